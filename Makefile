@@ -1,0 +1,68 @@
+# holdfast: `make help` lists what there is to make.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+PROFILE ?= short
+CACHE   ?= $(or $(HOLDFAST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/holdfast)
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
+
+# Pinned here and not in go.mod, so that who imports holdfast does not inherit the linter's dependencies.
+GOLANGCI_LINT_VERSION := v2.15.0
+GOLANGCI_LINT := $(CACHE)/tools/golangci-lint-$(GOLANGCI_LINT_VERSION)
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/holdfast, one static binary
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/holdfast .
+
+.PHONY: test
+test: chromium ## Run every test that needs no cluster, with the race detector
+	go test -race ./...
+
+.PHONY: e2e
+e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0
+	bin/holdfast run --scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
+
+.PHONY: list
+list: build ## List the scenarios and their claims, without running them
+	bin/holdfast run --list --scope full
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Run go vet and the linter
+	go vet ./...
+	go vet -tags e2e ./...
+	$(GOLANGCI_LINT) run --config .github/golangci.yml ./...
+
+.PHONY: bench
+bench: ## Run the benchmarks, side by side with what they are measured against (about half an hour)
+	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/invariant
+	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load
+	go test -tags e2e -run '^$$' -bench ProvenCluster -benchtime 5x -timeout 1h ./clusters/kind
+
+.PHONY: clean
+clean: ## Remove what was built here, and all clusters that are ours
+	if [ -x bin/holdfast ]; then bin/holdfast down --all; fi
+	rm -rf bin
+
+$(GOLANGCI_LINT):
+	@echo "building golangci-lint $(GOLANGCI_LINT_VERSION) into $(CACHE)/tools (once, some minutes)"
+	mkdir -p $(CACHE)/tools
+	GOBIN=$(CACHE)/tools/tmp go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	mv $(CACHE)/tools/tmp/golangci-lint $@
+
+# The report's page is opened in a real browser by its test. As root on Debian it is installed, unless told not to.
+.PHONY: chromium
+chromium:
+	@if [ "$$HOLDFAST_NO_CHROMIUM" = 1 ] || command -v chromium >/dev/null || command -v google-chrome >/dev/null; then :; \
+	elif [ "$$HOLDFAST_NO_INSTALL" = 1 ]; then \
+	  echo "no Chromium, and HOLDFAST_NO_INSTALL=1: install it with 'apt-get install chromium', or set HOLDFAST_NO_CHROMIUM=1 to skip the test that needs it"; exit 1; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing chromium from the distribution, for the test that opens the report (HOLDFAST_NO_INSTALL=1 refuses)"; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	else \
+	  echo "no Chromium: install it, or set HOLDFAST_NO_CHROMIUM=1 to skip the test that needs it"; exit 1; \
+	fi

@@ -1,0 +1,256 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+)
+
+// One thing is changed on a machine on which all is well, and one check has to notice.
+func TestChecksNotice(t *testing.T) {
+	type changed struct {
+		m *machine
+		e *fakeEngine
+	}
+	tests := map[string]struct {
+		change func(t *testing.T, c changed)
+		check  string
+		status Status
+		found  string
+		remedy string
+	}{
+		"no engine, for another reason than its absence": {
+			change: func(_ *testing.T, c changed) { c.m.lose(errors.New("make the cache folder: read-only")) },
+			check:  "engine", status: Fail, found: "make the cache folder: read-only",
+		},
+		"slow storage": {
+			change: func(_ *testing.T, c changed) { c.e.driver = "vfs" },
+			check:  "engine", status: Warn, found: "copies the whole image for every node", remedy: "ext4",
+		},
+		"no cgroups": {
+			change: func(t *testing.T, c changed) { c.m.remove(t, "/sys/fs/cgroup") },
+			check:  "cgroups", status: Fail, found: "not mounted", remedy: "is mounted",
+		},
+		"no memory controller": {
+			change: func(t *testing.T, c changed) {
+				c.m.put(t, "/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io pids")
+			},
+			check: "cgroups", status: Fail, found: "version 2; no controller for memory", remedy: "cgroup_enable=memory",
+		},
+		"cgroup v1 alone": {
+			change: func(t *testing.T, c changed) {
+				c.m.remove(t, "/sys/fs/cgroup")
+				for _, name := range controllers {
+					c.m.put(t, "/sys/fs/cgroup/"+name+"/cgroup.procs", "1")
+				}
+			},
+			check: "cgroups", status: Warn, found: "version 1; kubelet is told to accept it", remedy: "unified_cgroup_hierarchy",
+		},
+		"podman with all capabilities": {
+			change: func(t *testing.T, c changed) {
+				c.e.name, c.m.uid = engine.Podman, 0
+				c.m.put(t, "/proc/self/status", "CapEff:\t000001ffffffffff")
+			},
+			check: "capabilities", status: OK, found: "all that matter",
+		},
+		"podman without the right to mount": {
+			change: func(t *testing.T, c changed) {
+				c.e.name, c.m.uid = engine.Podman, 0
+				c.m.put(t, "/proc/self/status", "CapEff:\t00000000a80425fb")
+			},
+			check: "capabilities", status: Fail, found: "sys_admin or net_admin is missing", remedy: "--privileged",
+		},
+		"podman without root": {
+			change: func(_ *testing.T, c changed) { c.e.name = engine.Podman },
+			check:  "capabilities", status: OK, found: "namespace of users",
+		},
+		"podman where /proc is odd": {
+			change: func(t *testing.T, c changed) { c.e.name = engine.Podman; c.m.remove(t, "/proc/self/status") },
+			check:  "capabilities", status: Warn, found: "cannot be told",
+		},
+		"few open files": {
+			change: func(_ *testing.T, c changed) { c.m.hardLimit = func(int) uint64 { return 1024 } },
+			check:  "limits", status: Warn, found: "open files 1024", remedy: "ulimit -Hn 4096",
+		},
+		"few processes": {
+			change: func(t *testing.T, c changed) {
+				c.m.hardLimit = func(int) uint64 { return unix.RLIM_INFINITY }
+				c.m.put(t, "/proc/sys/kernel/pid_max", "2000")
+			},
+			check: "limits", status: Warn, found: "processes unlimited, kernel.pid_max 2000", remedy: "kernel.pid_max=4194304",
+		},
+		"few inotify instances": {
+			change: func(t *testing.T, c changed) { c.m.put(t, instancesPath, "64") },
+			check:  "inotify", status: Fail, found: "64 instances, 524288 watches; 5 nodes take about 96 and 2500",
+			remedy: "sudo sysctl -w fs.inotify.max_user_instances=8192 fs.inotify.max_user_watches=524288",
+		},
+		"few inotify watches": {
+			change: func(t *testing.T, c changed) { c.m.put(t, watchesPath, "1000") },
+			check:  "inotify", status: Fail, found: "1000 watches", remedy: "sysctl",
+		},
+		"no inotify limits": {
+			change: func(t *testing.T, c changed) { c.m.remove(t, watchesPath) },
+			check:  "inotify", status: Warn, found: "cannot be read",
+		},
+		"no modules folder, docker": {
+			change: func(t *testing.T, c changed) { c.m.remove(t, modulesPath) },
+			check:  modulesPath, status: OK, found: "docker creates it",
+		},
+		"no modules folder, podman": {
+			change: func(t *testing.T, c changed) { c.e.name = engine.Podman; c.m.remove(t, modulesPath) },
+			check:  modulesPath, status: Fail, found: "not there", remedy: "sudo mkdir -p /lib/modules",
+		},
+		"no overlay": {
+			change: func(t *testing.T, c changed) { c.m.put(t, "/proc/filesystems", "nodev\tproc\n\text4") },
+			check:  "overlayfs", status: Warn, found: "not in the kernel", remedy: "modprobe overlay",
+		},
+		"no bridge": {
+			change: func(_ *testing.T, c changed) {
+				c.m.refuse("ip link add name hf0 type bridge", errors.New("ip: Unknown device type"))
+			},
+			check: "bridge", status: Fail, found: "no bridge in this kernel: ip: Unknown device type", remedy: "modprobe bridge",
+		},
+		"no veth": {
+			change: func(_ *testing.T, c changed) {
+				c.m.refuse("ip link add name hf0 type veth", errors.New("ip: Unknown device type"))
+			},
+			check: "bridge", status: Fail, found: "no veth in this kernel", remedy: "modprobe veth",
+		},
+		"no ip program": {
+			change: func(_ *testing.T, c changed) { c.m.refuse("ip", fmt.Errorf("%w: no ip", errNotTried)) },
+			check:  "bridge", status: Warn, found: "not tried: no ip", remedy: "iproute2",
+		},
+		"no nftables": {
+			change: func(_ *testing.T, c changed) { c.m.refuse("nft", errors.New("nft: Operation not supported")) },
+			check:  "nftables", status: Fail, found: "this kernel refuses rules that Services need: nft: Operation not supported",
+			remedy: "nf_tables",
+		},
+		"no nft program": {
+			change: func(_ *testing.T, c changed) { c.m.refuse("nft", errNotTried) },
+			check:  "nftables", status: Warn, found: "not tried", remedy: "nftables installed",
+		},
+		"no netem": {
+			change: func(_ *testing.T, c changed) { c.m.refuse("tc", errors.New("tc: Specified qdisc kind is unknown")) },
+			check:  "netem", status: Warn, found: "added latency is not supported by this kernel: tc: Specified", remedy: "sch_netem",
+		},
+		"no tc program": {
+			change: func(_ *testing.T, c changed) { c.m.refuse("tc", errNotTried) },
+			check:  "netem", status: Warn, found: "not tried", remedy: "iproute2",
+		},
+		"too little memory": {
+			change: func(t *testing.T, c changed) { c.m.put(t, "/proc/meminfo", "MemAvailable: 1048576 kB") },
+			check:  "memory", status: Fail, found: "1.0 GiB free", remedy: "free 1.4 GiB, which 5 nodes take, or make fewer nodes",
+		},
+		"little memory": {
+			change: func(t *testing.T, c changed) { c.m.put(t, "/proc/meminfo", "MemAvailable: 1572864 kB") },
+			check:  "memory", status: Warn, found: "1.5 GiB free", remedy: "free 1.9 GiB for 5 nodes under load",
+		},
+		"no memory information": {
+			change: func(t *testing.T, c changed) { c.m.remove(t, "/proc/meminfo") },
+			check:  "memory", status: Warn, found: "cannot be told",
+		},
+		"a limit on memory further up": {
+			change: func(t *testing.T, c changed) {
+				c.m.put(t, "/proc/self/cgroup", "0::/ci/job")
+				c.m.put(t, "/sys/fs/cgroup/ci/job/memory.max", "max")
+				c.m.put(t, "/sys/fs/cgroup/ci/memory.max", "4294967296")
+				c.m.put(t, "/sys/fs/cgroup/ci/memory.current", "3221225472")
+			},
+			check: "memory", status: Fail, found: "1.0 GiB free within the limit of this process's cgroup", remedy: "free 1.4 GiB",
+		},
+		"a limit on memory in cgroup v1": {
+			change: func(t *testing.T, c changed) {
+				c.m.put(t, "/proc/self/cgroup", "5:cpu,cpuacct:/\n4:memory:/job\n0::/")
+				c.m.put(t, "/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "2147483648")
+				c.m.put(t, "/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "536870912")
+			},
+			check: "memory", status: Warn, found: "1.5 GiB free within the limit", remedy: "under load",
+		},
+		"a full disk": {
+			change: func(_ *testing.T, c changed) {
+				c.m.freeBytes = func(string) (uint64, error) { return 3 << 30, nil }
+			},
+			check: "disk", status: Fail, found: "3.0 GiB free at /cache, 3.0 GiB free at /var/lib/docker",
+			remedy: "free 3.4 GiB, which 5 nodes take; docker system prune may",
+		},
+		"little room to build": {
+			change: func(_ *testing.T, c changed) {
+				c.m.freeBytes = func(string) (uint64, error) { return 5 << 30, nil }
+			},
+			check: "disk", status: Warn, found: "5.0 GiB free", remedy: "free 8.0 GiB to build node images, or set HOLDFAST_CACHE",
+		},
+		"a disk that does not answer": {
+			change: func(_ *testing.T, c changed) {
+				c.m.freeBytes = func(string) (uint64, error) { return 0, errors.New("ask: input/output error") }
+			},
+			check: "disk", status: Warn, remedy: "input/output error",
+		},
+		"an engine whose storage is elsewhere": {
+			change: func(t *testing.T, c changed) { c.m.remove(t, "/var/lib/docker") },
+			check:  "disk", status: OK, found: "60.0 GiB free at /cache",
+		},
+		"leftovers": {
+			change: func(_ *testing.T, c changed) {
+				c.e.lists = map[string]string{
+					"ps --all --filter label=io.x-k8s.kind.cluster": "holdfast-a-worker\nsomebody-elses\nholdfast-a-worker2\n" +
+						"holdfast-a-worker3\nholdfast-a-control-plane\n",
+					"network ls": "bridge\nholdfast-a\n",
+					"volume ls":  "0123 map[]\n" + strings.Repeat("4", 64) + " map[holdfast-a-worker:true]\n",
+					"images":     "localhost/holdfast-probe-x\n",
+				}
+			},
+			check: "leftovers", status: Warn,
+			found: "container holdfast-a-worker, holdfast-a-worker2, holdfast-a-worker3 and 1 more; " +
+				"image localhost/holdfast-probe-x; network holdfast-a; volume 444444444444: of earlier runs, or of one that is going on",
+			remedy: "holdfast down --all",
+		},
+		"an engine that dies in the middle": {
+			change: func(_ *testing.T, c changed) { c.e.err = errors.New("Cannot connect to the Docker daemon") },
+			check:  "leftovers", status: Warn, found: "cannot be told: Cannot connect",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			m, e := laptop(t)
+			test.change(t, changed{m, e})
+			report := m.examine(t.Context(), Options{CacheDir: "/cache"})
+			failed := false
+			for _, check := range report.Checks {
+				failed = failed || check.Status == Fail
+				if check.Name != test.check {
+					continue
+				}
+				if check.Status != test.status {
+					t.Errorf("%s is %s, want %s: %+v", check.Name, check.Status, test.status, check)
+				}
+				if !strings.Contains(check.Found, test.found) {
+					t.Errorf("found %q, want in it %q", check.Found, test.found)
+				}
+				if !strings.Contains(check.Remedy, test.remedy) || (test.remedy == "") != (check.Remedy == "") {
+					t.Errorf("remedy %q, want in it %q", check.Remedy, test.remedy)
+				}
+			}
+			if report.OK == failed {
+				t.Errorf("OK is %t although a check failed: %t", report.OK, failed)
+			}
+			if failed && test.status != Fail {
+				t.Errorf("another check failed: %+v", report.Checks)
+			}
+		})
+	}
+}
+
+func TestInotifyNeedGrowsWithTheCluster(t *testing.T) {
+	m, _ := laptop(t)
+	m.put(t, instancesPath, "128")
+	for nodes, want := range map[int]Status{7: OK, 8: Fail} {
+		if got := m.inotify(nodes).Status; got != want {
+			t.Errorf("%d nodes on 128 instances: %s, want %s", nodes, got, want)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// tryLimit is for a program that only talks to the kernel.
+const tryLimit = 10 * time.Second
+
+// errNotTried is within an error when the kernel was not asked at all.
+var errNotTried = errors.New("not tried")
+
+// isolated runs a program as root of a network namespace of its own. The kernel's refusal is an error with the first
+// line that the program wrote; if it could not be asked, errNotTried is within.
+func isolated(ctx context.Context, stdin string, command ...string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, tryLimit, fmt.Errorf("no end within %s", tryLimit))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdin = strings.NewReader(stdin)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	if uid := os.Geteuid(); uid != 0 { // a namespace of users makes us root in it, where the machine allows that
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: uid, Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}}
+	}
+	said, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: %s: %w", errNotTried, command[0], context.Cause(ctx))
+	case !errors.As(err, &exit):
+		return fmt.Errorf("%w: %w", errNotTried, err)
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
+	return fmt.Errorf("%s: %s", command[0], strings.TrimPrefix(line, "Error: "))
+}

@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+type dockerEngine struct{}
+
+func (dockerEngine) name() string { return Docker }
+
+func (dockerEngine) prepare(host, string) (env []string, config string, err error) {
+	return []string{"KIND_EXPERIMENTAL_PROVIDER=docker"}, "", nil
+}
+
+// dockerInfo is the part of `docker info` that is used.
+type dockerInfo struct {
+	ID             string
+	ServerVersion  string
+	DefaultRuntime string
+	Runtimes       map[string]struct {
+		Path string `json:"path"`
+	}
+	Driver        string
+	DockerRootDir string
+	ServerErrors  []string
+}
+
+func (dockerEngine) ask(ctx context.Context, h host, path string, env []string) (facts, error) {
+	answer, err := h.run(ctx, call{env: env, path: path, args: []string{"info", "--format", "{{json .}}"}})
+	var info dockerInfo
+	parse := json.Unmarshal(answer, &info)
+	switch { // without a daemon the client tells of itself alone, and ends with or without an error, by its version
+	case parse == nil && len(info.ServerErrors) > 0:
+		return facts{}, fmt.Errorf("its daemon does not answer: %s", strings.Join(info.ServerErrors, "; "))
+	case err != nil:
+		return facts{}, fmt.Errorf("its daemon does not answer: %w", why(err))
+	case parse != nil:
+		return facts{}, fmt.Errorf("read `docker info`: %w", parse)
+	case info.ServerVersion == "":
+		return facts{}, errors.New("its daemon does not answer: `docker info` tells no server version")
+	}
+	return facts{
+		Version: info.ServerVersion, Runtime: info.DefaultRuntime, Driver: info.Driver, StorageDir: info.DockerRootDir,
+		Identity: info.ID + " " + info.Runtimes[info.DefaultRuntime].Path,
+	}, nil
+}
+
+func (dockerEngine) remedy(reason string) string {
+	switch {
+	case strings.Contains(reason, "permission denied"):
+		return `sudo usermod -aG docker "$USER"   # then log in anew`
+	case strings.Contains(reason, "does not answer"):
+		return "sudo systemctl start docker"
+	}
+	return ""
+}

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fake is a machine with the programs and files it is given. It answers a command with the longest of its answers whose
+// key the command line starts with, and writes down what it was asked.
+type fake struct {
+	programs []string
+	files    map[string]string
+	answers  map[string]answer
+	uid      int
+	asked    []string
+	ended    []string // the commands during which their context ended
+}
+
+type answer struct {
+	text string
+	err  error
+	then func() // happens before the answer is given
+}
+
+func (f *fake) host() host {
+	return host{
+		run: f.run,
+		lookPath: func(program string) (string, error) {
+			if slices.Contains(f.programs, program) {
+				return "/usr/bin/" + program, nil
+			}
+			return "", exec.ErrNotFound
+		},
+		readFile: func(path string) ([]byte, error) {
+			if text, ok := f.files[path]; ok {
+				return []byte(text), nil
+			}
+			return os.ReadFile(filepath.Join("/nonexistent", path))
+		},
+		exists: func(path string) bool { _, ok := f.files[path]; return ok },
+		uid:    f.uid,
+		limits: limits{openFiles: 20000, processes: 96365},
+	}
+}
+
+func (f *fake) run(ctx context.Context, c call) ([]byte, error) {
+	line := strings.Join(append([]string{filepath.Base(c.path)}, c.args...), " ")
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // as os/exec does: the program is not started
+	}
+	f.asked = append(f.asked, line)
+	if c.stdin != nil {
+		if _, err := io.Copy(io.Discard, c.stdin); err != nil {
+			return nil, err
+		}
+	}
+	best, found := "", false
+	for key := range f.answers {
+		if strings.HasPrefix(line, key) && len(key) >= len(best) {
+			best, found = key, true
+		}
+	}
+	if !found {
+		return nil, fmt.Errorf("unexpected command: %s", line)
+	}
+	given := f.answers[best]
+	if given.then != nil {
+		given.then()
+	}
+	if ctx.Err() != nil {
+		f.ended = append(f.ended, line)
+		return nil, context.Cause(ctx)
+	}
+	return []byte(given.text), given.err
+}
+
+// count is how many of the commands start so.
+func (f *fake) count(start string) int {
+	n := 0
+	for _, line := range f.asked {
+		if strings.HasPrefix(line, start) {
+			n++
+		}
+	}
+	return n
+}
+
+// exits is a real exec.ExitError with a status, wrapped as run wraps it.
+func exits(t *testing.T, status int, line string) error {
+	t.Helper()
+	err := exec.Command("sh", "-c", fmt.Sprintf("exit %d", status)).Run()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		t.Fatalf("sh: %v, want an exit status", err)
+	}
+	return &failure{command: "it", cause: err, said: line}
+}
+
+const (
+	dockerUp   = `{"ID":"XYZ","ServerVersion":"28.2.2","DefaultRuntime":"runc","Driver":"overlay2","DockerRootDir":"/var/lib/docker"}`
+	dockerDown = `{"ServerErrors":["Cannot connect to the Docker daemon at unix:///var/run/docker.sock."]}`
+	podmanUp   = `{"host":{"ociRuntime":{"name":"runc"}},"store":{"graphDriverName":"overlay","graphRoot":"/var/lib/containers/storage"},"version":{"Version":"4.3.1"}}`
+	bookworm   = "PRETTY_NAME=\"Debian GNU/Linux 12\"\nID=debian\n"
+)
+
+// works are the answers of an engine in which a privileged container runs.
+func works(name, info string) map[string]answer {
+	return map[string]answer{
+		name + " info":   {text: info},
+		name + " import": {},
+		name + " run":    {},
+		name + " rm":     {},
+		name + " rmi":    {},
+	}
+}
+
+func merge(all ...map[string]answer) map[string]answer {
+	sum := map[string]answer{}
+	for _, one := range all {
+		for key, value := range one {
+			sum[key] = value
+		}
+	}
+	return sum
+}

@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// dockerRefusal is what docker 20.10 said where root lacked CAP_SYS_RESOURCE.
+const dockerRefusal = "docker: Error response from daemon: failed to create shim task: OCI runtime create failed: " +
+	"runc create failed: unable to start container process: unable to apply caps: operation not permitted: unknown."
+
+func TestFind(t *testing.T) {
+	refused := map[string]answer{
+		"docker run": {err: exits(t, 125, dockerRefusal)},
+	}
+	tests := map[string]struct {
+		fake     fake
+		want     string
+		refusals []Refusal
+	}{
+		"docker works": {
+			fake: fake{programs: []string{"docker", "podman"}, answers: works("docker", dockerUp)},
+			want: "docker 28.2.2",
+		},
+		"docker has no daemon": {
+			fake: fake{programs: []string{"docker", "podman"}, answers: merge(works("podman", podmanUp),
+				map[string]answer{"docker info": {text: dockerDown, err: exits(t, 1, "Cannot connect")}})},
+			want: "podman 4.3.1",
+			refusals: []Refusal{{
+				Engine: "docker",
+				Reason: "its daemon does not answer: Cannot connect to the Docker daemon at unix:///var/run/docker.sock.",
+				Remedy: "sudo systemctl start docker",
+			}},
+		},
+		"docker answers but refuses privileges": {
+			fake: fake{programs: []string{"docker", "podman"},
+				answers: merge(works("docker", dockerUp), works("podman", podmanUp), refused)},
+			want: "podman 4.3.1",
+			refusals: []Refusal{{
+				Engine: "docker",
+				Reason: "a privileged container does not run: " + dockerRefusal,
+			}},
+		},
+		"a container that is privileged in name only": {
+			fake: fake{programs: []string{"docker", "podman"}, answers: merge(works("docker", dockerUp),
+				works("podman", podmanUp), map[string]answer{"docker run": {err: exits(t, 1, "")}})},
+			want: "podman 4.3.1",
+			refusals: []Refusal{{
+				Engine: "docker",
+				Reason: "a privileged container runs, but may not mount: operation not permitted",
+			}},
+		},
+		"no docker": {
+			fake:     fake{programs: []string{"podman"}, answers: works("podman", podmanUp)},
+			want:     "podman 4.3.1",
+			refusals: []Refusal{{Engine: "docker", Reason: "not installed"}},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			found, err := find(t.Context(), test.fake.host(), Options{CacheDir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := found.Name() + " " + found.Version(); got != test.want {
+				t.Errorf("found %s, want %s", got, test.want)
+			}
+			if diff := cmp.Diff(test.refusals, found.Refusals()); diff != "" {
+				t.Errorf("refusals (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFindRemovesWhatTheProofMade(t *testing.T) {
+	for name, run := range map[string]answer{"it ran": {}, "it did not": {err: exits(t, 125, "no")}} {
+		t.Run(name, func(t *testing.T) {
+			f := fake{programs: []string{"podman"}, answers: merge(works("podman", podmanUp),
+				map[string]answer{"podman run": run, "dpkg-query": {}})}
+			_, _ = find(t.Context(), f.host(), Options{CacheDir: t.TempDir()})
+			container, image := "", ""
+			for _, line := range f.asked {
+				fields := strings.Fields(line)
+				switch fields[1] {
+				case "import":
+					image = fields[len(fields)-1]
+				case "run":
+					_, rest, _ := strings.Cut(line, "--name ")
+					container = strings.Fields(rest)[0]
+				}
+			}
+			for _, want := range []string{"podman rm --force --volumes " + container, "podman rmi --force " + image} {
+				if f.count(want) != 1 {
+					t.Errorf("%q was not run; asked:\n%s", want, strings.Join(f.asked, "\n"))
+				}
+			}
+			if !strings.HasPrefix(image, "localhost/") {
+				t.Errorf("image %q: a name without a host makes podman ask registries", image)
+			}
+		})
+	}
+}
+
+func TestFindRemembers(t *testing.T) {
+	f := fake{programs: []string{"podman"}, answers: works("podman", podmanUp), files: map[string]string{bootIDFile: "one"}}
+	dir := t.TempDir()
+	again := func(what string, proofs int) {
+		t.Helper()
+		if _, err := find(t.Context(), f.host(), Options{CacheDir: dir}); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.count("podman run"); got != proofs {
+			t.Errorf("%s: %d proofs so far, want %d", what, got, proofs)
+		}
+	}
+	again("first call", 1)
+	again("second call", 1)
+	f.files[bootIDFile] = "two"
+	again("after a boot", 2)
+	f.answers["podman info"] = answer{text: strings.Replace(podmanUp, "4.3.1", "5.0.0", 1)}
+	again("after an upgrade", 3)
+	f.files["/run/systemd/system"] = ""
+	again("with another configuration", 4)
+	again("and once more", 4)
+}
+
+func TestFindNothing(t *testing.T) {
+	f := fake{programs: []string{"docker", "apt-get"}, uid: 1000, files: map[string]string{"/etc/os-release": bookworm},
+		answers: map[string]answer{
+			"docker info": {err: errors.New("permission denied while trying to connect")},
+			"dpkg-query":  {text: "iptables installed\npodman config-files\n", err: exits(t, 1, "")},
+		}}
+	_, err := find(t.Context(), f.host(), Options{CacheDir: t.TempDir()})
+	const want = `find a container engine: none runs a privileged container
+  docker: its daemon does not answer: permission denied while trying to connect
+  podman: not installed
+one of these may mend it:
+  sudo usermod -aG docker "$USER"   # then log in anew
+  sudo apt-get update && sudo apt-get install --yes --no-install-recommends podman runc netavark aardvark-dns uidmap nftables`
+	if err == nil {
+		t.Fatal("found an engine where there is none")
+	}
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Errorf("error (-want +got):\n%s", diff)
+	}
+	var none *NotFoundError
+	if !errors.As(err, &none) {
+		t.Errorf("%T, want a *NotFoundError", err)
+	}
+}
+
+func TestFindWithoutACacheFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := fake{programs: []string{"podman"}, answers: works("podman", podmanUp)}
+	_, err := find(t.Context(), f.host(), Options{CacheDir: filepath.Join(file, "cache")})
+	if err == nil || !strings.Contains(err.Error(), "set HOLDFAST_CACHE to a folder that can be written") {
+		t.Errorf("%v, want an error that says what to do", err)
+	}
+}
+
+func TestFindEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("stopped by the user")
+	f := fake{programs: []string{"podman", "apt-get"}, files: map[string]string{"/etc/os-release": bookworm}}
+	f.answers = merge(works("podman", podmanUp), map[string]answer{
+		"podman run": {err: fmt.Errorf("killed"), then: func() { cancel(stop) }},
+	})
+	_, err := find(ctx, f.host(), Options{CacheDir: t.TempDir()})
+	if !errors.Is(err, stop) {
+		t.Errorf("%v, want what ended the context", err)
+	}
+	if f.count("podman rmi") != 1 {
+		t.Error("the proof's image was left behind")
+	}
+	if f.count("apt-get") != 0 {
+		t.Error("went on to install something")
+	}
+}

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// installLimit is generous: some 40 MB from a slow mirror, behind another apt that is still running.
+const installLimit = 10 * time.Minute
+
+// packages are what podman needs to run kind's nodes, under the names of Debian 12 and Ubuntu 24.04.
+var packages = []string{"podman", "runc", "netavark", "aardvark-dns", "uidmap", "iptables", "nftables"}
+
+// older are the packages that do the same on Debian 11 and Ubuntu 22.04, whose podman does not know netavark.
+var older = map[string]string{
+	"netavark":     "containernetworking-plugins",
+	"aardvark-dns": "golang-github-containernetworking-plugin-dnsname",
+}
+
+// install installs what is missing, or says how to, and looks once more for podman.
+func (s *search) install(ctx context.Context) (*Engine, error) {
+	missing := s.missing(ctx)
+	if s.options.NoInstall || s.uid != 0 || !s.debian() || len(missing) == 0 {
+		return nil, &NotFoundError{Refusals: s.refusals, Remedy: s.remedy(missing)}
+	}
+	s.options.Say("no container engine runs a privileged container here; installing %s with apt-get (about a minute)",
+		strings.Join(missing, " "))
+	if err := s.installPackages(ctx, missing); err != nil {
+		return nil, fmt.Errorf("install podman: %w\nto do it by hand: %s", err, aptCommands("", missing))
+	}
+	s.refusals = slices.DeleteFunc(s.refusals, func(r Refusal) bool { return r.Engine == Podman })
+	found, err := s.try(ctx, podmanEngine{})
+	if found != nil || err != nil {
+		return found, err
+	}
+	return nil, &NotFoundError{Refusals: s.refusals, Remedy: s.remedy(nil)}
+}
+
+// installPackages downloads, which ctx may end at any moment, and then unpacks, which it may not: a package system that
+// was stopped half-way has to be mended by hand.
+func (s *search) installPackages(ctx context.Context, names []string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, installLimit, fmt.Errorf("no end within %s", installLimit))
+	defer cancel()
+	update := s.apt(ctx, "update") // one broken source in the list need not matter: the packages may still be had
+	names = s.offered(ctx, names)
+	install := append([]string{"install", "--yes", "--no-install-recommends"}, names...)
+	err := s.apt(ctx, append(install, "--download-only")...)
+	if err != nil && update != nil {
+		return fmt.Errorf("%w (before that: %w)", err, update)
+	}
+	if err != nil {
+		return err
+	}
+	unpack, done := context.WithTimeoutCause(context.WithoutCancel(ctx), installLimit,
+		fmt.Errorf("no end within %s", installLimit))
+	defer done()
+	return s.apt(unpack, install...)
+}
+
+// apt runs apt-get so that it never asks, restarts no services, and waits for another apt to end.
+func (s *search) apt(ctx context.Context, args ...string) error {
+	args = append([]string{"-q", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Options::=--force-confold"}, args...)
+	_, err := s.run(ctx, call{path: "apt-get", args: args, env: []string{
+		"DEBIAN_FRONTEND=noninteractive", "NEEDRESTART_SUSPEND=1", "LC_ALL=C.UTF-8",
+	}})
+	return err
+}
+
+// missing are the packages that are not installed. Where the package system cannot be asked it is all of them.
+func (s *search) missing(ctx context.Context) []string {
+	// dpkg-query ends with an error when it does not know one of the packages; what it printed counts all the same.
+	answer, _ := s.run(ctx, call{path: "dpkg-query", args: append(
+		[]string{"--show", "--showformat", "${Package} ${db:Status-Status}\n"}, packages...)})
+	installed := strings.Split(string(answer), "\n")
+	return slices.DeleteFunc(slices.Clone(packages), func(name string) bool {
+		return slices.Contains(installed, name+" installed")
+	})
+}
+
+// offered puts the older package in the place of one that this distribution does not have.
+func (s *search) offered(ctx context.Context, names []string) []string {
+	answer, _ := s.run(ctx, call{path: "apt-cache", args: append([]string{"show", "--no-all-versions"}, names...)})
+	known := strings.Split(string(answer), "\n")
+	names = slices.Clone(names)
+	for i, name := range names {
+		if old, ok := older[name]; ok && !slices.Contains(known, "Package: "+name) {
+			names[i] = old
+		}
+	}
+	return names
+}
+
+// debian says whether this is Debian or one of its descendants, with its package tool.
+func (s *search) debian() bool {
+	for _, line := range strings.Split(s.text("/etc/os-release"), "\n") {
+		key, value, _ := strings.Cut(line, "=")
+		if key != "ID" && key != "ID_LIKE" {
+			continue
+		}
+		if slices.Contains(strings.Fields(strings.Trim(value, `"'`)), "debian") {
+			return s.has("apt-get")
+		}
+	}
+	return false
+}
+
+// remedy is what a person can do, one way a line.
+func (s *search) remedy(missing []string) string {
+	var ways []string
+	for _, refusal := range s.refusals {
+		if refusal.Remedy != "" {
+			ways = append(ways, refusal.Remedy)
+		}
+	}
+	switch {
+	case !s.debian():
+		ways = append(ways, "install docker, or podman with runc, netavark and aardvark-dns, from your distribution")
+	case len(missing) > 0:
+		ways = append(ways, aptCommands(s.sudo(), missing))
+	default:
+		ways = append(ways, "podman has all the packages it needs; its reason is about this machine: see holdfast doctor")
+	}
+	return strings.Join(ways, "\n")
+}
+
+func (s *search) sudo() string {
+	if s.uid == 0 {
+		return ""
+	}
+	return "sudo "
+}
+
+// aptCommands install packages; they can be pasted into a shell.
+func aptCommands(sudo string, names []string) string {
+	return sudo + "apt-get update && " + sudo + "apt-get install --yes --no-install-recommends " + strings.Join(names, " ")
+}

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Label marks what holdfast makes with an engine; its value says what for.
+const Label = "holdfast.dev/owner"
+
+// cleanLimit is how long the removal of the proof's container and image may take, also after ctx has ended.
+const cleanLimit = 30 * time.Second
+
+// prove runs a privileged container on the engine's default network and removes it again, with its image. A daemon that
+// answers proves nothing: it may lack a capability, a cgroup controller or a network plugin.
+func prove(ctx context.Context, h host, e *Engine, arch string) error {
+	program, err := programFor(arch)
+	if err != nil {
+		return err
+	}
+	// Names of our own, never short ones, so that no engine asks a registry. New ones, and so a layer that no other image
+	// has, because two runs that prove at the same moment would remove each other's.
+	name := "holdfast-probe-" + strings.ToLower(rand.Text()[:8])
+	image := "localhost/" + name + ":latest"
+	archive, err := rootFS(name, program)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, proofLimit, fmt.Errorf("no end within %s", proofLimit))
+	defer cancel()
+	call := func(ctx context.Context, stdin []byte, args ...string) error {
+		_, err := h.run(ctx, call{env: e.env, path: e.path, args: args, stdin: bytes.NewReader(stdin)})
+		return err
+	}
+	defer func() {
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
+		defer cancel()
+		_ = call(clean, nil, "rm", "--force", "--volumes", name) // gone already, unless something went wrong
+		_ = call(clean, nil, "rmi", "--force", image)
+	}()
+	if err := call(ctx, archive, "import", "--change", "LABEL "+Label+"=probe", "-", image); err != nil {
+		return fmt.Errorf("make an image to prove that containers run: %w", why(err))
+	}
+	err = call(ctx, nil, "run", "--rm", "--name", name, "--label", Label+"=probe", "--pull=never",
+		"--privileged", image, "/"+name)
+	return explain(err)
+}
+
+// explain says what the program's exit status means: below 125 it is the kernel's refusal to mount.
+func explain(err error) error {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &exit) && exit.ExitCode() > 0 && exit.ExitCode() < 125:
+		return fmt.Errorf("a privileged container runs, but may not mount: %w", syscall.Errno(exit.ExitCode()))
+	}
+	return fmt.Errorf("a privileged container does not run: %w", why(err))
+}

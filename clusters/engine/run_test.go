@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestLastLine(t *testing.T) {
+	tests := map[string]struct{ stderr, want string }{
+		"nothing":       {"", ""},
+		"one":           {"Error: no such container x\n", "Error: no such container x"},
+		"several":       {"Trying to pull\nError: no route\n\n", "Error: no route"},
+		"warning after": {"Error: gone\ntime=\"2024\" level=warning msg=\"cgroups-v1\"\n", "Error: gone"},
+		"log alone":     {"time=1 level=warning msg=a\ntime=2 level=error msg=b\n", "time=2 level=error msg=b"},
+		"consequence after": {"docker: Error response from daemon: no\ntime=\"2\" level=error msg=\"error waiting\"\n",
+			"docker: Error response from daemon: no"},
+		"apt": {"W: old\nE: Failed to fetch x  Temporary failure resolving 'y'\nE: Some files failed to download\n",
+			"E: Failed to fetch x  Temporary failure resolving 'y'"},
+		"pointer to help": {"docker: Error response from daemon: no\nSee 'docker run --help'.\n",
+			"docker: Error response from daemon: no"},
+		"newer pointer to help": {"docker: Error response from daemon: no\n\nRun 'docker run --help' for more information\n",
+			"docker: Error response from daemon: no"},
+	}
+	for name, test := range tests {
+		if got := lastLine(test.stderr); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// script is an engine that is a shell script.
+func script(t *testing.T, text string) *Engine {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "podman")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return &Engine{name: Podman, path: path, env: []string{"HOLDFAST_TEST=set"}}
+}
+
+func TestOutput(t *testing.T) {
+	e := script(t, `echo "$HOLDFAST_TEST $*"; echo warning >&2`)
+	got, err := e.Output(t.Context(), "ps", "-a")
+	if err != nil || string(got) != "set ps -a\n" {
+		t.Errorf("%q, %v; want standard output alone, and our environment", got, err)
+	}
+}
+
+func TestOutputError(t *testing.T) {
+	e := script(t, `echo out; echo first >&2; echo "Error: no such object" >&2; exit 125`)
+	got, err := e.Output(t.Context(), "inspect", strings.Repeat("x", 300))
+	want := "run podman inspect " + strings.Repeat("x", 160-len("podman inspect ")) +
+		"...: exit status 125: Error: no such object"
+	if err == nil || err.Error() != want {
+		t.Errorf("error\n%v\nwant\n%s", err, want)
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 125 {
+		t.Errorf("%v, want an *exec.ExitError within", err)
+	}
+	if string(got) != "out\n" {
+		t.Errorf("output %q, want what was written before the error", got)
+	}
+}
+
+func TestOutputAfterTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	impatient := errors.New("stopped by the user")
+	cancel(impatient)
+	if _, err := script(t, "exit 0").Output(ctx, "ps"); !errors.Is(err, impatient) {
+		t.Errorf("%v, want the cause of the end", err)
+	}
+}
+
+func TestCommandIsAskedToEndBeforeItIsKilled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := script(t, `trap 'exit 3' TERM; read -r _ _ _ _ group _ </proc/$$/stat; echo "$(($$ - group))"
+		while true; do sleep 0.01; done`).Command(ctx, "wait")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil || line != "0\n" {
+		t.Errorf("%q, %v; want a process group of its own", line, err)
+	}
+	cancel()
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 3 {
+		t.Errorf("%v, want the exit status of a command that ended by itself", err)
+	}
+}

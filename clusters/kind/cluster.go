@@ -1,0 +1,179 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	kindcluster "sigs.k8s.io/kind/pkg/cluster"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+)
+
+// Cluster is a kind cluster. Make one with Provider.Create, or attach to one with Open.
+type Cluster struct {
+	e      runner
+	log    *slog.Logger
+	name   string
+	record record
+	nodes  []*Node
+	config *rest.Config
+	client kubernetes.Interface
+	within time.Duration // the limit of a proof
+}
+
+var (
+	_ clusters.Cluster = (*Cluster)(nil)
+	_ clusters.Node    = (*Node)(nil)
+)
+
+// Name is the name the cluster was made with; its containers' names begin with Prefix and it.
+func (c *Cluster) Name() string { return c.name }
+
+// Spec is what the cluster was asked to be.
+func (c *Cluster) Spec() clusters.Spec { return c.record.Spec }
+
+// Image is the node image's reference, as the engine knows it.
+func (c *Cluster) Image() string { return c.record.Image }
+
+// Config is a copy: its user may change it.
+func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
+
+// Nodes are control planes first, then by name.
+func (c *Cluster) Nodes() []clusters.Node {
+	var all []clusters.Node
+	for _, n := range c.nodes {
+		all = append(all, n)
+	}
+	return all
+}
+
+// Kubeconfig is the path of a file by which kubectl reaches the cluster. It is gone once the cluster is.
+func (c *Cluster) Kubeconfig() (string, error) { return kubeconfigPath(c.name) }
+
+// Prove returns when the cluster is usable, or an error that says what was missing when the limit was over.
+func (c *Cluster) Prove(ctx context.Context) error {
+	p := &proof{e: c.e, client: c.client, planned: members(c.name, c.record.Spec), sealed: !c.record.Spec.Egress}
+	if err := settle(ctx, c.within, p.look); err != nil {
+		return fmt.Errorf("prove cluster %s usable: %w", c.name, err)
+	}
+	return nil
+}
+
+// Delete removes the cluster's containers, volumes and network, and its kubeconfig.
+func (c *Cluster) Delete(ctx context.Context) error {
+	_, err := remove(ctx, c.e, c.name)
+	return err
+}
+
+// Open attaches to a cluster that is there, also to one that another process made. It proves nothing; see Prove.
+func Open(ctx context.Context, e *engine.Engine, name string, o Options) (*Cluster, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	if err := e.Apply(); err != nil {
+		return nil, err
+	}
+	network, err := inspectNetwork(ctx, e, name)
+	if err != nil {
+		return nil, fmt.Errorf("open cluster %s: %w", name, err)
+	}
+	r, err := network.record()
+	if err != nil {
+		return nil, fmt.Errorf("open cluster %s: %w", name, err)
+	}
+	return open(ctx, e, name, r, o)
+}
+
+func open(ctx context.Context, e runner, name string, r record, o Options) (*Cluster, error) {
+	config, err := restConfig(e, name)
+	if err != nil {
+		return nil, fmt.Errorf("open cluster %s: %w", name, err)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("open cluster %s: %w", name, err)
+	}
+	c := &Cluster{
+		e: e, log: o.logger().With("cluster", name), name: name, record: r,
+		config: config, client: client, within: o.proveWithin(),
+	}
+	for _, m := range members(name, r.Spec) {
+		n := &Node{cluster: c, member: m}
+		if err := n.learnAddress(ctx); err != nil {
+			return nil, fmt.Errorf("open cluster %s: %w", name, err)
+		}
+		c.nodes = append(c.nodes, n)
+	}
+	return c, nil
+}
+
+// restConfig reaches the API server from this machine. The file outlives a control plane that is down; the engine
+// answers where the file was lost.
+func restConfig(e runner, name string) (*rest.Config, error) {
+	path, err := kubeconfigPath(name)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		var fresh string
+		fresh, err = kindcluster.NewProvider(kindOption(e)).KubeConfig(Prefix+name, false)
+		text = []byte(fresh)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(text)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	config.QPS = -1 // the API server protects itself; a throttled client would delay what is being timed
+	return config, nil
+}
+
+func kindOption(e runner) kindcluster.ProviderOption {
+	if e.Name() == engine.Docker {
+		return kindcluster.ProviderWithDocker()
+	}
+	return kindcluster.ProviderWithPodman()
+}
+
+// kubeconfigPath is in our cache folder: the user's own kubeconfig is never written.
+func kubeconfigPath(name string) (string, error) {
+	dir, err := stateDir(name)
+	return filepath.Join(dir, "kubeconfig"), err
+}
+
+func stateDir(name string) (string, error) {
+	cache, err := engine.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, "clusters", name), nil
+}
+
+// other is a node to ask about n from: the load node, which no fault touches, else a control plane, else any.
+func (c *Cluster) other(ctx context.Context, n *Node) (*Node, error) {
+	candidates := slices.Clone(c.nodes)
+	rank := map[clusters.Role]int{clusters.LoadNode: 0, clusters.ControlPlane: 1, clusters.Worker: 2}
+	slices.SortStableFunc(candidates, func(a, b *Node) int { return rank[a.role] - rank[b.role] })
+	for _, candidate := range candidates {
+		if candidate == n {
+			continue
+		}
+		if state, err := candidate.State(ctx); err == nil && state == clusters.Running {
+			return candidate, nil
+		}
+	}
+	return nil, fmt.Errorf("ask about %s: no other node of cluster %s is running", n.name, c.name)
+}

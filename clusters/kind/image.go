@@ -1,0 +1,87 @@
+package kind
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+)
+
+// LoadImage sends the archive to the nodes whose containerd does not list image.Ref, and sees that they do afterwards.
+// Every node must be running.
+func (c *Cluster) LoadImage(ctx context.Context, image clusters.Image) error {
+	if info, err := os.Stat(image.Path); err != nil || !info.Mode().IsRegular() {
+		return fmt.Errorf("load image %s: %w", image.Ref, errors.Join(err, errors.New("want a docker-archive file")))
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.NumCPU()) // unpacking takes a processor; more at once only wait for each other
+	for _, n := range c.nodes {
+		group.Go(func() error { return n.loadImage(ctx, image) })
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("load image %s: %w", image.Ref, err)
+	}
+	return nil
+}
+
+func (n *Node) loadImage(ctx context.Context, image clusters.Image) error {
+	if there, err := n.lists(ctx, image.Ref); err != nil || there {
+		return err
+	}
+	archive, err := os.Open(image.Path)
+	if err != nil {
+		return err
+	}
+	defer archive.Close() //nolint:errcheck // it was only read
+	cmd := n.cluster.e.Command(ctx, "exec", "--privileged", "--interactive", n.name,
+		"ctr", "--namespace", "k8s.io", "images", "import", "--all-platforms", "--digests", "-")
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stderr = archive, &stderr
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return fmt.Errorf("import into %s: %w: %s", n.name, err, tail(stderr.String(), 2))
+	}
+	there, err := n.lists(ctx, image.Ref)
+	if err == nil && !there {
+		err = fmt.Errorf("import into %s: %s holds no image of that name; its manifest's RepoTags must list it", n.name, image.Path)
+	}
+	return err
+}
+
+// lists says whether containerd knows an image by a name.
+func (n *Node) lists(ctx context.Context, ref string) (bool, error) {
+	ref, err := fullName(ref)
+	if err != nil {
+		return false, err
+	}
+	out, err := n.Exec(ctx, "ctr", "--namespace", "k8s.io", "images", "ls", "--quiet", "name=="+ref)
+	if err != nil {
+		return false, fmt.Errorf("list the images of %s: %w", n.name, err)
+	}
+	return strings.TrimSpace(string(out)) == ref, nil
+}
+
+// fullName is the name under which containerd keeps an image: "nginx" is docker.io/library/nginx:latest.
+func fullName(ref string) (string, error) {
+	parsed, err := name.ParseReference(ref)
+	if err != nil {
+		return "", fmt.Errorf("read the image's name: %w", err)
+	}
+	return strings.Replace(parsed.Name(), name.DefaultRegistry+"/", "docker.io/", 1), nil
+}
+
+// tail is the last lines of a text, on one line.
+func tail(text string, count int) string {
+	all := nonEmpty(text)
+	return strings.Join(all[max(0, len(all)-count):], " | ")
+}

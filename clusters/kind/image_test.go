@@ -1,0 +1,99 @@
+package kind
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+)
+
+// archive is a file to load; the fake engine does not read what is in it.
+func archive(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "image.tar")
+	if err := os.WriteFile(path, []byte("layers"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLoadImageOnlyWhereItIsNot(t *testing.T) {
+	e := newFakeEngine("podman")
+	c := fakeCluster(t, e)
+	var mu sync.Mutex
+	holds := map[string]bool{"holdfast-x-worker": true}
+	e.exec = func(node string, command []string) ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		was := holds[node]
+		holds[node] = true // the next look follows an import
+		if was {
+			return []byte("holdfast.dev/backend:1\n"), nil
+		}
+		return nil, nil
+	}
+	if err := c.LoadImage(t.Context(), clusters.Image{Ref: "holdfast.dev/backend:1", Path: archive(t)}); err != nil {
+		t.Fatal(err)
+	}
+	for node, want := range map[string]int{"holdfast-x-worker": 0, "holdfast-x-worker2": 1, "holdfast-x-control-plane": 1} {
+		if got := len(e.called("--interactive " + node + " ctr")); got != want {
+			t.Errorf("%s was sent the image %d times, want %d", node, got, want)
+		}
+	}
+}
+
+func TestLoadImageErrors(t *testing.T) {
+	e := newFakeEngine("podman")
+	c := fakeCluster(t, e)
+	e.exec = func(string, []string) ([]byte, error) { return nil, nil } // never lists it
+	path := archive(t)
+	err := c.LoadImage(t.Context(), clusters.Image{Ref: "holdfast.dev/backend:1", Path: path})
+	if err == nil || !strings.Contains(err.Error(), path+" holds no image of that name; its manifest's RepoTags must list it") {
+		t.Errorf("an archive of another image: %v", err)
+	}
+	err = c.LoadImage(t.Context(), clusters.Image{Ref: "x", Path: filepath.Join(t.TempDir(), "none.tar")})
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no archive: %v", err)
+	}
+	e.exec = func(string, []string) ([]byte, error) { return nil, errors.New("the engine died") }
+	err = c.LoadImage(t.Context(), clusters.Image{Ref: "x", Path: path})
+	if err == nil || !strings.HasPrefix(err.Error(), "load image x: list the images of holdfast-x-") {
+		t.Errorf("the engine died: %v", err)
+	}
+}
+
+func TestFullName(t *testing.T) {
+	for ref, want := range map[string]string{
+		"nginx":                  "docker.io/library/nginx:latest",
+		"holdfast/backend:1":     "docker.io/holdfast/backend:1",
+		"holdfast.dev/backend:1": "holdfast.dev/backend:1",
+		"localhost/x:2":          "localhost/x:2",
+		"localhost:5000/x":       "localhost:5000/x:latest",
+	} {
+		if got, err := fullName(ref); err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", ref, got, err, want)
+		}
+	}
+	if _, err := fullName("Not A Name"); err == nil {
+		t.Error("a name that no image can have was taken")
+	}
+}
+
+func TestTail(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		count int
+		want  string
+	}{
+		{"a\n\nb\nc\n", 2, "b | c"},
+		{"a", 2, "a"},
+		{"", 2, ""},
+	} {
+		if got := tail(tt.text, tt.count); got != tt.want {
+			t.Errorf("tail(%q, %d) = %q, want %q", tt.text, tt.count, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package kind
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+)
+
+// Prefix begins the name of every container, network and volume of ours, so that they are found after a crash.
+const Prefix = "holdfast-"
+
+// Labels on the network of a cluster. The network is made first and removed last, so what it says outlives a crash.
+const (
+	labelCluster = "holdfast.dev/cluster" // the cluster's name, without Prefix
+	labelRecord  = "holdfast.dev/record"  // a record as JSON
+)
+
+// kindClusterLabel is the label by which kind knows the containers of a cluster.
+const kindClusterLabel = "io.x-k8s.kind.cluster"
+
+// maxName keeps "holdfast-NAME-external-load-balancer" within the 63 characters of a DNS label.
+const maxName = 31
+
+// memberName is how kind composes the name of a container from the name of its cluster.
+const memberName = Prefix + `([a-z0-9-]+)-(?:control-plane|worker|external-load-balancer)\d*`
+
+var (
+	namePattern   = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+	memberPattern = regexp.MustCompile(`^` + memberName + `$`)
+	// kind labels a podman volume NODE=true. Podman prints labels as map[k:v k:v], docker as k=v,k=v.
+	volumePattern = regexp.MustCompile(`(?:^|[\[ ,])` + memberName + `[:=]true`)
+)
+
+// checkName says why name cannot be a cluster's.
+func checkName(name string) error {
+	switch {
+	case len(name) > maxName:
+		return fmt.Errorf("cluster name %q: %d characters, at most %d fit into the names of its nodes", name, len(name), maxName)
+	case !namePattern.MatchString(name):
+		return fmt.Errorf("cluster name %q: want lower-case letters, digits and inner dashes", name)
+	}
+	return nil
+}
+
+// clusterOf is the cluster that a container belongs to, by the container's name; empty for one that is not ours.
+func clusterOf(container string) string { return firstGroup(memberPattern, container) }
+
+// clusterOfVolume is the cluster that a volume belongs to, by its labels as the engine prints them.
+func clusterOfVolume(labels string) string { return firstGroup(volumePattern, labels) }
+
+func firstGroup(pattern *regexp.Regexp, text string) string {
+	match := pattern.FindStringSubmatch(text)
+	if match == nil {
+		return ""
+	}
+	return match[1]
+}
+
+// member is a node as it is planned, before there is a machine.
+type member struct {
+	name string
+	role clusters.Role
+	zone string
+}
+
+// members are the nodes of a cluster in the order of its kind configuration, from which kind derives their names: the
+// control planes, the workers zone by zone, and last the load node, so that adding one never renames a worker under
+// test.
+func members(name string, spec clusters.Spec) []member {
+	next := map[string]int{}
+	named := func(kindRole string) string { // "x-worker", then "x-worker2", ...
+		next[kindRole]++
+		if next[kindRole] == 1 {
+			return Prefix + name + "-" + kindRole
+		}
+		return fmt.Sprintf("%s%s-%s%d", Prefix, name, kindRole, next[kindRole])
+	}
+	var all []member
+	for range spec.ControlPlanes {
+		all = append(all, member{name: named("control-plane"), role: clusters.ControlPlane})
+	}
+	for _, zone := range spec.Zones {
+		for range spec.WorkersPerZone {
+			all = append(all, member{name: named("worker"), role: clusters.Worker, zone: zone})
+		}
+	}
+	return append(all, member{name: named("worker"), role: clusters.LoadNode})
+}

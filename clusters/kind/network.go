@@ -1,0 +1,116 @@
+package kind
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+)
+
+// record is what must be known of a cluster to attach to it again. It lies on the label of the cluster's network.
+type record struct {
+	Spec  clusters.Spec `json:"spec"`
+	Image string        `json:"image"`
+	Made  time.Time     `json:"made"`
+}
+
+// network is a container network as the engine describes it; podman and docker differ only in upper and lower case.
+type network struct {
+	Name    string
+	Labels  map[string]string
+	Subnets []struct{ Subnet string }                  // podman
+	IPAM    struct{ Config []struct{ Subnet string } } // docker
+}
+
+// record reads the label that makeNetwork wrote.
+func (n network) record() (record, error) {
+	var r record
+	if err := json.Unmarshal([]byte(n.Labels[labelRecord]), &r); err != nil {
+		return r, fmt.Errorf("read the label %s of network %s: %w", labelRecord, n.Name, err)
+	}
+	return r, nil
+}
+
+// makeNetwork makes the bridge of a cluster. A cluster has one of its own, so that two runs share nothing; it also
+// claims the cluster's name, for an engine makes a name only once.
+func makeNetwork(ctx context.Context, e runner, name string, r record) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("write down cluster %s: %w", name, err)
+	}
+	args := []string{
+		"network", "create", "--driver", "bridge",
+		"--label", labelCluster + "=" + name, "--label", labelRecord + "=" + string(text),
+	}
+	if e.Name() == engine.Docker {
+		return makeDockerNetwork(ctx, e, name, args)
+	}
+	if _, err := e.Output(ctx, append(args, Prefix+name)...); err != nil {
+		return networkError(name, err)
+	}
+	return nil
+}
+
+// makeDockerNetwork makes the network twice: docker lets a container keep its address over a restart only in a subnet
+// that was asked for, so the first time is to learn which subnet is free.
+func makeDockerNetwork(ctx context.Context, e runner, name string, args []string) error {
+	mtu, err := e.Output(ctx, "network", "inspect", "bridge", "--format", `{{index .Options "com.docker.network.driver.mtu"}}`)
+	if size := strings.TrimSpace(string(mtu)); err == nil && size != "" && size != "0" {
+		args = append(args, "--opt", "com.docker.network.driver.mtu="+size) // of the host's way out, smaller in many clouds
+	}
+	if _, err := e.Output(ctx, append(args, Prefix+name)...); err != nil {
+		return networkError(name, err)
+	}
+	made, err := inspectNetwork(ctx, e, name)
+	if err != nil {
+		return err
+	}
+	if len(made.IPAM.Config) == 0 {
+		return nil // nodes may change their address when they restart; kind's entrypoint copes
+	}
+	if _, err := e.Output(ctx, "network", "rm", Prefix+name); err != nil {
+		return networkError(name, err)
+	}
+	if _, err := e.Output(ctx, append(args, "--subnet", made.IPAM.Config[0].Subnet, Prefix+name)...); err != nil {
+		return networkError(name, err)
+	}
+	return nil
+}
+
+// errTaken says that a cluster of this name is there.
+var errTaken = errors.New("choose another name, or remove it with `holdfast down`")
+
+func networkError(name string, err error) error {
+	if strings.Contains(err.Error(), "already") { // podman: "network already exists" or "already used"; docker: "already exists"
+		return fmt.Errorf("cluster %s exists already: %w: %w", name, errTaken, err)
+	}
+	return fmt.Errorf("make the network of cluster %s: %w", name, err)
+}
+
+// inspectNetwork describes the network of a cluster. The error is fs.ErrNotExist if there is none.
+func inspectNetwork(ctx context.Context, e runner, name string) (network, error) {
+	out, err := e.Output(ctx, "network", "inspect", Prefix+name)
+	if err != nil {
+		if isGone(err) {
+			err = errors.Join(fs.ErrNotExist, err)
+		}
+		return network{}, fmt.Errorf("find the network of cluster %s: %w", name, err)
+	}
+	var found []network
+	if err := json.Unmarshal(out, &found); err != nil || len(found) == 0 {
+		return network{}, fmt.Errorf("read the network of cluster %s: %w", name, errors.Join(err, fmt.Errorf("%d found", len(found))))
+	}
+	return found[0], nil
+}
+
+// isGone says that an engine refused because the thing does not exist.
+func isGone(err error) bool {
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "no such") || strings.Contains(text, "not found") || strings.Contains(text, "no container with")
+}

@@ -1,0 +1,195 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+)
+
+const (
+	// actWithin bounds what an engine does to one container. Measured: well below a second; a busy machine is slower.
+	actWithin = 30 * time.Second
+	// stopWithin is how long systemd has to stop a node in order before the engine ends it.
+	stopWithin = 20 * time.Second
+	// startWithin bounds the way back. Measured: 5 to 10 s on 2 cores; a control plane takes longest.
+	startWithin = 3 * time.Minute
+)
+
+// kubeletPort answers HTTPS on every node.
+const kubeletPort = "10250"
+
+// Node is one container of a cluster.
+type Node struct {
+	member
+	cluster *Cluster
+
+	mu sync.Mutex
+	at address // the last one known: it has none while it is down
+}
+
+// Name is the container's, which is also the Kubernetes node's.
+func (n *Node) Name() string { return n.name }
+
+// Role says what the node is for.
+func (n *Node) Role() clusters.Role { return n.role }
+
+// Zone is the value of the zone label.
+func (n *Node) Zone() string { return n.zone }
+
+// Kill sends SIGKILL to the node's init, and with it the kernel ends every process of the node.
+func (n *Node) Kill(ctx context.Context) error {
+	return n.take(ctx, "kill", clusters.Exited, "kill", "--signal", "KILL", n.name)
+}
+
+// Stop lets systemd stop the node's services, and ends it when that takes longer than stopWithin.
+func (n *Node) Stop(ctx context.Context) error {
+	return n.take(ctx, "stop", clusters.Exited, "stop", "-t", strconv.Itoa(int(stopWithin/time.Second)), n.name)
+}
+
+// Pause freezes the node's cgroup. Its kernel still accepts connections; nobody answers them.
+func (n *Node) Pause(ctx context.Context) error {
+	return n.take(ctx, "pause", clusters.Paused, "pause", n.name)
+}
+
+// Resume thaws the node, and returns when its kubelet answers.
+func (n *Node) Resume(ctx context.Context) error {
+	return n.act(ctx, "resume", clusters.Running, false, "unpause", n.name)
+}
+
+// take runs a verb that silences the node.
+func (n *Node) take(ctx context.Context, verb string, want clusters.NodeState, args ...string) error {
+	return n.act(ctx, verb, want, true, args...)
+}
+
+// act runs one command of the engine, and returns when the engine and another node have both seen its effect.
+func (n *Node) act(ctx context.Context, verb string, want clusters.NodeState, silent bool, args ...string) error {
+	if err := n.learnAddress(ctx); err != nil {
+		return fmt.Errorf("%s %s: %w", verb, n.name, err)
+	}
+	bounded, cancel := context.WithTimeout(ctx, actWithin+stopWithin)
+	defer cancel()
+	if _, err := n.cluster.e.Output(bounded, args...); err != nil {
+		return fmt.Errorf("%s %s: %w", verb, n.name, err)
+	}
+	err := settle(ctx, actWithin, func(ctx context.Context) []string {
+		state, err := n.State(ctx)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		if state != want {
+			return []string{fmt.Sprintf("%s says it is %s, not %s", n.cluster.e.Name(), state, want)}
+		}
+		return n.expectSilence(ctx, silent)
+	})
+	if err != nil {
+		return fmt.Errorf("see %s after %s: %w", n.name, verb, err)
+	}
+	return nil
+}
+
+func (n *Node) expectSilence(ctx context.Context, want bool) []string {
+	silent, err := n.Silent(ctx)
+	switch {
+	case err != nil:
+		return []string{err.Error()}
+	case silent && !want:
+		return []string{"its kubelet does not answer"}
+	case !silent && want:
+		return []string{"its kubelet still answers"}
+	}
+	return nil
+}
+
+// State is what the engine says.
+func (n *Node) State(ctx context.Context) (clusters.NodeState, error) {
+	return stateOf(ctx, n.cluster.e, n.name)
+}
+
+// Silent asks from another node. It wants an answer in HTTP: the kernel of a frozen node still accepts connections.
+func (n *Node) Silent(ctx context.Context) (bool, error) {
+	ip := n.lastIP()
+	if ip == "" {
+		return false, fmt.Errorf("ask about %s: its address was never known", n.name)
+	}
+	from, err := n.cluster.other(ctx, n)
+	if err != nil {
+		return false, err
+	}
+	// The status does not matter. curl prints 000 where there was no answer; `true` keeps its exit status from
+	// looking like a failure of the engine.
+	const ask = `curl --insecure --silent --output /dev/null --noproxy '*' --max-time 1 --write-out '%{http_code}' "$1" || true`
+	out, err := from.Exec(ctx, "bash", "-c", ask, "ask", "https://"+ip+":"+kubeletPort+"/healthz")
+	if err != nil {
+		return false, fmt.Errorf("ask about %s: %w", n.name, err)
+	}
+	status := strings.TrimSpace(string(out))
+	if _, err := strconv.Atoi(status); err != nil {
+		return false, fmt.Errorf("ask about %s: curl on %s printed %q", n.name, from.name, status)
+	}
+	return status == "000", nil
+}
+
+// Exec runs a command on the node, as root and with all privileges.
+func (n *Node) Exec(ctx context.Context, command ...string) ([]byte, error) {
+	out, err := execute(ctx, n.cluster.e, n.name, command...)
+	if err != nil {
+		return out, fmt.Errorf("run a command on %s: %w", n.name, err)
+	}
+	return out, nil
+}
+
+// learnAddress takes down where the node is, if it is anywhere.
+func (n *Node) learnAddress(ctx context.Context) error {
+	at, err := addressOf(ctx, n.cluster.e, n.name)
+	if err != nil {
+		return err
+	}
+	if at.ip != "" {
+		n.mu.Lock()
+		n.at = at
+		n.mu.Unlock()
+	}
+	return nil
+}
+
+func (n *Node) lastIP() string { return n.lastAddress().ip }
+
+func (n *Node) lastAddress() address {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.at
+}
+
+// pinAddress gives a node that is down the address it had. An engine gives a container that starts the next one that
+// is free; other nodes, and clients that know a node by its address, would lose it.
+func (n *Node) pinAddress(ctx context.Context) error {
+	at := n.lastAddress()
+	if at.ip == "" {
+		return nil // attached to while it was down; kind's entrypoint copes with a new one
+	}
+	e, network := n.cluster.e, Prefix+n.cluster.name
+	connect := []string{"network", "connect", "--ip", at.ip}
+	if e.Name() == engine.Podman {
+		connect = append(connect, "--mac-address", at.mac) // a neighbour's ARP entry then stays right
+	}
+	if _, err := e.Output(ctx, "network", "disconnect", network, n.name); err != nil {
+		return fmt.Errorf("pin %s to %s: %w", n.name, at.ip, err)
+	}
+	_, err := e.Output(ctx, append(connect, network, n.name)...)
+	if err == nil {
+		return nil
+	}
+	// Without its address it can still come back; without a network it cannot.
+	if _, plainErr := e.Output(ctx, "network", "connect", network, n.name); plainErr != nil {
+		return fmt.Errorf("pin %s to %s: %w", n.name, at.ip, errors.Join(err, plainErr))
+	}
+	n.cluster.log.Warn("a node changes its address", "node", n.name, "was", at.ip, "error", err)
+	return nil
+}

@@ -1,0 +1,207 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+)
+
+// answer lets curl on any node print the status of an answer, or 000 while the node that it asks does not run.
+func (f *fakeEngine) answer(_ string, command []string) ([]byte, error) {
+	url := command[len(command)-1]
+	for _, c := range f.containers {
+		if strings.Contains(url, "//"+c.ip+":") && c.state == "running" {
+			return []byte("401"), nil
+		}
+	}
+	return []byte("000"), nil
+}
+
+func nodeOf(t *testing.T, c *Cluster, role clusters.Role) *Node {
+	t.Helper()
+	at := slices.IndexFunc(c.nodes, func(n *Node) bool { return n.role == role })
+	if at < 0 {
+		t.Fatalf("no %s", role)
+	}
+	return c.nodes[at]
+}
+
+func TestVerbsAreWitnessed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newFakeEngine("podman")
+		c := fakeCluster(t, e)
+		e.exec = e.answer
+		worker := nodeOf(t, c, clusters.Worker)
+		for _, step := range []struct {
+			verb   func(context.Context) error
+			want   clusters.NodeState
+			silent bool
+		}{
+			{worker.Pause, clusters.Paused, true},
+			{worker.Resume, clusters.Running, false},
+			{worker.Kill, clusters.Exited, true},
+		} {
+			if err := step.verb(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			state, err := worker.State(t.Context())
+			if err != nil || state != step.want {
+				t.Errorf("state %s, %v, want %s", state, err, step.want)
+			}
+			silent, err := worker.Silent(t.Context())
+			if err != nil || silent != step.silent {
+				t.Errorf("silent %t, %v, want %t", silent, err, step.silent)
+			}
+		}
+		if asked := e.called("exec --privileged holdfast-x-worker2 "); len(asked) == 0 {
+			t.Error("the load node was not asked")
+		}
+	})
+}
+
+// A kill that another node does not see is no kill.
+func TestVerbThatIsNotSeenFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newFakeEngine("podman")
+		c := fakeCluster(t, e)
+		e.exec = func(string, []string) ([]byte, error) { return []byte("200"), nil }
+		err := nodeOf(t, c, clusters.Worker).Kill(t.Context())
+		const want = "see holdfast-x-worker after kill: waited 30s: its kubelet still answers: context deadline exceeded"
+		if err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	})
+}
+
+func TestVerbOnANodeThatIsDown(t *testing.T) {
+	e := newFakeEngine("podman")
+	c := fakeCluster(t, e)
+	e.containers["holdfast-x-worker"].state = "exited"
+	err := nodeOf(t, c, clusters.Worker).Pause(t.Context())
+	const want = "pause holdfast-x-worker: run podman pause: exit status 125: Error: holdfast-x-worker is in state exited: container state improper"
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestSilentAsksWhoIsUp(t *testing.T) {
+	e := newFakeEngine("podman")
+	c := fakeCluster(t, e)
+	e.exec = e.answer
+	worker, load := nodeOf(t, c, clusters.Worker), nodeOf(t, c, clusters.LoadNode)
+	e.containers[load.name].state = "paused"
+	if _, err := worker.Silent(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if asked := e.called("exec --privileged holdfast-x-control-plane "); len(asked) != 1 {
+		t.Errorf("the control plane was asked %d times, not once", len(asked))
+	}
+	e.containers["holdfast-x-control-plane"].state = "exited"
+	_, err := worker.Silent(t.Context())
+	if err == nil || err.Error() != "ask about holdfast-x-worker: no other node of cluster x is running" {
+		t.Errorf("with nobody to ask: %v", err)
+	}
+}
+
+func TestSilentTellsNoAnswerFromNoQuestion(t *testing.T) {
+	e := newFakeEngine("podman")
+	c := fakeCluster(t, e)
+	worker := nodeOf(t, c, clusters.Worker)
+	e.exec = func(string, []string) ([]byte, error) { return nil, nil } // curl is missing
+	if _, err := worker.Silent(t.Context()); err == nil || !strings.Contains(err.Error(), `curl on holdfast-x-worker2 printed ""`) {
+		t.Errorf("got %v", err)
+	}
+	e.exec = func(string, []string) ([]byte, error) { return nil, errors.New("the engine died") }
+	if _, err := worker.Silent(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "the engine died") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// An engine gives the next free address to what starts; a node must come back with its own.
+func TestAddressIsPinned(t *testing.T) {
+	for engine, want := range map[string]string{
+		"podman": "network connect --ip 10.89.0.3 --mac-address 02:00:00:00:00:03 holdfast-x holdfast-x-worker",
+		"docker": "network connect --ip 10.89.0.3 holdfast-x holdfast-x-worker",
+	} {
+		e := newFakeEngine(engine)
+		worker := nodeOf(t, fakeCluster(t, e), clusters.Worker)
+		e.containers[worker.name].state = "exited"
+		if err := worker.startMachine(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.called("network connect"); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: got %q, want %q", engine, got, want)
+		}
+		if at, err := addressOf(t.Context(), e, worker.name); err != nil || at.ip != "10.89.0.3" {
+			t.Errorf("%s: it is at %v, %v", engine, at, err)
+		}
+	}
+}
+
+// An address that cannot be had must not cost the node its network.
+func TestAddressThatIsTaken(t *testing.T) {
+	e := newFakeEngine("docker")
+	worker := nodeOf(t, fakeCluster(t, e), clusters.Worker)
+	e.containers[worker.name].state = "exited"
+	var refuse func(args []string) bool
+	e.fail = func(args []string) error {
+		if strings.HasPrefix(strings.Join(args, " "), "network connect") && refuse(args) {
+			return errors.New("address already in use")
+		}
+		return nil
+	}
+	refuse = func(args []string) bool { return args[2] == "--ip" }
+	if err := worker.startMachine(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if at := worker.lastAddress(); at.ip == "" || at.ip == "10.89.0.3" {
+		t.Errorf("it is at %v, want a new address", at)
+	}
+	e.containers[worker.name].state = "exited"
+	refuse = func([]string) bool { return true }
+	if err := worker.startMachine(t.Context()); err == nil || !strings.Contains(err.Error(), "pin holdfast-x-worker to ") {
+		t.Errorf("without any network: %v", err)
+	}
+}
+
+func TestStartOfAPausedNode(t *testing.T) {
+	e := newFakeEngine("podman")
+	c := fakeCluster(t, e)
+	e.containers["holdfast-x-worker"].state = "paused"
+	err := nodeOf(t, c, clusters.Worker).Start(t.Context())
+	if err == nil || err.Error() != "start holdfast-x-worker: it is paused; resume it" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNodesInOrder(t *testing.T) {
+	var got []string
+	for _, n := range fakeCluster(t, newFakeEngine("podman")).Nodes() {
+		got = append(got, string(n.Role())+" "+n.Zone()+" "+n.Name())
+	}
+	want := []string{"control-plane  holdfast-x-control-plane", "worker a holdfast-x-worker", "load  holdfast-x-worker2"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Nodes (-want +got):\n%s", diff)
+	}
+}
+
+func TestNodeState(t *testing.T) {
+	for word, want := range map[string]clusters.NodeState{
+		"running": clusters.Running, "stopping": clusters.Running, "paused": clusters.Paused,
+		"exited": clusters.Exited, "created": clusters.Exited, "dead": clusters.Exited,
+	} {
+		if got, err := nodeState(word); err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", word, got, err, want)
+		}
+	}
+	if _, err := nodeState("Up 3 minutes"); err == nil {
+		t.Error("a word that no engine uses was taken for a state")
+	}
+}

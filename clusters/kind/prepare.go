@@ -1,0 +1,54 @@
+package kind
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/doctor"
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
+)
+
+// prepare gets what a cluster stands on, and returns the spec with the Kubernetes version that the image has.
+func (p *Provider) prepare(ctx context.Context, spec clusters.Spec) (ground, clusters.Spec, error) {
+	if err := p.engine.Apply(); err != nil {
+		return ground{}, spec, err
+	}
+	if err := doctor.Prepare(ctx); err != nil {
+		return ground{}, spec, err
+	}
+	image, err := nodeimage.Ensure(ctx, p.engine, spec.Kubernetes, p.options.Image)
+	if err != nil {
+		return ground{}, spec, err
+	}
+	spec.Kubernetes = image.Kubernetes
+	v1, err := onCgroupV1(ctx, p.engine)
+	return ground{
+		image: image.Image, minor: minorOf(image.Kubernetes),
+		ownNetwork: image.Network == nodeimage.NetworkAgent, cgroupV1: v1,
+	}, spec, err
+}
+
+// minorOf is the minor number of a version in the form v1.37.0; zero of anything else.
+func minorOf(version string) int {
+	var major, minor int
+	_, _ = fmt.Sscanf(semver.MajorMinor(version), "v%d.%d", &major, &minor) // zeros where it cannot be read
+	return minor
+}
+
+// onCgroupV1 asks the engine, whose machine may be another one than this process's.
+func onCgroupV1(ctx context.Context, e runner) (bool, error) {
+	format := "{{.Host.CgroupsVersion}}"
+	if e.Name() == engine.Docker {
+		format = "{{.CgroupVersion}}"
+	}
+	out, err := e.Output(ctx, "info", "--format", format)
+	if err != nil {
+		return false, fmt.Errorf("ask %s for the cgroup version: %w", e.Name(), err)
+	}
+	return strings.TrimPrefix(strings.TrimSpace(string(out)), "v") == "1", nil
+}

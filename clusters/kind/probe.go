@@ -1,0 +1,76 @@
+package kind
+
+import (
+	"context"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:embed probe.sh
+var probeScript string
+
+// probe asks a node, from its own network and from that of its witness pod, what it can reach.
+type probe struct {
+	node   string
+	sealed bool     // take away the default route first, and see that it stays away
+	pods   []string // addresses of pods that both must reach
+	limit  time.Duration
+}
+
+// finding is what a probe has seen.
+type finding struct {
+	missing []string // in words; empty: nothing
+	witness string   // the address of the node's witness pod
+}
+
+// run returns when nothing is missing, or when the limit is over. An error means that the node could not be asked.
+func (p probe) run(ctx context.Context, e runner) (finding, error) {
+	egress := "open"
+	if p.sealed {
+		egress = "sealed"
+	}
+	args := []string{
+		"bash", "-c", probeScript, "probe.sh", strconv.Itoa(int(p.limit / time.Second)),
+		egress, serviceSubnet, apiServiceIP, dnsServiceIP, hexIP(dnsServiceIP),
+	}
+	out, err := execute(ctx, e, p.node, append(args, p.pods...)...)
+	if err != nil {
+		return finding{}, fmt.Errorf("probe the network of %s: %w", p.node, err)
+	}
+	found, err := readFinding(string(out))
+	if err != nil {
+		return finding{}, fmt.Errorf("probe the network of %s: %w", p.node, err)
+	}
+	return found, nil
+}
+
+// readFinding reads what probe.sh printed. Without its last line it was cut off, and an empty list would prove nothing.
+func readFinding(out string) (finding, error) {
+	var found finding
+	all := nonEmpty(out)
+	if len(all) == 0 || all[len(all)-1] != "end" {
+		return found, errors.New("the answer was cut off")
+	}
+	for _, line := range all[:len(all)-1] {
+		if witness, ok := strings.CutPrefix(line, "witness"); ok {
+			found.witness = strings.TrimSpace(witness)
+			continue
+		}
+		found.missing = append(found.missing, line)
+	}
+	if found.witness == "" && len(found.missing) == 0 {
+		return found, errors.New("the answer names no witness pod")
+	}
+	return found, nil
+}
+
+// hexIP is an IPv4 address as the bytes of a DNS answer, in hexadecimal.
+func hexIP(ip string) string {
+	return hex.EncodeToString(netip.MustParseAddr(ip).AsSlice())
+}

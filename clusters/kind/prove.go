@@ -1,0 +1,129 @@
+package kind
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// probeLimit is how long a node looks by itself before it answers: what it is to reach may meanwhile have changed. What it
+// lacks is then in the error of the whole.
+const probeLimit = 2 * time.Second
+
+// proof sees to it that a cluster is usable, by what its nodes and pods reach.
+type proof struct {
+	e       runner
+	client  kubernetes.Interface
+	planned []member
+	sealed  bool
+
+	witnessed, pinned bool // the steps that are done once
+}
+
+// look lists what is missing. It also makes what a proof needs: the witness pods, and DNS on the control plane.
+func (p *proof) look(ctx context.Context) []string {
+	nodes, err := p.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return []string{fmt.Sprintf("the API server does not answer: %v", err)}
+	}
+	missing := lacking(p.planned, nodes.Items)
+	if err := p.ensureWitness(ctx, nodes.Items); err != nil {
+		return append(missing, err.Error())
+	}
+	if len(missing) > 0 {
+		return missing
+	}
+	witnesses, servers, err := systemPods(ctx, p.client)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if err := p.pinDNS(ctx, servers); err != nil {
+		return []string{err.Error()}
+	}
+	if missing := append(podsLacking(p.planned, witnesses), dnsLacking(p.planned, servers)...); len(missing) > 0 {
+		return missing
+	}
+	return p.probeAll(ctx, append(addresses(witnesses), addresses(servers)...))
+}
+
+func (p *proof) ensureWitness(ctx context.Context, nodes []corev1.Node) error {
+	if p.witnessed {
+		return nil
+	}
+	image := pauseImage(nodes)
+	if image == "" {
+		return nil // no node has reported yet, which is told as such
+	}
+	if err := ensureWitness(ctx, p.client, image); err != nil {
+		return err
+	}
+	p.witnessed = true
+	return nil
+}
+
+// pinDNS moves CoreDNS to the control plane where the scheduler chose otherwise.
+func (p *proof) pinDNS(ctx context.Context, servers []corev1.Pod) error {
+	if p.pinned || !slices.ContainsFunc(servers, func(pod corev1.Pod) bool { return isMisplaced(p.planned, pod) }) {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{
+		"spec": map[string]any{"nodeSelector": map[string]string{"node-role.kubernetes.io/control-plane": ""}},
+	}}})
+	if err != nil {
+		return err
+	}
+	deployments := p.client.AppsV1().Deployments(systemNamespace)
+	if _, err := deployments.Patch(ctx, dnsDeployment, types.StrategicMergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("move CoreDNS to the control plane: %w", err)
+	}
+	p.pinned = true
+	return nil
+}
+
+// probeAll asks every node, several at a time, whether it reaches both Services and all of the pods.
+func (p *proof) probeAll(ctx context.Context, pods []string) []string {
+	var mu sync.Mutex
+	var missing []string
+	var group errgroup.Group
+	group.SetLimit(2 * runtime.NumCPU()) // half of an exec is waiting for the engine
+	for _, m := range p.planned {
+		group.Go(func() error {
+			found, err := probe{node: m.name, sealed: p.sealed, pods: pods, limit: probeLimit}.run(ctx, p.e)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				missing = append(missing, err.Error())
+			}
+			for _, what := range found.missing {
+				missing = append(missing, "node "+m.name+": "+what)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // errors are among the missing
+	slices.Sort(missing)
+	return missing
+}
+
+// systemPods are the witness pods and CoreDNS.
+func systemPods(ctx context.Context, client kubernetes.Interface) (witnesses, servers []corev1.Pod, err error) {
+	for selector, into := range map[string]*[]corev1.Pod{witnessSelector: &witnesses, dnsSelector: &servers} {
+		list, err := client.CoreV1().Pods(systemNamespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+		if err != nil {
+			return nil, nil, fmt.Errorf("list the pods with %s: %w", selector, err)
+		}
+		*into = list.Items
+	}
+	return witnesses, servers, nil
+}

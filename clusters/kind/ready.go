@@ -1,0 +1,152 @@
+package kind
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+)
+
+// The functions of this file judge what the API server says; none of them asks anything.
+
+// lacking lists in words what keeps the planned nodes from being ready, node by node; empty: all are.
+func lacking(planned []member, nodes []corev1.Node) []string {
+	var missing []string
+	for _, m := range planned {
+		at := slices.IndexFunc(nodes, func(n corev1.Node) bool { return n.Name == m.name })
+		if at < 0 {
+			missing = append(missing, "node "+m.name+": not registered")
+			continue
+		}
+		for _, what := range nodeLacks(m, nodes[at]) {
+			missing = append(missing, "node "+m.name+": "+what)
+		}
+	}
+	return missing
+}
+
+func nodeLacks(m member, node corev1.Node) []string {
+	var missing []string
+	for key, want := range map[string]string{clusters.LabelRole: string(m.role), clusters.LabelZone: m.zone} {
+		if got := node.Labels[key]; got != want {
+			missing = append(missing, fmt.Sprintf("label %s is %q, not %q", key, got, want))
+		}
+	}
+	slices.Sort(missing)
+	if ready := condition(node, corev1.NodeReady); ready.Status != corev1.ConditionTrue {
+		missing = append(missing, describe(ready))
+	}
+	if node.Spec.PodCIDR == "" {
+		missing = append(missing, "no pod addresses given")
+	}
+	return missing
+}
+
+// condition is a node's condition of a type; zero where the node has none.
+func condition(node corev1.Node, kind corev1.NodeConditionType) corev1.NodeCondition {
+	for _, c := range node.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return corev1.NodeCondition{}
+}
+
+// describe is "Ready=False (the reason)".
+func describe(c corev1.NodeCondition) string {
+	status := string(c.Status)
+	if status == "" {
+		return "Ready never reported"
+	}
+	if c.Message == "" {
+		return "Ready=" + status
+	}
+	message, _, _ := strings.Cut(c.Message, "\n")
+	return fmt.Sprintf("Ready=%s (%s)", status, message)
+}
+
+// pulse is when a kubelet last spoke, by its own clock: the renewal of its lease, and its report of Ready.
+type pulse struct{ lease, ready time.Time }
+
+// notBack lists what keeps a node from being back after an outage, before which its pulse was another. A Ready=True from
+// before says nothing, and the API server keeps it for the whole grace period: the kubelet must have spoken since.
+func notBack(m member, node corev1.Node, before, now pulse) []string {
+	if missing := nodeLacks(m, node); len(missing) > 0 {
+		return missing
+	}
+	if now.ready.Equal(before.ready) {
+		return []string{"Ready=True is from before the start"}
+	}
+	if now.lease.Equal(before.lease) {
+		return []string{"its lease was not renewed since the start"}
+	}
+	return nil
+}
+
+// podsLacking lists which nodes have no running pod among pods. The pods are one DaemonSet's.
+func podsLacking(planned []member, pods []corev1.Pod) []string {
+	running := map[string]bool{}
+	for _, pod := range pods {
+		if isReady(pod) {
+			running[pod.Spec.NodeName] = true
+		}
+	}
+	var missing []string
+	for _, m := range planned {
+		if !running[m.name] {
+			missing = append(missing, "node "+m.name+": its witness pod does not run")
+		}
+	}
+	return missing
+}
+
+// dnsLacking says whether CoreDNS answers, as far as the API server knows, and from where it should.
+func dnsLacking(planned []member, pods []corev1.Pod) []string {
+	var ready int
+	var missing []string
+	for _, pod := range pods {
+		switch {
+		case pod.DeletionTimestamp != nil: // on its way out
+		case isMisplaced(planned, pod):
+			missing = append(missing, fmt.Sprintf("DNS: %s is on %s, not on a control plane", pod.Name, pod.Spec.NodeName))
+		case isReady(pod):
+			ready++
+		default:
+			missing = append(missing, fmt.Sprintf("DNS: %s is not ready (%s)", pod.Name, pod.Status.Phase))
+		}
+	}
+	if ready == 0 && len(missing) == 0 {
+		missing = append(missing, "DNS: no CoreDNS pod")
+	}
+	return missing
+}
+
+// isMisplaced says that a CoreDNS pod runs where a fault may hit it: the loss of DNS would be judged as the workload's.
+func isMisplaced(planned []member, pod corev1.Pod) bool {
+	return slices.ContainsFunc(planned, func(m member) bool {
+		return m.name == pod.Spec.NodeName && m.role != clusters.ControlPlane
+	})
+}
+
+func isReady(pod corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Status.PodIP != "" &&
+		slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+}
+
+// addresses are the pods' addresses, of those that are ready.
+func addresses(pods []corev1.Pod) []string {
+	var ips []string
+	for _, pod := range pods {
+		if isReady(pod) {
+			ips = append(ips, pod.Status.PodIP)
+		}
+	}
+	slices.Sort(ips)
+	return ips
+}

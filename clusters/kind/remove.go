@@ -1,0 +1,204 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+)
+
+// removeWithin bounds the removal of one cluster. Measured: 8 nodes take 3 s; docker's disk may take longer.
+const removeWithin = 3 * time.Minute
+
+// Removed names what a removal took away.
+type Removed struct {
+	Containers []string
+	Volumes    []string
+	Networks   []string
+}
+
+// Nothing says that there was nothing to remove.
+func (r Removed) Nothing() bool { return len(r.Containers)+len(r.Volumes)+len(r.Networks) == 0 }
+
+func (r *Removed) add(other Removed) {
+	r.Containers = append(r.Containers, other.Containers...)
+	r.Volumes = append(r.Volumes, other.Volumes...)
+	r.Networks = append(r.Networks, other.Networks...)
+}
+
+// DeleteAll removes every cluster of ours, and what a crash has left of one: containers, volumes, networks and
+// kubeconfigs. A cluster that another process uses right now is removed as well.
+func DeleteAll(ctx context.Context, e *engine.Engine) (Removed, error) { return deleteAll(ctx, e) }
+
+func deleteAll(ctx context.Context, e runner) (Removed, error) {
+	found, err := list(ctx, e)
+	if err != nil {
+		return Removed{}, err
+	}
+	removed := make([]Removed, len(found))
+	errs := make([]error, len(found)+1)
+	var group errgroup.Group
+	group.SetLimit(2) // one removal alone keeps an engine busy
+	for i, summary := range found {
+		group.Go(func() error {
+			removed[i], errs[i] = remove(ctx, e, summary.Name)
+			return nil
+		})
+	}
+	_ = group.Wait() // errors are in errs
+	errs[len(found)] = removeStates()
+	var all Removed
+	for _, one := range removed {
+		all.add(one)
+	}
+	return all, errors.Join(errs...)
+}
+
+// removeStates removes the kubeconfigs of clusters of which the engine holds nothing any more.
+func removeStates() error {
+	dir, err := stateDir("")
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("remove the kubeconfigs: %w", err)
+	}
+	return nil
+}
+
+// Delete removes one cluster, whole or in parts, without attaching to it.
+func Delete(ctx context.Context, e *engine.Engine, name string) (Removed, error) {
+	return remove(ctx, e, name)
+}
+
+// remove looks for parts of a cluster and removes them until none is found: kind may still be making some.
+func remove(ctx context.Context, e runner, name string) (Removed, error) {
+	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	defer cancel()
+	var all Removed
+	for range 5 { // the second look finds nothing; more are for what appears meanwhile
+		found, err := find(ctx, e, name)
+		if err != nil {
+			return all, fmt.Errorf("remove cluster %s: %w", name, err)
+		}
+		if found.Nothing() {
+			return all, forget(name)
+		}
+		if err := removeParts(ctx, e, found); err != nil {
+			return all, fmt.Errorf("remove cluster %s: %w", name, err)
+		}
+		all.add(found)
+	}
+	return all, fmt.Errorf("remove cluster %s: parts of it come back; is another process making it?", name)
+}
+
+// removeMachines removes the containers of a cluster, and nothing that kind would make again.
+func removeMachines(ctx context.Context, e runner, name string) error {
+	found, err := find(ctx, e, name)
+	if err != nil {
+		return err
+	}
+	return removeParts(ctx, e, Removed{Containers: found.Containers})
+}
+
+// find is what the engine holds of one cluster.
+func find(ctx context.Context, e runner, name string) (Removed, error) {
+	all, err := list(ctx, e)
+	if err != nil {
+		return Removed{}, err
+	}
+	for _, summary := range all {
+		if summary.Name == name {
+			return Removed{
+				Containers: slices.Sorted(maps.Keys(summary.Containers)),
+				Volumes:    summary.Volumes, Networks: summary.Networks,
+			}, nil
+		}
+	}
+	return Removed{}, nil
+}
+
+// removeParts removes containers first, for a volume or a network in use stays. What is gone already is no error.
+func removeParts(ctx context.Context, e runner, parts Removed) error {
+	rm := []string{"rm", "--force", "--volumes"}
+	if e.Name() == engine.Podman {
+		rm = append(rm, "--time", "0") // podman would first ask each node to stop, for ten seconds
+	}
+	for _, step := range []struct {
+		command []string
+		names   []string
+	}{
+		{rm, parts.Containers},
+		{[]string{"volume", "rm", "--force"}, parts.Volumes},
+		{[]string{"network", "rm"}, parts.Networks},
+	} {
+		if len(step.names) == 0 {
+			continue
+		}
+		if _, err := e.Output(ctx, append(step.command, step.names...)...); err != nil && !isGone(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget removes the files of a cluster.
+func forget(name string) error {
+	dir, err := stateDir(name)
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("forget cluster %s: %w", name, err)
+	}
+	return nil
+}
+
+// children counts the commands that this process started and that name a cluster. kind runs an engine's command per
+// node at once, and returns at the first error while the others still make containers. Where there is no /proc, none
+// is seen.
+func children(name string) int {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed
+	var count int
+	for _, file := range files {
+		stat, err := os.ReadFile(file)
+		if err != nil || parentOf(string(stat)) != os.Getpid() {
+			continue
+		}
+		command, err := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+		if err == nil && strings.Contains(string(command), Prefix+name+"-") {
+			count++
+		}
+	}
+	return count
+}
+
+// parentOf reads a process's parent from its /proc/PID/stat: the second field after the name, which is in parentheses
+// and may hold anything.
+func parentOf(stat string) int {
+	_, after, _ := cutLast(stat, ")")
+	fields := strings.Fields(after)
+	if len(fields) < 2 {
+		return 0
+	}
+	var parent int
+	_, _ = fmt.Sscan(fields[1], &parent) // zero, nobody's parent, where it cannot be read
+	return parent
+}
+
+func cutLast(text, separator string) (before, after string, found bool) {
+	at := strings.LastIndex(text, separator)
+	if at < 0 {
+		return text, "", false
+	}
+	return text[:at], text[at+len(separator):], true
+}

@@ -1,0 +1,131 @@
+package kind
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// inCache lets a test have a cache folder of its own.
+func inCache(t *testing.T) string {
+	dir := t.TempDir()
+	t.Setenv("HOLDFAST_CACHE", dir)
+	return dir
+}
+
+func TestDeleteAllTakesOursOnly(t *testing.T) {
+	cache := inCache(t)
+	e := newFakeEngine("podman")
+	fakeCluster(t, e)
+	e.run("kind-control-plane")
+	e.volumes["v1"] = "map[holdfast-crashed-worker2:true]"
+	e.networks["podman"] = map[string]string{}
+	file := filepath.Join(cache, "clusters", "x", "kubeconfig")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+
+	got, err := deleteAll(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Removed{
+		Containers: []string{"holdfast-x-control-plane", "holdfast-x-worker", "holdfast-x-worker2"},
+		Volumes:    []string{"v1", "vol-holdfast-x-control-plane", "vol-holdfast-x-worker", "vol-holdfast-x-worker2"},
+		Networks:   []string{"holdfast-x"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("removed (-want +got):\n%s", diff)
+	}
+	left := []string{strings.Join(keys(e.containers), ","), strings.Join(keys(e.volumes), ","), strings.Join(keys(e.networks), ",")}
+	if diff := cmp.Diff([]string{"kind-control-plane", "vol-kind-control-plane", "podman"}, left); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+	if _, err := os.Stat(filepath.Join(cache, "clusters")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the kubeconfigs are still there: %v", err)
+	}
+	if again, err := deleteAll(t.Context(), e); err != nil || !again.Nothing() {
+		t.Errorf("a second time: %v, %v", again, err)
+	}
+}
+
+func TestRemoveLooksAgain(t *testing.T) {
+	inCache(t)
+	e := newFakeEngine("podman")
+	fakeCluster(t, e)
+	late := []string{"holdfast-x-worker3"}
+	e.fail = func(args []string) error {
+		if args[0] == "network" && args[1] == "rm" && len(late) > 0 { // kind was still making one
+			e.containers[late[0]], late = &fakeContainer{state: "running"}, nil
+		}
+		return nil
+	}
+	got, err := remove(t.Context(), e, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Containers) != 4 || len(e.containers) != 0 {
+		t.Errorf("removed %v, left %v", got.Containers, keys(e.containers))
+	}
+}
+
+func TestRemoveSaysWhatTheEngineSaid(t *testing.T) {
+	inCache(t)
+	e := newFakeEngine("docker")
+	fakeCluster(t, e)
+	e.fail = func(args []string) error {
+		if args[0] == "rm" {
+			return errors.New("the engine died")
+		}
+		return nil
+	}
+	_, err := remove(t.Context(), e, "x")
+	if err == nil || err.Error() != "remove cluster x: the engine died" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What kind still makes after its error is removed too, also when the run was interrupted.
+func TestDiscardWaitsForStragglers(t *testing.T) {
+	inCache(t)
+	synctest.Test(t, func(t *testing.T) {
+		e := newFakeEngine("podman")
+		fakeCluster(t, e)
+		looks := 0
+		e.fail = func(args []string) error {
+			if args[0] == "ps" {
+				if looks++; looks == 4 {
+					e.containers["holdfast-x-worker9"] = &fakeContainer{state: "running"}
+				}
+			}
+			return nil
+		}
+		b := builder{e: e, log: slog.Default(), name: "x"}
+		if err := b.discard(canceled(t)); err != nil {
+			t.Fatal(err)
+		}
+		if len(e.containers)+len(e.networks)+len(e.volumes) != 0 || looks < 4 {
+			t.Errorf("left after %d looks: %v %v %v", looks, keys(e.containers), keys(e.networks), keys(e.volumes))
+		}
+	})
+}
+
+func TestParentOf(t *testing.T) {
+	for stat, want := range map[string]int{
+		"42 (podman) S 17 42 42 0":       17,
+		"42 (a ) b) (c) R 18 42 42 0":    18,
+		"42 (podman) S":                  0,
+		"":                               0,
+		"42 (podman) S seventeen 42 0 0": 0,
+	} {
+		if got := parentOf(stat); got != want {
+			t.Errorf("parentOf(%q) = %d, want %d", stat, got, want)
+		}
+	}
+}

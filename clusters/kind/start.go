@@ -1,0 +1,113 @@
+package kind
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+)
+
+// Start starts a node that is down, with the address it had. It returns when the node's kubelet has said Ready since,
+// the node and its pods reach both Services, and another node's pods reach its pods.
+func (n *Node) Start(ctx context.Context) error {
+	state, err := n.State(ctx)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", n.name, err)
+	}
+	if state == clusters.Paused {
+		return fmt.Errorf("start %s: it is paused; resume it", n.name)
+	}
+	var before pulse
+	if state == clusters.Exited {
+		// Where the API server is away, nothing is known of before. Then this node is the control plane, or Ready will
+		// be told by the probes.
+		_, before, _ = n.pulse(ctx)
+		if err := n.startMachine(ctx); err != nil {
+			return fmt.Errorf("start %s: %w", n.name, err)
+		}
+	}
+	if err := settle(ctx, startWithin, func(ctx context.Context) []string { return n.lookBack(ctx, before) }); err != nil {
+		return fmt.Errorf("see %s back: %w", n.name, err)
+	}
+	return nil
+}
+
+func (n *Node) startMachine(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, actWithin)
+	defer cancel()
+	if err := n.pinAddress(bounded); err != nil {
+		return err
+	}
+	if _, err := n.cluster.e.Output(bounded, "start", n.name); err != nil {
+		return err
+	}
+	return n.learnAddress(bounded)
+}
+
+// lookBack lists what keeps the node from being back.
+func (n *Node) lookBack(ctx context.Context, before pulse) []string {
+	node, now, err := n.pulse(ctx)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if missing := notBack(n.member, node, before, now); len(missing) > 0 {
+		return missing
+	}
+	_, servers, err := systemPods(ctx, n.cluster.client)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if missing := dnsLacking(members(n.cluster.name, n.cluster.record.Spec), servers); len(missing) > 0 {
+		return missing
+	}
+	return n.probeBothWays(ctx, addresses(servers))
+}
+
+// probeBothWays looks from the node at the pods, and from another node at the pod that the first look found.
+func (n *Node) probeBothWays(ctx context.Context, pods []string) []string {
+	e, sealed := n.cluster.e, !n.cluster.record.Spec.Egress
+	there, err := probe{node: n.name, sealed: sealed, pods: pods, limit: probeLimit}.run(ctx, e)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if len(there.missing) > 0 {
+		return there.missing
+	}
+	from, err := n.cluster.other(ctx, n)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	back, err := probe{node: from.name, sealed: sealed, pods: []string{there.witness}, limit: probeLimit}.run(ctx, e)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var missing []string
+	for _, what := range back.missing {
+		missing = append(missing, "seen from "+from.name+": "+what)
+	}
+	return missing
+}
+
+// leaseNamespace is where kubelets renew their leases.
+const leaseNamespace = corev1.NamespaceNodeLease
+
+// pulse is the node as the API server knows it, and when its kubelet last spoke.
+func (n *Node) pulse(ctx context.Context) (corev1.Node, pulse, error) {
+	node, err := n.cluster.client.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
+	if err != nil {
+		return corev1.Node{}, pulse{}, fmt.Errorf("ask the API server for node %s: %w", n.name, err)
+	}
+	lease, err := n.cluster.client.CoordinationV1().Leases(leaseNamespace).Get(ctx, n.name, metav1.GetOptions{})
+	if err != nil {
+		return *node, pulse{}, fmt.Errorf("ask the API server for the lease of %s: %w", n.name, err)
+	}
+	now := pulse{ready: condition(*node, corev1.NodeReady).LastHeartbeatTime.Time}
+	if lease.Spec.RenewTime != nil {
+		now.lease = lease.Spec.RenewTime.Time
+	}
+	return *node, now, nil
+}

@@ -1,0 +1,72 @@
+package kind
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// The witness is a DaemonSet of pods that do nothing: from their network, what a pod can reach is seen on every node,
+// without an image that a node would have to be given. It stays, because a node that is started again is proven by it.
+const (
+	systemNamespace = metav1.NamespaceSystem
+	witnessName     = "holdfast-witness"
+	witnessSelector = "k8s-app=" + witnessName
+	dnsSelector     = "k8s-app=kube-dns" // the label that kubeadm gives CoreDNS
+	dnsDeployment   = "coredns"
+)
+
+// witness runs image, which must be the pause image that every node has.
+func witness(image string) *appsv1.DaemonSet {
+	labels := map[string]string{"k8s-app": witnessName}
+	none, no := int64(0), false
+	return &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: witnessName, Namespace: systemNamespace, Labels: labels},
+		Spec: appsv1.DaemonSetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					Tolerations:                   []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+					PriorityClassName:             "system-node-critical", // no workload under test may push it out
+					TerminationGracePeriodSeconds: &none,
+					AutomountServiceAccountToken:  &no,
+					EnableServiceLinks:            &no,
+					Containers: []corev1.Container{{
+						Name: "pause", Image: image, ImagePullPolicy: corev1.PullNever,
+						Command: []string{"/pause", witnessName}, // pause ignores it; the probe knows the process by it
+					}},
+				},
+			},
+		},
+	}
+}
+
+// ensureWitness makes the DaemonSet where it is missing.
+func ensureWitness(ctx context.Context, client kubernetes.Interface, image string) error {
+	_, err := client.AppsV1().DaemonSets(systemNamespace).Create(ctx, witness(image), metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create the witness pods: %w", err)
+	}
+	return nil
+}
+
+// pauseImage is the name of the pause image that a node reports to have; empty if it reports none.
+func pauseImage(nodes []corev1.Node) string {
+	for _, node := range nodes {
+		for _, image := range node.Status.Images {
+			for _, name := range image.Names {
+				if repository, _, _ := strings.Cut(name, ":"); strings.HasSuffix(repository, "/pause") {
+					return name
+				}
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,214 @@
+package nodeimage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+)
+
+// buildSteps is the number of steps that Build reports.
+const buildSteps = 9
+
+// Build makes a node image for a version of Kubernetes ("" means DefaultKubernetes) from what the cache holds and what
+// it has to make, and leaves it in the engine. It needs root, Debian's or Ubuntu's packages, and the Go toolchain. A
+// build that is ended, at any moment and in any way, leaves no image and no half entry in the cache; what it finished
+// is used by the next one. Builds of several processes follow each other.
+func Build(ctx context.Context, e *engine.Engine, version string, o Options) (Ref, error) {
+	if version == "" {
+		version = DefaultKubernetes
+	}
+	if err := errors.Join(checkForm(version), o.fill()); err != nil {
+		return Ref{}, err
+	}
+	ref, err := build(ctx, thisHost(), e, version, o)
+	if err != nil {
+		return Ref{}, fmt.Errorf("build a node image for Kubernetes %s: %w", version, err)
+	}
+	return ref, nil
+}
+
+// builder is one build.
+type builder struct {
+	host
+	options Options
+	cache   *cache
+	steps   steps
+	golang  goTool
+	version string
+}
+
+func build(ctx context.Context, h host, e images, version string, o Options) (ref Ref, err error) {
+	waiting := func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) }
+	c, err := openCache(ctx, o.CacheDir, waiting)
+	if err != nil {
+		return Ref{}, err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	name := builtName(version)
+	work, err := c.temp()
+	if err != nil {
+		return Ref{}, err
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // the next build sweeps what is left
+	b := &builder{host: h, options: o, cache: c, steps: steps{of: buildSteps, tell: o.Progress}, version: version}
+	if b.golang, err = newGoTool(ctx, h, work); err != nil {
+		return Ref{}, err
+	}
+	made, err := b.parts(ctx)
+	if err != nil {
+		return Ref{}, err
+	}
+	before, _ := inspect(ctx, e, name) // most often there is none
+	err = b.steps.do(ctx, "put the image together and bring it into "+e.Name(), func(ctx context.Context) (bool, error) {
+		return false, b.assemble(ctx, e, made, name, work)
+	})
+	if err != nil {
+		return Ref{}, err
+	}
+	ref, err = inspect(ctx, e, name)
+	ref.Source = Built
+	if err == nil && before.Digest != "" && before.Digest != ref.Digest {
+		_, _ = e.Output(ctx, "image", "rm", before.Digest) // it has lost its name; where a node uses it, it stays
+	}
+	return ref, err
+}
+
+// parts are folders of the cache with all that an image is made of.
+type parts struct {
+	rootfs                                       string
+	kubernetes, containerd, runc, cni, etcd, dns string
+	pause, agent                                 string
+	kind                                         string // kind's module
+	wanted                                       wanted
+	etcdVersion, dnsVersion                      string
+}
+
+// parts makes what the cache does not hold. The root file system waits for a mirror and unpacks while the compiler
+// works; compilations follow each other, since each of them uses the whole machine.
+func (b *builder) parts(ctx context.Context) (parts, error) {
+	var p parts
+	source, err := b.golang.kubernetesSource(ctx, b.version) // before anything slow: the version may not exist
+	if err != nil {
+		return p, err
+	}
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error {
+		return b.steps.do(ctx, "root file system ("+debianSuite+")", func(ctx context.Context) (cached bool, err error) {
+			p.rootfs, cached, err = b.rootfs(ctx)
+			return cached, err
+		})
+	})
+	both.Go(func() error { return b.binaries(ctx, &p, source) })
+	return p, both.Wait()
+}
+
+func (b *builder) binaries(ctx context.Context, p *parts, source module) error {
+	if err := b.program(ctx, kubernetes(b.version), &p.kubernetes); err != nil {
+		return err
+	}
+	list, err := b.run(ctx, call{name: filepath.Join(p.kubernetes, "kubeadm"),
+		args: []string{"config", "images", "list", "--kubernetes-version", b.version}})
+	if err != nil {
+		return fmt.Errorf("ask kubeadm for its images: %w", err)
+	}
+	if p.wanted, err = parseWanted(string(list)); err != nil {
+		return err
+	}
+	etcdSource, err := b.golang.servable(ctx, etcdModule, p.wanted.version("etcd"))
+	if err != nil {
+		return fmt.Errorf("get the source of etcd: %w", err)
+	}
+	dnsSource, err := b.golang.servable(ctx, corednsModule, p.wanted.version("coredns"))
+	if err != nil {
+		return fmt.Errorf("get the source of CoreDNS: %w", err)
+	}
+	p.etcdVersion, p.dnsVersion = etcdSource.Version, dnsSource.Version
+	kind, err := b.golang.download(ctx, kindModule, kindVersion)
+	if err != nil {
+		return fmt.Errorf("get kind's files: %w", err)
+	}
+	p.kind = kind.Dir
+	for _, next := range []struct {
+		program program
+		into    *string
+	}{
+		{containerd(), &p.containerd}, {runc(), &p.runc}, {cniPlugins(), &p.cni},
+		{etcd(p.etcdVersion), &p.etcd}, {coredns(p.dnsVersion), &p.dns},
+	} {
+		if err := b.program(ctx, next.program, next.into); err != nil {
+			return err
+		}
+	}
+	return b.small(ctx, p, source)
+}
+
+// program is one step: the commands of a module, from the cache or compiled.
+func (b *builder) program(ctx context.Context, p program, into *string) error {
+	return b.steps.do(ctx, p.name+" "+p.version, func(ctx context.Context) (cached bool, err error) {
+		name := p.name + "-" + p.version + "-" + p.key(b.golang.version)
+		*into, cached, err = b.cache.entry(name, func(keep, work string) error {
+			if p.cgo {
+				if err := b.needCompiler(ctx, work); err != nil {
+					return err
+				}
+			}
+			return b.logged(p.name, func(log *os.File) error { return b.golang.build(ctx, p, keep, work, log) })
+		})
+		return cached, err
+	})
+}
+
+// small is one step: the pause program, which Kubernetes has in C, and the network agent.
+func (b *builder) small(ctx context.Context, p *parts, source module) error {
+	return b.steps.do(ctx, "pause, network agent", func(ctx context.Context) (bool, error) {
+		tag := p.wanted["pause"].TagStr()
+		var pauseCached, agentCached bool
+		var err error
+		p.pause, pauseCached, err = b.cache.entry("pause-"+tag+"-"+digest(b.version, tag), func(keep, work string) error {
+			if err := b.needCompiler(ctx, work); err != nil {
+				return err
+			}
+			_, err := b.run(ctx, call{name: "gcc", args: []string{"-Os", "-static", "-s", "-DVERSION=v" + tag,
+				"-o", filepath.Join(keep, "pause"), filepath.Join(source.Dir, "build/pause/linux/pause.c")}})
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+		p.agent, agentCached, err = b.cache.entry("holdfast-net-"+agentKey(b.golang.version), func(keep, work string) error {
+			return b.logged("holdfast-net", func(log *os.File) error { return b.golang.buildAgent(ctx, keep, work, log) })
+		})
+		return pauseCached && agentCached, err
+	})
+}
+
+// needCompiler checks for a C compiler with static libc and libseccomp by using them.
+func (b *builder) needCompiler(ctx context.Context, work string) error {
+	there := func() bool {
+		_, compiles := b.run(ctx, call{name: "gcc", stdin: strings.NewReader("#include <seccomp.h>\nint main(void){return seccomp_api_get()==0;}\n"),
+			args: []string{"-static", "-x", "c", "-o", filepath.Join(work, "probe"), "-", "-lseccomp"}})
+		_, configured := b.run(ctx, call{name: "pkg-config", args: []string{"--exists", "libseccomp"}})
+		return compiles == nil && configured == nil
+	}
+	return b.need(ctx, b.options, "a C compiler with libseccomp", there, "gcc", "libc6-dev", "libseccomp-dev", "pkg-config")
+}
+
+// logged gives a step a file for what its programs print, and names the file where it fails.
+func (b *builder) logged(name string, part func(*os.File) error) error {
+	log, err := b.cache.log(name)
+	if err != nil {
+		return err
+	}
+	defer log.Close() //nolint:errcheck // a log
+	if err := part(log); err != nil {
+		return fmt.Errorf("%w\nthe whole log is in %s", err, log.Name())
+	}
+	return nil
+}

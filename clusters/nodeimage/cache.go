@@ -1,0 +1,139 @@
+package nodeimage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// cache is a folder of finished things, each in a folder of its own. One that is there is whole: it was made under
+// another name and renamed. Only the holder of the lock makes any.
+type cache struct {
+	dir  string
+	lock *os.File
+}
+
+const (
+	lockName   = "lock"
+	tempPrefix = "tmp-"
+	lockRetry  = 500 * time.Millisecond
+)
+
+// openCache takes the lock, waiting for another build to end, and removes what builds that were killed left behind.
+// The kernel drops the lock with its process, however that ends.
+func openCache(ctx context.Context, dir string, waiting func()) (*cache, error) {
+	if err := os.MkdirAll(filepath.Join(dir, "log"), 0o755); err != nil {
+		return nil, fmt.Errorf("make the cache folder: %w; set HOLDFAST_CACHE to a folder that can be written", err)
+	}
+	file, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock the cache: %w", err)
+	}
+	if err := waitForLock(ctx, file, waiting); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock the cache %s: %w", dir, err), file.Close())
+	}
+	c := &cache{dir: dir, lock: file}
+	c.sweep()
+	return c, nil
+}
+
+func waitForLock(ctx context.Context, file *os.File, waiting func()) error {
+	tick := time.NewTicker(lockRetry)
+	defer tick.Stop()
+	for first := true; ; first = false {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil || !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		if first {
+			waiting()
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+func (c *cache) close() error { return c.lock.Close() }
+
+// sweep removes what is half made. Nobody else is at work on it, since we hold the lock; but what a killed build
+// started may live on for a moment. What cannot be removed takes room, no more, and the next build tries again.
+func (c *cache) sweep() {
+	left, err := filepath.Glob(filepath.Join(c.dir, tempPrefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, dir := range left {
+		_ = os.RemoveAll(dir)
+	}
+}
+
+// temp is a folder for one build; remove it with os.RemoveAll.
+func (c *cache) temp() (string, error) {
+	dir, err := os.MkdirTemp(c.dir, tempPrefix)
+	if err != nil {
+		return "", fmt.Errorf("make a folder in the cache: %w", err)
+	}
+	return dir, nil
+}
+
+// entry returns the folder of a finished thing. If there is none, fill makes it: it writes what is to be kept to keep,
+// and has work for the rest.
+func (c *cache) entry(name string, fill func(keep, work string) error) (dir string, cached bool, err error) {
+	dir = filepath.Join(c.dir, name)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, true, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", false, fmt.Errorf("look into the cache: %w", err)
+	}
+	temp, err := c.temp()
+	if err != nil {
+		return "", false, err
+	}
+	defer os.RemoveAll(temp) //nolint:errcheck // the next build sweeps what is left
+	keep, work := filepath.Join(temp, "keep"), filepath.Join(temp, "work")
+	for _, made := range []string{keep, work} {
+		if err := os.Mkdir(made, 0o755); err != nil {
+			return "", false, err
+		}
+	}
+	if err := fill(keep, work); err != nil {
+		return "", false, err
+	}
+	return dir, false, os.Rename(keep, dir)
+}
+
+// log is a file for what the programs of one step print; the last build's is kept.
+func (c *cache) log(name string) (*os.File, error) {
+	return os.Create(filepath.Join(c.dir, "log", name+".log"))
+}
+
+// ClearCache removes everything that builds have kept: binaries, root file systems, logs. Images stay where they are,
+// in the engine.
+func ClearCache(ctx context.Context, o Options) error {
+	if err := o.fill(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(o.CacheDir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	c, err := openCache(ctx, o.CacheDir, func() {})
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(c.dir)
+	errs := []error{err}
+	for _, entry := range entries {
+		if entry.Name() != lockName { // whoever waits for the lock waits for this very file
+			errs = append(errs, os.RemoveAll(filepath.Join(c.dir, entry.Name())))
+		}
+	}
+	return errors.Join(append(errs, c.close())...)
+}

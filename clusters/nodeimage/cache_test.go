@@ -1,0 +1,168 @@
+package nodeimage
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func open(t *testing.T, dir string) *cache {
+	t.Helper()
+	c, err := openCache(t.Context(), dir, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.close() })
+	return c
+}
+
+func inFolder(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+func TestEntry(t *testing.T) {
+	c := open(t, t.TempDir())
+	filled := 0
+	fill := func(keep, work string) error {
+		filled++
+		return errors.Join(
+			os.WriteFile(filepath.Join(keep, "kubeadm"), []byte("x"), 0o755),
+			os.WriteFile(filepath.Join(work, "go.mod"), []byte("x"), 0o644))
+	}
+	for _, want := range []bool{false, true} {
+		dir, cached, err := c.entry("kubernetes", fill)
+		if err != nil || cached != want {
+			t.Fatalf("cached %v, %v; want %v", cached, err, want)
+		}
+		if diff := cmp.Diff([]string{"kubeadm"}, inFolder(t, dir)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	if filled != 1 {
+		t.Errorf("made %d times", filled)
+	}
+	if diff := cmp.Diff([]string{"kubernetes", "lock", "log"}, inFolder(t, c.dir)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFailedEntryLeavesNothing(t *testing.T) {
+	c := open(t, t.TempDir())
+	stop := errors.New("disk full")
+	_, _, err := c.entry("kubernetes", func(keep, _ string) error {
+		return errors.Join(os.WriteFile(filepath.Join(keep, "half"), nil, 0o644), stop)
+	})
+	if !errors.Is(err, stop) {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff([]string{"lock", "log"}, inFolder(t, c.dir)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A build that was killed could not clean up after itself.
+func TestOpenSweeps(t *testing.T) {
+	dir := t.TempDir()
+	half := filepath.Join(dir, tempPrefix+"123", "keep")
+	if err := os.MkdirAll(half, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "rootfs-bookworm-1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	open(t, dir)
+	if diff := cmp.Diff([]string{"lock", "log", "rootfs-bookworm-1"}, inFolder(t, dir)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestOneBuildAtATime(t *testing.T) {
+	dir := t.TempDir()
+	first := open(t, dir)
+	waiting, got := make(chan struct{}), make(chan error, 1)
+	go func() {
+		second, err := openCache(t.Context(), dir, func() { close(waiting) })
+		if err == nil {
+			err = second.close()
+		}
+		got <- err
+	}()
+	<-waiting
+	select {
+	case err := <-got:
+		t.Fatalf("the second did not wait: %v", err)
+	default:
+	}
+	if err := first.close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-got:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the second never got the lock")
+	}
+}
+
+func TestWaitingEndsWithItsContext(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir)
+	stop := errors.New("Ctrl-C")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	if _, err := openCache(ctx, dir, func() { cancel(stop) }); !errors.Is(err, stop) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestClearCache(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	if err := ClearCache(t.Context(), Options{CacheDir: dir}); err != nil {
+		t.Errorf("where there is none: %v", err)
+	}
+	c := open(t, dir)
+	if err := os.Mkdir(filepath.Join(dir, "runc-v1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := ClearCache(t.Context(), Options{CacheDir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"lock"}, inFolder(t, dir)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestOptionsFill(t *testing.T) {
+	t.Setenv("HOLDFAST_CACHE", "/x")
+	t.Setenv("HOLDFAST_NO_INSTALL", "1")
+	var o Options
+	if err := o.fill(); err != nil {
+		t.Fatal(err)
+	}
+	if o.CacheDir != "/x/nodeimage" || !o.NoInstall || o.Progress == nil {
+		t.Errorf("got %+v", o)
+	}
+	t.Setenv("HOLDFAST_NO_INSTALL", "0")
+	given := Options{CacheDir: "/y"}
+	if err := given.fill(); err != nil || given.CacheDir != "/y" || given.NoInstall {
+		t.Errorf("got %+v, %v", given, err)
+	}
+}

@@ -1,0 +1,152 @@
+package nodeimage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close() //nolint:errcheck // the test is over
+	out, err := run(t.Context(), call{
+		dir: dir, env: []string{"WORD=x y"}, name: "/bin/sh", args: []string{"-c", `cat; echo "$WORD"; pwd; echo note >&2`},
+		stdin: strings.NewReader("in\n"), log: log,
+	})
+	if want := "in\nx y\n" + dir + "\n"; err != nil || string(out) != want {
+		t.Errorf("got %q, %v; want %q", out, err, want)
+	}
+	if text, err := os.ReadFile(log.Name()); err != nil || !strings.Contains(string(text), "note") || !strings.Contains(string(text), "x y") {
+		t.Errorf("log %q, %v", text, err)
+	}
+}
+
+func TestRunFails(t *testing.T) {
+	_, err := run(t.Context(), call{name: "/bin/sh", args: []string{"-c", "echo 'go: downloading x' >&2; echo why >&2; exit 3"}})
+	want := "run sh -c echo 'go: downloading x' >&2; echo why >&2; exit 3: exit status 3:\n  why"
+	if message(err) != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	_, err = run(t.Context(), call{name: "/nonexistent/" + strings.Repeat("x", 200)})
+	if !errors.Is(err, os.ErrNotExist) || len(err.Error()) > 500 {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What a program started ends with it: a compiler's children go on otherwise, and write into a folder that is gone.
+func TestRunEndsTheWholeGroup(t *testing.T) {
+	stop := errors.New("Ctrl-C")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	file := filepath.Join(t.TempDir(), "pid")
+	over := make(chan error, 1)
+	go func() {
+		_, err := run(ctx, call{name: "/bin/sh", args: []string{"-c", fmt.Sprintf("sleep 300 & echo $! > %s.new; mv %s.new %s; wait", file, file, file)}})
+		over <- err
+	}()
+	var pid int
+	if !eventually(func() bool {
+		text, err := os.ReadFile(file)
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		return err == nil && pid > 0
+	}) {
+		t.Fatal("it did not start")
+	}
+	cancel(stop)
+	if err := <-over; !errors.Is(err, stop) {
+		t.Errorf("got %v", err)
+	}
+	if !eventually(func() bool { return syscall.Kill(pid, 0) != nil || zombie(pid) }) {
+		t.Errorf("process %d lives on", pid)
+	}
+}
+
+// zombie says whether a process has ended and nobody asked how, as in a container whose first process does not care.
+func zombie(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && strings.Contains(string(text), ") Z ")
+}
+
+func eventually(is func() bool) bool {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(20 * time.Second); ; {
+		if is() {
+			return true
+		}
+		select {
+		case <-end:
+			return false
+		case <-tick.C:
+		}
+	}
+}
+
+func TestTail(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "",
+		"go: downloading a\n# pkg\r\nx.go:1: no\n": "  # pkg\n  x.go:1: no",
+		"1\n2\n3\n4\n5\n6\n7\n8\n":                 "  3\n  4\n  5\n  6\n  7\n  8",
+	} {
+		if got := tail(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestLookPathKnowsRootsFolders(t *testing.T) {
+	t.Setenv("PATH", "/nonexistent")
+	if _, err := lookPath("no-such-program"); err == nil {
+		t.Error("found what is not there")
+	}
+	for _, dir := range []string{"/usr/local/sbin", "/usr/sbin", "/sbin"} {
+		found, err := filepath.Glob(dir + "/*")
+		if err != nil || len(found) == 0 {
+			continue
+		}
+		if got, err := lookPath("ldconfig"); err == nil && !strings.Contains(got, "sbin/") {
+			t.Errorf("ldconfig is %s", got)
+		}
+		return
+	}
+}
+
+func script(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "containerd")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestStartContainerdThatEnds(t *testing.T) {
+	_, err := startContainerd(t.Context(), script(t, "echo no root >&2; exit 7"), "c", filepath.Join(t.TempDir(), "sock"))
+	if message(err) != "start containerd: it ended: exit status 7:\n  no root" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := startContainerd(t.Context(), "/nonexistent", "c", "s"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStartContainerdEndsWithItsContext(t *testing.T) {
+	stop := errors.New("Ctrl-C")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, stop)
+	defer cancel()
+	begun := time.Now()
+	_, err := startContainerd(ctx, script(t, "exec sleep 300"), "c", filepath.Join(t.TempDir(), "sock"))
+	if !errors.Is(err, stop) || time.Since(begun) > 20*time.Second {
+		t.Errorf("after %s: %v", time.Since(begun), err)
+	}
+}

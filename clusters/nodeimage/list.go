@@ -1,0 +1,72 @@
+package nodeimage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+)
+
+// Held is a node image that an engine holds.
+type Held struct {
+	Ref
+	SizeBytes int64     `json:"sizeBytes"` // layers that images share are counted for each
+	Created   time.Time `json:"created"`
+	// Current says that Ensure would use it: a kindest/node, or built by the recipe of this holdfast.
+	Current bool `json:"current"`
+}
+
+// List returns the node images that the engine holds, built and pulled, sorted by reference.
+func List(ctx context.Context, e *engine.Engine) ([]Held, error) { return list(ctx, e) }
+
+func list(ctx context.Context, e images) ([]Held, error) {
+	out, err := e.Output(ctx, "image", "ls", "--format", "{{.Repository}}:{{.Tag}}")
+	if err != nil {
+		return nil, fmt.Errorf("list node images: %w", err)
+	}
+	var names []string
+	for name := range strings.Lines(string(out)) {
+		name = strings.TrimSpace(name)
+		repository, tag, _ := cutTag(name)
+		if tag != "<none>" && (repository == builtRepository || strings.HasSuffix("/"+repository, "/kindest/node")) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	found, err := inspectAll(ctx, e, names...)
+	if err != nil {
+		return nil, fmt.Errorf("list node images: %w", err)
+	}
+	held := make([]Held, len(found))
+	for i, image := range found {
+		ref := image.ref(names[i])
+		ref.Source = Present
+		held[i] = Held{Ref: ref, SizeBytes: image.Size, Created: image.Created}
+		held[i].Current = ref.Network == NetworkKindnet || names[i] == builtName(ref.Kubernetes)
+	}
+	return held, nil
+}
+
+// cutTag divides a reference at its tag; a colon before a slash belongs to a port.
+func cutTag(image string) (repository, tag string, found bool) {
+	at := strings.LastIndex(image, ":")
+	if at < 0 || strings.Contains(image[at:], "/") {
+		return image, "", false
+	}
+	return image[:at], image[at+1:], true
+}
+
+// Remove takes a node image out of the engine. An image that a container uses stays, and that is an error.
+func Remove(ctx context.Context, e *engine.Engine, image string) error {
+	if _, err := e.Output(ctx, "image", "rm", image); err != nil {
+		return fmt.Errorf("remove %s: %w", image, err)
+	}
+	return nil
+}

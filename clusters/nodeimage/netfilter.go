@@ -1,0 +1,142 @@
+package nodeimage
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// netfilterPrograms are what kube-proxy calls.
+var netfilterPrograms = []string{"usr/sbin/nft", "usr/sbin/xtables-nft-multi", "usr/sbin/conntrack"}
+
+// iptablesNames are links to xtables-nft-multi, which acts by the name it was called by.
+var iptablesNames = []string{"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore"}
+
+// writeNetfilter packs the netfilter programs of a root file system with every library that they need, to be the lower
+// part of kube-proxy's image.
+func writeNetfilter(w io.Writer, root string) error {
+	t, libraries := tree{}, libraryIndex(root)
+	todo := slices.Clone(netfilterPrograms)
+	extensions, err := filepath.Glob(filepath.Join(root, "usr/lib/*/xtables/*.so")) // loaded by name, not by the linker
+	if err != nil {
+		return err
+	}
+	for _, file := range extensions {
+		name, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		todo = append(todo, filepath.ToSlash(name))
+	}
+	for len(todo) > 0 {
+		name := todo[0]
+		todo = todo[1:]
+		if _, done := t[name]; done {
+			continue
+		}
+		file, err := inside(root, name)
+		if err != nil {
+			return err
+		}
+		t.program(name, file)
+		needed, err := needs(file)
+		if err != nil {
+			return fmt.Errorf("read what %s needs: %w", name, err)
+		}
+		for _, library := range needed {
+			at, ok := libraries[path.Base(library)]
+			if !ok {
+				return fmt.Errorf("find %s, which %s needs", library, name)
+			}
+			todo = append(todo, at)
+			if strings.HasPrefix(library, "/") { // the dynamic linker, by its full name
+				t.link("lib64", "usr/lib64")
+				t.link("lib", "usr/lib")
+			}
+		}
+	}
+	for _, name := range iptablesNames {
+		t.link("usr/sbin/"+name, "xtables-nft-multi")
+	}
+	return t.write(w)
+}
+
+// libraryIndex finds libraries by their file names.
+func libraryIndex(root string) map[string]string {
+	index := map[string]string{}
+	for _, pattern := range []string{"usr/lib/*.so*", "usr/lib64/*.so*", "usr/lib/*/*.so*"} {
+		found, _ := filepath.Glob(filepath.Join(root, pattern)) // the patterns are well formed
+		for _, file := range found {
+			if name, err := filepath.Rel(root, file); err == nil {
+				index[filepath.Base(file)] = filepath.ToSlash(name)
+			}
+		}
+	}
+	// The linker is asked for by its full name, and has to lie there.
+	for name, at := range index {
+		if strings.HasPrefix(name, "ld-linux") {
+			for _, dir := range []string{"usr/lib64/", "usr/lib/"} {
+				if _, err := os.Lstat(filepath.Join(root, dir+name)); err == nil {
+					at = dir + name
+					break
+				}
+			}
+			index[name] = at
+		}
+	}
+	return index
+}
+
+// needs are the libraries and the interpreter of a program or library.
+func needs(file string) ([]string, error) {
+	f, err := elf.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	libraries, err := f.ImportedLibraries()
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range f.Progs {
+		if part.Type == elf.PT_INTERP {
+			text, err := io.ReadAll(part.Open())
+			if err != nil {
+				return nil, err
+			}
+			libraries = append(libraries, strings.TrimRight(string(text), "\x00"))
+		}
+	}
+	return libraries, nil
+}
+
+// inside follows links as they would be followed with root as the root.
+func inside(root, name string) (string, error) {
+	at := path.Clean("/" + name)
+	for range 40 { // as many as the kernel follows
+		file := filepath.Join(root, filepath.FromSlash(at))
+		info, err := os.Lstat(file)
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			return file, nil
+		}
+		target, err := os.Readlink(file)
+		if err != nil {
+			return "", err
+		}
+		if !path.IsAbs(target) {
+			target = path.Join(path.Dir(at), target)
+		}
+		at = path.Clean(target)
+	}
+	return "", fmt.Errorf("follow the links of %s: %w", name, errors.ErrUnsupported)
+}

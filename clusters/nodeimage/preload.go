@@ -1,0 +1,202 @@
+package nodeimage
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+// wanted are the images that a version of kubeadm wants, by the last part of their name: "etcd", "kube-proxy", ...
+type wanted map[string]name.Tag
+
+// parseWanted reads what `kubeadm config images list` prints. It must name exactly the images that this recipe makes: a
+// version of Kubernetes that wants another one needs another recipe.
+func parseWanted(text string) (wanted, error) {
+	w := wanted{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		tag, err := name.NewTag(line, name.StrictValidation)
+		if err != nil {
+			return nil, fmt.Errorf("read kubeadm's list of images: %w", err)
+		}
+		w[path.Base(tag.RepositoryStr())] = tag
+	}
+	known := []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "etcd", "coredns", "pause"}
+	for _, image := range known {
+		if _, ok := w[image]; !ok {
+			return nil, fmt.Errorf("read kubeadm's list of images: %s is not among %q", image, text)
+		}
+	}
+	if len(w) != len(known) {
+		return nil, fmt.Errorf("read kubeadm's list of images: it names one that holdfast cannot make: %q", text)
+	}
+	return w, nil
+}
+
+// version is that of the program in an image: etcd's tag 3.7.0-0 is its second part after v3.7.0.
+func (w wanted) version(image string) string {
+	version, _, _ := strings.Cut(strings.TrimPrefix(w[image].TagStr(), "v"), "-")
+	return "v" + version
+}
+
+// controlPlane are the images of a cluster's own pods: each is one static program. kube-proxy also calls netfilter's
+// programs, which are dynamic and lie below it.
+func controlPlane(w wanted, bin map[string]string, netfilter string) (map[name.Tag]v1.Image, error) {
+	images := map[name.Tag]v1.Image{}
+	for image, tag := range w {
+		at := "usr/local/bin/" + image
+		if image == "coredns" || image == "pause" {
+			at = image // kubeadm and the kubelet start these by the image's entry point; this is where they have always been
+		}
+		t := tree{}
+		t.program(at, bin[image])
+		t.folder("etc") // for the files that the runtime mounts
+		layer, err := t.pack()
+		if err == nil && image == "kube-proxy" {
+			layer, err = join(netfilter, layer)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("pack %s: %w", image, err)
+		}
+		made, err := singleLayer(layer, "/"+at)
+		if err != nil {
+			return nil, fmt.Errorf("make image %s: %w", tag, err)
+		}
+		images[tag] = made
+	}
+	return images, nil
+}
+
+// join puts a tar file before another.
+func join(lower string, upper []byte) ([]byte, error) {
+	file, err := os.Open(lower)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	var both bytes.Buffer
+	out := tar.NewWriter(&both)
+	if err := errors.Join(appendTar(out, file), appendTar(out, bytes.NewReader(upper)), out.Close()); err != nil {
+		return nil, err
+	}
+	return both.Bytes(), nil
+}
+
+// searchPath is that of a container, because kubeadm starts some programs by their bare names.
+const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+func singleLayer(content []byte, entrypoint string) (v1.Image, error) {
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(content)), nil
+	}, tarball.WithCompressedCaching)
+	if err != nil {
+		return nil, err
+	}
+	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
+		OS: "linux", Architecture: runtime.GOARCH, RootFS: v1.RootFS{Type: "layers"},
+		Config: v1.Config{Env: []string{searchPath}, Entrypoint: []string{entrypoint}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return mutate.AppendLayers(image, layer)
+}
+
+// contentFolders are the parts of containerd's folder that hold images which are not unpacked.
+var contentFolders = []string{"io.containerd.content.v1.content/blobs", "io.containerd.metadata.v1.bolt"}
+
+// preload brings images into a containerd folder, by a containerd of ours that runs on this machine for as long as that
+// takes, away from any other: with its own folders and socket, and without the parts that run containers.
+func (h host) preload(ctx context.Context, bin, work string, images map[name.Tag]v1.Image) (root string, err error) {
+	archive := filepath.Join(work, "images.tar")
+	if err := tarball.MultiWriteToFile(archive, images); err != nil {
+		return "", fmt.Errorf("write the control plane's images: %w", err)
+	}
+	short, err := os.MkdirTemp("", "holdfast-") // a socket's path may have 107 characters
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(short) //nolint:errcheck // a folder with a socket
+	root = filepath.Join(work, "containerd")
+	socket := filepath.Join(short, "sock")
+	config := filepath.Join(short, "config.toml")
+	if err := os.WriteFile(config, fmt.Appendf(nil, preloadConfig, root, filepath.Join(short, "state"), socket), 0o644); err != nil {
+		return "", err
+	}
+	stop, err := h.start(ctx, filepath.Join(bin, "containerd"), config, socket)
+	if err != nil {
+		return "", err
+	}
+	_, err = h.run(ctx, call{name: filepath.Join(bin, "ctr"), args: []string{
+		"--address", socket, "--namespace", "k8s.io", "images", "import", "--all-platforms", "--no-unpack", archive,
+	}})
+	return root, errors.Join(err, stop())
+}
+
+const preloadConfig = `version = 3
+root = %q
+state = %q
+disabled_plugins = ["io.containerd.cri.v1.images", "io.containerd.cri.v1.runtime", "io.containerd.grpc.v1.cri",
+  "io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt"]
+[grpc]
+address = %q
+`
+
+// startContainerd returns when its socket takes connections. stop ends it in order, so that its database is whole.
+func startContainerd(ctx context.Context, program, config, socket string) (stop func() error, err error) {
+	cmd := exec.CommandContext(ctx, program, "--config", config)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start containerd: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	stop = func() error {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return err
+		}
+		if err := <-ended; err != nil {
+			return fmt.Errorf("stop containerd: %w:\n%s", err, tail(said.String()))
+		}
+		return nil
+	}
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(context.Cause(ctx), stop())
+		case err := <-ended:
+			return nil, fmt.Errorf("start containerd: it ended: %w:\n%s", err, tail(said.String()))
+		case <-tick.C:
+			if conn, err := net.Dial("unix", socket); err == nil {
+				return stop, conn.Close()
+			}
+		}
+	}
+}

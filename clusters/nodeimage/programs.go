@@ -1,0 +1,192 @@
+package nodeimage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+)
+
+const (
+	kubernetesModule = "k8s.io/kubernetes"
+	kindModule       = "sigs.k8s.io/kind"
+	etcdModule       = "go.etcd.io/etcd/server/v3"
+	corednsModule    = "github.com/coredns/coredns"
+)
+
+// program is one or more commands of a Go module, built together.
+type program struct {
+	name     string   // of the cache entry
+	module   string   // the module's path
+	version  string   // and version
+	commands []string // package paths
+	rename   string   // the name of the only command's file, where the package path does not give it
+	ldflags  string
+	tags     string
+	cgo      bool
+}
+
+// containerd, runc and the CNI plugins, as in the Dockerfile of kind's base image.
+func containerd() program {
+	const path = "github.com/containerd/containerd/v2"
+	return program{
+		name: "containerd", module: path, version: containerdVersion,
+		commands: []string{path + "/cmd/containerd", path + "/cmd/containerd-shim-runc-v2", path + "/cmd/ctr"},
+		ldflags:  "-X " + path + "/version.Version=" + containerdVersion,
+		tags:     "no_aufs no_btrfs no_devmapper no_zfs", // kind uses none of these snapshotters
+	}
+}
+
+func runc() program {
+	const path = "github.com/opencontainers/runc"
+	return program{
+		name: "runc", module: path, version: runcVersion, commands: []string{path}, cgo: true,
+		// Static: it is compiled against this machine's libraries, and runs with those of the root file system.
+		ldflags: "-X main.version=" + strings.TrimPrefix(runcVersion, "v") + " -linkmode external -extldflags -static",
+		tags:    "seccomp netgo osusergo",
+	}
+}
+
+func cniPlugins() program {
+	const path = "github.com/containernetworking/plugins"
+	return program{
+		name: "cni", module: path, version: cniVersion,
+		commands: []string{
+			path + "/plugins/ipam/host-local", path + "/plugins/main/loopback", path + "/plugins/main/ptp",
+			path + "/plugins/meta/portmap",
+		},
+		ldflags: "-X " + path + "/pkg/utils/buildversion.BuildVersion=" + cniVersion,
+	}
+}
+
+func etcd(version string) program {
+	return program{name: "etcd", module: etcdModule, version: version, commands: []string{etcdModule}, rename: "etcd"}
+}
+
+func coredns(version string) program {
+	return program{name: "coredns", module: corednsModule, version: version, commands: []string{corednsModule}}
+}
+
+// kubernetes are the commands of a node and of a control plane. Without the version stamped in, every one of them takes
+// itself for v0.0.0 and kubeadm refuses to work.
+func kubernetes(version string) program {
+	p := program{name: "kubernetes", module: kubernetesModule, version: version}
+	for _, command := range []string{
+		"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "kubeadm", "kubectl",
+	} {
+		p.commands = append(p.commands, kubernetesModule+"/cmd/"+command)
+	}
+	minor, _ := numbers(version)
+	for _, path := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
+		p.ldflags += fmt.Sprintf(" -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=1 -X %[1]s.gitMinor=%[3]d -X %[1]s.gitTreeState=clean",
+			path, version, minor)
+	}
+	return p
+}
+
+// key is the same for two builds exactly if they make the same files.
+func (p program) key(goVersion string) string {
+	return digest(append([]string{
+		p.module, p.version, p.rename, p.ldflags, p.tags, fmt.Sprint(p.cgo), goVersion, runtime.GOARCH,
+	}, p.commands...)...)
+}
+
+// goMod is a throw-away module whose tools are the commands. What the module itself replaces by a folder beside it, as
+// Kubernetes does with its staging modules, does not exist outside of its own tree: such a module has been published
+// too, as v0.X.Y.
+func (p program) goMod(own []byte) ([]byte, error) {
+	file, err := modfile.Parse("go.mod", own, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read the go.mod of %s: %w", p.module, err)
+	}
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "module holdfast.dev/build/%s\n\n", p.name)
+	if file.Go != nil {
+		fmt.Fprintf(&text, "go %s\n\n", file.Go.Version)
+	}
+	for _, debug := range file.Godebug { // counts in the main module only
+		fmt.Fprintf(&text, "godebug %s=%s\n", debug.Key, debug.Value)
+	}
+	fmt.Fprintf(&text, "require %s %s\n\n", p.module, p.version)
+	for _, command := range p.commands {
+		fmt.Fprintf(&text, "tool %s\n", command)
+	}
+	if p.module == kubernetesModule {
+		for _, replace := range file.Replace {
+			if modfile.IsDirectoryPath(replace.New.Path) {
+				fmt.Fprintf(&text, "replace %[1]s => %[1]s v0%s\n", replace.Old.Path, strings.TrimPrefix(p.version, "v1"))
+			}
+		}
+	}
+	return text.Bytes(), nil
+}
+
+// build compiles the commands into dir, static but for what cgo needs.
+func (g goTool) build(ctx context.Context, p program, dir, work string, log *os.File) error {
+	source, err := g.download(ctx, p.module, p.version)
+	if err != nil {
+		return err
+	}
+	own, err := g.readFile(source.GoMod)
+	if err != nil {
+		return err
+	}
+	mod, err := p.goMod(own)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(work, "go.mod"), mod, 0o644); err != nil {
+		return err
+	}
+	if err := g.compile(ctx, p, dir, work, "tool", log); err != nil {
+		return err
+	}
+	if p.rename == "" {
+		return nil
+	}
+	built, err := os.ReadDir(dir)
+	if err != nil || len(built) != 1 {
+		return fmt.Errorf("find the command of %s among %v: %w", p.module, built, err)
+	}
+	return os.Rename(filepath.Join(dir, built[0].Name()), filepath.Join(dir, p.rename))
+}
+
+func (g goTool) compile(ctx context.Context, p program, dir, work, what string, log *os.File) error {
+	cgo := "CGO_ENABLED=0"
+	if p.cgo {
+		cgo = "CGO_ENABLED=1"
+	}
+	_, err := g.run(ctx, call{dir: work, name: g.path, log: log,
+		args: []string{"build", "-trimpath", "-buildvcs=false", "-tags", p.tags, "-ldflags", "-s -w " + p.ldflags,
+			"-o", dir + string(filepath.Separator), what},
+		env: []string{"GOFLAGS=-mod=mod", "GOWORK=off", "GO111MODULE=on", "GOOS=linux", "GOARCH=" + runtime.GOARCH, cgo},
+	})
+	return err
+}
+
+// buildAgent compiles the network agent from the source that this binary carries. It needs no module but itself.
+func (g goTool) buildAgent(ctx context.Context, dir, work string, log *os.File) error {
+	tree, err := fs.Sub(agentSource, "agent")
+	if err != nil {
+		return err
+	}
+	if err := os.CopyFS(work, tree); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(work, "go.mod"), []byte("module holdfast.dev/build/holdfast-net\n\ngo 1.26\n"), 0o644); err != nil {
+		return err
+	}
+	return g.compile(ctx, program{name: "holdfast-net"}, dir, work, ".", log)
+}
+
+// agentKey changes with the agent's source.
+func agentKey(goVersion string) string {
+	return digest(slices.Concat(contents(agentSource), []string{goVersion, runtime.GOARCH})...)
+}

@@ -1,0 +1,187 @@
+package nodeimage
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const kubernetesGoMod = `module k8s.io/kubernetes
+
+go 1.26.0
+
+godebug default=go1.26
+
+require k8s.io/api v0.0.0
+
+replace (
+	k8s.io/api => ./staging/src/k8s.io/api
+	k8s.io/kubelet => ./staging/src/k8s.io/kubelet
+	example.org/fork => example.org/ours v1.0.0
+)
+`
+
+func TestGoMod(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		program program
+		own     string
+		want    string
+	}{
+		{
+			name: "kubernetes", program: program{name: "kubernetes", module: kubernetesModule, version: "v1.37.1", commands: []string{"k8s.io/kubernetes/cmd/kubeadm"}},
+			own: kubernetesGoMod,
+			want: "module holdfast.dev/build/kubernetes\n\ngo 1.26.0\n\ngodebug default=go1.26\nrequire k8s.io/kubernetes v1.37.1\n\n" +
+				"tool k8s.io/kubernetes/cmd/kubeadm\n" +
+				"replace k8s.io/api => k8s.io/api v0.37.1\nreplace k8s.io/kubelet => k8s.io/kubelet v0.37.1\n",
+		},
+		{
+			name: "etcd's neighbours are published with it", program: etcd("v3.7.0"),
+			own:  "module go.etcd.io/etcd/server/v3\n\ngo 1.26\n\nreplace go.etcd.io/etcd/api/v3 => ../api\n",
+			want: "module holdfast.dev/build/etcd\n\ngo 1.26\n\nrequire go.etcd.io/etcd/server/v3 v3.7.0\n\ntool go.etcd.io/etcd/server/v3\n",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := c.program.goMod([]byte(c.own))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, string(got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	if _, err := etcd("v3.7.0").goMod([]byte("nonsense")); err == nil || !strings.HasPrefix(err.Error(), "read the go.mod of go.etcd.io/etcd/server/v3: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestKubernetesKnowsItsVersion(t *testing.T) {
+	flags := kubernetes("v1.36.3").ldflags
+	for _, want := range []string{
+		"-X k8s.io/component-base/version.gitVersion=v1.36.3", "-X k8s.io/component-base/version.gitMajor=1",
+		"-X k8s.io/component-base/version.gitMinor=36", "-X k8s.io/component-base/version.gitTreeState=clean",
+		"-X k8s.io/client-go/pkg/version.gitVersion=v1.36.3",
+	} {
+		if !strings.Contains(flags, want) {
+			t.Errorf("no %s in %s", want, flags)
+		}
+	}
+}
+
+func TestProgramKey(t *testing.T) {
+	base := etcd("v3.7.0")
+	changes := map[string]func(p *program){
+		"version": func(p *program) { p.version = "v3.7.1" },
+		"command": func(p *program) { p.commands = append(p.commands, "x") },
+		"flags":   func(p *program) { p.ldflags = "-X x=y" },
+		"tags":    func(p *program) { p.tags = "x" },
+		"cgo":     func(p *program) { p.cgo = true },
+		"rename":  func(p *program) { p.rename = "x" },
+	}
+	for name, change := range changes {
+		other := etcd("v3.7.0")
+		change(&other)
+		if other.key("go1.26.8") == base.key("go1.26.8") {
+			t.Errorf("another %s, and the same key", name)
+		}
+	}
+	if base.key("go1.26.9") == base.key("go1.26.8") {
+		t.Error("another toolchain, and the same key")
+	}
+	if etcd("v3.7.0").key("go1.26.8") != base.key("go1.26.8") {
+		t.Error("the same program has two keys")
+	}
+	if agentKey("go1.26.9") == agentKey("go1.26.8") {
+		t.Error("another toolchain, and the same agent")
+	}
+}
+
+// compiles answers go build by writing the commands that a throw-away module names.
+func compiles(_ context.Context, c call) error {
+	mod, err := os.ReadFile(filepath.Join(c.dir, "go.mod"))
+	if err != nil {
+		return err
+	}
+	out := c.args[len(c.args)-2]
+	made := []string{"holdfast-net"}
+	if strings.Contains(string(mod), "\ntool ") {
+		made = nil
+	}
+	for line := range strings.Lines(string(mod)) {
+		if command, ok := strings.CutPrefix(strings.TrimSpace(line), "tool "); ok {
+			made = append(made, filepath.Base(strings.TrimSuffix(command, "/v3")))
+		}
+	}
+	for _, name := range made {
+		if err := os.WriteFile(filepath.Join(out, name), []byte("the program "+name), 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestGoBuild(t *testing.T) {
+	m := newMachine(t)
+	m.files["/m/go.mod"] = "module go.etcd.io/etcd/server/v3\n\ngo 1.26\n"
+	m.answers["go mod download -json"] = answer{text: `{"Dir":"/m","GoMod":"/m/go.mod"}`}
+	m.answers["go build"] = answer{then: compiles}
+	dir := t.TempDir()
+	if err := m.golang(t).build(t.Context(), etcd("v3.7.0"), dir, t.TempDir(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"etcd"}, inFolder(t, dir)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	last := m.calls[len(m.calls)-1]
+	for _, want := range []string{"CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOWORK=off"} {
+		if !strings.Contains(strings.Join(last.env, " "), want) {
+			t.Errorf("no %s in %q", want, last.env)
+		}
+	}
+	for _, want := range []string{"-trimpath", "-s -w"} {
+		if !strings.Contains(strings.Join(last.args, " "), want) {
+			t.Errorf("no %s in %q", want, last.args)
+		}
+	}
+}
+
+func TestDownload(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer answer
+		want   string
+	}{
+		{"refused", answer{text: `{"Error":"a\n\tb"}`, err: errors.New("exit status 1")}, "a b"},
+		{"go itself fails", answer{err: errors.New("no such file")}, "no such file"},
+		{"nothing said", answer{text: `{}`}, "download x@v1.0.0: go names no folder"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMachine(t)
+			m.answers["go mod download -json x@v1.0.0"] = c.answer
+			if _, err := m.golang(t).download(t.Context(), "x", "v1.0.0"); message(err) != c.want {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// The agent is compiled from what is embedded, by the real toolchain.
+func TestBuildAgent(t *testing.T) {
+	g, err := newGoTool(t.Context(), thisHost(), t.TempDir())
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	if err := g.buildAgent(t.Context(), dir, t.TempDir(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"holdfast-net"}, inFolder(t, dir)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

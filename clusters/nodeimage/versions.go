@@ -1,0 +1,133 @@
+package nodeimage
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/semver"
+	"sigs.k8s.io/kind/pkg/apis/config/defaults"
+)
+
+var versionForm = regexp.MustCompile(`^v1\.\d+\.\d+$`)
+
+// shownVersions is how many versions an error names.
+const shownVersions = 5
+
+// Versions are the released versions of Kubernetes, newest first. That one is listed does not mean that the Go module
+// proxy serves it: that shows when it is asked for.
+func Versions(ctx context.Context) ([]string, error) {
+	g, err := newGoTool(ctx, thisHost(), os.TempDir())
+	if err != nil {
+		return nil, err
+	}
+	return g.releases(ctx)
+}
+
+// releases come from the list of k8s.io/api, whose v0.X.Y is published with every v1.X.Y; k8s.io/kubernetes itself is
+// seldom asked for, and the proxy's list of it has gaps.
+func (g goTool) releases(ctx context.Context) ([]string, error) {
+	listed, err := g.list(ctx, "k8s.io/api")
+	if err != nil {
+		return nil, err
+	}
+	var versions []string
+	for _, version := range listed {
+		if rest, ok := strings.CutPrefix(version, "v0."); ok && versionForm.MatchString("v1."+rest) {
+			versions = append(versions, "v1."+rest)
+		}
+	}
+	slices.SortFunc(versions, func(a, b string) int { return semver.Compare(b, a) })
+	return versions, nil
+}
+
+// kubernetesSource downloads Kubernetes' own module, or says why this version cannot be had and which are near it.
+func (g goTool) kubernetesSource(ctx context.Context, version string) (module, error) {
+	source, cause := g.download(ctx, kubernetesModule, version)
+	if cause == nil || ctx.Err() != nil {
+		return source, cause
+	}
+	known, err := g.releases(ctx)
+	if err != nil || len(known) == 0 {
+		return module{}, fmt.Errorf("get the source of Kubernetes %s: %w", version, cause)
+	}
+	near := strings.Join(nearest(known, version), ", ")
+	if slices.Contains(known, version) {
+		return module{}, fmt.Errorf("get the source of Kubernetes %s: this version exists, but cannot be had from here; try one near it: %s (%w)",
+			version, near, cause)
+	}
+	return module{}, fmt.Errorf("kubernetes %s does not exist; near it are %s (%w)", version, near, cause)
+}
+
+// nearest are some of the known versions, the nearest first: by minor version, then by patch.
+func nearest(known []string, wanted string) []string {
+	near := slices.DeleteFunc(slices.Clone(known), func(v string) bool { return v == wanted })
+	minor, patch := numbers(wanted)
+	distance := func(v string) int {
+		m, p := numbers(v)
+		return 1000*abs(m-minor) + abs(p-patch)
+	}
+	slices.SortStableFunc(near, func(a, b string) int { return distance(a) - distance(b) })
+	return near[:min(len(near), shownVersions)]
+}
+
+// numbers are the minor version and the patch of vX.minor.patch.
+func numbers(version string) (minor, patch int) {
+	parts := strings.Split(version, ".")
+	if len(parts) != 3 {
+		return 0, 0
+	}
+	minor, _ = strconv.Atoi(parts[1]) // zero is as far from any real version as can be
+	patch, _ = strconv.Atoi(parts[2])
+	return minor, patch
+}
+
+func abs(n int) int {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
+
+// servable downloads a module in the version that is wanted, or else in the next patch of it that can be had.
+func (g goTool) servable(ctx context.Context, path, wanted string) (module, error) {
+	source, cause := g.download(ctx, path, wanted)
+	if cause == nil || ctx.Err() != nil {
+		return source, cause
+	}
+	listed, err := g.list(ctx, path)
+	if err != nil {
+		return module{}, cause
+	}
+	for _, version := range laterPatches(listed, wanted) {
+		if source, err := g.download(ctx, path, version); err == nil {
+			return source, nil
+		}
+	}
+	return module{}, fmt.Errorf("%w; nor can a later patch of it be had", cause)
+}
+
+// laterPatches are those of the listed versions that only mend the wanted one, the nearest first.
+func laterPatches(listed []string, wanted string) []string {
+	later := slices.DeleteFunc(slices.Clone(listed), func(v string) bool {
+		return semver.MajorMinor(v) != semver.MajorMinor(wanted) || semver.Prerelease(v) != "" || semver.Compare(v, wanted) <= 0
+	})
+	slices.SortFunc(later, semver.Compare)
+	return later
+}
+
+// stockVersion is the Kubernetes version of a kindest/node reference; empty where it does not tell.
+func stockVersion(image string) string {
+	named, sum, byDigest := strings.Cut(image, "@")
+	if kinds, kindsSum, _ := strings.Cut(defaults.Image, "@"); byDigest && sum == kindsSum {
+		named = kinds
+	}
+	if at := strings.LastIndex(named, ":v"); at >= 0 {
+		return named[at+1:]
+	}
+	return ""
+}

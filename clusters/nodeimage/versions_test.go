@@ -1,0 +1,194 @@
+package nodeimage
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/mod/modfile"
+)
+
+// moduleRoot is where go.mod lies.
+const moduleRoot = "../.."
+
+// The image must be made of the files of the very kind that makes clusters of it.
+func TestKindVersionIsThatOfGoMod(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(moduleRoot, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, require := range file.Require {
+		if require.Mod.Path == kindModule {
+			if require.Mod.Version != kindVersion {
+				t.Errorf("go.mod has %s, the recipe %s", require.Mod.Version, kindVersion)
+			}
+			return
+		}
+	}
+	t.Errorf("go.mod does not require %s", kindModule)
+}
+
+// kind tests containerd, runc and the CNI plugins together in the versions that its Dockerfile names.
+func TestVersionsAreThoseOfKind(t *testing.T) {
+	kind := kindModuleDir(t)
+	text, err := os.ReadFile(filepath.Join(kind, "images", "base", "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for argument, ours := range map[string]string{
+		"CONTAINERD_VERSION": containerdVersion, "RUNC_VERSION": runcVersion, "CNI_PLUGINS_VERSION": cniVersion,
+	} {
+		match := regexp.MustCompile(`(?m)^ARG ` + argument + `="?([^"\s]+)"?$`).FindSubmatch(text)
+		if match == nil || string(match[1]) != ours {
+			t.Errorf("%s: kind has %q, the recipe %s", argument, match, ours)
+		}
+	}
+}
+
+// kindModuleDir is kind's module as this test was built with it.
+func kindModuleDir(t *testing.T) string {
+	t.Helper()
+	found, err := findKindOnce()
+	if err != nil {
+		t.Skip(err)
+	}
+	return found.Dir
+}
+
+var findKindOnce = sync.OnceValues(func() (module, error) {
+	golang, err := newGoTool(context.Background(), thisHost(), "")
+	if err != nil {
+		return module{}, err
+	}
+	return golang.download(context.Background(), kindModule, kindVersion)
+})
+
+func TestCheckForm(t *testing.T) {
+	for version, ok := range map[string]bool{
+		"v1.37.0": true, "v1.37.10": true, "1.37.0": false, "v1.37": false, "v1.37.0-rc.1": false, "latest": false, "": false,
+	} {
+		if err := checkForm(version); (err == nil) != ok {
+			t.Errorf("%q: %v", version, err)
+		}
+	}
+}
+
+func TestReleases(t *testing.T) {
+	m := newMachine(t)
+	m.answers["go list -m -json -versions k8s.io/api"] = answer{text: `{"Versions":["v0.36.3","v0.37.0-rc.1","v0.37.0","v0.37.10","v0.37.2","v1.5.0"]}`}
+	got, err := m.golang(t).releases(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"v1.37.10", "v1.37.2", "v1.37.0", "v1.36.3"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestKubernetesSource(t *testing.T) {
+	const listed = `{"Versions":["v0.34.4","v0.35.4","v0.36.2","v0.36.3","v0.37.0","v0.37.1","v0.37.2"]}`
+	for _, c := range []struct {
+		name, version string
+		answer        answer
+		list          answer
+		want          string // of the error; empty if it is to be had
+	}{
+		{name: "to be had", version: "v1.37.1", answer: answer{text: `{"Dir":"/m","Version":"v1.37.1"}`}},
+		{
+			name: "refused", version: "v1.37.2", list: answer{text: listed},
+			answer: answer{text: `{"Error":"reading x: 403 Forbidden\n\tno"}`, err: errors.New("exit status 1")},
+			want: "get the source of Kubernetes v1.37.2: this version exists, but cannot be had from here; " +
+				"try one near it: v1.37.1, v1.37.0, v1.36.2, v1.36.3, v1.35.4 (reading x: 403 Forbidden no)",
+		},
+		{
+			name: "does not exist", version: "v1.37.9", list: answer{text: listed},
+			answer: answer{text: `{"Error":"unknown revision"}`, err: errors.New("exit status 1")},
+			want:   "kubernetes v1.37.9 does not exist; near it are v1.37.2, v1.37.1, v1.37.0, v1.36.3, v1.36.2 (unknown revision)",
+		},
+		{
+			name: "no proxy answers", version: "v1.37.1", list: answer{err: errors.New("dial: refused")},
+			answer: answer{err: errors.New("dial: refused")},
+			want:   "get the source of Kubernetes v1.37.1: dial: refused",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMachine(t)
+			m.answers["go mod download -json k8s.io/kubernetes@"+c.version] = c.answer
+			m.answers["go list -m -json -versions k8s.io/api"] = c.list
+			got, err := m.golang(t).kubernetesSource(t.Context(), c.version)
+			switch {
+			case c.want == "" && (err != nil || got.Dir != "/m"):
+				t.Errorf("got %+v, %v", got, err)
+			case c.want != "" && (err == nil || err.Error() != c.want):
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestServable(t *testing.T) {
+	const path = "example.org/etcd"
+	refuse := answer{text: `{"Error":"403"}`, err: errors.New("exit status 1")}
+	for _, c := range []struct {
+		name   string
+		served string
+		want   string
+		fails  string
+	}{
+		{name: "the wanted one", served: "v3.6.8", want: "v3.6.8"},
+		{name: "the next patch but one", served: "v3.6.13", want: "v3.6.13"},
+		{name: "never another minor version", served: "v3.7.0", fails: "403; nor can a later patch of it be had"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMachine(t)
+			m.answers["go list -m -json -versions "+path] = answer{text: `{"Versions":["v3.6.7","v3.6.13","v3.6.8","v3.6.12","v3.6.14-rc.0","v3.7.0"]}`}
+			m.answers["go mod download -json "+path] = refuse
+			m.answers["go mod download -json "+path+"@"+c.served] = answer{text: `{"Dir":"/m","Version":"` + c.served + `"}`}
+			got, err := m.golang(t).servable(t.Context(), path, "v3.6.8")
+			if got.Version != c.want || (err == nil) != (c.fails == "") || err != nil && err.Error() != c.fails {
+				t.Errorf("got %q, %v; want %q, %q", got.Version, err, c.want, c.fails)
+			}
+		})
+	}
+}
+
+func TestLaterPatches(t *testing.T) {
+	listed := []string{"v3.6.7", "v3.6.13", "v3.6.8", "v3.6.12", "v3.6.14-rc.0", "v3.7.0", "v3.5.99"}
+	if diff := cmp.Diff([]string{"v3.6.12", "v3.6.13"}, laterPatches(listed, "v3.6.8")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestStockVersion(t *testing.T) {
+	for image, want := range map[string]string{
+		"registry.example/kindest/node:v1.36.3": "v1.36.3",
+		"kindest/node:v1.37.0@sha256:abc":       "v1.37.0",
+		"kindest/node@sha256:abc":               "",
+		kindDefault():                           "v1.37.0",
+	} {
+		if got := stockVersion(image); got != want {
+			t.Errorf("%s: got %q, want %q", image, got, want)
+		}
+	}
+	if name := kindDefault(); strings.Count(name, ":") != 1 || !strings.Contains(name, "kindest/node@sha256:") {
+		t.Errorf("kind's default is %s, want it by its digest alone", name)
+	}
+}
+
+func TestNoGo(t *testing.T) {
+	m := newMachine(t)
+	m.missing = []string{"go"}
+	if _, err := newGoTool(t.Context(), m.host(), ""); !errors.Is(err, errNoGo) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,168 @@
+package clusters
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Labels that holdfast puts on nodes, beside Kubernetes' own zone label.
+const (
+	LabelRole = "holdfast.dev/role" // value: a Role
+	LabelZone = "topology.kubernetes.io/zone"
+)
+
+// ProxyMode is kube-proxy's mode.
+type ProxyMode string
+
+// kube-proxy's modes that work on every kernel holdfast meets.
+const (
+	NFTables ProxyMode = "nftables"
+	IPTables ProxyMode = "iptables"
+)
+
+// Spec is what a cluster is asked to be. The zero value of a field means its default, see WithDefaults.
+type Spec struct {
+	// Kubernetes is a version such as "v1.37.0"; empty means the newest that can be had.
+	Kubernetes string `json:"kubernetes,omitempty"`
+	// ControlPlanes is the number of control-plane nodes; default 1.
+	ControlPlanes int `json:"controlPlanes,omitempty"`
+	// Zones are the values of the zone label, for example {"a", "b", "c"}. At least one.
+	Zones []string `json:"zones"`
+	// WorkersPerZone is the number of workers in each zone; default 1.
+	WorkersPerZone int `json:"workersPerZone,omitempty"`
+	// Profile sets how soon a lost node is noticed; default Lab.
+	Profile ProfileName `json:"profile,omitempty"`
+	// WorkerLabels are put on every worker.
+	WorkerLabels map[string]string `json:"workerLabels,omitempty"`
+	// ProxyMode is kube-proxy's mode; default NFTables.
+	ProxyMode ProxyMode `json:"proxyMode,omitempty"`
+	// Egress leaves the nodes their default route. Off by default: nothing in the cluster reaches off this machine.
+	Egress bool `json:"egress,omitempty"`
+}
+
+// ProfileName names a set of timings.
+type ProfileName string
+
+// The profiles: Lab notices a lost node in seconds, Stock has Kubernetes' own defaults.
+const (
+	Lab   ProfileName = "lab"
+	Stock ProfileName = "stock"
+)
+
+// Timings say how soon Kubernetes notices and acts on a lost node.
+type Timings struct {
+	// NodeStatusUpdate is the kubelet's nodeStatusUpdateFrequency.
+	NodeStatusUpdate time.Duration `json:"nodeStatusUpdate"`
+	// NodeLease is the kubelet's nodeLeaseDurationSeconds; the lease is renewed every quarter of it.
+	NodeLease time.Duration `json:"nodeLease"`
+	// NodeMonitorPeriod and NodeMonitorGrace are kube-controller-manager's --node-monitor-period and
+	// --node-monitor-grace-period: how often it looks, and how long a silent node stays Ready.
+	NodeMonitorPeriod time.Duration `json:"nodeMonitorPeriod"`
+	NodeMonitorGrace  time.Duration `json:"nodeMonitorGrace"`
+	// Toleration is kube-apiserver's --default-{not-ready,unreachable}-toleration-seconds: how long a pod stays bound
+	// to a lost node.
+	Toleration time.Duration `json:"toleration"`
+}
+
+// Timings of a profile. Stock: the defaults of Kubernetes 1.32 and later.
+// Source: https://kubernetes.io/docs/reference/command-line-tools-reference/kube-controller-manager/
+func (p ProfileName) Timings() Timings {
+	if p == Stock {
+		return Timings{
+			NodeStatusUpdate: 10 * time.Second, NodeLease: 40 * time.Second,
+			NodeMonitorPeriod: 5 * time.Second, NodeMonitorGrace: 50 * time.Second,
+			Toleration: 300 * time.Second,
+		}
+	}
+	return Timings{
+		NodeStatusUpdate: 2 * time.Second, NodeLease: 4 * time.Second,
+		NodeMonitorPeriod: 1 * time.Second, NodeMonitorGrace: 8 * time.Second, // 8 missed renewals: a busy machine is no lost node
+		Toleration: 5 * time.Second,
+	}
+}
+
+// NodeLossNoticed is the longest time from a node's death to the moment the control plane marks its pods not ready: the
+// last heartbeat is dated by the next look at it, the grace runs out, and that shows at the look after.
+// Source: monitorNodeHealth in k8s.io/kubernetes/pkg/controller/nodelifecycle
+func (t Timings) NodeLossNoticed() time.Duration {
+	return t.NodeMonitorGrace + 2*t.NodeMonitorPeriod
+}
+
+// WithDefaults fills in what was left empty.
+func (s Spec) WithDefaults() Spec {
+	if s.ControlPlanes == 0 {
+		s.ControlPlanes = 1
+	}
+	if s.WorkersPerZone == 0 {
+		s.WorkersPerZone = 1
+	}
+	if s.Profile == "" {
+		s.Profile = Lab
+	}
+	if s.ProxyMode == "" {
+		s.ProxyMode = NFTables
+	}
+	return s
+}
+
+var versionPattern = regexp.MustCompile(`^v1\.\d+\.\d+$`)
+
+// Validate says what of a spec cannot be made, and how to mend it.
+func (s Spec) Validate() error {
+	seen := map[string]bool{}
+	for _, zone := range s.Zones {
+		if zone == "" || seen[zone] {
+			return fmt.Errorf("zones %q: every zone needs a name of its own", s.Zones)
+		}
+		if problems := validation.IsValidLabelValue(zone); len(problems) > 0 {
+			return fmt.Errorf("zone %q: %s", zone, problems[0])
+		}
+		seen[zone] = true
+	}
+	for key, value := range s.WorkerLabels {
+		if err := checkLabel(key, value); err != nil {
+			return fmt.Errorf("worker label %s=%q: %w", key, value, err)
+		}
+	}
+	switch {
+	case len(s.Zones) == 0:
+		return fmt.Errorf("zones: none given; name at least one, for example --zones a,b,c")
+	case s.WorkersPerZone < 0:
+		return fmt.Errorf("workers per zone %d: must be at least 1", s.WorkersPerZone)
+	case s.ControlPlanes < 0:
+		return fmt.Errorf("control planes %d: must be at least 1", s.ControlPlanes)
+	case s.Kubernetes != "" && !versionPattern.MatchString(s.Kubernetes):
+		return fmt.Errorf("kubernetes version %q: want the form v1.37.0", s.Kubernetes)
+	case s.Profile != "" && s.Profile != Lab && s.Profile != Stock:
+		return fmt.Errorf("profile %q: want lab or stock", s.Profile)
+	case s.ProxyMode != "" && s.ProxyMode != NFTables && s.ProxyMode != IPTables:
+		return fmt.Errorf("kube-proxy mode %q: want nftables or iptables", s.ProxyMode)
+	}
+	return nil
+}
+
+// checkLabel says why a label cannot be put on a worker. A kubelet that is given a label it may not set does not start,
+// and the cluster would be found unusable minutes later.
+func checkLabel(key, value string) error {
+	if problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...); len(problems) > 0 {
+		return errors.New(problems[0])
+	}
+	if key == LabelRole || key == LabelZone {
+		return errors.New("holdfast sets it itself")
+	}
+	domain, _, prefixed := strings.Cut(key, "/")
+	if !prefixed || domain == "kubelet.kubernetes.io" || domain == "node.kubernetes.io" {
+		return nil
+	}
+	for _, reserved := range []string{"kubernetes.io", "k8s.io"} {
+		if domain == reserved || strings.HasSuffix(domain, "."+reserved) {
+			return errors.New("a kubelet may not set it; use a prefix of your own")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package clusters
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWithDefaults(t *testing.T) {
+	want := Spec{Zones: []string{"a"}, ControlPlanes: 1, WorkersPerZone: 1, Profile: Lab, ProxyMode: NFTables}
+	if diff := cmp.Diff(want, Spec{Zones: []string{"a"}}.WithDefaults()); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+	full := Spec{
+		Kubernetes: "v1.36.3", Zones: []string{"a", "b"}, ControlPlanes: 3, WorkersPerZone: 2,
+		Profile: Stock, ProxyMode: IPTables, Egress: true, WorkerLabels: map[string]string{"a": "b"},
+	}
+	if diff := cmp.Diff(full, full.WithDefaults()); diff != "" {
+		t.Errorf("what was given has changed (-want +got):\n%s", diff)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	good := Spec{Zones: []string{"a", "b", "c"}}
+	with := func(change func(*Spec)) Spec {
+		s := good
+		change(&s)
+		return s
+	}
+	for _, tt := range []struct {
+		name string
+		spec Spec
+		want string // empty: valid
+	}{
+		{"good", good, ""},
+		{"with defaults", good.WithDefaults(), ""},
+		{"zero value", Spec{}, "zones: none given; name at least one, for example --zones a,b,c"},
+		{"empty zone", with(func(s *Spec) { s.Zones = []string{"a", ""} }), `zones ["a" ""]: every zone needs a name of its own`},
+		{"zone twice", with(func(s *Spec) { s.Zones = []string{"a", "a"} }), `zones ["a" "a"]: every zone needs a name of its own`},
+		{"zone that is no label", with(func(s *Spec) { s.Zones = []string{"a b"} }), `zone "a b": `},
+		{"no workers", with(func(s *Spec) { s.WorkersPerZone = -1 }), "workers per zone -1: must be at least 1"},
+		{"no control plane", with(func(s *Spec) { s.ControlPlanes = -1 }), "control planes -1: must be at least 1"},
+		{"version without v", with(func(s *Spec) { s.Kubernetes = "1.37.0" }), `kubernetes version "1.37.0": want the form v1.37.0`},
+		{"short version", with(func(s *Spec) { s.Kubernetes = "v1.37" }), `kubernetes version "v1.37": want the form v1.37.0`},
+		{"profile", with(func(s *Spec) { s.Profile = "fast" }), `profile "fast": want lab or stock`},
+		{"proxy mode", with(func(s *Spec) { s.ProxyMode = "ipvs" }), `kube-proxy mode "ipvs": want nftables or iptables`},
+		{"label", with(func(s *Spec) { s.WorkerLabels = map[string]string{"disk": "fast"} }), ""},
+		{"label with a prefix", with(func(s *Spec) { s.WorkerLabels = map[string]string{"example.com/disk": "fast"} }), ""},
+		{"label's key", with(func(s *Spec) { s.WorkerLabels = map[string]string{"a b": "c"} }), `worker label a b="c": `},
+		{"label's value", with(func(s *Spec) { s.WorkerLabels = map[string]string{"a": "b,c=d"} }), `worker label a="b,c=d": `},
+		{"label that is ours", with(func(s *Spec) { s.WorkerLabels = map[string]string{LabelRole: "x"} }), `worker label holdfast.dev/role="x": holdfast sets it itself`},
+		{"zone as a label", with(func(s *Spec) { s.WorkerLabels = map[string]string{LabelZone: "x"} }), `worker label topology.kubernetes.io/zone="x": holdfast sets it itself`},
+		{"label that a kubelet may not set", with(func(s *Spec) { s.WorkerLabels = map[string]string{"node-role.kubernetes.io/web": ""} }), "a kubelet may not set it"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := tt.spec.Validate()
+			switch {
+			case tt.want == "" && err != nil:
+				t.Errorf("%v, want it valid", err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("got  %v\nwant %s", err, tt.want)
+			}
+		})
+	}
+}
+
+// The lab profile is there to see a lost node soon; stock must be what Kubernetes does by itself.
+func TestTimings(t *testing.T) {
+	lab, stock := Lab.Timings(), Stock.Timings()
+	if got, want := lab.NodeLossNoticed(), 10*time.Second; got != want {
+		t.Errorf("lab notices after %s, want %s", got, want)
+	}
+	if got, want := stock.NodeLossNoticed(), 60*time.Second; got != want {
+		t.Errorf("stock notices after %s, want %s", got, want)
+	}
+	for name, timings := range map[string]Timings{"lab": lab, "stock": stock} {
+		// A kubelet renews its lease every quarter of it; a node must not be lost over one late renewal.
+		if renewals := timings.NodeMonitorGrace / (timings.NodeLease / 4); renewals < 4 {
+			t.Errorf("%s: a node is lost after %d missed renewals", name, renewals)
+		}
+		if timings.NodeLease%time.Second != 0 || timings.Toleration%time.Second != 0 {
+			t.Errorf("%s: Kubernetes takes the lease and the toleration in whole seconds: %+v", name, timings)
+		}
+	}
+}
+
+// A spec lies on a label of a container network, and must come back from it as it was.
+func TestSpecAsJSON(t *testing.T) {
+	want := Spec{Zones: []string{"a", "b"}, Egress: true, WorkerLabels: map[string]string{"x": "y"}}.WithDefaults()
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Spec
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

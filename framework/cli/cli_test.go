@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// execute runs a command line and returns what it printed and its exit code.
+func execute(t *testing.T, args ...string) (out string, code int, err error) {
+	t.Helper()
+	root := Command("v1.2.3")
+	var text bytes.Buffer
+	root.SetOut(&text)
+	root.SetErr(&text)
+	root.SetArgs(args)
+	err = root.ExecuteContext(t.Context())
+	return text.String(), ExitCode(err), err
+}
+
+func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
+	for _, test := range []struct {
+		args string
+		want string
+	}{
+		{"run --scop short", "unknown flag: --scop"},
+		{"run --scope long", `scope "long": want short or full`},
+		{"run chaos/nothing", `scenario "chaos/nothing": there is none of that name; see 'holdfast run --list`},
+		{"run --kubernetes 1.37", `kubernetes version "1.37": want the form v1.37.0`},
+		{"run --timings fast", `profile "fast": want lab or stock`},
+		{"run --provider gke", `provider "gke": want one of kind`},
+		{"run --cluster demo --kubernetes v1.37.0", "that cluster has a version already"},
+		{"up", "accepts 1 arg(s), received 0"},
+		{"up demo --zones=", "zones: none given; name at least one"},
+		{"up demo --workers-per-zone -1", "workers per zone -1: must be at least 1"},
+		{"up demo --proxy-mode ipvs", `kube-proxy mode "ipvs": want nftables or iptables`},
+		{"down", "name one cluster, or give --all"},
+		{"down demo --all", "name one cluster, or give --all"},
+		{"judge", "accepts 1 arg(s), received 0"},
+		{"image", "say what to do: get, build, list, remove, clear-cache or versions"},
+		{"image remove", "accepts 1 arg(s), received 0"},
+		{"workload frontend", "want backend, gateway or load"},
+		{"workload backend --colour=red", "flag provided but not defined"},
+		{"doctor now", `unknown command "now"`},
+	} {
+		_, code, err := execute(t, strings.Fields(test.args)...)
+		if code != ExitUsage || err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("holdfast %s: exit code %d, %v; want 4 and %q", test.args, code, err, test.want)
+		}
+	}
+}
+
+func TestEveryCommandTeaches(t *testing.T) {
+	var visit func(*cobra.Command)
+	visit = func(c *cobra.Command) {
+		if c.Short == "" || c.Example == "" {
+			t.Errorf("%s: its help lacks a description or an example", c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit(Command("v1.2.3"))
+}
+
+func TestVersion(t *testing.T) {
+	out, code, _ := execute(t, "version")
+	if code != ExitHeld || !strings.HasPrefix(out, "holdfast v1.2.3 go") {
+		t.Errorf("exit code %d, %q", code, out)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	for want, err := range map[int]error{
+		ExitHeld: nil, ExitViolated: judged(invariant.Violated), ExitUnknown: judged(invariant.Unknown),
+		ExitFailed: errors.New("no engine"), ExitUsage: fmt.Errorf("wrapped: %w", usage(errors.New("what?"))),
+	} {
+		if got := ExitCode(err); got != want {
+			t.Errorf("%v: exit code %d, want %d", err, got, want)
+		}
+	}
+	if err := judged(invariant.Held); err != nil {
+		t.Errorf("held: %v", err)
+	}
+}
+
+func TestARunsExitCode(t *testing.T) {
+	result := func(outcome, err string) history.ScenarioResult {
+		return history.ScenarioResult{Outcome: outcome, Error: err}
+	}
+	for name, test := range map[string]struct {
+		results []history.ScenarioResult
+		want    int
+	}{
+		"all held":                    {[]history.ScenarioResult{result("held", "")}, ExitHeld},
+		"one violated":                {[]history.ScenarioResult{result("held", ""), result("violated", "")}, ExitViolated},
+		"one unknown":                 {[]history.ScenarioResult{result("held", ""), result("unknown", "")}, ExitUnknown},
+		"one could not be run":        {[]history.ScenarioResult{result("held", ""), result("", "no engine")}, ExitFailed},
+		"violated and could not run":  {[]history.ScenarioResult{result("violated", ""), result("", "no engine")}, ExitViolated},
+		"nothing was run, nothing is": {nil, ExitUnknown},
+	} {
+		if got := ExitCode(outcomeOf(history.RunFile{Scenarios: test.results})); got != test.want {
+			t.Errorf("%s: exit code %d, want %d", name, got, test.want)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	all := []scenario.Spec{{Name: "chaos/a"}, {Name: "chaos/b", Full: true}, {Name: "mutants/c"}}
+	for _, test := range []struct {
+		scope string
+		names []string
+		want  string
+	}{
+		{"short", nil, "chaos/a mutants/c"},
+		{"full", nil, "chaos/a chaos/b mutants/c"},
+		{"short", []string{"chaos/b"}, "chaos/b"}, // who names it wants it
+	} {
+		chosen, err := choose(all, test.scope, test.names)
+		var got []string
+		for _, s := range chosen {
+			got = append(got, s.Name)
+		}
+		if err != nil || strings.Join(got, " ") != test.want {
+			t.Errorf("choose(%s, %v): %v, %v; want %s", test.scope, test.names, got, err, test.want)
+		}
+	}
+}
+
+func TestReproduceRepeatsWhatMatters(t *testing.T) {
+	f := runFlags{scope: "full", seed: 42, timings: "stock"}
+	want := "holdfast run chaos/a --seed 42 --kubernetes v1.37.0 --timings stock"
+	if got := f.reproduce("chaos/a", "v1.37.0"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := f.reproduce("", ""); got != "holdfast run --scope full --seed 42 --timings stock" {
+		t.Errorf("of all: %s", got)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	promise, err := invariant.Encode(invariant.NoFailedRequests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	record := filepath.Join(dir, "chaos", "example")
+	healthy := historytest.Healthy().Header(func(h *history.Header) { h.Promises = []history.Promise{promise} })
+	if err := healthy.Write(record); err != nil {
+		t.Fatal(err)
+	}
+	out, code, err := execute(t, "judge", dir)
+	if code != ExitHeld || !strings.Contains(out, "held") {
+		t.Errorf("a healthy record: exit code %d, %v\n%s", code, err, out)
+	}
+
+	events := filepath.Join(record, history.EventsFile)
+	text, err := os.ReadFile(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(events, text[:len(text)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, code, err := execute(t, "judge", dir); code != ExitUnknown {
+		t.Errorf("a record cut in half: exit code %d, %v; want 2\n%s", code, err, out)
+	}
+	if _, code, err := execute(t, "judge", t.TempDir()); code != ExitFailed || !strings.Contains(err.Error(), "no record") {
+		t.Errorf("an empty folder: exit code %d, %v; want 3", code, err)
+	}
+}

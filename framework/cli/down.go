@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/kind"
+)
+
+func downCommand() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "down [NAME]",
+		Short: "Remove a cluster, or everything that is ours",
+		Long: `down removes a cluster that 'holdfast up' made: containers, volumes and network. With --all it removes every cluster of
+holdfast's, and what a crash has left of one, whatever process made it.`,
+		Example: "  holdfast down demo\n  holdfast down --all",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if all == (len(args) == 1) || len(args) > 1 {
+				return usage(errors.New("name one cluster, or give --all"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, err := engine.Find(cmd.Context(), engine.Options{NoInstall: true, Say: sayTo(cmd.ErrOrStderr())})
+			var none *engine.NotFoundError
+			if errors.As(err, &none) && all {
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), "nothing to remove: there is no container engine")
+				return err
+			}
+			if err != nil {
+				return err
+			}
+			return remove(cmd.Context(), e, cmd.OutOrStdout(), args)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "remove everything that is ours")
+	return cmd
+}
+
+// remove removes the cluster named, or all of ours when none is.
+func remove(ctx context.Context, e *engine.Engine, out io.Writer, name []string) error {
+	removed, err := kind.Removed{}, error(nil)
+	if len(name) == 0 {
+		removed, err = kind.DeleteAll(ctx, e)
+		err = errors.Join(err, e.RemoveProbes(ctx))
+	} else {
+		removed, err = kind.Delete(ctx, e, name[0])
+	}
+	if err != nil {
+		return err
+	}
+	if removed.Nothing() {
+		_, err = fmt.Fprintln(out, "nothing to remove")
+		return err
+	}
+	_, err = fmt.Fprintf(out, "removed %d containers, %d volumes, %d networks\n",
+		len(removed.Containers), len(removed.Volumes), len(removed.Networks))
+	return err
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+func judgeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "judge RUN",
+		Short: "Judge a stored run again, from its record alone",
+		Long: `judge reads a run's folder, or one scenario's, and judges every record in it again, by the promises that the record itself
+holds. It needs no cluster and changes nothing. A record that was cut off or damaged is Unknown, never Held.`,
+		Example: "  holdfast judge artifacts/latest\n  holdfast judge artifacts/latest/chaos/rolling-update",
+		Args:    oneArg,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			records, err := history.Records(args[0])
+			if err != nil {
+				return err
+			}
+			if len(records) == 0 {
+				return fmt.Errorf("judge %s: there is no record in it; give a run's folder, such as artifacts/latest", args[0])
+			}
+			return judgeAll(cmd.OutOrStdout(), args[0], records)
+		},
+	}
+}
+
+// judgeAll judges records below dir, writes a line for each promise, and ends with the worst outcome.
+func judgeAll(out io.Writer, dir string, records []string) error {
+	t := table.NewWriter()
+	t.SetOutputMirror(out)
+	t.SetStyle(table.StyleLight)
+	t.AppendHeader(table.Row{"scenario", "promise", "verdict", "seen"})
+	t.SetColumnConfigs([]table.ColumnConfig{
+		{Number: 1, AutoMerge: true},
+		{Number: 2, WidthMax: 36, WidthMaxEnforcer: text.WrapSoft},
+		{Number: 4, WidthMax: 80, WidthMaxEnforcer: text.WrapSoft},
+	})
+	worst := invariant.Held
+	for _, record := range records {
+		run, err := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
+		if err != nil {
+			return err
+		}
+		verdicts := invariant.Judge(run)
+		outcome, _ := scenario.Decide(run.Header.Mutant, verdicts)
+		worst = worse(worst, outcome)
+		if run.Header.Mutant != nil {
+			verdicts = append([]invariant.Verdict{invariant.Caught(*run.Header.Mutant, verdicts)}, verdicts...)
+		}
+		for _, v := range verdicts {
+			t.AppendRow(table.Row{run.Header.Scenario, v.Promise, v.Outcome, v.Seen})
+		}
+		t.AppendSeparator()
+	}
+	t.Render()
+	return judged(worst)
+}
+
+// worse of two outcomes: Violated, then Unknown, then Held.
+func worse(a, b invariant.Outcome) invariant.Outcome {
+	return invariant.Overall([]invariant.Verdict{{Outcome: a}, {Outcome: b}})
+}
+
+// outcomeOf a run as an exit code: a promise that was broken counts before a harness that failed.
+func outcomeOf(f history.RunFile) error {
+	outcome := scenario.OutcomeOf(f)
+	if outcome != invariant.Violated && scenario.Failed(f) {
+		return codeError{ExitFailed, errors.New("the harness or its environment failed before everything could be judged; see above")}
+	}
+	return judged(outcome)
+}
+
+// summary is the last line of a run.
+func summary(f history.RunFile) string {
+	counts := map[invariant.Outcome]int{}
+	caught, mutants := 0, 0
+	for _, s := range f.Scenarios {
+		if s.Mutant != nil {
+			mutants++
+			if s.Outcome == string(invariant.Held) {
+				caught++
+			}
+			continue
+		}
+		counts[invariant.Outcome(s.Outcome)]++
+	}
+	return fmt.Sprintf("%d scenarios held, %d violated, %d unknown; %d of %d mutants caught",
+		counts[invariant.Held], counts[invariant.Violated], counts[invariant.Unknown]+counts[""], caught, mutants)
+}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// backing is what the commands need of a provider.
+type backing struct {
+	clusters.Provider
+	// open attaches to a cluster that is there.
+	open func(ctx context.Context, name string) (clusters.Cluster, error)
+	// facts are what a cluster really runs.
+	facts func(clusters.Cluster) scenario.ClusterFacts
+}
+
+// providers by the name that --provider takes. A flag has to pick one by name, hence a map.
+var providers = map[string]func(ctx context.Context, out io.Writer, say func(string)) (backing, error){
+	"kind": kindBacking,
+}
+
+const providerFlag = "provider"
+
+// provider finds what --provider names. Out hears what takes long: installing an engine, building an image. Say hears
+// the steps of making a cluster.
+func provider(ctx context.Context, name string, out io.Writer, say func(string)) (backing, error) {
+	make, known := providers[name]
+	if !known {
+		return backing{}, usage(fmt.Errorf("provider %q: want one of %s", name,
+			strings.Join(slices.Sorted(maps.Keys(providers)), ", ")))
+	}
+	return make(ctx, out, say)
+}
+
+func kindBacking(ctx context.Context, out io.Writer, say func(string)) (backing, error) {
+	e, err := engine.Find(ctx, engine.Options{Say: sayTo(out)})
+	if err != nil {
+		return backing{}, err
+	}
+	options := kind.Options{Log: slog.New(steps{slog.Default().Handler(), say}), Image: nodeimage.Options{Progress: nodeimage.Lines(out, isTerminal(out))}}
+	return backing{
+		Provider: kind.New(e, options),
+		open: func(ctx context.Context, name string) (clusters.Cluster, error) {
+			return kind.Open(ctx, e, name, options)
+		},
+		facts: func(c clusters.Cluster) scenario.ClusterFacts {
+			facts := scenario.ClusterFacts{Provider: "kind", Engine: e.Name() + " " + e.Version(), Kubernetes: c.Spec().Kubernetes}
+			if k, ok := c.(*kind.Cluster); ok {
+				facts.Image = k.Image()
+			}
+			return facts
+		},
+	}, nil
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// steps is a log handler that tells a person what is being done. Warnings, and details where they are asked for, go to
+// the log.
+type steps struct {
+	slog.Handler
+	say func(string)
+}
+
+func (s steps) Enabled(ctx context.Context, level slog.Level) bool {
+	return level == slog.LevelInfo || s.Handler.Enabled(ctx, level)
+}
+
+func (s steps) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level == slog.LevelInfo {
+		s.say(r.Message)
+		return nil
+	}
+	return s.Handler.Handle(ctx, r)
+}
+
+func (s steps) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return steps{s.Handler.WithAttrs(attrs), s.say}
+}
+
+func (s steps) WithGroup(name string) slog.Handler { return steps{s.Handler.WithGroup(name), s.say} }

@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/reports"
+)
+
+// runFlags are what `holdfast run` was told.
+type runFlags struct {
+	provider, cluster, scope, kubernetes, timings, artifacts string
+	seed                                                     uint64
+	list, keep, keepLogs                                     bool
+}
+
+func runCommand(version string) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [SCENARIO ...]",
+		Short: "Run scenarios on a real cluster, judge them, and write a report",
+		Long: `run provisions a cluster, runs scenarios on it, judges what was recorded, and writes a report. Without arguments it runs
+every scenario of the scope. What it makes is removed again, on Ctrl-C too; the record stays under artifacts/.`,
+		Example: `  holdfast run
+  holdfast run chaos/rolling-update mutants/no-prestop
+  holdfast run --list
+  holdfast run --scope full --kubernetes v1.36.3
+  holdfast up demo && holdfast run --cluster demo chaos/drain-one-worker`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			chosen, err := choose(scenario.All, f.scope, args)
+			if err != nil {
+				return usage(err)
+			}
+			if f.list {
+				return list(cmd.OutOrStdout(), chosen)
+			}
+			if err := f.validate(); err != nil {
+				return usage(err)
+			}
+			return f.run(cmd, version, chosen)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.provider, providerFlag, "kind", "what makes the clusters")
+	flags.StringVar(&f.cluster, "cluster", "", "use this cluster, made by 'holdfast up', and leave it")
+	flags.StringVar(&f.scope, "scope", "short", "short (about a quarter of an hour) or full")
+	flags.StringVar(&f.kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that can be had")
+	flags.StringVar(&f.timings, "timings", "", "lab or stock, for every scenario; default: what the scenario says")
+	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "where the record and the report go")
+	flags.Uint64Var(&f.seed, "seed", 0, "of all random choices; default: a new one, which the report names")
+	flags.BoolVar(&f.list, "list", false, "list the scenarios and their claims, and run none")
+	flags.BoolVar(&f.keep, "keep", false, "keep the last cluster, to look at it")
+	flags.BoolVar(&f.keepLogs, "keep-logs", false, "keep node and pod logs also of what held")
+	return cmd
+}
+
+func (f runFlags) validate() error {
+	spec := clusters.Spec{Zones: []string{"a"}, Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings)}
+	if f.cluster != "" && f.kubernetes != "" {
+		return errors.New("--kubernetes with --cluster: that cluster has a version already")
+	}
+	return spec.Validate()
+}
+
+// choose picks the scenarios of a scope, or those named.
+func choose(all []scenario.Spec, scope string, names []string) ([]scenario.Spec, error) {
+	if scope != "short" && scope != "full" {
+		return nil, fmt.Errorf("scope %q: want short or full", scope)
+	}
+	var chosen []scenario.Spec
+	for _, s := range all {
+		if slices.Contains(names, s.Name) || len(names) == 0 && (scope == "full" || !s.Full) {
+			chosen = append(chosen, s)
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(s scenario.Spec) bool { return s.Name == name }) {
+			return nil, fmt.Errorf("scenario %q: there is none of that name; see 'holdfast run --list --scope full'", name)
+		}
+	}
+	return chosen, nil
+}
+
+func list(out io.Writer, specs []scenario.Spec) error {
+	for _, s := range specs {
+		if _, err := fmt.Fprintf(out, "%-45s %s\n", s.Name, s.Claim); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	progress := scenario.NewProgress(out, len(chosen))
+	back, err := provider(ctx, f.provider, out, progress.Say)
+	if err != nil {
+		return err
+	}
+	settings, err := f.settings(version, back, progress)
+	if err != nil {
+		return err
+	}
+	file, err := scenario.Run(settings, chosen)
+	if err != nil {
+		return err
+	}
+	return report(out, settings.Dir, file)
+}
+
+func (f runFlags) settings(version string, back backing, progress *scenario.Progress) (scenario.Settings, error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return scenario.Settings{}, err
+	}
+	cache, err := engine.CacheDir()
+	if err != nil {
+		return scenario.Settings{}, err
+	}
+	if f.seed == 0 {
+		f.seed = rand.Uint64()>>11 | 1 // 53 bits: JSON's numbers carry no more
+	}
+	now := time.Now()
+	id := now.UTC().Format("20060102-150405")
+	return scenario.Settings{
+		RunID: id, Started: now, Dir: filepath.Join(f.artifacts, id), Version: version, Seed: f.seed, Args: os.Args[1:],
+		Reproduce:  f.reproduce,
+		Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings),
+		Open: f.opener(back), Close: f.closer(), Describe: back.facts,
+		Executable: executable, CacheDir: cache, KeepLogs: f.keepLogs,
+		Progress: progress,
+	}, nil
+}
+
+// SettingsFor are the settings of a run that Ginkgo's own command starts: those of `holdfast run` without flags.
+func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, scenarios int) (scenario.Settings, error) {
+	f := runFlags{provider: "kind", scope: "full", artifacts: artifacts}
+	progress := scenario.NewProgress(out, scenarios)
+	back, err := provider(ctx, f.provider, out, progress.Say)
+	if err != nil {
+		return scenario.Settings{}, err
+	}
+	return f.settings(version, back, progress)
+}
+
+// reproduce is the command that runs one scenario again; without a name, all of them.
+func (f runFlags) reproduce(name string, kubernetes string) string {
+	words := []string{"holdfast", "run"}
+	if name != "" {
+		words = append(words, name)
+	} else if f.scope != "short" {
+		words = append(words, "--scope", f.scope)
+	}
+	words = append(words, "--seed", fmt.Sprint(f.seed))
+	if kubernetes != "" {
+		words = append(words, "--kubernetes", kubernetes)
+	}
+	if f.timings != "" {
+		words = append(words, "--timings", f.timings)
+	}
+	return strings.Join(words, " ")
+}
+
+// opener makes clusters, or finds the one that was named.
+func (f runFlags) opener(back backing) func(context.Context, string, clusters.Spec) (clusters.Cluster, error) {
+	if f.cluster == "" {
+		return back.Create
+	}
+	return func(ctx context.Context, _ string, wanted clusters.Spec) (clusters.Cluster, error) {
+		c, err := back.open(ctx, f.cluster)
+		if err != nil {
+			return nil, err
+		}
+		wanted.Kubernetes = c.Spec().Kubernetes
+		if got := c.Spec(); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", wanted) {
+			return nil, fmt.Errorf("cluster %s is %+v, and the scenario needs %+v", f.cluster, got, wanted)
+		}
+		return c, nil
+	}
+}
+
+// closer removes clusters, but the one that was named or is to be kept.
+func (f runFlags) closer() func(context.Context, clusters.Cluster) error {
+	return func(ctx context.Context, c clusters.Cluster) error {
+		if f.keep || f.cluster != "" {
+			return nil
+		}
+		return c.Delete(ctx)
+	}
+}
+
+// report writes the reports of a run and says where they are.
+func report(out io.Writer, dir string, file history.RunFile) error {
+	if err := reports.WriteAll(dir); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n%s\nreport: %s\n", summary(file), filepath.Join(dir, "report.html"))
+	if err != nil {
+		return err
+	}
+	return outcomeOf(file)
+}

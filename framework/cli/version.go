@@ -1,0 +1,21 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+func versionCommand(version string) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Say which holdfast this is",
+		Example: "  holdfast version",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "holdfast %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
+	"github.com/holdfast-ha/holdfast/workloads/gateway"
+)
+
+// workloadCommand is what runs inside pods: the image of every workload is this executable.
+func workloadCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "workload (backend|gateway|load) [FLAGS]", Short: "Serve as a workload in a pod", Hidden: true,
+		Example:            "  holdfast workload backend --listen=127.0.0.1:8080",
+		DisableFlagParsing: true, // each server parses its own
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
+				return cmd.Help()
+			}
+			return Workload(cmd.Context(), args[0], args[1:])
+		},
+	}
+}
+
+// Workload serves until ctx ends, which stands for SIGTERM.
+func Workload(ctx context.Context, name string, args []string) error {
+	switch name {
+	case "backend":
+		o, err := backend.Parse(args, os.Getenv)
+		if err != nil {
+			return usage(err)
+		}
+		return backend.Run(ctx, o)
+	case "gateway":
+		o, err := gateway.Parse(args)
+		if err != nil {
+			return usage(err)
+		}
+		return gateway.Run(ctx, o)
+	case "load":
+		if len(args) > 0 {
+			return usage(fmt.Errorf("load: unexpected argument %q", args[0]))
+		}
+		return load.RunWorker(ctx, load.WorkerOptions{Name: os.Getenv(backend.EnvPod)})
+	default:
+		return usage(errors.New("want backend, gateway or load"))
+	}
+}

@@ -1,0 +1,47 @@
+// Package fault takes things away from a cluster and gives them back, one file a fault.
+//
+// It does not decide what is disturbed when (package scenario does) and judges nothing (package invariant does).
+package fault
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+)
+
+// Fault is something done to a cluster.
+type Fault interface {
+	// String names it in a report, for example "drain one worker".
+	String() string
+	// Inject disturbs the target and returns when an independent witness has seen the disturbance, not when an API call
+	// returned. The heal it returns undoes the disturbance, returns when the witness has seen that too, may be called
+	// after the context of Inject has ended, and is not nil even when err is not: what was half done is undone.
+	Inject(ctx context.Context, target Target) (heal Heal, err error)
+}
+
+// Heal undoes a fault. Calling it again does nothing.
+type Heal func(context.Context) error
+
+// Target is what a fault may touch.
+type Target struct {
+	Cluster   clusters.Cluster
+	Client    kubernetes.Interface
+	Namespace string
+	// Workload names the Deployment under test.
+	Workload string
+	// Rand picks victims: seeded by the run, so that a run can be repeated.
+	Rand *rand.Rand
+	// Record takes what the fault and its witness saw.
+	Record Recorder
+}
+
+// Recorder takes what a fault and its witness saw.
+type Recorder interface {
+	// Seen says which nodes and pods were bitten and what the witness saw, in words.
+	Seen(nodes, pods []string, witness string)
+	// Healed says what the witness saw after the undo.
+	Healed(witness string)
+}

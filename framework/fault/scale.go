@@ -1,0 +1,72 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Scale changes the number of replicas, step by step, each step settled before the next. The undo scales back.
+//
+// Scaling down is a voluntary disruption that no budget governs.
+// Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/
+type Scale struct {
+	Through []int // numbers of replicas, in order
+}
+
+func (s Scale) String() string {
+	steps := make([]string, len(s.Through))
+	for i, n := range s.Through {
+		steps[i] = strconv.Itoa(n)
+	}
+	return "scale to " + strings.Join(steps, ", ")
+}
+
+// Inject implements Fault. It returns when the last step has settled.
+func (s Scale) Inject(ctx context.Context, t Target) (Heal, error) {
+	d, err := t.deployment(ctx)
+	if err != nil {
+		return nothing, err
+	}
+	replicas := int(*d.Spec.Replicas)
+	heal := once(func(ctx context.Context) error {
+		witness, err := t.scale(ctx, replicas)
+		if err == nil {
+			t.Record.Healed(witness)
+		}
+		return err
+	})
+	before, err := t.pods(ctx)
+	if err != nil {
+		return heal, err
+	}
+	var witness string
+	for _, n := range s.Through {
+		if witness, err = t.scale(ctx, n); err != nil {
+			return heal, err
+		}
+	}
+	after, err := t.pods(ctx)
+	if err != nil {
+		return heal, err
+	}
+	t.Record.Seen(nil, gone(before, after), witness)
+	return heal, nil
+}
+
+// scale sets the number of replicas and waits until the workload has settled.
+func (t Target) scale(ctx context.Context, replicas int) (witness string, err error) {
+	deployments := t.Client.AppsV1().Deployments(t.Namespace)
+	scale, err := deployments.GetScale(ctx, t.Workload, metav1.GetOptions{})
+	if err != nil {
+		return "", fmt.Errorf("read scale of %s: %w", t.Workload, err)
+	}
+	scale.Spec.Replicas = int32(replicas)
+	if _, err := deployments.UpdateScale(ctx, t.Workload, scale, metav1.UpdateOptions{}); err != nil {
+		return "", fmt.Errorf("scale %s to %d: %w", t.Workload, replicas, err)
+	}
+	return t.Settle(ctx)
+}

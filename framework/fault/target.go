@@ -1,0 +1,200 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+// SettleLimit bounds how long a workload may take to settle after it was disturbed. A rolling update of 20 replicas
+// one by one, each with a slow start of 5 s, takes under two minutes; on a busy machine twice that.
+const SettleLimit = 4 * time.Minute
+
+// deployment reads the workload under test.
+func (t Target) deployment(ctx context.Context) (*appsv1.Deployment, error) {
+	d, err := t.Client.AppsV1().Deployments(t.Namespace).Get(ctx, t.Workload, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read deployment %s/%s: %w", t.Namespace, t.Workload, err)
+	}
+	return d, nil
+}
+
+// pods lists the workload's pods, those that are going included, by name.
+func (t Target) pods(ctx context.Context) (map[string]corev1.Pod, error) {
+	d, err := t.deployment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := t.Client.CoreV1().Pods(t.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list pods of %s/%s: %w", t.Namespace, t.Workload, err)
+	}
+	pods := map[string]corev1.Pod{}
+	for _, p := range list.Items {
+		pods[p.Name] = p
+	}
+	return pods, nil
+}
+
+// endpoints lists the pods that the endpoint controller offers to clients as ready. The workload's Service has its name.
+func (t Target) endpoints(ctx context.Context) ([]string, error) {
+	list, err := t.Client.DiscoveryV1().EndpointSlices(t.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: discoveryv1.LabelServiceName + "=" + t.Workload,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list endpoints of %s/%s: %w", t.Namespace, t.Workload, err)
+	}
+	var names []string
+	for _, s := range list.Items {
+		for _, e := range s.Endpoints {
+			if e.TargetRef != nil && e.Conditions.Ready != nil && *e.Conditions.Ready {
+				names = append(names, e.TargetRef.Name)
+			}
+		}
+	}
+	sort.Strings(names)
+	return names, nil
+}
+
+// Settle waits until the workload is what its Deployment asks for, as seen by two witnesses that are not the API call
+// which disturbed it: the pods that exist (those still going counted), and the endpoint controller.
+func (t Target) Settle(ctx context.Context) (witness string, err error) {
+	err = poll.Until(ctx, "deployment "+t.Workload+" to settle", SettleLimit,
+		func(ctx context.Context) (bool, string, error) {
+			done, saw, err := t.settled(ctx)
+			witness = saw
+			return done, saw, err
+		})
+	return witness, err
+}
+
+func (t Target) settled(ctx context.Context) (done bool, saw string, err error) {
+	d, err := t.deployment(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	pods, err := t.pods(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	endpoints, err := t.endpoints(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	want := int(*d.Spec.Replicas)
+	updated, available := int(d.Status.UpdatedReplicas), int(d.Status.AvailableReplicas)
+	saw = fmt.Sprintf("%d pods exist, %d of the newest revision, %d available, %d ready endpoints, %d wanted",
+		len(pods), updated, available, len(endpoints), want)
+	done = d.Status.ObservedGeneration >= d.Generation && len(pods) == want && updated == want && available == want &&
+		slices.Equal(endpoints, slices.Sorted(maps.Keys(pods)))
+	return done, saw, nil
+}
+
+// gone names the pods of before that are no longer there.
+func gone(before, after map[string]corev1.Pod) []string {
+	var names []string
+	for name, pod := range before {
+		if now, still := after[name]; !still || now.UID != pod.UID {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
+// victims picks count workers that carry pods of the workload, at random but repeatably, and names those pods.
+func (t Target) victims(ctx context.Context, count int) (nodes []clusters.Node, pods []string, err error) {
+	all, err := t.pods(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	on := map[string][]string{}
+	for name, pod := range all {
+		on[pod.Spec.NodeName] = append(on[pod.Spec.NodeName], name)
+	}
+	var candidates []clusters.Node
+	for _, n := range t.Cluster.Nodes() {
+		if n.Role() == clusters.Worker && len(on[n.Name()]) > 0 {
+			candidates = append(candidates, n)
+		}
+	}
+	if len(candidates) < count {
+		return nil, nil, fmt.Errorf("pick %d workers with pods of %s: only %d carry any", count, t.Workload, len(candidates))
+	}
+	t.Rand.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
+	nodes = candidates[:count]
+	for _, n := range nodes {
+		pods = append(pods, on[n.Name()]...)
+	}
+	sort.Strings(pods)
+	return nodes, pods, nil
+}
+
+// worker is the n-th worker by name, from 1, and the workload's pods on it.
+func (t Target) worker(ctx context.Context, n int) (clusters.Node, []string, error) {
+	all, err := t.pods(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, node := range t.Cluster.Nodes() {
+		if node.Role() != clusters.Worker {
+			continue
+		}
+		if n--; n > 0 {
+			continue
+		}
+		var on []string
+		for name, pod := range all {
+			if pod.Spec.NodeName == node.Name() {
+				on = append(on, name)
+			}
+		}
+		sort.Strings(on)
+		return node, on, nil
+	}
+	return nil, nil, fmt.Errorf("pick a worker of %s: %d more than it has", t.Cluster.Name(), n)
+}
+
+// names of nodes, in their order.
+func names(nodes []clusters.Node) []string {
+	out := make([]string, 0, len(nodes))
+	for _, n := range nodes {
+		out = append(out, n.Name())
+	}
+	return out
+}
+
+// once makes an undo that can be called again without doing it again; it returns the first call's error.
+func once(undo Heal) Heal {
+	var guard sync.Once
+	var err error
+	return func(ctx context.Context) error {
+		guard.Do(func() { err = undo(ctx) })
+		return err
+	}
+}
+
+// nothing is the undo of a fault that did nothing yet.
+func nothing(context.Context) error { return nil }
+
+// plural writes "1 pod", "3 pods".
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,39 @@
+package history
+
+// column ties a column of a requests file to the field of a Request that it holds. Exactly one pointer is set.
+type column struct {
+	name     string // with its unit, where it has one
+	required bool   // a file without it holds no requests; other columns may be missing, and are zero then
+
+	text   *string
+	signed *int64
+	count  *uint64
+	number *int
+	flag   *bool // 0 or 1, which every tool can sum
+}
+
+// bind lists the columns of a requests file, in order. It is the one place that names them.
+func bind(r *Request) []column {
+	return []column{
+		{name: "worker", required: true, text: &r.Worker},
+		{name: "lane", required: true, text: (*string)(&r.Lane)},
+		{name: "seq", required: true, count: &r.Seq},
+		{name: "due_ns", required: true, signed: (*int64)(&r.Due)},
+		{name: "sent_ns", required: true, signed: (*int64)(&r.Sent)},
+		{name: "done_ns", required: true, signed: (*int64)(&r.Done)},
+		{name: "outcome", required: true, text: (*string)(&r.Outcome)},
+		{name: "status", number: &r.Status},
+		{name: "attempts", number: &r.Attempts},
+		{name: "body_bytes", signed: &r.Bytes},
+		{name: "conn", count: &r.Conn},
+		{name: "reused", flag: &r.Reused},
+		{name: "addr", text: &r.Addr},
+		{name: "pod", text: &r.Pod},
+		{name: "node", text: &r.Node},
+		{name: "zone", text: &r.Zone},
+		{name: "revision", text: &r.Revision},
+		{name: "inferred", flag: &r.Inferred},
+		{name: "gateway_tries", number: &r.GatewayTries},
+		{name: "err", text: &r.Err},
+	}
+}

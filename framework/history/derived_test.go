@@ -1,0 +1,247 @@
+package history_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+)
+
+const (
+	s       = time.Second
+	forever = 1000 * time.Hour
+)
+
+func moment(at history.Offset) history.Moment { return history.Moment{At: at, OK: true} }
+
+func same(t *testing.T, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPhases(t *testing.T) {
+	run := historytest.New().
+		Phase(history.Provision, 0).Phase(history.Deploy, 4*s).Phase(history.Steady, 10*s).
+		Trouble(7*s, "in between").Trouble(12*s, "the end").
+		Run()
+	same(t, []history.PhaseSpan{
+		{Name: history.Provision, From: 0, To: 4 * s},
+		{Name: history.Deploy, From: 4 * s, To: 10 * s},
+		{Name: history.Steady, From: 10 * s, To: 12 * s},
+	}, run.Phases())
+	same(t, []history.PhaseSpan(nil), historytest.New().Trouble(s, "x").Run().Phases())
+}
+
+func TestWindow(t *testing.T) {
+	run := historytest.Healthy().Run()
+	from, to, ok := run.Window(history.Disturbed)
+	if from != 15*s || to != 35*s || !ok {
+		t.Errorf("disturbed from %v to %v, %v", from, to, ok)
+	}
+	if _, _, ok := historytest.New().Phase(history.Steady, 0).Run().Window(history.Disturbed); ok {
+		t.Error("a phase that never was has a window")
+	}
+}
+
+func TestFaults(t *testing.T) {
+	mark := func(id int, stage history.FaultStage, edit func(*history.FaultMark)) history.FaultMark {
+		m := history.FaultMark{ID: id, Name: "kill", Stage: stage}
+		if edit != nil {
+			edit(&m)
+		}
+		return m
+	}
+	bit := func(node, pod, witness string) func(*history.FaultMark) {
+		return func(m *history.FaultMark) {
+			m.Nodes, m.Pods, m.Witness = []string{node}, []string{pod}, witness
+		}
+	}
+	run := historytest.New().
+		Fault(1*s, mark(0, history.Injecting, nil)).
+		Fault(2*s, mark(0, history.Seen, bit("w1", "p1", "w1 is silent"))).
+		Fault(3*s, mark(0, history.Seen, bit("w1", "p2", "w1 is still silent"))).
+		Fault(4*s, mark(1, history.Injecting, nil)).
+		Fault(5*s, mark(1, history.Seen, func(m *history.FaultMark) { m.Error = "no such node" })).
+		Fault(6*s, mark(0, history.Healing, nil)).
+		Fault(7*s, mark(0, history.Healed, bit("w1", "p1", "w1 answers"))).
+		Fault(8*s, mark(0, history.Healed, nil)).
+		Run()
+	same(t, []history.FaultLife{
+		{
+			ID: 0, Name: "kill", Injecting: moment(s), Seen: moment(2 * s), Healing: moment(6 * s), Healed: moment(8 * s),
+			Nodes: []string{"w1"}, Pods: []string{"p1", "p2"},
+			Witness: []string{"w1 is silent", "w1 is still silent", "w1 answers"},
+		},
+		{ID: 1, Name: "kill", Injecting: moment(4 * s), Errors: []string{"seen: no such node"}},
+	}, run.Faults())
+}
+
+func TestAMomentThatNeverCameIsNeverWithin(t *testing.T) {
+	if (history.Moment{}).Within(-1, 1) {
+		t.Error("it is within")
+	}
+	for at, want := range map[history.Offset]bool{1: true, 2: true, 3: false, 0: false} {
+		if got := moment(at).Within(1, 3); got != want {
+			t.Errorf("%d within 1 and 3: %v", at, got)
+		}
+	}
+}
+
+func TestTerminations(t *testing.T) {
+	run := historytest.Healthy().Run()
+	victim := historytest.ReadyPod(historytest.Victim, "", history.Listed)
+	want := []history.Termination{{
+		Namespace: historytest.Namespace, Name: historytest.Victim, UID: victim.UID, Node: historytest.DrainedNode,
+		Labels: victim.Labels, Disruption: "EvictionByEvictionAPI",
+		Requested: moment(historytest.EvictedAt), Gone: moment(historytest.GoneAt),
+	}}
+	same(t, want, run.Terminations(historytest.DisturbedAt, historytest.RecoveredAt))
+	same(t, want, run.Terminations(historytest.EvictedAt, historytest.EvictedAt+1))
+	if ends := run.Terminations(historytest.EvictedAt+1, forever); len(ends) != 0 {
+		t.Errorf("counted again: %+v", ends)
+	}
+}
+
+func TestTerminationsThatWereHalfSeen(t *testing.T) {
+	pod := func(name string, change history.Change, deleting bool) history.Pod {
+		p := historytest.ReadyPod(name, "w1", change)
+		p.Deleting = deleting
+		return p
+	}
+	bare := pod("p2", history.Deleted, false)
+	bare.Node = ""
+	run := historytest.New().
+		Pod(1*s, pod("p1", history.Listed, false)).Pod(1*s, pod("p2", history.Listed, false)).
+		Pod(2*s, pod("p1", history.Modified, true)).Pod(3*s, pod("p1", history.Modified, true)).
+		Pod(4*s, bare).Pod(5*s, pod("p3", history.Deleted, true)).
+		Run()
+	type end struct {
+		Name, Node      string
+		Requested, Gone history.Moment
+		Began           history.Offset
+	}
+	var got []end
+	for _, e := range run.Terminations(0, forever) {
+		got = append(got, end{e.Name, e.Node, e.Requested, e.Gone, e.Began()})
+	}
+	same(t, []end{
+		{"p1", "w1", moment(2 * s), history.Moment{}, 2 * s},
+		{"p2", "", history.Moment{}, moment(4 * s), 4 * s},
+		{"p3", "w1", history.Moment{}, moment(5 * s), 5 * s},
+	}, got)
+}
+
+func TestNodeLosses(t *testing.T) {
+	node := func(name, ready string, change history.Change) history.Node {
+		n := historytest.ReadyNode(name, "a")
+		n.Ready, n.Change = ready, change
+		return n
+	}
+	run := historytest.New().
+		Node(1*s, node("w1", "True", history.Listed)).Node(1*s, node("w2", "True", history.Listed)).
+		Node(1*s, node("w3", "False", history.Listed)). // was never ready
+		Node(2*s, node("w1", "Unknown", history.Modified)).Node(3*s, node("w1", "False", history.Modified)).
+		Node(4*s, node("w1", "True", history.Modified)).
+		Node(5*s, node("w1", "False", history.Modified)).
+		Node(6*s, node("w2", "True", history.Deleted)).
+		Node(7*s, node("w3", "Unknown", history.Modified)).
+		Run()
+	labels := historytest.ReadyNode("w1", "a").Labels
+	want := []history.NodeLoss{
+		{Name: "w1", Labels: labels, At: 2 * s, Ready: "Unknown", Back: moment(4 * s)},
+		{Name: "w1", Labels: labels, At: 5 * s, Ready: "False"},
+		{Name: "w2", Labels: historytest.ReadyNode("w2", "a").Labels, At: 6 * s},
+	}
+	same(t, want, run.NodeLosses(0, forever))
+	same(t, want[1:2], run.NodeLosses(3*s, 6*s))
+	if losses := historytest.Healthy().Run().NodeLosses(0, forever); len(losses) != 0 {
+		t.Errorf("a drain loses no node: %+v", losses)
+	}
+}
+
+func TestGapsThatOverlap(t *testing.T) {
+	run := historytest.New().Gap("pods", 2*s, 4*s).Gap("nodes", 6*s, 8*s).Run()
+	tests := []struct {
+		from, to history.Offset
+		want     []string
+	}{
+		{0, forever, []string{"pods", "nodes"}},
+		{0, 2 * s, nil},
+		{0, 2*s + 1, []string{"pods"}},
+		{3 * s, 3*s + 1, []string{"pods"}},
+		{4 * s, 6 * s, []string{"pods"}},
+		{4*s + 1, 6 * s, nil},
+		{5 * s, 7 * s, []string{"nodes"}},
+	}
+	for _, test := range tests {
+		var got []string
+		for _, e := range run.Gaps(test.from, test.to) {
+			got = append(got, e.Gap.What)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("from %v to %v (-want +got):\n%s", test.from, test.to, diff)
+		}
+	}
+}
+
+func TestTroubles(t *testing.T) {
+	run := historytest.Healthy().Trouble(3*s, "first").Trouble(4*s, "second").Run()
+	got := run.Troubles()
+	if len(got) != 2 || got[0].T != 3*s || got[0].Trouble.What != "first" || got[1].Trouble.What != "second" {
+		t.Errorf("troubles: %+v", got)
+	}
+}
+
+func TestStateAt(t *testing.T) {
+	run := historytest.Healthy().Run()
+	workload := historytest.BackendWorkload(0, 0)
+	ready := func(at history.Offset) (names []string) {
+		for _, p := range run.StateAt(at).ReadyPods(historytest.Namespace, workload.Selector) {
+			names = append(names, p.Name)
+		}
+		return names
+	}
+	before := []string{"backend-1", "backend-2", "backend-3", "backend-4", "backend-5", "backend-6"}
+	same(t, []string(nil), ready(s))
+	same(t, before, ready(historytest.EvictedAt-1))
+	same(t, before[1:], ready(historytest.EvictedAt))
+	same(t, append(before[1:], "backend-7"), ready(historytest.ReplacedAt))
+
+	at := run.StateAt(historytest.EvictedAt)
+	if n := len(at.PodsOf(historytest.Namespace, nil)); n != 7 || len(at.PodsOf("other", nil)) != 0 {
+		t.Errorf("%d pods, want those that start and those that stop too", n)
+	}
+	key := history.Key{Namespace: historytest.Namespace, Name: historytest.Deployment}
+	if !at.Nodes["w1"].Unschedulable || at.Budgets[key].DisruptionsAllowed != 0 || at.Workloads[key].Ready != 5 ||
+		len(at.Nodes) != 7 || len(at.Slices) != 1 || at.At != historytest.EvictedAt {
+		t.Errorf("state: %+v", at)
+	}
+	if n := len(run.StateAt(historytest.GoneAt).Pods); n != 6 {
+		t.Errorf("%d pods once the victim is gone", n)
+	}
+}
+
+func TestSelects(t *testing.T) {
+	labels := map[string]string{"app": "a", "empty": ""}
+	tests := []struct {
+		selector map[string]string
+		want     bool
+	}{
+		{nil, true},
+		{map[string]string{"app": "a"}, true},
+		{map[string]string{"app": "b"}, false},
+		{map[string]string{"app": "a", "tier": "x"}, false},
+		{map[string]string{"empty": ""}, true},
+		{map[string]string{"missing": ""}, false},
+	}
+	for _, test := range tests {
+		if got := history.Selects(test.selector, labels); got != test.want {
+			t.Errorf("%v selects %v: %v", test.selector, labels, got)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package history
+
+import "encoding/json"
+
+// Event is one line of events.jsonl: a moment, and the one field that is not nil.
+type Event struct {
+	T Offset `json:"t"` // nanoseconds since the base
+
+	Header   *Header     `json:"header,omitempty"`
+	Phase    *Phase      `json:"phase,omitempty"`
+	Fault    *FaultMark  `json:"fault,omitempty"`
+	Pod      *Pod        `json:"pod,omitempty"`
+	Node     *Node       `json:"node,omitempty"`
+	Workload *Workload   `json:"workload,omitempty"`
+	Slice    *Slice      `json:"slice,omitempty"`
+	Budget   *Budget     `json:"budget,omitempty"`
+	Eviction *Eviction   `json:"eviction,omitempty"`
+	KubeNote *KubeNote   `json:"kubeNote,omitempty"`
+	Gap      *Gap        `json:"gap,omitempty"`
+	Clock    *Clock      `json:"clock,omitempty"`
+	Load     *LoadTotals `json:"load,omitempty"`
+	Segment  *Segment    `json:"segment,omitempty"`
+	Trouble  *Trouble    `json:"trouble,omitempty"`
+	End      *End        `json:"end,omitempty"`
+}
+
+// PhaseName names a part of a scenario. A phase lasts until the next begins.
+type PhaseName string
+
+// The phases, in order. Load flows from the start of Steady until the end of Recovered.
+const (
+	Provision PhaseName = "provision"
+	Deploy    PhaseName = "deploy"
+	Steady    PhaseName = "steady"
+	Disturbed PhaseName = "disturbed" // from before the first fault is injected until the last is healed
+	Recovered PhaseName = "recovered"
+	Drained   PhaseName = "drained" // load stopped, results being collected
+)
+
+// Phase marks the beginning of one.
+type Phase struct {
+	Name PhaseName `json:"name"`
+}
+
+// FaultStage is a step in a fault's life.
+type FaultStage string
+
+// The stages. Injecting and Healing are when the harness began to act; Seen and Healed are when the witness saw it.
+const (
+	Injecting FaultStage = "injecting"
+	Seen      FaultStage = "seen"
+	Healing   FaultStage = "healing"
+	Healed    FaultStage = "healed"
+)
+
+// FaultMark is a stage of a fault.
+type FaultMark struct {
+	ID    int        `json:"id"`   // numbers the scenario's faults from 0
+	Name  string     `json:"name"` // Fault.String()
+	Stage FaultStage `json:"stage"`
+	// Nodes and Pods are what it bit, known from Seen on.
+	Nodes []string `json:"nodes,omitempty"`
+	Pods  []string `json:"pods,omitempty"`
+	// Witness says what was seen, and by whom, in words.
+	Witness string `json:"witness,omitempty"`
+	// Error is set when the stage was not reached; the fault's evidence is then missing.
+	Error string `json:"error,omitempty"`
+}
+
+// Change says how an object came to be reported.
+type Change string
+
+// The changes. Listed: found by a list, at the start or after a gap.
+const (
+	Listed   Change = "listed"
+	Added    Change = "added"
+	Modified Change = "modified"
+	Deleted  Change = "deleted"
+)
+
+// Pod is a pod as a watch reported it.
+type Pod struct {
+	Change    Change            `json:"change"`
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	UID       string            `json:"uid"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Node      string            `json:"node,omitempty"` // empty until bound
+	IP        string            `json:"ip,omitempty"`
+	Phase     string            `json:"phase"`
+	Ready     bool              `json:"ready"`
+	Restarts  int               `json:"restarts,omitempty"`
+	// Deleting is true once a deletion was accepted (deletionTimestamp is set).
+	Deleting bool `json:"deleting,omitempty"`
+	// Disruption is the reason of a true DisruptionTarget condition: EvictionByEvictionAPI, PreemptionByScheduler,
+	// DeletionByTaintManager, TerminationByKubelet, ... Empty for direct deletes, scale-downs and rollouts.
+	Disruption string `json:"disruption,omitempty"`
+	// Unschedulable is the scheduler's message while the pod cannot be bound.
+	Unschedulable string `json:"unschedulable,omitempty"`
+	// Waiting is the reason of a container that waits, such as CrashLoopBackOff.
+	Waiting string `json:"waiting,omitempty"`
+}
+
+// Node is a node as a watch reported it.
+type Node struct {
+	Change        Change            `json:"change"`
+	Name          string            `json:"name"`
+	Labels        map[string]string `json:"labels,omitempty"`
+	Ready         string            `json:"ready"` // True, False or Unknown, as Kubernetes writes it
+	Unschedulable bool              `json:"unschedulable,omitempty"`
+	Taints        []string          `json:"taints,omitempty"` // key=value:effect
+}
+
+// Workload is a Deployment as a watch reported it: what is wanted, and how much of it is there.
+type Workload struct {
+	Change       Change            `json:"change"`
+	Namespace    string            `json:"namespace"`
+	Name         string            `json:"name"`
+	Selector     map[string]string `json:"selector"`
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// Spread are the pod template's topologySpreadConstraints, as Kubernetes writes them.
+	Spread    json.RawMessage `json:"spread,omitempty"`
+	Replicas  int             `json:"replicas"`
+	Updated   int             `json:"updated"`
+	Ready     int             `json:"ready"`
+	Available int             `json:"available"`
+	// Total counts all its pods that are not yet gone, old revisions included, as the controller says.
+	Total    int  `json:"total"`
+	Observed bool `json:"observed"` // the controller has seen the newest generation
+}
+
+// Settled tells whether all replicas, and only those, are of the newest revision and available.
+func (w Workload) Settled() bool {
+	return w.Observed && w.Updated == w.Replicas && w.Available == w.Replicas && w.Total == w.Replicas
+}
+
+// Slice is an EndpointSlice as a watch reported it.
+type Slice struct {
+	Change    Change     `json:"change"`
+	Namespace string     `json:"namespace"`
+	Name      string     `json:"name"`
+	Service   string     `json:"service"`
+	Endpoints []Endpoint `json:"endpoints"`
+}
+
+// Endpoint is one address of a Slice.
+type Endpoint struct {
+	IP          string `json:"ip"`
+	Pod         string `json:"pod,omitempty"`
+	Node        string `json:"node,omitempty"`
+	Ready       bool   `json:"ready"`
+	Serving     bool   `json:"serving"`
+	Terminating bool   `json:"terminating"`
+}
+
+// Budget is a PodDisruptionBudget as a watch reported it.
+type Budget struct {
+	Change         Change            `json:"change"`
+	Namespace      string            `json:"namespace"`
+	Name           string            `json:"name"`
+	Selector       map[string]string `json:"selector"`
+	MinAvailable   string            `json:"minAvailable,omitempty"`   // number or percentage
+	MaxUnavailable string            `json:"maxUnavailable,omitempty"` // number or percentage
+	// Observed tells whether the status below belongs to the newest generation.
+	Observed           bool `json:"observed"`
+	CurrentHealthy     int  `json:"currentHealthy"`
+	DesiredHealthy     int  `json:"desiredHealthy"`
+	ExpectedPods       int  `json:"expectedPods"`
+	DisruptionsAllowed int  `json:"disruptionsAllowed"`
+}
+
+// Eviction is one answer of the eviction API to the harness.
+type Eviction struct {
+	Namespace string `json:"namespace"`
+	Pod       string `json:"pod"`
+	UID       string `json:"uid,omitempty"`
+	Accepted  bool   `json:"accepted"`
+	// Budget names the budget that refused it, where the API says so.
+	Budget  string `json:"budget,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// KubeNote is a Kubernetes Event (the API object), kept for the reader of a report.
+type KubeNote struct {
+	Namespace string `json:"namespace"`
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	Type      string `json:"type"`
+	Reason    string `json:"reason"`
+	Message   string `json:"message"`
+	Source    string `json:"source,omitempty"`
+}
+
+// Gap says that a watch may have missed changes between Since and the event's own moment.
+type Gap struct {
+	What  string `json:"what"` // pods, nodes, ...
+	Since Offset `json:"since"`
+	Why   string `json:"why"`
+}
+
+// Clock says how a load worker's clock was mapped to the run's: worker time + Offset = run time, right within
+// Uncertainty (half of the shortest round trip seen).
+type Clock struct {
+	Worker      string `json:"worker"`
+	Offset      Offset `json:"offset"`
+	Uncertainty Offset `json:"uncertainty"`
+}
+
+// LoadTotals are a worker's own final counts of one lane. Planned = Sent + Unsent always, and equals the rows recorded.
+type LoadTotals struct {
+	Worker  string `json:"worker"`
+	Lane    Lane   `json:"lane"`
+	Planned uint64 `json:"planned"`
+	Sent    uint64 `json:"sent"`
+	Unsent  uint64 `json:"unsent"`
+}
+
+// Segment says that a file of requests is closed and whole.
+type Segment struct {
+	File     string `json:"file"` // below requests/
+	Rows     uint64 `json:"rows"`
+	Bytes    int64  `json:"bytes"`
+	Checksum string `json:"checksum"` // CRC-32C of the file, hexadecimal
+}
+
+// Trouble is something that went wrong with the harness or its surroundings and weakens the evidence.
+type Trouble struct {
+	What string `json:"what"`
+}
+
+// End is the last line: nothing was cut off. Lines counts the lines before it. Checksum, the last field, is the CRC-32C
+// of all that stands in the file before its own digits, in hexadecimal.
+type End struct {
+	Lines    uint64 `json:"lines"`
+	Checksum string `json:"checksum"`
+}

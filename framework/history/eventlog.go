@@ -1,0 +1,118 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// eventLog is events.jsonl as it was read.
+type eventLog struct {
+	name     string // for messages
+	header   *Header
+	events   []Event
+	problems []string // why it is not whole
+
+	line     uint64 // being read, from 1
+	checksum uint32 // of the lines before it
+	ended    bool
+}
+
+// read takes in lines until the first that is damaged: what comes after damage might be told in a wrong light. The
+// error is for what holds no record that this version can read.
+func (l *eventLog) read(from io.Reader) error {
+	lines := lineReader{from: bufio.NewReader(from)}
+	for l.line = 1; ; l.line++ {
+		line, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = l.take(line)
+		}
+		if err == nil {
+			continue
+		}
+		err = fmt.Errorf("%s:%d: %w", l.name, l.line, err)
+		if l.header == nil {
+			return err
+		}
+		l.problems = append(l.problems, err.Error())
+		return nil
+	}
+	if l.header == nil {
+		return fmt.Errorf("%s is empty: nothing was recorded", l.name)
+	}
+	if !l.ended {
+		l.problems = append(l.problems, fmt.Sprintf(
+			"%s has no last line after line %d: the harness was killed, or is still at it", l.name, l.line-1))
+	}
+	return nil
+}
+
+// take adds one line, which ends in a newline.
+func (l *eventLog) take(line []byte) error {
+	if l.ended {
+		return errors.New("comes after the last line")
+	}
+	if l.line == 1 {
+		if err := checkFormat(line); err != nil {
+			return err
+		}
+	}
+	var e Event
+	if err := json.Unmarshal(line, &e); err != nil {
+		return fmt.Errorf("is damaged: %w", err)
+	}
+	switch {
+	case l.line == 1:
+		l.header = e.Header
+	case e.Header != nil:
+		return errors.New("is a second header")
+	case e.End != nil:
+		if err := l.checkEnd(line, *e.End); err != nil {
+			return err
+		}
+	}
+	l.checksum = crc32.Update(l.checksum, castagnoli, line)
+	l.events = append(l.events, e)
+	return nil
+}
+
+// checkFormat reads as little as it can of a header, since all else may differ in another format.
+func checkFormat(line []byte) error {
+	var first struct {
+		Header *struct {
+			Format int `json:"format"`
+		} `json:"header"`
+	}
+	if err := json.Unmarshal(line, &first); err != nil || first.Header == nil || first.Header.Format < 1 {
+		return errors.New("is not the header of a record")
+	}
+	if f := first.Header.Format; f > FormatVersion {
+		return fmt.Errorf("is of format %d, and this holdfast reads formats up to %d: use a newer one", f, FormatVersion)
+	}
+	return nil
+}
+
+// checkEnd compares the last line with what came before it, byte by byte.
+func (l *eventLog) checkEnd(line []byte, end End) error {
+	const digits = 8
+	l.ended = true
+	sealed := len(line) - len(endTail) - digits
+	if sealed < 0 || !bytes.HasSuffix(line, []byte(endTail)) {
+		return errors.New("is a damaged last line")
+	}
+	if want := l.line - 1; end.Lines != want {
+		return fmt.Errorf("counts %d lines before it, and there are %d", end.Lines, want)
+	}
+	sum := fmt.Sprintf("%08x", crc32.Update(l.checksum, castagnoli, line[:sealed]))
+	if written := string(line[sealed : sealed+digits]); written != sum {
+		return fmt.Errorf("has checksum %.8q, and the lines before it have %s: a line was changed", written, sum)
+	}
+	return nil
+}

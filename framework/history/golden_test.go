@@ -1,0 +1,136 @@
+package history
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// goldenRun is a run that holdfast wrote when format 1 was new, with every field of every event in its one record. It is never
+// written again: runs that people keep must stay readable.
+const (
+	goldenRun = "testdata/format1"
+	golden    = goldenRun + "/chaos/drain-one-worker"
+)
+
+func TestOldEventsLoseNothing(t *testing.T) {
+	run, err := Open(golden)
+	must(t, err)
+	if run.Incomplete != "" {
+		t.Errorf("incomplete: %s", run.Incomplete)
+	}
+	data, err := os.ReadFile(filepath.Join(golden, EventsFile))
+	must(t, err)
+	lines := slices.Collect(bytes.Lines(data)) // they are in order of T
+	if len(lines) != len(run.Events) {
+		t.Fatalf("%d lines gave %d events", len(lines), len(run.Events))
+	}
+	for i, line := range lines {
+		read, err := json.Marshal(run.Events[i])
+		must(t, err)
+		keeps(t, line, read)
+	}
+}
+
+func TestOldRunFileLosesNothing(t *testing.T) {
+	run, err := ReadRunFile(goldenRun)
+	must(t, err)
+	data, err := os.ReadFile(filepath.Join(goldenRun, RunFileName))
+	must(t, err)
+	read, err := json.Marshal(sealedRunFile{RunFile: run, Checksum: "20d5cf34"})
+	must(t, err)
+	keeps(t, data, read)
+}
+
+// keeps fails where a value of was is another one in is, or none. Values may have been added.
+func keeps(t *testing.T, was, is []byte) {
+	t.Helper()
+	var old, read map[string]any
+	must(t, json.Unmarshal(was, &old))
+	must(t, json.Unmarshal(is, &read))
+	drop(read, old)
+	if diff := cmp.Diff(old, read); diff != "" {
+		t.Errorf("(-written +read):\n%s", diff)
+	}
+}
+
+// drop takes out of from what like does not have.
+func drop(from, like any) {
+	switch from := from.(type) {
+	case map[string]any:
+		old, _ := like.(map[string]any)
+		for key := range from {
+			if _, ok := old[key]; !ok {
+				delete(from, key)
+			}
+			drop(from[key], old[key])
+		}
+	case []any:
+		old, _ := like.([]any)
+		for i := range min(len(from), len(old)) {
+			drop(from[i], old[i])
+		}
+	}
+}
+
+func TestOldRequestsLoseNothing(t *testing.T) {
+	run, err := Open(golden)
+	must(t, err)
+	requests, err := collect(run.Requests)
+	must(t, err)
+	var written []map[string]string
+	for _, name := range []string{"worker-0-00000.csv", "worker-0-00001.csv"} {
+		data, err := os.ReadFile(filepath.Join(golden, RequestsFolder, name))
+		must(t, err)
+		written = append(written, records(t, data)...)
+	}
+	read := records(t, encode(requests...))
+	for i := range min(len(read), len(written)) {
+		for name := range read[i] {
+			if _, ok := written[i][name]; !ok {
+				delete(read[i], name)
+			}
+		}
+	}
+	if diff := cmp.Diff(written, read); diff != "" || len(read) != 5 {
+		t.Errorf("%d requests (-written +read):\n%s", len(read), diff)
+	}
+}
+
+// records reads requests as any other tool does.
+func records(t *testing.T, data []byte) []map[string]string {
+	t.Helper()
+	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+	must(t, err)
+	var all []map[string]string
+	for _, row := range rows[1:] {
+		record := make(map[string]string)
+		for i, name := range rows[0] {
+			record[name] = row[i]
+		}
+		all = append(all, record)
+	}
+	return all
+}
+
+// TestOldValues holds against a few values that are read under their own names, lest two be swapped everywhere.
+func TestOldValues(t *testing.T) {
+	run, err := Open(golden)
+	must(t, err)
+	if h := run.Header; h.Seed != 7 || h.Scenario != "chaos/drain-one-worker" || !h.Base.Equal(testBase) ||
+		h.Cluster.Timings.NodeMonitorGrace.Seconds() != 4 || h.Promises[0].Kind != "NoFailedRequests" ||
+		h.Mutant.Twin != "chaos/drain" || h.Plan.Lanes[0].RatePerSecond != 200 {
+		t.Errorf("header %+v", h)
+	}
+	requests, err := collect(run.Requests)
+	must(t, err)
+	if diff := cmp.Diff(fullRequest(), requests[3]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,180 @@
+package historytest
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// Builder puts a run together. Every method that returns a Builder returns its receiver, changed.
+type Builder struct {
+	header     history.Header
+	events     []history.Event
+	requests   []history.Request
+	totals     bool // whether Run adds Clock and LoadTotals
+	readError  error
+	incomplete string
+}
+
+// New returns a run that holds a header and nothing else.
+func New() *Builder {
+	return &Builder{totals: true, header: history.Header{
+		Format:   history.FormatVersion,
+		RunID:    "20260102-030405-built",
+		Scenario: "test/built",
+		Claim:    "a built record is judged as a recorded one",
+		Base:     time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Seed:     1,
+		Holdfast: "test",
+		Cluster: history.ClusterInfo{
+			Name:       "holdfast-test",
+			Kubernetes: "v1.37.0",
+			Provider:   "kind",
+			Engine:     "podman",
+			Image:      "kindest/node:v1.37.0",
+			Profile:    "lab",
+			ProxyMode:  "nftables",
+			Timings: history.Timings{
+				NodeStatusUpdate:  time.Second,
+				NodeLease:         4 * time.Second,
+				NodeMonitorPeriod: time.Second,
+				NodeMonitorGrace:  4 * time.Second,
+				Toleration:        2 * time.Second,
+			},
+		},
+	}}
+}
+
+// Header changes the header.
+func (b *Builder) Header(edit func(*history.Header)) *Builder {
+	edit(&b.header)
+	return b
+}
+
+// Event adds an event. The order of adding does not matter: Run sorts by T, and keeps the order of adding within a T.
+func (b *Builder) Event(e history.Event) *Builder {
+	b.events = append(b.events, e)
+	return b
+}
+
+// Phase begins a phase.
+func (b *Builder) Phase(name history.PhaseName, at history.Offset) *Builder {
+	return b.Event(history.Event{T: at, Phase: &history.Phase{Name: name}})
+}
+
+// Fault adds one stage of a fault.
+func (b *Builder) Fault(at history.Offset, mark history.FaultMark) *Builder {
+	return b.Event(history.Event{T: at, Fault: &mark})
+}
+
+// Pod adds what a watch said of a pod. An empty namespace becomes Namespace.
+func (b *Builder) Pod(at history.Offset, pod history.Pod) *Builder {
+	pod.Namespace = cmp.Or(pod.Namespace, Namespace)
+	return b.Event(history.Event{T: at, Pod: &pod})
+}
+
+// Node adds what a watch said of a node.
+func (b *Builder) Node(at history.Offset, node history.Node) *Builder {
+	return b.Event(history.Event{T: at, Node: &node})
+}
+
+// Workload adds what a watch said of a Deployment. An empty namespace becomes Namespace.
+func (b *Builder) Workload(at history.Offset, w history.Workload) *Builder {
+	w.Namespace = cmp.Or(w.Namespace, Namespace)
+	return b.Event(history.Event{T: at, Workload: &w})
+}
+
+// Slice adds what a watch said of an EndpointSlice. An empty namespace becomes Namespace.
+func (b *Builder) Slice(at history.Offset, s history.Slice) *Builder {
+	s.Namespace = cmp.Or(s.Namespace, Namespace)
+	return b.Event(history.Event{T: at, Slice: &s})
+}
+
+// Budget adds what a watch said of a PodDisruptionBudget. An empty namespace becomes Namespace.
+func (b *Builder) Budget(at history.Offset, budget history.Budget) *Builder {
+	budget.Namespace = cmp.Or(budget.Namespace, Namespace)
+	return b.Event(history.Event{T: at, Budget: &budget})
+}
+
+// Eviction adds one answer of the eviction API. An empty namespace becomes Namespace.
+func (b *Builder) Eviction(at history.Offset, e history.Eviction) *Builder {
+	e.Namespace = cmp.Or(e.Namespace, Namespace)
+	return b.Event(history.Event{T: at, Eviction: &e})
+}
+
+// Gap says that the watch of what was blind from since until at.
+func (b *Builder) Gap(what string, since, at history.Offset) *Builder {
+	return b.Event(history.Event{T: at, Gap: &history.Gap{What: what, Since: since, Why: "the watch broke off"}})
+}
+
+// Trouble adds a trouble of the harness.
+func (b *Builder) Trouble(at history.Offset, what string) *Builder {
+	return b.Event(history.Event{T: at, Trouble: &history.Trouble{What: what}})
+}
+
+// Incomplete makes the record one that is not whole.
+func (b *Builder) Incomplete(why string) *Builder {
+	b.incomplete = why
+	return b
+}
+
+// EditEvents calls edit with every event added so far.
+func (b *Builder) EditEvents(edit func(*history.Event)) *Builder {
+	for i := range b.events {
+		edit(&b.events[i])
+	}
+	return b
+}
+
+// DropEvents takes out every event added so far for which drop is true.
+func (b *Builder) DropEvents(drop func(history.Event) bool) *Builder {
+	b.events = slices.DeleteFunc(b.events, drop)
+	return b
+}
+
+// Run returns the run. Unless WithoutTotals was called it closes the record with a Clock for each worker and
+// LoadTotals for each worker and lane that agree with the requests. The Builder may be used and Run called again: what
+// was returned does not change.
+func (b *Builder) Run() history.Run {
+	rows := slices.Clone(b.requests)
+	slices.SortStableFunc(rows, func(x, y history.Request) int { return cmp.Compare(x.Done, y.Done) })
+	events := append([]history.Event{{Header: &b.header}}, b.events...)
+	if b.totals {
+		events = append(events, totals(rows, lastT(events))...)
+	}
+	slices.SortStableFunc(events, func(x, y history.Event) int { return cmp.Compare(x.T, y.T) })
+	copyPayloads(events)
+	return history.Run{
+		Header:     *events[0].Header,
+		Events:     events,
+		Requests:   func() iter.Seq2[*history.Request, error] { return each(rows, b.readError) },
+		Incomplete: b.incomplete,
+	}
+}
+
+// each hands out one buffer for all rows, as the reader of files does, so that tests notice who keeps the pointer.
+func each(rows []history.Request, end error) iter.Seq2[*history.Request, error] {
+	return func(yield func(*history.Request, error) bool) {
+		var row history.Request
+		for i := range rows {
+			row = rows[i]
+			if !yield(&row, nil) {
+				return
+			}
+		}
+		if end != nil {
+			yield(nil, end)
+		}
+	}
+}
+
+func lastT(events []history.Event) history.Offset {
+	var last history.Offset
+	for i := range events {
+		last = max(last, events[i].T)
+	}
+	return last
+}

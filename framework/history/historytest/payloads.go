@@ -1,0 +1,25 @@
+package historytest
+
+import "github.com/holdfast-ha/holdfast/framework/history"
+
+// copyPayloads gives each event its own payload, so that a run that was handed out does not change when the Builder
+// goes on. Maps and slices inside are shared: nothing edits them in place.
+func copyPayloads(events []history.Event) {
+	for i := range events {
+		e := &events[i]
+		e.Header, e.Phase, e.Fault = clone(e.Header), clone(e.Phase), clone(e.Fault)
+		e.Pod, e.Node, e.Workload = clone(e.Pod), clone(e.Node), clone(e.Workload)
+		e.Slice, e.Budget, e.Eviction = clone(e.Slice), clone(e.Budget), clone(e.Eviction)
+		e.KubeNote, e.Gap, e.Clock = clone(e.KubeNote), clone(e.Gap), clone(e.Clock)
+		e.Load, e.Segment, e.Trouble = clone(e.Load), clone(e.Segment), clone(e.Trouble)
+		e.End = clone(e.End)
+	}
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	return &c
+}

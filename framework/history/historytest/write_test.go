@@ -1,0 +1,49 @@
+package historytest_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+)
+
+func TestWhatIsWrittenIsWhatRunReturns(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "chaos", "drain")
+	b := historytest.Healthy().Fail(history.LaneReused, historytest.SeenAt, historytest.GoneAt, history.Reset)
+	if err := b.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	want := b.Run()
+	got, err := history.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Incomplete != "" {
+		t.Errorf("incomplete: %s", got.Incomplete)
+	}
+	events := slices.DeleteFunc(got.Events, func(e history.Event) bool { return e.Segment != nil || e.End != nil })
+	if diff := cmp.Diff(want.Events, events); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if wantRows, gotRows := rows(t, want), rows(t, got); !slices.Equal(wantRows, gotRows) {
+		t.Errorf("%d requests are not the %d that were written", len(gotRows), len(wantRows))
+	}
+}
+
+func TestAnIncompleteRunIsWrittenAsOne(t *testing.T) {
+	dir := t.TempDir()
+	if err := historytest.Healthy().Incomplete("killed").Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if run, err := history.Open(dir); err != nil || !strings.Contains(run.Incomplete, "the harness was killed") {
+		t.Errorf("incomplete %q, error %v", run.Incomplete, err)
+	}
+	if err := historytest.New().Write(dir); err == nil {
+		t.Error("a record was written over another")
+	}
+}

@@ -1,0 +1,37 @@
+package history
+
+import (
+	"bufio"
+	"errors"
+	"io"
+)
+
+// lineReader reads lines of at most MaxLineBytes.
+type lineReader struct {
+	from *bufio.Reader
+	long []byte // a line that is longer than the buffer of from
+}
+
+// next returns a line with its newline, valid until the next call. It returns io.EOF after the last line, and
+// errCutOff when that has no newline.
+func (l *lineReader) next() ([]byte, error) {
+	l.long = l.long[:0]
+	for {
+		part, err := l.from.ReadSlice('\n')
+		if len(l.long)+len(part) > MaxLineBytes {
+			return nil, errLongLine
+		}
+		switch {
+		case err == nil && len(l.long) == 0:
+			return part, nil
+		case errors.Is(err, io.EOF) && len(l.long)+len(part) > 0:
+			return nil, errCutOff
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		}
+		l.long = append(l.long, part...)
+		if err == nil {
+			return l.long, nil
+		}
+	}
+}

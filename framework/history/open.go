@@ -1,0 +1,62 @@
+package history
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Open reads the record in a scenario's folder: its events at once, its requests when they are asked for. A folder that
+// holds no record, or one of a newer format, is an error. Damage is none: what can be read is returned, and
+// Run.Incomplete says what is missing.
+func Open(dir string) (Run, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return Run{}, fmt.Errorf("open record: %w", err)
+	}
+	if !info.IsDir() {
+		return Run{}, fmt.Errorf("open record: %s is a file: give the scenario's folder", dir)
+	}
+	return open(os.DirFS(dir), dir)
+}
+
+// open takes the files from fsys; dir is only for messages.
+func open(fsys fs.FS, dir string) (Run, error) {
+	file, err := fsys.Open(EventsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Run{}, fmt.Errorf("open record: no %s in %s: give a scenario's folder, <run>/<suite>/<scenario>", EventsFile, dir)
+	}
+	if err != nil {
+		return Run{}, fmt.Errorf("open record: %w", err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	log := eventLog{name: filepath.Join(dir, EventsFile)}
+	if err := log.read(file); err != nil {
+		return Run{}, fmt.Errorf("open record: %w", err)
+	}
+	slices.SortStableFunc(log.events, func(a, b Event) int { return cmp.Compare(a.T, b.T) })
+	files, err := findRequests(fsys, dir, log.events)
+	if err != nil {
+		return Run{}, fmt.Errorf("open record: %w", err)
+	}
+	return Run{
+		Header:     *log.header,
+		Events:     log.events,
+		Requests:   files.requests(fsys),
+		Incomplete: reasons(append(log.problems, files.problems...)),
+	}, nil
+}
+
+// reasons puts problems into words, the first few of them.
+func reasons(problems []string) string {
+	const most = 5
+	if n := len(problems); n > most {
+		problems = append(problems[:most:most], fmt.Sprintf("and %d more", n-most))
+	}
+	return strings.Join(problems, "; ")
+}

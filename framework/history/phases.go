@@ -1,0 +1,33 @@
+package history
+
+// PhaseSpan is a phase with its beginning and its end, which belongs to the next.
+type PhaseSpan struct {
+	Name     PhaseName
+	From, To Offset
+}
+
+// Phases lists the phases in the order in which they began. The last ends with the record's last event.
+func (r Run) Phases() []PhaseSpan {
+	var spans []PhaseSpan
+	for _, e := range r.Events {
+		if n := len(spans); n > 0 {
+			spans[n-1].To = e.T
+		}
+		if e.Phase != nil {
+			spans = append(spans, PhaseSpan{Name: e.Phase.Name, From: e.T, To: e.T})
+		}
+	}
+	// Every event moved the end of the phase that was last then, so each ends where the next began.
+	return spans
+}
+
+// Window is when a phase lasted, the end excluded. It is not ok if there was none of that name; of several, it is the
+// first.
+func (r Run) Window(name PhaseName) (from, to Offset, ok bool) {
+	for _, span := range r.Phases() {
+		if span.Name == name {
+			return span.From, span.To, true
+		}
+	}
+	return 0, 0, false
+}

@@ -1,0 +1,106 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// requestFiles are a record's files of requests, in the order in which to read them.
+type requestFiles struct {
+	files    []requestFile
+	problems []string // why they are not whole
+}
+
+// requestFile is one. Without a segment it was left behind by a killed harness, and ends somewhere.
+type requestFile struct {
+	path    string // below the scenario's folder
+	name    string // for messages
+	segment *Segment
+}
+
+// findRequests pairs the segments that the events list with the files that are there, without reading these.
+func findRequests(fsys fs.FS, dir string, events []Event) (*requestFiles, error) {
+	found := &requestFiles{}
+	listed := make(map[string]bool)
+	for _, e := range events {
+		if e.Segment == nil {
+			continue
+		}
+		file := requestFile{path: path.Join(RequestsFolder, e.Segment.File), segment: e.Segment}
+		file.name = filepath.Join(dir, RequestsFolder, e.Segment.File)
+		if err := file.check(fsys); err != nil {
+			found.problems = append(found.problems, err.Error())
+		}
+		if listed[e.Segment.File] {
+			found.problems = append(found.problems, file.name+" is listed twice")
+			continue
+		}
+		listed[e.Segment.File] = true
+		found.files = append(found.files, file)
+	}
+	return found, found.addLeftovers(fsys, dir, listed)
+}
+
+// check compares what can be compared without reading.
+func (f requestFile) check(fsys fs.FS) error {
+	if f.segment.File != path.Base(f.path) || !fs.ValidPath(f.path) {
+		return fmt.Errorf("%q is no name for a file of requests", f.segment.File)
+	}
+	info, err := fs.Stat(fsys, f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is missing, with %d requests", f.name, f.segment.Rows)
+	}
+	if err != nil {
+		return err
+	}
+	if info.Size() != f.segment.Bytes {
+		return fmt.Errorf("%s has %d bytes, and had %d when it was closed", f.name, info.Size(), f.segment.Bytes)
+	}
+	return nil
+}
+
+// addLeftovers adds the files that a killed harness had not closed, or had not listed yet.
+func (f *requestFiles) addLeftovers(fsys fs.FS, dir string, listed map[string]bool) error {
+	entries, err := fs.ReadDir(fsys, RequestsFolder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries { // which are sorted by name
+		base := entry.Name()
+		if listed[base] || !strings.HasSuffix(strings.TrimSuffix(base, openSuffix), ".csv") {
+			continue
+		}
+		file := requestFile{path: path.Join(RequestsFolder, base), name: filepath.Join(dir, RequestsFolder, base)}
+		f.files = append(f.files, file)
+		f.problems = append(f.problems, file.name+" is not listed as closed: requests may be missing")
+	}
+	return nil
+}
+
+// requests reads all files, one at a time, each checked before its first row is handed out. Memory is bounded by the
+// largest file, not by their number.
+func (f *requestFiles) requests(fsys fs.FS) Requests {
+	return func() iter.Seq2[*Request, error] {
+		return func(yield func(*Request, error) bool) {
+			reading := requestReading{decoder: newDecoder(), last: make(map[string]Offset)}
+			for _, file := range f.files {
+				more, err := reading.file(fsys, file, yield)
+				if err != nil {
+					yield(nil, fmt.Errorf("read requests: %s: %w", file.name, err))
+					return
+				}
+				if !more {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// openSuffix marks a file of requests that is still written.
+const openSuffix = ".open"
+
+// MaxSegmentBytes is when a file of requests is closed without being asked: a reader takes one into memory whole, and
+// into the processor's cache if it can.
+const MaxSegmentBytes = 2 << 20
+
+// Reorder is how much later than its neighbours a request may be handed over. Requests end on many goroutines, which
+// may stop between the end of a request and its being counted; a record has them by Done.
+const Reorder = 2 * time.Second
+
+// RequestWriter records the requests of one load worker, in files that are closed every so often. Its methods may be
+// called by several goroutines at once.
+type RequestWriter struct {
+	run    *Writer
+	worker string
+
+	mu      sync.Mutex
+	waiting []Request // handed over and not yet written, by Done
+	written Offset    // Done of the request written last
+	closed  bool
+
+	encoder *Encoder
+	buffer  []byte
+	next    int // number of the next file
+	file    io.WriteCloser
+	segment Segment // what is in file so far
+	sum     uint32
+}
+
+var workerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// Requests returns the writer for the requests of a load worker, the same one at every call. The name becomes part of
+// file names.
+func (w *Writer) Requests(worker string) (*RequestWriter, error) {
+	if !workerName.MatchString(worker) {
+		return nil, fmt.Errorf("record requests: %.120q is no name for a load worker", worker)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return nil, w.err
+	}
+	if w.closing {
+		return nil, errClosed
+	}
+	r := w.requests[worker]
+	if r == nil {
+		r = &RequestWriter{run: w, worker: worker, encoder: NewEncoder()}
+		w.requests[worker] = r
+	}
+	return r, nil
+}
+
+// Append records requests, whose Worker may be left empty. They may be out of order, among themselves and against
+// earlier calls, by up to Reorder: what is younger waits in memory until the next Append, or Close of the Writer. It is
+// an error, which leaves the record incomplete, to hand over a request later than that.
+func (r *RequestWriter) Append(requests ...Request) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.usable(); err != nil {
+		return err
+	}
+	inOrder := true
+	for i := range requests {
+		request := requests[i]
+		if request.Worker == "" {
+			request.Worker = r.worker
+		}
+		if request.Worker != r.worker {
+			return r.run.fail(fmt.Errorf("record requests: one of worker %q among those of %q", request.Worker, r.worker))
+		}
+		if request.Done < r.written {
+			return r.run.fail(fmt.Errorf("record requests: one of worker %s that was done at %v came %v too late",
+				r.worker, request.Done, r.written-request.Done))
+		}
+		if n := len(r.waiting); n > 0 && request.Done < r.waiting[n-1].Done {
+			inOrder = false
+		}
+		r.waiting = append(r.waiting, request)
+	}
+	if !inOrder {
+		slices.SortStableFunc(r.waiting, byDone)
+	}
+	if len(r.waiting) == 0 {
+		return nil
+	}
+	return r.release(r.waiting[len(r.waiting)-1].Done - Reorder)
+}
+
+func byDone(a, b Request) int { return cmp.Compare(a.Done, b.Done) }
+
+func (r *RequestWriter) usable() error {
+	if r.closed {
+		return errClosed
+	}
+	return r.run.failed()
+}
+
+// Roll closes the present file, if there is one, and tells the record that it is whole. The next request begins
+// another.
+func (r *RequestWriter) Roll() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.usable(); err != nil {
+		return err
+	}
+	return r.roll()
+}
+
+// close writes what waits and closes the file. What goes wrong fails the run.
+func (r *RequestWriter) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	if r.run.failed() == nil && r.releaseAll() == nil && r.roll() == nil {
+		return
+	}
+	if r.file != nil {
+		_ = r.file.Close() // the error that matters came before
+	}
+}
+
+func (r *RequestWriter) releaseAll() error {
+	if len(r.waiting) == 0 {
+		return nil
+	}
+	return r.release(r.waiting[len(r.waiting)-1].Done)
+}
+
+// release writes what was done until then.
+func (r *RequestWriter) release(until Offset) error {
+	n := 0
+	for n < len(r.waiting) && r.waiting[n].Done <= until {
+		if err := r.add(&r.waiting[n]); err != nil {
+			return err
+		}
+		n++
+	}
+	r.waiting = slices.Delete(r.waiting, 0, n)
+	return r.flush()
+}
+
+// add puts a row into the buffer, which becomes a file of its own when it is large.
+func (r *RequestWriter) add(request *Request) error {
+	if r.segment.Rows == 0 {
+		r.buffer = r.encoder.AppendHeader(r.buffer[:0])
+	}
+	r.buffer = r.encoder.Append(r.buffer, request)
+	r.segment.Rows++
+	r.written = request.Done
+	if r.segment.Bytes+int64(len(r.buffer)) < MaxSegmentBytes {
+		return nil
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	return r.roll()
+}
+
+// flush hands the buffer to the operating system.
+func (r *RequestWriter) flush() error {
+	if len(r.buffer) == 0 {
+		return nil
+	}
+	if r.file == nil {
+		r.segment.File = fmt.Sprintf("%s-%05d.csv", r.worker, r.next)
+		file, err := os.OpenFile(r.path()+openSuffix, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if err != nil {
+			return r.run.fail(writeError(r.path()+openSuffix, err))
+		}
+		r.file = file
+		r.next++
+	}
+	if _, err := r.file.Write(r.buffer); err != nil {
+		return r.run.fail(writeError(r.path()+openSuffix, err))
+	}
+	r.segment.Bytes += int64(len(r.buffer))
+	r.sum = crc32.Update(r.sum, castagnoli, r.buffer)
+	r.buffer = r.buffer[:0]
+	return nil
+}
+
+func (r *RequestWriter) path() string {
+	return filepath.Join(r.run.dir, RequestsFolder, r.segment.File)
+}
+
+// roll closes the file. The buffer is empty.
+func (r *RequestWriter) roll() error {
+	if r.file == nil {
+		return nil
+	}
+	err := r.file.Close()
+	if err == nil {
+		err = os.Rename(r.path()+openSuffix, r.path())
+	}
+	if err != nil {
+		return r.run.fail(writeError(r.path(), err))
+	}
+	segment := r.segment
+	segment.Checksum = fmt.Sprintf("%08x", r.sum)
+	r.file, r.segment, r.sum = nil, Segment{}, 0
+	return r.run.Append(Event{T: r.run.Now(), Segment: &segment})
+}

@@ -1,0 +1,100 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+)
+
+// State is what the cluster was last seen to be. To replay a run, apply its events one by one: what an event finds is
+// the state before Apply.
+//
+//	state := history.NewState()
+//	for _, e := range run.Events {
+//		if e.Eviction != nil { ... state.ReadyPods(selector) ... }
+//		state.Apply(e)
+//	}
+//
+// The maps may be read, not changed. Objects that the Deleted event told of are gone.
+type State struct {
+	At        Offset          // of the event applied last
+	Pods      map[string]Pod  // by UID
+	Nodes     map[string]Node // by name
+	Workloads map[Key]Workload
+	Slices    map[Key]Slice
+	Budgets   map[Key]Budget
+}
+
+// Key names an object within a cluster and a kind.
+type Key struct{ Namespace, Name string }
+
+// NewState returns the state in which nothing was seen yet.
+func NewState() *State {
+	return &State{
+		Pods: make(map[string]Pod), Nodes: make(map[string]Node), Workloads: make(map[Key]Workload),
+		Slices: make(map[Key]Slice), Budgets: make(map[Key]Budget),
+	}
+}
+
+// StateAt returns the state after all events up to t, included.
+func (r Run) StateAt(t Offset) *State {
+	s := NewState()
+	for _, e := range r.Events {
+		if e.T > t {
+			break
+		}
+		s.Apply(e)
+	}
+	return s
+}
+
+// Apply takes in one event. Events that tell of no object only move At.
+func (s *State) Apply(e Event) {
+	s.At = e.T
+	switch {
+	case e.Pod != nil:
+		set(s.Pods, e.Pod.UID, *e.Pod, e.Pod.Change)
+	case e.Node != nil:
+		set(s.Nodes, e.Node.Name, *e.Node, e.Node.Change)
+	case e.Workload != nil:
+		set(s.Workloads, Key{e.Workload.Namespace, e.Workload.Name}, *e.Workload, e.Workload.Change)
+	case e.Slice != nil:
+		set(s.Slices, Key{e.Slice.Namespace, e.Slice.Name}, *e.Slice, e.Slice.Change)
+	case e.Budget != nil:
+		set(s.Budgets, Key{e.Budget.Namespace, e.Budget.Name}, *e.Budget, e.Budget.Change)
+	}
+}
+
+func set[K comparable, V any](objects map[K]V, key K, object V, change Change) {
+	if change == Deleted {
+		delete(objects, key)
+	} else {
+		objects[key] = object
+	}
+}
+
+// Selects tells whether labels match a selector of required labels. As in Kubernetes, an empty one matches all.
+func Selects(selector, labels map[string]string) bool {
+	for k, v := range selector {
+		if got, ok := labels[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}
+
+// PodsOf returns the pods of a namespace that a selector matches, by name.
+func (s *State) PodsOf(namespace string, selector map[string]string) []Pod {
+	var pods []Pod
+	for _, p := range s.Pods {
+		if p.Namespace == namespace && Selects(selector, p.Labels) {
+			pods = append(pods, p)
+		}
+	}
+	slices.SortFunc(pods, func(a, b Pod) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) })
+	return pods
+}
+
+// ReadyPods returns those of PodsOf that are ready and not being deleted.
+func (s *State) ReadyPods(namespace string, selector map[string]string) []Pod {
+	return slices.DeleteFunc(s.PodsOf(namespace, selector), func(p Pod) bool { return !p.Ready || p.Deleting })
+}

@@ -1,0 +1,130 @@
+package invariant
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+func TestUpperBound95(t *testing.T) {
+	for n, want := range map[uint64]float64{0: 1, 3: 1, 4: 0.75, 300: 0.01, 6000: 0.0005} {
+		if got := upperBound95(n); got != want {
+			t.Errorf("of %d: %v, want %v", n, got, want)
+		}
+	}
+	// The bound is what it says: were it the true share, n trials without a failure had a probability of about 5 %.
+	for _, n := range []uint64{100, 1000, 1_000_000} {
+		if p := math.Pow(1-upperBound95(n), float64(n)); p > 0.05 || p < 0.045 {
+			t.Errorf("of %d: probability %v", n, p)
+		}
+	}
+}
+
+// TestBinomialTail compares with sums over all outcomes, computed one by one.
+func TestBinomialTail(t *testing.T) {
+	for n := uint64(1); n <= 30; n++ {
+		for _, p := range []float64{0, 0.001, 1.0 / 6, 0.5, 0.9, 1} {
+			for k := uint64(0); k <= n+1; k++ {
+				want := 0.0
+				for i := k; i <= n; i++ {
+					want += choose(n, i) * math.Pow(p, float64(i)) * math.Pow(1-p, float64(n-i))
+				}
+				if got := binomialTail(k, n, p); math.Abs(got-want) > 1e-12 {
+					t.Errorf("P(X >= %d) of %d with %v: %v, want %v", k, n, p, got, want)
+				}
+			}
+		}
+	}
+}
+
+func choose(n, k uint64) float64 {
+	c := 1.0
+	for i := range k {
+		c = c * float64(n-i) / float64(i+1)
+	}
+	return c
+}
+
+func TestMostOf(t *testing.T) {
+	for _, s := range []struct {
+		n    uint64
+		p    float64
+		want uint64
+	}{
+		{0, 0.5, 0}, {1, 0.5, 1}, {9, 0.5, 9}, {10, 0.5, 9}, {600, 1.0 / 6, 129}, {10_000_000, 1.0 / 3, 3_337_940},
+		{100, 1, 100},
+	} {
+		got := mostOf(s.n, s.p, chance)
+		if got != s.want {
+			t.Errorf("of %d with %v: %d, want %d", s.n, s.p, got, s.want)
+		}
+		if got < s.n && binomialTail(got+1, s.n, s.p) >= chance {
+			t.Errorf("of %d with %v: %d more were believable", s.n, s.p, got+1)
+		}
+	}
+}
+
+// TestMostOfFalseAlarms plays fair traffic: hardly ever may it be blamed.
+func TestMostOfFalseAlarms(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	const runs, n, p = 5_000, 500, 1.0 / 3
+	most := mostOf(n, p, chance)
+	alarms := 0
+	for range runs {
+		failed := uint64(0)
+		for range n {
+			if random.Float64() < p {
+				failed++
+			}
+		}
+		if failed > most {
+			alarms++
+		}
+	}
+	if alarms > 2*runs*chance {
+		t.Errorf("%d alarms in %d runs", alarms, runs)
+	}
+}
+
+func TestWords(t *testing.T) {
+	for share, want := range map[float64]string{
+		0: "0 %", 1: "100 %", 1.0 / 3: "33.3 %", 0.0005: "0.05 %", 3e-7: "0.00003 %", 0.99949: "99.9 %", 0.5: "50 %", 0.123456: "12.3 %",
+	} {
+		if got := percent(share); got != want {
+			t.Errorf("%v is %q, want %q", share, got, want)
+		}
+	}
+	for got, want := range map[string]string{
+		count(0, "pod"): "0 pods", count(1, "node loss"): "1 node loss", count(2, "node loss"): "2 node losses",
+		list([]string{}): "", list([]string{"a"}): "a", list([]string{"a", "b", "c"}): "a, b and c",
+		moment(17*1e9 + 499999): "17s", amounts(map[string]int{"b": 1, "a": 2}): "a=2 b=1",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestDesiredHealthy has the values of the disruption controller.
+func TestDesiredHealthy(t *testing.T) {
+	for _, s := range []struct {
+		min, max string
+		expected int
+		want     int
+	}{
+		{"", "", 6, 0}, {"4", "", 6, 4}, {"9", "", 6, 9}, {"50%", "", 7, 4}, {"0%", "", 7, 0}, {"100%", "", 7, 7}, {"1%", "", 7, 1},
+		{"", "1", 6, 5}, {"", "9", 6, 0}, {"", "0", 6, 6}, {"", "30%", 7, 4}, {"", "1%", 7, 6}, {"", "100%", 7, 0}, {"", "34%", 3, 1},
+	} {
+		got, err := desiredHealthy(history.Budget{MinAvailable: s.min, MaxUnavailable: s.max}, s.expected)
+		if err != nil || got != s.want {
+			t.Errorf("minAvailable %q, maxUnavailable %q of %d: %d, %v, want %d", s.min, s.max, s.expected, got, err, s.want)
+		}
+	}
+	for _, bad := range []string{"x", "-1", "5 %", "%", "1.5"} {
+		if n, err := desiredHealthy(history.Budget{MinAvailable: bad}, 6); err == nil {
+			t.Errorf("%q is %d", bad, n)
+		}
+	}
+}

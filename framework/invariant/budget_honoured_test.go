@@ -1,0 +1,158 @@
+package invariant_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// evict has the eviction of backend-n accepted, and the pod begin to go at the same moment.
+func evict(b *ht.Builder, n int, at history.Offset) *ht.Builder {
+	name := fmt.Sprintf("backend-%d", n)
+	p := ht.ReadyPod(name, fmt.Sprintf("w%d", n), history.Modified)
+	p.Deleting, p.Disruption = true, "EvictionByEvictionAPI"
+	return b.Eviction(at, history.Eviction{Pod: name, Accepted: true}).Pod(at, p)
+}
+
+// refuse has the eviction of backend-n refused by a budget.
+func refuse(b *ht.Builder, n int, at history.Offset, budget string) *ht.Builder {
+	return b.Eviction(at, history.Eviction{
+		Pod: fmt.Sprintf("backend-%d", n), Budget: budget, Message: "The disruption budget needs 5 healthy pods",
+	})
+}
+
+// unready has backend-n lose its readiness.
+func unready(b *ht.Builder, n int, at history.Offset) *ht.Builder {
+	p := ht.ReadyPod(fmt.Sprintf("backend-%d", n), fmt.Sprintf("w%d", n), history.Modified)
+	p.Ready = false
+	return b.Pod(at, p)
+}
+
+// demanding changes what the budget demands.
+func demanding(b *ht.Builder, minAvailable, maxUnavailable string) *ht.Builder {
+	return b.EditEvents(func(e *history.Event) {
+		if e.Budget != nil {
+			e.Budget.MinAvailable, e.Budget.MaxUnavailable = minAvailable, maxUnavailable
+		}
+	})
+}
+
+func noBudget(b *ht.Builder) *ht.Builder {
+	return b.DropEvents(func(e history.Event) bool { return e.Budget != nil })
+}
+
+func TestBudgetHonoured(t *testing.T) {
+	all := invariant.BudgetHonoured{}
+	refused := invariant.BudgetHonoured{Budget: "backend", MustRefuse: true}
+	own := invariant.BudgetHonoured{AtLeast: 5}
+	noEviction := func() *ht.Builder {
+		return ht.Healthy().DropEvents(func(e history.Event) bool { return e.Eviction != nil })
+	}
+	const oneHeld = "1 eviction accepted and 0 refused, and none took the healthy pods below what was demanded"
+	checkAll(t, []sample{
+		{"held", ht.Healthy(), all, invariant.Held, 0, oneHeld},
+		{"held by name", ht.Healthy(), invariant.BudgetHonoured{Budget: "backend"}, invariant.Held, 0, oneHeld},
+		{"violated", evict(ht.Healthy(), 2, 17500*ms), all, invariant.Violated, 17500 * ms,
+			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
+		{"two at the same moment", evict(ht.Healthy(), 2, ht.EvictedAt), all, invariant.Violated, ht.EvictedAt,
+			"the eviction of backend-2, accepted at 17s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
+		{"percentages round up", demanding(evict(ht.Healthy(), 2, 17500*ms), "", "17%"), all, invariant.Held, 0,
+			"2 evictions accepted and 0 refused, and none took the healthy pods below what was demanded"},
+		{"minAvailable in percent", demanding(evict(ht.Healthy(), 2, 17500*ms), "67%", ""), all, invariant.Violated, 17500 * ms,
+			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (minAvailable 67% of 6)"},
+		{"minAvailable", demanding(evict(ht.Healthy(), 2, 17500*ms), "4", ""), all, invariant.Held, 0,
+			"2 evictions accepted and 0 refused, and none took the healthy pods below what was demanded"},
+		{"an eviction that the pod alone tells of", evict(ht.Healthy(), 2, 17500*ms).
+			DropEvents(func(e history.Event) bool { return e.Eviction != nil }), all, invariant.Violated, 17500 * ms,
+			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
+		{"the replacement became ready just after, by the record's order", evict(ht.Healthy(), 2, 18500*ms), all, invariant.Held, 0,
+			"2 evictions accepted and 0 refused, and none took the healthy pods below what was demanded"},
+		{"others had failed long before", evict(unready(unready(noEviction().DropEvents(isVictim), 3, 13*second), 4, 13*second), 2, 20*second), all,
+			invariant.Violated, 20 * second,
+			"the eviction of backend-2, accepted at 20s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
+		{"another failed at about the same time", evict(unready(unready(noEviction().DropEvents(isVictim), 3, 13*second), 4, 19500*ms), 2, 20*second), all,
+			invariant.Held, 0, oneHeld},
+		{"others had failed before the first", evict(unready(unready(ht.Healthy(), 2, 13*second), 3, 13*second), 2, 26*second),
+			all, invariant.Violated, ht.EvictedAt,
+			"the eviction of backend-1, accepted at 17s, left 3 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
+		{"only a pod that was not healthy", evict(unready(unready(noEviction().DropEvents(isVictim), 2, 13*second), 3, 13*second), 2, 26*second),
+			all, invariant.Held, 0, oneHeld},
+		{"evicted again while it goes", ht.Healthy().Eviction(18*second, history.Eviction{Pod: ht.Victim, Accepted: true}), all,
+			invariant.Held, 0, oneHeld},
+		{"direct deletes do not count", deleteDirectly(ht.Healthy(), 2, 3, 4), all, invariant.Held, 0, oneHeld},
+		{"a pod of another namespace", ht.Healthy().Eviction(18*second, history.Eviction{
+			Namespace: "kube-system", Pod: "coredns-1", Accepted: true,
+		}), all, invariant.Held, 0, oneHeld},
+		{"a budget that was deleted demands nothing", evict(evict(ht.Healthy().Budget(23*second, deleted(ht.BackendBudget(6, 1))),
+			2, 25*second), 3, 25*second), all, invariant.Held, 0,
+			"3 evictions accepted and 0 refused, and none took the healthy pods below what was demanded"},
+
+		{"refused when none was allowed", refuse(ht.Healthy(), 2, 18*second, "backend"), refused, invariant.Held, 0,
+			"1 eviction accepted and 1 refused, and none took the healthy pods below what was demanded"},
+		{"none refused", ht.Healthy(), refused, invariant.Unknown, 0,
+			"no verdict: no eviction was refused by a budget that allowed none at the time: 1 accepted, 0 refused"},
+		{"refused although one was allowed", refuse(ht.Healthy(), 2, 25*second, "backend"), refused, invariant.Unknown, 0,
+			"no verdict: no eviction was refused by a budget that allowed none at the time: 1 accepted, 1 refused"},
+		{"refused for another reason", refuse(ht.Healthy(), 2, 18*second, ""), refused, invariant.Unknown, 0,
+			"no verdict: no eviction was refused by a budget that allowed none at the time: 1 accepted, 0 refused"},
+
+		{"its own demand, without a budget", evict(noBudget(ht.Healthy()), 2, 17500*ms), own, invariant.Violated, 17500 * ms,
+			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and the promise demands 5 (at least 5 of backend)"},
+		{"its own demand, kept", noBudget(ht.Healthy()), own, invariant.Held, 0, oneHeld},
+		{"its own demand, of a workload that is not there", ht.Healthy(), invariant.BudgetHonoured{AtLeast: 5, Workload: "other"},
+			invariant.Unknown, 0, "no verdict: the record has no Deployment other"},
+
+		{"no budget", noBudget(ht.Healthy()), all, invariant.Unknown, 0,
+			"no verdict: the record has no budget (and 1 more reason)"},
+		{"no such budget", ht.Healthy(), invariant.BudgetHonoured{Budget: "other"}, invariant.Unknown, 0,
+			"no verdict: the record has no budget other (and 1 more reason)"},
+		{"no eviction", noEviction().DropEvents(isVictim), all, invariant.Unknown, 0,
+			"no verdict: no eviction of a pod under a budget was asked for"},
+		{"an eviction of nobody", ht.Healthy().Eviction(18*second, history.Eviction{Pod: "backend-9", Accepted: true}), all,
+			invariant.Unknown, 0, "no verdict: the eviction of backend-9 was accepted at 18s, and the record knows no such pod"},
+		{"a budget with expressions", ht.Healthy().EditEvents(func(e *history.Event) {
+			if e.Budget != nil {
+				e.Budget.Selector = nil
+			}
+		}), all, invariant.Unknown, 0,
+			"no verdict: budget backend cannot be judged: it selects its pods by something other than plain labels (and 1 more reason)"},
+		{"a budget that makes no sense", demanding(ht.Healthy(), "many", ""), all, invariant.Unknown, 0,
+			`no verdict: budget backend cannot be judged: read "many": want a number or a percentage`},
+		{"a gap", ht.Healthy().Gap("poddisruptionbudgets", 18*second, 19*second), all, invariant.Unknown, 0,
+			"no verdict: the watch of poddisruptionbudgets was blind from 18s to 19s: the watch broke off"},
+		{"violated in a record that was cut off", evict(ht.Healthy(), 2, 17500*ms).Incomplete("cut off"), all, invariant.Violated, 17500 * ms,
+			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
+	})
+}
+
+func TestBudgetHonouredEvidence(t *testing.T) {
+	v := invariant.BudgetHonoured{}.Check(refuse(evict(ht.Healthy(), 2, 18500*ms), 3, 18*second, "backend").Run())
+	lines(t, v,
+		"the tightest: the eviction of backend-1, accepted at 17s, left 5 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)",
+		"ambiguous: the eviction of backend-2, accepted at 18.5s, left 4 healthy by the order of the record, or 5 if what came "+
+			"within 1s came the other way round; budget backend demands 5",
+		"budget backend refused the eviction of backend-3 at 18s, when it allowed none")
+	numbers(t, v, map[string]float64{"accepted": 2, "refused": 1, "ambiguous": 1, "leastHealthy": 5, "leastHealthyDemanded": 5})
+}
+
+func isVictim(e history.Event) bool {
+	return e.Pod != nil && e.Pod.Name == ht.Victim && e.Pod.Change != history.Listed
+}
+
+func deleted(b history.Budget) history.Budget {
+	b.Change = history.Deleted
+	return b
+}
+
+// deleteDirectly has pods begin to go as a delete, a scale-down or a rollout makes them.
+func deleteDirectly(b *ht.Builder, numbers ...int) *ht.Builder {
+	for _, n := range numbers {
+		p := ht.ReadyPod(fmt.Sprintf("backend-%d", n), fmt.Sprintf("w%d", n), history.Modified)
+		p.Deleting = true
+		b.Pod(25*second, p)
+	}
+	return b
+}

@@ -1,0 +1,175 @@
+package invariant
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// streaming is a promise about requests. All of them see the requests in the same single pass.
+type streaming interface {
+	Invariant
+	start(*facts, *tally) judgement
+}
+
+// still is a promise that reads the events only.
+type still interface {
+	Invariant
+	judge(*facts) Verdict
+}
+
+// judgement is a streaming promise at work. It must not keep the request it is given.
+type judgement interface {
+	// take is given each request that was due under load.
+	take(*history.Request)
+	// end is called after the last.
+	end() Verdict
+}
+
+// CheckAll judges a record by each promise and returns their verdicts in the same order. It reads the requests once,
+// whatever the number of promises, in memory that does not grow with them. A record whose requests cannot be read to
+// their end gets no Held.
+func CheckAll(run history.Run, promises []Invariant) []Verdict {
+	f := newFacts(run)
+	t := newTally(f)
+	running := make([]judgement, len(promises))
+	var all []judgement
+	for i, p := range promises {
+		if s, ok := p.(streaming); ok {
+			running[i] = s.start(f, t)
+			all = append(all, running[i])
+		}
+	}
+	t.read(run.Requests, all)
+	verdicts := make([]Verdict, len(promises))
+	for i, p := range promises {
+		var v Verdict
+		switch s, ok := p.(still); {
+		case ok:
+			v = s.judge(f)
+		case running[i] != nil:
+			v = running[i].end()
+		default:
+			v = p.Check(run)
+		}
+		if t.err != nil && v.Outcome == Held {
+			v = v.unknown(doubts{"the requests could not be read to their end: " + t.err.Error()})
+		}
+		v.Promise, v.Kind = cmp.Or(v.Promise, p.String()), cmp.Or(v.Kind, Kind(p))
+		verdicts[i] = v.shorten(run.Header.Cluster.Name + "-")
+	}
+	return verdicts
+}
+
+// shorten leaves the cluster's name out of the names of its nodes, which begin with it.
+func (v Verdict) shorten(cluster string) Verdict {
+	if cluster == "-" {
+		return v
+	}
+	v.Seen = strings.ReplaceAll(v.Seen, cluster, "")
+	for i := range v.Evidence {
+		v.Evidence[i] = strings.ReplaceAll(v.Evidence[i], cluster, "")
+	}
+	return v
+}
+
+// read hands every request to the tally, and those under load to the judgements.
+func (t *tally) read(requests history.Requests, to []judgement) {
+	if requests == nil {
+		return
+	}
+	for r, err := range requests() {
+		if err != nil {
+			t.err = err
+			return
+		}
+		if !t.take(r) {
+			continue
+		}
+		for _, j := range to {
+			j.take(r)
+		}
+	}
+}
+
+// Judge judges a record by the promises that are written in it, with the parameters they had when it was made. A
+// promise that this version does not know is Unknown.
+func Judge(run history.Run) []Verdict {
+	promises := make([]Invariant, len(run.Header.Promises))
+	for i, stored := range run.Header.Promises {
+		p, err := Decode(stored)
+		if err != nil {
+			p = undecoded{stored, err}
+		}
+		promises[i] = p
+	}
+	return CheckAll(run, promises)
+}
+
+// undecoded stands for a promise that could not be read.
+type undecoded struct {
+	stored history.Promise
+	err    error
+}
+
+func (p undecoded) String() string { return p.stored.Kind + " " + string(p.stored.Params) }
+
+func (p undecoded) Check(history.Run) Verdict {
+	return Verdict{Kind: p.stored.Kind}.unknown(doubts{p.err.Error()})
+}
+
+// Overall sums verdicts up: Violated beats Unknown beats Held. No verdict at all is Unknown, as is any other word.
+func Overall(verdicts []Verdict) Outcome {
+	overall := Held
+	if len(verdicts) == 0 {
+		overall = Unknown
+	}
+	for i := range verdicts {
+		switch verdicts[i].Outcome {
+		case Held:
+		case Violated:
+			return Violated
+		default:
+			overall = Unknown
+		}
+	}
+	return overall
+}
+
+// Caught judges a mutant by the verdicts on its run: that the named promise catches it is a promise of the harness.
+// Held: the promise was Violated. Violated: it held, so the mutant was missed. Unknown: it was not judged, or could not
+// be. What other promises say does not count.
+func Caught(m history.Mutant, verdicts []Verdict) Verdict {
+	v := Verdict{Promise: m.CaughtBy + " catches a workload without " + m.Removed, Kind: "Caught"}
+	var of []Verdict
+	for i := range verdicts {
+		if verdicts[i].Kind == m.CaughtBy {
+			of = append(of, verdicts[i])
+		}
+	}
+	if len(of) == 0 {
+		return v.unknown(doubts{m.CaughtBy + " was not judged"})
+	}
+	outcome := Overall(of)
+	for i := range of {
+		if of[i].Outcome == outcome {
+			return v.caught(of[i])
+		}
+	}
+	return v.unknown(doubts{m.CaughtBy + " has no verdict"})
+}
+
+// caught turns round what the promise said.
+func (v Verdict) caught(by Verdict) Verdict {
+	v.At, v.Evidence, v.Numbers = by.At, by.Evidence, by.Numbers
+	switch by.Outcome {
+	case Violated:
+		return v.held(nil, "caught: %s", by.Seen)
+	case Held:
+		return v.violated(nil, "missed: %s", by.Seen)
+	default:
+		v.Outcome, v.At, v.Seen = Unknown, 0, by.Seen
+		return v
+	}
+}

@@ -1,0 +1,235 @@
+package invariant_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// everything are the promises, each as strict as a healthy record keeps it.
+func everything() []invariant.Invariant {
+	return []invariant.Invariant{
+		invariant.NoFailedRequests{}, invariant.FailuresEndWithin{}, invariant.BudgetHonoured{},
+		invariant.Spread{TopologyKey: ht.ZoneLabel, Max: 1}, invariant.RecoversWithin{Limit: 5 * second},
+	}
+}
+
+// TestNeverHeld: a harness that did nothing, or too little, must not certify anything, whatever is promised.
+func TestNeverHeld(t *testing.T) {
+	for _, v := range invariant.CheckAll(ht.Healthy().Run(), everything()) {
+		if v.Outcome != invariant.Held {
+			t.Errorf("%s of a healthy record: %s", v.Kind, v.Seen)
+		}
+	}
+	for name, run := range map[string]*ht.Builder{
+		"an injector that does nothing":            setStage(ht.Healthy(), history.Seen, -1),
+		"an injector that heals too early":         setStage(ht.Healthy(), history.Healed, 20*second),
+		"a fault that is over before its undo":     ht.Healthy().Node(25*second, ht.ReadyNode("w1", "a")),
+		"an undo that fails":                       setStage(ht.Healthy(), history.Healed, -1),
+		"no fault":                                 ht.Healthy().DropEvents(func(e history.Event) bool { return e.Fault != nil }),
+		"a record that was cut off":                ht.Healthy().Incomplete("events.jsonl was cut off"),
+		"requests that cannot be read":             ht.Healthy().FailReading(errors.New("checksum differs")),
+		"a watch that was blind":                   ht.Healthy().Gap("pods", 16*second, 26*second),
+		"trouble":                                  ht.Healthy().Trouble(20*second, "the load worker was restarted"),
+		"a scenario that ended before Recovered":   dropPhase(history.Recovered),
+		"nothing but a header":                     ht.New(),
+		"a record that ends before the load stops": dropPhase(history.Drained),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, v := range invariant.CheckAll(run.Run(), everything()) {
+				if v.Outcome == invariant.Held {
+					t.Errorf("%s is held: %s", v.Kind, v.Seen)
+				}
+			}
+		})
+	}
+}
+
+// TestCutAnywhere cuts the events off after each, as a killed harness does: never Held, never a panic.
+func TestCutAnywhere(t *testing.T) {
+	whole := ht.Healthy().DropRequests(func(r history.Request) bool { return r.Seq%40 != 0 }).Run()
+	for n := range whole.Events {
+		run := whole
+		run.Events = whole.Events[:n]
+		run.Incomplete = "cut off"
+		for _, v := range invariant.CheckAll(run, everything()) {
+			if v.Outcome == invariant.Held {
+				t.Errorf("after %d events %s is held: %s", n, v.Kind, v.Seen)
+			}
+		}
+	}
+}
+
+// TestLostEvents takes single events out of a record that says it is whole: no panic, and no proof of a failure that
+// was not there.
+func TestLostEvents(t *testing.T) {
+	whole := ht.Healthy().DropRequests(func(r history.Request) bool { return r.Seq%40 != 0 }).Run()
+	for n := range whole.Events {
+		run := whole
+		run.Events = append(append([]history.Event(nil), whole.Events[:n]...), whole.Events[n+1:]...)
+		for _, v := range invariant.CheckAll(run, everything()[:2]) {
+			if v.Outcome == invariant.Violated {
+				t.Errorf("without event %d %s is violated: %s", n, v.Kind, v.Seen)
+			}
+		}
+	}
+}
+
+// TestOddMoments: a damaged record may hold any moment; memory stays bounded, and nothing panics.
+func TestOddMoments(t *testing.T) {
+	const far = history.Offset(1<<63 - 1)
+	whole := failVictims(killed(), history.LaneFresh, 16*second, 17*second).
+		DropRequests(func(r history.Request) bool { return r.Seq%40 != 0 }).Run()
+	for n, e := range whole.Events {
+		if e.Fault == nil && e.Phase == nil && e.Node == nil && e.Load == nil {
+			continue
+		}
+		for _, at := range []history.Offset{-far, -1, far / 2, far} {
+			run := whole
+			run.Events = slices.Clone(whole.Events)
+			run.Events[n].T = at
+			slices.SortStableFunc(run.Events, func(a, b history.Event) int { return cmp.Compare(a.T, b.T) })
+			run.Requests = func() iter.Seq2[*history.Request, error] { return oddly(whole.Requests(), at) }
+			for _, v := range invariant.CheckAll(run, everything()) {
+				if v.Outcome == "" || v.Seen == "" {
+					t.Errorf("with event %d at %d: %+v", n, at, v)
+				}
+			}
+		}
+	}
+}
+
+// oddly moves the tenth request, which fails.
+func oddly(requests iter.Seq2[*history.Request, error], at history.Offset) iter.Seq2[*history.Request, error] {
+	return func(yield func(*history.Request, error) bool) {
+		n := 0
+		for r, err := range requests {
+			if n++; n == 10 && err == nil {
+				odd := *r
+				odd.Due, odd.Sent, odd.Done, odd.Outcome = at, at, at, history.Reset
+				r = &odd
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestJudgeUsesWhatIsWritten(t *testing.T) {
+	var promises []history.Promise
+	for _, i := range everything() {
+		p, err := invariant.Encode(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		promises = append(promises, p)
+	}
+	promises = append(promises, history.Promise{Kind: "Placement", Params: json.RawMessage(`{"maxSkew":1}`)})
+	run := ht.Healthy().Header(func(h *history.Header) { h.Promises = promises }).Run()
+	got := invariant.Judge(run)
+	want := append(invariant.CheckAll(run, everything()), invariant.Verdict{
+		Promise: `Placement {"maxSkew":1}`, Kind: "Placement", Outcome: invariant.Unknown,
+		Seen: `no verdict: decode promise: this holdfast knows no kind "Placement", only BudgetHonoured, FailuresEndWithin, ` +
+			`NoFailedRequests, RecoversWithin and Spread`,
+		Evidence: []string{`decode promise: this holdfast knows no kind "Placement", only BudgetHonoured, FailuresEndWithin, ` +
+			`NoFailedRequests, RecoversWithin and Spread`},
+	})
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(invariant.Judge(ht.Healthy().Run())) != 0 {
+		t.Error("verdicts without promises")
+	}
+}
+
+// TestSamePass: what a promise says does not depend on which others are judged.
+func TestSamePass(t *testing.T) {
+	run := failVictims(killed(), history.LaneFresh, 16*second, 17*second).Run()
+	together := invariant.CheckAll(run, everything())
+	for i, p := range everything() {
+		if diff := gocmp.Diff(invariant.CheckAll(run, []invariant.Invariant{p})[0], together[i]); diff != "" {
+			t.Errorf("%s (-alone +together):\n%s", p, diff)
+		}
+	}
+	if diff := gocmp.Diff(together, invariant.CheckAll(run, everything())); diff != "" {
+		t.Errorf("judged twice (-first +second):\n%s", diff)
+	}
+}
+
+// foreign is a promise of another package.
+type foreign struct{}
+
+func (foreign) String() string { return "something else" }
+func (foreign) Check(history.Run) invariant.Verdict {
+	return invariant.Verdict{Outcome: invariant.Held, Seen: "fine"}
+}
+
+func TestForeignPromises(t *testing.T) {
+	got := invariant.CheckAll(ht.Healthy().Run(), []invariant.Invariant{foreign{}})
+	want := []invariant.Verdict{{Promise: "something else", Kind: "foreign", Outcome: invariant.Held, Seen: "fine"}}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestOverall(t *testing.T) {
+	const h, v, u = invariant.Held, invariant.Violated, invariant.Unknown
+	for _, s := range []struct {
+		of   []invariant.Outcome
+		want invariant.Outcome
+	}{
+		{nil, u}, {[]invariant.Outcome{h}, h}, {[]invariant.Outcome{h, h}, h}, {[]invariant.Outcome{h, u}, u},
+		{[]invariant.Outcome{u, h}, u}, {[]invariant.Outcome{u, v}, v}, {[]invariant.Outcome{v, u, h}, v},
+		{[]invariant.Outcome{h, v}, v}, {[]invariant.Outcome{h, "fine"}, u},
+	} {
+		var verdicts []invariant.Verdict
+		for _, o := range s.of {
+			verdicts = append(verdicts, invariant.Verdict{Outcome: o})
+		}
+		if got := invariant.Overall(verdicts); got != s.want {
+			t.Errorf("%v: %s, want %s", s.of, got, s.want)
+		}
+	}
+}
+
+func TestCaught(t *testing.T) {
+	mutant := history.Mutant{Removed: "a preStop sleep", CaughtBy: "NoFailedRequests", Twin: "chaos/rolling-update"}
+	verdict := func(kind string, o invariant.Outcome, seen string) invariant.Verdict {
+		return invariant.Verdict{Kind: kind, Outcome: o, Seen: seen, At: second, Evidence: []string{"a line"}}
+	}
+	other := verdict("Spread", invariant.Violated, "bad spread")
+	for _, s := range []struct {
+		name     string
+		verdicts []invariant.Verdict
+		outcome  invariant.Outcome
+		seen     string
+	}{
+		{"caught", []invariant.Verdict{verdict("NoFailedRequests", invariant.Violated, "3 failed")}, invariant.Held, "caught: 3 failed"},
+		{"missed", []invariant.Verdict{verdict("NoFailedRequests", invariant.Held, "none failed"), other}, invariant.Violated, "missed: none failed"},
+		{"unknown", []invariant.Verdict{verdict("NoFailedRequests", invariant.Unknown, "no verdict: no load"), other}, invariant.Unknown, "no verdict: no load"},
+		{"by one of two", []invariant.Verdict{verdict("NoFailedRequests", invariant.Held, "none failed"),
+			verdict("NoFailedRequests", invariant.Violated, "3 failed")}, invariant.Held, "caught: 3 failed"},
+		{"not judged", []invariant.Verdict{other}, invariant.Unknown, "no verdict: NoFailedRequests was not judged"},
+		{"nothing judged", nil, invariant.Unknown, "no verdict: NoFailedRequests was not judged"},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			got := invariant.Caught(mutant, s.verdicts)
+			if got.Outcome != s.outcome || got.Seen != s.seen || got.Kind != "Caught" {
+				t.Errorf("%s %s: %s, want %s: %s", got.Kind, got.Outcome, got.Seen, s.outcome, s.seen)
+			}
+			if got.Promise != "NoFailedRequests catches a workload without a preStop sleep" {
+				t.Errorf("promise %q", got.Promise)
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package invariant
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// desiredHealthy is how many healthy pods a budget demands of expected pods, as the disruption controller computes it:
+// percentages are of the replicas that the pods' controllers want, rounded up, for maxUnavailable as well as for
+// minAvailable; maxUnavailable wins where both are set, which the API refuses.
+//
+// Source: getExpectedPodCount in kubernetes pkg/controller/disruption/disruption.go, GetScaledValueFromIntOrPercent in
+// k8s.io/apimachinery/pkg/util/intstr
+func desiredHealthy(b history.Budget, expected int) (int, error) {
+	if b.MaxUnavailable != "" {
+		n, err := scaled(b.MaxUnavailable, expected)
+		return max(expected-n, 0), err
+	}
+	if b.MinAvailable != "" {
+		return scaled(b.MinAvailable, expected)
+	}
+	return 0, nil
+}
+
+// scaled reads "2" as it is and "50%" of a total, rounded up.
+func scaled(value string, total int) (int, error) {
+	digits, isPercentage := strings.CutSuffix(value, "%")
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("read %q: want a number or a percentage", value)
+	}
+	if !isPercentage {
+		return n, nil
+	}
+	return int(math.Ceil(float64(n) * float64(total) / 100)), nil
+}
+
+// demand is what a budget, or the promise itself, demanded in the course of a run.
+type demand struct {
+	key      history.Key
+	words    string // "budget backend"
+	selector map[string]string
+	points   []demandPoint // in order
+	broken   string        // why it cannot be judged; empty: it can
+}
+
+// demandPoint is a demand from a moment on.
+type demandPoint struct {
+	at      history.Offset
+	desired int
+	allowed int // disruptions, as its status said
+	words   string
+}
+
+// demands follows the budgets through a run.
+func demands(run history.Run, only func(history.Key) bool) []*demand {
+	var all []*demand
+	moments(run, func(at history.Offset, s *history.State) {
+		for key, b := range s.Budgets {
+			if !only(key) {
+				continue
+			}
+			i := slices.IndexFunc(all, func(d *demand) bool { return d.key == key })
+			if i < 0 {
+				i = len(all)
+				all = append(all, &demand{key: key, words: "budget " + key.Name, selector: b.Selector})
+			}
+			all[i].follow(at, s, b)
+		}
+		for _, d := range all {
+			if _, there := s.Budgets[d.key]; !there {
+				d.add(demandPoint{at: at, allowed: 1, words: "deleted"})
+			}
+		}
+	})
+	slices.SortFunc(all, func(a, b *demand) int { return strings.Compare(a.words, b.words) })
+	return all
+}
+
+func (d *demand) follow(at history.Offset, s *history.State, b history.Budget) {
+	if len(b.Selector) == 0 {
+		// It matches all pods, or none, or carries expressions: the record does not tell which.
+		d.broken = "it selects its pods by something other than plain labels"
+		return
+	}
+	d.selector = b.Selector
+	expected := expectedPods(s, b)
+	desired, err := desiredHealthy(b, expected)
+	if err != nil {
+		d.broken = err.Error()
+		return
+	}
+	p := demandPoint{at: at, desired: desired, allowed: b.DisruptionsAllowed}
+	p.words = fmt.Sprintf("minAvailable %s", b.MinAvailable)
+	if b.MaxUnavailable != "" {
+		p.words = fmt.Sprintf("maxUnavailable %s", b.MaxUnavailable)
+	}
+	p.words += fmt.Sprintf(" of %d", expected)
+	d.add(p)
+}
+
+// add keeps a point that differs from the last.
+func (d *demand) add(p demandPoint) {
+	if n := len(d.points); n > 0 {
+		if last := d.points[n-1]; last.desired == p.desired && last.allowed == p.allowed {
+			return
+		}
+	}
+	d.points = append(d.points, p)
+}
+
+// expectedPods sums up the replicas that the workloads of the budget's pods want. Where the record names none, the
+// budget's own status must do.
+func expectedPods(s *history.State, b history.Budget) int {
+	owners := make(map[history.Key]int)
+	for _, pod := range s.PodsOf(b.Namespace, b.Selector) {
+		for key, w := range s.Workloads {
+			if key.Namespace == b.Namespace && len(w.Selector) > 0 && history.Selects(w.Selector, pod.Labels) {
+				owners[key] = w.Replicas
+			}
+		}
+	}
+	if len(owners) == 0 {
+		return b.ExpectedPods
+	}
+	sum := 0
+	for _, replicas := range owners {
+		sum += replicas
+	}
+	return sum
+}
+
+// at is the least that was demanded at some moment from from to to, and its words; -1 when nothing was demanded yet.
+func (d *demand) at(from, to history.Offset) demandPoint {
+	least := demandPoint{desired: -1}
+	for i, p := range d.points {
+		over := i+1 < len(d.points) && d.points[i+1].at <= from
+		if p.at <= to && !over && (least.desired < 0 || p.desired < least.desired) {
+			least = p
+		}
+	}
+	return least
+}
+
+// blocked tells whether its status allowed no disruption at some moment from from to to.
+func (d *demand) blocked(from, to history.Offset) bool {
+	for i, p := range d.points {
+		over := i+1 < len(d.points) && d.points[i+1].at <= from
+		if p.at <= to && !over && p.allowed <= 0 {
+			return true
+		}
+	}
+	return false
+}

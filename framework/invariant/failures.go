@@ -1,0 +1,251 @@
+package invariant
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// maxGroups bounds the kinds of failures that are told apart. What comes beyond is counted together.
+const maxGroups = 4096
+
+// failures sorts the failed requests of a lane or more by what they have in common. Memory does not grow with them.
+type failures struct {
+	stages []stage // in order
+
+	total  uint64
+	first  history.Request // by Sent; its texts are its own
+	last   history.Offset  // Sent of the last
+	groups map[failureKind]uint64
+	after  []failuresAfter // by stage; the first entry is before all of them
+
+	// Seconds in which there were failures: on the control lane, and on others.
+	noisy, failing map[history.Offset]bool
+	noise          uint64 // failures of the control lane
+}
+
+// stage is a moment in a fault's life.
+type stage struct {
+	at    history.Offset
+	words string
+}
+
+type failuresAfter struct {
+	n     uint64
+	first history.Offset
+}
+
+// failureKind is what failures have in common.
+type failureKind struct {
+	lane      history.Lane
+	outcome   history.Outcome
+	pod, node string
+	inferred  bool
+}
+
+func kindOf(r *history.Request) failureKind {
+	return failureKind{r.Lane, r.Outcome, r.Pod, r.Node, r.Inferred}
+}
+
+// maxSeconds bounds the seconds that are remembered to compare failures with noise.
+const maxSeconds = 4096
+
+func newFailures(f *facts) *failures {
+	l := &failures{
+		groups: make(map[failureKind]uint64),
+		noisy:  make(map[history.Offset]bool), failing: make(map[history.Offset]bool),
+	}
+	for _, fault := range f.faults {
+		for _, s := range []struct {
+			moment history.Moment
+			words  string
+		}{
+			{fault.Injecting, "began"}, {fault.Seen, "was seen to bite"}, {fault.Healing, "began to be undone"},
+			{fault.Healed, "was healed"},
+		} {
+			if s.moment.OK {
+				l.stages = append(l.stages, stage{s.moment.At, fault.Name + " " + s.words})
+			}
+		}
+	}
+	slices.SortStableFunc(l.stages, func(a, b stage) int { return cmp.Compare(a.at, b.at) })
+	l.after = make([]failuresAfter, len(l.stages)+1)
+	return l
+}
+
+// add takes a failed request.
+func (l *failures) add(r *history.Request) {
+	if l.total == 0 || r.Sent < l.first.Sent {
+		l.first = *r
+	}
+	l.total++
+	l.last = max(l.last, r.Sent)
+	key := kindOf(r)
+	if _, known := l.groups[key]; !known && len(l.groups) >= maxGroups {
+		key = failureKind{lane: r.Lane, outcome: r.Outcome}
+	}
+	l.groups[key]++
+	l.place(r.Sent)
+	remember(l.failing, r.Sent)
+}
+
+// place counts a failure after the last stage before it.
+func (l *failures) place(sent history.Offset) {
+	i := len(l.stages)
+	for i > 0 && l.stages[i-1].at > sent {
+		i--
+	}
+	if a := &l.after[i]; a.n == 0 || sent < a.first {
+		a.first = sent
+	}
+	l.after[i].n++
+}
+
+// addNoise takes a failed request of the control lane.
+func (l *failures) addNoise(r *history.Request) {
+	l.noise++
+	remember(l.noisy, r.Sent)
+}
+
+func remember(seconds map[history.Offset]bool, at history.Offset) {
+	if len(seconds) < maxSeconds {
+		seconds[at/loadWindow] = true
+	}
+}
+
+// of is how many requests of a lane failed.
+func (l *failures) of(lane history.Lane) (n uint64) {
+	for key, failed := range l.groups {
+		if key.lane == lane {
+			n += failed
+		}
+	}
+	return n
+}
+
+// evidence puts the groups into lines: the first failure, what the harness itself did, each lane, who served, and when.
+func (l *failures) evidence(t *tally, lanes []history.Lane) (lines []string) {
+	lines = append(lines, describe(&l.first))
+	lines = append(lines, l.noiseLine()...)
+	for _, lane := range lanes {
+		if n := l.of(lane); n > 0 {
+			lines = append(lines, fmt.Sprintf("%s: %d of %d failed: %s", lane, n, t.requests(lane),
+				outcomes(l.groups, func(k failureKind) bool { return k.lane == lane })))
+		}
+	}
+	lines = append(lines, l.servers()...)
+	return append(lines, l.moments()...)
+}
+
+// servers gives a line to each of the three servers with the most failures, and one to the rest.
+func (l *failures) servers() (lines []string) {
+	const most = 3
+	counts := make(map[string]uint64)
+	for key, n := range l.groups {
+		counts[key.server()] += n
+	}
+	names := slices.Collect(maps.Keys(counts))
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
+	var rest uint64
+	for i, name := range names {
+		if i >= most && len(names) > most+1 {
+			rest += counts[name]
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s", name,
+			outcomes(l.groups, func(k failureKind) bool { return k.server() == name })))
+	}
+	if rest > 0 {
+		lines = append(lines, fmt.Sprintf("%d other servers: %d", len(names)-most, rest))
+	}
+	return lines
+}
+
+// server names who answered, or would have.
+func (k failureKind) server() string {
+	var name string
+	switch {
+	case k.pod != "" && k.node != "":
+		name = k.pod + " on " + k.node
+	case k.pod != "":
+		name = k.pod
+	case k.node != "":
+		name = "a pod on " + k.node
+	default:
+		return "unknown server"
+	}
+	if k.inferred {
+		name += " (inferred)"
+	}
+	if k.outcome == history.Masked && !k.inferred {
+		name = "by " + name // who helped out, and not who failed
+	}
+	return name
+}
+
+// moments tells how the failures lie to the stages of the faults.
+func (l *failures) moments() (lines []string) {
+	for i, a := range l.after {
+		switch {
+		case a.n == 0:
+		case i == 0:
+			lines = append(lines, fmt.Sprintf("%d before any fault, the first at %s", a.n, moment(a.first)))
+		default:
+			s := l.stages[i-1]
+			lines = append(lines, fmt.Sprintf("%d after %s at %s, the first %s later",
+				a.n, s.words, moment(s.at), moment(a.first-s.at)))
+		}
+	}
+	return lines
+}
+
+// noiseLine says what the control lane, which leads to no system under test, saw at the same time.
+func (l *failures) noiseLine() []string {
+	if l.noise == 0 {
+		return nil
+	}
+	both := 0
+	for second := range l.failing {
+		if l.noisy[second] {
+			both++
+		}
+	}
+	return []string{fmt.Sprintf("the control lane failed %d times too, in %d of the %d seconds with failures: the harness was not well",
+		l.noise, both, len(l.failing))}
+}
+
+// outcomes writes "388 refused, 12 reset", the most frequent first.
+func outcomes(groups map[failureKind]uint64, of func(failureKind) bool) string {
+	counts := make(map[history.Outcome]uint64)
+	for key, n := range groups {
+		if of(key) {
+			counts[key.outcome] += n
+		}
+	}
+	kinds := slices.Collect(maps.Keys(counts))
+	slices.SortFunc(kinds, func(a, b history.Outcome) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	parts := make([]string, len(kinds))
+	for i, kind := range kinds {
+		parts[i] = fmt.Sprintf("%d %s", counts[kind], kind)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// describe writes one failed request.
+func describe(r *history.Request) string {
+	line := fmt.Sprintf("%s %s #%d of %s: %s", moment(r.Sent), r.Lane, r.Seq, r.Worker, r.Outcome)
+	if r.Status != 0 && r.Status != 200 {
+		line += fmt.Sprintf(" %d", r.Status)
+	}
+	line += fmt.Sprintf(" after %s, %s", moment(r.Done-r.Sent), kindOf(r).server())
+	if r.Err != "" && r.Err != string(r.Outcome) {
+		line += ": " + r.Err
+	}
+	return line
+}

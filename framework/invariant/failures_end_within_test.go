@@ -1,0 +1,127 @@
+package invariant_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+func TestNodeLossLimit(t *testing.T) {
+	stock := history.Timings{NodeMonitorPeriod: 5 * time.Second, NodeMonitorGrace: 50 * time.Second}
+	if got, want := invariant.NodeLossLimit(stock), 63*time.Second; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestFailuresEndWithin(t *testing.T) {
+	predicted := invariant.FailuresEndWithin{}
+	fresh := invariant.FailuresEndWithin{Lanes: []history.Lane{history.LaneFresh}, Limit: 3 * second}
+	outage := func() *ht.Builder { return failVictims(killed(), history.LaneFresh, 15600*ms, noticedAt) }
+	const victims = "the victims had 1 of 6 endpoints of backend, 16.7 %, which with sampling error allows "
+	checkAll(t, []sample{
+		{"held", outage(), predicted, invariant.Held, 0,
+			"180 of 1076 requests (16.7 %) failed on fresh during the outage of kill one worker; " + victims + "220; " +
+				"the last was sent 4.99s after kill one worker was seen to bite, and 9s was predicted at most"},
+		{"no failure at all", killed(), predicted, invariant.Held, 0, "no request failed, though victims had answered before, " +
+			"through 0 pod terminations, 1 pod restart and 1 node loss; failures had to end within 9s"},
+		{"no failure, and no victim had answered", killed().EditRequests(func(r *history.Request) {
+			if r.Node == "w3" {
+				r.Pod, r.Node = "backend-4", "w4"
+			}
+		}), predicted, invariant.Unknown, 0,
+			"no verdict: no request was answered by a victim of kill one worker before it began"},
+		{"too late", outage().Fail(history.LaneFresh, 25*second, 25010*ms, history.Reset), predicted, invariant.Violated, 25 * second,
+			"2 requests failed outside the predicted time, the first at 25s on fresh: reset, 9s after " +
+				"kill one worker was seen to bite, and 9s was predicted at most"},
+		{"in the last moment", outage().Fail(history.LaneFresh, 24995*ms, 25*second, history.Reset), predicted, invariant.Held, 0,
+			"181 of 1876 requests (9.65 %) failed on fresh during the outage of kill one worker; " + victims + "365; " +
+				"the last was sent 8.995s after kill one worker was seen to bite, and 9s was predicted at most"},
+		{"within a limit of its own", failVictims(killed(), history.LaneFresh, 15600*ms, 18900*ms), fresh, invariant.Held, 0,
+			"110 of 656 requests (16.8 %) failed on fresh during the outage of kill one worker; " + victims + "141; " +
+				"the last was sent 2.89s after kill one worker was seen to bite, and 3s was predicted at most"},
+		{"beyond a limit of its own", outage(), fresh, invariant.Violated, 19010 * ms,
+			"67 requests failed outside the predicted time, the first at 19.01s on fresh: timeout-connect, 3.01s after " +
+				"kill one worker was seen to bite, and 3s was predicted at most"},
+		{"on a lane that is not promised", failVictims(killed(), history.LaneReused, 15600*ms, 27*second), fresh, invariant.Held, 0,
+			"no request failed, though victims had answered before, through 0 pod terminations, 1 pod restart and 1 node loss; " +
+				"failures had to end within 3s"},
+		{"before the fault", failVictims(killed(), history.LaneFresh, 12*second, 12050*ms), predicted, invariant.Violated, 12020 * ms,
+			"1 request failed outside the predicted time, the first at 12.02s on fresh: timeout-connect, before any fault began"},
+		{"more than the victims' share", killed().Fail(history.LaneFresh, 16*second, 17*second, history.Refused), predicted,
+			invariant.Violated, 16 * second,
+			"more than the victims' share failed: 200 of 200 requests (100 %) failed on fresh during the outage of kill one worker; " +
+				victims + "52"},
+		{"a share that sampling explains", killed().EditRequests(func(r *history.Request) {
+			if r.Lane == history.LaneFresh && r.Due >= 16*second && r.Due < 17*second && r.Seq%4 == 0 {
+				r.Outcome = history.TimeoutConnect
+			}
+		}), predicted, invariant.Held, 0,
+			"50 of 198 requests (25.3 %) failed on fresh during the outage of kill one worker; " + victims + "52; " +
+				"the last was sent 980ms after kill one worker was seen to bite, and 9s was predicted at most"},
+		{"a server that no fault touched", outage().EditRequests(func(r *history.Request) {
+			if r.Lane == history.LaneReused && r.Seq == 1401 {
+				r.Outcome, r.Status = history.BadStatus, 500
+			}
+		}), predicted, invariant.Violated, 17005 * ms,
+			"1 request failed at pods that no fault had bitten, the first at 17.005s on reused: bad-status, backend-4 on w4"},
+		{"healed before failures had to be over", setStage(outage(), history.Healing, 24*second), predicted, invariant.Unknown, 0,
+			"no verdict: kill one worker began to be undone at 24s, before failures had to be over at 25s"},
+		{"no endpoints known", outage().DropEvents(func(e history.Event) bool { return e.Slice != nil }), predicted,
+			invariant.Unknown, 0, "no verdict: no service had an endpoint on the victims of kill one worker"},
+		{"two services on the victim", twoServices(outage()), predicted, invariant.Unknown, 0,
+			"no verdict: backend and gateway had endpoints on the victims of kill one worker: name the one that is meant"},
+		{"two services, one named", twoServices(failVictims(killed(), history.LaneFresh, 16*second, 17*second)),
+			invariant.FailuresEndWithin{Service: "backend"}, invariant.Held, 0,
+			"33 of 194 requests (17 %) failed on fresh during the outage of kill one worker; " + victims + "51; " +
+				"the last was sent 970ms after kill one worker was seen to bite, and 9s was predicted at most"},
+		{"unknown", outage().Incomplete("cut off"), predicted, invariant.Unknown, 0, "no verdict: the record is not whole: cut off"},
+	})
+}
+
+func TestFailuresEndWithinNumbers(t *testing.T) {
+	run := failVictims(killed(), history.LaneFresh, 15600*ms, noticedAt).Run()
+	v := invariant.FailuresEndWithin{}.Check(run)
+	numbers(t, v, map[string]float64{
+		"limitSeconds": 9, "measuredSeconds": 4.99, "victimsShare": 1.0 / 6, "failedShare.fresh": 180.0 / 1076,
+		"allowedShare.fresh": 220.0 / 1076, "failed": 180, "failedOutside": 0, "nodeLosses": 1,
+	})
+	lines(t, v, "180 of 1076 requests (16.7 %) failed on fresh during the outage of kill one worker; "+
+		"the victims had 1 of 6 endpoints of backend, 16.7 %, which with sampling error allows 220")
+}
+
+// TestTwoFaultsAreOneOutage: when faults overlap, the share is that of all their victims.
+func TestTwoFaultsAreOneOutage(t *testing.T) {
+	b := killed()
+	for _, m := range []struct {
+		at    history.Offset
+		stage history.FaultStage
+	}{{17 * second, history.Injecting}, {18 * second, history.Seen}, {29 * second, history.Healing}, {31 * second, history.Healed}} {
+		mark := history.FaultMark{ID: 1, Name: "kill another", Stage: m.stage}
+		if m.stage == history.Seen {
+			mark.Nodes = []string{"w4", "w5"}
+		}
+		b.Fault(m.at, mark)
+	}
+	b.EditRequests(func(r *history.Request) {
+		if r.Due >= 18*second && r.Due < 26*second && (r.Node == "w3" || r.Node == "w4" || r.Node == "w5") {
+			r.Outcome, r.Inferred = history.TimeoutConnect, true
+		}
+	})
+	check(t, b.Run(), invariant.FailuresEndWithin{Lanes: []history.Lane{history.LaneFresh}}, invariant.Held, 0,
+		"700 of 1600 requests (43.8 %) failed on fresh during the outage of kill one worker and kill another; "+
+			"the victims had 3 of 6 endpoints of backend, 50 %, which with sampling error allows 863; "+
+			"the last was sent 7.99s after kill one worker and kill another was seen to bite, and 9s was predicted at most")
+}
+
+// twoServices adds a gateway with an endpoint on the victim.
+func twoServices(b *ht.Builder) *ht.Builder {
+	s := sliceOf(3, 4)
+	s.Name, s.Service = "gateway-abcde", "gateway"
+	for i := range s.Endpoints {
+		s.Endpoints[i].Pod = "gateway-" + s.Endpoints[i].Node
+	}
+	return b.Slice(4*second, s)
+}

@@ -1,0 +1,67 @@
+package invariant
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// kinds are the promises that a record can hold, by their types' names. A new promise needs a line here.
+var kinds = map[string]func(json.RawMessage) (Invariant, error){
+	"NoFailedRequests":  decode[NoFailedRequests],
+	"FailuresEndWithin": decode[FailuresEndWithin],
+	"BudgetHonoured":    decode[BudgetHonoured],
+	"Spread":            decode[Spread],
+	"RecoversWithin":    decode[RecoversWithin],
+}
+
+// Kinds lists the names of the promises that a record can hold, sorted.
+func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
+
+// Kind names a promise's type, for example NoFailedRequests.
+func Kind(i Invariant) string { return reflect.Indirect(reflect.ValueOf(i)).Type().Name() }
+
+// Encode puts a promise and its parameters into the form in which a record keeps them.
+func Encode(i Invariant) (history.Promise, error) {
+	kind := Kind(i)
+	if _, known := kinds[kind]; !known {
+		return history.Promise{}, fmt.Errorf("encode promise %q: kind %s is not in the table of kinds", i, kind)
+	}
+	params, err := json.Marshal(i)
+	if err != nil {
+		return history.Promise{}, fmt.Errorf("encode promise %q: %w", i, err)
+	}
+	return history.Promise{Kind: kind, Params: params}, nil
+}
+
+// Decode reads a promise from a record. A kind or a parameter that this version does not know is an error: the promise
+// would not be the one that was made.
+func Decode(p history.Promise) (Invariant, error) {
+	read, known := kinds[p.Kind]
+	if !known {
+		return nil, fmt.Errorf("decode promise: this holdfast knows no kind %q, only %s", p.Kind, list(Kinds()))
+	}
+	i, err := read(p.Params)
+	if err != nil {
+		return nil, fmt.Errorf("decode promise %s: %w", p.Kind, err)
+	}
+	return i, nil
+}
+
+func decode[T Invariant](params json.RawMessage) (Invariant, error) {
+	var promise T
+	if len(params) == 0 {
+		return promise, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(params))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&promise); err != nil {
+		return nil, err
+	}
+	return promise, nil
+}

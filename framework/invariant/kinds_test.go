@@ -1,0 +1,87 @@
+package invariant_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+func TestEncode(t *testing.T) {
+	for _, s := range []struct {
+		promise invariant.Invariant
+		kind    string
+		params  string
+		words   string
+	}{
+		{invariant.NoFailedRequests{}, "NoFailedRequests", `{}`, "no request fails on any lane"},
+		{invariant.NoFailedRequests{Lanes: []history.Lane{"fresh"}}, "NoFailedRequests", `{"lanes":["fresh"]}`, "no request fails on lane fresh"},
+		{invariant.NoFailedRequests{Lanes: []history.Lane{"fresh", "reused"}}, "NoFailedRequests", `{"lanes":["fresh","reused"]}`,
+			"no request fails on lanes fresh and reused"},
+		{invariant.FailuresEndWithin{}, "FailuresEndWithin", `{}`,
+			"requests fail on any lane only until a lost node must have been noticed, and no more of them than the victims' share"},
+		{invariant.FailuresEndWithin{Limit: time.Second, Service: "backend"}, "FailuresEndWithin", `{"limit":1000000000,"service":"backend"}`,
+			"requests fail on any lane only until 1s after a fault, and no more of them than the victims' share"},
+		{invariant.BudgetHonoured{}, "BudgetHonoured", `{}`, "no eviction takes the healthy pods below what any budget demands"},
+		{invariant.BudgetHonoured{Budget: "b", MustRefuse: true, AtLeast: 3, Workload: "w"}, "BudgetHonoured",
+			`{"budget":"b","mustRefuse":true,"atLeast":3,"workload":"w"}`,
+			"no eviction takes the healthy pods below what budget b demands, nor below 3; one is refused"},
+		{invariant.Spread{Workload: "w", TopologyKey: "zone", Max: 1}, "Spread", `{"workload":"w","topologyKey":"zone","max":1}`,
+			"w is spread over zone with a skew of at most 1 whenever it has settled"},
+		{invariant.RecoversWithin{Limit: time.Minute}, "RecoversWithin", `{"limit":60000000000}`, "the workload recovers within 1m0s"},
+		{invariant.RecoversWithin{Limit: time.Minute, Workload: "w"}, "RecoversWithin", `{"limit":60000000000,"workload":"w"}`,
+			"w recovers within 1m0s"},
+	} {
+		p, err := invariant.Encode(s.promise)
+		if err != nil || p.Kind != s.kind || string(p.Params) != s.params {
+			t.Errorf("%s is %s %s, %v; want %s %s", s.promise, p.Kind, p.Params, err, s.kind, s.params)
+		}
+		back, err := invariant.Decode(p)
+		if diff := cmp.Diff(s.promise, back); err != nil || diff != "" {
+			t.Errorf("%s comes back: %v (-want +got):\n%s", s.promise, err, diff)
+		}
+		if s.promise.String() != s.words {
+			t.Errorf("%q, want %q", s.promise, s.words)
+		}
+	}
+}
+
+func TestEncodeUnknown(t *testing.T) {
+	_, err := invariant.Encode(foreign{})
+	if want := `encode promise "something else": kind foreign is not in the table of kinds`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+func TestDecode(t *testing.T) {
+	if got, err := invariant.Decode(history.Promise{Kind: "NoFailedRequests"}); err != nil || got.String() != "no request fails on any lane" {
+		t.Errorf("without parameters: %v, %v", got, err)
+	}
+	for params, want := range map[string]string{
+		`{"lane":"fresh"}`:  `decode promise NoFailedRequests: json: unknown field "lane"`,
+		`{"lanes":"fresh"}`: `decode promise NoFailedRequests: json: cannot unmarshal string into Go struct field NoFailedRequests.lanes of type []history.Lane`,
+		`{`:                 `decode promise NoFailedRequests: unexpected EOF`,
+	} {
+		_, err := invariant.Decode(history.Promise{Kind: "NoFailedRequests", Params: json.RawMessage(params)})
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", params, err, want)
+		}
+	}
+}
+
+// TestKinds: every kind can be made from nothing, and is called what its type is called.
+func TestKinds(t *testing.T) {
+	for _, kind := range invariant.Kinds() {
+		i, err := invariant.Decode(history.Promise{Kind: kind})
+		if err != nil || invariant.Kind(i) != kind {
+			t.Errorf("%s makes a %T: %v", kind, i, err)
+		}
+	}
+	if got := invariant.Kind(&invariant.Spread{}); got != "Spread" {
+		t.Errorf("a pointer is a %s", got)
+	}
+}

@@ -1,0 +1,103 @@
+package invariant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// NoFailedRequests promises that from the beginning of Steady to the end of Recovered not one request fails. A retry
+// that the client's transport made silently is a failure. An unsent request is none: it takes evidence away.
+//
+// Evidence: every row of the load, at least 100 requests a lane, load in every second, requests in flight while each
+// fault was on, and something that the watches saw being taken away.
+type NoFailedRequests struct {
+	// Lanes to judge; none means all but the control lane.
+	Lanes []history.Lane `json:"lanes,omitempty"`
+}
+
+func (p NoFailedRequests) String() string { return "no request fails on " + onLanes(p.Lanes) }
+
+// Check implements Invariant.
+func (p NoFailedRequests) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+
+func (p NoFailedRequests) start(f *facts, t *tally) judgement {
+	return &noFailedRequests{promise: p, facts: f, tally: t, failures: newFailures(f)}
+}
+
+type noFailedRequests struct {
+	promise  NoFailedRequests
+	facts    *facts
+	tally    *tally
+	failures *failures
+}
+
+func (j *noFailedRequests) take(r *history.Request) {
+	switch {
+	case !r.Outcome.Failed():
+	case len(j.promise.Lanes) > 0 && slices.Contains(j.promise.Lanes, r.Lane):
+		j.failures.add(r)
+	case r.Lane == history.LaneControl:
+		j.failures.addNoise(r)
+	case len(j.promise.Lanes) == 0:
+		j.failures.add(r)
+	}
+}
+
+func (j *noFailedRequests) end() Verdict {
+	lanes := j.tally.judged(j.promise.Lanes)
+	disrupted := j.facts.disruptions()
+	d := slices.Concat(j.facts.record(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), disrupted.doubts(),
+		j.tally.delivered(lanes))
+	v := Verdict{}
+	j.tally.numbers(&v, lanes)
+	v.measure("failed", float64(j.failures.total))
+	disrupted.numbers(&v)
+	if j.failures.total > 0 {
+		return j.violated(v, lanes, d)
+	}
+	parts := make([]string, len(lanes))
+	worst := 0.0
+	for i, lane := range lanes {
+		n := j.tally.requests(lane)
+		parts[i] = fmt.Sprintf("0 of %d on %s", n, lane)
+		worst = max(worst, upperBound95(n))
+		v.measure("upperBound95."+string(lane), upperBound95(n))
+		v.support(fmt.Sprintf("%s: 0 of %d failed; with 95 %% confidence fewer than %s of such requests do",
+			lane, n, percent(upperBound95(n))))
+	}
+	j.inFlight(&v, lanes)
+	return v.held(d, "no request failed (%s) through %s; 95 %% upper bound %s", strings.Join(parts, ", "), disrupted, percent(worst))
+}
+
+// inFlight says how many requests each fault met.
+func (j *noFailedRequests) inFlight(v *Verdict, lanes []history.Lane) {
+	for i, fault := range j.facts.faults {
+		var n uint64
+		for _, lane := range lanes {
+			if l := j.tally.find(lane); l != nil {
+				n += l.inFlight[i]
+			}
+		}
+		v.support(fmt.Sprintf("%s while %s was on, from %s to %s", count(n, "request"), fault.Name,
+			moment(fault.Injecting.At), moment(fault.Healed.At)))
+	}
+}
+
+func (j *noFailedRequests) violated(v Verdict, lanes []history.Lane, d doubts) Verdict {
+	var all uint64
+	var parts []string
+	for _, lane := range lanes {
+		all += j.tally.requests(lane)
+		parts = append(parts, fmt.Sprintf("%d on %s", j.failures.of(lane), lane))
+	}
+	first := &j.failures.first
+	v.At = first.Sent
+	v.measure("firstFailureSeconds", first.Sent.Seconds())
+	v.measure("lastFailureSeconds", j.failures.last.Seconds())
+	v.support(j.failures.evidence(j.tally, lanes)...)
+	return v.violated(d, "%d of %s failed (%s), the first at %s: %s, %s", j.failures.total, count(all, "request"),
+		strings.Join(parts, ", "), moment(first.Sent), first.Outcome, kindOf(first).server())
+}

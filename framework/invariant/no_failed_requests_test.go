@@ -1,0 +1,139 @@
+package invariant_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+func TestNoFailedRequests(t *testing.T) {
+	all := invariant.NoFailedRequests{}
+	reused := invariant.NoFailedRequests{Lanes: []history.Lane{history.LaneReused}}
+	checkAll(t, []sample{
+		{"held", ht.Healthy(), all, invariant.Held, 0,
+			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and 0 node losses; " +
+				"95 % upper bound 0.05 %"},
+		{"a lost node counts as a disruption", killed(), all, invariant.Held, 0,
+			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations, 1 pod restart and 1 node loss; " +
+				"95 % upper bound 0.05 %"},
+		{"violated", ht.Healthy().Fail(history.LaneFresh, 17*second, 17100*ms, history.Refused), all,
+			invariant.Violated, 17 * second,
+			"20 of 12000 requests failed (20 on fresh, 0 on reused), the first at 17s: refused, backend-2 on w2 (inferred)"},
+		{"a masked retry is a failure", ht.Healthy().EditRequests(func(r *history.Request) {
+			if r.Lane == history.LaneReused && r.Seq == 3000 {
+				r.Outcome, r.Attempts = history.Masked, 2
+			}
+		}), all, invariant.Violated, 25 * second,
+			"1 of 12000 requests failed (0 on fresh, 1 on reused), the first at 25s: masked, by backend-2 on w2"},
+		{"a masked retry, and it is known who failed", ht.Healthy().EditRequests(func(r *history.Request) {
+			if r.Lane == history.LaneReused && r.Seq == 3000 {
+				r.Outcome, r.Attempts, r.Inferred = history.Masked, 2, true
+			}
+		}), all, invariant.Violated, 25 * second,
+			"1 of 12000 requests failed (0 on fresh, 1 on reused), the first at 25s: masked, backend-2 on w2 (inferred)"},
+		{"restarted pods are disruptions", restarted(), all, invariant.Held, 0,
+			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations, 2 pod restarts and 0 node losses; " +
+				"95 % upper bound 0.05 %"},
+		{"failures on a lane that is not promised", ht.Healthy().Fail(history.LaneFresh, 17*second, 17100*ms, history.Refused), reused,
+			invariant.Held, 0, "no request failed (0 of 6000 on reused) through 1 pod termination and 0 node losses; " +
+				"95 % upper bound 0.05 %"},
+		{"before any fault", ht.Healthy().Fail(history.LaneReused, 11*second, 11010*ms, history.Reset), all,
+			invariant.Violated, 11 * second,
+			"2 of 12000 requests failed (0 on fresh, 2 on reused), the first at 11s: reset, backend-3 on w3 (inferred)"},
+		{"after load has ended", ht.Healthy().Request(history.Request{Due: 40*second + 2*ms, Outcome: history.Refused}), all,
+			invariant.Held, 0, "no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and " +
+				"0 node losses; 95 % upper bound 0.05 %"},
+		{"unknown", ht.Healthy().Incomplete("events.jsonl: cut off"), all, invariant.Unknown, 0,
+			"no verdict: the record is not whole: events.jsonl: cut off"},
+		{"a failure in a record that was cut off is proof", ht.Healthy().Incomplete("cut off").
+			Fail(history.LaneFresh, 17*second, 17005*ms, history.Refused), all, invariant.Violated, 17 * second,
+			"1 of 12000 requests failed (1 on fresh, 0 on reused), the first at 17s: refused, backend-2 on w2 (inferred)"},
+		{"cut off before the end", ht.Healthy().Incomplete("cut off").DropEvents(func(e history.Event) bool { return e.T > 20*second }).
+			WithoutTotals().Fail(history.LaneFresh, 17*second, 17005*ms, history.Refused), all, invariant.Violated, 17 * second,
+			"1 of 12000 requests failed (1 on fresh, 0 on reused), the first at 17s: refused, backend-2 on w2 (inferred)"},
+		{"requests that cannot be read", ht.Healthy().FailReading(errors.New("worker-0.csv has checksum 00000000")), all,
+			invariant.Unknown, 0,
+			"no verdict: the requests could not be read to their end: worker-0.csv has checksum 00000000"},
+		{"no load", ht.New().Phase(history.Steady, 0).Phase(history.Disturbed, 1).Phase(history.Recovered, 2).
+			Phase(history.Drained, 3), all, invariant.Unknown, 0,
+			"no verdict: no fault was injected (and 2 more reasons)"},
+	})
+}
+
+// restarted is a node that was killed and back before anybody noticed; its pod had restarted before, too.
+func restarted() *ht.Builder {
+	b := killed().DropEvents(func(e history.Event) bool { return e.T > ht.DisturbedAt && (e.Node != nil || e.Pod != nil) })
+	p := ht.ReadyPod("backend-3", "w3", history.Modified)
+	p.Restarts = 1
+	b.Pod(12*second, p).Pod(17*second, p)
+	p.Restarts = 3
+	return b.Pod(18*second, p)
+}
+
+func TestNodesGoByTheirShortNames(t *testing.T) {
+	b := ht.Healthy().Fail(history.LaneFresh, 17*second, 17005*ms, history.Refused)
+	b.EditRequests(func(r *history.Request) { r.Node = "holdfast-test-" + r.Node })
+	v := check(t, b.Run(), invariant.NoFailedRequests{}, invariant.Violated, 17*second,
+		"1 of 12000 requests failed (1 on fresh, 0 on reused), the first at 17s: refused, backend-2 on w2 (inferred)")
+	if want := "17s fresh #1400 of worker-0: refused after 2ms, backend-2 on w2 (inferred)"; v.Evidence[0] != want {
+		t.Errorf("%q, want %q", v.Evidence[0], want)
+	}
+}
+
+// TestMaskedByTheGateway: what the gateway hid from the client is no failure, and yet told.
+func TestMaskedByTheGateway(t *testing.T) {
+	run := ht.Healthy().EditRequests(func(r *history.Request) {
+		r.GatewayTries = 1
+		if r.Due >= 17*second && r.Due < 17100*ms {
+			r.GatewayTries = 2
+		}
+	}).Run()
+	v := invariant.NoFailedRequests{}.Check(run)
+	if v.Outcome != invariant.Held {
+		t.Errorf("%s: %s", v.Outcome, v.Seen)
+	}
+	numbers(t, v, map[string]float64{"maskedByGateway": 40, "failed": 0})
+}
+
+func TestNoFailedRequestsEvidence(t *testing.T) {
+	held := check(t, ht.Healthy().Run(), invariant.NoFailedRequests{}, invariant.Held, 0,
+		"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and 0 node losses; "+
+			"95 % upper bound 0.05 %")
+	lines(t, held,
+		"fresh: 0 of 6000 failed; with 95 % confidence fewer than 0.05 % of such requests do",
+		"reused: 0 of 6000 failed; with 95 % confidence fewer than 0.05 % of such requests do",
+		"6202 requests while drain one worker was on, from 15.5s to 31s")
+	numbers(t, held, map[string]float64{
+		"requests": 12000, "requests.fresh": 6000, "failed": 0, "podTerminations": 1, "nodeLosses": 0, "upperBound95.reused": 0.0005,
+	})
+
+	noisy := ht.Healthy().Load(history.LaneControl, 20, ht.SteadyAt, ht.DrainedAt).
+		Fail(history.LaneFresh, 17*second, 17100*ms, history.Refused).
+		Fail(history.LaneReused, 25*second, 25005*ms, history.BadStatus).
+		Fail(history.LaneControl, 17*second, 17100*ms, history.TimeoutResponse)
+	noisy.EditRequests(func(r *history.Request) {
+		if r.Outcome == history.BadStatus {
+			r.Status, r.Inferred, r.Err = 503, false, "503 Service Unavailable"
+		}
+		if r.Outcome == history.Refused {
+			r.Err = "dial: connect: connection refused"
+		}
+	}).Trouble(39*second, "logs could not be collected")
+	broken := check(t, noisy.Run(), invariant.NoFailedRequests{}, invariant.Violated, 17*second,
+		"21 of 12000 requests failed (20 on fresh, 1 on reused), the first at 17s: refused, backend-2 on w2 (inferred)")
+	lines(t, broken,
+		"17s fresh #1400 of worker-0: refused after 2ms, backend-2 on w2 (inferred): dial: connect: connection refused",
+		"the control lane failed 2 times too, in 1 of the 2 seconds with failures: the harness was not well",
+		"fresh: 20 of 6000 failed: 20 refused",
+		"reused: 1 of 6000 failed: 1 bad-status",
+		"backend-2 on w2 (inferred): 4 refused",
+		"backend-3 on w3 (inferred): 4 refused",
+		"backend-4 on w4 (inferred): 4 refused",
+		"3 other servers: 9",
+		"21 after drain one worker was seen to bite at 16s, the first 1s later",
+		"thin evidence: trouble at 39s: logs could not be collected")
+	numbers(t, broken, map[string]float64{"failed": 21, "firstFailureSeconds": 17, "lastFailureSeconds": 25})
+}

@@ -1,0 +1,153 @@
+package invariant
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// RecoversWithin promises that, once the undo of the last fault has begun, the workload settles within a limit and stays
+// so until the end of Recovered: all its replicas, and only those, are there and ready, and the EndpointSlices of the
+// Service of its name offer exactly its ready pods. A fault that nobody undoes counts from when it was seen.
+//
+// It does not count from when the fault was seen as healed: often that is nothing but the workload's own recovery. Of a
+// fault that is only seen when the workload has settled again, such as a rollout, nothing is left to measure.
+//
+// Evidence: a workload that was seen disturbed, and that was watched for as long as the limit unless it settled before.
+type RecoversWithin struct {
+	Limit time.Duration `json:"limit"`
+	// Workload is the Deployment; empty means the only one in the record.
+	Workload string `json:"workload,omitempty"`
+}
+
+func (p RecoversWithin) String() string {
+	who := p.Workload
+	if who == "" {
+		who = "the workload"
+	}
+	return fmt.Sprintf("%s recovers within %s", who, p.Limit)
+}
+
+// Check implements Invariant.
+func (p RecoversWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+
+func (p RecoversWithin) judge(f *facts) Verdict {
+	key, d := workloadOf(f.run, p.Workload)
+	d = slices.Concat(f.record(f.begin()), f.faultsBit(false), d)
+	undo, ok := f.lastUndo()
+	if !ok || key.Name == "" {
+		return Verdict{}.unknown(d)
+	}
+	r := followRecovery(f, key)
+	if !r.disturbed {
+		d.add("%s was never seen to be disturbed", key.Name)
+	}
+	return p.verdict(f, r, undo, key.Name, d)
+}
+
+func (p RecoversWithin) verdict(f *facts, r recovery, undo history.Offset, name string, d doubts) Verdict {
+	v := Verdict{}
+	v.measure("limitSeconds", p.Limit.Seconds())
+	watched := f.end() - undo
+	if !r.recovered.OK {
+		v.measure("watchedSeconds", watched.Seconds())
+		v.support("at the end: " + r.saw)
+		if watched < p.Limit {
+			d.add("%s had not recovered when the watching ended, %s after the last undo began: %s", name, moment(watched), r.saw)
+			return v.unknown(d)
+		}
+		v.At = undo + p.Limit
+		return v.violated(d, "%s had not recovered %s after the last undo began at %s: %s", name, moment(watched), moment(undo), r.saw)
+	}
+	took := max(0, r.recovered.At-undo)
+	v.measure("recoveredSeconds", took.Seconds())
+	v.support(fmt.Sprintf("the last undo began at %s; settled for good at %s: %s", moment(undo), moment(r.recovered.At), r.saw))
+	if took > p.Limit {
+		v.At = undo + p.Limit
+		return v.violated(d, "%s recovered %s after the last undo began at %s, and %s was the limit", name, moment(took), moment(undo), p.Limit)
+	}
+	return v.held(d, "%s had recovered %s after the last undo began at %s: %s", name, moment(took), moment(undo), r.saw)
+}
+
+// lastUndo is when the undo of the last fault began, or when it was seen if nobody undid it.
+func (f *facts) lastUndo() (at history.Offset, ok bool) {
+	for _, fault := range f.faults {
+		m := fault.Healing
+		if !m.OK {
+			m = fault.Seen
+		}
+		if m.OK {
+			at, ok = max(at, m.At), true
+		}
+	}
+	return at, ok
+}
+
+// recovery is how a workload came back.
+type recovery struct {
+	disturbed bool           // it was not settled at some time while a fault was on
+	recovered history.Moment // when it settled for good
+	saw       string         // at the end of Recovered
+}
+
+func followRecovery(f *facts, key history.Key) (r recovery) {
+	end := f.end()
+	began, over := f.faultsOn()
+	moments(f.run, func(at history.Offset, s *history.State) {
+		if at >= end {
+			return
+		}
+		done, saw := recoveredNow(s, key)
+		switch {
+		case !done:
+			r.recovered = history.Moment{}
+		case !r.recovered.OK:
+			r.recovered = history.Moment{At: at, OK: true}
+		}
+		r.saw = saw
+		r.disturbed = r.disturbed || !done && at >= began && at <= over
+	})
+	return r
+}
+
+// faultsOn is the time from the first fault's beginning to the last heal, or to the end if one was never healed.
+func (f *facts) faultsOn() (from, to history.Offset) {
+	from = f.end()
+	for _, fault := range f.faults {
+		if fault.Injecting.OK {
+			from = min(from, fault.Injecting.At)
+		}
+		healed := fault.Healed.At
+		if !fault.Healed.OK {
+			healed = f.end()
+		}
+		to = max(to, healed)
+	}
+	return from, to
+}
+
+// recoveredNow tells whether a workload has settled and is offered to clients as it is.
+func recoveredNow(s *history.State, key history.Key) (done bool, saw string) {
+	w, done := settled(s, key)
+	offered := make(map[string]bool)
+	for _, slice := range s.Slices {
+		if slice.Namespace != key.Namespace || slice.Service != key.Name {
+			continue
+		}
+		for _, e := range slice.Endpoints {
+			if e.Ready {
+				offered[e.Pod] = true
+			}
+		}
+	}
+	ready := make(map[string]bool)
+	for _, p := range s.ReadyPods(w.Namespace, w.Selector) {
+		ready[p.Name] = true
+	}
+	saw = fmt.Sprintf("%d of %s ready, %s there, %s", len(ready), count(w.Replicas, "replica"),
+		count(len(livePods(s, w)), "pod"), count(len(offered), "ready endpoint"))
+	return done && maps.Equal(offered, ready), saw
+}

@@ -1,0 +1,143 @@
+package invariant
+
+import (
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// moments replays a run and visits the state after the last event of each moment that told of an object.
+func moments(run history.Run, visit func(at history.Offset, s *history.State)) {
+	s := history.NewState()
+	changed := false
+	for i, e := range run.Events {
+		s.Apply(e)
+		changed = changed || e.Pod != nil || e.Node != nil || e.Workload != nil || e.Slice != nil || e.Budget != nil
+		if last := i+1 == len(run.Events) || run.Events[i+1].T > e.T; last && changed {
+			visit(e.T, s)
+			changed = false
+		}
+	}
+}
+
+// workloadOf finds the Deployment that a promise is about: the one of that name, or, of an empty name, the only one.
+func workloadOf(run history.Run, name string) (history.Key, doubts) {
+	found := make(map[history.Key]bool)
+	var names []string
+	for _, e := range run.Events {
+		if e.Workload == nil || name != "" && e.Workload.Name != name {
+			continue
+		}
+		key := history.Key{Namespace: e.Workload.Namespace, Name: e.Workload.Name}
+		if !found[key] {
+			found[key] = true
+			names = append(names, key.Namespace+"/"+key.Name)
+		}
+	}
+	var d doubts
+	switch {
+	case len(found) == 1:
+		for key := range found {
+			return key, nil
+		}
+	case len(found) > 1:
+		d.add("the record has the Deployments %s: name the one that is meant", list(names))
+	case name != "":
+		d.add("the record has no Deployment %s", name)
+	default:
+		d.add("the record has no Deployment")
+	}
+	return history.Key{}, d
+}
+
+// livePods are the pods of a workload that have not ended. A pod that failed or succeeded may be kept for its logs.
+func livePods(s *history.State, w history.Workload) []history.Pod {
+	pods := s.PodsOf(w.Namespace, w.Selector)
+	live := pods[:0]
+	for _, p := range pods {
+		if p.Phase != "Succeeded" && p.Phase != "Failed" {
+			live = append(live, p)
+		}
+	}
+	return live
+}
+
+// allReady tells whether none of the pods is unbound, unready or going.
+func allReady(pods []history.Pod) bool {
+	for _, p := range pods {
+		if !p.Ready || p.Deleting || p.Node == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// settled tells whether a workload has settled: its controller says so, and the pods, which another watch reports, are
+// as many as are wanted, bound, ready, and none of them is going.
+func settled(s *history.State, key history.Key) (w history.Workload, ok bool) {
+	w, ok = s.Workloads[key]
+	if !ok || !w.Settled() {
+		return w, false
+	}
+	pods := livePods(s, w)
+	return w, len(pods) == w.Replicas && allReady(pods)
+}
+
+// settler follows a workload and finds every state in which it had settled, however short. Two watches that agree are
+// not a trick of their order; but of a state that lasts a fraction of a second, as a step of a Scale does, one watch may
+// tell when the other has gone on already. So what one of them says is compared with all that the other said within the
+// skew. A workload that has gone on to a rollout is not compared: halfway through it, its pods may all be ready.
+type settler struct {
+	key       history.Key
+	workloads []settledThen // settled ones, oldest first; only those seen within the skew
+	pods      []settledThen // all of them ready
+	both      bool          // at the moment seen last, both were so
+}
+
+// settledThen is what one watch said, until when.
+type settledThen struct {
+	till     history.Offset
+	now      bool
+	workload history.Workload
+	pods     []history.Pod
+}
+
+// see takes in a moment and returns the settled state it reveals.
+func (t *settler) see(at history.Offset, s *history.State) (history.Workload, []history.Pod, bool) {
+	w, exists := s.Workloads[t.key]
+	pods := livePods(s, w)
+	t.workloads = keep(t.workloads, at, exists && w.Settled(), settledThen{workload: w})
+	t.pods = keep(t.pods, at, exists && allReady(pods), settledThen{pods: pods})
+	settledNow, readyNow := nowIs(t.workloads), nowIs(t.pods)
+	t.both = settledNow && readyNow && len(pods) == w.Replicas
+	if settledNow {
+		for _, then := range slices.Backward(t.pods) {
+			if len(then.pods) == w.Replicas {
+				return w, then.pods, true
+			}
+		}
+	}
+	if readyNow {
+		for _, then := range slices.Backward(t.workloads) {
+			if then.workload.Replicas == len(pods) && then.workload.Replicas != w.Replicas {
+				return then.workload, pods, true
+			}
+		}
+	}
+	return w, nil, false
+}
+
+// keep ends what was so until now, adds what is so now, and forgets what was too long ago.
+func keep(list []settledThen, at history.Offset, is bool, what settledThen) []settledThen {
+	if nowIs(list) {
+		list[len(list)-1].till, list[len(list)-1].now = at, false
+	}
+	list = slices.DeleteFunc(list, func(then settledThen) bool { return at-then.till > watchSkew })
+	if is {
+		what.till, what.now = at, true
+		list = append(list, what)
+	}
+	return list
+}
+
+func nowIs(list []settledThen) bool { return len(list) > 0 && list[len(list)-1].now }

@@ -1,0 +1,97 @@
+package invariant
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// Spread promises that whenever a workload has settled, from Deploy to the end of Recovered, the difference between the
+// fullest and the emptiest domain of a topology is at most Max. Settled means that its Deployment and its pods agree
+// that all replicas are there, ready, and none is going.
+//
+// Domains are those of the nodes that match the workload's node selector and carry the topology's label. A node that is
+// lost, cordoned or tainted against new pods makes no domain, unless pods of the workload are still on it: which
+// taints the workload tolerates is not in the record.
+//
+// Spread is a rule of scheduling: pods that leave do not move others. So a bad spread is said to be the scheduler's
+// choice, or the decay of a scale-down or rollout, or the doing of a lost node.
+//
+// Evidence: two domains, at least one replica, every number of replicas that was asked for seen settled, and the
+// workload settled at the end.
+type Spread struct {
+	// Workload is the Deployment; empty means the only one in the record.
+	Workload string `json:"workload,omitempty"`
+	// TopologyKey is the node label that names the domain, for example topology.kubernetes.io/zone.
+	TopologyKey string `json:"topologyKey"`
+	// Max is the largest difference that is allowed.
+	Max int `json:"max"`
+}
+
+func (p Spread) String() string {
+	who := p.Workload
+	if who == "" {
+		who = "the workload"
+	}
+	return fmt.Sprintf("%s is spread over %s with a skew of at most %d whenever it has settled", who, p.TopologyKey, p.Max)
+}
+
+// Check implements Invariant.
+func (p Spread) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+
+func (p Spread) judge(f *facts) Verdict {
+	key, d := workloadOf(f.run, p.Workload)
+	d = slices.Concat(f.record(f.begin()), f.faultsBit(true), d)
+	if key.Name == "" {
+		return Verdict{}.unknown(d)
+	}
+	l := followPlacement(f, key, p.TopologyKey)
+	d = append(d, l.doubts(key.Name)...)
+	v := Verdict{}
+	worst, bad, first := p.weigh(l)
+	domains := 0
+	for _, placed := range l.placements {
+		domains = max(domains, len(placed.counts))
+	}
+	v.measure("settledStates", float64(len(l.placements)))
+	v.measure("badStates", float64(bad))
+	v.measure("allowedSkew", float64(p.Max))
+	if worst != nil {
+		v.measure("largestSkew", float64(worst.skew()))
+		v.measure("domains", float64(domains))
+	}
+	if first != nil {
+		v.At = first.at
+		for _, placed := range l.placements {
+			if placed.skew() > p.Max {
+				v.support(fmt.Sprintf("%s: %s", moment(placed.at), placed))
+			}
+		}
+		return v.violated(d, "%s was spread at %s as %s: skew %d, and %d is allowed; %s",
+			key.Name, moment(first.at), first, first.skew(), p.Max, first.why)
+	}
+	for _, placed := range l.placements {
+		v.support(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()))
+	}
+	if worst == nil {
+		return v.unknown(d)
+	}
+	return v.held(d, "%s was settled in %s (%s), with a skew of at most %d over %s of %s",
+		key.Name, count(len(l.placements), "state"), l.replicas(), worst.skew(), count(domains, "domain"), p.TopologyKey)
+}
+
+// weigh finds the placement with the largest skew, and the first of those that have too much.
+func (p Spread) weigh(l placements) (worst *placement, bad int, first *placement) {
+	for _, placed := range l.placements {
+		if worst == nil || placed.skew() > worst.skew() {
+			worst = placed
+		}
+		if placed.skew() > p.Max {
+			if bad++; first == nil {
+				first = placed
+			}
+		}
+	}
+	return worst, bad, first
+}

@@ -1,0 +1,95 @@
+package load
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// segmentEvery is how often rows are closed into a segment: what a harness sees is at most this old.
+const segmentEvery = 2 * time.Second
+
+// attack is a plan at work.
+type attack struct {
+	plan     Plan // as it was asked for
+	lanes    []*lane
+	record   *recorder
+	halt     *halt
+	pauses   *pauses
+	finished chan struct{} // every request has its row, and the last segment is closed
+}
+
+// newAttack prepares a valid plan, which starts now, for run. The context carries values only: a plan ends by itself or
+// by stop, because requests that were cut off would look like failures.
+func newAttack(ctx context.Context, asked Plan, w *worker) (*attack, error) {
+	plan := asked.withDefaults(w.control)
+	a := &attack{
+		plan:     asked,
+		record:   newRecorder(w.clock, w.maxRows, plan.Lanes),
+		halt:     newHalt(),
+		pauses:   newPauses(),
+		finished: make(chan struct{}),
+	}
+	start := max(plan.StartAt, w.clock())
+	var ids atomic.Uint64
+	for i, l := range plan.Lanes {
+		template, err := newTemplate(context.WithoutCancel(ctx), l.Target)
+		if err != nil {
+			return nil, err
+		}
+		a.lanes = append(a.lanes, &lane{
+			Lane: l, worker: w.name, pacer: pace(l.Rate), template: template,
+			connections: w.connect(l, &ids), record: a.record, counts: a.record.lanes[l.Lane],
+			start: start + stagger(i, len(plan.Lanes), l.Rate), end: start + plan.Duration, halt: a.halt,
+		})
+	}
+	return a, nil
+}
+
+// stagger makes lanes of the same rate take turns instead of sending at the same moments: together they see shorter
+// outages than one of them.
+func stagger(i, n int, rate float64) time.Duration {
+	return time.Duration(float64(i) / float64(n) / rate * float64(time.Second))
+}
+
+// run plays all lanes and closes a segment every so often, until every request has its row.
+func (a *attack) run(log *slog.Logger) {
+	var lanes sync.WaitGroup
+	for _, l := range a.lanes {
+		lanes.Go(l.run)
+	}
+	played := make(chan struct{})
+	go func() {
+		lanes.Wait()
+		close(played)
+	}()
+	tick := time.NewTicker(segmentEvery)
+	defer tick.Stop()
+	for last := false; !last; {
+		select {
+		case <-tick.C:
+		case <-played:
+			last = true
+		}
+		if err := a.record.seal(last); err != nil {
+			log.Error("rows are lost", "err", err) // the harness finds them missing in its count
+		}
+	}
+	close(a.finished)
+}
+
+// stop halts the load now. Requests that wait for an answer get it, or their time-out.
+func (a *attack) stop(now history.Offset) { a.halt.stop(now) }
+
+func (a *attack) done() bool {
+	select {
+	case <-a.finished:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,67 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// stage is how far a request came before it failed.
+type stage int
+
+const (
+	connecting stage = iota // there is no connection yet
+	waiting                 // it was written, or was about to be
+	reading                 // the response has begun
+)
+
+// classify says how a request failed.
+func classify(err error, at stage) history.Outcome {
+	switch {
+	case isAny(err, syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM):
+		return history.Unsent // this machine ran out of something: no word about the server
+	case isAny(err, syscall.ECONNREFUSED):
+		return history.Refused
+	case isAny(err, syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED):
+		return history.Reset
+	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN):
+		return history.Unreachable
+	case timedOut(err):
+		return [...]history.Outcome{history.TimeoutConnect, history.TimeoutResponse, history.Stall}[at]
+	case isAny(err, io.EOF, io.ErrUnexpectedEOF):
+		return [...]history.Outcome{history.Other, history.ClosedEarly, history.Truncated}[at]
+	default:
+		return history.Other
+	}
+}
+
+func isAny[E error](err error, others ...E) bool {
+	for _, other := range others {
+		if errors.Is(err, other) {
+			return true
+		}
+	}
+	return false
+}
+
+func timedOut(err error) bool {
+	var timer interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timer) && timer.Timeout()
+}
+
+// errorText is an error without addresses, whose ports would make each text another one. The row has the address.
+func errorText(err error) string {
+	op, ok := errors.AsType[*net.OpError](err)
+	if !ok || op.Err == nil {
+		return err.Error()
+	}
+	if call, ok := errors.AsType[*os.SyscallError](op.Err); ok {
+		return call.Error()
+	}
+	return op.Op + ": " + op.Err.Error()
+}

@@ -1,0 +1,113 @@
+package load
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// conn is a connection that knows its number, who answered on it last, and how it broke.
+type conn struct {
+	net.Conn
+	id   uint64
+	addr string
+	// who is set by the request that has the connection, before it gives it back.
+	who *server
+	// broke is the error that ended the reading, which net/http keeps to itself when it tries again.
+	broke atomic.Pointer[error]
+}
+
+// Read remembers its error.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		broke := err // err itself would be allocated at every call
+		c.broke.Store(&broke)
+	}
+	return n, err
+}
+
+// end is how the connection broke; nil if it did not, or not yet.
+func (c *conn) end() error {
+	if err := c.broke.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// server is who answered, in its own words.
+type server struct {
+	pod, node, zone, revision string
+	// gateway is true when the answer came through one: the connection then says nothing of the pod behind it.
+	gateway bool
+}
+
+// connections are those of a lane.
+type connections struct {
+	turns []http.RoundTripper
+}
+
+// newConnections makes the connections of a lane; ids numbers those of the whole worker.
+func newConnections(l Lane, ids *atomic.Uint64) *connections {
+	d := &dialer{limit: l.Timeouts.Connect, lookup: net.DefaultResolver.LookupNetIP, ids: ids}
+	if l.Lane == history.LaneFresh {
+		d.ports = &sourcePorts{}
+	}
+	return d.connections(l)
+}
+
+func (d *dialer) connections(l Lane) *connections {
+	count := l.Connections
+	if l.Lane == history.LaneFresh {
+		count = 1 // of transports, which keep no connection
+	}
+	all := &connections{}
+	for range count {
+		all.turns = append(all.turns, newTransport(l, d.dial, count))
+	}
+	return all
+}
+
+// of is what sends request k. Each connection has a transport of its own, because a shared one would use the connection
+// used last, again and again, and leave the others idle. A transport makes another connection when its own is busy, and
+// keeps it, so that slow answers do not turn a reused lane into a fresh one.
+func (c *connections) of(k uint64) http.RoundTripper { return c.turns[k%uint64(len(c.turns))] }
+
+const (
+	idleTimeout  = 90 * time.Second // net/http's own default: what a server must cope with
+	maxHeadBytes = 64 << 10         // of a response; the backend's has about 300 bytes
+)
+
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// newTransport is net/http as most clients have it, without what would bend the truth: proxies, compression, HTTP/2
+// behind the caller's back. The waits are bounded by the dialer and by the sender's alarm.
+func newTransport(l Lane, dial dialFunc, share int) *http.Transport {
+	t := &http.Transport{
+		Proxy:                  nil,
+		DialContext:            dial,
+		DisableCompression:     true,
+		DisableKeepAlives:      l.Lane == history.LaneFresh,
+		MaxIdleConnsPerHost:    (l.InFlight + share - 1) / share,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeadBytes,
+	}
+	if l.Lane == history.LaneStream {
+		t.MaxConnsPerHost = 1
+		t.IdleConnTimeout = 0 // the server's to end, or the network's
+	}
+	return t
+}
+
+// close ends the connections that are idle.
+func (c *connections) close() {
+	for _, t := range c.turns {
+		if t, ok := t.(*http.Transport); ok {
+			t.CloseIdleConnections()
+		}
+	}
+}

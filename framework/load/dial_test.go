@@ -1,0 +1,74 @@
+package load
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// addresses is a name with those.
+func addresses(all ...string) func(context.Context, string, string) ([]netip.Addr, error) {
+	return func(context.Context, string, string) ([]netip.Addr, error) {
+		var ips []netip.Addr
+		for _, a := range all {
+			ips = append(ips, netip.MustParseAddr(a))
+		}
+		return ips, nil
+	}
+}
+
+// One of a name's addresses refuses. A client that went on to the next would never say so.
+func TestNoAddressStandsInForAnother(t *testing.T) {
+	url, l := listen(t, func(_ *testing.T, n int, c *exchange) { c.answers(n) })
+	port := strings.TrimPrefix(l.Addr().String(), "127.0.0.1")
+	lane := testLane(t, Lane{Lane: history.LaneFresh, Target: strings.Replace(url, "127.0.0.1", "two.test", 1), Rate: 1})
+	var ids atomic.Uint64
+	d := &dialer{limit: time.Minute, lookup: addresses("127.0.0.1", "::1", "::ffff:127.0.0.2"), ids: &ids}
+	lane.connections = d.connections(lane.Lane)
+	got := sendAll(t, lane, 4)
+	for i, want := range []history.Outcome{history.OK, history.Refused, history.OK, history.Refused} {
+		if got[i].Outcome != want {
+			t.Errorf("request %d is %s, want %s: %s", i, got[i].Outcome, want, got[i].Err)
+		}
+		if want == history.OK && got[i].Addr != "127.0.0.1"+port {
+			t.Errorf("request %d went to %s", i, got[i].Addr)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	slow := func(ctx context.Context, _, _ string) ([]netip.Addr, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	unknown := func(context.Context, string, string) ([]netip.Addr, error) {
+		return nil, &net.DNSError{Err: "no such host", Name: "name.test", IsNotFound: true}
+	}
+	tests := []struct {
+		name   string
+		lookup func(context.Context, string, string) ([]netip.Addr, error)
+		want   history.Outcome
+		err    string
+	}{
+		{"no answer", slow, history.TimeoutConnect, "context deadline exceeded"},
+		{"unknown", unknown, history.Other, "lookup name.test: no such host"},
+		{"no addresses", addresses(), history.Other, "look up name.test: no addresses"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			lane := testLane(t, Lane{Lane: history.LaneFresh, Target: "http://name.test/", Rate: 1, Timeouts: roomy})
+			d := &dialer{limit: 50 * time.Millisecond, lookup: tt.lookup, ids: new(atomic.Uint64)}
+			lane.connections = d.connections(lane.Lane)
+			got := sendAll(t, lane, 1)[0]
+			if got.Outcome != tt.want || got.Err != tt.err {
+				t.Errorf("%s: %q, want %s: %q", got.Outcome, got.Err, tt.want, tt.err)
+			}
+		})
+	}
+}

@@ -1,0 +1,205 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// LateLimit is how late a request may be sent. What the worker gets to even later, because it was frozen or starved, is
+// Unsent: to send it all at once would be another load than the one that was asked for.
+const LateLimit = time.Second
+
+// What is late by less is sent at up to catchUp times the lane's rate, with bursts of no more than catchUpBurst would
+// have: a server under test must not have to bear what a frozen worker has missed.
+const (
+	catchUp      = 4
+	catchUpBurst = 10 * time.Millisecond
+)
+
+// Why a request was not sent, for people.
+const (
+	unsentBusy    = "as many requests as the lane may have were waiting for an answer"
+	unsentLate    = "the worker got to it more than a second late"
+	unsentStopped = "the load was stopped before the worker got to it"
+	unsentFull    = "the worker held all the uncollected rows it may"
+)
+
+// shot is a request that is to be sent.
+type shot struct {
+	k   uint64
+	due history.Offset
+}
+
+// lane is a Lane at work.
+type lane struct {
+	Lane
+	worker      string
+	pacer       vegeta.Pacer
+	template    *http.Request
+	connections *connections
+	record      *recorder
+	counts      *counts
+
+	start history.Offset // request 0 is due
+	end   history.Offset // no request is due from here on
+	halt  *halt
+
+	work    chan shot
+	senders int
+	done    sync.WaitGroup // of the senders
+}
+
+// halt ends lanes early. What was due before the moment of the halt still gets its row.
+type halt struct {
+	once sync.Once
+	at   atomic.Int64
+	now  chan struct{}
+}
+
+func newHalt() *halt { return &halt{now: make(chan struct{})} }
+
+func (h *halt) stop(at history.Offset) {
+	h.once.Do(func() {
+		h.at.Store(int64(at))
+		close(h.now)
+	})
+}
+
+// stopped tells whether, and when.
+func (h *halt) stopped() (history.Offset, bool) {
+	select {
+	case <-h.now:
+		return history.Offset(h.at.Load()), true
+	default:
+		return 0, false
+	}
+}
+
+// newTemplate makes the request that all of a lane's are copies of.
+func newTemplate(ctx context.Context, target string) (*http.Request, error) {
+	var t vegeta.Target
+	targeter := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodGet, URL: target, Header: http.Header{}})
+	if err := targeter(&t); err != nil {
+		return nil, fmt.Errorf("make request for %s: %w", target, err)
+	}
+	request, err := t.Request()
+	if err != nil {
+		return nil, fmt.Errorf("make request for %s: %w", target, err)
+	}
+	request.Header.Set("User-Agent", "holdfast")
+	return request.WithContext(ctx), nil
+}
+
+// queues tells whether requests wait for each other: there is one connection, and it can carry one at a time.
+func (l *lane) queues() bool { return l.Lane.Lane == history.LaneStream }
+
+// due is when request k is to be sent. At elapsed time zero a pacer's answer is its schedule, not its haste.
+func (l *lane) due(k uint64) history.Offset {
+	wait, _ := l.pacer.Pace(0, k)
+	return l.start + wait
+}
+
+// run plays the schedule to its end, or until it is halted, and returns when every request it planned has its row.
+func (l *lane) run() {
+	depth := 0
+	if l.queues() {
+		depth = l.InFlight
+	}
+	l.work = make(chan shot, depth)
+	l.schedule()
+	close(l.work)
+	l.done.Wait()
+	l.connections.close()
+}
+
+// schedule takes request after request and sees to it that each gets a row.
+func (l *lane) schedule() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	gap := time.Duration(float64(time.Second) / l.pacer.Rate(0) / catchUp)
+	allowed := l.start // the next request's earliest moment, due or not
+	for k := uint64(0); ; k++ {
+		due := l.due(k)
+		if due >= l.end {
+			return
+		}
+		l.await(timer, max(due, allowed))
+		allowed = max(allowed, l.record.now()-catchUpBurst) + gap
+		if at, stopped := l.halt.stopped(); stopped {
+			if due > at {
+				return
+			}
+			l.counts.planned.Add(1)
+			l.skip(k, due, unsentStopped)
+			continue
+		}
+		l.counts.planned.Add(1)
+		l.dispatch(shot{k: k, due: due})
+	}
+}
+
+// await returns when the moment has come, or at the halt.
+func (l *lane) await(timer *time.Timer, due history.Offset) {
+	wait := due - l.record.now()
+	if wait <= 0 {
+		return
+	}
+	timer.Reset(wait)
+	select {
+	case <-timer.C:
+	case <-l.halt.now:
+	}
+}
+
+// dispatch hands a request that is due to a sender, a new one if all are busy, or records why it is not sent.
+func (l *lane) dispatch(s shot) {
+	if l.record.full() {
+		l.record.skipped(l, s.k)
+		return
+	}
+	if l.record.now()-s.due > LateLimit {
+		l.skip(s.k, s.due, unsentLate)
+		return
+	}
+	if l.senders > 0 { // on the stream lane, requests could queue for a sender that is not there
+		select {
+		case l.work <- s:
+			return
+		default:
+		}
+	}
+	most := l.InFlight
+	if l.queues() {
+		most = 1
+	}
+	if l.senders >= most {
+		l.skip(s.k, s.due, unsentBusy)
+		return
+	}
+	l.senders++
+	l.done.Go(func() { l.serve(s) })
+}
+
+// serve sends a first request and then what comes.
+func (l *lane) serve(first shot) {
+	s := newSender(l)
+	s.send(first.k, first.due)
+	for next := range l.work {
+		s.send(next.k, next.due)
+	}
+}
+
+// skip records a request that is not sent.
+func (l *lane) skip(k uint64, due history.Offset, why string) {
+	l.record.add(&history.Request{
+		Worker: l.worker, Lane: l.Lane.Lane, Seq: k, Due: due, Outcome: history.Unsent, Err: why,
+	})
+}

@@ -1,0 +1,153 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// The defaults of a plan, and its limits.
+const (
+	// DefaultDuration and MaxDuration bound a plan's load, which stops by itself even if nobody ever says so.
+	DefaultDuration = 15 * time.Minute
+	MaxDuration     = 24 * time.Hour
+	// MaxRate is the most requests a second of a lane. One worker was seen to keep up with about a quarter of it.
+	MaxRate = 50_000
+	// DefaultConnections is how many connections a reused lane takes in turn. A Service spreads connections over its
+	// pods at random: with six pods, 32 connections leave one of them out in 2 of 100 runs.
+	DefaultConnections = 32
+	// DefaultInFlight and MaxInFlight bound the requests of a lane that wait for an answer. The default is what the rate
+	// needs for all of a request's time-out to pass, but no more than MaxInFlight, which stays below the 20,000 open
+	// files that a container gets.
+	MinInFlight = 64
+	MaxInFlight = 8192
+)
+
+// DefaultTimeouts are what clients inside a cluster commonly use: an answer later than these is of no use to them.
+var DefaultTimeouts = Timeouts{Connect: time.Second, Response: 3 * time.Second, Request: 5 * time.Second}
+
+// Plan is the load that one worker is to send.
+type Plan struct {
+	// ID names the plan. A worker that is given the same plan again does nothing.
+	ID string `json:"id"`
+	// Lanes are sent side by side. No two may have the same name.
+	Lanes []Lane `json:"lanes"`
+	// Duration is when the load stops by itself; zero: DefaultDuration.
+	Duration time.Duration `json:"duration"`
+	// StartAt is on the worker's clock; zero, or past: at once.
+	StartAt history.Offset `json:"startAt,omitempty"`
+}
+
+// Lane is one stream of requests, all alike. Zero fields, but for Lane and Rate, mean their defaults.
+type Lane struct {
+	Lane history.Lane `json:"lane"`
+	// Target is an http URL. On the control lane it may be empty: the worker's own server.
+	Target string `json:"target"`
+	// Rate is in requests a second: request k is due at the start + k/Rate.
+	Rate float64 `json:"rate"`
+	// Connections is how many kept-alive connections a reused or control lane takes in turn; DefaultConnections. A slow
+	// answer makes it open more. The fresh lane opens one for each request, the stream lane has exactly one.
+	Connections int `json:"connections,omitempty"`
+	// InFlight is how many requests may wait for an answer. What is due beyond is Unsent. On the stream lane, whose
+	// requests wait for each other, it is how many may queue.
+	InFlight int      `json:"inFlight,omitempty"`
+	Timeouts Timeouts `json:"timeouts"`
+}
+
+// Timeouts of a request. None can be switched off: zero means DefaultTimeouts.
+type Timeouts struct {
+	// Connect bounds the making of a connection, names looked up included.
+	Connect time.Duration `json:"connect"`
+	// Response bounds the time from the sending to the response's head.
+	Response time.Duration `json:"response"`
+	// Request bounds it all, from the sending to the last byte of the body.
+	Request time.Duration `json:"request"`
+}
+
+// Validate says what of a plan makes no sense. Defaults count as filled in.
+func (p Plan) Validate() error {
+	switch {
+	case p.ID == "":
+		return errors.New("plan: no id")
+	case len(p.Lanes) == 0:
+		return fmt.Errorf("plan %s: no lanes", p.ID)
+	case p.Duration < 0 || p.Duration > MaxDuration:
+		return fmt.Errorf("plan %s: duration %s is not between 0 and %s", p.ID, p.Duration, MaxDuration)
+	}
+	seen := make(map[history.Lane]bool)
+	for _, l := range p.Lanes {
+		if seen[l.Lane] {
+			return fmt.Errorf("plan %s: two lanes are named %q", p.ID, l.Lane)
+		}
+		seen[l.Lane] = true
+		if err := l.validate(); err != nil {
+			return fmt.Errorf("plan %s: lane %q: %w", p.ID, l.Lane, err)
+		}
+	}
+	return nil
+}
+
+func (l Lane) validate() error {
+	switch l.Lane {
+	case history.LaneFresh, history.LaneReused, history.LaneStream, history.LaneControl:
+	default:
+		return errors.New("unknown: want fresh, reused, stream or control")
+	}
+	switch t := l.Timeouts; {
+	case math.IsNaN(l.Rate) || l.Rate <= 0 || l.Rate > MaxRate:
+		return fmt.Errorf("rate %v is not between 0 and %d a second", l.Rate, MaxRate)
+	case l.Connections < 0 || l.Connections > MaxInFlight:
+		return fmt.Errorf("connections %d is not between 0 and %d", l.Connections, MaxInFlight)
+	case l.InFlight < 0 || l.InFlight > MaxInFlight:
+		return fmt.Errorf("in flight %d is not between 0 and %d", l.InFlight, MaxInFlight)
+	case t.Connect < 0 || t.Response < 0 || t.Request < 0:
+		return fmt.Errorf("a time-out of %+v is negative", t)
+	case l.Target == "" && l.Lane == history.LaneControl:
+		return nil
+	}
+	u, err := url.Parse(l.Target)
+	if err != nil || u.Scheme != "http" || u.Host == "" {
+		return fmt.Errorf("target %q is no http URL", l.Target)
+	}
+	return nil
+}
+
+// withDefaults fills in what was left empty. Control is the URL of the worker's own server.
+func (p Plan) withDefaults(control string) Plan {
+	if p.Duration == 0 {
+		p.Duration = DefaultDuration
+	}
+	lanes := make([]Lane, len(p.Lanes))
+	for i, l := range p.Lanes {
+		lanes[i] = l.withDefaults(control)
+	}
+	p.Lanes = lanes
+	return p
+}
+
+func (l Lane) withDefaults(control string) Lane {
+	if l.Target == "" {
+		l.Target = control
+	}
+	if l.Lane == history.LaneStream {
+		l.Connections = 1
+	}
+	setDefault(&l.Connections, DefaultConnections)
+	setDefault(&l.Timeouts.Connect, DefaultTimeouts.Connect)
+	setDefault(&l.Timeouts.Response, DefaultTimeouts.Response)
+	setDefault(&l.Timeouts.Request, DefaultTimeouts.Request)
+	needed := int(math.Ceil(l.Rate * l.Timeouts.Request.Seconds()))
+	setDefault(&l.InFlight, min(max(needed, MinInFlight), MaxInFlight))
+	return l
+}
+
+func setDefault[T comparable](value *T, otherwise T) {
+	var zero T
+	if *value == zero {
+		*value = otherwise
+	}
+}

@@ -1,0 +1,186 @@
+package load
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+const (
+	// callLimit bounds one call. A segment through a busy API server takes well under a second; stopping takes a
+	// request's time-out.
+	callLimit = 20 * time.Second
+	// backoffFirst and backoffMost bound the pause before a call is repeated. An API server that is back should be used
+	// soon: what is asked for is small.
+	backoffFirst = 100 * time.Millisecond
+	backoffMost  = 2 * time.Second
+	// missLimit is how often in a row the worker's pod may be unknown to what lies between before it counts as gone:
+	// some ten seconds. A server that only just starts may be wrong about it for a moment.
+	missLimit = 10
+	// maxAnswerBytes bounds an answer, and what a segment unpacks to: the largest is two seconds of MaxRate on each lane.
+	maxAnswerBytes = 256 << 20
+)
+
+// ErrWorkerGone says that the worker, and every row not yet collected, is lost.
+var ErrWorkerGone = errors.New("the load worker is gone")
+
+// remote is a worker as the harness reaches it: over a network that may be away for minutes.
+type remote struct {
+	client   *http.Client
+	base     string
+	instance string       // of the worker's process, once known
+	heard    atomic.Int64 // when it last answered, in nanoseconds on the harness's clock
+	now      func() history.Offset
+}
+
+// reply is what a worker answered.
+type reply struct {
+	status int
+	body   []byte
+}
+
+// refusal is an answer of the worker, or of something in between, that is not what was asked for.
+type refusal struct {
+	status int
+	text   string
+	// worker: it was the worker itself that spoke, so that asking again will not help.
+	worker bool
+}
+
+func (r *refusal) Error() string {
+	who := "between here and the worker"
+	if r.worker {
+		who = "the worker"
+	}
+	return fmt.Sprintf("%s said %d: %.300s", who, r.status, r.text)
+}
+
+// persist calls until it gets an answer from the worker. The error is the worker's own refusal, ErrWorkerGone, or says
+// how long it was tried in vain.
+func (r *remote) persist(ctx context.Context, method, path string, body []byte) (reply, error) {
+	began, misses := r.now(), 0
+	for pause := backoffFirst; ; pause = min(2*pause, backoffMost) {
+		got, err := r.call(ctx, method, path, body)
+		if err == nil || errors.Is(err, ErrWorkerGone) {
+			return got, err
+		}
+		var no *refusal
+		switch isRefusal := errors.As(err, &no); {
+		case isRefusal && no.worker && no.status < http.StatusInternalServerError:
+			return reply{}, err
+		case isRefusal && no.status == http.StatusNotFound:
+			misses++
+		default:
+			misses = 0
+		}
+		if misses == missLimit {
+			return reply{}, fmt.Errorf("%w: its pod was not found, %d times: %w", ErrWorkerGone, misses, err)
+		}
+		if waitErr := poll.Pass(ctx, pause); waitErr != nil {
+			return reply{}, fmt.Errorf("tried for %s: %w (%w)", (r.now() - began).Round(time.Millisecond), err, waitErr)
+		}
+	}
+}
+
+// call calls once.
+func (r *remote) call(ctx context.Context, method, path string, body []byte) (reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, r.base+path, bytes.NewReader(body))
+	if err != nil {
+		return reply{}, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	response, err := r.client.Do(request)
+	if err != nil {
+		return reply{}, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
+	if err != nil {
+		return reply{}, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if err := r.check(response, content); err != nil {
+		return reply{}, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return reply{status: response.StatusCode, body: content}, nil
+}
+
+// check tells an answer of the worker from one of what lies between, and this worker from one that took its place.
+func (r *remote) check(response *http.Response, content []byte) error {
+	instance := response.Header.Get(headerWorker)
+	switch ok := response.StatusCode < 300; {
+	case instance == "":
+		return &refusal{status: response.StatusCode, text: strings.TrimSpace(string(content))}
+	case r.instance != "" && r.instance != instance:
+		return fmt.Errorf("%w: another process answers in its place, so it was restarted", ErrWorkerGone)
+	case !ok:
+		return &refusal{status: response.StatusCode, text: strings.TrimSpace(string(content)), worker: true}
+	}
+	r.instance = instance
+	r.heard.Store(int64(r.now()))
+	return nil
+}
+
+// ask calls until it gets an answer, which is JSON.
+func (r *remote) ask(ctx context.Context, method, path string, body []byte, to any) error {
+	got, err := r.persist(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(got.body, to); err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// of is the query that names the plan.
+func of(plan string) string { return "?plan=" + url.QueryEscape(plan) }
+
+// rows gets a segment's rows, on the worker's clock. They are whole: gzip has a checksum, and they are counted.
+func (r *remote) rows(ctx context.Context, plan string, s Segment) ([]history.Request, error) {
+	path := "/segments/" + strconv.Itoa(s.N) + of(plan)
+	got, err := r.persist(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := unpack(got.body)
+	if err == nil && len(rows) != s.Rows {
+		err = fmt.Errorf("it has %d rows, want %d", len(rows), s.Rows)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read segment %d: %w", s.N, err)
+	}
+	return rows, nil
+}
+
+func unpack(packed []byte) ([]history.Request, error) {
+	unpacker, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	csv, err := io.ReadAll(io.LimitReader(unpacker, maxAnswerBytes))
+	if err != nil {
+		return nil, err
+	}
+	var rows []history.Request
+	for row, err := range history.DecodeRequests(csv) {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, *row)
+	}
+	return rows, nil
+}

@@ -1,0 +1,110 @@
+package load
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// maxBodyBytes bounds a response's body; what is as long is a wrong body, and is not read further.
+const maxBodyBytes = 64 << 10
+
+// receive reads the response.
+func (s *sender) receive(r *http.Response) {
+	s.fillResponse(r)
+	body, err := s.readBody(r.Body)
+	_ = r.Body.Close() // what it could tell, reading has told
+	s.row.Bytes = int64(len(body))
+	s.outcome(body, err)
+}
+
+// fillResponse takes the response's head, and tells the connection who answered before it can be used again.
+func (s *sender) fillResponse(r *http.Response) {
+	s.row.Status = r.StatusCode
+	if tries := header(r, headerTries); tries != "" {
+		s.row.GatewayTries, _ = strconv.Atoi(tries)
+	}
+	who := server{
+		pod: header(r, headerPod), node: header(r, headerNode), zone: header(r, headerZone),
+		revision: header(r, headerRevision), gateway: s.row.GatewayTries > 0,
+	}
+	switch {
+	case who.pod == "":
+		s.infer()
+		return
+	case s.last != nil && (s.last.who == nil || *s.last.who != who):
+		now := who // who itself would be allocated for every response
+		s.last.who = &now
+	}
+	s.fillServer(who)
+}
+
+// header is a header by its canonical name.
+func header(r *http.Response, name string) string {
+	if values := r.Header[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// errLongBody says that the body was not read to its end.
+var errLongBody = errors.New("the body goes on after " + strconv.Itoa(maxBodyBytes) + " bytes")
+
+// readBody reads the body whole. What it returns is valid until the next call.
+func (s *sender) readBody(r io.Reader) ([]byte, error) {
+	b := s.body[:0]
+	for {
+		switch len(b) {
+		case maxBodyBytes:
+			return b, errLongBody
+		case cap(b):
+			b = append(b, 0)[:len(b)]
+			s.body = b
+		}
+		n, err := r.Read(b[len(b):min(cap(b), maxBodyBytes)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			return b, nil
+		}
+		if err != nil {
+			return b, err
+		}
+	}
+}
+
+// outcome judges a request that has a response.
+func (s *sender) outcome(body []byte, err error) {
+	switch {
+	case s.row.Status != http.StatusOK:
+		s.row.Outcome, s.row.Err = history.BadStatus, "status "+strconv.Itoa(s.row.Status)
+	case errors.Is(err, errLongBody):
+		s.row.Outcome, s.row.Err = history.WrongBody, err.Error()
+	case err != nil:
+		s.fail(err, reading)
+	case !bytes.Equal(body, s.want):
+		s.row.Outcome = history.WrongBody
+		s.row.Err = fmt.Sprintf("want %q, got %.100q", s.want, body)
+	case s.attempts > 1:
+		s.masked()
+	default:
+		s.row.Outcome = history.OK
+	}
+}
+
+// masked marks a request that a client without a second try would have lost. The row is about the connection that
+// broke and the server behind it; its text says who answered in the end.
+func (s *sender) masked() {
+	s.row.Outcome = history.Masked
+	how := "broke"
+	if s.first != nil && s.first.end() != nil {
+		how = errorText(s.first.end())
+	}
+	s.row.Err = fmt.Sprintf("sent again behind the caller's back, because its connection ended (%s); answered by %s",
+		how, s.row.Pod)
+	s.infer()
+}

@@ -1,0 +1,156 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"strconv"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// The headers of requests and responses, as the backend and the gateway write them.
+const (
+	headerID       = "X-Holdfast-Id"
+	headerPod      = "X-Holdfast-Pod"
+	headerNode     = "X-Holdfast-Node"
+	headerZone     = "X-Holdfast-Zone"
+	headerRevision = "X-Holdfast-Revision"
+	headerTries    = "X-Holdfast-Gateway-Tries"
+)
+
+// sender sends requests of one lane, one after the other, and gives each a row. What can be used again, is: the load
+// must not cost more than the plain client it is compared with.
+type sender struct {
+	lane     *lane
+	alarm    *alarm
+	template *http.Request // carries the alarm's context
+	header   http.Header
+	prefix   string // of the right body
+	want     []byte // the right body
+	body     []byte
+
+	row      history.Request
+	asking   bool // for a connection
+	attempts int
+	first    *conn // of the attempts
+	reused   bool  // first was
+	last     *conn
+}
+
+func newSender(l *lane) *sender {
+	s := &sender{lane: l, prefix: fmt.Sprintf("ok %s/%s/", l.worker, l.Lane.Lane), body: make([]byte, 0, 512)}
+	s.alarm = newAlarm(httptrace.WithClientTrace(l.template.Context(), &httptrace.ClientTrace{
+		// Both are called by the goroutine that sends, before each attempt: net/http tries again without a word.
+		GetConn: func(string) { s.asking = true },
+		GotConn: s.gotConn,
+	}))
+	s.renew()
+	return s
+}
+
+// renew gives up what an earlier request may still hold.
+func (s *sender) renew() {
+	s.alarm.renew()
+	s.template = s.lane.template.WithContext(s.alarm.ctx)
+	s.header = s.template.Header.Clone()
+	s.header[headerID] = []string{""}
+	s.template.Header = s.header
+}
+
+func (s *sender) gotConn(info httptrace.GotConnInfo) {
+	s.asking = false
+	s.attempts++
+	s.last, _ = info.Conn.(*conn)
+	if s.attempts == 1 {
+		s.first, s.reused = s.last, info.Reused
+	}
+}
+
+// send sends request k and records what became of it.
+func (s *sender) send(k uint64, due history.Offset) {
+	l := s.lane
+	s.asking, s.attempts, s.first, s.last, s.reused = false, 0, nil, nil, false
+	s.row = history.Request{Worker: l.worker, Lane: l.Lane.Lane, Seq: k, Due: due, Sent: l.record.now()}
+	if waited := s.row.Sent - due; l.queues() && waited > l.Timeouts.Request {
+		s.row.Outcome = history.TimeoutConnect
+		s.row.Err = "the request's time-out passed before the one connection was free"
+	} else {
+		s.exchange(k)
+	}
+	l.record.add(&s.row)
+}
+
+// exchange makes the request and reads the response.
+func (s *sender) exchange(k uint64) {
+	limits := s.lane.Timeouts
+	s.setID(k)
+	s.alarm.set(min(limits.Response, limits.Request))
+	response, err := s.lane.connections.of(k).RoundTrip(s.template)
+	s.row.Attempts = s.attempts
+	s.fillConn()
+	if err == nil {
+		s.alarm.set(limits.Request - (s.lane.record.now() - s.row.Sent))
+		s.receive(response)
+	} else {
+		s.failed(err)
+	}
+	if !s.alarm.off() || s.row.Outcome != history.OK {
+		s.renew()
+	}
+}
+
+// setID names the request and the body it must be answered with.
+func (s *sender) setID(k uint64) {
+	s.want = append(s.want[:0], s.prefix...)
+	s.want = strconv.AppendUint(s.want, k, 10)
+	s.header[headerID][0] = string(s.want[len("ok "):])
+	s.want = append(s.want, '\n')
+}
+
+// fillConn names the connection; of several, the first, which let the client down.
+func (s *sender) fillConn() {
+	s.row.Reused = s.reused
+	if s.first != nil {
+		s.row.Conn, s.row.Addr = s.first.id, s.first.addr
+	}
+}
+
+// failed classifies a request without a response.
+func (s *sender) failed(err error) {
+	at := waiting
+	if s.asking || s.attempts == 0 {
+		at = connecting
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil && s.first == nil {
+		s.row.Addr = op.Addr.String()
+	}
+	s.fail(err, at)
+	s.infer()
+}
+
+// fail sets the outcome. What net/http's words do not tell, the connection may.
+func (s *sender) fail(err error, at stage) {
+	s.row.Outcome, s.row.Err = classify(err, at), errorText(err)
+	if s.row.Outcome == history.Other && s.last != nil && s.last.end() != nil {
+		s.row.Outcome = classify(s.last.end(), at)
+	}
+	if s.row.Outcome == history.Unsent {
+		s.row.Sent = 0
+	}
+}
+
+// infer takes the server from the connection's last answer.
+func (s *sender) infer() {
+	if s.first == nil || s.first.who == nil || s.first.who.gateway {
+		return
+	}
+	s.fillServer(*s.first.who)
+	s.row.Inferred = true
+}
+
+func (s *sender) fillServer(who server) {
+	s.row.Pod, s.row.Node, s.row.Zone, s.row.Revision = who.pod, who.node, who.zone, who.revision
+}

@@ -1,0 +1,307 @@
+package load
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+const (
+	// startLimit bounds the first talk with a worker, whose pod is ready by then.
+	startLimit = time.Minute
+	// collectEvery is how often rows are fetched: often enough for a progress line, and not a load of its own.
+	collectEvery = time.Second
+	// stopEvery is how often a worker is asked whether its last requests have ended.
+	stopEvery = 100 * time.Millisecond
+	// rollEvery is how many segments, of two seconds each, go into a file of the record.
+	rollEvery = 5
+)
+
+// Sink takes what a session collects; *history.Writer is one.
+type Sink interface {
+	Now() history.Offset
+	Append(history.Event) error
+	Requests(worker string) (*history.RequestWriter, error)
+}
+
+// Session is a load at work, seen from the harness.
+type Session struct {
+	plan   Plan
+	remote *remote
+	sink   Sink
+	rows   *history.RequestWriter
+	clock  history.Clock
+
+	cancel context.CancelFunc
+	done   chan struct{} // the collecting has ended
+
+	// Of whoever collects: first the session's goroutine, then Stop.
+	taken    int // number of the last segment that is in the record
+	dropped  int // number of the last segment that the worker was told to forget
+	recorded map[history.Lane]uint64
+
+	mu     sync.Mutex
+	status Status
+	err    error
+	ending sync.Once
+}
+
+// Totals are a session's counts so far, all lanes but the control lane together.
+type Totals struct {
+	Planned, Sent, Unsent, Failed, Masked uint64
+	// Silent is how long ago the worker was last heard.
+	Silent time.Duration
+	// Finished: the load has ended.
+	Finished bool
+}
+
+// Start has the worker at baseURL begin the plan, and collects its rows into the sink, with their times on the run's
+// clock, until Stop. The client may lead through an API server that goes away for as long as it likes: the worker
+// keeps what is not collected. When the context ends, so does the collecting; Stop still gets the rest.
+func Start(ctx context.Context, client *http.Client, baseURL string, plan Plan, sink Sink) (*Session, error) {
+	s := &Session{
+		plan:     plan,
+		remote:   &remote{client: client, base: strings.TrimSuffix(baseURL, "/"), now: sink.Now},
+		sink:     sink,
+		done:     make(chan struct{}),
+		recorded: make(map[history.Lane]uint64),
+	}
+	if err := s.begin(ctx); err != nil {
+		return nil, fmt.Errorf("start load %s: %w", plan.ID, err)
+	}
+	ctx, s.cancel = context.WithCancel(ctx)
+	go s.collect(ctx)
+	return s, nil
+}
+
+func (s *Session) begin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	if err := s.plan.Validate(); err != nil {
+		return err
+	}
+	plan, err := json.Marshal(s.plan)
+	if err != nil {
+		return err
+	}
+	if s.clock, err = s.remote.estimate(ctx); err != nil {
+		return err
+	}
+	if s.rows, err = s.sink.Requests(s.clock.Worker); err != nil {
+		return err
+	}
+	if err := s.note(history.Event{Clock: &s.clock}); err != nil {
+		return err
+	}
+	return s.remote.ask(ctx, http.MethodPut, "/plan", plan, &s.status)
+}
+
+func (s *Session) note(e history.Event) error {
+	e.T = s.sink.Now()
+	return s.sink.Append(e)
+}
+
+// Totals are the counts as last heard.
+func (s *Session) Totals() Totals {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := Totals{Finished: s.status.Finished, Silent: s.sink.Now() - history.Offset(s.remote.heard.Load())}
+	for _, l := range s.status.Lanes {
+		if l.Lane == history.LaneControl {
+			continue
+		}
+		t.Planned += l.Planned
+		t.Sent += l.Sent
+		t.Unsent += l.Unsent
+		t.Failed += l.Failed
+		t.Masked += l.Masked
+	}
+	return t
+}
+
+// Status is what the worker last said of itself.
+func (s *Session) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status
+}
+
+// Err is what ended the collecting before its time: the worker is gone, or the record cannot be written.
+func (s *Session) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// collect takes what there is, again and again.
+func (s *Session) collect(ctx context.Context) {
+	defer close(s.done)
+	for {
+		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
+			s.fail(err)
+			return
+		}
+		if poll.Pass(ctx, collectEvery) != nil {
+			return
+		}
+	}
+}
+
+// fail keeps the first error, and writes it into the record: from now on evidence is missing.
+func (s *Session) fail(err error) {
+	s.mu.Lock()
+	first := s.err == nil
+	if first {
+		s.err = fmt.Errorf("collect load %s: %w", s.plan.ID, err)
+	}
+	what := s.err.Error()
+	s.mu.Unlock()
+	if first {
+		_ = s.note(history.Event{Trouble: &history.Trouble{What: what}}) // a record that refuses it is incomplete anyway
+	}
+}
+
+// sweep takes every segment that is closed.
+func (s *Session) sweep(ctx context.Context) error {
+	if err := s.look(ctx, http.MethodGet, "/status"); err != nil {
+		return err
+	}
+	for {
+		var list []Segment
+		path := "/segments" + of(s.plan.ID) + "&after=" + strconv.Itoa(s.dropped)
+		if err := s.remote.ask(ctx, http.MethodGet, path, nil, &list); err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return nil
+		}
+		for _, segment := range list {
+			if err := s.take(ctx, segment); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// look takes over the worker's status.
+func (s *Session) look(ctx context.Context, method, path string) error {
+	var status Status
+	if err := s.remote.ask(ctx, method, path+of(s.plan.ID), nil, &status); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status = status
+	return nil
+}
+
+// take records a segment's rows, unless it did that before, and only then has the worker forget them.
+func (s *Session) take(ctx context.Context, segment Segment) error {
+	if segment.N > s.taken {
+		if segment.N != s.taken+1 {
+			return fmt.Errorf("segment %d comes after %d: rows are lost", segment.N, s.taken)
+		}
+		rows, err := s.remote.rows(ctx, s.plan.ID, segment)
+		if err != nil {
+			return err
+		}
+		if err := s.record(rows); err != nil {
+			return err
+		}
+		s.taken = segment.N
+	}
+	path := "/segments/" + strconv.Itoa(segment.N) + of(s.plan.ID)
+	if _, err := s.remote.persist(ctx, http.MethodDelete, path, nil); err != nil {
+		return err
+	}
+	s.dropped = segment.N
+	return nil
+}
+
+// record writes rows with their times on the run's clock.
+func (s *Session) record(rows []history.Request) error {
+	for i := range rows {
+		r := &rows[i]
+		r.Due += s.clock.Offset
+		r.Done += s.clock.Offset
+		if r.Outcome != history.Unsent {
+			r.Sent += s.clock.Offset
+		}
+		s.recorded[r.Lane]++
+	}
+	if err := s.rows.Append(rows...); err != nil {
+		return err
+	}
+	if (s.taken+1)%rollEvery == 0 {
+		return s.rows.Roll()
+	}
+	return nil
+}
+
+// Stop ends the load, collects what is left, and completes the record: how far the worker's clock can be off, and its
+// totals of each lane. It fails, and leaves a Trouble in the record, unless every planned request has its row there.
+// Stopping again says the same.
+func (s *Session) Stop(ctx context.Context) error {
+	s.ending.Do(func() {
+		s.cancel()
+		<-s.done
+		if s.Err() != nil {
+			return
+		}
+		if err := s.drain(ctx); err != nil {
+			s.fail(err)
+		}
+	})
+	return s.Err()
+}
+
+func (s *Session) drain(ctx context.Context) error {
+	for {
+		if err := s.look(ctx, http.MethodPost, "/stop"); err != nil {
+			return err
+		}
+		if s.Status().Finished {
+			break
+		}
+		if err := poll.Pass(ctx, stopEvery); err != nil {
+			return fmt.Errorf("wait for the last requests: %w", err)
+		}
+	}
+	if err := s.sweep(ctx); err != nil {
+		return err
+	}
+	now, err := s.remote.estimate(ctx)
+	if err != nil {
+		return err
+	}
+	clock := again(s.clock, now)
+	if err := s.note(history.Event{Clock: &clock}); err != nil {
+		return err
+	}
+	return s.total()
+}
+
+// total records the worker's counts and compares them with the rows.
+func (s *Session) total() error {
+	var errs []error
+	for _, l := range s.Status().Lanes {
+		totals := &history.LoadTotals{
+			Worker: s.clock.Worker, Lane: l.Lane, Planned: l.Planned, Sent: l.Sent, Unsent: l.Unsent,
+		}
+		errs = append(errs, s.note(history.Event{Load: totals}))
+		if rows := s.recorded[l.Lane]; l.Planned != l.Sent+l.Unsent || l.Planned != rows {
+			errs = append(errs, fmt.Errorf("lane %s: planned %d, sent %d, unsent %d, and %d rows",
+				l.Lane, l.Planned, l.Sent, l.Unsent, rows))
+		}
+	}
+	return errors.Join(errs...)
+}

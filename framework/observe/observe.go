@@ -1,0 +1,61 @@
+// Package observe watches a cluster and writes what it sees into a history.
+//
+// It waits for nothing, concludes nothing and changes nothing. What a watch may have missed is recorded as a gap, so
+// that silence is never taken for calm.
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// Sink takes events; *history.Writer is one. Append may be called by several goroutines.
+type Sink interface {
+	Now() history.Offset
+	Append(history.Event) error
+}
+
+// Watcher is a set of watches at work.
+type Watcher struct {
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	once   sync.Once
+	errs   chan error
+}
+
+// Start begins to watch the namespace's pods, Deployments, EndpointSlices, budgets and Kubernetes Events, and all nodes
+// of the cluster. It returns when the present state of all of them is in the history.
+func Start(ctx context.Context, client kubernetes.Interface, namespace string, sink Sink) (*Watcher, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	streams := allStreams(client, namespace)
+	w := &Watcher{cancel: cancel, errs: make(chan error, len(streams))}
+	for _, s := range streams {
+		s.sink = sink
+		if err := s.list(ctx, nil); err != nil {
+			return nil, errors.Join(fmt.Errorf("list %s: %w", s.what, err), w.Stop())
+		}
+		w.done.Go(func() {
+			if err := s.follow(ctx); err != nil {
+				w.errs <- fmt.Errorf("watch %s: %w", s.what, err)
+			}
+		})
+	}
+	return w, nil
+}
+
+// Stop ends the watches and returns the first thing that ended one of them before its time: from then on the history
+// lacks what it would have reported.
+func (w *Watcher) Stop() error {
+	w.once.Do(func() {
+		w.cancel()
+		w.done.Wait()
+		close(w.errs)
+	})
+	return <-w.errs
+}

@@ -1,0 +1,170 @@
+package observe
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// allStreams are the kinds of objects that a history holds.
+func allStreams(c kubernetes.Interface, namespace string) []*stream {
+	return []*stream{
+		streamOf("nodes", c.CoreV1().Nodes(), nodeEvent),
+		streamOf("pods", c.CoreV1().Pods(namespace), podEvent),
+		streamOf("deployments", c.AppsV1().Deployments(namespace), workloadEvent),
+		streamOf("endpointslices", c.DiscoveryV1().EndpointSlices(namespace), sliceEvent),
+		streamOf("poddisruptionbudgets", c.PolicyV1().PodDisruptionBudgets(namespace), budgetEvent),
+		streamOf("events", c.CoreV1().Events(namespace), noteEvent),
+	}
+}
+
+// lister is what every typed client of client-go offers for its kind.
+type lister[L runtime.Object] interface {
+	List(context.Context, metav1.ListOptions) (L, error)
+	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+// streamOf makes a stream from a typed client and a function that turns its objects into events.
+func streamOf[L runtime.Object, T runtime.Object](
+	what string, client lister[L], event func(T, history.Change) history.Event,
+) *stream {
+	return &stream{
+		what:  what,
+		lists: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, o) },
+		watch: client.Watch,
+		event: func(object runtime.Object, change history.Change) history.Event {
+			return event(object.(T), change)
+		},
+	}
+}
+
+func nodeEvent(n *corev1.Node, change history.Change) history.Event {
+	node := &history.Node{
+		Change: change, Name: n.Name, Labels: n.Labels, Ready: string(corev1.ConditionUnknown),
+		Unschedulable: n.Spec.Unschedulable,
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			node.Ready = string(c.Status)
+		}
+	}
+	for _, t := range n.Spec.Taints {
+		node.Taints = append(node.Taints, t.ToString())
+	}
+	return history.Event{Node: node}
+}
+
+func podEvent(p *corev1.Pod, change history.Change) history.Event {
+	pod := &history.Pod{
+		Change: change, Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Labels: p.Labels,
+		Node: p.Spec.NodeName, IP: p.Status.PodIP, Phase: string(p.Status.Phase),
+		Deleting: p.DeletionTimestamp != nil,
+	}
+	for _, c := range p.Status.Conditions {
+		switch {
+		case c.Type == corev1.PodReady:
+			pod.Ready = c.Status == corev1.ConditionTrue
+		case c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue:
+			pod.Disruption = c.Reason
+		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
+			pod.Unschedulable = c.Message
+		}
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		pod.Restarts += int(c.RestartCount)
+		if c.State.Waiting != nil {
+			pod.Waiting = c.State.Waiting.Reason
+		}
+	}
+	return history.Event{Pod: pod}
+}
+
+func sliceEvent(s *discoveryv1.EndpointSlice, change history.Change) history.Event {
+	slice := &history.Slice{
+		Change: change, Namespace: s.Namespace, Name: s.Name, Service: s.Labels[discoveryv1.LabelServiceName],
+		Endpoints: []history.Endpoint{},
+	}
+	for _, e := range s.Endpoints {
+		slice.Endpoints = append(slice.Endpoints, endpoint(e))
+	}
+	return history.Event{Slice: slice}
+}
+
+// endpoint reads an unset ready or serving as true, and terminating as false, as the API documents them.
+func endpoint(e discoveryv1.Endpoint) history.Endpoint {
+	isTrue := func(b *bool, unset bool) bool {
+		if b == nil {
+			return unset
+		}
+		return *b
+	}
+	out := history.Endpoint{
+		Ready:       isTrue(e.Conditions.Ready, true),
+		Serving:     isTrue(e.Conditions.Serving, true),
+		Terminating: isTrue(e.Conditions.Terminating, false),
+	}
+	if len(e.Addresses) > 0 {
+		out.IP = e.Addresses[0]
+	}
+	if e.TargetRef != nil {
+		out.Pod = e.TargetRef.Name
+	}
+	if e.NodeName != nil {
+		out.Node = *e.NodeName
+	}
+	return out
+}
+
+func budgetEvent(b *policyv1.PodDisruptionBudget, change history.Change) history.Event {
+	budget := &history.Budget{
+		Change: change, Namespace: b.Namespace, Name: b.Name,
+		Observed:       b.Status.ObservedGeneration >= b.Generation,
+		CurrentHealthy: int(b.Status.CurrentHealthy), DesiredHealthy: int(b.Status.DesiredHealthy),
+		ExpectedPods: int(b.Status.ExpectedPods), DisruptionsAllowed: int(b.Status.DisruptionsAllowed),
+	}
+	if b.Spec.Selector != nil {
+		budget.Selector = b.Spec.Selector.MatchLabels
+	}
+	if b.Spec.MinAvailable != nil {
+		budget.MinAvailable = b.Spec.MinAvailable.String()
+	}
+	if b.Spec.MaxUnavailable != nil {
+		budget.MaxUnavailable = b.Spec.MaxUnavailable.String()
+	}
+	return history.Event{Budget: budget}
+}
+
+func noteEvent(e *corev1.Event, change history.Change) history.Event {
+	return history.Event{KubeNote: &history.KubeNote{
+		Namespace: e.Namespace, Kind: e.InvolvedObject.Kind, Name: e.InvolvedObject.Name,
+		Type: e.Type, Reason: e.Reason, Message: e.Message, Source: e.Source.Component,
+	}}
+}
+
+func workloadEvent(d *appsv1.Deployment, change history.Change) history.Event {
+	w := &history.Workload{
+		Change: change, Namespace: d.Namespace, Name: d.Name,
+		NodeSelector: d.Spec.Template.Spec.NodeSelector,
+		Spread:       spreadJSON(d.Spec.Template.Spec.TopologySpreadConstraints),
+		Replicas:     1, // the API's default when it is not given
+		Updated:      int(d.Status.UpdatedReplicas), Ready: int(d.Status.ReadyReplicas),
+		Available: int(d.Status.AvailableReplicas), Total: int(d.Status.Replicas),
+		Observed: d.Status.ObservedGeneration >= d.Generation,
+	}
+	if d.Spec.Selector != nil {
+		w.Selector = d.Spec.Selector.MatchLabels
+	}
+	if d.Spec.Replicas != nil {
+		w.Replicas = int(*d.Spec.Replicas)
+	}
+	return history.Event{Workload: w}
+}

@@ -1,0 +1,206 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/e2e-framework/klient/k8s"
+	"sigs.k8s.io/e2e-framework/klient/wait/conditions"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/workloads"
+	"github.com/holdfast-ha/holdfast/workloads/image"
+)
+
+// loadImage brings this executable into every node that does not hold it yet.
+func (st *stage) loadImage(ctx context.Context) error {
+	ref, archive, err := image.Build(st.run.settings.Executable, filepath.Join(st.run.settings.CacheDir, "images"))
+	if err != nil {
+		return err
+	}
+	st.image = ref
+	if err := st.cluster.LoadImage(ctx, clusters.Image{Ref: ref, Path: archive}); err != nil {
+		return fmt.Errorf("load %s: %w", ref, err)
+	}
+	return nil
+}
+
+// deploy creates the backend, the gateway and the load worker, and returns when all are as they should be.
+func (st *stage) deploy(ctx context.Context) error {
+	objects, err := st.wanted(ctx)
+	if err != nil {
+		return err
+	}
+	if err := st.create(ctx, objects...); err != nil {
+		return err
+	}
+	target, err := st.target(st.cluster.Config())
+	if err != nil {
+		return err
+	}
+	if _, err := target.Settle(ctx); err != nil {
+		return err
+	}
+	if len(st.spec.Load) > 0 {
+		if err := st.loadReady(ctx); err != nil {
+			return err
+		}
+	}
+	if st.spec.Gateway == nil {
+		return nil
+	}
+	target.Workload = st.spec.Gateway.WithDefaults().Name
+	_, err = target.Settle(ctx)
+	return err
+}
+
+// wanted are all objects of the scenario, in the order in which to create them.
+func (st *stage) wanted(ctx context.Context) ([]workloads.Object, error) {
+	at := workloads.Place{Namespace: st.namespace, Image: st.image, Zones: map[string]string{}}
+	for _, n := range st.cluster.Nodes() {
+		if n.Zone() != "" {
+			at.Zones[n.Name()] = n.Zone()
+		}
+	}
+	backend := st.spec.Backend
+	if st.spec.PinTo > 0 {
+		node, err := st.worker(st.spec.PinTo)
+		if err != nil {
+			return nil, err
+		}
+		backend.OnNode = node.Name()
+	}
+	objects, err := backend.Objects(at)
+	if err != nil {
+		return nil, err
+	}
+	if len(st.spec.Load) > 0 {
+		more, err := workloads.Load{}.Objects(at)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, more...)
+	}
+	if st.spec.Gateway == nil {
+		return objects, nil
+	}
+	gateway := *st.spec.Gateway
+	if st.spec.NodePorts > 0 {
+		if gateway.Upstreams, err = st.nodePorts(ctx, backend.NodePort); err != nil {
+			return nil, err
+		}
+	}
+	more, err := gateway.Objects(at)
+	return append(objects, more...), err
+}
+
+// worker is the n-th worker by name, from 1.
+func (st *stage) worker(n int) (clusters.Node, error) {
+	for _, node := range st.cluster.Nodes() {
+		if node.Role() == clusters.Worker {
+			if n--; n == 0 {
+				return node, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("pick a worker of %s: it has %d fewer than asked for", st.cluster.Name(), n)
+}
+
+// nodePorts are the addresses of the first workers, with the port.
+func (st *stage) nodePorts(ctx context.Context, port int32) ([]string, error) {
+	var addresses []string
+	for i := range st.spec.NodePorts {
+		worker, err := st.worker(i + 1)
+		if err != nil {
+			return nil, err
+		}
+		node, err := st.client.CoreV1().Nodes().Get(ctx, worker.Name(), metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("read the address of %s: %w", worker.Name(), err)
+		}
+		for _, a := range node.Status.Addresses {
+			if a.Type == corev1.NodeInternalIP && !strings.Contains(a.Address, ":") {
+				addresses = append(addresses, fmt.Sprintf("%s:%d", a.Address, port))
+			}
+		}
+	}
+	return addresses, nil
+}
+
+func (st *stage) create(ctx context.Context, objects ...workloads.Object) error {
+	for _, o := range objects {
+		if err := st.objects.Create(ctx, o.(k8s.Object)); err != nil {
+			return fmt.Errorf("create %s %s: %w", o.GetObjectKind().GroupVersionKind().Kind, o.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// loadReady waits for the load worker's pod.
+func (st *stage) loadReady(ctx context.Context) error {
+	for _, name := range (workloads.Load{}).PodNames() {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: st.namespace}}
+		ready := conditions.New(st.objects).PodConditionMatch(pod, corev1.PodReady, corev1.ConditionTrue)
+		err := poll.Until(ctx, "load worker "+name+" to be ready", deployLimit,
+			func(ctx context.Context) (bool, string, error) {
+				done, err := ready(ctx)
+				return done, string(pod.Status.Phase), err
+			})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plan fills in where the lanes lead: the cluster IP of the gateway's Service, or of the backend's. By name it would be
+// the cluster's DNS that is tested.
+func (st *stage) plan(ctx context.Context) (load.Plan, error) {
+	name := st.backend
+	if st.spec.Gateway != nil {
+		name = st.spec.Gateway.WithDefaults().Name
+	}
+	service, err := st.client.CoreV1().Services(st.namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return load.Plan{}, fmt.Errorf("find the load's target: %w", err)
+	}
+	plan := load.Plan{ID: st.namespace, Lanes: append([]load.Lane(nil), st.spec.Load...)}
+	for i := range plan.Lanes {
+		if l := &plan.Lanes[i]; l.Target == "" && l.Lane != history.LaneControl {
+			l.Target = fmt.Sprintf("http://%s:%d/", service.Spec.ClusterIP, workloads.ServicePort)
+		}
+	}
+	return plan, nil
+}
+
+// reachable waits until the load's target answers from the load node. That its endpoints are ready does not mean that
+// kube-proxy on every node knows it: what is not yet there at the beginning is no failure of what is tested.
+func (st *stage) reachable(ctx context.Context, target string) error {
+	for _, n := range st.cluster.Nodes() {
+		if n.Role() != clusters.LoadNode {
+			continue
+		}
+		err := poll.Until(ctx, target+" to answer from "+n.Name(), deployLimit,
+			func(ctx context.Context) (bool, string, error) {
+				out, err := n.Exec(ctx, "curl", "--silent", "--show-error", "--fail", "--max-time", "2", target)
+				return err == nil, string(out), err
+			})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// workerURL reaches the load worker through the API server's proxy: from wherever this process runs.
+func (st *stage) workerURL(host string) string {
+	return fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s:%d/proxy", strings.TrimSuffix(host, "/"), st.namespace,
+		(workloads.Load{}).PodNames()[0], workloads.Port)
+}

@@ -1,0 +1,104 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/formatter"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// interruptGrace is how long an interrupted scenario may take to undo its faults and collect what was recorded.
+const interruptGrace = healLimit + cleanLimit
+
+// Run runs the chosen scenarios through Ginkgo and returns what was found: the same that lies in run.json. Ctrl-C ends
+// the scenario at hand, undoes its faults, removes the cluster, and leaves what was recorded. An error means that
+// nothing was run.
+func Run(s Settings, chosen []Spec) (history.RunFile, error) {
+	if len(chosen) == 0 {
+		return history.RunFile{}, errors.New("start run: no scenarios were chosen")
+	}
+	if err := Start(s); err != nil {
+		return history.RunFile{}, err
+	}
+	Register(chosen)
+	suite, reporter := ginkgo.GinkgoConfiguration()
+	suite.GracePeriod = interruptGrace
+	suite.Timeout = 12 * time.Hour         // longer than any run: Ginkgo's own default of one hour is not
+	formatter.ColorableStdOut = io.Discard // the run reports itself
+	ginkgo.RunSpecs(silent{}, "holdfast", suite, reporter)
+	return theRun.file, theRun.finish(chosen)
+}
+
+// Start sets up the run that the specs will find. Whoever runs them with Ginkgo's own command calls it before RunSpecs.
+func Start(s Settings) error {
+	if theRun != nil {
+		return fmt.Errorf("start run %s: run %s was started already", s.RunID, theRun.settings.RunID)
+	}
+	if err := s.validate(); err != nil {
+		return err
+	}
+	theRun = &run{settings: &s, pool: pool{settings: &s}}
+	theRun.file = history.RunFile{
+		ID: s.RunID, Started: s.Started, Holdfast: s.Version, Kubernetes: s.Kubernetes, Profile: string(s.Profile),
+		Seed: s.Seed, Args: s.Args, Reproduce: s.Reproduce("", s.Kubernetes),
+	}
+	if err := theRun.file.Write(s.Dir); err != nil {
+		return err
+	}
+	return history.PointLatest(filepath.Dir(s.Dir), filepath.Base(s.Dir))
+}
+
+// Register tells Ginkgo of the scenarios: those for the same cluster one after the other, else in the order in which
+// they were described.
+func Register(specs []Spec) {
+	specs = slices.Clone(specs)
+	slices.SortStableFunc(specs, func(a, b Spec) int { return clusterRank(specs, a) - clusterRank(specs, b) })
+	ginkgo.Describe("scenarios", ginkgo.Ordered, ginkgo.ContinueOnFailure, func() {
+		for _, s := range specs {
+			it(s)
+		}
+	})
+	ginkgo.AfterSuite(func(ctx ginkgo.SpecContext) {
+		// A second Ctrl-C ends this too; until then the cluster is removed whatever the first one ended.
+		if err := theRun.pool.discard(context.WithoutCancel(ctx)); err != nil {
+			ginkgo.Fail(err.Error())
+		}
+	})
+}
+
+// clusterRank numbers the clusters in the order in which they are first asked for.
+func clusterRank(specs []Spec, s Spec) int {
+	return slices.IndexFunc(specs, func(other Spec) bool { return sameCluster(other.Cluster, s.Cluster) })
+}
+
+func it(s Spec) {
+	ginkgo.It(s.Name, ginkgo.Label(s.Suite()), func(ctx ginkgo.SpecContext) {
+		result := theRun.one(ctx, s)
+		if result.err != nil {
+			ginkgo.Fail(fmt.Sprintf("%s: %v", s.Name, result.err))
+		}
+		if result.outcome != invariant.Held {
+			ginkgo.Fail(fmt.Sprintf("%s: %s: %s", s.Name, result.outcome, result.why))
+		}
+	})
+}
+
+// silent takes Ginkgo's word that a spec failed. What failed is in the run's file.
+type silent struct{}
+
+func (silent) Fail() {}
+
+// sameCluster tells whether two scenarios can share a cluster.
+func sameCluster(a, b clusters.Spec) bool {
+	return fmt.Sprintf("%+v", a.WithDefaults()) == fmt.Sprintf("%+v", b.WithDefaults())
+}

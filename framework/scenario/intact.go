@@ -1,0 +1,65 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+// intactLimit bounds how long a cluster may take to be as it was. A node that was just started is Ready by then.
+const intactLimit = time.Minute
+
+// intact says whether the next scenario finds the cluster as this one did: every machine runs, and every node is Ready
+// and takes pods.
+func (st *stage) intact(ctx context.Context) error {
+	return poll.Until(ctx, "cluster "+st.cluster.Name()+" to be as it was", intactLimit,
+		func(ctx context.Context) (bool, string, error) {
+			list, err := st.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+			if err != nil {
+				return false, "", err
+			}
+			var wrong []string
+			for _, n := range list.Items {
+				wrong = append(wrong, nodeTrouble(n)...)
+			}
+			for _, n := range st.cluster.Nodes() {
+				state, err := n.State(ctx)
+				if err != nil {
+					return false, "", err
+				}
+				if state != clusters.Running {
+					wrong = append(wrong, fmt.Sprintf("machine %s is %s", n.Name(), state))
+				}
+			}
+			return len(wrong) == 0, strings.Join(wrong, ", "), nil
+		})
+}
+
+// nodeTrouble lists what keeps a node from taking pods.
+func nodeTrouble(n corev1.Node) (wrong []string) {
+	ready := corev1.ConditionUnknown
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			ready = c.Status
+		}
+	}
+	if ready != corev1.ConditionTrue {
+		wrong = append(wrong, fmt.Sprintf("node %s has Ready=%s", n.Name, ready))
+	}
+	if n.Spec.Unschedulable {
+		wrong = append(wrong, "node "+n.Name+" is cordoned")
+	}
+	for _, t := range n.Spec.Taints {
+		if strings.HasPrefix(t.Key, "node.kubernetes.io/") {
+			wrong = append(wrong, fmt.Sprintf("node %s has taint %s", n.Name, t.Key))
+		}
+	}
+	return wrong
+}

@@ -1,0 +1,40 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// Mutation takes one good practice away from a scenario that holds.
+type Mutation struct {
+	// Name of the mutant, for example "mutants/no-prestop".
+	Name string
+	// Removed is the practice, in words that complete "without ...".
+	Removed string
+	// CaughtBy is the promise that must be broken; one of the scenario's own.
+	CaughtBy invariant.Invariant
+	// Break removes the practice, and nothing else.
+	Break func(*Spec)
+}
+
+// Mutate registers the mutant of a good scenario. The good one, its twin, is in the same suites and must hold: then it
+// is the missing practice that was caught, and not the scenario.
+func Mutate(good Spec, m Mutation) Spec {
+	kind := invariant.Kind(m.CaughtBy)
+	if !slices.ContainsFunc(good.Promises, func(i invariant.Invariant) bool { return invariant.Kind(i) == kind }) {
+		panic(fmt.Sprintf("mutant %s: its twin %s does not promise %s", m.Name, good.Name, kind))
+	}
+	s := good
+	if good.Gateway != nil {
+		gateway := *good.Gateway
+		s.Gateway = &gateway
+	}
+	m.Break(&s)
+	s.Name, s.Stock = m.Name, false
+	s.Claim = fmt.Sprintf("without %s, %s is caught", m.Removed, good.Name)
+	s.Mutant = &history.Mutant{Removed: m.Removed, CaughtBy: kind, Twin: good.Name}
+	return Describe(s)
+}

@@ -1,0 +1,134 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+// healLimit bounds all undos of a scenario together. The slowest, starting a killed worker, takes seconds; a starved
+// machine gets minutes, because what is not undone spoils the next scenario.
+const healLimit = 5 * time.Minute
+
+// record is what a play writes to; *history.Writer is one.
+type record interface {
+	Now() history.Offset
+	Append(history.Event) error
+}
+
+// play is the part of a scenario during which load flows: steady, disturbed, recovered.
+type play struct {
+	spec   Spec
+	target fault.Target
+	record record
+	// tell hears what happens now, for whoever watches.
+	tell func(phase history.PhaseName, doing string)
+}
+
+// run plays the phases. Whatever happens in between (an error, a panic, the end of ctx), every fault that was begun is
+// undone before it returns.
+func (p *play) run(ctx context.Context) (err error) {
+	if err := p.phase(history.Steady, "load flows, nothing is disturbed"); err != nil {
+		return err
+	}
+	if err := poll.Pass(ctx, p.spec.Steady); err != nil {
+		return fmt.Errorf("steady phase: %w", err)
+	}
+	if err := p.phase(history.Disturbed, ""); err != nil {
+		return err
+	}
+	if err := p.disturb(ctx); err != nil {
+		return err
+	}
+	if err := p.phase(history.Recovered, "every fault is undone, load still flows"); err != nil {
+		return err
+	}
+	if err := poll.Pass(ctx, p.spec.Recovered); err != nil {
+		return fmt.Errorf("recovered phase: %w", err)
+	}
+	return nil
+}
+
+// disturb injects the faults in order, holds them, and undoes them in reverse order.
+func (p *play) disturb(ctx context.Context) (err error) {
+	var heals []fault.Heal
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+		err = errors.Join(err, p.heal(ctx, heals))
+	}()
+	for i, f := range p.spec.Faults {
+		heals = append(heals, nil)
+		p.tell(history.Disturbed, f.String())
+		if err := p.mark(i, history.FaultMark{Stage: history.Injecting}); err != nil {
+			return err
+		}
+		heal, err := f.Inject(ctx, p.targetOf(i))
+		heals[i] = heal
+		if err != nil {
+			err = fmt.Errorf("%s: %w", f, err)
+			return errors.Join(err, p.mark(i, history.FaultMark{Stage: history.Seen, Error: err.Error()}))
+		}
+	}
+	if p.spec.Hold > 0 {
+		p.tell(history.Disturbed, "holding for "+p.spec.Hold.String())
+	}
+	return poll.Pass(ctx, p.spec.Hold)
+}
+
+// heal undoes faults, the last first. It does not stop at an error: the others have to be undone all the same.
+func (p *play) heal(ctx context.Context, heals []fault.Heal) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healLimit)
+	defer cancel()
+	var errs []error
+	for i := len(heals) - 1; i >= 0; i-- {
+		if heals[i] == nil { // Inject panicked before it returned
+			continue
+		}
+		p.tell(history.Disturbed, "undoing: "+p.spec.Faults[i].String())
+		errs = append(errs, p.mark(i, history.FaultMark{Stage: history.Healing}))
+		if err := heals[i](ctx); err != nil {
+			err = fmt.Errorf("undo %s: %w", p.spec.Faults[i], err)
+			errs = append(errs, err, p.mark(i, history.FaultMark{Stage: history.Healed, Error: err.Error()}))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (p *play) phase(name history.PhaseName, doing string) error {
+	p.tell(name, doing)
+	return p.record.Append(history.Event{T: p.record.Now(), Phase: &history.Phase{Name: name}})
+}
+
+func (p *play) mark(id int, m history.FaultMark) error {
+	m.ID, m.Name = id, p.spec.Faults[id].String()
+	return p.record.Append(history.Event{T: p.record.Now(), Fault: &m})
+}
+
+// targetOf is the target with a recorder that knows which fault speaks.
+func (p *play) targetOf(id int) fault.Target {
+	t := p.target
+	t.Record = &marker{play: p, id: id}
+	return t
+}
+
+// marker writes down what one fault and its witness saw. A record that cannot be written is noticed when it is closed.
+type marker struct {
+	play *play
+	id   int
+}
+
+func (m *marker) Seen(nodes, pods []string, witness string) {
+	_ = m.play.mark(m.id, history.FaultMark{Stage: history.Seen, Nodes: nodes, Pods: pods, Witness: witness})
+}
+
+func (m *marker) Healed(witness string) {
+	_ = m.play.mark(m.id, history.FaultMark{Stage: history.Healed, Witness: witness})
+}

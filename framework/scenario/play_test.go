@@ -1,0 +1,188 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// notebook is a record in memory.
+type notebook struct {
+	began  time.Time
+	events []history.Event
+}
+
+func (n *notebook) Now() history.Offset { return time.Since(n.began) }
+func (n *notebook) Append(e history.Event) error {
+	n.events = append(n.events, e)
+	return nil
+}
+
+// story tells phases and fault marks as words with their moments.
+func (n *notebook) story() (lines []string) {
+	for _, e := range n.events {
+		switch {
+		case e.Phase != nil:
+			lines = append(lines, fmt.Sprintf("%s %s", e.T, e.Phase.Name))
+		case e.Fault != nil:
+			line := fmt.Sprintf("%s %s %s", e.T, e.Fault.Stage, e.Fault.Name)
+			if e.Fault.Error != "" {
+				line += ": " + strings.SplitN(e.Fault.Error, "\n", 2)[0]
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// staged is a fault that behaves as told.
+type staged struct {
+	name     string
+	bites    time.Duration // how long until it is seen
+	err      error
+	panics   bool
+	healErr  error
+	healTake time.Duration
+}
+
+func (s staged) String() string { return s.name }
+
+func (s staged) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) {
+	heal := func(ctx context.Context) error {
+		select {
+		case <-time.After(s.healTake):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if s.healErr == nil {
+			t.Record.Healed("healed")
+		}
+		return s.healErr
+	}
+	select {
+	case <-time.After(s.bites):
+	case <-ctx.Done():
+		return heal, ctx.Err()
+	}
+	if s.panics {
+		panic("a bug in " + s.name)
+	}
+	if s.err != nil {
+		return heal, s.err
+	}
+	t.Record.Seen([]string{"w1"}, nil, "seen")
+	return heal, nil
+}
+
+func TestPlay(t *testing.T) {
+	boom := errors.New("boom")
+	for name, test := range map[string]struct {
+		faults []fault.Fault
+		cancel time.Duration // when the caller gives up; 0: never
+		story  []string
+		err    string // what the error contains; empty: none
+	}{
+		"faults in order, undone in reverse": {
+			faults: []fault.Fault{staged{name: "A", bites: time.Second}, staged{name: "B", bites: 2 * time.Second, healTake: time.Second}},
+			story: []string{
+				"0s steady", "5s disturbed", "5s injecting A", "6s seen A", "6s injecting B", "8s seen B",
+				"18s healing B", "19s healed B", "19s healing A", "19s healed A", "19s recovered",
+			},
+		},
+		"an error stops the faults and undoes them all": {
+			faults: []fault.Fault{staged{name: "A"}, staged{name: "B", err: boom}, staged{name: "C"}},
+			story: []string{
+				"0s steady", "5s disturbed", "5s injecting A", "5s seen A", "5s injecting B", "5s seen B: B: boom",
+				"5s healing B", "5s healed B", "5s healing A", "5s healed A",
+			},
+			err: "B: boom",
+		},
+		"an undo that fails does not keep the others from being done": {
+			faults: []fault.Fault{staged{name: "A"}, staged{name: "B", healErr: boom}},
+			story: []string{
+				"0s steady", "5s disturbed", "5s injecting A", "5s seen A", "5s injecting B", "5s seen B",
+				"15s healing B", "15s healed B: undo B: boom", "15s healing A", "15s healed A",
+			},
+			err: "undo B: boom",
+		},
+		"a panic undoes what was begun": {
+			faults: []fault.Fault{staged{name: "A"}, staged{name: "B", panics: true}},
+			story: []string{
+				"0s steady", "5s disturbed", "5s injecting A", "5s seen A", "5s injecting B",
+				"5s healing A", "5s healed A",
+			},
+			err: "panic: a bug in B",
+		},
+		"giving up undoes what was begun": {
+			faults: []fault.Fault{staged{name: "A", healTake: time.Minute}},
+			cancel: 7 * time.Second,
+			story:  []string{"0s steady", "5s disturbed", "5s injecting A", "5s seen A", "7s healing A", "1m7s healed A"},
+			err:    "context canceled",
+		},
+		"giving up in the middle of an injection": {
+			faults: []fault.Fault{staged{name: "A", bites: time.Hour}},
+			cancel: 7 * time.Second,
+			story: []string{
+				"0s steady", "5s disturbed", "5s injecting A", "7s seen A: A: context canceled", "7s healing A", "7s healed A",
+			},
+			err: "context canceled",
+		},
+		"giving up before anything was done": {
+			faults: []fault.Fault{staged{name: "A"}},
+			cancel: time.Second,
+			story:  []string{"0s steady"},
+			err:    "steady phase: context canceled",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if test.cancel > 0 {
+					time.AfterFunc(test.cancel, cancel)
+				}
+				record := &notebook{began: time.Now()}
+				p := &play{
+					spec:   Spec{Faults: test.faults, Hold: 10 * time.Second}.WithDefaults(),
+					record: record, tell: func(history.PhaseName, string) {},
+				}
+				err := p.run(ctx)
+				if diff := cmp.Diff(test.story, record.story()); diff != "" {
+					t.Errorf("story (-want +got):\n%s", diff)
+				}
+				switch {
+				case test.err == "" && err != nil:
+					t.Errorf("got %v, want no error", err)
+				case test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)):
+					t.Errorf("got %v, want it to contain %q", err, test.err)
+				}
+			})
+		})
+	}
+}
+
+func TestAnUndoThatHangsIsCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		record := &notebook{began: time.Now()}
+		p := &play{
+			spec:   Spec{Faults: []fault.Fault{staged{name: "A", healTake: 24 * time.Hour}}}.WithDefaults(),
+			record: record, tell: func(history.PhaseName, string) {},
+		}
+		err := p.run(t.Context())
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want DeadlineExceeded", err)
+		}
+		if took := time.Since(record.began); took != 5*time.Second+healLimit {
+			t.Errorf("took %s", took)
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// keep adds a scenario's result to run.json, which is whole after each: a killed run keeps what it found. An error says
+// that the harness failed before anything could be judged.
+func (r *run) keep(s Spec, verdicts []invariant.Verdict, harness error) result {
+	out := result{err: harness}
+	kept := history.ScenarioResult{
+		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant,
+		Reproduce: r.settings.Reproduce(s.Name, r.kubernetes),
+	}
+	if harness != nil {
+		kept.Error = harness.Error()
+	} else {
+		out.outcome, out.why = Decide(s.Mutant, verdicts)
+		kept.Outcome = string(out.outcome)
+		for _, v := range verdicts {
+			raw, err := json.Marshal(v)
+			if err != nil { // a number that is not finite, which no invariant measures
+				return r.keep(s, nil, fmt.Errorf("write down the verdict on %q: %w", v.Promise, err))
+			}
+			kept.Verdicts = append(kept.Verdicts, raw)
+		}
+	}
+	r.file.Scenarios = append(r.file.Scenarios, kept)
+	if err := r.file.Write(r.settings.Dir); err != nil && out.err == nil {
+		out.err = err
+	}
+	return out
+}
+
+// Decide sums a scenario's verdicts up, and says what decided it. Of a mutant, Held means caught.
+func Decide(m *history.Mutant, verdicts []invariant.Verdict) (invariant.Outcome, string) {
+	if m != nil {
+		caught := invariant.Caught(*m, verdicts)
+		return caught.Outcome, caught.Seen
+	}
+	outcome := invariant.Overall(verdicts)
+	for _, v := range verdicts {
+		if v.Outcome == outcome {
+			return outcome, v.Promise + ": " + v.Seen
+		}
+	}
+	return outcome, "nothing was judged"
+}
+
+// finish completes run.json. Scenarios that were chosen and never begun, after Ctrl-C for example, are listed as not
+// judged: they cannot have held.
+func (r *run) finish(chosen []Spec) error {
+	for _, s := range chosen {
+		begun := slices.ContainsFunc(r.file.Scenarios, func(kept history.ScenarioResult) bool { return kept.Name == s.Name })
+		if !begun {
+			r.file.Scenarios = append(r.file.Scenarios, history.ScenarioResult{
+				Name: s.Name, Dir: s.Name, Claim: s.Claim, Mutant: s.Mutant, Error: "not begun: the run was interrupted",
+			})
+		}
+	}
+	r.file.Ended = time.Now()
+	r.file.Outcome = string(OutcomeOf(r.file))
+	return r.file.Write(r.settings.Dir)
+}
+
+// OutcomeOf a run is the worst of its scenarios': Violated, then Unknown, then Held. A scenario that was not judged, and
+// a run of none, are Unknown.
+func OutcomeOf(f history.RunFile) invariant.Outcome {
+	worst := invariant.Held
+	if len(f.Scenarios) == 0 {
+		worst = invariant.Unknown
+	}
+	for _, s := range f.Scenarios {
+		switch invariant.Outcome(s.Outcome) {
+		case invariant.Violated:
+			return invariant.Violated
+		case invariant.Held:
+		default:
+			worst = invariant.Unknown
+		}
+	}
+	return worst
+}
+
+// Failed tells whether a scenario could not be judged because the harness or its environment failed.
+func Failed(f history.RunFile) bool {
+	for _, s := range f.Scenarios {
+		if s.Error != "" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,62 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+)
+
+// Settings say how a run goes about its scenarios.
+type Settings struct {
+	// RunID names the run, Started is when it began; Dir is where its record goes.
+	RunID   string
+	Started time.Time
+	Dir     string
+	// Version of the harness, Seed of all randomness, and the command that reproduces a scenario, or the run where none
+	// is named.
+	Version   string
+	Seed      uint64
+	Args      []string // of the command line
+	Reproduce func(scenario, kubernetes string) string
+	// Kubernetes overrides the version of every scenario's cluster, Profile its timings; empty leaves them.
+	Kubernetes string
+	Profile    clusters.ProfileName
+	// Open finds or makes a cluster. It may return one that exists already.
+	Open func(ctx context.Context, name string, spec clusters.Spec) (clusters.Cluster, error)
+	// Close gives a cluster back that is no longer needed, or is broken.
+	Close func(ctx context.Context, c clusters.Cluster) error
+	// Describe says what a cluster really runs, for the record.
+	Describe func(c clusters.Cluster) ClusterFacts
+	// Executable is the static holdfast binary that goes into the cluster as an image; CacheDir keeps that image.
+	Executable string
+	CacheDir   string
+	// KeepLogs collects node and pod logs after every scenario, not only after one that did not hold.
+	KeepLogs bool
+	Progress *Progress
+}
+
+// ClusterFacts are what a provider knows of a cluster beyond its Spec.
+type ClusterFacts struct {
+	Provider, Engine, Image, Kubernetes string
+}
+
+func (s Settings) validate() error {
+	if s.Dir == "" || s.RunID == "" || s.Open == nil || s.Close == nil || s.Describe == nil || s.Executable == "" ||
+		s.Reproduce == nil || s.Progress == nil {
+		return errors.New("start run: its settings are incomplete")
+	}
+	return nil
+}
+
+// clusterName is short, because a node's name begins with it: the run's moment in base 36, and a number from the second
+// cluster on.
+func (s Settings) clusterName(made int) string {
+	name := strconv.FormatInt(s.Started.Unix(), 36)
+	if made > 1 {
+		name += "-" + strconv.Itoa(made)
+	}
+	return name
+}

@@ -1,0 +1,105 @@
+// Package scenario runs one claim that can be false against a real cluster: provision, deploy, steady, disturb, recover,
+// judge. It is the only importer of Ginkgo, and the only package that fails a spec.
+//
+// It knows neither how a cluster is made (package clusters), nor what a fault does (fault), nor what a promise means
+// (invariant): it brings them together, in order, and always undoes what it did.
+package scenario
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// Spec is a scenario: a literal, with no control flow. Zero fields mean the defaults of WithDefaults.
+type Spec struct {
+	// Name is suite/kebab-case, for example "chaos/drain-one-worker".
+	Name string
+	// Claim is the sentence that can be false.
+	Claim string
+	// Cluster is what it runs on; default: three zones of two workers each, in the run's profile.
+	Cluster clusters.Spec
+	// Backend is the workload under test. Gateway, where there is one, stands between the load and the backend.
+	Backend workloads.Backend
+	Gateway *workloads.Gateway
+	// PinTo puts every replica of the backend on the n-th worker by name, counted from 1; 0 lets the scheduler choose.
+	PinTo int
+	// NodePorts gives the gateway the node ports of the first n workers as its fixed upstreams; 0: EndpointSlices.
+	NodePorts int
+	// Load is what flows from the beginning of Steady to the end of Recovered; none where a promise needs no traffic.
+	// A lane's target may stay empty: the gateway where there is one, else the backend's Service.
+	Load []load.Lane
+	// Steady and Recovered last this long; default 5 s each.
+	Steady, Recovered time.Duration
+	// Faults are injected one after the other, and healed in reverse order once the last has been in force for Hold.
+	Faults []fault.Fault
+	Hold   time.Duration
+	// Promises are judged on what was recorded.
+	Promises []invariant.Invariant
+	// About is how long it takes on two cores, for the progress line.
+	About time.Duration
+	// Full leaves it out of the short profile.
+	Full bool
+	// Stock also runs it with Kubernetes' own timings, in the full profile.
+	Stock bool
+	// Mutant says what is broken on purpose. Set by Mutate.
+	Mutant *history.Mutant
+}
+
+// DefaultLoad is what most scenarios run under: a request every 10 ms on each lane. Together they make an outage of
+// 10 ms visible, and leave two cores time for the cluster.
+var DefaultLoad = []load.Lane{
+	{Lane: history.LaneFresh, Rate: 100},
+	{Lane: history.LaneReused, Rate: 100},
+	{Lane: history.LaneControl, Rate: 20},
+}
+
+// WithDefaults fills in what was left empty.
+func (s Spec) WithDefaults() Spec {
+	if len(s.Cluster.Zones) == 0 {
+		s.Cluster.Zones, s.Cluster.WorkersPerZone = []string{"a", "b", "c"}, 2
+	}
+	if s.Steady == 0 {
+		s.Steady = 5 * time.Second
+	}
+	if s.Recovered == 0 {
+		s.Recovered = 5 * time.Second
+	}
+	if s.About == 0 {
+		s.About = 45 * time.Second
+	}
+	return s
+}
+
+// Suite is the part of the name before the slash.
+func (s Spec) Suite() string {
+	suite, _, _ := strings.Cut(s.Name, "/")
+	return suite
+}
+
+// Validate says what of a spec makes no sense.
+func (s Spec) Validate() error {
+	switch {
+	case strings.Count(s.Name, "/") != 1 || strings.ContainsAny(s.Name, " _") || strings.ToLower(s.Name) != s.Name:
+		return fmt.Errorf("scenario %q: want a name such as chaos/drain-one-worker", s.Name)
+	case s.Claim == "":
+		return fmt.Errorf("scenario %s: no claim", s.Name)
+	case len(s.Promises) == 0:
+		return fmt.Errorf("scenario %s: no promises, so nothing could fail", s.Name)
+	case len(s.Faults) == 0:
+		return fmt.Errorf("scenario %s: no faults, so nothing is tried", s.Name)
+	case s.NodePorts > 0 && s.Gateway == nil:
+		return fmt.Errorf("scenario %s: node ports without a gateway to use them", s.Name)
+	}
+	if err := s.Cluster.Validate(); err != nil {
+		return fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/e2e-framework/klient/k8s/resources"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/observe"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// Limits of setting a scenario up and taking it down. Measured on two cores: 7 s to deploy, 8 s to delete.
+const (
+	deployLimit = 2 * time.Minute
+	strikeLimit = 2 * time.Minute
+)
+
+// stage is what one scenario is played on: its namespace, workloads, watches and load. It is built once and struck once.
+type stage struct {
+	run       *run
+	spec      Spec
+	cluster   clusters.Cluster
+	writer    *history.Writer
+	namespace string
+	backend   string // the Deployment under test
+	image     string // that all pods run
+
+	client  kubernetes.Interface
+	objects *resources.Resources
+	watcher *observe.Watcher
+	session *load.Session
+}
+
+// build deploys everything and returns when the workload has settled.
+func (st *stage) build(ctx context.Context) error {
+	if err := st.connect(); err != nil {
+		return err
+	}
+	if err := st.loadImage(ctx); err != nil {
+		return err
+	}
+	st.now(history.Deploy, "")
+	if err := st.writer.Append(history.Event{T: st.writer.Now(), Phase: &history.Phase{Name: history.Deploy}}); err != nil {
+		return err
+	}
+	if err := st.create(ctx, workloads.Namespace(st.namespace)); err != nil {
+		return err
+	}
+	// Before the first pod exists: every binding and every change of it is in the record.
+	watcher, err := observe.Start(context.WithoutCancel(ctx), st.client, st.namespace, st.writer)
+	if err != nil {
+		return fmt.Errorf("watch the cluster: %w", err)
+	}
+	st.watcher = watcher
+	return st.deploy(ctx)
+}
+
+func (st *stage) connect() (err error) {
+	config := st.cluster.Config()
+	if st.client, err = kubernetes.NewForConfig(config); err != nil {
+		return fmt.Errorf("connect to cluster %s: %w", st.cluster.Name(), err)
+	}
+	if st.objects, err = resources.New(config); err != nil {
+		return fmt.Errorf("connect to cluster %s: %w", st.cluster.Name(), err)
+	}
+	return nil
+}
+
+// perform lets the load flow, plays, and collects the results.
+func (st *stage) perform(ctx context.Context) error {
+	if err := st.startLoad(ctx); err != nil {
+		return err
+	}
+	target, err := st.target(st.cluster.Config())
+	if err != nil {
+		return err
+	}
+	p := &play{spec: st.spec, target: target, record: st.writer, tell: st.now}
+	return p.run(ctx)
+}
+
+// startLoad gives the load worker its plan. It returns when the first request is on its way.
+func (st *stage) startLoad(ctx context.Context) error {
+	if len(st.spec.Load) == 0 {
+		return nil
+	}
+	plan, err := st.plan(ctx)
+	if err != nil {
+		return err
+	}
+	for _, l := range plan.Lanes {
+		if l.Target != "" {
+			if err := st.reachable(ctx, l.Target); err != nil {
+				return err
+			}
+		}
+	}
+	config := rest.CopyConfig(st.cluster.Config())
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return fmt.Errorf("reach the load worker: %w", err)
+	}
+	// The session must outlive an interrupted scenario: what was sent has to be collected.
+	st.session, err = load.Start(context.WithoutCancel(ctx), client, st.workerURL(config.Host), plan, st.writer)
+	if err != nil {
+		return fmt.Errorf("start the load: %w", err)
+	}
+	st.run.settings.Progress.loading(func() (sent, failed uint64) {
+		t := st.session.Totals()
+		return t.Sent, t.Failed
+	})
+	return nil
+}
+
+// strike stops the load and the watches and removes the namespace. Doing it after half a build is fine.
+func (st *stage) strike(ctx context.Context) error {
+	var errs []error
+	st.now(history.Drained, "collecting the results")
+	errs = append(errs, st.writer.Append(history.Event{T: st.writer.Now(), Phase: &history.Phase{Name: history.Drained}}))
+	if st.session != nil {
+		errs = append(errs, st.session.Stop(ctx))
+	}
+	st.run.settings.Progress.loading(nil)
+	if st.watcher != nil {
+		errs = append(errs, st.watcher.Stop())
+	}
+	for i, err := range errs {
+		if err != nil {
+			errs[i] = errors.Join(err, st.writer.Append(trouble(st.writer, err)))
+		}
+	}
+	if st.client != nil {
+		errs = append(errs, st.deleteNamespace(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// deleteNamespace also waits until it is gone: the next scenario may want the same node port. All is recorded, so no pod
+// has to end in order any more; once the namespace is going, none is made anew in their place.
+func (st *stage) deleteNamespace(ctx context.Context) error {
+	namespaces := st.client.CoreV1().Namespaces()
+	err := namespaces.Delete(ctx, st.namespace, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("delete namespace %s: %w", st.namespace, err)
+	}
+	atOnce := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
+	return poll.Until(ctx, "namespace "+st.namespace+" to be gone", strikeLimit,
+		func(ctx context.Context) (bool, string, error) {
+			ns, err := namespaces.Get(ctx, st.namespace, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return true, "gone", nil
+			}
+			if err != nil {
+				return false, "", err
+			}
+			err = st.client.CoreV1().Pods(st.namespace).DeleteCollection(ctx, atOnce, metav1.ListOptions{})
+			return false, string(ns.Status.Phase), err
+		})
+}
+
+func (st *stage) now(phase history.PhaseName, doing string) {
+	st.run.settings.Progress.now(phase, doing)
+}

@@ -1,0 +1,36 @@
+// Command holdfast takes a Kubernetes cluster apart under load and proves which promises held. What it can do stands in
+// package framework/cli, one file a command; what it certifies stands under suites.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/holdfast-ha/holdfast/framework/cli"
+
+	// The suites: each registers its scenarios.
+	_ "github.com/holdfast-ha/holdfast/suites/chaos"
+	_ "github.com/holdfast-ha/holdfast/suites/conformance"
+	_ "github.com/holdfast-ha/holdfast/suites/mutants"
+)
+
+// version is set when a release is built.
+var version = "unreleased"
+
+func main() {
+	os.Exit(run())
+}
+
+// run returns the exit code.
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := cli.Command(version).ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "holdfast:", err)
+	}
+	return cli.ExitCode(err)
+}

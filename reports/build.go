@@ -1,0 +1,133 @@
+package reports
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// Build reads a run's folder, such as artifacts/latest. What is damaged or missing is reported as such: a scenario
+// without a whole record, or that was not judged, is Unknown. It is an error only when there is nothing to report.
+func Build(runDir string) (Model, error) {
+	file, fileErr := history.ReadRunFile(runDir)
+	records, err := history.Records(runDir)
+	if fileErr != nil && len(records) == 0 {
+		return Model{}, fmt.Errorf("report on %s: %w", runDir, fileErr)
+	}
+	m := modelOf(file)
+	for _, e := range []error{fileErr, err} {
+		if e != nil {
+			m.Trouble = append(m.Trouble, e.Error())
+		}
+	}
+	if fileErr == nil && file.Ended.IsZero() {
+		m.Trouble = append(m.Trouble, "the run did not come to its end: it was killed, or is still going on")
+	}
+	for i := range file.Scenarios {
+		m.Scenarios = append(m.Scenarios, scenarioOf(runDir, &file.Scenarios[i]))
+	}
+	for _, dir := range records {
+		if !slices.ContainsFunc(file.Scenarios, func(r history.ScenarioResult) bool { return r.Dir == dir }) {
+			m.Scenarios = append(m.Scenarios, unlisted(runDir, dir))
+		}
+	}
+	m.fillIn(file)
+	return m, nil
+}
+
+func modelOf(file history.RunFile) Model {
+	m := Model{
+		RunID: file.ID, Started: file.Started, Holdfast: file.Holdfast, Seed: file.Seed, Profile: file.Profile,
+		Reproduce: file.Reproduce,
+	}
+	if !file.Ended.IsZero() {
+		m.Took = file.Ended.Sub(file.Started)
+	}
+	return m
+}
+
+// fillIn takes from the scenarios what run.json does not say.
+func (m *Model) fillIn(file history.RunFile) {
+	for i := range m.Scenarios {
+		if c := m.Scenarios[i].Cluster; c.Kubernetes != "" {
+			m.Cluster = c
+			break
+		}
+	}
+	if file.Kubernetes != "" {
+		m.Cluster.Kubernetes = file.Kubernetes
+	}
+}
+
+// scenarioOf reports on a scenario that run.json lists: its verdicts are there, the rest is in its record.
+func scenarioOf(runDir string, listed *history.ScenarioResult) Scenario {
+	verdicts, err := verdictsOf(listed)
+	s := recorded(runDir, listed.Dir, verdicts)
+	s.Name, s.Reproduce = listed.Name, listed.Reproduce
+	s.Claim = cmp.Or(listed.Claim, s.Claim)
+	s.Took = cmp.Or(listed.Took, s.Took)
+	if listed.Mutant != nil {
+		s.Mutant = listed.Mutant
+	}
+	if err != nil {
+		s.Incomplete = err.Error()
+	}
+	s.Result, s.Why = sumUp(verdicts, s.Mutant, s.Incomplete)
+	s.heed(listed)
+	return s
+}
+
+// unlisted reports on a record that run.json does not know of: the harness was killed before it was judged.
+func unlisted(runDir, dir string) Scenario {
+	s := recorded(runDir, dir, nil)
+	s.Name = cmp.Or(s.Name, dir)
+	s.Result, s.Why = Unknown, "it was not judged: the run was cut off; judge it now with holdfast judge"
+	return s
+}
+
+// recorded describes a scenario from its record, as far as there is one.
+func recorded(runDir, dir string, verdicts []invariant.Verdict) Scenario {
+	local := filepath.FromSlash(dir)
+	if !filepath.IsLocal(local) {
+		return Scenario{Verdicts: verdicts, Incomplete: fmt.Sprintf("its folder %q is not below the run's", dir)}
+	}
+	run, err := history.Open(filepath.Join(runDir, local))
+	if err != nil {
+		return Scenario{Verdicts: verdicts, Incomplete: err.Error()}
+	}
+	return Describe(run, verdicts)
+}
+
+func verdictsOf(listed *history.ScenarioResult) ([]invariant.Verdict, error) {
+	var list []invariant.Verdict
+	for i, raw := range listed.Verdicts {
+		var v invariant.Verdict
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return list, fmt.Errorf("read verdict %d of %s: %w", i+1, listed.Name, err)
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+// heed lets the harness's own word stand where it is worse than what its verdicts come to: it knows of things that are
+// in no verdict.
+func (s *Scenario) heed(listed *history.ScenarioResult) {
+	if listed.Error != "" && !s.Result.Broken() {
+		s.Result, s.Why = Unknown, "the harness could not run or judge it: "+listed.Error
+	}
+	if said := invariant.Outcome(listed.Outcome); said != "" {
+		result := resultOf(said)
+		if s.Mutant != nil && result != Unknown {
+			result = map[Result]Result{Held: Caught, Violated: Missed}[result]
+		}
+		if s.Result.Good() && !result.Good() {
+			s.Result, s.Why = result, fmt.Sprintf("the run itself said %s (%s)", said, s.Why)
+		}
+	}
+}

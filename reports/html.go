@@ -1,0 +1,161 @@
+package reports
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// WriteHTML writes report.html: one page that needs nothing else, neither a network nor a server.
+func WriteHTML(w io.Writer, m Model) error {
+	t, err := template.New("").Funcs(words).ParseFS(assets, "assets/*.tmpl")
+	if err != nil {
+		return fmt.Errorf("parse the page's templates: %w", err)
+	}
+	p, err := newPage(m)
+	if err != nil {
+		return err
+	}
+	return t.ExecuteTemplate(w, "page.tmpl", p)
+}
+
+// words are what the templates call.
+var words = template.FuncMap{
+	"brief": brief, "count": count, "number": number, "moment": moment, "percent": percent, "plural": plural,
+	"class": class, "resultOf": resultOf, "anchor": anchor, "join": strings.Join, "lower": strings.ToLower,
+	"pairs": pairs, "nodeName": nodeName, "zoneName": zoneName,
+	"add": func(a, b int) int { return a + b },
+}
+
+// page is what the template is given.
+type page struct {
+	Model
+	Style  template.CSS // ours, embedded
+	Script template.JS  // ours, embedded
+	Result Result
+	Suites []suite
+	// Summary is one sentence; Counts are the same as a row of figures.
+	Summary string
+	Counts  []resultCount
+	NotGood int
+}
+
+type resultCount struct {
+	Result Result
+	N      int
+}
+
+type suite struct {
+	Name     string
+	Sections []section
+}
+
+// section is a scenario on the page.
+type section struct {
+	*Scenario
+	Short    string // its name without the suite
+	Figures  figures
+	Meaning  string
+	Timeline timeline
+	Strip    strip
+	Data     plotData
+	Damage   string // what is missing of the record, unless Why says so already
+	TwinSays Result // a mutant's twin; empty when it is not on the page
+}
+
+func newPage(m Model) (page, error) {
+	style, err := assets.ReadFile("assets/report.css")
+	if err != nil {
+		return page{}, fmt.Errorf("read the page's style: %w", err)
+	}
+	script, err := assets.ReadFile("assets/report.js")
+	if err != nil {
+		return page{}, fmt.Errorf("read the page's script: %w", err)
+	}
+	p := page{Model: m, Style: template.CSS(style), Script: template.JS(script), Result: m.Result(), Summary: m.summary()}
+	for _, r := range []Result{Held, Caught, Violated, Missed, Unknown} {
+		if n := m.Count(r); n > 0 {
+			p.Counts = append(p.Counts, resultCount{r, n})
+		}
+		if !r.Good() {
+			p.NotGood += m.Count(r)
+		}
+	}
+	p.Suites = suitesOf(m)
+	return p, nil
+}
+
+func suitesOf(m Model) []suite {
+	results := make(map[string]Result)
+	for i := range m.Scenarios {
+		results[m.Scenarios[i].Name] = m.Scenarios[i].Result
+	}
+	var list []suite
+	for i := range m.Scenarios {
+		s := &m.Scenarios[i]
+		name, short := split(s.Name)
+		n := slices.IndexFunc(list, func(u suite) bool { return u.Name == name })
+		if n < 0 {
+			n = len(list)
+			list = append(list, suite{Name: name})
+		}
+		sec := section{
+			Scenario: s, Short: short, Figures: s.figures(), Meaning: s.meaning(), Timeline: layout(s), Strip: newStrip(s),
+			Data: newPlotData(s),
+		}
+		if !strings.Contains(s.Why, s.Incomplete) {
+			sec.Damage = s.Incomplete
+		}
+		if s.Mutant != nil {
+			sec.TwinSays = results[s.Mutant.Twin]
+		}
+		list[n].Sections = append(list[n].Sections, sec)
+	}
+	return list
+}
+
+// Kinds are the lane's failures by kind, the most frequent first, as one line.
+func (l Lane) Kinds() string {
+	kinds := slices.SortedFunc(maps.Keys(l.Outcomes), func(a, b history.Outcome) int {
+		if l.Outcomes[a] != l.Outcomes[b] {
+			return int(l.Outcomes[b]) - int(l.Outcomes[a])
+		}
+		return strings.Compare(string(a), string(b))
+	})
+	var parts []string
+	for _, k := range kinds {
+		parts = append(parts, count(l.Outcomes[k])+" "+string(k))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// figure is one of a verdict's numbers.
+type figure struct{ Name, Value string }
+
+// pairs are a verdict's numbers by name, as text.
+func pairs(v invariant.Verdict) []figure {
+	var list []figure
+	for _, key := range slices.Sorted(maps.Keys(v.Numbers)) {
+		list = append(list, figure{key, number(v.Numbers[key])})
+	}
+	return list
+}
+
+// class is a result as a style class.
+func class(r Result) string { return strings.ToLower(string(r)) }
+
+var notInAnchors = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// anchor is a scenario's id on the page.
+func anchor(name string) string { return "s-" + notInAnchors.ReplaceAllString(name, "-") }

@@ -1,0 +1,172 @@
+package reports
+
+import (
+	"encoding/xml"
+	"errors"
+	"html"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// page parsed: its elements' ids, in-page links, and how often each element occurs.
+type parsed struct {
+	ids, links map[string]bool
+	elements   map[string]int
+	outside    []string // attributes that would load something
+}
+
+var notMarkup = regexp.MustCompile(`(?s)<(script|style)[^>]*>.*?</(script|style)>`)
+
+// parsePage reads the page with an XML parser, which is stricter than a browser: every element must be closed.
+func parsePage(t *testing.T, page string) parsed {
+	t.Helper()
+	p := parsed{ids: map[string]bool{}, links: map[string]bool{}, elements: map[string]int{}}
+	d := xml.NewDecoder(strings.NewReader(notMarkup.ReplaceAllString(page, "")))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	var open []string
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e := token.(type) {
+		case xml.StartElement:
+			open = append(open, e.Name.Local)
+			p.elements[e.Name.Local]++
+			p.attributes(t, e)
+		case xml.EndElement:
+			if last := len(open) - 1; last < 0 || open[last] != e.Name.Local {
+				t.Fatalf("</%s> closes %v", e.Name.Local, open)
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	return p
+}
+
+func (p *parsed) attributes(t *testing.T, e xml.StartElement) {
+	t.Helper()
+	for _, a := range e.Attr {
+		switch a.Name.Local {
+		case "id":
+			if p.ids[a.Value] {
+				t.Errorf("id %s twice", a.Value)
+			}
+			p.ids[a.Value] = true
+		case "href", "src", "action", "srcset", "data", "poster":
+			if anchor, ok := strings.CutPrefix(a.Value, "#"); ok {
+				p.links[anchor] = true
+			} else if a.Value != "data:," {
+				p.outside = append(p.outside, e.Name.Local+" "+a.Name.Local+"="+a.Value)
+			}
+		}
+		if strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "style" {
+			t.Errorf("%s has inline %s", e.Name.Local, a.Name.Local)
+		}
+	}
+}
+
+func TestPageStandsAlone(t *testing.T) {
+	page := string(written(t, WriteHTML, sample()))
+	p := parsePage(t, page)
+	if len(p.outside) > 0 {
+		t.Errorf("it refers to %v", p.outside)
+	}
+	for link := range p.links {
+		if !p.ids[link] {
+			t.Errorf("link to #%s, which is not there", link)
+		}
+	}
+	// Style sheets and scripts could load things too.
+	style, _ := assets.ReadFile("assets/report.css")
+	script, _ := assets.ReadFile("assets/report.js")
+	if found := regexp.MustCompile(`@import|url\([^#)]|https?:`).Find(style); found != nil {
+		t.Errorf("the style has %s", found)
+	}
+	if found := regexp.MustCompile(`https?:|fetch\(|XMLHttpRequest|import\(|WebSocket|innerHTML|</script`).Find(script); found != nil {
+		t.Errorf("the script has %s", found)
+	}
+	if !strings.Contains(page, `content="default-src 'none';`) {
+		t.Error("no policy that keeps it from loading anything")
+	}
+}
+
+func TestPageHasEveryScenario(t *testing.T) {
+	m := sample()
+	page := string(written(t, WriteHTML, m))
+	p := parsePage(t, page)
+	for _, s := range m.Scenarios {
+		if !p.ids[anchor(s.Name)] || !p.links[anchor(s.Name)] {
+			t.Errorf("%s: no section, or no link to it", s.Name)
+		}
+		for _, v := range s.Verdicts {
+			if !strings.Contains(html.UnescapeString(page), v.Promise) {
+				t.Errorf("%s: no %q", s.Name, v.Promise)
+			}
+		}
+	}
+	want := map[string]int{"article": len(m.Scenarios), "figure": len(m.Scenarios), "h1": 1, "main": 1, "header": 1 + len(m.Scenarios)}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if p.elements[name] != want[name] {
+			t.Errorf("%d %s, want %d", p.elements[name], name, want[name])
+		}
+	}
+}
+
+func TestPageEscapes(t *testing.T) {
+	const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}` + "\u2028</script>"
+	m := newSample()
+	m.RunID, m.Reproduce, m.Trouble = evil, evil, []string{evil}
+	s := &m.Scenarios[1]
+	s.Name, s.Claim, s.Why, s.Reproduce, s.Trouble = evil, evil, evil, evil, []string{evil}
+	s.Verdicts[0].Seen, s.Verdicts[0].Kind, s.Verdicts[0].Evidence = evil, evil, []string{evil}
+	s.Verdicts[0].Numbers = map[string]float64{evil: 1}
+	s.Faults[0].Name, s.Faults[0].Witness = evil, []string{evil}
+	s.Zones[0].Name, s.Zones[0].Nodes[0].Name, s.Zones[0].Nodes[0].Pods[0].Name = evil, evil, evil
+	s.Zones[0].Nodes[0].Pods[0].Workload = evil
+	s.Lanes[0].Target = evil
+	page := string(written(t, WriteHTML, m))
+	p := parsePage(t, page)
+	if p.elements["img"] != 0 {
+		t.Errorf("%d img elements", p.elements["img"])
+	}
+	if scripts := strings.Count(page, "<script"); scripts != 1+len(m.Scenarios) {
+		t.Errorf("%d scripts, want one and one of data a scenario", scripts)
+	}
+}
+
+func TestPageOfNothing(t *testing.T) {
+	for name, m := range map[string]Model{
+		"no scenario":         {},
+		"an empty scenario":   {Scenarios: []Scenario{{}}},
+		"a scenario unjudged": {Scenarios: []Scenario{{Name: "chaos/x", Result: Unknown, Incomplete: "no record", Why: "no record"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := parsePage(t, string(written(t, WriteHTML, m)))
+			if p.elements["article"] != len(m.Scenarios) || p.elements["figure"] != 0 {
+				t.Errorf("%d articles, %d figures", p.elements["article"], p.elements["figure"])
+			}
+		})
+	}
+}
+
+// TestPageSize: 25 scenarios, as in a full run, must stay a page that can be mailed.
+func TestPageSize(t *testing.T) {
+	m := sample()
+	m.Scenarios = slices.Clone(m.Scenarios)
+	for len(m.Scenarios) < 25 {
+		m.Scenarios = append(m.Scenarios, m.Scenarios[1])
+	}
+	if n := len(written(t, WriteHTML, m)); n > 3<<20 {
+		t.Errorf("%d bytes for 25 scenarios", n)
+	} else {
+		t.Logf("%d bytes for 25 scenarios", n)
+	}
+}

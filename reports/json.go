@@ -1,0 +1,160 @@
+package reports
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// WriteJSON writes report.json, see Report.
+func WriteJSON(w io.Writer, m Model) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false) // promises have < and > in them; this is not a web page
+	return out.Encode(NewReport(m))
+}
+
+// NewReport is the model in the shape of report.json.
+func NewReport(m Model) Report {
+	r := Report{
+		SchemaVersion: SchemaVersion, RunID: m.RunID, Result: m.Result(), TookSeconds: m.Took.Seconds(),
+		Holdfast: m.Holdfast, Seed: m.Seed, Profile: m.Profile, Cluster: reportCluster(m.Cluster),
+		Counts: ReportCounts{
+			Held: m.Count(Held), Violated: m.Count(Violated), Unknown: m.Count(Unknown),
+			Caught: m.Count(Caught), Missed: m.Count(Missed),
+		},
+		Reproduce: m.Reproduce, Trouble: some(m.Trouble), Scenarios: []ReportScenario{},
+	}
+	if !m.Started.IsZero() {
+		r.Started = &m.Started
+	}
+	for i := range m.Scenarios {
+		r.Scenarios = append(r.Scenarios, reportScenario(&m.Scenarios[i]))
+	}
+	return r
+}
+
+func reportScenario(s *Scenario) ReportScenario {
+	r := ReportScenario{
+		Name: s.Name, Claim: s.Claim, Result: s.Result, Why: s.Why, Incomplete: s.Incomplete, Trouble: some(s.Trouble),
+		TookSeconds: s.Took.Seconds(), Cluster: reportCluster(s.Cluster), Seed: s.Seed, Reproduce: s.Reproduce,
+		Requests:    ReportRequests{Sent: s.Sent(), Failed: s.Failed(), Unsent: s.Unsent()},
+		Disruptions: ReportDisruptions{PodTerminations: s.Disruptions.PodTerminations, NodeLosses: s.Disruptions.NodeLosses},
+		Verdicts:    []ReportVerdict{}, Phases: []ReportPhase{}, Faults: []ReportFault{}, Lanes: []ReportLane{},
+	}
+	if s.Mutant != nil {
+		r.Mutant = &ReportMutant{Removed: s.Mutant.Removed, CaughtBy: s.Mutant.CaughtBy, Twin: s.Mutant.Twin}
+	}
+	r.Requests.UpperBound95, r.Disruptions.UpperBound95 = s.bounds95()
+	for i := range s.Verdicts {
+		r.Verdicts = append(r.Verdicts, reportVerdict(&s.Verdicts[i]))
+	}
+	for _, p := range s.Phases {
+		r.Phases = append(r.Phases, ReportPhase{
+			Name: string(p.Name), FromSeconds: p.From.Seconds(), ToSeconds: p.To.Seconds(),
+		})
+	}
+	for i := range s.Faults {
+		r.Faults = append(r.Faults, reportFault(&s.Faults[i]))
+	}
+	for i := range s.Lanes {
+		r.Lanes = append(r.Lanes, reportLane(&s.Lanes[i]))
+	}
+	return r
+}
+
+// bounds95 are nil where they would say nothing. That over requests is of the lane with the fewest: lanes are judged
+// apart.
+func (s *Scenario) bounds95() (requests, disruptions *float64) {
+	events, worst := s.Disruptions.Total(), 0.0
+	for i := range s.Lanes {
+		if l := &s.Lanes[i]; l.Name != history.LaneControl && l.Sent() > 0 {
+			worst = max(worst, UpperBound95(l.Sent()))
+		}
+	}
+	if worst == 0 || s.Failed() > 0 {
+		return nil, nil
+	}
+	requests = new(worst)
+	if events > 0 {
+		disruptions = new(UpperBound95(uint64(events)))
+	}
+	return requests, disruptions
+}
+
+func reportVerdict(v *invariant.Verdict) ReportVerdict {
+	r := ReportVerdict{
+		Promise: v.Promise, Kind: v.Kind, Outcome: string(v.Outcome), AtSeconds: v.At.Seconds(), Seen: v.Seen,
+		Evidence: some(v.Evidence), Numbers: v.Numbers,
+	}
+	if r.Numbers == nil {
+		r.Numbers = map[string]float64{}
+	}
+	return r
+}
+
+func reportFault(f *history.FaultLife) ReportFault {
+	m := momentsOf(f)
+	return ReportFault{
+		Name: f.Name, InjectingSeconds: maybe(m.injecting), SeenSeconds: maybe(m.seen), HealingSeconds: maybe(m.healing),
+		HealedSeconds: maybe(m.healed), Nodes: some(f.Nodes), Pods: some(f.Pods), Witness: some(f.Witness),
+		Errors: some(f.Errors),
+	}
+}
+
+func reportLane(l *Lane) ReportLane {
+	r := ReportLane{
+		Name: string(l.Name), Target: l.Target, RatePerSecond: l.RatePerSecond, OK: l.OK, Failed: l.Failed,
+		Unsent: l.Unsent, Outcomes: map[string]uint64{}, LatestSendSeconds: l.LatestSend.Seconds(),
+		Latency: reportQuantiles(l.Latency), Service: reportQuantiles(l.Service),
+	}
+	if l.Failed == 0 && l.OK > 0 {
+		r.UpperBound95 = new(UpperBound95(l.OK))
+	}
+	for outcome, n := range l.Outcomes {
+		r.Outcomes[string(outcome)] = n
+	}
+	if l.Failed > 0 {
+		r.FirstFailureSeconds, r.LastFailureSeconds = maybe(&l.FirstFailure), maybe(&l.LastFailure)
+	}
+	return r
+}
+
+func reportQuantiles(q Quantiles) ReportQuantiles {
+	return ReportQuantiles{
+		P50Seconds: q.P50.Seconds(), P90Seconds: q.P90.Seconds(), P99Seconds: q.P99.Seconds(),
+		P999Seconds: q.P999.Seconds(), MaxSeconds: q.Max.Seconds(),
+	}
+}
+
+func reportCluster(c history.ClusterInfo) ReportCluster {
+	return ReportCluster{
+		Name: c.Name, Kubernetes: c.Kubernetes, Provider: c.Provider, Engine: c.Engine, Image: c.Image,
+		Profile: c.Profile, ProxyMode: c.ProxyMode,
+		Timings: ReportTimings{
+			NodeStatusUpdateSeconds:  c.Timings.NodeStatusUpdate.Seconds(),
+			NodeLeaseSeconds:         c.Timings.NodeLease.Seconds(),
+			NodeMonitorPeriodSeconds: c.Timings.NodeMonitorPeriod.Seconds(),
+			NodeMonitorGraceSeconds:  c.Timings.NodeMonitorGrace.Seconds(),
+			TolerationSeconds:        c.Timings.Toleration.Seconds(),
+		},
+	}
+}
+
+// some makes an empty list of none, which JSON would write as null.
+func some(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+func maybe(d *time.Duration) *float64 {
+	if d == nil {
+		return nil
+	}
+	return new(d.Seconds())
+}

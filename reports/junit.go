@@ -1,0 +1,199 @@
+package reports
+
+import (
+	"cmp"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// The elements of JUnit's XML. There are two schemas in wide use, Ant's and Jenkins'; this is what both allow. So
+// properties belong to a suite and not to a case, a case fails once, and testsuites has no attributes.
+type junitSuites struct {
+	XMLName xml.Name     `xml:"testsuites"`
+	Suites  []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name       string          `xml:"name,attr"`
+	Package    string          `xml:"package,attr"`
+	ID         int             `xml:"id,attr"`
+	Timestamp  string          `xml:"timestamp,attr"`
+	Hostname   string          `xml:"hostname,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr"`
+	Time       string          `xml:"time,attr"`
+	Properties []junitProperty `xml:"properties>property"`
+	Cases      []junitCase     `xml:"testcase"`
+	SystemOut  junitText       `xml:"system-out"`
+	SystemErr  junitText       `xml:"system-err"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Name      string        `xml:"name,attr"`
+	Classname string        `xml:"classname,attr"`
+	Time      string        `xml:"time,attr"`
+	Error     *junitProblem `xml:"error"`
+	Failure   *junitProblem `xml:"failure"`
+}
+
+type junitProblem struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",cdata"`
+}
+
+// junitText is printed with its line ends as they are: as character data they would be written &#xA;.
+type junitText struct {
+	Text string `xml:",cdata"`
+}
+
+// WriteJUnit writes junit.xml: a test suite for each suite, a test case for each scenario.
+func WriteJUnit(w io.Writer, m Model) error {
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	out := xml.NewEncoder(w)
+	out.Indent("", "  ")
+	if err := out.Encode(junitSuites{Suites: junitOf(m)}); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func junitOf(m Model) []junitSuite {
+	var suites []junitSuite
+	var took []time.Duration
+	at := make(map[string]int)
+	for i := range m.Scenarios {
+		s := &m.Scenarios[i]
+		suite, name := split(s.Name)
+		n, known := at[suite]
+		if !known {
+			n = len(suites)
+			at[suite] = n
+			suites = append(suites, newJUnitSuite(m, suite, n))
+			took = append(took, 0)
+		}
+		took[n] += s.Took
+		suites[n].add(s, name)
+		suites[n].Time = junitSeconds(took[n])
+	}
+	return suites
+}
+
+func newJUnitSuite(m Model, name string, id int) junitSuite {
+	started := m.Started
+	if started.IsZero() {
+		started = time.Unix(0, 0) // the attribute must be there
+	}
+	out := fmt.Sprintf("holdfast run %s: %s\nreproduce: %s\n", m.RunID, m.Result(), m.Reproduce)
+	return junitSuite{
+		Name: name, Package: "holdfast", ID: id, Hostname: cmp.Or(m.Cluster.Name, "localhost"),
+		Timestamp: started.UTC().Format("2006-01-02T15:04:05"), SystemOut: junitText{readable(out)},
+		Properties: []junitProperty{
+			{"run", m.RunID}, {"holdfast", m.Holdfast}, {"kubernetes", m.Cluster.Kubernetes}, {"profile", m.Profile},
+			{"seed", strconv.FormatUint(m.Seed, 10)},
+		},
+	}
+}
+
+func (j *junitSuite) add(s *Scenario, name string) {
+	c := junitCase{Name: name, Classname: j.Package + "." + j.Name, Time: junitSeconds(s.Took)}
+	j.Tests++
+	switch {
+	case s.Result.Broken():
+		j.Failures++
+		c.Failure = &junitProblem{Message: s.Why, Type: strings.ToLower(string(s.Result)), Text: junitDetails(s)}
+	case !s.Result.Good():
+		// An error and not a failure: JUnit's word for a test that could not tell, which is what Unknown means. Tools
+		// count errors apart from failures and turn a build red for both, as they must here.
+		j.Errors++
+		c.Error = &junitProblem{Message: s.Why, Type: "unknown", Text: junitDetails(s)}
+	}
+	j.Cases = append(j.Cases, c)
+	j.Properties = append(j.Properties, junitNumbers(s, name)...)
+}
+
+// junitNumbers are a scenario's figures, each name begun with the scenario's because they are the suite's properties.
+func junitNumbers(s *Scenario, name string) []junitProperty {
+	whole := func(n uint64) string { return strconv.FormatUint(n, 10) }
+	list := []junitProperty{
+		{"result", string(s.Result)}, {"requests", whole(s.Sent())}, {"failed", whole(s.Failed())},
+		{"unsent", whole(s.Unsent())}, {"podTerminations", strconv.Itoa(s.Disruptions.PodTerminations)},
+		{"nodeLosses", strconv.Itoa(s.Disruptions.NodeLosses)},
+	}
+	if bound, _ := s.bounds95(); bound != nil {
+		list = append(list, junitProperty{"upperBound95", strconv.FormatFloat(*bound, 'g', 4, 64)})
+	}
+	for i := range s.Verdicts {
+		v := &s.Verdicts[i]
+		for _, key := range slices.Sorted(maps.Keys(v.Numbers)) {
+			value := strconv.FormatFloat(v.Numbers[key], 'g', -1, 64)
+			list = append(list, junitProperty{fmt.Sprintf("%s.%d.%s", v.Kind, i, key), value})
+		}
+	}
+	for i := range list {
+		list[i].Name = name + "." + list[i].Name
+	}
+	return list
+}
+
+// junitDetails are what a reader of a CI page needs: claim, verdicts that did not hold, and the command.
+func junitDetails(s *Scenario) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "claim: %s\n", s.Claim)
+	if s.Mutant != nil {
+		fmt.Fprintf(&b, "mutant: without %s, to be caught by %s\n", s.Mutant.Removed, s.Mutant.CaughtBy)
+	}
+	for i := range s.Verdicts {
+		if v := &s.Verdicts[i]; v.Outcome != invariant.Held || s.Mutant != nil {
+			fmt.Fprintf(&b, "%s: %s\n  %s\n", v.Outcome, v.Promise, v.Seen)
+			for _, line := range v.Evidence {
+				fmt.Fprintf(&b, "  - %s\n", line)
+			}
+		}
+	}
+	for _, what := range s.Trouble {
+		fmt.Fprintf(&b, "trouble: %s\n", what)
+	}
+	fmt.Fprintf(&b, "reproduce: %s\n", s.Reproduce)
+	return readable(b.String())
+}
+
+// readable leaves out the characters that no XML may hold; a CDATA section takes all others as they are.
+func readable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0xFFFE || r == 0xFFFF {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// junitSeconds has no exponent: both schemas want a plain decimal.
+func junitSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
+
+// split parts "suite/name". A name without a suite is in a suite called "holdfast".
+func split(scenario string) (suite, name string) {
+	suite, name, ok := strings.Cut(scenario, "/")
+	if !ok {
+		return "holdfast", scenario
+	}
+	return suite, name
+}

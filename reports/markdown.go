@@ -1,0 +1,205 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// MaxMarkdownBytes bounds report.md: a job summary of GitHub Actions takes 1 MiB and is refused whole when it is
+// longer. Half of it is left to the other steps of a job.
+const MaxMarkdownBytes = 512 << 10
+
+// WriteMarkdown writes report.md in GitHub's flavour: a table of everything, then the details of what did not hold.
+func WriteMarkdown(w io.Writer, m Model) error {
+	var b strings.Builder
+	markdownHead(&b, m)
+	markdownTable(&b, m)
+	left := 0
+	for i := range m.Scenarios {
+		s := &m.Scenarios[i]
+		if s.Result.Good() {
+			continue
+		}
+		if part := markdownDetails(s); b.Len()+len(part) <= MaxMarkdownBytes {
+			b.WriteString(part)
+		} else {
+			left++
+		}
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\nThe details of %s more are in report.html: there is no room for them here.\n",
+			plural(uint64(left), "scenario"))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// mark gives a result a shape, so that no one has to tell it by colour.
+func mark(r Result) string {
+	switch {
+	case r.Good():
+		return "✅ " + string(r)
+	case r.Broken():
+		return "❌ " + string(r)
+	}
+	return "❔ " + string(r)
+}
+
+func markdownHead(b *strings.Builder, m Model) {
+	fmt.Fprintf(b, "## %s: holdfast run %s\n\n", mark(m.Result()), code(m.RunID))
+	fmt.Fprintf(b, "%s\n\n", m.summary())
+	fmt.Fprintf(b, "Kubernetes %s, profile %s, seed %d, holdfast %s", text(m.Cluster.Kubernetes), text(m.Profile),
+		m.Seed, text(m.Holdfast))
+	if m.Took > 0 {
+		fmt.Fprintf(b, ", took %s", brief(m.Took))
+	}
+	b.WriteString("\n")
+	for _, what := range m.Trouble {
+		fmt.Fprintf(b, "\n> [!WARNING]\n> %s\n", text(what))
+	}
+}
+
+// summary counts results, requests and disruptions in one sentence.
+func (m Model) summary() string {
+	var parts []string
+	for _, r := range []Result{Held, Violated, Unknown, Caught, Missed} {
+		if n := m.Count(r); n > 0 {
+			word := strings.ToLower(string(r))
+			if r == Caught || r == Missed {
+				word = plural(uint64(n), "mutant") + " " + word
+			} else {
+				word = fmt.Sprintf("%d %s", n, word)
+			}
+			parts = append(parts, word)
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing ran"}
+	}
+	var sent, failed uint64
+	events := 0
+	for i := range m.Scenarios {
+		// A mutant's requests are meant to fail: counted in, they would say nothing about the promises.
+		if s := &m.Scenarios[i]; s.Mutant == nil {
+			sent, failed, events = sent+s.Sent(), failed+s.Failed(), events+s.Disruptions.Total()
+		}
+	}
+	return fmt.Sprintf("%s. Mutants apart: %s of %s failed over %s.", strings.Join(parts, ", "), count(failed),
+		plural(sent, "request"), plural(uint64(events), "disruption event"))
+}
+
+func markdownTable(b *strings.Builder, m Model) {
+	b.WriteString("\n| | scenario | requests | failed | disruptions | at most, 95 % | p99 |\n")
+	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: |\n")
+	for i := range m.Scenarios {
+		s := &m.Scenarios[i]
+		row := s.figures()
+		fmt.Fprintf(b, "| %s | **%s**<br>%s | %s | %s | %s | %s | %s |\n", mark(s.Result), text(s.Name), text(s.Claim),
+			row.Requests, row.Failed, row.Disruptions, row.Bound, row.P99)
+	}
+	b.WriteString("\n0 of N is not zero: \"at most, 95 %\" is the share of requests that may fail although none was seen to, " +
+		"3/N of the lane with the fewest. A mutant is a workload broken on purpose; a promise must catch it, so its requests are meant to fail.\n")
+}
+
+// figures are the numbers of an overview's row, as text; a dash where there is nothing to say.
+type figures struct {
+	Requests, Failed, Disruptions, Bound, P99 string
+}
+
+func (s *Scenario) figures() figures {
+	f := figures{Requests: "–", Failed: "–", Disruptions: "–", Bound: "–", P99: "–"}
+	if len(s.Lanes) > 0 {
+		f.Requests, f.Failed = count(s.Sent()), count(s.Failed())
+		f.Disruptions = count(uint64(s.Disruptions.Total()))
+	}
+	if bound, _ := s.bounds95(); bound != nil {
+		f.Bound = percent(*bound)
+	}
+	if p99 := s.P99(); p99 > 0 {
+		f.P99 = brief(p99)
+	}
+	return f
+}
+
+func markdownDetails(s *Scenario) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n**%s**\n", mark(s.Result), text(s.Name), text(s.Claim), text(s.Why))
+	if s.Mutant != nil {
+		fmt.Fprintf(&b, "\nMutant: without %s, to be caught by %s; its twin is %s.\n", text(s.Mutant.Removed),
+			code(s.Mutant.CaughtBy), code(s.Mutant.Twin))
+	}
+	fmt.Fprintf(&b, "\n%s\n", text(s.meaning()))
+	for i := range s.Verdicts {
+		markdownVerdict(&b, &s.Verdicts[i])
+	}
+	for _, what := range s.Trouble {
+		fmt.Fprintf(&b, "\n> [!WARNING]\n> %s\n", text(what))
+	}
+	if s.Reproduce != "" {
+		fmt.Fprintf(&b, "\n%s\n", fence(s.Reproduce))
+	}
+	return b.String()
+}
+
+func markdownVerdict(b *strings.Builder, v *invariant.Verdict) {
+	at := ""
+	if v.At > 0 {
+		at = ", at " + moment(v.At)
+	}
+	fmt.Fprintf(b, "\n- %s **%s** (%s%s): %s\n", mark(resultOf(v.Outcome)), text(v.Promise), code(v.Kind), at, text(v.Seen))
+	if v.Outcome == invariant.Held {
+		return
+	}
+	for _, line := range v.Evidence {
+		fmt.Fprintf(b, "  - %s\n", text(line))
+	}
+	var numbers []string
+	for _, key := range slices.Sorted(maps.Keys(v.Numbers)) {
+		numbers = append(numbers, fmt.Sprintf("%s %s", key, number(v.Numbers[key])))
+	}
+	if len(numbers) > 0 {
+		fmt.Fprintf(b, "  - %s\n", text(strings.Join(numbers, ", ")))
+	}
+}
+
+// resultOf is a verdict's outcome as a result; a word that is not known is Unknown.
+func resultOf(o invariant.Outcome) Result {
+	switch o {
+	case invariant.Held:
+		return Held
+	case invariant.Violated:
+		return Violated
+	}
+	return Unknown
+}
+
+// markdownSyntax has every character that could begin markup, end a table's cell, or mention a user.
+var markdownSyntax = strings.NewReplacer(
+	"\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[",
+	"]", "\\]", "#", "\\#", "~", "\\~", "@", "@\u200b", "\r", " ", "\n", " ",
+)
+
+// text makes recorded words plain text on one line.
+func text(s string) string { return markdownSyntax.Replace(s) }
+
+// code makes recorded words a code span; a backtick, which would end it, becomes an apostrophe.
+func code(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return "`" + strings.NewReplacer("`", "'", "\n", " ", "\r", " ", "|", "\\|").Replace(s) + "`"
+}
+
+// fence makes recorded words a code block that they cannot end.
+func fence(s string) string {
+	ticks := "```"
+	for strings.Contains(s, ticks) {
+		ticks += "`"
+	}
+	return ticks + "sh\n" + s + "\n" + ticks
+}

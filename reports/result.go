@@ -1,0 +1,116 @@
+package reports
+
+import (
+	"fmt"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// Result is the one word for a scenario.
+type Result string
+
+// The results. A mutant is Caught or Missed where another scenario is Held or Violated.
+const (
+	Held     Result = "Held"
+	Violated Result = "Violated"
+	Unknown  Result = "Unknown"
+	Caught   Result = "Caught"
+	Missed   Result = "Missed"
+)
+
+// Good tells whether nothing is left to explain.
+func (r Result) Good() bool { return r == Held || r == Caught }
+
+// Broken tells whether a promise was seen broken, or a broken workload went unnoticed. What is neither Good nor Broken
+// is Unknown.
+func (r Result) Broken() bool { return r == Violated || r == Missed }
+
+// Result sums up a run: the worst of its scenarios, as Held, Violated or Unknown.
+func (m Model) Result() Result {
+	result := Held
+	if len(m.Scenarios) == 0 || len(m.Trouble) > 0 {
+		result = Unknown
+	}
+	for i := range m.Scenarios {
+		switch r := m.Scenarios[i].Result; {
+		case r.Broken():
+			return Violated
+		case !r.Good():
+			result = Unknown
+		}
+	}
+	return result
+}
+
+// Count is how many scenarios have one of these results.
+func (m Model) Count(results ...Result) int {
+	n := 0
+	for i := range m.Scenarios {
+		for _, r := range results {
+			if m.Scenarios[i].Result == r {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// sumUp says what the verdicts of a scenario come to, and why.
+func sumUp(verdicts []invariant.Verdict, mutant *history.Mutant, incomplete string) (Result, string) {
+	switch {
+	case mutant != nil:
+		return sumUpMutant(verdicts, mutant, incomplete)
+	case incomplete != "":
+		return sumUpIncomplete(verdicts, incomplete)
+	case len(verdicts) == 0:
+		return Unknown, "no promise was judged"
+	}
+	if v := first(verdicts, invariant.Violated); v != nil {
+		return Violated, v.Seen
+	}
+	// Whatever word a newer harness may write, only Held is Held.
+	for i := range verdicts {
+		if verdicts[i].Outcome != invariant.Held {
+			return Unknown, verdicts[i].Seen
+		}
+	}
+	return Held, verdicts[0].Seen
+}
+
+// sumUpIncomplete: what was seen broken stays broken, though the rest of the record is missing.
+func sumUpIncomplete(verdicts []invariant.Verdict, incomplete string) (Result, string) {
+	if v := first(verdicts, invariant.Violated); v != nil {
+		return Violated, v.Seen
+	}
+	return Unknown, "the record is not whole: " + incomplete
+}
+
+// sumUpMutant asks only whether the promise that must catch the mutant did. Others may break as well.
+func sumUpMutant(verdicts []invariant.Verdict, mutant *history.Mutant, incomplete string) (Result, string) {
+	var of []invariant.Verdict
+	for i := range verdicts {
+		if verdicts[i].Kind == mutant.CaughtBy {
+			of = append(of, verdicts[i])
+		}
+	}
+	result, why := sumUp(of, nil, incomplete)
+	switch {
+	case len(of) == 0 && incomplete == "":
+		return Unknown, mutant.CaughtBy + " was not judged"
+	case result == Violated:
+		return Caught, why
+	case result == Held:
+		return Missed, fmt.Sprintf("%s held although the workload was broken (%s)", mutant.CaughtBy, mutant.Removed)
+	}
+	return Unknown, why
+}
+
+func first(verdicts []invariant.Verdict, outcome invariant.Outcome) *invariant.Verdict {
+	for i := range verdicts {
+		if verdicts[i].Outcome == outcome {
+			return &verdicts[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// zoneRows lays out zones, their nodes and the pods on them.
+func zoneRows(at scale, list []Zone, y int) ([]zoneRow, int) {
+	var rows []zoneRow
+	prefix := nodePrefix(list)
+	for i := range list {
+		zone := zoneRow{Y: y, Label: zoneName(list[i].Name)}
+		y += zoneHeight
+		for j := range list[i].Nodes {
+			var node nodeRow
+			if node, y = newNodeRow(at, &list[i].Nodes[j], prefix, y); len(node.Pods) > 0 || list[i].Name != "" {
+				zone.Nodes = append(zone.Nodes, node)
+			}
+		}
+		if len(zone.Nodes) == 0 {
+			y = zone.Y // nothing of it is on the axis
+			continue
+		}
+		rows = append(rows, zone)
+	}
+	return rows, y
+}
+
+func zoneName(name string) string {
+	if name == "" {
+		return "no zone"
+	}
+	return "zone " + name
+}
+
+func nodeName(name string) string {
+	if name == "" {
+		return "not scheduled"
+	}
+	return name
+}
+
+// nodePrefix is what the names of all nodes begin with, up to a dash: the cluster's name, which says nothing in a row's
+// label and leaves no room for what does.
+func nodePrefix(list []Zone) string {
+	prefix, first := "", true
+	for i := range list {
+		for j := range list[i].Nodes {
+			name := list[i].Nodes[j].Name
+			if name == "" {
+				continue
+			}
+			if own := name[:strings.LastIndex(name, "-")+1]; first {
+				prefix, first = own, false
+			}
+			for !strings.HasPrefix(name, prefix) {
+				prefix = prefix[:strings.LastIndex(strings.TrimSuffix(prefix, "-"), "-")+1]
+			}
+		}
+	}
+	return prefix
+}
+
+func newNodeRow(at scale, n *Node, prefix string, y int) (nodeRow, int) {
+	row := nodeRow{Y: y, Label: nodeName(strings.TrimPrefix(n.Name, prefix))}
+	for _, s := range n.Spans {
+		if at.shows(s.From, s.To) {
+			row.Spans = append(row.Spans, at.band(s.From, s.To, "nd-"+strings.ReplaceAll(string(s.State), " ", ""),
+				string(s.State)))
+		}
+	}
+	y += nodeHeight
+	var free []history.Offset // when each row of pods is free again
+	for i := range n.Pods {
+		bar := newPodBar(at, n, &n.Pods[i])
+		if !at.shows(bar.from, bar.to) {
+			continue
+		}
+		lane := 0
+		for lane < len(free) && free[lane] > bar.from {
+			lane++
+		}
+		if lane == len(free) {
+			free = append(free, 0)
+		}
+		free[lane] = bar.to
+		bar.Y = y + lane*(podHeight+podGap)
+		row.Pods = append(row.Pods, bar)
+	}
+	return row, y + len(free)*(podHeight+podGap) + podGap
+}
+
+// newPodBar draws a pod from its first to its last moment; the parts are its states.
+func newPodBar(at scale, n *Node, p *Pod) podBar {
+	from, to := p.Spans[0].From, p.Spans[len(p.Spans)-1].To
+	whole := at.band(from, to, "", "")
+	bar := podBar{
+		X: whole.X, W: whole.W, Label: podLabel(p), Tip: podTip(n, p), from: from, to: to,
+		Class: fmt.Sprintf("g%d", p.Generation%2),
+	}
+	own := scale{max(from, at.from), min(to, at.to)}
+	if own.to <= own.from {
+		return bar
+	}
+	bar.LabelX = "0%"
+	for _, s := range slices.Backward(p.Spans) {
+		if s.State == PodReady && own.shows(s.From, s.To) {
+			bar.LabelX = pct(own.percent(s.From))
+		}
+	}
+	for _, s := range p.Spans {
+		if own.shows(s.From, s.To) {
+			bar.Parts = append(bar.Parts, own.band(s.From, s.To, "pd-"+string(s.State), string(s.State)))
+		}
+	}
+	return bar
+}
+
+// podLabel is what fits into a bar: the workload, and the end of the name that tells its pods apart.
+func podLabel(p *Pod) string {
+	if p.Workload == "" {
+		return p.Name
+	}
+	return p.Workload + " " + p.Name[strings.LastIndex(p.Name, "-")+1:]
+}
+
+func podTip(n *Node, p *Pod) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s", p.Name, nodeName(n.Name))
+	for _, s := range p.Spans {
+		fmt.Fprintf(&b, "; %s %s to %s", s.State, moment(s.From), moment(s.To))
+	}
+	if p.Restarts > 0 {
+		fmt.Fprintf(&b, "; %s", plural(uint64(p.Restarts), "restart"))
+	}
+	for _, why := range []string{p.Disruption, p.Trouble} {
+		if why != "" {
+			b.WriteString("; " + why)
+		}
+	}
+	return b.String()
+}

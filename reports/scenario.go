@@ -1,0 +1,101 @@
+package reports
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// Describe measures one scenario from its record and the verdicts on it. It reads the requests once, in memory that
+// does not grow with their number. A record that is damaged is described as far as it goes, and is never Held.
+func Describe(run history.Run, verdicts []invariant.Verdict) Scenario {
+	begin, end := bounds(run.Events)
+	s := Scenario{
+		Name: run.Header.Scenario, Claim: run.Header.Claim, Verdicts: verdicts, Mutant: run.Header.Mutant,
+		Incomplete: run.Incomplete, Seed: run.Header.Seed, Cluster: run.Header.Cluster, Took: end - begin,
+		Trouble: troubles(run.Events), Phases: run.Phases(), Faults: run.Faults(),
+		Zones: zones(run.Events, end), End: end,
+	}
+	s.From, s.To = axis(run, begin, end)
+	s.measure(run)
+	s.Disruptions = disruptions(run)
+	s.Result, s.Why = sumUp(verdicts, s.Mutant, s.Incomplete)
+	return s
+}
+
+// measure reads the requests. A scenario with neither a plan nor requests has no lanes.
+func (s *Scenario) measure(run history.Run) {
+	width := bucketWidth(s.To - s.From)
+	if steady, _, ok := run.Window(history.Steady); ok && steady > s.From {
+		// A bucket begins when the load does. One that began before would show a rate that was not planned.
+		s.From = steady - (steady-s.From+width-1)/width*width
+	}
+	load := newSeries(s.From, width, run.Header.Plan)
+	if err := load.read(run.Requests); err != nil && s.Incomplete == "" {
+		s.Incomplete = err.Error()
+	}
+	if len(load.lanes) == 0 {
+		return
+	}
+	s.Lanes, s.BucketWidth, s.OffAxis = load.done(run.Header.Plan), load.width, load.offAxis
+	s.To = max(s.To, load.last)
+}
+
+// troubles bounds what is said: a harness in trouble repeats itself.
+func troubles(events []history.Event) []string {
+	const limit = 20
+	var list []string
+	for i := range events {
+		switch e := &events[i]; {
+		case e.Trouble != nil:
+			list = append(list, fmt.Sprintf("at %s: %s", moment(e.T), e.Trouble.What))
+		case e.Gap != nil:
+			list = append(list, fmt.Sprintf("from %s to %s the watch of %s may have missed changes: %s",
+				moment(e.Gap.Since), moment(e.T), e.Gap.What, e.Gap.Why))
+		}
+	}
+	if more := len(list) - limit; more > 0 {
+		list = append(list[:limit], fmt.Sprintf("and %d more", more))
+	}
+	return list
+}
+
+// Sent is how many requests went to the system under test; the control lane's did not.
+func (s *Scenario) Sent() (n uint64) {
+	for i := range s.Lanes {
+		if s.Lanes[i].Name != history.LaneControl {
+			n += s.Lanes[i].Sent()
+		}
+	}
+	return n
+}
+
+// Failed is how many of Sent let a client down.
+func (s *Scenario) Failed() (n uint64) {
+	for i := range s.Lanes {
+		if s.Lanes[i].Name != history.LaneControl {
+			n += s.Lanes[i].Failed
+		}
+	}
+	return n
+}
+
+// Unsent is how many requests were due and never sent, on all lanes: evidence that is missing.
+func (s *Scenario) Unsent() (n uint64) {
+	for i := range s.Lanes {
+		n += s.Lanes[i].Unsent
+	}
+	return n
+}
+
+// P99 is the worst of the lanes' 99th percentiles from due.
+func (s *Scenario) P99() (worst time.Duration) {
+	for i := range s.Lanes {
+		if s.Lanes[i].Name != history.LaneControl {
+			worst = max(worst, s.Lanes[i].Latency.P99)
+		}
+	}
+	return worst
+}

@@ -1,0 +1,160 @@
+package reports
+
+import "time"
+
+// SchemaVersion names the shape of report.json. Fields may be added to a version; one that changes or goes away, or
+// changes its meaning, makes a new version.
+const SchemaVersion = "holdfast.dev/report/v1"
+
+// Report is report.json. Durations are in seconds, and their names end in Seconds; moments are seconds since the run's
+// base. Lists are empty, never null.
+type Report struct {
+	SchemaVersion string           `json:"schemaVersion"`
+	RunID         string           `json:"runID"`
+	Result        Result           `json:"result"`            // Held, Violated or Unknown
+	Started       *time.Time       `json:"started,omitempty"` // wall clock
+	TookSeconds   float64          `json:"tookSeconds"`
+	Holdfast      string           `json:"holdfast"` // version of the harness
+	Seed          uint64           `json:"seed"`
+	Profile       string           `json:"profile"`
+	Cluster       ReportCluster    `json:"cluster"`
+	Counts        ReportCounts     `json:"counts"`
+	Reproduce     string           `json:"reproduce"` // a command
+	Trouble       []string         `json:"trouble"`   // what is wrong with the run's own record
+	Scenarios     []ReportScenario `json:"scenarios"`
+}
+
+// ReportCounts says how many scenarios ended how.
+type ReportCounts struct {
+	Held     int `json:"held"`
+	Violated int `json:"violated"`
+	Unknown  int `json:"unknown"`
+	Caught   int `json:"caught"` // mutants
+	Missed   int `json:"missed"` // mutants
+}
+
+// ReportCluster says what a scenario ran on.
+type ReportCluster struct {
+	Name       string        `json:"name"`
+	Kubernetes string        `json:"kubernetes"`
+	Provider   string        `json:"provider"`
+	Engine     string        `json:"engine"`
+	Image      string        `json:"image"`
+	Profile    string        `json:"profile"`
+	ProxyMode  string        `json:"proxyMode"`
+	Timings    ReportTimings `json:"timings"`
+}
+
+// ReportTimings say how soon the cluster notices a lost node. See clusters.Timings.
+type ReportTimings struct {
+	NodeStatusUpdateSeconds  float64 `json:"nodeStatusUpdateSeconds"`
+	NodeLeaseSeconds         float64 `json:"nodeLeaseSeconds"`
+	NodeMonitorPeriodSeconds float64 `json:"nodeMonitorPeriodSeconds"`
+	NodeMonitorGraceSeconds  float64 `json:"nodeMonitorGraceSeconds"`
+	TolerationSeconds        float64 `json:"tolerationSeconds"`
+}
+
+// ReportScenario is one scenario.
+type ReportScenario struct {
+	Name        string            `json:"name"`
+	Claim       string            `json:"claim"`
+	Result      Result            `json:"result"`
+	Why         string            `json:"why"` // what decided the result
+	Mutant      *ReportMutant     `json:"mutant,omitempty"`
+	Incomplete  string            `json:"incomplete,omitempty"` // why the record is not whole
+	Trouble     []string          `json:"trouble"`              // what weakened the evidence
+	TookSeconds float64           `json:"tookSeconds"`
+	Requests    ReportRequests    `json:"requests"`
+	Disruptions ReportDisruptions `json:"disruptions"`
+	Verdicts    []ReportVerdict   `json:"verdicts"`
+	Phases      []ReportPhase     `json:"phases"`
+	Faults      []ReportFault     `json:"faults"`
+	Lanes       []ReportLane      `json:"lanes"`
+	Cluster     ReportCluster     `json:"cluster"`
+	Seed        uint64            `json:"seed"`
+	Reproduce   string            `json:"reproduce"` // a command
+}
+
+// ReportMutant says which good practice was removed and which promise must catch it.
+type ReportMutant struct {
+	Removed  string `json:"removed"`
+	CaughtBy string `json:"caughtBy"`
+	Twin     string `json:"twin"` // the scenario with the practice in place
+}
+
+// ReportRequests counts the requests of all lanes but control.
+type ReportRequests struct {
+	Sent   uint64 `json:"sent"`
+	Failed uint64 `json:"failed"`
+	Unsent uint64 `json:"unsent"` // control included: evidence that is missing
+	// UpperBound95 is the share that may fail although none was seen to: 3/sent of the lane with the fewest, since lanes
+	// are judged apart. Absent when some failed or none was sent.
+	UpperBound95 *float64 `json:"upperBound95,omitempty"`
+}
+
+// ReportDisruptions counts what the load had to survive.
+type ReportDisruptions struct {
+	PodTerminations int `json:"podTerminations"`
+	NodeLosses      int `json:"nodeLosses"`
+	// UpperBound95 is the share of disruptions that may lose a request although none was seen to. Absent when some
+	// request failed, or without disruptions or requests.
+	UpperBound95 *float64 `json:"upperBound95,omitempty"`
+}
+
+// ReportVerdict is what was found about one promise.
+type ReportVerdict struct {
+	Promise   string             `json:"promise"`
+	Kind      string             `json:"kind"`
+	Outcome   string             `json:"outcome"` // held, violated or unknown
+	AtSeconds float64            `json:"atSeconds"`
+	Seen      string             `json:"seen"`
+	Evidence  []string           `json:"evidence"`
+	Numbers   map[string]float64 `json:"numbers"` // durations in seconds
+}
+
+// ReportPhase is a part of a scenario.
+type ReportPhase struct {
+	Name        string  `json:"name"`
+	FromSeconds float64 `json:"fromSeconds"`
+	ToSeconds   float64 `json:"toSeconds"`
+}
+
+// ReportFault is one disturbance. A stage that was not reached is absent.
+type ReportFault struct {
+	Name             string   `json:"name"`
+	InjectingSeconds *float64 `json:"injectingSeconds,omitempty"`
+	SeenSeconds      *float64 `json:"seenSeconds,omitempty"`
+	HealingSeconds   *float64 `json:"healingSeconds,omitempty"`
+	HealedSeconds    *float64 `json:"healedSeconds,omitempty"`
+	Nodes            []string `json:"nodes"`
+	Pods             []string `json:"pods"`
+	Witness          []string `json:"witness"` // what was seen of it, in order
+	Errors           []string `json:"errors"`  // why stages were not reached
+}
+
+// ReportLane is the load of one lane.
+type ReportLane struct {
+	Name          string            `json:"name"`
+	Target        string            `json:"target"`
+	RatePerSecond float64           `json:"ratePerSecond"`
+	OK            uint64            `json:"ok"`
+	Failed        uint64            `json:"failed"`
+	Unsent        uint64            `json:"unsent"`
+	Outcomes      map[string]uint64 `json:"outcomes"` // failures by kind
+	UpperBound95  *float64          `json:"upperBound95,omitempty"`
+	// FirstFailureSeconds is when the first failed request was due, LastFailureSeconds when the last one ended.
+	FirstFailureSeconds *float64        `json:"firstFailureSeconds,omitempty"`
+	LastFailureSeconds  *float64        `json:"lastFailureSeconds,omitempty"`
+	LatestSendSeconds   float64         `json:"latestSendSeconds"` // after it was due
+	Latency             ReportQuantiles `json:"latency"`           // from due
+	Service             ReportQuantiles `json:"service"`           // from sent
+}
+
+// ReportQuantiles are of OK requests only.
+type ReportQuantiles struct {
+	P50Seconds  float64 `json:"p50Seconds"`
+	P90Seconds  float64 `json:"p90Seconds"`
+	P99Seconds  float64 `json:"p99Seconds"`
+	P999Seconds float64 `json:"p999Seconds"`
+	MaxSeconds  float64 `json:"maxSeconds"`
+}

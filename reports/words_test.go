@@ -1,0 +1,103 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+func TestNumbersInWords(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
+		{brief(0), "0"},
+		{brief(870 * time.Microsecond), "870 µs"},
+		{brief(4214 * time.Microsecond), "4.21 ms"},
+		{brief(42149 * time.Microsecond), "42.1 ms"},
+		{brief(421490 * time.Microsecond), "421 ms"},
+		{brief(12 * sec), "12 s"},
+		{brief(119 * sec), "119 s"},
+		{brief(3*time.Minute + 20*sec), "3 min 20 s"},
+		{brief(61*time.Minute + 59500*ms), "62 min 0 s"},
+		{moment(15605*ms + 1), "15.605s"},
+		{tickLabel(0), "0s"},
+		{tickLabel(time.Minute), "1m"},
+		{tickLabel(10 * time.Minute), "10m"},
+		{tickLabel(70 * sec), "1m10s"},
+		{count(0), "0"},
+		{count(999), "999"},
+		{count(12000), "12,000"},
+		{count(1234567), "1,234,567"},
+		{percent(0), "0 %"},
+		{percent(0.00025), "0.025 %"},
+		{percent(0.0212), "2.1 %"},
+		{percent(0.5), "50 %"},
+		{percent(1), "100 %"},
+		{percent(0.0000001), "0.00001 %"},
+		{number(12000), "12,000"},
+		{number(-3), "-3"},
+		{number(15.605), "15.605"},
+		{number(0.00025), "0.00025"},
+		{plural(1, "pod"), "1 pod"},
+		{plural(2000, "node loss"), "2,000 node losses"},
+	} {
+		if test.got != test.want {
+			t.Errorf("%q, want %q", test.got, test.want)
+		}
+	}
+}
+
+func TestUpperBound95(t *testing.T) {
+	for n, want := range map[uint64]float64{0: 1, 1: 1, 3: 1, 6: 0.5, 12000: 0.00025} {
+		if got := UpperBound95(n); got != want {
+			t.Errorf("of %d: %v, want %v", n, got, want)
+		}
+	}
+}
+
+func TestMeaning(t *testing.T) {
+	lanes := func(ok, failed uint64) []Lane {
+		return []Lane{
+			{Name: history.LaneFresh, OK: ok, Failed: failed}, {Name: history.LaneControl, OK: 99, Failed: 99},
+		}
+	}
+	for name, test := range map[string]struct {
+		s    Scenario
+		want string
+	}{
+		"none failed": {
+			Scenario{Lanes: lanes(12000, 0), Disruptions: Disruptions{PodTerminations: 5, NodeLosses: 1}},
+			"0 of 12,000 requests failed over 6 disruption events (5 pod terminations, 1 node loss). 0 of N is not zero: with " +
+				"95 % confidence at most 0.025 % of such requests fail on a lane, and at most 50 % of such disruptions lose one.",
+		},
+		"no disruption": {
+			Scenario{Lanes: lanes(300, 0)},
+			"0 of 300 requests failed over 0 disruption events (0 pod terminations, 0 node losses). 0 of N is not zero: with " +
+				"95 % confidence at most 1 % of such requests fail on a lane.",
+		},
+		"some failed": {
+			Scenario{Lanes: lanes(90, 10), Disruptions: Disruptions{PodTerminations: 1}},
+			"10 of 100 requests failed (10 %) over 1 disruption event (1 pod termination, 0 node losses).",
+		},
+		"nothing was sent": {Scenario{Lanes: lanes(0, 0)}, "No request was sent."},
+		"no traffic":       {Scenario{}, "This scenario has no traffic: it is judged by what was placed, evicted and refused."},
+	} {
+		if got := test.s.meaning(); got != test.want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, test.want)
+		}
+	}
+}
+
+func TestBoundsSayNothingWhereTheyCannot(t *testing.T) {
+	s := Scenario{Lanes: []Lane{{Name: history.LaneFresh, OK: 100, Failed: 1}}}
+	if requests, disruptions := s.bounds95(); requests != nil || disruptions != nil {
+		t.Errorf("with failures: %v %v", requests, disruptions)
+	}
+	s.Lanes[0].Failed = 0
+	if requests, disruptions := s.bounds95(); requests == nil || *requests != 0.03 || disruptions != nil {
+		t.Errorf("without disruptions: %v %v", requests, disruptions)
+	}
+	if f := (&Scenario{}).figures(); strings.Trim(f.Requests+f.Failed+f.Disruptions+f.Bound+f.P99, "–") != "" {
+		t.Errorf("without traffic: %+v", f)
+	}
+}

@@ -1,0 +1,25 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// DeletePods is what no budget stops: someone deletes pods by hand.
+var DeletePods = scenario.Describe(scenario.Spec{
+	Name:  "chaos/delete-pods",
+	Claim: "deleting two of six pods at once is invisible to clients, and the workload is whole again within 20 s",
+	Backend: workloads.Backend{
+		ServiceTime: 300 * time.Millisecond, // so that about five requests are in flight on each pod whenever it is told to end
+	},
+	Load:   scenario.DefaultLoad,
+	Faults: []fault.Fault{fault.PodDelete{Count: 2}},
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.RecoversWithin{Workload: "backend", Limit: 20 * time.Second}, // a pod starts in 2 s; ten times that on a busy machine
+	},
+})

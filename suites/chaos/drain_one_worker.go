@@ -1,0 +1,19 @@
+package chaos
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// DrainOneWorker is what a node upgrade does, one node at a time.
+var DrainOneWorker = scenario.Describe(scenario.Spec{
+	Name:   "chaos/drain-one-worker",
+	Claim:  "draining one worker is invisible to clients, and honours the budget",
+	Load:   scenario.DefaultLoad,
+	Faults: []fault.Fault{fault.Drain{}},
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.BudgetHonoured{},
+	},
+})

@@ -1,0 +1,24 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// KillOneWorker is the same loss without a gateway: requests fail, but only the victim's share of them, and only until
+// Kubernetes has noticed.
+var KillOneWorker = scenario.Describe(scenario.Spec{
+	Name:   "chaos/kill-one-worker",
+	Claim:  "after the sudden death of a worker only its share of the requests fails, and only for the predicted time",
+	Load:   scenario.DefaultLoad,
+	Faults: []fault.Fault{fault.NodeKill{}},
+	Hold:   25 * time.Second, // the failures have to end while the node is still away
+	Promises: []invariant.Invariant{
+		invariant.FailuresEndWithin{},
+	},
+	About: 80 * time.Second,
+	Stock: true,
+})

@@ -1,0 +1,27 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// KillOneWorkerBehindAGateway is an involuntary disruption that clients do not see, because a gateway checks its
+// upstreams' health, leaves out those that fail, and tries another.
+var KillOneWorkerBehindAGateway = scenario.Describe(scenario.Spec{
+	Name:    "chaos/kill-one-worker-behind-a-gateway",
+	Claim:   "the sudden death of a worker is invisible to clients behind a gateway with health checks and retries",
+	Gateway: &workloads.Gateway{},
+	Load:    scenario.DefaultLoad,
+	Faults:  []fault.Fault{fault.NodeKill{}},
+	Hold:    20 * time.Second, // longer than the lab profile needs to notice the loss and to replace the pods
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.RecoversWithin{Workload: "backend", Limit: time.Minute}, // a killed node was Ready 4 s after its start; a busy machine takes longer
+	},
+	About: 80 * time.Second,
+	Stock: true,
+})

@@ -1,0 +1,26 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// RollingUpdate replaces every pod twice: forth, and back.
+var RollingUpdate = scenario.Describe(scenario.Spec{
+	Name:  "chaos/rolling-update",
+	Claim: "a rolling update and its rollback are invisible to clients",
+	Backend: workloads.Backend{
+		StartDelay: 2 * time.Second, // a server that starts slowly needs its readiness probe; see mutants/no-readiness-probe
+	},
+	Load:   scenario.DefaultLoad,
+	Faults: []fault.Fault{fault.Rollout{}},
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.Spread{Workload: "backend", TopologyKey: workloads.Zone, Max: 1},
+	},
+	About: 70 * time.Second,
+})

@@ -1,0 +1,19 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/conformance"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// AllOnOneNode draws every replica to the node of the first.
+var AllOnOneNode = scenario.Mutate(conformance.ZoneAndNodeSpread, scenario.Mutation{
+	Name:     "mutants/all-on-one-node",
+	Removed:  "topology spread constraints",
+	CaughtBy: invariant.Spread{},
+	Break: func(s *scenario.Spec) {
+		s.Backend.Spread = workloads.NoSpread
+		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Host}} // to its own pods: the second goes where the first is
+	},
+})

@@ -1,0 +1,16 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// NoPreStop ends pods while kube-proxy still sends them connections.
+var NoPreStop = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
+	Name:     "mutants/no-prestop",
+	Removed:  "a preStop sleep",
+	CaughtBy: invariant.NoFailedRequests{},
+	Break:    func(s *scenario.Spec) { s.Backend.PreStop = workloads.NoPreStop },
+})

@@ -1,0 +1,16 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// NoReadinessProbe gets requests before it listens.
+var NoReadinessProbe = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
+	Name:     "mutants/no-readiness-probe",
+	Removed:  "a readiness probe for a server that starts slowly",
+	CaughtBy: invariant.NoFailedRequests{},
+	Break:    func(s *scenario.Spec) { s.Backend.Readiness = workloads.NoReadiness },
+})

@@ -1,0 +1,20 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// NodePortsWithoutHealthChecks has every pod on one node, and yet loses about half of the requests when the other dies:
+// its gateway goes on sending every second one there.
+var NodePortsWithoutHealthChecks = scenario.Mutate(chaos.KillOneWorkerBehindNodePorts, scenario.Mutation{
+	Name:     "mutants/node-ports-without-health-checks",
+	Removed:  "spreading, and a gateway that checks its fixed upstreams and tries another",
+	CaughtBy: invariant.NoFailedRequests{},
+	Break: func(s *scenario.Spec) {
+		s.PinTo, s.Backend.NodePortLocal = 1, false
+		s.Gateway.Health, s.Gateway.Ejection, s.Gateway.MaxTries = workloads.NoHealth, workloads.NoEjection, 1
+	},
+})

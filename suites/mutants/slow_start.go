@@ -1,0 +1,17 @@
+package mutants
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+)
+
+// SlowStart replaces lost pods, and takes too long to make them useful.
+var SlowStart = scenario.Mutate(chaos.DeletePods, scenario.Mutation{
+	Name:     "mutants/slow-start",
+	Removed:  "a start that is faster than the recovery it promises",
+	CaughtBy: invariant.RecoversWithin{},
+	Break:    func(s *scenario.Spec) { s.Backend.StartDelay = 40 * time.Second }, // twice the limit of 20 s
+})

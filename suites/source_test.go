@@ -1,0 +1,158 @@
+package suites_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+
+	_ "github.com/holdfast-ha/holdfast/suites/chaos"
+	_ "github.com/holdfast-ha/holdfast/suites/conformance"
+	_ "github.com/holdfast-ha/holdfast/suites/mutants"
+)
+
+// implementers names the types of a package that have a method.
+func implementers(t *testing.T, dir, method string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no source in %s (%v)", dir, err)
+	}
+	var found []string
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil || f.Name.Name != method {
+				continue
+			}
+			receiver := f.Recv.List[0].Type
+			if star, isPointer := receiver.(*ast.StarExpr); isPointer {
+				receiver = star.X
+			}
+			if name, ok := receiver.(*ast.Ident); ok && name.IsExported() {
+				found = append(found, name.Name)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+func typeName(v any) string { return reflect.TypeOf(v).Name() }
+
+func TestEveryFaultIsUsedByAScenario(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range scenario.All {
+		for _, f := range s.Faults {
+			used[typeName(f)] = true
+		}
+	}
+	for _, name := range implementers(t, "../framework/fault", "Inject") {
+		if !used[name] {
+			t.Errorf("fault %s: no scenario uses it", name)
+		}
+	}
+}
+
+func TestEveryInvariantIsPromisedAndHasAMutant(t *testing.T) {
+	promised, caught := map[string]bool{}, map[string]bool{}
+	for _, s := range scenario.All {
+		for _, p := range s.Promises {
+			promised[typeName(p)] = true
+		}
+		if s.Mutant != nil {
+			caught[s.Mutant.CaughtBy] = true
+		}
+	}
+	for _, name := range implementers(t, "../framework/invariant", "Check") {
+		if !promised[name] {
+			t.Errorf("invariant %s: no scenario promises it", name)
+		}
+		if !caught[name] {
+			t.Errorf("invariant %s: no mutant shows that it would catch anything", name)
+		}
+	}
+}
+
+func TestEveryMutantHasATwinInTheSuites(t *testing.T) {
+	named := map[string]scenario.Spec{}
+	for _, s := range scenario.All {
+		named[s.Name] = s
+	}
+	mutants := 0
+	for _, s := range scenario.All {
+		if s.Mutant == nil {
+			continue
+		}
+		mutants++
+		twin, found := named[s.Mutant.Twin]
+		switch {
+		case !found:
+			t.Errorf("%s: its twin %s is not in the suites", s.Name, s.Mutant.Twin)
+		case twin.Mutant != nil:
+			t.Errorf("%s: its twin %s is a mutant itself", s.Name, twin.Name)
+		case twin.Full && !s.Full:
+			t.Errorf("%s: its twin %s is not run in the short profile", s.Name, twin.Name)
+		case reflect.DeepEqual([]any{s.Backend, s.Gateway, s.PinTo, s.NodePorts}, []any{twin.Backend, twin.Gateway, twin.PinTo, twin.NodePorts}):
+			t.Errorf("%s: it does not differ from its twin %s", s.Name, twin.Name)
+		}
+	}
+	if mutants == 0 {
+		t.Error("no mutants")
+	}
+}
+
+func TestNamesAreUnique(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range scenario.All {
+		if seen[s.Name] {
+			t.Errorf("two scenarios are called %s", s.Name)
+		}
+		seen[s.Name] = true
+	}
+}
+
+// One file a scenario: whoever looks for a claim finds it by its file's name.
+func TestOneScenarioAFile(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || entry.Name() == "doc.go" {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		described := 0
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			if f, ok := call.Fun.(*ast.SelectorExpr); ok && (f.Sel.Name == "Describe" || f.Sel.Name == "Mutate") {
+				described++
+			}
+			return true
+		})
+		if described != 1 {
+			t.Errorf("%s describes %d scenarios, want one", path, described)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

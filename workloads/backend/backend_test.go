@@ -1,0 +1,173 @@
+package backend
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/workloads/serve"
+)
+
+func TestParse(t *testing.T) {
+	env := map[string]string{
+		EnvPod: "backend-1", EnvNode: "w2", EnvRevision: "5f9c", EnvZones: "w1=a,w2=b",
+	}
+	who := Options{Listen: ":8080", Pod: "backend-1", Node: "w2", Zone: "b", Revision: "5f9c"}
+	full := who
+	full.Listen, full.StartDelay, full.ServiceTime = "127.0.0.1:81", 5*time.Second, 20*time.Millisecond
+	full.Serve = serve.Options{AtTerm: serve.Hold, Quiet: time.Second, Limit: 9 * time.Second, CloseAfter: 100}
+	tests := map[string]struct {
+		args []string
+		want Options
+	}{
+		"defaults":   {nil, who},
+		"everything": {full.Args(), full},
+		"spelled out": {[]string{"--listen=127.0.0.1:81", "--start-delay=5s", "--service-time=20ms", "--at-term=hold",
+			"--quiet=1s", "--limit=9s", "--close-after=100"}, full},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := Parse(test.args, func(name string) string { return env[name] })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got, cmp.Comparer(func(a, b func() bool) bool { return a == nil && b == nil })); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	tests := map[string]struct {
+		args  []string
+		zones string
+		want  string
+	}{
+		"unknown flag":   {[]string{"--colour=red"}, "", "backend: flag provided but not defined: -colour"},
+		"no duration":    {[]string{"--quiet=long"}, "", `backend: invalid value "long" for flag -quiet: parse error`},
+		"unknown end":    {[]string{"--at-term=explode"}, "", "want drain, drop or hold"},
+		"negative limit": {[]string{"--limit=-1s"}, "", "backend: quiet 0s, limit -1s: must not be negative"},
+		"argument":       {[]string{"now"}, "", `backend: unexpected argument "now"`},
+		"zones":          {nil, "w1=a,w2", `backend: HOLDFAST_ZONES: "w2": want node=zone`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse(test.args, func(name string) string {
+				return map[string]string{EnvZones: test.zones}[name]
+			})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q in it", err, test.want)
+			}
+		})
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	o := Options{Pod: "backend-1", Node: "w1", Zone: "a", Revision: "5f9c"}
+	for _, test := range []struct{ id, want string }{{"worker-0/fresh/7", "ok worker-0/fresh/7\n"}, {"", "ok -\n"}} {
+		r := httptest.NewRequest(http.MethodGet, "/any/path?at=all", nil)
+		r.Header.Set(HeaderID, test.id)
+		w := httptest.NewRecorder()
+		o.answers().ServeHTTP(w, r)
+		got := w.Result()
+		body, err := io.ReadAll(got.Body)
+		if err != nil || string(body) != test.want || got.ContentLength != int64(len(test.want)) || got.StatusCode != http.StatusOK {
+			t.Errorf("status %d, body %q of length %d, %v; want 200 and %q", got.StatusCode, body, got.ContentLength, err, test.want)
+		}
+		for name, want := range map[string]string{HeaderPod: "backend-1", HeaderNode: "w1", HeaderZone: "a", HeaderRevision: "5f9c"} {
+			if got.Header.Get(name) != want {
+				t.Errorf("%s: %q, want %q", name, got.Header.Get(name), want)
+			}
+		}
+	}
+}
+
+func TestServiceTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, began := Options{ServiceTime: 30 * time.Millisecond}, time.Now()
+		w := httptest.NewRecorder()
+		o.answers().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		if took := time.Since(began); took != o.ServiceTime || w.Body.String() != "ok -\n" {
+			t.Errorf("answered %q after %s, want %s", w.Body, took, o.ServiceTime)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		w = httptest.NewRecorder()
+		o.answers().ServeHTTP(w, httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil))
+		if w.Body.Len() > 0 {
+			t.Errorf("a client that went away is answered %q", w.Body)
+		}
+	})
+}
+
+// freePort is one that nobody listens on just now.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// TestRun goes from the start delay, during which clients are refused, to the end.
+func TestRun(t *testing.T) {
+	ctx, term := context.WithCancel(t.Context())
+	o := Options{Listen: freePort(t), StartDelay: 300 * time.Millisecond, Pod: "p", Serve: serve.Options{Quiet: 50 * time.Millisecond}}
+	began, ended := time.Now(), make(chan error, 1)
+	go func() { ended <- Run(ctx, o) }()
+	refused, client := 0, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		response, err := client.Get("http://" + o.Listen + "/")
+		if err == nil {
+			_ = response.Body.Close()
+			if pod := response.Header.Get(HeaderPod); pod != "p" {
+				t.Errorf("answered by %q", pod)
+			}
+			break
+		}
+		refused++
+		select {
+		case <-tick.C:
+		case err := <-ended:
+			t.Fatalf("it ended before it listened: %v", err)
+		}
+	}
+	if took := time.Since(began); took < o.StartDelay || refused == 0 {
+		t.Errorf("answers after %s, refused %d requests before: the start delay is %s", took, refused, o.StartDelay)
+	}
+	term()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := client.Get("http://" + o.Listen + "/"); err == nil {
+		t.Error("still answers after the end")
+	}
+}
+
+func TestRunEndsBeforeItBegins(t *testing.T) {
+	ctx, term := context.WithCancel(t.Context())
+	term()
+	if err := Run(ctx, Options{Listen: "nowhere:x", StartDelay: time.Hour}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRunWithoutAPort(t *testing.T) {
+	err := Run(t.Context(), Options{Listen: "127.0.0.1:none"})
+	if err == nil || !strings.Contains(err.Error(), "backend: listen tcp") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,45 @@
+package gateway
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+)
+
+var errNoUpstream = errors.New("there is no upstream")
+
+// failure is the end of a request that no upstream answered.
+type failure struct {
+	err   error
+	tries int
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// fail answers a request that no upstream answered: 504 if the last took too long, 503 if there was none, else 502.
+func (g *gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		panic(http.ErrAbortHandler) // the client went away, and must not be sent net/http's empty 200
+	}
+	g.stats.failed.Add(1)
+	status := http.StatusBadGateway
+	switch {
+	case errors.Is(err, errTryTimeout):
+		status = http.StatusGatewayTimeout
+	case errors.Is(err, errNoUpstream):
+		status = http.StatusServiceUnavailable
+	}
+	var f *failure
+	if errors.As(err, &f) {
+		w.Header().Set(HeaderTries, strconv.Itoa(f.tries))
+	}
+	slog.Warn("request failed", "status", status, "error", err)
+	http.Error(w, err.Error(), status)
+}
+
+// quiet swallows the reverse proxy's own log: what fails is counted and logged in fail.
+type quiet struct{}
+
+func (quiet) Write(b []byte) (int, error) { return len(b), nil }

@@ -1,0 +1,238 @@
+package workloads
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/holdfast-ha/holdfast/workloads/backend"
+	"github.com/holdfast-ha/holdfast/workloads/gateway"
+	"github.com/holdfast-ha/holdfast/workloads/serve"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var place = Place{
+	Namespace: "hf-test", Image: "holdfast.local/holdfast:0123456789ab", Zones: map[string]string{"w2": "b", "w1": "a"},
+}
+
+// bare is a backend without any of the good practices.
+var bare = Backend{
+	Spread: NoSpread, Budget: NoBudget, Readiness: NoReadiness, PreStop: NoPreStop, AtTerm: Drop,
+	Strategy: Strategy{MaxSurge: "0", MaxUnavailable: "100%"},
+}
+
+// everything is a backend with each option set to something of its own.
+var everything = Backend{
+	Name: "shop", Replicas: 20, Revision: "2",
+	Spread: []Spread{{
+		Key: Zone, MaxSkew: 2, MinDomains: 3, NodeAffinityPolicy: corev1.NodeInclusionPolicyIgnore,
+		NodeTaintsPolicy: corev1.NodeInclusionPolicyIgnore, MatchLabelKeys: []string{}, Selector: map[string]string{"tier": "front"},
+	}},
+	Affinity: []Affinity{
+		{Key: Host, Away: true}, {Key: Zone, Away: true, Weight: 50},
+		{Key: Zone, Selector: map[string]string{LabelName: "cache"}}, {Key: Host, Weight: 1},
+	},
+	NodeSelector: map[string]string{"disk": "fast"}, OnNode: "w1", Toleration: 1500 * time.Millisecond,
+	Budget:    Budget{MinAvailable: "50%", UnhealthyPodEvictionPolicy: policyv1.IfHealthyBudget},
+	Strategy:  Strategy{MaxSurge: "3", MaxUnavailable: "10%"},
+	Readiness: Readiness{Period: 2 * time.Second, FailureThreshold: 1},
+	Resources: Resources{CPU: "10m", Memory: "24Mi", MemoryLimit: "64Mi"},
+	PreStop:   1500 * time.Millisecond, AtTerm: Hold, GracePeriod: 12 * time.Second,
+	StartDelay: 5 * time.Second, ServiceTime: 20 * time.Millisecond, CloseAfter: 100, NodePort: 30080, NodePortLocal: true,
+}
+
+var goldens = map[string]interface{ Objects(Place) ([]Object, error) }{
+	"backend-default":    Backend{},
+	"backend-bare":       bare,
+	"backend-everything": everything,
+	"gateway-default":    Gateway{},
+	"gateway-node-ports": Gateway{Upstreams: []string{"10.0.0.1:30080", "10.0.0.2:30080"}, Health: NoHealth, Ejection: NoEjection, MaxTries: 1},
+	"gateway-everything": Gateway{
+		Name: "edge", Replicas: 2, Backend: "shop", OnWorkers: true, NoKeepAlive: true, PerTry: time.Second, MaxTries: 2,
+		Health:    Health{Every: time.Second, Timeout: time.Second, UnhealthyAfter: 1, HealthyAfter: 3},
+		Ejection:  Ejection{After: 5, For: 30 * time.Second},
+		Resources: Resources{CPU: "100m", Memory: "48Mi", MemoryLimit: "96Mi"},
+	},
+	"load-default":    Load{},
+	"load-everything": Load{Name: "fire", Workers: 2, Args: []string{"--max-rows=1000"}, Resources: Resources{CPU: "1", Memory: "1Gi", MemoryLimit: "2Gi"}},
+}
+
+func objectsOf(t *testing.T, name string) []Object {
+	t.Helper()
+	objects, err := goldens[name].Objects(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+func TestGolden(t *testing.T) {
+	for name := range goldens {
+		t.Run(name, func(t *testing.T) { golden(t, name, objectsOf(t, name)) })
+	}
+	t.Run("namespace", func(t *testing.T) { golden(t, "namespace", []Object{Namespace("hf-test")}) })
+}
+
+// golden compares objects with testdata/<name>.yaml.
+func golden(t *testing.T, name string, objects []Object) {
+	t.Helper()
+	var got bytes.Buffer
+	for i, o := range objects {
+		if i > 0 {
+			got.WriteString("---\n")
+		}
+		text, err := yaml.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Write(text)
+	}
+	path := filepath.Join("testdata", name+".yaml")
+	if *update {
+		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("%s (-want +got), `go test ./workloads -update` accepts it:\n%s", path, diff)
+	}
+}
+
+func TestNoGoldenFileIsLeftOver(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(filepath.Base(f), ".yaml")
+		if _, known := goldens[name]; !known && name != "namespace" {
+			t.Errorf("%s belongs to no test", f)
+		}
+	}
+}
+
+// podOf is the pod that an object makes; nil if it makes none.
+func podOf(o Object) *corev1.PodSpec {
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		return &o.Spec.Template.Spec
+	case *corev1.Pod:
+		return &o.Spec
+	}
+	return nil
+}
+
+// TestPodsAreRestricted checks what Pod Security's restricted level demands, and what we demand beyond it.
+// Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
+func TestPodsAreRestricted(t *testing.T) {
+	for name := range goldens {
+		pods := 0
+		for _, o := range objectsOf(t, name) {
+			spec := podOf(o)
+			if spec == nil {
+				continue
+			}
+			pods++
+			c, all := spec.Containers[0], spec.SecurityContext
+			checks := map[string]bool{
+				"one container":           len(spec.Containers) == 1 && len(spec.InitContainers) == 0,
+				"runs as nobody":          *all.RunAsNonRoot && *all.RunAsUser != 0,
+				"seccomp":                 all.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
+				"no escalation":           !*c.SecurityContext.AllowPrivilegeEscalation,
+				"no capabilities":         cmp.Equal(c.SecurityContext.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}),
+				"read-only root":          *c.SecurityContext.ReadOnlyRootFilesystem,
+				"no volumes":              len(spec.Volumes) == 0 && !spec.HostNetwork && !spec.HostPID && !spec.HostIPC,
+				"no host ports":           c.Ports[0].HostPort == 0,
+				"never pulled":            c.ImagePullPolicy == corev1.PullNever && c.Image == place.Image,
+				"no service links":        !*spec.EnableServiceLinks,
+				"token only if need be":   *spec.AutomountServiceAccountToken == (spec.ServiceAccountName != ""),
+				"token only for gateways": spec.ServiceAccountName == "" || c.Name == ComponentGateway,
+			}
+			for what, ok := range checks {
+				if !ok {
+					t.Errorf("%s: %s %s: %s: not so", name, o.GetObjectKind().GroupVersionKind().Kind, o.GetName(), what)
+				}
+			}
+		}
+		if pods == 0 {
+			t.Errorf("%s makes no pods", name)
+		}
+	}
+}
+
+func TestObjectsAreOurs(t *testing.T) {
+	for name := range goldens {
+		for _, o := range objectsOf(t, name) {
+			kind := o.GetObjectKind().GroupVersionKind()
+			if kind.Kind == "" || kind.Version == "" || o.GetNamespace() != "hf-test" || o.GetLabels()[LabelPartOf] != "holdfast" ||
+				o.GetLabels()[LabelComponent] == "" || o.GetLabels()[LabelName] == "" {
+				t.Errorf("%s: %s %s/%s labelled %v", name, kind, o.GetNamespace(), o.GetName(), o.GetLabels())
+			}
+		}
+	}
+}
+
+// TestServersUnderstandTheirArguments parses the command lines of all pods as the servers do.
+func TestServersUnderstandTheirArguments(t *testing.T) {
+	parsed := map[string]any{}
+	for name := range goldens {
+		for _, o := range objectsOf(t, name) {
+			spec := podOf(o)
+			if spec == nil || spec.Containers[0].Name == ComponentLoad {
+				continue
+			}
+			c := spec.Containers[0]
+			if c.Args[0] != "workload" || c.Args[1] != c.Name {
+				t.Errorf("%s runs %q", name, c.Args)
+			}
+			var err error
+			if c.Name == ComponentBackend {
+				parsed[name], err = backend.Parse(c.Args[2:], func(env string) string { return envOf(c, env) })
+			} else {
+				parsed[name], err = gateway.Parse(c.Args[2:])
+			}
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if got := parsed["backend-everything"].(backend.Options); got.Zone != "a" || got.StartDelay != 5*time.Second ||
+		got.ServiceTime != 20*time.Millisecond || got.Serve.AtTerm != serve.Hold || got.Serve.CloseAfter != 100 ||
+		got.Serve.Limit != 8500*time.Millisecond { // 12 s of grace, less the sleep and two seconds
+		t.Errorf("everything: %+v", got)
+	}
+	if got := parsed["gateway-node-ports"].(gateway.Options); !got.Health.Off || !got.Ejection.Off || got.MaxTries != 1 || len(got.Upstreams) != 2 {
+		t.Errorf("node ports: %+v", got)
+	}
+	if got := parsed["gateway-everything"].(gateway.Options); got.Service != "shop" || got.Namespace != "hf-test" || !got.NoKeepAlive || got.PerTry != time.Second {
+		t.Errorf("gateway: %+v", got)
+	}
+}
+
+// envOf a container on node w1.
+func envOf(c corev1.Container, name string) string {
+	if name == backend.EnvNode {
+		return "w1"
+	}
+	for _, e := range c.Env {
+		if e.Name == name {
+			return e.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,225 @@
+package image
+
+import (
+	"archive/tar"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+// hello is a small static executable, built once.
+var hello = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "holdfast-image-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	source, out := filepath.Join(dir, "main.go"), filepath.Join(dir, "hello")
+	if err := os.WriteFile(source, []byte("package main\nfunc main() { println(\"hello\") }\n"), 0o600); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("go", "build", "-o", out, source)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build: %w\n%s", err, text)
+	}
+	return os.ReadFile(out)
+})
+
+// program is hello in a file, changed.
+func program(t *testing.T, change func(program []byte) []byte) string {
+	t.Helper()
+	content, err := hello()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, change(slices.Clone(content)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func asItIs(program []byte) []byte { return program }
+
+// longer adds what no loader reads.
+func longer(program []byte) []byte { return append(program, 0) }
+
+// Where things are in a 64-bit ELF file. Source: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html
+const machineAt, programHeadersAt = 18, 32
+
+func ofAnotherMachine(program []byte) []byte {
+	binary.LittleEndian.PutUint16(program[machineAt:], uint16(elf.EM_RISCV))
+	return program
+}
+
+// dynamic makes the first program header one that names a dynamic linker.
+func dynamic(program []byte) []byte {
+	binary.LittleEndian.PutUint32(program[binary.LittleEndian.Uint64(program[programHeadersAt:]):], uint32(elf.PT_INTERP))
+	return program
+}
+
+func TestBuild(t *testing.T) {
+	static, dir := program(t, asItIs), t.TempDir()
+	ref, archive, err := Build(static, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(ref, repository+":") || len(ref) != len(repository)+1+12 {
+		t.Errorf("ref %q: want %s: and twelve digits", ref, repository)
+	}
+	tag, err := name.NewTag(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := tarball.ImageFromPath(archive, &tag)
+	if err != nil {
+		t.Fatalf("the archive does not hold %s: %v", ref, err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := v1.Config{Entrypoint: []string{"/holdfast"}, User: "65532:65532", WorkingDir: "/"}
+	if diff := cmp.Diff(want, config.Config); diff != "" {
+		t.Errorf("config (-want +got):\n%s", diff)
+	}
+	checkFiles(t, image, static)
+
+	before, err := os.Stat(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _, err := Build(static, dir); err != nil || again != ref {
+		t.Errorf("second build: %s, %v; want %s", again, err, ref)
+	}
+	if after, err := os.Stat(archive); err != nil || !os.SameFile(before, after) {
+		t.Errorf("the second build wrote the archive again (%v)", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.part")); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestBuildIsRepeatable: two machines that build the same executable get the same image, to the byte.
+func TestBuildIsRepeatable(t *testing.T) {
+	static := program(t, asItIs)
+	var refs, archives [2]string
+	for i := range 2 {
+		ref, path, err := Build(static, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refs[i], archives[i] = ref, string(text)
+	}
+	if refs[0] != refs[1] || archives[0] != archives[1] {
+		t.Errorf("%s and %s: the archives differ", refs[0], refs[1])
+	}
+	other := program(t, longer)
+	if ref, _, err := Build(other, t.TempDir()); err != nil || ref == refs[0] {
+		t.Errorf("another executable: %s, %v", ref, err)
+	}
+}
+
+func TestOldArchivesAreRemoved(t *testing.T) {
+	static, dir := program(t, asItIs), t.TempDir()
+	names := map[string]time.Duration{
+		"holdfast-000000000000.tar": 2 * keep, "holdfast-111111111111.tar": keep / 2, "holdfast-9.part": 2 * keep, "yours.tar": 2 * keep,
+	}
+	for name, age := range names {
+		path, then := filepath.Join(dir, name), time.Now().Add(-age)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, then, then)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, archive, err := Build(static, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-2 * keep)
+	if err := os.Chtimes(archive, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Build(static, dir); err != nil { // asked for again, it is young again
+		t.Fatal(err)
+	}
+	prune(dir, time.Now().Add(-keep))
+	var left []string
+	files, err := os.ReadDir(dir)
+	for _, f := range files {
+		left = append(left, f.Name())
+	}
+	want := []string{filepath.Base(archive), "holdfast-111111111111.tar", "yours.tar"}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, left); diff != "" || err != nil {
+		t.Errorf("left (-want +got): %v\n%s", err, diff)
+	}
+}
+
+// checkFiles wants exactly one file, executable, with the program in it.
+func checkFiles(t *testing.T, image v1.Image, static string) {
+	t.Helper()
+	files := tar.NewReader(mutate.Extract(image))
+	header, err := files.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(static)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if header.Name != "holdfast" || header.Mode != 0o755 || string(got) != string(want) {
+		t.Errorf("file %s, mode %o, %d bytes; want holdfast, 755, %d bytes", header.Name, header.Mode, len(got), len(want))
+	}
+	if _, err := files.Next(); err != io.EOF {
+		t.Errorf("more than one file in the image (%v)", err)
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ executable, want string }{
+		"another machine":      {program(t, ofAnotherMachine), "built for EM_RISCV, and the nodes are"},
+		"a dynamic executable": {program(t, dynamic), "linked dynamically"},
+		"a script":             {text, "not a Linux executable"},
+		"nothing":              {filepath.Join(t.TempDir(), "none"), "no such file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			_, _, err := Build(test.executable, dir)
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "build workload image: ") {
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			}
+			if left, _ := os.ReadDir(dir); len(left) != 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package workloads
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Load is the load workers: pods on the load node, each of which runs `holdfast workload load`. They are bare pods,
+// because a worker keeps its results in memory: one that is replaced is lost evidence, and must be seen to be.
+type Load struct {
+	Name    string `json:"name,omitempty"`    // default "load"; the pods are load-0, load-1, ...
+	Workers int    `json:"workers,omitempty"` // default 1
+	// Args follow `holdfast workload load`.
+	Args      []string  `json:"args,omitempty"`
+	Resources Resources `json:"resources"`
+}
+
+// loadHealthPath is what a load worker answers once it runs.
+const loadHealthPath = "/healthz"
+
+// loadGrace is how long a worker that is deleted has to end: its results have been collected by then, or never will be.
+const loadGrace = time.Second
+
+// WithDefaults fills in what was left empty.
+func (l Load) WithDefaults() Load {
+	defaultTo(&l.Name, "load")
+	defaultTo(&l.Workers, 1)
+	l.Resources = l.Resources.withDefaults("100m", "64Mi", "1Gi") // rows that cannot be collected for minutes need room
+	return l
+}
+
+// PodNames of the workers, in order.
+func (l Load) PodNames() []string {
+	l = l.WithDefaults()
+	var names []string
+	for i := range l.Workers {
+		names = append(names, l.Name+"-"+strconv.Itoa(i))
+	}
+	return names
+}
+
+// Objects to create, in order. The namespace is not among them.
+func (l Load) Objects(at Place) ([]Object, error) {
+	l = l.WithDefaults()
+	if l.Workers < 0 {
+		return nil, fmt.Errorf("load %s: %d workers", l.Name, l.Workers)
+	}
+	if err := l.Resources.validate(); err != nil {
+		return nil, fmt.Errorf("load %s: %w", l.Name, err)
+	}
+	template := pod{
+		name: l.Name, component: ComponentLoad, args: l.Args, resources: l.Resources, preStop: NoPreStop, grace: loadGrace,
+		readiness: Readiness{}.withDefaults(), readyPath: loadHealthPath,
+	}.template(at)
+	template.Spec.NodeSelector, template.Spec.Tolerations = onRole(roleLoad), loadTolerations()
+	var objects []Object
+	for _, name := range l.PodNames() {
+		worker := &corev1.Pod{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: at.meta(l.Name, ComponentLoad),
+			Spec: *template.Spec.DeepCopy(),
+		}
+		worker.Name = name
+		objects = append(objects, worker)
+	}
+	return objects, nil
+}

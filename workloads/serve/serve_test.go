@@ -1,0 +1,260 @@
+package serve
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestDrainAnswersWhatIsConnected follows an idle connection that is used once more, a second after SIGTERM.
+func TestDrainAnswersWhatIsConnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		term, ended := start(t, l, Options{}, empty)
+		idle, unused := dial(t, l), dial(t, l)
+		idle.mustGet("/", false)
+		<-time.After(time.Minute) // long quiet before SIGTERM does not shorten the quiet after it
+		began := time.Now()
+		term()
+		synctest.Wait()
+		if c, err := l.dial(); err == nil {
+			_ = c.Close()
+			t.Error("it still listens after SIGTERM")
+		}
+		<-time.After(time.Second)
+		idle.mustGet("/", true)
+		unused.mustGet("/", true)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if took, want := time.Since(began).Round(100*time.Millisecond), time.Second+DefaultQuiet; took != want {
+			t.Errorf("it took %s to end, want %s: a second, and the quiet", took, want)
+		}
+	})
+}
+
+func TestDrainEndsWhenAllIsQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		term, ended := start(t, l, Options{}, empty)
+		idle, unused, probing := dial(t, l), dial(t, l), dial(t, l)
+		idle.mustGet("/", false)
+		probing.mustGet(ReadyPath, false)
+		began := time.Now()
+		term()
+		<-time.After(DefaultQuiet / 2)
+		probing.mustGet(HealthPath, true) // a probe is no traffic
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began).Round(100 * time.Millisecond); took != DefaultQuiet {
+			t.Errorf("it took %s to end, want %s", took, DefaultQuiet)
+		}
+		if idle.get("/") != nil || unused.get("/") != nil {
+			t.Error("a connection is still open after the end")
+		}
+	})
+}
+
+func TestDrainFinishesWhatIsInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		term, ended := start(t, l, Options{}, func(w http.ResponseWriter, _ *http.Request) {
+			<-time.After(10 * time.Second)
+			w.WriteHeader(http.StatusOK)
+		})
+		slow := dial(t, l)
+		time.AfterFunc(time.Second, term)
+		began := time.Now()
+		slow.mustGet("/", false) // its headers were the handler's before SIGTERM
+		if took := time.Since(began); took != 10*time.Second {
+			t.Errorf("answered after %s", took)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestDrainHasALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		term, ended := start(t, l, Options{Limit: 8 * time.Second}, func(_ http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+		})
+		stuck := dial(t, l)
+		began := time.Now()
+		term2 := time.AfterFunc(time.Second, term)
+		defer term2.Stop()
+		if stuck.get("/") != nil {
+			t.Error("a request that never ends was answered")
+		}
+		err := <-ended
+		if err == nil || !strings.Contains(err.Error(), "drain: cut what was in flight after 8s") {
+			t.Errorf("error %v", err)
+		}
+		if took := time.Since(began).Round(time.Second); took != 9*time.Second {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+func TestDropCutsWhatIsInFlight(t *testing.T) {
+	for name, test := range map[string]struct{ service, want time.Duration }{
+		"would be answered soon": {300 * time.Millisecond, 300 * time.Millisecond},
+		"would take long":        {time.Minute, trapLimit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, arrived := newPipes(), make(chan struct{})
+				term, ended := start(t, l, Options{AtTerm: Drop}, func(w http.ResponseWriter, r *http.Request) {
+					close(arrived)
+					select {
+					case <-time.After(test.service):
+						w.WriteHeader(http.StatusOK)
+					case <-r.Context().Done():
+					}
+				})
+				go func() {
+					<-arrived
+					term()
+				}()
+				began := time.Now()
+				if dial(t, l).get("/") != nil {
+					t.Error("answered")
+				}
+				if err := <-ended; err != nil || time.Since(began) != test.want {
+					t.Errorf("error %v after %s, want none after %s", err, time.Since(began), test.want)
+				}
+			})
+		})
+	}
+}
+
+// TestDropWaitsForARequestToCut: an exit that nobody notices shows nothing.
+func TestDropWaitsForARequestToCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		term, ended := start(t, l, Options{AtTerm: Drop}, empty)
+		idle := dial(t, l)
+		idle.mustGet("/", false)
+		began := time.Now()
+		term()
+		<-time.After(trapLimit / 2)
+		idle.mustGet(HealthPath, false) // a probe is nobody
+		if idle.get("/") != nil {
+			t.Error("the next request was answered")
+		}
+		if err := <-ended; err != nil || time.Since(began) != trapLimit/2 {
+			t.Errorf("error %v after %s, want none after %s", err, time.Since(began), trapLimit/2)
+		}
+	})
+}
+
+func TestHoldServesOnAndCutsARequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		term, ended := start(t, l, Options{AtTerm: Hold, Limit: 5 * time.Second}, empty)
+		long := dial(t, l)
+		long.mustGet("/", false)
+		term()
+		for range 4 {
+			<-time.After(time.Second)
+			long.mustGet("/", false)
+			dial(t, l).mustGet("/", false) // new connections are taken as well
+		}
+		<-time.After(1500 * time.Millisecond)
+		if long.get("/") != nil {
+			t.Error("the request at the end was answered: nothing is cut")
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestHoldEndsWithoutARequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		term, ended := start(t, l, Options{AtTerm: Hold, Limit: 5 * time.Second}, empty)
+		began := time.Now()
+		term()
+		if err := <-ended; err != nil || time.Since(began) != 6*time.Second {
+			t.Errorf("error %v after %s, want none after 6s", err, time.Since(began))
+		}
+	})
+}
+
+func TestCloseAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		term, ended := start(t, l, Options{AtTerm: Drop, CloseAfter: 3}, empty)
+		for range 2 { // each connection has a count of its own
+			c := dial(t, l)
+			c.mustGet("/", false)
+			c.mustGet("/", false)
+			c.mustGet("/", true)
+			if c.get("/") != nil {
+				t.Error("a fourth answer")
+			}
+		}
+		term()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		ready := false
+		term, ended := start(t, l, Options{AtTerm: Drop, Ready: func() bool { return ready }}, empty)
+		c := dial(t, l)
+		c.mustGet(HealthPath, false)
+		if response := c.get(ReadyPath); response == nil || response.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("%s of a server that is not ready: %v", ReadyPath, response)
+		}
+		ready = true
+		c.mustGet(ReadyPath, false)
+		term()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestBrokenListener(t *testing.T) {
+	l := newPipes()
+	_ = l.Close()
+	_, ended := start(t, l, Options{}, empty)
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "serve on memory: ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	tests := map[string]struct {
+		options Options
+		want    string
+	}{
+		"zero":        {Options{}, ""},
+		"hold":        {Options{AtTerm: Hold, Limit: time.Second, CloseAfter: 1}, ""},
+		"unknown end": {Options{AtTerm: "explode"}, `at SIGTERM "explode": want drain, drop or hold`},
+		"quiet":       {Options{Quiet: -1}, "quiet -1ns, limit 0s: must not be negative"},
+		"close after": {Options{CloseAfter: -1}, "close after -1 requests: must not be negative"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := test.options.Validate(); err != nil {
+				got = err.Error()
+			}
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
