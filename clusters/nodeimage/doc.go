@@ -20,8 +20,8 @@
 //   - brings all of that back after the node was killed and started, from what it last knew where the API server is
 //     away. The pods that start again get addresses that none of them had before;
 //   - removes the default route while the file /etc/holdfast/no-egress exists (looked at once a second, and again after
-//     a restart), and then refuses pods' connections to anything that is neither a pod nor a node nor a Service. Without
-//     that file, pods' traffic that leaves the cluster is masqueraded.
+//     a restart), and then refuses pods' connections to anything that is neither a pod nor a node nor a Service;
+//   - masquerades what pods send to anything but a pod, as kind's own network does: see ruleset in package agent.
 //
 // The file is all that a cluster without egress needs: create it in each node after the cluster was made, for example
 // with "mkdir -p /etc/holdfast && touch /etc/holdfast/no-egress". To bring the default route back, remove the file and
@@ -30,6 +30,7 @@
 // networking.dnsSearch: [] for.
 //
 // What a pod sees: of another pod, its own address; of a process on a node, that node's own address among the pods
-// (the first of its podCIDR); through a NodePort, an address of a node or of the engine's host. A connection to an
+// (the first of its podCIDR); through a NodePort, an address of a node or of the engine's host. What a process on a node
+// sees of a pod on another node is that node's address. A connection to an
 // address of a pod range that no pod has is dropped and so times out.
 package nodeimage

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
+	"github.com/holdfast-ha/holdfast/workloads/gateway"
 	"github.com/holdfast-ha/holdfast/workloads/image"
 )
 
@@ -91,13 +93,13 @@ func (st *stage) wanted(ctx context.Context) ([]workloads.Object, error) {
 	if st.spec.Gateway == nil {
 		return objects, nil
 	}
-	gateway := *st.spec.Gateway
+	front := *st.spec.Gateway
 	if st.spec.NodePorts > 0 {
-		if gateway.Upstreams, err = st.nodePorts(ctx, backend.NodePort); err != nil {
+		if front.Upstreams, err = st.nodePorts(ctx, backend.NodePort); err != nil {
 			return nil, err
 		}
 	}
-	more, err := gateway.Objects(at)
+	more, err := front.Objects(at)
 	return append(objects, more...), err
 }
 
@@ -180,18 +182,44 @@ func (st *stage) plan(ctx context.Context) (load.Plan, error) {
 	return plan, nil
 }
 
-// reachable waits until the load's target answers from the load node. That its endpoints are ready does not mean that
-// kube-proxy on every node knows it: what is not yet there at the beginning is no failure of what is tested.
-func (st *stage) reachable(ctx context.Context, target string) error {
+// serving waits until the load's target answers from the load node, and until a gateway there uses all its upstreams.
+// That its endpoints are ready does not mean that kube-proxy on every node knows it, nor that the gateway has seen each
+// upstream well: what is not yet there at the beginning is no failure of what is tested.
+func (st *stage) serving(ctx context.Context, target string) error {
+	err := st.ask(ctx, target, target+" to answer", func([]byte) (bool, string, error) { return true, "", nil })
+	if err != nil || st.spec.Gateway == nil {
+		return err
+	}
+	stats := strings.TrimSuffix(target, "/") + gateway.StatsPath
+	return st.ask(ctx, stats, "the gateway to use all its upstreams", func(answer []byte) (bool, string, error) {
+		var told gateway.Stats
+		if err := json.Unmarshal(answer, &told); err != nil {
+			return false, "", fmt.Errorf("read the gateway's statistics: %w", err)
+		}
+		var out []string
+		for _, u := range told.Upstreams {
+			if !u.Healthy || u.Ejected {
+				out = append(out, u.Address)
+			}
+		}
+		saw := fmt.Sprintf("%d upstreams, of which it leaves out %q", len(told.Upstreams), out)
+		return len(told.Upstreams) > 0 && len(out) == 0, saw, nil
+	})
+}
+
+// ask reads a URL from the load node until the answer is as wanted.
+func (st *stage) ask(ctx context.Context, url, what string, wanted func(answer []byte) (bool, string, error)) error {
 	for _, n := range st.cluster.Nodes() {
 		if n.Role() != clusters.LoadNode {
 			continue
 		}
-		err := poll.Until(ctx, target+" to answer from "+n.Name(), deployLimit,
-			func(ctx context.Context) (bool, string, error) {
-				out, err := n.Exec(ctx, "curl", "--silent", "--show-error", "--fail", "--max-time", "2", target)
-				return err == nil, string(out), err
-			})
+		err := poll.Until(ctx, what+" from "+n.Name(), deployLimit, func(ctx context.Context) (bool, string, error) {
+			out, err := n.Exec(ctx, "curl", "--silent", "--show-error", "--fail", "--max-time", "2", url)
+			if err != nil {
+				return false, string(out), err
+			}
+			return wanted(out)
+		})
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/observe"
 )
 
-// cleanLimit bounds what is done after a scenario, whatever came of it: stop the load, delete the namespace.
+// cleanLimit bounds each of the two things done after a scenario, whatever came of it: to collect what was recorded, and
+// to clear it away.
 const cleanLimit = 3 * time.Minute
 
 // run is all scenarios of one `holdfast run`.
@@ -61,19 +62,27 @@ func (r *run) attempt(ctx context.Context, s Spec) result {
 	}
 	r.kubernetes = cluster.Spec().Kubernetes
 	dir := filepath.Join(r.settings.Dir, filepath.FromSlash(s.Name))
-	recordErr := r.record(ctx, s, cluster, dir)
-	verdicts, judgeErr := r.judge(dir)
-	if judgeErr != nil {
-		return r.keep(s, nil, errors.Join(recordErr, judgeErr))
-	}
+	st, recordErr := r.record(ctx, s, cluster, dir)
 	if recordErr != nil {
 		slog.Warn("the scenario did not run to its end", "scenario", s.Name, "error", recordErr)
 	}
-	out := r.keep(s, verdicts, nil)
-	if out.outcome != invariant.Held || r.settings.KeepLogs {
-		r.collectLogs(ctx, cluster, s)
+	out := r.judge(s, dir, recordErr)
+	if st != nil {
+		r.leave(ctx, st, out)
 	}
 	return out
+}
+
+// leave clears a scenario away once it is judged: until then its pods, and with them their logs, are still there.
+func (r *run) leave(ctx context.Context, st *stage, out result) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
+	defer cancel()
+	if out.err != nil || out.outcome != invariant.Held || r.settings.KeepLogs {
+		r.collectLogs(ctx, st.cluster, st.spec)
+	}
+	if err := r.pool.keepIfHealthy(ctx, st.clear); err != nil {
+		slog.Warn("clear the scenario away", "scenario", st.spec.Name, "error", err)
+	}
 }
 
 // override applies what the run asks of every cluster.
@@ -87,18 +96,18 @@ func (r *run) override(c clusters.Spec) clusters.Spec {
 	return c.WithDefaults()
 }
 
-// record does everything that is written down: deploy, load, play. It leaves the cluster as it found it. What it
-// returns is written into the record as well, as trouble.
-func (r *run) record(ctx context.Context, s Spec, cluster clusters.Cluster, dir string) (err error) {
+// record does everything that is written down: deploy, load, play. It returns the stage, unless not even that could be
+// set up, for the caller to clear away. An error is in the record as well, as trouble.
+func (r *run) record(ctx context.Context, s Spec, cluster clusters.Cluster, dir string) (st *stage, err error) {
 	header, err := r.header(s, cluster)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	writer, err := history.Create(dir, header)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	st := &stage{run: r, spec: s, cluster: cluster, writer: writer, namespace: namespaceOf(s),
+	st = &stage{run: r, spec: s, cluster: cluster, writer: writer, namespace: namespaceOf(s),
 		backend: s.Backend.WithDefaults().Name}
 	defer func() {
 		if err != nil {
@@ -106,13 +115,12 @@ func (r *run) record(ctx context.Context, s Spec, cluster clusters.Cluster, dir 
 		}
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
 		defer cancel()
-		err = errors.Join(err, st.strike(clean), writer.Close())
-		err = errors.Join(err, r.pool.keepIfHealthy(clean, st.intact))
+		err = errors.Join(err, st.collect(clean), writer.Close())
 	}()
 	if err := st.build(ctx); err != nil {
-		return err
+		return st, err
 	}
-	return st.perform(ctx)
+	return st, st.perform(ctx)
 }
 
 func trouble(w *history.Writer, err error) history.Event {
@@ -148,13 +156,13 @@ func (r *run) header(s Spec, cluster clusters.Cluster) (history.Header, error) {
 	return h, nil
 }
 
-// judge reads the record back and judges it: what counts is what was written down.
-func (r *run) judge(dir string) ([]invariant.Verdict, error) {
+// judge reads the record back, judges it and keeps the result: what counts is what was written down.
+func (r *run) judge(s Spec, dir string, recordErr error) result {
 	recorded, err := history.Open(dir)
 	if err != nil {
-		return nil, err
+		return r.keep(s, nil, errors.Join(recordErr, err))
 	}
-	return invariant.Judge(recorded), nil
+	return r.keep(s, invariant.Judge(recorded), nil)
 }
 
 // random is the scenario's own source: the same for the same seed, whichever scenarios run before it.

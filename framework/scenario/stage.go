@@ -23,10 +23,11 @@ import (
 // Limits of setting a scenario up and taking it down. Measured on two cores: 7 s to deploy, 8 s to delete.
 const (
 	deployLimit = 2 * time.Minute
-	strikeLimit = 2 * time.Minute
+	clearLimit  = 2 * time.Minute
 )
 
-// stage is what one scenario is played on: its namespace, workloads, watches and load. It is built once and struck once.
+// stage is what one scenario is played on: its namespace, workloads, watches and load. It is built once and cleared
+// once.
 type stage struct {
 	run       *run
 	spec      Spec
@@ -101,7 +102,7 @@ func (st *stage) startLoad(ctx context.Context) error {
 	}
 	for _, l := range plan.Lanes {
 		if l.Target != "" {
-			if err := st.reachable(ctx, l.Target); err != nil {
+			if err := st.serving(ctx, l.Target); err != nil {
 				return err
 			}
 		}
@@ -123,8 +124,8 @@ func (st *stage) startLoad(ctx context.Context) error {
 	return nil
 }
 
-// strike stops the load and the watches and removes the namespace. Doing it after half a build is fine.
-func (st *stage) strike(ctx context.Context) error {
+// collect stops the load and the watches, so that all they saw is in the record. Doing it after half a build is fine.
+func (st *stage) collect(ctx context.Context) error {
 	var errs []error
 	st.now(history.Drained, "collecting the results")
 	errs = append(errs, st.writer.Append(history.Event{T: st.writer.Now(), Phase: &history.Phase{Name: history.Drained}}))
@@ -140,10 +141,18 @@ func (st *stage) strike(ctx context.Context) error {
 			errs[i] = errors.Join(err, st.writer.Append(trouble(st.writer, err)))
 		}
 	}
-	if st.client != nil {
-		errs = append(errs, st.deleteNamespace(ctx))
-	}
 	return errors.Join(errs...)
+}
+
+// clear removes what the scenario made, and says whether the next one finds the cluster as this one did.
+func (st *stage) clear(ctx context.Context) error {
+	if st.client == nil {
+		return nil
+	}
+	if err := st.deleteNamespace(ctx); err != nil {
+		return err
+	}
+	return st.intact(ctx)
 }
 
 // deleteNamespace also waits until it is gone: the next scenario may want the same node port. All is recorded, so no pod
@@ -158,7 +167,7 @@ func (st *stage) deleteNamespace(ctx context.Context) error {
 		return fmt.Errorf("delete namespace %s: %w", st.namespace, err)
 	}
 	atOnce := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
-	return poll.Until(ctx, "namespace "+st.namespace+" to be gone", strikeLimit,
+	return poll.Until(ctx, "namespace "+st.namespace+" to be gone", clearLimit,
 		func(ctx context.Context) (bool, string, error) {
 			ns, err := namespaces.Get(ctx, st.namespace, metav1.GetOptions{})
 			if apierrors.IsNotFound(err) {

@@ -21,5 +21,4 @@ var KillOneWorkerBehindNodePorts = scenario.Describe(scenario.Spec{
 	Hold:      20 * time.Second, // longer than the lab profile needs to notice the loss
 	Promises:  []invariant.Invariant{invariant.NoFailedRequests{}},
 	About:     80 * time.Second,
-	Full:      true, // 1 run of 3 was Violated: new connections to the surviving node's port were not answered for seconds, cause unknown
 })

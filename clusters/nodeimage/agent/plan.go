@@ -95,23 +95,29 @@ func conflist(podCIDR string, mtu int) []byte {
 }
 
 // ruleset replaces the whole table, so that it can be loaded again and again.
+//
+// What a pod sends to anything but a pod goes in its node's name, as with kind's own network. It matters inside the
+// cluster, too: kube-proxy takes whatever comes from the pods' range for traffic of its own node's pods. To a node port
+// with externalTrafficPolicy Local it would lead such a connection to pods of other nodes, whose answers then miss
+// the node port's node on their way back, and the connection times out.
 func ruleset(nodes []node, nets subnets, egress bool) string {
-	inside := []string{nets.pods, nets.services}
-	for _, n := range nodes {
-		if n.IP != "" {
-			inside = append(inside, n.IP)
-		}
-	}
-	leaving := fmt.Sprintf("ip saddr %s ip daddr != { %s }", nets.pods, strings.Join(inside, ", "))
-	chain := fmt.Sprintf("chain postrouting { type nat hook postrouting priority srcnat; oifname %q %s masquerade; }", device, leaving)
+	chains := fmt.Sprintf("\tchain postrouting { type nat hook postrouting priority srcnat; "+
+		"oifname %q ip saddr %s ip daddr != %[2]s masquerade; }\n", device, nets.pods)
 	if !egress {
+		inside := []string{nets.pods, nets.services}
+		for _, n := range nodes {
+			if n.IP != "" {
+				inside = append(inside, n.IP)
+			}
+		}
 		// Before the route is looked up: "no route" reaches a pod's UDP socket as silence, and every lookup of a foreign
 		// name would end in a time-out; "prohibited" reaches it as an error. Only what a pod begins is refused, replies
 		// to the engine's host must pass. The hook comes after kube-proxy's translation.
-		chain = fmt.Sprintf("chain prerouting { type filter hook prerouting priority filter; "+
-			"iifname != %q %s ct state new reject with icmp admin-prohibited; }", device, leaving)
+		chains += fmt.Sprintf("\tchain prerouting { type filter hook prerouting priority filter; "+
+			"iifname != %q ip saddr %s ip daddr != { %s } ct state new reject with icmp admin-prohibited; }\n",
+			device, nets.pods, strings.Join(inside, ", "))
 	}
-	return "table ip holdfast\ndelete table ip holdfast\ntable ip holdfast {\n\t" + chain + "\n}\n"
+	return "table ip holdfast\ndelete table ip holdfast\ntable ip holdfast {\n" + chains + "}\n"
 }
 
 // firstIPv4 is the first IPv4 address or prefix among some.
