@@ -95,6 +95,10 @@ func (p *Provider) build(ctx context.Context, b builder) (*Cluster, error) {
 	if err := b.make(ctx); err != nil {
 		return nil, err
 	}
+	if err := favourLoad(ctx, b.e, b.name, b.record.Spec); err != nil {
+		// Under load the run will be judged Unknown where its own client came too late: a cluster it is all the same.
+		b.log.Warn("the load has no priority on this machine", "error", err)
+	}
 	cluster, err := open(ctx, b.e, b.name, b.record, p.options)
 	if err != nil {
 		return nil, err

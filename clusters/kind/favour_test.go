@@ -1,0 +1,30 @@
+package kind
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+)
+
+func TestFavourLoad(t *testing.T) {
+	f := newFakeEngine("podman")
+	refused := errors.New("no such controller")
+	f.fail = func(args []string) error {
+		if args[0] == "update" {
+			return refused
+		}
+		return nil
+	}
+	spec := clusters.Spec{Zones: []string{"a", "b"}}.WithDefaults()
+	err := favourLoad(t.Context(), f, "demo", spec)
+	if want := "let holdfast-demo-worker3 go before the other nodes: no such controller"; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	updates := slices.DeleteFunc(slices.Clone(f.calls), func(call string) bool { return !strings.HasPrefix(call, "update") })
+	if want := []string{"update --cpu-shares 10240 holdfast-demo-worker3"}; !slices.Equal(updates, want) {
+		t.Errorf("asked for %q, want %q: the load node only", updates, want)
+	}
+}
