@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -118,8 +119,8 @@ func (st *stage) worker(n int) (clusters.Node, error) {
 // nodePorts are the addresses of the first workers, with the port.
 func (st *stage) nodePorts(ctx context.Context, port int32) ([]string, error) {
 	var addresses []string
-	for i := range st.spec.NodePorts {
-		worker, err := st.worker(i + 1)
+	for n := range st.spec.NodePorts {
+		worker, err := st.worker(n + 1)
 		if err != nil {
 			return nil, err
 		}
@@ -127,11 +128,13 @@ func (st *stage) nodePorts(ctx context.Context, port int32) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the address of %s: %w", worker.Name(), err)
 		}
-		for _, a := range node.Status.Addresses {
-			if a.Type == corev1.NodeInternalIP && !strings.Contains(a.Address, ":") {
-				addresses = append(addresses, fmt.Sprintf("%s:%d", a.Address, port))
-			}
+		i := slices.IndexFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool {
+			return a.Type == corev1.NodeInternalIP && !strings.Contains(a.Address, ":")
+		})
+		if i < 0 { // a gateway without upstreams would use EndpointSlices
+			return nil, fmt.Errorf("read the address of %s: it has no IPv4 address", worker.Name())
 		}
+		addresses = append(addresses, fmt.Sprintf("%s:%d", node.Status.Addresses[i].Address, port))
 	}
 	return addresses, nil
 }

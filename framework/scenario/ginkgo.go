@@ -17,8 +17,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
-// interruptGrace is how long an interrupted scenario may take to undo its faults and collect what was recorded.
-const interruptGrace = healLimit + cleanLimit
+// interruptGrace is how long an interrupted scenario may take to undo its faults, collect what was recorded, keep the logs
+// and clear it all away.
+const interruptGrace = healLimit + 3*cleanLimit
 
 // Run runs the chosen scenarios through Ginkgo and returns what was found: the same that lies in run.json. Ctrl-C ends
 // the scenario at hand, undoes its faults, removes the cluster, and leaves what was recorded. An error means that

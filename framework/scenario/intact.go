@@ -26,10 +26,15 @@ func (st *stage) intact(ctx context.Context) error {
 				return false, "", err
 			}
 			var wrong []string
+			there := map[string]bool{}
 			for _, n := range list.Items {
+				there[n.Name] = true
 				wrong = append(wrong, nodeTrouble(n)...)
 			}
 			for _, n := range st.cluster.Nodes() {
+				if !there[n.Name()] {
+					wrong = append(wrong, "node "+n.Name()+" is not there")
+				}
 				state, err := n.State(ctx)
 				if err != nil {
 					return false, "", err

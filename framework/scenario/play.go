@@ -58,12 +58,8 @@ func (p *play) run(ctx context.Context) (err error) {
 // disturb injects the faults in order, holds them, and undoes them in reverse order.
 func (p *play) disturb(ctx context.Context) (err error) {
 	var heals []fault.Heal
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
-		}
-		err = errors.Join(err, p.heal(ctx, heals))
-	}()
+	defer func() { err = errors.Join(err, p.heal(ctx, heals)) }()
+	defer noPanic(&err)
 	for i, f := range p.spec.Faults {
 		heals = append(heals, nil)
 		p.tell(history.Disturbed, f.String())
@@ -94,12 +90,25 @@ func (p *play) heal(ctx context.Context, heals []fault.Heal) error {
 		}
 		p.tell(history.Disturbed, "undoing: "+p.spec.Faults[i].String())
 		errs = append(errs, p.mark(i, history.FaultMark{Stage: history.Healing}))
-		if err := heals[i](ctx); err != nil {
+		if err := undo(ctx, heals[i]); err != nil {
 			err = fmt.Errorf("undo %s: %w", p.spec.Faults[i], err)
 			errs = append(errs, err, p.mark(i, history.FaultMark{Stage: history.Healed, Error: err.Error()}))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// undo is heal, but that a panic in it is an error: the other undos come after it.
+func undo(ctx context.Context, heal fault.Heal) (err error) {
+	defer noPanic(&err)
+	return heal(ctx)
+}
+
+// noPanic, deferred, makes an error of a panic.
+func noPanic(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+	}
 }
 
 func (p *play) phase(name history.PhaseName, doing string) error {

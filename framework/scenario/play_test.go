@@ -46,18 +46,22 @@ func (n *notebook) story() (lines []string) {
 
 // staged is a fault that behaves as told.
 type staged struct {
-	name     string
-	bites    time.Duration // how long until it is seen
-	err      error
-	panics   bool
-	healErr  error
-	healTake time.Duration
+	name       string
+	bites      time.Duration // how long until it is seen
+	err        error
+	panics     bool
+	healErr    error
+	healPanics bool
+	healTake   time.Duration
 }
 
 func (s staged) String() string { return s.name }
 
 func (s staged) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) {
 	heal := func(ctx context.Context) error {
+		if s.healPanics {
+			panic("a bug in the undo of " + s.name)
+		}
 		select {
 		case <-time.After(s.healTake):
 		case <-ctx.Done():

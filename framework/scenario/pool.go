@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 )
@@ -35,11 +36,17 @@ func (p *pool) get(ctx context.Context, spec clusters.Spec) (clusters.Cluster, e
 	return c, nil
 }
 
-// discard gives the cluster back, if there is one: the next scenario gets a new one.
+// discardLimit bounds the giving back of a cluster. Removing one has been given three minutes where that is done.
+const discardLimit = 5 * time.Minute
+
+// discard gives the cluster back, if there is one: the next scenario gets a new one. It does so also when ctx has ended,
+// for nobody else will.
 func (p *pool) discard(ctx context.Context) error {
 	if p.cluster == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardLimit)
+	defer cancel()
 	c := p.cluster
 	p.cluster = nil
 	if err := p.settings.Close(ctx, c); err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/observe"
 )
 
-// cleanLimit bounds each of the two things done after a scenario, whatever came of it: to collect what was recorded, and
-// to clear it away.
+// cleanLimit bounds each of the three things done after a scenario, whatever came of it: to collect what was recorded, to
+// keep the logs, and to clear it away.
 const cleanLimit = 3 * time.Minute
 
 // run is all scenarios of one `holdfast run`.
@@ -56,6 +56,7 @@ func (r *run) one(ctx context.Context, s Spec) result {
 func (r *run) attempt(ctx context.Context, s Spec) result {
 	s.Cluster = r.override(s.Cluster)
 	r.settings.Progress.now(history.Provision, "")
+	r.kubernetes = s.Cluster.Kubernetes // also where no cluster can be made of it
 	cluster, err := r.pool.get(ctx, s.Cluster)
 	if err != nil {
 		return r.keep(s, nil, err)
@@ -66,20 +67,21 @@ func (r *run) attempt(ctx context.Context, s Spec) result {
 	if recordErr != nil {
 		slog.Warn("the scenario did not run to its end", "scenario", s.Name, "error", recordErr)
 	}
-	out := r.judge(s, dir, recordErr)
-	if st != nil {
-		r.leave(ctx, st, out)
+	if st == nil { // what may lie there is another's record
+		return r.keep(s, nil, recordErr)
 	}
+	out := r.judge(s, dir, recordErr)
+	r.leave(ctx, st, out)
 	return out
 }
 
 // leave clears a scenario away once it is judged: until then its pods, and with them their logs, are still there.
 func (r *run) leave(ctx context.Context, st *stage, out result) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
-	defer cancel()
 	if out.err != nil || out.outcome != invariant.Held || r.settings.KeepLogs {
 		r.collectLogs(ctx, st.cluster, st.spec)
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
+	defer cancel()
 	if err := r.pool.keepIfHealthy(ctx, st.clear); err != nil {
 		slog.Warn("clear the scenario away", "scenario", st.spec.Name, "error", err)
 	}
@@ -117,6 +119,7 @@ func (r *run) record(ctx context.Context, s Spec, cluster clusters.Cluster, dir 
 		defer cancel()
 		err = errors.Join(err, st.collect(clean), writer.Close())
 	}()
+	defer noPanic(&err)
 	if err := st.build(ctx); err != nil {
 		return st, err
 	}

@@ -67,11 +67,13 @@ func (st *stage) build(ctx context.Context) error {
 	return st.deploy(ctx)
 }
 
-func (st *stage) connect() (err error) {
+func (st *stage) connect() error {
 	config := st.cluster.Config()
-	if st.client, err = kubernetes.NewForConfig(config); err != nil {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil { // st.client stays nil: a nil *Clientset in it would not be
 		return fmt.Errorf("connect to cluster %s: %w", st.cluster.Name(), err)
 	}
+	st.client = client
 	if st.objects, err = resources.New(config); err != nil {
 		return fmt.Errorf("connect to cluster %s: %w", st.cluster.Name(), err)
 	}

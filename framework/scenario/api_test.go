@@ -1,0 +1,299 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// api is an API server in memory, with the controllers of controllers_test.go behind it. It is reached through its
+// RoundTrip, without a network: so it works in a synctest bubble, and with the real clients.
+type api struct {
+	mu      sync.Mutex
+	version int
+	objects map[string]workloads.Object // by path
+	changes []change
+	changed chan struct{} // closed by the next change
+	asked   []string      // "POST /api/v1/namespaces", in order; reading is left out
+
+	// refuse answers in the server's place, unless it returns nil. It must not ask the server.
+	refuse func(method, path string) *apierrors.StatusError
+	// crowd puts all pods on one node. keep lets no namespace go.
+	crowd, keep bool
+	// worker is the URL of what serves the load worker's pod; empty: nothing does.
+	worker string
+}
+
+type change struct {
+	collection string
+	version    int
+	what       watch.EventType
+	object     json.RawMessage
+}
+
+// apiResources that the server knows, by their path below a group's version.
+var apiResources = map[string]struct{ groupVersion, kind string }{
+	"namespaces": {"v1", "Namespace"}, "nodes": {"v1", "Node"}, "pods": {"v1", "Pod"}, "services": {"v1", "Service"},
+	"serviceaccounts": {"v1", "ServiceAccount"}, "events": {"v1", "Event"}, "deployments": {"apps/v1", "Deployment"},
+	"endpointslices":       {"discovery.k8s.io/v1", "EndpointSlice"},
+	"poddisruptionbudgets": {"policy/v1", "PodDisruptionBudget"},
+	"roles":                {"rbac.authorization.k8s.io/v1", "Role"},
+	"rolebindings":         {"rbac.authorization.k8s.io/v1", "RoleBinding"},
+}
+
+func newAPI() *api { return &api{objects: map[string]workloads.Object{}, changed: make(chan struct{})} }
+
+func (a *api) config() *rest.Config {
+	return &rest.Config{Host: "http://api.test", Transport: a, QPS: -1}
+}
+
+func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if head, tail, ok := strings.Cut(r.URL.Path, "/proxy"); ok && strings.Contains(head, "/pods/") {
+		return a.proxied(r, tail)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r.Method != http.MethodGet {
+		a.asked = append(a.asked, r.Method+" "+r.URL.Path)
+	}
+	if a.refuse != nil {
+		if no := a.refuse(r.Method, r.URL.Path); no != nil {
+			return answered(refusal(no)), nil
+		}
+	}
+	if list := discovery(r.URL.Path); list != nil {
+		return answered(http.StatusOK, list), nil
+	}
+	if r.URL.Query().Get("watch") != "" {
+		return a.watch(r), nil
+	}
+	return answered(a.serve(r)), nil
+}
+
+// proxied leads to the load worker.
+func (a *api) proxied(r *http.Request, tail string) (*http.Response, error) {
+	if a.worker == "" {
+		return answered(http.StatusServiceUnavailable, "no endpoints available for the pod"), nil
+	}
+	to, err := url.Parse(a.worker + tail)
+	if err != nil {
+		return nil, err
+	}
+	to.RawQuery = r.URL.RawQuery
+	r = r.Clone(r.Context())
+	r.URL, r.Host, r.RequestURI = to, to.Host, ""
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func answered(status int, body any) *http.Response {
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(text)),
+	}
+}
+
+// discovery answers what is asked about groups and their resources; nil: it was something else that was asked.
+func discovery(path string) any {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	switch {
+	case path == "/api":
+		return metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}}
+	case path == "/apis":
+		list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
+		for _, known := range apiResources {
+			if group, version, grouped := strings.Cut(known.groupVersion, "/"); grouped {
+				v := metav1.GroupVersionForDiscovery{GroupVersion: known.groupVersion, Version: version}
+				list.Groups = append(list.Groups, metav1.APIGroup{
+					Name: group, Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v,
+				})
+			}
+		}
+		return list
+	case path == "/api/v1", len(parts) == 3 && parts[0] == "apis":
+		groupVersion := strings.Join(parts[1:], "/")
+		list := metav1.APIResourceList{
+			TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: groupVersion,
+		}
+		for name, known := range apiResources {
+			if known.groupVersion == groupVersion {
+				namespaced := name != "nodes" && name != "namespaces"
+				list.APIResources = append(list.APIResources, metav1.APIResource{Name: name, Kind: known.kind, Namespaced: namespaced})
+			}
+		}
+		return list
+	}
+	return nil
+}
+
+// serve answers all but watches. The caller holds the lock.
+func (a *api) serve(r *http.Request) (status int, body any) {
+	at := r.URL.Path
+	_, isCollection := apiResources[path.Base(at)]
+	switch {
+	case r.Method == http.MethodGet && isCollection:
+		return http.StatusOK, a.list(at, r.URL.Query().Get("labelSelector"))
+	case r.Method == http.MethodGet && a.objects[at] != nil:
+		return http.StatusOK, a.objects[at]
+	case r.Method == http.MethodPost && isCollection:
+		object, err := decoded(r.Body)
+		if err != nil {
+			return refusal(apierrors.NewBadRequest(err.Error()))
+		}
+		a.put(at, object)
+		a.control()
+		return http.StatusCreated, object
+	case r.Method == http.MethodPost && path.Base(at) == "eviction", r.Method == http.MethodDelete:
+		for _, gone := range a.chosen(strings.TrimSuffix(at, "/eviction"), isCollection) {
+			a.remove(gone)
+		}
+		a.control()
+		return http.StatusOK, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess}
+	}
+	return refusal(apierrors.NewNotFound(schema.GroupResource{Resource: path.Base(path.Dir(at))}, path.Base(at)))
+}
+
+func refusal(no *apierrors.StatusError) (status int, body any) {
+	no.ErrStatus.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+	return int(no.ErrStatus.Code), no.ErrStatus
+}
+
+func decoded(body io.Reader) (workloads.Object, error) {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return nil, err
+	}
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(text, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return object.(workloads.Object), nil
+}
+
+// chosen are the objects that a path means: one, or a whole collection.
+func (a *api) chosen(at string, isCollection bool) (paths []string) {
+	for _, p := range slices.Sorted(maps.Keys(a.objects)) {
+		if p == at && !isCollection || path.Dir(p) == at && isCollection {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+func (a *api) list(collection, selector string) any {
+	chosen, err := labels.Parse(selector)
+	if err != nil {
+		panic(err)
+	}
+	items := []workloads.Object{}
+	for _, p := range a.chosen(collection, true) {
+		if o := a.objects[p]; chosen.Matches(labels.Set(o.GetLabels())) {
+			items = append(items, o)
+		}
+	}
+	known := apiResources[path.Base(collection)]
+	return map[string]any{
+		"apiVersion": known.groupVersion, "kind": known.kind + "List",
+		"metadata": map[string]string{"resourceVersion": strconv.Itoa(a.version)}, "items": items,
+	}
+}
+
+// put keeps an object, and tells the watches.
+func (a *api) put(collection string, o workloads.Object) {
+	at, what := path.Join(collection, o.GetName()), watch.Modified
+	if a.objects[at] == nil {
+		what = watch.Added
+	}
+	kinds, _, err := scheme.Scheme.ObjectKinds(o)
+	if err != nil {
+		panic(err)
+	}
+	o.GetObjectKind().SetGroupVersionKind(kinds[0])
+	if o.GetUID() == "" {
+		o.SetUID(types.UID("uid-" + strconv.Itoa(a.version)))
+	}
+	a.objects[at] = o
+	a.tell(collection, what, o)
+}
+
+// remove takes an object away. A namespace goes when its pods are gone.
+func (a *api) remove(at string) {
+	o := a.objects[at]
+	if ns, ok := o.(*corev1.Namespace); ok {
+		ns.Status.Phase = corev1.NamespaceTerminating
+		a.put(path.Dir(at), ns)
+		return
+	}
+	delete(a.objects, at)
+	a.tell(path.Dir(at), watch.Deleted, o)
+}
+
+func (a *api) tell(collection string, what watch.EventType, o workloads.Object) {
+	a.version++
+	o.SetResourceVersion(strconv.Itoa(a.version))
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	a.changes = append(a.changes, change{collection, a.version, what, text})
+	close(a.changed)
+	a.changed = make(chan struct{})
+}
+
+// watch streams the changes of a collection since a version, until nobody listens any more.
+func (a *api) watch(r *http.Request) *http.Response {
+	since, err := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	if err != nil {
+		panic(err)
+	}
+	body, out := io.Pipe()
+	go func() {
+		defer func() { _ = out.Close() }()
+		next := 0
+		for {
+			a.mu.Lock()
+			fresh, changed := a.changes[next:], a.changed
+			next = len(a.changes)
+			a.mu.Unlock()
+			for _, c := range fresh {
+				if c.collection != r.URL.Path || c.version <= since {
+					continue
+				}
+				if json.NewEncoder(out).Encode(map[string]any{"type": c.what, "object": c.object}) != nil {
+					return
+				}
+			}
+			select {
+			case <-changed:
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}()
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: body}
+}

@@ -1,0 +1,122 @@
+package scenario
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// control is every controller, scheduler and kubelet in one, and acts at once. The caller holds the lock.
+func (a *api) control() {
+	for _, at := range a.chosen("/api/v1/namespaces", true) {
+		a.controlNamespace(a.objects[at].(*corev1.Namespace))
+	}
+}
+
+func (a *api) controlNamespace(ns *corev1.Namespace) {
+	going := ns.Status.Phase == corev1.NamespaceTerminating
+	core := "/api/v1/namespaces/" + ns.Name
+	pods := a.chosen(core+"/pods", true)
+	if going && len(pods) == 0 && !a.keep {
+		for at := range a.objects {
+			if at == core || strings.Contains(at, "/namespaces/"+ns.Name+"/") {
+				delete(a.objects, at)
+			}
+		}
+		return
+	}
+	for _, at := range pods { // bare pods, such as the load worker's
+		a.run(core+"/pods", a.objects[at].(*corev1.Pod))
+	}
+	for i, at := range a.chosen(core+"/services", true) {
+		a.objects[at].(*corev1.Service).Spec.ClusterIP = fmt.Sprintf("10.96.0.%d", i+1)
+	}
+	for _, at := range a.chosen("/apis/apps/v1/namespaces/"+ns.Name+"/deployments", true) {
+		if !going {
+			a.deploy(ns.Name, a.objects[at].(*appsv1.Deployment))
+		}
+	}
+}
+
+// deploy makes the pods that a Deployment lacks, and brings its status and its endpoints up to date.
+func (a *api) deploy(namespace string, d *appsv1.Deployment) {
+	collection := "/api/v1/namespaces/" + namespace + "/pods"
+	own := func() (pods []*corev1.Pod) {
+		for _, at := range a.chosen(collection, true) {
+			if p := a.objects[at].(*corev1.Pod); labels.SelectorFromSet(d.Spec.Selector.MatchLabels).Matches(labels.Set(p.Labels)) {
+				pods = append(pods, p)
+			}
+		}
+		return pods
+	}
+	n, changed := *d.Spec.Replicas, d.Status.Replicas == 0
+	for len(own()) < int(n) {
+		changed = true
+		p := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: *d.Spec.Template.Spec.DeepCopy()}
+		p.Namespace, p.Name = namespace, fmt.Sprintf("%s-%d", d.Name, a.version)
+		a.run(collection, p)
+	}
+	if !changed {
+		return
+	}
+	s := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: d.Name + "-1", Labels: map[string]string{discoveryv1.LabelServiceName: d.Name},
+	}}
+	for _, p := range own() {
+		if p.Spec.NodeName == "" {
+			continue
+		}
+		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{p.Status.PodIP}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)},
+			TargetRef: &corev1.ObjectReference{Name: p.Name}, NodeName: &p.Spec.NodeName,
+		})
+	}
+	a.put("/apis/discovery.k8s.io/v1/namespaces/"+namespace+"/endpointslices", s)
+	ready := int32(len(s.Endpoints))
+	d.Status = appsv1.DeploymentStatus{Replicas: n, UpdatedReplicas: n, AvailableReplicas: ready, ReadyReplicas: ready}
+	a.put("/apis/apps/v1/namespaces/"+namespace+"/deployments", d)
+}
+
+// run binds a pod to the node with the fewest, and makes it ready, unless that was done before.
+func (a *api) run(collection string, p *corev1.Pod) {
+	if p.Spec.NodeName != "" {
+		return
+	}
+	p.Status.Phase = corev1.PodPending
+	a.put(collection, p)
+	pods := func(n workloads.Object) (count int) {
+		for _, at := range a.chosen(collection, true) {
+			if a.objects[at].(*corev1.Pod).Spec.NodeName == n.GetName() {
+				count++
+			}
+		}
+		return count
+	}
+	var nodes []workloads.Object
+	for _, at := range a.chosen("/api/v1/nodes", true) {
+		if n := a.objects[at]; labels.SelectorFromSet(p.Spec.NodeSelector).Matches(labels.Set(n.GetLabels())) {
+			nodes = append(nodes, n)
+		}
+	}
+	if len(nodes) == 0 {
+		return // it stays pending
+	}
+	if !a.crowd {
+		slices.SortStableFunc(nodes, func(m, n workloads.Object) int { return pods(m) - pods(n) })
+	}
+	p.Spec.NodeName = path.Base(nodes[0].GetName())
+	p.Status = corev1.PodStatus{
+		Phase: corev1.PodRunning, PodIP: fmt.Sprintf("10.244.0.%d", a.version),
+		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+	}
+	a.put(collection, p)
+}
