@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"time"
@@ -72,6 +73,7 @@ func Register(specs []Spec) {
 	ginkgo.AfterSuite(func(ctx ginkgo.SpecContext) {
 		// A second Ctrl-C ends this too; until then the cluster is removed whatever the first one ended.
 		if err := theRun.pool.discard(context.WithoutCancel(ctx)); err != nil {
+			slog.Warn("end the run", "error", err) // Ginkgo's own report may be silent
 			ginkgo.Fail(err.Error())
 		}
 	})

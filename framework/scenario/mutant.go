@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -27,14 +28,24 @@ func Mutate(good Spec, m Mutation) Spec {
 	if !slices.ContainsFunc(good.Promises, func(i invariant.Invariant) bool { return invariant.Kind(i) == kind }) {
 		panic(fmt.Sprintf("mutant %s: its twin %s does not promise %s", m.Name, good.Name, kind))
 	}
-	s := good
-	if good.Gateway != nil {
-		gateway := *good.Gateway
-		s.Gateway = &gateway
-	}
+	s := good.clone()
 	m.Break(&s)
 	s.Name, s.Stock = m.Name, false
 	s.Claim = fmt.Sprintf("without %s, %s is caught", m.Removed, good.Name)
 	s.Mutant = &history.Mutant{Removed: m.Removed, CaughtBy: kind, Twin: good.Name}
 	return Describe(s)
+}
+
+// clone shares nothing with s that a Break could reach.
+func (s Spec) clone() Spec {
+	s.Cluster.Zones, s.Cluster.WorkerLabels = slices.Clone(s.Cluster.Zones), maps.Clone(s.Cluster.WorkerLabels)
+	s.Backend.Spread, s.Backend.Affinity = slices.Clone(s.Backend.Spread), slices.Clone(s.Backend.Affinity)
+	s.Backend.NodeSelector = maps.Clone(s.Backend.NodeSelector)
+	if s.Gateway != nil {
+		gateway := *s.Gateway
+		gateway.Upstreams = slices.Clone(gateway.Upstreams)
+		s.Gateway = &gateway
+	}
+	s.Load, s.Faults, s.Promises = slices.Clone(s.Load), slices.Clone(s.Faults), slices.Clone(s.Promises)
+	return s
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
@@ -88,4 +89,41 @@ func TestAClusterThatCannotBeMadeIsAnError(t *testing.T) {
 	if err := p.discard(t.Context()); err != nil {
 		t.Errorf("discard after that: %v", err)
 	}
+}
+
+// A cluster that cannot be given back is an error once, for whom it concerns, and is not used again.
+func TestAClusterThatCannotBeGivenBack(t *testing.T) {
+	p, did := recorded()
+	lab, stock := clusters.Spec{Zones: []string{"a"}}, clusters.Spec{Zones: []string{"a"}, Profile: clusters.Stock}
+	if _, err := p.get(t.Context(), lab); err != nil {
+		t.Fatal(err)
+	}
+	p.settings.Close = func(context.Context, clusters.Cluster) error { return errors.New("no engine") }
+	_, err := p.get(t.Context(), stock)
+	checkError(t, err, "give back cluster 0: no engine")
+	if _, err := p.get(t.Context(), lab); err != nil {
+		t.Errorf("the next: %v", err)
+	}
+	if got := strings.Join(*did, ", "); got != "open 0, open 0-2" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestGivingBackAClusterHasALimitOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := recorded()
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, err := p.get(ctx, clusters.Spec{Zones: []string{"a"}}); err != nil {
+			t.Fatal(err)
+		}
+		p.settings.Close = func(ctx context.Context, _ clusters.Cluster) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		cancel()
+		began := time.Now()
+		if err := p.discard(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != discardLimit {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+	})
 }

@@ -61,6 +61,7 @@ func (r *run) finish(chosen []Spec) error {
 		if !begun {
 			r.file.Scenarios = append(r.file.Scenarios, history.ScenarioResult{
 				Name: s.Name, Dir: s.Name, Claim: s.Claim, Mutant: s.Mutant, Error: "not begun: the run was interrupted",
+				Reproduce: r.settings.Reproduce(s.Name, r.override(s.Cluster).Kubernetes),
 			})
 		}
 	}

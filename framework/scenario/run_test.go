@@ -332,7 +332,10 @@ func TestAClusterThatIsNotAsItWasIsGivenBack(t *testing.T) {
 				c, s := newCounty(t), quiet()
 				c.settings.KeepLogs = true
 				c.founded = func(town *town) {
-					s.Faults = []fault.Fault{staged{name: "A"}, errand(func() { spoil(town) })}
+					s.Faults = []fault.Fault{staged{name: "A"}, errand{"B", func(context.Context) error {
+						spoil(town)
+						return nil
+					}}}
 				}
 				if _, err := c.pool.get(t.Context(), s.Cluster); err != nil {
 					t.Fatal(err)
@@ -359,17 +362,23 @@ func hang(ctx context.Context, _ string) error {
 }
 
 // errand is a fault that does something once, and leaves it so.
-type errand func()
+type errand struct {
+	name string
+	do   func(context.Context) error
+}
 
-func (errand) String() string { return "an errand" }
+func (e errand) String() string { return e.name }
 
-func (do errand) Inject(_ context.Context, t fault.Target) (fault.Heal, error) {
-	do()
-	t.Record.Seen(nil, nil, "done")
-	return func(context.Context) error {
+func (e errand) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) {
+	heal := func(context.Context) error {
 		t.Record.Healed("left so")
 		return nil
-	}, nil
+	}
+	if err := e.do(ctx); err != nil {
+		return heal, err
+	}
+	t.Record.Seen(nil, nil, "done")
+	return heal, nil
 }
 
 // Logs that never come cost neither the verdict nor the cluster.

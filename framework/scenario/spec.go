@@ -6,7 +6,11 @@
 package scenario
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,22 +88,69 @@ func (s Spec) Suite() string {
 	return suite
 }
 
+// A name is a folder of the record and, without its slash, the namespace of a cluster.
+var namePattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// maxNamespace is the longest name that Kubernetes gives a namespace.
+const maxNamespace = 63
+
 // Validate says what of a spec makes no sense.
 func (s Spec) Validate() error {
-	switch {
-	case strings.Count(s.Name, "/") != 1 || strings.ContainsAny(s.Name, " _") || strings.ToLower(s.Name) != s.Name:
+	if !namePattern.MatchString(s.Name) {
 		return fmt.Errorf("scenario %q: want a name such as chaos/drain-one-worker", s.Name)
-	case s.Claim == "":
-		return fmt.Errorf("scenario %s: no claim", s.Name)
-	case len(s.Promises) == 0:
-		return fmt.Errorf("scenario %s: no promises, so nothing could fail", s.Name)
-	case len(s.Faults) == 0:
-		return fmt.Errorf("scenario %s: no faults, so nothing is tried", s.Name)
-	case s.NodePorts > 0 && s.Gateway == nil:
-		return fmt.Errorf("scenario %s: node ports without a gateway to use them", s.Name)
 	}
-	if err := s.Cluster.Validate(); err != nil {
+	err := s.validate()
+	if err == nil {
+		err = s.validateParts()
+	}
+	if err != nil {
 		return fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
 	return nil
+}
+
+func (s Spec) validate() error {
+	workers, last := len(s.Cluster.Zones)*s.Cluster.WithDefaults().WorkersPerZone, max(s.PinTo, s.NodePorts)
+	switch n := len(namespaceOf(s)); {
+	case n > maxNamespace:
+		return fmt.Errorf("its namespace would have %d characters, and %d is the most", n, maxNamespace)
+	case s.Claim == "":
+		return errors.New("no claim")
+	case len(s.Promises) == 0:
+		return errors.New("no promises, so nothing could fail")
+	case len(s.Faults) == 0:
+		return errors.New("no faults, so nothing is tried")
+	case min(s.PinTo, s.NodePorts) < 0 || min(s.Steady, s.Recovered, s.Hold, s.About) < 0:
+		return errors.New("a number or a time is negative")
+	case s.NodePorts > 0 && s.Gateway == nil:
+		return errors.New("node ports without a gateway to use them")
+	case s.NodePorts > 0 && s.Backend.NodePort == 0:
+		return errors.New("node ports, and the backend has none")
+	case last > workers && workers > 0:
+		return fmt.Errorf("it wants worker %d, and its cluster has %d", last, workers)
+	}
+	return nil
+}
+
+// validateParts asks those who are given a part of the spec. They would ask too, but only when there is a cluster.
+func (s Spec) validateParts() error {
+	if err := s.Cluster.Validate(); err != nil {
+		return err
+	}
+	if err := s.Backend.Validate(); err != nil {
+		return err
+	}
+	if s.Gateway != nil {
+		if err := s.Gateway.Validate(); err != nil {
+			return err
+		}
+	}
+	if len(s.Load) == 0 {
+		return nil
+	}
+	plan := load.Plan{ID: s.Name, Lanes: slices.Clone(s.Load)}
+	for i := range plan.Lanes {
+		plan.Lanes[i].Target = cmp.Or(plan.Lanes[i].Target, "http://filled-in-later/")
+	}
+	return plan.Validate()
 }

@@ -1,16 +1,20 @@
 package scenario
 
 import (
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -23,30 +27,72 @@ func good() Spec {
 }
 
 func TestSpecValidate(t *testing.T) {
-	for want, spoil := range map[string]func(*Spec){
-		"":              func(*Spec) {},
-		"want a name":   func(s *Spec) { s.Name = "Example" },
-		"want a name ":  func(s *Spec) { s.Name = "chaos/two words" },
-		"no claim":      func(s *Spec) { s.Claim = "" },
-		"no promises":   func(s *Spec) { s.Promises = nil },
-		"no faults":     func(s *Spec) { s.Faults = nil },
-		"node ports":    func(s *Spec) { s.NodePorts = 2 },
-		"zones: none":   func(s *Spec) { s.Cluster = clusters.Spec{} },
-		"profile \"x\"": func(s *Spec) { s.Cluster.Profile = "x" },
+	for _, test := range []struct {
+		want  string // in the error; empty: none
+		spoil func(*Spec)
+	}{
+		{"", func(*Spec) {}},
+		{"", func(s *Spec) { s.PinTo, s.NodePorts, s.Backend.NodePort, s.Gateway = 6, 6, 30080, &workloads.Gateway{} }},
+		{"no claim", func(s *Spec) { s.Claim = "" }},
+		{"no promises, so nothing could fail", func(s *Spec) { s.Promises = nil }},
+		{"no faults, so nothing is tried", func(s *Spec) { s.Faults = nil }},
+		{"node ports without a gateway to use them", func(s *Spec) { s.NodePorts, s.Backend.NodePort = 2, 30080 }},
+		{"node ports, and the backend has none", func(s *Spec) { s.NodePorts, s.Gateway = 2, &workloads.Gateway{} }},
+		{"it wants worker 7, and its cluster has 6", func(s *Spec) { s.PinTo = 7 }},
+		{"it wants worker 8, and its cluster has 6", func(s *Spec) {
+			s.NodePorts, s.Backend.NodePort, s.Gateway = 8, 30080, &workloads.Gateway{}
+		}},
+		{"a number or a time is negative", func(s *Spec) { s.PinTo = -1 }},
+		{"a number or a time is negative", func(s *Spec) { s.NodePorts = -1 }},
+		{"a number or a time is negative", func(s *Spec) { s.Steady = -1 }},
+		{"a number or a time is negative", func(s *Spec) { s.Recovered = -1 }},
+		{"a number or a time is negative", func(s *Spec) { s.Hold = -1 }},
+		{"a number or a time is negative", func(s *Spec) { s.About = -1 }},
+		{"zones: none", func(s *Spec) { s.Cluster = clusters.Spec{} }},
+		{"profile \"x\"", func(s *Spec) { s.Cluster.Profile = "x" }},
+		{"backend backend: -1 replicas", func(s *Spec) { s.Backend.Replicas = -1 }},
+		{"gateway gateway: -1 replicas", func(s *Spec) { s.Gateway = &workloads.Gateway{Replicas: -1} }},
+		{`lane "fresh": rate 0 is not between`, func(s *Spec) { s.Load = []load.Lane{{Lane: history.LaneFresh}} }},
+		{`two lanes are named "fresh"`, func(s *Spec) { s.Load = []load.Lane{DefaultLoad[0], DefaultLoad[0]} }},
+		{`target "https://x" is no http URL`, func(s *Spec) {
+			s.Load = []load.Lane{{Lane: history.LaneFresh, Rate: 1, Target: "https://x"}}
+		}},
 	} {
 		s := good()
-		spoil(&s)
+		test.spoil(&s)
 		err := s.Validate()
-		if want == "" {
-			if err != nil {
-				t.Errorf("a good spec: %v", err)
-			}
-			continue
-		}
-		if err == nil || !strings.Contains(err.Error(), strings.TrimSpace(want)) {
-			t.Errorf("got %v, want an error with %q", err, want)
+		checkError(t, err, test.want)
+		if err != nil && !strings.HasPrefix(err.Error(), "scenario chaos/example: ") {
+			t.Errorf("which scenario is it? %v", err)
 		}
 	}
+}
+
+// A name is a folder of the record and a namespace in the cluster.
+func TestNames(t *testing.T) {
+	long := "chaos/" + strings.Repeat("x", 63-len("hf-chaos-"))
+	for _, name := range []string{"chaos/example", "a/b", "chaos/drain-2-workers", "in-ci/k8s", long} {
+		s := good()
+		s.Name = name
+		checkError(t, s.Validate(), "")
+		if problems := validation.IsDNS1123Label(namespaceOf(s)); len(problems) > 0 {
+			t.Errorf("%s: its namespace %s: %s", name, namespaceOf(s), problems[0])
+		}
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			t.Errorf("%s leads out of the run's folder", name)
+		}
+	}
+	for _, name := range []string{
+		"", "example", "chaos/", "/example", "/", "chaos/a/b", "Chaos/example", "chaos/two words", "chaos/two_words", "chaos/ex.ample",
+		"../example", "chaos/..", "chaos/-example", "chaos/example-", "chaos/a--b", "chaos/ä", "chaos/example\n",
+	} {
+		s := good()
+		s.Name = name
+		checkError(t, s.Validate(), fmt.Sprintf("scenario %q: want a name such as chaos/drain-one-worker", name))
+	}
+	s := good()
+	s.Name = long + "x"
+	checkError(t, s.Validate(), "its namespace would have 64 characters, and 63 is the most")
 }
 
 // described runs f with an empty list of scenarios and returns what it described.
@@ -74,6 +120,30 @@ func TestDescribeAddsTheStockVariant(t *testing.T) {
 	}
 	if stock.Name != "chaos/example-stock" || !stock.Full || stock.Cluster.Profile != clusters.Stock {
 		t.Errorf("the stock variant: %+v", stock)
+	}
+}
+
+// A twin waits for as much longer as a lost node is noticed later; one that asks for those timings anyway has no twin.
+func TestTheStockVariantHasItsTime(t *testing.T) {
+	specs := described(t, func() {
+		s := good()
+		s.Stock, s.Hold, s.About = true, 25*time.Second, 80*time.Second
+		Describe(s)
+		s.Name, s.Cluster.Profile = "chaos/stock-only", clusters.Stock
+		Describe(s)
+	})
+	// 50 s of grace and twice a look every 5 s, instead of 8 s and twice 1 s.
+	const later = 60*time.Second - 10*time.Second
+	var got []string
+	for _, s := range specs {
+		got = append(got, fmt.Sprintf("%s %s, about %s", s.Name, s.Hold, s.About))
+	}
+	want := []string{
+		"chaos/example 25s, about 1m20s", fmt.Sprintf("chaos/example-stock %s, about %s", 25*time.Second+later, 80*time.Second+later),
+		"chaos/stock-only 25s, about 1m20s",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -109,6 +179,38 @@ func TestMutate(t *testing.T) {
 	}
 	if twin.Backend.PreStop != 0 || twin.Gateway.MaxTries != 0 || twin.Mutant != nil {
 		t.Errorf("breaking the mutant broke its twin: %+v %+v", twin.Backend, twin.Gateway)
+	}
+}
+
+// Whatever Break does to the mutant, its twin and every other scenario stay as they are; and of a twin with a stock
+// variant there is one mutant.
+func TestBreakingAMutantBreaksNothingElse(t *testing.T) {
+	whole := func() Spec {
+		s := good()
+		s.Load = append([]load.Lane(nil), DefaultLoad...)
+		s.Stock, s.Gateway = true, &workloads.Gateway{Upstreams: []string{"10.0.0.1:80"}}
+		s.Cluster.WorkerLabels = map[string]string{"disk": "fast"}
+		s.Backend.Spread = []workloads.Spread{{Key: workloads.Zone, MaxSkew: 1}}
+		s.Backend.NodeSelector = map[string]string{"disk": "fast"}
+		return s
+	}
+	specs := described(t, func() {
+		twin := Describe(whole())
+		Mutate(twin, Mutation{Name: "mutants/example", Removed: "all", CaughtBy: invariant.NoFailedRequests{}, Break: func(s *Spec) {
+			s.Load[0].Rate, s.Faults[0], s.Promises[0] = 1, fault.PodDelete{Count: 1}, invariant.NoFailedRequests{Lanes: []history.Lane{"fresh"}}
+			s.Cluster.Zones[0], s.Cluster.WorkerLabels["disk"] = "z", "slow"
+			s.Backend.Spread[0].MaxSkew, s.Backend.NodeSelector["disk"] = 9, "slow"
+			s.Gateway.Upstreams[0] = "10.0.0.9:80"
+		}})
+	})
+	if len(specs) != 3 || specs[2].Name != "mutants/example" {
+		t.Fatalf("described: %d scenarios", len(specs))
+	}
+	if diff := cmp.Diff(whole(), specs[0]); diff != "" {
+		t.Errorf("the twin (-want +got):\n%s", diff)
+	}
+	if specs[2].Load[0].Rate != 1 || specs[2].Gateway.Upstreams[0] != "10.0.0.9:80" {
+		t.Errorf("the mutant is whole: %+v", specs[2])
 	}
 }
 
@@ -172,7 +274,7 @@ func TestOutcomeOf(t *testing.T) {
 
 func TestFinishListsWhatWasNotBegun(t *testing.T) {
 	dir := t.TempDir()
-	r := &run{settings: &Settings{Dir: dir}}
+	r := &run{settings: &Settings{Dir: dir, Reproduce: func(name, _ string) string { return name }}}
 	r.file.Scenarios = []history.ScenarioResult{{Name: "chaos/example", Outcome: "held"}}
 	other := good()
 	other.Name = "chaos/other"

@@ -236,32 +236,6 @@ func workAt(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// after is a fault that is seen once so many requests were answered, and then does something.
-type after struct {
-	answered <-chan struct{}
-	requests int
-	do       func()
-}
-
-func (after) String() string { return "a wait" }
-
-func (a after) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) {
-	heal := func(context.Context) error {
-		t.Record.Healed("over")
-		return nil
-	}
-	for range a.requests {
-		select {
-		case <-a.answered:
-		case <-ctx.Done():
-			return heal, ctx.Err()
-		}
-	}
-	t.Record.Seen(nil, nil, "enough was answered")
-	a.do()
-	return heal, nil
-}
-
 // Real load from a real worker, through an API server's proxy, into a record that is judged: also when the scenario is
 // interrupted, what was sent is collected to the last request.
 func TestLoadReachesTheRecord(t *testing.T) {
@@ -276,12 +250,21 @@ func TestLoadReachesTheRecord(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			url, answered := flaky(t)
-			wait := after{answered: answered, requests: 40, do: func() {}}
-			if interrupted {
-				wait.do = cancel
+			wait := func(ctx context.Context) error {
+				for range 40 {
+					select {
+					case <-answered:
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				}
+				if interrupted {
+					cancel()
+				}
+				return nil
 			}
 			s.Steady, s.Hold, s.Recovered = time.Millisecond, time.Millisecond, time.Millisecond
-			s.Faults = []fault.Fault{wait}
+			s.Faults = []fault.Fault{errand{"a wait", wait}}
 			s.Load = []load.Lane{{Lane: history.LaneReused, Target: url, Rate: 200}, {Lane: history.LaneControl, Rate: 50}}
 			s.Promises = []invariant.Invariant{invariant.NoFailedRequests{}}
 			if got := c.one(ctx, s); got.outcome != invariant.Violated || !strings.Contains(got.why, "bad-status") {

@@ -1,0 +1,99 @@
+package scenario
+
+import (
+	"errors"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// A person is told what decided: the first verdict that is as bad as all of them together.
+func TestDecideSaysWhatDecided(t *testing.T) {
+	verdict := func(promise string, o invariant.Outcome) invariant.Verdict {
+		return invariant.Verdict{Kind: "Spread", Promise: promise, Outcome: o, Seen: "seen by " + promise}
+	}
+	held, unknown := verdict("one", invariant.Held), verdict("two", invariant.Unknown)
+	violated, later := verdict("three", invariant.Violated), verdict("four", invariant.Violated)
+	mutant := &history.Mutant{CaughtBy: "Spread", Removed: "spreading"}
+	for want, test := range map[string]struct {
+		mutant   *history.Mutant
+		verdicts []invariant.Verdict
+	}{
+		"one: seen by one":                  {nil, []invariant.Verdict{held, held}},
+		"two: seen by two":                  {nil, []invariant.Verdict{held, unknown}},
+		"three: seen by three":              {nil, []invariant.Verdict{held, unknown, violated, later}},
+		"nothing was judged":                {nil, nil},
+		"caught: seen by three":             {mutant, []invariant.Verdict{violated}},
+		"missed: seen by one":               {mutant, []invariant.Verdict{held}},
+		"no verdict: Spread was not judged": {mutant, nil},
+	} {
+		if _, why := Decide(test.mutant, test.verdicts); why != want {
+			t.Errorf("got  %s\nwant %s", why, want)
+		}
+	}
+}
+
+// run.json is whole after each scenario, whatever became of it.
+func TestKeep(t *testing.T) {
+	c := newCounty(t)
+	held := invariant.Verdict{Kind: "Spread", Promise: "even", Outcome: invariant.Held, Seen: "even"}
+	odd := held
+	odd.Numbers = map[string]float64{"skew": math.NaN()}
+	first, second, third := quiet(), quiet(), quiet()
+	first.Name, second.Name, third.Name = "chaos/first", "chaos/second", "chaos/third"
+
+	c.kubernetes = "v1.37.0"
+	if got := c.keep(first, []invariant.Verdict{held}, nil); got.outcome != invariant.Held || got.err != nil {
+		t.Errorf("held: %+v", got)
+	}
+	if diff := cmp.Diff([]string{"chaos/first held"}, outcomes(c.kept())); diff != "" {
+		t.Errorf("after the first (-want +got):\n%s", diff)
+	}
+	// A verdict that cannot be written down is none.
+	got := c.keep(second, []invariant.Verdict{held, odd}, nil)
+	checkError(t, got.err, `write down the verdict on "even": json: unsupported value: NaN`)
+	c.keep(third, []invariant.Verdict{held}, errors.New("no engine"))
+	want := []string{"chaos/first held", "chaos/second " + got.err.Error(), "chaos/third no engine"}
+	if diff := cmp.Diff(want, outcomes(c.kept())); diff != "" {
+		t.Errorf("after the third (-want +got):\n%s", diff)
+	}
+	for _, s := range c.kept().Scenarios {
+		if s.Reproduce != "again "+s.Name+" v1.37.0" || s.Error != "" && len(s.Verdicts) > 0 {
+			t.Errorf("kept: %+v", s)
+		}
+	}
+}
+
+// A result that cannot be kept did not hold, as far as anybody can tell later.
+func TestAResultThatCannotBeKeptIsAnError(t *testing.T) {
+	c := newCounty(t)
+	if err := os.WriteFile(c.settings.Dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := c.keep(quiet(), []invariant.Verdict{{Outcome: invariant.Held}}, nil)
+	checkError(t, got.err, "write run.json: ")
+	checkError(t, c.finish(nil), "write run.json: ")
+}
+
+// The same seed makes the same choices in a scenario, whatever was run before it.
+func TestRandomIsAScenariosOwn(t *testing.T) {
+	draw := func(seed uint64, name string) (n [4]uint64) {
+		r := (&run{settings: &Settings{Seed: seed}}).random(Spec{Name: name})
+		for i := range n {
+			n[i] = r.Uint64()
+		}
+		return n
+	}
+	before := draw(1, "chaos/a")
+	if draw(1, "chaos/b"); draw(1, "chaos/a") != before {
+		t.Error("the same seed chose otherwise")
+	}
+	if draw(1, "chaos/a") == draw(2, "chaos/a") || draw(1, "chaos/a") == draw(1, "chaos/b") {
+		t.Error("another seed, or another scenario, chose the same")
+	}
+}
