@@ -38,7 +38,7 @@ type api struct {
 
 	// refuse answers in the server's place, unless it returns nil. It must not ask the server.
 	refuse func(method, path string) *apierrors.StatusError
-	// crowd puts all pods on one node. keep lets no namespace go.
+	// crowd puts all pods on one node. keep lets no namespace and no Service go.
 	crowd, keep bool
 	// worker is the URL of what serves the load worker's pod; empty: nothing does.
 	worker string
@@ -165,6 +165,9 @@ func (a *api) serve(r *http.Request) (status int, body any) {
 		if err != nil {
 			return refusal(apierrors.NewBadRequest(err.Error()))
 		}
+		if a.objects[path.Join(at, object.GetName())] != nil {
+			return refusal(apierrors.NewAlreadyExists(schema.GroupResource{Resource: path.Base(at)}, object.GetName()))
+		}
 		a.put(at, object)
 		a.control()
 		return http.StatusCreated, object
@@ -241,12 +244,15 @@ func (a *api) put(collection string, o workloads.Object) {
 	a.tell(collection, what, o)
 }
 
-// remove takes an object away. A namespace goes when its pods are gone.
+// remove takes an object away, unless it is kept. A namespace goes when its pods are gone.
 func (a *api) remove(at string) {
 	o := a.objects[at]
 	if ns, ok := o.(*corev1.Namespace); ok {
 		ns.Status.Phase = corev1.NamespaceTerminating
 		a.put(path.Dir(at), ns)
+		return
+	}
+	if _, ok := o.(*corev1.Service); ok && a.keep {
 		return
 	}
 	delete(a.objects, at)

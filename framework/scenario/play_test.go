@@ -156,7 +156,7 @@ func TestPlay(t *testing.T) {
 				}
 				record := &notebook{began: time.Now()}
 				p := &play{
-					spec:   Spec{Faults: test.faults, Hold: 10 * time.Second}.WithDefaults(),
+					spec:   Spec{Steady: 5 * time.Second, Faults: test.faults, Hold: 10 * time.Second}.WithDefaults(),
 					record: record, tell: func(history.PhaseName, string) {},
 				}
 				err := p.run(ctx)
@@ -178,7 +178,7 @@ func TestAnUndoThatHangsIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		record := &notebook{began: time.Now()}
 		p := &play{
-			spec:   Spec{Faults: []fault.Fault{staged{name: "A", healTake: 24 * time.Hour}}}.WithDefaults(),
+			spec:   Spec{Steady: 5 * time.Second, Faults: []fault.Fault{staged{name: "A", healTake: 24 * time.Hour}}}.WithDefaults(),
 			record: record, tell: func(history.PhaseName, string) {},
 		}
 		err := p.run(t.Context())

@@ -27,7 +27,7 @@ import (
 // quiet is a scenario without traffic that holds on a town.
 func quiet() Spec {
 	return Spec{
-		Name: "chaos/quiet", Claim: "zones stay even", Hold: 10 * time.Second,
+		Name: "chaos/quiet", Claim: "zones stay even", Steady: 5 * time.Second, Hold: 10 * time.Second,
 		Faults:   []fault.Fault{staged{name: "A", bites: time.Second}},
 		Promises: []invariant.Invariant{evenZones},
 	}.WithDefaults()
@@ -52,7 +52,7 @@ func TestAScenarioThatHolds(t *testing.T) {
 			"POST /api/v1/namespaces", // with the watches begun before what follows
 			"POST /apis/policy/v1/namespaces/hf-chaos-quiet/poddisruptionbudgets", "POST " + ns + "/services",
 			"POST /apis/apps/v1/namespaces/hf-chaos-quiet/deployments",
-			"DELETE " + ns, "DELETE " + ns + "/pods",
+			"DELETE " + ns, "DELETE " + ns + "/services/backend", "DELETE " + ns + "/pods",
 		}
 		if diff := cmp.Diff(asked, c.towns[0].asked); diff != "" {
 			t.Errorf("asked of the API server (-want +got):\n%s", diff)
@@ -324,7 +324,7 @@ func TestAClusterThatIsNotAsItWasIsGivenBack(t *testing.T) {
 			t.editNode("wa1", func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown })
 		},
 		"a machine is frozen":         func(t *town) { t.machines[2].become(clusters.Paused) },
-		"the namespace does not go":   func(t *town) { t.keep = true },
+		"a Service does not go":       func(t *town) { t.keep = true },
 		"and its logs never come too": func(t *town) { t.keep, t.logs = true, hang },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,7 +40,7 @@ type Spec struct {
 	// Load is what flows from the beginning of Steady to the end of Recovered; none where a promise needs no traffic.
 	// A lane's target may stay empty: the gateway where there is one, else the backend's Service.
 	Load []load.Lane
-	// Steady and Recovered last this long; default 5 s each.
+	// Steady and Recovered last this long; default 3 s and 5 s.
 	Steady, Recovered time.Duration
 	// Faults are injected one after the other, and healed in reverse order once the last has been in force for Hold.
 	Faults []fault.Fault
@@ -71,7 +71,7 @@ func (s Spec) WithDefaults() Spec {
 		s.Cluster.Zones, s.Cluster.WorkersPerZone = []string{"a", "b", "c"}, 2
 	}
 	if s.Steady == 0 {
-		s.Steady = 5 * time.Second
+		s.Steady = 3 * time.Second
 	}
 	if s.Recovered == 0 {
 		s.Recovered = 5 * time.Second

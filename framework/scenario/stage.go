@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/e2e-framework/klient/k8s/resources"
@@ -16,8 +14,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/observe"
-	"github.com/holdfast-ha/holdfast/framework/poll"
-	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 // Limits of setting a scenario up and taking it down. Measured on two cores: 7 s to deploy, 8 s to delete.
@@ -55,7 +51,7 @@ func (st *stage) build(ctx context.Context) error {
 	if err := st.writer.Append(history.Event{T: st.writer.Now(), Phase: &history.Phase{Name: history.Deploy}}); err != nil {
 		return err
 	}
-	if err := st.create(ctx, workloads.Namespace(st.namespace)); err != nil {
+	if err := st.makeNamespace(ctx); err != nil {
 		return err
 	}
 	// Before the first pod exists: every binding and every change of it is in the record.
@@ -151,36 +147,10 @@ func (st *stage) clear(ctx context.Context) error {
 	if st.client == nil {
 		return nil
 	}
-	if err := st.deleteNamespace(ctx); err != nil {
+	if err := st.emptyNamespace(ctx); err != nil {
 		return err
 	}
 	return st.intact(ctx)
-}
-
-// deleteNamespace also waits until it is gone: the next scenario may want the same node port. All is recorded, so no pod
-// has to end in order any more; once the namespace is going, none is made anew in their place.
-func (st *stage) deleteNamespace(ctx context.Context) error {
-	namespaces := st.client.CoreV1().Namespaces()
-	err := namespaces.Delete(ctx, st.namespace, metav1.DeleteOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("delete namespace %s: %w", st.namespace, err)
-	}
-	atOnce := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
-	return poll.Until(ctx, "namespace "+st.namespace+" to be gone", clearLimit,
-		func(ctx context.Context) (bool, string, error) {
-			ns, err := namespaces.Get(ctx, st.namespace, metav1.GetOptions{})
-			if apierrors.IsNotFound(err) {
-				return true, "gone", nil
-			}
-			if err != nil {
-				return false, "", err
-			}
-			err = st.client.CoreV1().Pods(st.namespace).DeleteCollection(ctx, atOnce, metav1.ListOptions{})
-			return false, string(ns.Status.Phase), err
-		})
 }
 
 func (st *stage) now(phase history.PhaseName, doing string) {

@@ -71,42 +71,6 @@ func TestAClusterThatCannotBeReachedIsNamed(t *testing.T) {
 	}
 }
 
-func TestDeleteNamespace(t *testing.T) {
-	for name, test := range map[string]struct {
-		spoil func(*town)
-		want  string // in the error; empty: none
-	}{
-		"it goes":           {func(*town) {}, ""},
-		"it was never made": {func(t *town) { delete(t.objects, "/api/v1/namespaces/hf-chaos-quiet") }, ""},
-		"it stays": {
-			func(t *town) { t.keep = true },
-			"waited 2m0s for namespace hf-chaos-quiet to be gone: last seen Terminating",
-		},
-		"it may not be deleted": {
-			func(t *town) {
-				t.refuse = func(method, at string) *apierrors.StatusError {
-					if method == http.MethodDelete {
-						return apierrors.NewUnauthorized("who are you?")
-					}
-					return nil
-				}
-			},
-			"delete namespace hf-chaos-quiet: who are you?",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				st, home, _ := newStage(t, quiet())
-				if err := st.create(t.Context(), workloads.Namespace(st.namespace)); err != nil {
-					t.Fatal(err)
-				}
-				test.spoil(home)
-				checkError(t, st.deleteNamespace(t.Context()), test.want)
-			})
-		})
-	}
-}
-
 // checkError wants an error that contains a text, or none.
 func checkError(t *testing.T, err error, want string) {
 	t.Helper()

@@ -18,7 +18,7 @@ var KillOneWorkerBehindNodePorts = scenario.Describe(scenario.Spec{
 	NodePorts: 2,
 	Load:      scenario.DefaultLoad,
 	Faults:    []fault.Fault{fault.NodeKill{Worker: 2}},
-	Hold:      20 * time.Second, // longer than the lab profile needs to notice the loss
+	Hold:      15 * time.Second, // longer than the lab profile needs to notice the loss
 	Promises:  []invariant.Invariant{invariant.NoFailedRequests{}},
 	About:     80 * time.Second,
 })

@@ -13,5 +13,5 @@ var SlowStart = scenario.Mutate(chaos.DeletePods, scenario.Mutation{
 	Name:     "mutants/slow-start",
 	Removed:  "a start that is faster than the recovery it promises",
 	CaughtBy: invariant.RecoversWithin{},
-	Break:    func(s *scenario.Spec) { s.Backend.StartDelay = 40 * time.Second }, // twice the limit of 20 s
+	Break:    func(s *scenario.Spec) { s.Backend.StartDelay = 32 * time.Second }, // more than twice the limit of 15 s
 })

@@ -1,0 +1,80 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// makeNamespace makes the scenario's namespace, once the one of an earlier run on the same cluster is gone. One that
+// nobody has deleted is left alone: somebody may be using it.
+func (st *stage) makeNamespace(ctx context.Context) error {
+	var inUse error
+	err := poll.Until(ctx, "namespace "+st.namespace+" of an earlier run to be gone", clearLimit,
+		func(ctx context.Context) (done bool, saw string, err error) {
+			err = st.create(ctx, workloads.Namespace(st.namespace))
+			if !apierrors.IsAlreadyExists(err) {
+				return err == nil, "", err
+			}
+			old, err := st.client.CoreV1().Namespaces().Get(ctx, st.namespace, metav1.GetOptions{})
+			if err != nil {
+				return false, "", err
+			}
+			if old.Status.Phase != corev1.NamespaceTerminating {
+				inUse = fmt.Errorf("namespace %s is there already: another run is using this cluster, or was killed on it; "+
+					"delete the namespace, or take another cluster", st.namespace)
+			}
+			return inUse != nil, string(old.Status.Phase), nil
+		})
+	return errors.Join(err, inUse)
+}
+
+// emptyNamespace deletes the scenario's namespace and returns when its pods and Services are gone: the next scenario
+// may want their processors and node ports. It does not wait for the namespace itself, which Kubernetes keeps for at least
+// 5 s. All is recorded, so no pod has to end in order any more; once the namespace is going, none is made anew in
+// their place.
+//
+// Source: namespaceDeletionGracePeriod in k8s.io/kubernetes/pkg/controller/namespace
+func (st *stage) emptyNamespace(ctx context.Context) error {
+	err := st.client.CoreV1().Namespaces().Delete(ctx, st.namespace, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("delete namespace %s: %w", st.namespace, err)
+	}
+	return poll.Until(ctx, "namespace "+st.namespace+" to be empty", clearLimit, st.emptied)
+}
+
+// emptied deletes what is left, and tells whether nothing was.
+func (st *stage) emptied(ctx context.Context) (done bool, saw string, err error) {
+	core := st.client.CoreV1()
+	services, err := core.Services(st.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return false, "", err
+	}
+	pods, err := core.Pods(st.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return false, "", err
+	}
+	saw = fmt.Sprintf("%d pods and %d Services", len(pods.Items), len(services.Items))
+	if len(pods.Items)+len(services.Items) == 0 {
+		return true, saw, nil
+	}
+	var errs []error
+	for _, s := range services.Items {
+		if err := core.Services(st.namespace).Delete(ctx, s.Name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+			errs = append(errs, err)
+		}
+	}
+	atOnce := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
+	errs = append(errs, core.Pods(st.namespace).DeleteCollection(ctx, atOnce, metav1.ListOptions{}))
+	return false, saw, errors.Join(errs...)
+}

@@ -1,0 +1,97 @@
+package scenario
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+func TestMakeNamespace(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(*testing.T, *stage, *town)
+		want  string // in the error; empty: none
+	}{
+		"there is none": {func(*testing.T, *stage, *town) {}, ""},
+		"an earlier run's is going": {func(t *testing.T, st *stage, home *town) {
+			home.keep = true
+			makeAndDelete(t, st)
+			time.AfterFunc(5*time.Second, func() {
+				home.mu.Lock()
+				defer home.mu.Unlock()
+				delete(home.objects, "/api/v1/namespaces/hf-chaos-quiet")
+			})
+		}, ""},
+		"an earlier run's stays": {func(t *testing.T, st *stage, home *town) {
+			home.keep = true
+			makeAndDelete(t, st)
+		}, "waited 2m0s for namespace hf-chaos-quiet of an earlier run to be gone: last seen Terminating"},
+		"somebody uses it": {func(t *testing.T, st *stage, _ *town) {
+			checkError(t, st.makeNamespace(t.Context()), "")
+		}, "namespace hf-chaos-quiet is there already: another run is using this cluster, or was killed on it; " +
+			"delete the namespace, or take another cluster"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				st, home, _ := newStage(t, quiet())
+				test.spoil(t, st, home)
+				checkError(t, st.makeNamespace(t.Context()), test.want)
+			})
+		})
+	}
+}
+
+func makeAndDelete(t *testing.T, st *stage) {
+	t.Helper()
+	checkError(t, st.makeNamespace(t.Context()), "")
+	checkError(t, st.emptyNamespace(t.Context()), "")
+}
+
+func TestEmptyNamespace(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(*town)
+		want  string // in the error; empty: none
+	}{
+		"it goes":           {func(*town) {}, ""},
+		"it was never made": {func(t *town) { delete(t.objects, "/api/v1/namespaces/hf-chaos-quiet") }, ""},
+		"its Service stays": {
+			func(t *town) { t.keep = true },
+			"waited 2m0s for namespace hf-chaos-quiet to be empty: last seen 0 pods and 1 Services (480 checks, last error: none)",
+		},
+		"it may not be deleted": {
+			func(t *town) {
+				t.refuse = func(method, _ string) *apierrors.StatusError {
+					if method == http.MethodDelete {
+						return apierrors.NewUnauthorized("who are you?")
+					}
+					return nil
+				}
+			},
+			"delete namespace hf-chaos-quiet: who are you?",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				st, home, _ := newStage(t, quiet())
+				objects, err := st.wanted(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := st.create(t.Context(), append([]workloads.Object{workloads.Namespace(st.namespace)}, objects...)...); err != nil {
+					t.Fatal(err)
+				}
+				test.spoil(home)
+				checkError(t, st.emptyNamespace(t.Context()), test.want)
+				left := len(home.chosen("/api/v1/namespaces/hf-chaos-quiet/pods", true)) +
+					len(home.chosen("/api/v1/namespaces/hf-chaos-quiet/services", true))
+				if test.want == "" && name != "it was never made" && left > 0 {
+					t.Errorf("%d pods and Services are left", left)
+				}
+			})
+		})
+	}
+}
