@@ -64,7 +64,7 @@ func (st *stage) emptied(ctx context.Context) (done bool, saw string, err error)
 	if err != nil {
 		return false, "", err
 	}
-	saw = fmt.Sprintf("%d pods and %d Services", len(pods.Items), len(services.Items))
+	saw = fmt.Sprintf("%d pods, %d Services", len(pods.Items), len(services.Items))
 	if len(pods.Items)+len(services.Items) == 0 {
 		return true, saw, nil
 	}
