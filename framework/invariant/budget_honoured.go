@@ -47,7 +47,7 @@ func (p BudgetHonoured) String() string {
 func (p BudgetHonoured) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
 
 func (p BudgetHonoured) judge(f *facts) Verdict {
-	l := budgetLedger{pods: followPods(f.run)}
+	l := budgetLedger{facts: f, pods: followPods(f.run)}
 	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
 	l.demands = demands(f.run, func(key history.Key) bool { return p.Budget == "" || key.Name == p.Budget })
 	switch {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -69,6 +70,7 @@ func (l *podLife) some(from, to history.Offset, like func(podPoint) bool) bool {
 
 // budgetLedger recomputes at each accepted eviction what it left.
 type budgetLedger struct {
+	facts   *facts
 	demands []*demand
 	pods    []*podLife
 	evicted []*podLife // so far; they are no longer healthy
@@ -139,7 +141,9 @@ func (l *budgetLedger) evictions(run history.Run) {
 			all = append(all, asked{e.T, history.Eviction{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Accepted: true}})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b asked) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(all, func(a, b asked) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.answer.Pod, b.answer.Pod))
+	})
 	for _, a := range all {
 		if a.answer.Accepted {
 			l.accept(a)
@@ -237,6 +241,10 @@ func (l *budgetLedger) weigh(a asked, pod *podLife, d *demand) {
 		l.tightest = &likely
 	}
 	switch {
+	case recorded < demanded.desired && l.facts.blind(a.at):
+		l.ambiguous = append(l.ambiguous, fmt.Sprintf(
+			"ambiguous: the eviction of %s, accepted at %s, left %d healthy as far as was seen, and a watch was blind; %s demands %d",
+			pod.Name, moment(a.at), recorded, d.words, demanded.desired))
 	case most < demanded.desired && pod.surelyReady(from, a.at):
 		l.broken = append(l.broken, e)
 	case recorded < demanded.desired:

@@ -2,7 +2,7 @@ package invariant
 
 import (
 	"cmp"
-	"strings"
+	"regexp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -43,6 +43,7 @@ func CheckAll(run history.Run, promises []Invariant) []Verdict {
 	}
 	t.read(run.Requests, all)
 	verdicts := make([]Verdict, len(promises))
+	prefix := nodePrefix(run.Header.Cluster.Name)
 	for i, p := range promises {
 		var v Verdict
 		switch s, ok := p.(still); {
@@ -57,19 +58,28 @@ func CheckAll(run history.Run, promises []Invariant) []Verdict {
 			v = v.unknown(doubts{"the requests could not be read to their end: " + t.err.Error()})
 		}
 		v.Promise, v.Kind = cmp.Or(v.Promise, p.String()), cmp.Or(v.Kind, Kind(p))
-		verdicts[i] = v.shorten(run.Header.Cluster.Name + "-")
+		verdicts[i] = v.shorten(prefix)
 	}
 	return verdicts
 }
 
+// nodePrefix finds the cluster's name at the beginning of a name, and not within one: a cluster may be called "end". It
+// is nil when the cluster has no name.
+func nodePrefix(cluster string) *regexp.Regexp {
+	if cluster == "" {
+		return nil
+	}
+	return regexp.MustCompile(`(^|[^\w.-])` + regexp.QuoteMeta(cluster) + "-")
+}
+
 // shorten leaves the cluster's name out of the names of its nodes, which begin with it.
-func (v Verdict) shorten(cluster string) Verdict {
-	if cluster == "-" {
+func (v Verdict) shorten(prefix *regexp.Regexp) Verdict {
+	if prefix == nil {
 		return v
 	}
-	v.Seen = strings.ReplaceAll(v.Seen, cluster, "")
+	v.Seen = prefix.ReplaceAllString(v.Seen, "$1")
 	for i := range v.Evidence {
-		v.Evidence[i] = strings.ReplaceAll(v.Evidence[i], cluster, "")
+		v.Evidence[i] = prefix.ReplaceAllString(v.Evidence[i], "$1")
 	}
 	return v
 }

@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -78,7 +79,9 @@ func demands(run history.Run, only func(history.Key) bool) []*demand {
 			}
 		}
 	})
-	slices.SortFunc(all, func(a, b *demand) int { return strings.Compare(a.words, b.words) })
+	slices.SortFunc(all, func(a, b *demand) int {
+		return cmp.Or(strings.Compare(a.words, b.words), strings.Compare(a.key.Namespace, b.key.Namespace))
+	})
 	return all
 }
 

@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -22,6 +23,9 @@ const (
 	maxClockUncertainty = loadWindow / 10
 )
 
+// never is a moment that does not come.
+const never = history.Offset(1<<63 - 1)
+
 // doubts are the reasons why the evidence is not there. None: it is.
 type doubts []string
 
@@ -32,13 +36,20 @@ type facts struct {
 	run    history.Run
 	phases map[history.PhaseName]history.PhaseSpan // the first of each name
 	faults []history.FaultLife
+	gaps   []history.Event // of the watches that promises read: Kubernetes Events are kept for the reader of a report
 }
 
 func newFacts(run history.Run) *facts {
 	f := &facts{run: run, phases: make(map[history.PhaseName]history.PhaseSpan), faults: run.Faults()}
+	slices.SortStableFunc(f.faults, func(a, b history.FaultLife) int { return cmp.Compare(a.ID, b.ID) })
 	for _, p := range run.Phases() {
 		if _, again := f.phases[p.Name]; !again {
 			f.phases[p.Name] = p
+		}
+	}
+	for _, e := range run.Events {
+		if e.Gap != nil && e.Gap.What != "events" {
+			f.gaps = append(f.gaps, e)
 		}
 	}
 	return f
@@ -47,7 +58,6 @@ func newFacts(run history.Run) *facts {
 // underLoad is the time from the beginning of Steady to the end of Recovered. A record that was cut off before Drained
 // is under load to its end; one without Steady never was.
 func (f *facts) underLoad() (from, to history.Offset) {
-	const never = history.Offset(1<<63 - 1)
 	steady, ok := f.phases[history.Steady]
 	if !ok {
 		return never, never
@@ -96,13 +106,21 @@ func (f *facts) record(from history.Offset) (d doubts) {
 	for _, e := range f.run.Troubles() {
 		d.add("trouble at %s: %s", moment(e.T), e.Trouble.What)
 	}
-	for _, e := range f.run.Gaps(from, f.end()) {
-		// Kubernetes Events are kept for the reader of a report. No promise reads them.
-		if e.Gap.What != "events" {
+	for _, e := range f.gaps {
+		if e.Gap.Since < f.end() && e.T >= from {
 			d.add("the watch of %s was blind from %s to %s: %s", e.Gap.What, moment(e.Gap.Since), moment(e.T), e.Gap.Why)
 		}
 	}
 	return d
+}
+
+// blind tells whether a watch may have missed something within the skew of a moment. What the record says of such a
+// moment breaks no promise: something else may have been the case. Only gaps that are doubts of their own count.
+func (f *facts) blind(at history.Offset) bool {
+	begin, end := f.begin(), f.end()
+	return slices.ContainsFunc(f.gaps, func(e history.Event) bool {
+		return e.Gap.Since < end && e.T >= begin && e.Gap.Since <= at+watchSkew && at-watchSkew <= e.T
+	})
 }
 
 // faultsBit doubts faults that were not seen to be in force between the moment they were injected and the moment they

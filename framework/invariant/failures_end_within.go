@@ -13,7 +13,8 @@ import (
 // moment a fault begins until the cluster must have noticed, and then only the victims' share of them.
 //
 // Evidence: what NoFailedRequests demands; victims that answered requests before; a fault that was undone only after
-// the failures had to be over, or it was the undo that ended them.
+// the failures had to be over, or it was the undo that ended them. Of a fault that was never seen to bite nobody knows
+// what it explains: failures after it began break nothing, and leave the promise Unknown.
 type FailuresEndWithin struct {
 	// Lanes to judge; none means all but the control lane. Each is judged by itself.
 	Lanes []history.Lane `json:"lanes,omitempty"`
@@ -56,8 +57,25 @@ func (p FailuresEndWithin) limit(run history.Run) time.Duration {
 func (p FailuresEndWithin) start(f *facts, t *tally) judgement {
 	return &failuresEndWithin{
 		promise: p, facts: f, tally: t, limit: p.limit(f.run), outages: p.outages(f),
-		inside: newFailures(f), outside: newFailures(f),
+		unclear: p.unclear(f), inside: newFailures(f), outside: newFailures(f),
 	}
+}
+
+// predicts tells whether it is known how long failures are allowed for.
+func (p FailuresEndWithin) predicts(run history.Run) bool {
+	return p.Limit > 0 || run.Header.Cluster.Timings.NodeMonitorGrace > 0
+}
+
+// unclear is the moment from which on nobody can tell whether a failure was allowed: a fault had begun of which it is not
+// known when it bit, or for how long it may be felt.
+func (p FailuresEndWithin) unclear(f *facts) history.Offset {
+	from := never
+	for _, fault := range f.faults {
+		if !fault.Injecting.OK || !fault.Seen.OK || !p.predicts(f.run) {
+			from = min(from, fault.Injecting.At) // which is zero when the beginning is not in the record
+		}
+	}
+	return from
 }
 
 type failuresEndWithin struct {
@@ -66,6 +84,7 @@ type failuresEndWithin struct {
 	tally   *tally
 	limit   time.Duration
 	outages []*outage
+	unclear history.Offset // see there
 
 	inside, outside *failures
 	innocent        *failures // answered wrongly by pods that no fault bit; nil while there are none
@@ -83,11 +102,15 @@ func (j *failuresEndWithin) take(r *history.Request) {
 		return
 	}
 	failed := r.Outcome.Failed()
+	if failed && r.Done >= j.unclear {
+		j.inside.add(r) // as it may have been; the doubts are there
+		return
+	}
 	for _, o := range j.outages {
 		if !failed {
 			o.answered(r)
 		}
-		if r.Sent < o.from || r.Sent >= o.to {
+		if r.Done < o.from || r.Sent >= o.to { // what was in flight when it began is the victims' too
 			continue
 		}
 		o.count(r, failed)
@@ -126,6 +149,9 @@ func (j *failuresEndWithin) end() Verdict {
 	disrupted := j.facts.disruptions()
 	d := slices.Concat(j.facts.record(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), disrupted.doubts(),
 		j.tally.delivered(lanes))
+	if !j.promise.predicts(j.facts.run) {
+		d.add("the record does not say how soon its cluster notices a lost node")
+	}
 	for _, o := range j.outages {
 		d = append(d, o.doubts...)
 		if !o.served {
@@ -153,7 +179,7 @@ func (j *failuresEndWithin) end() Verdict {
 }
 
 func (j *failuresEndWithin) held(v Verdict, shares []share, disrupted disruptions, d doubts) Verdict {
-	if j.inside.total == 0 {
+	if len(shares) == 0 { // or the doubts say why failures have none
 		return v.held(d, "no request failed, though victims had answered before, through %s; failures had to end within %s",
 			disrupted, moment(j.limit))
 	}

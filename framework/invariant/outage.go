@@ -66,7 +66,7 @@ func (p FailuresEndWithin) outages(f *facts) (list []*outage) {
 	slices.SortStableFunc(list, func(a, b *outage) int { return cmp.Compare(a.from, b.from) })
 	list = join(list)
 	for _, o := range list {
-		o.findShare(f.run, p.Service)
+		o.findShare(f, p.Service)
 	}
 	return list
 }
@@ -88,10 +88,10 @@ func join(list []*outage) (joined []*outage) {
 }
 
 // findShare counts the ready endpoints of the service on the victims just before the outage.
-func (o *outage) findShare(run history.Run, service string) {
+func (o *outage) findShare(f *facts, service string) {
 	type ends struct{ all, victims int }
 	counts := make(map[string]ends) // by Service
-	for _, slice := range run.StateAt(o.from - 1).Slices {
+	for _, slice := range f.run.StateAt(o.from - 1).Slices {
 		if service != "" && slice.Service != service {
 			continue
 		}
@@ -115,6 +115,10 @@ func (o *outage) findShare(run history.Run, service string) {
 	}
 	switch slices.Sort(names); len(names) {
 	case 1:
+		if f.blind(o.from) {
+			o.doubts.add("how much of %s the victims of %s had is not known: a watch was blind", names[0], o.name)
+			return
+		}
 		c := counts[names[0]]
 		o.share = float64(c.victims) / float64(c.all)
 		o.words = fmt.Sprintf("the victims had %d of %s of %s, %s", c.victims, count(c.all, "endpoint"), names[0], percent(o.share))
@@ -137,20 +141,21 @@ func (o *outage) answered(r *history.Request) {
 	}
 }
 
-// count takes a request that was sent during the outage.
+// count takes a request that was sent during the outage, or was in flight when it began.
 func (o *outage) count(r *history.Request, failed bool) {
 	l := o.lane(r.Lane)
 	if l == nil {
 		return
 	}
-	l.sent[(r.Sent-o.from)/outageStep]++
+	at := max(r.Sent, o.from)
+	l.sent[(at-o.from)/outageStep]++
 	if !failed {
 		return
 	}
-	if l.failed == 0 || r.Sent < l.first {
-		l.first = r.Sent
+	if l.failed == 0 || at < l.first {
+		l.first = at
 	}
-	l.last = max(l.last, r.Sent)
+	l.last = max(l.last, at)
 	l.failed++
 }
 

@@ -18,9 +18,11 @@ type placement struct {
 	at        history.Offset
 	replicas  int
 	counts    map[string]int // pods, by domain; empty domains are there with 0
+	outside   int            // pods on nodes that are in no domain
 	excluded  []string       // nodes that made no domain, with the reason
 	revisions []string
 	why       string // what brought it about
+	blind     bool   // it was seen only while a watch was blind
 }
 
 // skew is the difference between the fullest and the emptiest domain.
@@ -41,7 +43,7 @@ func (p *placement) String() string {
 }
 
 func (p *placement) same(other *placement) bool {
-	return p.replicas == other.replicas && maps.Equal(p.counts, other.counts) &&
+	return p.replicas == other.replicas && p.outside == other.outside && maps.Equal(p.counts, other.counts) &&
 		slices.Equal(p.excluded, other.excluded) && slices.Equal(p.revisions, other.revisions)
 }
 
@@ -73,9 +75,11 @@ func followPlacement(f *facts, key history.Key, topology string) (l placements) 
 			return
 		}
 		placed := place(s, w, pods, topology)
-		placed.at = at
-		if n := len(l.placements); n == 0 || !l.placements[n-1].same(placed) {
-			placed.explain(l.last(), taken)
+		placed.at, placed.blind = at, f.blind(at)
+		if last := l.last(); last != nil && last.same(placed) {
+			last.blind = last.blind && placed.blind
+		} else {
+			placed.explain(last, taken)
 			l.placements = append(l.placements, placed)
 		}
 		// A node that is still closed goes on to explain what comes.
@@ -129,7 +133,7 @@ func closed(n history.Node) string {
 
 // place counts a workload's pods by domain.
 func place(s *history.State, w history.Workload, pods []history.Pod, topology string) *placement {
-	p := &placement{replicas: w.Replicas, counts: make(map[string]int)}
+	p := &placement{replicas: w.Replicas, counts: make(map[string]int), outside: len(pods)}
 	revisions := make(map[string]bool)
 	on := make(map[string]int)
 	for _, pod := range pods {
@@ -150,6 +154,7 @@ func place(s *history.State, w history.Workload, pods []history.Pod, topology st
 			continue
 		}
 		p.counts[domain] += on[name]
+		p.outside -= on[name]
 	}
 	return p
 }
@@ -185,8 +190,14 @@ func (l placements) doubts(name string) (d doubts) {
 	seen := make(map[int]bool)
 	for _, p := range l.placements {
 		seen[p.replicas] = true
+	}
+	for _, p := range l.placements {
 		if len(p.counts) < 2 && p.replicas > 0 {
 			d.add("%s had %s at %s, and fewer than 2 prove nothing", name, count(len(p.counts), "domain"), moment(p.at))
+			break
+		}
+		if p.outside > 0 {
+			d.add("%s had %s in no domain at %s", name, count(p.outside, "pod"), moment(p.at))
 			break
 		}
 	}

@@ -35,10 +35,10 @@ func (p RecoversWithin) String() string {
 func (p RecoversWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
 
 func (p RecoversWithin) judge(f *facts) Verdict {
-	key, d := workloadOf(f.run, p.Workload)
-	d = slices.Concat(f.record(f.begin()), f.faultsBit(false), d)
+	key, missing := workloadOf(f.run, p.Workload)
+	d := slices.Concat(f.record(f.begin()), f.faultsBit(false), missing)
 	undo, ok := f.lastUndo()
-	if !ok || key.Name == "" {
+	if !ok || len(missing) > 0 { // without an undo, faultsBit has said why
 		return Verdict{}.unknown(d)
 	}
 	r := followRecovery(f, key)
@@ -55,6 +55,9 @@ func (p RecoversWithin) verdict(f *facts, r recovery, undo history.Offset, name 
 	if !r.recovered.OK {
 		v.measure("watchedSeconds", watched.Seconds())
 		v.support("at the end: " + r.saw)
+		if f.unseen(undo+p.Limit, f.end()) {
+			return v.unknown(d)
+		}
 		if watched < p.Limit {
 			d.add("%s had not recovered when the watching ended, %s after the last undo began: %s", name, moment(watched), r.saw)
 			return v.unknown(d)
@@ -65,11 +68,23 @@ func (p RecoversWithin) verdict(f *facts, r recovery, undo history.Offset, name 
 	took := max(0, r.recovered.At-undo)
 	v.measure("recoveredSeconds", took.Seconds())
 	v.support(fmt.Sprintf("the last undo began at %s; settled for good at %s: %s", moment(undo), moment(r.recovered.At), r.saw))
+	if took > p.Limit && f.unseen(undo+p.Limit, r.recovered.At) {
+		return v.unknown(d)
+	}
 	if took > p.Limit {
 		v.At = undo + p.Limit
 		return v.violated(d, "%s recovered %s after the last undo began at %s, and %s was the limit", name, moment(took), moment(undo), p.Limit)
 	}
 	return v.held(d, "%s had recovered %s after the last undo began at %s: %s", name, moment(took), moment(undo), r.saw)
+}
+
+// unseen tells whether one gap hides all that was the case between two moments: who comes back from it may have come
+// back long before. What is listed again after a gap comes into the record within the skew.
+func (f *facts) unseen(from, to history.Offset) bool {
+	begin, end := f.begin(), f.end()
+	return slices.ContainsFunc(f.gaps, func(e history.Event) bool {
+		return e.Gap.Since < end && e.T >= begin && e.Gap.Since <= from && to <= e.T+watchSkew
+	})
 }
 
 // lastUndo is when the undo of the last fault began, or when it was seen if nobody undid it.

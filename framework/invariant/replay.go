@@ -41,6 +41,7 @@ func workloadOf(run history.Run, name string) (history.Key, doubts) {
 			return key, nil
 		}
 	case len(found) > 1:
+		slices.Sort(names)
 		d.add("the record has the Deployments %s: name the one that is meant", list(names))
 	case name != "":
 		d.add("the record has no Deployment %s", name)

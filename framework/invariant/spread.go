@@ -18,8 +18,8 @@ import (
 // Spread is a rule of scheduling: pods that leave do not move others. So a bad spread is said to be the scheduler's
 // choice, or the decay of a scale-down or rollout, or the doing of a lost node.
 //
-// Evidence: two domains, at least one replica, every number of replicas that was asked for seen settled, and the
-// workload settled at the end.
+// Evidence: two domains, at least one replica, no pod outside of the domains, every number of replicas that was asked
+// for seen settled, and the workload settled at the end.
 type Spread struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
@@ -41,9 +41,9 @@ func (p Spread) String() string {
 func (p Spread) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
 
 func (p Spread) judge(f *facts) Verdict {
-	key, d := workloadOf(f.run, p.Workload)
-	d = slices.Concat(f.record(f.begin()), f.faultsBit(true), d)
-	if key.Name == "" {
+	key, missing := workloadOf(f.run, p.Workload)
+	d := slices.Concat(f.record(f.begin()), f.faultsBit(true), missing)
+	if len(missing) > 0 {
 		return Verdict{}.unknown(d)
 	}
 	l := followPlacement(f, key, p.TopologyKey)
@@ -74,21 +74,21 @@ func (p Spread) judge(f *facts) Verdict {
 	for _, placed := range l.placements {
 		v.support(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()))
 	}
-	if worst == nil {
+	if worst == nil || bad > 0 { // bad ones were seen only while a watch was blind
 		return v.unknown(d)
 	}
 	return v.held(d, "%s was settled in %s (%s), with a skew of at most %d over %s of %s",
 		key.Name, count(len(l.placements), "state"), l.replicas(), worst.skew(), count(domains, "domain"), p.TopologyKey)
 }
 
-// weigh finds the placement with the largest skew, and the first of those that have too much.
+// weigh finds the placement with the largest skew, and the first of those that surely have too much.
 func (p Spread) weigh(l placements) (worst *placement, bad int, first *placement) {
 	for _, placed := range l.placements {
 		if worst == nil || placed.skew() > worst.skew() {
 			worst = placed
 		}
 		if placed.skew() > p.Max {
-			if bad++; first == nil {
+			if bad++; first == nil && !placed.blind {
 				first = placed
 			}
 		}

@@ -222,6 +222,7 @@ func (t *tally) complete() (d doubts) {
 			t.compare(*e.Load, &d)
 		}
 	}
+	slices.Sort(d) // workers say so in any order
 	for _, w := range t.workers {
 		for _, row := range w.lanes {
 			if !totals[w.name+" "+string(row.lane.lane)] {

@@ -24,7 +24,7 @@ func (v Verdict) held(d doubts, seen string, args ...any) Verdict {
 }
 
 // violated says Violated. What was seen to break a promise stays broken however thin the rest of the evidence is; the
-// doubts are the last lines of the evidence.
+// doubts are the last lines of the evidence. What only looks so because a watch was blind was not seen: see facts.blind.
 func (v Verdict) violated(d doubts, seen string, args ...any) Verdict {
 	v.Outcome, v.Seen = Violated, fmt.Sprintf(seen, args...)
 	if n := min(len(d), MaxEvidence/2); len(v.Evidence) > MaxEvidence-n {
