@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -82,6 +83,8 @@ Exit codes: 0 everything held; 1 a promise was broken; 2 evidence is missing; 3 
   holdfast run                         # certify: every scenario of the short profile
   holdfast run chaos/rolling-update    # one scenario
   holdfast judge artifacts/latest      # judge a stored run again`,
+		Args:          noCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
@@ -101,6 +104,18 @@ Exit codes: 0 everything held; 1 a promise was broken; 2 evidence is missing; 3 
 		runCommand(version), judgeCommand(), reportCommand(), workloadCommand(), versionCommand(version),
 	)
 	return root
+}
+
+// noCommand refuses what is no command of the root's: cobra's own error would not ask for the exit code of a mistake.
+func noCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	meant := "see '" + root.CommandPath() + " --help'"
+	if names := root.SuggestionsFor(args[0]); len(names) > 0 {
+		meant = "did you mean " + strings.Join(names, " or ") + "?"
+	}
+	return usage(fmt.Errorf("unknown command %q for %q: %s", args[0], root.CommandPath(), meant))
 }
 
 // noArgs refuses arguments, as a mistake of usage.

@@ -4,15 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
@@ -53,6 +48,24 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 		{"workload frontend", "want backend, gateway or load"},
 		{"workload backend --colour=red", "flag provided but not defined"},
 		{"doctor now", `unknown command "now"`},
+		{"doctor --nodes 0", "nodes 0: must be at least 1"},
+		{"doctor --nodes many", "invalid argument \"many\" for \"--nodes\" flag"},
+		{"up demo --zones a,b,a", `zones ["a" "b" "a"]: every zone needs a name of its own`},
+		{"up demo --zones a_", `zone "a_": `},
+		{"up demo --workers-per-zone 0", "workers per zone 0: must be at least 1"},
+		{"up demo --control-planes 0", "control planes 0: must be at least 1"},
+		{"up demo --timings slow", `profile "slow": want lab or stock`},
+		{"up demo --kubernetes latest", `kubernetes version "latest": want the form v1.37.0`},
+		{"up demo --provider gke", `provider "gke": want one of kind`},
+		{"run --kubernetes v1.37.0-rc.1", `kubernetes version "v1.37.0-rc.1": want the form v1.37.0`},
+		{"run --seed -1", `invalid argument "-1" for "--seed" flag`},
+		{"run --list --scope long", `scope "long": want short or full`},
+		{"image get --kubernetes 1.37", `kubernetes version "1.37": want the form v1.37.0`},
+		{"image build --kubernetes v1", `kubernetes version "v1": want the form v1.37.0`},
+		{"workload load --rate=5", `load: unexpected argument "--rate=5"`},
+		{"workload gateway --upstreams=a:1 b:2", `gateway: unexpected argument "b:2"`},
+		{"frobnicate", `unknown command "frobnicate" for "holdfast": see 'holdfast --help'`},
+		{"judg artifacts/latest", `unknown command "judg" for "holdfast": did you mean judge?`},
 	} {
 		_, code, err := execute(t, strings.Fields(test.args)...)
 		if code != ExitUsage || err == nil || !strings.Contains(err.Error(), test.want) {
@@ -62,16 +75,11 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 }
 
 func TestEveryCommandTeaches(t *testing.T) {
-	var visit func(*cobra.Command)
-	visit = func(c *cobra.Command) {
+	for words, c := range commands(Command("v1.2.3")) {
 		if c.Short == "" || c.Example == "" {
-			t.Errorf("%s: its help lacks a description or an example", c.CommandPath())
-		}
-		for _, sub := range c.Commands() {
-			visit(sub)
+			t.Errorf("%s: its help lacks a description or an example", words)
 		}
 	}
-	visit(Command("v1.2.3"))
 }
 
 func TestVersion(t *testing.T) {
@@ -146,37 +154,5 @@ func TestReproduceRepeatsWhatMatters(t *testing.T) {
 	}
 	if got := f.reproduce("", ""); got != "holdfast run --scope full --seed 42 --timings stock" {
 		t.Errorf("of all: %s", got)
-	}
-}
-
-func TestJudge(t *testing.T) {
-	promise, err := invariant.Encode(invariant.NoFailedRequests{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	record := filepath.Join(dir, "chaos", "example")
-	healthy := historytest.Healthy().Header(func(h *history.Header) { h.Promises = []history.Promise{promise} })
-	if err := healthy.Write(record); err != nil {
-		t.Fatal(err)
-	}
-	out, code, err := execute(t, "judge", dir)
-	if code != ExitHeld || !strings.Contains(out, "held") {
-		t.Errorf("a healthy record: exit code %d, %v\n%s", code, err, out)
-	}
-
-	events := filepath.Join(record, history.EventsFile)
-	text, err := os.ReadFile(events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(events, text[:len(text)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, code, err := execute(t, "judge", dir); code != ExitUnknown {
-		t.Errorf("a record cut in half: exit code %d, %v; want 2\n%s", code, err, out)
-	}
-	if _, code, err := execute(t, "judge", t.TempDir()); code != ExitFailed || !strings.Contains(err.Error(), "no record") {
-		t.Errorf("an empty folder: exit code %d, %v; want 3", code, err)
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,9 @@ raises the inotify limits. It installs nothing unless --install is given. The ex
 		Example: "  holdfast doctor\n  holdfast doctor --nodes 8 --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if options.Nodes < 1 {
+				return usage(fmt.Errorf("nodes %d: must be at least 1", options.Nodes))
+			}
 			options.Say = sayTo(cmd.ErrOrStderr())
 			report := doctor.Examine(cmd.Context(), options)
 			write := report.WriteText

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 )
@@ -40,6 +41,9 @@ func refCommand(use, short string, get getter) *cobra.Command {
 		Use: use, Short: short, Args: noArgs,
 		Example: "  holdfast image " + use + " --kubernetes v1.37.0",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := (clusters.Spec{Zones: []string{"a"}, Kubernetes: kubernetes}).Validate(); err != nil {
+				return usage(err)
+			}
 			out := cmd.ErrOrStderr()
 			e, err := engine.Find(cmd.Context(), engine.Options{Say: sayTo(out)})
 			if err != nil {

@@ -36,7 +36,8 @@ holds. It needs no cluster and changes nothing. A record that was cut off or dam
 	}
 }
 
-// judgeAll judges records below dir, writes a line for each promise, and ends with the worst outcome.
+// judgeAll judges records below dir, writes a line for each promise, and ends with the worst outcome. A record that cannot
+// be read keeps none of the others from being judged.
 func judgeAll(out io.Writer, dir string, records []string) error {
 	t := table.NewWriter()
 	t.SetOutputMirror(out)
@@ -48,10 +49,12 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 		{Number: 4, WidthMax: 80, WidthMaxEnforcer: text.WrapSoft},
 	})
 	worst := invariant.Held
+	var unread []error
 	for _, record := range records {
 		run, err := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
 		if err != nil {
-			return err
+			unread = append(unread, err)
+			continue
 		}
 		verdicts := invariant.Judge(run)
 		outcome, _ := scenario.Decide(run.Header.Mutant, verdicts)
@@ -64,8 +67,22 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 		}
 		t.AppendSeparator()
 	}
-	t.Render()
-	return judged(worst)
+	if t.Length() > 0 {
+		t.Render()
+	}
+	return verdictOn(worst, unread)
+}
+
+// verdictOn is the outcome of what could be judged, and what could not be read: a promise that was broken counts first.
+func verdictOn(worst invariant.Outcome, unread []error) error {
+	switch {
+	case len(unread) == 0:
+		return judged(worst)
+	case worst == invariant.Violated:
+		return codeError{ExitViolated, errors.Join(append([]error{judged(worst)}, unread...)...)}
+	default:
+		return errors.Join(unread...)
+	}
 }
 
 // worse of two outcomes: Violated, then Unknown, then Held.

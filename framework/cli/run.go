@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -24,6 +26,7 @@ import (
 // runFlags are what `holdfast run` was told.
 type runFlags struct {
 	provider, cluster, scope, kubernetes, timings, artifacts string
+	names                                                    []string // of scenarios; none: all of the scope
 	seed                                                     uint64
 	list, keep, keepLogs                                     bool
 }
@@ -51,6 +54,7 @@ every scenario of the scope. What it makes is removed again, on Ctrl-C too; the 
 			if err := f.validate(); err != nil {
 				return usage(err)
 			}
+			f.names = args
 			return f.run(cmd, version, chosen)
 		},
 	}
@@ -135,7 +139,10 @@ func (f runFlags) settings(version string, back backing, progress *scenario.Prog
 		f.seed = rand.Uint64()>>11 | 1 // 53 bits: JSON's numbers carry no more
 	}
 	now := time.Now()
-	id := now.UTC().Format("20060102-150405")
+	id, err := claimRun(f.artifacts, now)
+	if err != nil {
+		return scenario.Settings{}, fmt.Errorf("make a folder for the run: %w", err)
+	}
 	return scenario.Settings{
 		RunID: id, Started: now, Dir: filepath.Join(f.artifacts, id), Version: version, Seed: f.seed, Args: os.Args[1:],
 		Reproduce:  f.reproduce,
@@ -144,6 +151,22 @@ func (f runFlags) settings(version string, back backing, progress *scenario.Prog
 		Executable: executable, CacheDir: cache, KeepLogs: f.keepLogs,
 		Progress: progress,
 	}, nil
+}
+
+// claimRun names a run after its moment and makes the folder of that name. Of two runs that begin in the same second, the
+// later one gets a number.
+func claimRun(artifacts string, now time.Time) (id string, err error) {
+	if err := os.MkdirAll(artifacts, 0o755); err != nil {
+		return "", err
+	}
+	moment := now.UTC().Format("20060102-150405")
+	for n := 2; ; n++ {
+		err := os.Mkdir(filepath.Join(artifacts, cmp.Or(id, moment)), 0o755)
+		if !errors.Is(err, fs.ErrExist) {
+			return cmp.Or(id, moment), err
+		}
+		id = fmt.Sprintf("%s-%d", moment, n)
+	}
 }
 
 // SettingsFor are the settings of a run that Ginkgo's own command starts: those of `holdfast run` without flags.
@@ -157,12 +180,15 @@ func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, 
 	return f.settings(version, back, progress)
 }
 
-// reproduce is the command that runs one scenario again; without a name, all of them.
+// reproduce is the command that runs one scenario again; without a name, all that were run.
 func (f runFlags) reproduce(name string, kubernetes string) string {
 	words := []string{"holdfast", "run"}
-	if name != "" {
+	switch {
+	case name != "":
 		words = append(words, name)
-	} else if f.scope != "short" {
+	case len(f.names) > 0:
+		words = append(words, f.names...)
+	case f.scope != "short":
 		words = append(words, "--scope", f.scope)
 	}
 	words = append(words, "--seed", fmt.Sprint(f.seed))

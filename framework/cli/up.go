@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ node. The nodes keep no default route, unless --egress is given. Your own kubeco
 		Example: "  holdfast up demo\n  holdfast up demo --kubernetes v1.36.3 --zones a,b --workers-per-zone 1 --timings stock",
 		Args:    oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := spec.WithDefaults().Validate(); err != nil {
+			if err := checkCluster(spec); err != nil {
 				return usage(err)
 			}
 			return up(cmd, from, args[0], spec)
@@ -39,6 +40,17 @@ node. The nodes keep no default route, unless --egress is given. Your own kubeco
 	f.StringVar((*string)(&spec.ProxyMode), "proxy-mode", string(clusters.NFTables), "kube-proxy's mode: nftables or iptables")
 	f.BoolVar(&spec.Egress, "egress", false, "leave the nodes their default route")
 	return cmd
+}
+
+// checkCluster is the spec's own check, but that a number which was given as zero does not mean its default.
+func checkCluster(spec clusters.Spec) error {
+	switch {
+	case spec.WorkersPerZone == 0:
+		return errors.New("workers per zone 0: must be at least 1")
+	case spec.ControlPlanes == 0:
+		return errors.New("control planes 0: must be at least 1")
+	}
+	return spec.Validate()
 }
 
 func up(cmd *cobra.Command, from, name string, spec clusters.Spec) error {

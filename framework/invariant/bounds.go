@@ -72,3 +72,36 @@ func mostOf(n uint64, p, alpha float64) uint64 {
 	}
 	return low
 }
+
+// interval95 is where the share of an outcome lies that was seen in k of n independent trials: the exact interval, in
+// which each end leaves 2.5 %.
+//
+// Source: https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Clopper%E2%80%93Pearson_interval
+func interval95(k, n uint64) (low, high float64) {
+	const each = 0.025
+	if n == 0 {
+		return 0, 1
+	}
+	high = 1
+	if k > 0 { // so that k or more are just believable
+		low = rootOf(func(p float64) bool { return binomialTail(k, n, p) < each })
+	}
+	if k < n { // so that k or fewer are just believable
+		high = rootOf(func(p float64) bool { return 1-binomialTail(k+1, n, p) > each })
+	}
+	return low, high
+}
+
+// rootOf is the p between 0 and 1 up to which below holds.
+func rootOf(below func(p float64) bool) float64 {
+	const steps = 50 // halvings: beyond what a float64 can tell
+	low, high := 0.0, 1.0
+	for range steps {
+		if middle := (low + high) / 2; below(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return (low + high) / 2
+}

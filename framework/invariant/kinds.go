@@ -17,6 +17,8 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"FailuresEndWithin": decode[FailuresEndWithin],
 	"BudgetHonoured":    decode[BudgetHonoured],
 	"Spread":            decode[Spread],
+	"SpreadTrials":      decode[SpreadTrials],
+	"PerDomain":         decode[PerDomain],
 	"RecoversWithin":    decode[RecoversWithin],
 }
 

@@ -171,7 +171,8 @@ func (a *api) serve(r *http.Request) (status int, body any) {
 		a.put(at, object)
 		a.control()
 		return http.StatusCreated, object
-	case r.Method == http.MethodPost && path.Base(at) == "eviction", r.Method == http.MethodDelete:
+	case r.Method == http.MethodPost && path.Base(at) == "eviction",
+		r.Method == http.MethodDelete && (isCollection || a.objects[at] != nil):
 		for _, gone := range a.chosen(strings.TrimSuffix(at, "/eviction"), isCollection) {
 			a.remove(gone)
 		}

@@ -48,8 +48,11 @@ func (st *stage) deploy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := target.Settle(ctx); err != nil {
-		return err
+	for _, b := range st.spec.backends() {
+		target.Workload = b.WithDefaults().Name
+		if _, err := target.Settle(ctx); err != nil {
+			return err
+		}
 	}
 	if len(st.spec.Load) > 0 {
 		if err := st.loadReady(ctx); err != nil {
@@ -72,17 +75,20 @@ func (st *stage) wanted(ctx context.Context) ([]workloads.Object, error) {
 			at.Zones[n.Name()] = n.Zone()
 		}
 	}
-	backend := st.spec.Backend
-	if st.spec.PinTo > 0 {
-		node, err := st.worker(st.spec.PinTo)
+	var objects []workloads.Object
+	for _, backend := range st.spec.backends() {
+		if st.spec.PinTo > 0 {
+			node, err := st.worker(st.spec.PinTo)
+			if err != nil {
+				return nil, err
+			}
+			backend.OnNode = node.Name()
+		}
+		more, err := backend.Objects(at)
 		if err != nil {
 			return nil, err
 		}
-		backend.OnNode = node.Name()
-	}
-	objects, err := backend.Objects(at)
-	if err != nil {
-		return nil, err
+		objects = append(objects, more...)
 	}
 	if len(st.spec.Load) > 0 {
 		more, err := workloads.Load{}.Objects(at)
@@ -96,7 +102,8 @@ func (st *stage) wanted(ctx context.Context) ([]workloads.Object, error) {
 	}
 	front := *st.spec.Gateway
 	if st.spec.NodePorts > 0 {
-		if front.Upstreams, err = st.nodePorts(ctx, backend.NodePort); err != nil {
+		var err error
+		if front.Upstreams, err = st.nodePorts(ctx, st.spec.Backend.NodePort); err != nil {
 			return nil, err
 		}
 	}

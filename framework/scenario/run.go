@@ -110,7 +110,7 @@ func (r *run) record(ctx context.Context, s Spec, cluster clusters.Cluster, dir 
 		return nil, err
 	}
 	st = &stage{run: r, spec: s, cluster: cluster, writer: writer, namespace: namespaceOf(s),
-		backend: s.Backend.WithDefaults().Name}
+		backend: s.backends()[0].WithDefaults().Name}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, writer.Append(trouble(writer, err)))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,6 +47,9 @@ func TestAScenarioThatHolds(t *testing.T) {
 		all := []history.PhaseName{history.Deploy, history.Steady, history.Disturbed, history.Recovered, history.Drained}
 		if diff := cmp.Diff(all, phases(r)); diff != "" || r.Incomplete != "" || len(r.Troubles()) > 0 {
 			t.Errorf("the record is not whole (%s), or has trouble %v; phases (-want +got):\n%s", r.Incomplete, troubles(r), diff)
+		}
+		if again := c.kept().Scenarios[0].Reproduce; again != "again chaos/quiet v1.37.0" {
+			t.Errorf("reproduced by %q, want the version that the cluster runs", again)
 		}
 		const ns = "/api/v1/namespaces/hf-chaos-quiet"
 		asked := []string{
@@ -230,6 +234,53 @@ func TestAScenarioThatGoesWrong(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The watches outlive an interrupted scenario: what its undos do is in the record.
+func TestUndosAreWatchedAfterCtrlC(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCounty(t), quiet()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c.founded = func(home *town) { s.Faults = []fault.Fault{cordon{home, cancel}} }
+		if _, err := c.pool.get(ctx, s.Cluster); err != nil {
+			t.Fatal(err)
+		}
+		c.one(ctx, s)
+		var seen []string
+		for _, e := range c.recorded(s).Events {
+			if e.Node != nil && e.Node.Name == "wa1" {
+				seen = append(seen, fmt.Sprintf("%s unschedulable=%t", e.Node.Change, e.Node.Unschedulable))
+			}
+		}
+		want := []string{"listed unschedulable=false", "modified unschedulable=true", "modified unschedulable=false"}
+		if diff := cmp.Diff(want, seen); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// cordon is a fault that is interrupted once it bit.
+type cordon struct {
+	home      *town
+	interrupt func()
+}
+
+func (cordon) String() string { return "cordon wa1" }
+
+func (f cordon) Inject(_ context.Context, t fault.Target) (fault.Heal, error) {
+	set := func(closed bool) {
+		f.home.editNode("wa1", func(n *corev1.Node) { n.Spec.Unschedulable = closed })
+		synctest.Wait() // until the watches have it
+	}
+	set(true)
+	t.Record.Seen([]string{"wa1"}, nil, "cordoned")
+	f.interrupt()
+	return func(context.Context) error {
+		set(false)
+		t.Record.Healed("open")
+		return nil
+	}, nil
 }
 
 // What failed before there was a record is an error, not a verdict; the cluster is kept for the next scenario.

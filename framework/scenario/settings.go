@@ -51,10 +51,10 @@ func (s Settings) validate() error {
 	return nil
 }
 
-// clusterName is short, because a node's name begins with it: the run's moment in base 36, and a number from the second
-// cluster on.
+// clusterName is short, because a node's name begins with it: the run's moment in base 36, to the millisecond, so that
+// runs side by side do not meet, and a number from the second cluster on.
 func (s Settings) clusterName(made int) string {
-	name := strconv.FormatInt(s.Started.Unix(), 36)
+	name := strconv.FormatInt(s.Started.UnixMilli(), 36)
 	if made > 1 {
 		name += "-" + strconv.Itoa(made)
 	}

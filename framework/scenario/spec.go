@@ -33,6 +33,10 @@ type Spec struct {
 	// Backend is the workload under test. Gateway, where there is one, stands between the load and the backend.
 	Backend workloads.Backend
 	Gateway *workloads.Gateway
+	// Trials deploys so many backends, backend-1, backend-2 and so on, and does every fault to each of them at the same
+	// time: of what happens by chance, it shows how often. Only without load and gateway, and with faults that touch the
+	// workload alone (Scale, Rollout). 0: one backend, called backend.
+	Trials int
 	// PinTo puts every replica of the backend on the n-th worker by name, counted from 1; 0 lets the scheduler choose.
 	PinTo int
 	// NodePorts gives the gateway the node ports of the first n workers as its fixed upstreams; 0: EndpointSlices.
@@ -120,7 +124,9 @@ func (s Spec) validate() error {
 		return errors.New("no promises, so nothing could fail")
 	case len(s.Faults) == 0:
 		return errors.New("no faults, so nothing is tried")
-	case min(s.PinTo, s.NodePorts) < 0 || min(s.Steady, s.Recovered, s.Hold, s.About) < 0:
+	case s.Trials != 0 && (len(s.Load) > 0 || s.Gateway != nil || s.Backend.NodePort != 0):
+		return errors.New("trials share no load, gateway or node port")
+	case min(s.PinTo, s.NodePorts, s.Trials) < 0 || min(s.Steady, s.Recovered, s.Hold, s.About) < 0:
 		return errors.New("a number or a time is negative")
 	case s.NodePorts > 0 && s.Gateway == nil:
 		return errors.New("node ports without a gateway to use them")

@@ -48,6 +48,10 @@ func TestSpecValidate(t *testing.T) {
 		{"a number or a time is negative", func(s *Spec) { s.Recovered = -1 }},
 		{"a number or a time is negative", func(s *Spec) { s.Hold = -1 }},
 		{"a number or a time is negative", func(s *Spec) { s.About = -1 }},
+		{"a number or a time is negative", func(s *Spec) { s.Load, s.Trials = nil, -1 }},
+		{"", func(s *Spec) { s.Load, s.Trials = nil, 20 }},
+		{"trials share no load, gateway or node port", func(s *Spec) { s.Trials = 20 }},
+		{"trials share no load, gateway or node port", func(s *Spec) { s.Load, s.Trials, s.Gateway = nil, 20, &workloads.Gateway{} }},
 		{"zones: none", func(s *Spec) { s.Cluster = clusters.Spec{} }},
 		{"profile \"x\"", func(s *Spec) { s.Cluster.Profile = "x" }},
 		{"backend backend: -1 replicas", func(s *Spec) { s.Backend.Replicas = -1 }},
@@ -303,7 +307,7 @@ func TestRegisterGroupsByCluster(t *testing.T) {
 
 func TestClusterNameIsShort(t *testing.T) {
 	s := Settings{Started: time.Unix(1_800_000_000, 0)}
-	if one, two := s.clusterName(1), s.clusterName(2); len(one) != 6 || two != one+"-2" {
+	if one, two := s.clusterName(1), s.clusterName(2); len(one) != 8 || two != one+"-2" {
 		t.Errorf("names %q, %q", one, two)
 	}
 }

@@ -30,7 +30,7 @@ type stage struct {
 	cluster   clusters.Cluster
 	writer    *history.Writer
 	namespace string
-	backend   string // the Deployment under test
+	backend   string // the Deployment under test; of trials, the first
 	image     string // that all pods run
 
 	client  kubernetes.Interface
@@ -85,7 +85,9 @@ func (st *stage) perform(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := &play{spec: st.spec, target: target, record: st.writer, tell: st.now}
+	spec := st.spec
+	spec.Faults = spec.faults()
+	p := &play{spec: spec, target: target, record: st.writer, tell: st.now}
 	return p.run(ctx)
 }
 

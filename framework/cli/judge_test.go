@@ -1,0 +1,269 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// still is a record that holds: few events, one promise that reads no requests.
+func still(t *testing.T, name string) *historytest.Builder {
+	t.Helper()
+	promise, err := invariant.Encode(invariant.BudgetHonoured{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return historytest.Healthy().DropRequests(func(history.Request) bool { return true }).Header(func(h *history.Header) {
+		h.Scenario, h.Promises = name, []history.Promise{promise}
+	})
+}
+
+// broken is one that does not: an eviction was accepted that left one pod of six.
+func broken(t *testing.T, name string) *historytest.Builder {
+	t.Helper()
+	promise, err := invariant.Encode(invariant.BudgetHonoured{AtLeast: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return still(t, name).Header(func(h *history.Header) { h.Promises = []history.Promise{promise} })
+}
+
+// mutant makes a record one of a mutant.
+func mutant(b *historytest.Builder) *historytest.Builder {
+	return b.Header(func(h *history.Header) {
+		h.Mutant = &history.Mutant{Removed: "a budget", CaughtBy: "BudgetHonoured", Twin: "chaos/twin"}
+	})
+}
+
+// store writes records below a folder, by their scenarios' names.
+func store(t *testing.T, dir string, builders ...*historytest.Builder) {
+	t.Helper()
+	for _, b := range builders {
+		if err := b.Write(filepath.Join(dir, filepath.FromSlash(b.Run().Header.Scenario))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// overwrite puts a text in a file's place.
+func overwrite(t *testing.T, name, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestJudgeARun(t *testing.T) {
+	const newer = `{"t":0,"header":{"format":99}}` + "\n"
+	for name, test := range map[string]struct {
+		records []*historytest.Builder
+		spoil   func(dir string)
+		code    int
+		out     []string // what the table says
+		err     string
+	}{
+		"all held": {records: []*historytest.Builder{still(t, "chaos/a"), still(t, "chaos/b")}, code: ExitHeld,
+			out: []string{"chaos/a", "chaos/b", "held", "no eviction takes"}},
+		"one violated": {records: []*historytest.Builder{still(t, "chaos/a"), broken(t, "chaos/b")}, code: ExitViolated,
+			out: []string{"held", "violated", "demands 6"}, err: "violated: at least one promise was broken"},
+		"one unknown": {records: []*historytest.Builder{still(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")},
+			code: ExitUnknown, out: []string{"held", "unknown", "the record is not whole"}, err: "unknown: evidence is missing"},
+		"violated and unknown": {records: []*historytest.Builder{broken(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")},
+			code: ExitViolated, out: []string{"violated", "unknown"}, err: "violated: "},
+		"a mutant caught": {records: []*historytest.Builder{mutant(broken(t, "mutants/a"))}, code: ExitHeld,
+			out: []string{"BudgetHonoured catches a", "without a budget", "caught: ", "violated"}},
+		"a mutant missed": {records: []*historytest.Builder{mutant(still(t, "mutants/a"))}, code: ExitViolated,
+			out: []string{"missed: "}, err: "violated: "},
+		"a promise of the future": {
+			records: []*historytest.Builder{still(t, "chaos/a").Header(func(h *history.Header) {
+				h.Promises = append(h.Promises, history.Promise{Kind: "Eternity"})
+			})},
+			code: ExitUnknown, out: []string{"Eternity", "this holdfast knows no kind"}, err: "unknown: ",
+		},
+		"no promise": {
+			records: []*historytest.Builder{still(t, "chaos/a").Header(func(h *history.Header) { h.Promises = nil })},
+			code:    ExitUnknown, err: "unknown: ",
+		},
+		"one that cannot be read": {
+			records: []*historytest.Builder{still(t, "chaos/b")},
+			spoil:   func(dir string) { overwrite(t, filepath.Join(dir, "chaos", "a", history.EventsFile), "") },
+			code:    ExitFailed, out: []string{"chaos/b", "held"}, err: "events.jsonl is empty: nothing was recorded",
+		},
+		"one of a newer format, and one violated": {
+			records: []*historytest.Builder{broken(t, "chaos/b")},
+			spoil:   func(dir string) { overwrite(t, filepath.Join(dir, "chaos", "a", history.EventsFile), newer) },
+			code:    ExitViolated, out: []string{"chaos/b", "violated"}, err: "is of format 99",
+		},
+		"nothing": {code: ExitFailed, err: "there is no record in it; give a run's folder, such as artifacts/latest"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			store(t, dir, test.records...)
+			if test.spoil != nil {
+				test.spoil(dir)
+			}
+			out, code, err := execute(t, "judge", dir)
+			if code != test.code || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+				t.Errorf("exit code %d, %v; want %d and %q", code, err, test.code, test.err)
+			}
+			for _, want := range test.out {
+				if !strings.Contains(out, want) {
+					t.Errorf("it says\n%s\nwant %q in it", out, want)
+				}
+			}
+		})
+	}
+}
+
+func TestJudgeWhatIsNoRun(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "run.json")
+	overwrite(t, file, "{}")
+	for _, path := range []string{filepath.Join(t.TempDir(), "none"), file} {
+		_, code, err := execute(t, "judge", path)
+		if code != ExitFailed || !strings.Contains(err.Error(), path) {
+			t.Errorf("judge %s: exit code %d, %v; want 3 and the path", path, code, err)
+		}
+	}
+}
+
+// One scenario's folder, and a link to a run's, do as well as the folder itself.
+func TestJudgeTakesAnyFolder(t *testing.T) {
+	dir := t.TempDir()
+	store(t, filepath.Join(dir, "r1"), still(t, "chaos/a"), broken(t, "chaos/b"))
+	if err := os.Symlink("r1", filepath.Join(dir, history.LatestName)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{"latest": ExitViolated, "r1/chaos/a": ExitHeld, "r1/chaos": ExitViolated, "latest/chaos/a": ExitHeld} {
+		if _, code, err := execute(t, "judge", filepath.Join(dir, path)); code != want {
+			t.Errorf("judge %s: exit code %d, %v; want %d", path, code, err, want)
+		}
+	}
+}
+
+// files are the names and contents of all that lies below a folder.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Wherever a record that holds is cut off, it holds no more: it is Unknown, or cannot be read. Wherever a bit of it turns
+// it does not hold either, though what it then says may be that a promise was broken. And judging changes nothing.
+func TestADamagedRecordNeverHolds(t *testing.T) {
+	dir := t.TempDir()
+	store(t, dir, still(t, "chaos/a"))
+	if _, code, err := execute(t, "judge", dir); code != ExitHeld {
+		t.Fatalf("before anything is damaged: exit code %d, %v", code, err)
+	}
+	events := filepath.Join(dir, "chaos", "a", history.EventsFile)
+	whole, err := os.ReadFile(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := files(t, dir)
+	check := func(what string, at int, text []byte, allowed ...int) {
+		overwrite(t, events, string(text))
+		if _, code, err := execute(t, "judge", dir); !slices.Contains(allowed, code) {
+			t.Errorf("%s at byte %d of %d: exit code %d, %v; want one of %v", what, at, len(whole), code, err, allowed)
+		}
+	}
+	for at := range whole {
+		if whole[at] == '\n' && at+1 < len(whole) || at%199 == 0 { // after each line, and at some places within
+			check("cut off", at+1, whole[:at+1], ExitUnknown, ExitFailed)
+		}
+		if at%199 == 0 {
+			turned := bytes.Clone(whole)
+			turned[at] ^= 1
+			check("a bit turned", at, turned, ExitViolated, ExitUnknown, ExitFailed)
+		}
+	}
+	overwrite(t, events, string(whole))
+	if diff := cmp.Diff(before, files(t, dir)); diff != "" {
+		t.Errorf("judging changed files (-before +after):\n%s", diff)
+	}
+}
+
+// What the requests' files hold is judged as what the events say.
+func TestRequestsThatAreGoneAreMissed(t *testing.T) {
+	promise, err := invariant.Encode(invariant.NoFailedRequests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	store(t, dir, historytest.Healthy().Header(func(h *history.Header) {
+		h.Scenario, h.Promises = "chaos/a", []history.Promise{promise}
+	}))
+	requests, err := filepath.Glob(filepath.Join(dir, "chaos", "a", history.RequestsFolder, "*"))
+	if err != nil || len(requests) == 0 {
+		t.Fatalf("no requests: %v", err)
+	}
+	for name, text := range files(t, filepath.Join(dir, "chaos", "a", history.RequestsFolder)) {
+		overwrite(t, name, text[:len(text)/2])
+		if _, code, err := execute(t, "judge", dir); code != ExitUnknown {
+			t.Errorf("%s cut in half: exit code %d, %v; want 2", filepath.Base(name), code, err)
+		}
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+		if _, code, err := execute(t, "judge", dir); code != ExitUnknown {
+			t.Errorf("without %s: exit code %d, %v; want 2", filepath.Base(name), code, err)
+		}
+		overwrite(t, name, text)
+	}
+}
+
+// stored is a whole run on disk: records, and the run.json that a run would have written.
+func stored(t *testing.T, builders ...*historytest.Builder) (dir string, file history.RunFile) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "r1")
+	store(t, dir, builders...)
+	file = history.RunFile{
+		ID: "r1", Started: time.Unix(0, 0), Ended: time.Unix(60, 0), Holdfast: "v1.2.3", Seed: 1, Reproduce: "holdfast run --seed 1",
+	}
+	for _, b := range builders {
+		run := b.Run()
+		one := history.ScenarioResult{Name: run.Header.Scenario, Dir: run.Header.Scenario, Mutant: run.Header.Mutant}
+		verdicts := invariant.Judge(run)
+		for _, v := range verdicts {
+			text, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			one.Verdicts = append(one.Verdicts, text)
+		}
+		outcome := invariant.Overall(verdicts)
+		if run.Header.Mutant != nil {
+			outcome = invariant.Caught(*run.Header.Mutant, verdicts).Outcome
+		}
+		one.Outcome = string(outcome)
+		file.Scenarios = append(file.Scenarios, one)
+	}
+	if err := file.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir, file
+}

@@ -1,0 +1,351 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// argsVariable makes this executable the holdfast command, with what stands in it: scenarios run once in a process.
+const argsVariable = "HOLDFAST_TEST_ARGS"
+
+func TestMain(m *testing.M) {
+	args, asked := os.LookupEnv(argsVariable)
+	if !asked {
+		os.Exit(m.Run())
+	}
+	scenario.All = described()
+	providers["hamlet"], providers["nowhere"] = hamlets(nil), hamlets(errors.New("no engine"))
+	root := Command("v1.2.3")
+	root.SetArgs(strings.Fields(args))
+	err := root.ExecuteContext(context.Background())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "holdfast:", err)
+	}
+	os.Exit(ExitCode(err))
+}
+
+// described are scenarios to choose from.
+func described() []scenario.Spec {
+	s := scenario.Spec{
+		Name: "chaos/one", Claim: "one holds", Faults: []fault.Fault{fault.Rollout{}},
+		Promises: []invariant.Invariant{invariant.Spread{TopologyKey: clusters.LabelZone}},
+	}.WithDefaults()
+	two, three := s, s
+	two.Name, two.Claim, two.Full = "chaos/two", "two holds, and takes its time", true
+	three.Name, three.Claim = "mutants/three", "without sense, chaos/one is caught"
+	three.Mutant = &history.Mutant{Removed: "sense", CaughtBy: "Spread", Twin: s.Name}
+	return []scenario.Spec{s, two, three}
+}
+
+// hamlets provides clusters that are no use: nothing can be loaded into them.
+func hamlets(none error) func(context.Context, io.Writer, func(string)) (backing, error) {
+	return func(_ context.Context, out io.Writer, say func(string)) (backing, error) {
+		return backing{
+			Provider: founder{out, say, none},
+			open: func(_ context.Context, name string) (clusters.Cluster, error) {
+				if name != "demo" {
+					return nil, fmt.Errorf("open cluster %s: there is none", name)
+				}
+				return hamlet{out: out, name: name, spec: described()[0].Cluster.WithDefaults()}, none
+			},
+			facts: func(clusters.Cluster) scenario.ClusterFacts { return scenario.ClusterFacts{Kubernetes: "v1.37.0"} },
+		}, nil
+	}
+}
+
+type founder struct {
+	out  io.Writer
+	say  func(string)
+	none error
+}
+
+func (f founder) Create(_ context.Context, name string, spec clusters.Spec) (clusters.Cluster, error) {
+	f.say("Starting control-plane")
+	return hamlet{out: f.out, name: name, spec: spec}, f.none
+}
+
+// hamlet is a cluster that nobody can reach.
+type hamlet struct {
+	clusters.Cluster
+	out  io.Writer
+	name string
+	spec clusters.Spec
+}
+
+func (h hamlet) Name() string                { return h.name }
+func (h hamlet) Nodes() []clusters.Node      { return make([]clusters.Node, 8) }
+func (h hamlet) Config() *rest.Config        { return &rest.Config{Host: "http://127.0.0.1:1"} } // a port where nobody listens
+func (h hamlet) Kubeconfig() (string, error) { return "/state/" + h.name, nil }
+func (h hamlet) Spec() clusters.Spec {
+	if h.spec.Kubernetes == "" {
+		h.spec.Kubernetes = "v1.37.0"
+	}
+	return h.spec
+}
+func (h hamlet) LoadImage(context.Context, clusters.Image) error { return errors.New("no room") }
+func (h hamlet) CollectLogs(context.Context, string) error       { return nil }
+func (h hamlet) Delete(context.Context) error {
+	_, err := fmt.Fprintln(h.out, "deleted a cluster")
+	return err
+}
+
+// process runs a command line in a process of its own.
+func process(t *testing.T, args string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), argsVariable+"="+args, "HOLDFAST_CACHE="+t.TempDir())
+	var out, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &log
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), log.String(), cmd.ProcessState.ExitCode()
+}
+
+// A run, from the command line to the exit code of its process.
+func TestRunIsAProcess(t *testing.T) {
+	for name, test := range map[string]struct {
+		args    string
+		code    int
+		out     []string
+		not     string
+		err     string
+		results []string // run.json's scenarios
+		again   string   // run.json's command
+	}{
+		"nothing can be certified": {
+			args: "run --provider hamlet --seed 5", code: ExitUnknown,
+			out: []string{
+				"[1/2] chaos/one: one holds (about 45s)\n  provision 0s\n  provision 0s: Starting control-plane\n", "  UNKNOWN in ",
+				"[2/2] mutants/three: without sense", "\n0 scenarios held, 0 violated, 1 unknown; 0 of 1 mutants caught\n", "deleted a cluster",
+			},
+			err:     "holdfast: unknown: evidence is missing",
+			results: []string{"chaos/one unknown", "mutants/three unknown"},
+			again:   "holdfast run --seed 5",
+		},
+		"no cluster": {
+			args: "run --provider nowhere --seed 5 --scope full --kubernetes v1.36.3 --timings stock", code: ExitFailed,
+			out: []string{"  FAILED in 0s: provision a cluster: no engine\n", "\n0 scenarios held, 0 violated, 2 unknown; 0 of 1 mutants caught\n"},
+			err: "holdfast: the harness or its environment failed before everything could be judged; see above",
+			results: []string{
+				"chaos/one provision a cluster: no engine", "chaos/two provision a cluster: no engine",
+				"mutants/three provision a cluster: no engine",
+			},
+			again: "holdfast run --scope full --seed 5 --kubernetes v1.36.3 --timings stock",
+		},
+		"some scenarios, and the cluster is kept": {
+			args: "run mutants/three chaos/two --provider hamlet --keep --seed 5", code: ExitUnknown, not: "deleted a cluster",
+			results: []string{"chaos/two unknown", "mutants/three unknown"}, // in the order in which they are described
+			again:   "holdfast run mutants/three chaos/two --seed 5",
+		},
+		"a cluster that is there": {
+			args: "run chaos/one --provider hamlet --cluster demo --seed 5", code: ExitUnknown, not: "deleted a cluster",
+			results: []string{"chaos/one unknown"}, again: "holdfast run chaos/one --seed 5",
+		},
+		"a cluster that is not there": {
+			args: "run chaos/one --provider hamlet --cluster other --seed 5", code: ExitFailed,
+			results: []string{"chaos/one provision a cluster: open cluster other: there is none"}, again: "holdfast run chaos/one --seed 5",
+		},
+		"a cluster that is another": {
+			args: "run chaos/one --provider hamlet --cluster demo --timings stock --seed 5", code: ExitFailed, not: "deleted a cluster",
+			out: []string{"cluster demo is {Kubernetes:v1.37.0 ", "Profile:lab ", ", and the scenario needs {", "Profile:stock "},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			out, log, code := process(t, test.args+" --artifacts "+dir)
+			if code != test.code || !strings.Contains(log, test.err) {
+				t.Errorf("exit code %d, want %d; standard error\n%s\nwant %q", code, test.code, log, test.err)
+			}
+			for _, want := range append(test.out, "\nreport: "+dir) {
+				if !strings.Contains(out, want) {
+					t.Errorf("said\n%s\nwant %q in it", out, want)
+				}
+			}
+			if test.not != "" && strings.Contains(out, test.not) {
+				t.Errorf("said\n%s\nwant no %q in it", out, test.not)
+			}
+			latest := filepath.Join(dir, history.LatestName)
+			if diff := cmp.Diff(reportFiles, written(t, latest)); diff != "" {
+				t.Errorf("reports (-want +got):\n%s", diff)
+			}
+			file, err := history.ReadRunFile(latest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var results []string
+			for _, s := range file.Scenarios {
+				results = append(results, s.Name+" "+s.Outcome+s.Error)
+			}
+			if diff := cmp.Diff(test.results, results); diff != "" && test.results != nil {
+				t.Errorf("scenarios (-want +got):\n%s", diff)
+			}
+			if file.Reproduce != test.again && test.again != "" {
+				t.Errorf("reproduced by %q, want %q", file.Reproduce, test.again)
+			}
+			if file.Seed != 5 || file.Holdfast != "v1.2.3" || !regexp.MustCompile(`^\d{8}-\d{6}$`).MatchString(file.ID) {
+				t.Errorf("run.json: %+v", file)
+			}
+		})
+	}
+}
+
+// Where no record can be written nothing is begun.
+func TestRunWithoutRoomForItsRecord(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	overwrite(t, file, "")
+	out, log, code := process(t, "run --provider hamlet --artifacts "+file)
+	if code != ExitFailed || strings.Contains(out, "Starting") || !strings.Contains(log, "holdfast: make a folder for the run: ") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, log)
+	}
+}
+
+// onThese runs with other scenarios and providers than the real ones.
+func onThese(t *testing.T) {
+	t.Helper()
+	before := scenario.All
+	scenario.All = described()
+	providers["hamlet"], providers["nowhere"] = hamlets(nil), hamlets(errors.New("no engine"))
+	t.Cleanup(func() {
+		scenario.All = before
+		delete(providers, "hamlet")
+		delete(providers, "nowhere")
+	})
+}
+
+func TestRunList(t *testing.T) {
+	onThese(t)
+	one := "chaos/one                                     one holds\n"
+	two := "chaos/two                                     two holds, and takes its time\n"
+	three := "mutants/three                                 without sense, chaos/one is caught\n"
+	for args, want := range map[string]string{
+		"run --list":                           one + three,
+		"run --list --scope full":              one + two + three,
+		"run --list chaos/two":                 two, // who names it wants it
+		"run --list mutants/three chaos/one":   one + three,
+		"run --list chaos/one chaos/one":       one,
+		"run chaos/one --list --provider none": one, // a list needs no provider
+	} {
+		if out, code, err := execute(t, strings.Fields(args)...); code != ExitHeld || out != want {
+			t.Errorf("holdfast %s: exit code %d, %v\n%s\nwant\n%s", args, code, err, out, want)
+		}
+	}
+	for _, args := range []string{"run --list chaos/one chaos/three", "run --list chaos", "run --list chaos/*"} {
+		_, code, err := execute(t, strings.Fields(args)...)
+		if code != ExitUsage || err == nil || !strings.Contains(err.Error(), "there is none of that name; see 'holdfast run --list --scope full'") {
+			t.Errorf("holdfast %s: exit code %d, %v; want 4", args, code, err)
+		}
+	}
+}
+
+// The command in a report, typed again, asks for the same: the same scenarios, seed, version and timings.
+func TestReproduceRoundTrip(t *testing.T) {
+	onThese(t)
+	for _, asked := range []runFlags{
+		{scope: "short", seed: 1}, {scope: "full", seed: 1<<53 - 1},
+		{scope: "short", seed: 42, timings: "stock", kubernetes: "v1.36.3"},
+		{scope: "full", seed: 42, timings: "lab"},
+		{scope: "short", seed: 42, names: []string{"chaos/two"}},
+		{scope: "full", seed: 42, names: []string{"chaos/one", "mutants/three"}, timings: "lab", kubernetes: "v1.37.0"},
+	} {
+		chosen, err := choose(scenario.All, asked.scope, asked.names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, asked, asked.reproduce("", asked.kubernetes), chosen)
+		for _, s := range chosen { // and of each of them alone
+			asked.kubernetes = "v1.37.1" // what its cluster turned out to run
+			check(t, asked, asked.reproduce(s.Name, "v1.37.1"), []scenario.Spec{s})
+		}
+	}
+}
+
+// check types a command and wants it to choose these scenarios, with what was asked.
+func check(t *testing.T, asked runFlags, command string, wanted []scenario.Spec) {
+	t.Helper()
+	words := strings.Fields(command)
+	root := Command("v1.2.3")
+	cmd, rest, err := root.Find(words[1:])
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err != nil || words[0] != "holdfast" || cmd.Name() != "run" {
+		t.Fatalf("%s: %v", command, err)
+	}
+	flags := cmd.Flags()
+	value := func(name string) string { return flags.Lookup(name).Value.String() }
+	got := []string{value("seed"), value("kubernetes"), value("timings")}
+	if diff := cmp.Diff([]string{fmt.Sprint(asked.seed), asked.kubernetes, asked.timings}, got); diff != "" {
+		t.Errorf("%s: (-asked +understood):\n%s", command, diff)
+	}
+	chosen, err := choose(scenario.All, value("scope"), flags.Args())
+	if err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+	if diff := cmp.Diff(names(wanted), names(chosen)); diff != "" {
+		t.Errorf("%s: scenarios (-asked +understood):\n%s", command, diff)
+	}
+}
+
+func names(specs []scenario.Spec) (all []string) {
+	for _, s := range specs {
+		all = append(all, s.Name)
+	}
+	return all
+}
+
+// Without --seed there is one, different each time, which JSON's numbers can carry, and which the commands name.
+func TestSeedIsMadeAndNamed(t *testing.T) {
+	t.Setenv("HOLDFAST_CACHE", t.TempDir())
+	seen := map[uint64]bool{}
+	for range 100 {
+		s, err := runFlags{artifacts: t.TempDir(), scope: "short"}.settings("v1.2.3", backing{Provider: founder{}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Seed == 0 || s.Seed >= 1<<53 || seen[s.Seed] {
+			t.Errorf("seed %d", s.Seed)
+		}
+		seen[s.Seed] = true
+		if want := fmt.Sprintf("holdfast run --seed %d", s.Seed); s.Reproduce("", "") != want {
+			t.Errorf("reproduced by %q, want %q", s.Reproduce("", ""), want)
+		}
+	}
+}
+
+func TestUp(t *testing.T) {
+	onThese(t)
+	out, code, err := execute(t, "up", "demo", "--provider", "hamlet", "--zones", "a,b", "--kubernetes", "v1.36.3")
+	want := `  Starting control-plane
+cluster demo is up: Kubernetes v1.36.3, 8 nodes
+  export KUBECONFIG=/state/demo
+  holdfast run --cluster demo
+  holdfast down demo
+`
+	if code != ExitHeld || out != want {
+		t.Errorf("exit code %d, %v\n%s\nwant\n%s", code, err, out, want)
+	}
+	if _, code, err := execute(t, "up", "demo", "--provider", "nowhere"); code != ExitFailed || err.Error() != "no engine" {
+		t.Errorf("no engine: exit code %d, %v; want 3", code, err)
+	}
+}

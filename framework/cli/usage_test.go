@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// commands are all of them, by their words: "image build".
+func commands(root *cobra.Command) map[string]*cobra.Command {
+	all := map[string]*cobra.Command{}
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		all[strings.TrimSpace(strings.TrimPrefix(c.CommandPath(), root.Name()))] = c
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit(root)
+	return all
+}
+
+func TestEveryCommandRefusesWhatItDoesNotKnow(t *testing.T) {
+	for words, c := range commands(Command("v1.2.3")) {
+		if c.DisableFlagParsing { // the workload's servers parse for themselves
+			continue
+		}
+		_, code, err := execute(t, append(strings.Fields(words), "--nonsense")...)
+		want := "unknown flag: --nonsense\nsee '" + c.CommandPath() + " --help'"
+		if code != ExitUsage || err == nil || err.Error() != want {
+			t.Errorf("holdfast %s --nonsense: exit code %d, %v; want 4 and %q", words, code, err, want)
+		}
+		if words == "run" { // its arguments are names, which are checked
+			continue
+		}
+		_, code, err = execute(t, append(strings.Fields(words), "some", "thing")...)
+		if code != ExitUsage || err == nil {
+			t.Errorf("holdfast %s some thing: exit code %d, %v; want 4", words, code, err)
+		}
+	}
+}
+
+func TestHelpIsNoMistake(t *testing.T) {
+	for words, c := range commands(Command("v1.2.3")) {
+		out, code, err := execute(t, append(strings.Fields(words), "--help")...)
+		if code != ExitHeld || !strings.Contains(out, c.Example) || !strings.Contains(out, "Usage:") {
+			t.Errorf("holdfast %s --help: exit code %d, %v\n%s", words, code, err, out)
+		}
+	}
+	for _, args := range [][]string{nil, {"workload"}} { // with nothing to do, what can be done is told
+		if out, code, _ := execute(t, args...); code != ExitHeld || !strings.Contains(out, "Usage:") {
+			t.Errorf("holdfast %v: exit code %d\n%s", args, code, out)
+		}
+	}
+	if out, _, _ := execute(t, "--help"); strings.Contains(out, "workload") {
+		t.Errorf("what only pods need is offered to people:\n%s", out)
+	}
+}
+
+// What a command's help shows can be typed: every command, flag and number of arguments in it is understood.
+func TestExamplesAreUnderstood(t *testing.T) {
+	root := Command("v1.2.3")
+	for words, c := range commands(root) {
+		if c.DisableFlagParsing {
+			continue
+		}
+		lines := strings.FieldsFunc(c.Example, func(r rune) bool { return r == '\n' || r == '&' })
+		for _, line := range lines {
+			line, _, _ = strings.Cut(line, "#")
+			typed := strings.Fields(line)
+			if len(typed) < 2 || typed[0] != "holdfast" {
+				t.Errorf("%s: its example %q is no command of ours", words, line)
+				continue
+			}
+			found, rest, err := root.Find(typed[1:])
+			if err == nil {
+				err = found.ParseFlags(rest)
+			}
+			if err == nil && found.Args != nil {
+				err = found.Args(found, found.Flags().Args())
+			}
+			if err != nil || found == root {
+				t.Errorf("%s: its example %q is not understood: %v", words, line, err)
+			}
+		}
+	}
+}
+
+// With -v details are told, without it warnings only.
+func TestVerbose(t *testing.T) {
+	before := slog.Default()
+	t.Cleanup(func() { slog.SetDefault(before) })
+	for _, test := range []struct {
+		args []string
+		want []slog.Level
+	}{
+		{[]string{"version"}, []slog.Level{slog.LevelWarn, slog.LevelError}},
+		{[]string{"version", "-v"}, []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}},
+	} {
+		if _, code, err := execute(t, test.args...); code != ExitHeld {
+			t.Fatal(err)
+		}
+		var got []slog.Level
+		for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+			if slog.Default().Enabled(t.Context(), l) {
+				got = append(got, l)
+			}
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("holdfast %v logs %v, want %v", test.args, got, test.want)
+		}
+	}
+}
+
+// The provider's steps go to who watches, and its warnings, and details where they are asked for, to the log.
+func TestSteps(t *testing.T) {
+	var said []string
+	var logged strings.Builder
+	say := func(doing string) { said = append(said, doing) }
+	plain := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}
+	for _, least := range []slog.Level{slog.LevelWarn, slog.LevelDebug} {
+		handler := slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: least, ReplaceAttr: plain})
+		log := slog.New(steps{handler, say}).With("cluster", "demo").WithGroup("node")
+		log.Debug("asked", "n", 1)
+		log.Info("Starting control-plane")
+		log.Warn("slow", "n", 2)
+	}
+	if want := []string{"Starting control-plane", "Starting control-plane"}; !slices.Equal(said, want) {
+		t.Errorf("said %q, want %q", said, want)
+	}
+	const want = `level=WARN msg=slow cluster=demo node.n=2
+level=DEBUG msg=asked cluster=demo node.n=1
+level=WARN msg=slow cluster=demo node.n=2
+`
+	if logged.String() != want {
+		t.Errorf("logged\n%swant\n%s", logged.String(), want)
+	}
+	if isTerminal(io.Discard) {
+		t.Error("what is no file is no terminal")
+	}
+}

@@ -1,0 +1,114 @@
+package invariant
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// SpreadTrials promises Spread of every Deployment in the record, each of them a trial of the same thing: what happens by
+// chance shows in some of them, and the verdict says in how many.
+//
+// Evidence: that of Spread, for each trial; and two trials.
+type SpreadTrials struct {
+	// TopologyKey and Max are Spread's.
+	TopologyKey string `json:"topologyKey"`
+	Max         int    `json:"max"`
+}
+
+func (p SpreadTrials) String() string {
+	return fmt.Sprintf("in every trial the pods are spread over %s with a skew of at most %d whenever they have settled",
+		p.TopologyKey, p.Max)
+}
+
+// Check implements Invariant.
+func (p SpreadTrials) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+
+func (p SpreadTrials) judge(f *facts) Verdict {
+	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
+	keys := deployments(f.run)
+	if len(keys) < 2 {
+		d.add("the record has %s, and fewer than 2 trials say nothing of chance", count(len(keys), "Deployment"))
+	}
+	v, t := Verdict{}, trials{of: len(keys)}
+	states := 0
+	for _, key := range keys {
+		l := followPlacement(f, key, p.TopologyKey)
+		d = append(d, l.doubts(key.Name)...)
+		states += len(l.placements)
+		worst, bad, first := Spread{TopologyKey: p.TopologyKey, Max: p.Max}.weigh(l)
+		switch {
+		case first != nil:
+			t.broke(first.at, fmt.Sprintf("%s at %s: %s, skew %d, %s", key.Name, moment(first.at), first, first.skew(), first.why))
+		case bad > 0: // seen only while a watch was blind
+			d.add("the spread of %s was too uneven only as far as was seen while a watch was blind", key.Name)
+		}
+		if worst != nil {
+			t.worst = max(t.worst, worst.skew())
+		}
+	}
+	t.measure(&v)
+	v.measure("allowedSkew", float64(p.Max))
+	v.measure("largestSkew", float64(t.worst))
+	if len(t.broken) > 0 {
+		v.At = t.first
+		v.support(t.broken...)
+		return v.violated(d, "the skew over %s was above %d in %s, up to %d", p.TopologyKey, p.Max, t, t.worst)
+	}
+	return v.held(d, "the skew over %s was never above %d: %s, in %s", p.TopologyKey, t.worst, t, count(states, "settled state"))
+}
+
+// trials counts in how many of several like workloads something happened.
+type trials struct {
+	of     int
+	broken []string       // what was seen, in the trials in which it happened
+	first  history.Offset // the earliest of them
+	worst  int
+}
+
+func (t *trials) broke(at history.Offset, seen string) {
+	if len(t.broken) == 0 || at < t.first {
+		t.first = at
+	}
+	t.broken = append(t.broken, seen)
+}
+
+// String is "13 of 20 trials (65 %, 95 % interval 40.8 to 84.6 %)".
+func (t trials) String() string {
+	low, high := t.interval()
+	return fmt.Sprintf("%d of %s (%s, 95 %% interval %s to %s)", len(t.broken), count(t.of, "trial"),
+		percent(float64(len(t.broken))/float64(max(t.of, 1))), percent(low), percent(high))
+}
+
+func (t trials) interval() (low, high float64) {
+	return interval95(uint64(len(t.broken)), uint64(t.of))
+}
+
+func (t trials) measure(v *Verdict) {
+	low, high := t.interval()
+	v.measure("trials", float64(t.of))
+	v.measure("brokenTrials", float64(len(t.broken)))
+	v.measure("brokenShareLow95", low)
+	v.measure("brokenShareHigh95", high)
+}
+
+// deployments are those of a record, by name.
+func deployments(run history.Run) (keys []history.Key) {
+	found := make(map[history.Key]bool)
+	for _, e := range run.Events {
+		if e.Workload == nil {
+			continue
+		}
+		key := history.Key{Namespace: e.Workload.Namespace, Name: e.Workload.Name}
+		if !found[key] {
+			found[key] = true
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b history.Key) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+	})
+	return keys
+}

@@ -1,0 +1,140 @@
+package invariant_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// inTrials is one record of several workloads, each the one of a record of its own, renamed to backend-1 and so on.
+func inTrials(each ...*stepped) *ht.Builder {
+	all := newStepped().Builder
+	for i, trial := range each {
+		name := fmt.Sprintf("backend-%d", i+1)
+		labels := func(old map[string]string) map[string]string {
+			return map[string]string{"app.kubernetes.io/name": name, ht.RevisionLabel: old[ht.RevisionLabel]}
+		}
+		for _, e := range trial.Run().Events {
+			switch {
+			case e.Workload != nil:
+				e.Workload.Name, e.Workload.Selector = name, map[string]string{"app.kubernetes.io/name": name}
+				all.Workload(e.T, *e.Workload)
+			case e.Pod != nil:
+				e.Pod.Name, e.Pod.UID, e.Pod.Labels = name+e.Pod.Name, name+e.Pod.UID, labels(e.Pod.Labels)
+				all.Pod(e.T, *e.Pod)
+			}
+		}
+	}
+	return all
+}
+
+func even() *stepped   { return newStepped().to("w1", "w3", "w5") }
+func uneven() *stepped { return rolledTo("w1", "w2", "w3") }
+
+// rolledTo is a rollout from an even spread.
+func rolledTo(nodes ...string) *stepped {
+	s := even()
+	s.revision = "rev2"
+	return s.to(nodes...)
+}
+
+func TestSpreadTrials(t *testing.T) {
+	promise := invariant.SpreadTrials{TopologyKey: ht.ZoneLabel, Max: 1}
+	checkAll(t, []sample{
+		{
+			"held", inTrials(even(), rolledTo("w2", "w4", "w6")), promise, invariant.Held, 0,
+			"the skew over topology.kubernetes.io/zone was never above 0: 0 of 2 trials (0 %, 95 % interval 0 % to 84.2 %), in 3 settled states",
+		},
+		{
+			"broken in one of four", inTrials(even(), rolledTo("w2", "w4", "w6"), uneven(), even()), promise, invariant.Violated, 3800 * ms,
+			"the skew over topology.kubernetes.io/zone was above 1 in 1 of 4 trials (25 %, 95 % interval 0.631 % to 80.6 %), up to 2",
+		},
+		{
+			"broken in all, and the worst counts", inTrials(uneven(), rolledTo("w1", "w2", "w1")), promise, invariant.Violated, 3800 * ms,
+			"the skew over topology.kubernetes.io/zone was above 1 in 2 of 2 trials (100 %, 95 % interval 15.8 % to 100 %), up to 3",
+		},
+		{
+			"broken in one, and another never settled", inTrials(uneven(), newStepped().asked(5)), promise, invariant.Violated, 3800 * ms,
+			"the skew over topology.kubernetes.io/zone was above 1 in 1 of 2 trials (50 %, 95 % interval 1.26 % to 98.7 %), up to 2",
+		},
+		{
+			"one never settled", inTrials(even(), newStepped().asked(5)), promise, invariant.Unknown, 0,
+			"no verdict: backend-2 was never seen settled",
+		},
+		{
+			"one trial", inTrials(even()), promise, invariant.Unknown, 0,
+			"no verdict: the record has 1 Deployment, and fewer than 2 trials say nothing of chance",
+		},
+		{
+			"none", inTrials(), promise, invariant.Unknown, 0,
+			"no verdict: the record has 0 Deployments, and fewer than 2 trials say nothing of chance",
+		},
+		{
+			"the fault was not seen", setStage(inTrials(even(), even()), history.Seen, -1), promise, invariant.Unknown, 0,
+			"no verdict: scale was never seen to bite",
+		},
+	})
+}
+
+func TestSpreadTrialsEvidence(t *testing.T) {
+	v := invariant.SpreadTrials{TopologyKey: ht.ZoneLabel, Max: 1}.Check(inTrials(even(), uneven()).Run())
+	lines(t, v, "backend-2 at 3.8s: a=2 b=1 c=0 (3 replicas), skew 2, decayed by a rollout")
+	numbers(t, v, map[string]float64{"trials": 2, "brokenTrials": 1, "largestSkew": 2, "allowedSkew": 1})
+}
+
+func TestPerDomain(t *testing.T) {
+	promise := invariant.PerDomain{TopologyKey: ht.ZoneLabel, AtLeast: 1}
+	// Settled with one pod in each zone; then a pod is replaced, the new one first or the old one first.
+	replaced := func(newFirst bool) *stepped {
+		s := even()
+		old := s.pods["backend-3"]
+		gone, fresh := old, ht.ReadyPod("backend-4", "w6", history.Added)
+		gone.Change = history.Deleted
+		if newFirst {
+			s.Pod(s.at, fresh).Pod(s.at+200*ms, gone)
+		} else {
+			s.Pod(s.at, gone).Pod(s.at+200*ms, fresh)
+		}
+		return s
+	}
+	going := even()
+	old := going.pods["backend-3"]
+	old.Change, old.Deleting = history.Modified, true
+	going.Pod(going.at, old)
+	gone, fresh := old, ht.ReadyPod("backend-4", "w6", history.Added)
+	gone.Change = history.Deleted
+	going.Pod(going.at+200*ms, fresh).Pod(going.at+400*ms, gone)
+	checkAll(t, []sample{
+		{
+			"held", inTrials(replaced(true)), promise, invariant.Held, 0,
+			"no domain of topology.kubernetes.io/zone had fewer than 1 ready pod: fewer than promised in 0 of 1 trial (0 %, 95 % interval 0 % to 97.5 %)",
+		},
+		{
+			"the old one goes first", inTrials(replaced(true), replaced(false)), promise, invariant.Violated, 3500 * ms,
+			"a domain of topology.kubernetes.io/zone had fewer than 1 ready pod in 1 of 2 trials (50 %, 95 % interval 1.26 % to 98.7 %), down to 0",
+		},
+		{
+			"a pod that is going does not count", inTrials(going), promise, invariant.Violated, 3500 * ms,
+			"a domain of topology.kubernetes.io/zone had fewer than 1 ready pod in 1 of 1 trial (100 %, 95 % interval 2.5 % to 100 %), down to 0",
+		},
+		{
+			"nothing was replaced", inTrials(even()), promise, invariant.Unknown, 0, "no verdict: no pod of backend-1 was replaced",
+		},
+		{
+			"never settled", inTrials(newStepped().asked(5)), promise, invariant.Unknown, 0, "no verdict: backend-1 was never seen settled",
+		},
+		{
+			"no workload", inTrials(), promise, invariant.Unknown, 0, "no verdict: the record has no Deployment",
+		},
+	})
+	v := promise.Check(inTrials(replaced(false)).Run())
+	lines(t, v, "backend-1 at 3.5s: c had 0, and 1 are promised")
+	numbers(t, v, map[string]float64{"trials": 1, "brokenTrials": 1, "promisedPods": 1, "fewestPods": 0})
+	if math.IsNaN(v.Numbers["brokenShareLow95"]) {
+		t.Error("no interval")
+	}
+}

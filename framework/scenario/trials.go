@@ -1,0 +1,133 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// backends are what a scenario deploys: its backend, or one for each trial. They share the nodes and nothing else: each
+// has a name, and so a selector, of its own.
+func (s Spec) backends() []workloads.Backend {
+	if s.Trials == 0 {
+		return []workloads.Backend{s.Backend}
+	}
+	name := s.Backend.WithDefaults().Name
+	list := make([]workloads.Backend, s.Trials)
+	for i := range list {
+		list[i] = s.Backend
+		list[i].Name = fmt.Sprintf("%s-%d", name, i+1)
+	}
+	return list
+}
+
+// faults are what is done: each fault, or each in every trial.
+func (s Spec) faults() []fault.Fault {
+	if s.Trials == 0 {
+		return s.Faults
+	}
+	var names []string
+	for _, b := range s.backends() {
+		names = append(names, b.WithDefaults().Name)
+	}
+	list := make([]fault.Fault, len(s.Faults))
+	for i, f := range s.Faults {
+		list[i] = inEach{fault: f, workloads: names}
+	}
+	return list
+}
+
+// inEach does a fault to several workloads at the same time. It was seen when it was seen in all of them, and is healed
+// when it is in all of them.
+type inEach struct {
+	fault     fault.Fault
+	workloads []string
+}
+
+func (e inEach) String() string {
+	return fmt.Sprintf("%s, in each of %d trials", e.fault, len(e.workloads))
+}
+
+// Inject implements fault.Fault.
+func (e inEach) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) {
+	heard, heals := make([]hearing, len(e.workloads)), make([]fault.Heal, len(e.workloads))
+	targets := make([]fault.Target, len(e.workloads))
+	for i, name := range e.workloads {
+		targets[i] = t
+		targets[i].Workload, targets[i].Record = name, &heard[i]
+		targets[i].Rand = rand.New(rand.NewPCG(t.Rand.Uint64(), t.Rand.Uint64())) // one source is not for several goroutines
+	}
+	err := e.inAll(func(i int) (err error) {
+		heals[i], err = e.fault.Inject(ctx, targets[i])
+		return err
+	})
+	if err == nil {
+		var nodes, pods []string
+		for i := range heard {
+			nodes, pods = append(nodes, heard[i].nodes...), append(pods, heard[i].pods...)
+		}
+		slices.Sort(nodes)
+		if witness, ok := witnessed(heard, func(h hearing) string { return h.seen }); ok {
+			t.Record.Seen(slices.Compact(nodes), pods, witness)
+		}
+	}
+	return func(ctx context.Context) error {
+		err := e.inAll(func(i int) error {
+			if heals[i] == nil { // Inject panicked before it returned
+				return nil
+			}
+			return heals[i](ctx)
+		})
+		if witness, ok := witnessed(heard, func(h hearing) string { return h.healed }); ok && err == nil {
+			t.Record.Healed(witness)
+		}
+		return err
+	}, err
+}
+
+// inAll does something in all trials at once, and says where it went wrong.
+func (e inEach) inAll(do func(i int) error) error {
+	errs := make([]error, len(e.workloads))
+	var all sync.WaitGroup
+	for i, name := range e.workloads {
+		all.Go(func() {
+			err := func() (err error) {
+				defer noPanic(&err)
+				return do(i)
+			}()
+			if err != nil {
+				errs[i] = fmt.Errorf("%s: %w", name, err)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// hearing keeps what the witness of one trial said. A trial speaks in one goroutine.
+type hearing struct {
+	nodes, pods  []string
+	seen, healed string
+}
+
+func (h *hearing) Seen(nodes, pods []string, witness string) {
+	h.nodes, h.pods, h.seen = nodes, pods, witness
+}
+
+func (h *hearing) Healed(witness string) { h.healed = witness }
+
+// witnessed sums up what the witnesses of all trials said. A trial whose witness said nothing was not seen.
+func witnessed(heard []hearing, said func(hearing) string) (words string, all bool) {
+	for _, h := range heard {
+		if said(h) == "" {
+			return "", false
+		}
+	}
+	return fmt.Sprintf("in all %d trials; in the first: %s", len(heard), said(heard[0])), true
+}

@@ -1,0 +1,28 @@
+package conformance
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// MinimumPerNode is a rule of thumb for those who need so many pods on every node at any time:
+// replicas = nodes x (minimum + maxSkew) - maxSurge, here 3 x (3 + 1) - 1.
+var MinimumPerNode = scenario.Describe(scenario.Spec{
+	Name:    "conformance/minimum-per-node",
+	Claim:   "11 replicas, maxSkew 1 and maxSurge 1 keep at least 3 ready pods on each of 3 nodes through a rolling update",
+	Cluster: ThreeNodes,
+	Backend: workloads.Backend{
+		Replicas: 11, Spread: allRevisions, Strategy: oneSurge,
+		PreStop: workloads.NoPreStop, // there is no load to protect
+	},
+	Trials:   10,
+	Faults:   []fault.Fault{fault.Rollout{}},
+	Hold:     3 * time.Second, // what the rollout left has to be seen settled before it is rolled back
+	Promises: []invariant.Invariant{invariant.PerDomain{TopologyKey: workloads.Host, AtLeast: 3}},
+	About:    3 * time.Minute,
+	Full:     true,
+})

@@ -1,0 +1,28 @@
+package conformance
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// RolloutSpreadSurgeDivides goes without matchLabelKeys, where each step has one place left: 20 replicas and one more are
+// 7 on each of 3 nodes, so the new pod can only take the place of an old one's node.
+var RolloutSpreadSurgeDivides = scenario.Describe(scenario.Spec{
+	Name:    "conformance/rollout-spread-surge-divides",
+	Claim:   "without matchLabelKeys, maxSurge 1 keeps 20 replicas on 3 nodes at most one pod apart through a rolling update, for 20 + 1 divides by 3",
+	Cluster: ThreeNodes,
+	Backend: workloads.Backend{
+		Replicas: 20, Spread: allRevisions, Strategy: oneSurge,
+		PreStop: workloads.NoPreStop, // there is no load to protect
+	},
+	Trials:   10,
+	Faults:   []fault.Fault{fault.Rollout{}},
+	Hold:     3 * time.Second, // what the rollout left has to be seen settled before it is rolled back
+	Promises: []invariant.Invariant{invariant.SpreadTrials{TopologyKey: workloads.Host, Max: 1}},
+	About:    5 * time.Minute,
+	Full:     true,
+})

@@ -1,0 +1,18 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/conformance"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// RolloutSpreadByAllRevisions counts old pods together with new ones: when the old ones are gone, what is left is even by luck only.
+var RolloutSpreadByAllRevisions = scenario.Mutate(conformance.RolloutSpreadMatchLabelKeys, scenario.Mutation{
+	Name:     "mutants/rollout-spread-by-all-revisions",
+	Removed:  "matchLabelKeys",
+	CaughtBy: invariant.SpreadTrials{},
+	Break: func(s *scenario.Spec) {
+		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, MatchLabelKeys: []string{}}}
+	},
+})

@@ -1,0 +1,18 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/conformance"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// RolloutSpreadOf20ByAllRevisions is the same with 20 replicas and five more at a time.
+var RolloutSpreadOf20ByAllRevisions = scenario.Mutate(conformance.RolloutSpreadOf20, scenario.Mutation{
+	Name:     "mutants/rollout-spread-of-20-by-all-revisions",
+	Removed:  "matchLabelKeys",
+	CaughtBy: invariant.SpreadTrials{},
+	Break: func(s *scenario.Spec) {
+		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, MatchLabelKeys: []string{}}}
+	},
+})
