@@ -2,6 +2,7 @@ package observe
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -40,7 +41,11 @@ func (r evictionRecorder) RoundTrip(request *http.Request) (*http.Response, erro
 	if !answer.Accepted {
 		answer.Budget, answer.Message = refusal(response)
 	}
-	return response, r.sink.Append(history.Event{T: r.sink.Now(), Eviction: answer})
+	if err := r.sink.Append(history.Event{T: r.sink.Now(), Eviction: answer}); err != nil {
+		_ = response.Body.Close() // of an answer that nobody will read
+		return nil, err
+	}
+	return response, nil
 }
 
 // evicted reads the pod from POST /api/v1/namespaces/{namespace}/pods/{pod}/eviction.
@@ -56,7 +61,8 @@ func evicted(request *http.Request) (namespace, pod string, ok bool) {
 // refusal reads the API's reason and leaves the body as it was.
 func refusal(response *http.Response) (budget, message string) {
 	body, err := io.ReadAll(response.Body)
-	response.Body = io.NopCloser(bytes.NewReader(body))
+	_ = response.Body.Close() // what it held was read, or cannot be
+	response.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), end{err}))
 	var status metav1.Status
 	if err != nil || json.Unmarshal(body, &status) != nil {
 		return "", response.Status
@@ -70,6 +76,11 @@ func refusal(response *http.Response) (budget, message string) {
 	}
 	return "", status.Message
 }
+
+// end is the end of a body, which may be an error.
+type end struct{ err error }
+
+func (e end) Read([]byte) (int, error) { return 0, cmp.Or(e.err, io.EOF) }
 
 // budgetName reads NAME from "The disruption budget NAME needs 2 healthy pods and has 2 currently".
 func budgetName(message string) string {

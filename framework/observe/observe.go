@@ -37,7 +37,7 @@ func Start(ctx context.Context, client kubernetes.Interface, namespace string, s
 	w := &Watcher{cancel: cancel, errs: make(chan error, len(streams))}
 	for _, s := range streams {
 		s.sink = sink
-		if err := s.list(ctx, nil); err != nil {
+		if err := s.list(ctx); err != nil {
 			return nil, errors.Join(fmt.Errorf("list %s: %w", s.what, err), w.Stop())
 		}
 		w.done.Go(func() {

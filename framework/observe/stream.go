@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,30 +34,47 @@ type stream struct {
 	known   map[types.UID]runtime.Object // what exists, to notice after a gap what no longer does
 }
 
+// errBroken says that the connection is no longer there, and has to be taken up.
+var errBroken = errors.New("the connection broke")
+
 // errGone says that the API server no longer has the changes since our version.
 var errGone = errors.New("the changes since the last one seen are no longer kept by the API server")
 
 // follow watches from the listed version on until the context ends. A connection that breaks is taken up where it
-// broke, and nothing is missed; when that is not possible, a gap is recorded and the state listed again.
+// broke, and nothing is missed; when that is not possible, a gap is recorded and the state listed again. So it is when
+// the context ends before a broken connection was taken up.
 func (s *stream) follow(ctx context.Context) error {
-	for ctx.Err() == nil {
-		// What breaks once we stop breaks because we stopped.
-		if err := s.once(ctx); err != nil && ctx.Err() == nil {
+	for {
+		err := s.once(ctx)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return s.sink.Append(history.Event{T: s.sink.Now(), Gap: &history.Gap{
+				What: s.what, Since: s.current, Why: "it had broken off when the watching ended: " + err.Error(),
+			}})
+		case !errors.Is(err, errBroken):
 			return err
 		}
 	}
-	return nil
 }
 
-// once watches until the connection breaks, and mends a gap if there is one.
+// once watches until the context ends, which is no error, or until the connection breaks. If there is a gap, it is
+// mended.
 func (s *stream) once(ctx context.Context) error {
+	before := s.version
 	w, err := s.connect(ctx)
 	if err == nil {
 		err = s.drain(ctx, w)
 		w.Stop()
 	}
 	if errors.Is(err, errGone) {
-		return s.relist(ctx, &history.Gap{What: s.what, Since: s.current, Why: err.Error()})
+		err = cmp.Or(s.relist(ctx, &history.Gap{What: s.what, Since: s.current, Why: err.Error()}), errBroken)
+		before = s.version
+	}
+	if errors.Is(err, errBroken) && s.version == before {
+		// An API server that ends watches at once must not be asked without a pause.
+		return cmp.Or(poll.Pass(ctx, poll.Interval), err)
 	}
 	return err
 }
@@ -77,21 +95,25 @@ func (s *stream) connect(ctx context.Context) (w watch.Interface, err error) {
 	return w, err
 }
 
-// drain records changes until the watch ends. It returns nil when the connection was merely closed.
+// drain records changes until the context ends, or until the connection does. One that ends because we stop is not
+// broken.
 func (s *stream) drain(ctx context.Context, w watch.Interface) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case e, open := <-w.ResultChan():
-			if !open {
+			if ctx.Err() != nil {
 				return nil
+			}
+			if !open {
+				return errBroken
 			}
 			if e.Type == watch.Error {
 				if isGone(apierrors.FromObject(e.Object)) {
 					return errGone
 				}
-				return nil // any other trouble: take it up again from the version we have
+				return errBroken // whatever the trouble is: take it up from the version we have
 			}
 			if err := s.take(e); err != nil {
 				return err
@@ -121,48 +143,76 @@ func (s *stream) take(e watch.Event) error {
 	return s.record(e.Object, change)
 }
 
-// relist lists again after a gap, as often as it takes.
-func (s *stream) relist(ctx context.Context, gap *history.Gap) error {
-	return poll.Until(ctx, "a list of "+s.what, reconnectLimit, func(ctx context.Context) (bool, string, error) {
-		err := s.list(ctx, gap)
+// relist lists again after a gap, as often as it takes, and records the gap.
+func (s *stream) relist(ctx context.Context, gap *history.Gap) (err error) {
+	var found listed
+	err = poll.Until(ctx, "a list of "+s.what, reconnectLimit, func(ctx context.Context) (bool, string, error) {
+		found, err = s.fetch(ctx)
 		return err == nil, "no list", err
 	})
-}
-
-// list records the present state. With a gap, it records that first, and what has vanished meanwhile as deleted.
-func (s *stream) list(ctx context.Context, gap *history.Gap) error {
-	list, err := s.lists(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
+	}
+	if err := s.sink.Append(history.Event{T: s.sink.Now(), Gap: gap}); err != nil {
+		return err
+	}
+	return s.begin(found)
+}
+
+// list records the present state.
+func (s *stream) list(ctx context.Context) error {
+	found, err := s.fetch(ctx)
+	if err != nil {
+		return err
+	}
+	return s.begin(found)
+}
+
+// listed is the state at a version.
+type listed struct {
+	version string
+	order   []types.UID
+	objects map[types.UID]runtime.Object
+}
+
+func (s *stream) fetch(ctx context.Context) (found listed, err error) {
+	list, err := s.lists(ctx, metav1.ListOptions{})
+	if err != nil {
+		return found, err
 	}
 	items, err := meta.ExtractList(list)
 	if err != nil {
-		return err
+		return found, err
 	}
 	accessor, err := meta.ListAccessor(list)
 	if err != nil {
-		return err
+		return found, err
 	}
-	if gap != nil {
-		if err := s.sink.Append(history.Event{T: s.sink.Now(), Gap: gap}); err != nil {
-			return err
-		}
-	}
-	before := s.known
-	s.version, s.current, s.known = accessor.GetResourceVersion(), s.sink.Now(), map[types.UID]runtime.Object{}
+	found = listed{version: accessor.GetResourceVersion(), objects: make(map[types.UID]runtime.Object)}
 	for _, item := range items {
 		object, err := meta.Accessor(item)
 		if err != nil {
-			return err
+			return found, err
 		}
-		s.known[object.GetUID()] = item
-		delete(before, object.GetUID())
-		if err := s.record(item, history.Listed); err != nil {
-			return err
+		found.order = append(found.order, object.GetUID())
+		found.objects[object.GetUID()] = item
+	}
+	return found, nil
+}
+
+// begin records what was listed, and before it what is no longer there: most objects go by their names, so that who came
+// under the name of one that went must come after.
+func (s *stream) begin(found listed) error {
+	for uid, object := range s.known {
+		if _, still := found.objects[uid]; !still {
+			if err := s.record(object, history.Deleted); err != nil {
+				return err
+			}
 		}
 	}
-	for _, vanished := range before {
-		if err := s.record(vanished, history.Deleted); err != nil {
+	s.version, s.current, s.known = found.version, s.sink.Now(), found.objects
+	for _, uid := range found.order {
+		if err := s.record(found.objects[uid], history.Listed); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,221 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// answers is a transport that gives one answer to everything.
+type answers struct {
+	code   int
+	body   string
+	dies   error // in the middle of the body
+	broken error // instead of an answer
+	closed bool
+	paths  []string
+}
+
+func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.paths = append(a.paths, r.Method+" "+r.URL.Path)
+	if a.broken != nil {
+		return nil, a.broken
+	}
+	return &http.Response{
+		StatusCode: a.code, Status: http.StatusText(a.code), Request: r, Body: &answerBody{a, strings.NewReader(a.body)},
+		Header: http.Header{"Content-Type": []string{"application/json"}},
+	}, nil
+}
+
+type answerBody struct {
+	answer *answers
+	rest   io.Reader
+}
+
+func (b *answerBody) Read(p []byte) (int, error) {
+	n, err := b.rest.Read(p)
+	if errors.Is(err, io.EOF) && b.answer.dies != nil {
+		err = b.answer.dies
+	}
+	return n, err
+}
+
+func (b *answerBody) Close() error {
+	b.answer.closed = true
+	return nil
+}
+
+// evict asks for an eviction as every client does, and tells what was recorded and what the client got.
+func evict(t *testing.T, a *answers, sink *notebook) error {
+	t.Helper()
+	client := kubernetes.NewForConfigOrDie(RecordEvictions(&rest.Config{Host: "http://127.0.0.1:1", Transport: a}, sink))
+	return client.PolicyV1().Evictions("ns").Evict(t.Context(), &policyv1.Eviction{ObjectMeta: named("p")})
+}
+
+// status is how the API server says no.
+func status(code, reason, message, causes string) string {
+	return `{"kind":"Status","apiVersion":"v1","status":"Failure","code":` + code + `,"reason":"` + reason + `","message":"` + message +
+		`","details":{"causes":[` + causes + `]}}`
+}
+
+func TestEvictionsAreRecordedFirstHand(t *testing.T) {
+	const violates = "Cannot evict pod as it would violate the pod's disruption budget."
+	cause := func(message string) string { return `{"reason":"DisruptionBudget","message":"` + message + `"}` }
+	for name, s := range map[string]struct {
+		answer answers
+		want   history.Eviction
+		err    func(error) bool // what the client must still be able to tell; nil: no error
+	}{
+		"created": {answers{code: 201, body: `{"kind":"Status","apiVersion":"v1","status":"Success"}`}, history.Eviction{Accepted: true}, nil},
+		"ok":      {answers{code: 200, body: `{"kind":"Status","apiVersion":"v1","status":"Success"}`}, history.Eviction{Accepted: true}, nil},
+		"refused": {
+			answers{code: 429, body: status("429", "TooManyRequests", violates, cause("The disruption budget backend needs 5 healthy pods and has 5 currently"))},
+			history.Eviction{Budget: "backend", Message: "The disruption budget backend needs 5 healthy pods and has 5 currently"},
+			apierrors.IsTooManyRequests,
+		},
+		"refused, the budget not being ready": {
+			answers{code: 429, body: status("429", "TooManyRequests", violates, cause("The disruption budget backend is still being processed by the server."))},
+			history.Eviction{Budget: "backend", Message: "The disruption budget backend is still being processed by the server."},
+			apierrors.IsTooManyRequests,
+		},
+		"refused by a server that has too much to do": {
+			answers{code: 429, body: status("429", "TooManyRequests", "too many requests, please try again later", "")},
+			history.Eviction{Message: "too many requests, please try again later"}, apierrors.IsTooManyRequests,
+		},
+		"refused, in words that name no budget": {
+			answers{code: 429, body: status("429", "TooManyRequests", violates, cause("It must not be, says the budget"))},
+			history.Eviction{Message: "It must not be, says the budget"}, apierrors.IsTooManyRequests,
+		},
+		"refused for two reasons": {
+			answers{code: 429, body: status("429", "TooManyRequests", violates, `{"reason":"Weather","message":"the budget rain"},`+cause("The disruption budget b needs 1"))},
+			history.Eviction{Budget: "b", Message: "The disruption budget b needs 1"}, apierrors.IsTooManyRequests,
+		},
+		"gone before": {
+			answers{code: 404, body: status("404", "NotFound", `pods \"p\" not found`, "")},
+			history.Eviction{Message: `pods "p" not found`}, apierrors.IsNotFound,
+		},
+		"two budgets": {
+			answers{code: 500, body: status("500", "InternalError", "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.", "")},
+			history.Eviction{Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."},
+			apierrors.IsInternalError,
+		},
+		"no JSON":      {answers{code: 500, body: "oops"}, history.Eviction{Message: "Internal Server Error"}, apierrors.IsInternalError},
+		"another JSON": {answers{code: 503, body: "[]"}, history.Eviction{Message: "Service Unavailable"}, apierrors.IsServiceUnavailable},
+		"cut off": {answers{code: 429, body: `{"kind":"Status","mess`, dies: io.ErrUnexpectedEOF}, history.Eviction{Message: "Too Many Requests"},
+			func(err error) bool { return strings.Contains(err.Error(), io.ErrUnexpectedEOF.Error()) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sink := &notebook{began: time.Now()}
+			err := evict(t, &s.answer, sink)
+			if s.err == nil && err != nil || s.err != nil && (err == nil || !s.err(err)) {
+				t.Errorf("the client got %v", err)
+			}
+			s.want.Namespace, s.want.Pod = "ns", "p"
+			if len(sink.events) != 1 {
+				t.Fatalf("%d events, want the eviction", len(sink.events))
+			}
+			if diff := cmp.Diff(&s.want, sink.events[0].Eviction); diff != "" {
+				t.Errorf("eviction (-want +got):\n%s", diff)
+			}
+			if !s.answer.closed {
+				t.Error("the answer's body was not closed: its connection is lost")
+			}
+		})
+	}
+}
+
+// TestNoAnswerIsNoRecord: of a connection that dies nobody knows whether the eviction was accepted. The pod will tell.
+func TestNoAnswerIsNoRecord(t *testing.T) {
+	sink := &notebook{began: time.Now()}
+	dead := errors.New("connection reset by peer")
+	if err := evict(t, &answers{broken: dead}, sink); !errors.Is(err, dead) {
+		t.Errorf("the client got %v", err)
+	}
+	if len(sink.events) != 0 {
+		t.Errorf("recorded %+v", sink.events[0].Eviction)
+	}
+}
+
+// TestAnAnswerThatCannotBeRecordedIsAnError: the client must not go on evicting while nobody writes it down.
+func TestAnAnswerThatCannotBeRecordedIsAnError(t *testing.T) {
+	for _, code := range []int{201, 429} {
+		a := &answers{code: code, body: `{}`}
+		sink := &notebook{full: errors.New("disk full")}
+		if err := evict(t, a, sink); !errors.Is(err, sink.full) {
+			t.Errorf("%d: the client got %v", code, err)
+		}
+		if !a.closed {
+			t.Errorf("%d: the answer's body was not closed", code)
+		}
+	}
+}
+
+// TestOnlyEvictionsAreRecorded, whichever path leads to the API server.
+func TestOnlyEvictionsAreRecorded(t *testing.T) {
+	for path, want := range map[string]*history.Eviction{
+		"POST /api/v1/namespaces/ns/pods/p/eviction":              {Namespace: "ns", Pod: "p", Accepted: true},
+		"POST /proxy/k8s/api/v1/namespaces/ns/pods/p/eviction":    {Namespace: "ns", Pod: "p", Accepted: true},
+		"POST /api/v1/namespaces/ns/pods/p/eviction/":             {Namespace: "ns", Pod: "p", Accepted: true},
+		"GET /api/v1/namespaces/ns/pods/p/eviction":               nil,
+		"DELETE /api/v1/namespaces/ns/pods/p":                     nil,
+		"POST /api/v1/namespaces/ns/pods":                         nil,
+		"POST /api/v1/namespaces/ns/pods/eviction/binding":        nil,
+		"POST /api/v1/namespaces/ns/configmaps/p/eviction":        nil,
+		"POST /pods/p/eviction":                                   nil,
+		"POST /api/v1/namespaces/eviction/pods/eviction/eviction": {Namespace: "eviction", Pod: "eviction", Accepted: true},
+	} {
+		method, url, _ := strings.Cut(path, " ")
+		sink := &notebook{began: time.Now()}
+		a := &answers{code: 201}
+		recorder := evictionRecorder{next: a, sink: sink}
+		request, err := http.NewRequestWithContext(t.Context(), method, "http://127.0.0.1:1"+url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := recorder.RoundTrip(request)
+		if err != nil || response.StatusCode != a.code {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		_ = response.Body.Close()
+		var got *history.Eviction
+		if len(sink.events) > 0 {
+			got = sink.events[0].Eviction
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
+// TestRecordEvictionsLeavesTheConfigAlone: others use it, too.
+func TestRecordEvictionsLeavesTheConfigAlone(t *testing.T) {
+	a := &answers{code: 201, body: `{}`}
+	config := &rest.Config{Host: "http://127.0.0.1:1", Transport: a, ContentConfig: rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf"}}
+	sink := &notebook{began: time.Now()}
+	recording := RecordEvictions(config, sink)
+	if recording.ContentType != "application/json" || recording.AcceptContentTypes != "application/json" {
+		t.Errorf("refusals come as %s: nobody can read them", recording.ContentType)
+	}
+	if config.ContentType != "application/vnd.kubernetes.protobuf" || config.WrapTransport != nil {
+		t.Errorf("the config was changed: %+v", config)
+	}
+	client := kubernetes.NewForConfigOrDie(config)
+	_ = client.PolicyV1().Evictions("ns").Evict(context.WithoutCancel(t.Context()), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}})
+	if len(a.paths) != 1 || len(sink.events) != 0 {
+		t.Errorf("asked %q, recorded %d", a.paths, len(sink.events))
+	}
+}

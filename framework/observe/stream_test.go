@@ -1,0 +1,381 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+func pod(name, version string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), ResourceVersion: version}}
+}
+
+// script is an API server for pods that plays one list and one watch after the other. After the last it is away.
+type script struct {
+	lists   []any // []*corev1.Pod or error
+	watches []any // watch.Interface or error
+	asked   []string
+	sink    *notebook
+}
+
+func (s *script) stream() *stream {
+	return &stream{
+		what: "pods", sink: s.sink,
+		event: func(o runtime.Object, c history.Change) history.Event { return podEvent(o.(*corev1.Pod), c) },
+		lists: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			next, err := take(&s.lists)
+			list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "10"}}
+			pods, _ := next.([]*corev1.Pod)
+			for _, p := range pods {
+				list.Items = append(list.Items, *p)
+			}
+			return list, err
+		},
+		watch: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			if !o.AllowWatchBookmarks {
+				return nil, errors.New("without bookmarks a quiet watch is too old soon")
+			}
+			s.asked = append(s.asked, o.ResourceVersion)
+			next, err := take(&s.watches)
+			w, _ := next.(watch.Interface)
+			return w, err
+		},
+	}
+}
+
+func take(from *[]any) (any, error) {
+	if len(*from) == 0 {
+		return nil, errors.New("connection refused")
+	}
+	next := (*from)[0]
+	*from = (*from)[1:]
+	err, _ := next.(error)
+	return next, err
+}
+
+// played is a watch that has these events and is then closed.
+func played(events ...watch.Event) *watch.FakeWatcher {
+	w := watch.NewFakeWithChanSize(len(events), false)
+	for _, e := range events {
+		w.Action(e.Type, e.Object)
+	}
+	w.Stop()
+	return w
+}
+
+// open is a watch that stays open and tells nothing.
+func open() watch.Interface { return watch.NewFake() }
+
+var (
+	expired = apierrors.NewResourceExpired("too old resource version")
+	gone    = &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonGone, Message: "gone"}}
+	unwell  = apierrors.NewInternalError(errors.New("etcd is unwell"))
+)
+
+func trouble(err *apierrors.StatusError) watch.Event {
+	return watch.Event{Type: watch.Error, Object: &err.ErrStatus}
+}
+
+// play lists, and follows for a minute.
+func (s *script) play(t *testing.T) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	return s.follow(ctx, t)
+}
+
+func (s *script) follow(ctx context.Context, t *testing.T) error {
+	t.Helper()
+	s.sink = &notebook{began: time.Now()}
+	st := s.stream()
+	if err := st.list(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return st.follow(ctx)
+}
+
+func TestABrokenWatchIsTakenUpWhereItBroke(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{
+			lists: []any{[]*corev1.Pod{pod("a", "9")}},
+			watches: []any{
+				played(watch.Event{Type: watch.Added, Object: pod("b", "11")},
+					watch.Event{Type: watch.Bookmark, Object: pod("", "15")}),
+				errors.New("connection refused"), errors.New("connection refused"),
+				played(watch.Event{Type: watch.Deleted, Object: pod("a", "16")}),
+				played(trouble(unwell)),
+				open(),
+			},
+		}
+		if err := s.play(t); err != nil {
+			t.Fatal(err)
+		}
+		wantWords(t, s.sink, "listed a", "added b", "deleted a")
+		if diff := cmp.Diff([]string{"10", "15", "15", "15", "16", "16"}, s.asked); diff != "" {
+			t.Errorf("asked to watch from (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestWhatMayHaveBeenMissedIsAGap(t *testing.T) {
+	for name, end := range map[string]func() any{
+		"refused at connect":          func() any { return expired },
+		"refused at connect, as gone": func() any { return gone },
+		"told in the stream":          func() any { return played(trouble(expired)) },
+		"told in the stream, as gone": func() any { return played(trouble(gone)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{
+					lists:   []any{[]*corev1.Pod{pod("a", "9"), pod("b", "9")}, []*corev1.Pod{pod("b", "20"), pod("c", "21")}},
+					watches: []any{end(), open()},
+				}
+				if err := s.play(t); err != nil {
+					t.Fatal(err)
+				}
+				wantWords(t, s.sink, "listed a", "listed b", "gap since 0s", "deleted a", "listed b", "listed c")
+				if gap := s.sink.events[2].Gap; gap.What != "pods" || gap.Why != errGone.Error() {
+					t.Errorf("gap %+v", gap)
+				}
+			})
+		})
+	}
+}
+
+// TestAGapLastsFromTheLastThingSeenToTheNextList: it begins before the connection broke, because nobody knows for how
+// long nothing had come any more.
+func TestAGapLastsFromTheLastThingSeenToTheNextList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live := watch.NewFake()
+		s := &script{
+			lists:   []any{[]*corev1.Pod{pod("a", "9")}, errors.New("refused"), errors.New("refused"), []*corev1.Pod{pod("a", "20")}},
+			watches: []any{live, open()},
+		}
+		go func() {
+			time.Sleep(5 * time.Second)
+			live.Modify(pod("a", "12"))
+			time.Sleep(5 * time.Second)
+			live.Error(&expired.ErrStatus)
+		}()
+		if err := s.play(t); err != nil {
+			t.Fatal(err)
+		}
+		wantWords(t, s.sink, "listed a", "modified a", "gap since 5s", "listed a")
+		if got, want := s.sink.events[2].T, 10*time.Second+2*poll.Interval; got != want {
+			t.Errorf("the gap ends at %s, want %s", got, want)
+		}
+		if diff := cmp.Diff([]string{"10", "10"}, s.asked); diff != "" { // the list is at 10, too
+			t.Errorf("asked to watch from (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestWhoComesUnderAnotherOnesNameIsThere: most objects go by their names in a history. A node that went and came again
+// while the watch was blind is another object of the same name.
+func TestWhoComesUnderAnotherOnesNameIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := func(uid types.UID) *corev1.NodeList {
+			return &corev1.NodeList{Items: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "w1", UID: uid}}}}
+		}
+		sink := &notebook{began: time.Now()}
+		lists := []*corev1.NodeList{node("old"), node("new")}
+		watches := []any{expired, open()}
+		st := &stream{
+			what: "nodes", sink: sink,
+			event: func(o runtime.Object, c history.Change) history.Event { return nodeEvent(o.(*corev1.Node), c) },
+			lists: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+				next := lists[0]
+				lists = lists[1:]
+				return next, nil
+			},
+			watch: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
+				next, err := take(&watches)
+				w, _ := next.(watch.Interface)
+				return w, err
+			},
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := errors.Join(st.list(ctx), st.follow(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		state := history.NewState()
+		for _, e := range sink.events {
+			state.Apply(e)
+		}
+		if _, there := state.Nodes["w1"]; !there {
+			t.Errorf("w1 is not in the state that the history tells: %q", sink.words())
+		}
+	})
+}
+
+// TestSilenceIsNotCalm: a watch that is broken when the watching ends may have missed anything since it was last heard.
+func TestSilenceIsNotCalm(t *testing.T) {
+	for name, s := range map[string]func() *script{
+		"no connection": func() *script { return &script{} },
+		"no list":       func() *script { return &script{watches: []any{expired}} },
+		"nothing but troubles": func() *script {
+			s := &script{}
+			for range 1000 {
+				s.watches = append(s.watches, played(trouble(unwell)))
+			}
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := s()
+				s.lists = []any{[]*corev1.Pod{pod("a", "9")}}
+				if err := s.play(t); err != nil {
+					t.Fatal(err)
+				}
+				wantWords(t, s.sink, "listed a", "gap since 0s")
+				last := s.sink.events[1]
+				if last.T != time.Minute || last.Gap.What != "pods" || !strings.HasPrefix(last.Gap.Why, "it had broken off when the watching ended: ") {
+					t.Errorf("gap at %s: %+v", last.T, last.Gap)
+				}
+			})
+		})
+	}
+}
+
+// TestAServerThatEndsWatchesAtOnceIsNotPressed: each new watch costs it more than the one before was worth.
+func TestAServerThatEndsWatchesAtOnceIsNotPressed(t *testing.T) {
+	for name, ended := range map[string]func() any{
+		"with nothing":       func() any { return played() },
+		"with a trouble":     func() any { return played(trouble(unwell)) },
+		"as being too old":   func() any { return played(trouble(expired)) },
+		"by not being there": func() any { return expired },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{lists: []any{[]*corev1.Pod{}}}
+				for range 1000 {
+					s.lists, s.watches = append(s.lists, []*corev1.Pod{}), append(s.watches, ended())
+				}
+				if err := s.play(t); err != nil {
+					t.Fatal(err)
+				}
+				if most := int(time.Minute/poll.Interval) + 1; len(s.asked) > most {
+					t.Errorf("asked %d times in a minute, want at most %d", len(s.asked), most)
+				}
+			})
+		})
+	}
+}
+
+func TestAServerThatStaysAwayEndsTheWatch(t *testing.T) {
+	for name, s := range map[string]*script{
+		"waited 15m0s for a watch of pods: last seen no connection": {},
+		"waited 15m0s for a list of pods: last seen no list":        {watches: []any{expired}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s.lists = []any{[]*corev1.Pod{}}
+				if err := s.follow(t.Context(), t); err == nil || !strings.HasPrefix(err.Error(), name) {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestAHistoryThatCannotBeWrittenEndsTheWatch: at once, wherever it shows. To try again would leave out what could not
+// be written, and say nothing.
+func TestAHistoryThatCannotBeWrittenEndsTheWatch(t *testing.T) {
+	full := errors.New("disk full")
+	for name, s := range map[string]*script{
+		"a change":  {watches: []any{func() any { return played(watch.Event{Type: watch.Added, Object: pod("b", "11")}) }}},
+		"a gap":     {watches: []any{func() any { return expired }}},
+		"a listing": {watches: []any{func() any { return expired }}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for i := range s.watches {
+					s.watches[i] = s.watches[i].(func() any)()
+				}
+				s.lists = []any{[]*corev1.Pod{pod("a", "9")}, []*corev1.Pod{pod("b", "20")}}
+				s.sink = &notebook{began: time.Now()}
+				st := s.stream()
+				if err := st.list(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				st.sink = &fillsUp{notebook: s.sink, left: map[string]int{"a listing": 1}[name], err: full}
+				if err := st.follow(t.Context()); !errors.Is(err, full) {
+					t.Errorf("got %v, want disk full", err)
+				}
+				if at := s.sink.Now(); at != 0 {
+					t.Errorf("it took %s", at)
+				}
+			})
+		})
+	}
+}
+
+// fillsUp takes some events and no more.
+type fillsUp struct {
+	*notebook
+	left int
+	err  error
+}
+
+func (f *fillsUp) Append(e history.Event) error {
+	if f.left--; f.left < 0 {
+		return f.err
+	}
+	return f.notebook.Append(e)
+}
+
+func TestALostWriteAtTheEndIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{lists: []any{[]*corev1.Pod{}}, sink: &notebook{began: time.Now()}}
+		st := s.stream()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := st.list(ctx); err != nil {
+			t.Fatal(err)
+		}
+		s.sink.fill(errors.New("disk full"))
+		if err := st.follow(ctx); err == nil || err.Error() != "disk full" {
+			t.Errorf("got %v: the gap at the end is lost, and nobody says so", err)
+		}
+	})
+}
+
+func TestAChangeOfSomethingElseEndsTheWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{lists: []any{[]*corev1.Pod{}}, watches: []any{played(watch.Event{Type: watch.Added, Object: &metav1.Status{}})}}
+		if err := s.play(t); err == nil || !strings.HasPrefix(err.Error(), "read a change of pods: ") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestIsGone(t *testing.T) {
+	other := apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "p", errors.New("changed"))
+	for _, s := range []struct {
+		err  error
+		want bool
+	}{{expired, true}, {gone, true}, {unwell, false}, {other, false}, {nil, false}, {errors.New("410 Gone"), false},
+		{&apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone}}, true}} {
+		if got := isGone(s.err); got != s.want {
+			t.Errorf("%v: %t", s.err, got)
+		}
+	}
+}

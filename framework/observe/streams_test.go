@@ -1,0 +1,155 @@
+package observe
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+func same(t *testing.T, name string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+func TestPodEvent(t *testing.T) {
+	now := metav1.Now()
+	same(t, "a pod of which everything is known", podEvent(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "p", Namespace: "ns", UID: "u", DeletionTimestamp: &now, Labels: map[string]string{"app": "backend"},
+		},
+		Spec: corev1.PodSpec{NodeName: "w1"},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, PodIP: "10.0.0.1",
+			Conditions: []corev1.PodCondition{
+				{Type: corev1.PodReady, Status: corev1.ConditionTrue},
+				{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI"},
+				{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available"},
+			},
+			ContainerStatuses: []corev1.ContainerStatus{
+				{RestartCount: 2, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}},
+				{RestartCount: 3, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+			},
+		},
+	}, history.Modified).Pod, &history.Pod{
+		Change: history.Modified, Namespace: "ns", Name: "p", UID: "u", Node: "w1", IP: "10.0.0.1", Phase: "Running",
+		Labels: map[string]string{"app": "backend"}, Ready: true, Restarts: 5, Deleting: true, Disruption: "EvictionByEvictionAPI",
+		Unschedulable: "0/3 nodes are available", Waiting: "CrashLoopBackOff",
+	})
+	// What is false, unknown or not there says nothing of its kind.
+	same(t, "a pod of which nothing holds", podEvent(&corev1.Pod{
+		ObjectMeta: named("p"),
+		Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionUnknown},
+			{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "EvictionByEvictionAPI"},
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Message: "of no interest"},
+			{Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
+		}},
+	}, history.Listed).Pod, &history.Pod{Change: history.Listed, Namespace: "ns", Name: "p", Phase: "Pending"})
+}
+
+func TestNodeEvent(t *testing.T) {
+	same(t, "a node that was closed", nodeEvent(&corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "w1", Labels: map[string]string{"zone": "a"}},
+		Spec: corev1.NodeSpec{Unschedulable: true, Taints: []corev1.Taint{
+			{Key: "node.kubernetes.io/unschedulable", Effect: corev1.TaintEffectNoSchedule},
+			{Key: "gpu", Value: "yes", Effect: corev1.TaintEffectNoExecute},
+		}},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+			{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue}, {Type: corev1.NodeReady, Status: corev1.ConditionFalse},
+		}},
+	}, history.Modified).Node, &history.Node{
+		Change: history.Modified, Name: "w1", Labels: map[string]string{"zone": "a"}, Ready: "False", Unschedulable: true,
+		// as invariant.Spread reads them: the effect is what follows the last colon
+		Taints: []string{"node.kubernetes.io/unschedulable:NoSchedule", "gpu=yes:NoExecute"},
+	})
+	same(t, "a node that has not said a word", nodeEvent(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w2"}}, history.Added).Node,
+		&history.Node{Change: history.Added, Name: "w2", Ready: "Unknown"})
+}
+
+func TestSliceEvent(t *testing.T) {
+	yes, no, node := true, false, "w1"
+	ref := func(name string) *corev1.ObjectReference { return &corev1.ObjectReference{Kind: "Pod", Name: name} }
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: "backend-1", Namespace: "ns", Labels: map[string]string{discoveryv1.LabelServiceName: "backend"}},
+		Endpoints: []discoveryv1.Endpoint{
+			{Addresses: []string{"10.0.0.1", "10.0.0.9"}, TargetRef: ref("a"), NodeName: &node},
+			{TargetRef: ref("b"), Conditions: discoveryv1.EndpointConditions{Ready: &no, Serving: &yes, Terminating: &yes}},
+			{Addresses: []string{"10.0.0.3"}, Conditions: discoveryv1.EndpointConditions{Ready: &yes, Serving: &no, Terminating: &no}},
+		},
+	}
+	same(t, "endpoints", sliceEvent(slice, history.Added).Slice, &history.Slice{
+		Change: history.Added, Namespace: "ns", Name: "backend-1", Service: "backend", Endpoints: []history.Endpoint{
+			{IP: "10.0.0.1", Pod: "a", Node: "w1", Ready: true, Serving: true}, // what is not set is true, and no end
+			{Pod: "b", Serving: true, Terminating: true},
+			{IP: "10.0.0.3", Ready: true},
+		},
+	})
+	same(t, "no endpoints", sliceEvent(&discoveryv1.EndpointSlice{ObjectMeta: named("empty")}, history.Deleted).Slice,
+		&history.Slice{Change: history.Deleted, Namespace: "ns", Name: "empty", Endpoints: []history.Endpoint{}})
+}
+
+func TestBudgetEvent(t *testing.T) {
+	two, third := intstr.FromInt32(2), intstr.FromString("34%")
+	budget := &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "ns", Generation: 3},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: &two, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "backend"}},
+		},
+		Status: policyv1.PodDisruptionBudgetStatus{
+			ObservedGeneration: 3, CurrentHealthy: 6, DesiredHealthy: 2, ExpectedPods: 7, DisruptionsAllowed: 4,
+		},
+	}
+	want := history.Budget{
+		Change: history.Added, Namespace: "ns", Name: "b", Selector: map[string]string{"app": "backend"}, MinAvailable: "2",
+		Observed: true, CurrentHealthy: 6, DesiredHealthy: 2, ExpectedPods: 7, DisruptionsAllowed: 4,
+	}
+	same(t, "minAvailable", budgetEvent(budget, history.Added).Budget, &want)
+	budget.Spec.MinAvailable, budget.Spec.MaxUnavailable = nil, &third
+	budget.Generation, budget.Spec.Selector = 4, nil // a status of what was asked for before
+	want.MinAvailable, want.MaxUnavailable, want.Observed, want.Selector = "", "34%", false, nil
+	same(t, "maxUnavailable", budgetEvent(budget, history.Added).Budget, &want)
+}
+
+func TestWorkloadEvent(t *testing.T) {
+	three := int32(3)
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		NodeSelector: map[string]string{"pool": "a"},
+		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{
+			{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule},
+		},
+	}}
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "backend", Namespace: "ns", Generation: 2},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &three, Template: template, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "backend"}},
+		},
+		Status: appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 1},
+	}
+	same(t, "a Deployment", workloadEvent(d, history.Modified).Workload, &history.Workload{
+		Change: history.Modified, Namespace: "ns", Name: "backend", Selector: map[string]string{"app": "backend"},
+		NodeSelector: map[string]string{"pool": "a"}, Spread: []byte(`[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}]`),
+		Replicas: 3, Updated: 3, Ready: 2, Available: 1, Total: 4, Observed: true,
+	})
+	bare := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "bare", Namespace: "ns", Generation: 1}}
+	same(t, "a Deployment that says little", workloadEvent(bare, history.Added).Workload,
+		&history.Workload{Change: history.Added, Namespace: "ns", Name: "bare", Replicas: 1})
+}
+
+func TestNoteEvent(t *testing.T) {
+	same(t, "a note", noteEvent(&corev1.Event{
+		ObjectMeta: named("e"), InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "p"}, Type: "Warning", Reason: "BackOff",
+		Message: "restarting", Source: corev1.EventSource{Component: "kubelet"},
+	}, history.Added).KubeNote, &history.KubeNote{
+		Namespace: "ns", Kind: "Pod", Name: "p", Type: "Warning", Reason: "BackOff", Message: "restarting", Source: "kubelet",
+	})
+}
