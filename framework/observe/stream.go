@@ -49,7 +49,7 @@ func (s *stream) follow(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil:
+		case ended(ctx):
 			return s.sink.Append(history.Event{T: s.sink.Now(), Gap: &history.Gap{
 				What: s.what, Since: s.current, Why: "it had broken off when the watching ended: " + err.Error(),
 			}})
@@ -103,7 +103,7 @@ func (s *stream) drain(ctx context.Context, w watch.Interface) error {
 		case <-ctx.Done():
 			return nil
 		case e, open := <-w.ResultChan():
-			if ctx.Err() != nil {
+			if ended(ctx) {
 				return nil
 			}
 			if !open {
@@ -121,6 +121,8 @@ func (s *stream) drain(ctx context.Context, w watch.Interface) error {
 		}
 	}
 }
+
+func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
 // take records one change.
 func (s *stream) take(e watch.Event) error {
