@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestGolden(t *testing.T) {
 	for name, write := range map[string]func(io.Writer, Model) error{
-		JUnitFile: WriteJUnit, JSONFile: WriteJSON, MarkdownFile: WriteMarkdown,
+		JUnitFile: WriteJUnit, JSONFile: WriteJSON, MarkdownFile: WriteMarkdown, "catalogue.md": WriteCatalogue,
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := written(t, write, sample())

@@ -39,15 +39,18 @@ func WriteMarkdown(w io.Writer, m Model) error {
 	return err
 }
 
-// mark gives a result a shape, so that no one has to tell it by colour.
-func mark(r Result) string {
+// mark is a result with its shape.
+func mark(r Result) string { return shape(r) + " " + string(r) }
+
+// shape of a result, so that no one has to tell it by colour.
+func shape(r Result) string {
 	switch {
 	case r.Good():
-		return "✅ " + string(r)
+		return "✅"
 	case r.Broken():
-		return "❌ " + string(r)
+		return "❌"
 	}
-	return "❔ " + string(r)
+	return "❔"
 }
 
 func markdownHead(b *strings.Builder, m Model) {

@@ -100,7 +100,7 @@ Exit codes: 0 everything held; 1 a promise was broken; 2 evidence is missing; 3 
 		return usage(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
 	})
 	root.AddCommand(
-		doctorCommand(), imageCommand(), upCommand(), downCommand(),
+		doctorCommand(), auditCommand(version), imageCommand(), upCommand(), downCommand(),
 		runCommand(version), judgeCommand(), reportCommand(), workloadCommand(), versionCommand(version),
 	)
 	return root

@@ -10,18 +10,28 @@ import (
 )
 
 func reportCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "report RUN",
-		Short:   "Write a stored run's reports anew: HTML, Markdown, JSON, JUnit",
-		Long:    "report writes report.html, report.md, report.json and junit.xml into a run's folder, from what the run recorded.",
-		Example: "  holdfast report artifacts/latest",
-		Args:    oneArg,
+	var catalogue string
+	cmd := &cobra.Command{
+		Use:   "report RUN",
+		Short: "Write a stored run's reports anew: HTML, Markdown, JSON, JUnit",
+		Long: `report writes report.html, report.md, report.json and junit.xml into a run's folder, from what the run recorded. With
+--catalogue it writes, into a file of that name, what the run found of every claim; suites/README.md is made so.`,
+		Example: `  holdfast report artifacts/latest
+  holdfast report artifacts/latest --catalogue suites/README.md`,
+		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := reports.WriteAll(args[0]); err != nil {
+			written := filepath.Join(args[0], reports.HTMLFile)
+			write := func() error { return reports.WriteAll(args[0]) }
+			if catalogue != "" {
+				written, write = catalogue, func() error { return reports.ReplaceCatalogue(args[0], catalogue) }
+			}
+			if err := write(); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "report: %s\n", filepath.Join(args[0], reports.HTMLFile))
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "report: %s\n", written)
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&catalogue, "catalogue", "", "write what was found of every claim into this file, and no report")
+	return cmd
 }

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/holdfast-ha/holdfast/framework/audit"
+)
+
+// auditFlags are what `holdfast audit` was told.
+type auditFlags struct {
+	kubeconfig, context string
+	scope               audit.Scope
+	output, failOn      string
+	skip                []string
+	emitPolicy          bool
+	critical            string
+}
+
+// severities by the words of --fail-on.
+var severities = map[string]audit.Severity{"error": audit.Error, "warning": audit.Warning, "note": audit.Note}
+
+func auditCommand(version string) *cobra.Command {
+	var f auditFlags
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "List single points of failure in what runs on a cluster now, with the patches that mend them",
+		Long: `audit reads a cluster (it only gets and lists) and lists each Deployment's and StatefulSet's single points of failure, with
+severity, evidence, and the exact commands that mend them. It changes nothing. DaemonSets are not looked at, nor is what
+wants no replicas. What may not be read is reported as not checked, never as fine.
+
+Exit codes: 0 nothing found at the level of --fail-on; 1 something found; 2 nothing found, but something could not be
+checked; 3 the cluster could not be reached; 4 the command was not understood.
+
+Rules:
+` + ruleList(),
+		Example: `  holdfast audit
+  holdfast audit --context prod --namespace shop --fail-on error
+  holdfast audit --output sarif --skip no-match-label-keys
+  holdfast audit --emit-policy         # a ValidatingAdmissionPolicy, for kubectl apply`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.validate(); err != nil {
+				return usage(err)
+			}
+			if f.emitPolicy {
+				return emitPolicy(cmd.OutOrStdout(), f.critical)
+			}
+			return f.run(cmd, version)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "path to a kubeconfig; default: as kubectl finds it")
+	flags.StringVar(&f.context, "context", "", "of the kubeconfig; default: its current one")
+	flags.StringSliceVarP(&f.scope.Namespaces, "namespace", "n", nil, "only this namespace, or these; default: all but kube-*")
+	flags.BoolVar(&f.scope.System, "system", false, "Kubernetes' own namespaces (kube-*) too")
+	flags.StringVarP(&f.output, "output", "o", "table", "table, json or sarif")
+	flags.StringVar(&f.failOn, "fail-on", "warning", "the least severity that makes the exit code 1: error, warning, note, or never")
+	flags.StringSliceVar(&f.skip, "skip", nil, "leave out these rules")
+	flags.BoolVar(&f.emitPolicy, "emit-policy", false,
+		"print a ValidatingAdmissionPolicy that refuses critical workloads without a hard zone constraint, and do nothing else")
+	flags.StringVar(&f.critical, "critical", audit.DefaultCritical, "label selector of the workloads that the policy binds")
+	return cmd
+}
+
+func ruleList() string {
+	var lines strings.Builder
+	for _, r := range audit.Rules {
+		fmt.Fprintf(&lines, "  %-27s %-8s %s\n", r.ID, r.Severity, r.Title)
+	}
+	return strings.TrimSuffix(lines.String(), "\n")
+}
+
+func (f auditFlags) validate() error {
+	if _, known := severities[f.failOn]; !known && f.failOn != "never" {
+		return fmt.Errorf("fail on %q: want error, warning, note or never", f.failOn)
+	}
+	if _, known := writers[f.output]; !known {
+		return fmt.Errorf("output %q: want table, json or sarif", f.output)
+	}
+	return audit.Options{Skip: f.skip}.Validate()
+}
+
+func emitPolicy(out io.Writer, critical string) error {
+	policy, err := audit.Policy(critical)
+	if err != nil {
+		return usage(err)
+	}
+	_, err = out.Write(policy)
+	return err
+}
+
+func (f auditFlags) run(cmd *cobra.Command, version string) error {
+	client, err := f.client()
+	if err != nil {
+		return err
+	}
+	cluster, err := audit.Read(cmd.Context(), client, f.scope)
+	if err != nil {
+		return err
+	}
+	report := audit.Audit(cluster, audit.Options{Skip: f.skip, Kubectl: f.kubectl()})
+	if err := writers[f.output](cmd.OutOrStdout(), report, version); err != nil {
+		return err
+	}
+	return f.outcome(report)
+}
+
+// client reaches the cluster as kubectl would.
+func (f auditFlags) client() (kubernetes.Interface, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	config.QPS, config.Burst = 50, 100 // some tens of pages, one after the other
+	return kubernetes.NewForConfig(config)
+}
+
+// kubectl is how the patches reach the same cluster.
+func (f auditFlags) kubectl() string {
+	command := "kubectl"
+	for _, flag := range []struct{ name, value string }{{"kubeconfig", f.kubeconfig}, {"context", f.context}} {
+		if flag.value != "" {
+			command += " --" + flag.name + " " + audit.Quote(flag.value)
+		}
+	}
+	return command
+}
+
+// outcome of an audit as an exit code: what was found counts before what could not be checked.
+func (f auditFlags) outcome(r audit.Report) error {
+	found := 0
+	for _, finding := range r.Findings {
+		if least, some := severities[f.failOn]; some && finding.Severity.AtLeast(least) {
+			found++
+		}
+	}
+	switch {
+	case found > 0:
+		return codeError{ExitViolated, fmt.Errorf("found: %d of severity %s or worse", found, f.failOn)}
+	case len(r.NotChecked) > 0:
+		return codeError{ExitUnknown, errors.New("unknown: something could not be checked")}
+	}
+	return nil
+}
+
+// writers by the words of --output.
+var writers = map[string]func(io.Writer, audit.Report, string) error{
+	"table": func(w io.Writer, r audit.Report, _ string) error { return writeAudit(w, r) },
+	"json":  func(w io.Writer, r audit.Report, _ string) error { return r.WriteJSON(w) },
+	"sarif": func(w io.Writer, r audit.Report, version string) error { return r.WriteSARIF(w, version) },
+}
+
+// writeAudit writes a report for people: a table, and below it what mends each finding, as commands are too long for one.
+func writeAudit(out io.Writer, r audit.Report) error {
+	var page strings.Builder
+	if len(r.Findings) > 0 {
+		page.WriteString(auditTable(r) + "\n")
+	}
+	for i, f := range r.Findings {
+		fmt.Fprintf(&page, "\n%d. %s: %s\n", i+1, f.Object(), f.Rule)
+		for _, step := range f.Fix {
+			fmt.Fprintf(&page, "   %s\n", step.Command)
+		}
+		if f.Caution != "" {
+			fmt.Fprintf(&page, "   # %s\n", f.Caution)
+		}
+	}
+	for _, n := range r.NotChecked {
+		fmt.Fprintf(&page, "\nnot checked in %s: %s\n   %s\n", n.Where(), strings.Join(n.Rules, ", "), n.Why)
+	}
+	if page.Len() > 0 {
+		page.WriteString("\n")
+	}
+	fmt.Fprintf(&page, "%s\n", auditSummary(r))
+	_, err := io.WriteString(out, page.String())
+	return err
+}
+
+func auditTable(r audit.Report) string {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.AppendHeader(table.Row{"", "severity", "workload", "rule", "evidence"})
+	t.SetColumnConfigs([]table.ColumnConfig{
+		{Number: 3, WidthMax: 40, WidthMaxEnforcer: text.WrapHard},
+		{Number: 5, WidthMax: 70, WidthMaxEnforcer: text.WrapSoft},
+	})
+	for i, f := range r.Findings {
+		t.AppendRow(table.Row{i + 1, f.Severity, f.Object(), f.Rule, f.Evidence})
+	}
+	return t.Render()
+}
+
+func auditSummary(r audit.Report) string {
+	counts := map[audit.Severity]int{}
+	for _, f := range r.Findings {
+		counts[f.Severity]++
+	}
+	summary := fmt.Sprintf("%d workloads: %d errors, %d warnings, %d notes", r.Workloads, counts[audit.Error], counts[audit.Warning], counts[audit.Note])
+	if len(r.NotChecked) > 0 {
+		summary += "; not everything could be checked"
+	}
+	if len(r.Skipped) > 0 {
+		summary += "; left out: " + strings.Join(r.Skipped, ", ")
+	}
+	return summary
+}

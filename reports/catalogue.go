@@ -1,0 +1,105 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// WriteCatalogue writes what a run found of every claim that was tried, good and broken forms side by side: the page that
+// lies beside the scenarios' sources. It links them, so it belongs into the folder suites.
+func WriteCatalogue(w io.Writer, m Model) error {
+	var b strings.Builder
+	b.WriteString("# What was tried, and what was seen\n\n")
+	b.WriteString("Written by `holdfast report RUN --catalogue suites/README.md` from a run's record; not by hand.\n\n")
+	fmt.Fprintf(&b, "Run %s on Kubernetes %s, with holdfast %s. %s\n", code(m.RunID), text(m.Cluster.Kubernetes), text(m.Holdfast), m.summary())
+	for _, what := range m.Trouble {
+		fmt.Fprintf(&b, "\n> [!WARNING]\n> %s\n", text(what))
+	}
+	for _, suite := range m.suites() {
+		fmt.Fprintf(&b, "\n## %s\n", suite)
+		for i := range m.Scenarios {
+			if s := &m.Scenarios[i]; s.Mutant == nil && suiteOf(s.Name) == suite {
+				catalogueEntry(&b, m, s)
+			}
+		}
+	}
+	catalogueOrphans(&b, m)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// ReplaceCatalogue writes the catalogue of a run's folder into a file, whole or not at all.
+func ReplaceCatalogue(runDir, file string) error {
+	m, err := Build(runDir)
+	if err != nil {
+		return err
+	}
+	if err := replace(file, m, WriteCatalogue); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(file), err)
+	}
+	return nil
+}
+
+// suites of the scenarios that are no mutants, in their order.
+func (m Model) suites() (list []string) {
+	seen := map[string]bool{}
+	for i := range m.Scenarios {
+		if suite := suiteOf(m.Scenarios[i].Name); m.Scenarios[i].Mutant == nil && !seen[suite] {
+			seen[suite] = true
+			list = append(list, suite)
+		}
+	}
+	return list
+}
+
+func suiteOf(name string) string {
+	suite, _, _ := strings.Cut(name, "/")
+	return suite
+}
+
+// catalogueEntry writes a claim, what was seen of it, and of the same without one of its practices.
+func catalogueEntry(b *strings.Builder, m Model, s *Scenario) {
+	fmt.Fprintf(b, "\n### %s\n\n", text(s.Claim))
+	catalogueLine(b, s, string(s.Result))
+	for i := range m.Scenarios {
+		if broken := &m.Scenarios[i]; broken.Mutant != nil && broken.Mutant.Twin == s.Name {
+			catalogueLine(b, broken, fmt.Sprintf("Without %s: %s", broken.Mutant.Removed, strings.ToLower(string(broken.Result))))
+		}
+	}
+}
+
+// catalogueOrphans lists mutants whose twin was not run: nothing is left out.
+func catalogueOrphans(b *strings.Builder, m Model) {
+	named := map[string]bool{}
+	for i := range m.Scenarios {
+		named[m.Scenarios[i].Name] = true
+	}
+	head := "\n## mutants whose twin was not run\n\n"
+	for i := range m.Scenarios {
+		if s := &m.Scenarios[i]; s.Mutant != nil && !named[s.Mutant.Twin] {
+			b.WriteString(head)
+			head = ""
+			catalogueLine(b, s, fmt.Sprintf("Without %s: %s", s.Mutant.Removed, strings.ToLower(string(s.Result))))
+		}
+	}
+}
+
+func catalogueLine(b *strings.Builder, s *Scenario, found string) {
+	fmt.Fprintf(b, "- %s **%s** ([%s](%s)): %s", shape(s.Result), text(found), text(s.Name), sourceOf(s.Name), text(s.Why))
+	for i := range s.Verdicts {
+		if v := &s.Verdicts[i]; s.Mutant == nil && v.Seen != s.Why {
+			fmt.Fprintf(b, "; %s", text(v.Seen))
+		}
+	}
+	if s.Reproduce != "" {
+		fmt.Fprintf(b, "<br>%s", code(s.Reproduce))
+	}
+	b.WriteString("\n")
+}
+
+// sourceOf a scenario: one file each, named after it. The run with stock timings is the same scenario.
+func sourceOf(name string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(name, "-stock"), "-", "_") + ".go"
+}

@@ -1,0 +1,29 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// DrainWithMinAvailable drains two of the three nodes that carry a pod, with room for one disruption at a time.
+var DrainWithMinAvailable = scenario.Describe(scenario.Spec{
+	Name:  "chaos/drain-with-min-available",
+	Claim: "with minAvailable 2 of 3, draining two nodes at once takes the pods one by one, each after its forerunner's replacement is ready",
+	Backend: workloads.Backend{
+		Replicas:   3,
+		Budget:     workloads.Budget{MinAvailable: "2"},
+		StartDelay: 8 * time.Second, // longer than the preStop sleep: replacements come too late for pods that end together
+	},
+	Load:   scenario.DefaultLoad,
+	Faults: []fault.Fault{fault.Drain{Nodes: 2}},
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.BudgetHonoured{MustRefuse: true, AtLeast: 2},
+	},
+	About: time.Minute,
+	Full:  true,
+})

@@ -1,0 +1,24 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// DrainWithoutABudget shows what spreading does alone: a drained node takes one pod of six with it.
+var DrainWithoutABudget = scenario.Describe(scenario.Spec{
+	Name:  "chaos/drain-without-a-budget",
+	Claim: "draining one node of a workload that is spread over all of them is invisible to clients, even without a budget",
+	Backend: workloads.Backend{
+		Budget:     workloads.NoBudget,
+		StartDelay: 8 * time.Second, // longer than the preStop sleep: replacements come too late for pods that end together
+	},
+	Load:     scenario.DefaultLoad,
+	Faults:   []fault.Fault{fault.Drain{}},
+	Promises: []invariant.Invariant{invariant.NoFailedRequests{}},
+	Full:     true,
+})
