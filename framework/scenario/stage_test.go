@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -206,10 +207,10 @@ func TestLoadReachesTheRecord(t *testing.T) {
 	for name, interrupted := range map[string]bool{"played to its end": false, "interrupted": true} {
 		t.Run(name, func(t *testing.T) {
 			c, s := newCounty(t), quiet()
-			worker := workAt(t)
+			worker, curl := workAt(t), &script{answers: []string{"ok"}}
 			c.founded = func(home *town) {
 				home.worker = worker
-				home.machines[1].exec = func([]string) ([]byte, error) { return nil, nil }
+				home.machines[1].exec = curl.exec
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -234,8 +235,8 @@ func TestLoadReachesTheRecord(t *testing.T) {
 			if got := c.one(ctx, s); got.outcome != invariant.Violated || !strings.Contains(got.why, "bad-status") {
 				t.Errorf("got %+v, want Violated: each tenth request fails", got)
 			}
-			if c.towns[0].has("/api/v1/namespaces/hf-chaos-quiet") {
-				t.Error("the namespace is still there")
+			if !slices.Equal(curl.asked, []string{url}) { // the control lane's target is the worker itself
+				t.Errorf("before there was load %v was asked from the load node, want %s", curl.asked, url)
 			}
 			checkLoad(t, c.recorded(s), interrupted)
 			if !loadLine.MatchString(c.out.String()) {
