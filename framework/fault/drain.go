@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -41,10 +42,12 @@ func (d Drain) Inject(ctx context.Context, t Target) (Heal, error) {
 		return nothing, err
 	}
 	heal := once(func(ctx context.Context) error {
-		for _, n := range nodes {
-			if err := t.cordon(ctx, n.Name(), false); err != nil {
-				return err
-			}
+		var errs []error
+		for _, n := range nodes { // one that cannot be opened must not keep the others closed
+			errs = append(errs, t.cordon(ctx, n.Name(), false))
+		}
+		if err := errors.Join(errs...); err != nil {
+			return err
 		}
 		witness, err := t.Settle(ctx)
 		if err == nil {
@@ -96,10 +99,18 @@ func (t Target) drain(ctx context.Context, node string) error {
 	return nil
 }
 
+// cordon closes a node to new pods or opens it, and sees that it is so.
 func (t Target) cordon(ctx context.Context, name string, unschedulable bool) error {
-	node, err := t.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	nodes := t.Client.CoreV1().Nodes()
+	node, err := nodes.Get(ctx, name, metav1.GetOptions{})
 	if err == nil {
 		err = drain.RunCordonOrUncordon(t.drainer(ctx), node, unschedulable)
+	}
+	if err == nil {
+		node, err = nodes.Get(ctx, name, metav1.GetOptions{})
+	}
+	if err == nil && node.Spec.Unschedulable != unschedulable {
+		err = errors.New("the API server took it and shows the opposite")
 	}
 	if err != nil {
 		return fmt.Errorf("set %s unschedulable=%t: %w", name, unschedulable, err)

@@ -26,6 +26,9 @@ func (Evict) Inject(ctx context.Context, t Target) (Heal, error) {
 	if err != nil {
 		return heal, err
 	}
+	if len(before) == 0 {
+		return heal, fmt.Errorf("evict pods of %s: it has none", t.Workload)
+	}
 	refused := 0
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		err := t.Client.PolicyV1().Evictions(t.Namespace).Evict(ctx, &policyv1.Eviction{

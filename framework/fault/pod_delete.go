@@ -25,6 +25,9 @@ func (p PodDelete) String() string { return "delete " + plural(p.Count, "pod") }
 
 // Inject implements Fault. It returns when the pods are gone, and no longer offered to clients.
 func (p PodDelete) Inject(ctx context.Context, t Target) (Heal, error) {
+	if p.Count < 1 {
+		return nothing, fmt.Errorf("delete %d pods of %s: want at least one", p.Count, t.Workload)
+	}
 	heal := t.waitSettled()
 	before, err := t.pods(ctx)
 	if err != nil {

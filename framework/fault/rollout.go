@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -26,10 +27,9 @@ func (Rollout) Inject(ctx context.Context, t Target) (Heal, error) {
 	if err != nil {
 		return nothing, err
 	}
-	old, had := d.Spec.Template.Annotations[rolloutAnnotation]
-	restore := "null" // a merge patch removes a key by setting it to null
-	if had {
-		restore = fmt.Sprintf("%q", old)
+	var restore *string // a merge patch removes a key by setting it to null
+	if old, had := d.Spec.Template.Annotations[rolloutAnnotation]; had {
+		restore = &old
 	}
 	before, err := t.pods(ctx)
 	if err != nil {
@@ -42,7 +42,8 @@ func (Rollout) Inject(ctx context.Context, t Target) (Heal, error) {
 		}
 		return err
 	})
-	witness, err := t.roll(ctx, fmt.Sprintf("%q", "after "+d.ResourceVersion))
+	fresh := "after " + d.ResourceVersion
+	witness, err := t.roll(ctx, &fresh)
 	if err != nil {
 		return heal, err
 	}
@@ -50,13 +51,21 @@ func (Rollout) Inject(ctx context.Context, t Target) (Heal, error) {
 	if err != nil {
 		return heal, err
 	}
-	t.Record.Seen(nil, gone(before, after), witness)
+	victims := gone(before, after)
+	if len(victims) == 0 || len(victims) < len(before) {
+		return heal, fmt.Errorf("roll out %s: of %s, %d were replaced", t.Workload, plural(len(before), "pod"), len(victims))
+	}
+	t.Record.Seen(nil, victims, witness)
 	return heal, nil
 }
 
-// roll sets the annotation to a JSON value and waits until the workload has settled on the template it makes.
-func (t Target) roll(ctx context.Context, value string) (witness string, err error) {
-	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{%q:%s}}}}}`, rolloutAnnotation, value)
+// roll sets the annotation, or removes it, and waits until the workload has settled on the template it makes.
+func (t Target) roll(ctx context.Context, value *string) (witness string, err error) {
+	annotation, err := json.Marshal(map[string]*string{rolloutAnnotation: value})
+	if err != nil {
+		return "", fmt.Errorf("roll %s: %w", t.Workload, err)
+	}
+	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":%s}}}}`, annotation)
 	_, err = t.Client.AppsV1().Deployments(t.Namespace).Patch(ctx, t.Workload, types.MergePatchType, []byte(patch),
 		metav1.PatchOptions{})
 	if err != nil {

@@ -3,6 +3,7 @@ package fault
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,11 +28,17 @@ func (s Scale) String() string {
 
 // Inject implements Fault. It returns when the last step has settled.
 func (s Scale) Inject(ctx context.Context, t Target) (Heal, error) {
+	if len(s.Through) == 0 {
+		return nothing, fmt.Errorf("scale %s: no number of replicas is given", t.Workload)
+	}
 	d, err := t.deployment(ctx)
 	if err != nil {
 		return nothing, err
 	}
 	replicas := int(*d.Spec.Replicas)
+	if !slices.ContainsFunc(s.Through, func(n int) bool { return n != replicas }) {
+		return nothing, fmt.Errorf("scale %s to %d: it has that many", t.Workload, replicas)
+	}
 	heal := once(func(ctx context.Context) error {
 		witness, err := t.scale(ctx, replicas)
 		if err == nil {
@@ -57,7 +64,7 @@ func (s Scale) Inject(ctx context.Context, t Target) (Heal, error) {
 	return heal, nil
 }
 
-// scale sets the number of replicas and waits until the workload has settled.
+// scale sets the number of replicas and waits until the workload has settled with it.
 func (t Target) scale(ctx context.Context, replicas int) (witness string, err error) {
 	deployments := t.Client.AppsV1().Deployments(t.Namespace)
 	scale, err := deployments.GetScale(ctx, t.Workload, metav1.GetOptions{})
@@ -68,5 +75,15 @@ func (t Target) scale(ctx context.Context, replicas int) (witness string, err er
 	if _, err := deployments.UpdateScale(ctx, t.Workload, scale, metav1.UpdateOptions{}); err != nil {
 		return "", fmt.Errorf("scale %s to %d: %w", t.Workload, replicas, err)
 	}
-	return t.Settle(ctx)
+	if witness, err = t.Settle(ctx); err != nil {
+		return "", err
+	}
+	d, err := t.deployment(ctx)
+	if err != nil {
+		return "", err
+	}
+	if got := int(*d.Spec.Replicas); got != replicas {
+		return "", fmt.Errorf("scale %s to %d: it has settled with %d", t.Workload, replicas, got)
+	}
+	return witness, nil
 }

@@ -99,9 +99,23 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 	updated, available := int(d.Status.UpdatedReplicas), int(d.Status.AvailableReplicas)
 	saw = fmt.Sprintf("%d pods exist, %d of the newest revision, %d available, %d ready endpoints, %d wanted",
 		len(pods), updated, available, len(endpoints), want)
+	leaving := going(pods)
+	if leaving > 0 {
+		saw += fmt.Sprintf(", %d going", leaving)
+	}
 	done = d.Status.ObservedGeneration >= d.Generation && len(pods) == want && updated == want && available == want &&
-		slices.Equal(endpoints, slices.Sorted(maps.Keys(pods)))
+		leaving == 0 && slices.Equal(endpoints, slices.Sorted(maps.Keys(pods)))
 	return done, saw, nil
+}
+
+// going counts the pods whose deletion was accepted. Until the controllers have noticed, all else looks settled.
+func going(pods map[string]corev1.Pod) (n int) {
+	for _, p := range pods {
+		if p.DeletionTimestamp != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // gone names the pods of before that are no longer there.

@@ -1,0 +1,168 @@
+package fault
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+// all is every fault, in a form that bites a world of six pods on three workers.
+func all() []Fault {
+	return []Fault{Scale{Through: []int{9, 3}}, Rollout{}, PodDelete{Count: 2}, Evict{}, Drain{Nodes: 2}, NodeKill{}, NodeKill{Worker: 2}}
+}
+
+// each plays a fault of its own world in a bubble of its own time.
+func each(t *testing.T, play func(t *testing.T, f Fault, w *world)) {
+	t.Helper()
+	for _, f := range all() {
+		t.Run(f.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { play(t, f, newWorld(6, "w1", "w2", "w3")) })
+		})
+	}
+}
+
+// TestInjectReturnsWhenItIsSeen: not when the API calls do. Controllers act ten seconds late, and machines die so.
+func TestInjectReturnsWhenItIsSeen(t *testing.T) {
+	const lag = 10 * time.Second
+	each(t, func(t *testing.T, f Fault, w *world) {
+		w.lag = lag
+		for _, n := range w.nodes {
+			n.(*machine).lag = lag
+		}
+		began := time.Now()
+		heal, err := f.Inject(t.Context(), w.target())
+		if err != nil {
+			t.Fatal(err)
+		}
+		took := time.Since(began)
+		if len(w.seen) != 1 {
+			t.Errorf("seen %d times: %q", len(w.seen), w.seen)
+		}
+		steps := 1
+		if s, ok := f.(Scale); ok {
+			steps = len(s.Through)
+		}
+		// kubectl's drain looks once a second, the others every poll.Interval, at each step.
+		if most := time.Duration(steps)*(lag+poll.Interval) + 2*time.Second; took < time.Duration(steps)*lag || took > most {
+			t.Errorf("it took %s, want %s to %s", took, lag, most)
+		}
+		if err := heal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.healed) != 1 {
+			t.Errorf("healed %d times: %q", len(w.healed), w.healed)
+		}
+		if done, saw, err := w.target().settled(t.Context()); !done || err != nil {
+			t.Errorf("after the undo: %s, %v", saw, err)
+		}
+	})
+}
+
+// TestAFaultThatDoesNotBiteIsAnError: an injector whose API calls all succeed, while nothing happens, ends in an error
+// and never in Seen; and its undo is there.
+func TestAFaultThatDoesNotBiteIsAnError(t *testing.T) {
+	for name, spoil := range map[string]func(*world){
+		"controllers are dead":                         func(w *world) { w.frozen = true },
+		"the API server takes all and changes nothing": func(w *world) { w.deaf = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, f Fault, w *world) {
+				spoil(w)
+				for _, n := range w.nodes {
+					n.(*machine).immortal = true
+				}
+				heal, err := f.Inject(t.Context(), w.target())
+				if err == nil || len(w.seen) != 0 {
+					t.Errorf("Inject: %v, seen %q: want an error and nothing seen", err, w.seen)
+				}
+				if heal == nil {
+					t.Error("no heal: what is half done could not be undone")
+				}
+			})
+		})
+	}
+}
+
+// TestOneWitnessIsNotEnough: each of the two that a fault asks must have seen it.
+func TestOneWitnessIsNotEnough(t *testing.T) {
+	for name, s := range map[string]struct {
+		fault Fault
+		spoil func(*world)
+		want  string
+	}{
+		"the kubelet of a dead machine answers": {NodeKill{}, func(w *world) {
+			for _, n := range w.nodes {
+				n.(*machine).talks = true
+			}
+		}, "waited 30s for node w2 to be dead: last seen state exited, kubelet port silent: false ("},
+		"the machine of a silent kubelet runs": {NodeKill{}, func(w *world) {
+			for _, n := range w.nodes {
+				n.(*machine).immortal = true
+			}
+		}, "waited 30s for node w2 to be dead: last seen state running, kubelet port silent: false ("},
+		"clients are still sent to a deleted pod": {PodDelete{Count: 2}, func(w *world) { w.stale = true },
+			"waited 4m0s for pods pod-002, pod-006 to be gone: last seen 2 endpoints left of them ("},
+		"no endpoint for a pod that is ready": {Scale{Through: []int{9}}, func(w *world) { w.stale = true },
+			"waited 4m0s for deployment backend to settle: last seen 9 pods exist, 9 of the newest revision, 9 available, " +
+				"6 ready endpoints, 9 wanted ("},
+		"a drained node that takes pods": {Drain{}, func(w *world) { w.stubborn = true }, "drain w2: pod "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(6, "w1", "w2", "w3")
+				s.spoil(w)
+				_, err := s.fault.Inject(t.Context(), w.target())
+				if err == nil || !strings.HasPrefix(err.Error(), s.want) || len(w.seen) != 0 {
+					t.Errorf("got %v, seen %q\nwant %s", err, w.seen, s.want)
+				}
+			})
+		})
+	}
+}
+
+// TestAPodThatIsGoingIsNotSettled: right after an eviction all else looks as before, until a controller has noticed.
+func TestAPodThatIsGoingIsNotSettled(t *testing.T) {
+	w := newWorld(3, "w1")
+	if done, saw, err := w.target().settled(t.Context()); !done || err != nil {
+		t.Fatalf("%s, %v", saw, err)
+	}
+	w.send("pod-002")
+	done, saw, err := w.target().settled(t.Context())
+	if want := "3 pods exist, 3 of the newest revision, 3 available, 3 ready endpoints, 3 wanted, 1 going"; done || err != nil || saw != want {
+		t.Errorf("%t, %q, %v", done, saw, err)
+	}
+}
+
+// TestACancelledInjectEndsAtOnce, says why, and has seen nothing. What is half done is undone by a context of its own.
+func TestACancelledInjectEndsAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, f Fault, w *world) {
+		w.frozen = true
+		w.unsettle()
+		for _, n := range w.nodes {
+			n.(*machine).immortal = true
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(3*time.Second, cancel)
+		began := time.Now()
+		heal, err := f.Inject(ctx, w.target())
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("it ended %s after it began, cancelled at 3s", took)
+		}
+		// kubectl's drain puts its errors into words.
+		if err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) || len(w.seen) != 0 {
+			t.Errorf("got %v, seen %q", err, w.seen)
+		}
+		w.frozen = false
+		w.act(nil)
+		if err := heal(context.WithoutCancel(ctx)); err != nil {
+			t.Errorf("undo: %v", err)
+		}
+		if len(w.healed) != 1 || w.cordoned() != nil || len(w.podNames()) != 6 {
+			t.Errorf("after the undo: healed %q, cordoned %q, %d pods", w.healed, w.cordoned(), len(w.podNames()))
+		}
+	})
+}

@@ -1,0 +1,369 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+)
+
+var deployments = appsv1.SchemeGroupVersion.WithResource("deployments")
+
+// world is a fake cluster in which controllers act at once, or after a while: it proves what a fault asks for and what
+// it waits for. That the real ones behave is proven on real clusters.
+type world struct {
+	client *fake.Clientset
+	nodes  []clusters.Node
+	seen   []string
+	healed []string
+
+	patches []string // of the Deployment
+	scales  []int
+
+	mu        sync.Mutex
+	made      int
+	frozen    bool          // controllers do nothing: no disturbance ever shows
+	deaf      bool          // the API server says yes to all that is asked, and changes nothing
+	lag       time.Duration // so much later do controllers act; until then, what was deleted is going
+	evictable int           // how many evictions the budget still grants
+	stubborn  bool          // pods are placed on closed nodes, too
+	stale     bool          // endpoints stay as they are
+}
+
+func newWorld(replicas int, workers ...string) *world {
+	w := &world{evictable: 1000}
+	labels := map[string]string{"app": "backend"}
+	n := int32(replicas)
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "backend", Namespace: "ns", ResourceVersion: "7"},
+		Spec:       appsv1.DeploymentSpec{Replicas: &n, Selector: &metav1.LabelSelector{MatchLabels: labels}},
+	}
+	w.client = fake.NewClientset(d)
+	w.client.Resources = []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
+		{Name: "pods/eviction", Kind: "Eviction", Group: "policy", Version: "v1"}, // which kubectl looks for
+	}}}
+	for _, name := range workers {
+		w.nodes = append(w.nodes, &machine{name: name, state: clusters.Running})
+		_ = w.client.Tracker().Add(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	w.client.PrependReactor("update", "deployments", w.scaled)
+	w.client.PrependReactor("get", "deployments", w.scaleOf)
+	w.client.PrependReactor("patch", "deployments", w.rolled)
+	w.client.PrependReactor("list", "pods", w.onNode)
+	w.client.PrependReactor("delete", "pods", w.deleted)
+	w.client.PrependReactor("create", "pods", w.evicted)
+	w.client.PrependReactor("patch", "nodes", w.cordon)
+	w.reconcile(nil)
+	return w
+}
+
+func (w *world) target() Target {
+	return Target{
+		Cluster: fleet{nodes: w.nodes}, Client: w.client, Namespace: "ns", Workload: "backend",
+		Rand: rand.New(rand.NewPCG(1, 2)), Record: w,
+	}
+}
+
+func (w *world) Seen(nodes, pods []string, witness string) {
+	w.seen = append(w.seen, fmt.Sprintf("nodes=%v pods=%d %s", nodes, len(pods), witness))
+}
+func (w *world) Healed(witness string) { w.healed = append(w.healed, witness) }
+
+func (w *world) deployment() *appsv1.Deployment {
+	o, err := w.client.Tracker().Get(deployments, "ns", "backend")
+	if err != nil {
+		panic(err)
+	}
+	return o.(*appsv1.Deployment).DeepCopy()
+}
+
+func (w *world) podNames() []string {
+	list, err := w.client.Tracker().List(corev1.SchemeGroupVersion.WithResource("pods"),
+		corev1.SchemeGroupVersion.WithKind("Pod"), "ns")
+	if err != nil {
+		panic(err)
+	}
+	var names []string
+	for _, p := range list.(*corev1.PodList).Items {
+		names = append(names, p.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// reconcile is every controller in one. The caller holds the lock, if there is anybody else.
+func (w *world) reconcile(remove []string) {
+	switch {
+	case w.frozen || w.deaf:
+	case w.lag == 0:
+		w.act(remove)
+	default:
+		for _, name := range remove {
+			w.send(name)
+		}
+		time.AfterFunc(w.lag, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.act(remove)
+		})
+	}
+}
+
+// send has a pod begin to go. Nobody but the API server knows yet.
+func (w *world) send(name string) {
+	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	if o, err := w.client.Tracker().Get(pods, "ns", name); err == nil {
+		p := o.(*corev1.Pod).DeepCopy()
+		now := metav1.Now()
+		p.DeletionTimestamp = &now
+		_ = w.client.Tracker().Update(pods, p, "ns")
+	}
+}
+
+// act removes the pods named, makes as many as are wanted on schedulable nodes, and brings status and endpoints up to
+// date.
+func (w *world) act(remove []string) {
+	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	for _, name := range remove {
+		_ = w.client.Tracker().Delete(pods, "ns", name)
+	}
+	d := w.deployment()
+	for len(w.podNames()) > int(*d.Spec.Replicas) {
+		_ = w.client.Tracker().Delete(pods, "ns", w.podNames()[0])
+	}
+	for len(w.podNames()) < int(*d.Spec.Replicas) {
+		w.made++
+		_ = w.client.Tracker().Add(&corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: fmt.Sprintf("pod-%03d", w.made), Namespace: "ns", UID: types.UID(fmt.Sprint(w.made)),
+				Labels: map[string]string{"app": "backend"},
+			},
+			Spec: corev1.PodSpec{NodeName: w.place()},
+		})
+	}
+	n := *d.Spec.Replicas
+	d.Status = appsv1.DeploymentStatus{
+		UpdatedReplicas: n, AvailableReplicas: n, Replicas: n, ReadyReplicas: n, ObservedGeneration: d.Generation,
+	}
+	_ = w.client.Tracker().Update(deployments, d, "ns")
+	w.publish()
+}
+
+// place picks a schedulable node in turn.
+func (w *world) place() string {
+	var open []string
+	for _, n := range w.nodes {
+		o, err := w.client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("nodes"), "", n.Name())
+		if err == nil && (w.stubborn || !o.(*corev1.Node).Spec.Unschedulable) {
+			open = append(open, n.Name())
+		}
+	}
+	if len(open) == 0 {
+		return ""
+	}
+	return open[w.made%len(open)]
+}
+
+func (w *world) publish() {
+	if w.stale {
+		return
+	}
+	yes := true
+	s := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+		Name: "backend-1", Namespace: "ns", Labels: map[string]string{discoveryv1.LabelServiceName: "backend"},
+	}}
+	for _, name := range w.podNames() {
+		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
+			Conditions: discoveryv1.EndpointConditions{Ready: &yes}, TargetRef: &corev1.ObjectReference{Name: name},
+		})
+	}
+	slices := discoveryv1.SchemeGroupVersion.WithResource("endpointslices")
+	if w.client.Tracker().Update(slices, s, "ns") != nil {
+		_ = w.client.Tracker().Add(s)
+	}
+}
+
+func (w *world) scaleOf(a k8stesting.Action) (bool, runtime.Object, error) {
+	if a.GetSubresource() != "scale" {
+		return false, nil, nil
+	}
+	return true, &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: *w.deployment().Spec.Replicas}}, nil
+}
+
+func (w *world) scaled(a k8stesting.Action) (bool, runtime.Object, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	scale, ok := a.(k8stesting.UpdateAction).GetObject().(*autoscalingv1.Scale)
+	if !ok {
+		return false, nil, nil
+	}
+	w.scales = append(w.scales, int(scale.Spec.Replicas))
+	if w.deaf {
+		return true, scale, nil
+	}
+	d := w.deployment()
+	d.Spec.Replicas = &scale.Spec.Replicas
+	d.Generation++
+	_ = w.client.Tracker().Update(deployments, d, "ns")
+	w.reconcile(nil)
+	return true, scale, nil
+}
+
+func (w *world) rolled(a k8stesting.Action) (bool, runtime.Object, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	patch := string(a.(k8stesting.PatchAction).GetPatch())
+	if !strings.Contains(patch, rolloutAnnotation) {
+		return true, nil, errors.New("a patch that is no rollout")
+	}
+	w.patches = append(w.patches, patch)
+	if !w.deaf {
+		d := w.deployment()
+		d.Generation++
+		_ = w.client.Tracker().Update(deployments, d, "ns")
+	}
+	w.reconcile(w.podNames())
+	return true, w.deployment(), nil
+}
+
+func (w *world) deleted(a k8stesting.Action) (bool, runtime.Object, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reconcile([]string{a.(k8stesting.DeleteAction).GetName()})
+	return true, nil, nil
+}
+
+// onNode answers what the tracker cannot: which pods are on a node. kubectl's drain asks so.
+func (w *world) onNode(a k8stesting.Action) (bool, runtime.Object, error) {
+	node, found := a.(k8stesting.ListAction).GetListRestrictions().Fields.RequiresExactMatch("spec.nodeName")
+	if !found {
+		return false, nil, nil
+	}
+	all, err := w.client.Tracker().List(corev1.SchemeGroupVersion.WithResource("pods"),
+		corev1.SchemeGroupVersion.WithKind("Pod"), "ns")
+	list := all.(*corev1.PodList).DeepCopy()
+	list.Items = slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return p.Spec.NodeName != node })
+	return true, list, err
+}
+
+func (w *world) evicted(a k8stesting.Action) (bool, runtime.Object, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if a.GetSubresource() != "eviction" {
+		return false, nil, nil
+	}
+	if w.evictable == 0 {
+		return true, nil, apierrors.NewTooManyRequests("the budget forbids it", 0)
+	}
+	w.evictable--
+	w.reconcile([]string{a.(k8stesting.CreateAction).GetObject().(*policyv1.Eviction).Name})
+	return true, nil, nil
+}
+
+// cordon does what it is asked to, unless nobody listens.
+func (w *world) cordon(k8stesting.Action) (bool, runtime.Object, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.deaf, &corev1.Node{}, nil
+}
+
+func (w *world) cordoned() (names []string) {
+	for _, n := range w.nodes {
+		o, _ := w.client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("nodes"), "", n.Name())
+		if o.(*corev1.Node).Spec.Unschedulable {
+			names = append(names, n.Name())
+		}
+	}
+	return names
+}
+
+// unsettle makes the status say that the controller has not caught up, as it is between a request and its effect.
+func (w *world) unsettle() {
+	d := w.deployment()
+	d.Status.UpdatedReplicas = 0
+	_ = w.client.Tracker().Update(deployments, d, "ns")
+}
+
+// fleet is a cluster of machines; what it does not need panics.
+type fleet struct {
+	clusters.Cluster
+	nodes []clusters.Node
+}
+
+func (f fleet) Name() string           { return "fleet" }
+func (f fleet) Nodes() []clusters.Node { return f.nodes }
+
+type machine struct {
+	clusters.Node
+	name     string
+	role     clusters.Role // empty: a worker
+	immortal bool          // Kill says yes and does nothing
+	talks    bool          // its kubelet answers whatever the engine says
+	lag      time.Duration // so much later does it die
+	err      error         // what every verb answers
+	starts   int
+
+	mu    sync.Mutex
+	state clusters.NodeState
+}
+
+func (m *machine) Name() string { return m.name }
+
+func (m *machine) Role() clusters.Role {
+	if m.role == "" {
+		return clusters.Worker
+	}
+	return m.role
+}
+
+func (m *machine) Kill(context.Context) error {
+	switch {
+	case m.immortal || m.err != nil:
+	case m.lag == 0:
+		m.set(clusters.Exited)
+	default:
+		time.AfterFunc(m.lag, func() { m.set(clusters.Exited) })
+	}
+	return m.err
+}
+
+func (m *machine) Start(context.Context) error {
+	m.starts++
+	m.set(clusters.Running)
+	return m.err
+}
+
+func (m *machine) set(state clusters.NodeState) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state = state
+}
+
+func (m *machine) State(context.Context) (clusters.NodeState, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state, m.err
+}
+
+func (m *machine) Silent(ctx context.Context) (bool, error) {
+	state, err := m.State(ctx)
+	return state != clusters.Running && !m.talks, err
+}
