@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/workloads/backend"
+)
+
+// A server in a pod ends in order when it is asked to, and says what it lacks when it cannot begin.
+func TestWorkloads(t *testing.T) {
+	t.Setenv(backend.EnvPod, "") // as if nobody had told the pod its name
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, test := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"backend", []string{"--listen=127.0.0.1:0"}, ExitHeld, ""},
+		{"gateway", []string{"--listen=127.0.0.1:0", "--upstreams=127.0.0.1:1"}, ExitHeld, ""},
+		{"backend", []string{"--listen=127.0.0.1:none"}, ExitFailed, "listen tcp"},
+		{"backend", []string{"--at-term=explode"}, ExitUsage, "backend: "},
+		{"gateway", []string{"--per-try=soon"}, ExitUsage, "gateway: "},
+		{"load", nil, ExitFailed, "load worker: no name"},
+		{"", nil, ExitUsage, "want backend, gateway or load"},
+	} {
+		err := Workload(ended, test.name, test.args)
+		if code := ExitCode(err); code != test.code {
+			t.Errorf("%s %v: exit code %d, %v; want %d", test.name, test.args, code, err, test.code)
+		}
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s %v: %v; want %q", test.name, test.args, err, test.want)
+		}
+	}
+}
