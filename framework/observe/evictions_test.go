@@ -175,6 +175,7 @@ func TestOnlyEvictionsAreRecorded(t *testing.T) {
 		"POST /api/v1/namespaces/ns/pods/eviction/binding":        nil,
 		"POST /api/v1/namespaces/ns/configmaps/p/eviction":        nil,
 		"POST /pods/p/eviction":                                   nil,
+		"POST /namespaces/ns/pods/p/eviction":                     {Namespace: "ns", Pod: "p", Accepted: true},
 		"POST /api/v1/namespaces/eviction/pods/eviction/eviction": {Namespace: "eviction", Pod: "eviction", Accepted: true},
 	} {
 		method, url, _ := strings.Cut(path, " ")

@@ -50,11 +50,54 @@ func TestPodEvent(t *testing.T) {
 		ObjectMeta: named("p"),
 		Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
 			{Type: corev1.PodReady, Status: corev1.ConditionUnknown},
-			{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "EvictionByEvictionAPI"},
 			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Message: "of no interest"},
-			{Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
+			{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, Reason: "of no interest"},
+			{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "EvictionByEvictionAPI"},
 		}},
-	}, history.Listed).Pod, &history.Pod{Change: history.Listed, Namespace: "ns", Name: "p", Phase: "Pending"})
+	}, history.Listed).Pod, &history.Pod{Change: history.Listed, Namespace: "ns", Name: "p", Phase: "Pending", Rules: []byte(`{}`)})
+}
+
+// TestPodRules: what the scheduler must obey is told when a pod is first seen, and what it may weigh is not.
+func TestPodRules(t *testing.T) {
+	none, seconds := int32(2), int64(300)
+	app := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
+	term := corev1.PodAffinityTerm{LabelSelector: app, TopologyKey: "zone"}
+	inPool := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "pool", Operator: corev1.NodeSelectorOpExists}}}
+	pod := &corev1.Pod{ObjectMeta: named("p"), Spec: corev1.PodSpec{
+		NodeSelector: map[string]string{"role": "worker"},
+		Tolerations:  []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}},
+		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{
+			{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: app, MinDomains: &none, MatchLabelKeys: []string{"rev"}},
+			{MaxSkew: 1, TopologyKey: "host", WhenUnsatisfiable: corev1.ScheduleAnyway},
+		},
+		Affinity: &corev1.Affinity{
+			NodeAffinity: &corev1.NodeAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution:  &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{inPool}},
+				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1, Preference: inPool}},
+			},
+			PodAffinity: &corev1.PodAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution:  []corev1.PodAffinityTerm{term},
+				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: term}},
+			},
+			PodAntiAffinity: &corev1.PodAntiAffinity{
+				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: term}},
+			},
+		},
+	}}
+	want := `{"nodeSelector":{"role":"worker"},"affinity":{` +
+		`"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"pool","operator":"Exists"}]}]}},` +
+		`"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"labelSelector":{"matchLabels":{"app":"a"}},"topologyKey":"zone"}]}},` +
+		`"tolerations":[{"key":"gpu","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}],` +
+		`"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchLabels":{"app":"a"}},"minDomains":2,"matchLabelKeys":["rev"]},` +
+		`{"maxSkew":1,"topologyKey":"host","whenUnsatisfiable":"ScheduleAnyway"}]}`
+	for change, told := range map[history.Change]string{
+		history.Listed: want, history.Added: want, history.Modified: "", history.Deleted: "",
+	} {
+		same(t, string(change), string(podEvent(pod, change).Pod.Rules), told)
+	}
+	same(t, "a pod that has only wishes", string(podEvent(&corev1.Pod{Spec: corev1.PodSpec{Affinity: &corev1.Affinity{
+		PodAntiAffinity: pod.Spec.Affinity.PodAntiAffinity,
+	}}}, history.Added).Pod.Rules), `{}`)
 }
 
 func TestNodeEvent(t *testing.T) {

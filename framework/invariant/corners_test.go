@@ -1,0 +1,132 @@
+package invariant_test
+
+// Corners of the rules in which a mistake made on purpose was not noticed by any other test.
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// TestReplicasThatABudgetCounts: percentages are of what the Deployments of the budget's own pods want, together, and of
+// no other's; a budget whose pods belong to none goes by its status.
+func TestReplicasThatABudgetCounts(t *testing.T) {
+	other := func(namespace, app string, replicas int) *ht.Builder {
+		w := ht.BackendWorkload(replicas, replicas)
+		w.Namespace, w.Name, w.Replicas = namespace, "other", replicas
+		w.Selector = map[string]string{"app.kubernetes.io/name": app}
+		return demanding(evict(ht.Healthy(), 2, 17500*ms), "67%", "").Workload(3*second, w)
+	}
+	const of6 = "the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (minAvailable 67% of 6)"
+	const of10 = "the eviction of backend-1, accepted at 17s, left 5 healthy pods, and budget backend demands 7 (minAvailable 67% of 10)"
+	none := demanding(evict(ht.Healthy(), 2, 17500*ms), "67%", "").EditEvents(func(e *history.Event) {
+		if e.Workload != nil {
+			e.Workload.Selector = map[string]string{}
+		}
+		if e.Budget != nil {
+			e.Budget.ExpectedPods = 10
+		}
+	})
+	checkAll(t, []sample{
+		{"of another namespace", other("elsewhere", "backend", 4), invariant.BudgetHonoured{}, invariant.Violated, 17500 * ms, of6},
+		{"of other pods", other("", "gateway", 4), invariant.BudgetHonoured{}, invariant.Violated, 17500 * ms, of6},
+		{"of the same pods", other("", "backend", 4), invariant.BudgetHonoured{}, invariant.Violated, ht.EvictedAt, of10},
+		{"by the budget's status", none, invariant.BudgetHonoured{}, invariant.Violated, ht.EvictedAt, of10},
+	})
+}
+
+// TestTheLastWindowOfLoad is longer than the others, by what is left, and all of it needs load.
+func TestTheLastWindowOfLoad(t *testing.T) {
+	until := func(drained history.Offset) *ht.Builder {
+		return ht.Healthy().EditEvents(func(e *history.Event) {
+			if e.Phase != nil && e.Phase.Name == history.Drained {
+				e.T = drained
+			}
+		})
+	}
+	const seen = "no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and 0 node losses; 95 % upper bound 0.05 %"
+	checkAll(t, []sample{
+		{"load to the end", until(40*second + 10*ms), invariant.NoFailedRequests{}, invariant.Held, 0, seen},
+		{"nearly a second without", until(40900 * ms), invariant.NoFailedRequests{}, invariant.Unknown, 0,
+			"no verdict: fresh was planned at 200 requests a second, and had fewer due in 1 window of 1s, the first from 39s (and 1 more reason)"},
+		{"unsent at the end", until(40900*ms).Load(history.LaneFresh, ht.Rate, 40*second, 40900*ms).Load(history.LaneReused, ht.Rate, 40*second, 40900*ms).
+			Fail(history.LaneFresh, 40500*ms, 40900*ms, history.Unsent), invariant.NoFailedRequests{}, invariant.Unknown, 0,
+			"no verdict: only 300 of 380 requests due on fresh within 1.9s from 39s were sent"},
+	})
+}
+
+// TestANodeThatIsHeardOfBeforeItIsTaken is not back yet: kubelets say that all is well until they die.
+func TestANodeThatIsHeardOfBeforeItIsTaken(t *testing.T) {
+	alive := ht.ReadyNode("w3", "b")
+	run := killed().Node(killAt+100*ms, alive).Node(healAt, alive).Node(healAt+100*ms, alive).Run() // or when it is given back
+	if v := (invariant.NoFailedRequests{}).Check(run); v.Outcome != invariant.Held {
+		t.Errorf("%s: %s", v.Outcome, v.Seen)
+	}
+}
+
+// TestMomentsOfTwoFaults: failures are laid to the last stage of either.
+func TestMomentsOfTwoFaults(t *testing.T) {
+	b := another(killed(), 15700*ms, 20*second, 25*second, 31*second)
+	for _, at := range []history.Offset{15600 * ms, 15800 * ms, 17 * second, 22 * second, 26 * second, 31500 * ms} {
+		b.Fail(history.LaneFresh, at, at+5*ms, history.Reset)
+	}
+	v := invariant.NoFailedRequests{}.Check(b.EditRequests(func(r *history.Request) { r.Pod, r.Node = "", "" }).Run())
+	want := []string{
+		"1 after kill one worker began at 15.5s, the first 100ms later",
+		"1 after kill another began at 15.7s, the first 100ms later",
+		"1 after kill one worker was seen to bite at 16s, the first 1s later",
+		"1 after kill another was seen to bite at 20s, the first 2s later",
+		"1 after kill another began to be undone at 25s, the first 1s later",
+		"1 after kill another was healed at 31s, the first 500ms later",
+	}
+	if len(v.Evidence) < len(want) || !slices.Equal(v.Evidence[len(v.Evidence)-len(want):], want) {
+		t.Errorf("%q\nwant at the end %q", v.Evidence, want)
+	}
+}
+
+// TestTheDemandOfTheMoment: a budget that was changed demands what it does at the time, give or take the skew.
+func TestTheDemandOfTheMoment(t *testing.T) {
+	changed := func(at history.Offset, before, after string) *ht.Builder {
+		b := demanding(evict(ht.Healthy(), 2, 17500*ms), after, "").EditEvents(func(e *history.Event) {
+			if e.Budget != nil && e.T < at {
+				e.Budget.MinAvailable = before
+			}
+		})
+		budget := ht.BackendBudget(6, 1)
+		budget.MinAvailable, budget.MaxUnavailable = after, ""
+		return b.Budget(at, budget)
+	}
+	const broken = "the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (minAvailable 5 of 6)"
+	const held = "2 evictions accepted and 0 refused, and none took the healthy pods below what was demanded"
+	checkAll(t, []sample{
+		{"raised long before", changed(10*second, "3", "5"), invariant.BudgetHonoured{}, invariant.Violated, 17500 * ms, broken},
+		{"raised within the skew", changed(16600*ms, "3", "5"), invariant.BudgetHonoured{}, invariant.Held, 0, held},
+		{"lowered within the skew", changed(18400*ms, "5", "3"), invariant.BudgetHonoured{}, invariant.Held, 0, held},
+		{"lowered long after", changed(21*second, "5", "3"), invariant.BudgetHonoured{}, invariant.Violated, 17500 * ms, broken},
+		{"demanded long after", noBudget(evict(ht.Healthy(), 2, 17500*ms)).Budget(25*second, ht.BackendBudget(6, 1)), invariant.BudgetHonoured{},
+			invariant.Held, 0, held},
+	})
+}
+
+// TestTheEndOfRecovered belongs to what comes after: what happens then is no longer judged.
+func TestTheEndOfRecovered(t *testing.T) {
+	at := func(at history.Offset) *ht.Builder { return ht.Healthy().Workload(at, ht.BackendWorkload(5, 6)) }
+	checkAll(t, []sample{
+		{"just before", at(ht.DrainedAt - 1), invariant.RecoversWithin{Limit: 5 * second}, invariant.Violated, 35 * second,
+			"backend had not recovered 10s after the last undo began at 30s: 6 of 6 replicas ready, 6 pods there, 6 ready endpoints"},
+		{"at the end", at(ht.DrainedAt), invariant.RecoversWithin{Limit: 5 * second}, invariant.Held, 0,
+			"backend had recovered 0s after the last undo began at 30s: 6 of 6 replicas ready, 6 pods there, 6 ready endpoints"},
+	})
+}
+
+// TestTheLongestOutageIsTold, of whichever lane it was.
+func TestTheLongestOutageIsTold(t *testing.T) {
+	b := failVictims(failVictims(killed(), history.LaneFresh, 16*second, 17*second), history.LaneReused, 16*second, 20*second)
+	v := check(t, b.Run(), invariant.FailuresEndWithin{}, invariant.Held, 0,
+		"133 of 794 requests (16.8 %) failed on reused during the outage of kill one worker; the victims had 1 of 6 endpoints of backend, 16.7 %, "+
+			"which with sampling error allows 167; the last was sent 3.97s after kill one worker was seen to bite, and 9s was predicted at most")
+	numbers(t, v, map[string]float64{"measuredSeconds": 3.97, "failed": 166})
+}
