@@ -25,9 +25,13 @@ type Backend struct {
 	// Spread defaults to even zones, and even nodes where possible; NoSpread: none.
 	Spread   []Spread   `json:"spread"`
 	Affinity []Affinity `json:"affinity,omitempty"`
-	// NodeSelector is added to holdfast.dev/role=worker. OnNode names the one node that all replicas go to.
-	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
-	OnNode       string            `json:"onNode,omitempty"`
+	// AnyNode lets them go to every node whose taints let them; else only to workers, by holdfast.dev/role=worker.
+	AnyNode bool `json:"anyNode,omitempty"`
+	// NodeSelector narrows that down. OnNode names the one node that all replicas go to; PastScheduler writes it into their
+	// spec, so that no scheduler is asked.
+	NodeSelector  map[string]string `json:"nodeSelector,omitempty"`
+	OnNode        string            `json:"onNode,omitempty"`
+	PastScheduler bool              `json:"pastScheduler,omitempty"`
 	// Toleration is how long a pod stays bound to a lost node; 0: as the cluster says.
 	Toleration time.Duration `json:"toleration,omitempty"`
 
@@ -194,9 +198,15 @@ func (b Backend) deployment(meta metav1.ObjectMeta, at Place) *appsv1.Deployment
 		name: b.Name, component: ComponentBackend, args: b.server().Args(), resources: b.Resources, revision: b.Revision,
 		preStop: b.PreStop, grace: b.GracePeriod, readiness: b.Readiness, readyPath: serve.ReadyPath,
 	}.template(at)
-	template.Spec.NodeSelector = onRole(roleWorker)
+	template.Spec.NodeSelector = map[string]string{}
+	if !b.AnyNode {
+		template.Spec.NodeSelector = onRole(roleWorker)
+	}
 	maps.Copy(template.Spec.NodeSelector, b.NodeSelector)
-	if b.OnNode != "" {
+	switch {
+	case b.PastScheduler:
+		template.Spec.NodeName = b.OnNode
+	case b.OnNode != "":
 		template.Spec.NodeSelector[Host] = b.OnNode
 	}
 	template.Spec.Affinity = affinity(b.Affinity, b.Name)

@@ -30,6 +30,12 @@ type Spread struct {
 	Selector map[string]string `json:"selector,omitempty"`
 }
 
+// What a Spread may say instead of its defaults, in Kubernetes' words.
+const (
+	ScheduleAnyway = corev1.ScheduleAnyway
+	Ignore         = corev1.NodeInclusionPolicyIgnore
+)
+
 // NoSpread leaves placement to the scheduler's taste.
 var NoSpread = []Spread{}
 

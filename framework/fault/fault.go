@@ -32,6 +32,8 @@ type Target struct {
 	Namespace string
 	// Workload names the Deployment under test.
 	Workload string
+	// Room is how many of its replicas its own rules leave room for; the scheduler finds no node for more. 0: for all.
+	Room int
 	// Rand picks victims: seeded by the run, so that a run can be repeated.
 	Rand *rand.Rand
 	// Record takes what the fault and its witness saw.

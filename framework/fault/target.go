@@ -96,6 +96,11 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 		return false, "", err
 	}
 	want := int(*d.Spec.Replicas)
+	placed, pending := placedOf(pods)
+	room := want
+	if t.Room > 0 {
+		room = min(want, t.Room)
+	}
 	updated, available := int(d.Status.UpdatedReplicas), int(d.Status.AvailableReplicas)
 	saw = fmt.Sprintf("%d pods exist, %d of the newest revision, %d available, %d ready endpoints, %d wanted",
 		len(pods), updated, available, len(endpoints), want)
@@ -103,9 +108,28 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 	if leaving > 0 {
 		saw += fmt.Sprintf(", %d going", leaving)
 	}
-	done = d.Status.ObservedGeneration >= d.Generation && len(pods) == want && updated == want && available == want &&
-		leaving == 0 && slices.Equal(endpoints, slices.Sorted(maps.Keys(pods)))
+	if pending > 0 {
+		saw += fmt.Sprintf(", no node found for %d", pending)
+	}
+	done = d.Status.ObservedGeneration >= d.Generation && len(pods) == want && updated == want && available == room &&
+		pending == want-room && leaving == 0 && slices.Equal(endpoints, placed)
 	return done, saw, nil
+}
+
+// placedOf names the pods that have a node, and counts those for which the scheduler has said that it finds none.
+func placedOf(pods map[string]corev1.Pod) (names []string, pending int) {
+	for _, name := range slices.Sorted(maps.Keys(pods)) {
+		if pods[name].Spec.NodeName != "" {
+			names = append(names, name)
+			continue
+		}
+		for _, c := range pods[name].Status.Conditions {
+			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+				pending++
+			}
+		}
+	}
+	return names, pending
 }
 
 // going counts the pods whose deletion was accepted. Until the controllers have noticed, all else looks settled.

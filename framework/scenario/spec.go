@@ -37,6 +37,9 @@ type Spec struct {
 	// time: of what happens by chance, it shows how often. Only without load and gateway, and with faults that touch the
 	// workload alone (Scale, Rollout). 0: one backend, called backend.
 	Trials int
+	// Room is how many replicas of the backend its own rules leave room for: more stay pending, and the backend counts as
+	// settled without them. 0: all have a place.
+	Room int
 	// PinTo puts every replica of the backend on the n-th worker by name, counted from 1; 0 lets the scheduler choose.
 	PinTo int
 	// NodePorts gives the gateway the node ports of the first n workers as its fixed upstreams; 0: EndpointSlices.
@@ -126,7 +129,7 @@ func (s Spec) validate() error {
 		return errors.New("no faults, so nothing is tried")
 	case s.Trials != 0 && (len(s.Load) > 0 || s.Gateway != nil || s.Backend.NodePort != 0):
 		return errors.New("trials share no load, gateway or node port")
-	case min(s.PinTo, s.NodePorts, s.Trials) < 0 || min(s.Steady, s.Recovered, s.Hold, s.About) < 0:
+	case min(s.PinTo, s.NodePorts, s.Trials, s.Room) < 0 || min(s.Steady, s.Recovered, s.Hold, s.About) < 0:
 		return errors.New("a number or a time is negative")
 	case s.NodePorts > 0 && s.Gateway == nil:
 		return errors.New("node ports without a gateway to use them")

@@ -49,6 +49,7 @@ func TestSpecValidate(t *testing.T) {
 		{"a number or a time is negative", func(s *Spec) { s.Hold = -1 }},
 		{"a number or a time is negative", func(s *Spec) { s.About = -1 }},
 		{"a number or a time is negative", func(s *Spec) { s.Load, s.Trials = nil, -1 }},
+		{"a number or a time is negative", func(s *Spec) { s.Room = -1 }},
 		{"", func(s *Spec) { s.Load, s.Trials = nil, 20 }},
 		{"trials share no load, gateway or node port", func(s *Spec) { s.Trials = 20 }},
 		{"trials share no load, gateway or node port", func(s *Spec) { s.Load, s.Trials, s.Gateway = nil, 20, &workloads.Gateway{} }},

@@ -23,5 +23,5 @@ var DrainTwoWorkers = scenario.Describe(scenario.Spec{
 		invariant.NoFailedRequests{},
 		invariant.BudgetHonoured{MustRefuse: true},
 	},
-	About: time.Minute,
+	About: 45 * time.Second,
 })

@@ -19,6 +19,6 @@ var KillOneWorker = scenario.Describe(scenario.Spec{
 	Promises: []invariant.Invariant{
 		invariant.FailuresEndWithin{},
 	},
-	About: 80 * time.Second,
+	About: 50 * time.Second,
 	Stock: true,
 })

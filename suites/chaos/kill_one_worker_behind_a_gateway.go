@@ -22,6 +22,6 @@ var KillOneWorkerBehindAGateway = scenario.Describe(scenario.Spec{
 		invariant.NoFailedRequests{},
 		invariant.RecoversWithin{Workload: "backend", Limit: time.Minute}, // a killed node was Ready 4 s after its start; a busy machine takes longer
 	},
-	About: 80 * time.Second,
+	About: 50 * time.Second,
 	Stock: true,
 })

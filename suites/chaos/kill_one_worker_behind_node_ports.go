@@ -20,5 +20,5 @@ var KillOneWorkerBehindNodePorts = scenario.Describe(scenario.Spec{
 	Faults:    []fault.Fault{fault.NodeKill{Worker: 2}},
 	Hold:      15 * time.Second, // longer than the lab profile needs to notice the loss
 	Promises:  []invariant.Invariant{invariant.NoFailedRequests{}},
-	About:     80 * time.Second,
+	About:     50 * time.Second,
 })

@@ -22,5 +22,5 @@ var RollingUpdate = scenario.Describe(scenario.Spec{
 		invariant.NoFailedRequests{},
 		invariant.Spread{Workload: "backend", TopologyKey: workloads.Zone, Max: 1},
 	},
-	About: 70 * time.Second,
+	About: 55 * time.Second,
 })

@@ -1,0 +1,67 @@
+package invariant_test
+
+import (
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// noRoom is what the scheduler says of a pod.
+const noRoom = "0/7 nodes are available: 3 node(s) didn't match pod anti-affinity rules."
+
+// scaledTo is a workload that was asked for so many replicas more than found a node; the scheduler has tried them or not.
+func scaledTo(pending int, tried bool) *stepped {
+	s := even()
+	w := workload(3+pending, 3, 3+pending, true)
+	s.Workload(s.at, w)
+	for range pending {
+		s.made++
+		p := ht.ReadyPod("backend-"+string(rune('0'+s.made)), "", history.Added)
+		p.Ready, p.Phase, p.IP = false, "Pending", ""
+		if tried {
+			p.Unschedulable = noRoom
+		}
+		s.Pod(s.at+100*ms, p)
+	}
+	return s
+}
+
+func TestPlaced(t *testing.T) {
+	all, two := invariant.Placed{}, invariant.Placed{Workload: "backend", Pending: 2}
+	short := even()
+	short.Workload(short.at, workload(5, 3, 3, true))
+	checkAll(t, []sample{
+		{"all have a node", scaledTo(0, true).Builder, all, invariant.Held, 0, "0 of 3 pods of backend had no node at 41s"},
+		{"two wait, as promised", scaledTo(2, true).Builder, two, invariant.Held, 0, "2 of 5 pods of backend had no node at 41s: " + noRoom},
+		{
+			"two wait, and none should", scaledTo(2, true).Builder, all, invariant.Violated, 41 * second,
+			"2 of 5 pods of backend had no node at 41s, and 0 were expected: " + noRoom,
+		},
+		{
+			"none wait, and two should", scaledTo(0, true).Builder, two, invariant.Violated, 41 * second,
+			"0 of 3 pods of backend had no node at 41s, and 2 were expected",
+		},
+		{
+			"the scheduler has not tried", scaledTo(2, false).Builder, two, invariant.Unknown, 0,
+			"no verdict: the scheduler had said nothing of backend-4 by 41s",
+		},
+		{
+			"pods that were never made", short.Builder, two, invariant.Unknown, 0,
+			"no verdict: backend had 3 pods at 41s, and 5 were asked for",
+		},
+		{
+			"a blind watch", scaledTo(2, true).Gap("pods", 40*second, 42*second), two, invariant.Unknown, 0,
+			"no verdict: the watch of pods was blind from 40s to 42s: the watch broke off (and 1 more reason)",
+		},
+		{
+			"never undone", setStage(scaledTo(2, true).Builder, history.Healing, -1), two, invariant.Unknown, 0,
+			"no verdict: scale healed by itself at 49s: no undo is in the record",
+		},
+		{"no such workload", newStepped().Builder, two, invariant.Unknown, 0, "no verdict: the record has no Deployment backend"},
+	})
+	v := two.Check(scaledTo(2, true).Run())
+	lines(t, v, noRoom)
+	numbers(t, v, map[string]float64{"pods": 5, "pendingPods": 2, "promisedPendingPods": 2})
+}

@@ -1,0 +1,28 @@
+package conformance
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// AffinityPolicyHonor binds its pods to the two nodes of one zone.
+//
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#topologyspreadconstraints-field
+var AffinityPolicyHonor = scenario.Describe(scenario.Spec{
+	Name:  "conformance/affinity-policy-honor",
+	Claim: "with nodeAffinityPolicy: Honor, 3 replicas bound to the 2 nodes of a zone are 2-1: nodes that the selector excludes are no domains",
+	Backend: workloads.Backend{
+		Replicas: 2, NodeSelector: map[string]string{workloads.Zone: "a"}, Spread: eachNode,
+	},
+	Faults: []fault.Fault{fault.Scale{Through: []int{3}}},
+	Hold:   3 * time.Second, // the last step has to be seen settled, too
+	Promises: []invariant.Invariant{
+		invariant.Placed{Workload: "backend"},
+		invariant.Spread{Workload: "backend", TopologyKey: workloads.Host, Max: 1},
+	},
+	Full: true,
+})

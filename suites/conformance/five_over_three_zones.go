@@ -1,0 +1,24 @@
+package conformance
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// FiveOverThreeZones is what spread constraints make of the replicas that required anti-affinity leaves pending.
+var FiveOverThreeZones = scenario.Describe(scenario.Spec{
+	Name:    "conformance/five-over-three-zones",
+	Claim:   "a spread constraint places all of 5 replicas over 3 zones, 2-2-1",
+	Backend: workloads.Backend{Replicas: 3, Spread: []workloads.Spread{{Key: workloads.Zone}}},
+	Faults:  []fault.Fault{fault.Scale{Through: []int{5}}},
+	Hold:    3 * time.Second, // the last step has to be seen settled, too
+	Promises: []invariant.Invariant{
+		invariant.Placed{Workload: "backend"},
+		invariant.Spread{Workload: "backend", TopologyKey: workloads.Zone, Max: 1},
+	},
+	Full: true,
+})

@@ -1,0 +1,19 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/conformance"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// AffinityPolicyIgnore counts nodes to which its pods cannot go.
+var AffinityPolicyIgnore = scenario.Mutate(conformance.AffinityPolicyHonor, scenario.Mutation{
+	Name:     "mutants/affinity-policy-ignore",
+	Removed:  "nodeAffinityPolicy: Honor",
+	CaughtBy: invariant.Placed{},
+	Break: func(s *scenario.Spec) {
+		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, NodeAffinityPolicy: workloads.Ignore}}
+		s.Room = 2 // one a node: the nodes of other zones count as empty domains for ever
+	},
+})

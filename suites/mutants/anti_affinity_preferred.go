@@ -1,0 +1,19 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/conformance"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// AntiAffinityPreferred places all replicas: what is preferred is given up when there is no other place.
+var AntiAffinityPreferred = scenario.Mutate(conformance.AntiAffinityRequired, scenario.Mutation{
+	Name:     "mutants/anti-affinity-preferred",
+	Removed:  "the requirement (a preference instead)",
+	CaughtBy: invariant.Placed{},
+	Break: func(s *scenario.Spec) {
+		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Zone, Away: true, Weight: 100}}
+		s.Room = 0
+	},
+})

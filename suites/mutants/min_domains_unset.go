@@ -1,0 +1,19 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/conformance"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// MinDomainsUnset crowds the zones that are there.
+var MinDomainsUnset = scenario.Mutate(conformance.MinDomains, scenario.Mutation{
+	Name:     "mutants/min-domains-unset",
+	Removed:  "minDomains",
+	CaughtBy: invariant.Placed{},
+	Break: func(s *scenario.Spec) {
+		s.Backend.Spread = []workloads.Spread{{Key: workloads.Zone}}
+		s.Room = 0
+	},
+})

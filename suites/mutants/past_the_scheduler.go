@@ -1,0 +1,15 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/conformance"
+)
+
+// PastTheScheduler has the same constraints, and a spec.nodeName: who binds pods by hand breaks rules that nobody checks.
+var PastTheScheduler = scenario.Mutate(conformance.LegalPlacement, scenario.Mutation{
+	Name:     "mutants/past-the-scheduler",
+	Removed:  "the scheduler (spec.nodeName in the pod template)",
+	CaughtBy: invariant.Placement{},
+	Break:    func(s *scenario.Spec) { s.PinTo, s.Backend.PastScheduler = 1, true },
+})
