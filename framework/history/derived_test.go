@@ -245,3 +245,35 @@ func TestSelects(t *testing.T) {
 		}
 	}
 }
+
+// TestRulesAreToldOnce: a pod keeps them across what is told of it later, and takes none from one that had its name.
+func TestRulesAreToldOnce(t *testing.T) {
+	tell := func(b *historytest.Builder, at history.Offset, uid string, change history.Change, rules string) {
+		p := history.Pod{Change: change, Name: "p", UID: uid}
+		if rules != "" {
+			p.Rules = []byte(rules)
+		}
+		b.Pod(at, p)
+	}
+	b := historytest.New()
+	tell(b, 1*s, "u1", history.Added, `{"nodeSelector":{"a":"1"}}`)
+	tell(b, 2*s, "u1", history.Modified, "")
+	tell(b, 3*s, "u1", history.Listed, `{}`) // as they are now
+	tell(b, 4*s, "u2", history.Modified, "")
+	tell(b, 5*s, "u1", history.Deleted, "")
+	tell(b, 6*s, "u1", history.Modified, "")
+	run := b.Run()
+	for at, want := range map[history.Offset]string{1 * s: `{"nodeSelector":{"a":"1"}}`, 2 * s: `{"nodeSelector":{"a":"1"}}`, 3 * s: `{}`, 6 * s: ""} {
+		if got := string(run.StateAt(at).Pods["u1"].Rules); got != want {
+			t.Errorf("at %s: %s, want %s", at, got, want)
+		}
+	}
+	if got := run.StateAt(4 * s).Pods["u2"].Rules; got != nil {
+		t.Errorf("u2 has %s", got)
+	}
+	for _, e := range run.Events { // what was recorded is not touched
+		if e.T == 2*s && e.Pod != nil && e.Pod.Rules != nil {
+			t.Errorf("the event at 2s has got %s", e.Pod.Rules)
+		}
+	}
+}

@@ -99,6 +99,10 @@ type Pod struct {
 	Unschedulable string `json:"unschedulable,omitempty"`
 	// Waiting is the reason of a container that waits, such as CrashLoopBackOff.
 	Waiting string `json:"waiting,omitempty"`
+	// Rules are by what the scheduler must place it, as Kubernetes writes them in a pod's spec: nodeSelector, tolerations,
+	// topologySpreadConstraints, and of affinity what is required. A pod without any has {}. Events other than Listed and
+	// Added do not repeat them, see State; a record in which nothing has them is older than they are.
+	Rules json.RawMessage `json:"rules,omitempty"`
 }
 
 // Node is a node as a watch reported it.

@@ -52,7 +52,11 @@ func (s *State) Apply(e Event) {
 	s.At = e.T
 	switch {
 	case e.Pod != nil:
-		set(s.Pods, e.Pod.UID, *e.Pod, e.Pod.Change)
+		pod := *e.Pod
+		if pod.Rules == nil {
+			pod.Rules = s.Pods[pod.UID].Rules // which are told once
+		}
+		set(s.Pods, pod.UID, pod, pod.Change)
 	case e.Node != nil:
 		set(s.Nodes, e.Node.Name, *e.Node, e.Node.Change)
 	case e.Workload != nil:

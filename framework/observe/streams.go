@@ -69,6 +69,9 @@ func podEvent(p *corev1.Pod, change history.Change) history.Event {
 		Node: p.Spec.NodeName, IP: p.Status.PodIP, Phase: string(p.Status.Phase),
 		Deleting: p.DeletionTimestamp != nil,
 	}
+	if change == history.Listed || change == history.Added {
+		pod.Rules = rulesJSON(p.Spec)
+	}
 	for _, c := range p.Status.Conditions {
 		switch {
 		case c.Type == corev1.PodReady:
