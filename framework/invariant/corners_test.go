@@ -130,3 +130,42 @@ func TestTheLongestOutageIsTold(t *testing.T) {
 			"which with sampling error allows 167; the last was sent 3.97s after kill one worker was seen to bite, and 9s was predicted at most")
 	numbers(t, v, map[string]float64{"measuredSeconds": 3.97, "failed": 166})
 }
+
+// TestEvidenceOfFailuresThatEndTooLate: each way of breaking the promise tells of the failures that broke it, and of no
+// others.
+func TestEvidenceOfFailuresThatEndTooLate(t *testing.T) {
+	outage := func() *ht.Builder { return failVictims(killed(), history.LaneFresh, 15600*ms, noticedAt) }
+	for name, s := range map[string]struct {
+		run  *ht.Builder
+		want []string
+	}{
+		"late": {outage().Fail(history.LaneReused, 26*second, 26005*ms, history.Reset), []string{
+			"26s reused #3200 of worker-0: reset after 2ms, backend-1 on w1 (inferred)",
+			"reused: 1 of 6000 failed: 1 reset",
+			"backend-1 on w1 (inferred): 1 reset",
+			"1 after kill one worker was seen to bite at 16s, the first 10s later",
+		}},
+		"at an innocent pod": {outage().EditRequests(func(r *history.Request) {
+			if r.Lane == history.LaneReused && r.Seq == 1401 {
+				r.Outcome, r.Status = history.BadStatus, 500
+			}
+		}), []string{
+			"17.005s reused #1401 of worker-0: bad-status 500 after 2ms, backend-4 on w4",
+			"reused: 1 of 6000 failed: 1 bad-status",
+			"backend-4 on w4: 1 bad-status",
+			"1 after kill one worker was seen to bite at 16s, the first 1.005s later",
+		}},
+		"too many": {killed().EditRequests(func(r *history.Request) {
+			if r.Lane == history.LaneFresh && r.Due >= 16*second && r.Due < 16500*ms {
+				r.Outcome, r.Pod, r.Node = history.Refused, "", ""
+			}
+		}), []string{
+			"16s fresh #1200 of worker-0: refused after 2ms, unknown server",
+			"fresh: 100 of 6000 failed: 100 refused",
+			"unknown server: 100 refused",
+			"100 after kill one worker was seen to bite at 16s, the first 0s later",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) { lines(t, invariant.FailuresEndWithin{}.Check(s.run.Run()), s.want...) })
+	}
+}
