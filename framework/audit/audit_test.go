@@ -1,0 +1,39 @@
+package audit
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// Good practice, as package workloads has it, has nothing to be found; nor has what looks odd and is right.
+func TestGoodPracticeIsClean(t *testing.T) {
+	clean(t,
+		mutant{name: "the default"},
+		mutant{name: "a StatefulSet", statefulSet: true},
+		mutant{name: "seven pods in three zones", backend: workloads.Backend{Replicas: 7}},
+		mutant{name: "a budget of minAvailable", backend: workloads.Backend{Budget: workloads.Budget{MinAvailable: "80%"}}},
+		mutant{name: "a node port", backend: workloads.Backend{NodePort: 30080}},
+		mutant{
+			name: "nodes of one zone are away", nodes: func(nodes []*corev1.Node) {
+				for _, n := range nodes[6:] {
+					n.Spec.Unschedulable = true
+					n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}}
+				}
+			},
+		},
+	)
+}
+
+func TestNoReplicasAreNotLookedAt(t *testing.T) {
+	w := newWorld(t, mutant{backend: workloads.Backend{Budget: workloads.NoBudget}, harm: func(d *appsv1.Deployment) {
+		d.Spec.Replicas = new(int32)
+	}})
+	w.settle()
+	if r := w.audit(); r.Workloads != 0 || len(r.Findings) > 0 {
+		t.Errorf("%d workloads, found %s", r.Workloads, listed(r.Findings))
+	}
+}

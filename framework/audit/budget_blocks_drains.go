@@ -1,0 +1,108 @@
+package audit
+
+import (
+	"fmt"
+
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+var budgetBlocksDrains = Rule{
+	ID: "budget-blocks-drains", Severity: Error,
+	Title: "its budget refuses every eviction",
+	Why: "A drain of its node never ends, so upgrades stop there, or somebody forces them and the budget protects nothing. " +
+		"That two budgets cover a pod has the same effect: the API refuses to evict it.",
+	Doc: docBudget, needs: []Resource{Budgets}, check: checkBudgetBlocksDrains,
+}
+
+func checkBudgetBlocksDrains(s *subject) {
+	covering := s.budgets()
+	if len(covering) > 1 {
+		s.find(s.severalBudgets(covering))
+		return
+	}
+	for _, b := range covering {
+		expected := s.expected(b)
+		demand, healthy := demanded(b.Spec, expected)
+		if healthy < expected {
+			continue
+		}
+		f := Finding{
+			Evidence: fmt.Sprintf("budget %s demands %s, and its pods are %d: that leaves none to evict, ever", b.Name, demand, expected),
+			Fix: []Step{s.patch(Target{Kind: "PodDisruptionBudget", Namespace: b.Namespace, Name: b.Name}, MergePatch,
+				object{"spec": object{"minAvailable": nil, "maxUnavailable": 1}})},
+		}
+		if expected == 1 {
+			f.Caution = "with a single replica, each drain of its node is an outage then: run several"
+		}
+		s.find(f)
+	}
+}
+
+// severalBudgets cover the same pods. Only one that covers nothing else can be done without.
+func (s *subject) severalBudgets(covering []policyv1.PodDisruptionBudget) Finding {
+	var all []string
+	for _, b := range covering {
+		all = append(all, b.Name)
+	}
+	f := Finding{
+		Evidence: fmt.Sprintf("%d budgets cover its pods (%s), and the API evicts no pod that more than one covers", len(all), names(all)),
+		Caution:  "which budget is meant is for you to say; the first of them by name is kept here, and so is each that covers other workloads",
+	}
+	for _, b := range covering[1:] {
+		if s.coversOnly(b) {
+			f.Fix = append(f.Fix, s.remove(Target{Kind: "PodDisruptionBudget", Namespace: b.Namespace, Name: b.Name}))
+		}
+	}
+	if len(f.Fix) < len(covering)-1 {
+		f.Caution = "some of them cover other workloads too, so none can simply be deleted: make their selectors disjoint"
+		f.Fix = nil
+	}
+	return f
+}
+
+// covered are the workloads whose pods a budget covers.
+func (v *view) covered(b policyv1.PodDisruptionBudget) (workloads []*Workload) {
+	for i := range v.cluster.Workloads {
+		w := &v.cluster.Workloads[i]
+		if w.Namespace == b.Namespace && matches(b.Spec.Selector, w.Template.Labels) {
+			workloads = append(workloads, w)
+		}
+	}
+	return workloads
+}
+
+func (s *subject) coversOnly(b policyv1.PodDisruptionBudget) bool { return len(s.covered(b)) == 1 }
+
+// expected is the number of pods that percentages of a budget are of: the sum of what its workloads want. What else it
+// covers only its status tells.
+func (s *subject) expected(b policyv1.PodDisruptionBudget) int {
+	sum := 0
+	for _, w := range s.covered(b) {
+		sum += w.Replicas
+	}
+	if b.Status.ObservedGeneration == b.Generation {
+		return max(sum, int(b.Status.ExpectedPods))
+	}
+	return sum
+}
+
+// demanded is what a budget says, and how many healthy pods that is of those expected. Shares are rounded up, of
+// maxUnavailable too.
+// Source: getExpectedPodCount in k8s.io/kubernetes/pkg/controller/disruption
+func demanded(spec policyv1.PodDisruptionBudgetSpec, expected int) (words string, healthy int) {
+	scaled := func(share *intstr.IntOrString) int {
+		n, err := intstr.GetScaledValueFromIntOrPercent(share, expected, true)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	switch {
+	case spec.MaxUnavailable != nil:
+		return "maxUnavailable " + spec.MaxUnavailable.String(), max(expected-scaled(spec.MaxUnavailable), 0)
+	case spec.MinAvailable != nil:
+		return "minAvailable " + spec.MinAvailable.String(), scaled(spec.MinAvailable)
+	}
+	return "nothing", 0
+}

@@ -1,0 +1,105 @@
+package audit
+
+import (
+	"testing"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+func TestBudgetBlocksDrains(t *testing.T) {
+	with := func(b workloads.Budget) workloads.Backend { return workloads.Backend{Budget: b} }
+	own := &metav1.LabelSelector{MatchLabels: map[string]string{workloads.LabelName: "backend"}}
+	caught(t, budgetBlocksDrains,
+		mutant{
+			name: "none may be out", backend: with(workloads.Budget{MaxUnavailable: "0"}),
+			evidence: "budget backend demands maxUnavailable 0, and its pods are 6: that leaves none to evict, ever",
+		},
+		mutant{
+			name: "as many as there are", backend: with(workloads.Budget{MinAvailable: "6"}),
+			evidence: "budget backend demands minAvailable 6, and its pods are 6: that leaves none to evict, ever",
+		},
+		mutant{
+			name: "a share that is rounded up", backend: with(workloads.Budget{MinAvailable: "84%"}),
+			evidence: "budget backend demands minAvailable 84%, and its pods are 6: that leaves none to evict, ever",
+		},
+		mutant{
+			name: "more than there are", backend: with(workloads.Budget{MinAvailable: "9"}),
+			evidence: "budget backend demands minAvailable 9, and its pods are 6: that leaves none to evict, ever",
+		},
+		mutant{
+			name: "two budgets", more: []runtime.Object{budget(shop, "extra", own), budget(shop, "one-more", own)}, steps: 2,
+			evidence: "3 budgets cover its pods (backend, extra and one-more), and the API evicts no pod that more than one covers",
+		},
+	)
+	clean(t,
+		mutant{name: "a share that leaves one", backend: with(workloads.Budget{MinAvailable: "83%"})},
+		mutant{name: "a share of one, rounded up", backend: with(workloads.Budget{MaxUnavailable: "1%"})},
+		mutant{
+			name:    "a budget that covers pods of others too, as its status says",
+			backend: with(workloads.Budget{MinAvailable: "6"}),
+			budget:  func(b *policyv1.PodDisruptionBudget) { b.Status.ExpectedPods = 8 },
+		},
+	)
+}
+
+// A single replica can be drained only at the price of an outage: its budget and its number are two findings.
+func TestBudgetOfASingleReplica(t *testing.T) {
+	w := newWorld(t, mutant{backend: workloads.Backend{Replicas: 1, Budget: workloads.Budget{MinAvailable: "1"}}})
+	w.settle()
+	r := w.audit()
+	if len(r.Findings) != 2 || r.Findings[0].Rule != singleReplica.ID || r.Findings[1].Rule != budgetBlocksDrains.ID {
+		t.Fatalf("found %s", listed(r.Findings))
+	}
+	if want := "with a single replica, each drain of its node is an outage then: run several"; r.Findings[1].Caution != want {
+		t.Errorf("caution %q, want %q", r.Findings[1].Caution, want)
+	}
+}
+
+// Which of two budgets may go, when both cover others as well, nobody can tell.
+func TestTwoBudgetsOfSeveralWorkloads(t *testing.T) {
+	front, err := workloads.Backend{Name: "front", Budget: workloads.NoBudget}.Objects(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := mutant{more: []runtime.Object{budget(shop, "everybody", &metav1.LabelSelector{})}}
+	for _, o := range front {
+		o.SetUID("uid of front")
+		m.more = append(m.more, o)
+	}
+	w := newWorld(t, m)
+	r := w.audit()
+	if len(r.Findings) != 1 || r.Findings[0].Name != "backend" || len(r.Findings[0].Fix) != 0 {
+		t.Fatalf("found %s", listed(r.Findings))
+	}
+	if want := "some of them cover other workloads too, so none can simply be deleted: make their selectors disjoint"; r.Findings[0].Caution != want {
+		t.Errorf("caution %q, want %q", r.Findings[0].Caution, want)
+	}
+}
+
+func TestDemanded(t *testing.T) {
+	parse := func(s string) *intstr.IntOrString {
+		if s == "" {
+			return nil
+		}
+		v := intstr.Parse(s)
+		return &v
+	}
+	for _, test := range []struct {
+		min, max string
+		expected int
+		want     int
+	}{
+		{"", "", 6, 0}, // a budget that demands nothing, as the API allows
+		{"", "34%", 6, 3}, {"", "9", 6, 0}, {"50%", "", 7, 4}, {"100%", "", 3, 3}, {"0", "", 3, 0}, {"some", "", 3, 0},
+	} {
+		_, got := demanded(policyv1.PodDisruptionBudgetSpec{MinAvailable: parse(test.min), MaxUnavailable: parse(test.max)}, test.expected)
+		if got != test.want {
+			t.Errorf("minAvailable %q, maxUnavailable %q of %d: %d healthy, want %d", test.min, test.max, test.expected, got, test.want)
+		}
+	}
+}

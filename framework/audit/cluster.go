@@ -1,0 +1,89 @@
+package audit
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Resource is something that has to be listed before rules can judge.
+type Resource string
+
+// The resources that are read.
+const (
+	Namespaces     Resource = "namespaces"
+	Deployments    Resource = "deployments"
+	StatefulSets   Resource = "statefulsets"
+	ReplicaSets    Resource = "replicasets"
+	Pods           Resource = "pods"
+	Nodes          Resource = "nodes"
+	Budgets        Resource = "poddisruptionbudgets"
+	Services       Resource = "services"
+	EndpointSlices Resource = "endpointslices"
+	ConfigMaps     Resource = "configmaps"
+)
+
+// Cluster is what was read of one. It is plain data: a test can make one up.
+type Cluster struct {
+	// Taken is when it was read.
+	Taken     time.Time
+	Workloads []Workload
+	Nodes     []corev1.Node
+	Budgets   []policyv1.PodDisruptionBudget
+	Services  []corev1.Service
+	Slices    []discoveryv1.EndpointSlice
+	// ConfigMaps are those that a workload's template names.
+	ConfigMaps []corev1.ConfigMap
+	// Unread is what could not be listed.
+	Unread []Unread
+}
+
+// Unread is a resource that could not be listed, in one namespace; an empty namespace means all of them.
+type Unread struct {
+	Resource  Resource
+	Namespace string
+	Why       string
+}
+
+// Workload is a Deployment or a StatefulSet that wants at least one replica.
+type Workload struct {
+	Kind      string // Deployment or StatefulSet
+	Namespace string
+	Name      string
+	Replicas  int
+	Selector  *metav1.LabelSelector
+	Template  corev1.PodTemplateSpec
+	Update    Update
+	// Claims: its pods have volumes of their own, or share one, that may be tied to a zone or a node.
+	Claims bool
+	// Pods are its own that have not ended.
+	Pods []corev1.Pod
+}
+
+// The kinds of workloads.
+const (
+	Deployment  = "Deployment"
+	StatefulSet = "StatefulSet"
+)
+
+// Update is how a workload replaces its pods when its template changes.
+type Update struct {
+	Rolling bool // otherwise all at once (Recreate), or whenever somebody deletes one (OnDelete)
+	// By hand: pods are replaced when somebody deletes them, or when the rollout is resumed.
+	ByHand string
+	// MaxSurge and MaxUnavailable of a rolling Deployment, in pods.
+	MaxSurge, MaxUnavailable int
+}
+
+// unread tells whether a resource could not be listed where it matters for namespace.
+func (c *Cluster) unread(r Resource, namespace string) bool {
+	for _, u := range c.Unread {
+		if u.Resource == r && (u.Namespace == "" || u.Namespace == namespace) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,132 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Step is one change that mends a finding, as a command to type and as data to apply.
+type Step struct {
+	// Command is for a POSIX shell.
+	Command string `json:"command"`
+	Do      Verb   `json:"do"`
+	Target  Target `json:"target"`
+	// PatchType is how Body is meant, of a Patch: kubectl's --type.
+	PatchType PatchType `json:"patchType,omitempty"`
+	// Body is the patch, or the object to create.
+	Body json.RawMessage `json:"body,omitempty"`
+}
+
+// Verb is what a step does.
+type Verb string
+
+// The verbs.
+const (
+	Patch   Verb = "patch"
+	Create  Verb = "create"
+	Delete  Verb = "delete"
+	Restart Verb = "restart" // replace a workload's pods, as its update strategy says
+)
+
+// PatchType is a kind of patch, in kubectl's words.
+type PatchType string
+
+// The types of patches that are used. A JSON patch tests what it is about to change, so that it cannot hit a list that
+// has changed since.
+const (
+	JSONPatch      PatchType = "json"
+	StrategicPatch PatchType = "strategic"
+	MergePatch     PatchType = "merge"
+)
+
+// Target is the object that a step changes.
+type Target struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// object is short for a JSON object.
+type object = map[string]any
+
+// op is one operation of a JSON patch.
+type op struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+func (v *view) patch(at Target, how PatchType, change any) Step {
+	body := encode(change)
+	return Step{
+		Do: Patch, Target: at, PatchType: how, Body: body,
+		Command: fmt.Sprintf("%s patch %s %s --namespace %s --type %s --patch %s",
+			v.kubectl, strings.ToLower(at.Kind), at.Name, at.Namespace, how, Quote(string(body))),
+	}
+}
+
+func (v *view) create(at Target, manifest any) Step {
+	body := encode(manifest)
+	return Step{
+		Do: Create, Target: at, Body: body,
+		Command: fmt.Sprintf("printf %%s %s | %s create --filename -", Quote(string(body)), v.kubectl),
+	}
+}
+
+func (v *view) remove(at Target) Step {
+	return Step{
+		Do: Delete, Target: at,
+		Command: fmt.Sprintf("%s delete %s %s --namespace %s", v.kubectl, strings.ToLower(at.Kind), at.Name, at.Namespace),
+	}
+}
+
+// target is the subject itself.
+func (s *subject) target() Target {
+	return Target{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}
+}
+
+// patchOps patches the subject; no operations, no step.
+func (s *subject) patchOps(ops []op) []Step {
+	if len(ops) == 0 {
+		return nil
+	}
+	return []Step{s.patch(s.target(), JSONPatch, ops)}
+}
+
+// patchPod merges a change into the subject's pod template.
+func (s *subject) patchPod(podSpec object) []Step {
+	return []Step{s.patch(s.target(), StrategicPatch, object{"spec": object{"template": object{"spec": podSpec}}})}
+}
+
+// restart replaces the subject's pods.
+func (s *subject) restart() Step {
+	return Step{
+		Do: Restart, Target: s.target(),
+		Command: fmt.Sprintf("%s rollout restart %s/%s --namespace %s", s.kubectl, strings.ToLower(s.Kind), s.Name, s.Namespace),
+	}
+}
+
+// encode as the API server does, escapes and all: a JSON patch's test compares what is written, not what it means. What
+// is encoded here are maps and API types, which always can be.
+func encode(v any) json.RawMessage {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// Quote for a POSIX shell.
+func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// sentences joins cautions that are there.
+func sentences(parts ...string) string {
+	var there []string
+	for _, p := range parts {
+		if p != "" {
+			there = append(there, p)
+		}
+	}
+	return strings.Join(there, "; ")
+}

@@ -1,0 +1,90 @@
+package audit
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// sliceController is who makes the EndpointSlices of Services with a selector.
+const sliceController = "endpointslice-controller.k8s.io"
+
+// mirror is who copies Endpoints that somebody made by hand. Its slices go when the Service gets a selector.
+const mirror = "endpointslicemirroring-controller.k8s.io"
+
+// handMade tells whether somebody wrote an EndpointSlice of a Service down.
+func handMade(s *discoveryv1.EndpointSlice) bool {
+	return s.Labels[discoveryv1.LabelServiceName] != "" && s.Labels[discoveryv1.LabelManagedBy] != sliceController
+}
+
+// checkHandMade finds Services whose endpoints are node ports of the subject, written down by hand.
+func (s *subject) checkHandMade() {
+	for _, slice := range s.cluster.Slices {
+		front := s.service(slice.Namespace, slice.Labels[discoveryv1.LabelServiceName])
+		if front == nil || len(front.Spec.Selector) > 0 {
+			continue
+		}
+		behind, on := s.nodePortsOf(slice)
+		if behind == nil || behind.service.Namespace != s.Namespace || !includes(s.Template.Labels, behind.service.Spec.Selector) {
+			continue
+		}
+		f := Finding{Evidence: fmt.Sprintf("the endpoints of Service %s/%s are written down (EndpointSlice %s): node port %d of %s",
+			front.Namespace, front.Name, slice.Name, behind.port.NodePort, names(on))}
+		if front.Namespace == s.Namespace {
+			f.Fix = s.follow(front, slice, *behind)
+		} else {
+			f.Caution = fmt.Sprintf("a Service selects pods of its own namespace only: let its clients name %s.%s.svc", behind.service.Name, s.Namespace)
+		}
+		s.find(f)
+	}
+}
+
+// service by name; nil if none was read.
+func (v *view) service(namespace, name string) *corev1.Service {
+	for i := range v.cluster.Services {
+		if s := &v.cluster.Services[i]; s.Namespace == namespace && s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// nodePortsOf is the Service behind a slice's endpoints, if they are node ports, and the nodes.
+func (v *view) nodePortsOf(slice discoveryv1.EndpointSlice) (behind *offered, on []string) {
+	for _, p := range slice.Ports {
+		if p.Port == nil {
+			continue
+		}
+		if o, known := v.ports[*p.Port]; known && len(o.service.Spec.Selector) > 0 {
+			behind = &o
+		}
+	}
+	if behind == nil {
+		return nil, nil
+	}
+	for _, e := range slice.Endpoints {
+		for _, a := range e.Addresses {
+			if node, isNode := v.addresses[a]; isNode {
+				on = addTo(on, node)
+			}
+		}
+	}
+	if len(on) == 0 {
+		return nil, nil
+	}
+	return behind, on
+}
+
+// follow makes the Service select the pods itself, and removes what was written down.
+func (s *subject) follow(front *corev1.Service, slice discoveryv1.EndpointSlice, behind offered) []Step {
+	ops := []op{{"add", "/spec/selector", behind.service.Spec.Selector}}
+	for i := range front.Spec.Ports {
+		ops = append(ops, op{"add", fmt.Sprintf("/spec/ports/%d/targetPort", i), behind.port.TargetPort})
+	}
+	fix := []Step{s.patch(Target{Kind: "Service", Namespace: front.Namespace, Name: front.Name}, JSONPatch, ops)}
+	if slice.Labels[discoveryv1.LabelManagedBy] != mirror {
+		fix = append(fix, s.remove(Target{Kind: "EndpointSlice", Namespace: slice.Namespace, Name: slice.Name}))
+	}
+	return fix
+}

@@ -1,0 +1,61 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+var noBudget = Rule{
+	ID: "no-budget", Severity: Warning,
+	Title: "no PodDisruptionBudget covers it",
+	Why: "Drains of several nodes, as in an upgrade, may evict all replicas at once. A budget makes one wait for the other. " +
+		"It binds evictions only: not rollouts, not lost nodes.",
+	Doc: docBudget, needs: []Resource{Budgets}, check: checkNoBudget,
+}
+
+func checkNoBudget(s *subject) {
+	if s.Replicas < 2 || len(s.budgets()) > 0 { // of a single replica a budget can only forbid every drain
+		return
+	}
+	one, always := intstr.FromInt32(1), policyv1.AlwaysAllow
+	at := Target{Kind: "PodDisruptionBudget", Namespace: s.Namespace, Name: s.freeBudgetName()}
+	s.find(Finding{
+		Evidence: fmt.Sprintf("evictions may take all %d pods at once", s.Replicas),
+		Fix: []Step{s.create(at, struct { // without the status that the API type carries
+			metav1.TypeMeta   `json:",inline"`
+			metav1.ObjectMeta `json:"metadata"`
+			Spec              policyv1.PodDisruptionBudgetSpec `json:"spec"`
+		}{
+			metav1.TypeMeta{APIVersion: "policy/v1", Kind: at.Kind},
+			metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name},
+			policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &one, Selector: s.Selector, UnhealthyPodEvictionPolicy: &always},
+		})},
+	})
+}
+
+// budgets that cover the subject's pods, by name.
+func (s *subject) budgets() (covering []policyv1.PodDisruptionBudget) {
+	for _, b := range s.cluster.Budgets {
+		if b.Namespace == s.Namespace && s.own(b.Spec.Selector) {
+			covering = append(covering, b)
+		}
+	}
+	slices.SortFunc(covering, func(a, b policyv1.PodDisruptionBudget) int { return strings.Compare(a.Name, b.Name) })
+	return covering
+}
+
+// freeBudgetName is the workload's own name, unless a budget has it already, which then covers something else.
+func (s *subject) freeBudgetName() string {
+	name := s.Name
+	for slices.ContainsFunc(s.cluster.Budgets, func(b policyv1.PodDisruptionBudget) bool {
+		return b.Namespace == s.Namespace && b.Name == name
+	}) {
+		name += "-budget"
+	}
+	return name
+}

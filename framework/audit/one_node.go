@@ -1,0 +1,33 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+var oneNode = Rule{
+	ID: "one-node", Severity: Error,
+	Title: "all replicas are on one node",
+	Why: "A node that is lost takes every replica with it, and Kubernetes starts others only when it has noticed: with its " +
+		"defaults after more than five minutes. Nothing spreads replicas strictly unless a constraint says so.",
+	Doc: docSpread, needs: []Resource{Pods}, check: checkOneNode,
+}
+
+func checkOneNode(s *subject) {
+	placed, on := s.placed(), s.hosts()
+	if s.Replicas < 2 || len(placed) < 2 || len(on) > 1 {
+		return
+	}
+	fix, caution := s.spreadOut()
+	s.find(Finding{Evidence: fmt.Sprintf("all %d placed pods are on node %s", len(placed), on[0]), Fix: fix, Caution: caution})
+}
+
+// hosts are the nodes that the subject's pods are on.
+func (s *subject) hosts() []string {
+	found := map[string]bool{}
+	for _, p := range s.placed() {
+		found[p.Spec.NodeName] = true
+	}
+	return slices.Sorted(maps.Keys(found))
+}

@@ -1,0 +1,69 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+var oneZone = Rule{
+	ID: "one-zone", Severity: Error,
+	Title: "all replicas are in one zone",
+	Why: "A zone that is lost takes every replica with it, however many nodes they are on. " +
+		"A Note where the cluster has no other zone for them. Where all are on one node, one-node says so instead.",
+	Doc: docZones, needs: []Resource{Pods, Nodes}, check: checkOneZone,
+}
+
+func checkOneZone(s *subject) {
+	if s.Replicas < 2 || len(s.hosts()) < 2 {
+		return
+	}
+	in, unlabelled := s.zones()
+	switch {
+	case len(in) > 1:
+		return
+	case len(unlabelled) > 0:
+		s.unknown("nodes %s carry no label %s, so zones cannot be told apart; label them, or leave the rule out", names(unlabelled), zoneKey)
+		return
+	}
+	f := Finding{Evidence: fmt.Sprintf("all %d placed pods are in zone %s, on %s", len(s.placed()), in[0], count(len(s.hosts()), "node"))}
+	reachable := domains(s.homes(), zoneKey)
+	switch all := domains(s.allNodes(), zoneKey); {
+	case len(reachable) > 1:
+		f.Fix, f.Caution = s.spreadOut()
+	case s.selectsAway(in[0]):
+		f.Caution = fmt.Sprintf("its node selector or affinity admits no node of the other zones (%s), so no other patch helps: widen it", names(other(all, in[0])))
+	default:
+		f.Severity = Note
+		f.Caution = "the cluster has no node in another zone that takes its pods, so no patch helps: add some"
+	}
+	s.find(f)
+}
+
+// zones that the subject's pods are in, and the nodes among theirs that name none.
+func (s *subject) zones() (in, unlabelled []string) {
+	found := map[string]bool{}
+	for _, host := range s.hosts() {
+		if n := s.nodes[host]; n != nil && n.Labels[zoneKey] != "" {
+			found[n.Labels[zoneKey]] = true
+		} else {
+			unlabelled = append(unlabelled, host)
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), unlabelled
+}
+
+// selectsAway tells whether nodes outside of a zone would take the subject's pods if it did not exclude them itself.
+func (s *subject) selectsAway(zone string) bool {
+	for _, n := range s.allNodes() {
+		elsewhere := n.Labels[zoneKey] != "" && n.Labels[zoneKey] != zone
+		if elsewhere && len(repelling(s.Template.Spec, n, lasting)) == 0 && !admits(s.Template.Spec, n) {
+			return true
+		}
+	}
+	return false
+}
+
+func other(all []string, than string) []string {
+	return slices.DeleteFunc(all, func(s string) bool { return s == than })
+}

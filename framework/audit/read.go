@@ -1,0 +1,211 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/pager"
+)
+
+// PageSize is how many objects are asked for at a time: a list of ten thousand pods must not be one answer.
+const PageSize = 500
+
+// Scope says which namespaces are read.
+type Scope struct {
+	// Namespaces by name; none: all, but those of Kubernetes itself (kube-*).
+	Namespaces []string
+	// System: the namespaces of Kubernetes itself too.
+	System bool
+}
+
+// has tells whether objects of a namespace belong to the audit.
+func (s Scope) has(namespace string) bool {
+	return len(s.Namespaces) > 0 || s.System || !strings.HasPrefix(namespace, "kube-")
+}
+
+// Read lists what the rules need. It only gets and lists. What the cluster refuses to show is noted as Unread; an error
+// means that the cluster could not be asked at all.
+func Read(ctx context.Context, client kubernetes.Interface, scope Scope) (Cluster, error) {
+	r := reader{ctx: ctx, client: client, scope: scope, owners: map[types.UID]types.UID{}, pods: map[types.UID][]corev1.Pod{}}
+	r.cluster.Taken = time.Now()
+	r.checkNamespaces()
+	r.readWorkloads()
+	r.readPods()
+	r.readSurroundings()
+	if r.err != nil {
+		return Cluster{}, r.err
+	}
+	r.adopt()
+	return r.cluster, nil
+}
+
+// reader gathers a Cluster. After the first error of its own it asks no more.
+type reader struct {
+	ctx     context.Context
+	client  kubernetes.Interface
+	scope   Scope
+	cluster Cluster
+	uids    []types.UID                // of the workloads, in their order
+	owners  map[types.UID]types.UID    // of ReplicaSets: their Deployments
+	pods    map[types.UID][]corev1.Pod // by the UID of their controller
+	err     error
+}
+
+// checkNamespaces notes those that do not exist: an empty list would look like a namespace without faults. Who may not
+// ask is told by the lists.
+func (r *reader) checkNamespaces() {
+	for _, name := range r.scope.Namespaces {
+		_, err := r.client.CoreV1().Namespaces().Get(r.ctx, name, metav1.GetOptions{})
+		if err != nil && !apierrors.IsForbidden(err) {
+			r.refused(Namespaces, name, err)
+		}
+	}
+}
+
+func (r *reader) readWorkloads() {
+	list(r, Deployments, r.client.AppsV1().Deployments, func(d *appsv1.Deployment) {
+		r.add(d.UID, deployment(d))
+	})
+	list(r, StatefulSets, r.client.AppsV1().StatefulSets, func(s *appsv1.StatefulSet) {
+		r.add(s.UID, statefulSet(s))
+	})
+}
+
+func (r *reader) add(uid types.UID, w Workload) {
+	if w.Replicas > 0 {
+		r.cluster.Workloads, r.uids = append(r.cluster.Workloads, w), append(r.uids, uid)
+	}
+}
+
+func (r *reader) readPods() {
+	list(r, ReplicaSets, r.client.AppsV1().ReplicaSets, func(s *appsv1.ReplicaSet) {
+		if owner := metav1.GetControllerOf(s); owner != nil {
+			r.owners[s.UID] = owner.UID
+		}
+	})
+	list(r, Pods, r.client.CoreV1().Pods, func(p *corev1.Pod) {
+		owner := metav1.GetControllerOf(p)
+		if owner == nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+			return
+		}
+		p.ManagedFields = nil // most of a pod's size, and none of our business
+		r.pods[owner.UID] = append(r.pods[owner.UID], *p)
+	})
+}
+
+func (r *reader) readSurroundings() {
+	named := r.namedConfigMaps()
+	list(r, Budgets, r.client.PolicyV1().PodDisruptionBudgets, func(b *policyv1.PodDisruptionBudget) {
+		r.cluster.Budgets = append(r.cluster.Budgets, *b)
+	})
+	list(r, Services, r.client.CoreV1().Services, func(s *corev1.Service) {
+		r.cluster.Services = append(r.cluster.Services, *s)
+	})
+	list(r, EndpointSlices, r.client.DiscoveryV1().EndpointSlices, func(s *discoveryv1.EndpointSlice) {
+		if handMade(s) {
+			r.cluster.Slices = append(r.cluster.Slices, *s)
+		}
+	})
+	list(r, ConfigMaps, r.client.CoreV1().ConfigMaps, func(m *corev1.ConfigMap) {
+		if named[types.NamespacedName{Namespace: m.Namespace, Name: m.Name}] {
+			r.cluster.ConfigMaps = append(r.cluster.ConfigMaps, *m)
+		}
+	})
+	page(r, Nodes, "", r.client.CoreV1().Nodes(), func(n *corev1.Node) {
+		r.cluster.Nodes = append(r.cluster.Nodes, *n)
+	})
+}
+
+func (r *reader) namedConfigMaps() map[types.NamespacedName]bool {
+	named := map[types.NamespacedName]bool{}
+	for _, w := range r.cluster.Workloads {
+		for _, name := range configMapsOf(w.Template.Spec) {
+			named[types.NamespacedName{Namespace: w.Namespace, Name: name}] = true
+		}
+	}
+	return named
+}
+
+// adopt gives each workload its pods.
+func (r *reader) adopt() {
+	workloadOf := make(map[types.UID]int, len(r.uids))
+	for i, uid := range r.uids {
+		workloadOf[uid] = i
+	}
+	for controller, pods := range r.pods {
+		if owner, isReplicaSet := r.owners[controller]; isReplicaSet {
+			controller = owner
+		}
+		if i, ok := workloadOf[controller]; ok {
+			r.cluster.Workloads[i].Pods = append(r.cluster.Workloads[i].Pods, pods...)
+		}
+	}
+	for i := range r.cluster.Workloads { // the map above has no order
+		slices.SortFunc(r.cluster.Workloads[i].Pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	}
+}
+
+// refused notes what the cluster does not show, or keeps the error if the cluster could not be asked at all.
+func (r *reader) refused(what Resource, namespace string, err error) {
+	var status apierrors.APIStatus
+	switch {
+	case r.err != nil:
+	case errors.As(err, &status) && !apierrors.IsUnauthorized(err):
+		r.cluster.Unread = append(r.cluster.Unread, Unread{Resource: what, Namespace: namespace, Why: err.Error()})
+	default:
+		r.err = fmt.Errorf("read %s: %w", what, err)
+	}
+}
+
+// lister is a client of one resource.
+type lister[L runtime.Object] interface {
+	List(ctx context.Context, options metav1.ListOptions) (L, error)
+}
+
+// list visits all objects of a resource in the scope's namespaces.
+func list[T any, L runtime.Object, C lister[L]](r *reader, what Resource, in func(namespace string) C, visit func(*T)) {
+	namespaces := r.scope.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
+	for _, namespace := range namespaces {
+		page(r, what, namespace, in(namespace), func(object *T) {
+			if m, ok := any(object).(metav1.Object); !ok || r.scope.has(m.GetNamespace()) {
+				visit(object)
+			}
+		})
+	}
+}
+
+// page visits all objects of one list, a page at a time. A list whose pages expire meanwhile is asked for in one piece.
+func page[T any, L runtime.Object](r *reader, what Resource, namespace string, from lister[L], visit func(*T)) {
+	if r.err != nil {
+		return
+	}
+	pages := pager.New(pager.SimplePageFunc(func(options metav1.ListOptions) (runtime.Object, error) {
+		return from.List(r.ctx, options)
+	}))
+	pages.PageSize = PageSize
+	err := pages.EachListItem(r.ctx, metav1.ListOptions{}, func(object runtime.Object) error {
+		if typed, ok := any(object).(*T); ok {
+			visit(typed)
+		}
+		return nil
+	})
+	if err != nil {
+		r.refused(what, namespace, err)
+	}
+}

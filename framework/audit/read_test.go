@@ -1,0 +1,234 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// Whatever is found, the cluster is only asked.
+func TestReadOnlyReads(t *testing.T) {
+	w := newWorld(t, mutant{backend: workloads.Backend{Spread: workloads.NoSpread, Budget: workloads.NoBudget}})
+	w.settle()
+	w.client.ClearActions()
+	c, err := Read(t.Context(), w.client, Scope{Namespaces: []string{shop}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := Audit(c, Options{}); len(r.Findings) != 2 {
+		t.Errorf("found %s", listed(r.Findings))
+	}
+	var got []string
+	for _, a := range w.client.Actions() {
+		if verb := a.GetVerb(); verb != "get" && verb != "list" && verb != "watch" {
+			t.Errorf("%s %s", verb, a.GetResource().Resource)
+		}
+		got = append(got, strings.TrimSpace(a.GetVerb()+" "+a.GetResource().Resource+" "+a.GetNamespace()))
+	}
+	want := []string{
+		"get namespaces", "list deployments shop", "list statefulsets shop", "list replicasets shop", "list pods shop",
+		"list poddisruptionbudgets shop", "list services shop", "list endpointslices shop", "list configmaps shop", "list nodes",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}
+
+func TestScope(t *testing.T) {
+	in := func(namespace string) *appsv1.Deployment {
+		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "d"}}
+	}
+	var all []runtime.Object
+	for _, name := range []string{"kube-system", "shop", "bank", "kubernetes"} {
+		all = append(all, in(name), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	client := fake.NewClientset(all...)
+	for _, test := range []struct {
+		scope Scope
+		want  string
+	}{
+		{Scope{}, "bank kubernetes shop"},
+		{Scope{System: true}, "bank kube-system kubernetes shop"},
+		{Scope{Namespaces: []string{"shop"}}, "shop"},
+		{Scope{Namespaces: []string{"kube-system", "bank"}}, "bank kube-system"},
+	} {
+		c, err := Read(t.Context(), client, test.scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range c.Workloads {
+			got = append(got, w.Namespace)
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != test.want || len(c.Unread) > 0 {
+			t.Errorf("%+v: %v, unread %+v; want %s", test.scope, got, c.Unread, test.want)
+		}
+	}
+}
+
+// A namespace that does not exist has no faults, and that must not look like a good one.
+func TestNoSuchNamespace(t *testing.T) {
+	c, err := Read(t.Context(), fake.NewClientset(), Scope{Namespaces: []string{"shpo"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Audit(c, Options{})
+	if len(r.NotChecked) != 1 || len(r.NotChecked[0].Rules) != len(Rules) || r.NotChecked[0].Where() != "namespace shpo" ||
+		r.NotChecked[0].Why != `namespaces "shpo" not found` {
+		t.Errorf("not checked: %+v", r.NotChecked)
+	}
+}
+
+// Lists come in pages, and every page counts.
+func TestReadReadsEveryPage(t *testing.T) {
+	client := fake.NewClientset()
+	var asked []string
+	client.PrependReactor("list", "nodes", func(a k8stesting.Action) (bool, runtime.Object, error) {
+		options := a.(k8stesting.ListActionImpl).ListOptions
+		asked = append(asked, fmt.Sprintf("%d after %q", options.Limit, options.Continue))
+		list := &corev1.NodeList{Items: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "node" + options.Continue}}}}
+		if len(asked) < 3 {
+			list.Continue = fmt.Sprint(len(asked))
+		}
+		return true, list, nil
+	})
+	c, err := Read(t.Context(), client, Scope{})
+	if err != nil || len(c.Nodes) != 3 || c.Nodes[2].Name != "node2" {
+		t.Fatalf("%d nodes, %v", len(c.Nodes), err)
+	}
+	if diff := cmp.Diff([]string{`500 after ""`, `500 after "1"`, `500 after "2"`}, asked); diff != "" {
+		t.Errorf("pages (-want +got):\n%s", diff)
+	}
+}
+
+// What may not be listed is not checked, and the rest is.
+func TestWhatMayNotBeReadIsNotChecked(t *testing.T) {
+	all := ids(Rules)
+	for _, test := range []struct {
+		resource Resource
+		where    string
+		without  []string // rules
+	}{
+		{Deployments, "all namespaces, every Deployment", all},
+		{StatefulSets, "all namespaces, every StatefulSet", all},
+		{ReplicaSets, "all namespaces, every Deployment", []string{"one-node", "one-zone", "pending-on-hard-constraint", "soft-constraint-violated"}},
+		{Pods, "all namespaces", []string{"one-node", "one-zone", "pending-on-hard-constraint", "soft-constraint-violated"}},
+		{Nodes, "all namespaces", []string{
+			"one-zone", "pending-on-hard-constraint", "unmeetable-anti-affinity", "unusable-domain", "soft-constraint-violated", "fixed-node-ports",
+		}},
+		{Budgets, "all namespaces", []string{"budget-blocks-drains", "no-budget"}},
+		{Services, "all namespaces", []string{"no-readiness-probe", "no-prestop", "fixed-node-ports"}},
+		{EndpointSlices, "all namespaces", []string{"fixed-node-ports"}},
+		{ConfigMaps, "all namespaces", []string{"fixed-node-ports"}},
+	} {
+		w := newWorld(t, mutant{backend: workloads.Backend{
+			Spread: workloads.NoSpread, Budget: workloads.NoBudget, Readiness: workloads.NoReadiness,
+		}})
+		w.settle()
+		w.client.PrependReactor("list", string(test.resource), func(k8stesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: string(test.resource)}, "", errors.New("no"))
+		})
+		r := w.audit()
+		if len(r.NotChecked) != 1 {
+			t.Errorf("%s: not checked %+v", test.resource, r.NotChecked)
+			continue
+		}
+		n := r.NotChecked[0]
+		if diff := cmp.Diff(test.without, n.Rules); diff != "" || n.Where() != test.where || !strings.Contains(n.Why, "is forbidden: no") {
+			t.Errorf("%s: %s: %s (-want +got):\n%s", test.resource, n.Where(), n.Why, diff)
+		}
+		var want []string
+		for _, rule := range []string{"one-node", "no-budget", "no-readiness-probe"} {
+			if !slices.Contains(test.without, rule) || test.resource == StatefulSets { // what is broken is a Deployment
+				want = append(want, rule)
+			}
+		}
+		var got []string
+		for _, f := range r.Findings {
+			got = append(got, f.Rule)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("without %s found (-want +got):\n%s", test.resource, diff)
+		}
+	}
+}
+
+// What one namespace hides says nothing of another.
+func TestForbiddenInOneNamespace(t *testing.T) {
+	w := newWorld(t, mutant{
+		backend: workloads.Backend{Budget: workloads.NoBudget}, more: []runtime.Object{
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}}, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bank"}},
+		},
+	})
+	w.client.PrependReactor("list", "poddisruptionbudgets", func(a k8stesting.Action) (bool, runtime.Object, error) {
+		return a.GetNamespace() == "bank", nil, apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "", errors.New("no"))
+	})
+	c, err := Read(w.ctx, w.client, Scope{Namespaces: []string{"bank", shop}})
+	w.must(err)
+	r := Audit(c, Options{})
+	if len(r.Findings) != 1 || r.Findings[0].Rule != "no-budget" || len(r.NotChecked) != 1 || r.NotChecked[0].Namespace != "bank" {
+		t.Errorf("found %s, not checked %+v", listed(r.Findings), r.NotChecked)
+	}
+}
+
+// Who cannot be asked at all is an error, and no report.
+func TestUnreachable(t *testing.T) {
+	refused := &url.Error{Op: "Get", URL: "https://10.0.0.1:6443", Err: errors.New("connection refused")}
+	for _, err := range []error{refused, apierrors.NewUnauthorized("who are you"), context.Canceled} {
+		client := fake.NewClientset()
+		client.PrependReactor("list", "statefulsets", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, err })
+		_, got := Read(t.Context(), client, Scope{})
+		if !errors.Is(got, err) || !strings.HasPrefix(got.Error(), "read statefulsets: ") {
+			t.Errorf("%v: %v", err, got)
+		}
+		if last := client.Actions(); last[len(last)-1].GetResource().Resource != "statefulsets" {
+			t.Errorf("%v: asked on for %v", err, last)
+		}
+	}
+}
+
+// Pods belong to the workload that their owners lead to, whatever their labels say; those that ended to none.
+func TestPodsOfAWorkload(t *testing.T) {
+	w := newWorld(t, mutant{backend: workloads.Backend{Replicas: 2}})
+	w.settle()
+	pods, err := w.client.CoreV1().Pods(shop).List(w.ctx, metav1.ListOptions{})
+	w.must(err)
+	add := func(name string, change func(*corev1.Pod)) {
+		p := pods.Items[0].DeepCopy()
+		p.Name = name
+		change(p)
+		_, err := w.client.CoreV1().Pods(shop).Create(w.ctx, p, metav1.CreateOptions{})
+		w.must(err)
+	}
+	add("done", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })
+	add("failed", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	add("alone", func(p *corev1.Pod) { p.OwnerReferences = nil })
+	add("somebody-else's", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid of another set" })
+	add("relabelled", func(p *corev1.Pod) { p.Labels = nil })
+	c, err := Read(w.ctx, w.client, Scope{})
+	w.must(err)
+	var got []string
+	for _, p := range c.Workloads[0].Pods {
+		got = append(got, p.Name)
+	}
+	if diff := cmp.Diff([]string{"backend-rs-0", "backend-rs-1", "relabelled"}, got); diff != "" {
+		t.Errorf("pods (-want +got):\n%s", diff)
+	}
+}

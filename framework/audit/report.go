@@ -1,0 +1,189 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Format is the version of a Report's JSON. It changes when a field's name or meaning does.
+const Format = 1
+
+// Report is what an audit found, and what it could not check.
+type Report struct {
+	Format     int          `json:"format"`
+	Taken      time.Time    `json:"taken"`
+	Workloads  int          `json:"workloads"` // that were looked at
+	Findings   []Finding    `json:"findings"`
+	NotChecked []NotChecked `json:"notChecked"`
+	// Skipped are the rules that the caller left out.
+	Skipped []string `json:"skipped,omitempty"`
+}
+
+// Finding is one single point of failure.
+type Finding struct {
+	Rule      string   `json:"rule"`
+	Severity  Severity `json:"severity"`
+	Namespace string   `json:"namespace"`
+	Kind      string   `json:"kind"`
+	Name      string   `json:"name"`
+	// Evidence is what was seen: numbers and names.
+	Evidence string `json:"evidence"`
+	// Fix are the steps that mend it, in order. None: nothing that can be said in a patch does; see Caution.
+	Fix []Step `json:"fix"`
+	// Caution is what the steps cost, need or cannot do.
+	Caution string `json:"caution,omitempty"`
+}
+
+// Object names a finding's workload in one word.
+func (f Finding) Object() string { return f.Namespace + "/" + f.Kind + "/" + f.Name }
+
+// NotChecked is what the audit cannot say anything about.
+type NotChecked struct {
+	Rules     []string `json:"rules"`               // the rules that were not applied
+	Namespace string   `json:"namespace,omitempty"` // empty: in all of them
+	Kind      string   `json:"kind,omitempty"`      // empty: all workloads
+	Name      string   `json:"name,omitempty"`      // empty: all of that kind
+	Why       string   `json:"why"`
+}
+
+// Where names what was not checked.
+func (n NotChecked) Where() string {
+	switch {
+	case n.Name != "":
+		return n.Namespace + "/" + n.Kind + "/" + n.Name
+	case n.Namespace != "":
+		return "namespace " + n.Namespace + n.kinds()
+	}
+	return "all namespaces" + n.kinds()
+}
+
+func (n NotChecked) kinds() string {
+	if n.Kind == "" {
+		return ""
+	}
+	return ", every " + n.Kind
+}
+
+// Options of an audit.
+type Options struct {
+	// Skip leaves rules out, by ID.
+	Skip []string
+	// Kubectl is how the steps call kubectl; default "kubectl".
+	Kubectl string
+}
+
+// Validate says what of the options makes no sense.
+func (o Options) Validate() error {
+	for _, id := range o.Skip {
+		if !slices.ContainsFunc(Rules, func(r Rule) bool { return r.ID == id }) {
+			return fmt.Errorf("rule %q: want one of %s", id, strings.Join(ids(Rules), ", "))
+		}
+	}
+	return nil
+}
+
+func ids(rules []Rule) (all []string) {
+	for _, r := range rules {
+		all = append(all, r.ID)
+	}
+	return all
+}
+
+// Audit applies the rules to each workload. It changes nothing, and needs no cluster.
+func Audit(c Cluster, o Options) Report {
+	report := Report{
+		Format: Format, Taken: c.Taken.UTC(), Workloads: len(c.Workloads),
+		Findings: []Finding{}, NotChecked: []NotChecked{}, // never null in JSON
+	}
+	var rules []Rule
+	for _, r := range Rules {
+		if slices.Contains(o.Skip, r.ID) {
+			report.Skipped = append(report.Skipped, r.ID)
+			continue
+		}
+		rules = append(rules, r)
+	}
+	for _, u := range c.Unread {
+		if without := rulesWithout(rules, u.Resource); len(without) > 0 {
+			report.NotChecked = append(report.NotChecked, NotChecked{
+				Rules: without, Namespace: u.Namespace, Kind: kindOf[u.Resource], Why: u.Why,
+			})
+		}
+	}
+	v := newView(&c, cmp.Or(o.Kubectl, "kubectl"))
+	for i := range c.Workloads {
+		for _, r := range rules {
+			s := subject{view: v, Workload: &c.Workloads[i], rule: r, report: &report}
+			if !s.lacks(r) {
+				r.check(&s)
+			}
+		}
+	}
+	slices.SortStableFunc(report.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Severity.rank(), b.Severity.rank()), strings.Compare(a.Object(), b.Object()))
+	})
+	return report
+}
+
+// kindOf the workloads that are not seen when a resource is not.
+var kindOf = map[Resource]string{Deployments: Deployment, StatefulSets: StatefulSet, ReplicaSets: Deployment}
+
+// rulesWithout a resource cannot judge. Without the workloads themselves none can.
+func rulesWithout(rules []Rule, missing Resource) (without []string) {
+	for _, r := range rules {
+		switch missing {
+		case Namespaces, Deployments, StatefulSets:
+			without = append(without, r.ID)
+		case ReplicaSets: // a Deployment's pods are found through them
+			if slices.Contains(r.needs, Pods) {
+				without = append(without, r.ID)
+			}
+		default:
+			if slices.Contains(r.needs, missing) {
+				without = append(without, r.ID)
+			}
+		}
+	}
+	return without
+}
+
+// subject is a workload before a rule.
+type subject struct {
+	*view
+	*Workload
+	rule   Rule
+	report *Report
+}
+
+// lacks tells whether something that the rule needs could not be read. The report says so already.
+func (s *subject) lacks(r Rule) bool {
+	for _, need := range r.needs {
+		if s.cluster.unread(need, s.Namespace) {
+			return true
+		}
+		if need == Pods && s.Kind == Deployment && s.cluster.unread(ReplicaSets, s.Namespace) {
+			return true
+		}
+	}
+	return false
+}
+
+// find reports a finding on the subject. A severity that is not given is the rule's.
+func (s *subject) find(f Finding) {
+	f.Rule, f.Namespace, f.Kind, f.Name = s.rule.ID, s.Namespace, s.Kind, s.Name
+	f.Severity = cmp.Or(f.Severity, s.rule.Severity)
+	if f.Fix == nil {
+		f.Fix = []Step{}
+	}
+	s.report.Findings = append(s.report.Findings, f)
+}
+
+// unknown reports that the rule cannot tell.
+func (s *subject) unknown(format string, args ...any) {
+	s.report.NotChecked = append(s.report.NotChecked, NotChecked{
+		Rules: []string{s.rule.ID}, Namespace: s.Namespace, Kind: s.Kind, Name: s.Name, Why: fmt.Sprintf(format, args...),
+	})
+}

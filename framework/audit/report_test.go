@@ -1,0 +1,186 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", file)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s\nif this is meant: go test ./framework/audit -update", file, diff)
+	}
+}
+
+// bad is a report with findings of every severity, and something that was not checked.
+func bad(t *testing.T) Report {
+	w := newWorld(t, mutant{backend: workloads.Backend{
+		Budget: workloads.NoBudget, Spread: []workloads.Spread{{Key: workloads.Host, Unsatisfiable: "ScheduleAnyway", MatchLabelKeys: []string{}}},
+	}})
+	w.settle("b1", "b2")
+	c, err := Read(w.ctx, w.client, Scope{})
+	w.must(err)
+	c.Taken = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	c.Unread = []Unread{{Resource: Services, Namespace: "bank", Why: "services is forbidden"}}
+	return Audit(c, Options{Kubectl: "kubectl --context 'prod'", Skip: []string{"single-replica"}})
+}
+
+// The formats are promises to programs: change them with Format.
+func TestFormats(t *testing.T) {
+	var text bytes.Buffer
+	if err := bad(t).WriteJSON(&text); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "report.json", text.Bytes())
+	text.Reset()
+	if err := bad(t).WriteSARIF(&text, "v1.2.3"); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "report.sarif", text.Bytes())
+}
+
+// A report without findings has empty lists, not null, and everything SARIF requires.
+func TestEmptyReport(t *testing.T) {
+	r := Audit(Cluster{}, Options{})
+	var text bytes.Buffer
+	if err := r.WriteJSON(&text); err != nil {
+		t.Fatal(err)
+	}
+	want := "{\n  \"format\": 1,\n  \"taken\": \"0001-01-01T00:00:00Z\",\n  \"workloads\": 0,\n  \"findings\": [],\n  \"notChecked\": []\n}\n"
+	if text.String() != want {
+		t.Errorf("JSON is %s", text.String())
+	}
+	text.Reset()
+	if err := r.WriteSARIF(&text, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	var log struct {
+		Version string
+		Runs    []struct {
+			Tool        struct{ Driver struct{ Name string } }
+			Invocations []struct{ ExecutionSuccessful *bool }
+			Results     *[]any
+		}
+	}
+	if err := json.Unmarshal(text.Bytes(), &log); err != nil || log.Version != "2.1.0" || len(log.Runs) != 1 {
+		t.Fatalf("SARIF is %s (%v)", text.String(), err)
+	}
+	run := log.Runs[0]
+	if run.Tool.Driver.Name == "" || run.Results == nil || run.Invocations[0].ExecutionSuccessful == nil || !*run.Invocations[0].ExecutionSuccessful {
+		t.Errorf("SARIF is %s", text.String())
+	}
+}
+
+// Two findings of one rule on one workload are told apart, and a number that changes makes no other finding.
+func TestFingerprints(t *testing.T) {
+	print := func(seen map[string]int, rule, name, evidence string) string {
+		return Finding{Rule: rule, Namespace: shop, Kind: Deployment, Name: name, Evidence: evidence}.sarif(seen).PartialFingerprints["finding/v1"]
+	}
+	seen := map[string]int{}
+	first := print(seen, "no-prestop", "backend", "container a")
+	all := []string{first, print(seen, "no-prestop", "backend", "container b"), print(seen, "no-prestop", "front", ""), print(seen, "no-budget", "backend", "")}
+	slices.Sort(all)
+	if len(slices.Compact(all)) != 4 {
+		t.Errorf("fingerprints %v", all)
+	}
+	if again := print(map[string]int{}, "no-prestop", "backend", "another container a"); again != first {
+		t.Errorf("%s became %s", first, again)
+	}
+}
+
+// Every rule says what it is, why, and where Kubernetes says so; and there is one of each.
+func TestRulesAreComplete(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range Rules {
+		if seen[r.ID] {
+			t.Errorf("%s is there twice", r.ID)
+		}
+		seen[r.ID] = true
+		if !regexp.MustCompile(`^[a-z-]+$`).MatchString(r.ID) || r.Title == "" || !strings.HasSuffix(r.Why, ".") ||
+			!strings.HasPrefix(r.Doc, "https://kubernetes.io/docs/") || r.check == nil || r.Severity.rank() > 1 {
+			t.Errorf("rule %+v lacks something", r)
+		}
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := 0
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		declared += len(regexp.MustCompile(`(?m)^var \w+ = Rule\{`).FindAll(source, -1))
+	}
+	if declared != len(Rules) {
+		t.Errorf("%d rules are declared, and %d are in Rules", declared, len(Rules))
+	}
+}
+
+func TestSkip(t *testing.T) {
+	if err := (Options{Skip: []string{"no-budget", "one-zone"}}).Validate(); err != nil {
+		t.Error(err)
+	}
+	err := Options{Skip: []string{"budget"}}.Validate()
+	if err == nil || !strings.HasPrefix(err.Error(), `rule "budget": want one of one-node, one-zone, `) {
+		t.Errorf("skip budget: %v", err)
+	}
+	w := newWorld(t, mutant{backend: workloads.Backend{Budget: workloads.NoBudget}})
+	c, err := Read(w.ctx, w.client, Scope{})
+	w.must(err)
+	c.Unread = []Unread{{Resource: Budgets, Why: "forbidden"}}
+	// A rule that is left out is not one that could not be checked.
+	if r := Audit(c, Options{Skip: []string{"no-budget", "budget-blocks-drains"}}); len(r.Findings)+len(r.NotChecked) > 0 || len(r.Skipped) != 2 {
+		t.Errorf("found %s, not checked %+v, skipped %v", listed(r.Findings), r.NotChecked, r.Skipped)
+	}
+}
+
+func TestSeverity(t *testing.T) {
+	for _, test := range []struct {
+		is, least Severity
+		want      bool
+	}{{Error, Error, true}, {Error, Note, true}, {Warning, Error, false}, {Warning, Warning, true}, {Note, Warning, false}, {Note, Note, true}} {
+		if got := test.is.AtLeast(test.least); got != test.want {
+			t.Errorf("%s is at least %s: %v", test.is, test.least, got)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, test := range []struct {
+		all  []string
+		want string
+	}{
+		{nil, ""}, {[]string{"a"}, "a"}, {[]string{"a", "b", "c"}, "a, b and c"},
+		{strings.Split("a b c d e f g h i j", " "), "a, b, c, d, e, f, g, h and 2 more"},
+	} {
+		if got := names(test.all); got != test.want {
+			t.Errorf("%v: %q", test.all, got)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+var unusableDomain = Rule{
+	ID: "unusable-domain", Severity: Warning,
+	Title: "nodes that cannot take its pods, such as control-plane nodes, count as domains",
+	Why: "A hard spread constraint compares with the emptiest domain. One that stays empty for ever (by default the nodes' " +
+		"taints are ignored) lets the others have maxSkew pods each, and no more: the rest stays Pending. " +
+		"An Error where the replicas wanted are more than that already.",
+	Doc: docSpread, needs: []Resource{Nodes}, check: checkUnusableDomain,
+}
+
+func checkUnusableDomain(s *subject) {
+	severity, e := Warning, edit{subject: s}
+	var evidence []string
+	for i, c := range s.Template.Spec.TopologySpreadConstraints {
+		dead, nodes := s.dead(c)
+		if !hard(c) || len(dead) == 0 {
+			continue
+		}
+		room := int(c.MaxSkew) * len(domains(s.homes(), c.TopologyKey))
+		evidence = append(evidence, fmt.Sprintf("of %s, %s can take none of its pods (%s): the others may have %s together, and it wants %d",
+			c.TopologyKey, names(dead), names(nodes), count(room, "pod"), s.Replicas))
+		if s.Replicas > room {
+			severity = Error
+		}
+		s.honor(&e, i, c)
+	}
+	if len(evidence) > 0 {
+		s.find(Finding{Severity: severity, Evidence: names(evidence), Fix: s.patchOps(e.done()), Caution: s.rollout()})
+	}
+}
+
+// honor makes constraint i count only the domains that the subject's pods can go to.
+func (s *subject) honor(e *edit, i int, c corev1.TopologySpreadConstraint) {
+	if !honors(c.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor) {
+		e.change(i, "nodeAffinityPolicy", corev1.NodeInclusionPolicyHonor)
+	}
+	if !honors(c.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) {
+		e.change(i, "nodeTaintsPolicy", corev1.NodeInclusionPolicyHonor)
+	}
+}
+
+// dead are the domains that a constraint counts though none of their nodes can take the subject's pods, and those nodes
+// with the reason.
+func (s *subject) dead(c corev1.TopologySpreadConstraint) (dead, nodes []string) {
+	alive := domains(s.homes(), c.TopologyKey)
+	counted := s.counted(c)
+	for _, d := range domains(counted, c.TopologyKey) {
+		if slices.Contains(alive, d) {
+			continue
+		}
+		dead = append(dead, d)
+		for _, n := range counted {
+			if n.Labels[c.TopologyKey] == d {
+				nodes = append(nodes, n.Name+" "+s.excludes(n))
+			}
+		}
+	}
+	return dead, nodes
+}
+
+// counted are the nodes whose domains the scheduler counts for a hard constraint: those that carry the labels of all
+// hard constraints, less those that its policies leave out. What comes and goes with a node's health is not looked at.
+func (s *subject) counted(c corev1.TopologySpreadConstraint) (nodes []*corev1.Node) {
+	for _, n := range s.allNodes() {
+		labelled := !slices.ContainsFunc(s.Template.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
+			_, there := n.Labels[c.TopologyKey]
+			return hard(c) && !there
+		})
+		out := honors(c.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor) && !admits(s.Template.Spec, n) ||
+			honors(c.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) && len(repelling(s.Template.Spec, n, lasting)) > 0
+		if labelled && !out {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+// excludes says why a node cannot take the subject's pods.
+func (s *subject) excludes(n *corev1.Node) string {
+	if taints := repelling(s.Template.Spec, n, lasting); len(taints) > 0 {
+		return "is tainted " + taints[0].Key
+	}
+	return "is not selected"
+}

@@ -1,0 +1,127 @@
+package audit
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// deployment as a Workload, without its pods.
+func deployment(d *appsv1.Deployment) Workload {
+	w := Workload{
+		Kind: Deployment, Namespace: d.Namespace, Name: d.Name, Replicas: replicas(d.Spec.Replicas),
+		Selector: d.Spec.Selector, Template: d.Spec.Template, Claims: claims(d.Spec.Template.Spec),
+	}
+	w.Update.Rolling = d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType
+	if rolling := d.Spec.Strategy.RollingUpdate; w.Update.Rolling && rolling != nil {
+		w.Update.MaxSurge = share(rolling.MaxSurge, w.Replicas, true)
+		w.Update.MaxUnavailable = share(rolling.MaxUnavailable, w.Replicas, false)
+	} else if w.Update.Rolling { // the API's defaults
+		quarter := intstr.FromString("25%")
+		w.Update.MaxSurge, w.Update.MaxUnavailable = share(&quarter, w.Replicas, true), share(&quarter, w.Replicas, false)
+	}
+	if w.Update.Rolling && w.Update.MaxSurge == 0 && w.Update.MaxUnavailable == 0 {
+		w.Update.MaxUnavailable = 1 // as the controller does: 25 % of 3, rounded down, must not stop it
+	}
+	if d.Spec.Paused {
+		w.Update.ByHand = "its rollout is paused: kubectl rollout resume lets the change through"
+	}
+	return w
+}
+
+// statefulSet as a Workload, without its pods.
+func statefulSet(s *appsv1.StatefulSet) Workload {
+	w := Workload{
+		Kind: StatefulSet, Namespace: s.Namespace, Name: s.Name, Replicas: replicas(s.Spec.Replicas),
+		Selector: s.Spec.Selector, Template: s.Spec.Template,
+		Claims: len(s.Spec.VolumeClaimTemplates) > 0 || claims(s.Spec.Template.Spec),
+	}
+	w.Update.Rolling = s.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType
+	if !w.Update.Rolling {
+		w.Update.ByHand = "its pods are replaced only when somebody deletes them (OnDelete)"
+	}
+	return w
+}
+
+// replicas that are wanted; the API's default is 1.
+func replicas(wanted *int32) int {
+	if wanted == nil {
+		return 1
+	}
+	return int(*wanted)
+}
+
+func share(value *intstr.IntOrString, total int, up bool) int {
+	n, err := intstr.GetScaledValueFromIntOrPercent(value, total, up)
+	if err != nil { // the API refuses such values, and nil is no share at all
+		return 0
+	}
+	return n
+}
+
+func claims(pod corev1.PodSpec) bool {
+	for _, v := range pod.Volumes {
+		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// configMapsOf a pod, by name.
+func configMapsOf(pod corev1.PodSpec) (names []string) {
+	for _, v := range pod.Volumes {
+		if v.ConfigMap != nil {
+			names = append(names, v.ConfigMap.Name)
+		}
+		if v.Projected != nil {
+			for _, source := range v.Projected.Sources {
+				if source.ConfigMap != nil {
+					names = append(names, source.ConfigMap.Name)
+				}
+			}
+		}
+	}
+	for _, c := range containersOf(pod) {
+		for _, from := range c.EnvFrom {
+			if from.ConfigMapRef != nil {
+				names = append(names, from.ConfigMapRef.Name)
+			}
+		}
+		for _, env := range c.Env {
+			if env.ValueFrom != nil && env.ValueFrom.ConfigMapKeyRef != nil {
+				names = append(names, env.ValueFrom.ConfigMapKeyRef.Name)
+			}
+		}
+	}
+	return names
+}
+
+// container is one of a pod's, with its place in the template.
+type container struct {
+	*corev1.Container
+	list  string // containers or initContainers
+	index int
+}
+
+// containersOf a pod, the ones that only start it up among them.
+func containersOf(pod corev1.PodSpec) (all []container) {
+	for i := range pod.Containers {
+		all = append(all, container{&pod.Containers[i], "containers", i})
+	}
+	for i := range pod.InitContainers {
+		all = append(all, container{&pod.InitContainers[i], "initContainers", i})
+	}
+	return all
+}
+
+// running are the containers that run as long as the pod does, sidecars among them.
+func running(pod corev1.PodSpec) (all []container) {
+	for _, c := range containersOf(pod) {
+		always := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		if c.list == "containers" || always {
+			all = append(all, c)
+		}
+	}
+	return all
+}
