@@ -20,6 +20,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"SpreadTrials":      decode[SpreadTrials],
 	"PerDomain":         decode[PerDomain],
 	"RecoversWithin":    decode[RecoversWithin],
+	"Placement":         decode[Placement],
 }
 
 // Kinds lists the names of the promises that a record can hold, sorted.

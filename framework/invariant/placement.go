@@ -4,224 +4,207 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// revisionLabel tells pods of one template from those of another.
-const revisionLabel = "pod-template-hash"
-
-// placement is where a workload's pods were when it had settled.
-type placement struct {
-	at        history.Offset
-	replicas  int
-	counts    map[string]int // pods, by domain; empty domains are there with 0
-	outside   int            // pods on nodes that are in no domain
-	excluded  []string       // nodes that made no domain, with the reason
-	revisions []string
-	why       string // what brought it about
-	blind     bool   // it was seen only while a watch was blind
+// Placement promises that each binding was legal when it was made, under the scheduler's own hard rules: topology spread
+// constraints that say DoNotSchedule, with minDomains, matchLabelKeys, nodeAffinityPolicy and nodeTaintsPolicy; required
+// affinity and anti-affinity to other pods, theirs included; node selector, required node affinity, taints and cordons.
+// For a spread, eligible domains without pods count, and pods that are going do not. Soft rules, resources, ports,
+// volumes and pods of other namespaces are not looked at.
+//
+// It is a rule of the moment of binding; what becomes of a spread afterwards is the matter of Spread. A pod that was made
+// with a node in its spec is judged as if it had been bound when it was first seen.
+//
+// The scheduler goes by its own cache and does not wait for what it has decided to be written, so that what the record
+// tells within the skew of a binding it may have known or not. A binding is illegal only if it is so in every such
+// case, taken rule by rule. Of pods of one kind that were bound close together, one is illegal if no order in which the
+// scheduler may have come to them makes all of them legal.
+//
+// Evidence: a binding by rules about other pods, after Deploy began; and of every pod, its rules.
+type Placement struct {
+	// Workload is the Deployment whose pods are judged; empty means all Deployments in the record.
+	Workload string `json:"workload,omitempty"`
 }
 
-// skew is the difference between the fullest and the emptiest domain.
-func (p *placement) skew() int {
-	if len(p.counts) == 0 {
-		return 0
+func (p Placement) String() string {
+	who := p.Workload
+	if who == "" {
+		who = "every Deployment"
 	}
-	counts := slices.Collect(maps.Values(p.counts))
-	return slices.Max(counts) - slices.Min(counts)
+	return fmt.Sprintf("each pod of %s is put where the scheduler's hard rules allow it at that moment", who)
 }
 
-func (p *placement) String() string {
-	text := fmt.Sprintf("%s (%s)", amounts(p.counts), count(p.replicas, "replica"))
-	if len(p.excluded) > 0 {
-		text += " without " + list(p.excluded)
+// Check implements Invariant.
+func (p Placement) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+
+func (p Placement) judge(f *facts) Verdict {
+	keys, missing := p.workloads(f.run)
+	d := slices.Concat(f.record(f.begin()), f.faultsBit(true), missing)
+	l := newPlacementLedger(f.run)
+	d = append(d, l.doubts()...)
+	t := placementTally{
+		facts: f, who: p.Workload,
+		kinds: make(map[string][]*placedPod), told: make(map[*placedPod]string), free: make(map[*placedPod]bool),
 	}
-	return text
-}
-
-func (p *placement) same(other *placement) bool {
-	return p.replicas == other.replicas && p.outside == other.outside && maps.Equal(p.counts, other.counts) &&
-		slices.Equal(p.excluded, other.excluded) && slices.Equal(p.revisions, other.revisions)
-}
-
-// placements are those of a workload in the course of a run.
-type placements struct {
-	placements []*placement
-	wanted     map[int]bool // numbers of replicas that were asked for
-	atEnd      bool         // it was settled at the end
-}
-
-// followPlacement notes every settled state that differs from the one before.
-func followPlacement(f *facts, key history.Key, topology string) (l placements) {
-	l.wanted = make(map[int]bool)
-	from, to := f.begin(), f.end()
-	settling := settler{key: key}
-	usable := make(map[string]bool)
-	taken := make(map[string]string) // nodes that were closed at some time since the last settled state, and how
-	moments(f.run, func(at history.Offset, s *history.State) {
-		w := s.Workloads[key]
-		noteTaken(s, w, topology, usable, taken)
-		if at < from || at >= to {
-			return
-		}
-		if w.Observed {
-			l.wanted[w.Replicas] = true
-		}
-		w, pods, ok := settling.see(at, s)
-		if l.atEnd = settling.both; !ok {
-			return
-		}
-		placed := place(s, w, pods, topology)
-		placed.at, placed.blind = at, f.blind(at)
-		if last := l.last(); last != nil && last.same(placed) {
-			last.blind = last.blind && placed.blind
-		} else {
-			placed.explain(last, taken)
-			l.placements = append(l.placements, placed)
-		}
-		// A node that is still closed goes on to explain what comes.
-		maps.DeleteFunc(taken, func(name, _ string) bool { return usable[name] })
-	})
-	return l
-}
-
-func (l *placements) last() *placement {
-	if n := len(l.placements); n > 0 {
-		return l.placements[n-1]
+	if t.who == "" {
+		t.who = "all Deployments"
 	}
-	return nil
-}
-
-// noteTaken keeps track of the nodes that stop taking pods.
-func noteTaken(s *history.State, w history.Workload, topology string, usable map[string]bool, taken map[string]string) {
-	for name := range usable {
-		if _, there := s.Nodes[name]; !there {
-			delete(usable, name)
-			taken[name] = "deleted"
+	chosen := chosenBy(f.run, keys)
+	for _, pod := range l.pods {
+		judged := pod.rules != nil && pod.bound != unseen && !pod.early && chosen(pod.Pod)
+		if judged && pod.bound.at >= f.begin() && pod.bound.at < f.end() {
+			t.take(l, pod)
 		}
 	}
-	for name, n := range s.Nodes {
-		if _, has := n.Labels[topology]; !has || !history.Selects(w.NodeSelector, n.Labels) {
-			continue
+	t.order(l)
+	return t.verdict(d)
+}
+
+// workloads are the Deployments whose pods are judged.
+func (p Placement) workloads(run history.Run) (keys []history.Key, d doubts) {
+	if p.Workload != "" {
+		key, d := workloadOf(run, p.Workload)
+		return []history.Key{key}, d
+	}
+	if keys = deployments(run); len(keys) == 0 {
+		d.add("the record has no Deployment")
+	}
+	return keys, d
+}
+
+// chosenBy returns what tells whether one of the Deployments chooses a pod.
+func chosenBy(run history.Run, keys []history.Key) func(history.Pod) bool {
+	var workloads []history.Workload
+	for _, e := range run.Events {
+		if w := e.Workload; w != nil && len(w.Selector) > 0 && slices.Contains(keys, history.Key{Namespace: w.Namespace, Name: w.Name}) {
+			workloads = append(workloads, *w)
 		}
-		why := closed(n)
-		if usable[name] && why != "" {
-			taken[name] = why
-		}
-		usable[name] = why == ""
+	}
+	return func(p history.Pod) bool {
+		return slices.ContainsFunc(workloads, func(w history.Workload) bool {
+			return w.Namespace == p.Namespace && history.Selects(w.Selector, p.Labels)
+		})
 	}
 }
 
-// closed says why a node takes no new pods; empty when it does.
-func closed(n history.Node) string {
-	switch {
-	case n.Ready != "True":
-		return "lost"
-	case n.Unschedulable:
-		return "cordoned"
-	}
-	for _, taint := range n.Taints {
-		if strings.HasSuffix(taint, ":NoSchedule") || strings.HasSuffix(taint, ":NoExecute") {
-			return "tainted"
+// doubts a record that does not tell by what rules pods were placed.
+func (l *placementLedger) doubts() (d doubts) {
+	silent := false
+	for _, p := range l.pods {
+		switch {
+		case p.err != nil:
+			d.add("the rules by which %s is placed cannot be weighed: %s", p.Name, p.err)
+		case p.rules == nil:
+			silent = true
 		}
 	}
-	return ""
-}
-
-// place counts a workload's pods by domain.
-func place(s *history.State, w history.Workload, pods []history.Pod, topology string) *placement {
-	p := &placement{replicas: w.Replicas, counts: make(map[string]int), outside: len(pods)}
-	revisions := make(map[string]bool)
-	on := make(map[string]int)
-	for _, pod := range pods {
-		on[pod.Node]++
-		revisions[pod.Labels[revisionLabel]] = true
-	}
-	p.revisions = slices.Sorted(maps.Keys(revisions))
-	for _, name := range slices.Sorted(maps.Keys(s.Nodes)) {
-		n := s.Nodes[name]
-		domain, has := n.Labels[topology]
-		if !has || !history.Selects(w.NodeSelector, n.Labels) {
-			continue
-		}
-		if why := closed(n); why != "" && on[name] == 0 {
-			if why != "tainted" { // such as the control plane, which is always so
-				p.excluded = append(p.excluded, name+" ("+why+")")
-			}
-			continue
-		}
-		p.counts[domain] += on[name]
-		p.outside -= on[name]
-	}
-	return p
-}
-
-// explain says what brought a placement about, going by what changed since the settled state before.
-func (p *placement) explain(before *placement, taken map[string]string) {
-	switch {
-	case before == nil:
-		p.why = "chosen by the scheduler"
-	case len(taken) > 0:
-		var nodes []string
-		for _, name := range slices.Sorted(maps.Keys(taken)) {
-			nodes = append(nodes, name+", which was "+taken[name])
-		}
-		p.why = "forced by " + list(nodes)
-	case p.replicas < before.replicas:
-		p.why = fmt.Sprintf("decayed by the scale-down from %d replicas", before.replicas)
-	case !slices.Equal(p.revisions, before.revisions):
-		p.why = "decayed by a rollout"
-	case maps.Equal(p.counts, before.counts):
-		p.why = before.why
-	default:
-		p.why = "chosen by the scheduler"
-	}
-}
-
-// doubts are reasons why the settled states prove nothing.
-func (l placements) doubts(name string) (d doubts) {
-	if len(l.placements) == 0 {
-		d.add("%s was never seen settled", name)
-		return d
-	}
-	seen := make(map[int]bool)
-	for _, p := range l.placements {
-		seen[p.replicas] = true
-	}
-	for _, p := range l.placements {
-		if len(p.counts) < 2 && p.replicas > 0 {
-			d.add("%s had %s at %s, and fewer than 2 prove nothing", name, count(len(p.counts), "domain"), moment(p.at))
-			break
-		}
-		if p.outside > 0 {
-			d.add("%s had %s in no domain at %s", name, count(p.outside, "pod"), moment(p.at))
-			break
-		}
-	}
-	if len(seen) == 1 && seen[0] {
-		d.add("%s had no replicas whenever it was settled", name)
-	}
-	for _, n := range slices.Sorted(maps.Keys(l.wanted)) {
-		if !seen[n] {
-			d.add("%s was asked for %s and never seen settled with that", name, count(n, "replica"))
-		}
-	}
-	if !l.atEnd {
-		d.add("%s was not settled at the end", name)
+	if silent {
+		d.add("the record does not say by which rules pods are placed")
 	}
 	return d
 }
 
-// replicas names the numbers of replicas in the order in which they settled: "1, 2 and 3 replicas".
-func (l placements) replicas() string {
-	var numbers []string
-	for _, p := range l.placements {
-		if n := strconv.Itoa(p.replicas); len(numbers) == 0 || numbers[len(numbers)-1] != n {
-			numbers = append(numbers, n)
+// placementTally counts what became of the bindings.
+type placementTally struct {
+	facts *facts
+	who   string
+
+	bindings, certain, aboutOthers int
+	first                          history.Offset // of those that broke a rule
+	broken, open, legal            []string
+	unknown                        doubts
+
+	kinds map[string][]*placedPod // that broke no rule by themselves
+	told  map[*placedPod]string   // of those, which the order of the record makes illegal, and how
+	free  map[*placedPod]bool     // of those, which cannot be accused
+}
+
+func (t *placementTally) take(l *placementLedger, p *placedPod) {
+	found, known := l.judge(p)
+	if !known {
+		t.unknown.add("the record does not know %s, to which %s was bound at %s", p.Node, p.Name, moment(p.bound.at))
+		return
+	}
+	t.bindings++
+	if p.rules.aboutOthers() {
+		t.aboutOthers++
+	}
+	line := fmt.Sprintf("%s was bound to %s at %s", p.Name, p.Node, moment(p.bound.at))
+	if p.bySpec {
+		line = fmt.Sprintf("%s was made for %s at %s", p.Name, p.Node, moment(p.bound.at))
+	}
+	blind := t.facts.blind(p.bound.at)
+	t.kinds[p.kind()] = append(t.kinds[p.kind()], p)
+	t.free[p] = blind || found.broken == sure
+	switch {
+	case found.broken == sure && !blind:
+		t.breaks(p, line+", "+found.words)
+	case found.broken == sure:
+		t.open = append(t.open, "while a watch was blind, "+line+", "+found.words)
+	case found.told:
+		t.told[p] = line + ", " + found.words
+	default:
+		if found.broken == no {
+			t.certain++
+		}
+		for _, seen := range found.seen {
+			t.legal = append(t.legal, line+": "+seen)
 		}
 	}
-	return list(numbers) + " replicas"
+}
+
+// breaks notes a binding that broke a rule.
+func (t *placementTally) breaks(p *placedPod, words string) {
+	if len(t.broken) == 0 || p.bound.at < t.first {
+		t.first = p.bound.at
+		t.broken = slices.Insert(t.broken, 0, words)
+		return
+	}
+	t.broken = append(t.broken, words)
+}
+
+// order looks for an order in which the bindings that lie close together were legal. If there is none, the first that
+// was not by the order of the record stands for them.
+func (t *placementTally) order(l *placementLedger) {
+	for _, kind := range slices.Sorted(maps.Keys(t.kinds)) {
+		for _, pods := range bursts(t.kinds[kind]) {
+			told := slices.DeleteFunc(slices.Clone(pods), func(p *placedPod) bool { return t.told[p] == "" || t.free[p] })
+			if len(told) == 0 {
+				continue // the order of the record is one
+			}
+			ok := l.ordered(pods, func(p *placedPod) bool { return !t.free[p] })
+			if !ok {
+				t.breaks(told[0], fmt.Sprintf("%s; in no order were all %d bindings from %s to %s legal", t.told[told[0]], len(pods),
+					moment(pods[0].bound.at), moment(pods[len(pods)-1].bound.at)))
+				continue
+			}
+			for _, p := range told {
+				t.open = append(t.open, fmt.Sprintf("by the order of the record, %s; what came within %s may have come the other way round",
+					t.told[p], watchSkew))
+			}
+		}
+	}
+}
+
+func (t *placementTally) verdict(d doubts) Verdict {
+	v := Verdict{}
+	v.measure("bindings", float64(t.bindings))
+	v.measure("certainBindings", float64(t.certain))
+	v.measure("openBindings", float64(len(t.open)))
+	v.measure("brokenBindings", float64(len(t.broken)))
+	d = append(d, t.unknown...)
+	if t.aboutOthers == 0 {
+		d.add("no pod of %s was bound by a rule about other pods", t.who)
+	}
+	v.support(t.broken...)
+	v.support(t.open...)
+	if len(t.broken) > 0 {
+		v.At = t.first
+		return v.violated(d, "%s", t.broken[0])
+	}
+	v.support(t.legal...)
+	return v.held(d, "%s of %s broke no rule: %d in every order of what came within %s of them, %d in some order",
+		count(t.bindings, "binding"), t.who, t.certain, watchSkew, t.bindings-t.certain)
 }

@@ -46,15 +46,15 @@ func (p Spread) judge(f *facts) Verdict {
 	if len(missing) > 0 {
 		return Verdict{}.unknown(d)
 	}
-	l := followPlacement(f, key, p.TopologyKey)
+	l := followDistribution(f, key, p.TopologyKey)
 	d = append(d, l.doubts(key.Name)...)
 	v := Verdict{}
 	worst, bad, first := p.weigh(l)
 	domains := 0
-	for _, placed := range l.placements {
+	for _, placed := range l.distributions {
 		domains = max(domains, len(placed.counts))
 	}
-	v.measure("settledStates", float64(len(l.placements)))
+	v.measure("settledStates", float64(len(l.distributions)))
 	v.measure("badStates", float64(bad))
 	v.measure("allowedSkew", float64(p.Max))
 	if worst != nil {
@@ -63,7 +63,7 @@ func (p Spread) judge(f *facts) Verdict {
 	}
 	if first != nil {
 		v.At = first.at
-		for _, placed := range l.placements {
+		for _, placed := range l.distributions {
 			if placed.skew() > p.Max {
 				v.support(fmt.Sprintf("%s: %s", moment(placed.at), placed))
 			}
@@ -71,19 +71,19 @@ func (p Spread) judge(f *facts) Verdict {
 		return v.violated(d, "%s was spread at %s as %s: skew %d, and %d is allowed; %s",
 			key.Name, moment(first.at), first, first.skew(), p.Max, first.why)
 	}
-	for _, placed := range l.placements {
+	for _, placed := range l.distributions {
 		v.support(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()))
 	}
 	if worst == nil || bad > 0 { // bad ones were seen only while a watch was blind
 		return v.unknown(d)
 	}
 	return v.held(d, "%s was settled in %s (%s), with a skew of at most %d over %s of %s",
-		key.Name, count(len(l.placements), "state"), l.replicas(), worst.skew(), count(domains, "domain"), p.TopologyKey)
+		key.Name, count(len(l.distributions), "state"), l.replicas(), worst.skew(), count(domains, "domain"), p.TopologyKey)
 }
 
-// weigh finds the placement with the largest skew, and the first of those that surely have too much.
-func (p Spread) weigh(l placements) (worst *placement, bad int, first *placement) {
-	for _, placed := range l.placements {
+// weigh finds the distribution with the largest skew, and the first of those that surely have too much.
+func (p Spread) weigh(l distributions) (worst *distribution, bad int, first *distribution) {
+	for _, placed := range l.distributions {
 		if worst == nil || placed.skew() > worst.skew() {
 			worst = placed
 		}

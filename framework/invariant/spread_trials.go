@@ -35,9 +35,9 @@ func (p SpreadTrials) judge(f *facts) Verdict {
 	v, t := Verdict{}, trials{of: len(keys)}
 	states := 0
 	for _, key := range keys {
-		l := followPlacement(f, key, p.TopologyKey)
+		l := followDistribution(f, key, p.TopologyKey)
 		d = append(d, l.doubts(key.Name)...)
-		states += len(l.placements)
+		states += len(l.distributions)
 		worst, bad, first := Spread{TopologyKey: p.TopologyKey, Max: p.Max}.weigh(l)
 		switch {
 		case first != nil:

@@ -81,7 +81,12 @@ func TestTiesDoNotMatter(t *testing.T) {
 	}
 	crowded := newStepped().to("w1", "w3").to("w1", "w2", "w3").node("w1", "Unknown", false).to("w2", "w3", "w5").second()
 	crowded.EditEvents(func(e *history.Event) { e.T = e.T.Round(second) }) // much happens at once
+	placed := newPlacing(spreadOver(overZones, "")).bind("w1", "w2", "w3").bind("w4", "w1").terminate(1, "w1").change("w5", func(n *history.Node) {
+		n.Unschedulable = true
+	}).bind("w5")
+	placed.EditEvents(func(e *history.Event) { e.T = e.T.Round(3 * second) })
 	for name, whole := range map[string]history.Run{
+		"bindings":              placed.Run(),
 		"a drain":               thin(ht.Healthy()).Run(),
 		"two faults at once":    twoFaults.Run(),
 		"two evictions at once": thin(refuse(evict(ht.Healthy(), 2, ht.EvictedAt), 3, ht.EvictedAt, "backend")).Run(),
