@@ -19,6 +19,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"Spread":            decode[Spread],
 	"SpreadTrials":      decode[SpreadTrials],
 	"PerDomain":         decode[PerDomain],
+	"Placed":            decode[Placed],
 	"RecoversWithin":    decode[RecoversWithin],
 	"Placement":         decode[Placement],
 }
