@@ -225,6 +225,50 @@ func TestWhoComesUnderAnotherOnesNameIsThere(t *testing.T) {
 	})
 }
 
+// TestWhatWasSeenToGoIsNotToldOfAgain when a list after a gap does not have it.
+func TestWhatWasSeenToGoIsNotToldOfAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{
+			lists:   []any{[]*corev1.Pod{pod("a", "9"), pod("b", "9")}, []*corev1.Pod{pod("c", "20")}},
+			watches: []any{played(watch.Event{Type: watch.Deleted, Object: pod("a", "12")}, trouble(expired)), open()},
+		}
+		if err := s.play(t); err != nil {
+			t.Fatal(err)
+		}
+		wantWords(t, s.sink, "listed a", "listed b", "deleted a", "gap since 0s", "deleted b", "listed c")
+	})
+}
+
+// stopped counts how often a watch is ended by who asked for it.
+type stopped struct {
+	watch.Interface
+	times int
+}
+
+func (s *stopped) Stop() {
+	s.times++
+	s.Interface.Stop()
+}
+
+// TestEveryWatchIsEnded: one that is given up holds a connection otherwise.
+func TestEveryWatchIsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{lists: []any{[]*corev1.Pod{}, []*corev1.Pod{}}}
+		for _, w := range []watch.Interface{played(), played(trouble(unwell)), played(trouble(expired)), open()} {
+			s.watches = append(s.watches, &stopped{Interface: w})
+		}
+		all := s.watches
+		if err := s.play(t); err != nil {
+			t.Fatal(err)
+		}
+		for i, w := range all {
+			if n := w.(*stopped).times; n != 1 {
+				t.Errorf("watch %d was ended %d times", i, n)
+			}
+		}
+	})
+}
+
 // TestSilenceIsNotCalm: a watch that is broken when the watching ends may have missed anything since it was last heard.
 func TestSilenceIsNotCalm(t *testing.T) {
 	for name, s := range map[string]func() *script{

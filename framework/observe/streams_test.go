@@ -51,7 +51,8 @@ func TestPodEvent(t *testing.T) {
 		Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
 			{Type: corev1.PodReady, Status: corev1.ConditionUnknown},
 			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Message: "of no interest"},
-			{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, Reason: "of no interest"},
+			{Type: corev1.PodInitialized, Status: corev1.ConditionTrue, Reason: "of no interest"},
+			{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, Message: "of no interest"},
 			{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "EvictionByEvictionAPI"},
 		}},
 	}, history.Listed).Pod, &history.Pod{Change: history.Listed, Namespace: "ns", Name: "p", Phase: "Pending", Rules: []byte(`{}`)})
