@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -134,15 +135,15 @@ func TestJudgeUsesWhatIsWritten(t *testing.T) {
 		}
 		promises = append(promises, p)
 	}
-	promises = append(promises, history.Promise{Kind: "Placement", Params: json.RawMessage(`{"maxSkew":1}`)})
+	promises = append(promises, history.Promise{Kind: "Harmony", Params: json.RawMessage(`{"maxSkew":1}`)})
 	run := ht.Healthy().Header(func(h *history.Header) { h.Promises = promises }).Run()
 	got := invariant.Judge(run)
+	known := invariant.Kinds()
+	refusal := `decode promise: this holdfast knows no kind "Harmony", only ` + strings.Join(known[:len(known)-1], ", ") +
+		" and " + known[len(known)-1]
 	want := append(invariant.CheckAll(run, everything()), invariant.Verdict{
-		Promise: `Placement {"maxSkew":1}`, Kind: "Placement", Outcome: invariant.Unknown,
-		Seen: `no verdict: decode promise: this holdfast knows no kind "Placement", only BudgetHonoured, FailuresEndWithin, ` +
-			`NoFailedRequests, RecoversWithin and Spread`,
-		Evidence: []string{`decode promise: this holdfast knows no kind "Placement", only BudgetHonoured, FailuresEndWithin, ` +
-			`NoFailedRequests, RecoversWithin and Spread`},
+		Promise: `Harmony {"maxSkew":1}`, Kind: "Harmony", Outcome: invariant.Unknown,
+		Seen: "no verdict: " + refusal, Evidence: []string{refusal},
 	})
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
