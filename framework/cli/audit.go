@@ -206,7 +206,7 @@ func auditSummary(r audit.Report) string {
 	for _, f := range r.Findings {
 		counts[f.Severity]++
 	}
-	summary := fmt.Sprintf("%d workloads: %d errors, %d warnings, %d notes", r.Workloads, counts[audit.Error], counts[audit.Warning], counts[audit.Note])
+	summary := fmt.Sprintf("workloads: %d, errors: %d, warnings: %d, notes: %d", r.Workloads, counts[audit.Error], counts[audit.Warning], counts[audit.Note])
 	if len(r.NotChecked) > 0 {
 		summary += "; not everything could be checked"
 	}

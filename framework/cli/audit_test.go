@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/holdfast-ha/holdfast/framework/audit"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// served is an API server that has some objects, and forbids to list one resource. It returns a kubeconfig.
+func served(t *testing.T, forbidden string, objects ...workloads.Object) string {
+	t.Helper()
+	lists := map[string][]workloads.Object{}
+	for _, o := range objects {
+		switch o.(type) {
+		case *appsv1.Deployment:
+			lists["deployments"] = append(lists["deployments"], o)
+		case *corev1.Service:
+			lists["services"] = append(lists["services"], o)
+		case *policyv1.PodDisruptionBudget:
+			lists["poddisruptionbudgets"] = append(lists["poddisruptionbudgets"], o)
+		}
+	}
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		resource := path.Base(r.URL.Path)
+		if r.Method != http.MethodGet {
+			t.Errorf("%s %s", r.Method, r.URL)
+		}
+		answer := any(map[string]any{"metadata": map[string]any{}, "items": append([]workloads.Object{}, lists[resource]...)})
+		if resource == forbidden {
+			w.WriteHeader(http.StatusForbidden)
+			status := apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", errors.New("not for you")).Status()
+			status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"} // else no client reads it
+			answer = status
+		}
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(api.Close)
+	return kubeconfig(t, api.URL)
+}
+
+func kubeconfig(t *testing.T, server string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config")
+	config := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "one",
+"clusters": [{"name": "c", "cluster": {"server": %q}}],
+"contexts": [{"name": "one", "context": {"cluster": "c"}}, {"name": "two", "context": {"cluster": "c"}}]}`, server)
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func objectsOf(t *testing.T, b workloads.Backend) []workloads.Object {
+	t.Helper()
+	objects, err := b.Objects(workloads.Place{Namespace: "shop", Image: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+func TestAuditExitCodes(t *testing.T) {
+	unbudgeted := workloads.Backend{Budget: workloads.NoBudget}
+	single := workloads.Backend{Replicas: 1}
+	for _, test := range []struct {
+		name      string
+		backend   workloads.Backend
+		forbidden string
+		args      string
+		code      int
+		say       string
+	}{
+		{"nothing", workloads.Backend{}, "", "", ExitHeld, ""},
+		{"a warning", unbudgeted, "", "", ExitViolated, "found: 1 of severity warning or worse"},
+		{"a warning, and errors are meant", unbudgeted, "", "--fail-on error", ExitHeld, ""},
+		{"an error", single, "", "--fail-on error", ExitViolated, "found: 1 of severity error or worse"},
+		{"an error, and nothing is meant", single, "", "--fail-on never", ExitHeld, ""},
+		{"what was left out", unbudgeted, "", "--skip no-budget", ExitHeld, ""},
+		{"not checked", workloads.Backend{}, "nodes", "", ExitUnknown, "unknown: something could not be checked"},
+		{"not checked, and nothing is meant", workloads.Backend{}, "nodes", "--fail-on never", ExitUnknown, "unknown: "},
+		{"not checked, and a warning", unbudgeted, "nodes", "", ExitViolated, "found: 1 of severity warning or worse"},
+		{"another context", workloads.Backend{}, "", "--context two", ExitHeld, ""},
+		{"no such context", workloads.Backend{}, "", "--context three", ExitFailed, `context "three" does not exist`},
+	} {
+		config := served(t, test.forbidden, objectsOf(t, test.backend)...)
+		_, code, err := execute(t, append([]string{"audit", "--kubeconfig", config}, strings.Fields(test.args)...)...)
+		if code != test.code || (err == nil) != (test.say == "") || err != nil && !strings.Contains(err.Error(), test.say) {
+			t.Errorf("%s: exit code %d, %v; want %d and %q", test.name, code, err, test.code, test.say)
+		}
+	}
+	for name, config := range map[string]string{
+		"nobody listens": kubeconfig(t, "http://127.0.0.1:1"), "no kubeconfig": filepath.Join(t.TempDir(), "none"),
+	} {
+		if out, code, err := execute(t, "audit", "--kubeconfig", config); code != ExitFailed || err == nil || out != "" {
+			t.Errorf("%s: exit code %d, %v\n%s", name, code, err, out)
+		}
+	}
+}
+
+func TestAuditUsage(t *testing.T) {
+	for _, test := range []struct{ args, want string }{
+		{"--output xml", `output "xml": want table, json or sarif`},
+		{"--fail-on fatal", `fail on "fatal": want error, warning, note or never`},
+		{"--skip budget", `rule "budget": want one of one-node, `},
+		{"--emit-policy --critical =", `read label selector "="`},
+		{"shop", `unknown command "shop" for "holdfast audit"`},
+	} {
+		out, code, err := execute(t, append([]string{"audit"}, strings.Fields(test.args)...)...)
+		if code != ExitUsage || err == nil || !strings.Contains(err.Error(), test.want) || out != "" {
+			t.Errorf("holdfast audit %s: exit code %d, %v; want 4 and %q", test.args, code, err, test.want)
+		}
+	}
+}
+
+// The table says what and where, and below it what to type, for the cluster that was asked.
+func TestAuditTable(t *testing.T) {
+	config := served(t, "nodes", objectsOf(t, workloads.Backend{Replicas: 1, PreStop: workloads.NoPreStop})...)
+	out, _, _ := execute(t, "audit", "--kubeconfig", config, "--context", "two", "--skip", "no-budget")
+	want := strings.ReplaceAll(`┌───┬──────────┬─────────────────────────┬────────────────┬────────────────────────────────────────────────────────────────────────┐
+│   │ SEVERITY │ WORKLOAD                │ RULE           │ EVIDENCE                                                               │
+├───┼──────────┼─────────────────────────┼────────────────┼────────────────────────────────────────────────────────────────────────┤
+│ 1 │ error    │ shop/Deployment/backend │ single-replica │ spec.replicas is 1                                                     │
+│ 2 │ warning  │ shop/Deployment/backend │ no-prestop     │ container backend, which Service backend sends requests to, gets       │
+│   │          │                         │                │ SIGTERM while they still come                                          │
+└───┴──────────┴─────────────────────────┴────────────────┴────────────────────────────────────────────────────────────────────────┘
+
+1. shop/Deployment/backend: single-replica
+   kubectl --kubeconfig 'CONFIG' --context 'two' patch deployment backend --namespace shop --type strategic --patch '{"spec":{"replicas":2}}'
+   # where a HorizontalPodAutoscaler scales it, raise its minReplicas instead
+
+2. shop/Deployment/backend: no-prestop
+   kubectl --kubeconfig 'CONFIG' --context 'two' patch deployment backend --namespace shop --type strategic --patch '{"spec":{"template":{"spec":{"containers":[{"lifecycle":{"preStop":{"sleep":{"seconds":5}}},"name":"backend"}]}}}}'
+   # the sleep action needs Kubernetes 1.30; before, exec a sleep
+
+not checked in all namespaces: one-zone, pending-on-hard-constraint, unmeetable-anti-affinity, unusable-domain, soft-constraint-violated, fixed-node-ports
+   nodes is forbidden: not for you
+
+workloads: 1, errors: 1, warnings: 1, notes: 0; not everything could be checked; left out: no-budget
+`, "CONFIG", config)
+	if out != want {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+	out, _, _ = execute(t, "audit", "--kubeconfig", served(t, "", objectsOf(t, workloads.Backend{})...))
+	if out != "workloads: 1, errors: 0, warnings: 0, notes: 0\n" {
+		t.Errorf("of good practice it says %q", out)
+	}
+}
+
+func TestAuditForPrograms(t *testing.T) {
+	config := served(t, "", objectsOf(t, workloads.Backend{Budget: workloads.NoBudget})...)
+	var report audit.Report
+	out, _, _ := execute(t, "audit", "--kubeconfig", config, "-o", "json")
+	if err := json.Unmarshal([]byte(out), &report); err != nil || report.Format != audit.Format || len(report.Findings) != 1 {
+		t.Errorf("JSON: %v\n%s", err, out)
+	}
+	var log struct {
+		Version string
+		Runs    []struct {
+			Tool    struct{ Driver struct{ Version string } }
+			Results []struct{ RuleID string }
+		}
+	}
+	out, _, _ = execute(t, "audit", "--kubeconfig", config, "-o", "sarif")
+	if err := json.Unmarshal([]byte(out), &log); err != nil || len(log.Runs) != 1 || log.Runs[0].Tool.Driver.Version != "v1.2.3" ||
+		len(log.Runs[0].Results) != 1 || log.Runs[0].Results[0].RuleID != "no-budget" {
+		t.Errorf("SARIF: %v\n%s", err, out)
+	}
+}
+
+// The policy needs no cluster.
+func TestEmitPolicy(t *testing.T) {
+	want, err := audit.Policy("tier=gold")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, code, err := execute(t, "audit", "--emit-policy", "--critical", "tier=gold", "--kubeconfig", "none")
+	if code != ExitHeld || out != string(want) {
+		t.Errorf("exit code %d, %v\n%s", code, err, out)
+	}
+}
