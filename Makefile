@@ -27,6 +27,10 @@ test: chromium ## Run every test that needs no cluster, with the race detector
 e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0
 	bin/holdfast run --scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
 
+.PHONY: incident
+incident: build ## Have a known outage again, and see it mended; NAME=maintenance-took-us-out (make list names all)
+	bin/holdfast run --incident $(or $(NAME),$(error say which: make incident NAME=maintenance-took-us-out))
+
 .PHONY: list
 list: build ## List the scenarios and their claims, without running them
 	bin/holdfast run --list --scope full

@@ -14,6 +14,7 @@ import (
 	// The suites: each registers its scenarios.
 	_ "github.com/holdfast-ha/holdfast/suites/chaos"
 	_ "github.com/holdfast-ha/holdfast/suites/conformance"
+	_ "github.com/holdfast-ha/holdfast/suites/incidents"
 	_ "github.com/holdfast-ha/holdfast/suites/mutants"
 )
 

@@ -43,7 +43,7 @@ func Build(runDir string) (Model, error) {
 func modelOf(file history.RunFile) Model {
 	m := Model{
 		RunID: file.ID, Started: file.Started, Holdfast: file.Holdfast, Seed: file.Seed, Profile: file.Profile,
-		Reproduce: file.Reproduce,
+		Reproduce: file.Reproduce, Incident: file.Incident,
 	}
 	if !file.Ended.IsZero() {
 		m.Took = file.Ended.Sub(file.Started)

@@ -31,6 +31,9 @@ func NewReport(m Model) Report {
 	if !m.Started.IsZero() {
 		r.Started = &m.Started
 	}
+	if i := m.Incident; i != nil {
+		r.Incident = &ReportIncident{Name: i.Name, Story: i.Story, Symptom: i.Symptom, Cause: i.Cause, Fix: i.Fix}
+	}
 	for i := range m.Scenarios {
 		r.Scenarios = append(r.Scenarios, reportScenario(&m.Scenarios[i]))
 	}

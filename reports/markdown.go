@@ -65,6 +65,10 @@ func markdownHead(b *strings.Builder, m Model) {
 	for _, what := range m.Trouble {
 		fmt.Fprintf(b, "\n> [!WARNING]\n> %s\n", text(what))
 	}
+	if i := m.Incident; i != nil {
+		fmt.Fprintf(b, "\n### Incident %s\n\n%s\n\n- **Symptom**: %s\n- **Cause**: %s\n- **Fix**: %s\n- **Proof**: the scenarios below\n",
+			text(i.Name), text(i.Story), text(i.Symptom), text(i.Cause), text(i.Fix))
+	}
 }
 
 // summary counts results, requests and disruptions in one sentence.

@@ -18,6 +18,8 @@ type Model struct {
 	Cluster  history.ClusterInfo // of the first scenario that says
 	// Reproduce is the command that runs the whole again.
 	Reproduce string
+	// Incident is what the scenarios retell; nil: none.
+	Incident *history.Incident
 	// Trouble says what is wrong with the run's own record; empty when nothing is.
 	Trouble   []string
 	Scenarios []Scenario

@@ -25,6 +25,9 @@ func newSample() Model {
 		RunID: "20260102-030405-sample", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Took: 9*time.Minute + 41*sec,
 		Holdfast: "v0.1.0", Seed: 4711, Profile: "lab", Reproduce: "holdfast run --seed 4711 --profile short",
 		Cluster: historytest.New().Run().Header.Cluster,
+		Incident: &history.Incident{
+			Name: "it-went-out", Story: "Two nodes were drained.", Symptom: "Requests failed.", Cause: "No budget.", Fix: "A budget.",
+		},
 		Scenarios: []Scenario{
 			drained(), nodeKilled(), rolledOut(), starved(), placed(), cutOff(), dropsAtSIGTERM(), missed(),
 		},

@@ -20,8 +20,18 @@ type Report struct {
 	Cluster       ReportCluster    `json:"cluster"`
 	Counts        ReportCounts     `json:"counts"`
 	Reproduce     string           `json:"reproduce"` // a command
-	Trouble       []string         `json:"trouble"`   // what is wrong with the run's own record
+	Incident      *ReportIncident  `json:"incident,omitempty"`
+	Trouble       []string         `json:"trouble"` // what is wrong with the run's own record
 	Scenarios     []ReportScenario `json:"scenarios"`
+}
+
+// ReportIncident is an outage that the scenarios retell.
+type ReportIncident struct {
+	Name    string `json:"name"`
+	Story   string `json:"story"`
+	Symptom string `json:"symptom"`
+	Cause   string `json:"cause"`
+	Fix     string `json:"fix"`
 }
 
 // ReportCounts says how many scenarios ended how.

@@ -15,6 +15,7 @@ import (
 
 	_ "github.com/holdfast-ha/holdfast/suites/chaos"
 	_ "github.com/holdfast-ha/holdfast/suites/conformance"
+	_ "github.com/holdfast-ha/holdfast/suites/incidents"
 	_ "github.com/holdfast-ha/holdfast/suites/mutants"
 )
 
@@ -126,7 +127,7 @@ func TestNamesAreUnique(t *testing.T) {
 	}
 }
 
-// One file a scenario: whoever looks for a claim finds it by its file's name.
+// One file a scenario, or incident: whoever looks for a claim finds it by its file's name.
 func TestOneScenarioAFile(t *testing.T) {
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || entry.Name() == "doc.go" {
@@ -142,13 +143,13 @@ func TestOneScenarioAFile(t *testing.T) {
 			if !ok {
 				return true
 			}
-			if f, ok := call.Fun.(*ast.SelectorExpr); ok && (f.Sel.Name == "Describe" || f.Sel.Name == "Mutate") {
+			if f, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Describe", "Mutate", "Retell"}, f.Sel.Name) {
 				described++
 			}
 			return true
 		})
 		if described != 1 {
-			t.Errorf("%s describes %d scenarios, want one", path, described)
+			t.Errorf("%s describes %d scenarios or incidents, want one", path, described)
 		}
 		return nil
 	})

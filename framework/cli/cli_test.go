@@ -59,6 +59,8 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 		{"up demo --provider gke", `provider "gke": want one of kind`},
 		{"run --kubernetes v1.37.0-rc.1", `kubernetes version "v1.37.0-rc.1": want the form v1.37.0`},
 		{"run --seed -1", `invalid argument "-1" for "--seed" flag`},
+		{"run --incident it-never-was", `incident "it-never-was": there is none of that name; there are `},
+		{"run --incident it-never-was chaos/one", "an incident has its own"},
 		{"run --list --scope long", `scope "long": want short or full`},
 		{"image get --kubernetes 1.37", `kubernetes version "1.37": want the form v1.37.0`},
 		{"image build --kubernetes v1", `kubernetes version "v1": want the form v1.37.0`},

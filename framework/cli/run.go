@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +25,7 @@ import (
 // runFlags are what `holdfast run` was told.
 type runFlags struct {
 	provider, cluster, scope, kubernetes, timings, artifacts string
+	incident                                                 string
 	names                                                    []string // of scenarios; none: all of the scope
 	seed                                                     uint64
 	list, keep, keepLogs                                     bool
@@ -37,31 +37,33 @@ func runCommand(version string) *cobra.Command {
 		Use:   "run [SCENARIO ...]",
 		Short: "Run scenarios on a real cluster, judge them, and write a report",
 		Long: `run provisions a cluster, runs scenarios on it, judges what was recorded, and writes a report. Without arguments it runs
-every scenario of the scope. What it makes is removed again, on Ctrl-C too; the record stays under artifacts/.`,
+every scenario of the scope. --incident runs those that retell an outage. What it makes is removed again, on Ctrl-C too; the record stays under artifacts/.`,
 		Example: `  holdfast run
   holdfast run chaos/rolling-update mutants/no-prestop
   holdfast run --list
   holdfast run --scope full --kubernetes v1.36.3
+  holdfast run --incident maintenance-took-us-out
   holdfast up demo && holdfast run --cluster demo chaos/drain-one-worker`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			chosen, err := choose(scenario.All, f.scope, args)
+			f.names = args
+			chosen, told, err := f.choose()
 			if err != nil {
 				return usage(err)
 			}
 			if f.list {
-				return list(cmd.OutOrStdout(), chosen)
+				return f.printList(cmd.OutOrStdout(), chosen)
 			}
 			if err := f.validate(); err != nil {
 				return usage(err)
 			}
-			f.names = args
-			return f.run(cmd, version, chosen)
+			return f.run(cmd, version, chosen, told)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.provider, providerFlag, "kind", "what makes the clusters")
 	flags.StringVar(&f.cluster, "cluster", "", "use this cluster, made by 'holdfast up', and leave it")
 	flags.StringVar(&f.scope, "scope", "short", "short (about a quarter of an hour) or full")
+	flags.StringVar(&f.incident, "incident", "", "run the scenarios that retell this outage; --list names them all")
 	flags.StringVar(&f.kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that can be had")
 	flags.StringVar(&f.timings, "timings", "", "lab or stock, for every scenario; default: what the scenario says")
 	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "where the record and the report go")
@@ -80,35 +82,7 @@ func (f runFlags) validate() error {
 	return spec.Validate()
 }
 
-// choose picks the scenarios of a scope, or those named.
-func choose(all []scenario.Spec, scope string, names []string) ([]scenario.Spec, error) {
-	if scope != "short" && scope != "full" {
-		return nil, fmt.Errorf("scope %q: want short or full", scope)
-	}
-	var chosen []scenario.Spec
-	for _, s := range all {
-		if slices.Contains(names, s.Name) || len(names) == 0 && (scope == "full" || !s.Full) {
-			chosen = append(chosen, s)
-		}
-	}
-	for _, name := range names {
-		if !slices.ContainsFunc(all, func(s scenario.Spec) bool { return s.Name == name }) {
-			return nil, fmt.Errorf("scenario %q: there is none of that name; see 'holdfast run --list --scope full'", name)
-		}
-	}
-	return chosen, nil
-}
-
-func list(out io.Writer, specs []scenario.Spec) error {
-	for _, s := range specs {
-		if _, err := fmt.Fprintf(out, "%-45s %s\n", s.Name, s.Claim); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec) error {
+func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec, told *history.Incident) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := scenario.NewProgress(out, len(chosen))
 	back, err := provider(ctx, f.provider, out, progress.Say)
@@ -117,6 +91,10 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	}
 	settings, err := f.settings(version, back, progress)
 	if err != nil {
+		return err
+	}
+	settings.Incident = told
+	if err := tell(out, told); err != nil {
 		return err
 	}
 	file, err := scenario.Run(settings, chosen)
@@ -186,6 +164,8 @@ func (f runFlags) reproduce(name string, kubernetes string) string {
 	switch {
 	case name != "":
 		words = append(words, name)
+	case f.incident != "":
+		words = append(words, "--incident", f.incident)
 	case len(f.names) > 0:
 		words = append(words, f.names...)
 	case f.scope != "short":

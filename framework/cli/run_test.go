@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	if !asked {
 		os.Exit(m.Run())
 	}
-	scenario.All = described()
+	scenario.All, scenario.Incidents = described(), retold()
 	providers["hamlet"], providers["nowhere"] = hamlets(nil), hamlets(errors.New("no engine"))
 	root := Command("v1.2.3")
 	root.SetArgs(strings.Fields(args))
@@ -53,6 +53,15 @@ func described() []scenario.Spec {
 	three.Name, three.Claim = "mutants/three", "without sense, chaos/one is caught"
 	three.Mutant = &history.Mutant{Removed: "sense", CaughtBy: "Spread", Twin: s.Name}
 	return []scenario.Spec{s, two, three}
+}
+
+// retold are incidents to choose from.
+func retold() []scenario.Incident {
+	all := described()
+	return []scenario.Incident{{
+		Incident:  history.Incident{Name: "it-broke", Story: "It ran.", Symptom: "It ran no more.", Cause: "Nobody knew.", Fix: "Sense."},
+		Scenarios: []scenario.Spec{all[2], all[1]},
+	}}
 }
 
 // hamlets provides clusters that are no use: nothing can be loaded into them.
@@ -157,6 +166,12 @@ func TestRunIsAProcess(t *testing.T) {
 			results: []string{"chaos/two unknown", "mutants/three unknown"}, // in the order in which they are described
 			again:   "holdfast run mutants/three chaos/two --seed 5",
 		},
+		"an incident": {
+			args: "run --incident it-broke --provider hamlet --seed 5", code: ExitUnknown,
+			results: []string{"mutants/three unknown", "chaos/two unknown"}, // in the order of the telling
+			out:     []string{"incident it-broke\n  story:   It ran.\n  symptom: It ran no more.\n  cause:   Nobody knew.\n  fix:     Sense.\n"},
+			again:   "holdfast run --incident it-broke --seed 5",
+		},
 		"a cluster that is there": {
 			args: "run chaos/one --provider hamlet --cluster demo --seed 5", code: ExitUnknown, not: "deleted a cluster",
 			results: []string{"chaos/one unknown"}, again: "holdfast run chaos/one --seed 5",
@@ -223,11 +238,11 @@ func TestRunWithoutRoomForItsRecord(t *testing.T) {
 // onThese runs with other scenarios and providers than the real ones.
 func onThese(t *testing.T) {
 	t.Helper()
-	before := scenario.All
-	scenario.All = described()
+	before, incidents := scenario.All, scenario.Incidents
+	scenario.All, scenario.Incidents = described(), retold()
 	providers["hamlet"], providers["nowhere"] = hamlets(nil), hamlets(errors.New("no engine"))
 	t.Cleanup(func() {
-		scenario.All = before
+		scenario.All, scenario.Incidents = before, incidents
 		delete(providers, "hamlet")
 		delete(providers, "nowhere")
 	})
@@ -238,9 +253,11 @@ func TestRunList(t *testing.T) {
 	one := "chaos/one                                     one holds\n"
 	two := "chaos/two                                     two holds, and takes its time\n"
 	three := "mutants/three                                 without sense, chaos/one is caught\n"
+	broke := "--incident it-broke                           It ran no more.\n"
 	for args, want := range map[string]string{
-		"run --list":                           one + three,
-		"run --list --scope full":              one + two + three,
+		"run --list":                           one + three + broke,
+		"run --list --scope full":              one + two + three + broke,
+		"run --list --incident it-broke":       three + two, // as they are told
 		"run --list chaos/two":                 two, // who names it wants it
 		"run --list mutants/three chaos/one":   one + three,
 		"run --list chaos/one chaos/one":       one,
@@ -266,9 +283,10 @@ func TestReproduceRoundTrip(t *testing.T) {
 		{scope: "short", seed: 42, timings: "stock", kubernetes: "v1.36.3"},
 		{scope: "full", seed: 42, timings: "lab"},
 		{scope: "short", seed: 42, names: []string{"chaos/two"}},
+		{scope: "short", seed: 42, incident: "it-broke"},
 		{scope: "full", seed: 42, names: []string{"chaos/one", "mutants/three"}, timings: "lab", kubernetes: "v1.37.0"},
 	} {
-		chosen, err := choose(scenario.All, asked.scope, asked.names)
+		chosen, _, err := asked.choose()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +316,7 @@ func check(t *testing.T, asked runFlags, command string, wanted []scenario.Spec)
 	if diff := cmp.Diff([]string{fmt.Sprint(asked.seed), asked.kubernetes, asked.timings}, got); diff != "" {
 		t.Errorf("%s: (-asked +understood):\n%s", command, diff)
 	}
-	chosen, err := choose(scenario.All, value("scope"), flags.Args())
+	chosen, _, err := runFlags{scope: value("scope"), incident: value("incident"), names: flags.Args()}.choose()
 	if err != nil {
 		t.Fatalf("%s: %v", command, err)
 	}

@@ -30,9 +30,10 @@ type RunFile struct {
 	Kubernetes string           `json:"kubernetes"`
 	Profile    string           `json:"profile,omitempty"` // lab or stock; empty if each scenario had its own
 	Seed       uint64           `json:"seed"`
-	Args       []string         `json:"args,omitempty"` // of the command line, as they were given
-	Reproduce  string           `json:"reproduce"`      // the command that does the same again
-	Outcome    string           `json:"outcome"`        // the worst of the scenarios'; empty while it runs
+	Args       []string         `json:"args,omitempty"`     // of the command line, as they were given
+	Reproduce  string           `json:"reproduce"`          // the command that does the same again
+	Incident   *Incident        `json:"incident,omitempty"` // that the scenarios retell
+	Outcome    string           `json:"outcome"`            // the worst of the scenarios'; empty while it runs
 	Scenarios  []ScenarioResult `json:"scenarios"`
 }
 

@@ -52,7 +52,7 @@ func Start(s Settings) error {
 	theRun = &run{settings: &s, pool: pool{settings: &s}}
 	theRun.file = history.RunFile{
 		ID: s.RunID, Started: s.Started, Holdfast: s.Version, Kubernetes: s.Kubernetes, Profile: string(s.Profile),
-		Seed: s.Seed, Args: s.Args, Reproduce: s.Reproduce("", s.Kubernetes),
+		Seed: s.Seed, Args: s.Args, Reproduce: s.Reproduce("", s.Kubernetes), Incident: s.Incident,
 	}
 	if err := theRun.file.Write(s.Dir); err != nil {
 		return err

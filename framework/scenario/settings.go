@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // Settings say how a run goes about its scenarios.
@@ -21,6 +22,8 @@ type Settings struct {
 	Seed      uint64
 	Args      []string // of the command line
 	Reproduce func(scenario, kubernetes string) string
+	// Incident is what the scenarios retell; nil: none.
+	Incident *history.Incident
 	// Kubernetes overrides the version of every scenario's cluster, Profile its timings; empty leaves them.
 	Kubernetes string
 	Profile    clusters.ProfileName

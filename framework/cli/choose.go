@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// choose picks the scenarios of the incident, those named, or those of the scope. Told is the incident, if there is one.
+func (f runFlags) choose() (chosen []scenario.Spec, told *history.Incident, err error) {
+	if f.incident == "" {
+		chosen, err = choose(scenario.All, f.scope, f.names)
+		return chosen, nil, err
+	}
+	if len(f.names) > 0 {
+		return nil, nil, errors.New("--incident with scenarios: an incident has its own")
+	}
+	i, err := incidentOf(scenario.Incidents, f.incident)
+	return i.Scenarios, &i.Incident, err
+}
+
+// choose picks the scenarios of a scope, or those named.
+func choose(all []scenario.Spec, scope string, names []string) ([]scenario.Spec, error) {
+	if scope != "short" && scope != "full" {
+		return nil, fmt.Errorf("scope %q: want short or full", scope)
+	}
+	var chosen []scenario.Spec
+	for _, s := range all {
+		if slices.Contains(names, s.Name) || len(names) == 0 && (scope == "full" || !s.Full) {
+			chosen = append(chosen, s)
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(s scenario.Spec) bool { return s.Name == name }) {
+			return nil, fmt.Errorf("scenario %q: there is none of that name; see 'holdfast run --list --scope full'", name)
+		}
+	}
+	return chosen, nil
+}
+
+func incidentOf(all []scenario.Incident, name string) (scenario.Incident, error) {
+	i := slices.IndexFunc(all, func(i scenario.Incident) bool { return i.Name == name })
+	if i < 0 {
+		names := make([]string, len(all))
+		for n := range all {
+			names[n] = all[n].Name
+		}
+		return scenario.Incident{}, fmt.Errorf("incident %q: there is none of that name; there are %s", name, strings.Join(names, ", "))
+	}
+	return all[i], nil
+}
+
+// printList names scenarios with their claims and, where nothing was asked for by name, incidents with their symptoms.
+func (f runFlags) printList(out io.Writer, specs []scenario.Spec) error {
+	var b strings.Builder
+	for _, s := range specs {
+		fmt.Fprintf(&b, "%-45s %s\n", s.Name, s.Claim)
+	}
+	if f.incident == "" && len(f.names) == 0 {
+		for _, i := range scenario.Incidents {
+			fmt.Fprintf(&b, "--incident %-34s %s\n", i.Name, i.Symptom)
+		}
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// tell says what the run that begins is about.
+func tell(out io.Writer, i *history.Incident) error {
+	if i == nil {
+		return nil
+	}
+	_, err := fmt.Fprintf(out, "incident %s\n  story:   %s\n  symptom: %s\n  cause:   %s\n  fix:     %s\n",
+		i.Name, i.Story, i.Symptom, i.Cause, i.Fix)
+	return err
+}

@@ -1,0 +1,43 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// Incident retells an outage that people had, so that whoever has it can have it again on one machine, and see what mends
+// it. Its scenarios are the proof: mutants that show the symptom, and the same workloads mended.
+type Incident struct {
+	history.Incident
+	Scenarios []Spec // in the order of the telling
+}
+
+// Incidents are all that were retold so far.
+var Incidents []Incident
+
+// Retell adds an incident to Incidents. One that proves nothing panics: it is a mistake in the source.
+func Retell(i Incident) Incident {
+	if err := i.validate(); err != nil {
+		panic(err)
+	}
+	Incidents = append(Incidents, i)
+	return i
+}
+
+func (i Incident) validate() error {
+	broken := func(s Spec) bool { return s.Mutant != nil }
+	mended := func(s Spec) bool { return s.Mutant == nil }
+	switch {
+	case !namePattern.MatchString("incidents/" + i.Name):
+		return fmt.Errorf("incident %q: want a name such as maintenance-took-us-out", i.Name)
+	case slices.ContainsFunc(Incidents, func(other Incident) bool { return other.Name == i.Name }):
+		return fmt.Errorf("incident %s: there is one of that name already", i.Name)
+	case i.Story == "" || i.Symptom == "" || i.Cause == "" || i.Fix == "":
+		return fmt.Errorf("incident %s: want its story, symptom, cause and fix", i.Name)
+	case !slices.ContainsFunc(i.Scenarios, broken) || !slices.ContainsFunc(i.Scenarios, mended):
+		return fmt.Errorf("incident %s: want a mutant that shows it, and a scenario that shows it mended", i.Name)
+	}
+	return nil
+}

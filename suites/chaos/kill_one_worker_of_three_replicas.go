@@ -1,0 +1,24 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// KillOneWorkerOfThreeReplicas is what most people run: a replica in each zone.
+var KillOneWorkerOfThreeReplicas = scenario.Describe(scenario.Spec{
+	Name:     "chaos/kill-one-worker-of-three-replicas",
+	Claim:    "of three replicas in three zones, behind a gateway with health checks, one may die with its node unseen by clients",
+	Backend:  workloads.Backend{Replicas: 3},
+	Gateway:  &workloads.Gateway{},
+	Load:     scenario.DefaultLoad,
+	Faults:   []fault.Fault{fault.NodeKill{}},
+	Hold:     20 * time.Second, // longer than the lab profile needs to notice the loss and to replace the pod
+	Promises: []invariant.Invariant{invariant.NoFailedRequests{}},
+	About:    50 * time.Second,
+	Full:     true,
+})
