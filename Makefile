@@ -23,6 +23,12 @@ build: ## Build bin/holdfast, one static binary
 test: chromium ## Run every test that needs no cluster, with the race detector
 	go test -race ./...
 
+.PHONY: test-cluster
+test-cluster: build ## Run the tests that need a real API server, on a cluster that is made for them and removed again
+	set -euo pipefail; trap 'bin/holdfast down tests' EXIT; \
+	told=$$(bin/holdfast up tests --zones a --workers-per-zone 1); eval "$$(grep 'export KUBECONFIG=' <<< "$$told")"; \
+	go test -count 1 -tags e2e ./framework/audit
+
 .PHONY: e2e
 e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0
 	bin/holdfast run --scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))

@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// healLimit bounds all undos of a scenario together. The slowest, starting a killed worker, takes seconds; a starved
+// healLimit bounds all undos of a scenario together. Starting a killed worker takes seconds, rolling back trials minutes; a starved
 // machine gets minutes, because what is not undone spoils the next scenario.
-const healLimit = 5 * time.Minute
+const healLimit = 10 * time.Minute
 
 // record is what a play writes to; *history.Writer is one.
 type record interface {

@@ -17,9 +17,10 @@ var MinimumPerNode = scenario.Describe(scenario.Spec{
 	Cluster: ThreeNodes,
 	Backend: workloads.Backend{
 		Replicas: 11, Spread: allRevisions, Strategy: oneSurge,
-		PreStop: workloads.NoPreStop, // there is no load to protect
+		PreStop:   workloads.NoPreStop,   // there is no load to protect
+		Readiness: workloads.NoReadiness, // probes of a hundred pods would keep the processors from starting them
 	},
-	Trials:   10,
+	Trials:   6,
 	Faults:   []fault.Fault{fault.Rollout{}},
 	Hold:     3 * time.Second, // what the rollout left has to be seen settled before it is rolled back
 	Promises: []invariant.Invariant{invariant.PerDomain{TopologyKey: workloads.Host, AtLeast: 3}},

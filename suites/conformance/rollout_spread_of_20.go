@@ -16,9 +16,10 @@ var RolloutSpreadOf20 = scenario.Describe(scenario.Spec{
 	Cluster: ThreeNodes,
 	Backend: workloads.Backend{
 		Replicas: 20, Spread: eachNode,
-		PreStop: workloads.NoPreStop, // there is no load to protect
+		PreStop:   workloads.NoPreStop,   // there is no load to protect
+		Readiness: workloads.NoReadiness, // probes of a hundred pods would keep the processors from starting them
 	},
-	Trials:   10, // two hundred pods, half of them new at a time
+	Trials:   5,
 	Faults:   []fault.Fault{fault.Rollout{}},
 	Hold:     3 * time.Second, // what the rollout left has to be seen settled before it is rolled back
 	Promises: []invariant.Invariant{invariant.SpreadTrials{TopologyKey: workloads.Host, Max: 1}},

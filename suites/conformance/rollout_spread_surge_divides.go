@@ -17,9 +17,10 @@ var RolloutSpreadSurgeDivides = scenario.Describe(scenario.Spec{
 	Cluster: ThreeNodes,
 	Backend: workloads.Backend{
 		Replicas: 20, Spread: allRevisions, Strategy: oneSurge,
-		PreStop: workloads.NoPreStop, // there is no load to protect
+		PreStop:   workloads.NoPreStop,   // there is no load to protect
+		Readiness: workloads.NoReadiness, // probes of a hundred pods would keep the processors from starting them
 	},
-	Trials:   10,
+	Trials:   5,
 	Faults:   []fault.Fault{fault.Rollout{}},
 	Hold:     3 * time.Second, // what the rollout left has to be seen settled before it is rolled back
 	Promises: []invariant.Invariant{invariant.SpreadTrials{TopologyKey: workloads.Host, Max: 1}},

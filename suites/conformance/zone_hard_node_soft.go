@@ -15,10 +15,11 @@ var ZoneHardNodeSoft = scenario.Describe(scenario.Spec{
 	Name:  "conformance/zone-hard-node-soft",
 	Claim: "6 replicas over 3 zones of 2 nodes, hard over zones and soft over nodes, are 2-2-2 and one a node, after a rolling update too, every time",
 	Backend: workloads.Backend{
-		Replicas: 6,                   // with the default spread
-		PreStop:  workloads.NoPreStop, // there is no load to protect
+		Replicas:  6,                     // with the default spread
+		PreStop:   workloads.NoPreStop,   // there is no load to protect
+		Readiness: workloads.NoReadiness, // probes of a hundred pods would keep the processors from starting them
 	},
-	Trials: 20,
+	Trials: 10,
 	Faults: []fault.Fault{fault.Rollout{}},
 	Hold:   3 * time.Second, // what the rollout left has to be seen settled before it is rolled back
 	Promises: []invariant.Invariant{
