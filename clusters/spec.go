@@ -16,6 +16,9 @@ const (
 	LabelZone = "topology.kubernetes.io/zone"
 )
 
+// LabelRegion is Kubernetes' own label for what zones lie in. holdfast sets it only where PerWorker does.
+const LabelRegion = "topology.kubernetes.io/region"
+
 // ProxyMode is kube-proxy's mode.
 type ProxyMode string
 
@@ -39,6 +42,9 @@ type Spec struct {
 	Profile ProfileName `json:"profile,omitempty"`
 	// WorkerLabels are put on every worker.
 	WorkerLabels map[string]string `json:"workerLabels,omitempty"`
+	// PerWorker deals the values of a label out to the workers, zone by zone, and begins again when they are used up: of
+	// rack: {"r1", "r2", "r3"} the fourth worker gets r1. For domains other than zones, such as racks, power lines, regions.
+	PerWorker map[string][]string `json:"perWorker,omitempty"`
 	// ProxyMode is kube-proxy's mode; default NFTables.
 	ProxyMode ProxyMode `json:"proxyMode,omitempty"`
 	// Egress leaves the nodes their default route. Off by default: nothing in the cluster reaches off this machine.
@@ -129,6 +135,9 @@ func (s Spec) Validate() error {
 			return fmt.Errorf("worker label %s=%q: %w", key, value, err)
 		}
 	}
+	if err := s.validatePerWorker(); err != nil {
+		return err
+	}
 	switch {
 	case len(s.Zones) == 0:
 		return fmt.Errorf("zones: none given; name at least one, for example --zones a,b,c")
@@ -146,6 +155,29 @@ func (s Spec) Validate() error {
 	return nil
 }
 
+func (s Spec) validatePerWorker() error {
+	for key, values := range s.PerWorker {
+		if _, twice := s.WorkerLabels[key]; twice || len(values) == 0 {
+			return fmt.Errorf("label %s of each worker: want at least one value, and none that all workers have", key)
+		}
+		for _, value := range values {
+			if err := checkLabel(key, value); err != nil {
+				return fmt.Errorf("label %s=%q of a worker: %w", key, value, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Dealt are the labels that PerWorker gives the n-th worker, counted from 0, zone by zone.
+func (s Spec) Dealt(n int) map[string]string {
+	labels := map[string]string{}
+	for key, values := range s.PerWorker {
+		labels[key] = values[n%len(values)]
+	}
+	return labels
+}
+
 // checkLabel says why a label cannot be put on a worker. A kubelet that is given a label it may not set does not start,
 // and the cluster would be found unusable minutes later.
 func checkLabel(key, value string) error {
@@ -156,7 +188,7 @@ func checkLabel(key, value string) error {
 		return errors.New("holdfast sets it itself")
 	}
 	domain, _, prefixed := strings.Cut(key, "/")
-	if !prefixed || domain == "kubelet.kubernetes.io" || domain == "node.kubernetes.io" {
+	if !prefixed || domain == "kubelet.kubernetes.io" || domain == "node.kubernetes.io" || key == LabelRegion {
 		return nil
 	}
 	for _, reserved := range []string{"kubernetes.io", "k8s.io"} {

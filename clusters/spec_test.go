@@ -54,6 +54,15 @@ func TestValidate(t *testing.T) {
 		{"label that is ours", with(func(s *Spec) { s.WorkerLabels = map[string]string{LabelRole: "x"} }), `worker label holdfast.dev/role="x": holdfast sets it itself`},
 		{"zone as a label", with(func(s *Spec) { s.WorkerLabels = map[string]string{LabelZone: "x"} }), `worker label topology.kubernetes.io/zone="x": holdfast sets it itself`},
 		{"label that a kubelet may not set", with(func(s *Spec) { s.WorkerLabels = map[string]string{"node-role.kubernetes.io/web": ""} }), "a kubelet may not set it"},
+		{"label a worker", with(func(s *Spec) { s.PerWorker = map[string][]string{"rack": {"r1", "r2"}} }), ""},
+		{"region", with(func(s *Spec) { s.PerWorker = map[string][]string{LabelRegion: {"north"}} }), ""},
+		{"label without values", with(func(s *Spec) { s.PerWorker = map[string][]string{"rack": {}} }), "label rack of each worker: want at least one value"},
+		{"label of all and of each", with(func(s *Spec) {
+			s.WorkerLabels, s.PerWorker = map[string]string{"rack": "r"}, map[string][]string{"rack": {"r1"}}
+		}), "label rack of each worker: want at least one value, and none that all workers have"},
+		{"a worker's label that is ours", with(func(s *Spec) { s.PerWorker = map[string][]string{LabelZone: {"x"}} }),
+			`label topology.kubernetes.io/zone="x" of a worker: holdfast sets it itself`},
+		{"a worker's label's value", with(func(s *Spec) { s.PerWorker = map[string][]string{"rack": {"r1", "r 2"}} }), `label rack="r 2" of a worker: `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := tt.spec.Validate()
@@ -89,7 +98,8 @@ func TestTimings(t *testing.T) {
 
 // A spec lies on a label of a container network, and must come back from it as it was.
 func TestSpecAsJSON(t *testing.T) {
-	want := Spec{Zones: []string{"a", "b"}, Egress: true, WorkerLabels: map[string]string{"x": "y"}}.WithDefaults()
+	want := Spec{Zones: []string{"a", "b"}, Egress: true, WorkerLabels: map[string]string{"x": "y"},
+		PerWorker: map[string][]string{"rack": {"r1", "r2"}}}.WithDefaults()
 	text, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
@@ -100,5 +110,21 @@ func TestSpecAsJSON(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Values are dealt out in turn, and each label begins again by itself.
+func TestDealt(t *testing.T) {
+	s := Spec{PerWorker: map[string][]string{"rack": {"r1", "r2", "r3"}, "power": {"p1", "p2"}}}
+	var got []string
+	for n := range 7 {
+		labels := s.Dealt(n)
+		got = append(got, labels["rack"]+labels["power"])
+	}
+	if diff := cmp.Diff([]string{"r1p1", "r2p2", "r3p1", "r1p2", "r2p1", "r3p2", "r1p1"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if labels := (Spec{}).Dealt(3); len(labels) != 0 {
+		t.Errorf("nothing to deal, and yet %v", labels)
 	}
 }

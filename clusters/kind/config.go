@@ -2,6 +2,7 @@ package kind
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -41,8 +42,14 @@ func configure(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 		},
 		KubeadmConfigPatches: []string{controlPlanePatch(spec), kubeletPatch(spec, on)},
 	}
+	workers := 0
 	for _, m := range members(name, spec) {
-		config.Nodes = append(config.Nodes, configureNode(m, spec, on))
+		node := configureNode(m, spec, on)
+		if m.role == clusters.Worker {
+			maps.Copy(node.Labels, spec.Dealt(workers))
+			workers++
+		}
+		config.Nodes = append(config.Nodes, node)
 	}
 	return config
 }

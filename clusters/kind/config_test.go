@@ -46,6 +46,10 @@ func TestConfigure(t *testing.T) {
 			Zones: []string{"a"}, Profile: clusters.Stock, ProxyMode: clusters.IPTables,
 			WorkerLabels: map[string]string{"disk": "fast", clusters.LabelRole: "load", clusters.LabelZone: "z"},
 		}, stock},
+		{"labels-per-worker.yaml", clusters.Spec{
+			Zones: []string{"a", "b"}, WorkersPerZone: 2,
+			PerWorker: map[string][]string{"rack": {"r1", "r2", "r3"}, clusters.LabelRegion: {"north", "north", "south", "south"}},
+		}, own},
 		{"three-control-planes.yaml", clusters.Spec{Zones: []string{"a"}, ControlPlanes: 3}, stock},
 	} {
 		t.Run(tt.file, func(t *testing.T) {

@@ -40,6 +40,16 @@ func TestFaultsBiteAreSeenAndAreUndone(t *testing.T) {
 			seen:   "nodes=[w3] pods=2 the engine says w3 has exited, and its kubelet port is silent",
 			healed: "w3 is Ready and reaches a Service; 6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
 		},
+		"fill worker 2": {
+			fault:  FillNode{Worker: 2},
+			seen:   "nodes=[w2] pods=0 the filler runs on w2: 0 of cpu are left, and a replica asks for 5m",
+			healed: "the filler of w2 is gone; 6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
+		},
+		"outage of one zone": {
+			fault:  ZoneOutage{},
+			seen:   "nodes=[w2] pods=2 the engine says w2 has exited, and its kubelet port is silent",
+			healed: "w2 is Ready and reaches a Service; 6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(6, "w1", "w2", "w3")
@@ -120,7 +130,7 @@ func TestFaultsOfAMissingWorkloadNameIt(t *testing.T) {
 	w := newWorld(6, "w1")
 	target := w.target()
 	target.Workload = "frontend"
-	for _, f := range []Fault{Scale{Through: []int{1}}, Rollout{}, PodDelete{Count: 1}, Drain{}, Evict{}, NodeKill{}} {
+	for _, f := range []Fault{Scale{Through: []int{1}}, Rollout{}, PodDelete{Count: 1}, Drain{}, Evict{}, NodeKill{}, ZoneOutage{}, FillNode{}} {
 		_, err := f.Inject(t.Context(), target)
 		if err == nil || !strings.Contains(err.Error(), "ns/frontend") || !apierrors.IsNotFound(errors.Unwrap(err)) {
 			t.Errorf("%s: %v, want a NotFound that names ns/frontend", f, err)
@@ -132,7 +142,7 @@ func TestStrings(t *testing.T) {
 	for want, f := range map[string]Fault{
 		"scale to 9, 3": Scale{Through: []int{9, 3}}, "rolling update": Rollout{}, "drain 1 worker": Drain{},
 		"drain 2 workers": Drain{Nodes: 2}, "kill one worker": NodeKill{}, "kill worker 2": NodeKill{Worker: 2},
-		"delete 1 pod": PodDelete{Count: 1}, "ask to evict every pod": Evict{},
+		"outage of one zone": ZoneOutage{}, "fill one worker": FillNode{}, "fill worker 2": FillNode{Worker: 2}, "delete 1 pod": PodDelete{Count: 1}, "ask to evict every pod": Evict{},
 	} {
 		if f.String() != want {
 			t.Errorf("got %q, want %q", f, want)

@@ -32,6 +32,9 @@ func TestFaultsThatWouldDoNothingAreErrors(t *testing.T) {
 		{Drain{}, 0, "pick 1 workers with pods of backend: only 0 carry any"},
 		{Drain{Nodes: 4}, 6, "pick 4 workers with pods of backend: only 3 carry any"},
 		{NodeKill{}, 0, "pick 1 workers with pods of backend: only 0 carry any"},
+		{FillNode{}, 0, "pick 1 workers with pods of backend: only 0 carry any"},
+		{FillNode{Worker: 5}, 6, "pick a worker of fleet: 2 more than it has"},
+		{ZoneOutage{}, 0, "pick 1 workers with pods of backend: only 0 carry any"},
 		{NodeKill{Worker: 5}, 6, "pick a worker of fleet: 2 more than it has"},
 	} {
 		w := newWorld(s.replicas, "w1", "w2", "w3")

@@ -182,6 +182,18 @@ func (t Target) victims(ctx context.Context, count int) (nodes []clusters.Node, 
 	return nodes, pods, nil
 }
 
+// oneWorker is the n-th worker by name, from 1, or of 0 one that carries pods, and the workload's pods on it.
+func (t Target) oneWorker(ctx context.Context, n int) (clusters.Node, []string, error) {
+	if n > 0 {
+		return t.worker(ctx, n)
+	}
+	nodes, pods, err := t.victims(ctx, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	return nodes[0], pods, nil
+}
+
 // worker is the n-th worker by name, from 1, and the workload's pods on it.
 func (t Target) worker(ctx context.Context, n int) (clusters.Node, []string, error) {
 	all, err := t.pods(ctx)

@@ -61,6 +61,12 @@ func TestAnErrorOfTheAPIEndsInAnUndo(t *testing.T) {
 		{Drain{}, "get", "nodes", 2, 2, "set w2 unschedulable=true: the API server is away"},
 		{Drain{}, "create", "pods", 1, ever, "drain w2: "},
 		{NodeKill{}, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
+		{FillNode{}, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
+		{FillNode{Worker: 2}, "list", "pods", 2, 2, "list pods on w2: the API server is away"},
+		{FillNode{Worker: 2}, "get", "nodes", 1, once, "read node w2: the API server is away"},
+		{FillNode{}, "create", "pods", 1, once, "fill w2: the API server is away"},
+		{ZoneOutage{}, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
+		{ZoneOutage{}, "list", "pods", 2, 2, "list pods of ns/backend: the API server is away"},
 		{NodeKill{Worker: 1}, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
 	} {
 		t.Run(s.fault.String()+"/"+s.verb+" "+s.resource, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -46,6 +47,7 @@ type world struct {
 	evictable int           // how many evictions the budget still grants
 	stubborn  bool          // pods are placed on closed nodes, too
 	stale     bool          // endpoints stay as they are
+	shrink    string        // so little processor time does a filler get
 }
 
 func newWorld(replicas int, workers ...string) *world {
@@ -54,15 +56,22 @@ func newWorld(replicas int, workers ...string) *world {
 	n := int32(replicas)
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "backend", Namespace: "ns", ResourceVersion: "7"},
-		Spec:       appsv1.DeploymentSpec{Replicas: &n, Selector: &metav1.LabelSelector{MatchLabels: labels}},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &n, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{
+				Name: "backend", Image: "backend:1", Resources: corev1.ResourceRequirements{Requests: cpu("5m")},
+			}}}},
+		},
 	}
 	w.client = fake.NewClientset(d)
 	w.client.Resources = []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
 		{Name: "pods/eviction", Kind: "Eviction", Group: "policy", Version: "v1"}, // which kubectl looks for
 	}}}
-	for _, name := range workers {
-		w.nodes = append(w.nodes, &machine{name: name, state: clusters.Running})
-		_ = w.client.Tracker().Add(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	for i, name := range workers {
+		w.nodes = append(w.nodes, &machine{name: name, zone: string(rune('a' + i)), state: clusters.Running})
+		_ = w.client.Tracker().Add(&corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: cpu("2")},
+		})
 	}
 	w.client.PrependReactor("update", "deployments", w.scaled)
 	w.client.PrependReactor("get", "deployments", w.scaleOf)
@@ -73,6 +82,10 @@ func newWorld(replicas int, workers ...string) *world {
 	w.client.PrependReactor("patch", "nodes", w.cordon)
 	w.reconcile(nil)
 	return w
+}
+
+func cpu(amount string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(amount)}
 }
 
 func (w *world) target() Target {
@@ -103,7 +116,9 @@ func (w *world) podNames() []string {
 	}
 	var names []string
 	for _, p := range list.(*corev1.PodList).Items {
-		names = append(names, p.Name)
+		if p.Labels["app"] == "backend" {
+			names = append(names, p.Name)
+		}
 	}
 	slices.Sort(names)
 	return names
@@ -156,7 +171,7 @@ func (w *world) act(remove []string) {
 				Name: fmt.Sprintf("pod-%03d", w.made), Namespace: "ns", UID: types.UID(fmt.Sprint(w.made)),
 				Labels: map[string]string{"app": "backend"},
 			},
-			Spec: corev1.PodSpec{NodeName: w.place()},
+			Spec: corev1.PodSpec{NodeName: w.place(), Containers: d.Spec.Template.Spec.Containers},
 		})
 	}
 	n := *d.Spec.Replicas
@@ -268,7 +283,7 @@ func (w *world) evicted(a k8stesting.Action) (bool, runtime.Object, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if a.GetSubresource() != "eviction" {
-		return false, nil, nil
+		return true, nil, w.run(a.(k8stesting.CreateAction).GetObject().(*corev1.Pod).DeepCopy())
 	}
 	if w.evictable == 0 {
 		return true, nil, apierrors.NewTooManyRequests("the budget forbids it", 0)
@@ -276,6 +291,31 @@ func (w *world) evicted(a k8stesting.Action) (bool, runtime.Object, error) {
 	w.evictable--
 	w.reconcile([]string{a.(k8stesting.CreateAction).GetObject().(*policyv1.Eviction).Name})
 	return true, nil, nil
+}
+
+// run is the scheduler and the kubelet for a pod of nobody's.
+func (w *world) run(pod *corev1.Pod) error {
+	if w.deaf {
+		return nil
+	}
+	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	pod.Namespace, pod.Status.Phase = "ns", corev1.PodPending
+	if w.shrink != "" {
+		pod.Spec.Containers[0].Resources.Requests = cpu(w.shrink)
+	}
+	err := w.client.Tracker().Add(pod.DeepCopy())
+	start := func() {
+		pod.Spec.NodeName, pod.Status.Phase = pod.Spec.NodeSelector[corev1.LabelHostname], corev1.PodRunning
+		_ = w.client.Tracker().Update(pods, pod, "ns") // unless it is gone by then
+	}
+	switch {
+	case err != nil || w.frozen:
+	case w.lag == 0:
+		start()
+	default:
+		time.AfterFunc(w.lag, start)
+	}
+	return err
 }
 
 // cordon does what it is asked to, unless nobody listens.
@@ -314,6 +354,7 @@ func (f fleet) Nodes() []clusters.Node { return f.nodes }
 type machine struct {
 	clusters.Node
 	name     string
+	zone     string        // each its own, unless told otherwise
 	role     clusters.Role // empty: a worker
 	immortal bool          // Kill says yes and does nothing
 	talks    bool          // its kubelet answers whatever the engine says
@@ -326,6 +367,7 @@ type machine struct {
 }
 
 func (m *machine) Name() string { return m.name }
+func (m *machine) Zone() string { return m.zone }
 
 func (m *machine) Role() clusters.Role {
 	if m.role == "" {

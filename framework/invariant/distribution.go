@@ -19,6 +19,7 @@ type distribution struct {
 	replicas  int
 	counts    map[string]int // pods, by domain; empty domains are there with 0
 	outside   int            // pods on nodes that are in no domain
+	waiting   int            // pods on no node
 	excluded  []string       // nodes that made no domain, with the reason
 	revisions []string
 	why       string // what brought it about
@@ -35,7 +36,11 @@ func (p *distribution) skew() int {
 }
 
 func (p *distribution) String() string {
-	text := fmt.Sprintf("%s (%s)", amounts(p.counts), count(p.replicas, "replica"))
+	text := fmt.Sprintf("%s (%s", amounts(p.counts), count(p.replicas, "replica"))
+	if p.waiting > 0 {
+		text += fmt.Sprintf(", %d without a node", p.waiting)
+	}
+	text += ")"
 	if len(p.excluded) > 0 {
 		text += " without " + list(p.excluded)
 	}
@@ -43,7 +48,7 @@ func (p *distribution) String() string {
 }
 
 func (p *distribution) same(other *distribution) bool {
-	return p.replicas == other.replicas && p.outside == other.outside && maps.Equal(p.counts, other.counts) &&
+	return p.replicas == other.replicas && p.outside == other.outside && p.waiting == other.waiting && maps.Equal(p.counts, other.counts) &&
 		slices.Equal(p.excluded, other.excluded) && slices.Equal(p.revisions, other.revisions)
 }
 
@@ -54,11 +59,12 @@ type distributions struct {
 	atEnd         bool         // it was settled at the end
 }
 
-// followDistribution notes every settled state that differs from the one before.
-func followDistribution(f *facts, key history.Key, topology string) (l distributions) {
+// followDistribution notes every settled state that differs from the one before; with waiting, also those in which pods
+// find no node.
+func followDistribution(f *facts, key history.Key, topology string, waiting bool) (l distributions) {
 	l.wanted = make(map[int]bool)
 	from, to := f.begin(), f.end()
-	settling := settler{key: key}
+	settling := settler{key: key, waiting: waiting}
 	usable := make(map[string]bool)
 	taken := make(map[string]string) // nodes that were closed at some time since the last settled state, and how
 	moments(f.run, func(at history.Offset, s *history.State) {
@@ -74,8 +80,8 @@ func followDistribution(f *facts, key history.Key, topology string) (l distribut
 		if l.atEnd = settling.both; !ok {
 			return
 		}
-		placed := place(s, w, pods, topology)
-		placed.at, placed.blind = at, f.blind(at)
+		placed := place(s, w, bound(pods), topology)
+		placed.at, placed.waiting, placed.blind = at, len(pods)-len(bound(pods)), f.blind(at)
 		if last := l.last(); last != nil && last.same(placed) {
 			last.blind = last.blind && placed.blind
 		} else {

@@ -21,6 +21,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"PerDomain":         decode[PerDomain],
 	"Placed":            decode[Placed],
 	"RecoversWithin":    decode[RecoversWithin],
+	"ReplacedWithin":    decode[ReplacedWithin],
 	"Placement":         decode[Placement],
 }
 

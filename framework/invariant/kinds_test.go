@@ -35,12 +35,18 @@ func TestEncode(t *testing.T) {
 			"no eviction takes the healthy pods below what budget b demands, nor below 3; one is refused"},
 		{invariant.Spread{Workload: "w", TopologyKey: "zone", Max: 1}, "Spread", `{"workload":"w","topologyKey":"zone","max":1}`,
 			"w is spread over zone with a skew of at most 1 whenever it has settled"},
+		{invariant.Spread{TopologyKey: "zone", Waiting: true}, "Spread", `{"topologyKey":"zone","max":0,"waiting":true}`,
+			"the workload is spread over zone with a skew of at most 0 whenever all of it is ready or finds no node"},
 		{invariant.Placement{}, "Placement", `{}`, "each pod of every Deployment is put where the scheduler's hard rules allow it at that moment"},
 		{invariant.Placement{Workload: "w"}, "Placement", `{"workload":"w"}`,
 			"each pod of w is put where the scheduler's hard rules allow it at that moment"},
 		{invariant.RecoversWithin{Limit: time.Minute}, "RecoversWithin", `{"limit":60000000000}`, "the workload recovers within 1m0s"},
 		{invariant.RecoversWithin{Limit: time.Minute, Workload: "w"}, "RecoversWithin", `{"limit":60000000000,"workload":"w"}`,
 			"w recovers within 1m0s"},
+		{invariant.ReplacedWithin{Limit: time.Minute}, "ReplacedWithin", `{"limit":60000000000}`,
+			"all replicas of the workload are ready on other nodes within 1m0s of a fault, before it is undone"},
+		{invariant.ReplacedWithin{Limit: time.Minute, Workload: "w"}, "ReplacedWithin", `{"limit":60000000000,"workload":"w"}`,
+			"all replicas of w are ready on other nodes within 1m0s of a fault, before it is undone"},
 	} {
 		p, err := invariant.Encode(s.promise)
 		if err != nil || p.Kind != s.kind || string(p.Params) != s.params {

@@ -36,7 +36,7 @@ func (p PerDomain) judge(f *facts) Verdict {
 	}
 	v, t, fewest := Verdict{}, trials{of: len(keys)}, -1
 	for _, key := range keys {
-		l := followDistribution(f, key, p.TopologyKey)
+		l := followDistribution(f, key, p.TopologyKey, false)
 		d = append(d, l.doubts(key.Name)...)
 		low := p.lowest(f, key)
 		if !low.seen {

@@ -11,7 +11,8 @@ import (
 // scheduler found none that their rules allow; 0: every pod has one. It is judged at the moment at which the first undo
 // begins: by then the faults have been held, and what is pending stays so.
 //
-// Evidence: the workload has as many pods as it was asked for, and the scheduler has tried each that has no node.
+// Evidence: the workload has as many pods as it was asked for, and the scheduler has tried each that has no node. A pod that
+// is going and whose node is lost does not count: nobody there can end it, and its replacement is there already.
 type Placed struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
@@ -41,7 +42,7 @@ func (p Placed) judge(f *facts) Verdict {
 	}
 	s := f.run.StateAt(at)
 	w := s.Workloads[key]
-	pods := livePods(s, w)
+	pods := slices.DeleteFunc(livePods(s, w), func(pod history.Pod) bool { return stranded(s, pod) })
 	pending, untried, why := unplaced(pods)
 	v := Verdict{}
 	v.measure("pods", float64(len(pods)))
@@ -61,6 +62,12 @@ func (p Placed) judge(f *facts) Verdict {
 			len(pending), count(len(pods), "pod"), key.Name, moment(at), p.Pending, because(why))
 	}
 	return v.held(d, "%d of %s of %s had no node at %s%s", len(pending), count(len(pods), "pod"), key.Name, moment(at), because(why))
+}
+
+// stranded tells whether a pod is to end on a node that is lost.
+func stranded(s *history.State, pod history.Pod) bool {
+	node, known := s.Nodes[pod.Node]
+	return pod.Deleting && known && node.Ready != "True"
 }
 
 // firstUndo is when the first undo of a fault began.

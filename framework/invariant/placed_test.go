@@ -28,6 +28,13 @@ func scaledTo(pending int, tried bool) *stepped {
 	return s
 }
 
+// goesWith has a pod that is going on a node.
+func goesWith(s *stepped, node string) *ht.Builder {
+	p := ht.ReadyPod("backend-9", node, history.Added)
+	p.Deleting = true
+	return s.Pod(s.at+100*ms, p)
+}
+
 func TestPlaced(t *testing.T) {
 	all, two := invariant.Placed{}, invariant.Placed{Workload: "backend", Pending: 2}
 	short := even()
@@ -35,6 +42,14 @@ func TestPlaced(t *testing.T) {
 	checkAll(t, []sample{
 		{"all have a node", scaledTo(0, true).Builder, all, invariant.Held, 0, "0 of 3 pods of backend had no node at 41s"},
 		{"two wait, as promised", scaledTo(2, true).Builder, two, invariant.Held, 0, "2 of 5 pods of backend had no node at 41s: " + noRoom},
+		{
+			"what is going with a lost node does not count", goesWith(scaledTo(2, true).node("w5", "Unknown", false), "w5"), two, invariant.Held, 0,
+			"2 of 5 pods of backend had no node at 41s: " + noRoom,
+		},
+		{
+			"what is going elsewhere does", goesWith(scaledTo(2, true), "w5"), two, invariant.Unknown, 0,
+			"no verdict: backend had 6 pods at 41s, and 5 were asked for",
+		},
 		{
 			"two wait, and none should", scaledTo(2, true).Builder, all, invariant.Violated, 41 * second,
 			"2 of 5 pods of backend had no node at 41s, and 0 were expected: " + noRoom,
@@ -64,4 +79,44 @@ func TestPlaced(t *testing.T) {
 	v := two.Check(scaledTo(2, true).Run())
 	lines(t, v, noRoom)
 	numbers(t, v, map[string]float64{"pods": 5, "pendingPods": 2, "promisedPendingPods": 2})
+}
+
+// TestSpreadOfWhatWaits: pods that find no node are no reason not to have settled, if the promise says so.
+func TestSpreadOfWhatWaits(t *testing.T) {
+	settled := invariant.Spread{TopologyKey: ht.ZoneLabel, Max: 1}
+	waiting := invariant.Spread{TopologyKey: ht.ZoneLabel, Max: 1, Waiting: true}
+	crowded := scaledTo(3, true)
+	for _, name := range []string{"backend-4", "backend-5"} {
+		crowded.Pod(crowded.at+200*ms, ht.ReadyPod(name, "w1", history.Modified))
+	}
+	starting := scaledTo(2, true)
+	p := ht.ReadyPod("backend-5", "w1", history.Modified)
+	p.Ready = false
+	starting.Pod(starting.at+100*ms, p)
+	checkAll(t, []sample{
+		{
+			"two wait", scaledTo(2, true).Builder, waiting, invariant.Held, 0,
+			"backend was settled in 2 states (3 and 5 replicas), with a skew of at most 0 over 3 domains of topology.kubernetes.io/zone",
+		},
+		{
+			"none waits", even().Builder, waiting, invariant.Held, 0,
+			"backend was settled in 1 state (3 replicas), with a skew of at most 0 over 3 domains of topology.kubernetes.io/zone",
+		},
+		{
+			"two wait, and none is meant to", scaledTo(2, true).Builder, settled, invariant.Unknown, 0,
+			"no verdict: backend was asked for 5 replicas and never seen settled with that (and 1 more reason)",
+		},
+		{
+			"the scheduler has not tried", scaledTo(2, false).Builder, waiting, invariant.Unknown, 0,
+			"no verdict: backend was asked for 5 replicas and never seen settled with that (and 1 more reason)",
+		},
+		{
+			"one is not ready yet", starting.Builder, waiting, invariant.Unknown, 0,
+			"no verdict: backend was asked for 5 replicas and never seen settled with that (and 1 more reason)",
+		},
+		{
+			"one waits, and the others are crowded", crowded.Builder, waiting, invariant.Violated, 3700 * ms,
+			"backend was spread at 3.7s as a=3 b=1 c=1 (6 replicas, 1 without a node): skew 2, and 1 is allowed; chosen by the scheduler",
+		},
+	})
 }

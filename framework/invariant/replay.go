@@ -73,6 +73,24 @@ func allReady(pods []history.Pod) bool {
 	return true
 }
 
+// allReadyOrTried is allReady but for pods that the scheduler has found no node for.
+func allReadyOrTried(pods []history.Pod) bool {
+	return !slices.ContainsFunc(pods, func(p history.Pod) bool {
+		waits := p.Node == "" && p.Unschedulable != "" && !p.Deleting
+		return !waits && !allReady([]history.Pod{p})
+	})
+}
+
+// bound are the pods that have a node.
+func bound(pods []history.Pod) (list []history.Pod) {
+	for _, p := range pods {
+		if p.Node != "" {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
 // settled tells whether a workload has settled: its controller says so, and the pods, which another watch reports, are
 // as many as are wanted, bound, ready, and none of them is going.
 func settled(s *history.State, key history.Key) (w history.Workload, ok bool) {
@@ -88,8 +106,11 @@ func settled(s *history.State, key history.Key) (w history.Workload, ok bool) {
 // not a trick of their order; but of a state that lasts a fraction of a second, as a step of a Scale does, one watch may
 // tell when the other has gone on already. So what one of them says is compared with all that the other said within the
 // skew. A workload that has gone on to a rollout is not compared: halfway through it, its pods may all be ready.
+//
+// With waiting, a pod for which the scheduler has found no node is no reason for a workload not to have settled.
 type settler struct {
 	key       history.Key
+	waiting   bool
 	workloads []settledThen // settled ones, oldest first; only those seen within the skew
 	pods      []settledThen // all of them ready
 	both      bool          // at the moment seen last, both were so
@@ -107,8 +128,12 @@ type settledThen struct {
 func (t *settler) see(at history.Offset, s *history.State) (history.Workload, []history.Pod, bool) {
 	w, exists := s.Workloads[t.key]
 	pods := livePods(s, w)
-	t.workloads = keep(t.workloads, at, exists && w.Settled(), settledThen{workload: w})
-	t.pods = keep(t.pods, at, exists && allReady(pods), settledThen{pods: pods})
+	complete, calm := w.Settled(), allReady(pods)
+	if t.waiting {
+		complete, calm = w.Observed && w.Updated == w.Replicas && w.Total == w.Replicas, allReadyOrTried(pods)
+	}
+	t.workloads = keep(t.workloads, at, exists && complete, settledThen{workload: w})
+	t.pods = keep(t.pods, at, exists && calm, settledThen{pods: pods})
 	settledNow, readyNow := nowIs(t.workloads), nowIs(t.pods)
 	t.both = settledNow && readyNow && len(pods) == w.Replicas
 	if settledNow {

@@ -27,6 +27,8 @@ func strict() []invariant.Invariant {
 		invariant.Spread{Workload: "backend", TopologyKey: ht.HostLabel, Max: 1},
 		invariant.RecoversWithin{Workload: "backend", Limit: second},
 		invariant.Placement{}, invariant.Placement{Workload: "backend"},
+		invariant.ReplacedWithin{Limit: 10 * second}, invariant.Placed{Pending: 2},
+		invariant.Spread{TopologyKey: ht.ZoneLabel, Waiting: true},
 	)
 }
 
@@ -43,6 +45,7 @@ func rich() []history.Run {
 		thin(refuse(evict(ht.Healthy(), 2, 17500*ms), 3, 18*second, "backend")).Trouble(20*second, "the disk is full").Run(),
 		newStepped().to("w1", "w3").to("w1", "w2", "w3").node("w1", "Unknown", false).to("w2", "w3", "w5").Run(),
 		newPlacing(spreadOver(overZones, "")).bind("w1", "w2", "w3").terminate(1, "w1").by(affinityOver("podAntiAffinity", overHosts)).bind("w1", "w5").Run(),
+		waiting().Run(), inTrials(even(), uneven()).Run(),
 	}
 }
 

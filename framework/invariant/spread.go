@@ -27,12 +27,18 @@ type Spread struct {
 	TopologyKey string `json:"topologyKey"`
 	// Max is the largest difference that is allowed.
 	Max int `json:"max"`
+	// Waiting lets pods wait: a workload has settled when each of its pods is ready or the scheduler has found no node for
+	// it, and those that have a node are compared. For workloads of which a part is meant to find no place.
+	Waiting bool `json:"waiting,omitempty"`
 }
 
 func (p Spread) String() string {
 	who := p.Workload
 	if who == "" {
 		who = "the workload"
+	}
+	if p.Waiting {
+		return fmt.Sprintf("%s is spread over %s with a skew of at most %d whenever all of it is ready or finds no node", who, p.TopologyKey, p.Max)
 	}
 	return fmt.Sprintf("%s is spread over %s with a skew of at most %d whenever it has settled", who, p.TopologyKey, p.Max)
 }
@@ -46,7 +52,7 @@ func (p Spread) judge(f *facts) Verdict {
 	if len(missing) > 0 {
 		return Verdict{}.unknown(d)
 	}
-	l := followDistribution(f, key, p.TopologyKey)
+	l := followDistribution(f, key, p.TopologyKey, p.Waiting)
 	d = append(d, l.doubts(key.Name)...)
 	v := Verdict{}
 	worst, bad, first := p.weigh(l)

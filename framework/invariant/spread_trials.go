@@ -35,7 +35,7 @@ func (p SpreadTrials) judge(f *facts) Verdict {
 	v, t := Verdict{}, trials{of: len(keys)}
 	states := 0
 	for _, key := range keys {
-		l := followDistribution(f, key, p.TopologyKey)
+		l := followDistribution(f, key, p.TopologyKey, false)
 		d = append(d, l.doubts(key.Name)...)
 		states += len(l.distributions)
 		worst, bad, first := Spread{TopologyKey: p.TopologyKey, Max: p.Max}.weigh(l)

@@ -39,6 +39,10 @@ func Mutate(good Spec, m Mutation) Spec {
 // clone shares nothing with s that a Break could reach.
 func (s Spec) clone() Spec {
 	s.Cluster.Zones, s.Cluster.WorkerLabels = slices.Clone(s.Cluster.Zones), maps.Clone(s.Cluster.WorkerLabels)
+	s.Cluster.PerWorker = maps.Clone(s.Cluster.PerWorker)
+	for key, values := range s.Cluster.PerWorker {
+		s.Cluster.PerWorker[key] = slices.Clone(values)
+	}
 	s.Backend.Spread, s.Backend.Affinity = slices.Clone(s.Backend.Spread), slices.Clone(s.Backend.Affinity)
 	s.Backend.NodeSelector = maps.Clone(s.Backend.NodeSelector)
 	if s.Gateway != nil {

@@ -194,7 +194,7 @@ func TestBreakingAMutantBreaksNothingElse(t *testing.T) {
 		s := good()
 		s.Load = append([]load.Lane(nil), DefaultLoad...)
 		s.Stock, s.Gateway = true, &workloads.Gateway{Upstreams: []string{"10.0.0.1:80"}}
-		s.Cluster.WorkerLabels = map[string]string{"disk": "fast"}
+		s.Cluster.WorkerLabels, s.Cluster.PerWorker = map[string]string{"disk": "fast"}, map[string][]string{"rack": {"r1"}}
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Zone, MaxSkew: 1}}
 		s.Backend.NodeSelector = map[string]string{"disk": "fast"}
 		return s
@@ -203,7 +203,7 @@ func TestBreakingAMutantBreaksNothingElse(t *testing.T) {
 		twin := Describe(whole())
 		Mutate(twin, Mutation{Name: "mutants/example", Removed: "all", CaughtBy: invariant.NoFailedRequests{}, Break: func(s *Spec) {
 			s.Load[0].Rate, s.Faults[0], s.Promises[0] = 1, fault.PodDelete{Count: 1}, invariant.NoFailedRequests{Lanes: []history.Lane{"fresh"}}
-			s.Cluster.Zones[0], s.Cluster.WorkerLabels["disk"] = "z", "slow"
+			s.Cluster.Zones[0], s.Cluster.WorkerLabels["disk"], s.Cluster.PerWorker["rack"][0] = "z", "slow", "r9"
 			s.Backend.Spread[0].MaxSkew, s.Backend.NodeSelector["disk"] = 9, "slow"
 			s.Gateway.Upstreams[0] = "10.0.0.9:80"
 		}})

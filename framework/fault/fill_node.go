@@ -1,0 +1,154 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+// FillNode takes the room on a worker: a pod that does nothing asks for all the processor time that no other pod there has
+// asked for. What runs there goes on running; nothing more fits. The undo removes that pod.
+//
+// Source: https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#how-pods-with-resource-requests-are-scheduled
+type FillNode struct {
+	// Worker picks the n-th worker by name, from 1. 0 picks one that carries pods, at random.
+	Worker int
+}
+
+const (
+	// fillerName names the pod. It is in the workload's namespace, and not among its pods.
+	fillerName = "filler"
+	// fillLimit bounds how long the filler may take to run or to be gone: as any small pod, seconds.
+	fillLimit = time.Minute
+)
+
+func (f FillNode) String() string {
+	if f.Worker > 0 {
+		return fmt.Sprintf("fill worker %d", f.Worker)
+	}
+	return "fill one worker"
+}
+
+// Inject implements Fault. It returns when the node's kubelet says that the filler runs, and what is left of the node's
+// processor time is less than a replica asks for.
+func (f FillNode) Inject(ctx context.Context, t Target) (Heal, error) {
+	worker, _, err := t.oneWorker(ctx, f.Worker)
+	if err != nil {
+		return nothing, err
+	}
+	node := worker.Name()
+	d, err := t.deployment(ctx)
+	if err != nil {
+		return nothing, err
+	}
+	need := cpuOf(d.Spec.Template.Spec)
+	left, err := t.cpuLeft(ctx, node)
+	switch {
+	case err != nil:
+		return nothing, err
+	case need.IsZero():
+		return nothing, fmt.Errorf("fill %s: replicas of %s ask for no cpu, and fit on every node", node, t.Workload)
+	case left.Cmp(need) < 0:
+		return nothing, fmt.Errorf("fill %s: it is full, %s of cpu are left", node, &left)
+	}
+	heal := once(func(ctx context.Context) error { return t.empty(ctx, node) })
+	pod := filler(d.Spec.Template.Spec, node, left)
+	if _, err := t.Client.CoreV1().Pods(t.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+		return heal, fmt.Errorf("fill %s: %w", node, err)
+	}
+	err = poll.Until(ctx, "node "+node+" to be full", fillLimit, func(ctx context.Context) (bool, string, error) {
+		pod, err := t.Client.CoreV1().Pods(t.Namespace).Get(ctx, fillerName, metav1.GetOptions{})
+		if err != nil {
+			return false, "", err
+		}
+		left, err = t.cpuLeft(ctx, node)
+		return pod.Status.Phase == corev1.PodRunning && left.Cmp(need) < 0,
+			fmt.Sprintf("filler %s, %s of cpu left", pod.Status.Phase, &left), err
+	})
+	if err != nil {
+		return heal, err
+	}
+	t.Record.Seen([]string{node}, nil, fmt.Sprintf("the filler runs on %s: %s of cpu are left, and a replica asks for %s", node, &left, &need))
+	return heal, nil
+}
+
+// empty removes the filler, and returns when it is gone and the workload has settled.
+func (t Target) empty(ctx context.Context, node string) error {
+	pods := t.Client.CoreV1().Pods(t.Namespace)
+	if err := pods.Delete(ctx, fillerName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("empty %s: %w", node, err)
+	}
+	err := poll.Until(ctx, "the filler of "+node+" to be gone", fillLimit, func(ctx context.Context) (bool, string, error) {
+		_, err := pods.Get(ctx, fillerName, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, "gone", nil
+		}
+		return false, "still there", err
+	})
+	if err != nil {
+		return err
+	}
+	witness, err := t.Settle(ctx)
+	if err == nil {
+		t.Record.Healed("the filler of " + node + " is gone; " + witness)
+	}
+	return err
+}
+
+// filler is a replica as far as the image and the security of its namespace go, and otherwise nothing but a request.
+func filler(like corev1.PodSpec, node string, cpu resource.Quantity) *corev1.Pod {
+	spec, soon := *like.DeepCopy(), int64(1)
+	spec.Affinity, spec.TopologySpreadConstraints, spec.TerminationGracePeriodSeconds = nil, nil, &soon
+	spec.NodeSelector = map[string]string{corev1.LabelHostname: node}
+	spec.Containers = spec.Containers[:1]
+	c := &spec.Containers[0]
+	c.Lifecycle, c.ReadinessProbe = nil, nil
+	if c.Resources.Requests == nil {
+		c.Resources.Requests = corev1.ResourceList{}
+	}
+	c.Resources.Requests[corev1.ResourceCPU] = cpu
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: fillerName, Labels: map[string]string{"holdfast.dev/component": fillerName}},
+		Spec:       spec,
+	}
+}
+
+// cpuLeft is the processor time of a node that no pod has asked for: what the scheduler may give.
+func (t Target) cpuLeft(ctx context.Context, node string) (left resource.Quantity, err error) {
+	n, err := t.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+	if err != nil {
+		return left, fmt.Errorf("read node %s: %w", node, err)
+	}
+	list, err := t.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
+	if err != nil {
+		return left, fmt.Errorf("list pods on %s: %w", node, err)
+	}
+	left = n.Status.Allocatable.Cpu().DeepCopy()
+	for _, p := range list.Items {
+		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed { // what has ended holds nothing
+			left.Sub(cpuOf(p.Spec))
+		}
+	}
+	return left, nil
+}
+
+// cpuOf is the processor time that a pod asks for: its containers together, or the greediest of those that prepare it.
+func cpuOf(spec corev1.PodSpec) (cpu resource.Quantity) {
+	for _, c := range spec.Containers {
+		cpu.Add(*c.Resources.Requests.Cpu())
+	}
+	for _, c := range spec.InitContainers {
+		if need := *c.Resources.Requests.Cpu(); need.Cmp(cpu) > 0 {
+			cpu = need
+		}
+	}
+	cpu.Add(*spec.Overhead.Cpu())
+	return cpu
+}

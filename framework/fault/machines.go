@@ -1,0 +1,83 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+// killLimit bounds how long a killed machine may take to be seen dead: it is at once, on a machine that is not starved.
+const killLimit = 30 * time.Second
+
+// kill ends machines at the same time, and returns when the engine says of each that it is gone and its kubelet has
+// fallen silent. The undo starts all of them, and returns when they are Ready and the workload has settled.
+func (t Target) kill(ctx context.Context, nodes []clusters.Node, pods []string) (Heal, error) {
+	heal := once(func(ctx context.Context) error {
+		err := onEach(nodes, func(n clusters.Node) error { // one that cannot be started must not keep the others down
+			if err := n.Start(ctx); err != nil {
+				return fmt.Errorf("start %s: %w", n.Name(), err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		witness, err := t.Settle(ctx)
+		if err == nil {
+			t.Record.Healed(ofEach(nodes, "%s is Ready and reaches a Service") + "; " + witness)
+		}
+		return err
+	})
+	err := onEach(nodes, func(n clusters.Node) error {
+		if err := n.Kill(ctx); err != nil {
+			return fmt.Errorf("kill %s: %w", n.Name(), err)
+		}
+		return poll.Until(ctx, "node "+n.Name()+" to be dead", killLimit, func(ctx context.Context) (bool, string, error) {
+			return dead(ctx, n)
+		})
+	})
+	if err != nil {
+		return heal, err
+	}
+	t.Record.Seen(names(nodes), pods, ofEach(nodes, "the engine says %s has exited, and its kubelet port is silent"))
+	return heal, nil
+}
+
+// dead asks both witnesses.
+func dead(ctx context.Context, node clusters.Node) (bool, string, error) {
+	state, err := node.State(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	silent, err := node.Silent(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	return state == clusters.Exited && silent, fmt.Sprintf("state %s, kubelet port silent: %t", state, silent), nil
+}
+
+// onEach does something to all nodes at once, and says where it went wrong.
+func onEach(nodes []clusters.Node, do func(clusters.Node) error) error {
+	errs := make([]error, len(nodes))
+	var all sync.WaitGroup
+	for i, n := range nodes {
+		all.Go(func() { errs[i] = do(n) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// ofEach says the same of every node.
+func ofEach(nodes []clusters.Node, words string) string {
+	said := make([]string, len(nodes))
+	for i, name := range names(nodes) {
+		said[i] = fmt.Sprintf(words, name)
+	}
+	return strings.Join(said, "; ")
+}

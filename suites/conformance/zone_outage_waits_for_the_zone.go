@@ -1,0 +1,31 @@
+package conformance
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// ZoneOutageWaitsForTheZone is the deadlock and its third cure, which is to have the zone back. With Ignore the lost zone
+// goes on to be a domain, an empty one: a replacement in another zone would be the third there, 3 - 0 is more than
+// maxSkew, and in the lost zone no node takes it. In return the spread is 2-2-2 again without anybody's doing.
+//
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#topologyspreadconstraints-field
+var ZoneOutageWaitsForTheZone = scenario.Describe(scenario.Spec{
+	Name: "conformance/zone-outage-waits-for-the-zone",
+	Claim: "with DoNotSchedule over zones and Kubernetes' own nodeTaintsPolicy, Ignore, the 2 of 6 replicas lost with a zone stay pending while it is away, " +
+		"and are ready within a minute once it comes back, 2-2-2",
+	Backend: workloads.Backend{Replicas: 6, Spread: []workloads.Spread{{Key: workloads.Zone, NodeTaintsPolicy: workloads.Ignore}}},
+	Faults:  []fault.Fault{fault.ZoneOutage{}},
+	Hold:    outageHold,
+	Promises: []invariant.Invariant{
+		invariant.Placed{Workload: "backend", Pending: 2},
+		invariant.RecoversWithin{Workload: "backend", Limit: time.Minute}, // two nodes have to start
+		invariant.Spread{Workload: "backend", TopologyKey: workloads.Zone, Max: 0},
+	},
+	About: 90 * time.Second,
+	Full:  true,
+})

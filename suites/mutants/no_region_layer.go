@@ -1,0 +1,15 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/conformance"
+)
+
+// NoRegionLayer leaves the choice between zones to chance: two times of three the fourth replica is the third of the south.
+var NoRegionLayer = scenario.Mutate(conformance.ThreeLayers, scenario.Mutation{
+	Name:     "mutants/no-region-layer",
+	Removed:  "a constraint over regions",
+	CaughtBy: invariant.SpreadTrials{},
+	Break:    func(s *scenario.Spec) { s.Backend.Spread = s.Backend.Spread[1:] },
+})

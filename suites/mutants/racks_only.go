@@ -1,0 +1,15 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/conformance"
+)
+
+// RacksOnly hopes that who spreads over racks also spreads over power lines: some of ten times it is so.
+var RacksOnly = scenario.Mutate(conformance.RacksAndPowerLines, scenario.Mutation{
+	Name:     "mutants/racks-only",
+	Removed:  "a constraint for power lines",
+	CaughtBy: invariant.SpreadTrials{},
+	Break:    func(s *scenario.Spec) { s.Backend.Spread = s.Backend.Spread[:1] },
+})

@@ -1,0 +1,19 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/conformance"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// ZoneOutageTaintsPolicyIgnore is Kubernetes' own default: the zone that is lost still counts, and holds a third of the
+// replicas back for as long as it is away.
+var ZoneOutageTaintsPolicyIgnore = scenario.Mutate(conformance.ZoneOutageTaintsPolicyHonor, scenario.Mutation{
+	Name:     "mutants/zone-outage-taints-policy-ignore",
+	Removed:  "nodeTaintsPolicy: Honor (the default is Ignore)",
+	CaughtBy: invariant.ReplacedWithin{},
+	Break: func(s *scenario.Spec) {
+		s.Backend.Spread = []workloads.Spread{{Key: workloads.Zone, NodeTaintsPolicy: workloads.Ignore}}
+	},
+})
