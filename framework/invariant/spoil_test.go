@@ -26,6 +26,8 @@ func strict() []invariant.Invariant {
 		invariant.BudgetHonoured{Budget: "backend", MustRefuse: true, AtLeast: 5, Workload: "backend"},
 		invariant.Spread{Workload: "backend", TopologyKey: ht.HostLabel, Max: 1},
 		invariant.RecoversWithin{Workload: "backend", Limit: second},
+		invariant.DrainBlocked{}, invariant.DrainBlocked{Budget: "backend", For: 5 * second},
+		invariant.DrainCompletes{}, invariant.DrainCompletes{Workload: "backend", Unready: true}, invariant.NoFailedRequests{Refused: true},
 		invariant.Placement{}, invariant.Placement{Workload: "backend"},
 	)
 }
@@ -41,6 +43,7 @@ func rich() []history.Run {
 		thin(ht.Healthy()).Run(),
 		thin(failVictims(killed(), history.LaneFresh, 16*second, 17*second)).Gap("pods", 17*second, 18*second).Run(),
 		thin(refuse(evict(ht.Healthy(), 2, 17500*ms), 3, 18*second, "backend")).Trouble(20*second, "the disk is full").Run(),
+		thin(blocked()).Run(),
 		newStepped().to("w1", "w3").to("w1", "w2", "w3").node("w1", "Unknown", false).to("w2", "w3", "w5").Run(),
 		newPlacing(spreadOver(overZones, "")).bind("w1", "w2", "w3").terminate(1, "w1").by(affinityOver("podAntiAffinity", overHosts)).bind("w1", "w5").Run(),
 	}
