@@ -258,7 +258,7 @@ func TestRunList(t *testing.T) {
 		"run --list":                           one + three + broke,
 		"run --list --scope full":              one + two + three + broke,
 		"run --list --incident it-broke":       three + two, // as they are told
-		"run --list chaos/two":                 two, // who names it wants it
+		"run --list chaos/two":                 two,         // who names it wants it
 		"run --list mutants/three chaos/one":   one + three,
 		"run --list chaos/one chaos/one":       one,
 		"run chaos/one --list --provider none": one, // a list needs no provider

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -29,6 +30,17 @@ func TestFaultsBiteAreSeenAndAreUndone(t *testing.T) {
 			fault:  PodDelete{Count: 2},
 			seen:   "nodes=[] pods=2 2 pods no longer there, and no endpoint of the Service",
 			healed: "6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
+		},
+		"try for 20s to drain 1 worker": { // that nothing blocks
+			fault:  TryDrain{For: 20 * time.Second},
+			seen:   "nodes=[w3] pods=2 no pod left on w3 after 0s",
+			healed: "uncordoned w3, and its taint is gone; 6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
+		},
+		"roll out a bad version": {
+			fault: BadRollout{Args: badArgs},
+			seen:  "nodes=[] pods=0 2 pods of the bad version, 2 have run, 0 ready; 6 of the old, 6 ready; by the Deployment 2 updated, 2 unavailable",
+			healed: "until then, 2 pods of the bad version, 2 have run, 0 ready; 6 of the old, 6 ready; by the Deployment 2 updated, 2 unavailable; " +
+				"rolled back: 6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
 		},
 		"kill one worker": {
 			fault:  NodeKill{},
@@ -130,7 +142,8 @@ func TestFaultsOfAMissingWorkloadNameIt(t *testing.T) {
 	w := newWorld(6, "w1")
 	target := w.target()
 	target.Workload = "frontend"
-	for _, f := range []Fault{Scale{Through: []int{1}}, Rollout{}, PodDelete{Count: 1}, Drain{}, Evict{}, NodeKill{}, ZoneOutage{}, FillNode{}} {
+	for _, f := range []Fault{Scale{Through: []int{1}}, Rollout{}, PodDelete{Count: 1}, Drain{}, Evict{}, NodeKill{}, ZoneOutage{}, FillNode{},
+		TryDrain{For: time.Second}, BadRollout{Args: badArgs}} {
 		_, err := f.Inject(t.Context(), target)
 		if err == nil || !strings.Contains(err.Error(), "ns/frontend") || !apierrors.IsNotFound(errors.Unwrap(err)) {
 			t.Errorf("%s: %v, want a NotFound that names ns/frontend", f, err)
@@ -142,7 +155,11 @@ func TestStrings(t *testing.T) {
 	for want, f := range map[string]Fault{
 		"scale to 9, 3": Scale{Through: []int{9, 3}}, "rolling update": Rollout{}, "drain 1 worker": Drain{},
 		"drain 2 workers": Drain{Nodes: 2}, "kill one worker": NodeKill{}, "kill worker 2": NodeKill{Worker: 2},
-		"outage of one zone": ZoneOutage{}, "fill one worker": FillNode{}, "fill worker 2": FillNode{Worker: 2}, "delete 1 pod": PodDelete{Count: 1}, "ask to evict every pod": Evict{},
+		"outage of one zone": ZoneOutage{}, "fill one worker": FillNode{}, "fill worker 2": FillNode{Worker: 2},
+		"delete 1 pod": PodDelete{Count: 1}, "ask to evict every pod": Evict{},
+		"try for 15s to drain 1 worker":                              TryDrain{For: 15 * time.Second},
+		"try for 15s to drain the worker of a pod that is not ready": TryDrain{For: 15 * time.Second, Unready: true},
+		"roll out a bad version, --broken=hang":                      BadRollout{Args: badArgs},
 	} {
 		if f.String() != want {
 			t.Errorf("got %q, want %q", f, want)

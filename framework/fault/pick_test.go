@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -31,6 +32,11 @@ func TestFaultsThatWouldDoNothingAreErrors(t *testing.T) {
 		{Evict{}, 0, "evict pods of backend: it has none"},
 		{Drain{}, 0, "pick 1 workers with pods of backend: only 0 carry any"},
 		{Drain{Nodes: 4}, 6, "pick 4 workers with pods of backend: only 3 carry any"},
+		{TryDrain{}, 6, "try for 0s to drain a worker of backend: want a time"},
+		{TryDrain{For: time.Second}, 0, `pick a worker for "try for 1s to drain 1 worker": no pod of backend is on one`},
+		{TryDrain{For: time.Second, Unready: true}, 6,
+			`pick a worker for "try for 1s to drain the worker of a pod that is not ready": no pod of backend is on one`},
+		{BadRollout{}, 6, "roll out a bad version of backend: nothing is to be different"},
 		{NodeKill{}, 0, "pick 1 workers with pods of backend: only 0 carry any"},
 		{FillNode{}, 0, "pick 1 workers with pods of backend: only 0 carry any"},
 		{FillNode{Worker: 5}, 6, "pick a worker of fleet: 2 more than it has"},

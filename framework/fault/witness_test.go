@@ -15,6 +15,7 @@ func all() []Fault {
 	return []Fault{
 		Scale{Through: []int{9, 3}}, Rollout{}, PodDelete{Count: 2}, Evict{}, Drain{Nodes: 2}, NodeKill{}, NodeKill{Worker: 2},
 		ZoneOutage{}, FillNode{},
+		TryDrain{For: 20 * time.Second}, BadRollout{Args: badArgs},
 	}
 }
 

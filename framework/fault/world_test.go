@@ -48,6 +48,8 @@ type world struct {
 	stubborn  bool          // pods are placed on closed nodes, too
 	stale     bool          // endpoints stay as they are
 	shrink    string        // so little processor time does a filler get
+	unprobed  bool          // what is started is ready
+	starting  bool          // what is made is never started
 }
 
 func newWorld(replicas int, workers ...string) *world {
@@ -59,7 +61,7 @@ func newWorld(replicas int, workers ...string) *world {
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &n, Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{
-				Name: "backend", Image: "backend:1", Resources: corev1.ResourceRequirements{Requests: cpu("5m")},
+				Name: "server", Image: "backend:1", Args: goodArgs, Resources: corev1.ResourceRequirements{Requests: cpu("5m")},
 			}}}},
 		},
 	}
@@ -108,7 +110,12 @@ func (w *world) deployment() *appsv1.Deployment {
 	return o.(*appsv1.Deployment).DeepCopy()
 }
 
+// podNames are those of the good version.
 func (w *world) podNames() []string {
+	return slices.DeleteFunc(w.allNames(), func(name string) bool { return strings.HasPrefix(name, "bad-") })
+}
+
+func (w *world) allNames() []string {
 	list, err := w.client.Tracker().List(corev1.SchemeGroupVersion.WithResource("pods"),
 		corev1.SchemeGroupVersion.WithKind("Pod"), "ns")
 	if err != nil {
@@ -161,25 +168,31 @@ func (w *world) act(remove []string) {
 		_ = w.client.Tracker().Delete(pods, "ns", name)
 	}
 	d := w.deployment()
-	for len(w.podNames()) > int(*d.Spec.Replicas) {
-		_ = w.client.Tracker().Delete(pods, "ns", w.podNames()[0])
-	}
-	for len(w.podNames()) < int(*d.Spec.Replicas) {
-		w.made++
-		_ = w.client.Tracker().Add(&corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{
-				Name: fmt.Sprintf("pod-%03d", w.made), Namespace: "ns", UID: types.UID(fmt.Sprint(w.made)),
-				Labels: map[string]string{"app": "backend"},
-			},
-			Spec: corev1.PodSpec{NodeName: w.place(), Containers: d.Spec.Template.Spec.Containers},
-		})
-	}
 	n := *d.Spec.Replicas
 	d.Status = appsv1.DeploymentStatus{
 		UpdatedReplicas: n, AvailableReplicas: n, Replicas: n, ReadyReplicas: n, ObservedGeneration: d.Generation,
 	}
+	w.scaleTo(int(n), w.podNames, w.pod)
+	if w.isBad(d) {
+		d.Status.UpdatedReplicas, d.Status.UnavailableReplicas = surge, surge
+		w.scaleTo(surge, w.badNames, w.badPod)
+	} else {
+		w.scaleTo(0, w.badNames, nil)
+	}
 	_ = w.client.Tracker().Update(deployments, d, "ns")
 	w.publish()
+}
+
+// scaleTo deletes the first of some pods, or makes more of them.
+func (w *world) scaleTo(n int, names func() []string, make func() *corev1.Pod) {
+	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	for len(names()) > n {
+		_ = w.client.Tracker().Delete(pods, "ns", names()[0])
+	}
+	for len(names()) < n {
+		w.made++
+		_ = w.client.Tracker().Add(make())
+	}
 }
 
 // place picks a schedulable node in turn.
@@ -205,7 +218,11 @@ func (w *world) publish() {
 	s := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
 		Name: "backend-1", Namespace: "ns", Labels: map[string]string{discoveryv1.LabelServiceName: "backend"},
 	}}
-	for _, name := range w.podNames() {
+	names := w.podNames()
+	if w.unprobed {
+		names = w.allNames()
+	}
+	for _, name := range names {
 		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
 			Conditions: discoveryv1.EndpointConditions{Ready: &yes}, TargetRef: &corev1.ObjectReference{Name: name},
 		})
@@ -246,6 +263,9 @@ func (w *world) rolled(a k8stesting.Action) (bool, runtime.Object, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	patch := string(a.(k8stesting.PatchAction).GetPatch())
+	if a.(k8stesting.PatchAction).GetPatchType() == types.StrategicMergePatchType {
+		return w.commanded(patch)
+	}
 	if !strings.Contains(patch, rolloutAnnotation) {
 		return true, nil, errors.New("a patch that is no rollout")
 	}

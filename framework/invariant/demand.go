@@ -152,9 +152,18 @@ func (d *demand) at(from, to history.Offset) demandPoint {
 
 // blocked tells whether its status allowed no disruption at some moment from from to to.
 func (d *demand) blocked(from, to history.Offset) bool {
+	return d.some(from, to, func(allowed int) bool { return allowed <= 0 })
+}
+
+// open tells whether its status allowed a disruption at some moment from from to to.
+func (d *demand) open(from, to history.Offset) bool {
+	return d.some(from, to, func(allowed int) bool { return allowed > 0 })
+}
+
+func (d *demand) some(from, to history.Offset, like func(allowed int) bool) bool {
 	for i, p := range d.points {
 		over := i+1 < len(d.points) && d.points[i+1].at <= from
-		if p.at <= to && !over && p.allowed <= 0 {
+		if p.at <= to && !over && like(p.allowed) {
 			return true
 		}
 	}

@@ -202,6 +202,7 @@ func (f *facts) backEarly(name string, from, to history.Offset) history.Moment {
 // own word.
 type disruptions struct {
 	terminations, restarts, losses int
+	refusals                       int // of evictions, where they count as evidence
 }
 
 func (f *facts) disruptions() (n disruptions) {
@@ -239,9 +240,20 @@ func (f *facts) disruptions() (n disruptions) {
 	return n
 }
 
+// refusals counts the evictions that budgets refused while the run was disturbed.
+func (f *facts) refusals() (n int) {
+	p := f.phases[history.Disturbed]
+	for _, e := range f.run.Events {
+		if e.Eviction != nil && !e.Eviction.Accepted && e.Eviction.Budget != "" && e.T >= p.From && e.T < p.To {
+			n++
+		}
+	}
+	return n
+}
+
 // doubts a run in which no watch saw anything being taken away.
 func (n disruptions) doubts() (d doubts) {
-	if n.terminations+n.restarts+n.losses == 0 {
+	if n.terminations+n.restarts+n.losses+n.refusals == 0 {
 		d.add("nothing was disrupted: no pod was seen to end and no node to be lost while the run was disturbed")
 	}
 	return d
@@ -252,13 +264,20 @@ func (n disruptions) String() string {
 	if n.restarts > 0 {
 		words = append(words, count(n.restarts, "pod restart"))
 	}
-	return list(append(words, count(n.losses, "node loss")))
+	words = append(words, count(n.losses, "node loss"))
+	if n.refusals > 0 {
+		words = append(words, count(n.refusals, "refused eviction"))
+	}
+	return list(words)
 }
 
 func (n disruptions) numbers(v *Verdict) {
 	v.measure("podTerminations", float64(n.terminations))
 	v.measure("podRestarts", float64(n.restarts))
 	v.measure("nodeLosses", float64(n.losses))
+	if n.refusals > 0 {
+		v.measure("refusedEvictions", float64(n.refusals))
+	}
 }
 
 // clocks doubts workers whose clocks were not mapped to the run's well enough.

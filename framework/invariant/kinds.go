@@ -16,6 +16,8 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"NoFailedRequests":  decode[NoFailedRequests],
 	"FailuresEndWithin": decode[FailuresEndWithin],
 	"BudgetHonoured":    decode[BudgetHonoured],
+	"DrainBlocked":      decode[DrainBlocked],
+	"DrainCompletes":    decode[DrainCompletes],
 	"Spread":            decode[Spread],
 	"SpreadTrials":      decode[SpreadTrials],
 	"PerDomain":         decode[PerDomain],

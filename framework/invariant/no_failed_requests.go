@@ -16,9 +16,18 @@ import (
 type NoFailedRequests struct {
 	// Lanes to judge; none means all but the control lane.
 	Lanes []history.Lane `json:"lanes,omitempty"`
+	// Refused takes evictions that a budget refused for evidence, too: where a budget blocks a drain, the promise is that
+	// nothing is taken away.
+	Refused bool `json:"refused,omitempty"`
 }
 
-func (p NoFailedRequests) String() string { return "no request fails on " + onLanes(p.Lanes) }
+func (p NoFailedRequests) String() string {
+	text := "no request fails on " + onLanes(p.Lanes)
+	if p.Refused {
+		text += ", be it that evictions are refused"
+	}
+	return text
+}
 
 // Check implements Invariant.
 func (p NoFailedRequests) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
@@ -49,6 +58,9 @@ func (j *noFailedRequests) take(r *history.Request) {
 func (j *noFailedRequests) end() Verdict {
 	lanes := j.tally.judged(j.promise.Lanes)
 	disrupted := j.facts.disruptions()
+	if j.promise.Refused {
+		disrupted.refusals = j.facts.refusals()
+	}
 	d := slices.Concat(j.facts.record(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), disrupted.doubts(),
 		j.tally.delivered(lanes))
 	v := Verdict{}

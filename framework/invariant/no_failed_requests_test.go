@@ -37,6 +37,14 @@ func TestNoFailedRequests(t *testing.T) {
 		{"restarted pods are disruptions", restarted(), all, invariant.Held, 0,
 			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations, 2 pod restarts and 0 node losses; " +
 				"95 % upper bound 0.05 %"},
+		{"refused evictions take nothing away", blocked(), all, invariant.Unknown, 0,
+			"no verdict: nothing was disrupted: no pod was seen to end and no node to be lost while the run was disturbed"},
+		{"refused evictions, where they are what is meant", blocked(), invariant.NoFailedRequests{Refused: true}, invariant.Held, 0,
+			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations, 0 node losses and 12 refused evictions; " +
+				"95 % upper bound 0.05 %"},
+		{"no evictions were refused", blocked().DropEvents(func(e history.Event) bool { return e.Eviction != nil }),
+			invariant.NoFailedRequests{Refused: true}, invariant.Unknown, 0,
+			"no verdict: nothing was disrupted: no pod was seen to end and no node to be lost while the run was disturbed"},
 		{"failures on a lane that is not promised", ht.Healthy().Fail(history.LaneFresh, 17*second, 17100*ms, history.Refused), reused,
 			invariant.Held, 0, "no request failed (0 of 6000 on reused) through 1 pod termination and 0 node losses; " +
 				"95 % upper bound 0.05 %"},

@@ -22,11 +22,15 @@ const (
 	HeaderRevision = "X-Holdfast-Revision"
 )
 
-// Run starts, serves until ctx ends, which stands for SIGTERM, and then ends as the options say. Until the start delay
-// has passed nobody listens: a client that comes earlier is refused, as it would be by any server that starts slowly.
+// Run starts, serves until ctx ends, which stands for SIGTERM, and then ends as the options say; one that is broken does
+// not serve. Until the start delay has passed nobody listens: a client that comes earlier is refused, as it would be by
+// any server that starts slowly.
 func Run(ctx context.Context, o Options) error {
 	if !pass(ctx, o.StartDelay) {
 		return nil // told to end before it began
+	}
+	if o.Broken != "" {
+		return o.Broken.run(ctx)
 	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", o.Listen)

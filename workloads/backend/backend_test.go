@@ -23,6 +23,7 @@ func TestParse(t *testing.T) {
 	who := Options{Listen: ":8080", Pod: "backend-1", Node: "w2", Zone: "b", Revision: "5f9c"}
 	full := who
 	full.Listen, full.StartDelay, full.ServiceTime = "127.0.0.1:81", 5*time.Second, 20*time.Millisecond
+	full.Broken = Hang
 	full.Serve = serve.Options{AtTerm: serve.Hold, Quiet: time.Second, Limit: 9 * time.Second, CloseAfter: 100}
 	tests := map[string]struct {
 		args []string
@@ -30,8 +31,8 @@ func TestParse(t *testing.T) {
 	}{
 		"defaults":   {nil, who},
 		"everything": {full.Args(), full},
-		"spelled out": {[]string{"--listen=127.0.0.1:81", "--start-delay=5s", "--service-time=20ms", "--at-term=hold",
-			"--quiet=1s", "--limit=9s", "--close-after=100"}, full},
+		"spelled out": {[]string{"--listen=127.0.0.1:81", "--start-delay=5s", "--service-time=20ms", "--broken=hang",
+			"--at-term=hold", "--quiet=1s", "--limit=9s", "--close-after=100"}, full},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -55,6 +56,7 @@ func TestParseRefuses(t *testing.T) {
 		"unknown flag":   {[]string{"--colour=red"}, "", "backend: flag provided but not defined: -colour"},
 		"no duration":    {[]string{"--quiet=long"}, "", `backend: invalid value "long" for flag -quiet: parse error`},
 		"unknown end":    {[]string{"--at-term=explode"}, "", "want drain, drop or hold"},
+		"unknown fault":  {[]string{"--broken=slow"}, "", `broken "slow": want crash or hang`},
 		"negative limit": {[]string{"--limit=-1s"}, "", "backend: quiet 0s, limit -1s: must not be negative"},
 		"argument":       {[]string{"now"}, "", `backend: unexpected argument "now"`},
 		"zones":          {nil, "w1=a,w2", `backend: HOLDFAST_ZONES: "w2": want node=zone`},

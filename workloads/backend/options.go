@@ -19,7 +19,9 @@ type Options struct {
 	StartDelay time.Duration
 	// ServiceTime passes before each answer.
 	ServiceTime time.Duration
-	Serve       serve.Options
+	// Broken is how a bad version misbehaves instead of serving; default: it serves.
+	Broken Broken
+	Serve  serve.Options
 
 	// Who it is, in the headers of each response.
 	Pod, Node, Zone, Revision string
@@ -47,6 +49,7 @@ func (o Options) Args() []string {
 	add("listen", o.Listen, "")
 	add("start-delay", o.StartDelay.String(), "0s")
 	add("service-time", o.ServiceTime.String(), "0s")
+	add("broken", string(o.Broken), "")
 	add("at-term", string(o.Serve.AtTerm), "")
 	add("quiet", o.Serve.Quiet.String(), "0s")
 	add("limit", o.Serve.Limit.String(), "0s")
@@ -62,6 +65,10 @@ func Parse(args []string, getenv func(string) string) (Options, error) {
 	flags.StringVar(&o.Listen, "listen", ":8080", "host:port to listen on")
 	flags.DurationVar(&o.StartDelay, "start-delay", 0, "pass before it listens")
 	flags.DurationVar(&o.ServiceTime, "service-time", 0, "pass before each answer")
+	flags.Func("broken", "do not serve but crash or hang", func(s string) error {
+		o.Broken = Broken(s)
+		return o.Broken.validate()
+	})
 	flags.Func("at-term", "what to do at SIGTERM: drain, drop or hold", func(s string) error {
 		o.Serve.AtTerm = serve.AtTerm(s)
 		return o.Serve.Validate()

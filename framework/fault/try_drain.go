@@ -1,0 +1,206 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/kubectl/pkg/drain"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+// TryDrain drains a worker that carries pods of the workload, as Drain does, but gives up after For, as `kubectl drain
+// --timeout` does. It is seen in either of two ways: the node is empty of the workload's pods, or budgets have kept some
+// of them there. Which of them was promised is not the fault's to judge; neither of them is an error. The undo uncordons
+// the node, and sees that its taint is gone.
+//
+// Source: https://kubernetes.io/docs/tasks/administer-cluster/safely-drain-node/
+type TryDrain struct {
+	For time.Duration
+	// Unready picks a node with a pod of the workload that runs and is not ready.
+	Unready bool
+}
+
+func (d TryDrain) String() string {
+	if d.Unready {
+		return fmt.Sprintf("try for %s to drain the worker of a pod that is not ready", d.For)
+	}
+	return fmt.Sprintf("try for %s to drain 1 worker", d.For)
+}
+
+// Inject implements Fault. It returns when the drain has ended or was given up.
+func (d TryDrain) Inject(ctx context.Context, t Target) (Heal, error) {
+	if d.For <= 0 {
+		return nothing, fmt.Errorf("try for %s to drain a worker of %s: want a time", d.For, t.Workload)
+	}
+	node, before, err := d.victim(ctx, t)
+	if err != nil {
+		return nothing, err
+	}
+	var whole bool
+	err = poll.Until(ctx, "word of "+t.Workload, SettleLimit, func(ctx context.Context) (_ bool, saw string, err error) {
+		whole, saw, err = t.settled(ctx)
+		return err == nil, saw, err
+	})
+	if err != nil {
+		return nothing, err
+	}
+	heal := once(func(ctx context.Context) error { return t.reopen(ctx, node.Name(), whole) })
+	if err := t.cordon(ctx, node.Name(), true); err != nil {
+		return heal, err
+	}
+	drainer := t.drainer(ctx)
+	drainer.Timeout = d.For
+	began := time.Now()
+	refused := drain.RunNodeDrain(drainer, node.Name())
+	took := time.Since(began)
+	switch {
+	case refused == nil:
+		return heal, t.seeDrained(ctx, node, before, took)
+	case ctx.Err() != nil: // kubectl says that it gave up, and not why
+		return heal, fmt.Errorf("drain %s: %w", node.Name(), ctx.Err())
+	case took < d.For:
+		return heal, fmt.Errorf("drain %s: %w", node.Name(), refused)
+	}
+	return heal, t.seeBlocked(ctx, node, before, d.For)
+}
+
+// victim is a worker at random, or one that carries an unready pod, and the workload's pods on it.
+func (d TryDrain) victim(ctx context.Context, t Target) (clusters.Node, map[string]corev1.Pod, error) {
+	all, err := t.pods(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var candidates []clusters.Node
+	for _, n := range t.Cluster.Nodes() {
+		if n.Role() == clusters.Worker && slices.ContainsFunc(slices.Collect(maps.Values(on(all, n.Name()))), d.wants) {
+			candidates = append(candidates, n)
+		}
+	}
+	if len(candidates) == 0 {
+		return nil, nil, fmt.Errorf("pick a worker for %q: no pod of %s is on one", d, t.Workload)
+	}
+	node := candidates[t.Rand.IntN(len(candidates))]
+	return node, on(all, node.Name()), nil
+}
+
+// wants tells whether a pod makes its node one to drain. One that was never started would not do for Unready: no budget
+// protects a pod that is Pending.
+//
+// Source: canIgnorePDB in kubernetes pkg/registry/core/pod/storage/eviction.go
+func (d TryDrain) wants(p corev1.Pod) bool {
+	if !d.Unready {
+		return true
+	}
+	return p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil && !isReady(p)
+}
+
+// on are the pods on a node.
+func on(pods map[string]corev1.Pod, node string) map[string]corev1.Pod {
+	some := maps.Clone(pods)
+	maps.DeleteFunc(some, func(_ string, p corev1.Pod) bool { return p.Spec.NodeName != node })
+	return some
+}
+
+func isReady(p corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// seeDrained is the witness of a drain that ended: no pod of the workload is on the node.
+func (t Target) seeDrained(ctx context.Context, node clusters.Node, before map[string]corev1.Pod, took time.Duration) error {
+	now, err := t.pods(ctx)
+	if err != nil {
+		return err
+	}
+	if left := on(now, node.Name()); len(left) > 0 {
+		return fmt.Errorf("drain %s: pod %s is still on it", node.Name(), slices.Min(slices.Collect(maps.Keys(left))))
+	}
+	t.Record.Seen([]string{node.Name()}, gone(before, now),
+		fmt.Sprintf("no pod left on %s after %s", node.Name(), took.Round(time.Second)))
+	return nil
+}
+
+// seeBlocked is the witness of a drain that was given up: pods that were there are there and not going, and the status of
+// a budget, which the disruption controller writes, says that it allows none of them to be disrupted.
+func (t Target) seeBlocked(ctx context.Context, node clusters.Node, before map[string]corev1.Pod, span time.Duration) error {
+	now, err := t.pods(ctx)
+	if err != nil {
+		return err
+	}
+	budgets, err := t.Client.PolicyV1().PodDisruptionBudgets(t.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list budgets of %s: %w", t.Namespace, err)
+	}
+	went := gone(before, now)
+	stay := on(now, node.Name())
+	maps.DeleteFunc(stay, func(name string, p corev1.Pod) bool {
+		_, was := before[name]
+		return !was || slices.Contains(went, name) || p.DeletionTimestamp != nil
+	})
+	var blocking []string
+	for _, b := range budgets.Items {
+		if slices.ContainsFunc(slices.Collect(maps.Values(stay)), func(p corev1.Pod) bool { return blocks(b, p) }) {
+			blocking = append(blocking, fmt.Sprintf("budget %s needs %d healthy pods and has %d",
+				b.Name, b.Status.DesiredHealthy, b.Status.CurrentHealthy))
+		}
+	}
+	who := strings.Join(slices.Sorted(maps.Keys(stay)), ", ")
+	switch {
+	case len(stay) == 0:
+		return fmt.Errorf("drain %s: given up after %s, and its pods were still going", node.Name(), span)
+	case len(blocking) == 0:
+		return fmt.Errorf("drain %s: given up after %s, and no budget holds on to %s", node.Name(), span, who)
+	}
+	t.Record.Seen([]string{node.Name()}, went, fmt.Sprintf("after %s, %s still on %s, %d ready: %s",
+		span, who, node.Name(), ready(stay), strings.Join(blocking, "; ")))
+	return nil
+}
+
+// blocks tells whether a budget is for a pod and allows no disruption.
+func blocks(b policyv1.PodDisruptionBudget, pod corev1.Pod) bool {
+	selects, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	return err == nil && selects.Matches(labels.Set(pod.Labels)) && b.Status.DisruptionsAllowed == 0
+}
+
+// reopenLimit bounds how long a node may take to lose the taint that goes with being unschedulable.
+const reopenLimit = 30 * time.Second
+
+// reopen uncordons a node and waits until the node controller has taken its taint away, which is what the scheduler
+// goes by. If the workload was whole before, it waits until it is so again; else something else keeps it from that.
+//
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-nodes-by-condition
+func (t Target) reopen(ctx context.Context, node string, whole bool) error {
+	if err := t.cordon(ctx, node, false); err != nil {
+		return err
+	}
+	err := poll.Until(ctx, "node "+node+" to take pods", reopenLimit, func(ctx context.Context) (bool, string, error) {
+		n, err := t.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+		if err != nil {
+			return false, "", err
+		}
+		tainted := slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable })
+		return !tainted && !n.Spec.Unschedulable, fmt.Sprintf("unschedulable %t, taint %t", n.Spec.Unschedulable, tainted), nil
+	})
+	witness := "uncordoned " + node + ", and its taint is gone"
+	if whole && err == nil {
+		var saw string
+		saw, err = t.Settle(ctx)
+		witness += "; " + saw
+	}
+	if err != nil {
+		return err
+	}
+	t.Record.Healed(witness)
+	return nil
+}

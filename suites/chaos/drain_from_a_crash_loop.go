@@ -1,0 +1,35 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
+)
+
+// DrainFromACrashLoop has a bad version leave one of six pods in a crash loop, and then drains the node of that pod. Its
+// budget demands six healthy pods, has five, and so allows no disruption at all.
+var DrainFromACrashLoop = scenario.Describe(scenario.Spec{
+	Name:  "chaos/drain-from-a-crash-loop",
+	Claim: "with unhealthyPodEvictionPolicy AlwaysAllow, a pod in a crash loop does not block the drain of its node, and no request fails",
+	Backend: workloads.Backend{
+		Budget:   workloads.Budget{MinAvailable: "6"}, // AlwaysAllow is the default here
+		Strategy: workloads.Strategy{MaxSurge: "0", MaxUnavailable: "1"},
+		Affinity: []workloads.Affinity{{Key: workloads.Host, Away: true}}, // so that the node has no pod that a budget rightly keeps
+	},
+	Load: scenario.DefaultLoad,
+	Faults: []fault.Fault{
+		fault.BadRollout{Args: backend.Options{Broken: backend.Crash}.Args()},
+		fault.TryDrain{For: 30 * time.Second, Unready: true}, // a conflict with the kubelet costs 10 s
+	},
+	Promises: []invariant.Invariant{
+		invariant.DrainCompletes{Unready: true},
+		invariant.BudgetHonoured{},
+		invariant.NoFailedRequests{},
+	},
+	About: time.Minute,
+	Full:  true,
+})
