@@ -41,12 +41,13 @@ func (d Descheduler) Validate() error {
 	return nil
 }
 
-// Program implements Addon. Without the version stamped in, it warns that it may not be made for this Kubernetes.
+// Program implements Addon. It reads its version, which it compares with that of Kubernetes, from the form that its own
+// builds stamp in: a date, here of no day, and the tag.
 func (Descheduler) Program() Program {
 	const path, version = "sigs.k8s.io/descheduler", "v0.36.0"
 	return Program{
 		Name: "descheduler", Module: path, Version: version, Package: path + "/cmd/descheduler",
-		LDFlags: "-X " + path + "/pkg/version.version=" + version,
+		LDFlags: "-X " + path + "/pkg/version.version=v00000000-" + version,
 	}
 }
 
