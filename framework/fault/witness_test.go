@@ -12,7 +12,7 @@ import (
 
 // all is every fault, in a form that bites a world of six pods on three workers.
 func all() []Fault {
-	return []Fault{Scale{Through: []int{9, 3}}, Rollout{}, PodDelete{Count: 2}, Evict{}, Drain{Nodes: 2}, NodeKill{}, NodeKill{Worker: 2}}
+	return []Fault{Scale{Through: []int{9, 3}}, Rollout{}, PodDelete{Count: 2}, Evict{}, Drain{Nodes: 2}, NodeKill{}, NodeKill{Worker: 2}, Unbalance{}}
 }
 
 // each plays a fault of its own world in a bubble of its own time.

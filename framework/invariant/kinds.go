@@ -17,6 +17,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"FailuresEndWithin": decode[FailuresEndWithin],
 	"BudgetHonoured":    decode[BudgetHonoured],
 	"Spread":            decode[Spread],
+	"SpreadWithin":      decode[SpreadWithin],
 	"SpreadTrials":      decode[SpreadTrials],
 	"PerDomain":         decode[PerDomain],
 	"Placed":            decode[Placed],
