@@ -10,8 +10,8 @@ import (
 )
 
 // errNoGo says what a build needs Go for, and that nothing else does.
-var errNoGo = errors.New("the Go toolchain is not installed; it is needed to build a node image, and for nothing else: " +
-	"install Go 1.26 or newer, or bring a kindest/node image into the container engine")
+var errNoGo = errors.New("the Go toolchain is not installed; it is needed to build a node image or an add-on, and for nothing else: " +
+	"install Go 1.26 or newer, or, for the node image, bring a kindest/node image into the container engine")
 
 // goTool is the Go toolchain of this machine. It works with the user's own module and build caches.
 type goTool struct {

@@ -118,11 +118,12 @@ func (p program) goMod(own []byte) ([]byte, error) {
 	for _, command := range p.commands {
 		fmt.Fprintf(&text, "tool %s\n", command)
 	}
-	if p.module == kubernetesModule {
-		for _, replace := range file.Replace {
-			if modfile.IsDirectoryPath(replace.New.Path) {
-				fmt.Fprintf(&text, "replace %[1]s => %[1]s v0%s\n", replace.Old.Path, strings.TrimPrefix(p.version, "v1"))
-			}
+	for _, replace := range file.Replace { // counts in the main module only, too
+		switch {
+		case !modfile.IsDirectoryPath(replace.New.Path):
+			fmt.Fprintf(&text, "replace %s => %s %s\n", strings.TrimSpace(replace.Old.Path+" "+replace.Old.Version), replace.New.Path, replace.New.Version)
+		case p.module == kubernetesModule:
+			fmt.Fprintf(&text, "replace %[1]s => %[1]s v0%s\n", replace.Old.Path, strings.TrimPrefix(p.version, "v1"))
 		}
 	}
 	return text.Bytes(), nil

@@ -23,6 +23,7 @@ replace (
 	k8s.io/api => ./staging/src/k8s.io/api
 	k8s.io/kubelet => ./staging/src/k8s.io/kubelet
 	example.org/fork => example.org/ours v1.0.0
+	example.org/old v0.9.0 => example.org/old v0.9.1
 )
 `
 
@@ -38,7 +39,8 @@ func TestGoMod(t *testing.T) {
 			own: kubernetesGoMod,
 			want: "module holdfast.dev/build/kubernetes\n\ngo 1.26.0\n\ngodebug default=go1.26\nrequire k8s.io/kubernetes v1.37.1\n\n" +
 				"tool k8s.io/kubernetes/cmd/kubeadm\n" +
-				"replace k8s.io/api => k8s.io/api v0.37.1\nreplace k8s.io/kubelet => k8s.io/kubelet v0.37.1\n",
+				"replace k8s.io/api => k8s.io/api v0.37.1\nreplace k8s.io/kubelet => k8s.io/kubelet v0.37.1\n" +
+				"replace example.org/fork => example.org/ours v1.0.0\nreplace example.org/old v0.9.0 => example.org/old v0.9.1\n",
 		},
 		{
 			name: "etcd's neighbours are published with it", program: etcd("v3.7.0"),

@@ -17,9 +17,11 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 // runFlags are what `holdfast run` was told.
@@ -97,6 +99,7 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	if err := tell(out, told); err != nil {
 		return err
 	}
+	settings.Compile = compiler(out)
 	file, err := scenario.Run(settings, chosen)
 	if err != nil {
 		return err
@@ -131,6 +134,13 @@ func (f runFlags) settings(version string, back backing, progress *scenario.Prog
 	}, nil
 }
 
+// compiler makes the programs of add-ons, and tells out how far it is.
+func compiler(out io.Writer) func(context.Context, workloads.Program) (string, error) {
+	return func(ctx context.Context, p workloads.Program) (string, error) {
+		return nodeimage.Compile(ctx, nodeimage.Command(p), nodeimage.Options{Progress: nodeimage.Lines(out, isTerminal(out))})
+	}
+}
+
 // claimRun names a run after its moment and makes the folder of that name. Of two runs that begin in the same second, the
 // later one gets a number.
 func claimRun(artifacts string, now time.Time) (id string, err error) {
@@ -155,7 +165,9 @@ func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, 
 	if err != nil {
 		return scenario.Settings{}, err
 	}
-	return f.settings(version, back, progress)
+	settings, err := f.settings(version, back, progress)
+	settings.Compile = compiler(out)
+	return settings, err
 }
 
 // reproduce is the command that runs one scenario again; without a name, all that were run.

@@ -14,7 +14,7 @@ import (
 func all() []Fault {
 	return []Fault{
 		Scale{Through: []int{9, 3}}, Rollout{}, PodDelete{Count: 2}, Evict{}, Drain{Nodes: 2}, NodeKill{}, NodeKill{Worker: 2},
-		ZoneOutage{}, FillNode{},
+		ZoneOutage{}, FillNode{}, Unbalance{},
 		TryDrain{For: 20 * time.Second}, BadRollout{Args: badArgs},
 	}
 }

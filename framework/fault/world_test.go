@@ -69,8 +69,8 @@ func newWorld(replicas int, workers ...string) *world {
 	w.client.Resources = []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
 		{Name: "pods/eviction", Kind: "Eviction", Group: "policy", Version: "v1"}, // which kubectl looks for
 	}}}
-	for i, name := range workers {
-		w.nodes = append(w.nodes, &machine{name: name, zone: string(rune('a' + i)), state: clusters.Running})
+	for _, name := range workers { // wax and way are in one zone
+		w.nodes = append(w.nodes, &machine{name: name, zone: strings.TrimRight(name, "xy"), state: clusters.Running})
 		_ = w.client.Tracker().Add(&corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: cpu("2")},
 		})

@@ -19,6 +19,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"DrainBlocked":      decode[DrainBlocked],
 	"DrainCompletes":    decode[DrainCompletes],
 	"Spread":            decode[Spread],
+	"SpreadWithin":      decode[SpreadWithin],
 	"SpreadTrials":      decode[SpreadTrials],
 	"PerDomain":         decode[PerDomain],
 	"Placed":            decode[Placed],

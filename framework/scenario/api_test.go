@@ -57,6 +57,9 @@ var apiResources = map[string]struct{ groupVersion, kind string }{
 	"serviceaccounts": {"v1", "ServiceAccount"}, "events": {"v1", "Event"}, "deployments": {"apps/v1", "Deployment"},
 	"endpointslices":       {"discovery.k8s.io/v1", "EndpointSlice"},
 	"poddisruptionbudgets": {"policy/v1", "PodDisruptionBudget"},
+	"configmaps":           {"v1", "ConfigMap"},
+	"clusterroles":         {"rbac.authorization.k8s.io/v1", "ClusterRole"},
+	"clusterrolebindings":  {"rbac.authorization.k8s.io/v1", "ClusterRoleBinding"},
 	"roles":                {"rbac.authorization.k8s.io/v1", "Role"},
 	"rolebindings":         {"rbac.authorization.k8s.io/v1", "RoleBinding"},
 }
@@ -142,7 +145,7 @@ func discovery(path string) any {
 		}
 		for name, known := range apiResources {
 			if known.groupVersion == groupVersion {
-				namespaced := name != "nodes" && name != "namespaces"
+				namespaced := name != "nodes" && name != "namespaces" && !strings.HasPrefix(name, "cluster")
 				list.APIResources = append(list.APIResources, metav1.APIResource{Name: name, Kind: known.kind, Namespaced: namespaced})
 			}
 		}

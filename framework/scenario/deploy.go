@@ -44,6 +44,9 @@ func (st *stage) deploy(ctx context.Context) error {
 	if err := st.create(ctx, objects...); err != nil {
 		return err
 	}
+	if err := st.deployAddons(ctx); err != nil {
+		return err
+	}
 	target, err := st.target(st.cluster.Config())
 	if err != nil {
 		return err
@@ -69,12 +72,7 @@ func (st *stage) deploy(ctx context.Context) error {
 
 // wanted are all objects of the scenario, in the order in which to create them.
 func (st *stage) wanted(ctx context.Context) ([]workloads.Object, error) {
-	at := workloads.Place{Namespace: st.namespace, Image: st.image, Zones: map[string]string{}}
-	for _, n := range st.cluster.Nodes() {
-		if n.Zone() != "" {
-			at.Zones[n.Name()] = n.Zone()
-		}
-	}
+	at := st.place(st.image)
 	var objects []workloads.Object
 	for _, backend := range st.spec.backends() {
 		if st.spec.PinTo > 0 {
@@ -109,6 +107,17 @@ func (st *stage) wanted(ctx context.Context) ([]workloads.Object, error) {
 	}
 	more, err := front.Objects(at)
 	return append(objects, more...), err
+}
+
+// place is where the scenario's objects go.
+func (st *stage) place(image string) workloads.Place {
+	at := workloads.Place{Namespace: st.namespace, Image: image, Zones: map[string]string{}}
+	for _, n := range st.cluster.Nodes() {
+		if n.Zone() != "" {
+			at.Zones[n.Name()] = n.Zone()
+		}
+	}
+	return at
 }
 
 // worker is the n-th worker by name, from 1.

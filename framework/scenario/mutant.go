@@ -50,6 +50,7 @@ func (s Spec) clone() Spec {
 		gateway.Upstreams = slices.Clone(gateway.Upstreams)
 		s.Gateway = &gateway
 	}
+	s.Addons = slices.Clone(s.Addons)
 	s.Load, s.Faults, s.Promises = slices.Clone(s.Load), slices.Clone(s.Faults), slices.Clone(s.Promises)
 	return s
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 // Settings say how a run goes about its scenarios.
@@ -36,6 +37,9 @@ type Settings struct {
 	// Executable is the static holdfast binary that goes into the cluster as an image; CacheDir keeps that image.
 	Executable string
 	CacheDir   string
+	// Compile makes the program of an add-on, or finds it made, and says where it lies. Only scenarios with add-ons need
+	// it.
+	Compile func(ctx context.Context, p workloads.Program) (path string, err error)
 	// KeepLogs collects node and pod logs after every scenario, not only after one that did not hold.
 	KeepLogs bool
 	Progress *Progress

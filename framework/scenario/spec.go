@@ -33,6 +33,8 @@ type Spec struct {
 	// Backend is the workload under test. Gateway, where there is one, stands between the load and the backend.
 	Backend workloads.Backend
 	Gateway *workloads.Gateway
+	// Addons are programs of somebody else's that run beside them, such as a Descheduler. The first time, each is compiled.
+	Addons []workloads.Addon
 	// Trials deploys so many backends, backend-1, backend-2 and so on, and does every fault to each of them at the same
 	// time: of what happens by chance, it shows how often. Only without load and gateway, and with faults that touch the
 	// workload alone (Scale, Rollout). 0: one backend, called backend.
@@ -153,6 +155,16 @@ func (s Spec) validateParts() error {
 		if err := s.Gateway.Validate(); err != nil {
 			return err
 		}
+	}
+	names := map[string]bool{}
+	for _, a := range s.Addons {
+		if err := a.Validate(); err != nil {
+			return err
+		}
+		if name := a.Program().Name; names[name] {
+			return fmt.Errorf("%s twice", name)
+		}
+		names[a.Program().Name] = true
 	}
 	if len(s.Load) == 0 {
 		return nil

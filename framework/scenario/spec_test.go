@@ -57,6 +57,11 @@ func TestSpecValidate(t *testing.T) {
 		{"profile \"x\"", func(s *Spec) { s.Cluster.Profile = "x" }},
 		{"backend backend: -1 replicas", func(s *Spec) { s.Backend.Replicas = -1 }},
 		{"gateway gateway: -1 replicas", func(s *Spec) { s.Gateway = &workloads.Gateway{Replicas: -1} }},
+		{"", func(s *Spec) { s.Addons = []workloads.Addon{workloads.Descheduler{}, workloads.MetricsServer{}} }},
+		{"descheduler: a round every 1ns", func(s *Spec) { s.Addons = []workloads.Addon{workloads.Descheduler{Every: 1}} }},
+		{"descheduler twice", func(s *Spec) {
+			s.Addons = []workloads.Addon{workloads.Descheduler{}, workloads.Descheduler{Soft: true}}
+		}},
 		{`lane "fresh": rate 0 is not between`, func(s *Spec) { s.Load = []load.Lane{{Lane: history.LaneFresh}} }},
 		{`two lanes are named "fresh"`, func(s *Spec) { s.Load = []load.Lane{DefaultLoad[0], DefaultLoad[0]} }},
 		{`target "https://x" is no http URL`, func(s *Spec) {

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/observe"
+	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 // Limits of setting a scenario up and taking it down. Measured on two cores: 7 s to deploy, 8 s to delete.
@@ -31,7 +32,9 @@ type stage struct {
 	writer    *history.Writer
 	namespace string
 	backend   string // the Deployment under test; of trials, the first
-	image     string // that all pods run
+	image     string // that all pods run, but those of add-ons
+	addons    []addonImage
+	outside   []workloads.Object // what was created outside of the namespace, and does not go with it
 
 	client  kubernetes.Interface
 	objects *resources.Resources
@@ -45,6 +48,9 @@ func (st *stage) build(ctx context.Context) error {
 		return err
 	}
 	if err := st.loadImage(ctx); err != nil {
+		return err
+	}
+	if err := st.loadAddons(ctx); err != nil {
 		return err
 	}
 	st.now(history.Deploy, "")
@@ -149,7 +155,8 @@ func (st *stage) clear(ctx context.Context) error {
 	if st.client == nil {
 		return nil
 	}
-	if err := st.emptyNamespace(ctx); err != nil {
+	// Before the namespace: one that goes while an API has no server any more stays for good.
+	if err := errors.Join(st.removeOutside(ctx), st.emptyNamespace(ctx)); err != nil {
 		return err
 	}
 	return st.intact(ctx)

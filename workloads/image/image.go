@@ -1,4 +1,5 @@
-// Package image puts this executable into a container image: the one binary is also what every workload runs.
+// Package image puts an executable into a container image: this one, which is also what every workload runs, or the
+// program of an add-on.
 //
 // There is no registry, no Dockerfile and no toolchain involved, and it loads the image nowhere; clusters do that.
 package image
@@ -24,17 +25,27 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// repository is a name that no registry has: such an image is never pulled by mistake.
-const repository = "holdfast.local/holdfast"
-
-// entrypoint is where the executable lies in the image.
-const entrypoint = "/holdfast"
+// Names that no registry has: such an image is never pulled by mistake.
+const (
+	repository = "holdfast.local/holdfast"
+	addons     = "holdfast.local/addon/"
+)
 
 // Build returns the reference of an image that holds the executable, and the docker-archive file it lies in, below dir.
 // The same executable gives the same image, which is built once. The executable has to be static: there is nothing else
 // in the image that it could be linked with. It has to be of this machine's architecture, as nodes are. Archives that
 // nobody asked for in a day are removed on the way: each build of the executable leaves one of 20 MB.
 func Build(executable, dir string) (ref, archive string, err error) {
+	return build(repository, "holdfast", "holdfast", executable, dir)
+}
+
+// BuildAddon is Build for the program of an add-on, which lies in the image as /name.
+func BuildAddon(name, executable, dir string) (ref, archive string, err error) {
+	return build(addons+name, "holdfast-addon-"+name, name, executable, dir)
+}
+
+// build makes an image of a repository, with the executable as entrypoint, in an archive whose name begins with prefix.
+func build(repository, prefix, entrypoint, executable, dir string) (ref, archive string, err error) {
 	program, err := os.ReadFile(executable)
 	if err != nil {
 		return "", "", fmt.Errorf("build workload image: %w", err)
@@ -44,13 +55,13 @@ func Build(executable, dir string) (ref, archive string, err error) {
 	}
 	sum := sha256.Sum256(program)
 	key := hex.EncodeToString(sum[:6])
-	ref, archive = repository+":"+key, filepath.Join(dir, "holdfast-"+key+".tar")
+	ref, archive = repository+":"+key, filepath.Join(dir, prefix+"-"+key+".tar")
 	now := time.Now()
 	if os.Chtimes(archive, now, now) == nil { // used today
 		return ref, archive, nil // written under another name and renamed, so it is whole
 	}
 	prune(dir, now.Add(-keep))
-	if err := write(program, ref, dir, archive); err != nil {
+	if err := write(program, entrypoint, ref, dir, archive); err != nil {
 		return "", "", fmt.Errorf("build workload image: %w", err)
 	}
 	return ref, archive, nil
@@ -90,8 +101,8 @@ func prune(dir string, since time.Time) {
 	}
 }
 
-func write(program []byte, ref, dir, archive string) error {
-	image, err := assemble(program)
+func write(program []byte, entrypoint, ref, dir, archive string) error {
+	image, err := assemble(program, entrypoint)
 	if err != nil {
 		return err
 	}
@@ -117,9 +128,9 @@ func write(program []byte, ref, dir, archive string) error {
 }
 
 // assemble makes an image of one layer with one file, with no times in it.
-func assemble(program []byte) (v1.Image, error) {
+func assemble(program []byte, entrypoint string) (v1.Image, error) {
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(layerOf(program))), nil
+		return io.NopCloser(bytes.NewReader(layerOf(program, entrypoint))), nil
 	})
 	if err != nil {
 		return nil, err
@@ -134,16 +145,16 @@ func assemble(program []byte) (v1.Image, error) {
 	}
 	config = config.DeepCopy()
 	config.OS, config.Architecture = "linux", runtime.GOARCH
-	config.Config = v1.Config{Entrypoint: []string{entrypoint}, User: "65532:65532", WorkingDir: "/"}
+	config.Config = v1.Config{Entrypoint: []string{"/" + entrypoint}, User: "65532:65532", WorkingDir: "/"}
 	return mutate.ConfigFile(image, config)
 }
 
 // layerOf is a tar with the executable. Writing to memory does not fail.
-func layerOf(program []byte) []byte {
+func layerOf(program []byte, name string) []byte {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
 	_ = w.WriteHeader(&tar.Header{
-		Typeflag: tar.TypeReg, Name: filepath.Base(entrypoint), Mode: 0o755, Size: int64(len(program)),
+		Typeflag: tar.TypeReg, Name: name, Mode: 0o755, Size: int64(len(program)),
 	})
 	_, _ = w.Write(program)
 	_ = w.Close()

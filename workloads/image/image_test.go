@@ -100,7 +100,7 @@ func TestBuild(t *testing.T) {
 	if diff := cmp.Diff(want, config.Config); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)
 	}
-	checkFiles(t, image, static)
+	checkFiles(t, image, "holdfast", static)
 
 	before, err := os.Stat(archive)
 	if err != nil {
@@ -114,6 +114,41 @@ func TestBuild(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.part")); left != nil {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestBuildAddon: a program of somebody else's has an image of its own, and starts by its own name.
+func TestBuildAddon(t *testing.T) {
+	static, dir := program(t, asItIs), t.TempDir()
+	ours, _, err := Build(static, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, archive, err := BuildAddon("descheduler", static, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, digits, _ := strings.Cut(ours, ":"); ref != "holdfast.local/addon/descheduler:"+digits {
+		t.Errorf("ref %q, and ours of the same program is %q", ref, ours)
+	}
+	tag, err := name.NewTag(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := tarball.ImageFromPath(archive, &tag)
+	if err != nil {
+		t.Fatalf("the archive does not hold %s: %v", ref, err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(v1.Config{Entrypoint: []string{"/descheduler"}, User: "65532:65532", WorkingDir: "/"}, config.Config); diff != "" {
+		t.Errorf("config (-want +got):\n%s", diff)
+	}
+	checkFiles(t, image, "descheduler", static)
+	if files, _ := filepath.Glob(filepath.Join(dir, "holdfast-*")); len(files) != 2 { // which prune finds
+		t.Errorf("archives %q, want ours and the add-on's", files)
 	}
 }
 
@@ -177,7 +212,7 @@ func TestOldArchivesAreRemoved(t *testing.T) {
 }
 
 // checkFiles wants exactly one file, executable, with the program in it.
-func checkFiles(t *testing.T, image v1.Image, static string) {
+func checkFiles(t *testing.T, image v1.Image, name, static string) {
 	t.Helper()
 	files := tar.NewReader(mutate.Extract(image))
 	header, err := files.Next()
@@ -192,8 +227,8 @@ func checkFiles(t *testing.T, image v1.Image, static string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if header.Name != "holdfast" || header.Mode != 0o755 || string(got) != string(want) {
-		t.Errorf("file %s, mode %o, %d bytes; want holdfast, 755, %d bytes", header.Name, header.Mode, len(got), len(want))
+	if header.Name != name || header.Mode != 0o755 || string(got) != string(want) {
+		t.Errorf("file %s, mode %o, %d bytes; want %s, 755, %d bytes", header.Name, header.Mode, len(got), name, len(want))
 	}
 	if _, err := files.Next(); err != io.EOF {
 		t.Errorf("more than one file in the image (%v)", err)

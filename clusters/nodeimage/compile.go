@@ -1,0 +1,56 @@
+package nodeimage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Command is a command of a Go module, at one version of it.
+type Command struct {
+	Name    string // of the program's file; the last element of Package
+	Module  string // for example "sigs.k8s.io/descheduler"
+	Version string // for example "v0.36.0"
+	Package string // for example "sigs.k8s.io/descheduler/cmd/descheduler"
+	LDFlags string // beside those that every program gets
+}
+
+// Compile returns a static program that runs on a node, made of a Go module as the programs of a node image are: in a
+// throw-away module, so that nobody's go.mod depends on it, with what its own go.mod replaces, and kept in the cache
+// by all that goes in. It waits for another build to end. The first time takes minutes.
+func Compile(ctx context.Context, c Command, o Options) (path string, err error) {
+	if err := o.fill(); err != nil {
+		return "", err
+	}
+	path, err = compile(ctx, thisHost(), c, o)
+	if err != nil {
+		return "", fmt.Errorf("compile %s %s: %w", c.Name, c.Version, err)
+	}
+	return path, nil
+}
+
+func compile(ctx context.Context, h host, c Command, o Options) (path string, err error) {
+	waiting := func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) }
+	kept, err := openCache(ctx, o.CacheDir, waiting)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, kept.close()) }()
+	work, err := kept.temp()
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // the next build sweeps what is left
+	b := &builder{host: h, options: o, cache: kept, steps: steps{of: 1, tell: o.Progress}}
+	if b.golang, err = newGoTool(ctx, h, work); err != nil {
+		return "", err
+	}
+	var dir string
+	one := program{name: c.Name, module: c.Module, version: c.Version, commands: []string{c.Package}, ldflags: c.LDFlags}
+	if err := b.program(ctx, one, &dir); err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, c.Name), nil
+}

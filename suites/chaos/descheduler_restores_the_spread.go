@@ -1,0 +1,32 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// DeschedulerRestoresTheSpread is what comes after the maintenance of a zone: the scheduler put its pods elsewhere, and
+// leaves them there, so that the next zone that fails takes half of them.
+//
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#known-limitations
+var DeschedulerRestoresTheSpread = scenario.Describe(scenario.Spec{
+	Name:    "chaos/descheduler-restores-the-spread",
+	Claim:   "a Descheduler brings pods back into a zone that was drained, within the budget and invisibly to clients",
+	Backend: workloads.Backend{Replicas: 9},
+	Addons:  []workloads.Addon{workloads.Descheduler{Every: 5 * time.Second}},
+	Load:    scenario.DefaultLoad,
+	Faults:  []fault.Fault{fault.Unbalance{}},
+	Hold:    65 * time.Second, // longer than the limit below, or nothing could be said to have missed it
+	Promises: []invariant.Invariant{
+		// Three pods have to move, and the budget lets one go in each round of 5 s; a busy machine takes longer.
+		invariant.SpreadWithin{Workload: "backend", TopologyKey: workloads.Zone, Max: 1, Limit: time.Minute},
+		invariant.BudgetHonoured{},
+		invariant.NoFailedRequests{},
+	},
+	About: 2 * time.Minute,
+	Full:  true,
+})

@@ -1,0 +1,123 @@
+package workloads
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Addon is a program of somebody else's that a cluster may have, and that a claim is about. It runs on the load node,
+// which no fault touches, in the scenario's own namespace; what it needs elsewhere bears the namespace's name.
+type Addon interface {
+	// Program is what it runs.
+	Program() Program
+	// Validate says what of it makes no sense.
+	Validate() error
+	// Objects to create, in order. The place's image holds the program. The namespace is not among them; some of them
+	// may lie outside of it.
+	Objects(at Place) ([]Object, error)
+}
+
+// Program is a command of a Go module at one version, to be compiled: no image of it is pulled.
+type Program struct {
+	Name    string // of the program's file; the last element of Package
+	Module  string // for example "sigs.k8s.io/descheduler"
+	Version string // for example "v0.36.0"
+	Package string // for example "sigs.k8s.io/descheduler/cmd/descheduler"
+	LDFlags string // which stamp the version in
+}
+
+// ComponentAddon is the value of LabelComponent that all objects of add-ons have.
+const ComponentAddon = "addon"
+
+// addonGrace is how long an add-on has to end; none keeps anything that must be saved.
+const addonGrace = time.Second
+
+// addon is what add-ons differ in.
+type addon struct {
+	name      string
+	args      []string
+	port      int32  // that it serves HTTPS on
+	readyPath string // that it answers there once it works
+	resources Resources
+}
+
+func (a addon) meta(at Place) metav1.ObjectMeta { return at.meta(a.name, ComponentAddon) }
+
+// wide is the meta of an object that belongs to no namespace: its name tells whose it is.
+func (a addon) wide(at Place) metav1.ObjectMeta {
+	meta := a.meta(at)
+	meta.Namespace, meta.Name = "", at.Namespace+"-"+a.name
+	return meta
+}
+
+func (a addon) account(at Place) *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: a.meta(at)}
+}
+
+func (a addon) subjects(at Place) []rbacv1.Subject {
+	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: a.name, Namespace: at.Namespace}}
+}
+
+// everywhere lets it do something in the whole cluster.
+func (a addon) everywhere(at Place, rules ...rbacv1.PolicyRule) []Object {
+	return []Object{
+		&rbacv1.ClusterRole{TypeMeta: rbacKind("ClusterRole"), ObjectMeta: a.wide(at), Rules: rules},
+		&rbacv1.ClusterRoleBinding{
+			TypeMeta: rbacKind("ClusterRoleBinding"), ObjectMeta: a.wide(at), Subjects: a.subjects(at),
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: a.wide(at).Name},
+		},
+	}
+}
+
+// here lets it do something in the scenario's namespace only.
+func (a addon) here(at Place, rules ...rbacv1.PolicyRule) []Object {
+	return []Object{
+		&rbacv1.Role{TypeMeta: rbacKind("Role"), ObjectMeta: a.meta(at), Rules: rules},
+		&rbacv1.RoleBinding{
+			TypeMeta: rbacKind("RoleBinding"), ObjectMeta: a.meta(at), Subjects: a.subjects(at),
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: a.name},
+		},
+	}
+}
+
+func rbacKind(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: rbacv1.GroupName + "/v1", Kind: kind}
+}
+
+// may is a rule of verbs on resources of one API group.
+func may(group string, resources []string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
+}
+
+// httpsPort names the port that an add-on serves on.
+const httpsPort = "https"
+
+// deployment of one pod, which ends before another begins: two would do the same work twice.
+func (a addon) deployment(at Place) *appsv1.Deployment {
+	template := pod{
+		name: a.name, component: ComponentAddon, resources: a.resources, preStop: NoPreStop, grace: addonGrace,
+		readiness: Readiness{}.withDefaults(), readyPath: a.readyPath, account: a.name,
+	}.template(at)
+	template.Spec.NodeSelector, template.Spec.Tolerations = onRole(roleLoad), loadTolerations()
+	c := &template.Spec.Containers[0]
+	c.Name, c.Args = a.name, a.args
+	c.Env = slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool { return e.ValueFrom != nil }) // which tell a server of ours who it is
+	c.Ports = []corev1.ContainerPort{{Name: httpsPort, ContainerPort: a.port, Protocol: corev1.ProtocolTCP}}
+	c.ReadinessProbe.HTTPGet.Port, c.ReadinessProbe.HTTPGet.Scheme = intstr.FromString(httpsPort), corev1.URISchemeHTTPS
+	return deployment(a.meta(at), 1, Strategy{MaxSurge: "0", MaxUnavailable: "1"}, template)
+}
+
+// mount shows a volume to the program at a path.
+func mount(d *appsv1.Deployment, path string, source corev1.VolumeSource) {
+	name := fmt.Sprintf("volume-%d", len(d.Spec.Template.Spec.Volumes))
+	spec := &d.Spec.Template.Spec
+	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: name, VolumeSource: source})
+	spec.Containers[0].VolumeMounts = append(spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
+}
