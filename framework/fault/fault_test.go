@@ -143,7 +143,7 @@ func TestFaultsOfAMissingWorkloadNameIt(t *testing.T) {
 	target := w.target()
 	target.Workload = "frontend"
 	for _, f := range []Fault{Scale{Through: []int{1}}, Rollout{}, PodDelete{Count: 1}, Drain{}, Evict{}, NodeKill{}, ZoneOutage{}, FillNode{},
-		TryDrain{For: time.Second}, BadRollout{Args: badArgs}} {
+		TryDrain{For: time.Second}, BadRollout{Args: badArgs}, TryRollout{}} {
 		_, err := f.Inject(t.Context(), target)
 		if err == nil || !strings.Contains(err.Error(), "ns/frontend") || !apierrors.IsNotFound(errors.Unwrap(err)) {
 			t.Errorf("%s: %v, want a NotFound that names ns/frontend", f, err)
@@ -156,7 +156,8 @@ func TestStrings(t *testing.T) {
 		"scale to 9, 3": Scale{Through: []int{9, 3}}, "rolling update": Rollout{}, "drain 1 worker": Drain{},
 		"drain 2 workers": Drain{Nodes: 2}, "kill one worker": NodeKill{}, "kill worker 2": NodeKill{Worker: 2},
 		"outage of one zone": ZoneOutage{}, "fill one worker": FillNode{}, "fill worker 2": FillNode{Worker: 2},
-		"delete 1 pod": PodDelete{Count: 1}, "ask to evict every pod": Evict{},
+		"try a rolling update for 20s": TryRollout{For: 20 * time.Second},
+		"delete 1 pod":                 PodDelete{Count: 1}, "ask to evict every pod": Evict{},
 		"try for 15s to drain 1 worker":                              TryDrain{For: 15 * time.Second},
 		"try for 15s to drain the worker of a pod that is not ready": TryDrain{For: 15 * time.Second, Unready: true},
 		"roll out a bad version, --broken=hang":                      BadRollout{Args: badArgs},

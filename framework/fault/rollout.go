@@ -23,27 +23,19 @@ func (Rollout) String() string { return "rolling update" }
 
 // Inject implements Fault. It returns when every pod is of the new revision and the old ones are gone.
 func (Rollout) Inject(ctx context.Context, t Target) (Heal, error) {
-	d, err := t.deployment(ctx)
+	fresh, rollBack, err := t.revisions(ctx)
 	if err != nil {
 		return nothing, err
-	}
-	var restore *string // a merge patch removes a key by setting it to null
-	if old, had := d.Spec.Template.Annotations[rolloutAnnotation]; had {
-		restore = &old
 	}
 	before, err := t.pods(ctx)
 	if err != nil {
 		return nothing, err
 	}
-	heal := once(func(ctx context.Context) error {
-		witness, err := t.roll(ctx, restore)
-		if err == nil {
-			t.Record.Healed("rolled back: " + witness)
-		}
-		return err
-	})
-	fresh := "after " + d.ResourceVersion
-	witness, err := t.roll(ctx, &fresh)
+	heal := once(rollBack)
+	if err := t.annotate(ctx, &fresh); err != nil {
+		return heal, err
+	}
+	witness, err := t.Settle(ctx)
 	if err != nil {
 		return heal, err
 	}
@@ -59,17 +51,39 @@ func (Rollout) Inject(ctx context.Context, t Target) (Heal, error) {
 	return heal, nil
 }
 
-// roll sets the annotation, or removes it, and waits until the workload has settled on the template it makes.
-func (t Target) roll(ctx context.Context, value *string) (witness string, err error) {
+// revisions names a revision that the workload never had, and how to get back to the one it has.
+func (t Target) revisions(ctx context.Context) (fresh string, rollBack Heal, err error) {
+	d, err := t.deployment(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	var restore *string // a merge patch removes a key by setting it to null
+	if old, had := d.Spec.Template.Annotations[rolloutAnnotation]; had {
+		restore = &old
+	}
+	return "after " + d.ResourceVersion, func(ctx context.Context) error {
+		if err := t.annotate(ctx, restore); err != nil {
+			return err
+		}
+		witness, err := t.Settle(ctx)
+		if err == nil {
+			t.Record.Healed("rolled back: " + witness)
+		}
+		return err
+	}, nil
+}
+
+// annotate sets the annotation of the pod template, or removes it, which makes it another template.
+func (t Target) annotate(ctx context.Context, value *string) error {
 	annotation, err := json.Marshal(map[string]*string{rolloutAnnotation: value})
 	if err != nil {
-		return "", fmt.Errorf("roll %s: %w", t.Workload, err)
+		return fmt.Errorf("roll %s: %w", t.Workload, err)
 	}
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":%s}}}}`, annotation)
 	_, err = t.Client.AppsV1().Deployments(t.Namespace).Patch(ctx, t.Workload, types.MergePatchType, []byte(patch),
 		metav1.PatchOptions{})
 	if err != nil {
-		return "", fmt.Errorf("roll %s: %w", t.Workload, err)
+		return fmt.Errorf("roll %s: %w", t.Workload, err)
 	}
-	return t.Settle(ctx)
+	return nil
 }

@@ -15,7 +15,7 @@ func all() []Fault {
 	return []Fault{
 		Scale{Through: []int{9, 3}}, Rollout{}, PodDelete{Count: 2}, Evict{}, Drain{Nodes: 2}, NodeKill{}, NodeKill{Worker: 2},
 		ZoneOutage{}, FillNode{}, Unbalance{},
-		TryDrain{For: 20 * time.Second}, BadRollout{Args: badArgs},
+		TryDrain{For: 20 * time.Second}, BadRollout{Args: badArgs}, TryRollout{For: time.Second},
 	}
 }
 
@@ -109,9 +109,9 @@ func TestOneWitnessIsNotEnough(t *testing.T) {
 			}
 		}, "waited 30s for node w2 to be dead: last seen state running, kubelet port silent: false ("},
 		"clients are still sent to a deleted pod": {PodDelete{Count: 2}, func(w *world) { w.stale = true },
-			"waited 4m0s for pods pod-002, pod-006 to be gone: last seen 2 endpoints left of them ("},
+			"waited 10m0s for pods pod-002, pod-006 to be gone: last seen 2 endpoints left of them ("},
 		"no endpoint for a pod that is ready": {Scale{Through: []int{9}}, func(w *world) { w.stale = true },
-			"waited 4m0s for deployment backend to settle: last seen 9 pods exist, 9 of the newest revision, 9 available, " +
+			"waited 10m0s for deployment backend to settle: last seen 9 pods exist, 9 of the newest revision, 9 available, " +
 				"6 ready endpoints, 9 wanted ("},
 		"a drained node that takes pods": {Drain{}, func(w *world) { w.stubborn = true }, "drain w2: pod "},
 	} {

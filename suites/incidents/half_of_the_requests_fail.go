@@ -1,0 +1,30 @@
+package incidents
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+	"github.com/holdfast-ha/holdfast/suites/mutants"
+)
+
+// HalfOfTheRequestsFail is about two replicas, two entry nodes, and one of them full.
+var HalfOfTheRequestsFail = scenario.Retell(scenario.Incident{
+	Incident: history.Incident{
+		Name: "half-of-the-requests-fail",
+		Story: "Two replicas served behind a gateway outside the cluster, which sent to the node ports of two nodes " +
+			"(externalTrafficPolicy: Local). One node filled up. The next rolling update put both new pods on the other. The gateway went " +
+			"on sending every second request to a node without a pod.",
+		Symptom: "Half of the requests fail, and both replicas are Running and Ready.",
+		Cause: "A spread constraint that is a wish only, or that counts the pods of the old revision too, and a gateway that never asks " +
+			"whether a node can serve.",
+		Fix: "A hard spread constraint with matchLabelKeys: the update then gets stuck instead, and the old pod stays. Or a gateway that " +
+			"checks its entry nodes. Each alone fails when a node dies: the first because nobody notices the dead node, the second because " +
+			"both pods were on it. Both together hold. Required anti-affinity is no remedy: with maxSurge the update never finds a place, " +
+			"and with maxUnavailable it gives up a pod that finds none again.",
+	},
+	Scenarios: []scenario.Spec{
+		mutants.FullNodeNoRemedy, mutants.FullNodeByAllRevisions, mutants.FullNodeAntiAffinity,
+		chaos.FullNodeSpreadAlone, chaos.FullNodeHealthChecksAlone, chaos.FullNode,
+		mutants.FullNodeThenALostOneSoft, mutants.FullNodeThenALostOneUnchecked, chaos.FullNodeThenALostOne,
+	},
+})

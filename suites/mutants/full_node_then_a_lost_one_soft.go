@@ -1,0 +1,18 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// FullNodeThenALostOneSoft loses both pods with the node that they share.
+var FullNodeThenALostOneSoft = scenario.Mutate(chaos.FullNodeThenALostOne, scenario.Mutation{
+	Name:     "mutants/full-node-then-a-lost-one-soft",
+	Removed:  "a hard spread constraint",
+	CaughtBy: invariant.NoFailedRequests{},
+	Break: func(s *scenario.Spec) {
+		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, Unsatisfiable: workloads.ScheduleAnyway}}
+	},
+})
