@@ -18,6 +18,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"BudgetHonoured":    decode[BudgetHonoured],
 	"Spread":            decode[Spread],
 	"SpreadTrials":      decode[SpreadTrials],
+	"SpreadTogether":    decode[SpreadTogether],
 	"PerDomain":         decode[PerDomain],
 	"Placed":            decode[Placed],
 	"RecoversWithin":    decode[RecoversWithin],

@@ -37,6 +37,8 @@ func TestEncode(t *testing.T) {
 			"w is spread over zone with a skew of at most 1 whenever it has settled"},
 		{invariant.Spread{TopologyKey: "zone", Waiting: true}, "Spread", `{"topologyKey":"zone","max":0,"waiting":true}`,
 			"the workload is spread over zone with a skew of at most 0 whenever all of it is ready or finds no node"},
+		{invariant.SpreadTogether{TopologyKey: "zone", Max: 1}, "SpreadTogether", `{"topologyKey":"zone","max":1}`,
+			"the pods of all Deployments together are spread over zone with a skew of at most 1 whenever all have settled"},
 		{invariant.Placement{}, "Placement", `{}`, "each pod of every Deployment is put where the scheduler's hard rules allow it at that moment"},
 		{invariant.Placement{Workload: "w"}, "Placement", `{"workload":"w"}`,
 			"each pod of w is put where the scheduler's hard rules allow it at that moment"},

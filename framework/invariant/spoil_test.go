@@ -28,7 +28,7 @@ func strict() []invariant.Invariant {
 		invariant.RecoversWithin{Workload: "backend", Limit: second},
 		invariant.Placement{}, invariant.Placement{Workload: "backend"},
 		invariant.ReplacedWithin{Limit: 10 * second}, invariant.Placed{Pending: 2},
-		invariant.Spread{TopologyKey: ht.ZoneLabel, Waiting: true},
+		invariant.SpreadTogether{TopologyKey: ht.ZoneLabel}, invariant.Spread{TopologyKey: ht.ZoneLabel, Waiting: true},
 	)
 }
 
