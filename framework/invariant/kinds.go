@@ -21,6 +21,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"Spread":            decode[Spread],
 	"SpreadWithin":      decode[SpreadWithin],
 	"SpreadTrials":      decode[SpreadTrials],
+	"SpreadTogether":    decode[SpreadTogether],
 	"PerDomain":         decode[PerDomain],
 	"Placed":            decode[Placed],
 	"RecoversWithin":    decode[RecoversWithin],

@@ -30,7 +30,7 @@ func strict() []invariant.Invariant {
 		invariant.DrainCompletes{}, invariant.DrainCompletes{Workload: "backend", Unready: true}, invariant.NoFailedRequests{Refused: true},
 		invariant.Placement{}, invariant.Placement{Workload: "backend"},
 		invariant.ReplacedWithin{Limit: 10 * second}, invariant.Placed{Pending: 2},
-		invariant.Spread{TopologyKey: ht.ZoneLabel, Waiting: true},
+		invariant.SpreadTogether{TopologyKey: ht.ZoneLabel}, invariant.Spread{TopologyKey: ht.ZoneLabel, Waiting: true},
 	)
 }
 

@@ -1,0 +1,99 @@
+package invariant
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// SpreadTogether promises that whenever every Deployment in the record has settled, until the first undo begins, the pods
+// of all of them together are spread over the domains of a topology with a skew of at most Max. It is for workloads that
+// are one to whoever depends on them, and several to Kubernetes.
+//
+// What an undo leaves is not judged: a scale-down heeds no spread, of one workload or of several. Domains are as for
+// Spread, by the node selector of the first Deployment, which must be that of all.
+//
+// Evidence: two Deployments, two domains, all of them settled when the first undo begins, and no pod outside of the domains.
+type SpreadTogether struct {
+	// TopologyKey and Max are Spread's.
+	TopologyKey string `json:"topologyKey"`
+	Max         int    `json:"max"`
+}
+
+func (p SpreadTogether) String() string {
+	return fmt.Sprintf("the pods of all Deployments together are spread over %s with a skew of at most %d whenever all have settled",
+		p.TopologyKey, p.Max)
+}
+
+// Check implements Invariant.
+func (p SpreadTogether) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+
+func (p SpreadTogether) judge(f *facts) Verdict {
+	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
+	keys := deployments(f.run)
+	if len(keys) < 2 {
+		d.add("the record has %s, and fewer than 2 are not spread together", count(len(keys), "Deployment"))
+	}
+	until, ok := f.firstUndo()
+	if !ok || len(keys) == 0 { // without an undo, faultsBit has said why
+		return Verdict{}.unknown(d)
+	}
+	all := p.follow(f, keys, until)
+	v := Verdict{}
+	worst, bad, first := Spread{TopologyKey: p.TopologyKey, Max: p.Max}.weigh(all)
+	if !all.atEnd {
+		d.add("not all of %s had settled when the first undo began at %s", count(len(keys), "Deployment"), moment(until))
+	}
+	for _, placed := range all.distributions {
+		v.support(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()))
+		if len(placed.counts) < 2 || placed.outside > 0 {
+			d.add("at %s there were %s, and %s in none", moment(placed.at), count(len(placed.counts), "domain"), count(placed.outside, "pod"))
+			break
+		}
+	}
+	v.measure("settledStates", float64(len(all.distributions)))
+	v.measure("allowedSkew", float64(p.Max))
+	if worst != nil {
+		v.measure("largestSkew", float64(worst.skew()))
+	}
+	if first != nil {
+		v.At = first.at
+		return v.violated(d, "the pods of %s were at %s together %s: skew %d, and %d is allowed",
+			count(len(keys), "Deployment"), moment(first.at), first, first.skew(), p.Max)
+	}
+	if worst == nil || bad > 0 { // bad ones were seen only while a watch was blind
+		return v.unknown(d)
+	}
+	return v.held(d, "the pods of %s were together at most %d apart over %s of %s, in %s",
+		count(len(keys), "Deployment"), worst.skew(), count(len(worst.counts), "domain"), p.TopologyKey, count(len(all.distributions), "settled state"))
+}
+
+// follow notes every state before until in which all Deployments had settled, and that differs from the one before.
+func (p SpreadTogether) follow(f *facts, keys []history.Key, until history.Offset) (all distributions) {
+	from := f.begin()
+	moments(f.run, func(at history.Offset, s *history.State) {
+		if at < from || at >= until {
+			return
+		}
+		var together history.Workload
+		var pods []history.Pod
+		all.atEnd = !slices.ContainsFunc(keys, func(key history.Key) bool {
+			w, ok := settled(s, key)
+			pods = append(pods, livePods(s, w)...)
+			together.NodeSelector, together.Replicas = w.NodeSelector, together.Replicas+w.Replicas
+			return !ok
+		})
+		if !all.atEnd {
+			return
+		}
+		placed := place(s, together, pods, p.TopologyKey)
+		placed.at, placed.blind = at, f.blind(at)
+		if last := all.last(); last != nil && last.same(placed) {
+			last.blind = last.blind && placed.blind
+		} else {
+			all.distributions = append(all.distributions, placed)
+		}
+	})
+	return all
+}

@@ -1,0 +1,15 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/conformance"
+)
+
+// ASelectorForEach spreads each workload by itself, which of one replica says nothing: together they lie as it happens.
+var ASelectorForEach = scenario.Mutate(conformance.OneSelectorForSeveral, scenario.Mutation{
+	Name:     "mutants/a-selector-for-each",
+	Removed:  "a selector that all workloads share",
+	CaughtBy: invariant.SpreadTogether{},
+	Break:    func(s *scenario.Spec) { s.Backend.Spread[0].Selector = nil }, // its own pods
+})
