@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Rollout replaces every pod by a rolling update: the pod template gets a new annotation, as `kubectl rollout restart`
@@ -23,12 +21,12 @@ func (Rollout) String() string { return "rolling update" }
 
 // Inject implements Fault. It returns when every pod is of the new revision and the old ones are gone.
 func (Rollout) Inject(ctx context.Context, t Target) (Heal, error) {
-	d, err := t.deployment(ctx)
+	c, err := t.controller(ctx)
 	if err != nil {
 		return nothing, err
 	}
 	var restore *string // a merge patch removes a key by setting it to null
-	if old, had := d.Spec.Template.Annotations[rolloutAnnotation]; had {
+	if old, had := c.template.Annotations[rolloutAnnotation]; had {
 		restore = &old
 	}
 	before, err := t.pods(ctx)
@@ -42,7 +40,7 @@ func (Rollout) Inject(ctx context.Context, t Target) (Heal, error) {
 		}
 		return err
 	})
-	fresh := "after " + d.ResourceVersion
+	fresh := "after " + c.resourceVersion
 	witness, err := t.roll(ctx, &fresh)
 	if err != nil {
 		return heal, err
@@ -66,9 +64,7 @@ func (t Target) roll(ctx context.Context, value *string) (witness string, err er
 		return "", fmt.Errorf("roll %s: %w", t.Workload, err)
 	}
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":%s}}}}`, annotation)
-	_, err = t.Client.AppsV1().Deployments(t.Namespace).Patch(ctx, t.Workload, types.MergePatchType, []byte(patch),
-		metav1.PatchOptions{})
-	if err != nil {
+	if err := t.patch(ctx, types.MergePatchType, patch); err != nil {
 		return "", fmt.Errorf("roll %s: %w", t.Workload, err)
 	}
 	return t.Settle(ctx)
