@@ -1,12 +1,12 @@
 package workloads
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,6 +21,8 @@ type Backend struct {
 	Replicas int32  `json:"replicas,omitempty"` // default 6
 	// Revision is anything: another one is another revision of the Deployment.
 	Revision string `json:"revision,omitempty"`
+	// StatefulSet makes that a StatefulSet, whose pods keep their names; Strategy must be empty then.
+	StatefulSet bool `json:"statefulSet,omitempty"`
 
 	// Spread defaults to even zones, and even nodes where possible; NoSpread: none.
 	Spread   []Spread   `json:"spread"`
@@ -121,8 +123,9 @@ func defaultTo[T comparable](value *T, otherwise T) {
 
 // Validate says what of a backend makes no sense.
 func (b Backend) Validate() error {
+	stateful := b.validateStateful() // of what was asked for
 	b = b.WithDefaults()
-	if err := b.validate(); err != nil {
+	if err := errors.Join(stateful, b.validate()); err != nil {
 		return fmt.Errorf("backend %s: %w", b.Name, err)
 	}
 	return nil
@@ -190,13 +193,22 @@ func (b Backend) Objects(at Place) ([]Object, error) {
 	if budget := b.Budget.object(meta); budget != nil { // first: no pod is ever without it
 		objects = append(objects, budget)
 	}
-	return append(objects, service(meta, b.NodePort, b.NodePortLocal), b.deployment(meta, at)), nil
+	return append(objects, service(meta, b.NodePort, b.NodePortLocal), b.controller(meta, at)), nil
 }
 
-func (b Backend) deployment(meta metav1.ObjectMeta, at Place) *appsv1.Deployment {
+// controller is what makes the pods.
+func (b Backend) controller(meta metav1.ObjectMeta, at Place) Object {
+	if b.StatefulSet {
+		return statefulSet(meta, b.Replicas, b.template(at))
+	}
+	return deployment(meta, b.Replicas, b.Strategy, b.template(at))
+}
+
+func (b Backend) template(at Place) corev1.PodTemplateSpec {
 	template := pod{
 		name: b.Name, component: ComponentBackend, args: b.server().Args(), resources: b.Resources, revision: b.Revision,
 		preStop: b.PreStop, grace: b.GracePeriod, readiness: b.Readiness, readyPath: serve.ReadyPath,
+		stateful: b.StatefulSet,
 	}.template(at)
 	template.Spec.NodeSelector = map[string]string{}
 	if !b.AnyNode {
@@ -211,10 +223,13 @@ func (b Backend) deployment(meta metav1.ObjectMeta, at Place) *appsv1.Deployment
 	}
 	template.Spec.Affinity = affinity(b.Affinity, b.Name)
 	for _, s := range b.Spread {
+		if b.StatefulSet && s.MatchLabelKeys == nil {
+			s.MatchLabelKeys = []string{} // a successor goes where its forerunner was: the revisions are spread together
+		}
 		template.Spec.TopologySpreadConstraints = append(template.Spec.TopologySpreadConstraints, s.constraint(b.Name))
 	}
 	template.Spec.Tolerations = lossTolerations(b.Toleration)
-	return deployment(meta, b.Replicas, b.Strategy, template)
+	return template
 }
 
 // lossTolerations bound how long a pod stays bound to a lost node; none when the cluster's own default shall hold.

@@ -56,6 +56,7 @@ var goldens = map[string]interface{ Objects(Place) ([]Object, error) }{
 	"backend-default":    Backend{},
 	"backend-bare":       bare,
 	"backend-everything": everything,
+	"backend-stateful":   Backend{StatefulSet: true},
 	"gateway-default":    Gateway{},
 	"gateway-node-ports": Gateway{Upstreams: []string{"10.0.0.1:30080", "10.0.0.2:30080"}, Health: NoHealth, Ejection: NoEjection, MaxTries: 1},
 	"gateway-everything": Gateway{
@@ -132,6 +133,8 @@ func TestNoGoldenFileIsLeftOver(t *testing.T) {
 func podOf(o Object) *corev1.PodSpec {
 	switch o := o.(type) {
 	case *appsv1.Deployment:
+		return &o.Spec.Template.Spec
+	case *appsv1.StatefulSet:
 		return &o.Spec.Template.Spec
 	case *corev1.Pod:
 		return &o.Spec

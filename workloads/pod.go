@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -24,6 +25,7 @@ type pod struct {
 	grace           time.Duration
 	readiness       Readiness
 	readyPath       string
+	stateful        bool   // a StatefulSet's
 	account         string // the service account, if it talks to the API server
 }
 
@@ -85,7 +87,11 @@ func (p pod) env(at Place) []corev1.EnvVar {
 		{Name: backend.EnvNode, ValueFrom: from("spec.nodeName")},
 	}
 	if p.component == ComponentBackend {
-		env = append(env, corev1.EnvVar{Name: backend.EnvRevision, ValueFrom: from("metadata.labels['pod-template-hash']")},
+		revision := appsv1.DefaultDeploymentUniqueLabelKey
+		if p.stateful {
+			revision = appsv1.ControllerRevisionHashLabelKey
+		}
+		env = append(env, corev1.EnvVar{Name: backend.EnvRevision, ValueFrom: from("metadata.labels['" + revision + "']")},
 			corev1.EnvVar{Name: backend.EnvZones, Value: at.zoneList()})
 	}
 	if p.component != ComponentLoad { // which has a node to itself, and must not be late

@@ -16,11 +16,11 @@ import (
 func TestOptionsAreData(t *testing.T) {
 	v := reflect.ValueOf(everything)
 	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
+		if v.Field(i).IsZero() && v.Type().Field(i).Name != "StatefulSet" { // which has no Strategy; backend-stateful shows it
 			t.Errorf("everything leaves %s zero: the golden file then does not show it", v.Type().Field(i).Name)
 		}
 	}
-	for _, want := range []Backend{{}, bare, everything} {
+	for _, want := range []Backend{{}, bare, everything, {StatefulSet: true}} {
 		text, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
@@ -65,6 +65,7 @@ func TestRefusedOptions(t *testing.T) {
 		"affinity":         {Backend{Affinity: []Affinity{{Key: Zone, Weight: 101}}}, "a weight from 0 to 100"},
 		"strategy":         {Backend{Strategy: Strategy{MaxSurge: "some"}}, `strategy: "some": want a number of pods such as 1, or a percentage such as 25%`},
 		"stuck strategy":   {Backend{Strategy: Strategy{MaxSurge: "0%"}}, "no pod could ever be replaced"},
+		"stateful surge":   {Backend{StatefulSet: true, Strategy: Strategy{MaxSurge: "1"}}, "strategy: a StatefulSet replaces its pods one by one"},
 		"budget":           {Backend{Budget: Budget{MinAvailable: "1", MaxUnavailable: "1"}}, "budget: minAvailable and maxUnavailable are either or"},
 		"min available":    {Backend{Budget: Budget{MinAvailable: "-1"}}, `budget: minAvailable: "-1"`},
 		"max unavailable":  {Backend{Budget: Budget{MaxUnavailable: "a third"}}, `budget: maxUnavailable: "a third"`},
@@ -127,6 +128,7 @@ func TestOneChangeIsOneChange(t *testing.T) {
 		"preStop":   {func(b *Backend) { b.PreStop = NoPreStop }, []string{"Containers", "Lifecycle"}},
 		"readiness": {func(b *Backend) { b.Readiness = NoReadiness }, []string{"Containers", "ReadinessProbe"}},
 		"spread":    {func(b *Backend) { b.Spread = NoSpread }, []string{"TopologySpreadConstraints"}},
+		"stateful":  {func(b *Backend) { b.StatefulSet = true }, []string{"Containers", "TopologySpreadConstraints", "Env"}},
 		"drain":     {func(b *Backend) { b.AtTerm = Drop }, []string{"Containers", "Args"}},
 	}
 	for name, test := range tests {

@@ -9,9 +9,7 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/holdfast-ha/holdfast/framework/poll"
@@ -22,7 +20,7 @@ import (
 const badRolloutLimit = 90 * time.Second
 
 // BadRollout rolls out a version that should not have been released: its server's command line is Args longer. The
-// strategy of the Deployment and the readiness probe say how far it gets. The undo puts the old command line back, as
+// strategy of its controller and the readiness probe say how far it gets. The undo puts the old command line back, as
 // `kubectl rollout undo` would, and waits until the workload has settled with it.
 //
 // Source: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#failed-deployment
@@ -33,23 +31,23 @@ type BadRollout struct {
 func (b BadRollout) String() string { return "roll out a bad version, " + strings.Join(b.Args, " ") }
 
 // Inject implements Fault. It returns when all pods of the bad version that there are run or have crashed, by the kubelet's
-// word, and the Deployment controller counts the same ones as updated.
+// word, and its controller counts the same ones as updated.
 func (b BadRollout) Inject(ctx context.Context, t Target) (Heal, error) {
 	if len(b.Args) == 0 {
 		return nothing, fmt.Errorf("roll out a bad version of %s: nothing is to be different", t.Workload)
 	}
-	d, err := t.deployment(ctx)
+	c, err := t.controller(ctx)
 	if err != nil {
 		return nothing, err
 	}
-	if n := len(d.Spec.Template.Spec.Containers); n != 1 {
+	if n := len(c.template.Spec.Containers); n != 1 {
 		return nothing, fmt.Errorf("roll out a bad version of %s: its pods have %d containers, want one", t.Workload, n)
 	}
 	before, err := t.pods(ctx)
 	if err != nil {
 		return nothing, err
 	}
-	server := d.Spec.Template.Spec.Containers[0]
+	server := c.template.Spec.Containers[0]
 	heal := once(func(ctx context.Context) error { return t.rollBack(ctx, before, server) })
 	bad := server
 	bad.Args = slices.Concat(server.Args, b.Args)
@@ -78,8 +76,7 @@ func (t Target) command(ctx context.Context, server corev1.Container) error {
 	args, err := json.Marshal(server.Args)
 	if err == nil {
 		patch := fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":%q,"args":%s}]}}}}`, server.Name, args)
-		_, err = t.Client.AppsV1().Deployments(t.Namespace).Patch(ctx, t.Workload, types.StrategicMergePatchType, []byte(patch),
-			metav1.PatchOptions{})
+		err = t.patch(ctx, types.StrategicMergePatchType, patch)
 	}
 	if err != nil {
 		return fmt.Errorf("change the command line of %s: %w", t.Workload, err)
@@ -89,7 +86,7 @@ func (t Target) command(ctx context.Context, server corev1.Container) error {
 
 // badVersion looks at the pods that have come since, beside those that have stayed.
 func (t Target) badVersion(ctx context.Context, before map[string]corev1.Pod) (run bool, saw string, err error) {
-	d, err := t.deployment(ctx)
+	c, err := t.controller(ctx)
 	if err != nil {
 		return false, "", err
 	}
@@ -109,10 +106,9 @@ func (t Target) badVersion(ctx context.Context, before map[string]corev1.Pod) (r
 			running++
 		}
 	}
-	saw = fmt.Sprintf("%s of the bad version, %d have run, %d ready; %d of the old, %d ready; by the Deployment %s",
-		plural(len(bad), "pod"), running, ready(bad), len(old), ready(old), rolledOut(d))
-	caughtUp := d.Status.ObservedGeneration >= d.Generation && int(d.Status.UpdatedReplicas) == len(bad)
-	return caughtUp && len(bad) > 0 && running == len(bad), saw, nil
+	saw = fmt.Sprintf("%s of the bad version, %d have run, %d ready; %d of the old, %d ready; by the %s %s",
+		plural(len(bad), "pod"), running, ready(bad), len(old), ready(old), t.kind(), c.progress())
+	return c.caughtUp && c.updated == len(bad) && len(bad) > 0 && running == len(bad), saw, nil
 }
 
 // hasRun tells whether a pod's containers were started, be it that they have ended since.
@@ -131,11 +127,11 @@ func ready(pods map[string]corev1.Pod) (n int) {
 	return n
 }
 
-// rolledOut is how far the Deployment controller says that a rollout has come.
-func rolledOut(d *appsv1.Deployment) string {
-	saw := fmt.Sprintf("%d updated, %d unavailable", d.Status.UpdatedReplicas, d.Status.UnavailableReplicas)
-	for _, c := range d.Status.Conditions {
-		saw += fmt.Sprintf(", %s=%s", c.Type, c.Status)
+// progress is how far the controller says that a rollout has come.
+func (c controller) progress() string {
+	saw := fmt.Sprintf("%d updated, %d available", c.updated, c.available)
+	if len(c.conditions) > 0 {
+		saw += ", " + strings.Join(c.conditions, " ")
 	}
 	return saw
 }

@@ -39,7 +39,7 @@ func TestABadVersionMayBeTakenForGood(t *testing.T) {
 	if _, err := (BadRollout{Args: badArgs}).Inject(t.Context(), w.target()); err != nil {
 		t.Fatal(err)
 	}
-	const want = "nodes=[] pods=0 2 pods of the bad version, 2 have run, 2 ready; 6 of the old, 6 ready; by the Deployment 2 updated, 2 unavailable"
+	const want = "nodes=[] pods=0 2 pods of the bad version, 2 have run, 2 ready; 6 of the old, 6 ready; by the deployment 2 updated, 6 available"
 	if len(w.seen) != 1 || w.seen[0] != want {
 		t.Errorf("seen %q, want %q", w.seen, want)
 	}

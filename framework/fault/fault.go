@@ -30,8 +30,9 @@ type Target struct {
 	Cluster   clusters.Cluster
 	Client    kubernetes.Interface
 	Namespace string
-	// Workload names the Deployment under test.
-	Workload string
+	// Workload names the Deployment under test, or the StatefulSet.
+	Workload    string
+	StatefulSet bool
 	// Room is how many of its replicas its own rules leave room for; the scheduler finds no node for more. 0: for all.
 	Room int
 	// Rand picks victims: seeded by the run, so that a run can be repeated.

@@ -38,8 +38,8 @@ func TestFaultsBiteAreSeenAndAreUndone(t *testing.T) {
 		},
 		"roll out a bad version": {
 			fault: BadRollout{Args: badArgs},
-			seen:  "nodes=[] pods=0 2 pods of the bad version, 2 have run, 0 ready; 6 of the old, 6 ready; by the Deployment 2 updated, 2 unavailable",
-			healed: "until then, 2 pods of the bad version, 2 have run, 0 ready; 6 of the old, 6 ready; by the Deployment 2 updated, 2 unavailable; " +
+			seen:  "nodes=[] pods=0 2 pods of the bad version, 2 have run, 0 ready; 6 of the old, 6 ready; by the deployment 2 updated, 6 available",
+			healed: "until then, 2 pods of the bad version, 2 have run, 0 ready; 6 of the old, 6 ready; by the deployment 2 updated, 6 available; " +
 				"rolled back: 6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
 		},
 		"kill one worker": {

@@ -59,7 +59,7 @@ func (t Target) seeGone(ctx context.Context, before map[string]corev1.Pod, chose
 			if err != nil {
 				return false, "", err
 			}
-			endpoints, err := t.endpoints(ctx)
+			endpoints, err := t.offered(ctx)
 			if err != nil {
 				return false, "", err
 			}
@@ -68,7 +68,10 @@ func (t Target) seeGone(ctx context.Context, before map[string]corev1.Pod, chose
 				if !slices.Contains(away, name) {
 					return false, name + " is still there", nil
 				}
-				if slices.Contains(endpoints, name) {
+				// A StatefulSet's next pod has the same name.
+				if slices.ContainsFunc(endpoints, func(pod corev1.ObjectReference) bool {
+					return pod.Name == name && (pod.UID == "" || pod.UID == before[name].UID)
+				}) {
 					offered++
 				}
 			}

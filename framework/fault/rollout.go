@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Rollout replaces every pod by a rolling update: the pod template gets a new annotation, as `kubectl rollout restart`
@@ -53,15 +51,15 @@ func (Rollout) Inject(ctx context.Context, t Target) (Heal, error) {
 
 // revisions names a revision that the workload never had, and how to get back to the one it has.
 func (t Target) revisions(ctx context.Context) (fresh string, rollBack Heal, err error) {
-	d, err := t.deployment(ctx)
+	c, err := t.controller(ctx)
 	if err != nil {
 		return "", nil, err
 	}
 	var restore *string // a merge patch removes a key by setting it to null
-	if old, had := d.Spec.Template.Annotations[rolloutAnnotation]; had {
+	if old, had := c.template.Annotations[rolloutAnnotation]; had {
 		restore = &old
 	}
-	return "after " + d.ResourceVersion, func(ctx context.Context) error {
+	return "after " + c.resourceVersion, func(ctx context.Context) error {
 		if err := t.annotate(ctx, restore); err != nil {
 			return err
 		}
@@ -80,9 +78,7 @@ func (t Target) annotate(ctx context.Context, value *string) error {
 		return fmt.Errorf("roll %s: %w", t.Workload, err)
 	}
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":%s}}}}`, annotation)
-	_, err = t.Client.AppsV1().Deployments(t.Namespace).Patch(ctx, t.Workload, types.MergePatchType, []byte(patch),
-		metav1.PatchOptions{})
-	if err != nil {
+	if err := t.patch(ctx, types.MergePatchType, patch); err != nil {
 		return fmt.Errorf("roll %s: %w", t.Workload, err)
 	}
 	return nil

@@ -31,11 +31,11 @@ func (s Scale) Inject(ctx context.Context, t Target) (Heal, error) {
 	if len(s.Through) == 0 {
 		return nothing, fmt.Errorf("scale %s: no number of replicas is given", t.Workload)
 	}
-	d, err := t.deployment(ctx)
+	c, err := t.controller(ctx)
 	if err != nil {
 		return nothing, err
 	}
-	replicas := int(*d.Spec.Replicas)
+	replicas := c.replicas
 	if !slices.ContainsFunc(s.Through, func(n int) bool { return n != replicas }) {
 		return nothing, fmt.Errorf("scale %s to %d: it has that many", t.Workload, replicas)
 	}
@@ -66,24 +66,24 @@ func (s Scale) Inject(ctx context.Context, t Target) (Heal, error) {
 
 // scale sets the number of replicas and waits until the workload has settled with it.
 func (t Target) scale(ctx context.Context, replicas int) (witness string, err error) {
-	deployments := t.Client.AppsV1().Deployments(t.Namespace)
-	scale, err := deployments.GetScale(ctx, t.Workload, metav1.GetOptions{})
+	scaler := t.scaler()
+	scale, err := scaler.GetScale(ctx, t.Workload, metav1.GetOptions{})
 	if err != nil {
 		return "", fmt.Errorf("read scale of %s: %w", t.Workload, err)
 	}
 	scale.Spec.Replicas = int32(replicas)
-	if _, err := deployments.UpdateScale(ctx, t.Workload, scale, metav1.UpdateOptions{}); err != nil {
+	if _, err := scaler.UpdateScale(ctx, t.Workload, scale, metav1.UpdateOptions{}); err != nil {
 		return "", fmt.Errorf("scale %s to %d: %w", t.Workload, replicas, err)
 	}
 	if witness, err = t.Settle(ctx); err != nil {
 		return "", err
 	}
-	d, err := t.deployment(ctx)
+	c, err := t.controller(ctx)
 	if err != nil {
 		return "", err
 	}
-	if got := int(*d.Spec.Replicas); got != replicas {
-		return "", fmt.Errorf("scale %s to %d: it has settled with %d", t.Workload, replicas, got)
+	if c.replicas != replicas {
+		return "", fmt.Errorf("scale %s to %d: it has settled with %d", t.Workload, replicas, c.replicas)
 	}
 	return witness, nil
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,23 +21,14 @@ import (
 // on two cores a rolling update of 120 pods, in trials side by side, was seen to take just under four minutes.
 const SettleLimit = 10 * time.Minute
 
-// deployment reads the workload under test.
-func (t Target) deployment(ctx context.Context) (*appsv1.Deployment, error) {
-	d, err := t.Client.AppsV1().Deployments(t.Namespace).Get(ctx, t.Workload, metav1.GetOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("read deployment %s/%s: %w", t.Namespace, t.Workload, err)
-	}
-	return d, nil
-}
-
 // pods lists the workload's pods, those that are going included, by name.
 func (t Target) pods(ctx context.Context) (map[string]corev1.Pod, error) {
-	d, err := t.deployment(ctx)
+	c, err := t.controller(ctx)
 	if err != nil {
 		return nil, err
 	}
 	list, err := t.Client.CoreV1().Pods(t.Namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector),
+		LabelSelector: metav1.FormatLabelSelector(c.selector),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list pods of %s/%s: %w", t.Namespace, t.Workload, err)
@@ -50,30 +40,39 @@ func (t Target) pods(ctx context.Context) (map[string]corev1.Pod, error) {
 	return pods, nil
 }
 
-// endpoints lists the pods that the endpoint controller offers to clients as ready. The workload's Service has its name.
+// endpoints names the pods that the endpoint controller offers to clients as ready.
 func (t Target) endpoints(ctx context.Context) ([]string, error) {
+	offered, err := t.offered(ctx)
+	var names []string
+	for _, pod := range offered {
+		names = append(names, pod.Name)
+	}
+	sort.Strings(names)
+	return names, err
+}
+
+// offered are the pods that the endpoint controller offers to clients as ready. The workload's Service has its name.
+func (t Target) offered(ctx context.Context) (pods []corev1.ObjectReference, err error) {
 	list, err := t.Client.DiscoveryV1().EndpointSlices(t.Namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: discoveryv1.LabelServiceName + "=" + t.Workload,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list endpoints of %s/%s: %w", t.Namespace, t.Workload, err)
 	}
-	var names []string
 	for _, s := range list.Items {
 		for _, e := range s.Endpoints {
 			if e.TargetRef != nil && e.Conditions.Ready != nil && *e.Conditions.Ready {
-				names = append(names, e.TargetRef.Name)
+				pods = append(pods, *e.TargetRef)
 			}
 		}
 	}
-	sort.Strings(names)
-	return names, nil
+	return pods, nil
 }
 
-// Settle waits until the workload is what its Deployment asks for, as seen by two witnesses that are not the API call
+// Settle waits until the workload is what its controller asks for, as seen by two witnesses that are not the API call
 // which disturbed it: the pods that exist (those still going counted), and the endpoint controller.
 func (t Target) Settle(ctx context.Context) (witness string, err error) {
-	err = poll.Until(ctx, "deployment "+t.Workload+" to settle", SettleLimit,
+	err = poll.Until(ctx, t.kind()+" "+t.Workload+" to settle", SettleLimit,
 		func(ctx context.Context) (bool, string, error) {
 			done, saw, err := t.settled(ctx)
 			witness = saw
@@ -83,7 +82,7 @@ func (t Target) Settle(ctx context.Context) (witness string, err error) {
 }
 
 func (t Target) settled(ctx context.Context) (done bool, saw string, err error) {
-	d, err := t.deployment(ctx)
+	c, err := t.controller(ctx)
 	if err != nil {
 		return false, "", err
 	}
@@ -95,15 +94,14 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 	if err != nil {
 		return false, "", err
 	}
-	want := int(*d.Spec.Replicas)
+	want := c.replicas
 	placed, pending := placedOf(pods)
 	room := want
 	if t.Room > 0 {
 		room = min(want, t.Room)
 	}
-	updated, available := int(d.Status.UpdatedReplicas), int(d.Status.AvailableReplicas)
 	saw = fmt.Sprintf("%d pods exist, %d of the newest revision, %d available, %d ready endpoints, %d wanted",
-		len(pods), updated, available, len(endpoints), want)
+		len(pods), c.updated, c.available, len(endpoints), want)
 	leaving := going(pods)
 	if leaving > 0 {
 		saw += fmt.Sprintf(", %d going", leaving)
@@ -111,7 +109,7 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 	if pending > 0 {
 		saw += fmt.Sprintf(", no node found for %d", pending)
 	}
-	done = d.Status.ObservedGeneration >= d.Generation && len(pods) == want && updated == want && available == room &&
+	done = c.caughtUp && len(pods) == want && c.updated == want && c.available == room &&
 		pending == want-room && leaving == 0 && slices.Equal(endpoints, placed)
 	return done, saw, nil
 }

@@ -184,14 +184,14 @@ func (w *world) act(remove []string) {
 }
 
 // scaleTo deletes the first of some pods, or makes more of them.
-func (w *world) scaleTo(n int, names func() []string, make func() *corev1.Pod) {
+func (w *world) scaleTo(n int, names func() []string, fresh func() *corev1.Pod) {
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
 	for len(names()) > n {
 		_ = w.client.Tracker().Delete(pods, "ns", names()[0])
 	}
 	for len(names()) < n {
 		w.made++
-		_ = w.client.Tracker().Add(make())
+		_ = w.client.Tracker().Add(fresh())
 	}
 }
 

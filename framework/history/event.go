@@ -115,7 +115,7 @@ type Node struct {
 	Taints        []string          `json:"taints,omitempty"` // key=value:effect
 }
 
-// Workload is a Deployment as a watch reported it: what is wanted, and how much of it is there.
+// Workload is a Deployment or a StatefulSet as a watch reported it: what is wanted, and how much of it is there.
 type Workload struct {
 	Change       Change            `json:"change"`
 	Namespace    string            `json:"namespace"`

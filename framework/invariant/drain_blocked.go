@@ -65,7 +65,7 @@ func (p DrainBlocked) verdict(b blockade, d doubts) Verdict {
 	v.measure("refusedSeconds", span.Seconds())
 	v.measure("refusedPods", float64(len(b.pods)))
 	if len(b.through) > 0 {
-		slices.SortStableFunc(b.through, func(a, b passage) int { return cmp.Compare(a.at, b.at) })
+		slices.SortFunc(b.through, func(a, b passage) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.words, b.words)) })
 		v.At = b.through[0].at
 		for _, t := range b.through {
 			v.support(t.words)
@@ -116,19 +116,16 @@ func blockedBy(f *facts, by *demand, from, to history.Offset) blockade {
 		}
 	}
 	evicted := make(map[string]bool)
-	for _, e := range f.run.Events {
-		a := e.Eviction
-		if a == nil || e.T < from || e.T >= to || !under[history.Key{Namespace: a.Namespace, Name: a.Pod}] {
-			continue
-		}
-		switch {
+	for _, e := range answers(f.run, from, to) {
+		switch a := e.answer; {
+		case !under[history.Key{Namespace: a.Namespace, Name: a.Pod}]:
 		case a.Accepted:
 			evicted[a.Pod] = true
-			b.through = append(b.through, passage{e.T, fmt.Sprintf("the eviction of %s was accepted at %s", a.Pod, moment(e.T))})
+			b.through = append(b.through, passage{e.at, fmt.Sprintf("the eviction of %s was accepted at %s", a.Pod, moment(e.at))})
 		case a.Budget != by.key.Name:
-			b.other.add("the eviction of %s was refused at %s, and not by %s: %s", a.Pod, moment(e.T), by.words, a.Message)
-		case by.blocked(e.T-watchSkew, e.T+watchSkew):
-			b.refuse(e.T, *a)
+			b.other.add("the eviction of %s was refused at %s, and not by %s: %s", a.Pod, moment(e.at), by.words, a.Message)
+		case by.blocked(e.at-watchSkew, e.at+watchSkew):
+			b.refuse(e.at, a)
 		}
 	}
 	for _, end := range f.run.Terminations(from, to) {
@@ -138,6 +135,20 @@ func blockedBy(f *facts, by *demand, from, to history.Offset) blockade {
 		}
 	}
 	return b
+}
+
+// answers are what the eviction API said at or after from and before to, in that order; what it said at one moment, in the
+// order of the pods' names.
+func answers(run history.Run, from, to history.Offset) (all []asked) {
+	for _, e := range run.Events {
+		if e.Eviction != nil && e.T >= from && e.T < to {
+			all = append(all, asked{e.T, *e.Eviction})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b asked) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.answer.Namespace, b.answer.Namespace), cmp.Compare(a.answer.Pod, b.answer.Pod))
+	})
+	return all
 }
 
 func (b *blockade) refuse(at history.Offset, a history.Eviction) {

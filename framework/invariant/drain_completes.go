@@ -90,13 +90,11 @@ func (r *drained) follow(f *facts, key history.Key, fault history.FaultLife) {
 	w := before.Workloads[key]
 	budgets := demands(f.run, func(k history.Key) bool { return k.Namespace == key.Namespace })
 	refusals, lives := make(map[string][]string), followPods(f.run)
-	for _, e := range f.run.Events {
-		a := e.Eviction
-		if a == nil || a.Namespace != key.Namespace || e.T < fault.Injecting.At || e.T >= at {
-			continue
-		}
+	for _, e := range answers(f.run, fault.Injecting.At, at) {
+		a := e.answer
 		i := slices.IndexFunc(lives, func(l *podLife) bool {
-			return l.Namespace == a.Namespace && l.Name == a.Pod && slices.Contains(fault.Nodes, l.Node) && history.Selects(w.Selector, l.Labels)
+			return a.Namespace == key.Namespace && l.Namespace == key.Namespace && l.Name == a.Pod &&
+				slices.Contains(fault.Nodes, l.Node) && history.Selects(w.Selector, l.Labels)
 		})
 		switch {
 		case i < 0: // another workload's
@@ -105,7 +103,7 @@ func (r *drained) follow(f *facts, key history.Key, fault history.FaultLife) {
 			refusals[a.Pod] = append(refusals[a.Pod], a.Message)
 		case !slices.Contains(r.evicted, a.Pod):
 			r.evicted = append(r.evicted, a.Pod)
-			r.forgiven(lives[i], e.T, budgets)
+			r.forgiven(lives[i], e.at, budgets)
 		}
 	}
 	if f.blind(at) {

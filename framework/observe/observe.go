@@ -29,7 +29,7 @@ type Watcher struct {
 	errs   chan error
 }
 
-// Start begins to watch the namespace's pods, Deployments, EndpointSlices, budgets and Kubernetes Events, and all nodes
+// Start begins to watch the namespace's pods, Deployments, StatefulSets, EndpointSlices, budgets and Kubernetes Events, and all nodes
 // of the cluster. It returns when the present state of all of them is in the history.
 func Start(ctx context.Context, client kubernetes.Interface, namespace string, sink Sink) (*Watcher, error) {
 	ctx, cancel := context.WithCancel(ctx)

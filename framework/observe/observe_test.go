@@ -88,6 +88,7 @@ func oneOfEach() []runtime.Object {
 		&corev1.Pod{ObjectMeta: named("mine")}, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "other", Namespace: "elsewhere"}},
 		&appsv1.Deployment{ObjectMeta: named("backend")},
 		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "coredns", Namespace: "kube-system"}},
+		&appsv1.StatefulSet{ObjectMeta: named("db")},
 		&discoveryv1.EndpointSlice{ObjectMeta: named("backend-1")},
 		&policyv1.PodDisruptionBudget{ObjectMeta: named("budget")},
 		&corev1.Event{ObjectMeta: named("e1"), Reason: "Scheduled"},
@@ -101,7 +102,7 @@ func TestStartHoldsThePresentStateOfEveryKind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"listed node w1", "listed mine", "listed deployment backend", "listed slice backend-1", "listed budget budget", "note Scheduled"}
+		want := []string{"listed node w1", "listed mine", "listed deployment backend", "listed deployment db", "listed slice backend-1", "listed budget budget", "note Scheduled"}
 		wantWords(t, sink, want...)
 		for range 2 {
 			if err := w.Stop(); err != nil {
@@ -146,7 +147,7 @@ func TestChangesAreDatedWhenTheyArrive(t *testing.T) {
 
 // TestAKindThatCannotBeListedFailsTheStart: and the watches that had begun are over.
 func TestAKindThatCannotBeListedFailsTheStart(t *testing.T) {
-	for _, kind := range []string{"nodes", "pods", "deployments", "endpointslices", "poddisruptionbudgets", "events"} {
+	for _, kind := range []string{"nodes", "pods", "deployments", "statefulsets", "endpointslices", "poddisruptionbudgets", "events"} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // which fails if a goroutine is left
 				client := fake.NewClientset(oneOfEach()...)

@@ -21,6 +21,7 @@ func allStreams(c kubernetes.Interface, namespace string) []*stream {
 		streamOf("nodes", c.CoreV1().Nodes(), nodeEvent),
 		streamOf("pods", c.CoreV1().Pods(namespace), podEvent),
 		streamOf("deployments", c.AppsV1().Deployments(namespace), workloadEvent),
+		streamOf("statefulsets", c.AppsV1().StatefulSets(namespace), statefulSetEvent),
 		streamOf("endpointslices", c.DiscoveryV1().EndpointSlices(namespace), sliceEvent),
 		streamOf("poddisruptionbudgets", c.PolicyV1().PodDisruptionBudgets(namespace), budgetEvent),
 		streamOf("events", c.CoreV1().Events(namespace), noteEvent),
@@ -154,20 +155,36 @@ func noteEvent(e *corev1.Event, change history.Change) history.Event {
 }
 
 func workloadEvent(d *appsv1.Deployment, change history.Change) history.Event {
-	w := &history.Workload{
-		Change: change, Namespace: d.Namespace, Name: d.Name,
-		NodeSelector: d.Spec.Template.Spec.NodeSelector,
-		Spread:       spreadJSON(d.Spec.Template.Spec.TopologySpreadConstraints),
-		Replicas:     1, // the API's default when it is not given
-		Updated:      int(d.Status.UpdatedReplicas), Ready: int(d.Status.ReadyReplicas),
-		Available: int(d.Status.AvailableReplicas), Total: int(d.Status.Replicas),
-		Observed: d.Status.ObservedGeneration >= d.Generation,
-	}
-	if d.Spec.Selector != nil {
-		w.Selector = d.Spec.Selector.MatchLabels
-	}
-	if d.Spec.Replicas != nil {
-		w.Replicas = int(*d.Spec.Replicas)
-	}
+	w := workload(d.ObjectMeta, change, d.Spec.Selector, d.Spec.Replicas, d.Spec.Template.Spec)
+	w.Updated, w.Ready = int(d.Status.UpdatedReplicas), int(d.Status.ReadyReplicas)
+	w.Available, w.Total = int(d.Status.AvailableReplicas), int(d.Status.Replicas)
+	w.Observed = d.Status.ObservedGeneration >= d.Generation
 	return history.Event{Workload: w}
+}
+
+// statefulSetEvent tells of a StatefulSet in the words for a Deployment: both want replicas, and say how many there are.
+func statefulSetEvent(s *appsv1.StatefulSet, change history.Change) history.Event {
+	w := workload(s.ObjectMeta, change, s.Spec.Selector, s.Spec.Replicas, s.Spec.Template.Spec)
+	w.Updated, w.Ready = int(s.Status.UpdatedReplicas), int(s.Status.ReadyReplicas)
+	w.Available, w.Total = int(s.Status.AvailableReplicas), int(s.Status.Replicas)
+	w.Observed = s.Status.ObservedGeneration >= s.Generation
+	return history.Event{Workload: w}
+}
+
+// workload is what is wanted.
+func workload(
+	meta metav1.ObjectMeta, change history.Change, selector *metav1.LabelSelector, replicas *int32, pod corev1.PodSpec,
+) *history.Workload {
+	w := &history.Workload{
+		Change: change, Namespace: meta.Namespace, Name: meta.Name, NodeSelector: pod.NodeSelector,
+		Spread:   spreadJSON(pod.TopologySpreadConstraints),
+		Replicas: 1, // the API's default when it is not given
+	}
+	if selector != nil {
+		w.Selector = selector.MatchLabels
+	}
+	if replicas != nil {
+		w.Replicas = int(*replicas)
+	}
+	return w
 }

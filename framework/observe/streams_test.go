@@ -179,11 +179,22 @@ func TestWorkloadEvent(t *testing.T) {
 		},
 		Status: appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 1},
 	}
-	same(t, "a Deployment", workloadEvent(d, history.Modified).Workload, &history.Workload{
+	s := &appsv1.StatefulSet{
+		ObjectMeta: d.ObjectMeta,
+		Spec:       appsv1.StatefulSetSpec{Replicas: &three, Template: template, Selector: d.Spec.Selector},
+		Status:     appsv1.StatefulSetStatus{ObservedGeneration: 2, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 1},
+	}
+	want := &history.Workload{
 		Change: history.Modified, Namespace: "ns", Name: "backend", Selector: map[string]string{"app": "backend"},
 		NodeSelector: map[string]string{"pool": "a"}, Spread: []byte(`[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}]`),
 		Replicas: 3, Updated: 3, Ready: 2, Available: 1, Total: 4, Observed: true,
-	})
+	}
+	same(t, "a Deployment", workloadEvent(d, history.Modified).Workload, want)
+	same(t, "a StatefulSet", statefulSetEvent(s, history.Modified).Workload, want)
+	s.Status.ObservedGeneration = 1
+	if statefulSetEvent(s, history.Modified).Workload.Observed {
+		t.Error("a status that is about an older generation")
+	}
 	bare := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "bare", Namespace: "ns", Generation: 1}}
 	same(t, "a Deployment that says little", workloadEvent(bare, history.Added).Workload,
 		&history.Workload{Change: history.Added, Namespace: "ns", Name: "bare", Replicas: 1})

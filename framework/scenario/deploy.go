@@ -65,7 +65,7 @@ func (st *stage) deploy(ctx context.Context) error {
 	if st.spec.Gateway == nil {
 		return nil
 	}
-	target.Workload, target.Room = st.spec.Gateway.WithDefaults().Name, 0
+	target.Workload, target.Room, target.StatefulSet = st.spec.Gateway.WithDefaults().Name, 0, false
 	_, err = target.Settle(ctx)
 	return err
 }

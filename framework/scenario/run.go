@@ -188,7 +188,7 @@ func (st *stage) target(config *rest.Config) (fault.Target, error) {
 	}
 	return fault.Target{
 		Cluster: st.cluster, Client: client, Namespace: st.namespace, Workload: st.backend, Room: st.spec.Room,
-		Rand: st.run.random(st.spec),
+		StatefulSet: st.spec.Backend.StatefulSet, Rand: st.run.random(st.spec),
 	}, nil
 }
 

@@ -1,0 +1,105 @@
+package fault
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	k8stesting "k8s.io/client-go/testing"
+)
+
+// stateful has the world offer its workload as a StatefulSet, and no Deployment.
+func (w *world) stateful() {
+	w.client.PrependReactor("*", "deployments", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("there is no Deployment")
+	})
+	w.client.PrependReactor("get", "statefulsets", func(a k8stesting.Action) (bool, runtime.Object, error) {
+		if a.GetSubresource() == "scale" {
+			return w.scaleOf(a)
+		}
+		return true, w.statefulSet(), nil
+	})
+	w.client.PrependReactor("update", "statefulsets", w.scaled)
+	w.client.PrependReactor("patch", "statefulsets", func(a k8stesting.Action) (bool, runtime.Object, error) {
+		_, _, err := w.rolled(a)
+		return true, w.statefulSet(), err
+	})
+}
+
+func (w *world) statefulSet() *appsv1.StatefulSet {
+	d := w.deployment()
+	return &appsv1.StatefulSet{
+		ObjectMeta: d.ObjectMeta,
+		Spec:       appsv1.StatefulSetSpec{Replicas: d.Spec.Replicas, Selector: d.Spec.Selector, Template: d.Spec.Template},
+		Status: appsv1.StatefulSetStatus{
+			ObservedGeneration: d.Status.ObservedGeneration, UpdatedReplicas: d.Status.UpdatedReplicas,
+			AvailableReplicas: d.Status.AvailableReplicas,
+		},
+	}
+}
+
+// TestFaultsOfAStatefulSet bite and are undone as those of a Deployment are.
+func TestFaultsOfAStatefulSet(t *testing.T) {
+	each(t, func(t *testing.T, f Fault, w *world) {
+		w.stateful()
+		target := w.target()
+		target.StatefulSet = true
+		heal, err := f.Inject(t.Context(), target)
+		if err != nil || len(w.seen) != 1 {
+			t.Fatalf("got %v, seen %q", err, w.seen)
+		}
+		if err := heal(t.Context()); err != nil || len(w.healed) != 1 || len(w.podNames()) != 6 {
+			t.Errorf("undo: %v, healed %q, %d pods", err, w.healed, len(w.podNames()))
+		}
+	})
+}
+
+// TestAStatefulSetThatIsMissing is named for what it is.
+func TestAStatefulSetThatIsMissing(t *testing.T) {
+	target := newWorld(6, "w1").target()
+	target.StatefulSet = true
+	_, err := target.controller(t.Context())
+	if want := `read statefulset ns/backend: statefulsets.apps "backend" not found`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestASuccessorOfTheSameName: the pod that is gone is told from the one that has come for it.
+func TestASuccessorOfTheSameName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(1, "w1")
+		target := w.target()
+		before, err := target.pods(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod := before["pod-001"]
+		offer := func(next *corev1.Pod) {
+			yes := true
+			endpoint := discoveryv1.Endpoint{
+				Conditions: discoveryv1.EndpointConditions{Ready: &yes},
+				TargetRef:  &corev1.ObjectReference{Name: next.Name, UID: next.UID},
+			}
+			s := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+				Name: "backend-1", Namespace: "ns", Labels: map[string]string{discoveryv1.LabelServiceName: "backend"},
+			}, Endpoints: []discoveryv1.Endpoint{endpoint}}
+			_ = w.client.Tracker().Update(discoveryv1.SchemeGroupVersion.WithResource("endpointslices"), s, "ns")
+		}
+		next := pod.DeepCopy()
+		next.UID = "next"
+		_ = w.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), next, "ns")
+		offer(&pod)
+		if err := target.seeGone(t.Context(), before, []string{"pod-001"}); err == nil {
+			t.Error("clients are still sent to the one that is gone")
+		}
+		offer(next)
+		if err := target.seeGone(t.Context(), before, []string{"pod-001"}); err != nil {
+			t.Error(err)
+		}
+	})
+}

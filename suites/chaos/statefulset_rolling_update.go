@@ -1,0 +1,26 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// StatefulSetRollingUpdate replaces pods that keep their names: none can come before its forerunner is gone.
+var StatefulSetRollingUpdate = scenario.Describe(scenario.Spec{
+	Name:  "chaos/statefulset-rolling-update",
+	Claim: "a rolling update of a StatefulSet and its rollback, one pod at a time, are invisible to clients",
+	Backend: workloads.Backend{
+		StatefulSet: true,
+		Replicas:    3,               // each takes its 10 s, forth and back
+		StartDelay:  2 * time.Second, // a server that starts slowly needs its readiness probe; see mutants/statefulset-no-readiness-probe
+	},
+	Load:     scenario.DefaultLoad,
+	Faults:   []fault.Fault{fault.Rollout{}},
+	Promises: []invariant.Invariant{invariant.NoFailedRequests{}},
+	About:    100 * time.Second,
+	Full:     true,
+})

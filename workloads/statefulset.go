@@ -1,0 +1,33 @@
+package workloads
+
+import (
+	"errors"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// validateStateful refuses what a StatefulSet does not have: its pods keep their names, so that each has to be gone before
+// its successor comes, and none can come beforehand.
+//
+// Source: https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#update-strategies
+func (b Backend) validateStateful() error {
+	if b.StatefulSet && b.Strategy != (Strategy{}) {
+		return errors.New("strategy: a StatefulSet replaces its pods one by one")
+	}
+	return nil
+}
+
+// statefulSet of the pods that a Deployment would have. All of them start at once, as a Deployment's do; a rolling update
+// takes them one by one all the same.
+func statefulSet(meta metav1.ObjectMeta, replicas int32, template corev1.PodTemplateSpec) *appsv1.StatefulSet {
+	return &appsv1.StatefulSet{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}, ObjectMeta: meta,
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: &replicas, Selector: selector(meta.Name), Template: template, ServiceName: meta.Name,
+			PodManagementPolicy: appsv1.ParallelPodManagement,
+			UpdateStrategy:      appsv1.StatefulSetUpdateStrategy{Type: appsv1.RollingUpdateStatefulSetStrategyType},
+		},
+	}
+}
