@@ -40,6 +40,8 @@ type Image struct {
 	Ref string
 	// Path is the archive.
 	Path string
+	// Role narrows the nodes that get it down to those of one role; empty: every node.
+	Role Role
 }
 
 // Role says what a node is for.

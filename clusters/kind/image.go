@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// LoadImage sends the archive to the nodes whose containerd does not list image.Ref, and sees that they do afterwards.
+// LoadImage sends the archive to the nodes, those of image.Role if one is given, whose containerd does not list image.Ref, and sees that they do afterwards.
 // Every node must be running.
 func (c *Cluster) LoadImage(ctx context.Context, image clusters.Image) error {
 	if info, err := os.Stat(image.Path); err != nil || !info.Mode().IsRegular() {
@@ -24,6 +24,9 @@ func (c *Cluster) LoadImage(ctx context.Context, image clusters.Image) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU()) // unpacking takes a processor; more at once only wait for each other
 	for _, n := range c.nodes {
+		if image.Role != "" && image.Role != n.role {
+			continue
+		}
 		group.Go(func() error { return n.loadImage(ctx, image) })
 	}
 	if err := group.Wait(); err != nil {

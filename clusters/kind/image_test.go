@@ -45,6 +45,30 @@ func TestLoadImageOnlyWhereItIsNot(t *testing.T) {
 	}
 }
 
+// TestLoadImageOfARole: what runs on one node only takes no room on the others.
+func TestLoadImageOfARole(t *testing.T) {
+	e := newFakeEngine("podman")
+	c := fakeCluster(t, e)
+	looked := map[string]int{}
+	var mu sync.Mutex
+	e.exec = func(node string, command []string) ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		looked[node]++
+		if looked[node] > 1 {
+			return []byte("holdfast.dev/backend:1\n"), nil
+		}
+		return nil, nil
+	}
+	image := clusters.Image{Ref: "holdfast.dev/backend:1", Path: archive(t), Role: clusters.ControlPlane}
+	if err := c.LoadImage(t.Context(), image); err != nil {
+		t.Fatal(err)
+	}
+	if len(looked) != 1 || len(e.called("--interactive holdfast-x-control-plane ctr")) != 1 {
+		t.Errorf("asked %v, want the control plane alone, and that it is sent the image", looked)
+	}
+}
+
 func TestLoadImageErrors(t *testing.T) {
 	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)

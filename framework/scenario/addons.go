@@ -18,13 +18,14 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/image"
 )
 
-// addonImage is an add-on whose image every node holds.
+// addonImage is an add-on whose image the load node holds.
 type addonImage struct {
 	workloads.Addon
 	ref string
 }
 
-// loadAddons compiles what is not compiled yet, and brings the images into every node that does not hold them.
+// loadAddons compiles what is not compiled yet, and brings the images into the load node, where add-ons run, unless it
+// holds them.
 func (st *stage) loadAddons(ctx context.Context) error {
 	for _, a := range st.spec.Addons {
 		p := a.Program()
@@ -40,7 +41,7 @@ func (st *stage) loadAddons(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := st.cluster.LoadImage(ctx, clusters.Image{Ref: ref, Path: archive}); err != nil {
+		if err := st.cluster.LoadImage(ctx, clusters.Image{Ref: ref, Path: archive, Role: clusters.LoadNode}); err != nil {
 			return fmt.Errorf("load %s: %w", ref, err)
 		}
 		st.addons = append(st.addons, addonImage{a, ref})

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -73,6 +74,9 @@ func TestAddonsComeAndGo(t *testing.T) {
 		}
 		if !strings.HasPrefix(image, "holdfast.local/addon/descheduler:") {
 			t.Errorf("it ran %q", image)
+		}
+		if i := played.loaded; len(i) != 2 || i[0].Role != "" || i[1].Role != clusters.LoadNode || i[1].Ref != image {
+			t.Errorf("loaded %+v, want ours into every node and the add-on's into the load node", i)
 		}
 		if left := outside(played); left != nil {
 			t.Errorf("left behind: %q", left)

@@ -32,6 +32,7 @@ type town struct {
 	machines []*machine
 	// What LoadImage does.
 	loadErr    error
+	loaded     []clusters.Image // what it was asked for
 	loadPanics bool
 	// logs is called when the logs are to be collected.
 	logs func(ctx context.Context, dir string) error
@@ -75,7 +76,8 @@ func (t *town) Nodes() (all []clusters.Node) {
 	}
 	return all
 }
-func (t *town) LoadImage(context.Context, clusters.Image) error {
+func (t *town) LoadImage(_ context.Context, i clusters.Image) error {
+	t.loaded = append(t.loaded, i)
 	if t.loadPanics {
 		panic("a bug in LoadImage")
 	}
