@@ -21,6 +21,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"PerDomain":         decode[PerDomain],
 	"Placed":            decode[Placed],
 	"RecoversWithin":    decode[RecoversWithin],
+	"QuietWithin":       decode[QuietWithin],
 	"Placement":         decode[Placement],
 }
 

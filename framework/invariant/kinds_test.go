@@ -41,6 +41,9 @@ func TestEncode(t *testing.T) {
 		{invariant.RecoversWithin{Limit: time.Minute}, "RecoversWithin", `{"limit":60000000000}`, "the workload recovers within 1m0s"},
 		{invariant.RecoversWithin{Limit: time.Minute, Workload: "w"}, "RecoversWithin", `{"limit":60000000000,"workload":"w"}`,
 			"w recovers within 1m0s"},
+		{invariant.QuietWithin{Limit: 3 * second}, "QuietWithin", `{"limit":3000000000}`, "no new connection reaches a pod later than 3s after its deletion"},
+		{invariant.QuietWithin{Limit: second, Lane: "reused", Terminations: 100}, "QuietWithin",
+			`{"limit":1000000000,"lane":"reused","terminations":100}`, "no request on reused reaches a pod later than 1s after its deletion"},
 	} {
 		p, err := invariant.Encode(s.promise)
 		if err != nil || p.Kind != s.kind || string(p.Params) != s.params {

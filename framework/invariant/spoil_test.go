@@ -27,6 +27,7 @@ func strict() []invariant.Invariant {
 		invariant.Spread{Workload: "backend", TopologyKey: ht.HostLabel, Max: 1},
 		invariant.RecoversWithin{Workload: "backend", Limit: second},
 		invariant.Placement{}, invariant.Placement{Workload: "backend"},
+		invariant.QuietWithin{Limit: second}, invariant.QuietWithin{Lane: history.LaneReused, Terminations: 2},
 	)
 }
 
