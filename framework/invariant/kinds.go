@@ -22,6 +22,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"Placed":            decode[Placed],
 	"RecoversWithin":    decode[RecoversWithin],
 	"QuietWithin":       decode[QuietWithin],
+	"SharesLoad":        decode[SharesLoad],
 	"Placement":         decode[Placement],
 }
 

@@ -28,6 +28,7 @@ func strict() []invariant.Invariant {
 		invariant.RecoversWithin{Workload: "backend", Limit: second},
 		invariant.Placement{}, invariant.Placement{Workload: "backend"},
 		invariant.QuietWithin{Limit: second}, invariant.QuietWithin{Lane: history.LaneReused, Terminations: 2},
+		invariant.SharesLoad{AtLeast: 0.1, Lane: history.LaneFresh}, invariant.SharesLoad{AtLeast: 0.9, Within: second, Together: true},
 	)
 }
 
