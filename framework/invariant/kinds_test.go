@@ -60,6 +60,14 @@ func TestEncode(t *testing.T) {
 			"all replicas of the workload are ready on other nodes within 1m0s of a fault, before it is undone"},
 		{invariant.ReplacedWithin{Limit: time.Minute, Workload: "w"}, "ReplacedWithin", `{"limit":60000000000,"workload":"w"}`,
 			"all replicas of w are ready on other nodes within 1m0s of a fault, before it is undone"},
+		{invariant.QuietWithin{Limit: 3 * second}, "QuietWithin", `{"limit":3000000000}`, "no new connection reaches a pod later than 3s after its deletion"},
+		{invariant.QuietWithin{Limit: second, Lane: "reused", Terminations: 100}, "QuietWithin",
+			`{"limit":1000000000,"lane":"reused","terminations":100}`, "no request on reused reaches a pod later than 1s after its deletion"},
+		{invariant.SharesLoad{AtLeast: 0.25, Within: 10 * second}, "SharesLoad", `{"atLeast":0.25,"within":10000000000}`,
+			"from 10s after the last new pod is ready, each ready pod of the workload has at least 0.25 of an equal share of the requests on reused"},
+		{invariant.SharesLoad{AtLeast: 0.5, Together: true, Lane: "stream", Workload: "w"}, "SharesLoad",
+			`{"atLeast":0.5,"together":true,"lane":"stream","workload":"w"}`,
+			"from 0s after the last new pod is ready, the new pods of w together have at least 0.5 of an equal share of the requests on stream"},
 	} {
 		p, err := invariant.Encode(s.promise)
 		if err != nil || p.Kind != s.kind || string(p.Params) != s.params {
@@ -160,6 +168,8 @@ func fill(t *testing.T, random *rand.Rand, f reflect.Value) {
 		f.SetBool(random.IntN(2) == 0)
 	case reflect.Int, reflect.Int64:
 		f.SetInt(random.Int64() >> random.IntN(64))
+	case reflect.Float64:
+		f.SetFloat(random.NormFloat64())
 	case reflect.Slice:
 		f.Set(reflect.MakeSlice(f.Type(), 1+random.IntN(3), 3))
 		for i := range f.Len() {

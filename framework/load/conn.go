@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -93,7 +94,7 @@ func newTransport(l Lane, dial dialFunc, share int) *http.Transport {
 		DisableCompression:     true,
 		DisableKeepAlives:      l.Lane == history.LaneFresh,
 		MaxIdleConnsPerHost:    (l.InFlight + share - 1) / share,
-		IdleConnTimeout:        idleTimeout,
+		IdleConnTimeout:        cmp.Or(l.Idle, idleTimeout),
 		MaxResponseHeaderBytes: maxHeadBytes,
 	}
 	if l.Lane == history.LaneStream {

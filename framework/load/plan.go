@@ -52,6 +52,10 @@ type Lane struct {
 	// Connections is how many kept-alive connections a reused or control lane takes in turn; DefaultConnections. A slow
 	// answer makes it open more. The fresh lane opens one for each request, the stream lane has exactly one.
 	Connections int `json:"connections,omitempty"`
+	// Idle is after how long a connection that carries no request is closed; 90 s, net/http's own default. The connections
+	// that slow answers made are used again, the last one first, whenever one ends: to whoever counts where connections lead,
+	// they are old news.
+	Idle time.Duration `json:"idle,omitempty"`
 	// InFlight is how many requests may wait for an answer. What is due beyond is Unsent. On the stream lane, whose
 	// requests wait for each other, it is how many may queue.
 	InFlight int      `json:"inFlight,omitempty"`
@@ -104,6 +108,8 @@ func (l Lane) validate() error {
 		return fmt.Errorf("connections %d is not between 0 and %d", l.Connections, MaxInFlight)
 	case l.InFlight < 0 || l.InFlight > MaxInFlight:
 		return fmt.Errorf("in flight %d is not between 0 and %d", l.InFlight, MaxInFlight)
+	case l.Idle < 0:
+		return fmt.Errorf("idle for %s is negative", l.Idle)
 	case t.Connect < 0 || t.Response < 0 || t.Request < 0:
 		return fmt.Errorf("a time-out of %+v is negative", t)
 	case l.Target == "" && l.Lane == history.LaneControl:

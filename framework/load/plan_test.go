@@ -33,6 +33,7 @@ func TestPlanValidate(t *testing.T) {
 		{"rate too high", func(p *Plan) { p.Lanes[0].Rate = MaxRate + 1 }, "rate 50001 is not between"},
 		{"too many connections", func(p *Plan) { p.Lanes[0].Connections = MaxInFlight + 1 }, "connections 8193"},
 		{"too many in flight", func(p *Plan) { p.Lanes[0].InFlight = MaxInFlight + 1 }, "in flight 8193"},
+		{"negative idleness", func(p *Plan) { p.Lanes[0].Idle = -1 }, "idle for -1ns is negative"},
 		{"negative time-out", func(p *Plan) { p.Lanes[0].Timeouts.Connect = -1 }, "is negative"},
 		{"no target", func(p *Plan) { p.Lanes[0].Target = "" }, `target "" is no http URL`},
 		{"other scheme", func(p *Plan) { p.Lanes[0].Target = "https://backend/" }, "is no http URL"},

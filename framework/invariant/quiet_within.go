@@ -1,0 +1,271 @@
+package invariant
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// QuietWithin promises that no request of a lane is sent that reaches a pod later than Limit after the pod's deletion. On
+// the fresh lane each request is a new connection, and what Limit is kept there is a preStop sleep that is long enough:
+// Kubernetes takes a pod out of the EndpointSlices when it is deleted, tells its containers to end at the same time, and
+// nobody waits for the proxies.
+//
+// A deletion is dated by when the watch told of it, on the record's clock: the API's own deletionTimestamp has whole
+// seconds. A watch tells late, never early, so that a busy API server makes pods look quiet sooner, by that much. A
+// request is dated by when it was sent.
+//
+// Evidence: what NoFailedRequests demands; a server known for every request of the lane, or the latest might be among
+// those that failed; and Terminations pods that the lane's requests reached in the second before their deletion, with load
+// for as long as Limit after it.
+//
+// Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
+type QuietWithin struct {
+	Limit time.Duration `json:"limit"`
+	// Lane to judge; empty means fresh.
+	Lane history.Lane `json:"lane,omitempty"`
+	// Terminations is how many must have been seen; at least one.
+	Terminations int `json:"terminations,omitempty"`
+}
+
+// flowWindow is the time before a deletion in which requests must have reached the pod: of one that got none anyway it
+// says little that it got none afterwards.
+const flowWindow = time.Second
+
+func (p QuietWithin) lane() history.Lane { return cmp.Or(p.Lane, history.LaneFresh) }
+
+// what comes on a lane.
+func (p QuietWithin) what() string {
+	if p.lane() == history.LaneFresh {
+		return "new connection"
+	}
+	return "request on " + string(p.Lane)
+}
+
+func (p QuietWithin) String() string {
+	return fmt.Sprintf("no %s reaches a pod later than %s after its deletion", p.what(), p.Limit)
+}
+
+// Check implements Invariant.
+func (p QuietWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+
+func (p QuietWithin) start(f *facts, t *tally) judgement {
+	j := &quietWithin{promise: p, facts: f, tally: t, byName: make(map[string]*ending)}
+	disturbed := f.phases[history.Disturbed]
+	several := severalOfAName(f.run)
+	for _, end := range f.run.Terminations(disturbed.From, disturbed.To) {
+		if end.Requested.OK && !several[end.Name] {
+			e := &ending{pod: end.Name, node: end.Node, began: end.Requested.At}
+			j.byName[e.pod] = e
+			j.endings = append(j.endings, e)
+		}
+	}
+	return j
+}
+
+// severalOfAName are the names that one pod had after another: which of them a request reached, it does not tell.
+func severalOfAName(run history.Run) map[string]bool {
+	uids, several := make(map[string]string), make(map[string]bool)
+	for _, e := range run.Events {
+		if e.Pod == nil {
+			continue
+		}
+		if uid, known := uids[e.Pod.Name]; known && uid != e.Pod.UID {
+			several[e.Pod.Name] = true
+		}
+		uids[e.Pod.Name] = e.Pod.UID
+	}
+	return several
+}
+
+// ending is a pod that was deleted, and the requests that reached it.
+type ending struct {
+	pod, node string
+	began     history.Offset // its deletion
+	before    int            // requests within flowWindow before
+	after     int            // requests after
+	last      time.Duration  // after the deletion the last one was sent; 0 when none was
+	late      history.Moment // when the first was sent that was too late
+}
+
+func (e *ending) take(sent history.Offset, limit time.Duration) {
+	after := sent - e.began
+	switch {
+	case after > 0:
+		e.after++
+		e.last = max(e.last, after)
+		if after > limit && (!e.late.OK || sent < e.late.At) {
+			e.late = history.Moment{At: sent, OK: true}
+		}
+	case after >= -flowWindow:
+		e.before++
+	}
+}
+
+type quietWithin struct {
+	promise QuietWithin
+	facts   *facts
+	tally   *tally
+	endings []*ending
+	byName  map[string]*ending
+	astray  uint64 // requests that reached a pod which nobody knows
+}
+
+func (j *quietWithin) take(r *history.Request) {
+	if r.Lane != j.promise.lane() || r.Outcome == history.Unsent {
+		return
+	}
+	if !reached(r) || r.GatewayTries > 1 { // the upstreams that a gateway tried before are not in the record
+		j.astray++
+	}
+	if e := j.byName[r.Pod]; e != nil && reached(r) {
+		e.take(r.Sent, j.promise.Limit)
+	}
+}
+
+func (j *quietWithin) end() Verdict {
+	lanes := []history.Lane{j.promise.lane()}
+	q := j.quiet()
+	d := slices.Concat(j.facts.record(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), j.tally.delivered(lanes))
+	if j.astray > 0 {
+		d.add("of %s on %s nobody knows which pods were tried", count(j.astray, "request"), lanes[0])
+	}
+	if least := max(1, j.promise.Terminations); len(q.endings) < least {
+		d.add("%s of pods that %s reached until then and for %s could have gone on to, and %d are needed",
+			count(len(q.endings), "termination"), lanes[0], j.promise.Limit, least)
+	}
+	v := Verdict{}
+	j.tally.numbers(&v, lanes)
+	q.numbers(&v, j.promise.Limit)
+	j.support(&v, q)
+	if q.late > 0 {
+		v.At = q.firstLate
+		return v.violated(d, "%d of %s got a %s later than %s after their deletion (%s, 95 %% interval %s to %s), the latest %s; %s",
+			q.late, count(len(q.endings), "pod"), j.promise.what(), j.promise.Limit, percent(q.share()), percent(q.low),
+			percent(q.high), q.endings[0], q)
+	}
+	return v.held(d, "the last %s came %s after the deletion of %s; 0 later than %s, 95 %% upper bound %s",
+		j.promise.what(), q, count(len(q.endings), "pod"), j.promise.Limit, percent(q.high))
+}
+
+// quiet is how long it took until pods were quiet.
+type quiet struct {
+	endings   []*ending // that count, the one that was quiet last first
+	late      int
+	firstLate history.Offset
+	low, high float64 // where the share of the late ones lies, with 95 % confidence
+}
+
+// quiet takes the endings that count: pods that got requests before, and could have got them until the limit. One that
+// got a request too late counts in any case.
+func (j *quietWithin) quiet() (q quiet) {
+	for _, e := range j.endings {
+		if !e.late.OK && (e.before == 0 || j.tally.to-e.began < j.promise.Limit) {
+			continue
+		}
+		q.endings = append(q.endings, e)
+		if e.late.OK {
+			if q.late == 0 || e.late.At < q.firstLate {
+				q.firstLate = e.late.At
+			}
+			q.late++
+		}
+	}
+	slices.SortStableFunc(q.endings, func(a, b *ending) int {
+		return cmp.Or(cmp.Compare(b.last, a.last), cmp.Compare(a.began, b.began), cmp.Compare(a.pod, b.pod))
+	})
+	q.low, q.high = interval95(uint64(q.late), uint64(len(q.endings)))
+	if q.late == 0 {
+		q.high = upperBound95(uint64(len(q.endings)))
+	}
+	return q
+}
+
+func (q quiet) share() float64 { return float64(q.late) / float64(max(1, len(q.endings))) }
+
+// quantile is the time in which that share of the pods was quiet: the smallest that will do.
+func (q quiet) quantile(share float64) time.Duration {
+	n := len(q.endings)
+	if n == 0 {
+		return 0
+	}
+	const rounding = 1e-9 // 0.9 x 10 is a bit more than 9
+	slower := min(n-1, int(float64(n)*(1-share)+rounding))
+	return q.endings[slower].last
+}
+
+// String is the distribution: "0.41s (p50), 0.9s (p90), 1.1s (p99), 1.2s (max)".
+func (q quiet) String() string {
+	return fmt.Sprintf("%s (p50), %s (p90), %s (p99), %s (max)",
+		moment(q.quantile(0.5)), moment(q.quantile(0.9)), moment(q.quantile(0.99)), moment(q.quantile(1)))
+}
+
+func (q quiet) numbers(v *Verdict, limit time.Duration) {
+	v.measure("terminations", float64(len(q.endings)))
+	v.measure("late", float64(q.late))
+	v.measure("lateShareHigh95", q.high)
+	v.measure("limitSeconds", limit.Seconds())
+	for name, share := range map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1} {
+		v.measure("lastSeconds."+name, q.quantile(share).Seconds())
+	}
+}
+
+// pace is how far apart requests reached a pod before its deletion: the middle one of the pods.
+func (q quiet) pace() time.Duration {
+	rates := make([]int, len(q.endings))
+	for i, e := range q.endings {
+		rates[i] = e.before
+	}
+	slices.Sort(rates)
+	return flowWindow / time.Duration(max(1, rates[len(rates)/2]))
+}
+
+// latest is how many of the pods that were quiet last are told.
+const latest = 5
+
+// support tells the latest, and how well it could be measured.
+func (j *quietWithin) support(v *Verdict, q quiet) {
+	for _, e := range q.endings[:min(latest, len(q.endings))] {
+		v.support(e.line(j.promise.Limit))
+	}
+	if len(q.endings) > 0 {
+		pace := q.pace()
+		v.measure("paceSeconds", pace.Seconds())
+		v.support(fmt.Sprintf("before its deletion a pod got a request every %s: what was seen is that coarse", moment(pace)),
+			fmt.Sprintf("deletions are dated by when the watch told of them, which is never early; requests by when they were sent, right within %s",
+				j.facts.clockError()))
+	}
+	if left := len(j.endings) - len(q.endings); left > 0 {
+		v.support(fmt.Sprintf("%s more: not reached in the second before, or deleted less than %s before the load ended",
+			count(left, "termination"), j.promise.Limit))
+	}
+}
+
+// String names the pod: "4.9s: backend-1 on w1".
+func (e *ending) String() string { return fmt.Sprintf("%s: %s on %s", moment(e.last), e.pod, e.node) }
+
+func (e *ending) line(limit time.Duration) string {
+	text := fmt.Sprintf("%s on %s, deleted at %s: ", e.pod, e.node, moment(e.began))
+	switch {
+	case e.after == 0:
+		return text + "no request after that"
+	case e.last > limit:
+		return text + fmt.Sprintf("%s after that, the last %s later, %s beyond the limit", count(e.after, "request"), moment(e.last),
+			moment(e.last-limit))
+	}
+	return text + fmt.Sprintf("%s after that, the last %s later, %s before the limit", count(e.after, "request"), moment(e.last),
+		moment(limit-e.last))
+}
+
+// clockError is how far the times of requests may be off the record's clock.
+func (f *facts) clockError() (worst history.Offset) {
+	for _, e := range f.run.Events {
+		if e.Clock != nil {
+			worst = max(worst, e.Clock.Uncertainty)
+		}
+	}
+	return worst
+}

@@ -1,0 +1,99 @@
+package invariant
+
+import (
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// scaleOut is what a workload was once new pods had come to it, until they were taken away again.
+type scaleOut struct {
+	ready history.Offset // when the last of the new pods became ready
+	to    history.Offset // when the first fault began to be undone, or the end
+	pods  []readyPod     // those that were ready all the time from ready to to, by name
+	// unsteady are those that were ready for only a part of it.
+	unsteady []string
+}
+
+// readyPod is a pod that was ready all the time.
+type readyPod struct {
+	name, node string
+	ready      history.Offset // for the first time
+	isNew      bool           // that was while the run was disturbed
+}
+
+// followScaleOut finds the pods of a workload that became ready while it was disturbed.
+func followScaleOut(f *facts, key history.Key) scaleOut {
+	out := scaleOut{to: f.end()}
+	for _, fault := range f.faults {
+		if fault.Healing.OK {
+			out.to = min(out.to, fault.Healing.At)
+		}
+	}
+	disturbed, known := f.phases[history.Disturbed]
+	first := make(map[string]history.Offset) // by UID
+	moments(f.run, func(at history.Offset, s *history.State) {
+		w, exists := s.Workloads[key]
+		if !exists || !known || at >= out.to {
+			return
+		}
+		now := s.ReadyPods(w.Namespace, w.Selector)
+		came := false
+		for _, pod := range now {
+			if _, seen := first[pod.UID]; !seen {
+				first[pod.UID] = at
+				came = came || at >= disturbed.From
+			}
+		}
+		if came {
+			out.begin(at, now, first, disturbed.From)
+		} else {
+			out.narrow(now)
+		}
+	})
+	return out
+}
+
+// begin takes the pods that are ready when the last of the new ones has become so.
+func (o *scaleOut) begin(at history.Offset, now []history.Pod, first map[string]history.Offset, disturbed history.Offset) {
+	o.ready, o.pods, o.unsteady = at, nil, nil
+	for _, pod := range now {
+		o.pods = append(o.pods, readyPod{pod.Name, pod.Node, first[pod.UID], first[pod.UID] >= disturbed})
+	}
+}
+
+// narrow leaves out the pods that are no longer ready, and notes those that are again.
+func (o *scaleOut) narrow(now []history.Pod) {
+	if len(o.pods) == 0 {
+		return // no new pod has come yet
+	}
+	is := make(map[string]bool)
+	for _, pod := range now {
+		is[pod.Name] = true
+		if !slices.ContainsFunc(o.pods, func(p readyPod) bool { return p.name == pod.Name }) {
+			o.leaveOut(pod.Name)
+		}
+	}
+	o.pods = slices.DeleteFunc(o.pods, func(p readyPod) bool {
+		if !is[p.name] {
+			o.leaveOut(p.name)
+		}
+		return !is[p.name]
+	})
+}
+
+func (o *scaleOut) leaveOut(name string) {
+	if !slices.Contains(o.unsteady, name) {
+		o.unsteady = append(o.unsteady, name)
+	}
+}
+
+// fresh is how many of the pods are new.
+func (o *scaleOut) fresh() (n int) {
+	for _, pod := range o.pods {
+		if pod.isNew {
+			n++
+		}
+	}
+	return n
+}

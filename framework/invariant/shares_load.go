@@ -1,0 +1,250 @@
+package invariant
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// SharesLoad promises that new pods are of use: from Within after the last of those that came while the run was disturbed
+// became ready, and until the fault began to be undone, every ready pod of the workload got at least AtLeast of an equal
+// share of a lane's requests. On the reused lane, the default, that takes connections that end now and then: a Service
+// picks a pod for each connection, and never again.
+//
+// Evidence: what NoFailedRequests demands of the load; a new pod; pods that were ready all the time; and so many
+// connections that a fair deal of them, at random, would break the promise in less than one of a million runs. Fewer
+// connections prove it broken where chance cannot explain who got none of them. How many those are depends on the number of
+// pods and on AtLeast; to a backend that closes a connection after n requests they come at rate / n a second. What comes
+// through a gateway is not judged: its connections to the pods are not in the record.
+//
+// Source: https://kubernetes.io/docs/reference/networking/virtual-ips/
+type SharesLoad struct {
+	// AtLeast of an equal share; below 1.
+	AtLeast float64 `json:"atLeast"`
+	// Within is the time that clients have to find the new pods.
+	Within time.Duration `json:"within,omitempty"`
+	// Together weighs all new pods as one, against their number: the load has moved, however unevenly.
+	Together bool `json:"together,omitempty"`
+	// Lane to judge; empty means reused. Workload is the Deployment; empty means the only one in the record.
+	Lane     history.Lane `json:"lane,omitempty"`
+	Workload string       `json:"workload,omitempty"`
+}
+
+func (p SharesLoad) lane() history.Lane { return cmp.Or(p.Lane, history.LaneReused) }
+
+func (p SharesLoad) String() string {
+	who := "each ready pod of " + cmp.Or(p.Workload, "the workload") + " has"
+	if p.Together {
+		who = "the new pods of " + cmp.Or(p.Workload, "the workload") + " together have"
+	}
+	return fmt.Sprintf("from %s after the last new pod is ready, %s at least %v of an equal share of the requests on %s",
+		p.Within, who, p.AtLeast, p.lane())
+}
+
+// Check implements Invariant.
+func (p SharesLoad) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+
+// shareParts is into how many parts the time is cut to show how shares went.
+const shareParts = 4
+
+func (p SharesLoad) start(f *facts, t *tally) judgement {
+	key, missing := workloadOf(f.run, p.Workload)
+	j := &sharesLoad{promise: p, facts: f, tally: t, missing: missing, name: key.Name,
+		byName: make(map[string]*hand), dealt: make(map[connection]bool)}
+	if len(missing) == 0 {
+		j.scaleOut = followScaleOut(f, key)
+	}
+	j.from = min(j.ready+max(0, p.Within), j.to)
+	for _, pod := range j.pods {
+		h := &hand{readyPod: pod}
+		j.hands = append(j.hands, h)
+		j.byName[pod.name] = h
+	}
+	return j
+}
+
+type sharesLoad struct {
+	promise SharesLoad
+	facts   *facts
+	tally   *tally
+	missing doubts
+	name    string // of the workload
+	scaleOut
+	from history.Offset // shares count from here on
+
+	hands   []*hand
+	byName  map[string]*hand
+	dealt   map[connection]bool
+	gateway bool // requests came through one
+}
+
+// connection of a worker.
+type connection struct {
+	worker string
+	number uint64
+}
+
+// hand is what a pod got.
+type hand struct {
+	readyPod
+	early       uint64             // requests before they count
+	parts       [shareParts]uint64 // requests that count
+	connections int
+}
+
+func (h *hand) requests() (n uint64) {
+	for _, part := range h.parts {
+		n += part
+	}
+	return n
+}
+
+func (j *sharesLoad) take(r *history.Request) {
+	h := j.byName[r.Pod]
+	if h == nil || r.Lane != j.promise.lane() || !reached(r) || r.Sent < j.ready || r.Sent >= j.to {
+		return
+	}
+	j.gateway = j.gateway || r.GatewayTries > 0
+	if r.Sent < j.from {
+		h.early++
+		return
+	}
+	part := int(shareParts * (r.Sent - j.from).Seconds() / (j.to - j.from).Seconds())
+	h.parts[max(0, min(part, shareParts-1))]++ // a damaged record may hold any moment
+	if c := (connection{r.Worker, r.Conn}); !j.dealt[c] && len(j.dealt) < maxDeal {
+		j.dealt[c] = true
+		h.connections++
+	}
+}
+
+func (j *sharesLoad) end() Verdict {
+	v, lanes := Verdict{}, []history.Lane{j.promise.lane()}
+	d := slices.Concat(j.facts.record(j.facts.begin()), j.facts.faultsBit(true), j.missing, j.doubts(), j.tally.delivered(lanes))
+	total := j.total()
+	if total == 0 || j.fresh() == 0 {
+		d.add("no new pod of %s was ready while %s flowed", j.name, lanes[0])
+		return v.unknown(d)
+	}
+	j.sort()
+	starved, got := j.starved(total)
+	enough := j.deal().enough()
+	fewDealt := len(j.dealt) < enough
+	if len(starved) > 0 && surprise(len(j.hands), len(starved), len(j.dealt), got) < chance {
+		fewDealt = false // enough to tell that it was not chance
+	}
+	if fewDealt {
+		d.add("%s carried requests on %s from %s to %s, and %d are needed: dealt at random to %s, fewer leave one short by chance",
+			count(len(j.dealt), "connection"), lanes[0], moment(j.from), moment(j.to), enough, count(len(j.hands), "pod"))
+	}
+	j.numbers(&v, total, enough)
+	j.support(&v, total)
+	if len(starved) > 0 {
+		if fewDealt || j.gateway || j.blind() {
+			return v.unknown(d)
+		}
+		v.At = j.from
+		return v.violated(d, "%s had less than %v of an equal share, down to %s, of %s", j.accused(starved), j.promise.AtLeast,
+			shareText(j.least(total)), j.load(total))
+	}
+	return v.held(d, "%s had at least %s of an equal share of %s", j.praised(), shareText(j.least(total)), j.load(total))
+}
+
+// doubts are reasons why shares prove nothing.
+func (j *sharesLoad) doubts() (d doubts) {
+	if len(j.missing) > 0 {
+		return nil
+	}
+	if j.gateway {
+		d.add("requests came through a gateway, and its connections to the pods are not in the record")
+	}
+	if len(j.unsteady) > 0 {
+		d.add("%s of %s was not ready all the time from %s to %s", j.unsteady[0], j.name, moment(j.ready), moment(j.to))
+	}
+	if j.fresh() > 0 && j.to-j.ready <= j.promise.Within {
+		d.add("the pods were all ready for %s, and what they got counts from %s on", moment(j.to-j.ready), j.promise.Within)
+	}
+	if n := len(j.hands); n == 1 || n > 0 && j.fresh() == n && j.promise.Together {
+		d.add("there is nobody to share with: %s, %d of them new", count(n, "pod"), j.fresh())
+	}
+	return d
+}
+
+// blind tells whether a watch may have missed who was ready.
+func (j *sharesLoad) blind() bool {
+	begin, end := j.facts.begin(), j.facts.end()
+	return slices.ContainsFunc(j.facts.gaps, func(e history.Event) bool {
+		return e.Gap.Since < end && e.T >= begin && e.Gap.Since <= j.to+watchSkew && e.T >= j.ready-watchSkew
+	})
+}
+
+// deal is what the connections are to the pods that are weighed.
+func (j *sharesLoad) deal() deal {
+	n := len(j.hands)
+	if j.promise.Together {
+		return deal{chance: float64(j.fresh()) / float64(n), hands: 1, atLeast: j.promise.AtLeast}
+	}
+	return deal{chance: 1 / float64(n), hands: n, atLeast: j.promise.AtLeast}
+}
+
+func (j *sharesLoad) total() (n uint64) {
+	for _, h := range j.hands {
+		n += h.requests()
+	}
+	return n
+}
+
+// share of some pods of what all of them got; 1 is what they would get if all got the same.
+func (j *sharesLoad) share(of []*hand, total uint64) float64 {
+	var n uint64
+	for _, h := range of {
+		n += h.requests()
+	}
+	return float64(n) / float64(total) * float64(len(j.hands)) / float64(len(of))
+}
+
+// newcomers are the hands of the new pods.
+func (j *sharesLoad) newcomers() (list []*hand) {
+	for _, h := range j.hands {
+		if h.isNew {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// starved are the pods that got too little, and how many connections they got.
+func (j *sharesLoad) starved(total uint64) (list []*hand, connections int) {
+	if j.promise.Together {
+		if list = j.newcomers(); j.share(list, total) >= j.promise.AtLeast {
+			return nil, 0
+		}
+	} else {
+		for _, h := range j.hands {
+			if j.share([]*hand{h}, total) < j.promise.AtLeast {
+				list = append(list, h)
+			}
+		}
+	}
+	for _, h := range list {
+		connections += h.connections
+	}
+	return list, connections
+}
+
+// least is the smallest of the shares that are weighed.
+func (j *sharesLoad) least(total uint64) float64 {
+	if j.promise.Together {
+		return j.share(j.newcomers(), total)
+	}
+	return j.share(j.hands[:1], total)
+}
+
+// sort puts those that got least first.
+func (j *sharesLoad) sort() {
+	slices.SortStableFunc(j.hands, func(a, b *hand) int {
+		return cmp.Or(cmp.Compare(a.requests(), b.requests()), cmp.Compare(a.name, b.name))
+	})
+}

@@ -1,0 +1,15 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+)
+
+// ConnectionsNeverEnd scales out for nothing: every request goes on to one of the three old pods.
+var ConnectionsNeverEnd = scenario.Mutate(chaos.NewPodsShareTheLoad, scenario.Mutation{
+	Name:     "mutants/connections-never-end",
+	Removed:  "closing connections after so many requests",
+	CaughtBy: invariant.SharesLoad{},
+	Break:    func(s *scenario.Spec) { s.Backend.CloseAfter = 0 },
+})
