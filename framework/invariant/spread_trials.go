@@ -3,7 +3,9 @@ package invariant
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -33,7 +35,7 @@ func (p SpreadTrials) judge(f *facts) Verdict {
 		d.add("the record has %s, and fewer than 2 trials say nothing of chance", count(len(keys), "Deployment"))
 	}
 	v, t := Verdict{}, trials{of: len(keys)}
-	states := 0
+	states, largest := 0, map[int]int{} // how many trials had this as their largest skew
 	for _, key := range keys {
 		l := followDistribution(f, key, p.TopologyKey, false)
 		d = append(d, l.doubts(key.Name)...)
@@ -47,6 +49,7 @@ func (p SpreadTrials) judge(f *facts) Verdict {
 		}
 		if worst != nil {
 			t.worst = max(t.worst, worst.skew())
+			largest[worst.skew()]++
 		}
 	}
 	t.measure(&v)
@@ -55,9 +58,19 @@ func (p SpreadTrials) judge(f *facts) Verdict {
 	if len(t.broken) > 0 {
 		v.At = t.first
 		v.support(t.broken...)
-		return v.violated(d, "the skew over %s was above %d in %s, up to %d", p.TopologyKey, p.Max, t, t.worst)
+		return v.violated(d, "the skew over %s was above %d in %s; the largest of each trial: %s", p.TopologyKey, p.Max, t, tallied(largest))
 	}
-	return v.held(d, "the skew over %s was never above %d: %s, in %s", p.TopologyKey, t.worst, t, count(states, "settled state"))
+	return v.held(d, "the skew over %s was never above %d: %s, in %s; the largest of each trial: %s",
+		p.TopologyKey, p.Max, t, count(states, "settled state"), tallied(largest))
+}
+
+// tallied writes "1 in 4, 2 in 1".
+func tallied(trials map[int]int) string {
+	var parts []string
+	for _, value := range slices.Sorted(maps.Keys(trials)) {
+		parts = append(parts, fmt.Sprintf("%d in %d", value, trials[value]))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "none was seen")
 }
 
 // trials counts in how many of several like workloads something happened.

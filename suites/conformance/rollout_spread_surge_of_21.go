@@ -1,0 +1,29 @@
+package conformance
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// RolloutSpreadSurgeOf21 leaves the scheduler a choice at each step: 21 and one more do not divide by 3. How often the
+// last step ends two pods apart is in the verdict.
+var RolloutSpreadSurgeOf21 = scenario.Describe(scenario.Spec{
+	Name:    "conformance/rollout-spread-surge-of-21",
+	Claim:   "without matchLabelKeys, maxSurge 1 leaves 21 replicas on 3 nodes at most two pods apart (21 + 1 does not divide by 3)",
+	Cluster: ThreeNodes,
+	Backend: workloads.Backend{
+		Replicas: 21, Spread: allRevisions, Strategy: oneSurge,
+		PreStop:   workloads.NoPreStop,   // there is no load to protect
+		Readiness: workloads.NoReadiness, // probes of a hundred pods would keep the processors from starting them
+	},
+	Trials:   5,
+	Faults:   []fault.Fault{fault.Rollout{}},
+	Hold:     3 * time.Second, // what the rollout left has to be seen settled before it is rolled back
+	Promises: []invariant.Invariant{invariant.SpreadTrials{TopologyKey: workloads.Host, Max: 2}},
+	About:    8 * time.Minute,
+	Full:     true,
+})

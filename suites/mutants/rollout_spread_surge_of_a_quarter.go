@@ -1,0 +1,16 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/conformance"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// RolloutSpreadSurgeOfAQuarter places the new pods where the old ones leave room, and then the old ones go.
+var RolloutSpreadSurgeOfAQuarter = scenario.Mutate(conformance.RolloutSpreadSurgeDivides, scenario.Mutation{
+	Name:     "mutants/rollout-spread-surge-of-a-quarter",
+	Removed:  "replacing one pod at a time (maxSurge 25 % instead of 1)",
+	CaughtBy: invariant.SpreadTrials{},
+	Break:    func(s *scenario.Spec) { s.Backend.Strategy = workloads.Strategy{MaxSurge: "25%", MaxUnavailable: "0"} },
+})
