@@ -21,12 +21,12 @@ func (Rollout) String() string { return "rolling update" }
 
 // Inject implements Fault. It returns when every pod is of the new revision and the old ones are gone.
 func (Rollout) Inject(ctx context.Context, t Target) (Heal, error) {
-	c, err := t.controller(ctx)
+	d, err := t.deployment(ctx)
 	if err != nil {
 		return nothing, err
 	}
 	var restore *string // a merge patch removes a key by setting it to null
-	if old, had := c.template.Annotations[rolloutAnnotation]; had {
+	if old, had := d.Spec.Template.Annotations[rolloutAnnotation]; had {
 		restore = &old
 	}
 	before, err := t.pods(ctx)
@@ -40,7 +40,7 @@ func (Rollout) Inject(ctx context.Context, t Target) (Heal, error) {
 		}
 		return err
 	})
-	fresh := "after " + c.resourceVersion
+	fresh := "after " + d.ResourceVersion
 	witness, err := t.roll(ctx, &fresh)
 	if err != nil {
 		return heal, err
