@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -36,18 +37,18 @@ func (b BadRollout) Inject(ctx context.Context, t Target) (Heal, error) {
 	if len(b.Args) == 0 {
 		return nothing, fmt.Errorf("roll out a bad version of %s: nothing is to be different", t.Workload)
 	}
-	c, err := t.controller(ctx)
+	d, err := t.deployment(ctx)
 	if err != nil {
 		return nothing, err
 	}
-	if n := len(c.template.Spec.Containers); n != 1 {
+	if n := len(d.Spec.Template.Spec.Containers); n != 1 {
 		return nothing, fmt.Errorf("roll out a bad version of %s: its pods have %d containers, want one", t.Workload, n)
 	}
 	before, err := t.pods(ctx)
 	if err != nil {
 		return nothing, err
 	}
-	server := c.template.Spec.Containers[0]
+	server := d.Spec.Template.Spec.Containers[0]
 	heal := once(func(ctx context.Context) error { return t.rollBack(ctx, before, server) })
 	bad := server
 	bad.Args = slices.Concat(server.Args, b.Args)
@@ -86,7 +87,7 @@ func (t Target) command(ctx context.Context, server corev1.Container) error {
 
 // badVersion looks at the pods that have come since, beside those that have stayed.
 func (t Target) badVersion(ctx context.Context, before map[string]corev1.Pod) (run bool, saw string, err error) {
-	c, err := t.controller(ctx)
+	d, err := t.deployment(ctx)
 	if err != nil {
 		return false, "", err
 	}
@@ -107,8 +108,9 @@ func (t Target) badVersion(ctx context.Context, before map[string]corev1.Pod) (r
 		}
 	}
 	saw = fmt.Sprintf("%s of the bad version, %d have run, %d ready; %d of the old, %d ready; by the %s %s",
-		plural(len(bad), "pod"), running, ready(bad), len(old), ready(old), t.kind(), c.progress())
-	return c.caughtUp && c.updated == len(bad) && len(bad) > 0 && running == len(bad), saw, nil
+		plural(len(bad), "pod"), running, ready(bad), len(old), ready(old), t.kind(), progress(d))
+	caughtUp := d.Status.ObservedGeneration >= d.Generation && int(d.Status.UpdatedReplicas) == len(bad)
+	return caughtUp && len(bad) > 0 && running == len(bad), saw, nil
 }
 
 // hasRun tells whether a pod's containers were started, be it that they have ended since.
@@ -128,10 +130,10 @@ func ready(pods map[string]corev1.Pod) (n int) {
 }
 
 // progress is how far the controller says that a rollout has come.
-func (c controller) progress() string {
-	saw := fmt.Sprintf("%d updated, %d available", c.updated, c.available)
-	if len(c.conditions) > 0 {
-		saw += ", " + strings.Join(c.conditions, " ")
+func progress(d *appsv1.Deployment) string {
+	saw := fmt.Sprintf("%d updated, %d available", d.Status.UpdatedReplicas, d.Status.AvailableReplicas)
+	for _, c := range d.Status.Conditions {
+		saw += fmt.Sprintf(", %s=%s", c.Type, c.Status)
 	}
 	return saw
 }

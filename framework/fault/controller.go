@@ -3,41 +3,39 @@ package fault
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// controller is the workload under test as faults see it, be it a Deployment or a StatefulSet.
-type controller struct {
-	resourceVersion string
-	replicas        int
-	selector        *metav1.LabelSelector
-	template        corev1.PodTemplateSpec
-	caughtUp        bool // the controller has seen the newest generation
-	updated         int  // pods of the newest revision
-	available       int
-	conditions      []string // Type=Status, sorted
-}
-
-// controller reads the workload under test.
-func (t Target) controller(ctx context.Context) (controller, error) {
+// deployment reads the workload under test. A StatefulSet is read as the Deployment that says the same: what faults ask
+// for (replicas, selector, template, and how much of it there is) has the same names and meanings in both.
+func (t Target) deployment(ctx context.Context) (*appsv1.Deployment, error) {
 	if t.StatefulSet {
 		s, err := t.Client.AppsV1().StatefulSets(t.Namespace).Get(ctx, t.Workload, metav1.GetOptions{})
 		if err != nil {
-			return controller{}, fmt.Errorf("read %s %s/%s: %w", t.kind(), t.Namespace, t.Workload, err)
+			return nil, fmt.Errorf("read statefulset %s/%s: %w", t.Namespace, t.Workload, err)
 		}
-		return ofStatefulSet(s), nil
+		return asDeployment(s), nil
 	}
 	d, err := t.Client.AppsV1().Deployments(t.Namespace).Get(ctx, t.Workload, metav1.GetOptions{})
 	if err != nil {
-		return controller{}, fmt.Errorf("read %s %s/%s: %w", t.kind(), t.Namespace, t.Workload, err)
+		return nil, fmt.Errorf("read deployment %s/%s: %w", t.Namespace, t.Workload, err)
 	}
-	return ofDeployment(d), nil
+	return d, nil
+}
+
+func asDeployment(s *appsv1.StatefulSet) *appsv1.Deployment {
+	return &appsv1.Deployment{
+		ObjectMeta: s.ObjectMeta,
+		Spec:       appsv1.DeploymentSpec{Replicas: s.Spec.Replicas, Selector: s.Spec.Selector, Template: s.Spec.Template},
+		Status: appsv1.DeploymentStatus{
+			ObservedGeneration: s.Status.ObservedGeneration, Replicas: s.Status.Replicas, UpdatedReplicas: s.Status.UpdatedReplicas,
+			ReadyReplicas: s.Status.ReadyReplicas, AvailableReplicas: s.Status.AvailableReplicas,
+		},
+	}
 }
 
 // kind of the workload, in words.
@@ -46,35 +44,6 @@ func (t Target) kind() string {
 		return "statefulset"
 	}
 	return "deployment"
-}
-
-func ofDeployment(d *appsv1.Deployment) controller {
-	c := controller{
-		resourceVersion: d.ResourceVersion, replicas: replicas(d.Spec.Replicas), selector: d.Spec.Selector,
-		template: d.Spec.Template, caughtUp: d.Status.ObservedGeneration >= d.Generation,
-		updated: int(d.Status.UpdatedReplicas), available: int(d.Status.AvailableReplicas),
-	}
-	for _, one := range d.Status.Conditions {
-		c.conditions = append(c.conditions, fmt.Sprintf("%s=%s", one.Type, one.Status))
-	}
-	slices.Sort(c.conditions)
-	return c
-}
-
-func ofStatefulSet(s *appsv1.StatefulSet) controller {
-	return controller{
-		resourceVersion: s.ResourceVersion, replicas: replicas(s.Spec.Replicas), selector: s.Spec.Selector,
-		template: s.Spec.Template, caughtUp: s.Status.ObservedGeneration >= s.Generation,
-		updated: int(s.Status.UpdatedReplicas), available: int(s.Status.AvailableReplicas),
-	}
-}
-
-// replicas that are asked for; the API's default is one.
-func replicas(n *int32) int {
-	if n == nil {
-		return 1
-	}
-	return int(*n)
 }
 
 // patch changes the workload under test.

@@ -63,7 +63,7 @@ func TestFaultsOfAStatefulSet(t *testing.T) {
 func TestAStatefulSetThatIsMissing(t *testing.T) {
 	target := newWorld(6, "w1").target()
 	target.StatefulSet = true
-	_, err := target.controller(t.Context())
+	_, err := target.deployment(t.Context())
 	if want := `read statefulset ns/backend: statefulsets.apps "backend" not found`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

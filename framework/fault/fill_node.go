@@ -44,11 +44,11 @@ func (f FillNode) Inject(ctx context.Context, t Target) (Heal, error) {
 		return nothing, err
 	}
 	node := worker.Name()
-	c, err := t.controller(ctx)
+	d, err := t.deployment(ctx)
 	if err != nil {
 		return nothing, err
 	}
-	need := cpuOf(c.template.Spec)
+	need := cpuOf(d.Spec.Template.Spec)
 	left, err := t.cpuLeft(ctx, node)
 	switch {
 	case err != nil:
@@ -59,7 +59,7 @@ func (f FillNode) Inject(ctx context.Context, t Target) (Heal, error) {
 		return nothing, fmt.Errorf("fill %s: it is full, %s of cpu are left", node, &left)
 	}
 	heal := once(func(ctx context.Context) error { return t.empty(ctx, node) })
-	pod := filler(c.template.Spec, node, left)
+	pod := filler(d.Spec.Template.Spec, node, left)
 	if _, err := t.Client.CoreV1().Pods(t.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
 		return heal, fmt.Errorf("fill %s: %w", node, err)
 	}

@@ -51,15 +51,15 @@ func (Rollout) Inject(ctx context.Context, t Target) (Heal, error) {
 
 // revisions names a revision that the workload never had, and how to get back to the one it has.
 func (t Target) revisions(ctx context.Context) (fresh string, rollBack Heal, err error) {
-	c, err := t.controller(ctx)
+	d, err := t.deployment(ctx)
 	if err != nil {
 		return "", nil, err
 	}
 	var restore *string // a merge patch removes a key by setting it to null
-	if old, had := c.template.Annotations[rolloutAnnotation]; had {
+	if old, had := d.Spec.Template.Annotations[rolloutAnnotation]; had {
 		restore = &old
 	}
-	return "after " + c.resourceVersion, func(ctx context.Context) error {
+	return "after " + d.ResourceVersion, func(ctx context.Context) error {
 		if err := t.annotate(ctx, restore); err != nil {
 			return err
 		}

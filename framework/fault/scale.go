@@ -31,11 +31,11 @@ func (s Scale) Inject(ctx context.Context, t Target) (Heal, error) {
 	if len(s.Through) == 0 {
 		return nothing, fmt.Errorf("scale %s: no number of replicas is given", t.Workload)
 	}
-	c, err := t.controller(ctx)
+	d, err := t.deployment(ctx)
 	if err != nil {
 		return nothing, err
 	}
-	replicas := c.replicas
+	replicas := int(*d.Spec.Replicas)
 	if !slices.ContainsFunc(s.Through, func(n int) bool { return n != replicas }) {
 		return nothing, fmt.Errorf("scale %s to %d: it has that many", t.Workload, replicas)
 	}
@@ -78,12 +78,12 @@ func (t Target) scale(ctx context.Context, replicas int) (witness string, err er
 	if witness, err = t.Settle(ctx); err != nil {
 		return "", err
 	}
-	c, err := t.controller(ctx)
+	d, err := t.deployment(ctx)
 	if err != nil {
 		return "", err
 	}
-	if c.replicas != replicas {
-		return "", fmt.Errorf("scale %s to %d: it has settled with %d", t.Workload, replicas, c.replicas)
+	if got := int(*d.Spec.Replicas); got != replicas {
+		return "", fmt.Errorf("scale %s to %d: it has settled with %d", t.Workload, replicas, got)
 	}
 	return witness, nil
 }

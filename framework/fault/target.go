@@ -23,12 +23,12 @@ const SettleLimit = 10 * time.Minute
 
 // pods lists the workload's pods, those that are going included, by name.
 func (t Target) pods(ctx context.Context) (map[string]corev1.Pod, error) {
-	c, err := t.controller(ctx)
+	d, err := t.deployment(ctx)
 	if err != nil {
 		return nil, err
 	}
 	list, err := t.Client.CoreV1().Pods(t.Namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: metav1.FormatLabelSelector(c.selector),
+		LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list pods of %s/%s: %w", t.Namespace, t.Workload, err)
@@ -82,7 +82,7 @@ func (t Target) Settle(ctx context.Context) (witness string, err error) {
 }
 
 func (t Target) settled(ctx context.Context) (done bool, saw string, err error) {
-	c, err := t.controller(ctx)
+	d, err := t.deployment(ctx)
 	if err != nil {
 		return false, "", err
 	}
@@ -94,14 +94,15 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 	if err != nil {
 		return false, "", err
 	}
-	want := c.replicas
+	want := int(*d.Spec.Replicas)
 	placed, pending := placedOf(pods)
 	room := want
 	if t.Room > 0 {
 		room = min(want, t.Room)
 	}
+	updated, available := int(d.Status.UpdatedReplicas), int(d.Status.AvailableReplicas)
 	saw = fmt.Sprintf("%d pods exist, %d of the newest revision, %d available, %d ready endpoints, %d wanted",
-		len(pods), c.updated, c.available, len(endpoints), want)
+		len(pods), updated, available, len(endpoints), want)
 	leaving := going(pods)
 	if leaving > 0 {
 		saw += fmt.Sprintf(", %d going", leaving)
@@ -109,7 +110,7 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 	if pending > 0 {
 		saw += fmt.Sprintf(", no node found for %d", pending)
 	}
-	done = c.caughtUp && len(pods) == want && c.updated == want && c.available == room &&
+	done = d.Status.ObservedGeneration >= d.Generation && len(pods) == want && updated == want && available == room &&
 		pending == want-room && leaving == 0 && slices.Equal(endpoints, placed)
 	return done, saw, nil
 }
