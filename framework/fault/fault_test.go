@@ -120,7 +120,7 @@ func TestFaultsOfAMissingWorkloadNameIt(t *testing.T) {
 	w := newWorld(6, "w1")
 	target := w.target()
 	target.Workload = "frontend"
-	for _, f := range []Fault{Scale{Through: []int{1}}, Rollout{}, PodDelete{Count: 1}, Drain{}, Evict{}, NodeKill{}} {
+	for _, f := range []Fault{Scale{Through: []int{1}}, Rollout{}, PodDelete{Count: 1}, Drain{}, Evict{}, NodeKill{}, Unbalance{}} {
 		_, err := f.Inject(t.Context(), target)
 		if err == nil || !strings.Contains(err.Error(), "ns/frontend") || !apierrors.IsNotFound(errors.Unwrap(err)) {
 			t.Errorf("%s: %v, want a NotFound that names ns/frontend", f, err)
@@ -132,7 +132,7 @@ func TestStrings(t *testing.T) {
 	for want, f := range map[string]Fault{
 		"scale to 9, 3": Scale{Through: []int{9, 3}}, "rolling update": Rollout{}, "drain 1 worker": Drain{},
 		"drain 2 workers": Drain{Nodes: 2}, "kill one worker": NodeKill{}, "kill worker 2": NodeKill{Worker: 2},
-		"delete 1 pod": PodDelete{Count: 1}, "ask to evict every pod": Evict{},
+		"delete 1 pod": PodDelete{Count: 1}, "ask to evict every pod": Evict{}, "drain a zone and open it again": Unbalance{},
 	} {
 		if f.String() != want {
 			t.Errorf("got %q, want %q", f, want)
