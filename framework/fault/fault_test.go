@@ -143,7 +143,7 @@ func TestFaultsOfAMissingWorkloadNameIt(t *testing.T) {
 	target := w.target()
 	target.Workload = "frontend"
 	for _, f := range []Fault{Scale{Through: []int{1}}, Rollout{}, PodDelete{Count: 1}, Drain{}, Evict{}, NodeKill{}, ZoneOutage{}, FillNode{},
-		TryDrain{For: time.Second}, BadRollout{Args: badArgs}, TryRollout{}} {
+		TryDrain{For: time.Second}, BadRollout{Args: badArgs}, TryRollout{}, Unbalance{}} {
 		_, err := f.Inject(t.Context(), target)
 		if err == nil || !strings.Contains(err.Error(), "ns/frontend") || !apierrors.IsNotFound(errors.Unwrap(err)) {
 			t.Errorf("%s: %v, want a NotFound that names ns/frontend", f, err)
@@ -161,6 +161,7 @@ func TestStrings(t *testing.T) {
 		"try for 15s to drain 1 worker":                              TryDrain{For: 15 * time.Second},
 		"try for 15s to drain the worker of a pod that is not ready": TryDrain{For: 15 * time.Second, Unready: true},
 		"roll out a bad version, --broken=hang":                      BadRollout{Args: badArgs},
+		"drain a zone and open it again":                             Unbalance{},
 	} {
 		if f.String() != want {
 			t.Errorf("got %q, want %q", f, want)
