@@ -1,9 +1,11 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -12,8 +14,8 @@ import (
 func WriteCatalogue(w io.Writer, m Model) error {
 	var b strings.Builder
 	b.WriteString("# What was tried, and what was seen\n\n")
-	b.WriteString("Written by `holdfast report RUN --catalogue suites/README.md` from a run's record; not by hand.\n\n")
-	fmt.Fprintf(&b, "Run %s on Kubernetes %s, with holdfast %s. %s\n", code(m.RunID), text(m.Cluster.Kubernetes), text(m.Holdfast), m.summary())
+	b.WriteString("Written by `holdfast report RUN ... --catalogue suites/README.md` from the records of runs; not by hand.\n\n")
+	fmt.Fprintf(&b, "Runs %s on Kubernetes %s, with holdfast %s. %s\n", code(m.RunID), text(m.Cluster.Kubernetes), text(m.Holdfast), m.summary())
 	for _, what := range m.Trouble {
 		fmt.Fprintf(&b, "\n> [!WARNING]\n> %s\n", text(what))
 	}
@@ -30,16 +32,42 @@ func WriteCatalogue(w io.Writer, m Model) error {
 	return err
 }
 
-// ReplaceCatalogue writes the catalogue of a run's folder into a file, whole or not at all.
-func ReplaceCatalogue(runDir, file string) error {
-	m, err := Build(runDir)
-	if err != nil {
-		return err
+// ReplaceCatalogue writes the catalogue of runs' folders into a file, whole or not at all.
+func ReplaceCatalogue(file string, runDirs ...string) error {
+	models := make([]Model, len(runDirs))
+	for i, dir := range runDirs {
+		var err error
+		if models[i], err = Build(dir); err != nil {
+			return err
+		}
 	}
+	m := merged(models)
 	if err := replace(file, m, WriteCatalogue); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(file), err)
 	}
 	return nil
+}
+
+// merged is what several runs found: of a scenario that was run in more than one, what the last of them found that judged it.
+func merged(models []Model) Model {
+	m := models[0]
+	var ids []string
+	m.Scenarios, m.Trouble = nil, nil
+	for _, one := range models {
+		ids, m.Trouble = append(ids, one.RunID), append(m.Trouble, one.Trouble...)
+		for i := range one.Scenarios {
+			s := one.Scenarios[i]
+			switch at := slices.IndexFunc(m.Scenarios, func(before Scenario) bool { return before.Name == s.Name }); {
+			case at < 0:
+				m.Scenarios = append(m.Scenarios, s)
+			case len(s.Verdicts) > 0:
+				m.Scenarios[at] = s
+			}
+		}
+	}
+	m.RunID = strings.Join(ids, ", ")
+	slices.SortFunc(m.Scenarios, func(a, b Scenario) int { return cmp.Compare(a.Name, b.Name) })
+	return m
 }
 
 // suites of the scenarios that are no mutants, in their order.

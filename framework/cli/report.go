@@ -12,18 +12,23 @@ import (
 func reportCommand() *cobra.Command {
 	var catalogue string
 	cmd := &cobra.Command{
-		Use:   "report RUN",
+		Use:   "report RUN [RUN ...]",
 		Short: "Write a stored run's reports anew: HTML, Markdown, JSON, JUnit",
 		Long: `report writes report.html, report.md, report.json and junit.xml into a run's folder, from what the run recorded. With
---catalogue it writes, into a file of that name, what the run found of every claim; suites/README.md is made so.`,
+--catalogue it writes, into a file of that name, what the run found of every claim, or the last of several runs that judged
+it; suites/README.md is made so.`,
 		Example: `  holdfast report artifacts/latest
   holdfast report artifacts/latest --catalogue suites/README.md`,
-		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if catalogue == "" || len(args) == 0 {
+				if err := oneArg(cmd, args); err != nil {
+					return err
+				}
+			}
 			written := filepath.Join(args[0], reports.HTMLFile)
 			write := func() error { return reports.WriteAll(args[0]) }
 			if catalogue != "" {
-				written, write = catalogue, func() error { return reports.ReplaceCatalogue(args[0], catalogue) }
+				written, write = catalogue, func() error { return reports.ReplaceCatalogue(catalogue, args...) }
 			}
 			if err := write(); err != nil {
 				return err

@@ -1,0 +1,33 @@
+package reports
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// What was run again counts as it was found last; what a later run did not come to is as it was.
+func TestMergedTakesTheLastThatJudged(t *testing.T) {
+	verdicts := []invariant.Verdict{{Outcome: invariant.Held}}
+	m := merged([]Model{
+		{RunID: "first", Trouble: []string{"a"}, Scenarios: []Scenario{
+			{Name: "chaos/c", Why: "first", Verdicts: verdicts}, {Name: "chaos/b", Why: "first", Verdicts: verdicts},
+		}},
+		{RunID: "second", Trouble: []string{"b"}, Scenarios: []Scenario{
+			{Name: "chaos/b", Why: "second", Verdicts: verdicts}, {Name: "chaos/c", Why: "not begun"}, {Name: "chaos/a", Why: "not begun"},
+		}},
+	})
+	var got [][2]string
+	for i := range m.Scenarios {
+		got = append(got, [2]string{m.Scenarios[i].Name, m.Scenarios[i].Why})
+	}
+	want := [][2]string{{"chaos/a", "not begun"}, {"chaos/b", "second"}, {"chaos/c", "first"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("scenarios (-want +got):\n%s", diff)
+	}
+	if m.RunID != "first, second" || !cmp.Equal(m.Trouble, []string{"a", "b"}) {
+		t.Errorf("run %q, trouble %q", m.RunID, m.Trouble)
+	}
+}
