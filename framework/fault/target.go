@@ -115,6 +115,16 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 	return done, saw, nil
 }
 
+// whole tells whether the workload is settled just now.
+func (t Target) whole(ctx context.Context) (whole bool, err error) {
+	err = poll.Until(ctx, "a look at "+t.Workload, SettleLimit, func(ctx context.Context) (bool, string, error) {
+		var saw string
+		whole, saw, err = t.settled(ctx)
+		return err == nil, saw, err
+	})
+	return whole, err
+}
+
 // placedOf names the pods that have a node, and counts those for which the scheduler has said that it finds none.
 func placedOf(pods map[string]corev1.Pod) (names []string, pending int) {
 	for _, name := range slices.Sorted(maps.Keys(pods)) {

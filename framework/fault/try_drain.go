@@ -46,11 +46,7 @@ func (d TryDrain) Inject(ctx context.Context, t Target) (Heal, error) {
 	if err != nil {
 		return nothing, err
 	}
-	var whole bool
-	err = poll.Until(ctx, "word of "+t.Workload, SettleLimit, func(ctx context.Context) (_ bool, saw string, err error) {
-		whole, saw, err = t.settled(ctx)
-		return err == nil, saw, err
-	})
+	whole, err := t.whole(ctx)
 	if err != nil {
 		return nothing, err
 	}
