@@ -205,3 +205,23 @@ func TestNodeState(t *testing.T) {
 		t.Error("a word that no engine uses was taken for a state")
 	}
 }
+
+// What counts is what was seen: podman was seen to kill a machine and to say that it could not.
+func TestVerbThatIsRefusedAndSeenAllTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newFakeEngine("podman")
+		c := fakeCluster(t, e)
+		e.exec = e.answer
+		worker := nodeOf(t, c, clusters.Worker)
+		e.fail = func(args []string) error {
+			if args[0] != "kill" {
+				return nil
+			}
+			e.containers[worker.name].state = "exited"
+			return errors.New("timed out waiting for its exit")
+		}
+		if err := worker.Kill(t.Context()); err != nil {
+			t.Errorf("it is dead, and Kill says %v", err)
+		}
+	})
+}
