@@ -32,8 +32,9 @@ func WriteCatalogue(w io.Writer, m Model) error {
 	return err
 }
 
-// ReplaceCatalogue writes the catalogue of runs' folders into a file, whole or not at all.
-func ReplaceCatalogue(file string, runDirs ...string) error {
+// ReplaceCatalogue writes the catalogue of runs' folders into a file, whole or not at all. Names are the scenarios that there
+// are: others are left out, and those that no run judged are listed as not tried.
+func ReplaceCatalogue(file string, names []string, runDirs ...string) error {
 	models := make([]Model, len(runDirs))
 	for i, dir := range runDirs {
 		var err error
@@ -42,7 +43,15 @@ func ReplaceCatalogue(file string, runDirs ...string) error {
 		}
 	}
 	m := merged(models)
-	if err := replace(file, m, WriteCatalogue); err != nil {
+	untried := m.restrict(names)
+	write := func(w io.Writer, m Model) error {
+		if err := WriteCatalogue(w, m); err != nil || len(untried) == 0 {
+			return err
+		}
+		_, err := fmt.Fprintf(w, "\n## Not tried yet\n\n%s\n", text(strings.Join(untried, ", ")))
+		return err
+	}
+	if err := replace(file, m, write); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(file), err)
 	}
 	return nil
@@ -68,6 +77,19 @@ func merged(models []Model) Model {
 	m.RunID = strings.Join(ids, ", ")
 	slices.SortFunc(m.Scenarios, func(a, b Scenario) int { return cmp.Compare(a.Name, b.Name) })
 	return m
+}
+
+// restrict leaves the scenarios of these names that were judged, and returns the names of the others.
+func (m *Model) restrict(names []string) (untried []string) {
+	m.Scenarios = slices.DeleteFunc(m.Scenarios, func(s Scenario) bool {
+		return len(s.Verdicts) == 0 || !slices.Contains(names, s.Name)
+	})
+	for _, name := range names {
+		if !slices.ContainsFunc(m.Scenarios, func(s Scenario) bool { return s.Name == name }) {
+			untried = append(untried, name)
+		}
+	}
+	return untried
 }
 
 // suites of the scenarios that are no mutants, in their order.

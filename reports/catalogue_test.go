@@ -31,3 +31,13 @@ func TestMergedTakesTheLastThatJudged(t *testing.T) {
 		t.Errorf("run %q, trouble %q", m.RunID, m.Trouble)
 	}
 }
+
+// What no longer is in the suites is no claim any more, and what nobody judged was not tried.
+func TestRestrictKeepsWhatIsAndWasJudged(t *testing.T) {
+	verdicts := []invariant.Verdict{{Outcome: invariant.Held}}
+	m := Model{Scenarios: []Scenario{{Name: "chaos/a", Verdicts: verdicts}, {Name: "chaos/b"}, {Name: "chaos/gone", Verdicts: verdicts}}}
+	untried := m.restrict([]string{"chaos/a", "chaos/b", "chaos/c"})
+	if len(m.Scenarios) != 1 || m.Scenarios[0].Name != "chaos/a" || !cmp.Equal(untried, []string{"chaos/b", "chaos/c"}) {
+		t.Errorf("left %d scenarios, untried %q", len(m.Scenarios), untried)
+	}
+}

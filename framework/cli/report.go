@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
@@ -28,7 +29,7 @@ it; suites/README.md is made so.`,
 			written := filepath.Join(args[0], reports.HTMLFile)
 			write := func() error { return reports.WriteAll(args[0]) }
 			if catalogue != "" {
-				written, write = catalogue, func() error { return reports.ReplaceCatalogue(catalogue, args...) }
+				written, write = catalogue, func() error { return reports.ReplaceCatalogue(catalogue, scenarioNames(), args...) }
 			}
 			if err := write(); err != nil {
 				return err
@@ -39,4 +40,12 @@ it; suites/README.md is made so.`,
 	}
 	cmd.Flags().StringVar(&catalogue, "catalogue", "", "write what was found of every claim into this file, and no report")
 	return cmd
+}
+
+// scenarioNames are those of every suite.
+func scenarioNames() (names []string) {
+	for _, s := range scenario.All {
+		names = append(names, s.Name)
+	}
+	return names
 }
