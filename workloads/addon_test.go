@@ -16,8 +16,6 @@ import (
 var addonGoldens = map[string]Addon{
 	"descheduler-default":       Descheduler{},
 	"descheduler-everything":    Descheduler{Every: 5500 * time.Millisecond, Soft: true, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
-	"metrics-server-default":    MetricsServer{},
-	"metrics-server-everything": MetricsServer{Every: 10 * time.Second, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
 }
 
 func addonObjects(t *testing.T, name string) []Object {
@@ -89,8 +87,7 @@ func TestAddonsAreOurs(t *testing.T) {
 			if kind.Kind == "" || kind.Version == "" || labels[LabelPartOf] != "holdfast" || labels[LabelComponent] != ComponentAddon || labels[LabelName] == "" {
 				t.Errorf("%s: %s %s/%s labelled %v", name, kind, o.GetNamespace(), o.GetName(), labels)
 			}
-			// An API's name is given by its group and version.
-			if o.GetNamespace() != "hf-test" && !strings.HasPrefix(o.GetName(), "hf-test-") && kind.Kind != "APIService" {
+			if o.GetNamespace() != "hf-test" && !strings.HasPrefix(o.GetName(), "hf-test-") {
 				t.Errorf("%s: %s %s/%s lies outside of the namespace, and its name does not say whose it is", name, kind.Kind, o.GetNamespace(), o.GetName())
 			}
 		}
@@ -186,8 +183,6 @@ func TestAddonsThatMakeNoSense(t *testing.T) {
 	for want, a := range map[string]Addon{
 		"descheduler: a round every 500ms: want at least 1s":    Descheduler{Every: 500 * time.Millisecond},
 		"descheduler: resources: \"much\": ":                    Descheduler{Resources: Resources{CPU: "much"}},
-		"metrics-server: a reading every 9s: want at least 10s": MetricsServer{Every: 9 * time.Second},
-		"metrics-server: resources: \"much\": ":                 MetricsServer{Resources: Resources{Memory: "much"}},
 	} {
 		if err := a.Validate(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -57,7 +57,7 @@ func TestSpecValidate(t *testing.T) {
 		{"profile \"x\"", func(s *Spec) { s.Cluster.Profile = "x" }},
 		{"backend backend: -1 replicas", func(s *Spec) { s.Backend.Replicas = -1 }},
 		{"gateway gateway: -1 replicas", func(s *Spec) { s.Gateway = &workloads.Gateway{Replicas: -1} }},
-		{"", func(s *Spec) { s.Addons = []workloads.Addon{workloads.Descheduler{}, workloads.MetricsServer{}} }},
+		{"", func(s *Spec) { s.Addons = []workloads.Addon{workloads.Descheduler{}} }},
 		{"descheduler: a round every 1ns", func(s *Spec) { s.Addons = []workloads.Addon{workloads.Descheduler{Every: 1}} }},
 		{"descheduler twice", func(s *Spec) {
 			s.Addons = []workloads.Addon{workloads.Descheduler{}, workloads.Descheduler{Soft: true}}
