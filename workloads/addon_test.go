@@ -14,8 +14,8 @@ import (
 )
 
 var addonGoldens = map[string]Addon{
-	"descheduler-default":       Descheduler{},
-	"descheduler-everything":    Descheduler{Every: 5500 * time.Millisecond, Soft: true, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
+	"descheduler-default":    Descheduler{},
+	"descheduler-everything": Descheduler{Every: 5500 * time.Millisecond, Soft: true, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
 }
 
 func addonObjects(t *testing.T, name string) []Object {
@@ -181,8 +181,8 @@ func TestDeschedulerPolicy(t *testing.T) {
 
 func TestAddonsThatMakeNoSense(t *testing.T) {
 	for want, a := range map[string]Addon{
-		"descheduler: a round every 500ms: want at least 1s":    Descheduler{Every: 500 * time.Millisecond},
-		"descheduler: resources: \"much\": ":                    Descheduler{Resources: Resources{CPU: "much"}},
+		"descheduler: a round every 500ms: want at least 1s": Descheduler{Every: 500 * time.Millisecond},
+		"descheduler: resources: \"much\": ":                 Descheduler{Resources: Resources{CPU: "much"}},
 	} {
 		if err := a.Validate(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
