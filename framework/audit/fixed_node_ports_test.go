@@ -59,7 +59,7 @@ func TestFixedNodePorts(t *testing.T) {
 		mutant{
 			name: "a command that starts up", more: []runtime.Object{api()},
 			harm: func(d *appsv1.Deployment) {
-				d.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "wait", Command: []string{"wait-for", "10.0.0.6:30443"}}}
+				d.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "wait", Image: "x", Command: []string{"wait-for", "10.0.0.6:30443"}}}
 			},
 			evidence: "word 2 of the command of container wait names 10.0.0.6:30443: node ports of Service api.core.svc:443 of node c2",
 		},
@@ -99,7 +99,8 @@ func TestHandMadeEndpoints(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "front-1", Labels: map[string]string{
 				discoveryv1.LabelServiceName: "front", discoveryv1.LabelManagedBy: by,
 			}},
-			Ports: []discoveryv1.EndpointPort{{}, {Port: &port}},
+			AddressType: discoveryv1.AddressTypeIPv4,
+			Ports:       []discoveryv1.EndpointPort{{Name: new("any")}, {Name: new("web"), Port: &port}},
 		}
 		for _, a := range addresses {
 			s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{a}})

@@ -32,7 +32,7 @@ func TestNoReadinessProbe(t *testing.T) {
 		pod := &d.Spec.Template.Spec
 		probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(15021)}}}
 		pod.InitContainers = []corev1.Container{
-			{Name: "prepare"}, {Name: "proxy", RestartPolicy: &always, ReadinessProbe: probe},
+			{Name: "prepare", Image: "x"}, {Name: "proxy", Image: "x", RestartPolicy: &always, ReadinessProbe: probe},
 		}
 	}
 	caught(t, noReadinessProbe,
