@@ -32,9 +32,9 @@ func WriteCatalogue(w io.Writer, m Model) error {
 	return err
 }
 
-// ReplaceCatalogue writes the catalogue of runs' folders into a file, whole or not at all. Names are the scenarios that there
-// are: others are left out, and those that no run judged are listed as not tried.
-func ReplaceCatalogue(file string, names []string, runDirs ...string) error {
+// ReplaceCatalogue writes the catalogue of runs' folders into a file, whole or not at all. Claims are what the suites claim
+// now: what a run found of another claim is left out, and those that no run judged are listed as not tried.
+func ReplaceCatalogue(file string, claims []Claim, runDirs ...string) error {
 	models := make([]Model, len(runDirs))
 	for i, dir := range runDirs {
 		var err error
@@ -43,7 +43,7 @@ func ReplaceCatalogue(file string, names []string, runDirs ...string) error {
 		}
 	}
 	m := merged(models)
-	untried := m.restrict(names)
+	untried := m.restrict(claims)
 	write := func(w io.Writer, m Model) error {
 		if err := WriteCatalogue(w, m); err != nil || len(untried) == 0 {
 			return err
@@ -79,14 +79,19 @@ func merged(models []Model) Model {
 	return m
 }
 
-// restrict leaves the scenarios of these names that were judged, and returns the names of the others.
-func (m *Model) restrict(names []string) (untried []string) {
+// Claim is what a scenario claims.
+type Claim struct {
+	Scenario, Claim string
+}
+
+// restrict leaves the scenarios with these claims that were judged, and returns the names of the others.
+func (m *Model) restrict(claims []Claim) (untried []string) {
 	m.Scenarios = slices.DeleteFunc(m.Scenarios, func(s Scenario) bool {
-		return len(s.Verdicts) == 0 || !slices.Contains(names, s.Name)
+		return len(s.Verdicts) == 0 || !slices.Contains(claims, Claim{s.Name, s.Claim})
 	})
-	for _, name := range names {
-		if !slices.ContainsFunc(m.Scenarios, func(s Scenario) bool { return s.Name == name }) {
-			untried = append(untried, name)
+	for _, c := range claims {
+		if !slices.ContainsFunc(m.Scenarios, func(s Scenario) bool { return s.Name == c.Scenario }) {
+			untried = append(untried, c.Scenario)
 		}
 	}
 	return untried

@@ -35,9 +35,12 @@ func TestMergedTakesTheLastThatJudged(t *testing.T) {
 // What no longer is in the suites is no claim any more, and what nobody judged was not tried.
 func TestRestrictKeepsWhatIsAndWasJudged(t *testing.T) {
 	verdicts := []invariant.Verdict{{Outcome: invariant.Held}}
-	m := Model{Scenarios: []Scenario{{Name: "chaos/a", Verdicts: verdicts}, {Name: "chaos/b"}, {Name: "chaos/gone", Verdicts: verdicts}}}
-	untried := m.restrict([]string{"chaos/a", "chaos/b", "chaos/c"})
-	if len(m.Scenarios) != 1 || m.Scenarios[0].Name != "chaos/a" || !cmp.Equal(untried, []string{"chaos/b", "chaos/c"}) {
+	m := Model{Scenarios: []Scenario{
+		{Name: "chaos/a", Claim: "it holds", Verdicts: verdicts}, {Name: "chaos/b"}, {Name: "chaos/gone", Verdicts: verdicts},
+		{Name: "chaos/d", Claim: "it always holds", Verdicts: verdicts},
+	}}
+	untried := m.restrict([]Claim{{"chaos/a", "it holds"}, {"chaos/b", ""}, {"chaos/c", ""}, {"chaos/d", "it mostly holds"}})
+	if len(m.Scenarios) != 1 || m.Scenarios[0].Name != "chaos/a" || !cmp.Equal(untried, []string{"chaos/b", "chaos/c", "chaos/d"}) {
 		t.Errorf("left %d scenarios, untried %q", len(m.Scenarios), untried)
 	}
 }

@@ -29,7 +29,7 @@ it; suites/README.md is made so.`,
 			written := filepath.Join(args[0], reports.HTMLFile)
 			write := func() error { return reports.WriteAll(args[0]) }
 			if catalogue != "" {
-				written, write = catalogue, func() error { return reports.ReplaceCatalogue(catalogue, scenarioNames(), args...) }
+				written, write = catalogue, func() error { return reports.ReplaceCatalogue(catalogue, claims(), args...) }
 			}
 			if err := write(); err != nil {
 				return err
@@ -42,10 +42,10 @@ it; suites/README.md is made so.`,
 	return cmd
 }
 
-// scenarioNames are those of every suite.
-func scenarioNames() (names []string) {
+// claims are those of every suite.
+func claims() (list []reports.Claim) {
 	for _, s := range scenario.All {
-		names = append(names, s.Name)
+		list = append(list, reports.Claim{Scenario: s.Name, Claim: s.Claim})
 	}
-	return names
+	return list
 }

@@ -47,7 +47,7 @@ func TestSpreadTrials(t *testing.T) {
 	checkAll(t, []sample{
 		{
 			"held", inTrials(even(), rolledTo("w2", "w4", "w6")), promise, invariant.Held, 0,
-			"the skew over topology.kubernetes.io/zone was never above 1: 0 of 2 trials (0 %, 95 % interval 0 % to 84.2 %), in 3 settled states; the largest of each trial: 0 in 2",
+			"the skew over topology.kubernetes.io/zone was above 1 in 0 of 2 trials (0 %, 95 % interval 0 % to 84.2 %), in 3 settled states; the largest of each trial: 0 in 2",
 		},
 		{
 			"broken in one of four", inTrials(even(), rolledTo("w2", "w4", "w6"), uneven(), even()), promise, invariant.Violated, 3800 * ms,
@@ -60,6 +60,16 @@ func TestSpreadTrials(t *testing.T) {
 		{
 			"broken in one, and another never settled", inTrials(uneven(), newStepped().asked(5)), promise, invariant.Violated, 3800 * ms,
 			"the skew over topology.kubernetes.io/zone was above 1 in 1 of 2 trials (50 %, 95 % interval 1.26 % to 98.7 %); the largest of each trial: 2 in 1",
+		},
+		{
+			"broken in one of four, as may be", inTrials(even(), rolledTo("w2", "w4", "w6"), uneven(), even()),
+			invariant.SpreadTrials{TopologyKey: ht.ZoneLabel, Max: 1, Often: 0.25}, invariant.Held, 0,
+			"the skew over topology.kubernetes.io/zone was above 1 in 1 of 4 trials (25 %, 95 % interval 0.631 % to 80.6 %), in 6 settled states; the largest of each trial: 0 in 3, 2 in 1",
+		},
+		{
+			"broken more often than may be", inTrials(uneven(), rolledTo("w1", "w2", "w1")),
+			invariant.SpreadTrials{TopologyKey: ht.ZoneLabel, Max: 1, Often: 0.5}, invariant.Violated, 3800 * ms,
+			"the skew over topology.kubernetes.io/zone was above 1 in 2 of 2 trials (100 %, 95 % interval 15.8 % to 100 %); the largest of each trial: 2 in 1, 3 in 1",
 		},
 		{
 			"one never settled", inTrials(even(), newStepped().asked(5)), promise, invariant.Unknown, 0,
