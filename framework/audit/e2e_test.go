@@ -55,7 +55,7 @@ func realCluster(t *testing.T) *rest.Config {
 	t.Helper()
 	path := os.Getenv("KUBECONFIG")
 	if path == "" {
-		t.Skip("KUBECONFIG is not set: there is no real API server to try this on")
+		t.Fatal("KUBECONFIG is not set: there is no real API server to try this on; make test-cluster makes one")
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {

@@ -19,7 +19,7 @@ const killLimit = 30 * time.Second
 // fallen silent. The undo starts all of them, and returns when they are Ready and the workload has settled. If it was not
 // settled before, another fault keeps it from that, and is undone later.
 func (t Target) kill(ctx context.Context, nodes []clusters.Node, pods []string) (Heal, error) {
-	whole, err := t.whole(ctx)
+	whole, _, err := t.look(ctx)
 	if err != nil {
 		return nothing, err
 	}

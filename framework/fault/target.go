@@ -115,14 +115,14 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 	return done, saw, nil
 }
 
-// whole tells whether the workload is settled just now.
-func (t Target) whole(ctx context.Context) (whole bool, err error) {
+// look tells whether the workload is settled just now. A moment without the API server is waited out.
+func (t Target) look(ctx context.Context) (settled bool, saw string, err error) {
 	err = poll.Until(ctx, "a look at "+t.Workload, SettleLimit, func(ctx context.Context) (bool, string, error) {
-		var saw string
-		whole, saw, err = t.settled(ctx)
+		var err error
+		settled, saw, err = t.settled(ctx)
 		return err == nil, saw, err
 	})
-	return whole, err
+	return settled, saw, err
 }
 
 // placedOf names the pods that have a node, and counts those for which the scheduler has said that it finds none.

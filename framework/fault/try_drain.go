@@ -46,7 +46,7 @@ func (d TryDrain) Inject(ctx context.Context, t Target) (Heal, error) {
 	if err != nil {
 		return nothing, err
 	}
-	whole, err := t.whole(ctx)
+	whole, _, err := t.look(ctx)
 	if err != nil {
 		return nothing, err
 	}

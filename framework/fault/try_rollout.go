@@ -44,19 +44,14 @@ func (r TryRollout) Inject(ctx context.Context, t Target) (Heal, error) {
 	if err != nil {
 		return heal, err
 	}
-	var witness string
-	err = poll.Until(ctx, "a look at "+t.Workload, SettleLimit, func(ctx context.Context) (bool, string, error) {
-		done, saw, err := t.settled(ctx)
-		progress := "not at its end"
-		if done {
-			progress = "at its end"
-		}
-		witness = fmt.Sprintf("after %s the update is %s: %s", r.For, progress, saw)
-		return err == nil, saw, err
-	})
+	done, saw, err := t.look(ctx)
 	if err != nil {
 		return heal, err
 	}
-	t.Record.Seen(nil, gone(before, after), witness)
+	progress := "not at its end"
+	if done {
+		progress = "at its end"
+	}
+	t.Record.Seen(nil, gone(before, after), fmt.Sprintf("after %s the update is %s: %s", r.For, progress, saw))
 	return heal, nil
 }
