@@ -18,7 +18,7 @@ type SpreadTrials struct {
 	// TopologyKey and Max are Spread's.
 	TopologyKey string `json:"topologyKey"`
 	Max         int    `json:"max"`
-	// Often is the share of trials, from 0 to 1, that may break it: of what is true mostly and not always.
+	// Often is the share of trials, from 0 to below 1, that may break it: of what is true mostly and not always.
 	Often float64 `json:"often,omitempty"`
 }
 
@@ -38,6 +38,9 @@ func (p SpreadTrials) judge(f *facts) Verdict {
 	keys := deployments(f.run)
 	if len(keys) < 2 {
 		d.add("the record has %s, and fewer than 2 trials say nothing of chance", count(len(keys), "Deployment"))
+	}
+	if p.Often < 0 || p.Often >= 1 {
+		d.add("%s of the trials may break it, so that nothing is promised", percent(p.Often))
 	}
 	v, t := Verdict{}, trials{of: len(keys)}
 	states, largest := 0, map[int]int{} // how many trials had this as their largest skew

@@ -72,6 +72,10 @@ func TestSpreadTrials(t *testing.T) {
 			"the skew over topology.kubernetes.io/zone was above 1 in 2 of 2 trials (100 %, 95 % interval 15.8 % to 100 %); the largest of each trial: 2 in 1, 3 in 1",
 		},
 		{
+			"all may be broken", inTrials(even(), even()), invariant.SpreadTrials{TopologyKey: ht.ZoneLabel, Max: 1, Often: 1}, invariant.Unknown, 0,
+			"no verdict: 100 % of the trials may break it, so that nothing is promised",
+		},
+		{
 			"one never settled", inTrials(even(), newStepped().asked(5)), promise, invariant.Unknown, 0,
 			"no verdict: backend-2 was never seen settled",
 		},

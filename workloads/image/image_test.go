@@ -84,23 +84,7 @@ func TestBuild(t *testing.T) {
 	if !strings.HasPrefix(ref, repository+":") || len(ref) != len(repository)+1+12 {
 		t.Errorf("ref %q: want %s: and twelve digits", ref, repository)
 	}
-	tag, err := name.NewTag(ref)
-	if err != nil {
-		t.Fatal(err)
-	}
-	image, err := tarball.ImageFromPath(archive, &tag)
-	if err != nil {
-		t.Fatalf("the archive does not hold %s: %v", ref, err)
-	}
-	config, err := image.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := v1.Config{Entrypoint: []string{"/holdfast"}, User: "65532:65532", WorkingDir: "/"}
-	if diff := cmp.Diff(want, config.Config); diff != "" {
-		t.Errorf("config (-want +got):\n%s", diff)
-	}
-	checkFiles(t, image, "holdfast", static)
+	checkImage(t, ref, archive, "holdfast", static)
 
 	before, err := os.Stat(archive)
 	if err != nil {
@@ -131,22 +115,7 @@ func TestBuildAddon(t *testing.T) {
 	if _, digits, _ := strings.Cut(ours, ":"); ref != "holdfast.local/addon/descheduler:"+digits {
 		t.Errorf("ref %q, and ours of the same program is %q", ref, ours)
 	}
-	tag, err := name.NewTag(ref)
-	if err != nil {
-		t.Fatal(err)
-	}
-	image, err := tarball.ImageFromPath(archive, &tag)
-	if err != nil {
-		t.Fatalf("the archive does not hold %s: %v", ref, err)
-	}
-	config, err := image.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(v1.Config{Entrypoint: []string{"/descheduler"}, User: "65532:65532", WorkingDir: "/"}, config.Config); diff != "" {
-		t.Errorf("config (-want +got):\n%s", diff)
-	}
-	checkFiles(t, image, "descheduler", static)
+	checkImage(t, ref, archive, "descheduler", static)
 	if files, _ := filepath.Glob(filepath.Join(dir, "holdfast-*")); len(files) != 2 { // which prune finds
 		t.Errorf("archives %q, want ours and the add-on's", files)
 	}
@@ -257,4 +226,26 @@ func TestBuildRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// checkImage wants an archive to hold an image that runs one program, and has nothing else.
+func checkImage(t *testing.T, ref, archive, program, executable string) {
+	t.Helper()
+	tag, err := name.NewTag(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := tarball.ImageFromPath(archive, &tag)
+	if err != nil {
+		t.Fatalf("the archive does not hold %s: %v", ref, err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := v1.Config{Entrypoint: []string{"/" + program}, User: "65532:65532", WorkingDir: "/"}
+	if diff := cmp.Diff(want, config.Config); diff != "" {
+		t.Errorf("config (-want +got):\n%s", diff)
+	}
+	checkFiles(t, image, program, executable)
 }
