@@ -43,7 +43,8 @@ const addonGrace = time.Second
 type addon struct {
 	name      string
 	args      []string
-	port      int32  // that it serves HTTPS on
+	port      int32  // that it serves HTTPS on, or HTTP
+	plain     bool   // HTTP
 	readyPath string // that it answers there once it works
 	resources Resources
 }
@@ -96,8 +97,13 @@ func may(group string, resources []string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
 }
 
-// httpsPort names the port that an add-on serves on.
-const httpsPort = "https"
+// portOf names the port that an add-on serves on, by what it speaks there.
+func (a addon) portOf() (name string, scheme corev1.URIScheme) {
+	if a.plain {
+		return "http", corev1.URISchemeHTTP
+	}
+	return "https", corev1.URISchemeHTTPS
+}
 
 // deployment of one pod, which ends before another begins: two would do the same work twice.
 func (a addon) deployment(at Place) *appsv1.Deployment {
@@ -109,8 +115,9 @@ func (a addon) deployment(at Place) *appsv1.Deployment {
 	c := &template.Spec.Containers[0]
 	c.Name, c.Args = a.name, a.args
 	c.Env = slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool { return e.ValueFrom != nil }) // which tell a server of ours who it is
-	c.Ports = []corev1.ContainerPort{{Name: httpsPort, ContainerPort: a.port, Protocol: corev1.ProtocolTCP}}
-	c.ReadinessProbe.HTTPGet.Port, c.ReadinessProbe.HTTPGet.Scheme = intstr.FromString(httpsPort), corev1.URISchemeHTTPS
+	name, scheme := a.portOf()
+	c.Ports = []corev1.ContainerPort{{Name: name, ContainerPort: a.port, Protocol: corev1.ProtocolTCP}}
+	c.ReadinessProbe.HTTPGet.Port, c.ReadinessProbe.HTTPGet.Scheme = intstr.FromString(name), scheme
 	return deployment(a.meta(at), 1, Strategy{MaxSurge: "0", MaxUnavailable: "1"}, template)
 }
 

@@ -14,8 +14,14 @@ import (
 )
 
 var addonGoldens = map[string]Addon{
-	"descheduler-default":    Descheduler{},
-	"descheduler-everything": Descheduler{Every: 5500 * time.Millisecond, Soft: true, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
+	"descheduler-default":       Descheduler{},
+	"metrics-server-default":    MetricsServer{},
+	"metrics-server-everything": MetricsServer{Every: 10 * time.Second, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
+	"recommender-default":       VerticalRecommender{},
+	"recommender-everything":    VerticalRecommender{Every: 5 * time.Second, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
+	"updater-default":           VerticalUpdater{},
+	"updater-everything":        VerticalUpdater{Every: 5 * time.Second, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
+	"descheduler-everything":    Descheduler{Every: 5500 * time.Millisecond, Soft: true, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
 }
 
 func addonObjects(t *testing.T, name string) []Object {
@@ -62,7 +68,7 @@ func TestAddonsAreRestricted(t *testing.T) {
 				"allowed volumes":    !slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool { return v.ConfigMap == nil && v.EmptyDir == nil }),
 				"one mount each":     len(c.VolumeMounts) == len(spec.Volumes),
 				"an account":         spec.ServiceAccountName == d.Name && *spec.AutomountServiceAccountToken,
-				"ready when it says": c.ReadinessProbe.HTTPGet.Scheme == corev1.URISchemeHTTPS,
+				"ready when it says": c.ReadinessProbe.HTTPGet.Scheme == corev1.URIScheme(strings.ToUpper(c.Ports[0].Name)),
 				"starts its program": c.Args[0] != "workload",
 			}
 			for what, ok := range checks {
@@ -87,7 +93,9 @@ func TestAddonsAreOurs(t *testing.T) {
 			if kind.Kind == "" || kind.Version == "" || labels[LabelPartOf] != "holdfast" || labels[LabelComponent] != ComponentAddon || labels[LabelName] == "" {
 				t.Errorf("%s: %s %s/%s labelled %v", name, kind, o.GetNamespace(), o.GetName(), labels)
 			}
-			if o.GetNamespace() != "hf-test" && !strings.HasPrefix(o.GetName(), "hf-test-") {
+			// An API's name is given by its group and version, or kind.
+			api := kind.Kind == "APIService" || kind.Kind == "CustomResourceDefinition"
+			if o.GetNamespace() != "hf-test" && !strings.HasPrefix(o.GetName(), "hf-test-") && !api {
 				t.Errorf("%s: %s %s/%s lies outside of the namespace, and its name does not say whose it is", name, kind.Kind, o.GetNamespace(), o.GetName())
 			}
 		}
@@ -181,8 +189,12 @@ func TestDeschedulerPolicy(t *testing.T) {
 
 func TestAddonsThatMakeNoSense(t *testing.T) {
 	for want, a := range map[string]Addon{
-		"descheduler: a round every 500ms: want at least 1s": Descheduler{Every: 500 * time.Millisecond},
-		"descheduler: resources: \"much\": ":                 Descheduler{Resources: Resources{CPU: "much"}},
+		"descheduler: a round every 500ms: want at least 1s":    Descheduler{Every: 500 * time.Millisecond},
+		"descheduler: resources: \"much\": ":                    Descheduler{Resources: Resources{CPU: "much"}},
+		"metrics-server: a reading every 9s: want at least 10s": MetricsServer{Every: 9 * time.Second},
+		"metrics-server: resources: \"much\": ":                 MetricsServer{Resources: Resources{Memory: "much"}},
+		"recommender: a round every 1ms: want at least 1s":      VerticalRecommender{Every: time.Millisecond},
+		"updater: resources: \"much\": ":                        VerticalUpdater{Resources: Resources{MemoryLimit: "much"}},
 	} {
 		if err := a.Validate(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -41,6 +41,9 @@ type Backend struct {
 	Strategy  Strategy  `json:"strategy"`
 	Readiness Readiness `json:"readiness"`
 	Resources Resources `json:"resources"`
+	// ResizeRestarts has a resize of the processor time restart the container; else it goes on running.
+	// Source: https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#container-resize-policies
+	ResizeRestarts bool `json:"resizeRestarts,omitempty"`
 
 	// PreStop passes between the decision to end a pod and its SIGTERM, in whole seconds: time for clients and proxies to
 	// look elsewhere. Default 3 s, measured: 1 s lost requests. NoPreStop: none.
@@ -53,6 +56,8 @@ type Backend struct {
 	// StartDelay passes between a server's start and its first answer, ServiceTime before each answer.
 	StartDelay  time.Duration `json:"startDelay,omitempty"`
 	ServiceTime time.Duration `json:"serviceTime,omitempty"`
+	// Work is how much processor time each answer takes: what an autoscaler sees.
+	Work time.Duration `json:"work,omitempty"`
 	// CloseAfter so many requests a connection is closed, in order; 0: never.
 	CloseAfter int `json:"closeAfter,omitempty"`
 	// NodePort also offers the Service on this port of every node; 0: it does not.
@@ -139,9 +144,9 @@ func (b Backend) validate() error {
 		return fmt.Errorf("grace period %s: a preStop sleep of %s leaves no time to end", b.GracePeriod, b.PreStop)
 	case b.NodePort != 0 && (b.NodePort < 30000 || b.NodePort > 32767):
 		return fmt.Errorf("node port %d: want 30000 to 32767", b.NodePort)
-	case b.StartDelay < 0 || b.ServiceTime < 0 || b.Toleration < 0 || b.Readiness.Period < 0:
-		return fmt.Errorf("start delay %s, service time %s, toleration %s, readiness period %s: must not be negative",
-			b.StartDelay, b.ServiceTime, b.Toleration, b.Readiness.Period)
+	case min(b.StartDelay, b.ServiceTime, b.Work) < 0 || b.Toleration < 0 || b.Readiness.Period < 0:
+		return fmt.Errorf("start delay %s, service time %s, work %s, toleration %s, readiness period %s: must not be negative",
+			b.StartDelay, b.ServiceTime, b.Work, b.Toleration, b.Readiness.Period)
 	}
 	for _, s := range b.Spread {
 		if err := s.validate(); err != nil {
@@ -168,7 +173,7 @@ func (b Backend) validate() error {
 // server is how the process in the pod is told to behave.
 func (b Backend) server() backend.Options {
 	return backend.Options{
-		StartDelay: b.StartDelay, ServiceTime: b.ServiceTime,
+		StartDelay: b.StartDelay, ServiceTime: b.ServiceTime, Work: b.Work,
 		Serve: serve.Options{AtTerm: b.AtTerm, CloseAfter: b.CloseAfter, Limit: ending(b.GracePeriod, b.PreStop)},
 	}
 }
@@ -208,7 +213,7 @@ func (b Backend) template(at Place) corev1.PodTemplateSpec {
 	template := pod{
 		name: b.Name, component: ComponentBackend, args: b.server().Args(), resources: b.Resources, revision: b.Revision,
 		preStop: b.PreStop, grace: b.GracePeriod, readiness: b.Readiness, readyPath: serve.ReadyPath,
-		stateful: b.StatefulSet,
+		stateful: b.StatefulSet, resizeRestarts: b.ResizeRestarts,
 	}.template(at)
 	template.Spec.NodeSelector = map[string]string{}
 	if !b.AnyNode {

@@ -49,7 +49,7 @@ var everything = Backend{
 	Readiness: Readiness{Period: 2 * time.Second, FailureThreshold: 1},
 	Resources: Resources{CPU: "10m", Memory: "24Mi", MemoryLimit: "64Mi"},
 	PreStop:   1500 * time.Millisecond, AtTerm: Hold, GracePeriod: 12 * time.Second,
-	StartDelay: 5 * time.Second, ServiceTime: 20 * time.Millisecond, CloseAfter: 100, NodePort: 30080, NodePortLocal: true,
+	StartDelay: 5 * time.Second, ServiceTime: 20 * time.Millisecond, Work: 3 * time.Millisecond, ResizeRestarts: true, CloseAfter: 100, NodePort: 30080, NodePortLocal: true,
 }
 
 var goldens = map[string]interface{ Objects(Place) ([]Object, error) }{

@@ -27,6 +27,7 @@ type pod struct {
 	readyPath       string
 	stateful        bool   // a StatefulSet's
 	account         string // the service account, if it talks to the API server
+	resizeRestarts  bool   // a resize restarts it
 }
 
 // template of a Deployment's pods, as Pod Security's restricted level wants them.
@@ -68,6 +69,9 @@ func (p pod) container(at Place) corev1.Container {
 			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		},
 		ReadinessProbe: p.readiness.probe(p.readyPath),
+	}
+	if p.resizeRestarts {
+		c.ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.RestartContainer}}
 	}
 	if p.preStop > 0 {
 		c.Lifecycle = &corev1.Lifecycle{

@@ -52,6 +52,7 @@ func (o Options) answers() http.Handler {
 		if !pass(r.Context(), o.ServiceTime) {
 			return // the client went away
 		}
+		work(o.Work)
 		body := "ok " + cmp.Or(r.Header.Get(HeaderID), "-") + "\n"
 		for name, value := range who {
 			w.Header()[name] = value

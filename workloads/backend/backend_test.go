@@ -23,6 +23,7 @@ func TestParse(t *testing.T) {
 	who := Options{Listen: ":8080", Pod: "backend-1", Node: "w2", Zone: "b", Revision: "5f9c"}
 	full := who
 	full.Listen, full.StartDelay, full.ServiceTime = "127.0.0.1:81", 5*time.Second, 20*time.Millisecond
+	full.Work = 3 * time.Millisecond
 	full.Broken = Hang
 	full.Serve = serve.Options{AtTerm: serve.Hold, Quiet: time.Second, Limit: 9 * time.Second, CloseAfter: 100}
 	tests := map[string]struct {
@@ -31,7 +32,7 @@ func TestParse(t *testing.T) {
 	}{
 		"defaults":   {nil, who},
 		"everything": {full.Args(), full},
-		"spelled out": {[]string{"--listen=127.0.0.1:81", "--start-delay=5s", "--service-time=20ms", "--broken=hang",
+		"spelled out": {[]string{"--listen=127.0.0.1:81", "--start-delay=5s", "--service-time=20ms", "--work=3ms", "--broken=hang",
 			"--at-term=hold", "--quiet=1s", "--limit=9s", "--close-after=100"}, full},
 	}
 	for name, test := range tests {
