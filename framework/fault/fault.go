@@ -7,6 +7,7 @@ import (
 	"context"
 	"math/rand/v2"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters"
@@ -27,8 +28,10 @@ type Heal func(context.Context) error
 
 // Target is what a fault may touch.
 type Target struct {
-	Cluster   clusters.Cluster
-	Client    kubernetes.Interface
+	Cluster clusters.Cluster
+	Client  kubernetes.Interface
+	// Dynamic reaches what Client has no types for.
+	Dynamic   dynamic.Interface
 	Namespace string
 	// Workload names the Deployment under test, or the StatefulSet.
 	Workload    string

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,6 +43,24 @@ func TestFaultsBiteAreSeenAndAreUndone(t *testing.T) {
 			healed: "until then, 2 pods of the bad version, 2 have run, 0 ready; 6 of the old, 6 ready; by the deployment 2 updated, 6 available; " +
 				"rolled back: 6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
 		},
+		"autoscale at 60 % of processor time, up to 10 replicas": {
+			fault: Autoscale{CPU: 60, Max: 10},
+			seen: "nodes=[] pods=0 the autoscaler saw 100 % of the requested processor time used, and asked for 10 replicas; " +
+				"10 pods exist, 10 of the newest revision, 10 available, 10 ready endpoints, 10 wanted",
+			healed: "the autoscaler saw 60 % of the requested processor time used, and asked for 6 replicas; " +
+				"6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
+		},
+		"resize all pods to 20m of processor time": {
+			fault:  Resize{CPU: "20m"},
+			seen:   "nodes=[] pods=6 the kubelets gave 20m to 6 pods; 6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
+			healed: "the kubelets gave 5m to 6 pods; 6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
+		},
+		"autoscale vertically, in place": {
+			fault: AutoscaleVertically{},
+			seen:  "nodes=[] pods=6 the kubelets gave 25m to 6 pods; 6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
+			healed: "the vertical autoscaler is gone; the kubelets gave 5m to 6 pods; " +
+				"6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
+		},
 		"kill one worker": {
 			fault:  NodeKill{},
 			seen:   "nodes=[w2] pods=2 the engine says w2 has exited, and its kubelet port is silent",
@@ -63,7 +82,7 @@ func TestFaultsBiteAreSeenAndAreUndone(t *testing.T) {
 			healed: "w2 is Ready and reaches a Service; 6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, inBubble(func(t *testing.T) { // a witness says how long it took
 			w := newWorld(6, "w1", "w2", "w3")
 			heal, err := test.fault.Inject(t.Context(), w.target())
 			if err != nil {
@@ -83,8 +102,13 @@ func TestFaultsBiteAreSeenAndAreUndone(t *testing.T) {
 			if got := len(w.podNames()); got != 6 {
 				t.Errorf("%d pods after the undo, want 6", got)
 			}
-		})
+		}))
 	}
+}
+
+// inBubble runs a test in time of its own, in which nothing takes any.
+func inBubble(test func(t *testing.T)) func(t *testing.T) {
+	return func(t *testing.T) { synctest.Test(t, test) }
 }
 
 func TestEvictReportsWhatTheBudgetRefused(t *testing.T) {

@@ -75,6 +75,12 @@ func TestAnErrorOfTheAPIEndsInAnUndo(t *testing.T) {
 		{FillNode{}, "create", "pods", 1, once, "fill w2: the API server is away"},
 		{ZoneOutage{}, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
 		{ZoneOutage{}, "list", "pods", 2, 2, "list pods of ns/backend: the API server is away"},
+		{Autoscale{CPU: 60, Max: 9}, "get", "deployments", 1, once, "read deployment ns/backend: the API server is away"},
+		{Autoscale{CPU: 60, Max: 9}, "create", "horizontalpodautoscalers", 1, once, "autoscale backend: the API server is away"},
+		{Resize{CPU: "20m"}, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
+		{Resize{CPU: "20m"}, "patch", "pods", 1, once, "resize pod pod-001: the API server is away"},
+		{Resize{CPU: "20m"}, "patch", "pods", 3, 3, "resize pod pod-003: the API server is away"},
+		{AutoscaleVertically{}, "get", "deployments", 1, once, "read deployment ns/backend: the API server is away"},
 		{NodeKill{Worker: 1}, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
 	} {
 		t.Run(s.fault.String()+"/"+s.verb+" "+s.resource, func(t *testing.T) {

@@ -39,7 +39,7 @@ func (w *world) pod() *corev1.Pod {
 		Spec: corev1.PodSpec{NodeName: w.place(), Containers: w.deployment().Spec.Template.Spec.Containers},
 	}
 	p.Status.Phase = corev1.PodPending
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Resources: &corev1.ResourceRequirements{Requests: p.Spec.Containers[0].Resources.Requests}, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}
 	if !w.starting {
 		p.Status.Phase = corev1.PodRunning
 		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}

@@ -50,6 +50,10 @@ type world struct {
 	shrink    string        // so little processor time does a filler get
 	unprobed  bool          // what is started is ready
 	starting  bool          // what is made is never started
+
+	unmeasured bool     // the autoscaler has no metrics
+	unmoved    bool     // autoscalers change nothing
+	vertical   []string // what became of the vertical autoscaler
 }
 
 func newWorld(replicas int, workers ...string) *world {
@@ -78,6 +82,9 @@ func newWorld(replicas int, workers ...string) *world {
 	w.client.PrependReactor("update", "deployments", w.scaled)
 	w.client.PrependReactor("get", "deployments", w.scaleOf)
 	w.client.PrependReactor("patch", "deployments", w.rolled)
+	w.client.PrependReactor("patch", "pods", w.resized)
+	w.client.PrependReactor("create", "horizontalpodautoscalers", w.autoscaled)
+	w.client.PrependReactor("update", "horizontalpodautoscalers", w.autoscaled)
 	w.client.PrependReactor("list", "pods", w.onNode)
 	w.client.PrependReactor("delete", "pods", w.deleted)
 	w.client.PrependReactor("create", "pods", w.evicted)
@@ -92,7 +99,7 @@ func cpu(amount string) corev1.ResourceList {
 
 func (w *world) target() Target {
 	return Target{
-		Cluster: fleet{nodes: w.nodes}, Client: w.client, Namespace: "ns", Workload: "backend",
+		Cluster: fleet{nodes: w.nodes}, Client: w.client, Dynamic: w.dynamic(), Namespace: "ns", Workload: "backend",
 		Rand: rand.New(rand.NewPCG(1, 2)), Record: w,
 	}
 }

@@ -90,6 +90,9 @@ type Pod struct {
 	Phase     string            `json:"phase"`
 	Ready     bool              `json:"ready"`
 	Restarts  int               `json:"restarts,omitempty"`
+	// CPU is the processor time that its containers have been given by its kubelet, as Kubernetes writes it ("20m"): what it
+	// asks for, unless a resize is under way. Empty: its kubelet has not said so.
+	CPU string `json:"cpu,omitempty"`
 	// Deleting is true once a deletion was accepted (deletionTimestamp is set).
 	Deleting bool `json:"deleting,omitempty"`
 	// Disruption is the reason of a true DisruptionTarget condition: EvictionByEvictionAPI, PreemptionByScheduler,

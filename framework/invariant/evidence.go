@@ -197,11 +197,12 @@ func (f *facts) backEarly(name string, from, to history.Offset) history.Moment {
 	return history.Moment{}
 }
 
-// disruptions are what was taken away while the run was disturbed: pods of workloads that began to end, or whose
-// containers were started again, and nodes that stopped being ready. They come from the watches, not from the faults'
-// own word.
+// disruptions are what was done to a workload while the run was disturbed: pods that began to end, whose containers were
+// started again, or that were given other resources, and nodes that stopped being ready. They come from the watches, not
+// from the faults' own word.
 type disruptions struct {
 	terminations, restarts, losses int
+	resizes                        int
 	refusals                       int // of evictions, where they count as evidence
 }
 
@@ -226,7 +227,7 @@ func (f *facts) disruptions() (n disruptions) {
 			n.terminations++
 		}
 	}
-	restarts := make(map[string]int) // by UID
+	restarts, cpu := make(map[string]int), make(map[string]string) // by UID
 	for _, e := range f.run.Events {
 		if e.Pod == nil || !owned(e.Pod.Namespace, e.Pod.Labels) {
 			continue
@@ -235,6 +236,10 @@ func (f *facts) disruptions() (n disruptions) {
 			n.restarts += more
 		}
 		restarts[e.Pod.UID] = e.Pod.Restarts
+		if had := cpu[e.Pod.UID]; had != "" && e.Pod.CPU != "" && e.Pod.CPU != had && e.T >= p.From && e.T < p.To {
+			n.resizes++
+		}
+		cpu[e.Pod.UID] = cmp.Or(e.Pod.CPU, cpu[e.Pod.UID]) // a container that starts again says nothing
 	}
 	n.losses = len(f.run.NodeLosses(p.From, p.To))
 	return n
@@ -253,7 +258,7 @@ func (f *facts) refusals() (n int) {
 
 // doubts a run in which no watch saw anything being taken away.
 func (n disruptions) doubts() (d doubts) {
-	if n.terminations+n.restarts+n.losses+n.refusals == 0 {
+	if n.terminations+n.restarts+n.losses+n.refusals+n.resizes == 0 {
 		d.add("nothing was disrupted: no pod was seen to end and no node to be lost while the run was disturbed")
 	}
 	return d
@@ -263,6 +268,9 @@ func (n disruptions) String() string {
 	words := []string{count(n.terminations, "pod termination")}
 	if n.restarts > 0 {
 		words = append(words, count(n.restarts, "pod restart"))
+	}
+	if n.resizes > 0 {
+		words = append(words, count(n.resizes, "pod resize"))
 	}
 	words = append(words, count(n.losses, "node loss"))
 	if n.refusals > 0 {
@@ -275,6 +283,9 @@ func (n disruptions) numbers(v *Verdict) {
 	v.measure("podTerminations", float64(n.terminations))
 	v.measure("podRestarts", float64(n.restarts))
 	v.measure("nodeLosses", float64(n.losses))
+	if n.resizes > 0 {
+		v.measure("podResizes", float64(n.resizes))
+	}
 	if n.refusals > 0 {
 		v.measure("refusedEvictions", float64(n.refusals))
 	}

@@ -60,6 +60,8 @@ func TestEncode(t *testing.T) {
 			"all replicas of the workload are ready on other nodes within 1m0s of a fault, before it is undone"},
 		{invariant.ReplacedWithin{Limit: time.Minute, Workload: "w"}, "ReplacedWithin", `{"limit":60000000000,"workload":"w"}`,
 			"all replicas of w are ready on other nodes within 1m0s of a fault, before it is undone"},
+		{invariant.ResizedInPlace{Workload: "w"}, "ResizedInPlace", `{"workload":"w"}`,
+			"the pods of w are resized while they run: none ends, and no container starts again"},
 		{invariant.QuietWithin{Limit: 3 * second}, "QuietWithin", `{"limit":3000000000}`, "no new connection reaches a pod later than 3s after its deletion"},
 		{invariant.QuietWithin{Limit: second, Lane: "reused", Terminations: 100}, "QuietWithin",
 			`{"limit":1000000000,"lane":"reused","terminations":100}`, "no request on reused reaches a pod later than 1s after its deletion"},

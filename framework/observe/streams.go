@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -83,11 +84,18 @@ func podEvent(p *corev1.Pod, change history.Change) history.Event {
 			pod.Unschedulable = c.Message
 		}
 	}
+	var cpu resource.Quantity
 	for _, c := range p.Status.ContainerStatuses {
 		pod.Restarts += int(c.RestartCount)
 		if c.State.Waiting != nil {
 			pod.Waiting = c.State.Waiting.Reason
 		}
+		if c.Resources != nil {
+			cpu.Add(*c.Resources.Requests.Cpu())
+		}
+	}
+	if !cpu.IsZero() {
+		pod.CPU = cpu.String()
 	}
 	return history.Event{Pod: pod}
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -36,13 +37,13 @@ func TestPodEvent(t *testing.T) {
 				{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available"},
 			},
 			ContainerStatuses: []corev1.ContainerStatus{
-				{RestartCount: 2, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}},
-				{RestartCount: 3, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+				{RestartCount: 2, Resources: requests("5m"), State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}},
+				{RestartCount: 3, Resources: requests("20m"), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
 			},
 		},
 	}, history.Modified).Pod, &history.Pod{
 		Change: history.Modified, Namespace: "ns", Name: "p", UID: "u", Node: "w1", IP: "10.0.0.1", Phase: "Running",
-		Labels: map[string]string{"app": "backend"}, Ready: true, Restarts: 5, Deleting: true, Disruption: "EvictionByEvictionAPI",
+		Labels: map[string]string{"app": "backend"}, Ready: true, Restarts: 5, CPU: "25m", Deleting: true, Disruption: "EvictionByEvictionAPI",
 		Unschedulable: "0/3 nodes are available", Waiting: "CrashLoopBackOff",
 	})
 	// What is false, unknown or not there says nothing of its kind.
@@ -207,4 +208,9 @@ func TestNoteEvent(t *testing.T) {
 	}, history.Added).KubeNote, &history.KubeNote{
 		Namespace: "ns", Kind: "Pod", Name: "p", Type: "Warning", Reason: "BackOff", Message: "restarting", Source: "kubelet",
 	})
+}
+
+// requests are what a kubelet says that it has given a container of processor time.
+func requests(cpu string) *corev1.ResourceRequirements {
+	return &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}
 }

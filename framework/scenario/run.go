@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -186,8 +187,12 @@ func (st *stage) target(config *rest.Config) (fault.Target, error) {
 	if err != nil {
 		return fault.Target{}, err
 	}
+	untyped, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return fault.Target{}, err
+	}
 	return fault.Target{
-		Cluster: st.cluster, Client: client, Namespace: st.namespace, Workload: st.backend, Room: st.spec.Room,
+		Cluster: st.cluster, Client: client, Dynamic: untyped, Namespace: st.namespace, Workload: st.backend, Room: st.spec.Room,
 		StatefulSet: st.spec.Backend.StatefulSet, Rand: st.run.random(st.spec),
 	}, nil
 }

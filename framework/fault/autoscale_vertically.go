@@ -1,0 +1,119 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+// AutoscaleVertically hands what the workload's pods ask for to a VerticalPodAutoscaler, in its mode InPlaceOrRecreate. They
+// must ask for less processor time than it recommends, which is never less than 25m by its own default. The undo removes
+// it, and gives the pods back what their controller's template says.
+//
+// It needs the VerticalPodAutoscaler's recommender and updater, and a metrics-server.
+//
+// Source: https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/docs/features.md#in-place-updates-inplaceorrecreate
+type AutoscaleVertically struct{}
+
+// verticalLimit bounds how long it may take until the first pod is resized: for metrics that are a minute old at most, a
+// recommendation and a round of its updater, on a busy machine.
+const verticalLimit = 5 * time.Minute
+
+// verticalAutoscalers is the resource that client-go has no type for.
+var verticalAutoscalers = schema.GroupVersionResource{Group: "autoscaling.k8s.io", Version: "v1", Resource: "verticalpodautoscalers"}
+
+func (AutoscaleVertically) String() string { return "autoscale vertically, in place" }
+
+// Inject implements Fault. It returns when the kubelets have given every pod more than its controller's template asks for,
+// and the workload has settled.
+func (AutoscaleVertically) Inject(ctx context.Context, t Target) (Heal, error) {
+	d, err := t.deployment(ctx)
+	if err != nil {
+		return nothing, err
+	}
+	was := cpuOf(d.Spec.Template.Spec)
+	scalers := t.Dynamic.Resource(verticalAutoscalers).Namespace(t.Namespace)
+	heal := once(func(ctx context.Context) error { return t.unscaleVertically(ctx, scalers, was) })
+	if _, err := scalers.Create(ctx, t.verticalAutoscaler(), metav1.CreateOptions{}); err != nil {
+		return heal, fmt.Errorf("autoscale %s vertically: %w", t.Workload, err)
+	}
+	more := func(has resource.Quantity) bool { return has.Cmp(was) > 0 }
+	err = poll.Until(ctx, "the vertical autoscaler to resize a pod of "+t.Workload, verticalLimit, func(ctx context.Context) (bool, string, error) {
+		pods, err := t.pods(ctx)
+		for _, pod := range pods {
+			if cpu, given := cpuGiven(pod); given && more(cpu) {
+				return true, "", nil
+			}
+		}
+		return false, "each has at most " + was.String(), err
+	})
+	if err != nil {
+		return heal, errors.Join(err, t.unrecommended(ctx, scalers))
+	}
+	witness, err := t.sized(ctx, "all pods of "+t.Workload+" to have more than "+was.String()+" of processor time", more)
+	if err != nil {
+		return heal, err
+	}
+	pods, err := t.pods(ctx)
+	if err != nil {
+		return heal, err
+	}
+	t.Record.Seen(nil, slices.Sorted(maps.Keys(pods)), witness)
+	return heal, nil
+}
+
+func (t Target) unscaleVertically(ctx context.Context, scalers dynamic.ResourceInterface, was resource.Quantity) error {
+	if err := scalers.Delete(ctx, t.Workload, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("remove the vertical autoscaler of %s: %w", t.Workload, err)
+	}
+	witness, err := t.resize(ctx, was)
+	if err == nil {
+		t.Record.Healed("the vertical autoscaler is gone; " + witness)
+	}
+	return err
+}
+
+// unrecommended says what is missing for a resize, as far as the autoscaler knows.
+func (t Target) unrecommended(ctx context.Context, scalers dynamic.ResourceInterface) error {
+	scaler, err := scalers.Get(ctx, t.Workload, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if _, found, _ := unstructured.NestedMap(scaler.Object, "status", "recommendation"); !found {
+		return errors.New("it has no recommendation yet: see whether metrics-server and the recommender work")
+	}
+	return errors.New("it has a recommendation: see why the updater does not follow it")
+}
+
+// verticalAutoscaler of the workload, with its name.
+func (t Target) verticalAutoscaler() *unstructured.Unstructured {
+	kind := "Deployment"
+	if t.StatefulSet {
+		kind = "StatefulSet"
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"targetRef":    map[string]any{"apiVersion": "apps/v1", "kind": kind, "name": t.Workload},
+		"updatePolicy": map[string]any{"updateMode": "InPlaceOrRecreate"},
+		"resourcePolicy": map[string]any{"containerPolicies": []any{map[string]any{
+			"containerName": "*", "controlledResources": []any{"cpu"}, "controlledValues": "RequestsOnly",
+		}}},
+	}}}
+	o.SetAPIVersion(verticalAutoscalers.GroupVersion().String())
+	o.SetKind("VerticalPodAutoscaler")
+	o.SetNamespace(t.Namespace)
+	o.SetName(t.Workload)
+	return o
+}

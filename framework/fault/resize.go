@@ -1,0 +1,132 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+// Resize has every pod of the workload ask for another amount of processor time while it runs: all at once, in place. The
+// undo gives them back what their controller's template says.
+//
+// Source: https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
+type Resize struct {
+	CPU string // a quantity, for example "20m"
+}
+
+// resizeLimit bounds how long kubelets may take: seconds, and as long as a container takes to end where it is restarted.
+const resizeLimit = 2 * time.Minute
+
+func (r Resize) String() string { return "resize all pods to " + r.CPU + " of processor time" }
+
+// Inject implements Fault. It returns when the kubelets say that the pods have what was asked for, and the workload has
+// settled.
+func (r Resize) Inject(ctx context.Context, t Target) (Heal, error) {
+	cpu, err := resource.ParseQuantity(r.CPU)
+	if err != nil {
+		return nothing, fmt.Errorf("resize %s to %q: %w", t.Workload, r.CPU, err)
+	}
+	d, err := t.deployment(ctx)
+	if err != nil {
+		return nothing, err
+	}
+	was := cpuOf(d.Spec.Template.Spec)
+	if was.Cmp(cpu) == 0 {
+		return nothing, fmt.Errorf("resize %s to %s: it has that", t.Workload, r.CPU)
+	}
+	heal := once(func(ctx context.Context) error {
+		witness, err := t.resize(ctx, was)
+		if err == nil {
+			t.Record.Healed(witness)
+		}
+		return err
+	})
+	witness, err := t.resize(ctx, cpu)
+	if err != nil {
+		return heal, err
+	}
+	pods, err := t.pods(ctx)
+	if err != nil {
+		return heal, err
+	}
+	t.Record.Seen(nil, slices.Sorted(maps.Keys(pods)), witness)
+	return heal, nil
+}
+
+// resize asks for another amount for each pod that has not got it, and waits until all have.
+func (t Target) resize(ctx context.Context, cpu resource.Quantity) (witness string, err error) {
+	pods, err := t.pods(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range slices.Sorted(maps.Keys(pods)) {
+		pod := pods[name]
+		if asked := cpuOf(pod.Spec); asked.Cmp(cpu) == 0 {
+			continue
+		}
+		patch := fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"resources":{"requests":{"cpu":%q}}}]}}`, pod.Spec.Containers[0].Name, cpu.String())
+		_, err := t.Client.CoreV1().Pods(t.Namespace).Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "resize")
+		if err != nil && !apierrors.IsNotFound(err) { // its successor is made as the template says
+			return "", fmt.Errorf("resize pod %s: %w", name, err)
+		}
+	}
+	return t.sized(ctx, "pods of "+t.Workload+" to have "+cpu.String()+" of processor time", func(has resource.Quantity) bool { return has.Cmp(cpu) == 0 })
+}
+
+// sized waits until every pod has been given what is wanted by its kubelet, and the workload has settled. What a pod asks
+// for is only what was written; what it has, its kubelet says.
+//
+// Source: https://www.kubernetes.dev/resources/keps/1287/
+func (t Target) sized(ctx context.Context, what string, right func(has resource.Quantity) bool) (witness string, err error) {
+	err = poll.Until(ctx, what, resizeLimit, func(ctx context.Context) (bool, string, error) {
+		pods, err := t.pods(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		done, has := 0, map[string]int{}
+		for _, pod := range pods {
+			if cpu, given := cpuGiven(pod); given {
+				has[cpu.String()]++
+				if right(cpu) {
+					done++
+				}
+			}
+		}
+		witness = "the kubelets gave"
+		for _, amount := range slices.Sorted(maps.Keys(has)) {
+			witness += fmt.Sprintf(" %s to %s", amount, plural(has[amount], "pod"))
+		}
+		return len(pods) > 0 && done == len(pods), witness, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	settled, err := t.Settle(ctx)
+	return witness + "; " + settled, err
+}
+
+// cpuGiven is the processor time that a pod's containers have been given, once nothing is left to be given.
+func cpuGiven(pod corev1.Pod) (cpu resource.Quantity, given bool) {
+	for _, c := range pod.Status.Conditions {
+		if (c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress) && c.Status == corev1.ConditionTrue {
+			return cpu, false
+		}
+	}
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.Resources == nil {
+			return cpu, false
+		}
+		cpu.Add(*c.Resources.Requests.Cpu())
+	}
+	return cpu, len(pod.Status.ContainerStatuses) > 0
+}

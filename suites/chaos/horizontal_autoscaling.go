@@ -1,0 +1,40 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// HorizontalAutoscaling has an autoscaler change the number of replicas, both ways. Its answers cost processor time: 200 a
+// second take an eighth of a core or more, which is three times what two replicas ask for, and what six do.
+//
+// Source: https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/
+var HorizontalAutoscaling = scenario.Describe(scenario.Spec{
+	Name: "chaos/horizontal-autoscaling",
+	Claim: "a HorizontalPodAutoscaler scales out by what metrics-server measures, the new pods take half of their share at least, and " +
+		"scaling in again loses nothing either",
+	Backend: workloads.Backend{
+		Replicas: 2, Work: time.Millisecond / 2, Resources: workloads.Resources{CPU: "20m"},
+		CloseAfter: 50, // at 5 requests a second on each connection: every 10 s
+	},
+	Addons: []workloads.Addon{workloads.MetricsServer{Every: 10 * time.Second}},
+	Load: []load.Lane{
+		{Lane: history.LaneReused, Rate: 150, Idle: 2 * time.Second},
+		{Lane: history.LaneFresh, Rate: 50},
+		{Lane: history.LaneControl, Rate: 20},
+	},
+	Faults: []fault.Fault{fault.Autoscale{CPU: 100, Max: 6}},
+	Hold:   time.Minute, // in which shares are measured
+	Promises: []invariant.Invariant{
+		invariant.SharesLoad{Together: true, AtLeast: 0.5, Within: 20 * time.Second},
+		invariant.NoFailedRequests{},
+	},
+	About: 4 * time.Minute,
+	Full:  true,
+})

@@ -1,0 +1,24 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// VerticalAutoscaling has a VerticalPodAutoscaler decide what running pods ask for.
+//
+// Source: https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/docs/features.md#in-place-updates-inplaceorrecreate
+var VerticalAutoscaling = scenario.Describe(scenario.Spec{
+	Name:     "chaos/vertical-autoscaling",
+	Claim:    "a VerticalPodAutoscaler of mode InPlaceOrRecreate gives pods that ask for too little what they need while they run, invisibly to clients",
+	Addons:   []workloads.Addon{workloads.MetricsServer{Every: 10 * time.Second}, workloads.VerticalRecommender{}, workloads.VerticalUpdater{}},
+	Load:     scenario.DefaultLoad,
+	Faults:   []fault.Fault{fault.AutoscaleVertically{}},
+	Promises: []invariant.Invariant{invariant.ResizedInPlace{}, invariant.NoFailedRequests{}},
+	About:    3 * time.Minute,
+	Full:     true,
+})
