@@ -32,7 +32,7 @@ var HorizontalAutoscaling = scenario.Describe(scenario.Spec{
 	Faults: []fault.Fault{fault.Autoscale{CPU: 100, Max: 6}},
 	Hold:   time.Minute, // in which shares are measured
 	Promises: []invariant.Invariant{
-		invariant.SharesLoad{Together: true, AtLeast: 0.5, Within: 20 * time.Second},
+		invariant.SharesLoad{Workload: "backend", Together: true, AtLeast: 0.5, Within: 20 * time.Second},
 		invariant.NoFailedRequests{},
 	},
 	About: 4 * time.Minute,
