@@ -49,7 +49,7 @@ func TestEncode(t *testing.T) {
 			`{"workload":"w","topologyKey":"zone","max":1,"limit":60000000000}`,
 			"the spread of w over zone is back at a skew of at most 1 within 1m0s of being unbalanced"},
 		{invariant.SpreadTogether{TopologyKey: "zone", Max: 1}, "SpreadTogether", `{"topologyKey":"zone","max":1}`,
-			"the pods of all Deployments together are spread over zone with a skew of at most 1 whenever all have settled"},
+			"the pods of all workloads together are spread over zone with a skew of at most 1 whenever all have settled"},
 		{invariant.Placement{}, "Placement", `{}`, "each pod of every Deployment is put where the scheduler's hard rules allow it at that moment"},
 		{invariant.Placement{Workload: "w"}, "Placement", `{"workload":"w"}`,
 			"each pod of w is put where the scheduler's hard rules allow it at that moment"},
