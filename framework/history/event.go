@@ -123,6 +123,7 @@ type Workload struct {
 	Change       Change            `json:"change"`
 	Namespace    string            `json:"namespace"`
 	Name         string            `json:"name"`
+	StatefulSet  bool              `json:"statefulSet,omitempty"` // false of all in a record that is older than this
 	Selector     map[string]string `json:"selector"`
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	// Spread are the pod template's topologySpreadConstraints, as Kubernetes writes them.

@@ -28,6 +28,15 @@ func scaledTo(pending int, tried bool) *stepped {
 	return s
 }
 
+// stuck is an update whose one new pod, beyond those that were asked for, finds no node; the scheduler has tried it or not.
+func stuck(tried bool) *stepped {
+	s := scaledTo(1, tried)
+	w := workload(3, 3, 4, true)
+	w.Updated = 1
+	s.Workload(s.at+200*ms, w)
+	return s
+}
+
 // goesWith has a pod that is going on a node.
 func goesWith(s *stepped, node string) *ht.Builder {
 	p := ht.ReadyPod("backend-9", node, history.Added)
@@ -37,6 +46,7 @@ func goesWith(s *stepped, node string) *ht.Builder {
 
 func TestPlaced(t *testing.T) {
 	all, two := invariant.Placed{}, invariant.Placed{Workload: "backend", Pending: 2}
+	surge := invariant.Placed{Workload: "backend", Pending: 1, Surge: 1}
 	short := even()
 	short.Workload(short.at, workload(5, 3, 3, true))
 	checkAll(t, []sample{
@@ -65,6 +75,27 @@ func TestPlaced(t *testing.T) {
 		{
 			"pods that were never made", short.Builder, two, invariant.Unknown, 0,
 			"no verdict: backend had 3 pods at 41s, and 5 were asked for",
+		},
+		{"an update is stuck", stuck(true).Builder, surge, invariant.Held, 0, "1 of 4 pods of backend had no node at 41s: " + noRoom},
+		{
+			"an update that is stuck is not what was asked for", stuck(true).Builder, invariant.Placed{Pending: 1}, invariant.Unknown, 0,
+			"no verdict: backend had 4 pods at 41s, and 3 were asked for",
+		},
+		{
+			"an update goes on", goesWith(even(), "w5"), surge, invariant.Violated, 41 * second,
+			"0 of 4 pods of backend had no node at 41s, and 1 were expected",
+		},
+		{
+			"an update is at its end", even().Builder, surge, invariant.Violated, 41 * second,
+			"0 of 3 pods of backend had no node at 41s, and 1 were expected",
+		},
+		{
+			"more than an update may make", goesWith(stuck(true), "w5"), surge, invariant.Unknown, 0,
+			"no verdict: backend had 5 pods at 41s, and 3 were asked for, or up to 1 more for an update",
+		},
+		{
+			"the scheduler has not tried what an update made", stuck(false).Builder, surge, invariant.Unknown, 0,
+			"no verdict: the scheduler had said nothing of backend-4 by 41s",
 		},
 		{
 			"a blind watch", scaledTo(2, true).Gap("pods", 40*second, 42*second), two, invariant.Unknown, 0,

@@ -18,6 +18,7 @@ type stepped struct {
 	pods     map[string]history.Pod
 	made     int
 	revision string
+	set      bool // it is a StatefulSet
 }
 
 func newStepped() *stepped {

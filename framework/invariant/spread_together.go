@@ -7,14 +7,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// SpreadTogether promises that whenever every Deployment in the record has settled, until the first undo begins, the pods
-// of all of them together are spread over the domains of a topology with a skew of at most Max. It is for workloads that
-// are one to whoever depends on them, and several to Kubernetes.
+// SpreadTogether promises that whenever every workload in the record has settled, until the first undo begins, the pods of
+// all of them together, Deployments and StatefulSets alike, are spread over the domains of a topology with a skew of at
+// most Max. It is for workloads that are one to whoever depends on them, and several to Kubernetes.
 //
 // What an undo leaves is not judged: a scale-down heeds no spread, of one workload or of several. Domains are as for
-// Spread, by the node selector of the first Deployment, which must be that of all.
+// Spread, by the node selector, which must be the same for all.
 //
-// Evidence: two Deployments, two domains, all of them settled when the first undo begins, and no pod outside of the domains.
+// Evidence: two workloads, two domains, all of them settled when the first undo begins, and no pod outside of the domains.
 type SpreadTogether struct {
 	// TopologyKey and Max are Spread's.
 	TopologyKey string `json:"topologyKey"`
@@ -22,7 +22,7 @@ type SpreadTogether struct {
 }
 
 func (p SpreadTogether) String() string {
-	return fmt.Sprintf("the pods of all Deployments together are spread over %s with a skew of at most %d whenever all have settled",
+	return fmt.Sprintf("the pods of all workloads together are spread over %s with a skew of at most %d whenever all have settled",
 		p.TopologyKey, p.Max)
 }
 
@@ -32,8 +32,9 @@ func (p SpreadTogether) Check(run history.Run) Verdict { return CheckAll(run, []
 func (p SpreadTogether) judge(f *facts) Verdict {
 	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
 	keys := deployments(f.run)
+	who := byKind(f.run, keys)
 	if len(keys) < 2 {
-		d.add("the record has %s, and fewer than 2 are not spread together", count(len(keys), "Deployment"))
+		d.add("the record has %s, and fewer than 2 are not spread together", who)
 	}
 	until, ok := f.firstUndo()
 	if !ok || len(keys) == 0 { // without an undo, faultsBit has said why
@@ -43,7 +44,7 @@ func (p SpreadTogether) judge(f *facts) Verdict {
 	v := Verdict{}
 	worst, bad, first := Spread{TopologyKey: p.TopologyKey, Max: p.Max}.weigh(all)
 	if !all.atEnd {
-		d.add("not all of %s had settled when the first undo began at %s", count(len(keys), "Deployment"), moment(until))
+		d.add("not all of %s had settled when the first undo began at %s", who, moment(until))
 	}
 	for _, placed := range all.distributions {
 		v.support(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()))
@@ -59,17 +60,34 @@ func (p SpreadTogether) judge(f *facts) Verdict {
 	}
 	if first != nil {
 		v.At = first.at
-		return v.violated(d, "the pods of %s were at %s together %s: skew %d, and %d is allowed",
-			count(len(keys), "Deployment"), moment(first.at), first, first.skew(), p.Max)
+		return v.violated(d, "the pods of %s were at %s together %s: skew %d, and %d is allowed", who, moment(first.at), first, first.skew(), p.Max)
 	}
 	if worst == nil || bad > 0 { // bad ones were seen only while a watch was blind
 		return v.unknown(d)
 	}
 	return v.held(d, "the pods of %s were together at most %d apart over %s of %s, in %s",
-		count(len(keys), "Deployment"), worst.skew(), count(len(worst.counts), "domain"), p.TopologyKey, count(len(all.distributions), "settled state"))
+		who, worst.skew(), count(len(worst.counts), "domain"), p.TopologyKey, count(len(all.distributions), "settled state"))
 }
 
-// follow notes every state before until in which all Deployments had settled, and that differs from the one before.
+// byKind counts workloads: "8 Deployments and 4 StatefulSets".
+func byKind(run history.Run, keys []history.Key) string {
+	stateful := make(map[history.Key]bool)
+	for _, e := range run.Events {
+		if e.Workload != nil && e.Workload.StatefulSet {
+			stateful[history.Key{Namespace: e.Workload.Namespace, Name: e.Workload.Name}] = true
+		}
+	}
+	var parts []string
+	if n := len(keys) - len(stateful); n > 0 || len(stateful) == 0 {
+		parts = append(parts, count(n, "Deployment"))
+	}
+	if n := len(stateful); n > 0 {
+		parts = append(parts, count(n, "StatefulSet"))
+	}
+	return list(parts)
+}
+
+// follow notes every state before until in which all workloads had settled, and that differs from the one before.
 func (p SpreadTogether) follow(f *facts, keys []history.Key, until history.Offset) (all distributions) {
 	from := f.begin()
 	moments(f.run, func(at history.Offset, s *history.State) {

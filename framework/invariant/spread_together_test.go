@@ -7,6 +7,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
+// stateful makes it a StatefulSet.
+func (s *stepped) stateful() *stepped {
+	s.set = true
+	return s
+}
+
 func TestSpreadTogether(t *testing.T) {
 	promise := invariant.SpreadTogether{TopologyKey: ht.ZoneLabel, Max: 1}
 	on := func(nodes ...string) *stepped { return newStepped().to(nodes...) }
@@ -22,6 +28,14 @@ func TestSpreadTogether(t *testing.T) {
 		{"each even, and not together", inTrials(on("w1", "w3"), on("w2", "w4")), promise, invariant.Violated, 3300 * ms, bad},
 		{"what the undo leaves", inTrials(on("w1", "w3"), undone), promise, invariant.Held, 0,
 			"the pods of 2 Deployments were together at most 0 apart over 3 domains of topology.kubernetes.io/zone, in 1 settled state"},
+		{"of both kinds", inTrials(on("w1", "w3"), on("w5"), on("w6").stateful()), promise, invariant.Held, 0,
+			"the pods of 2 Deployments and 1 StatefulSet were together at most 1 apart over 3 domains of topology.kubernetes.io/zone, in 1 settled state"},
+		{"a StatefulSet where the others are", inTrials(on("w1"), on("w3"), on("w2", "w4").stateful()), promise, invariant.Violated, 3300 * ms,
+			"the pods of 2 Deployments and 1 StatefulSet were at 3.3s together a=2 b=2 c=0 (4 replicas): skew 2, and 1 is allowed"},
+		{"a StatefulSet that is not settled", inTrials(on("w1", "w3"), on("w5").asked(5).stateful()), promise, invariant.Unknown, 0,
+			"no verdict: not all of 1 Deployment and 1 StatefulSet had settled when the first undo began at 41s"},
+		{"StatefulSets only", inTrials(on("w1", "w3").stateful(), on("w5", "w6").stateful()), promise, invariant.Held, 0,
+			"the pods of 2 StatefulSets were together at most 1 apart over 3 domains of topology.kubernetes.io/zone, in 1 settled state"},
 		{"one is not settled", inTrials(on("w1", "w3"), on("w5").asked(5)), promise, invariant.Unknown, 0,
 			"no verdict: not all of 2 Deployments had settled when the first undo began at 41s"},
 		{"one only", on("w1", "w3", "w5").Builder, promise, invariant.Unknown, 0,

@@ -21,6 +21,7 @@ func inTrials(each ...*stepped) *ht.Builder {
 		for _, e := range trial.Run().Events {
 			switch {
 			case e.Workload != nil:
+				e.Workload.StatefulSet = trial.set
 				e.Workload.Name, e.Workload.Selector = name, map[string]string{"app.kubernetes.io/name": name}
 				all.Workload(e.T, *e.Workload)
 			case e.Pod != nil:

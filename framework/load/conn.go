@@ -1,7 +1,6 @@
 package load
 
 import (
-	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -67,15 +66,23 @@ func (d *dialer) connections(l Lane) *connections {
 		count = 1 // of transports, which keep no connection
 	}
 	all := &connections{}
-	for range count {
-		all.turns = append(all.turns, newTransport(l, d.dial, count))
+	for i := range count {
+		t := newTransport(l, d.dial, count)
+		if l.MaxConnections > 0 {
+			t.MaxConnsPerHost = share(l.MaxConnections, count, i)
+		}
+		all.turns = append(all.turns, t)
 	}
 	return all
 }
 
+// share is the i-th of so many parts of a whole, which differ by at most one.
+func share(whole, parts, i int) int { return (whole + parts - 1 - i) / parts }
+
 // of is what sends request k. Each connection has a transport of its own, because a shared one would use the connection
 // used last, again and again, and leave the others idle. A transport makes another connection when its own is busy, and
-// keeps it, so that slow answers do not turn a reused lane into a fresh one.
+// keeps it, so that slow answers do not turn a reused lane into a fresh one; with MaxConnections the request waits once the
+// transport has its share of them.
 func (c *connections) of(k uint64) http.RoundTripper { return c.turns[k%uint64(len(c.turns))] }
 
 const (
@@ -87,14 +94,14 @@ type dialFunc func(ctx context.Context, network, address string) (net.Conn, erro
 
 // newTransport is net/http as most clients have it, without what would bend the truth: proxies, compression, HTTP/2
 // behind the caller's back. The waits are bounded by the dialer and by the sender's alarm.
-func newTransport(l Lane, dial dialFunc, share int) *http.Transport {
+func newTransport(l Lane, dial dialFunc, turns int) *http.Transport {
 	t := &http.Transport{
 		Proxy:                  nil,
 		DialContext:            dial,
 		DisableCompression:     true,
 		DisableKeepAlives:      l.Lane == history.LaneFresh,
-		MaxIdleConnsPerHost:    (l.InFlight + share - 1) / share,
-		IdleConnTimeout:        cmp.Or(l.Idle, idleTimeout),
+		MaxIdleConnsPerHost:    share(l.InFlight, turns, 0),
+		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeadBytes,
 	}
 	if l.Lane == history.LaneStream {

@@ -11,7 +11,8 @@
 //   - Nothing is hidden: redirects are not followed, proxies of the environment are not used, bodies are read whole and
 //     compared, every time-out is explicit, and a request that net/http silently sent again is history.Masked.
 //   - The lanes differ in how they use connections. The reused lane takes its connections in turn: net/http would use
-//     the one used last, and so learn about one pod only.
+//     the one used last, and so learn about one pod only. When they are all busy it opens more, as net/http does, or, with
+//     Lane.MaxConnections, makes requests wait: what counts where connections lead must not count the machine's stalls.
 //
 // Of vegeta this package uses the Pacer and the Targeter, and not the Attacker, which cannot be made truthful: it dates
 // a hit when a worker takes it up and forgets when it was due; it neither tells the moment its schedule began nor which

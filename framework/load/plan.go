@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -50,12 +51,15 @@ type Lane struct {
 	// Rate is in requests a second: request k is due at the start + k/Rate.
 	Rate float64 `json:"rate"`
 	// Connections is how many kept-alive connections a reused or control lane takes in turn; DefaultConnections. A slow
-	// answer makes it open more. The fresh lane opens one for each request, the stream lane has exactly one.
+	// answer makes it open more, see MaxConnections. The fresh lane opens one for each request, the stream lane has exactly
+	// one.
 	Connections int `json:"connections,omitempty"`
-	// Idle is after how long a connection that carries no request is closed; 90 s, net/http's own default. The connections
-	// that slow answers made are used again, the last one first, whenever one ends: to whoever counts where connections lead,
-	// they are old news.
-	Idle time.Duration `json:"idle,omitempty"`
+	// MaxConnections is how many connections a reused or control lane has at the most, those that it is about to open
+	// included; at least Connections. A request whose connections are all busy then waits for one, and is a request like any
+	// other: sent when its wait began, with a latency and time-outs that include the wait, which InFlight bounds. If it waits
+	// in vain, that is TimeoutConnect. 0: no limit, as net/http has it; then a busy machine opens ten times as many as were
+	// asked for, and whoever counts where connections lead learns of the machine.
+	MaxConnections int `json:"maxConnections,omitempty"`
 	// InFlight is how many requests may wait for an answer. What is due beyond is Unsent. On the stream lane, whose
 	// requests wait for each other, it is how many may queue.
 	InFlight int      `json:"inFlight,omitempty"`
@@ -106,10 +110,14 @@ func (l Lane) validate() error {
 		return fmt.Errorf("rate %v is not between 0 and %d a second", l.Rate, MaxRate)
 	case l.Connections < 0 || l.Connections > MaxInFlight:
 		return fmt.Errorf("connections %d is not between 0 and %d", l.Connections, MaxInFlight)
+	case l.MaxConnections < 0 || l.MaxConnections > MaxInFlight:
+		return fmt.Errorf("max connections %d is not between 0 and %d", l.MaxConnections, MaxInFlight)
+	case l.MaxConnections > 0 && l.Lane != history.LaneReused && l.Lane != history.LaneControl:
+		return errors.New("max connections: it takes none in turn")
+	case l.MaxConnections > 0 && l.MaxConnections < cmp.Or(l.Connections, DefaultConnections):
+		return fmt.Errorf("max connections %d: it takes %d in turn", l.MaxConnections, cmp.Or(l.Connections, DefaultConnections))
 	case l.InFlight < 0 || l.InFlight > MaxInFlight:
 		return fmt.Errorf("in flight %d is not between 0 and %d", l.InFlight, MaxInFlight)
-	case l.Idle < 0:
-		return fmt.Errorf("idle for %s is negative", l.Idle)
 	case t.Connect < 0 || t.Response < 0 || t.Request < 0:
 		return fmt.Errorf("a time-out of %+v is negative", t)
 	case l.Target == "" && l.Lane == history.LaneControl:

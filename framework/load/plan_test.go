@@ -32,8 +32,17 @@ func TestPlanValidate(t *testing.T) {
 		{"rate is no number", func(p *Plan) { p.Lanes[0].Rate = math.NaN() }, "rate NaN is not between"},
 		{"rate too high", func(p *Plan) { p.Lanes[0].Rate = MaxRate + 1 }, "rate 50001 is not between"},
 		{"too many connections", func(p *Plan) { p.Lanes[0].Connections = MaxInFlight + 1 }, "connections 8193"},
+		{"as many at the most as in turn", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].MaxConnections = history.LaneReused, DefaultConnections }, ""},
+		{"more at the most on control", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].Connections, p.Lanes[0].MaxConnections = "control", 1, 2 }, ""},
+		{"fewer at the most", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].MaxConnections = "reused", 31 }, "max connections 31: it takes 32 in turn"},
+		{"fewer at the most than asked for", func(p *Plan) {
+			p.Lanes[0].Lane, p.Lanes[0].Connections, p.Lanes[0].MaxConnections = "reused", 5, 4
+		}, "max connections 4: it takes 5 in turn"},
+		{"at the most, on fresh", func(p *Plan) { p.Lanes[0].MaxConnections = 100 }, "max connections: it takes none in turn"},
+		{"at the most, on stream", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].MaxConnections = "stream", 100 }, "it takes none in turn"},
+		{"negatively many at the most", func(p *Plan) { p.Lanes[0].MaxConnections = -1 }, "max connections -1 is not between 0 and 8192"},
+		{"too many at the most", func(p *Plan) { p.Lanes[0].MaxConnections = MaxInFlight + 1 }, "max connections 8193 is not between"},
 		{"too many in flight", func(p *Plan) { p.Lanes[0].InFlight = MaxInFlight + 1 }, "in flight 8193"},
-		{"negative idleness", func(p *Plan) { p.Lanes[0].Idle = -1 }, "idle for -1ns is negative"},
 		{"negative time-out", func(p *Plan) { p.Lanes[0].Timeouts.Connect = -1 }, "is negative"},
 		{"no target", func(p *Plan) { p.Lanes[0].Target = "" }, `target "" is no http URL`},
 		{"other scheme", func(p *Plan) { p.Lanes[0].Target = "https://backend/" }, "is no http URL"},

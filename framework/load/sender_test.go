@@ -473,23 +473,6 @@ func TestConnectionsTakeTurns(t *testing.T) {
 	compareRows(t, want, sendAll(t, l, len(want)), l)
 }
 
-// A connection that carried nothing for long enough is closed by the client, and the next request has another.
-func TestIdleConnectionsAreClosed(t *testing.T) {
-	gone := make(chan struct{}, 2)
-	url, _ := listen(t, func(_ *testing.T, n int, c *exchange) {
-		c.answers(n)
-		c.waits()
-		gone <- struct{}{}
-	})
-	l := testLane(t, Lane{Lane: history.LaneReused, Target: url, Rate: 1, Connections: 1, Idle: time.Millisecond, Timeouts: roomy})
-	s := newSender(l)
-	for k := range uint64(2) {
-		s.send(k, l.record.now())
-		<-gone
-	}
-	compareRows(t, []history.Request{ok(0, 1, false), ok(1, 2, false)}, rowsOf(t, l.record), l)
-}
-
 // A request that queued on the stream lane for as long as a client would wait was let down.
 func TestStreamGivesUpWaiting(t *testing.T) {
 	l := testLane(t, Lane{Lane: history.LaneStream, Target: "http://127.0.0.1:1/", Rate: 1})

@@ -173,6 +173,7 @@ func workloadEvent(d *appsv1.Deployment, change history.Change) history.Event {
 // statefulSetEvent tells of a StatefulSet in the words for a Deployment: both want replicas, and say how many there are.
 func statefulSetEvent(s *appsv1.StatefulSet, change history.Change) history.Event {
 	w := workload(s.ObjectMeta, change, s.Spec.Selector, s.Spec.Replicas, s.Spec.Template.Spec)
+	w.StatefulSet = true
 	w.Updated, w.Ready = int(s.Status.UpdatedReplicas), int(s.Status.ReadyReplicas)
 	w.Available, w.Total = int(s.Status.AvailableReplicas), int(s.Status.Replicas)
 	w.Observed = s.Status.ObservedGeneration >= s.Generation

@@ -191,6 +191,7 @@ func TestWorkloadEvent(t *testing.T) {
 		Replicas: 3, Updated: 3, Ready: 2, Available: 1, Total: 4, Observed: true,
 	}
 	same(t, "a Deployment", workloadEvent(d, history.Modified).Workload, want)
+	want.StatefulSet = true
 	same(t, "a StatefulSet", statefulSetEvent(s, history.Modified).Workload, want)
 	s.Status.ObservedGeneration = 1
 	if statefulSetEvent(s, history.Modified).Workload.Observed {

@@ -40,36 +40,52 @@ func (a *api) controlNamespace(ns *corev1.Namespace) {
 	for i, at := range a.chosen(core+"/services", true) {
 		a.objects[at].(*corev1.Service).Spec.ClusterIP = fmt.Sprintf("10.96.0.%d", i+1)
 	}
-	for _, at := range a.chosen("/apis/apps/v1/namespaces/"+ns.Name+"/deployments", true) {
-		if !going {
-			a.deploy(ns.Name, a.objects[at].(*appsv1.Deployment))
+	apps := "/apis/apps/v1/namespaces/" + ns.Name
+	for _, at := range slices.Concat(a.chosen(apps+"/deployments", true), a.chosen(apps+"/statefulsets", true)) {
+		if going {
+			continue
+		}
+		switch w := a.objects[at].(type) {
+		case *appsv1.Deployment:
+			if n, ready, changed := a.deploy(ns.Name, w.Name, *w.Spec.Replicas, w.Status.Replicas, w.Spec.Selector, w.Spec.Template); changed {
+				w.Status = appsv1.DeploymentStatus{Replicas: n, UpdatedReplicas: n, AvailableReplicas: ready, ReadyReplicas: ready}
+				a.put(path.Dir(at), w)
+			}
+		case *appsv1.StatefulSet:
+			if n, ready, changed := a.deploy(ns.Name, w.Name, *w.Spec.Replicas, w.Status.Replicas, w.Spec.Selector, w.Spec.Template); changed {
+				w.Status = appsv1.StatefulSetStatus{Replicas: n, UpdatedReplicas: n, AvailableReplicas: ready, ReadyReplicas: ready}
+				a.put(path.Dir(at), w)
+			}
 		}
 	}
 }
 
-// deploy makes the pods that a Deployment lacks, and brings its status and its endpoints up to date.
-func (a *api) deploy(namespace string, d *appsv1.Deployment) {
+// deploy makes the pods that a workload lacks, brings its endpoints up to date, and tells of how many pods, and how many
+// of them ready, it now has.
+func (a *api) deploy(
+	namespace, name string, n, before int32, selector *metav1.LabelSelector, template corev1.PodTemplateSpec,
+) (total, ready int32, changed bool) {
 	collection := "/api/v1/namespaces/" + namespace + "/pods"
 	own := func() (pods []*corev1.Pod) {
 		for _, at := range a.chosen(collection, true) {
-			if p := a.objects[at].(*corev1.Pod); labels.SelectorFromSet(d.Spec.Selector.MatchLabels).Matches(labels.Set(p.Labels)) {
+			if p := a.objects[at].(*corev1.Pod); labels.SelectorFromSet(selector.MatchLabels).Matches(labels.Set(p.Labels)) {
 				pods = append(pods, p)
 			}
 		}
 		return pods
 	}
-	n, changed := *d.Spec.Replicas, d.Status.Replicas == 0
+	changed = before == 0
 	for len(own()) < int(n) {
 		changed = true
-		p := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: *d.Spec.Template.Spec.DeepCopy()}
-		p.Namespace, p.Name = namespace, fmt.Sprintf("%s-%d", d.Name, a.version)
+		p := &corev1.Pod{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: *template.Spec.DeepCopy()}
+		p.Namespace, p.Name = namespace, fmt.Sprintf("%s-%d", name, a.version)
 		a.run(collection, p)
 	}
 	if !changed {
-		return
+		return n, 0, false
 	}
 	s := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
-		Namespace: namespace, Name: d.Name + "-1", Labels: map[string]string{discoveryv1.LabelServiceName: d.Name},
+		Namespace: namespace, Name: name + "-1", Labels: map[string]string{discoveryv1.LabelServiceName: name},
 	}}
 	for _, p := range own() {
 		if p.Spec.NodeName == "" {
@@ -81,9 +97,7 @@ func (a *api) deploy(namespace string, d *appsv1.Deployment) {
 		})
 	}
 	a.put("/apis/discovery.k8s.io/v1/namespaces/"+namespace+"/endpointslices", s)
-	ready := int32(len(s.Endpoints))
-	d.Status = appsv1.DeploymentStatus{Replicas: n, UpdatedReplicas: n, AvailableReplicas: ready, ReadyReplicas: ready}
-	a.put("/apis/apps/v1/namespaces/"+namespace+"/deployments", d)
+	return n, int32(len(s.Endpoints)), true
 }
 
 // run binds a pod to the node with the fewest, and makes it ready, unless that was done before.

@@ -52,8 +52,7 @@ func (st *stage) deploy(ctx context.Context) error {
 		return err
 	}
 	for _, b := range st.spec.backends() {
-		target.Workload = b.WithDefaults().Name
-		if _, err := target.Settle(ctx); err != nil {
+		if _, err := of(target, b).Settle(ctx); err != nil {
 			return err
 		}
 	}

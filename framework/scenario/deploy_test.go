@@ -254,8 +254,9 @@ func TestDeployWaitsForAll(t *testing.T) {
 		edit   func(*Spec)
 		nobody string // the role that no node has
 	}{
-		"":                              {func(s *Spec) { s.Load, s.Gateway = DefaultLoad, &workloads.Gateway{} }, ""},
-		"deployment backend to settle:": {func(*Spec) {}, "worker"},
+		"":                                {func(s *Spec) { s.Load, s.Gateway = DefaultLoad, &workloads.Gateway{} }, ""},
+		"deployment backend to settle:":   {func(*Spec) {}, "worker"},
+		"deployment backend-1 to settle:": {func(s *Spec) { s.Trials, s.StatefulSets = 3, 1 }, "worker"},
 		"load worker load-0 to be ready: last seen Pending": {func(s *Spec) { s.Load = DefaultLoad }, "load"},
 		"deployment gateway to settle:":                     {func(s *Spec) { s.Gateway = &workloads.Gateway{} }, "load"},
 	} {

@@ -39,6 +39,8 @@ type Spec struct {
 	// time: of what happens by chance, it shows how often. Only without load and gateway, and with faults that touch the
 	// workload alone (Scale, Rollout). 0: one backend, called backend.
 	Trials int
+	// StatefulSets makes StatefulSets of the last so many trials; the others stay Deployments. 0: all are alike, as Backend says.
+	StatefulSets int
 	// Room is how many replicas of the backend its own rules leave room for: more stay pending, and the backend counts as
 	// settled without them. 0: all have a place.
 	Room int
@@ -131,8 +133,12 @@ func (s Spec) validate() error {
 		return errors.New("no faults, so nothing is tried")
 	case s.Trials != 0 && (len(s.Load) > 0 || s.Gateway != nil || s.Backend.NodePort != 0):
 		return errors.New("trials share no load, gateway or node port")
-	case min(s.PinTo, s.NodePorts, s.Trials, s.Room) < 0 || min(s.Steady, s.Recovered, s.Hold, s.About) < 0:
+	case min(s.PinTo, s.NodePorts, s.Trials, s.StatefulSets, s.Room) < 0 || min(s.Steady, s.Recovered, s.Hold, s.About) < 0:
 		return errors.New("a number or a time is negative")
+	case s.StatefulSets > s.Trials:
+		return fmt.Errorf("%d of %d trials are StatefulSets", s.StatefulSets, s.Trials)
+	case s.StatefulSets > 0 && s.Backend.StatefulSet:
+		return errors.New("some trials are StatefulSets, and all are")
 	case s.NodePorts > 0 && s.Gateway == nil:
 		return errors.New("node ports without a gateway to use them")
 	case s.NodePorts > 0 && s.Backend.NodePort == 0:
@@ -148,8 +154,10 @@ func (s Spec) validateParts() error {
 	if err := s.Cluster.Validate(); err != nil {
 		return err
 	}
-	if err := s.Backend.Validate(); err != nil {
-		return err
+	for _, b := range s.backends() {
+		if err := b.Validate(); err != nil {
+			return err
+		}
 	}
 	if s.Gateway != nil {
 		if err := s.Gateway.Validate(); err != nil {

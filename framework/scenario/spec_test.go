@@ -53,6 +53,17 @@ func TestSpecValidate(t *testing.T) {
 		{"", func(s *Spec) { s.Load, s.Trials = nil, 20 }},
 		{"trials share no load, gateway or node port", func(s *Spec) { s.Trials = 20 }},
 		{"trials share no load, gateway or node port", func(s *Spec) { s.Load, s.Trials, s.Gateway = nil, 20, &workloads.Gateway{} }},
+		{"", func(s *Spec) { s.Load, s.Trials, s.StatefulSets = nil, 20, 20 }},
+		{"a number or a time is negative", func(s *Spec) { s.Load, s.Trials, s.StatefulSets = nil, 20, -1 }},
+		{"21 of 20 trials are StatefulSets", func(s *Spec) { s.Load, s.Trials, s.StatefulSets = nil, 20, 21 }},
+		{"1 of 0 trials are StatefulSets", func(s *Spec) { s.StatefulSets = 1 }},
+		{"some trials are StatefulSets, and all are", func(s *Spec) {
+			s.Load, s.Trials, s.StatefulSets, s.Backend.StatefulSet = nil, 20, 1, true
+		}},
+		{"", func(s *Spec) { s.Load, s.Trials, s.Backend.Strategy.MaxSurge = nil, 20, "1" }},
+		{"backend backend-20: strategy: a StatefulSet replaces its pods one by one", func(s *Spec) {
+			s.Load, s.Trials, s.StatefulSets, s.Backend.Strategy.MaxSurge = nil, 20, 1, "1"
+		}},
 		{"zones: none", func(s *Spec) { s.Cluster = clusters.Spec{} }},
 		{"profile \"x\"", func(s *Spec) { s.Cluster.Profile = "x" }},
 		{"backend backend: -1 replicas", func(s *Spec) { s.Backend.Replicas = -1 }},

@@ -23,6 +23,7 @@ func (s Spec) backends() []workloads.Backend {
 	for i := range list {
 		list[i] = s.Backend
 		list[i].Name = fmt.Sprintf("%s-%d", name, i+1)
+		list[i].StatefulSet = s.Backend.StatefulSet || i >= s.Trials-s.StatefulSets
 	}
 	return list
 }
@@ -32,35 +33,37 @@ func (s Spec) faults() []fault.Fault {
 	if s.Trials == 0 {
 		return s.Faults
 	}
-	var names []string
-	for _, b := range s.backends() {
-		names = append(names, b.WithDefaults().Name)
-	}
-	list := make([]fault.Fault, len(s.Faults))
+	backends, list := s.backends(), make([]fault.Fault, len(s.Faults))
 	for i, f := range s.Faults {
-		list[i] = inEach{fault: f, workloads: names}
+		list[i] = inEach{fault: f, backends: backends}
 	}
 	return list
+}
+
+// of is the target with one of the backends as its workload.
+func of(t fault.Target, b workloads.Backend) fault.Target {
+	t.Workload, t.StatefulSet = b.WithDefaults().Name, b.StatefulSet
+	return t
 }
 
 // inEach does a fault to several workloads at the same time. It was seen when it was seen in all of them, and is healed
 // when it is in all of them.
 type inEach struct {
-	fault     fault.Fault
-	workloads []string
+	fault    fault.Fault
+	backends []workloads.Backend
 }
 
 func (e inEach) String() string {
-	return fmt.Sprintf("%s, in each of %d trials", e.fault, len(e.workloads))
+	return fmt.Sprintf("%s, in each of %d trials", e.fault, len(e.backends))
 }
 
 // Inject implements fault.Fault.
 func (e inEach) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) {
-	heard, heals := make([]hearing, len(e.workloads)), make([]fault.Heal, len(e.workloads))
-	targets := make([]fault.Target, len(e.workloads))
-	for i, name := range e.workloads {
-		targets[i] = t
-		targets[i].Workload, targets[i].Record = name, &heard[i]
+	heard, heals := make([]hearing, len(e.backends)), make([]fault.Heal, len(e.backends))
+	targets := make([]fault.Target, len(e.backends))
+	for i, b := range e.backends {
+		targets[i] = of(t, b)
+		targets[i].Record = &heard[i]
 		targets[i].Rand = rand.New(rand.NewPCG(t.Rand.Uint64(), t.Rand.Uint64())) // one source is not for several goroutines
 	}
 	err := e.inAll(func(i int) (err error) {
@@ -93,16 +96,16 @@ func (e inEach) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) 
 
 // inAll does something in all trials at once, and says where it went wrong.
 func (e inEach) inAll(do func(i int) error) error {
-	errs := make([]error, len(e.workloads))
+	errs := make([]error, len(e.backends))
 	var all sync.WaitGroup
-	for i, name := range e.workloads {
+	for i, b := range e.backends {
 		all.Go(func() {
 			err := func() (err error) {
 				defer noPanic(&err)
 				return do(i)
 			}()
 			if err != nil {
-				errs[i] = fmt.Errorf("%s: %w", name, err)
+				errs[i] = fmt.Errorf("%s: %w", b.WithDefaults().Name, err)
 			}
 		})
 	}

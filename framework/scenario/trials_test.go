@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 // perTrial is a fault that behaves differently in each workload.
@@ -19,6 +21,9 @@ type perTrial map[string]staged
 func (perTrial) String() string { return "A" }
 
 func (p perTrial) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) {
+	if t.StatefulSet != (t.Workload == "backend-2") {
+		return nil, fmt.Errorf("%s: StatefulSet %t", t.Workload, t.StatefulSet)
+	}
 	return p[t.Workload].Inject(ctx, t)
 }
 
@@ -48,8 +53,8 @@ func TestAFaultInEachTrial(t *testing.T) {
 				var heard story
 				heard.since = began
 				each := inEach{
-					fault:     perTrial{"backend-1": {bites: time.Second}, "backend-2": test.second},
-					workloads: []string{"backend-1", "backend-2"},
+					fault:    perTrial{"backend-1": {bites: time.Second}, "backend-2": test.second},
+					backends: []workloads.Backend{{Name: "backend-1"}, {Name: "backend-2", StatefulSet: true}},
 				}
 				heal, err := each.Inject(t.Context(), fault.Target{Rand: rand.New(rand.NewPCG(1, 2)), Record: &heard})
 				err = errors.Join(err, heal(t.Context()))
@@ -78,23 +83,53 @@ func (s *story) add(what, witness string) {
 func TestTrialsAreDeployedAndJudged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := quiet()
-		s.Trials = 3
+		s.Trials, s.StatefulSets = 3, 1
 		st, _, _ := newStage(t, s)
 		objects, err := st.wanted(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		names := map[string]int{}
-		for _, o := range objects {
-			names[o.GetName()]++
+		want := []string{
+			"PodDisruptionBudget backend-1", "Service backend-1", "Deployment backend-1",
+			"PodDisruptionBudget backend-2", "Service backend-2", "Deployment backend-2",
+			"PodDisruptionBudget backend-3", "Service backend-3", "StatefulSet backend-3",
 		}
-		if diff := cmp.Diff(map[string]int{"backend-1": 3, "backend-2": 3, "backend-3": 3}, names); diff != "" {
-			t.Errorf("a budget, a Service and a Deployment each (-want +got):\n%s", diff)
+		if diff := cmp.Diff(want, kinds(objects)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if err := st.create(t.Context(), workloads.Namespace(st.namespace)); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.deploy(t.Context()); err != nil { // each is waited for as what it is
+			t.Error(err)
 		}
 		if got, want := s.faults()[0].String(), "A, in each of 3 trials"; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	})
+}
+
+// All trials are alike, unless some are to be of the other kind.
+func TestKindsOfTrials(t *testing.T) {
+	for name, test := range map[string]struct {
+		edit func(*Spec)
+		want []bool
+	}{
+		"Deployments":  {func(*Spec) {}, []bool{false, false, false}},
+		"StatefulSets": {func(s *Spec) { s.Backend.StatefulSet = true }, []bool{true, true, true}},
+		"some of each": {func(s *Spec) { s.StatefulSets = 2 }, []bool{false, true, true}},
+	} {
+		s := quiet()
+		s.Trials = 3
+		test.edit(&s)
+		var got []bool
+		for _, b := range s.backends() {
+			got = append(got, b.StatefulSet)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
 }
 
 func TestOneBackendIsNoTrial(t *testing.T) {

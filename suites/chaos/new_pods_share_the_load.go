@@ -36,7 +36,7 @@ var NewPodsShareTheLoad = scenario.Describe(scenario.Spec{
 var longLivedLoad = []load.Lane{
 	{
 		Lane: history.LaneReused, Rate: 600,
-		Idle: 2 * time.Second, // what a busy moment opened beside the 32 must not come back later, with an old pod behind it
+		MaxConnections: load.DefaultConnections, // a busy machine would open hundreds, and chance deal them out evenly, old pods or new
 	},
 	{Lane: history.LaneControl, Rate: 20},
 }

@@ -26,7 +26,7 @@ func sharingOf(t *testing.T, s scenario.Spec) sharing {
 	t.Helper()
 	promise, ok := s.Promises[0].(invariant.SharesLoad)
 	scale, scales := s.Faults[0].(fault.Scale)
-	if !ok || !scales || s.Load[0].Connections != 0 {
+	if !ok || !scales || s.Load[0].Connections != 0 || s.Load[0].MaxConnections != load.DefaultConnections {
 		t.Fatalf("%s is not what this test is about", s.Name)
 	}
 	carries := float64(s.Backend.CloseAfter)
@@ -48,9 +48,9 @@ func below(n int, p, share float64) (sum float64) {
 
 // oldIsGone checks that no connection of before is left where shares begin to count: proxies learn of a new pod up to 5 s
 // late on a busy machine, and until then connections go on being made to the old ones.
-func (s sharing) oldIsGone(t *testing.T, idle time.Duration) {
+func (s sharing) oldIsGone(t *testing.T) {
 	t.Helper()
-	if left := s.promise.Within - s.life - idle; left < 5*time.Second {
+	if left := s.promise.Within - s.life; left < 5*time.Second {
 		t.Errorf("connections live for %s, and count from %s on", s.life, s.promise.Within)
 	}
 }
@@ -63,7 +63,7 @@ func TestNewPodsShareByMoreThanLuck(t *testing.T) {
 	if chance := float64(s.all) * below(dealt, 1/float64(s.all), s.promise.AtLeast); chance > 1e-6 {
 		t.Errorf("%d connections leave one of %d pods short with a probability of %v", dealt, s.all, chance)
 	}
-	s.oldIsGone(t, chaos.NewPodsShareTheLoad.Load[0].Idle)
+	s.oldIsGone(t)
 }
 
 // TestNewPodsShareLateByMoreThanLuck: the connections that are open at once are enough for the new pods together; and
@@ -77,5 +77,5 @@ func TestNewPodsShareLateByMoreThanLuck(t *testing.T) {
 	if chance := below(load.DefaultConnections, 1/float64(s.all), s.promise.AtLeast); chance < 0.01 {
 		t.Errorf("a new pod is left short with a probability of only %v", chance)
 	}
-	s.oldIsGone(t, chaos.NewPodsShareTheLoadLate.Load[0].Idle)
+	s.oldIsGone(t)
 }

@@ -19,12 +19,13 @@ var HalfOfTheRequestsFail = scenario.Retell(scenario.Incident{
 			"whether a node can serve.",
 		Fix: "A hard spread constraint with matchLabelKeys: the update then gets stuck instead, and the old pod stays. Or a gateway that " +
 			"checks its entry nodes. Each alone fails when a node dies: the first because nobody notices the dead node, the second because " +
-			"both pods were on it. Both together hold. Required anti-affinity is no remedy: with maxSurge the update never finds a place, " +
-			"and with maxUnavailable it gives up a pod that finds none again.",
+			"both pods were on it. Both together hold. Required anti-affinity takes maxSurge to do what the hard spread does: the update " +
+			"gets stuck, and the old pods stay. But it does that to every update of as many pods as nodes, full or not, since it counts " +
+			"the old pods too; and with maxUnavailable instead, the update gives up a pod, and the next finds no place.",
 	},
 	Scenarios: []scenario.Spec{
 		mutants.FullNodeNoRemedy, mutants.FullNodeByAllRevisions, mutants.FullNodeAntiAffinity,
-		chaos.FullNodeSpreadAlone, chaos.FullNodeHealthChecksAlone, chaos.FullNode,
+		chaos.FullNodeSpreadAlone, chaos.FullNodeAntiAffinitySurge, chaos.FullNodeHealthChecksAlone, chaos.FullNode,
 		mutants.FullNodeThenALostOneSoft, mutants.FullNodeThenALostOneUnchecked, chaos.FullNodeThenALostOne,
 	},
 })

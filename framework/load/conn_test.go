@@ -1,0 +1,158 @@
+package load
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// A server that stalls while requests go on coming: each opens a connection of its own, unless there is a limit. Then it
+// waits, and has been sent all the same.
+func TestMaxConnections(t *testing.T) {
+	const inFlight, due, most = 20, 24, 3
+	for name, test := range map[string]struct{ most, opened int }{
+		"no limit": {0, inFlight},
+		"a limit":  {most, most},
+	} {
+		t.Run(name, func(t *testing.T) {
+			accepted, asked, release := make(chan int, 1000), make(chan string, 1000), make(chan struct{})
+			url, _ := listen(t, func(_ *testing.T, n int, c *exchange) {
+				accepted <- n
+				<-release
+				for c.answers(n) {
+					continue
+				}
+			})
+			l := testLane(t, Lane{
+				Lane: history.LaneReused, Target: url, Rate: 1, Connections: 2, MaxConnections: test.most, InFlight: inFlight, Timeouts: roomy,
+			})
+			trace := &httptrace.ClientTrace{GetConn: func(host string) { asked <- host }}
+			l.template = l.template.WithContext(httptrace.WithClientTrace(t.Context(), trace))
+			l.work = make(chan shot)
+			for k := range uint64(due) {
+				l.counts.planned.Add(1)
+				l.dispatch(shot{k: k, due: l.record.now()})
+			}
+			for range inFlight {
+				<-asked
+			}
+			for range test.opened {
+				<-accepted
+			}
+			if more := len(accepted); more > 0 {
+				t.Errorf("it opened %d connections more than %d", more, test.opened)
+			}
+			released := l.record.now()
+			close(release)
+			close(l.work)
+			l.done.Wait()
+			// On a machine that does much else, net/http gives a connection up that was slow to say that it is free.
+			if more := len(accepted); test.most > 0 && more > test.most {
+				t.Errorf("in the end it opened %d connections more than %d", more, test.opened)
+			}
+			rows := rowsOf(t, l.record)
+			checkRows(t, rows, l.record.status([]Lane{l.Lane}))
+			unsent := 0
+			for _, r := range rows {
+				switch {
+				case r.Outcome == history.Unsent && r.Err == unsentBusy:
+					unsent++
+				case r.Outcome != history.OK || r.Attempts != 1 || r.Sent < r.Due || r.Sent > released || r.Done < released:
+					t.Errorf("released at %s, and got %+v", released, r)
+				}
+			}
+			if unsent != due-inFlight {
+				t.Errorf("%d were unsent, want the %d that were due beyond what may be in flight", unsent, due-inFlight)
+			}
+		})
+	}
+}
+
+// What waits for a connection has the time-outs of what does not, from the moment when its wait began.
+func TestTheWaitForAConnectionCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := testLane(t, Lane{Lane: history.LaneReused, Target: "http://pipe.test/", Rate: 1, Connections: 1, MaxConnections: 1})
+		l.connections.turns[0].(*http.Transport).DialContext = piped(func(n uint64, c net.Conn, id string) {
+			if n == 1 { // the first has a body that never comes
+				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
+				return
+			}
+			_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\nok %s\n", len("ok \n")+len(id), id)
+		})
+		var all sync.WaitGroup
+		for k, at := range []time.Duration{0, 500 * time.Millisecond, 2500 * time.Millisecond} {
+			all.Go(func() {
+				time.Sleep(at)
+				newSender(l).send(uint64(k), l.record.now())
+			})
+		}
+		all.Wait()
+		type told struct {
+			Seq        uint64
+			Outcome    history.Outcome
+			Conn       uint64
+			Sent, Took time.Duration
+		}
+		var got []told
+		for _, r := range rowsOf(t, l.record) {
+			got = append(got, told{r.Seq, r.Outcome, r.Conn, r.Sent, r.Done - r.Sent})
+		}
+		limits := DefaultTimeouts
+		want := []told{
+			{1, history.TimeoutConnect, 0, 500 * time.Millisecond, limits.Response}, // it waited in vain
+			{0, history.Stall, 1, 0, limits.Request},
+			{2, history.OK, 2, 2500 * time.Millisecond, limits.Request - 2500*time.Millisecond}, // its turn came
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// piped dials a server without a network, whose answer to each request is given. It numbers its connections from 1.
+func piped(answer func(n uint64, c net.Conn, id string)) dialFunc {
+	var ids atomic.Uint64
+	return func(context.Context, string, string) (net.Conn, error) {
+		here, there := net.Pipe()
+		n := ids.Add(1)
+		go func() {
+			defer func() { _ = there.Close() }()
+			in := bufio.NewReader(there)
+			for {
+				r, err := http.ReadRequest(in)
+				if err != nil {
+					return
+				}
+				answer(n, there, r.Header.Get(headerID))
+			}
+		}()
+		return &conn{Conn: here, id: n, addr: "pipe"}, nil
+	}
+}
+
+// Transports share the limit, to the last connection.
+func TestShare(t *testing.T) {
+	for _, whole := range []int{3, 4, 7, 32, 8192} {
+		sum, least, most := 0, whole, 0
+		for i := range 3 {
+			part := share(whole, 3, i)
+			sum, least, most = sum+part, min(least, part), max(most, part)
+		}
+		if sum != whole || most-least > 1 {
+			t.Errorf("of %d, 3 have %d, each %d to %d", whole, sum, least, most)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// FullNodeAntiAffinitySurge has required anti-affinity as its only remedy, and may have a pod more but never one fewer: the
+// new pod finds no place, on the full node nor beside an old pod, so that the update gets stuck and no old pod is given up.
+// It would get stuck without a full node, too: the rule counts the pods of the old revision, and each node has one.
+//
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity
+var FullNodeAntiAffinitySurge = scenario.Describe(scenario.Spec{
+	Name: "chaos/full-node-anti-affinity-surge",
+	Claim: "required anti-affinity with maxSurge 1 and maxUnavailable 0 is enough for an update while a node is full: its first new pod " +
+		"finds no place, the old ones stay, and no request fails",
+	Cluster: twoNodes,
+	Backend: workloads.Backend{
+		Replicas: 2, Spread: workloads.NoSpread, Affinity: []workloads.Affinity{{Key: workloads.Host, Away: true}},
+		Strategy: workloads.Strategy{MaxSurge: "1", MaxUnavailable: "0"}, NodePort: 30080, NodePortLocal: true,
+	},
+	Gateway:   &workloads.Gateway{Health: workloads.NoHealth, Ejection: workloads.NoEjection, MaxTries: 1},
+	NodePorts: 2,
+	Load:      scenario.DefaultLoad,
+	Faults:    []fault.Fault{fault.FillNode{Worker: 2}, fault.TryRollout{For: 15 * time.Second}},
+	Promises: []invariant.Invariant{
+		invariant.Placed{Workload: "backend", Pending: 1, Surge: 1},
+		invariant.NoFailedRequests{},
+	},
+	About: time.Minute,
+	Full:  true,
+})
