@@ -18,7 +18,8 @@ type Mutation struct {
 	Removed string
 	// CaughtBy is the promise that must be broken; one of the scenario's own.
 	CaughtBy invariant.Invariant
-	// Break removes the practice, and nothing else.
+	// Break removes the practice, and nothing else. It may shorten what only the twin needs, such as a hold: what is left
+	// out cannot help to catch it.
 	Break func(*Spec)
 }
 
