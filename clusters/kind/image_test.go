@@ -2,6 +2,7 @@ package kind
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +42,52 @@ func TestLoadImageOnlyWhereItIsNot(t *testing.T) {
 	for node, want := range map[string]int{"holdfast-x-worker": 0, "holdfast-x-worker2": 1, "holdfast-x-control-plane": 1} {
 		if got := len(e.called("--interactive " + node + " ctr")); got != want {
 			t.Errorf("%s was sent the image %d times, want %d", node, got, want)
+		}
+	}
+}
+
+// TestLoadImageAsksANodeOnce: every scenario of a run wants the same image. Where it could not be brought, or is another,
+// the node is asked.
+func TestLoadImageAsksANodeOnce(t *testing.T) {
+	e := newFakeEngine("podman")
+	c := fakeCluster(t, e)
+	var mu sync.Mutex
+	asked := map[string]int{}
+	lists, broken := "holdfast.dev/backend:1\n", "holdfast-x-worker2"
+	e.exec = func(node string, command []string) ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[node]++
+		if node == broken {
+			return nil, errors.New("the engine is busy")
+		}
+		return []byte(lists), nil
+	}
+	load := func(ref string) error {
+		clear(asked)
+		return c.LoadImage(t.Context(), clusters.Image{Ref: ref, Path: archive(t)})
+	}
+	one := map[string]int{"holdfast-x-worker": 1, "holdfast-x-worker2": 1, "holdfast-x-control-plane": 1}
+	for _, step := range []struct {
+		what, ref string
+		before    func()
+		fails     bool
+		want      map[string]int // how often each node is asked
+	}{
+		{"a node that does not answer", "holdfast.dev/backend:1", func() {}, true, nil},
+		{"which does again", "holdfast.dev/backend:1", func() { broken = "" }, false, nil},
+		{"the same image", "holdfast.dev/backend:1", func() {}, false, map[string]int{}},
+		{"another image", "holdfast.dev/backend:2", func() { lists = "holdfast.dev/backend:2\n" }, false, one},
+	} {
+		step.before()
+		if err := load(step.ref); (err != nil) != step.fails {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+		if step.want != nil && !maps.Equal(asked, step.want) {
+			t.Errorf("%s: asked %v, want %v", step.what, asked, step.want)
+		}
+		if step.what == "which does again" && asked["holdfast-x-worker2"] != 1 {
+			t.Errorf("%s: it was asked %d times, want once", step.what, asked["holdfast-x-worker2"])
 		}
 	}
 }

@@ -31,6 +31,7 @@ const kubeletPort = "10250"
 type Node struct {
 	member
 	cluster *Cluster
+	holds   sync.Map // references of images that it was seen to hold
 
 	mu sync.Mutex
 	at address // the last one known: it has none while it is down

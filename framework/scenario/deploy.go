@@ -24,15 +24,28 @@ import (
 
 // loadImage brings this executable into every node that does not hold it yet.
 func (st *stage) loadImage(ctx context.Context) error {
-	ref, archive, err := image.Build(st.run.settings.Executable, filepath.Join(st.run.settings.CacheDir, "images"))
+	built, err := st.run.image()
 	if err != nil {
 		return err
 	}
-	st.image = ref
-	if err := st.cluster.LoadImage(ctx, clusters.Image{Ref: ref, Path: archive}); err != nil {
-		return fmt.Errorf("load %s: %w", ref, err)
+	st.image = built.Ref
+	if err := st.cluster.LoadImage(ctx, built); err != nil {
+		return fmt.Errorf("load %s: %w", built.Ref, err)
 	}
 	return nil
+}
+
+// image is this executable as an image: built once, and the same for every scenario of the run, also when somebody builds
+// the executable anew meanwhile.
+func (r *run) image() (clusters.Image, error) {
+	if r.built.Ref != "" {
+		return r.built, nil
+	}
+	ref, archive, err := image.Build(r.settings.Executable, filepath.Join(r.settings.CacheDir, "images"))
+	if err == nil {
+		r.built = clusters.Image{Ref: ref, Path: archive}
+	}
+	return r.built, err
 }
 
 // deploy creates the backend, the gateway and the load worker, and returns when all are as they should be.

@@ -3,9 +3,11 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -31,20 +33,35 @@ func (st *stage) intact(ctx context.Context) error {
 				there[n.Name] = true
 				wrong = append(wrong, nodeTrouble(n)...)
 			}
-			for _, n := range st.cluster.Nodes() {
+			machines := st.cluster.Nodes()
+			states, err := statesOf(ctx, machines)
+			if err != nil {
+				return false, "", err
+			}
+			for i, n := range machines {
 				if !there[n.Name()] {
 					wrong = append(wrong, "node "+n.Name()+" is not there")
 				}
-				state, err := n.State(ctx)
-				if err != nil {
-					return false, "", err
-				}
-				if state != clusters.Running {
-					wrong = append(wrong, fmt.Sprintf("machine %s is %s", n.Name(), state))
+				if states[i] != clusters.Running {
+					wrong = append(wrong, fmt.Sprintf("machine %s is %s", n.Name(), states[i]))
 				}
 			}
 			return len(wrong) == 0, strings.Join(wrong, ", "), nil
 		})
+}
+
+// statesOf asks for the machines' states, several at a time: most of it is waiting for the engine.
+func statesOf(ctx context.Context, machines []clusters.Node) ([]clusters.NodeState, error) {
+	states := make([]clusters.NodeState, len(machines))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(2 * runtime.NumCPU())
+	for i, n := range machines {
+		group.Go(func() (err error) {
+			states[i], err = n.State(ctx)
+			return err
+		})
+	}
+	return states, group.Wait()
 }
 
 // nodeTrouble lists what keeps a node from taking pods.

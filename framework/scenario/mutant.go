@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
@@ -17,9 +18,18 @@ type Mutation struct {
 	Removed string
 	// CaughtBy is the promise that must be broken; one of the scenario's own.
 	CaughtBy invariant.Invariant
-	// Break removes the practice, and nothing else.
+	// Break removes the practice, and nothing else. It may shorten what only the twin needs, such as a hold: what is left
+	// out cannot help to catch it.
 	Break func(*Spec)
 }
+
+// A mutant of the short profile is not watched for as long as its twin is. The twin has to show that nothing breaks its
+// promise, for as long as it takes to believe it; the mutant breaks it while the fault is on, or is missed: watching it for
+// less makes it no easier to catch. What is left shows that the load flowed before, and brings in what is late.
+const (
+	mutantSteady    = time.Second
+	mutantRecovered = 2 * time.Second
+)
 
 // Mutate registers the mutant of a good scenario. The good one, its twin, is in the same suites and must hold: then it
 // is the missing practice that was caught, and not the scenario.
@@ -29,6 +39,9 @@ func Mutate(good Spec, m Mutation) Spec {
 		panic(fmt.Sprintf("mutant %s: its twin %s does not promise %s", m.Name, good.Name, kind))
 	}
 	s := good.clone()
+	if !s.Full {
+		s.Steady, s.Recovered = min(s.Steady, mutantSteady), min(s.Recovered, mutantRecovered)
+	}
 	m.Break(&s)
 	s.Name, s.Stock = m.Name, false
 	s.Claim = fmt.Sprintf("without %s, %s is caught", m.Removed, good.Name)

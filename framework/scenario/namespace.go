@@ -53,28 +53,39 @@ func (st *stage) emptyNamespace(ctx context.Context) error {
 	return poll.Until(ctx, "namespace "+st.namespace+" to be empty", clearLimit, st.emptied)
 }
 
-// emptied deletes what is left, and tells whether nothing was.
+// emptied deletes what is left, and tells whether nothing is any more. It looks again at once: pods that are given no time
+// to end go with the call that deletes them.
 func (st *stage) emptied(ctx context.Context) (done bool, saw string, err error) {
-	core := st.client.CoreV1()
-	services, err := core.Services(st.namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return false, "", err
-	}
-	pods, err := core.Pods(st.namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return false, "", err
-	}
-	saw = fmt.Sprintf("%d pods, %d Services", len(pods.Items), len(services.Items))
-	if len(pods.Items)+len(services.Items) == 0 {
-		return true, saw, nil
+	services, pods, err := st.left(ctx)
+	if err != nil || len(services)+pods == 0 {
+		return err == nil, "", err
 	}
 	var errs []error
-	for _, s := range services.Items {
-		if err := core.Services(st.namespace).Delete(ctx, s.Name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+	for _, name := range services {
+		if err := st.client.CoreV1().Services(st.namespace).Delete(ctx, name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 			errs = append(errs, err)
 		}
 	}
 	atOnce := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
-	errs = append(errs, core.Pods(st.namespace).DeleteCollection(ctx, atOnce, metav1.ListOptions{}))
-	return false, saw, errors.Join(errs...)
+	errs = append(errs, st.client.CoreV1().Pods(st.namespace).DeleteCollection(ctx, atOnce, metav1.ListOptions{}))
+	services, pods, err = st.left(ctx)
+	errs = append(errs, err)
+	return len(services)+pods == 0, fmt.Sprintf("%d pods, %d Services", pods, len(services)), errors.Join(errs...)
+}
+
+// left names the Services that are still in the namespace, and counts its pods.
+func (st *stage) left(ctx context.Context) (services []string, pods int, err error) {
+	core := st.client.CoreV1()
+	list, err := core.Services(st.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, s := range list.Items {
+		services = append(services, s.Name)
+	}
+	all, err := core.Pods(st.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, 0, err
+	}
+	return services, len(all.Items), nil
 }

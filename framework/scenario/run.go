@@ -31,8 +31,9 @@ type run struct {
 	settings   *Settings
 	pool       pool
 	file       history.RunFile
-	began      time.Time // the scenario at hand
-	kubernetes string    // what its cluster runs
+	began      time.Time      // the scenario at hand
+	kubernetes string         // what its cluster runs
+	built      clusters.Image // this executable; see image
 }
 
 // theRun is set by start. Ginkgo's tree is built before its settings are known, so the specs find it here.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -332,6 +333,34 @@ func TestAHarnessThatFailsBeforeItCanRecord(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Somebody who builds the executable anew while it runs changes nothing: all scenarios of a run are of one build. What
+// could not be built is built for the next one.
+func TestAllScenariosOfARunHaveOneImage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCounty(t)
+		again := func(program []byte) {
+			t.Helper()
+			if err := os.WriteFile(c.settings.Executable, program, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			s := quiet()
+			s.Name += strings.Repeat("-again", len(c.file.Scenarios))
+			c.one(t.Context(), s)
+		}
+		whole, err := os.ReadFile(c.settings.Executable)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again([]byte("not yet"))
+		again(whole)
+		again(append(whole, 0))
+		loaded := c.towns[0].loaded
+		if len(loaded) != 2 || loaded[0].Ref == "" || loaded[0] != loaded[1] {
+			t.Errorf("loaded %+v, want one image, by the second and the third scenario", loaded)
+		}
+	})
 }
 
 // foreign is a promise that no record can hold.

@@ -203,6 +203,35 @@ func TestMutate(t *testing.T) {
 	}
 }
 
+// A mutant of the short profile has as much time to be caught in as the fault takes, and less before and after it than
+// its twin; unless it says so itself, or its twin takes less already. In the full profile nothing is gained by that.
+func TestAMutantOfTheShortProfileIsNotWatchedForLong(t *testing.T) {
+	for name, test := range map[string]struct {
+		twin              func(*Spec)
+		breaks            func(*Spec)
+		steady, recovered time.Duration
+	}{
+		"short":               {func(*Spec) {}, func(*Spec) {}, time.Second, 2 * time.Second},
+		"full":                {func(s *Spec) { s.Full = true }, func(*Spec) {}, 3 * time.Second, 5 * time.Second},
+		"a twin that is fast": {func(s *Spec) { s.Steady, s.Recovered = 1, 2 }, func(*Spec) {}, 1, 2},
+		"a mutant that wants": {func(*Spec) {}, func(s *Spec) { s.Recovered = time.Minute }, time.Second, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			specs := described(t, func() {
+				s := good()
+				s.Hold = 20 * time.Second
+				test.twin(&s)
+				Mutate(Describe(s), Mutation{Name: "mutants/example", Removed: "a practice", CaughtBy: invariant.NoFailedRequests{}, Break: test.breaks})
+			})
+			twin, mutant := specs[0], specs[1]
+			if mutant.Steady != test.steady || mutant.Recovered != test.recovered || mutant.Hold != twin.Hold {
+				t.Errorf("steady %s, hold %s, recovered %s; want %s, %s, %s",
+					mutant.Steady, mutant.Hold, mutant.Recovered, test.steady, twin.Hold, test.recovered)
+			}
+		})
+	}
+}
+
 // Whatever Break does to the mutant, its twin and every other scenario stay as they are; and of a twin with a stock
 // variant there is one mutant.
 func TestBreakingAMutantBreaksNothingElse(t *testing.T) {

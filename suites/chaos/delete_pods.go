@@ -15,6 +15,7 @@ var DeletePods = scenario.Describe(scenario.Spec{
 	Claim: "deleting two of six pods at once is invisible to clients, and the workload is whole again within 15 s",
 	Backend: workloads.Backend{
 		ServiceTime: 300 * time.Millisecond, // so that about five requests are in flight on each pod whenever it is told to end
+		GracePeriod: 12 * time.Second,       // 7 s of it to end in order, which takes two: mutants that do not end take it all
 	},
 	Load:   scenario.DefaultLoad,
 	Faults: []fault.Fault{fault.PodDelete{Count: 2}},

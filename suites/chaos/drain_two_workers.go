@@ -15,7 +15,7 @@ var DrainTwoWorkers = scenario.Describe(scenario.Spec{
 	Claim: "draining both nodes of a workload at once is invisible to clients, because a budget makes one wait for the other",
 	Backend: workloads.Backend{
 		Replicas:   2,
-		StartDelay: 8 * time.Second, // longer than the preStop sleep: replacements come too late for pods that end together
+		StartDelay: 6 * time.Second, // twice the preStop sleep: replacements come too late for pods that end together
 	},
 	Load:   scenario.DefaultLoad,
 	Faults: []fault.Fault{fault.Drain{Nodes: 2}},

@@ -16,6 +16,7 @@ var BudgetMaxUnavailable = scenario.Describe(scenario.Spec{
 		Budget:     workloads.Budget{MaxUnavailable: "34%"}, // of 6: 2.04, which rounds up to 3
 		StartDelay: slowStart,
 	},
+	Steady: before, Recovered: after,
 	Faults:   []fault.Fault{fault.Evict{}},
 	Promises: []invariant.Invariant{invariant.BudgetHonoured{MustRefuse: true}},
 })

@@ -11,14 +11,18 @@ import (
 
 // ZoneAndNodeSpread looks at every number of replicas from 1 to 7 over three zones of two nodes.
 var ZoneAndNodeSpread = scenario.Describe(scenario.Spec{
-	Name:    "conformance/zone-and-node-spread",
-	Claim:   "from 1 to 7 replicas, zones and nodes differ by at most one pod at every step",
-	Backend: workloads.Backend{Replicas: 1, Spread: []workloads.Spread{{Key: workloads.Zone}, {Key: workloads.Host}}},
-	Faults:  []fault.Fault{fault.Scale{Through: []int{2, 3, 4, 5, 6, 7}}},
-	Hold:    3 * time.Second, // the last step has to be seen settled, too
+	Name:  "conformance/zone-and-node-spread",
+	Claim: "from 1 to 7 replicas, zones and nodes differ by at most one pod at every step",
+	Backend: workloads.Backend{
+		Replicas: 1, Spread: []workloads.Spread{{Key: workloads.Zone}, {Key: workloads.Host}},
+		PreStop: workloads.NoPreStop, // no client would need it
+	},
+	Steady: before, Recovered: after,
+	Faults: []fault.Fault{fault.Scale{Through: []int{2, 3, 4, 5, 6, 7}}},
+	Hold:   3 * time.Second, // the last step has to be seen settled, too
 	Promises: []invariant.Invariant{
 		invariant.Spread{Workload: "backend", TopologyKey: workloads.Zone, Max: 1},
 		invariant.Spread{Workload: "backend", TopologyKey: workloads.Host, Max: 1},
 	},
-	About: time.Minute,
+	About: 30 * time.Second,
 })

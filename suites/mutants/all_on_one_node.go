@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
@@ -14,6 +15,7 @@ var AllOnOneNode = scenario.Mutate(conformance.ZoneAndNodeSpread, scenario.Mutat
 	CaughtBy: invariant.Spread{},
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = workloads.NoSpread
-		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Host}} // to its own pods: the second goes where the first is
+		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Host}}       // to its own pods: the second goes where the first is
+		s.Faults, s.Hold = []fault.Fault{fault.Scale{Through: []int{2, 3}}}, 0 // it is seen at the second already
 	},
 })

@@ -1,6 +1,8 @@
 package mutants
 
 import (
+	"time"
+
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -16,5 +18,6 @@ var FixedUpstreams = scenario.Mutate(chaos.KillOneWorker, scenario.Mutation{
 	Break: func(s *scenario.Spec) {
 		s.Backend.NodePort, s.NodePorts = 30080, 6 // all workers: whichever dies is among them
 		s.Gateway = &workloads.Gateway{Health: workloads.NoHealth, Ejection: workloads.NoEjection, MaxTries: 1}
+		s.Hold = 15 * time.Second // 13 s are predicted, and every sixth request fails in the two after them, too
 	},
 })

@@ -1,6 +1,8 @@
 package mutants
 
 import (
+	"time"
+
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -16,5 +18,6 @@ var NodePortsWithoutHealthChecks = scenario.Mutate(chaos.KillOneWorkerBehindNode
 	Break: func(s *scenario.Spec) {
 		s.PinTo, s.Backend.NodePortLocal = 1, false
 		s.Gateway.Health, s.Gateway.Ejection, s.Gateway.MaxTries = workloads.NoHealth, workloads.NoEjection, 1
+		s.Hold = 10 * time.Second // enough for the loss to be noticed; requests fail from the first second on
 	},
 })
