@@ -25,7 +25,7 @@ var HorizontalAutoscaling = scenario.Describe(scenario.Spec{
 	},
 	Addons: []workloads.Addon{workloads.MetricsServer{Every: 10 * time.Second}},
 	Load: []load.Lane{
-		{Lane: history.LaneReused, Rate: 150, Idle: 2 * time.Second},
+		{Lane: history.LaneReused, Rate: 150, MaxConnections: load.DefaultConnections},
 		{Lane: history.LaneFresh, Rate: 50},
 		{Lane: history.LaneControl, Rate: 20},
 	},
