@@ -69,7 +69,9 @@ func (st *stage) emptied(ctx context.Context) (done bool, saw string, err error)
 	atOnce := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
 	errs = append(errs, st.client.CoreV1().Pods(st.namespace).DeleteCollection(ctx, atOnce, metav1.ListOptions{}))
 	services, pods, err = st.left(ctx)
-	errs = append(errs, err)
+	if err != nil { // nothing was seen
+		return false, "", errors.Join(append(errs, err)...)
+	}
 	return len(services)+pods == 0, fmt.Sprintf("%d pods, %d Services", pods, len(services)), errors.Join(errs...)
 }
 
