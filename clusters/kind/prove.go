@@ -28,7 +28,7 @@ type proof struct {
 	planned []member
 	sealed  bool
 
-	witnessed, pinned bool // the steps that are done once
+	witnessed bool // which is done once
 }
 
 // look lists what is missing. It also makes what a proof needs: the witness pods, and DNS on the control plane.
@@ -48,7 +48,7 @@ func (p *proof) look(ctx context.Context) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	if err := p.pinDNS(ctx, servers); err != nil {
+	if err := pinDNS(ctx, p.client, p.planned, servers); err != nil {
 		return []string{err.Error()}
 	}
 	if missing := append(podsLacking(p.planned, witnesses), dnsLacking(p.planned, servers)...); len(missing) > 0 {
@@ -72,9 +72,11 @@ func (p *proof) ensureWitness(ctx context.Context, nodes []corev1.Node) error {
 	return nil
 }
 
-// pinDNS moves CoreDNS to the control plane where the scheduler chose otherwise.
-func (p *proof) pinDNS(ctx context.Context, servers []corev1.Pod) error {
-	if p.pinned || !slices.ContainsFunc(servers, func(pod corev1.Pod) bool { return isMisplaced(p.planned, pod) }) {
+// pinDNS moves CoreDNS to the control plane where the scheduler chose otherwise: at first, or after a starved control plane
+// was taken for lost. Once that is asked for, asking again changes nothing.
+func pinDNS(ctx context.Context, client kubernetes.Interface, planned []member, servers []corev1.Pod) error {
+	astray := func(pod corev1.Pod) bool { return pod.DeletionTimestamp == nil && isMisplaced(planned, pod) }
+	if !slices.ContainsFunc(servers, astray) {
 		return nil
 	}
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{
@@ -83,11 +85,10 @@ func (p *proof) pinDNS(ctx context.Context, servers []corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	deployments := p.client.AppsV1().Deployments(systemNamespace)
+	deployments := client.AppsV1().Deployments(systemNamespace)
 	if _, err := deployments.Patch(ctx, dnsDeployment, types.StrategicMergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		return fmt.Errorf("move CoreDNS to the control plane: %w", err)
 	}
-	p.pinned = true
 	return nil
 }
 

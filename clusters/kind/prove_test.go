@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 )
@@ -190,6 +191,33 @@ func TestStartWaitsForAFreshWord(t *testing.T) {
 		back := e.called("exec --privileged holdfast-x-worker2 ")
 		if len(back) != 1 || !strings.HasSuffix(back[0], " 10.244.1.9") {
 			t.Errorf("the load node was asked for the node's pod %d times", len(back))
+		}
+	})
+}
+
+// A control plane that was too busy to answer is taken for lost for a moment, and CoreDNS goes to a worker: whoever then
+// waits for a node to be back would wait for ever, if he did not bring it home.
+func TestStartBringsDNSHome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newFakeEngine("podman")
+		c := fakeCluster(t, e)
+		client := scene(func(o runtime.Object) {
+			if pod, ok := o.(*corev1.Pod); ok && pod.Name == "coredns-1" {
+				pod.Spec.NodeName = "holdfast-x-worker2"
+			}
+		})
+		client.PrependReactor("patch", "deployments", func(k8stesting.Action) (bool, runtime.Object, error) {
+			pods := corev1.SchemeGroupVersion.WithResource("pods")
+			home := podOn("holdfast-x-control-plane", "coredns-1", "10.244.0.2", nil)
+			home.Labels = map[string]string{"k8s-app": "kube-dns"}
+			return false, nil, client.Tracker().Update(pods, &home, systemNamespace)
+		})
+		c.client, e.exec = client, reaches
+		worker := nodeOf(t, c, clusters.Worker)
+		e.containers[worker.name].state = "exited"
+		time.AfterFunc(time.Second, func() { speak(t, client, worker.name) })
+		if err := worker.Start(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }

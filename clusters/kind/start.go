@@ -61,7 +61,11 @@ func (n *Node) lookBack(ctx context.Context, before pulse) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	if missing := dnsLacking(members(n.cluster.name, n.cluster.record.Spec), servers); len(missing) > 0 {
+	planned := members(n.cluster.name, n.cluster.record.Spec)
+	if err := pinDNS(ctx, n.cluster.client, planned, servers); err != nil {
+		return []string{err.Error()}
+	}
+	if missing := dnsLacking(planned, servers); len(missing) > 0 {
 		return missing
 	}
 	return n.probeBothWays(ctx, addresses(servers))
