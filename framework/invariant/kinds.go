@@ -26,6 +26,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"Placed":            decode[Placed],
 	"RecoversWithin":    decode[RecoversWithin],
 	"ReplacedWithin":    decode[ReplacedWithin],
+	"PressureLeaves":    decode[PressureLeaves],
 	"QuietWithin":       decode[QuietWithin],
 	"SharesLoad":        decode[SharesLoad],
 	"Placement":         decode[Placement],
