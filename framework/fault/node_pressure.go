@@ -83,13 +83,17 @@ func (p NodePressure) Inject(ctx context.Context, t Target) (Heal, error) {
 		return heal, err
 	}
 	var witness string
+	var astray []string
 	err = poll.Until(ctx, "the kubelet of "+node.Name()+" to evict "+strings.Join(victims, ", "), pressureLimit,
 		func(ctx context.Context) (done bool, saw string, err error) {
-			done, witness, err = t.evicted(ctx, node.Name(), before, victims)
-			return done, witness, err
+			done, witness, astray, err = t.evicted(ctx, node.Name(), before, victims)
+			return done || len(astray) > 0, witness, err
 		})
-	if err != nil {
+	switch {
+	case err != nil:
 		return heal, err
+	case len(astray) > 0: // seen on a starved machine: the kubelet took half a minute to start, and its node was given up
+		return heal, fmt.Errorf("%s: somebody else than the kubelet of %s deleted %s", p, node.Name(), strings.Join(astray, ", "))
 	}
 	t.Record.Seen([]string{node.Name()}, victims, witness)
 	return heal, nil
@@ -148,32 +152,37 @@ func (p NodePressure) tense(calm []byte) ([]byte, error) {
 	return yaml.Marshal(config)
 }
 
-// evicted asks the API server for the node's word on itself, for the kubelet's on each pod, and for the endpoints.
+// evicted asks the API server for the node's word on itself, for the kubelet's on each pod, and for the endpoints. Pods that
+// go in any other way are astray.
 func (t Target) evicted(
 	ctx context.Context, node string, before map[string]corev1.Pod, victims []string,
-) (done bool, saw string, err error) {
+) (done bool, saw string, astray []string, err error) {
 	pressed, tainted, _, err := t.pressure(ctx, node)
 	if err != nil {
-		return false, "", err
+		return false, "", nil, err
 	}
 	now, err := t.allPods(ctx)
 	if err != nil {
-		return false, "", err
+		return false, "", nil, err
 	}
 	offered, err := t.offered(ctx)
 	if err != nil {
-		return false, "", err
+		return false, "", nil, err
 	}
 	noted, err := t.evictions(ctx)
 	if err != nil {
-		return false, "", err
+		return false, "", nil, err
 	}
 	gone, ends := 0, 0
 	for _, name := range victims {
 		uid := before[name].UID
-		// A StatefulSet removes at once what is left of a pod, and makes one of the same name.
-		if pod, there := now[name]; there && pod.UID == uid && evictedByKubelet(pod) || (!there || pod.UID != uid) && noted[uid] {
+		pod, there := now[name]
+		there = there && pod.UID == uid
+		switch {
+		case there && evictedByKubelet(pod), !there && noted[uid]:
 			gone++
+		case !there || pod.DeletionTimestamp != nil:
+			astray = append(astray, name)
 		}
 		if slices.ContainsFunc(offered, func(end corev1.ObjectReference) bool {
 			return end.Name == name && (end.UID == "" || end.UID == uid)
@@ -183,7 +192,7 @@ func (t Target) evicted(
 	}
 	saw = fmt.Sprintf("the API server shows MemoryPressure=%t of %s, its taint: %t; %d of %s evicted by the kubelet, %s left of them",
 		pressed, node, tainted, gone, plural(len(victims), "pod"), plural(ends, "endpoint"))
-	return pressed && tainted && gone == len(victims) && ends == 0, saw, nil
+	return pressed && tainted && gone == len(victims) && ends == 0, saw, astray, nil
 }
 
 // pressure is what a node says of its memory, whether the node controller has drawn the conclusion, and whether it is Ready.
@@ -201,8 +210,12 @@ func (t Target) pressure(ctx context.Context, name string) (pressed, tainted, re
 	return is(corev1.NodeMemoryPressure), tainted, is(corev1.NodeReady), nil
 }
 
-// evictions are the pods of which a kubelet has noted that it evicts them.
+// evictions are the pods of a StatefulSet of which a kubelet has noted that it evicts them: the controller removes at once what
+// is left of one, and makes another of the same name. Of a Deployment's, the objects stay.
 func (t Target) evictions(ctx context.Context) (map[types.UID]bool, error) {
+	if !t.StatefulSet {
+		return nil, nil
+	}
 	list, err := t.Client.CoreV1().Events(t.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list events of %s: %w", t.Namespace, err)

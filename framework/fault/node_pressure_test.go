@@ -200,7 +200,8 @@ func TestAnUndoOfPressureThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestAPodThatLeftNothingBehind was evicted if its kubelet has noted it, and otherwise not; be it that another has its name.
+// TestAPodThatLeftNothingBehind was evicted if it is a StatefulSet's and its kubelet has noted it, be it that another has its
+// name; and otherwise it went astray.
 func TestAPodThatLeftNothingBehind(t *testing.T) {
 	pod := func(uid types.UID) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod-001", Namespace: "ns", UID: uid, Labels: map[string]string{"app": "backend"}}}
@@ -211,31 +212,66 @@ func TestAPodThatLeftNothingBehind(t *testing.T) {
 			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "pod-001", UID: uid},
 		}
 	}
+	going := pod("old")
+	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{"test"}
+	const evicted, astray, neither = "evicted", "astray", ""
 	for name, s := range map[string]struct {
-		now  *corev1.Pod
-		note *corev1.Event
-		want bool
+		now         *corev1.Pod
+		note        *corev1.Event
+		statefulSet string
+		deployment  string
 	}{
-		"gone, and noted":          {nil, note("Evicted", "kubelet", "old"), true},
-		"replaced, and noted":      {pod("new"), note("Evicted", "kubelet", "old"), true},
-		"still there, and noted":   {pod("old"), note("Evicted", "kubelet", "old"), false},
-		"gone":                     {nil, note("Killing", "kubelet", "old"), false},
-		"gone, by somebody else":   {nil, note("Evicted", "taint-eviction-controller", "old"), false},
-		"replaced, that was noted": {pod("new"), note("Evicted", "kubelet", "new"), false},
+		"gone, and noted":               {nil, note("Evicted", "kubelet", "old"), evicted, astray},
+		"replaced, and noted":           {pod("new"), note("Evicted", "kubelet", "old"), evicted, astray},
+		"still there, and noted":        {pod("old"), note("Evicted", "kubelet", "old"), neither, neither},
+		"on its way, and noted too":     {going, note("Evicted", "kubelet", "old"), astray, astray},
+		"gone":                          {nil, note("Killing", "kubelet", "old"), astray, astray},
+		"gone, by somebody else":        {nil, note("Evicted", "taint-eviction-controller", "old"), astray, astray},
+		"replaced by one that is noted": {pod("new"), note("Evicted", "kubelet", "new"), astray, astray},
 	} {
-		w := newWorld(1, "w1")
-		w.squeeze("w1", true)
-		pods := corev1.SchemeGroupVersion.WithResource("pods")
-		_ = w.client.Tracker().Delete(pods, "ns", "pod-001")
-		if s.now != nil {
-			_ = w.client.Tracker().Add(s.now)
-		}
-		_ = w.client.Tracker().Add(s.note)
-		done, saw, err := w.target().evicted(t.Context(), "w1", map[string]corev1.Pod{"pod-001": *pod("old")}, []string{"pod-001"})
-		if done != s.want || err != nil {
-			t.Errorf("%s: %t, %v: %s", name, done, err, saw)
+		for stateful, want := range map[bool]string{true: s.statefulSet, false: s.deployment} {
+			w := newWorld(1, "w1")
+			w.squeeze("w1", true)
+			_ = w.client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", "pod-001")
+			if s.now != nil {
+				_ = w.client.Tracker().Add(s.now.DeepCopy())
+			}
+			_ = w.client.Tracker().Add(s.note.DeepCopy())
+			target := w.target()
+			if target.StatefulSet = stateful; stateful {
+				w.stateful()
+			}
+			done, saw, lost, err := target.evicted(t.Context(), "w1", map[string]corev1.Pod{"pod-001": *pod("old")}, []string{"pod-001"})
+			if done != (want == evicted) || (len(lost) > 0) != (want == astray) || err != nil {
+				t.Errorf("%s, StatefulSet %t: %t, astray %q, %v: %s", name, stateful, done, lost, err, saw)
+			}
 		}
 	}
+}
+
+// TestAPodThatWentAstrayIsAnError, at once: what a node controller deletes is no witness of a kubelet's eviction.
+func TestAPodThatWentAstrayIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(6, "w1", "w2", "w3")
+		w.lag = 10 * time.Second
+		time.AfterFunc(3*time.Second, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.send("pod-004")
+		})
+		began := time.Now()
+		heal, err := NodePressure{Worker: 2}.Inject(t.Context(), w.target())
+		const want = "memory pressure on worker 2: somebody else than the kubelet of w2 deleted pod-004"
+		if err == nil || err.Error() != want || len(w.seen) != 0 || time.Since(began) > 4*time.Second {
+			t.Errorf("got %v after %s, seen %q", err, time.Since(began), w.seen)
+		}
+		w.mu.Lock()
+		w.act([]string{"pod-004"})
+		w.mu.Unlock()
+		if err := heal(t.Context()); err != nil || len(w.healed) != 1 {
+			t.Errorf("undo: %v, healed %q", err, w.healed)
+		}
+	})
 }
 
 // TestAPodThatHasEndedHoldsNothing: neither does its node carry the workload, nor is it a pod too many.
