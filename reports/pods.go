@@ -61,7 +61,7 @@ func (l *life) see(t history.Offset, seen *history.Pod, end history.Offset) {
 	if last := len(l.Spans) - 1; last >= 0 {
 		l.Spans[last].To = min(l.Spans[last].To, t)
 	}
-	if seen.Change == history.Deleted || seen.Phase == "Succeeded" || seen.Phase == "Failed" {
+	if seen.Change == history.Deleted || seen.Ended() {
 		return
 	}
 	state := l.state(seen)

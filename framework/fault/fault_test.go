@@ -76,6 +76,13 @@ func TestFaultsBiteAreSeenAndAreUndone(t *testing.T) {
 			seen:   "nodes=[w2] pods=0 the filler runs on w2: 0 of cpu are left, and a replica asks for 5m",
 			healed: "the filler of w2 is gone; 6 pods exist, 6 of the newest revision, 6 available, 6 ready endpoints, 6 wanted",
 		},
+		"memory pressure on worker 2": {
+			fault: NodePressure{Worker: 2},
+			seen: "nodes=[w2] pods=2 the API server shows MemoryPressure=true of w2, its taint: true; " +
+				"2 of 2 pods evicted by the kubelet, 0 endpoints left of them",
+			healed: "w2 is Ready, without memory pressure and without its taint; 6 pods exist, 6 of the newest revision, 6 available, " +
+				"6 ready endpoints, 6 wanted",
+		},
 		"outage of one zone": {
 			fault:  ZoneOutage{},
 			seen:   "nodes=[w2] pods=2 the engine says w2 has exited, and its kubelet port is silent",
@@ -166,7 +173,7 @@ func TestFaultsOfAMissingWorkloadNameIt(t *testing.T) {
 	w := newWorld(6, "w1")
 	target := w.target()
 	target.Workload = "frontend"
-	for _, f := range []Fault{Scale{Through: []int{1}}, Rollout{}, PodDelete{Count: 1}, Drain{}, Evict{}, NodeKill{}, ZoneOutage{}, FillNode{},
+	for _, f := range []Fault{Scale{Through: []int{1}}, Rollout{}, PodDelete{Count: 1}, Drain{}, Evict{}, NodeKill{}, ZoneOutage{}, FillNode{}, NodePressure{},
 		TryDrain{For: time.Second}, BadRollout{Args: badArgs}, TryRollout{}, Unbalance{}} {
 		_, err := f.Inject(t.Context(), target)
 		if err == nil || !strings.Contains(err.Error(), "ns/frontend") || !apierrors.IsNotFound(errors.Unwrap(err)) {
@@ -180,6 +187,7 @@ func TestStrings(t *testing.T) {
 		"scale to 9, 3": Scale{Through: []int{9, 3}}, "rolling update": Rollout{}, "drain 1 worker": Drain{},
 		"drain 2 workers": Drain{Nodes: 2}, "kill one worker": NodeKill{}, "kill worker 2": NodeKill{Worker: 2},
 		"outage of one zone": ZoneOutage{}, "fill one worker": FillNode{}, "fill worker 2": FillNode{Worker: 2},
+		"memory pressure on one worker": NodePressure{}, "soft memory pressure on worker 2": NodePressure{Worker: 2, Soft: true},
 		"try a rolling update for 20s": TryRollout{For: 20 * time.Second},
 		"delete 1 pod":                 PodDelete{Count: 1}, "ask to evict every pod": Evict{},
 		"try for 15s to drain 1 worker":                              TryDrain{For: 15 * time.Second},

@@ -132,7 +132,7 @@ func (t Target) cpuLeft(ctx context.Context, node string) (left resource.Quantit
 	}
 	left = n.Status.Allocatable.Cpu().DeepCopy()
 	for _, p := range list.Items {
-		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed { // what has ended holds nothing
+		if !ended(p) { // what has ended holds nothing
 			left.Sub(cpuOf(p.Spec))
 		}
 	}

@@ -73,6 +73,8 @@ func TestAnErrorOfTheAPIEndsInAnUndo(t *testing.T) {
 		{FillNode{Worker: 2}, "list", "pods", 2, 2, "list pods on w2: the API server is away"},
 		{FillNode{Worker: 2}, "get", "nodes", 1, once, "read node w2: the API server is away"},
 		{FillNode{}, "create", "pods", 1, once, "fill w2: the API server is away"},
+		{NodePressure{}, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
+		{NodePressure{}, "list", "pods", 3, 3, "list pods of ns/backend: the API server is away"},
 		{ZoneOutage{}, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
 		{ZoneOutage{}, "list", "pods", 2, 2, "list pods of ns/backend: the API server is away"},
 		{Autoscale{CPU: 60, Max: 9}, "get", "deployments", 1, once, "read deployment ns/backend: the API server is away"},

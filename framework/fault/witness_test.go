@@ -14,7 +14,7 @@ import (
 func all() []Fault {
 	return []Fault{
 		Scale{Through: []int{9, 3}}, Rollout{}, PodDelete{Count: 2}, Evict{}, Drain{Nodes: 2}, NodeKill{}, NodeKill{Worker: 2},
-		ZoneOutage{}, FillNode{}, Unbalance{},
+		ZoneOutage{}, FillNode{}, Unbalance{}, NodePressure{}, NodePressure{Worker: 2, Soft: true},
 		TryDrain{For: 20 * time.Second}, BadRollout{Args: badArgs}, TryRollout{For: time.Second},
 		Autoscale{CPU: 60, Max: 10}, Resize{CPU: "20m"}, AutoscaleVertically{},
 	}
@@ -114,6 +114,15 @@ func TestOneWitnessIsNotEnough(t *testing.T) {
 		"no endpoint for a pod that is ready": {Scale{Through: []int{9}}, func(w *world) { w.stale = true },
 			"waited 10m0s for deployment backend to settle: last seen 9 pods exist, 9 of the newest revision, 9 available, " +
 				"6 ready endpoints, 9 wanted ("},
+		"pods that went by somebody else's doing": {NodePressure{Worker: 2}, func(w *world) { w.evictor = "DeletionByTaintManager" },
+			"waited 5m0s for the kubelet of w2 to evict pod-001, pod-004: last seen the API server shows MemoryPressure=true of w2, " +
+				"its taint: true; 0 of 2 pods evicted by the kubelet, 0 endpoints left of them ("},
+		"a node under pressure without a taint": {NodePressure{Worker: 2}, func(w *world) { w.untainted = true },
+			"waited 5m0s for the kubelet of w2 to evict pod-001, pod-004: last seen the API server shows MemoryPressure=true of w2, " +
+				"its taint: false; 2 of 2 pods evicted by the kubelet, 0 endpoints left of them ("},
+		"clients are still sent to an evicted pod": {NodePressure{Worker: 2}, func(w *world) { w.stale = true },
+			"waited 5m0s for the kubelet of w2 to evict pod-001, pod-004: last seen the API server shows MemoryPressure=true of w2, " +
+				"its taint: true; 2 of 2 pods evicted by the kubelet, 2 endpoints left of them ("},
 		"a drained node that takes pods": {Drain{}, func(w *world) { w.stubborn = true }, "drain w2: pod "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -50,6 +50,9 @@ type world struct {
 	shrink    string        // so little processor time does a filler get
 	unprobed  bool          // what is started is ready
 	starting  bool          // what is made is never started
+	untainted bool          // the node controller sees no pressure
+	evictor   string        // what a kubelet's evictions are ascribed to
+	presses   int           // of kubelets that were restarted under pressure; a pending one is called off by the next
 
 	unmeasured bool     // the autoscaler has no metrics
 	unmoved    bool     // autoscalers change nothing
@@ -57,7 +60,7 @@ type world struct {
 }
 
 func newWorld(replicas int, workers ...string) *world {
-	w := &world{evictable: 1000}
+	w := &world{evictable: 1000, evictor: corev1.PodReasonTerminationByKubelet}
 	labels := map[string]string{"app": "backend"}
 	n := int32(replicas)
 	d := &appsv1.Deployment{
@@ -74,9 +77,13 @@ func newWorld(replicas int, workers ...string) *world {
 		{Name: "pods/eviction", Kind: "Eviction", Group: "policy", Version: "v1"}, // which kubectl looks for
 	}}}
 	for _, name := range workers { // wax and way are in one zone
-		w.nodes = append(w.nodes, &machine{name: name, zone: strings.TrimRight(name, "xy"), state: clusters.Running})
+		w.nodes = append(w.nodes, &machine{
+			name: name, zone: strings.TrimRight(name, "xy"), state: clusters.Running, kubelet: &kubelet{world: w, node: name, config: calmConfig},
+		})
 		_ = w.client.Tracker().Add(&corev1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: cpu("2")},
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
+				Allocatable: cpu("2"), Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+			},
 		})
 	}
 	w.client.PrependReactor("update", "deployments", w.scaled)
@@ -130,7 +137,7 @@ func (w *world) allNames() []string {
 	}
 	var names []string
 	for _, p := range list.(*corev1.PodList).Items {
-		if p.Labels["app"] == "backend" {
+		if p.Labels["app"] == "backend" && !ended(p) {
 			names = append(names, p.Name)
 		}
 	}
@@ -207,7 +214,7 @@ func (w *world) place() string {
 	var open []string
 	for _, n := range w.nodes {
 		o, err := w.client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("nodes"), "", n.Name())
-		if err == nil && (w.stubborn || !o.(*corev1.Node).Spec.Unschedulable) {
+		if err == nil && (w.stubborn || !o.(*corev1.Node).Spec.Unschedulable && len(o.(*corev1.Node).Spec.Taints) == 0) {
 			open = append(open, n.Name())
 		}
 	}
@@ -388,6 +395,7 @@ type machine struct {
 	lag      time.Duration // so much later does it die
 	err      error         // what every verb answers
 	starts   int
+	kubelet  *kubelet
 
 	mu    sync.Mutex
 	state clusters.NodeState

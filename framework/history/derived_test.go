@@ -136,6 +136,42 @@ func TestTerminationsThatWereHalfSeen(t *testing.T) {
 	}, got)
 }
 
+// TestTerminationsByAKubelet: nobody asks for the deletion of what a kubelet evicts, and the object stays.
+func TestTerminationsByAKubelet(t *testing.T) {
+	evicted := historytest.ReadyPod("p1", "w1", history.Modified)
+	evicted.Phase, evicted.Ready, evicted.Disruption = "Failed", false, "TerminationByKubelet"
+	swept := evicted
+	swept.Change = history.Deleted
+	run := historytest.New().Pod(1*s, historytest.ReadyPod("p1", "w1", history.Listed)).
+		Pod(3*s, evicted).Pod(4*s, evicted).Pod(6*s, swept).Run()
+	want := []history.Termination{{
+		Namespace: historytest.Namespace, Name: "p1", UID: evicted.UID, Node: "w1", Labels: evicted.Labels,
+		Disruption: "TerminationByKubelet", Ended: moment(3 * s), Gone: moment(6 * s),
+	}}
+	same(t, want, run.Terminations(3*s, 3*s+1))
+	if ends := run.Terminations(3*s+1, forever); len(ends) != 0 {
+		t.Errorf("counted again: %+v", ends)
+	}
+}
+
+func TestEnded(t *testing.T) {
+	for phase, want := range map[string]bool{"Pending": false, "Running": false, "Unknown": false, "Succeeded": true, "Failed": true} {
+		if got := (history.Pod{Phase: phase}).Ended(); got != want {
+			t.Errorf("%s: %t", phase, got)
+		}
+	}
+}
+
+func TestUnderMemoryPressure(t *testing.T) {
+	for taint, want := range map[string]bool{
+		"node.kubernetes.io/memory-pressure:NoSchedule": true, "node.kubernetes.io/disk-pressure:NoSchedule": false, "": false,
+	} {
+		if got := (history.Node{Taints: []string{"a=b:NoExecute", taint}}).UnderMemoryPressure(); got != want {
+			t.Errorf("%s: %t", taint, got)
+		}
+	}
+}
+
 func TestNodeLosses(t *testing.T) {
 	node := func(name, ready string, change history.Change) history.Node {
 		n := historytest.ReadyNode(name, "a")

@@ -1,6 +1,10 @@
 package history
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // Event is one line of events.jsonl: a moment, and the one field that is not nil.
 type Event struct {
@@ -108,6 +112,10 @@ type Pod struct {
 	Rules json.RawMessage `json:"rules,omitempty"`
 }
 
+// Ended tells whether all containers of a pod have ended for good. Such a pod holds nothing and counts for nothing; what a
+// kubelet evicts stays behind as one.
+func (p Pod) Ended() bool { return p.Phase == "Succeeded" || p.Phase == "Failed" }
+
 // Node is a node as a watch reported it.
 type Node struct {
 	Change        Change            `json:"change"`
@@ -116,6 +124,13 @@ type Node struct {
 	Ready         string            `json:"ready"` // True, False or Unknown, as Kubernetes writes it
 	Unschedulable bool              `json:"unschedulable,omitempty"`
 	Taints        []string          `json:"taints,omitempty"` // key=value:effect
+}
+
+// UnderMemoryPressure tells whether the node controller has tainted the node because its kubelet says so.
+//
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-conditions
+func (n Node) UnderMemoryPressure() bool {
+	return slices.ContainsFunc(n.Taints, func(taint string) bool { return strings.HasPrefix(taint, "node.kubernetes.io/memory-pressure") })
 }
 
 // Workload is a Deployment or a StatefulSet as a watch reported it: what is wanted, and how much of it is there.

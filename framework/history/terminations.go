@@ -7,6 +7,9 @@ type Termination struct {
 	Labels               map[string]string // as they were last
 	// Requested is when it was first seen as being deleted; not OK if it vanished without that being seen.
 	Requested Moment
+	// Ended is when it was first seen as having ended, be it that the object stays. So it is with what a kubelet evicts: nobody
+	// asks for its deletion.
+	Ended Moment
 	// Gone is when it had vanished; not OK if it was there until the end.
 	Gone Moment
 	// Disruption is the reason of its DisruptionTarget condition, see Pod.
@@ -15,8 +18,11 @@ type Termination struct {
 
 // Began is when the end began, as far as it was seen.
 func (t Termination) Began() Offset {
-	if t.Requested.OK {
+	switch {
+	case t.Requested.OK:
 		return t.Requested.At
+	case t.Ended.OK:
+		return t.Ended.At
 	}
 	return t.Gone.At
 }
@@ -27,7 +33,7 @@ func (r Run) Terminations(from, to Offset) []Termination {
 	byUID := make(map[string]int) // of those that are in ends
 	for _, e := range r.Events {
 		p := e.Pod
-		if p == nil || !p.Deleting && p.Change != Deleted {
+		if p == nil || !p.Deleting && !p.Ended() && p.Change != Deleted {
 			continue
 		}
 		i, known := byUID[p.UID]
@@ -57,7 +63,12 @@ func (t *Termination) add(at Offset, p Pod) {
 	t.Labels = p.Labels
 	if p.Change == Deleted {
 		t.Gone.first(at)
-	} else {
+		return
+	}
+	if p.Deleting {
 		t.Requested.first(at)
+	}
+	if p.Ended() {
+		t.Ended.first(at)
 	}
 }

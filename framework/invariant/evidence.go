@@ -180,15 +180,20 @@ func (f *facts) firstHealed(id int) history.Moment {
 	return history.Moment{}
 }
 
-// backEarly is when a node that had been taken away, or closed to new pods, after from was usable again before to.
+// backEarly is when a node that had been taken away, closed to new pods or put under pressure after from was usable again
+// before to. Of one that was put under pressure nothing else counts: its kubelet is restarted for that, and may not be ready
+// for a moment.
 func (f *facts) backEarly(name string, from, to history.Offset) history.Moment {
-	taken := false
+	taken, squeezed := false, slices.Contains(pressed(f.run, from, to), name)
 	for _, e := range f.run.Events {
 		n := e.Node
 		if n == nil || n.Name != name || e.T < from || e.T >= to {
 			continue
 		}
 		usable := n.Change != history.Deleted && n.Ready == "True" && !n.Unschedulable
+		if squeezed {
+			usable = !n.UnderMemoryPressure()
+		}
 		if taken && usable {
 			return history.Moment{At: e.T, OK: true}
 		}
@@ -229,8 +234,8 @@ func (f *facts) disruptions() (n disruptions) {
 	}
 	restarts, cpu := make(map[string]int), make(map[string]string) // by UID
 	for _, e := range f.run.Events {
-		if e.Pod == nil || !owned(e.Pod.Namespace, e.Pod.Labels) {
-			continue
+		if e.Pod == nil || e.Pod.Ended() || !owned(e.Pod.Namespace, e.Pod.Labels) {
+			continue // a kubelet that is restarted counts one more of a pod that it had evicted
 		}
 		if more := e.Pod.Restarts - restarts[e.Pod.UID]; more > 0 && e.T >= p.From && e.T < p.To {
 			n.restarts += more

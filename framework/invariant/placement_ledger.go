@@ -161,7 +161,7 @@ func (l *placementLedger) pod(pods map[string]*placedPod, m mark, told *history.
 		p.early = first && told.Change != history.Added
 		p.bySpec = first && told.Change == history.Added
 	}
-	gone := told.Change == history.Deleted || told.Phase == "Succeeded" || told.Phase == "Failed"
+	gone := told.Change == history.Deleted || told.Ended()
 	if p.over == unseen && gone {
 		p.over = m
 	}

@@ -8,14 +8,16 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// ReplacedWithin promises that what a workload lost with its nodes is replaced without them: within a limit of the moment
-// at which the last fault was seen, all its replicas are ready on other nodes, and stay so until the first undo begins.
+// ReplacedWithin promises that what a workload lost with its nodes, or to their memory pressure, is replaced without them:
+// within a limit of the moment at which the last fault was seen, all its replicas are ready on other nodes, and stay so until
+// the first undo begins.
 // Where they are not, the evidence names the pods that keep it from being so, with the scheduler's reason.
 //
 // It says nothing of what comes after the undo: see RecoversWithin.
 //
-// Evidence: a watch saw a node being lost that pods of the workload were on, and the limit passed before the first undo
-// unless all were replaced before. Pods on a node that was lost once do not count, whether it is back or not.
+// Evidence: a watch saw a node being lost, or tainted for its memory pressure, that pods of the workload were on, and the
+// limit passed before the first undo unless all were replaced before. Pods on such a node do not count, whether it is back or
+// not.
 type ReplacedWithin struct {
 	Limit time.Duration `json:"limit"`
 	// Workload is the Deployment; empty means the only one in the record.
@@ -42,10 +44,10 @@ func (p ReplacedWithin) judge(f *facts) Verdict {
 	}
 	r := followReplacement(f, key, seen, until)
 	switch {
-	case len(r.lost) == 0:
-		d.add("no node was seen to be lost while the faults were in force")
+	case len(r.nodes) == 0:
+		d.add("no node was seen to be lost, or under memory pressure, while the faults were in force")
 	case r.hit == 0:
-		d.add("%s had no pod on %s, and so nothing to replace", key.Name, list(r.names()))
+		d.add("%s had no pod on %s, and so nothing to replace", key.Name, list(r.nodes))
 	}
 	return p.verdict(f, r, key, d)
 }
@@ -62,7 +64,11 @@ func (p ReplacedWithin) verdict(f *facts, r replacement, key history.Key, d doub
 	if r.hit == 0 || took > p.Limit && f.unseen(late, decided) {
 		return v.unknown(d)
 	}
-	what := fmt.Sprintf("%s of %s, lost with %s at %s,", count(r.hit, "pod"), key.Name, list(r.names()), moment(r.seen))
+	how := "lost with"
+	if !r.lost {
+		how = "evicted from"
+	}
+	what := fmt.Sprintf("%s of %s, %s %s at %s,", count(r.hit, "pod"), key.Name, how, list(r.nodes), moment(r.seen))
 	if r.whole.OK {
 		v.measure("replacedSeconds", took.Seconds())
 	}
@@ -98,29 +104,45 @@ func (f *facts) inForce() (seen, until history.Offset, ok bool) {
 	return seen, until, ok
 }
 
-// replacement is how a workload did without lost nodes.
+// replacement is how a workload did without the nodes that were taken from it.
 type replacement struct {
 	seen, until history.Offset
-	lost        []history.NodeLoss
+	nodes       []string       // that were lost or under pressure, by name
+	lost        bool           // one of them was lost
 	hit         int            // pods that were on them
 	whole       history.Moment // from when on all replicas were ready elsewhere
 	saw         string         // at the end
 }
 
-func (r replacement) names() (names []string) {
-	for _, loss := range r.lost {
+// taken are the nodes that stopped being ready, or were under memory pressure, at or after from and before to; lost, that
+// one of them was not under pressure.
+func taken(run history.Run, from, to history.Offset) (names []string, lost bool) {
+	names = pressed(run, from, to)
+	squeezed := len(names)
+	for _, loss := range run.NodeLosses(from, to) {
 		if !slices.Contains(names, loss.Name) {
 			names = append(names, loss.Name)
 		}
 	}
+	lost = len(names) > squeezed
 	slices.Sort(names)
+	return names, lost
+}
+
+// pressed are the nodes that were seen with the taint of memory pressure at or after from and before to.
+func pressed(run history.Run, from, to history.Offset) (names []string) {
+	for _, e := range run.Events {
+		if e.Node != nil && e.T >= from && e.T < to && e.Node.UnderMemoryPressure() && !slices.Contains(names, e.Node.Name) {
+			names = append(names, e.Node.Name)
+		}
+	}
 	return names
 }
 
 func followReplacement(f *facts, key history.Key, seen, until history.Offset) replacement {
 	began, _ := f.faultsOn()
-	r := replacement{seen: seen, until: until, lost: f.run.NodeLosses(began, until), saw: "nothing"}
-	names := r.names()
+	r := replacement{seen: seen, until: until, saw: "nothing"}
+	r.nodes, r.lost = taken(f.run, began, until)
 	hit := make(map[string]bool)
 	moments(f.run, func(at history.Offset, s *history.State) {
 		if at >= until {
@@ -129,7 +151,7 @@ func followReplacement(f *facts, key history.Key, seen, until history.Offset) re
 		w := s.Workloads[key]
 		ready := 0
 		for _, pod := range livePods(s, w) {
-			on := slices.Contains(names, pod.Node)
+			on := slices.Contains(r.nodes, pod.Node)
 			switch {
 			case on && at >= began:
 				hit[pod.UID] = true
@@ -163,14 +185,17 @@ func (r replacement) stuck(f *facts, key history.Key, at history.Offset) (pods, 
 	s := f.run.StateAt(at)
 	live := livePods(s, s.Workloads[key])
 	_, _, why = unplaced(live)
-	names := r.names()
+	state := "lost"
+	if !r.lost {
+		state = "under memory pressure"
+	}
 	for _, pod := range live {
-		lost := slices.Contains(names, pod.Node)
+		lost := slices.Contains(r.nodes, pod.Node)
 		switch {
 		case pod.Node == "":
 			pods = append(pods, fmt.Sprintf("%s, made at %s, has no node%s", pod.Name, moment(since[pod.UID]), says(pod.Unschedulable)))
 		case lost && !pod.Deleting:
-			pods = append(pods, fmt.Sprintf("%s is still bound to %s, which is lost", pod.Name, pod.Node))
+			pods = append(pods, fmt.Sprintf("%s is still bound to %s, which is %s", pod.Name, pod.Node, state))
 		case !lost && !pod.Deleting && !pod.Ready:
 			pods = append(pods, fmt.Sprintf("%s, made at %s, is not ready on %s%s", pod.Name, moment(since[pod.UID]), pod.Node, says(pod.Waiting)))
 		}

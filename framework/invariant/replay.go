@@ -53,14 +53,7 @@ func workloadOf(run history.Run, name string) (history.Key, doubts) {
 
 // livePods are the pods of a workload that have not ended. A pod that failed or succeeded may be kept for its logs.
 func livePods(s *history.State, w history.Workload) []history.Pod {
-	pods := s.PodsOf(w.Namespace, w.Selector)
-	live := pods[:0]
-	for _, p := range pods {
-		if p.Phase != "Succeeded" && p.Phase != "Failed" {
-			live = append(live, p)
-		}
-	}
-	return live
+	return slices.DeleteFunc(s.PodsOf(w.Namespace, w.Selector), history.Pod.Ended)
 }
 
 // allReady tells whether none of the pods is unbound, unready or going.

@@ -1,0 +1,265 @@
+package fault
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+// NodePressure puts one worker that carries pods of the workload under memory pressure in its kubelet's own eyes. No memory
+// is used up, for nodes may share a machine's: the kubelet is restarted with an eviction threshold above all there is. It
+// then taints its node, so that no new pod comes, and evicts its pods one after the other, whatever a budget allows; only
+// critical ones stay. Nothing announces an eviction of a kubelet's: such a pod has no deletionTimestamp, and its readiness is
+// asked no more, so that it is offered to clients until its containers have ended, whatever they do. What is left of it is an
+// object of phase Failed, or Succeeded if they ended in order.
+//
+// The undo gives the kubelet its own configuration back, and returns when it says that the pressure is over.
+//
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/; of the readiness, doProbe in
+// kubernetes pkg/kubelet/prober/worker.go
+type NodePressure struct {
+	// Worker picks the n-th worker by name, from 1. 0 picks one that carries pods, at random.
+	Worker int
+	// Soft gives pods their own grace period, up to half a minute, and so their preStop hooks; they are evicted from about
+	// ten seconds after the taint on. Otherwise a pod has one second, however long a grace period it asks for.
+	Soft bool
+}
+
+const (
+	// pressureLimit bounds how long a kubelet may take to evict all pods of the workload: one after the other, each within
+	// softGraceSeconds. Seen: 8 s for each.
+	pressureLimit = 5 * time.Minute
+	// relaxLimit bounds how long a restarted kubelet may take to say that all is well. Seen: 2 s.
+	relaxLimit = 2 * time.Minute
+	// softGraceSeconds is the most that a soft eviction leaves a pod.
+	softGraceSeconds = 30
+	// tooMuch is more memory than any machine has. A percentage will not do: the little that a node of kind uses of its
+	// machine's memory is less than one of a hundred.
+	tooMuch = "1Pi"
+)
+
+func (p NodePressure) String() string {
+	what := "memory pressure on"
+	if p.Soft {
+		what = "soft memory pressure on"
+	}
+	if p.Worker > 0 {
+		return fmt.Sprintf("%s worker %d", what, p.Worker)
+	}
+	return what + " one worker"
+}
+
+// Inject implements Fault. It returns when the API server shows the pressure and its taint, and of each pod of the workload
+// that was on the node that its kubelet evicted it, and when clients are sent to none of them.
+func (p NodePressure) Inject(ctx context.Context, t Target) (Heal, error) {
+	node, victims, err := t.oneWorker(ctx, p.Worker)
+	if err != nil {
+		return nothing, err
+	}
+	if len(victims) == 0 {
+		return nothing, fmt.Errorf("%s: %s carries no pod of %s", p, node.Name(), t.Workload)
+	}
+	whole, _, err := t.look(ctx)
+	if err != nil {
+		return nothing, err
+	}
+	before, err := t.pods(ctx)
+	if err != nil {
+		return nothing, err
+	}
+	heal := once(func(ctx context.Context) error { return t.relax(ctx, node, whole) })
+	if err := p.press(ctx, node); err != nil {
+		return heal, err
+	}
+	var witness string
+	var astray []string
+	err = poll.Until(ctx, "the kubelet of "+node.Name()+" to evict "+strings.Join(victims, ", "), pressureLimit,
+		func(ctx context.Context) (done bool, saw string, err error) {
+			done, witness, astray, err = t.evicted(ctx, node.Name(), before, victims)
+			return done || len(astray) > 0, witness, err
+		})
+	switch {
+	case err != nil:
+		return heal, err
+	case len(astray) > 0: // seen on a starved machine: the kubelet took half a minute to start, and its node was given up
+		return heal, fmt.Errorf("%s: somebody else than the kubelet of %s deleted %s", p, node.Name(), strings.Join(astray, ", "))
+	}
+	t.Record.Seen([]string{node.Name()}, victims, witness)
+	return heal, nil
+}
+
+// kubeletFolder is where kubeadm keeps the kubelet's configuration.
+const kubeletFolder = "/var/lib/kubelet"
+
+// The commands that touch a kubelet's configuration; $1 is its folder. What it was is kept beside it until it has been put
+// back, so that a harness that was killed half-way leaves it to the next; and putting it back twice does nothing.
+const (
+	readKubelet  = `cd "$1" && if [ -e config.yaml.calm ]; then cat config.yaml.calm; else cat config.yaml; fi`
+	pressKubelet = `set -e; cd "$1"; [ -e config.yaml.calm ] || { cp -p config.yaml calm.part; mv calm.part config.yaml.calm; }
+printf %s "$2" | base64 -d >config.yaml; systemctl restart kubelet`
+	relaxKubelet = `set -e; cd "$1"; [ -e config.yaml.calm ] || exit 0
+cp -p config.yaml.calm config.yaml; systemctl restart kubelet; rm config.yaml.calm`
+)
+
+// press restarts the kubelet with a threshold that cannot be met.
+func (p NodePressure) press(ctx context.Context, node clusters.Node) error {
+	calm, err := node.Exec(ctx, "sh", "-c", readKubelet, "read", kubeletFolder)
+	if err != nil {
+		return fmt.Errorf("read the kubelet's configuration of %s: %w", node.Name(), err)
+	}
+	tense, err := p.tense(calm)
+	if err != nil {
+		return fmt.Errorf("change the kubelet's configuration of %s: %w", node.Name(), err)
+	}
+	text := base64.StdEncoding.EncodeToString(tense)
+	if _, err := node.Exec(ctx, "sh", "-c", pressKubelet, "press", kubeletFolder, text); err != nil {
+		return fmt.Errorf("change the kubelet's configuration of %s: %w", node.Name(), err)
+	}
+	return nil
+}
+
+// tense is a kubelet's configuration with the threshold. A kubelet takes a soft threshold of no grace period for a hard one;
+// but what a hard one keeps free is taken from what the node offers to pods, and those that are there would no longer fit.
+//
+// Source: isHardEvictionThreshold in kubernetes pkg/kubelet/eviction/helpers.go
+func (p NodePressure) tense(calm []byte) ([]byte, error) {
+	config := map[string]any{}
+	if err := yaml.Unmarshal(calm, &config); err != nil {
+		return nil, err
+	}
+	if config["kind"] != "KubeletConfiguration" {
+		return nil, fmt.Errorf("it is of kind %v", config["kind"])
+	}
+	grace, most := "0s", 0
+	if p.Soft {
+		grace, most = "1s", softGraceSeconds
+	}
+	const signal = "memory.available"
+	config["evictionSoft"] = map[string]string{signal: tooMuch}
+	config["evictionSoftGracePeriod"] = map[string]string{signal: grace}
+	config["evictionMaxPodGracePeriod"] = most
+	return yaml.Marshal(config)
+}
+
+// evicted asks the API server for the node's word on itself, for the kubelet's on each pod, and for the endpoints. Pods that
+// go in any other way are astray.
+func (t Target) evicted(
+	ctx context.Context, node string, before map[string]corev1.Pod, victims []string,
+) (done bool, saw string, astray []string, err error) {
+	pressed, tainted, _, err := t.pressure(ctx, node)
+	if err != nil {
+		return false, "", nil, err
+	}
+	now, err := t.allPods(ctx)
+	if err != nil {
+		return false, "", nil, err
+	}
+	offered, err := t.offered(ctx)
+	if err != nil {
+		return false, "", nil, err
+	}
+	noted, err := t.evictions(ctx)
+	if err != nil {
+		return false, "", nil, err
+	}
+	gone, ends := 0, 0
+	for _, name := range victims {
+		uid := before[name].UID
+		pod, there := now[name]
+		there = there && pod.UID == uid
+		switch {
+		case there && evictedByKubelet(pod), !there && noted[uid]:
+			gone++
+		case !there || pod.DeletionTimestamp != nil:
+			astray = append(astray, name)
+		}
+		if slices.ContainsFunc(offered, func(end corev1.ObjectReference) bool {
+			return end.Name == name && (end.UID == "" || end.UID == uid)
+		}) {
+			ends++
+		}
+	}
+	saw = fmt.Sprintf("the API server shows MemoryPressure=%t of %s, its taint: %t; %d of %s evicted by the kubelet, %s left of them",
+		pressed, node, tainted, gone, plural(len(victims), "pod"), plural(ends, "endpoint"))
+	return pressed && tainted && gone == len(victims) && ends == 0, saw, astray, nil
+}
+
+// pressure is what a node says of its memory, whether the node controller has drawn the conclusion, and whether it is Ready.
+func (t Target) pressure(ctx context.Context, name string) (pressed, tainted, ready bool, err error) {
+	node, err := t.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return false, false, false, fmt.Errorf("read node %s: %w", name, err)
+	}
+	is := func(what corev1.NodeConditionType) bool {
+		return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == what && c.Status == corev1.ConditionTrue
+		})
+	}
+	tainted = slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeMemoryPressure })
+	return is(corev1.NodeMemoryPressure), tainted, is(corev1.NodeReady), nil
+}
+
+// evictions are the pods of a StatefulSet of which a kubelet has noted that it evicts them: the controller removes at once what
+// is left of one, and makes another of the same name. Of a Deployment's, the objects stay.
+func (t Target) evictions(ctx context.Context) (map[types.UID]bool, error) {
+	if !t.StatefulSet {
+		return nil, nil
+	}
+	list, err := t.Client.CoreV1().Events(t.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list events of %s: %w", t.Namespace, err)
+	}
+	noted := map[types.UID]bool{}
+	for _, e := range list.Items {
+		if e.Reason == "Evicted" && e.Source.Component == "kubelet" {
+			noted[e.InvolvedObject.UID] = true
+		}
+	}
+	return noted, nil
+}
+
+// evictedByKubelet tells whether a pod has ended, and that by a kubelet under pressure.
+//
+// Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
+func evictedByKubelet(pod corev1.Pod) bool {
+	return ended(pod) && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonTerminationByKubelet
+	})
+}
+
+// relax gives a kubelet its configuration back, and waits until the API server shows neither pressure nor taint. A kubelet
+// forgets its pressure when it is restarted: it does not wait out evictionPressureTransitionPeriod. If the workload was
+// whole before, it waits until it is so again; else something else keeps it from that.
+func (t Target) relax(ctx context.Context, node clusters.Node, whole bool) error {
+	if _, err := node.Exec(ctx, "sh", "-c", relaxKubelet, "relax", kubeletFolder); err != nil {
+		return fmt.Errorf("put back the kubelet's configuration of %s: %w", node.Name(), err)
+	}
+	err := poll.Until(ctx, "node "+node.Name()+" to be calm", relaxLimit, func(ctx context.Context) (bool, string, error) {
+		pressed, tainted, ready, err := t.pressure(ctx, node.Name())
+		return !pressed && !tainted && ready, fmt.Sprintf("MemoryPressure=%t, its taint: %t, Ready=%t", pressed, tainted, ready), err
+	})
+	if err != nil {
+		return err
+	}
+	witness := node.Name() + " is Ready, without memory pressure and without its taint"
+	if whole {
+		saw, err := t.Settle(ctx)
+		if err != nil {
+			return err
+		}
+		witness += "; " + saw
+	}
+	t.Record.Healed(witness)
+	return nil
+}

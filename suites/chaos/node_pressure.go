@@ -1,0 +1,40 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// threeNodes have two of six pods each, which a kubelet evicts one after the other.
+var threeNodes = clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 1}
+
+// noneAllowed is a budget that no eviction by the API can pass.
+var noneAllowed = workloads.Budget{MaxUnavailable: "0"}
+
+// NodePressure is a hard eviction: a pod has one second, whatever it asks for, and its preStop hook is cut short. Only who
+// asks another pod when one does not answer sees nothing of it.
+//
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#hard-eviction-thresholds
+var NodePressure = scenario.Describe(scenario.Spec{
+	Name: "chaos/node-pressure",
+	Claim: "a kubelet short of memory evicts a node's pods although their budget allows no disruption; behind a gateway with health checks and " +
+		"retries no client sees it, at least 4 of 6 stay ready, and all are replaced on other nodes within 20 s, while the pressure lasts",
+	Cluster: threeNodes,
+	Backend: workloads.Backend{Budget: noneAllowed},
+	Gateway: &workloads.Gateway{},
+	Load:    scenario.DefaultLoad,
+	Faults:  []fault.Fault{fault.NodePressure{}},
+	Hold:    25 * time.Second, // longer than the pods may take to be replaced
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.PressureLeaves{Workload: "backend", AtLeast: 4, DespiteBudget: true},
+		invariant.ReplacedWithin{Workload: "backend", Limit: 20 * time.Second},
+	},
+	About: 80 * time.Second,
+	Full:  true,
+})

@@ -1,0 +1,32 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// NodePressureSoft leaves pods their grace period. That does not help as it does elsewhere: nobody announces such an end, and
+// the pod is offered to clients while its preStop hook sleeps, and on until its server has ended.
+//
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#soft-eviction-thresholds
+var NodePressureSoft = scenario.Describe(scenario.Spec{
+	Name: "chaos/node-pressure-soft",
+	Claim: "a soft eviction by a kubelet short of memory, which leaves pods their grace period and is not stopped by a budget that allows no disruption, " +
+		"is invisible to clients behind a gateway with health checks and retries",
+	Cluster: threeNodes,
+	Backend: workloads.Backend{Budget: noneAllowed},
+	Gateway: &workloads.Gateway{},
+	Load:    scenario.DefaultLoad,
+	Faults:  []fault.Fault{fault.NodePressure{Soft: true}},
+	Hold:    5 * time.Second,
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.PressureLeaves{Workload: "backend", AtLeast: 4, DespiteBudget: true},
+	},
+	About: 75 * time.Second,
+	Full:  true,
+})

@@ -1,0 +1,16 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// NodePressureOnTheOnlyNode has all its replicas where the pressure is, and no other node to go to.
+var NodePressureOnTheOnlyNode = scenario.Mutate(chaos.NodePressure, scenario.Mutation{
+	Name:     "mutants/node-pressure-on-the-only-node",
+	Removed:  "spreading over several nodes",
+	CaughtBy: invariant.PressureLeaves{},
+	Break:    func(s *scenario.Spec) { s.Backend.Spread, s.PinTo = workloads.NoSpread, 1 },
+})

@@ -1,0 +1,16 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+)
+
+// NodePressurePreStopAlone has the preStop sleep and the grace period with which a drain or a rollout loses nothing. Here the
+// sleep passes without anybody looking elsewhere, and then the server stops listening.
+var NodePressurePreStopAlone = scenario.Mutate(chaos.NodePressureSoft, scenario.Mutation{
+	Name:     "mutants/node-pressure-prestop-alone",
+	Removed:  "a gateway with health checks and retries",
+	CaughtBy: invariant.NoFailedRequests{},
+	Break:    func(s *scenario.Spec) { s.Gateway = nil },
+})
