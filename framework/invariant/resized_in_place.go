@@ -97,7 +97,7 @@ func followResizes(f *facts, key history.Key) (r resizes) {
 		}
 		how := ""
 		switch {
-		case e.Pod.Change == history.Deleted || e.Pod.Deleting:
+		case e.Pod.Change == history.Deleted || e.Pod.Deleting || e.Pod.Ended():
 			how = "ended"
 		case e.Pod.Restarts > was.Restarts:
 			how = "had a container started again"
