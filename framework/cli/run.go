@@ -64,7 +64,7 @@ every scenario of the scope. --incident runs those that retell an outage. What i
 	flags := cmd.Flags()
 	flags.StringVar(&f.provider, providerFlag, "kind", "what makes the clusters")
 	flags.StringVar(&f.cluster, "cluster", "", "use this cluster, made by 'holdfast up', and leave it")
-	flags.StringVar(&f.scope, "scope", "short", "short (about a quarter of an hour) or full")
+	flags.StringVar(&f.scope, "scope", "short", "short (about ten minutes) or full (about three hours)")
 	flags.StringVar(&f.incident, "incident", "", "run the scenarios that retell this outage; --list names them all")
 	flags.StringVar(&f.kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that can be had")
 	flags.StringVar(&f.timings, "timings", "", "lab or stock, for every scenario; default: what the scenario says")
