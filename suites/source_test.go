@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 
@@ -125,9 +126,15 @@ func TestEveryMutantHasATwinInTheSuites(t *testing.T) {
 	}
 }
 
-// practices are what a mutant can take away.
+// practices are what a mutant can take away. What is done to mend a workload is one, too; what disturbs it is none.
 func practices(s scenario.Spec) []any {
-	return []any{s.Backend, s.Gateway, s.Addons, s.PinTo, s.NodePorts}
+	all := []any{s.Backend, s.Gateway, s.Addons, s.PinTo, s.NodePorts}
+	for _, f := range s.Faults {
+		if mend, ok := f.(fault.Mend); ok {
+			all = append(all, mend)
+		}
+	}
+	return all
 }
 
 func TestNamesAreUnique(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // Fault is something done to a cluster.
@@ -50,4 +51,6 @@ type Recorder interface {
 	Seen(nodes, pods []string, witness string)
 	// Healed says what the witness saw after the undo.
 	Healed(witness string)
+	// Audited takes what a look for single points of failure found.
+	Audited(history.Audit)
 }

@@ -24,6 +24,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 var deployments = appsv1.SchemeGroupVersion.WithResource("deployments")
@@ -54,9 +55,10 @@ type world struct {
 	evictor   string        // what a kubelet's evictions are ascribed to
 	presses   int           // of kubelets that were restarted under pressure; a pending one is called off by the next
 
-	unmeasured bool     // the autoscaler has no metrics
-	unmoved    bool     // autoscalers change nothing
-	vertical   []string // what became of the vertical autoscaler
+	audits     [][]string // what each found
+	unmeasured bool       // the autoscaler has no metrics
+	unmoved    bool       // autoscalers change nothing
+	vertical   []string   // what became of the vertical autoscaler
 }
 
 func newWorld(replicas int, workers ...string) *world {
@@ -115,6 +117,13 @@ func (w *world) Seen(nodes, pods []string, witness string) {
 	w.seen = append(w.seen, fmt.Sprintf("nodes=%v pods=%d %s", nodes, len(pods), witness))
 }
 func (w *world) Healed(witness string) { w.healed = append(w.healed, witness) }
+func (w *world) Audited(a history.Audit) {
+	var rules []string
+	for _, f := range a.Findings {
+		rules = append(rules, f.Rule)
+	}
+	w.audits = append(w.audits, rules)
+}
 
 func (w *world) deployment() *appsv1.Deployment {
 	o, err := w.client.Tracker().Get(deployments, "ns", "backend")

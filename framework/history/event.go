@@ -19,6 +19,7 @@ type Event struct {
 	Slice    *Slice      `json:"slice,omitempty"`
 	Budget   *Budget     `json:"budget,omitempty"`
 	Eviction *Eviction   `json:"eviction,omitempty"`
+	Audit    *Audit      `json:"audit,omitempty"`
 	KubeNote *KubeNote   `json:"kubeNote,omitempty"`
 	Gap      *Gap        `json:"gap,omitempty"`
 	Clock    *Clock      `json:"clock,omitempty"`
@@ -201,6 +202,22 @@ type Eviction struct {
 	// Budget names the budget that refused it, where the API says so.
 	Budget  string `json:"budget,omitempty"`
 	Message string `json:"message,omitempty"`
+}
+
+// Audit is what a look for a workload's single points of failure found, as package audit has them.
+type Audit struct {
+	Namespace string `json:"namespace"`
+	Workload  string `json:"workload"`
+	// Findings are all that was found; none: the workload is clean, as far as it could be looked at.
+	Findings []Finding `json:"findings"`
+	// NotChecked says what could not be looked at, and why.
+	NotChecked []string `json:"notChecked,omitempty"`
+}
+
+// Finding is one of an Audit.
+type Finding struct {
+	Rule     string `json:"rule"` // its ID, for example no-prestop
+	Evidence string `json:"evidence"`
 }
 
 // KubeNote is a Kubernetes Event (the API object), kept for the reader of a report.

@@ -27,6 +27,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"RecoversWithin":    decode[RecoversWithin],
 	"ReplacedWithin":    decode[ReplacedWithin],
 	"ResizedInPlace":    decode[ResizedInPlace],
+	"AuditMends":        decode[AuditMends],
 	"PressureLeaves":    decode[PressureLeaves],
 	"QuietWithin":       decode[QuietWithin],
 	"SharesLoad":        decode[SharesLoad],

@@ -31,7 +31,7 @@ func strict() []invariant.Invariant {
 		invariant.Placement{}, invariant.Placement{Workload: "backend"},
 		invariant.PressureLeaves{AtLeast: 5, DespiteBudget: true}, invariant.ReplacedWithin{Limit: 10 * second}, invariant.Placed{Pending: 2},
 		invariant.SpreadTogether{TopologyKey: ht.ZoneLabel}, invariant.Spread{TopologyKey: ht.ZoneLabel, Waiting: true},
-		invariant.ResizedInPlace{}, invariant.QuietWithin{Limit: second}, invariant.QuietWithin{Lane: history.LaneReused, Terminations: 2},
+		invariant.AuditMends{Rules: []string{"no-prestop"}}, invariant.ResizedInPlace{}, invariant.QuietWithin{Limit: second}, invariant.QuietWithin{Lane: history.LaneReused, Terminations: 2},
 		invariant.SharesLoad{AtLeast: 0.1, Lane: history.LaneFresh}, invariant.SharesLoad{AtLeast: 0.9, Within: second, Together: true},
 	)
 }

@@ -141,3 +141,7 @@ func (m *marker) Seen(nodes, pods []string, witness string) {
 func (m *marker) Healed(witness string) {
 	_ = m.play.mark(m.id, history.FaultMark{Stage: history.Healed, Witness: witness})
 }
+
+func (m *marker) Audited(a history.Audit) {
+	_ = m.play.record.Append(history.Event{T: m.play.record.Now(), Audit: &a})
+}

@@ -63,6 +63,7 @@ func (e inEach) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) 
 	targets := make([]fault.Target, len(e.backends))
 	for i, b := range e.backends {
 		targets[i] = of(t, b)
+		heard[i].Recorder = t.Record
 		targets[i].Record = &heard[i]
 		targets[i].Rand = rand.New(rand.NewPCG(t.Rand.Uint64(), t.Rand.Uint64())) // one source is not for several goroutines
 	}
@@ -115,8 +116,9 @@ func (e inEach) inAll(do func(i int) error) error {
 
 // hearing keeps what the witness of one trial said. A trial speaks in one goroutine.
 type hearing struct {
-	nodes, pods  []string
-	seen, healed string
+	fault.Recorder // takes what the trials need not agree on
+	nodes, pods    []string
+	seen, healed   string
 }
 
 func (h *hearing) Seen(nodes, pods []string, witness string) {

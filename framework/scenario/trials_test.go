@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -74,6 +75,7 @@ type story struct {
 }
 
 func (s *story) Seen(_, _ []string, witness string) { s.add("seen", witness) }
+func (s *story) Audited(a history.Audit)            { s.add("audited", a.Workload) }
 func (s *story) Healed(witness string)              { s.add("healed", witness) }
 
 func (s *story) add(what, witness string) {

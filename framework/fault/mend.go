@@ -1,0 +1,174 @@
+package fault
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdfast-ha/holdfast/framework/audit"
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// Mend does to the workload what `holdfast audit` says of it: look, apply the patch of the first finding that has one, wait
+// until the workload has settled, and look again, until nothing is left to patch. Each look is in the record. There is nothing
+// to undo: what is mended stays so.
+type Mend struct {
+	// Leave is a rule, by ID, whose findings are left as they are.
+	Leave string
+}
+
+// maxMends bounds the patches: there are fewer rules than this.
+const maxMends = 20
+
+func (m Mend) String() string {
+	if m.Leave != "" {
+		return "mend what the audit finds, but for " + m.Leave
+	}
+	return "mend what the audit finds"
+}
+
+// Inject implements Fault. It returns when there is nothing left to patch, and the workload has settled.
+func (m Mend) Inject(ctx context.Context, t Target) (Heal, error) {
+	before, err := t.pods(ctx)
+	if err != nil {
+		return nothing, err
+	}
+	found, err := t.audit(ctx)
+	if err != nil {
+		return nothing, err
+	}
+	first := found
+	var mended []string
+	var settled string
+	for range maxMends {
+		next := slices.IndexFunc(found, func(f audit.Finding) bool {
+			return len(f.Fix) > 0 && f.Rule != m.Leave && !slices.Contains(mended, f.Rule)
+		})
+		if next < 0 {
+			break
+		}
+		f := found[next]
+		for _, step := range f.Fix {
+			if err := t.apply(ctx, step); err != nil {
+				return nothing, fmt.Errorf("mend %s of %s: %w", f.Rule, t.Workload, err)
+			}
+		}
+		mended = append(mended, f.Rule)
+		t.Room = 0 // what had no place may have one now
+		if settled, err = t.Settle(ctx); err != nil {
+			return nothing, fmt.Errorf("after mending %s: %w", f.Rule, err)
+		}
+		if found, err = t.audit(ctx); err != nil {
+			return nothing, err
+		}
+	}
+	if len(mended) == 0 {
+		return nothing, fmt.Errorf("mend %s: the audit found nothing to patch: %s", t.Workload, words(first))
+	}
+	after, err := t.pods(ctx)
+	if err != nil {
+		return nothing, err
+	}
+	witness := fmt.Sprintf("the audit found %s; patched %s; and then it found %s; %s", words(first), strings.Join(mended, ", "), words(found), settled)
+	t.Record.Seen(nil, gone(before, after), witness)
+	return once(func(ctx context.Context) error {
+		settled, err := t.Settle(ctx)
+		if err == nil {
+			t.Record.Healed("what is mended stays so; " + settled)
+		}
+		return err
+	}), nil
+}
+
+// words lists the rules of findings.
+func words(findings []audit.Finding) string {
+	if len(findings) == 0 {
+		return "nothing"
+	}
+	var rules []string
+	for _, f := range findings {
+		rules = append(rules, f.Rule)
+	}
+	return strings.Join(rules, ", ")
+}
+
+// audit looks at the workload, and has the record take what it found.
+func (t Target) audit(ctx context.Context) ([]audit.Finding, error) {
+	cluster, err := audit.Read(ctx, t.Client, audit.Scope{Namespaces: []string{t.Namespace}})
+	if err != nil {
+		return nil, fmt.Errorf("audit %s: %w", t.Workload, err)
+	}
+	cluster.Workloads = slices.DeleteFunc(cluster.Workloads, func(w audit.Workload) bool { return w.Name != t.Workload })
+	report := audit.Audit(cluster, audit.Options{})
+	said := history.Audit{Namespace: t.Namespace, Workload: t.Workload, Findings: []history.Finding{}}
+	for _, f := range report.Findings {
+		said.Findings = append(said.Findings, history.Finding{Rule: f.Rule, Evidence: f.Evidence})
+	}
+	for _, n := range report.NotChecked {
+		said.NotChecked = append(said.NotChecked, strings.Join(n.Rules, ", ")+": "+n.Why)
+	}
+	t.Record.Audited(said)
+	return report.Findings, nil
+}
+
+// mendable are the resources that patches are about, by kind.
+var mendable = map[string]schema.GroupVersionResource{
+	"Deployment":          {Group: "apps", Version: "v1", Resource: "deployments"},
+	"StatefulSet":         {Group: "apps", Version: "v1", Resource: "statefulsets"},
+	"PodDisruptionBudget": {Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
+	"Service":             {Version: "v1", Resource: "services"},
+	"ConfigMap":           {Version: "v1", Resource: "configmaps"},
+	"EndpointSlice":       {Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"},
+}
+
+// apply does one step of a patch, as its command would.
+func (t Target) apply(ctx context.Context, step audit.Step) error {
+	resource, known := mendable[step.Target.Kind]
+	if !known {
+		return fmt.Errorf("no resource is known of kind %s", step.Target.Kind)
+	}
+	at := t.Dynamic.Resource(resource).Namespace(step.Target.Namespace)
+	how, body := types.StrategicMergePatchType, []byte(step.Body)
+	switch step.Do {
+	case audit.Create:
+		object := &unstructured.Unstructured{}
+		if err := object.UnmarshalJSON(step.Body); err != nil {
+			return err
+		}
+		_, err := at.Create(ctx, object, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
+		return err
+	case audit.Delete:
+		return at.Delete(ctx, step.Target.Name, metav1.DeleteOptions{})
+	case audit.Restart:
+		body = restart(time.Now())
+	case audit.Patch:
+		switch step.PatchType {
+		case audit.JSONPatch:
+			how = types.JSONPatchType
+		case audit.MergePatch:
+			how = types.MergePatchType
+		case audit.StrategicPatch:
+		}
+	default:
+		return errors.New("unknown step " + string(step.Do))
+	}
+	_, err := at.Patch(ctx, step.Target.Name, how, body, metav1.PatchOptions{FieldValidation: metav1.FieldValidationStrict})
+	return err
+}
+
+// restart is the patch by which `kubectl rollout restart` replaces a workload's pods.
+func restart(at time.Time) []byte {
+	body, _ := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{
+		"annotations": map[string]string{"kubectl.kubernetes.io/restartedAt": at.UTC().Format(time.RFC3339)},
+	}}}}) // which can always be encoded
+	return body
+}

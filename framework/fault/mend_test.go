@@ -1,0 +1,145 @@
+package fault
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	k8stesting "k8s.io/client-go/testing"
+
+	"github.com/holdfast-ha/holdfast/framework/audit"
+)
+
+// unbudgeted is a world in which the audit finds nothing but that there is no budget, and what it has for that.
+func unbudgeted(t *testing.T) (*world, Target, *dynamicfake.FakeDynamicClient) {
+	t.Helper()
+	w := newWorld(6, "w1", "w2", "w3")
+	d := w.deployment()
+	d.Spec.Template.Labels = d.Spec.Selector.MatchLabels
+	d.Spec.Template.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}
+	if err := w.client.Tracker().Update(deployments, d, "ns"); err != nil {
+		t.Fatal(err)
+	}
+	target := w.target()
+	client := target.Dynamic.(*dynamicfake.FakeDynamicClient)
+	client.PrependReactor("create", "poddisruptionbudgets", func(a k8stesting.Action) (bool, runtime.Object, error) {
+		made := a.(k8stesting.CreateAction).GetObject().(*unstructured.Unstructured)
+		budget := &policyv1.PodDisruptionBudget{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(made.Object, budget); err != nil {
+			return true, nil, err
+		}
+		_, err := w.client.PolicyV1().PodDisruptionBudgets("ns").Create(t.Context(), budget, metav1.CreateOptions{})
+		return true, made, err
+	})
+	return w, target, client
+}
+
+func TestMendLooksAgainAfterEachPatch(t *testing.T) {
+	w, target, _ := unbudgeted(t)
+	heal, err := Mend{}.Inject(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(w.audits) != 2 || !slices.Contains(w.audits[0], "no-budget") || slices.Contains(w.audits[1], "no-budget") {
+		t.Errorf("audits found %q", w.audits)
+	}
+	if len(w.seen) != 1 || !strings.Contains(w.seen[0], "the audit found no-budget; patched no-budget; and then it found nothing; 6 pods exist") {
+		t.Errorf("seen %q", w.seen)
+	}
+	for range 2 {
+		if err := heal(t.Context()); err != nil || len(w.healed) != 1 {
+			t.Errorf("%v, healed %q", err, w.healed)
+		}
+	}
+}
+
+// TestMendSaysWhatItLeft: the record has what there still is, whoever is to blame, for a promise to judge.
+func TestMendSaysWhatItLeft(t *testing.T) {
+	w, target, client := unbudgeted(t)
+	client.PrependReactor("create", "poddisruptionbudgets", func(a k8stesting.Action) (bool, runtime.Object, error) {
+		return true, a.(k8stesting.CreateAction).GetObject(), nil // and changes nothing
+	})
+	if _, err := (Mend{}).Inject(t.Context(), target); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([][]string{{"no-budget"}, {"no-budget"}}, w.audits); diff != "" {
+		t.Errorf("audits (-want +got):\n%s", diff)
+	}
+}
+
+func TestMendWithoutAnythingToMend(t *testing.T) {
+	w, target, _ := unbudgeted(t)
+	_, err := Mend{Leave: "no-budget"}.Inject(t.Context(), target)
+	if want := "mend backend: the audit found nothing to patch: no-budget"; err == nil || err.Error() != want || len(w.seen) > 0 {
+		t.Errorf("got %v, seen %q; want %s", err, w.seen, want)
+	}
+}
+
+func TestMendEndsAtAnError(t *testing.T) {
+	for name, s := range map[string]struct {
+		spoil func(w *world, client *dynamicfake.FakeDynamicClient)
+		want  string
+	}{
+		"of a patch": {func(_ *world, client *dynamicfake.FakeDynamicClient) {
+			client.PrependReactor("create", "*", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, errAway })
+		}, "mend no-budget of backend: the API server is away"},
+		"of the list of pods": {func(w *world, _ *dynamicfake.FakeDynamicClient) { w.fail("list", "pods", 1, 1) },
+			"list pods of ns/backend: the API server is away"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, target, client := unbudgeted(t)
+			s.spoil(w, client)
+			heal, err := Mend{}.Inject(t.Context(), target)
+			if err == nil || err.Error() != s.want || heal == nil || len(w.seen) > 0 {
+				t.Errorf("got %v, seen %q; want %s", err, w.seen, s.want)
+			}
+		})
+	}
+}
+
+// TestApply: each kind of step is the call that its command makes.
+func TestApply(t *testing.T) {
+	target := audit.Target{Kind: "Deployment", Namespace: "ns", Name: "backend"}
+	for name, s := range map[string]struct {
+		step audit.Step
+		want string
+	}{
+		"a JSON patch": {audit.Step{Do: audit.Patch, Target: target, PatchType: audit.JSONPatch, Body: []byte(`[]`)},
+			"patch deployments application/json-patch+json []"},
+		"a merge patch": {audit.Step{Do: audit.Patch, Target: target, PatchType: audit.MergePatch, Body: []byte(`{}`)},
+			"patch deployments application/merge-patch+json {}"},
+		"a strategic patch": {audit.Step{Do: audit.Patch, Target: target, PatchType: audit.StrategicPatch, Body: []byte(`{"spec":{}}`)},
+			`patch deployments application/strategic-merge-patch+json {"spec":{}}`},
+		"a restart": {audit.Step{Do: audit.Restart, Target: target},
+			`patch deployments application/strategic-merge-patch+json {"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":`},
+		"a deletion": {audit.Step{Do: audit.Delete, Target: audit.Target{Kind: "PodDisruptionBudget", Namespace: "ns", Name: "b"}},
+			"delete poddisruptionbudgets"},
+	} {
+		w := newWorld(1, "w1")
+		client := w.dynamic().(*dynamicfake.FakeDynamicClient)
+		var did []string
+		client.PrependReactor("*", "*", func(a k8stesting.Action) (bool, runtime.Object, error) {
+			text := a.GetVerb() + " " + a.GetResource().Resource
+			if p, ok := a.(k8stesting.PatchAction); ok {
+				text += " " + string(p.GetPatchType()) + " " + string(p.GetPatch())
+			}
+			did = append(did, text)
+			return true, &unstructured.Unstructured{}, nil
+		})
+		err := Target{Dynamic: client}.apply(t.Context(), s.step)
+		if err != nil || len(did) != 1 || !strings.HasPrefix(did[0], s.want) {
+			t.Errorf("%s: %q, %v; want %s", name, did, err, s.want)
+		}
+	}
+	unknown := audit.Step{Do: audit.Patch, Target: audit.Target{Kind: "Pod"}}
+	if err := (Target{}).apply(t.Context(), unknown); err == nil || err.Error() != "no resource is known of kind Pod" {
+		t.Errorf("got %v", err)
+	}
+}
