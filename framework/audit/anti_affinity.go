@@ -24,20 +24,17 @@ func checkUnmeetableAntiAffinity(s *subject) {
 		switch {
 		case !bounded:
 		case s.Replicas > room:
+			ops, caution := s.preferApart([]int{i}, s.Replicas-room)
 			s.find(Finding{
 				Evidence: fmt.Sprintf("its %d pods need as many domains of %s, and %d can take them", s.Replicas, t.TopologyKey, room),
-				Fix:      s.patchOps(s.preferApart([]int{i})), Caution: sentences("this makes it a preference, which crowds pods where it must", s.rollout()),
+				Fix:      s.patchOps(ops), Caution: sentences(caution, s.rollout()),
 			})
 		case s.surges() && s.Replicas+1 > room && !slices.Contains(t.MatchLabelKeys, revisionKey):
-			term := fmt.Sprintf("%s/%d", pathAntiAffinity, i)
+			ops, _ := s.letGo(0)
 			s.find(Finding{
 				Evidence: fmt.Sprintf("a rollout starts a new pod while all %d old ones are there, and only %d domains of %s can take them",
 					s.Replicas, room, t.TopologyKey),
-				Fix: s.patchOps([]op{
-					{"test", term + "/topologyKey", t.TopologyKey},
-					{"add", term + "/matchLabelKeys", append(slices.Clone(t.MatchLabelKeys), revisionKey)},
-				}),
-				Caution: sentences("old and new pods may share a domain while a rollout lasts", s.rollout()),
+				Fix: s.patchOps(ops), Caution: "a rollout then has a pod fewer than it wants, for as long as it lasts",
 			})
 		}
 	}
@@ -73,8 +70,29 @@ func (s *subject) surges() bool {
 	return s.Kind == Deployment && s.Update.Rolling && s.Update.MaxSurge > 0 && s.Update.MaxUnavailable == 0
 }
 
-// preferApart turns required terms into preferences of the same kind.
-func (s *subject) preferApart(terms []int) (ops []op) {
+// letGo has a Deployment's rollout give up pods where it would wait for places that only they can give it: anti-affinity is
+// symmetric, so that an old pod keeps new ones out of its domain, whatever those ask for. So many are pending, and are out
+// already.
+//
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity
+func (s *subject) letGo(pending int) (ops []op, caution string) {
+	if s.Kind != Deployment || !s.Update.Rolling || s.Update.MaxUnavailable > pending {
+		return nil, ""
+	}
+	return []op{{"add", pathMaxUnavailable, pending + 1}}, fmt.Sprintf(
+		"old pods keep new ones out of their domains, so it lets rollouts have %s out: set maxUnavailable back when this one is done", count(pending+1, "pod"))
+}
+
+const pathMaxUnavailable = "/spec/strategy/rollingUpdate/maxUnavailable"
+
+// preferApart turns required terms into preferences of the same kind, and lets the rollout that brings them go on although
+// so many pods are pending.
+func (s *subject) preferApart(terms []int, pending int) (ops []op, caution string) {
+	given, caution := s.letGo(pending)
+	return append(s.asPreferences(terms), given...), sentences("this makes it a preference, which crowds pods where it must", caution)
+}
+
+func (s *subject) asPreferences(terms []int) (ops []op) {
 	var preferences []corev1.WeightedPodAffinityTerm
 	for _, i := range slices.Backward(terms) { // backward: an index must stay what it was
 		t := s.antiAffinity()[i]

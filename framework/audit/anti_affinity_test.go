@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -17,7 +18,7 @@ func TestUnmeetableAntiAffinity(t *testing.T) {
 		mutant{
 			name: "more pods than zones", backend: apart(4, workloads.Zone), on: []string{"a1", "b1", "c1", "a2"},
 			evidence: "its 4 pods need as many domains of topology.kubernetes.io/zone, and 3 can take them",
-			caution:  "crowds pods where it must",
+			caution:  "crowds pods where it must; old pods keep new ones out of their domains, so it lets rollouts have 2 pods out",
 		},
 		mutant{
 			name: "a StatefulSet", backend: apart(7, workloads.Host), statefulSet: true, on: []string{"a1", "b1", "c1", "a2", "b2", "c2"},
@@ -26,11 +27,11 @@ func TestUnmeetableAntiAffinity(t *testing.T) {
 		mutant{
 			name: "no room to surge", backend: apart(6, workloads.Host),
 			evidence: "a rollout starts a new pod while all 6 old ones are there, and only 6 domains of kubernetes.io/hostname can take them",
-			caution:  "old and new pods may share a domain",
+			caution:  "a rollout then has a pod fewer",
 		},
 		mutant{
 			name: "no room to surge by default: a quarter of three is none", backend: apart(3, workloads.Zone),
-			harm:     func(d *appsv1.Deployment) { d.Spec.Strategy.RollingUpdate = nil },
+			harm:     func(d *appsv1.Deployment) { d.Spec.Strategy.RollingUpdate = aQuarter() },
 			evidence: "a rollout starts a new pod while all 3 old ones are there, and only 3 domains of topology.kubernetes.io/zone can take them",
 		},
 		mutant{
@@ -64,4 +65,10 @@ func TestUnmeetableAntiAffinity(t *testing.T) {
 			},
 		},
 	)
+}
+
+// aQuarter is what an API server makes of a Deployment that says nothing.
+func aQuarter() *appsv1.RollingUpdateDeployment {
+	quarter := intstr.FromString("25%")
+	return &appsv1.RollingUpdateDeployment{MaxSurge: &quarter, MaxUnavailable: &quarter}
 }

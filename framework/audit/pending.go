@@ -181,7 +181,8 @@ func (s *subject) unblockApart() ([]Step, string) {
 	if len(own) == 0 {
 		return nil, "it is kept apart from other workloads' pods, or they from it: which of them shall give way is for you to say"
 	}
-	return s.patchOps(s.preferApart(own)), "this makes it a preference, which crowds pods where it must"
+	ops, caution := s.preferApart(own, s.Replicas-len(s.placed()))
+	return s.patchOps(ops), caution
 }
 
 // unblockAffinity makes wishes of what draws its pods to others.
