@@ -13,7 +13,7 @@ import (
 // from 41 s to 49 s. What the kubelets say in between is given.
 func resizing(say func(pod func(at history.Offset, i int, cpu string, restarts int))) *ht.Builder {
 	s := newStepped().to("w1", "w2", "w3", "w4", "w5", "w6")
-	b := s.Builder.EditEvents(func(e *history.Event) {
+	b := s.EditEvents(func(e *history.Event) {
 		if e.Pod != nil {
 			e.Pod.CPU = "5m"
 		}
