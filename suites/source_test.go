@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 
@@ -127,7 +128,17 @@ func TestEveryMutantHasATwinInTheSuites(t *testing.T) {
 
 // practices are what a mutant can take away.
 func practices(s scenario.Spec) []any {
-	return []any{s.Backend, s.Gateway, s.Addons, s.PinTo, s.NodePorts}
+	return []any{s.Backend, s.Gateway, s.Addons, s.PinTo, s.NodePorts, policies(s)}
+}
+
+// policies are what admission is to demand: that comes as a fault, and what it demands is a practice.
+func policies(s scenario.Spec) (all []fault.Enforce) {
+	for _, f := range s.Faults {
+		if policy, is := f.(fault.Enforce); is {
+			all = append(all, policy)
+		}
+	}
+	return all
 }
 
 func TestNamesAreUnique(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // Fault is something done to a cluster.
@@ -48,6 +49,8 @@ type Target struct {
 type Recorder interface {
 	// Seen says which nodes and pods were bitten and what the witness saw, in words.
 	Seen(nodes, pods []string, witness string)
+	// Tried says what the API server answered to a manifest.
+	Tried(answer history.Admission)
 	// Healed says what the witness saw after the undo.
 	Healed(witness string)
 }

@@ -28,6 +28,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"ReplacedWithin":    decode[ReplacedWithin],
 	"ResizedInPlace":    decode[ResizedInPlace],
 	"PressureLeaves":    decode[PressureLeaves],
+	"PolicyEnforced":    decode[PolicyEnforced],
 	"QuietWithin":       decode[QuietWithin],
 	"SharesLoad":        decode[SharesLoad],
 	"Placement":         decode[Placement],

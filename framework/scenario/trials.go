@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -79,6 +80,11 @@ func (e inEach) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) 
 		if witness, ok := witnessed(heard, func(h hearing) string { return h.seen }); ok {
 			t.Record.Seen(slices.Compact(nodes), pods, witness)
 		}
+		for _, h := range heard {
+			for _, answer := range h.tried {
+				t.Record.Tried(answer)
+			}
+		}
 	}
 	return func(ctx context.Context) error {
 		err := e.inAll(func(i int) error {
@@ -117,11 +123,14 @@ func (e inEach) inAll(do func(i int) error) error {
 type hearing struct {
 	nodes, pods  []string
 	seen, healed string
+	tried        []history.Admission
 }
 
 func (h *hearing) Seen(nodes, pods []string, witness string) {
 	h.nodes, h.pods, h.seen = nodes, pods, witness
 }
+
+func (h *hearing) Tried(answer history.Admission) { h.tried = append(h.tried, answer) }
 
 func (h *hearing) Healed(witness string) { h.healed = witness }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -36,6 +37,13 @@ func TestAFaultInEachTrial(t *testing.T) {
 		"seen when it was seen in all": {
 			staged{bites: 3 * time.Second, healTake: 2 * time.Second},
 			[]string{"3s seen: in all 2 trials; in the first: seen", "5s healed: in all 2 trials; in the first: healed"}, "",
+		},
+		"what is tried in one, when all have seen it": {
+			staged{bites: 3 * time.Second, tries: []string{"one", "two"}},
+			[]string{
+				"3s seen: in all 2 trials; in the first: seen", "3s tried: one", "3s tried: two",
+				"3s healed: in all 2 trials; in the first: healed",
+			}, "",
 		},
 		"not seen when one was not": {
 			staged{err: errors.New("boom")}, []string{"1s healed: in all 2 trials; in the first: healed"}, "backend-2: boom",
@@ -74,6 +82,7 @@ type story struct {
 }
 
 func (s *story) Seen(_, _ []string, witness string) { s.add("seen", witness) }
+func (s *story) Tried(answer history.Admission)     { s.add("tried", answer.Name) }
 func (s *story) Healed(witness string)              { s.add("healed", witness) }
 
 func (s *story) add(what, witness string) {
