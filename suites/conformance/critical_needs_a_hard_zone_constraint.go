@@ -20,6 +20,6 @@ var CriticalNeedsAHardZoneConstraint = scenario.Describe(scenario.Spec{
 	Steady:  before, Recovered: after,
 	Faults:   []fault.Fault{fault.Enforce{}},
 	Promises: []invariant.Invariant{invariant.PolicyEnforced{}},
-	About:    30 * time.Second,
+	About:    10 * time.Second,
 	Full:     true,
 })
