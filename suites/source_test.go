@@ -126,12 +126,14 @@ func TestEveryMutantHasATwinInTheSuites(t *testing.T) {
 	}
 }
 
-// practices are what a mutant can take away. What is done to mend a workload is one, too; what disturbs it is none.
+// practices are what a mutant can take away. What is done to mend a workload, or to refuse it, is one, too; what disturbs it
+// is none.
 func practices(s scenario.Spec) []any {
 	all := []any{s.Backend, s.Gateway, s.Addons, s.PinTo, s.NodePorts}
 	for _, f := range s.Faults {
-		if mend, ok := f.(fault.Mend); ok {
-			all = append(all, mend)
+		switch f.(type) {
+		case fault.Mend, fault.Enforce:
+			all = append(all, f)
 		}
 	}
 	return all

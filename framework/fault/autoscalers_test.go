@@ -120,6 +120,9 @@ func (w *world) dynamic() dynamic.Interface {
 		w.vertical = append(w.vertical, "removed")
 		return false, nil, nil
 	})
+	for kind, resource := range admissionResources {
+		client.PrependReactor("*", resource.Resource, func(a k8stesting.Action) (bool, runtime.Object, error) { return w.policed(kind, a) })
+	}
 	return client
 }
 

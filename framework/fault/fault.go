@@ -49,6 +49,8 @@ type Target struct {
 type Recorder interface {
 	// Seen says which nodes and pods were bitten and what the witness saw, in words.
 	Seen(nodes, pods []string, witness string)
+	// Tried says what the API server answered to a manifest.
+	Tried(answer history.Admission)
 	// Healed says what the witness saw after the undo.
 	Healed(witness string)
 	// Audited takes what a look for single points of failure found.

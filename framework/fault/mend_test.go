@@ -22,7 +22,7 @@ func unbudgeted(t *testing.T) (*world, Target, *dynamicfake.FakeDynamicClient) {
 	t.Helper()
 	w := newWorld(6, "w1", "w2", "w3")
 	d := w.deployment()
-	d.Spec.Template.Labels = d.Spec.Selector.MatchLabels
+	d.Spec.Template.Spec.TopologySpreadConstraints = nil
 	d.Spec.Template.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}
 	if err := w.client.Tracker().Update(deployments, d, "ns"); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ func all() []Fault {
 		Scale{Through: []int{9, 3}}, Rollout{}, PodDelete{Count: 2}, Evict{}, Drain{Nodes: 2}, NodeKill{}, NodeKill{Worker: 2},
 		ZoneOutage{}, FillNode{}, Unbalance{}, NodePressure{}, NodePressure{Worker: 2, Soft: true},
 		TryDrain{For: 20 * time.Second}, BadRollout{Args: badArgs}, TryRollout{For: time.Second},
-		Autoscale{CPU: 60, Max: 10}, Resize{CPU: "20m"}, AutoscaleVertically{},
+		Autoscale{CPU: 60, Max: 10}, Resize{CPU: "20m"}, AutoscaleVertically{}, Enforce{}, Enforce{DeploymentsOnly: true},
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
@@ -59,19 +60,32 @@ type world struct {
 	unmeasured bool       // the autoscaler has no metrics
 	unmoved    bool       // autoscalers change nothing
 	vertical   []string   // what became of the vertical autoscaler
+
+	policies map[string]*unstructured.Unstructured // admission policies and bindings that there are, by kind
+	changes  int                                   // of them
+	noticed  int                                   // the last of these that the API server has heard of
+	inForce  bool                                  // it acts by them
+	told     map[string]error                      // what it answers to a manifest, whatever they say
+	tried    []history.Admission
 }
 
 func newWorld(replicas int, workers ...string) *world {
-	w := &world{evictable: 1000, evictor: corev1.PodReasonTerminationByKubelet}
+	w := &world{policies: map[string]*unstructured.Unstructured{}, evictable: 1000, evictor: corev1.PodReasonTerminationByKubelet}
 	labels := map[string]string{"app": "backend"}
 	n := int32(replicas)
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "backend", Namespace: "ns", ResourceVersion: "7"},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &n, Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{
-				Name: "server", Image: "backend:1", Args: goodArgs, Resources: corev1.ResourceRequirements{Requests: cpu("5m")},
-			}}}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+				Containers: []corev1.Container{{
+					Name: "server", Image: "backend:1", Args: goodArgs, Resources: corev1.ResourceRequirements{Requests: cpu("5m")},
+				}},
+				TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{
+					MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule,
+					LabelSelector: &metav1.LabelSelector{MatchLabels: labels}, MinDomains: new(int32(2)),
+				}},
+			}},
 		},
 	}
 	w.client = fake.NewClientset(d)
@@ -98,6 +112,8 @@ func newWorld(replicas int, workers ...string) *world {
 	w.client.PrependReactor("delete", "pods", w.deleted)
 	w.client.PrependReactor("create", "pods", w.evicted)
 	w.client.PrependReactor("patch", "nodes", w.cordon)
+	w.client.PrependReactor("create", "deployments", w.asked)
+	w.client.PrependReactor("create", "statefulsets", w.asked)
 	w.reconcile(nil)
 	return w
 }
@@ -116,7 +132,6 @@ func (w *world) target() Target {
 func (w *world) Seen(nodes, pods []string, witness string) {
 	w.seen = append(w.seen, fmt.Sprintf("nodes=%v pods=%d %s", nodes, len(pods), witness))
 }
-func (w *world) Healed(witness string) { w.healed = append(w.healed, witness) }
 func (w *world) Audited(a history.Audit) {
 	var rules []string
 	for _, f := range a.Findings {
@@ -124,6 +139,8 @@ func (w *world) Audited(a history.Audit) {
 	}
 	w.audits = append(w.audits, rules)
 }
+func (w *world) Tried(answer history.Admission) { w.tried = append(w.tried, answer) }
+func (w *world) Healed(witness string)          { w.healed = append(w.healed, witness) }
 
 func (w *world) deployment() *appsv1.Deployment {
 	o, err := w.client.Tracker().Get(deployments, "ns", "backend")

@@ -10,23 +10,24 @@ import (
 type Event struct {
 	T Offset `json:"t"` // nanoseconds since the base
 
-	Header   *Header     `json:"header,omitempty"`
-	Phase    *Phase      `json:"phase,omitempty"`
-	Fault    *FaultMark  `json:"fault,omitempty"`
-	Pod      *Pod        `json:"pod,omitempty"`
-	Node     *Node       `json:"node,omitempty"`
-	Workload *Workload   `json:"workload,omitempty"`
-	Slice    *Slice      `json:"slice,omitempty"`
-	Budget   *Budget     `json:"budget,omitempty"`
-	Eviction *Eviction   `json:"eviction,omitempty"`
-	Audit    *Audit      `json:"audit,omitempty"`
-	KubeNote *KubeNote   `json:"kubeNote,omitempty"`
-	Gap      *Gap        `json:"gap,omitempty"`
-	Clock    *Clock      `json:"clock,omitempty"`
-	Load     *LoadTotals `json:"load,omitempty"`
-	Segment  *Segment    `json:"segment,omitempty"`
-	Trouble  *Trouble    `json:"trouble,omitempty"`
-	End      *End        `json:"end,omitempty"`
+	Header    *Header     `json:"header,omitempty"`
+	Phase     *Phase      `json:"phase,omitempty"`
+	Fault     *FaultMark  `json:"fault,omitempty"`
+	Pod       *Pod        `json:"pod,omitempty"`
+	Node      *Node       `json:"node,omitempty"`
+	Workload  *Workload   `json:"workload,omitempty"`
+	Slice     *Slice      `json:"slice,omitempty"`
+	Budget    *Budget     `json:"budget,omitempty"`
+	Eviction  *Eviction   `json:"eviction,omitempty"`
+	Audit     *Audit      `json:"audit,omitempty"`
+	Admission *Admission  `json:"admission,omitempty"`
+	KubeNote  *KubeNote   `json:"kubeNote,omitempty"`
+	Gap       *Gap        `json:"gap,omitempty"`
+	Clock     *Clock      `json:"clock,omitempty"`
+	Load      *LoadTotals `json:"load,omitempty"`
+	Segment   *Segment    `json:"segment,omitempty"`
+	Trouble   *Trouble    `json:"trouble,omitempty"`
+	End       *End        `json:"end,omitempty"`
 }
 
 // PhaseName names a part of a scenario. A phase lasts until the next begins.
@@ -218,6 +219,21 @@ type Audit struct {
 type Finding struct {
 	Rule     string `json:"rule"` // its ID, for example no-prestop
 	Evidence string `json:"evidence"`
+}
+
+// Admission is the API server's answer to a manifest that the harness tried as a dry run: nothing came of it.
+//
+// Source: https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
+type Admission struct {
+	Namespace string `json:"namespace"`
+	Kind      string `json:"kind"`
+	Name      string `json:"name"` // says what it is like
+	// Against names the ValidatingAdmissionPolicy that is to refuse it. Empty: none is.
+	Against  string `json:"against,omitempty"`
+	Accepted bool   `json:"accepted"`
+	// By names the ValidatingAdmissionPolicy that refused it, where the API says so.
+	By      string `json:"by,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 // KubeNote is a Kubernetes Event (the API object), kept for the reader of a report.

@@ -29,6 +29,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"ResizedInPlace":    decode[ResizedInPlace],
 	"AuditMends":        decode[AuditMends],
 	"PressureLeaves":    decode[PressureLeaves],
+	"PolicyEnforced":    decode[PolicyEnforced],
 	"QuietWithin":       decode[QuietWithin],
 	"SharesLoad":        decode[SharesLoad],
 	"Placement":         decode[Placement],

@@ -72,6 +72,8 @@ func TestEncode(t *testing.T) {
 		{invariant.PressureLeaves{AtLeast: 1, DespiteBudget: true, Workload: "w"}, "PressureLeaves",
 			`{"atLeast":1,"despiteBudget":true,"workload":"w"}`,
 			"node pressure leaves at least 1 ready pod of w, be it that the kubelet evicts what a budget would not let go"},
+		{invariant.PolicyEnforced{}, "PolicyEnforced", `{}`,
+			"of the manifests tried while it is in force, an admission policy refuses each that it is to refuse, and no other"},
 		{invariant.QuietWithin{Limit: 3 * second}, "QuietWithin", `{"limit":3000000000}`, "no new connection reaches a pod later than 3s after its deletion"},
 		{invariant.QuietWithin{Limit: second, Lane: "reused", Terminations: 100}, "QuietWithin",
 			`{"limit":1000000000,"lane":"reused","terminations":100}`, "no request on reused reaches a pod later than 1s after its deletion"},

@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -70,6 +71,19 @@ type resizes struct {
 	at        history.Offset
 }
 
+// inOrder are the events of pods by their moments; those of one moment, in the order of the pods' names.
+func inOrder(events []history.Event) (pods []history.Event) {
+	for _, e := range events {
+		if e.Pod != nil {
+			pods = append(pods, e)
+		}
+	}
+	slices.SortStableFunc(pods, func(a, b history.Event) int {
+		return cmp.Or(cmp.Compare(a.T, b.T), cmp.Compare(a.Pod.Name, b.Pod.Name))
+	})
+	return pods
+}
+
 func followResizes(f *facts, key history.Key) (r resizes) {
 	from, to := f.faultsOn()
 	undo, undone := f.firstUndo()
@@ -83,8 +97,8 @@ func followResizes(f *facts, key history.Key) (r resizes) {
 	}
 	r.pods = len(before)
 	resized, disturbed := make(map[string]bool), make(map[string]bool)
-	for _, e := range f.run.Events {
-		if e.Pod == nil || e.T < from || e.T >= to {
+	for _, e := range inOrder(f.run.Events) {
+		if e.T < from || e.T >= to {
 			continue
 		}
 		was, known := before[e.Pod.UID]

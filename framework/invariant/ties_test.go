@@ -34,6 +34,8 @@ func source(e history.Event) string {
 		return "budget " + e.Budget.Name
 	case e.Eviction != nil:
 		return "eviction " + e.Eviction.Pod
+	case e.Admission != nil:
+		return "admission " + e.Admission.Kind + " " + e.Admission.Name
 	case e.Clock != nil:
 		return "clock " + e.Clock.Worker
 	case e.Load != nil:
@@ -85,7 +87,10 @@ func TestTiesDoNotMatter(t *testing.T) {
 		n.Unschedulable = true
 	}).bind("w5")
 	placed.EditEvents(func(e *history.Event) { e.T = e.T.Round(3 * second) })
+	spared := history.Admission{Against: "zones", Accepted: true}
 	for name, whole := range map[string]history.Run{
+		"answers at once": enforced().Admission(40300*ms, but(spared, func(a *history.Admission) { a.Name = "b" })).
+			Admission(40300*ms, but(spared, func(a *history.Admission) { a.Name = "a" })).Run(),
 		"bindings":              placed.Run(),
 		"a drain":               thin(ht.Healthy()).Run(),
 		"two faults at once":    twoFaults.Run(),

@@ -138,6 +138,11 @@ func (m *marker) Seen(nodes, pods []string, witness string) {
 	_ = m.play.mark(m.id, history.FaultMark{Stage: history.Seen, Nodes: nodes, Pods: pods, Witness: witness})
 }
 
+func (m *marker) Tried(answer history.Admission) {
+	r := m.play.record
+	_ = r.Append(history.Event{T: r.Now(), Admission: &answer})
+}
+
 func (m *marker) Healed(witness string) {
 	_ = m.play.mark(m.id, history.FaultMark{Stage: history.Healed, Witness: witness})
 }

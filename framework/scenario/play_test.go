@@ -39,6 +39,8 @@ func (n *notebook) story() (lines []string) {
 				line += ": " + strings.SplitN(e.Fault.Error, "\n", 2)[0]
 			}
 			lines = append(lines, line)
+		case e.Admission != nil:
+			lines = append(lines, fmt.Sprintf("%s tried %s", e.T, e.Admission.Name))
 		}
 	}
 	return lines
@@ -53,6 +55,7 @@ type staged struct {
 	healErr    error
 	healPanics bool
 	healTake   time.Duration
+	tries      []string // manifests
 }
 
 func (s staged) String() string { return s.name }
@@ -84,6 +87,9 @@ func (s staged) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) 
 		return heal, s.err
 	}
 	t.Record.Seen([]string{"w1"}, nil, "seen")
+	for _, name := range s.tries {
+		t.Record.Tried(history.Admission{Name: name})
+	}
 	return heal, nil
 }
 
@@ -100,6 +106,13 @@ func TestPlay(t *testing.T) {
 			story: []string{
 				"0s steady", "5s disturbed", "5s injecting A", "6s seen A", "6s injecting B", "8s seen B",
 				"18s healing B", "19s healed B", "19s healing A", "19s healed A", "19s recovered",
+			},
+		},
+		"answers to what is tried come after it was seen": {
+			faults: []fault.Fault{staged{name: "A", bites: time.Second, tries: []string{"one", "two"}}},
+			story: []string{
+				"0s steady", "5s disturbed", "5s injecting A", "6s seen A", "6s tried one", "6s tried two",
+				"16s healing A", "16s healed A", "16s recovered",
 			},
 		},
 		"an error stops the faults and undoes them all": {

@@ -38,6 +38,13 @@ func TestAFaultInEachTrial(t *testing.T) {
 			staged{bites: 3 * time.Second, healTake: 2 * time.Second},
 			[]string{"3s seen: in all 2 trials; in the first: seen", "5s healed: in all 2 trials; in the first: healed"}, "",
 		},
+		"what is tried in one, at once": {
+			staged{bites: 3 * time.Second, tries: []string{"one", "two"}},
+			[]string{
+				"3s tried: one", "3s tried: two", "3s seen: in all 2 trials; in the first: seen",
+				"3s healed: in all 2 trials; in the first: healed",
+			}, "",
+		},
 		"not seen when one was not": {
 			staged{err: errors.New("boom")}, []string{"1s healed: in all 2 trials; in the first: healed"}, "backend-2: boom",
 		},
@@ -76,6 +83,7 @@ type story struct {
 
 func (s *story) Seen(_, _ []string, witness string) { s.add("seen", witness) }
 func (s *story) Audited(a history.Audit)            { s.add("audited", a.Workload) }
+func (s *story) Tried(answer history.Admission)     { s.add("tried", answer.Name) }
 func (s *story) Healed(witness string)              { s.add("healed", witness) }
 
 func (s *story) add(what, witness string) {

@@ -105,6 +105,12 @@ func (b *Builder) Eviction(at history.Offset, e history.Eviction) *Builder {
 	return b.Event(history.Event{T: at, Eviction: &e})
 }
 
+// Admission adds one answer to a manifest that was tried. An empty namespace becomes Namespace.
+func (b *Builder) Admission(at history.Offset, a history.Admission) *Builder {
+	a.Namespace = cmp.Or(a.Namespace, Namespace)
+	return b.Event(history.Event{T: at, Admission: &a})
+}
+
 // Gap says that the watch of what was blind from since until at.
 func (b *Builder) Gap(what string, since, at history.Offset) *Builder {
 	return b.Event(history.Event{T: at, Gap: &history.Gap{What: what, Since: since, Why: "the watch broke off"}})

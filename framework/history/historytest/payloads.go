@@ -10,7 +10,7 @@ func copyPayloads(events []history.Event) {
 		e.Header, e.Phase, e.Fault = clone(e.Header), clone(e.Phase), clone(e.Fault)
 		e.Pod, e.Node, e.Workload = clone(e.Pod), clone(e.Node), clone(e.Workload)
 		e.Slice, e.Budget, e.Eviction = clone(e.Slice), clone(e.Budget), clone(e.Eviction)
-		e.Audit = clone(e.Audit)
+		e.Audit, e.Admission = clone(e.Audit), clone(e.Admission)
 		e.KubeNote, e.Gap, e.Clock = clone(e.KubeNote), clone(e.Gap), clone(e.Clock)
 		e.Load, e.Segment, e.Trouble = clone(e.Load), clone(e.Segment), clone(e.Trouble)
 		e.End = clone(e.End)
