@@ -127,7 +127,10 @@ func find(ctx context.Context, e runner, name string) (Removed, error) {
 	return Removed{}, nil
 }
 
-// removeParts removes containers first, for a volume or a network in use stays. What is gone already is no error.
+// removeParts removes containers first, for a volume or a network in use stays. What is gone already is no error; nor is
+// what is still ending: podman has killed it, and waits no longer than five seconds for its processes to be gone.
+//
+// Source: killContainerTimeout and waitPidStop in podman's libpod
 func removeParts(ctx context.Context, e runner, parts Removed) error {
 	rm := []string{"rm", "--force", "--volumes"}
 	if e.Name() == engine.Podman {
@@ -144,11 +147,20 @@ func removeParts(ctx context.Context, e runner, parts Removed) error {
 		if len(step.names) == 0 {
 			continue
 		}
-		if _, err := e.Output(ctx, append(step.command, step.names...)...); err != nil && !isGone(err) {
+		_, err := e.Output(ctx, append(step.command, step.names...)...)
+		for isEnding(err) && ctx.Err() == nil {
+			_, err = e.Output(ctx, append(step.command, step.names...)...)
+		}
+		if err != nil && !isGone(err) {
 			return err
 		}
 	}
 	return nil
+}
+
+// isEnding tells whether a container was killed and is not gone yet.
+func isEnding(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "did not die within timeout")
 }
 
 // forget removes the files of a cluster.
