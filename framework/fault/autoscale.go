@@ -97,14 +97,10 @@ func (a Autoscale) undo(ctx context.Context, t Target, least int) error {
 
 // autoscaler of the workload, with its name.
 func (t Target) autoscaler(least, most, cpu int) *autoscalingv2.HorizontalPodAutoscaler {
-	kind := "Deployment"
-	if t.StatefulSet {
-		kind = "StatefulSet"
-	}
 	return &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Name: t.Workload, Namespace: t.Namespace},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: kind, Name: t.Workload},
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: t.apiKind(), Name: t.Workload},
 			MinReplicas:    new(int32(least)), MaxReplicas: int32(most),
 			Metrics: []autoscalingv2.MetricSpec{{
 				Type: autoscalingv2.ResourceMetricSourceType,

@@ -100,12 +100,8 @@ func (t Target) unrecommended(ctx context.Context, scalers dynamic.ResourceInter
 
 // verticalAutoscaler of the workload, with its name.
 func (t Target) verticalAutoscaler() *unstructured.Unstructured {
-	kind := "Deployment"
-	if t.StatefulSet {
-		kind = "StatefulSet"
-	}
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"targetRef":    map[string]any{"apiVersion": "apps/v1", "kind": kind, "name": t.Workload},
+		"targetRef":    map[string]any{"apiVersion": "apps/v1", "kind": t.apiKind(), "name": t.Workload},
 		"updatePolicy": map[string]any{"updateMode": "InPlaceOrRecreate"},
 		"resourcePolicy": map[string]any{"containerPolicies": []any{map[string]any{
 			"containerName": "*", "controlledResources": []any{"cpu"}, "controlledValues": "RequestsOnly",

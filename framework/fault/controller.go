@@ -3,6 +3,7 @@ package fault
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -38,13 +39,16 @@ func asDeployment(s *appsv1.StatefulSet) *appsv1.Deployment {
 	}
 }
 
-// kind of the workload, in words.
-func (t Target) kind() string {
+// apiKind of the workload, as the API spells it.
+func (t Target) apiKind() string {
 	if t.StatefulSet {
-		return "statefulset"
+		return "StatefulSet"
 	}
-	return "deployment"
+	return "Deployment"
 }
+
+// kind of the workload, in words.
+func (t Target) kind() string { return strings.ToLower(t.apiKind()) }
 
 // patch changes the workload under test.
 func (t Target) patch(ctx context.Context, how types.PatchType, patch string) error {

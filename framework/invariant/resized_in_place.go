@@ -21,11 +21,7 @@ type ResizedInPlace struct {
 }
 
 func (p ResizedInPlace) String() string {
-	who := p.Workload
-	if who == "" {
-		who = "the workload"
-	}
-	return "the pods of " + who + " are resized while they run: none ends, and no container starts again"
+	return "the pods of " + cmp.Or(p.Workload, "the workload") + " are resized while they run: none ends, and no container starts again"
 }
 
 // Check implements Invariant.

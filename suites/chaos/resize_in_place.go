@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// ResizeInPlace changes what pods ask for without making others, as Kubernetes can from 1.35 on without more ado.
+// ResizeInPlace changes what pods ask for without making others, which is stable from Kubernetes 1.35 on.
 //
 // Source: https://www.kubernetes.dev/resources/keps/1287/
 var ResizeInPlace = scenario.Describe(scenario.Spec{
