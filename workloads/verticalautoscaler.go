@@ -93,7 +93,8 @@ const (
 	updaterPort     = 8943
 )
 
-// Objects implements Addon. What it may do is what its own manifest says, but for leases: it has no peer to elect among.
+// Objects implements Addon. What it may do is what its own manifest says, but for leases: it has no peer to elect among. It
+// writes in the scenario's namespace only.
 //
 // Source: https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/deploy/vpa-rbac.yaml
 func (v VerticalRecommender) Objects(at Place) ([]Object, error) {
@@ -112,10 +113,13 @@ func (v VerticalRecommender) Objects(at Place) ([]Object, error) {
 	}
 	rules := append(verticalReads(),
 		may("metrics.k8s.io", []string{"pods"}, "get", "list"),
-		may(VerticalGroup, []string{"verticalpodautoscalers/status"}, "get", "patch"),
-		may(VerticalGroup, []string{"verticalpodautoscalercheckpoints"}, "get", "list", "watch", "create", "patch", "delete"),
+		may(VerticalGroup, []string{"verticalpodautoscalercheckpoints"}, "get", "list", "watch"),
 	)
 	objects = append(objects, a.everywhere(at, rules...)...)
+	objects = append(objects, a.here(at,
+		may(VerticalGroup, []string{"verticalpodautoscalers/status"}, "get", "patch"),
+		may(VerticalGroup, []string{"verticalpodautoscalercheckpoints"}, "create", "patch", "delete"),
+	)...)
 	return append(objects, a.deployment(at)), nil
 }
 
