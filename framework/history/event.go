@@ -24,6 +24,8 @@ type Event struct {
 	KubeNote  *KubeNote   `json:"kubeNote,omitempty"`
 	Gap       *Gap        `json:"gap,omitempty"`
 	Clock     *Clock      `json:"clock,omitempty"`
+	Noise     *Noise      `json:"noise,omitempty"`
+	Echo      *Echo       `json:"echo,omitempty"`
 	Load      *LoadTotals `json:"load,omitempty"`
 	Segment   *Segment    `json:"segment,omitempty"`
 	Trouble   *Trouble    `json:"trouble,omitempty"`

@@ -51,6 +51,8 @@ func fill(t *testing.T, v reflect.Value, path string) {
 		v.SetBool(true)
 	case v.CanInt():
 		v.SetInt(-int64(number))
+	case v.CanFloat():
+		v.SetFloat(float64(number))
 	case v.CanUint():
 		v.SetUint(math.MaxUint64 - uint64(number))
 	case v.Kind() == reflect.Struct:

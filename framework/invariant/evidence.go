@@ -48,7 +48,7 @@ func newFacts(run history.Run) *facts {
 		}
 	}
 	for _, e := range run.Events {
-		if e.Gap != nil && e.Gap.What != "events" {
+		if e.Gap != nil && e.Gap.What != "events" && e.Gap.What != "leases" {
 			f.gaps = append(f.gaps, e)
 		}
 	}

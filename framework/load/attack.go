@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/noise"
 )
 
 // segmentEvery is how often rows are closed into a segment: what a harness sees is at most this old.
@@ -15,12 +16,13 @@ const segmentEvery = 2 * time.Second
 
 // attack is a plan at work.
 type attack struct {
+	worker   string
 	plan     Plan // as it was asked for
 	lanes    []*lane
 	record   *recorder
 	halt     *halt
-	pauses   *pauses
-	finished chan struct{} // every request has its row, and the last segment is closed
+	noise    *noises
+	finished chan struct{} // every request has its row, the last segment is closed, and the last noise was heard
 }
 
 // newAttack prepares a valid plan, which starts now, for run. The context carries values only: a plan ends by itself or
@@ -28,10 +30,11 @@ type attack struct {
 func newAttack(ctx context.Context, asked Plan, w *worker) (*attack, error) {
 	plan := asked.withDefaults(w.control)
 	a := &attack{
+		worker:   w.name,
 		plan:     asked,
 		record:   newRecorder(w.clock, w.maxRows, plan.Lanes),
 		halt:     newHalt(),
-		pauses:   newPauses(),
+		noise:    &noises{},
 		finished: make(chan struct{}),
 	}
 	start := max(plan.StartAt, w.clock())
@@ -58,6 +61,7 @@ func stagger(i, n int, rate float64) time.Duration {
 
 // run plays all lanes and closes a segment every so often, until every request has its row.
 func (a *attack) run(log *slog.Logger) {
+	quiet := noise.Listen(a.worker, a.record.now, a.noise.add)
 	var lanes sync.WaitGroup
 	for _, l := range a.lanes {
 		lanes.Go(l.run)
@@ -79,6 +83,7 @@ func (a *attack) run(log *slog.Logger) {
 			log.Error("rows are lost", "err", err) // the harness finds them missing in its count
 		}
 	}
+	quiet()
 	close(a.finished)
 }
 

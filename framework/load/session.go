@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/noise"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -48,6 +49,7 @@ type Session struct {
 	taken    int // number of the last segment that is in the record
 	dropped  int // number of the last segment that the worker was told to forget
 	recorded map[history.Lane]uint64
+	heard    int // how many samples of the worker's noise are in the record
 
 	mu     sync.Mutex
 	status Status
@@ -175,6 +177,9 @@ func (s *Session) sweep(ctx context.Context) error {
 	if err := s.look(ctx, http.MethodGet, "/status"); err != nil {
 		return err
 	}
+	if err := s.listen(ctx); err != nil {
+		return err
+	}
 	for {
 		var list []Segment
 		path := "/segments" + of(s.plan.ID) + "&after=" + strconv.Itoa(s.dropped)
@@ -190,6 +195,26 @@ func (s *Session) sweep(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// listen records the worker's noise that is new, on the run's clock.
+func (s *Session) listen(ctx context.Context) error {
+	for samples := make([]noise.Sample, maxListed); len(samples) == maxListed; {
+		samples = nil
+		path := "/noise" + of(s.plan.ID) + "&after=" + strconv.Itoa(s.heard)
+		if err := s.remote.ask(ctx, http.MethodGet, path, nil, &samples); err != nil {
+			return err
+		}
+		for _, sample := range samples {
+			sample.At += s.clock.Offset
+			sample.Since += s.clock.Offset
+			if err := s.sink.Append(sample.Event()); err != nil {
+				return err
+			}
+			s.heard++
+		}
+	}
+	return nil
 }
 
 // look takes over the worker's status.

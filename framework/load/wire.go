@@ -19,9 +19,6 @@ type Status struct {
 	Lanes    []LaneStatus `json:"lanes,omitempty"`
 	// Held rows are in memory, not yet collected.
 	Held int `json:"held"`
-	// GCPause and SchedDelay are the longest since the plan began: the worker's own noise.
-	GCPause    time.Duration `json:"gcPause"`
-	SchedDelay time.Duration `json:"schedDelay"`
 }
 
 // LaneStatus counts a lane's requests so far. Planned - Sent - Unsent are under way.

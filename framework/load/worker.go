@@ -46,6 +46,7 @@ type WorkerOptions struct {
 //	POST /stop?plan=ID               stops it, waits for the requests under way, closes the last segment
 //	GET /status?plan=ID              Status
 //	GET /segments?plan=ID&after=N    the closed Segments with a higher number
+//	GET /noise?plan=ID&after=N       the worker's own noise, a noise.Sample a second, but for the first N
 //	GET /segments/N?plan=ID          the rows of one, as package history writes them, packed by gzip
 //	DELETE /segments/N?plan=ID       the rows are safe elsewhere and can be forgotten
 //
@@ -124,6 +125,7 @@ func (w *worker) api() http.Handler {
 	mux.HandleFunc("PUT /plan", w.putPlan)
 	mux.HandleFunc("POST /stop", w.of(w.stop))
 	mux.HandleFunc("GET /status", w.of(func(rw http.ResponseWriter, _ *http.Request, a *attack) { answer(rw, w.status(a)) }))
+	mux.HandleFunc("GET /noise", w.of(w.listNoise))
 	mux.HandleFunc("GET /segments", w.of(w.listSegments))
 	mux.HandleFunc("GET /segments/{n}", w.of(w.getSegment))
 	mux.HandleFunc("DELETE /segments/{n}", w.of(w.deleteSegment))
@@ -197,12 +199,11 @@ func (w *worker) adopt(p Plan) (*attack, error) {
 }
 
 func (w *worker) status(a *attack) Status {
-	gc, sched := a.pauses.longest()
 	// Finished is read first: counts that are final must not be taken for such a moment too early.
 	finished := a.done()
 	return Status{
 		Worker: w.name, Plan: a.plan.ID, Finished: finished, Lanes: a.record.status(a.plan.Lanes),
-		Held: int(a.record.held.Load()), GCPause: gc, SchedDelay: sched,
+		Held: int(a.record.held.Load()),
 	}
 }
 
@@ -216,12 +217,24 @@ func (w *worker) stop(rw http.ResponseWriter, r *http.Request, a *attack) {
 }
 
 func (w *worker) listSegments(rw http.ResponseWriter, r *http.Request, a *attack) {
+	if after, ok := afterOf(rw, r); ok {
+		answer(rw, a.record.shelf.after(after))
+	}
+}
+
+func (w *worker) listNoise(rw http.ResponseWriter, r *http.Request, a *attack) {
+	if after, ok := afterOf(rw, r); ok {
+		answer(rw, a.noise.after(after))
+	}
+}
+
+// afterOf is how much of a list the asker has already.
+func afterOf(rw http.ResponseWriter, r *http.Request) (after int, ok bool) {
 	after, err := strconv.Atoi(cmp.Or(r.URL.Query().Get("after"), "0"))
 	if err != nil {
 		http.Error(rw, "after is no number", http.StatusBadRequest)
-		return
 	}
-	answer(rw, a.record.shelf.after(after))
+	return after, err == nil
 }
 
 func (w *worker) getSegment(rw http.ResponseWriter, r *http.Request, a *attack) {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/noise"
 )
 
 // Sink takes events; *history.Writer is one. Append may be called by several goroutines.
@@ -26,15 +27,22 @@ type Watcher struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 	once   sync.Once
+	quiet  func() // ends the listening to noise
 	errs   chan error
 }
 
 // Start begins to watch the namespace's pods, Deployments, StatefulSets, EndpointSlices, budgets and Kubernetes Events, and all nodes
-// of the cluster. It returns when the present state of all of them is in the history.
+// of the cluster, and to listen to itself: for its own process's noise, and for how late its watches are. It returns when the
+// present state of all objects is in the history.
 func Start(ctx context.Context, client kubernetes.Interface, namespace string, sink Sink) (*Watcher, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	streams := allStreams(client, namespace)
 	w := &Watcher{cancel: cancel, errs: make(chan error, len(streams))}
+	w.quiet = noise.Listen(history.NoiseHarness, sink.Now, func(s noise.Sample) {
+		_ = sink.Append(s.Event()) // a record that refuses it is incomplete anyway
+	})
+	call := caller{leases: client.CoordinationV1().Leases(namespace), now: sink.Now}
+	w.done.Go(func() { call.run(ctx) })
 	for _, s := range streams {
 		s.sink = sink
 		if err := s.list(ctx); err != nil {
@@ -55,6 +63,7 @@ func (w *Watcher) Stop() error {
 	w.once.Do(func() {
 		w.cancel()
 		w.done.Wait()
+		w.quiet()
 		close(w.errs)
 	})
 	return <-w.errs

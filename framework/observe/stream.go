@@ -223,6 +223,9 @@ func (s *stream) begin(found listed) error {
 
 func (s *stream) record(object runtime.Object, change history.Change) error {
 	event := s.event(object, change)
+	if event == (history.Event{}) {
+		return nil // the object says nothing that is of interest
+	}
 	event.T = s.sink.Now()
 	return s.sink.Append(event)
 }

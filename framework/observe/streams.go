@@ -26,6 +26,7 @@ func allStreams(c kubernetes.Interface, namespace string) []*stream {
 		streamOf("endpointslices", c.DiscoveryV1().EndpointSlices(namespace), sliceEvent),
 		streamOf("poddisruptionbudgets", c.PolicyV1().PodDisruptionBudgets(namespace), budgetEvent),
 		streamOf("events", c.CoreV1().Events(namespace), noteEvent),
+		streamOf("leases", c.CoordinationV1().Leases(namespace), echoEvent),
 	}
 }
 

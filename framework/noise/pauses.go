@@ -1,4 +1,4 @@
-package load
+package noise
 
 import (
 	"math"
@@ -13,12 +13,12 @@ const (
 	metricSched = "/sched/latencies:seconds"
 )
 
-// pauses tells the worker's own noise since it was made.
+// pauses tells what the runtime measures, from one call to the next.
 type pauses struct {
-	began []metrics.Sample
+	before []metrics.Sample
 }
 
-func newPauses() *pauses { return &pauses{began: readPauses()} }
+func newPauses() *pauses { return &pauses{before: readPauses()} }
 
 func readPauses() []metrics.Sample {
 	samples := []metrics.Sample{{Name: metricGC}, {Name: metricSched}}
@@ -26,10 +26,12 @@ func readPauses() []metrics.Sample {
 	return samples
 }
 
-// longest is the longest of each since then, rounded up to the bounds of the runtime's buckets.
+// longest is the longest of each since the last call, rounded up to the bounds of the runtime's buckets.
 func (p *pauses) longest() (gc, sched time.Duration) {
 	now := readPauses()
-	return longestSince(p.began[0], now[0]), longestSince(p.began[1], now[1])
+	gc, sched = longestSince(p.before[0], now[0]), longestSince(p.before[1], now[1])
+	p.before = now
+	return gc, sched
 }
 
 func longestSince(before, now metrics.Sample) time.Duration {

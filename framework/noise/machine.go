@@ -1,0 +1,121 @@
+package noise
+
+import (
+	"bufio"
+	"bytes"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// machine are counters that only grow, as the kernel has them. What it does not tell stays zero.
+type machine struct {
+	at            time.Time
+	ticks, stolen uint64 // of all processors together; their unit cancels out
+	throttled     time.Duration
+	waits         struct{ cpu, memory, io time.Duration }
+}
+
+// readMachine reads them below root, which is "/" but in tests.
+func readMachine(root fs.FS, now time.Time) machine {
+	m := machine{at: now, throttled: readThrottled(root)}
+	m.ticks, m.stolen = readTicks(root)
+	m.waits.cpu, m.waits.memory, m.waits.io = readWaits(root, "cpu"), readWaits(root, "memory"), readWaits(root, "io")
+	return m
+}
+
+// since puts what happened after an earlier reading into n.
+func (m machine) since(before machine, n *history.Noise) {
+	if m.ticks > before.ticks {
+		n.Steal = share(float64(m.stolen-before.stolen), float64(m.ticks-before.ticks))
+	}
+	n.Throttled = max(0, m.throttled-before.throttled)
+	passed := float64(m.at.Sub(before.at))
+	n.Waits = history.Waits{
+		CPU:    share(float64(m.waits.cpu-before.waits.cpu), passed),
+		Memory: share(float64(m.waits.memory-before.waits.memory), passed),
+		IO:     share(float64(m.waits.io-before.waits.io), passed),
+	}
+}
+
+// share is a part of a whole, from 0 to 1, in thousandths: more is noise of its own, in a record of some hundred lines.
+func share(part, whole float64) float64 {
+	if whole <= 0 || part <= 0 {
+		return 0
+	}
+	const thousandths = 1000
+	return float64(int(min(part/whole, 1)*thousandths+0.5)) / thousandths
+}
+
+// readTicks reads the line "cpu" of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. The guests' time that
+// follows is in user and nice already.
+//
+// Source: https://docs.kernel.org/filesystems/proc.html#miscellaneous-kernel-statistics-in-proc-stat
+func readTicks(root fs.FS) (all, stolen uint64) {
+	const columns, steal = 8, 7
+	for _, fields := range lines(root, "proc/stat") {
+		if fields[0] != "cpu" || len(fields) <= columns {
+			continue
+		}
+		for i, field := range fields[1 : columns+1] {
+			n, err := strconv.ParseUint(field, 10, 64)
+			if err != nil {
+				return 0, 0
+			}
+			all += n
+			if i == steal {
+				stolen = n
+			}
+		}
+	}
+	return all, stolen
+}
+
+// readThrottled reads the cpu.stat of the process's own control group: of version 2, or of version 1 at either of its names.
+//
+// Source: https://docs.kernel.org/scheduler/sched-bwc.html#statistics
+func readThrottled(root fs.FS) time.Duration {
+	for _, at := range []struct {
+		name, key string
+		unit      time.Duration
+	}{
+		{"sys/fs/cgroup/cpu.stat", "throttled_usec", time.Microsecond},
+		{"sys/fs/cgroup/cpu/cpu.stat", "throttled_time", time.Nanosecond},
+		{"sys/fs/cgroup/cpu,cpuacct/cpu.stat", "throttled_time", time.Nanosecond},
+	} {
+		for _, fields := range lines(root, at.name) {
+			if n, err := strconv.ParseInt(fields[len(fields)-1], 10, 64); err == nil && fields[0] == at.key {
+				return time.Duration(n) * at.unit
+			}
+		}
+	}
+	return 0
+}
+
+// readWaits reads the total of the line "some", in microseconds.
+func readWaits(root fs.FS, resource string) time.Duration {
+	for _, fields := range lines(root, "proc/pressure/"+resource) {
+		total, found := strings.CutPrefix(fields[len(fields)-1], "total=")
+		if n, err := strconv.ParseInt(total, 10, 64); found && err == nil && fields[0] == "some" {
+			return time.Duration(n) * time.Microsecond
+		}
+	}
+	return 0
+}
+
+// lines are the fields of a file's lines; none if it cannot be read.
+func lines(root fs.FS, name string) (all [][]string) {
+	data, err := fs.ReadFile(root, name)
+	if err != nil {
+		return nil
+	}
+	for scanner := bufio.NewScanner(bytes.NewReader(data)); scanner.Scan(); {
+		if fields := strings.Fields(scanner.Text()); len(fields) > 0 {
+			all = append(all, fields)
+		}
+	}
+	return all
+}

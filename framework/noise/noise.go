@@ -1,0 +1,77 @@
+package noise
+
+import (
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// Every is how often a sample is taken.
+const Every = time.Second
+
+// Sample is a history.Noise at its moment.
+type Sample struct {
+	At history.Offset `json:"at"`
+	history.Noise
+}
+
+// Event is the sample as a record has it.
+func (s Sample) Event() history.Event { return history.Event{T: s.At, Noise: &s.Noise} }
+
+// Listen samples this process and its machine, under the name of, until stop is called, which gives the last sample and
+// returns when keep has had it. Keep is called by one goroutine at a time.
+func Listen(of string, now func() history.Offset, keep func(Sample)) (stop func()) {
+	return listen(os.DirFS("/"), of, now, keep)
+}
+
+func listen(root fs.FS, of string, now func() history.Offset, keep func(Sample)) (stop func()) {
+	over := make(chan struct{})
+	e := &ear{root: root, of: of, now: now, keep: keep, since: now(), pauses: newPauses(), machine: readMachine(root, time.Now())}
+	var done sync.WaitGroup
+	done.Go(func() { e.metronome.run(over) })
+	done.Go(func() { e.run(over) })
+	return sync.OnceFunc(func() {
+		close(over)
+		done.Wait()
+	})
+}
+
+// ear is one listening.
+type ear struct {
+	root fs.FS
+	of   string
+	now  func() history.Offset
+	keep func(Sample)
+
+	since     history.Offset
+	metronome metronome
+	pauses    *pauses
+	machine   machine
+}
+
+func (e *ear) run(over <-chan struct{}) {
+	tick := time.NewTicker(Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-over:
+			e.keep(e.sample())
+			return
+		case <-tick.C:
+			e.keep(e.sample())
+		}
+	}
+}
+
+// sample is what happened since the one before.
+func (e *ear) sample() Sample {
+	s := Sample{At: e.now(), Noise: history.Noise{Of: e.of, Since: e.since, Pause: e.metronome.take()}}
+	s.GC, s.Sched = e.pauses.longest()
+	machine := readMachine(e.root, time.Now())
+	machine.since(e.machine, &s.Noise)
+	e.machine, e.since = machine, s.At
+	return s
+}

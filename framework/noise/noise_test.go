@@ -1,0 +1,179 @@
+package noise
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// files makes a root of a machine.
+func files(contents map[string]string) fstest.MapFS {
+	root := fstest.MapFS{}
+	for name, content := range contents {
+		root[name] = &fstest.MapFile{Data: []byte(content)}
+	}
+	return root
+}
+
+func TestMachine(t *testing.T) {
+	before := map[string]string{
+		"proc/stat":            "cpu  100 0 100 700 0 0 0 100 50 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n",
+		"proc/pressure/cpu":    "some avg10=1.00 avg60=1.00 avg300=1.00 total=1000000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
+		"proc/pressure/memory": "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
+		"proc/pressure/io":     "some avg10=0.00 avg60=0.00 avg300=0.00 total=500\n",
+	}
+	after := map[string]string{
+		"proc/stat":            "cpu  150 0 100 710 0 0 0 140 99 0\n",
+		"proc/pressure/cpu":    "some avg10=1.00 avg60=1.00 avg300=1.00 total=2500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=9000000\n",
+		"proc/pressure/memory": "some avg10=0.00 avg60=0.00 avg300=0.00 total=20000\n",
+		"proc/pressure/io":     "some avg10=0.00 avg60=0.00 avg300=0.00 total=500\n",
+	}
+	for _, test := range []struct {
+		name                string
+		stat, before, after string // a further file
+		want                time.Duration
+	}{
+		{name: "no control group"},
+		{"version 2", "sys/fs/cgroup/cpu.stat", "usage_usec 9\nthrottled_usec 1000\n", "usage_usec 99\nthrottled_usec 251000\n", 250 * time.Millisecond},
+		{"version 1", "sys/fs/cgroup/cpu/cpu.stat", "nr_throttled 2\nthrottled_time 5\n", "nr_throttled 3\nthrottled_time 30000005\n", 30 * time.Millisecond},
+		{"version 1, its other name", "sys/fs/cgroup/cpu,cpuacct/cpu.stat", "throttled_time 0\n", "throttled_time 7\n", 7},
+		{"a group that was made anew", "sys/fs/cgroup/cpu.stat", "throttled_usec 1000\n", "throttled_usec 0\n", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			first, then := files(before), files(after)
+			if test.stat != "" {
+				first[test.stat] = &fstest.MapFile{Data: []byte(test.before)}
+				then[test.stat] = &fstest.MapFile{Data: []byte(test.after)}
+			}
+			began := time.Unix(1000, 0)
+			var got history.Noise
+			readMachine(then, began.Add(2*time.Second)).since(readMachine(first, began), &got)
+			want := history.Noise{
+				Steal: 0.4, Throttled: test.want, // 40 of 100 ticks, the guests' left out
+				Waits: history.Waits{CPU: 0.75, Memory: 0.01},
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("noise (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A kernel that does not tell, or tells it in other words, is no noise and no panic.
+func TestMachineThatDoesNotTell(t *testing.T) {
+	for name, root := range map[string]fstest.MapFS{
+		"nothing": {},
+		"garbage": files(map[string]string{
+			"proc/stat": "cpu\ncpu  1 2\ncpu  a b c d e f g h i\n\n", "proc/pressure/cpu": "some\nsome total=x\n",
+			"sys/fs/cgroup/cpu.stat": "throttled_usec\n",
+		}),
+	} {
+		var got history.Noise
+		readMachine(root, time.Unix(2, 0)).since(readMachine(root, time.Unix(1, 0)), &got)
+		if diff := cmp.Diff(history.Noise{}, got); diff != "" {
+			t.Errorf("%s: noise (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestListen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var mu sync.Mutex
+		var heard []Sample
+		stop := listen(files(nil), "load-0", func() history.Offset { return time.Since(began) }, func(s Sample) {
+			mu.Lock()
+			defer mu.Unlock()
+			heard = append(heard, s)
+		})
+		time.Sleep(2500 * time.Millisecond)
+		stop()
+		stop() // again: nothing more
+		var got [][2]history.Offset
+		for _, s := range heard {
+			if s.Of != "load-0" || s.Pause != 0 { // in a bubble's time nothing is late
+				t.Errorf("sample %+v", s)
+			}
+			if e := s.Event(); e.T != s.At || e.Noise.Since != s.Since {
+				t.Errorf("event %+v of sample %+v", e, s)
+			}
+			got = append(got, [2]history.Offset{s.Since, s.At})
+		}
+		want := [][2]history.Offset{{0, time.Second}, {time.Second, 2 * time.Second}, {2 * time.Second, 2500 * time.Millisecond}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("samples from and to (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestMetronomeKeepsTheWorst(t *testing.T) {
+	m := &metronome{}
+	for _, late := range []time.Duration{3, 9, -2, 5} {
+		m.note(late)
+	}
+	if got := m.take(); got != 9 {
+		t.Errorf("worst %d, want 9", got)
+	}
+	if got := m.take(); got != 0 {
+		t.Errorf("worst %d after it was taken, want 0", got)
+	}
+}
+
+// A process that stands still was late for its beat by as long. Here the world stops for a dump of the heap, into a pipe whose
+// reader takes a first byte and then lets it wait.
+func TestMetronomeHearsAStop(t *testing.T) {
+	m, over := &metronome{}, make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() { m.run(over) })
+	defer func() {
+		close(over)
+		done.Wait()
+	}()
+	for end := time.Now().Add(10 * time.Second); m.take() == 0 && time.Now().Before(end); {
+		time.Sleep(beat) // a metronome that has not begun yet hears nothing
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := exec.CommandContext(t.Context(), "sh", "-c", "head -c 1 >/dev/null; sleep 0.2; cat >/dev/null")
+	reader.Stdin = read
+	if err := reader.Start(); err != nil {
+		t.Fatal(err)
+	}
+	large := make([]byte, 4<<20) // more than a pipe holds
+	debug.WriteHeapDump(write.Fd())
+	runtime.KeepAlive(large)
+	if err := errors.Join(write.Close(), read.Close(), reader.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	const want = 200*time.Millisecond - 2*beat
+	var heard time.Duration
+	for end := time.Now().Add(10 * time.Second); heard < want && time.Now().Before(end); time.Sleep(beat) {
+		heard = max(heard, m.take())
+	}
+	if heard < want {
+		t.Errorf("heard a pause of %s, and the process stood still for 200 ms", heard)
+	}
+}
+
+func TestPausesAreSeen(t *testing.T) {
+	p := newPauses()
+	for range 3 {
+		runtime.GC()
+	}
+	if gc, sched := p.longest(); gc <= 0 || gc > time.Minute || sched < 0 {
+		t.Errorf("pauses of %v and %v after collections of garbage", gc, sched)
+	}
+}
