@@ -54,6 +54,7 @@ func CheckAll(run history.Run, promises []Invariant) []Verdict {
 		default:
 			v = p.Check(run)
 		}
+		v = f.moved(p, v)
 		if t.err != nil && v.Outcome == Held {
 			v = v.unknown(doubts{"the requests could not be read to their end: " + t.err.Error()})
 		}

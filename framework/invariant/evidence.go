@@ -37,6 +37,7 @@ type facts struct {
 	phases map[history.PhaseName]history.PhaseSpan // the first of each name
 	faults []history.FaultLife
 	gaps   []history.Event // of the watches that promises read: Kubernetes Events are kept for the reader of a report
+	noise  noise
 }
 
 func newFacts(run history.Run) *facts {
@@ -52,6 +53,7 @@ func newFacts(run history.Run) *facts {
 			f.gaps = append(f.gaps, e)
 		}
 	}
+	f.hear()
 	return f
 }
 

@@ -57,7 +57,7 @@ func (p FailuresEndWithin) limit(run history.Run) time.Duration {
 func (p FailuresEndWithin) start(f *facts, t *tally) judgement {
 	return &failuresEndWithin{
 		promise: p, facts: f, tally: t, limit: p.limit(f.run), outages: p.outages(f),
-		unclear: p.unclear(f), inside: newFailures(f), outside: newFailures(f),
+		unclear: p.unclear(f), inside: newFailures(f), outside: newFailures(f), excused: newExcused(f),
 	}
 }
 
@@ -87,6 +87,7 @@ type failuresEndWithin struct {
 	unclear history.Offset // see there
 
 	inside, outside *failures
+	excused         *excused  // of those outside
 	innocent        *failures // answered wrongly by pods that no fault bit; nil while there are none
 }
 
@@ -98,6 +99,9 @@ func (j *failuresEndWithin) judges(lane history.Lane) bool {
 }
 
 func (j *failuresEndWithin) take(r *history.Request) {
+	if r.Lane == history.LaneControl && r.Outcome.Failed() {
+		j.inside.addNoise(r)
+	}
 	if r.Outcome == history.Unsent || !j.judges(r.Lane) {
 		return
 	}
@@ -124,6 +128,7 @@ func (j *failuresEndWithin) take(r *history.Request) {
 	}
 	if failed {
 		j.outside.add(r)
+		j.excused.take(r)
 	}
 }
 
@@ -165,7 +170,10 @@ func (j *failuresEndWithin) end() Verdict {
 	v.measure("limitSeconds", j.limit.Seconds())
 	disrupted.numbers(&v)
 	shares := j.shares(&v, lanes)
+	j.excused.end(j.inside.noisy)
 	switch excess := tooMany(shares); {
+	case j.excused.total > 0 && j.excused.total == j.outside.total && j.innocent == nil && excess == nil:
+		return v.unknown(slices.Concat(doubts{j.excused.String(j.outside.total)}, d))
 	case j.outside.total > 0:
 		return j.endedLate(v, lanes, d)
 	case j.innocent != nil:

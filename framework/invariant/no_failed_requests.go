@@ -11,6 +11,8 @@ import (
 // NoFailedRequests promises that from the beginning of Steady to the end of Recovered not one request fails. A retry
 // that the client's transport made silently is a failure. An unsent request is none: it takes evidence away.
 //
+// Failures that the harness's own noise explains as well, all of them, leave it Unknown: see excused.
+//
 // Evidence: every row of the load, at least 100 requests a lane, load in every second, requests in flight while each
 // fault was on, and something that the watches saw being taken away.
 type NoFailedRequests struct {
@@ -33,7 +35,7 @@ func (p NoFailedRequests) String() string {
 func (p NoFailedRequests) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
 
 func (p NoFailedRequests) start(f *facts, t *tally) judgement {
-	return &noFailedRequests{promise: p, facts: f, tally: t, failures: newFailures(f)}
+	return &noFailedRequests{promise: p, facts: f, tally: t, failures: newFailures(f), excused: newExcused(f)}
 }
 
 type noFailedRequests struct {
@@ -41,18 +43,24 @@ type noFailedRequests struct {
 	facts    *facts
 	tally    *tally
 	failures *failures
+	excused  *excused
 }
 
 func (j *noFailedRequests) take(r *history.Request) {
 	switch {
 	case !r.Outcome.Failed():
 	case len(j.promise.Lanes) > 0 && slices.Contains(j.promise.Lanes, r.Lane):
-		j.failures.add(r)
+		j.failed(r)
 	case r.Lane == history.LaneControl:
 		j.failures.addNoise(r)
 	case len(j.promise.Lanes) == 0:
-		j.failures.add(r)
+		j.failed(r)
 	}
+}
+
+func (j *noFailedRequests) failed(r *history.Request) {
+	j.failures.add(r)
+	j.excused.take(r)
 }
 
 func (j *noFailedRequests) end() Verdict {
@@ -67,8 +75,12 @@ func (j *noFailedRequests) end() Verdict {
 	j.tally.numbers(&v, lanes)
 	v.measure("failed", float64(j.failures.total))
 	disrupted.numbers(&v)
-	if j.failures.total > 0 {
+	j.excused.end(j.failures.noisy)
+	switch n := j.failures.total; {
+	case n > j.excused.total:
 		return j.violated(v, lanes, d)
+	case n > 0:
+		return v.unknown(slices.Concat(doubts{j.excused.String(n)}, d))
 	}
 	parts := make([]string, len(lanes))
 	worst := 0.0
@@ -110,6 +122,9 @@ func (j *noFailedRequests) violated(v Verdict, lanes []history.Lane, d doubts) V
 	v.measure("firstFailureSeconds", first.Sent.Seconds())
 	v.measure("lastFailureSeconds", j.failures.last.Seconds())
 	v.support(j.failures.evidence(j.tally, lanes)...)
+	if j.excused.total > 0 {
+		d = append(d, j.excused.String(j.failures.total))
+	}
 	return v.violated(d, "%d of %s failed (%s), the first at %s: %s, %s", j.failures.total, count(all, "request"),
 		strings.Join(parts, ", "), moment(first.Sent), first.Outcome, kindOf(first).server())
 }

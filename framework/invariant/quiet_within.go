@@ -15,8 +15,8 @@ import (
 // nobody waits for the proxies.
 //
 // A deletion is dated by when the watch told of it, on the record's clock: the API's own deletionTimestamp has whole
-// seconds. A watch tells late, never early, so that a busy API server makes pods look quiet sooner, by that much. A
-// request is dated by when it was sent.
+// seconds. A watch tells late, never early, so that a busy API server makes pods look quiet sooner, by that much: where it
+// could be that much that keeps the promise, it is Unknown. A request is dated by when it was sent.
 //
 // Evidence: what NoFailedRequests demands; a server known for every request of the lane, or the latest might be among
 // those that failed; and Terminations pods that the lane's requests reached in the second before their deletion, with load
@@ -136,6 +136,10 @@ func (j *quietWithin) end() Verdict {
 	if least := max(1, j.promise.Terminations); len(q.endings) < least {
 		d.add("%s of pods that %s reached until then and for %s could have gone on to, and %d are needed",
 			count(len(q.endings), "termination"), lanes[0], j.promise.Limit, least)
+	}
+	if late := j.facts.noise.watches; len(q.endings) > 0 && q.late == 0 && q.endings[0].last+late > j.promise.Limit {
+		d.add("the last %s came %s after a deletion, told of by watches that were up to %s late: together that is more than %s",
+			j.promise.what(), moment(q.endings[0].last), moment(late), j.promise.Limit)
 	}
 	v := Verdict{}
 	j.tally.numbers(&v, lanes)

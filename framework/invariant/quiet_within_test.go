@@ -32,6 +32,13 @@ func TestQuietWithin(t *testing.T) {
 		{"just in time", ht.Healthy().Request(history.Request{Due: 20 * second, Pod: ht.Victim, Node: "w1"}), three, invariant.Held, 0,
 			"the last new connection came 3s (p50), 3s (p90), 3s (p99), 3s (max) after the deletion of 1 pod; 0 later than 3s, " +
 				"95 % upper bound 100 %"},
+		{"in time, and the watches were late by less than was left", quietIn(history.LaneFresh, 2*second).
+			Event(history.Event{T: 17900 * ms, Echo: &history.Echo{Sent: 17 * second}}), three, invariant.Held, 0,
+			"the last new connection came 2s (p50), 2s (p90), 2s (p99), 2s (max) after the deletion of 1 pod; " +
+				"0 later than 3s, 95 % upper bound 100 %"},
+		{"in time, if the watches were not late", quietIn(history.LaneFresh, 2500*ms).
+			Event(history.Event{T: 17900 * ms, Echo: &history.Echo{Sent: 17 * second}}), three, invariant.Unknown, 0,
+			"no verdict: the last new connection came 2.48s after a deletion, told of by watches that were up to 900ms late: together that is more than 3s"},
 		{"late", quietIn(history.LaneFresh, 4*second), three, invariant.Violated, 20020 * ms,
 			"1 of 1 pod got a new connection later than 3s after their deletion (100 %, 95 % interval 2.5 % to 100 %), " +
 				"the latest 3.98s: backend-1 on w1; 3.98s (p50), 3.98s (p90), 3.98s (p99), 3.98s (max)"},

@@ -1,0 +1,216 @@
+package invariant
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+const (
+	// standstill is how long a part of the harness must have stood still before what went wrong at that moment can be its own
+	// doing. In runs that held, beside compilers that wanted both cores, load workers stood still for 176 ms at most; a request is
+	// given up after a second without a connection, or three without an answer.
+	standstill = 250 * time.Millisecond
+	// stolen is the share of a machine's processor time that has to be given to others by a hypervisor to count as well.
+	stolen = 0.25
+	// restless is how long before a node is seen as lost its kubelet may have been kept from saying that it is alive, beyond the time
+	// that the node controller waits for that.
+	restless = 5 * time.Second
+)
+
+// loud tells whether a sample of noise can explain that something went wrong. That something waits for a processor (PSI) can
+// not: on two cores something does so nine seconds of ten in runs in which nothing is late.
+func loud(n *history.Noise) bool {
+	return n.Pause >= standstill || n.Throttled >= standstill || n.Steal >= stolen
+}
+
+// noise is what the harness's parts heard of themselves.
+type noise struct {
+	of      map[string][]history.Event // loud samples, in order; by who took them
+	unasked []history.NodeLoss         // of nodes that no fault had touched, while somebody was loud
+	watches time.Duration              // by how much the watches were late at the worst; zero in a record that does not tell
+}
+
+// hear takes the noise from the record. That the watches were later than the skew that promises reckon with counts as a gap.
+func (f *facts) hear() {
+	f.noise.of = make(map[string][]history.Event)
+	for _, e := range f.run.Events {
+		if e.Noise != nil && loud(e.Noise) {
+			f.noise.of[e.Noise.Of] = append(f.noise.of[e.Noise.Of], e)
+		}
+		if e.Echo == nil {
+			continue
+		}
+		f.noise.watches = max(f.noise.watches, e.T-e.Echo.Sent)
+		if e.T-e.Echo.Sent > watchSkew {
+			f.gaps = append(f.gaps, history.Event{T: e.T, Gap: &history.Gap{
+				What: "all objects", Since: e.Echo.Sent, Why: "a change took " + moment(e.T-e.Echo.Sent) + " to arrive",
+			}})
+		}
+	}
+	grace := f.run.Header.Cluster.Timings.NodeMonitorGrace + restless
+	for _, loss := range f.run.NodeLosses(f.begin(), f.end()) {
+		if !f.asked(loss) && f.loudest(loss.At-grace, loss.At) != nil {
+			f.noise.unasked = append(f.noise.unasked, loss)
+		}
+	}
+}
+
+// asked tells whether a fault had taken a node, or may have: of one that failed it is not known which nodes it touched.
+func (f *facts) asked(loss history.NodeLoss) bool {
+	return slices.ContainsFunc(f.faults, func(fault history.FaultLife) bool {
+		return fault.Injecting.OK && fault.Injecting.At <= loss.At &&
+			(slices.Contains(fault.Nodes, loss.Name) || !fault.Seen.OK || len(fault.Errors) > 0 || loss.At < fault.Seen.At)
+	})
+}
+
+// during is the loudest sample of who, or nil, that overlaps a time.
+func (n *noise) during(who string, from, to history.Offset) (worst *history.Event) {
+	samples := n.of[who]
+	first, _ := slices.BinarySearchFunc(samples, from, func(e history.Event, at history.Offset) int { return cmp.Compare(e.T, at) })
+	for i := first; i < len(samples) && samples[i].Noise.Since <= to; i++ {
+		if worst == nil || samples[i].Noise.Pause > worst.Noise.Pause {
+			worst = &samples[i]
+		}
+	}
+	return worst
+}
+
+// loudest is the loudest sample of all.
+func (f *facts) loudest(from, to history.Offset) (worst *history.Event) {
+	for who := range f.noise.of {
+		if e := f.noise.during(who, from, to); e != nil && (worst == nil || louder(e, worst)) {
+			worst = e
+		}
+	}
+	return worst
+}
+
+// louder orders samples, the same way each time.
+func louder(a, b *history.Event) bool {
+	return cmp.Or(cmp.Compare(a.Noise.Pause, b.Noise.Pause), cmp.Compare(b.Noise.Of, a.Noise.Of)) > 0
+}
+
+// inWords says what a sample heard.
+func inWords(e *history.Event) string {
+	n := e.Noise
+	text := fmt.Sprintf("%s stood still for %s", n.Of, moment(n.Pause))
+	if n.Throttled > 0 {
+		text += fmt.Sprintf(", kept by its quota from running for %s,", moment(n.Throttled))
+	}
+	if n.Steal > 0 {
+		text += fmt.Sprintf(", with %s of its processors given to others,", percent(n.Steal))
+	}
+	return fmt.Sprintf("%s within the second before %s", text, moment(e.T))
+}
+
+// lostUnasked finds the node that was lost without a fault, while the machine was starved, and not back before a moment; nil
+// if there is none.
+func (f *facts) lostUnasked(name string, from, to history.Offset) *history.NodeLoss {
+	grace := f.run.Header.Cluster.Timings.NodeMonitorGrace + restless
+	for i := range f.noise.unasked {
+		loss := &f.noise.unasked[i]
+		back := never
+		if loss.Back.OK {
+			back = loss.Back.At + PropagationSlack
+		}
+		if (name == "" || loss.Name == name) && to >= loss.At-grace && from <= back {
+			return loss
+		}
+	}
+	return nil
+}
+
+// excused are failures that the harness's noise explains as well as the system under test does: a load worker that stood
+// still gives up on answers that were there, and a machine that is starved loses nodes. What the system said in so many words
+// (refused, reset, a wrong answer) no pause of a client's makes it say.
+type excused struct {
+	facts   *facts
+	total   uint64
+	why     string                       // of the first
+	waiting map[[2]history.Offset]uint64 // silent failures by their first and last second: the control lane may say later what they were
+}
+
+func newExcused(f *facts) *excused {
+	return &excused{facts: f, waiting: make(map[[2]history.Offset]uint64)}
+}
+
+// take is given each failure that a promise is about.
+func (x *excused) take(r *history.Request) {
+	if loss := x.facts.lostUnasked(r.Node, r.Sent, r.Done); loss != nil && (r.Node != "" || silent(r.Outcome)) {
+		x.add(fmt.Sprintf("%s was lost at %s without a fault, on a machine that was starved: %s", loss.Name, moment(loss.At), x.facts.starved(loss)))
+		return
+	}
+	if !silent(r.Outcome) {
+		return
+	}
+	if e := x.facts.noise.during(r.Worker, r.Due, r.Done); e != nil {
+		x.add(inWords(e))
+		return
+	}
+	span := [2]history.Offset{r.Sent / loadWindow, r.Done / loadWindow}
+	if _, known := x.waiting[span]; known || len(x.waiting) < maxSeconds {
+		x.waiting[span]++
+	}
+}
+
+func (x *excused) add(why string) {
+	x.total++
+	x.why = cmp.Or(x.why, why)
+}
+
+// end looks at the seconds in which the control lane failed, too.
+func (x *excused) end(noisy map[history.Offset]bool) {
+	for span, failures := range x.waiting {
+		for second := span[0]; second <= span[1] && second < span[0]+maxSeconds; second++ {
+			if noisy[second] {
+				x.total += failures
+				x.why = cmp.Or(x.why, "the control lane, which leads to no system under test, failed too")
+				break
+			}
+		}
+	}
+}
+
+// String says how many of all failures are excused, and why the first is.
+func (x *excused) String(all uint64) string {
+	return fmt.Sprintf("%d of %s may be the harness's own noise: %s", x.total, count(all, "failure"), x.why)
+}
+
+// silent tells whether a request failed without a word from anybody.
+func silent(o history.Outcome) bool {
+	switch o {
+	case history.TimeoutConnect, history.TimeoutResponse, history.Stall, history.Other:
+		return true
+	}
+	return false
+}
+
+// moved turns round a violation that a node which was lost without a fault, on a starved machine, explains as well: it is where
+// pods are, or how soon they are somewhere again, that such a node changes.
+func (f *facts) moved(p Invariant, v Verdict) Verdict {
+	switch p.(type) {
+	case Spread, SpreadWithin, SpreadTogether, SpreadTrials, PerDomain, Placed, ReplacedWithin, RecoversWithin, DrainCompletes:
+	default:
+		return v
+	}
+	to := v.At
+	if to == 0 {
+		to = f.end()
+	}
+	loss := f.lostUnasked("", f.begin(), to)
+	if v.Outcome != Violated || loss == nil {
+		return v
+	}
+	return v.unknown(doubts{fmt.Sprintf("%s was lost at %s without a fault, on a machine that was starved (%s), and else it would be violated: %s",
+		loss.Name, moment(loss.At), f.starved(loss), v.Seen)})
+}
+
+// starved says how it is known that the machine was starved when a node was lost.
+func (f *facts) starved(loss *history.NodeLoss) string {
+	grace := f.run.Header.Cluster.Timings.NodeMonitorGrace + restless
+	return inWords(f.loudest(loss.At-grace, loss.At))
+}

@@ -1,0 +1,168 @@
+package invariant_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// heard adds a sample of noise to a record.
+func heard(b *ht.Builder, at history.Offset, n history.Noise) *ht.Builder {
+	n.Since = at - time.Second
+	return b.Event(history.Event{T: at, Noise: &n})
+}
+
+// givenUp is a record in which the requests of 20 s to 20.1 s on fresh fail after a second, at nobody knows whom.
+func givenUp(outcome history.Outcome) *ht.Builder {
+	return ht.Healthy().Fail(history.LaneFresh, 20*second, 20100*ms, outcome).EditRequests(func(r *history.Request) {
+		if r.Outcome.Failed() {
+			r.Done, r.Pod, r.Node, r.Zone, r.Revision, r.Inferred = r.Sent+second, "", "", "", "", false
+		}
+	})
+}
+
+// lostUnasked is a record in which w5, which no fault touches, is not ready from 20 s to 25 s.
+func lostUnasked(b *ht.Builder) *ht.Builder {
+	lost, back := ht.ReadyNode("w5", "c"), ht.ReadyNode("w5", "c")
+	lost.Change, lost.Ready, back.Change = history.Modified, "Unknown", history.Modified
+	return b.Node(20*second, lost).Node(25*second, back).Header(func(h *history.Header) {
+		h.Cluster.Timings.NodeMonitorGrace = 4 * second
+	})
+}
+
+func TestNoiseIsToldFromDamage(t *testing.T) {
+	worker, harness := ht.Worker, history.NoiseHarness
+	stood := history.Noise{Of: worker, Pause: 900 * ms}
+	tests := []struct {
+		name string
+		run  *ht.Builder
+		want invariant.Outcome
+		says string
+	}{
+		{"a worker that stood still gives up on answers that were there", heard(givenUp(history.TimeoutConnect), 20500*ms, stood),
+			invariant.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: worker-0 stood still for 900ms within the second before 20.5s"},
+		{"one that its quota kept from running", heard(givenUp(history.Stall), 20500*ms, history.Noise{Of: worker, Throttled: 600 * ms}),
+			invariant.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
+				"worker-0 stood still for 0s, kept by its quota from running for 600ms, within the second before 20.5s"},
+		{"one whose machine was given to others", heard(givenUp(history.TimeoutResponse), 20500*ms, history.Noise{Of: worker, Steal: 0.5}),
+			invariant.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
+				"worker-0 stood still for 0s, with 50 % of its processors given to others, within the second before 20.5s"},
+		{"the control lane failed as well", givenUp(history.TimeoutConnect).Load(history.LaneControl, 20, ht.SteadyAt, ht.DrainedAt).
+			Fail(history.LaneControl, 20800*ms, 20900*ms, history.TimeoutConnect),
+			invariant.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
+				"the control lane, which leads to no system under test, failed too"},
+
+		{"without noise it is damage", givenUp(history.TimeoutConnect), invariant.Violated, "20 of 12000 requests failed"},
+		{"no pause makes a server refuse", heard(givenUp(history.Refused), 20500*ms, stood), invariant.Violated, "20 of 12000 requests failed"},
+		{"nor answer wrongly", heard(givenUp(history.WrongBody), 20500*ms, stood), invariant.Violated, "20 of 12000 requests failed"},
+		{"nor end a connection", heard(givenUp(history.Reset), 20500*ms, stood), invariant.Violated, "20 of 12000 requests failed"},
+		{"damage under noise", heard(givenUp(history.TimeoutConnect), 20500*ms, stood).Fail(history.LaneReused, 20*second, 20010*ms, history.Refused),
+			invariant.Violated, "22 of 12000 requests failed"},
+		{"damage at another time than the noise", heard(givenUp(history.TimeoutConnect), 19900*ms, stood), invariant.Violated, "20 of 12000 requests failed"},
+		{"noise of another worker", heard(givenUp(history.TimeoutConnect), 20500*ms, history.Noise{Of: "worker-1", Pause: 2 * second}),
+			invariant.Violated, "20 of 12000 requests failed"},
+		{"noise of the harness, which sends nothing", heard(givenUp(history.TimeoutConnect), 20500*ms, history.Noise{Of: harness, Pause: 2 * second}),
+			invariant.Violated, "20 of 12000 requests failed"},
+		{"what is usual on two busy cores", heard(givenUp(history.TimeoutConnect), 20500*ms,
+			history.Noise{Of: worker, Pause: 200 * ms, Steal: 0.02, Waits: history.Waits{CPU: 1}}), invariant.Violated, "20 of 12000 requests failed"},
+		{"the control lane failed at another time", givenUp(history.TimeoutConnect).Load(history.LaneControl, 20, ht.SteadyAt, ht.DrainedAt).
+			Fail(history.LaneControl, 30800*ms, 30900*ms, history.TimeoutConnect), invariant.Violated, "20 of 12000 requests failed"},
+
+		{"a starved machine lost a node, and requests to it", heard(lostUnasked(givenUp(history.TimeoutConnect)), 16*second,
+			history.Noise{Of: harness, Pause: 3 * second}), invariant.Unknown,
+			"no verdict: 20 of 20 failures may be the harness's own noise: w5 was lost at 20s without a fault, on a machine that was starved: " +
+				"harness stood still for 3s within the second before 16s"},
+		{"a node that is lost on a machine that is well", lostUnasked(givenUp(history.TimeoutConnect)), invariant.Violated, "20 of 12000 requests failed"},
+		{"a starved machine lost a node, long after it was starved", heard(lostUnasked(givenUp(history.TimeoutConnect)), 10500*ms,
+			history.Noise{Of: harness, Pause: 3 * second}), invariant.Violated, "20 of 12000 requests failed"},
+		{"a starved machine lost a node, and others refuse", heard(lostUnasked(givenUp(history.Refused)), 16*second,
+			history.Noise{Of: harness, Pause: 3 * second}), invariant.Violated, "20 of 12000 requests failed"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			v := invariant.NoFailedRequests{}.Check(test.run.Run())
+			if v.Outcome != test.want || !strings.HasPrefix(v.Seen, test.says) {
+				t.Errorf("got  %s: %s\nwant %s: %s ...", v.Outcome, v.Seen, test.want, test.says)
+			}
+		})
+	}
+}
+
+// What was not excused is told beside what was.
+func TestDamageUnderNoiseSaysSo(t *testing.T) {
+	run := heard(givenUp(history.TimeoutConnect), 20500*ms, history.Noise{Of: ht.Worker, Pause: 900 * ms}).
+		Fail(history.LaneReused, 20*second, 20010*ms, history.Refused).Run()
+	v := invariant.NoFailedRequests{}.Check(run)
+	const want = "thin evidence: 20 of 22 failures may be the harness's own noise: worker-0 stood still for 900ms within the second before 20.5s"
+	if last := v.Evidence[len(v.Evidence)-1]; last != want {
+		t.Errorf("evidence ends with\n%s, want\n%s", last, want)
+	}
+}
+
+// Failures after the predicted end of an outage are the system's, unless the harness explains them.
+func TestNoiseAfterAnOutage(t *testing.T) {
+	p := invariant.FailuresEndWithin{Limit: second}
+	late := func() *ht.Builder { return givenUp(history.TimeoutResponse) }
+	check(t, late().Run(), p, invariant.Violated, 20*second,
+		"20 requests failed outside the predicted time, the first at 20s on fresh: timeout-response, 4s after drain one worker was seen to bite, and 1s was predicted at most")
+	check(t, heard(late(), 20500*ms, history.Noise{Of: ht.Worker, Pause: 900 * ms}).Run(), p, invariant.Unknown, 0,
+		"no verdict: 20 of 20 failures may be the harness's own noise: worker-0 stood still for 900ms within the second before 20.5s")
+}
+
+// Where pods are is another matter when a starved machine has lost a node; what evictions were accepted is not.
+func TestANodeLostUnaskedMovesPods(t *testing.T) {
+	apart := invariant.Spread{TopologyKey: ht.HostLabel, Max: 0}
+	noise := history.Noise{Of: history.NoiseHarness, Pause: 3 * second}
+	before := apart.Check(ht.Healthy().Run())
+	if before.Outcome != invariant.Violated {
+		t.Fatalf("the record holds: %s", before.Seen)
+	}
+	for name, test := range map[string]struct {
+		run     *ht.Builder
+		promise invariant.Invariant
+		want    invariant.Outcome
+		says    string
+	}{
+		"lost before it, on a starved machine": {heard(lostUnasked(ht.Healthy()), 19*second, noise), apart, invariant.Unknown,
+			"w5 was lost at 20s without a fault, on a machine that was starved (harness stood still for 3s within the second before 19s), and else it would be violated: "},
+		"lost before it, on one that was well": {lostUnasked(ht.Healthy()), apart, invariant.Violated, ""},
+		"noise, and nothing lost":              {heard(ht.Healthy(), 19*second, noise), apart, invariant.Violated, ""},
+		"of a budget":                          {heard(lostUnasked(evict(ht.Healthy(), 2, 17500*ms)), 19*second, noise), invariant.BudgetHonoured{}, invariant.Violated, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := test.promise.Check(test.run.Run())
+			if v.Outcome != test.want || !strings.Contains(v.Seen, test.says) {
+				t.Errorf("got  %s: %s\nwant %s: %s", v.Outcome, v.Seen, test.want, test.says)
+			}
+		})
+	}
+}
+
+// A node that a fault took is not lost without one, however starved the machine is.
+func TestALossThatWasAskedForIsNoNoise(t *testing.T) {
+	run := heard(killed().Fail(history.LaneFresh, 20*second, 20100*ms, history.TimeoutConnect), 16*second,
+		history.Noise{Of: history.NoiseHarness, Pause: 3 * second}).Run()
+	if v := (invariant.NoFailedRequests{}).Check(run); v.Outcome != invariant.Violated {
+		t.Errorf("got %s: %s", v.Outcome, v.Seen)
+	}
+}
+
+// Promises reckon with watches that are a second late. Later ones may have hidden anything.
+func TestLateWatches(t *testing.T) {
+	echo := func(sent, at history.Offset) *ht.Builder {
+		return ht.Healthy().Event(history.Event{T: at, Echo: &history.Echo{Sent: sent}})
+	}
+	if v := (invariant.NoFailedRequests{}).Check(echo(20*second, 20900*ms).Run()); v.Outcome != invariant.Held {
+		t.Errorf("watches that are 900 ms late: %s: %s", v.Outcome, v.Seen)
+	}
+	check(t, echo(20*second, 21500*ms).Run(), invariant.NoFailedRequests{}, invariant.Unknown, 0,
+		"no verdict: the watch of all objects was blind from 20s to 21.5s: a change took 1.5s to arrive")
+	late := evict(ht.Healthy(), 2, 17500*ms).Event(history.Event{T: 19 * second, Echo: &history.Echo{Sent: 16 * second}}).Run()
+	if v := (invariant.BudgetHonoured{}).Check(late); v.Outcome != invariant.Unknown {
+		t.Errorf("an eviction too many, while the watches were late: %s: %s", v.Outcome, v.Seen)
+	}
+}
