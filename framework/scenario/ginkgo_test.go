@@ -131,7 +131,7 @@ func TestPlot(t *testing.T) {
 	c.settings.Dir, c.settings.Progress = filepath.Join(os.Getenv(dirVariable), "r1"), NewProgress(os.Stdout, 0)
 	specs := plot(c)
 	c.founded = func(*town) {}
-	report := told{}
+	var report told
 	if n := repeated[os.Getenv(plotVariable)]; n > 0 {
 		report = playRounds(c, n, specs)
 	} else {
