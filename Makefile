@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PROFILE ?= short
+RUNS    ?= 3
 CACHE   ?= $(or $(HOLDFAST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/holdfast)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
 
@@ -32,6 +33,10 @@ test-cluster: build ## Run the tests that need a real API server, on a cluster t
 .PHONY: e2e
 e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0
 	bin/holdfast run --scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
+
+.PHONY: selftest
+selftest: build ## Measure the harness: RUNS=3 seeded runs of every scenario, PROFILE=short or full, and what was caught
+	bin/holdfast selftest --runs $(RUNS) --scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
 
 .PHONY: incident
 incident: build ## Have a known outage again, and see it mended; NAME=maintenance-took-us-out (make list names all)

@@ -39,7 +39,7 @@ func WriteAll(runDir string) error {
 }
 
 // replace writes beside the old file and renames, so that a reader, or a full disk, never leaves half a report.
-func replace(name string, m Model, write func(io.Writer, Model) error) (err error) {
+func replace[M any](name string, m M, write func(io.Writer, M) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.tmp")
 	if err != nil {
 		return err

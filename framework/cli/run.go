@@ -61,19 +61,25 @@ every scenario of the scope. --incident runs those that retell an outage. What i
 			return f.run(cmd, version, chosen, told)
 		},
 	}
+	f.common(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.incident, "incident", "", "run the scenarios that retell this outage; --list names them all")
+	flags.BoolVar(&f.list, "list", false, "list the scenarios and their claims, and run none")
+	return cmd
+}
+
+// common are the flags of whatever runs scenarios.
+func (f *runFlags) common(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.provider, providerFlag, "kind", "what makes the clusters")
 	flags.StringVar(&f.cluster, "cluster", "", "use this cluster, made by 'holdfast up', and leave it")
 	flags.StringVar(&f.scope, "scope", "short", "short (about ten minutes) or full (about three hours)")
-	flags.StringVar(&f.incident, "incident", "", "run the scenarios that retell this outage; --list names them all")
 	flags.StringVar(&f.kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that can be had")
 	flags.StringVar(&f.timings, "timings", "", "lab or stock, for every scenario; default: what the scenario says")
 	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "where the record and the report go")
 	flags.Uint64Var(&f.seed, "seed", 0, "of all random choices; default: a new one, which the report names")
-	flags.BoolVar(&f.list, "list", false, "list the scenarios and their claims, and run none")
 	flags.BoolVar(&f.keep, "keep", false, "keep the last cluster, to look at it")
 	flags.BoolVar(&f.keepLogs, "keep-logs", false, "keep node and pod logs also of what held")
-	return cmd
 }
 
 func (f runFlags) validate() error {

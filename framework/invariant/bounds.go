@@ -73,11 +73,11 @@ func mostOf(n uint64, p, alpha float64) uint64 {
 	return low
 }
 
-// interval95 is where the share of an outcome lies that was seen in k of n independent trials: the exact interval, in
+// Interval95 is where the share of an outcome lies that was seen in k of n independent trials: the exact interval, in
 // which each end leaves 2.5 %.
 //
 // Source: https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Clopper%E2%80%93Pearson_interval
-func interval95(k, n uint64) (low, high float64) {
+func Interval95(k, n uint64) (low, high float64) {
 	const each = 0.025
 	if n == 0 {
 		return 0, 1

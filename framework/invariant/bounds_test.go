@@ -138,7 +138,7 @@ func TestInterval95(t *testing.T) {
 	}{
 		{0, 0, 0, 1}, {0, 20, 0, 0.1684}, {20, 20, 0.8316, 1}, {13, 20, 0.4078, 0.8461}, {1, 2, 0.0126, 0.9874}, {50, 100, 0.3983, 0.6017},
 	} {
-		low, high := interval95(s.k, s.n)
+		low, high := Interval95(s.k, s.n)
 		if math.Abs(low-s.low) > 1e-4 || math.Abs(high-s.high) > 1e-4 {
 			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", s.k, s.n, low, high, s.low, s.high)
 		}

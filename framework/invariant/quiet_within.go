@@ -181,7 +181,7 @@ func (j *quietWithin) quiet() (q quiet) {
 	slices.SortStableFunc(q.endings, func(a, b *ending) int {
 		return cmp.Or(cmp.Compare(b.last, a.last), cmp.Compare(a.began, b.began), cmp.Compare(a.pod, b.pod))
 	})
-	q.low, q.high = interval95(uint64(q.late), uint64(len(q.endings)))
+	q.low, q.high = Interval95(uint64(q.late), uint64(len(q.endings)))
 	if q.late == 0 {
 		q.high = upperBound95(uint64(len(q.endings)))
 	}

@@ -106,7 +106,7 @@ func (t trials) String() string {
 }
 
 func (t trials) interval() (low, high float64) {
-	return interval95(uint64(len(t.broken)), uint64(t.of))
+	return Interval95(uint64(len(t.broken)), uint64(t.of))
 }
 
 func (t trials) measure(v *Verdict) {

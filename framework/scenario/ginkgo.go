@@ -33,16 +33,34 @@ func Run(s Settings, chosen []Spec) (history.RunFile, error) {
 		return history.RunFile{}, err
 	}
 	Register(chosen)
+	runSpecs(runLimit)
+	return theRun.file, theRun.finish(chosen)
+}
+
+// runLimit is longer than any run: Ginkgo's own default of one hour is not.
+const runLimit = 12 * time.Hour
+
+// runSpecs has Ginkgo run what it was told of.
+func runSpecs(limit time.Duration) {
 	suite, reporter := ginkgo.GinkgoConfiguration()
-	suite.GracePeriod = interruptGrace
-	suite.Timeout = 12 * time.Hour         // longer than any run: Ginkgo's own default of one hour is not
+	suite.GracePeriod, suite.Timeout = interruptGrace, limit
 	formatter.ColorableStdOut = io.Discard // the run reports itself
 	ginkgo.RunSpecs(silent{}, "holdfast", suite, reporter)
-	return theRun.file, theRun.finish(chosen)
 }
 
 // Start sets up the run that the specs will find. Whoever runs them with Ginkgo's own command calls it before RunSpecs.
 func Start(s Settings) error {
+	if err := begin(s); err != nil {
+		return err
+	}
+	if err := theRun.turn(s); err != nil {
+		return err
+	}
+	return history.PointLatest(filepath.Dir(s.Dir), filepath.Base(s.Dir))
+}
+
+// begin sets up the run, of which nothing is written yet.
+func begin(s Settings) error {
 	if theRun != nil {
 		return fmt.Errorf("start run %s: run %s was started already", s.RunID, theRun.settings.RunID)
 	}
@@ -50,26 +68,32 @@ func Start(s Settings) error {
 		return err
 	}
 	theRun = &run{settings: &s, pool: pool{settings: &s}}
-	theRun.file = history.RunFile{
+	return nil
+}
+
+// turn makes the run one with these settings, of which nothing is found yet. Its cluster stays.
+func (r *run) turn(s Settings) error {
+	r.settings = &s
+	r.file = history.RunFile{
 		ID: s.RunID, Started: s.Started, Holdfast: s.Version, Kubernetes: s.Kubernetes, Profile: string(s.Profile),
 		Seed: s.Seed, Args: s.Args, Reproduce: s.Reproduce("", s.Kubernetes), Incident: s.Incident,
 	}
-	if err := theRun.file.Write(s.Dir); err != nil {
-		return err
-	}
-	return history.PointLatest(filepath.Dir(s.Dir), filepath.Base(s.Dir))
+	return r.file.Write(s.Dir)
 }
 
 // Register tells Ginkgo of the scenarios: those for the same cluster one after the other, else in the order in which
 // they were described.
 func Register(specs []Spec) {
-	specs = slices.Clone(specs)
-	slices.SortStableFunc(specs, func(a, b Spec) int { return clusterRank(specs, a) - clusterRank(specs, b) })
 	ginkgo.Describe("scenarios", ginkgo.Ordered, ginkgo.ContinueOnFailure, func() {
-		for _, s := range specs {
+		for _, s := range byCluster(specs) {
 			it(s)
 		}
 	})
+	closeAfterSuite()
+}
+
+// closeAfterSuite has the last cluster given back when all is over.
+func closeAfterSuite() {
 	ginkgo.AfterSuite(func(ctx ginkgo.SpecContext) {
 		// A second Ctrl-C ends this too; until then the cluster is removed whatever the first one ended.
 		if err := theRun.pool.discard(context.WithoutCancel(ctx)); err != nil {
@@ -79,21 +103,31 @@ func Register(specs []Spec) {
 	})
 }
 
+// byCluster puts those for the same cluster one after the other.
+func byCluster(specs []Spec) []Spec {
+	sorted := slices.Clone(specs)
+	slices.SortStableFunc(sorted, func(a, b Spec) int { return clusterRank(specs, a) - clusterRank(specs, b) })
+	return sorted
+}
+
 // clusterRank numbers the clusters in the order in which they are first asked for.
 func clusterRank(specs []Spec, s Spec) int {
 	return slices.IndexFunc(specs, func(other Spec) bool { return sameCluster(other.Cluster, s.Cluster) })
 }
 
 func it(s Spec) {
-	ginkgo.It(s.Name, ginkgo.Label(s.Suite()), func(ctx ginkgo.SpecContext) {
-		result := theRun.one(ctx, s)
-		if result.err != nil {
-			ginkgo.Fail(fmt.Sprintf("%s: %v", s.Name, result.err))
-		}
-		if result.outcome != invariant.Held {
-			ginkgo.Fail(fmt.Sprintf("%s: %s: %s", s.Name, result.outcome, result.why))
-		}
-	})
+	ginkgo.It(s.Name, ginkgo.Label(s.Suite()), func(ctx ginkgo.SpecContext) { theRun.judged(ctx, s) })
+}
+
+// judged runs a scenario, and tells Ginkgo if it did not hold.
+func (r *run) judged(ctx context.Context, s Spec) {
+	result := r.one(ctx, s)
+	if result.err != nil {
+		ginkgo.Fail(fmt.Sprintf("%s: %v", s.Name, result.err))
+	}
+	if result.outcome != invariant.Held {
+		ginkgo.Fail(fmt.Sprintf("%s: %s: %s", s.Name, result.outcome, result.why))
+	}
 }
 
 // silent takes Ginkgo's word that a spec failed. What failed is in the run's file.

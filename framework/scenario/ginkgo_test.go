@@ -34,26 +34,30 @@ const (
 // told is what a plot tells its parent, beside run.json.
 type told struct {
 	Did []string // see county
-	Err string   // what Run returned
+	Err string   // what Run, or Repeat, returned
+	// Of rounds only: how many came to their end, and what was heard after each.
+	Whole int
+	After []string
 }
 
 // plots are scenarios to run, on a county that each may prepare.
 var plots = map[string]func(*county) []Spec{
-	"three clusters, three outcomes": func(c *county) []Spec {
-		lab, stock, again := brisk(c, "chaos/lab"), brisk(c, "chaos/stock"), brisk(c, "chaos/again")
-		stock.Cluster.Profile = clusters.Stock
-		stock.Faults = []fault.Fault{staged{name: "A", err: errors.New("boom")}}
-		again.Cluster.Profile, again.Cluster.ControlPlanes = clusters.Lab, 1 // the defaults, written out
-		again.Backend.Spread, again.Promises = nil, []invariant.Invariant{invariant.Spread{TopologyKey: "kubernetes.io/hostname"}}
-		again.Backend.Replicas = 7 // over six nodes
-		mutant := brisk(c, "mutants/uneven")
-		mutant.Backend, mutant.Promises = again.Backend, again.Promises
-		mutant.Mutant = &history.Mutant{CaughtBy: "Spread", Removed: "evenness", Twin: "chaos/lab"}
-		return []Spec{lab, stock, again, mutant}
-	},
+	"three clusters, three outcomes": threeClusters,
+	"two rounds":                     threeClusters,
 	"interrupted": func(c *county) []Spec {
 		first, second, third := brisk(c, "chaos/first"), brisk(c, "chaos/second"), brisk(c, "chaos/third")
 		second.Faults = append(second.Faults, interrupt{})
+		return []Spec{first, second, third}
+	},
+	"interrupted in the second round": func(c *county) []Spec {
+		first, second, third := brisk(c, "chaos/first"), brisk(c, "chaos/second"), brisk(c, "chaos/third")
+		second.Faults = append(second.Faults, errand{"Ctrl-C", func(ctx context.Context) error {
+			if theRun.settings.RunID != "r1/round-02" {
+				return nil
+			}
+			_, err := interrupt{}.Inject(ctx, fault.Target{})
+			return err
+		}})
 		return []Spec{first, second, third}
 	},
 	"a cluster that stays": func(c *county) []Spec {
@@ -62,13 +66,29 @@ var plots = map[string]func(*county) []Spec{
 	},
 }
 
+// repeated are plots that are played in so many rounds.
+var repeated = map[string]int{"two rounds": 2, "interrupted in the second round": 3}
+
+func threeClusters(c *county) []Spec {
+	lab, stock, again := brisk(c, "chaos/lab"), brisk(c, "chaos/stock"), brisk(c, "chaos/again")
+	stock.Cluster.Profile = clusters.Stock
+	stock.Faults = []fault.Fault{staged{name: "A", err: errors.New("boom")}}
+	again.Cluster.Profile, again.Cluster.ControlPlanes = clusters.Lab, 1 // the defaults, written out
+	again.Backend.Spread, again.Promises = nil, []invariant.Invariant{invariant.Spread{TopologyKey: "kubernetes.io/hostname"}}
+	again.Backend.Replicas = 7 // over six nodes
+	mutant := brisk(c, "mutants/uneven")
+	mutant.Backend, mutant.Promises = again.Backend, again.Promises
+	mutant.Mutant = &history.Mutant{CaughtBy: "Spread", Removed: "evenness", Twin: "chaos/lab"}
+	return []Spec{lab, stock, again, mutant}
+}
+
 // brisk is quiet in little time: it lasts until the watches have seen the workload settled.
 func brisk(c *county, name string) Spec {
 	s := quiet()
 	s.Name, s.Steady, s.Recovered, s.Hold = name, time.Millisecond, time.Millisecond, time.Millisecond
 	s.Faults = []fault.Fault{errand{"A", func(ctx context.Context) error {
 		return poll.Until(ctx, "the watches to see it settled", time.Minute, func(context.Context) (bool, string, error) {
-			r, err := history.Open(filepath.Join(c.settings.Dir, filepath.FromSlash(name)))
+			r, err := history.Open(filepath.Join(theRun.settings.Dir, filepath.FromSlash(name)))
 			ready, settled := 0, history.Workload{}
 			for _, e := range r.Events {
 				switch {
@@ -111,10 +131,15 @@ func TestPlot(t *testing.T) {
 	c.settings.Dir, c.settings.Progress = filepath.Join(os.Getenv(dirVariable), "r1"), NewProgress(os.Stdout, 0)
 	specs := plot(c)
 	c.founded = func(*town) {}
-	file, err := Run(*c.settings, specs)
-	report := told{Did: c.did, Err: fmt.Sprint(err)}
-	if written := c.kept(); written.Outcome != file.Outcome || len(written.Scenarios) != len(file.Scenarios) {
-		t.Errorf("Run returned %+v, and run.json is %+v", file, written)
+	var report told
+	if n := repeated[os.Getenv(plotVariable)]; n > 0 {
+		report = playRounds(c, n, specs)
+	} else {
+		file, err := Run(*c.settings, specs)
+		report = told{Did: c.did, Err: fmt.Sprint(err)}
+		if written := c.kept(); written.Outcome != file.Outcome || len(written.Scenarios) != len(file.Scenarios) {
+			t.Errorf("Run returned %+v, and run.json is %+v", file, written)
+		}
 	}
 	text, err := json.Marshal(report)
 	if err == nil {
@@ -141,6 +166,9 @@ func playPlot(t *testing.T, plot string) (did told, file history.RunFile, dir, o
 	}
 	if err := json.Unmarshal(text, &did); err != nil {
 		t.Fatal(err)
+	}
+	if repeated[plot] > 0 {
+		return did, file, dir, string(read)
 	}
 	if file, err = history.ReadRunFile(filepath.Join(dir, "r1")); err != nil {
 		t.Fatal(err)

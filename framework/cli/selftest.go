@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/reports"
+)
+
+// selftestFlags are what `holdfast selftest` was told.
+type selftestFlags struct {
+	runFlags
+	runs  int
+	from  []string
+	judge bool
+}
+
+// maxRounds bounds a selftest: beyond it nothing is learnt any more, and folders get longer names.
+const maxRounds = 999
+
+func selftestCommand(version string) *cobra.Command {
+	var f selftestFlags
+	cmd := &cobra.Command{
+		Use:   "selftest [SCENARIO ...]",
+		Short: "Measure the harness: how often it catches what is broken, and how often it cries wolf",
+		Long: `selftest runs every scenario of the scope, or those named, again and again, each time with another seed, and counts: of the
+mutants, which are broken on purpose, how many runs were caught; of the others, which should hold, how many were called Violated.
+It writes selftest.md and selftest.json after every round; each round is a run of its own, below the selftest's folder.
+
+--from adds up stored runs instead, of selftests and of 'holdfast run', and makes no cluster: so a certification can be made of
+several nights. With --judge their records are judged anew, so that it says how good today's judgement is.
+
+Exit codes: 0 every mutant was caught and nothing else was Violated; 1 a miss or a false alarm; 2 something is Unknown, or the
+selftest was interrupted; 3 the harness failed before everything could be judged.`,
+		Example: `  holdfast selftest
+  holdfast selftest --runs 10 chaos/rolling-update mutants/no-prestop
+  holdfast selftest --from artifacts/20261121-203000 --from artifacts/20261122-203000`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.names = args
+			if len(f.from) > 0 {
+				return f.addUp(cmd.OutOrStdout())
+			}
+			chosen, _, err := f.choose()
+			if err == nil {
+				err = f.validate()
+			}
+			if err != nil {
+				return usage(err)
+			}
+			return f.measure(cmd, version, chosen)
+		},
+	}
+	f.common(cmd)
+	flags := cmd.Flags()
+	flags.IntVar(&f.runs, "runs", 3, "of every scenario, each with its own seed")
+	flags.StringArrayVar(&f.from, "from", nil, "add up the stored runs in this folder, and run nothing; can be repeated")
+	flags.BoolVar(&f.judge, "judge", false, "with --from: judge the records anew")
+	return cmd
+}
+
+func (f selftestFlags) validate() error {
+	if f.runs < 1 || f.runs > maxRounds {
+		return fmt.Errorf("--runs %d: want 1 to %d", f.runs, maxRounds)
+	}
+	if f.judge {
+		return errors.New("--judge without --from: what is run is judged")
+	}
+	return f.runFlags.validate()
+}
+
+// addUp sums stored runs up, and writes what it found into a folder of its own.
+func (f selftestFlags) addUp(out io.Writer) error {
+	if len(f.names) > 0 {
+		return usage(errors.New("--from with scenarios: it adds up whatever was run"))
+	}
+	t := reports.NewSelftest("")
+	for _, folder := range f.from {
+		if err := t.AddStored(folder, f.judge); err != nil {
+			return err
+		}
+	}
+	id, err := claimRun(f.artifacts, time.Now())
+	if err != nil {
+		return fmt.Errorf("make a folder for the sum: %w", err)
+	}
+	t.ID = id
+	return concluded(out, filepath.Join(f.artifacts, id), t)
+}
+
+// measure runs the rounds.
+func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scenario.Spec) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	progress := scenario.NewProgress(out, f.runs*len(chosen))
+	back, err := provider(ctx, f.provider, out, progress.Say)
+	if err != nil {
+		return err
+	}
+	base, err := f.settings(version, back, progress)
+	if err != nil {
+		return err
+	}
+	base.Compile = compiler(out)
+	if err := history.PointLatest(filepath.Dir(base.Dir), filepath.Base(base.Dir)); err != nil {
+		return err
+	}
+	t := reports.NewSelftest(base.RunID)
+	t.Asked = f.runs
+	if _, err := fmt.Fprintf(out, "selftest %s: %d rounds of %d scenarios, about %s\n", base.RunID, f.runs, len(chosen),
+		(time.Duration(f.runs) * about(chosen)).Round(time.Minute)); err != nil {
+		return err
+	}
+	w := &watcher{ctx: ctx, out: out, t: t, dir: base.Dir, began: time.Now(), scenarios: len(chosen)}
+	if _, err := scenario.Repeat(f.rounds(base), chosen, w.after); err != nil {
+		return err
+	}
+	if w.err != nil {
+		return w.err
+	}
+	return concluded(out, base.Dir, t)
+}
+
+// rounds are the settings of each: a run of its own, below the whole's folder.
+func (f selftestFlags) rounds(base scenario.Settings) []scenario.Settings {
+	all := make([]scenario.Settings, f.runs)
+	for i := range all {
+		name := fmt.Sprintf(reports.RoundFormat, i+1)
+		s, g := base, f.runFlags
+		s.RunID, s.Dir, s.Seed = base.RunID+"/"+name, filepath.Join(base.Dir, name), scenario.SeedOf(base.Seed, i+1)
+		g.seed = s.Seed
+		s.Reproduce = g.reproduce
+		all[i] = s
+	}
+	return all
+}
+
+// about is how long a round takes, by what its scenarios say of themselves.
+func about(chosen []scenario.Spec) (sum time.Duration) {
+	for _, s := range chosen {
+		sum += s.About
+	}
+	return sum
+}
+
+// watcher keeps the count of a selftest, round by round.
+type watcher struct {
+	ctx       context.Context
+	out       io.Writer
+	t         *reports.Selftest
+	dir       string
+	began     time.Time
+	scenarios int
+	err       error // the first
+}
+
+// after adds a round, and writes down what is known by now: a selftest that is killed has lost the round at hand alone, and
+// of that no more than the count.
+func (w *watcher) after(round int, f history.RunFile) {
+	if len(f.Scenarios) == w.scenarios && w.ctx.Err() == nil {
+		w.t.Whole++
+	}
+	folder := filepath.Join(w.dir, fmt.Sprintf(reports.RoundFormat, round+1))
+	err := errors.Join(w.t.Add(folder, f), reports.WriteAll(folder), reports.WriteSelftest(w.dir, w.t))
+	_, said := fmt.Fprintf(w.out, "\nround %d of %d: %s\nso far: %s%s\n\n", round+1, w.t.Asked, summary(f), w.t.Sentence(), w.left(round+1))
+	w.err = cmp.Or(w.err, err, said)
+}
+
+// left is how long the rest will take, if it takes as long as what was done.
+func (w *watcher) left(done int) string {
+	if done == w.t.Asked {
+		return ""
+	}
+	left := time.Since(w.began) / time.Duration(done) * time.Duration(w.t.Asked-done)
+	return fmt.Sprintf("\nabout %s left", left.Round(time.Minute))
+}
+
+// concluded writes the last word, and makes the exit code of it.
+func concluded(out io.Writer, dir string, t *reports.Selftest) error {
+	if err := reports.WriteSelftest(dir, t); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n%s\nselftest: %s\n", t.Sentence(), filepath.Join(dir, reports.SelftestMarkdownFile))
+	if err != nil {
+		return err
+	}
+	switch t.Result() {
+	case reports.Held:
+		return nil
+	case reports.Violated:
+		return codeError{ExitViolated, errors.New("a broken workload was missed, or what should hold was called Violated; see above")}
+	}
+	if t.Summary.NotJudged > 0 {
+		return outcomeOf(history.RunFile{Scenarios: []history.ScenarioResult{{Error: "not judged"}}})
+	}
+	return judged(invariant.Unknown)
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/reports"
+)
+
+// A selftest, from the command line to the exit code of its process: rounds are runs with seeds of their own, and all of
+// them are counted.
+func TestSelftestIsAProcess(t *testing.T) {
+	for name, test := range map[string]struct {
+		args    string
+		code    int
+		out     []string
+		err     string
+		rounds  map[string][]string // the scenarios of each
+		deleted int                 // clusters
+	}{
+		"nothing can be certified": {
+			args: "selftest --runs 2 --provider hamlet --seed 5", code: ExitUnknown,
+			out: []string{
+				": 2 rounds of 2 scenarios, about 3m0s\n", "[1/4] chaos/one", "[4/4] chaos/one",
+				"\nround 1 of 2: 0 scenarios held, 0 violated, 1 unknown; 0 of 1 mutants caught\n" +
+					"so far: 0 of 0 broken workloads caught (nothing is known), 0 false alarms in 0 good runs (nothing is known), 2 Unknown, 0 not judged\n",
+				"\nabout 0s left\n", "4 Unknown",
+			},
+			err: "holdfast: unknown: evidence is missing", deleted: 4, // none is any use to the next scenario
+			rounds: map[string][]string{
+				"round-001": {"chaos/one unknown", "mutants/three unknown"}, "round-002": {"mutants/three unknown", "chaos/one unknown"},
+			},
+		},
+		"one of them, of the full scope": {
+			args: "selftest chaos/two --runs 1 --provider hamlet --seed 5", code: ExitUnknown, deleted: 1,
+			rounds: map[string][]string{"round-001": {"chaos/two unknown"}},
+		},
+		"no cluster": {
+			args: "selftest --runs 1 --provider nowhere --seed 5", code: ExitFailed,
+			err:    "the harness or its environment failed before everything could be judged",
+			rounds: map[string][]string{"round-001": {"chaos/one provision a cluster: no engine", "mutants/three provision a cluster: no engine"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			out, log, code := process(t, test.args+" --artifacts "+dir)
+			if code != test.code || !strings.Contains(log, test.err) {
+				t.Errorf("exit code %d, want %d; standard error\n%s\nwant %q", code, test.code, log, test.err)
+			}
+			for _, want := range append(test.out, "\nselftest: "+dir) {
+				if !strings.Contains(out, want) {
+					t.Errorf("said\n%s\nwant %q in it", out, want)
+				}
+			}
+			if n := strings.Count(out, "deleted a cluster"); n != test.deleted {
+				t.Errorf("%d clusters were deleted, want %d", n, test.deleted)
+			}
+			latest := filepath.Join(dir, history.LatestName)
+			rounds, seeds := map[string][]string{}, map[uint64]bool{}
+			for name := range test.rounds {
+				file, err := history.ReadRunFile(filepath.Join(latest, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, s := range file.Scenarios {
+					rounds[name] = append(rounds[name], s.Name+" "+s.Outcome+s.Error)
+					if !strings.Contains(s.Reproduce, fmt.Sprintf("holdfast run %s --seed %d", s.Name, file.Seed)) {
+						t.Errorf("%s of seed %d is reproduced by %q", s.Name, file.Seed, s.Reproduce)
+					}
+				}
+				if diff := cmp.Diff(reportFiles, written(t, filepath.Join(latest, name))); diff != "" {
+					t.Errorf("reports of %s (-want +got):\n%s", name, diff)
+				}
+				seeds[file.Seed] = true
+			}
+			if diff := cmp.Diff(test.rounds, rounds); diff != "" || len(seeds) != len(rounds) {
+				t.Errorf("%d seeds; rounds (-want +got):\n%s", len(seeds), diff)
+			}
+			for _, name := range []string{reports.SelftestMarkdownFile, reports.SelftestJSONFile} {
+				if _, err := os.Stat(filepath.Join(latest, name)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// storedRun is a run's folder in which a mutant was missed, caught or neither.
+func storedRun(t *testing.T, id string, outcome string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), id)
+	mutant := history.ScenarioResult{Name: "mutants/m", Dir: "mutants/m", Took: 1, Outcome: outcome, Mutant: &history.Mutant{CaughtBy: "Spread"}}
+	good := history.ScenarioResult{Name: "chaos/a", Dir: "chaos/a", Took: 1, Outcome: "held"}
+	if err := (history.RunFile{ID: id, Scenarios: []history.ScenarioResult{mutant, good}}).Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Several nights are one certification.
+func TestSelftestAddsUp(t *testing.T) {
+	one, two := storedRun(t, "one", "held"), storedRun(t, "two", "held")
+	missed, unknown := storedRun(t, "missed", "violated"), storedRun(t, "unknown", "unknown")
+	for _, test := range []struct {
+		from []string
+		code int
+		says string
+	}{
+		{[]string{one, two}, ExitHeld, "2 of 2 broken workloads caught (at least 22.4 %), 0 false alarms in 2 good runs (at most 77.6 %), 0 Unknown, 0 not judged"},
+		{[]string{one, missed, unknown}, ExitViolated, "1 of 2 broken workloads caught"},
+		{[]string{one, unknown}, ExitUnknown, "1 of 1 broken workloads caught (at least 5 %), 0 false alarms in 2 good runs (at most 77.6 %), 1 Unknown"},
+		{[]string{one, one}, ExitFailed, ""},
+		{[]string{t.TempDir()}, ExitFailed, ""},
+	} {
+		artifacts := t.TempDir()
+		args := []string{"selftest", "--artifacts", artifacts}
+		for _, folder := range test.from {
+			args = append(args, "--from", folder)
+		}
+		out, code, err := execute(t, args...)
+		if code != test.code || !strings.Contains(out, test.says) {
+			t.Errorf("%v: exit code %d, %v; want %d\n%s\nwant %q", test.from, code, err, test.code, out, test.says)
+		}
+		made, err := filepath.Glob(filepath.Join(artifacts, "*", reports.SelftestMarkdownFile))
+		if want := test.code != ExitFailed; err != nil || (len(made) == 1) != want {
+			t.Errorf("%v: made %v, %v", test.from, made, err)
+		}
+	}
+}
+
+// Each round has a folder, a name and a seed of its own, all of them in their commands.
+func TestRounds(t *testing.T) {
+	f := selftestFlags{runs: 12, runFlags: runFlags{seed: 7, timings: "stock"}}
+	base := scenario.Settings{RunID: "now", Dir: "artifacts/now", Seed: 7}
+	rounds := f.rounds(base)
+	var seeds []uint64
+	for i, s := range rounds {
+		name := fmt.Sprintf("round-%03d", i+1)
+		if s.RunID != "now/"+name || s.Dir != filepath.Join("artifacts/now", name) || slices.Contains(seeds, s.Seed) {
+			t.Errorf("round %d: %s in %s, seed %d", i+1, s.RunID, s.Dir, s.Seed)
+		}
+		if got, want := s.Reproduce("chaos/a", ""), fmt.Sprintf("holdfast run chaos/a --seed %d --timings stock", s.Seed); got != want {
+			t.Errorf("round %d: reproduced by %q, want %q", i+1, got, want)
+		}
+		seeds = append(seeds, s.Seed)
+	}
+	if len(rounds) != 12 {
+		t.Errorf("%d rounds", len(rounds))
+	}
+}
+
+func TestSelftestTellsHowLongItTakes(t *testing.T) {
+	w := watcher{began: time.Now().Add(-time.Hour), t: &reports.Selftest{Asked: 1}}
+	if got := w.left(1); got != "" {
+		t.Errorf("after the last round: %q", got)
+	}
+	w.t.Asked = 3
+	if got := w.left(1); got != "\nabout 2h0m0s left" {
+		t.Errorf("after the first round: %q", got)
+	}
+}

@@ -1,0 +1,185 @@
+package reports
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxSelftestCases bounds the cases in selftest.md; selftest.json has them all.
+const maxSelftestCases = 100
+
+// WriteSelftest writes selftest.md and selftest.json into a folder, each whole or not at all.
+func WriteSelftest(dir string, t *Selftest) error {
+	return errors.Join(
+		writeSelftest(filepath.Join(dir, SelftestMarkdownFile), t, selftestMarkdown),
+		writeSelftest(filepath.Join(dir, SelftestJSONFile), t, selftestJSON),
+	)
+}
+
+func writeSelftest(name string, t *Selftest, write func(io.Writer, *Selftest) error) error {
+	if err := replace(name, t, write); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(name), err)
+	}
+	return nil
+}
+
+func selftestJSON(w io.Writer, t *Selftest) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
+	return out.Encode(t)
+}
+
+func selftestMarkdown(w io.Writer, t *Selftest) error {
+	var b strings.Builder
+	t.head(&b)
+	t.rates(&b)
+	t.cases(&b)
+	t.table(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (t *Selftest) head(b *strings.Builder) {
+	fmt.Fprintf(b, "## %s: holdfast selftest %s\n\n%s.\n", mark(t.Result()), code(t.ID), text(t.Sentence()))
+	fmt.Fprintf(b, "\n%s with holdfast %s, %s, from %s to %s.\n", plural(uint64(len(t.Runs)), "run"),
+		text(t.each(func(r SelftestRun) string { return r.Holdfast })),
+		text(t.each(func(r SelftestRun) string {
+			return "Kubernetes " + cmp.Or(r.Kubernetes, "of a version that is not known")
+		})),
+		t.first(), t.last())
+	if t.Whole < t.Asked {
+		fmt.Fprintf(b, "\n> [!WARNING]\n> %d of %s came to their end: it was interrupted, or is still going on.\n", t.Whole,
+			plural(uint64(t.Asked), "round"))
+	}
+	for _, remark := range t.Remarks {
+		fmt.Fprintf(b, "\n> [!WARNING]\n> %s\n", text(remark))
+	}
+}
+
+// each of the runs' values, every one once.
+func (t *Selftest) each(value func(SelftestRun) string) string {
+	var all []string
+	for _, r := range t.Runs {
+		if v := value(r); !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func (t *Selftest) first() string {
+	if len(t.Runs) == 0 {
+		return "never"
+	}
+	return t.Runs[0].Started.UTC().Format(time.DateTime)
+}
+
+func (t *Selftest) last() string {
+	if len(t.Runs) == 0 {
+		return "never"
+	}
+	last := t.Runs[len(t.Runs)-1]
+	if last.Ended.IsZero() {
+		return "an end that is not known"
+	}
+	return last.Ended.UTC().Format(time.DateTime)
+}
+
+// Sentence is the whole in one line.
+func (t *Selftest) Sentence() string {
+	s := t.Summary
+	return fmt.Sprintf("%d of %d broken workloads caught (%s), %d false alarms in %s (%s), %d Unknown, %d not judged",
+		s.Detection.Seen, s.Detection.Of, s.Detection.bounds(), s.FalseAlarm.Seen, plural(uint64(s.FalseAlarm.Of), "good run"),
+		s.FalseAlarm.bounds(), s.Unknown.Seen, s.NotJudged)
+}
+
+func (t *Selftest) rates(b *strings.Builder) {
+	b.WriteString("\n| | seen | of | share | 95 % confidence |\n| --- | ---: | ---: | ---: | --- |\n")
+	for _, line := range []struct {
+		what string
+		rate Rate
+		of   string
+	}{
+		{"mutants caught", t.Summary.Detection, "judged mutant run"},
+		{"false alarms", t.Summary.FalseAlarm, "judged good run"},
+		{"Unknown", t.Summary.Unknown, "judged or Unknown run"},
+	} {
+		fmt.Fprintf(b, "| %s | %d | %s | %s | %s |\n", line.what, line.rate.Seen, plural(uint64(line.rate.Of), line.of),
+			rounded(line.rate.Share()), line.rate.bounds())
+	}
+	b.WriteString("\nUnknown is neither caught nor missed, neither held nor a false alarm. A false alarm is any Violated of a scenario " +
+		"that should hold: read it before you call it false. Where something was never or always seen, the bound has all of the " +
+		"5 %; else the interval is Clopper and Pearson's. It takes the runs for independent.\n")
+}
+
+func (t *Selftest) cases(b *strings.Builder) {
+	if len(t.Explain) == 0 {
+		return
+	}
+	b.WriteString("\n## To explain\n")
+	for i, c := range t.Explain {
+		if i == maxSelftestCases {
+			fmt.Fprintf(b, "\n%s more are in %s.\n", count(uint64(len(t.Explain)-i)), SelftestJSONFile)
+			break
+		}
+		fmt.Fprintf(b, "\n- **%s: %s**, seed %d: %s", c.word(), text(c.Scenario), c.Seed, text(c.Why))
+		fmt.Fprintf(b, "\n  - record: %s\n", code(c.Record))
+		if c.Reproduce != "" {
+			fmt.Fprintf(b, "  - reproduce: %s\n", code(c.Reproduce))
+		}
+	}
+}
+
+// word for a case: what is wrong with it.
+func (c SelftestCase) word() string {
+	switch c.Result {
+	case Missed:
+		return "❌ missed"
+	case Violated:
+		return "❌ false alarm"
+	case Unknown:
+		return "❔ Unknown"
+	}
+	return "❔ not judged"
+}
+
+func (t *Selftest) table(b *strings.Builder) {
+	b.WriteString("\n## Scenarios, the worst first\n\n")
+	b.WriteString("| | scenario | runs | held | violated | caught | missed | Unknown | not judged | mean time |\n")
+	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	for _, r := range t.Scenarios {
+		held, violated, caught, missed := fmt.Sprint(r.Held), fmt.Sprint(r.Violated), "", ""
+		if r.Mutant {
+			held, violated, caught, missed = "", "", fmt.Sprint(r.Caught), fmt.Sprint(r.Missed)
+		}
+		fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %d | %d | %s |\n", shape(r.result()), text(r.Scenario), r.Runs, held,
+			violated, caught, missed, r.Unknown, r.NotJudged, brief(time.Duration(r.TookSeconds*float64(time.Second))))
+	}
+}
+
+// result is the worst that came of a scenario.
+func (r SelftestRow) result() Result {
+	switch {
+	case r.Violated+r.Missed > 0:
+		return Violated
+	case r.Unknown+r.NotJudged > 0:
+		return Unknown
+	}
+	return Held
+}
+
+// rounded is a share with enough digits to tell 99.5 % from all.
+func rounded(share float64) string {
+	if share < 0.01 {
+		return percent(share)
+	}
+	return trimZeros(fmt.Sprintf("%.1f", share*100)) + " %"
+}

@@ -1,0 +1,274 @@
+package reports
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// found is what a run found of a scenario; of a mutant, if its name says so.
+func found(name, outcome string) history.ScenarioResult {
+	s := history.ScenarioResult{
+		Name: name, Dir: name, Took: 30 * time.Second, Outcome: outcome, Reproduce: "holdfast run " + name + " --seed 1",
+	}
+	v := invariant.Verdict{
+		Kind: "Spread", Promise: "even", Outcome: invariant.Outcome(outcome), Seen: "it is " + outcome}
+	if strings.HasPrefix(name, "mutants/") {
+		s.Mutant = &history.Mutant{Removed: "sense", CaughtBy: "Spread", Twin: "chaos/a"}
+		v.Outcome = map[string]invariant.Outcome{"held": invariant.Violated, "violated": invariant.Held, "unknown": invariant.Unknown}[outcome]
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	s.Verdicts = []json.RawMessage{raw}
+	return s
+}
+
+func failed(name string) history.ScenarioResult {
+	s := found(name, "")
+	s.Took, s.Verdicts, s.Error = time.Second, nil, "provision a cluster: no engine"
+	return s
+}
+
+// roundOf is the run of a round.
+func roundOf(n int, results ...history.ScenarioResult) history.RunFile {
+	began := time.Date(2026, 11, 21, 20, n, 0, 0, time.UTC)
+	return history.RunFile{
+		ID: fmt.Sprintf("20261121-200000/round-%03d", n), Seed: uint64(n), Started: began, Ended: began.Add(time.Minute),
+		Holdfast: "v1.2.3", Scenarios: results,
+	}
+}
+
+func selftestOf(t *testing.T, rounds ...history.RunFile) *Selftest {
+	t.Helper()
+	s := NewSelftest("20261121-200000")
+	for i, f := range rounds {
+		if err := s.Add(fmt.Sprintf("artifacts/20261121-200000/round-%03d", i+1), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// What came of each run is counted as what it was: Unknown is neither caught nor missed, and a harness that failed is
+// neither.
+func TestSelftestCounts(t *testing.T) {
+	never := history.ScenarioResult{Name: "chaos/b", Dir: "chaos/b", Error: "not begun: the run was interrupted"}
+	s := selftestOf(t,
+		roundOf(1, found("chaos/a", "held"), found("chaos/b", "held"), found("mutants/m", "held"), found("mutants/n", "violated")),
+		roundOf(2, found("chaos/a", "violated"), found("chaos/b", "unknown"), found("mutants/m", "unknown"), found("mutants/n", "held")),
+		roundOf(3, found("chaos/a", "held"), never, failed("mutants/m"), found("mutants/n", "held")),
+	)
+	want := []SelftestRow{ // the worst first; of the same, by name
+		{Scenario: "chaos/a", Runs: 3, Held: 2, Violated: 1, TookSeconds: 30},
+		{Scenario: "mutants/n", Mutant: true, Runs: 3, Caught: 2, Missed: 1, TookSeconds: 30},
+		{Scenario: "mutants/m", Mutant: true, Runs: 3, Caught: 1, Unknown: 1, NotJudged: 1, TookSeconds: 61.0 / 3},
+		{Scenario: "chaos/b", Runs: 2, Held: 1, Unknown: 1, TookSeconds: 30},
+	}
+	if diff := cmp.Diff(want, s.Scenarios); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	rates := s.Summary
+	if rates.Detection.Seen != 3 || rates.Detection.Of != 4 || rates.FalseAlarm.Seen != 1 || rates.FalseAlarm.Of != 4 ||
+		rates.Unknown.Seen != 2 || rates.Unknown.Of != 10 || rates.NotJudged != 1 {
+		t.Errorf("got %+v", rates)
+	}
+	var cases []string
+	for _, c := range s.Explain {
+		cases = append(cases, fmt.Sprintf("%s: %s (%d) %s, %s", c.word(), c.Scenario, c.Seed, c.Why, c.Record))
+	}
+	const at = "artifacts/20261121-200000/round-00"
+	explained := []string{
+		"❌ missed: mutants/n (1) Spread held although the workload was broken (sense), " + at + "1/mutants/n",
+		"❌ false alarm: chaos/a (2) it is violated, " + at + "2/chaos/a",
+		"❔ Unknown: chaos/b (2) it is unknown, " + at + "2/chaos/b",
+		"❔ Unknown: mutants/m (2) it is unknown, " + at + "2/mutants/m",
+		"❔ not judged: mutants/m (3) provision a cluster: no engine, " + at + "3/mutants/m",
+	}
+	if diff := cmp.Diff(explained, cases); diff != "" {
+		t.Errorf("to explain (-want +got):\n%s", diff)
+	}
+}
+
+func TestSelftestResult(t *testing.T) {
+	good := []history.ScenarioResult{found("chaos/a", "held"), found("mutants/m", "held")}
+	for name, test := range map[string]struct {
+		results      []history.ScenarioResult
+		asked, whole int
+		want         Result
+	}{
+		"all is well":               {good, 1, 1, Held},
+		"added up":                  {good, 0, 0, Held},
+		"a miss":                    {append(good, found("mutants/n", "violated")), 1, 1, Violated},
+		"a false alarm":             {append(good, found("chaos/b", "violated"), found("chaos/c", "unknown")), 1, 0, Violated},
+		"an Unknown":                {append(good, found("chaos/b", "unknown")), 1, 1, Unknown},
+		"not judged":                {append(good, failed("chaos/b")), 1, 1, Unknown},
+		"a round cut":               {good, 2, 1, Unknown},
+		"nothing judged":            {nil, 0, 0, Unknown},
+		"a word of a newer harness": {append(good, found("chaos/b", "splendid")), 1, 1, Unknown},
+	} {
+		s := selftestOf(t, roundOf(1, test.results...))
+		s.Asked, s.Whole = test.asked, test.whole
+		if got := s.Result(); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// The bounds against what tables of the exact interval say; where nothing was seen, against the definition.
+func TestRateOf(t *testing.T) {
+	for _, test := range []struct {
+		seen, of  int
+		low, high float64
+		words     string
+	}{
+		{0, 0, 0, 1, "nothing is known"},
+		{0, 200, 0, 0.01487, "at most 1.5 %"},
+		{200, 200, 0.98513, 1, "at least 98.5 %"},
+		{0, 1, 0, 0.95, "at most 95 %"},
+		{1, 10, 0.00253, 0.44502, "0.25 % to 44.5 %"},
+		{199, 200, 0.97245, 0.99987, "97.2 % to 100 %"},
+	} {
+		r := rateOf(test.seen, test.of)
+		if math.Abs(r.Low-test.low) > 1e-4 || math.Abs(r.High-test.high) > 1e-4 || r.bounds() != test.words {
+			t.Errorf("%d of %d: %.5f to %.5f, %q; want %.5f to %.5f, %q", test.seen, test.of, r.Low, r.High, r.bounds(),
+				test.low, test.high, test.words)
+		}
+	}
+}
+
+// stored writes a run with two records into a folder: one that holds, and one that run.json may be told about.
+func stored(t *testing.T, dir string, f history.RunFile) {
+	t.Helper()
+	promise, err := invariant.Encode(invariant.NoFailedRequests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"chaos/a", "chaos/late"} {
+		b := historytest.Healthy().Header(func(h *history.Header) {
+			h.Scenario, h.Promises = name, []history.Promise{promise}
+		})
+		if err := b.Write(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Stored runs are added up as they were judged, or judged anew; what was never judged counts only then, and is told of.
+func TestSelftestFromStoredRuns(t *testing.T) {
+	dir := t.TempDir()
+	stored(t, filepath.Join(dir, "round-001"), roundOf(1, found("chaos/a", "violated")))
+	stored(t, filepath.Join(dir, "round-002"), roundOf(2, found("chaos/a", "violated"), found("chaos/late", "held")))
+	single := filepath.Join(t.TempDir(), "single")
+	stored(t, single, roundOf(3, found("chaos/a", "unknown"), found("chaos/late", "held")))
+
+	s := NewSelftest("sum")
+	for _, folder := range []string{dir, single} {
+		if err := s.AddStored(folder, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remark := filepath.Join(dir, "round-001") + ": 1 record was never judged, because the run was killed: add it with --judge"
+	if diff := cmp.Diff([]string{remark}, s.Remarks); diff != "" || len(s.Runs) != 3 {
+		t.Errorf("%d runs; remarks (-want +got):\n%s", len(s.Runs), diff)
+	}
+	if got := s.Summary; got.FalseAlarm.Seen != 2 || got.FalseAlarm.Of != 4 || got.Unknown.Seen != 1 {
+		t.Errorf("as judged: %+v", got)
+	}
+	if err := s.AddStored(single, false); err == nil || !strings.Contains(err.Error(), "it was added already, from "+single) {
+		t.Errorf("the same run twice: %v", err)
+	}
+
+	anew := NewSelftest("sum")
+	for _, folder := range []string{dir, single} {
+		if err := anew.AddStored(folder, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := anew.Summary; got.FalseAlarm.Seen != 0 || got.FalseAlarm.Of != 6 || got.Unknown.Seen != 0 || len(anew.Remarks) > 0 {
+		t.Errorf("judged anew: %+v, %q; explain %+v", got, anew.Remarks, anew.Explain)
+	}
+}
+
+func TestSelftestFromWhatIsNoRun(t *testing.T) {
+	empty := t.TempDir()
+	outside := t.TempDir()
+	bad := found("chaos/a", "held")
+	bad.Dir = "../elsewhere"
+	stored(t, outside, roundOf(1, bad))
+	if err := NewSelftest("sum").AddStored(empty, true); err == nil || !strings.Contains(err.Error(), "no run.json in "+empty) {
+		t.Errorf("an empty folder: %v", err)
+	}
+	s := NewSelftest("sum")
+	if err := s.AddStored(outside, true); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Explain) != 1 || s.Explain[0].Why != `its folder "../elsewhere" is not below the run's` {
+		t.Errorf("a record that lies elsewhere: %+v", s.Explain)
+	}
+}
+
+func TestSelftestGolden(t *testing.T) {
+	s := selftestOf(t,
+		roundOf(1, found("chaos/a", "held"), found("mutants/m", "held"), found("mutants/n", "violated")),
+		roundOf(2, found("chaos/a", "violated"), found("mutants/m", "unknown"), failed("mutants/n")),
+	)
+	s.Asked, s.Whole, s.Remarks = 3, 2, []string{"a | b"}
+	dir := t.TempDir()
+	if err := WriteSelftest(dir, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{SelftestMarkdownFile, SelftestJSONFile} {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(golden, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s (-want +got), rewrite with -update:\n%s", name, diff)
+		}
+	}
+}
+
+// A thousand cases do not make a file that nobody can open; the JSON has them all.
+func TestSelftestOfMuchTrouble(t *testing.T) {
+	var rounds []history.RunFile
+	for n := 1; n <= maxSelftestCases+20; n++ {
+		rounds = append(rounds, roundOf(n, found("mutants/m", "violated")))
+	}
+	s := selftestOf(t, rounds...)
+	var b strings.Builder
+	if err := selftestMarkdown(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "❌ missed"); n != maxSelftestCases || !strings.Contains(b.String(), "20 more are in selftest.json.") {
+		t.Errorf("%d cases in\n%s", n, b.String())
+	}
+	if len(s.Explain) != len(rounds) {
+		t.Errorf("%d cases in all, want %d", len(s.Explain), len(rounds))
+	}
+}
