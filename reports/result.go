@@ -95,6 +95,9 @@ func sumUpMutant(verdicts []invariant.Verdict, mutant *history.Mutant, incomplet
 		}
 	}
 	result, why := sumUp(of, nil, incomplete)
+	if mutant.Harness && incomplete == "" && len(of) > 0 {
+		return sumUpHarness(result, why, mutant)
+	}
 	switch {
 	case len(of) == 0 && incomplete == "":
 		return Unknown, mutant.CaughtBy + " was not judged"
@@ -104,6 +107,17 @@ func sumUpMutant(verdicts []invariant.Verdict, mutant *history.Mutant, incomplet
 		return Missed, fmt.Sprintf("%s held although the workload was broken (%s)", mutant.CaughtBy, mutant.Removed)
 	}
 	return Unknown, why
+}
+
+// sumUpHarness: of a harness that was broken, nothing may be known.
+func sumUpHarness(result Result, why string, mutant *history.Mutant) (Result, string) {
+	switch result {
+	case Unknown:
+		return Caught, why
+	case Violated:
+		return Missed, fmt.Sprintf("%s blamed the workload, and it was the harness that was broken (%s): %s", mutant.CaughtBy, mutant.Removed, why)
+	}
+	return Missed, fmt.Sprintf("%s held although the harness was broken (%s)", mutant.CaughtBy, mutant.Removed)
 }
 
 func first(verdicts []invariant.Verdict, outcome invariant.Outcome) *invariant.Verdict {

@@ -129,7 +129,7 @@ func TestEveryMutantHasATwinInTheSuites(t *testing.T) {
 // practices are what a mutant can take away. What is done to mend a workload, or to refuse it, is one, too; what disturbs it
 // is none.
 func practices(s scenario.Spec) []any {
-	all := []any{s.Backend, s.Gateway, s.Addons, s.PinTo, s.NodePorts}
+	all := []any{s.Backend, s.Gateway, s.Addons, s.PinTo, s.NodePorts, s.LoadCPU}
 	for _, f := range s.Faults {
 		switch f.(type) {
 		case fault.Mend, fault.Enforce:

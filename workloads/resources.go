@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"cmp"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,8 @@ type Resources struct {
 	// CPU and Memory are requested.
 	CPU    string `json:"cpu,omitempty"`
 	Memory string `json:"memory,omitempty"`
+	// CPULimit is a quota of CPU; empty: none. What has used it up stands still.
+	CPULimit string `json:"cpuLimit,omitempty"`
 	// MemoryLimit stops a server that leaks before its node suffers.
 	MemoryLimit string `json:"memoryLimit,omitempty"`
 }
@@ -24,7 +27,7 @@ func (r Resources) withDefaults(cpu, memory, limit string) Resources {
 }
 
 func (r Resources) validate() error {
-	for _, q := range []string{r.CPU, r.Memory, r.MemoryLimit} {
+	for _, q := range []string{r.CPU, r.Memory, r.MemoryLimit, cmp.Or(r.CPULimit, "0")} {
 		if _, err := resource.ParseQuantity(q); err != nil {
 			return fmt.Errorf("resources: %q: %w", q, err)
 		}
@@ -34,12 +37,16 @@ func (r Resources) validate() error {
 
 // requirements of a container, from resources that are valid.
 func (r Resources) requirements() corev1.ResourceRequirements {
-	return corev1.ResourceRequirements{
+	all := corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse(r.CPU), corev1.ResourceMemory: resource.MustParse(r.Memory),
 		},
 		Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(r.MemoryLimit)},
 	}
+	if r.CPULimit != "" {
+		all.Limits[corev1.ResourceCPU] = resource.MustParse(r.CPULimit)
+	}
+	return all
 }
 
 // softLimit is where Go's collector begins to work harder: 3/4 of the hard one, in bytes.

@@ -76,6 +76,8 @@ type Mutant struct {
 	Removed  string `json:"removed"`
 	CaughtBy string `json:"caughtBy"` // an invariant's kind
 	Twin     string `json:"twin"`     // the scenario with the practice in place
+	// Harness is set when it is the harness that was broken, and not the workload: the promise must then be Unknown.
+	Harness bool `json:"harness,omitempty"`
 }
 
 // Plan is the load that was asked for.

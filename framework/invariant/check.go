@@ -150,9 +150,13 @@ func Overall(verdicts []Verdict) Outcome {
 
 // Caught judges a mutant by the verdicts on its run: that the named promise catches it is a promise of the harness.
 // Held: the promise was Violated. Violated: it held, so the mutant was missed. Unknown: it was not judged, or could not
-// be. What other promises say does not count.
+// be. What other promises say does not count. Of a mutant of the harness, Held means that the promise was Unknown, and Violated
+// that it was anything else.
 func Caught(m history.Mutant, verdicts []Verdict) Verdict {
 	v := Verdict{Promise: m.CaughtBy + " catches a workload without " + m.Removed, Kind: "Caught"}
+	if m.Harness {
+		v.Promise = m.CaughtBy + " is Unknown for a harness without " + m.Removed
+	}
 	var of []Verdict
 	for i := range verdicts {
 		if verdicts[i].Kind == m.CaughtBy {
@@ -165,10 +169,26 @@ func Caught(m history.Mutant, verdicts []Verdict) Verdict {
 	outcome := Overall(of)
 	for i := range of {
 		if of[i].Outcome == outcome {
+			if m.Harness {
+				return v.doubted(of[i])
+			}
 			return v.caught(of[i])
 		}
 	}
 	return v.unknown(doubts{m.CaughtBy + " has no verdict"})
+}
+
+// doubted turns round what the promise said of a harness that was broken.
+func (v Verdict) doubted(by Verdict) Verdict {
+	v.At, v.Evidence, v.Numbers = by.At, by.Evidence, by.Numbers
+	switch by.Outcome {
+	case Held:
+		return v.violated(nil, "missed, it held: %s", by.Seen)
+	case Violated:
+		return v.violated(nil, "missed, the workload was blamed: %s", by.Seen)
+	default:
+		return v.held(nil, "caught: %s", by.Seen)
+	}
 }
 
 // caught turns round what the promise said.

@@ -101,7 +101,7 @@ func (st *stage) wanted(ctx context.Context) ([]workloads.Object, error) {
 		objects = append(objects, more...)
 	}
 	if len(st.spec.Load) > 0 {
-		more, err := workloads.Load{}.Objects(at)
+		more, err := st.spec.loadWorkers().Objects(at)
 		if err != nil {
 			return nil, err
 		}
@@ -262,4 +262,9 @@ func (st *stage) ask(ctx context.Context, url, what string, wanted func(answer [
 func (st *stage) workerURL(host string) string {
 	return fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s:%d/proxy", strings.TrimSuffix(host, "/"), st.namespace,
 		(workloads.Load{}).PodNames()[0], workloads.Port)
+}
+
+// loadWorkers are the load workers of a scenario.
+func (s Spec) loadWorkers() workloads.Load {
+	return workloads.Load{Resources: workloads.Resources{CPU: s.LoadCPU, CPULimit: s.LoadCPU}}
 }

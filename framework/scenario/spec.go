@@ -51,6 +51,8 @@ type Spec struct {
 	// Load is what flows from the beginning of Steady to the end of Recovered; none where a promise needs no traffic.
 	// A lane's target may stay empty: the gateway where there is one, else the backend's Service.
 	Load []load.Lane
+	// LoadCPU is the quota of processors that the load worker gets, such as "20m": for a mutant of the harness. Empty: none.
+	LoadCPU string
 	// Steady and Recovered last this long; default 3 s and 5 s.
 	Steady, Recovered time.Duration
 	// Faults are injected one after the other, and healed in reverse order once the last has been in force for Hold.
@@ -176,6 +178,9 @@ func (s Spec) validateParts() error {
 	}
 	if len(s.Load) == 0 {
 		return nil
+	}
+	if _, err := s.loadWorkers().Objects(workloads.Place{}); err != nil {
+		return err
 	}
 	plan := load.Plan{ID: s.Name, Lanes: slices.Clone(s.Load)}
 	for i := range plan.Lanes {

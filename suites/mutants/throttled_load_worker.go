@@ -1,0 +1,22 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+)
+
+// throttled is less than the load worker needs for the requests of a scenario, and enough for it to start within seconds.
+const throttled = "30m"
+
+// ThrottledLoadWorker keeps the load worker from running most of the time. The workload is as it should be.
+var ThrottledLoadWorker = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
+	Name:     "mutants/throttled-load-worker",
+	Removed:  "processor time for the load worker",
+	CaughtBy: invariant.NoFailedRequests{},
+	Harness:  true,
+	Break: func(s *scenario.Spec) {
+		s.LoadCPU = throttled
+		s.Full = true
+	},
+})

@@ -1,0 +1,21 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// ThrottledNoPreStop keeps the load worker from running most of the time, and the workload is broken as well: what the system
+// itself said stays said.
+var ThrottledNoPreStop = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
+	Name:     "mutants/throttled-no-prestop",
+	Removed:  "a preStop sleep, and processor time for the load worker",
+	CaughtBy: invariant.NoFailedRequests{},
+	Break: func(s *scenario.Spec) {
+		s.Backend.PreStop, s.Backend.StartDelay = workloads.NoPreStop, 0 // as in mutants/no-prestop
+		s.LoadCPU = throttled
+		s.Full = true
+	},
+})
