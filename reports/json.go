@@ -47,9 +47,18 @@ func reportScenario(s *Scenario) ReportScenario {
 		Requests:    ReportRequests{Sent: s.Sent(), Failed: s.Failed(), Unsent: s.Unsent()},
 		Disruptions: ReportDisruptions{PodTerminations: s.Disruptions.PodTerminations, NodeLosses: s.Disruptions.NodeLosses},
 		Verdicts:    []ReportVerdict{}, Phases: []ReportPhase{}, Faults: []ReportFault{}, Lanes: []ReportLane{},
+		Noise: []ReportNoise{},
 	}
 	if s.Mutant != nil {
 		r.Mutant = &ReportMutant{Removed: s.Mutant.Removed, CaughtBy: s.Mutant.CaughtBy, Twin: s.Mutant.Twin}
+	}
+	for _, p := range s.Noise.Parts {
+		r.Noise = append(r.Noise, ReportNoise{
+			Of: p.Of, PauseSeconds: p.Pause.Seconds(), ThrottledSeconds: p.Throttled.Seconds(), Steal: p.Steal, WaitCPU: p.WaitCPU,
+		})
+	}
+	if s.Noise.Watches.Max > 0 {
+		r.WatchesLate = new(reportQuantiles(s.Noise.Watches))
 	}
 	r.Requests.UpperBound95, r.Disruptions.UpperBound95 = s.bounds95()
 	for i := range s.Verdicts {

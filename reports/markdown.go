@@ -144,6 +144,9 @@ func markdownDetails(s *Scenario) string {
 	for i := range s.Verdicts {
 		markdownVerdict(&b, &s.Verdicts[i])
 	}
+	if noise := s.Noise.String(); noise != "" {
+		fmt.Fprintf(&b, "\nHow the harness itself ran: %s.\n", text(noise))
+	}
 	for _, what := range s.Trouble {
 		fmt.Fprintf(&b, "\n> [!WARNING]\n> %s\n", text(what))
 	}

@@ -54,6 +54,7 @@ type Scenario struct {
 	OffAxis uint64
 
 	Disruptions Disruptions
+	Noise       Noise
 	Seed        uint64
 	Cluster     history.ClusterInfo
 	Reproduce   string // the command that runs this scenario again

@@ -20,7 +20,7 @@ func Describe(run history.Run, verdicts []invariant.Verdict) Scenario {
 	}
 	s.From, s.To = axis(run, begin, end)
 	s.measure(run)
-	s.Disruptions = disruptions(run)
+	s.Disruptions, s.Noise = disruptions(run), noiseOf(run.Events)
 	s.Result, s.Why = sumUp(verdicts, s.Mutant, s.Incomplete)
 	return s
 }

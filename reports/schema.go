@@ -80,9 +80,12 @@ type ReportScenario struct {
 	Phases      []ReportPhase     `json:"phases"`
 	Faults      []ReportFault     `json:"faults"`
 	Lanes       []ReportLane      `json:"lanes"`
-	Cluster     ReportCluster     `json:"cluster"`
-	Seed        uint64            `json:"seed"`
-	Reproduce   string            `json:"reproduce"` // a command
+	Noise       []ReportNoise     `json:"noise"`
+	// WatchesLate is how much later than they happened changes came to the record; absent where that was not measured.
+	WatchesLate *ReportQuantiles `json:"watchesLate,omitempty"`
+	Cluster     ReportCluster    `json:"cluster"`
+	Seed        uint64           `json:"seed"`
+	Reproduce   string           `json:"reproduce"` // a command
 }
 
 // ReportMutant says which good practice was removed and which promise must catch it.
@@ -160,7 +163,16 @@ type ReportLane struct {
 	Service             ReportQuantiles `json:"service"`           // from sent
 }
 
-// ReportQuantiles are of OK requests only.
+// ReportNoise is how well a process of the harness ran: "harness", which wrote the record, or a load worker.
+type ReportNoise struct {
+	Of               string  `json:"of"`
+	PauseSeconds     float64 `json:"pauseSeconds"`     // the longest that it stood still
+	ThrottledSeconds float64 `json:"throttledSeconds"` // by its quota, in all
+	Steal            float64 `json:"steal"`            // share of its machine's processors given to others: the worst second
+	WaitCPU          float64 `json:"waitCPU"`          // share of time in which something there waited for a processor
+}
+
+// ReportQuantiles of a lane are of OK requests only.
 type ReportQuantiles struct {
 	P50Seconds  float64 `json:"p50Seconds"`
 	P90Seconds  float64 `json:"p90Seconds"`
