@@ -20,7 +20,8 @@ func judgeCommand() *cobra.Command {
 		Use:   "judge RUN",
 		Short: "Judge a stored run again, from its record alone",
 		Long: `judge reads a run's folder, or one scenario's, and judges every record in it again, by the promises that the record itself
-holds. It needs no cluster and changes nothing. A record that was cut off or damaged is Unknown, never Held.`,
+holds. It needs no cluster and changes nothing. A record that was cut off or damaged is Unknown, never Held; that run.json
+is damaged, or a record which it lists is not there, is an error.`,
 		Example: "  holdfast judge artifacts/latest\n  holdfast judge artifacts/latest/chaos/rolling-update",
 		Args:    oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,12 +51,14 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 	})
 	worst := invariant.Held
 	var unread []error
+	headers := make(map[string]history.Header)
 	for _, record := range records {
 		run, err := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
 		if err != nil {
 			unread = append(unread, err)
 			continue
 		}
+		headers[record] = run.Header
 		verdicts := invariant.Judge(run)
 		outcome, _ := scenario.Decide(run.Header.Mutant, verdicts)
 		worst = worse(worst, outcome)
@@ -70,6 +73,7 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 	if t.Length() > 0 {
 		t.Render()
 	}
+	unread = append(unread, missing(dir, records, headers)...)
 	return verdictOn(worst, unread)
 }
 

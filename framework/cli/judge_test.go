@@ -171,8 +171,8 @@ func files(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// Wherever a record that holds is cut off, it holds no more: it is Unknown, or cannot be read. Wherever a bit of it turns
-// it does not hold either, though what it then says may be that a promise was broken. And judging changes nothing.
+// Wherever a record that holds is cut off, or a bit of it turns, it holds no more, and accuses nobody: it is Unknown, or
+// cannot be read. And judging changes nothing.
 func TestADamagedRecordNeverHolds(t *testing.T) {
 	dir := t.TempDir()
 	store(t, dir, still(t, "chaos/a"))
@@ -198,7 +198,7 @@ func TestADamagedRecordNeverHolds(t *testing.T) {
 		if at%199 == 0 {
 			turned := bytes.Clone(whole)
 			turned[at] ^= 1
-			check("a bit turned", at, turned, ExitViolated, ExitUnknown, ExitFailed)
+			check("a bit turned", at, turned, ExitUnknown, ExitFailed)
 		}
 	}
 	overwrite(t, events, string(whole))
@@ -240,6 +240,9 @@ func TestRequestsThatAreGoneAreMissed(t *testing.T) {
 func stored(t *testing.T, builders ...*historytest.Builder) (dir string, file history.RunFile) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "r1")
+	for _, b := range builders {
+		b.Header(func(h *history.Header) { h.RunID = "r1" })
+	}
 	store(t, dir, builders...)
 	file = history.RunFile{
 		ID: "r1", Started: time.Unix(0, 0), Ended: time.Unix(60, 0), Holdfast: "v1.2.3", Seed: 1, Reproduce: "holdfast run --seed 1",

@@ -22,11 +22,11 @@ func Open(dir string) (Run, error) {
 	if !info.IsDir() {
 		return Run{}, fmt.Errorf("open record: %s is a file: give the scenario's folder", dir)
 	}
-	return open(os.DirFS(dir), dir)
+	return OpenFS(os.DirFS(dir), dir)
 }
 
-// open takes the files from fsys; dir is only for messages.
-func open(fsys fs.FS, dir string) (Run, error) {
+// OpenFS is Open on any file system, whose root is the scenario's folder; dir is how messages call it.
+func OpenFS(fsys fs.FS, dir string) (Run, error) {
 	file, err := fsys.Open(EventsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Run{}, fmt.Errorf("open record: no %s in %s: give a scenario's folder, <run>/<suite>/<scenario>", EventsFile, dir)

@@ -45,7 +45,7 @@ func TestOpenWithABadHeader(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			files := fstest.MapFS{EventsFile: {Data: []byte(test.events)}}
-			if _, err := open(files, "dir"); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := OpenFS(files, "dir"); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q in it", err, test.want)
 			}
 		})
@@ -102,7 +102,7 @@ func TestDamageIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			files := clone(whole)
 			test.spoil(files)
-			run, err := open(files, "dir")
+			run, err := OpenFS(files, "dir")
 			must(t, err)
 			if !strings.Contains(run.Incomplete, test.incomplete) || (run.Incomplete == "") != (test.incomplete == "") {
 				t.Errorf("incomplete %q, want %q in it", run.Incomplete, test.incomplete)
@@ -141,7 +141,7 @@ func cutLine(files fstest.MapFS, n int) {
 
 // looksWhole reads all of a record, and tells whether anything was found wrong with it.
 func looksWhole(files fstest.MapFS) error {
-	run, err := open(files, "dir")
+	run, err := OpenFS(files, "dir")
 	if err != nil {
 		return err
 	}

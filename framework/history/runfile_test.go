@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,32 @@ func TestNoByteOfARunFileCanChangeUnnoticed(t *testing.T) {
 			t.Errorf("cut off after %d bytes and nothing was noticed", i)
 		}
 	}
+}
+
+// FuzzRunFile replaces a piece of a run file by other bytes, and reads those alone, too.
+func FuzzRunFile(f *testing.F) {
+	dir := f.TempDir()
+	if err := someRunFile().Write(dir); err != nil {
+		f.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, RunFileName))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(uint(13), uint(1), []byte("2"))
+	f.Add(uint(100), uint(1<<20), []byte{})
+	f.Add(uint(0), uint(0), []byte(`{"format": 1, "checksum": "00000000"`+runTail))
+	f.Fuzz(func(t *testing.T, at, length uint, with []byte) {
+		from := min(at, uint(len(data)))
+		to := from + min(length, uint(len(data))-from)
+		damaged := slices.Concat(data[:from], with, data[to:])
+		if _, err := decodeRunFile(damaged); (err == nil) != bytes.Equal(damaged, data) {
+			t.Errorf("%d bytes at %d replaced by %q: error %v", to-from, from, with, err)
+		}
+		if _, err := decodeRunFile(with); err == nil && !bytes.Equal(with, data) {
+			t.Errorf("%q was read as a run file", with)
+		}
+	})
 }
 
 func TestPointLatest(t *testing.T) {

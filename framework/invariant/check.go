@@ -31,6 +31,12 @@ type judgement interface {
 // whatever the number of promises, in memory that does not grow with them. A record whose requests cannot be read to
 // their end gets no Held.
 func CheckAll(run history.Run, promises []Invariant) []Verdict {
+	verdicts, _ := checkAll(run, promises)
+	return verdicts
+}
+
+// checkAll also returns why the requests could not be read to their end.
+func checkAll(run history.Run, promises []Invariant) ([]Verdict, error) {
 	f := newFacts(run)
 	t := newTally(f)
 	running := make([]judgement, len(promises))
@@ -56,13 +62,15 @@ func CheckAll(run history.Run, promises []Invariant) []Verdict {
 		}
 		v = f.moved(p, v)
 		if t.err != nil && v.Outcome == Held {
-			v = v.unknown(doubts{"the requests could not be read to their end: " + t.err.Error()})
+			v = v.unknown(doubts{unread(t.err)})
 		}
 		v.Promise, v.Kind = cmp.Or(v.Promise, p.String()), cmp.Or(v.Kind, Kind(p))
 		verdicts[i] = v.shorten(prefix)
 	}
-	return verdicts
+	return verdicts, t.err
 }
+
+func unread(err error) string { return "the requests could not be read to their end: " + err.Error() }
 
 // nodePrefix finds the cluster's name at the beginning of a name, and not within one: a cluster may be called "end". It
 // is nil when the cluster has no name.
@@ -105,7 +113,8 @@ func (t *tally) read(requests history.Requests, to []judgement) {
 }
 
 // Judge judges a record by the promises that are written in it, with the parameters they had when it was made. A
-// promise that this version does not know is Unknown.
+// promise that this version does not know is Unknown, and so is every promise of a record that is not whole: what is left
+// of it may have been changed, so it proves no failure either, and no mutant was caught by it. The verdict tells what is left.
 func Judge(run history.Run) []Verdict {
 	promises := make([]Invariant, len(run.Header.Promises))
 	for i, stored := range run.Header.Promises {
@@ -115,7 +124,26 @@ func Judge(run history.Run) []Verdict {
 		}
 		promises[i] = p
 	}
-	return CheckAll(run, promises)
+	verdicts, err := checkAll(run, promises)
+	switch {
+	case run.Incomplete != "":
+		unproven(verdicts, "the record is not whole: "+run.Incomplete)
+	case err != nil:
+		unproven(verdicts, unread(err))
+	}
+	return verdicts
+}
+
+// unproven takes back what was seen to be violated.
+func unproven(verdicts []Verdict, why string) {
+	for i, v := range verdicts {
+		if v.Outcome != Violated {
+			continue
+		}
+		verdicts[i] = v.unknown(doubts{why})
+		verdicts[i].Seen += "; what is left of it says: " + v.Seen
+		verdicts[i].support(v.Evidence...)
+	}
 }
 
 // undecoded stands for a promise that could not be read.
