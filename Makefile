@@ -14,7 +14,7 @@ GOLANGCI_LINT := $(CACHE)/tools/golangci-lint-$(GOLANGCI_LINT_VERSION)
 
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build bin/holdfast, one static binary
@@ -29,6 +29,11 @@ test-cluster: build ## Run the tests that need a real API server, on a cluster t
 	set -euo pipefail; trap 'bin/holdfast down tests' EXIT; \
 	told=$$(bin/holdfast up tests --zones a --workers-per-zone 1); eval "$$(grep 'export KUBECONFIG=' <<< "$$told")"; \
 	go test -count 1 -tags e2e ./framework/audit
+
+.PHONY: fuzz-scheduler
+fuzz-scheduler: ## Compare our placement rules with kube-scheduler's own on N=100000 random clusters; SEED=1 (compiles for minutes)
+	cd framework/invariant/schedulercheck && go vet . && \
+	go test -count 1 -timeout 2h -v . -args -clusters $(or $(N),100000) -seed $(or $(SEED),1)
 
 .PHONY: e2e
 e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0

@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,7 +20,22 @@ func (r *podRules) chooses(n history.Node) bool {
 	fields := map[string]string{"metadata.name": n.Name}
 	return slices.ContainsFunc(required.Terms, func(t nodeTerm) bool {
 		empty := len(t.Labels)+len(t.Fields) == 0 // which chooses nothing
-		return !empty && holdAll(t.Labels, n.Labels) && holdAll(t.Fields, fields)
+		return !empty && t.makesSense() && holdAll(t.Labels, n.Labels) && holdAll(t.Fields, fields)
+	})
+}
+
+// labelValue is what the value of a label may be.
+//
+// Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
+var labelValue = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`)
+
+// makesSense tells whether all values that a term asks for can be those of labels. Such a term as does not, which older
+// API servers let pass, chooses nothing, whatever its operators: so no node has a generation of more than -1.
+//
+// Source: LazyErrorNodeSelector in k8s.io/component-helpers/scheduling/corev1/nodeaffinity
+func (t nodeTerm) makesSense() bool {
+	return !slices.ContainsFunc(t.Labels, func(r requirement) bool {
+		return slices.ContainsFunc(r.Values, func(value string) bool { return !labelValue.MatchString(value) })
 	})
 }
 

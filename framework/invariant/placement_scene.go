@@ -143,7 +143,7 @@ func (s *scene) tally(c spreadRule) map[string]*domainTally {
 	}
 	for _, q := range s.pods {
 		counted := min(q.counted, q.chosenBy(func(labels map[string]string) bool { return s.about(c, labels) }))
-		if counted == no {
+		if counted == no || s.aboutAll(c) {
 			continue
 		}
 		if q.node == nil {
@@ -174,6 +174,15 @@ func (s *scene) about(c spreadRule, labels map[string]string) bool {
 		}
 	}
 	return c.LabelSelector.matches(labels)
+}
+
+// aboutAll tells whether a constraint is about pods with any labels. The documentation says that an empty selector chooses
+// every pod, and kube-scheduler takes it so for the pod that it places; but of the pods that are there it counts none.
+//
+// Source: countPodsMatchSelector in kubernetes pkg/scheduler/framework/plugins/podtopologyspread/common.go, as of v1.37
+func (s *scene) aboutAll(c spreadRule) bool {
+	return c.LabelSelector != nil && len(c.LabelSelector.Labels)+len(c.LabelSelector.Expressions) == 0 &&
+		!slices.ContainsFunc(c.MatchLabelKeys, func(key string) bool { _, has := s.pod.Labels[key]; return has })
 }
 
 // skews are the least and the greatest skew that a pod may have made in a domain.

@@ -152,6 +152,13 @@ func TestPlacement(t *testing.T) {
 		{"a rule about others only: the pod itself does not count", newPlacing(`{"topologySpreadConstraints":[{"maxSkew":1,"whenUnsatisfiable":"DoNotSchedule",`+
 			`"topologyKey":"topology.kubernetes.io/zone","labelSelector":{"matchExpressions":[{"key":"app.kubernetes.io/name","operator":"NotIn","values":["backend"]}]}}]}`).
 			each("w1", "w2"), 0, held(2)},
+		{"an empty selector: the pod itself counts, and none of those that are there", newPlacing(spreadOver(
+			`"topologyKey":"topology.kubernetes.io/zone","labelSelector":{}`, "")).each("w1", "w2", "w1"), 0, held(3)},
+		{"an empty selector with a label key is none", newPlacing("").by(spreadOver(
+			`"topologyKey":"topology.kubernetes.io/zone","labelSelector":{}`, `,"matchLabelKeys":["rev"]`), "rev", "1").each("w1", "w2"), 5300 * ms,
+			"backend-2 was bound to w2 at 5.3s, " + max1 + "with a=1 b=0 c=0 before it, it made a skew of 2 in a"},
+		{"an empty selector with a label key that the pod does not have", newPlacing(spreadOver(
+			`"topologyKey":"topology.kubernetes.io/zone","labelSelector":{}`, `,"matchLabelKeys":["rev"]`)).each("w1", "w2"), 0, held(2)},
 		{"a node without the key", newPlacing(zones).change("w1", func(n *history.Node) { delete(n.Labels, ht.ZoneLabel) }).each("w1"), 5100 * ms,
 			"backend-1 was bound to w1 at 5.1s, " + max1 + "the node has no such label"},
 		{"a node without the key of another rule makes no domain", newPlacing(`{"topologySpreadConstraints":[`+
@@ -176,6 +183,9 @@ func TestPlacement(t *testing.T) {
 
 		{"a node of another pool", newPlacing(merge(only, zones)).each("w1"), 3100 * ms,
 			"backend-1 was bound to w1 at 3.1s, which its node selector or node affinity excludes"},
+		{"a node term with what is no label value chooses nothing", newPlacing(`{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnored` +
+			`DuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"generation","operator":"NotIn","values":["-1"]}]}]}}},` + zones[1:]).
+			each("w1"), 3100 * ms, "backend-1 was bound to w1 at 3.1s, which its node selector or node affinity excludes"},
 		{"a tainted node", newPlacing(zones).each("cp"), 3100 * ms,
 			"backend-1 was bound to cp at 3.1s, whose taint node-role.kubernetes.io/control-plane=:NoSchedule it does not tolerate"},
 		{"a tainted node that is tolerated", newPlacing(merge(`"tolerations":[{"operator":"Exists"}],`, zones)).each("cp"), 0,

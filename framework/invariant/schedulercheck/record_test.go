@@ -1,0 +1,215 @@
+package schedulercheck
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// answer is what Placement makes of a binding.
+type answer int
+
+const (
+	legal answer = iota
+	illegal
+	unclear // neither: the record leaves it open. Here nothing does
+	refused // the rules are about what a record does not hold
+)
+
+func (a answer) String() string { return []string{"legal", "illegal", "unclear", "not weighed"}[a] }
+
+// When the record has things happen. All that leads to the state which the scheduler finds is told long enough before
+// the binding, and all that comes later, long enough after it, that nothing is in doubt.
+const (
+	listedAt = 2 * time.Second
+	before   = 4 * time.Second // things happen until 8 s
+	boundAt  = 12 * time.Second
+	after    = 15 * time.Second
+)
+
+// ask has Placement judge the record of a run in which the cluster's pod was bound to a node.
+func (c *cluster) ask(node string) (answer, invariant.Verdict) {
+	v := invariant.Placement{}.Check(c.record(node))
+	of := func(name string) int { return int(v.Numbers[name]) }
+	switch {
+	case strings.Contains(strings.Join(append(v.Evidence, v.Seen), "\n"), "other namespaces"):
+		return refused, v
+	case of("bindings") == 1 && of("brokenBindings") == 1 && of("openBindings") == 0:
+		return illegal, v
+	case of("bindings") == 1 && of("certainBindings") == 1 && of("brokenBindings")+of("openBindings") == 0:
+		return legal, v
+	}
+	return unclear, v
+}
+
+// record tells how the cluster came to be as it is, by one of many ways, and how it went on.
+func (c *cluster) record(node string) history.Run {
+	d := newDice(c.path, 0)
+	b := historytest.New().Phase(history.Provision, 0).Phase(history.Deploy, time.Second).Phase(history.Steady, 9*time.Second)
+	b.Phase(history.Disturbed, 10*time.Second).Phase(history.Recovered, 20*time.Second).Phase(history.Drained, 21*time.Second)
+	for i, stage := range []history.FaultStage{history.Injecting, history.Seen, history.Healing, history.Healed} {
+		b.Fault(time.Duration(10+2*i)*time.Second, history.FaultMark{Name: "scale", Stage: stage})
+	}
+	// Everybody is somebody's pod, so that what is judged does not hang on the labels.
+	b.Workload(listedAt, history.Workload{
+		Change: history.Listed, Namespace: home, Name: "all", Selector: map[string]string{"record": "this"}, Observed: true,
+	})
+	for _, n := range c.nodes {
+		tellNode(d, b, n)
+	}
+	for _, p := range c.pods {
+		tellPod(d, b, p)
+	}
+	tellGone(d, b, c)
+	p := podOf(c.incoming, history.Added)
+	b.Pod(before+d.within(4*time.Second), p)
+	p.Change, p.Rules, p.Node = history.Modified, nil, node
+	return b.Pod(boundAt, p).Run()
+}
+
+func (d dice) within(span time.Duration) time.Duration { return time.Duration(d.Int64N(int64(span))) }
+
+// tellNode has a node be what it is from the beginning, or become so, and perhaps be another later.
+func tellNode(d dice, b *historytest.Builder, n *corev1.Node) {
+	is := nodeOf(n, history.Listed)
+	if d.in(4) {
+		was := is
+		was.Labels = maps.Clone(is.Labels)
+		was.Labels[zoneKey], was.Unschedulable = "elsewhere", !is.Unschedulable
+		if d.in(2) {
+			was.Taints = []string{"new:NoSchedule"}
+		}
+		b.Node(listedAt, was)
+		is.Change = pick(d, history.Modified, history.Listed)
+		b.Node(before+d.within(4*time.Second), is)
+	} else if d.in(6) {
+		is.Change = history.Added
+		b.Node(before+d.within(4*time.Second), is)
+	} else {
+		b.Node(listedAt, is)
+	}
+	if d.in(6) { // what comes later does not matter
+		will := is
+		will.Change, will.Labels, will.Taints = pick(d, history.Modified, history.Deleted), map[string]string{hostKey: n.Name}, nil
+		b.Node(after+d.within(time.Second), will)
+	}
+}
+
+// tellPod has a pod be bound before the record begins, or in the course of it.
+func tellPod(d dice, b *historytest.Builder, p *corev1.Pod) {
+	is := podOf(p, history.Listed)
+	is.Node = p.Spec.NodeName
+	going := p.DeletionTimestamp != nil
+	at := listedAt
+	if d.in(2) {
+		at = before + d.within(2*time.Second)
+		is.Change = history.Added
+		added := is
+		added.Node = ""
+		b.Pod(at, added)
+		at += d.within(time.Second)
+		is.Change, is.Rules = history.Modified, nil
+	}
+	is.Deleting = going && is.Change == history.Listed && d.in(2)
+	b.Pod(at, is)
+	is.Change, is.Rules = history.Modified, nil
+	if going && !is.Deleting {
+		is.Deleting = true
+		b.Pod(at+d.within(time.Second), is)
+	}
+	switch d.IntN(8) { // what comes later does not matter
+	case 0:
+		is.Deleting = true
+		b.Pod(after, is)
+	case 1:
+		is.Change = history.Deleted
+		b.Pod(after, is)
+	}
+}
+
+// tellGone adds pods that were there, and are not when the scheduler comes to the pod: they count for nothing.
+func tellGone(d dice, b *historytest.Builder, c *cluster) {
+	for i := range d.IntN(3) {
+		p := podOf(c.incoming, history.Listed)
+		p.Name = "gone-" + string(rune('a'+i))
+		p.UID, p.Node = p.Name, pick(d, c.nodes...).Name
+		b.Pod(listedAt, p)
+		p.Rules = nil
+		if d.in(2) {
+			p.Change = history.Deleted
+		} else {
+			p.Change, p.Phase = history.Modified, pick(d, "Failed", "Succeeded")
+		}
+		b.Pod(before+d.within(4*time.Second), p)
+	}
+	if d.in(4) { // and one that comes later
+		p := podOf(c.incoming, history.Added)
+		p.Name, p.UID = "later", "later"
+		p.Labels = maps.Clone(p.Labels)
+		delete(p.Labels, "record") // it is not judged
+		b.Pod(after, p)
+		p.Change, p.Rules, p.Node = history.Modified, nil, pick(d, c.nodes...).Name
+		b.Pod(after+d.within(time.Second), p)
+	}
+}
+
+func nodeOf(n *corev1.Node, change history.Change) history.Node {
+	node := history.Node{Change: change, Name: n.Name, Labels: n.Labels, Ready: "True", Unschedulable: n.Spec.Unschedulable}
+	for _, taint := range n.Spec.Taints {
+		node.Taints = append(node.Taints, taint.ToString())
+	}
+	return node
+}
+
+// podOf is a pod as package observe writes it down, without a node. All have a label more than the pod, by which the
+// Deployment of the record chooses them.
+func podOf(p *corev1.Pod, change history.Change) history.Pod {
+	labels := maps.Clone(p.Labels)
+	if labels == nil {
+		labels = make(map[string]string)
+	}
+	if p.Name == "incoming" {
+		labels["record"] = "this"
+	}
+	return history.Pod{
+		Change: change, Namespace: p.Namespace, Name: p.Name, UID: p.Name, Labels: labels, Phase: "Running", Rules: rulesOf(p.Spec),
+	}
+}
+
+func rulesOf(spec corev1.PodSpec) json.RawMessage {
+	raw, err := json.Marshal(struct {
+		NodeSelector map[string]string                 `json:"nodeSelector,omitempty"`
+		Affinity     *corev1.Affinity                  `json:"affinity,omitempty"`
+		Tolerations  []corev1.Toleration               `json:"tolerations,omitempty"`
+		Spread       []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+	}{spec.NodeSelector, spec.Affinity, spec.Tolerations, spec.TopologySpreadConstraints})
+	if err != nil {
+		panic(err) // plain API types always marshal
+	}
+	return raw
+}
+
+// aboutElsewhere tells whether a rule that may matter is about pods of other namespaces than its own: a record does not
+// hold them.
+func (c *cluster) aboutElsewhere() bool {
+	return slices.ContainsFunc(append(slices.Clone(c.pods), c.incoming), func(p *corev1.Pod) bool {
+		var terms []corev1.PodAffinityTerm
+		if a := p.Spec.Affinity; a != nil && a.PodAffinity != nil {
+			terms = append(terms, a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
+		}
+		if a := p.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+			terms = append(terms, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
+		}
+		return slices.ContainsFunc(terms, func(t corev1.PodAffinityTerm) bool {
+			return t.NamespaceSelector != nil || slices.ContainsFunc(t.Namespaces, func(n string) bool { return n != p.Namespace })
+		})
+	})
+}
