@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -39,18 +38,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var resources = map[string]schema.GroupVersionResource{
-	Deployment:                         {Group: "apps", Version: "v1", Resource: "deployments"},
-	StatefulSet:                        {Group: "apps", Version: "v1", Resource: "statefulsets"},
-	"PodDisruptionBudget":              {Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
-	"Service":                          {Version: "v1", Resource: "services"},
-	"ConfigMap":                        {Version: "v1", Resource: "configmaps"},
-	"EndpointSlice":                    {Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"},
-	"Namespace":                        {Version: "v1", Resource: "namespaces"},
-	"ValidatingAdmissionPolicy":        {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},
-	"ValidatingAdmissionPolicyBinding": {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
-}
-
 func realCluster(t *testing.T) *rest.Config {
 	t.Helper()
 	path := os.Getenv("KUBECONFIG")
@@ -68,7 +55,7 @@ func realCluster(t *testing.T) *rest.Config {
 // ours makes the namespace that is used, unless it is somebody else's.
 func ours(t *testing.T, client dynamic.Interface) {
 	t.Helper()
-	namespaces := client.Resource(resources["Namespace"])
+	namespaces := client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces"))
 	there, err := namespaces.Get(t.Context(), shop, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		_, err = namespaces.Create(t.Context(), plain(t, workloads.Namespace(shop)), metav1.CreateOptions{})
@@ -103,7 +90,7 @@ func acceptedByARealAPIServer(w *world, fix []Step) {
 	ours(w.T, client)
 	dry := []string{metav1.DryRunAll}
 	for _, step := range fix {
-		resource, known := resources[step.Target.Kind]
+		resource, known := ResourceOf(step.Target.Kind)
 		if !known || step.Target.Namespace != shop || step.Do == Restart {
 			continue // a Pod, which its controller would have to make
 		}
@@ -124,10 +111,7 @@ func acceptedByARealAPIServer(w *world, fix []Step) {
 		if step.Do == Delete {
 			err = at.Delete(w.ctx, step.Target.Name, metav1.DeleteOptions{DryRun: dry})
 		} else {
-			how := map[PatchType]types.PatchType{
-				JSONPatch: types.JSONPatchType, MergePatch: types.MergePatchType, StrategicPatch: types.StrategicMergePatchType,
-			}[step.PatchType]
-			_, err = at.Patch(w.ctx, step.Target.Name, how, step.Body,
+			_, err = at.Patch(w.ctx, step.Target.Name, step.PatchType.API(), step.Body,
 				metav1.PatchOptions{DryRun: dry, FieldValidation: metav1.FieldValidationStrict})
 		}
 		if err != nil {

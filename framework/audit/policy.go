@@ -47,7 +47,7 @@ func Policy(critical string) ([]byte, error) {
 	}
 	fail, equivalent := admissionv1.Fail, admissionv1.Equivalent
 	policy := admissionv1.ValidatingAdmissionPolicy{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicy"},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: kindPolicy},
 		ObjectMeta: metav1.ObjectMeta{Name: policyName},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
 			FailurePolicy: &fail,
@@ -70,7 +70,7 @@ func Policy(critical string) ([]byte, error) {
 		},
 	}
 	binding := admissionv1.ValidatingAdmissionPolicyBinding{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicyBinding"},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: kindBinding},
 		ObjectMeta: metav1.ObjectMeta{Name: policyName},
 		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
 			PolicyName: policyName, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},

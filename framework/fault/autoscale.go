@@ -68,6 +68,20 @@ func (a Autoscale) Inject(ctx context.Context, t Target) (Heal, error) {
 		return heal, err
 	}
 	t.Record.Seen(nil, nil, metrics+"; "+witness)
+	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
+		_, err := t.Client.AutoscalingV2().HorizontalPodAutoscalers(t.Namespace).Get(ctx, t.Workload, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, "the autoscaler is gone", nil
+		}
+		if err != nil {
+			return false, "", err
+		}
+		d, err := t.deployment(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		return int(*d.Spec.Replicas) > least, fmt.Sprintf("the autoscaler is there, and %s, from %d", plural(int(*d.Spec.Replicas), "replica"), least), nil
+	})
 	return heal, nil
 }
 

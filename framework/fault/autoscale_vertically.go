@@ -72,6 +72,17 @@ func (AutoscaleVertically) Inject(ctx context.Context, t Target) (Heal, error) {
 		return heal, err
 	}
 	t.Record.Seen(nil, slices.Sorted(maps.Keys(pods)), witness)
+	given := t.given(pods, more)
+	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
+		_, err := scalers.Get(ctx, t.Workload, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, "the vertical autoscaler is gone", nil
+		}
+		if err != nil {
+			return false, "", err
+		}
+		return given(ctx)
+	})
 	return heal, nil
 }
 

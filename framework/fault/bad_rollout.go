@@ -69,7 +69,33 @@ func (b BadRollout) Inject(ctx context.Context, t Target) (Heal, error) {
 		return heal, err
 	}
 	t.Record.Seen(nil, gone(before, now), witness)
+	t.Record.Lasts(t.commanded(bad.Args))
 	return heal, nil
+}
+
+// commanded asks whether the template still has a command line, and whether there is a pod with it.
+func (t Target) commanded(args []string) Lasting {
+	return func(ctx context.Context) (bool, string, error) {
+		d, err := t.deployment(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		pods, err := t.pods(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		has := func(spec corev1.PodSpec) bool {
+			return len(spec.Containers) > 0 && slices.Equal(spec.Containers[0].Args, args)
+		}
+		bad := 0
+		for _, p := range pods {
+			if p.DeletionTimestamp == nil && has(p.Spec) {
+				bad++
+			}
+		}
+		says := has(d.Spec.Template.Spec)
+		return says && bad > 0, fmt.Sprintf("the template is the bad one: %t; %d of %s made of it", says, bad, plural(len(pods), "pod")), nil
+	}
 }
 
 // command patches what the server's container is started with. Containers are merged by name.

@@ -89,7 +89,24 @@ func (t Target) seeEmpty(ctx context.Context, nodes []clusters.Node, evicted []s
 		}
 	}
 	t.Record.Seen(names(nodes), evicted, "no pod left on "+strings.Join(names(nodes), ", ")+"; "+witness)
+	t.Record.Lasts(t.closed(names(nodes)))
 	return nil
+}
+
+// closed asks whether nodes still take no new pods.
+func (t Target) closed(nodes []string) Lasting {
+	return func(ctx context.Context) (bool, string, error) {
+		for _, name := range nodes {
+			node, err := t.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return false, "", fmt.Errorf("read node %s: %w", name, err)
+			}
+			if !node.Spec.Unschedulable {
+				return false, name + " is not cordoned", nil
+			}
+		}
+		return true, "cordoned: " + strings.Join(nodes, ", "), nil
+	}
 }
 
 func (t Target) drain(ctx context.Context, node string) error {

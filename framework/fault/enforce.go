@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
@@ -42,12 +41,6 @@ const (
 	// enforcedBy marks what an Enforce has made. What the audit emits, and others may have applied, has no such label.
 	enforcedBy = "holdfast.dev/enforced-by"
 )
-
-// admissionResources are those of a policy and its binding.
-var admissionResources = map[string]schema.GroupVersionResource{
-	"ValidatingAdmissionPolicy":        {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},
-	"ValidatingAdmissionPolicyBinding": {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
-}
 
 func (e Enforce) String() string {
 	if e.DeploymentsOnly {
@@ -96,6 +89,10 @@ func (e Enforce) Inject(ctx context.Context, t Target) (Heal, error) {
 		return heal, err
 	}
 	t.Record.Seen(nil, nil, witness)
+	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
+		a, err := t.tryBad(ctx)
+		return a.by == by, unconstrained + " is " + a.String(), err
+	})
 	return heal, t.tryAll(ctx, manifests, by)
 }
 
@@ -111,7 +108,7 @@ func (e Enforce) policy() ([]*unstructured.Unstructured, error) {
 		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
 			return nil, fmt.Errorf("read the policy: %w", err)
 		}
-		if _, known := admissionResources[o.GetKind()]; !known {
+		if !slices.Contains(audit.PolicyKinds(), o.GetKind()) {
 			return nil, fmt.Errorf("read the policy: it has a %s", o.GetKind())
 		}
 		o.SetLabels(map[string]string{enforcedBy: "holdfast"})
@@ -137,7 +134,8 @@ func forgetStatefulSets(policy *unstructured.Unstructured) error {
 }
 
 func (t Target) policyObject(o *unstructured.Unstructured) dynamic.ResourceInterface {
-	return t.Dynamic.Resource(admissionResources[o.GetKind()])
+	at, _ := audit.ResourceOf(o.GetKind()) // which is one of a policy's
+	return t.Dynamic.Resource(at)
 }
 
 // notForeign is an error where somebody else has applied the policy: its refusals would be taken for ours, and it would be
@@ -181,20 +179,26 @@ func (t Target) lift(ctx context.Context, objects []*unstructured.Unstructured) 
 
 // answers tries a bad manifest, a critical Deployment without any constraint, until the answer is the one that is wanted.
 func (t Target) answers(ctx context.Context, who string, wanted func(answer) bool) (witness string, err error) {
-	const what = "a critical deployment without constraints"
-	err = poll.Until(ctx, who+" "+what, enforceLimit, func(ctx context.Context) (bool, string, error) {
-		d, err := t.deployment(ctx)
-		if err != nil {
-			return false, "", err
-		}
+	err = poll.Until(ctx, who+" "+unconstrained, enforceLimit, func(ctx context.Context) (bool, string, error) {
 		witness = ""
-		a, err := t.try(ctx, manifest{name: "none", critical: true, template: d})
+		a, err := t.tryBad(ctx)
 		if err == nil {
-			witness = what + " is " + a.String()
+			witness = unconstrained + " is " + a.String()
 		}
 		return wanted(a), witness, err
 	})
 	return witness, err
+}
+
+// unconstrained is what the bad manifest is that stands for all.
+const unconstrained = "a critical deployment without constraints"
+
+func (t Target) tryBad(ctx context.Context) (answer, error) {
+	d, err := t.deployment(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	return t.try(ctx, manifest{name: "none", critical: true, template: d})
 }
 
 // tryAll tries all manifests as both kinds, one after the other.

@@ -45,10 +45,18 @@ type Target struct {
 	Record Recorder
 }
 
+// Lasting asks the witness of a fault that was seen whether it is still in force, and what it saw, in words. It looks once.
+// That it could not look is an error, and says nothing of the fault. What another fault of the same scenario does to this
+// one is no end of it.
+type Lasting func(context.Context) (holds bool, saw string, err error)
+
 // Recorder takes what a fault and its witness saw.
 type Recorder interface {
 	// Seen says which nodes and pods were bitten and what the witness saw, in words.
 	Seen(nodes, pods []string, witness string)
+	// Lasts names who is to be asked, before the undo begins, whether what was seen is still in force. A fault that is over
+	// as soon as it was seen has nobody to ask.
+	Lasts(Lasting)
 	// Tried says what the API server answered to a manifest.
 	Tried(answer history.Admission)
 	// Healed says what the witness saw after the undo.

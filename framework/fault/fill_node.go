@@ -76,6 +76,18 @@ func (f FillNode) Inject(ctx context.Context, t Target) (Heal, error) {
 		return heal, err
 	}
 	t.Record.Seen([]string{node}, nil, fmt.Sprintf("the filler runs on %s: %s of cpu are left, and a replica asks for %s", node, &left, &need))
+	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
+		pod, err := t.Client.CoreV1().Pods(t.Namespace).Get(ctx, fillerName, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, "the filler is gone", nil
+		}
+		if err != nil {
+			return false, "", err
+		}
+		// How much is left is no question any more: a replica may have gone since, and its room with it.
+		return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && pod.Spec.NodeName == node,
+			fmt.Sprintf("filler %s on %s, going: %t", pod.Status.Phase, pod.Spec.NodeName, pod.DeletionTimestamp != nil), nil
+	})
 	return heal, nil
 }
 

@@ -56,7 +56,20 @@ func (t Target) kill(ctx context.Context, nodes []clusters.Node, pods []string) 
 		return heal, err
 	}
 	t.Record.Seen(names(nodes), pods, ofEach(nodes, "the engine says %s has exited, and its kubelet port is silent"))
+	t.Record.Lasts(allDead(nodes))
 	return heal, nil
+}
+
+// allDead asks both witnesses of every machine.
+func allDead(nodes []clusters.Node) Lasting {
+	return func(ctx context.Context) (bool, string, error) {
+		for _, n := range nodes {
+			if is, saw, err := dead(ctx, n); err != nil || !is {
+				return false, n.Name() + ": " + saw, err
+			}
+		}
+		return true, ofEach(nodes, "%s is dead"), nil
+	}
 }
 
 // dead asks both witnesses.

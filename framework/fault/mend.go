@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -58,7 +58,7 @@ func (m Mend) Inject(ctx context.Context, t Target) (Heal, error) {
 		}
 		f := found[next]
 		for _, step := range f.Fix {
-			if err := t.apply(ctx, step); err != nil {
+			if err := t.mend(ctx, step); err != nil {
 				return nothing, fmt.Errorf("mend %s of %s: %w", f.Rule, t.Workload, err)
 			}
 		}
@@ -80,6 +80,7 @@ func (m Mend) Inject(ctx context.Context, t Target) (Heal, error) {
 	}
 	witness := fmt.Sprintf("the audit found %s; patched %s; and then it found %s; %s", words(first), strings.Join(mended, ", "), words(found), settled)
 	t.Record.Seen(nil, gone(before, after), witness)
+	t.Record.Lasts(t.mended(mended, found))
 	return once(func(ctx context.Context) error {
 		settled, err := t.Settle(ctx)
 		if err == nil {
@@ -87,6 +88,21 @@ func (m Mend) Inject(ctx context.Context, t Target) (Heal, error) {
 		}
 		return err
 	}), nil
+}
+
+// mended asks the audit whether it finds again what it no longer found.
+func (t Target) mended(rules []string, left []audit.Finding) Lasting {
+	was := func(rule string) bool {
+		return slices.ContainsFunc(left, func(f audit.Finding) bool { return f.Rule == rule })
+	}
+	return func(ctx context.Context) (bool, string, error) {
+		report, err := t.inspect(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		again := slices.DeleteFunc(report.Findings, func(f audit.Finding) bool { return !slices.Contains(rules, f.Rule) || was(f.Rule) })
+		return len(again) == 0, "of what was mended, the audit finds " + words(again), nil
+	}
 }
 
 // words lists the rules of findings.
@@ -103,12 +119,10 @@ func words(findings []audit.Finding) string {
 
 // audit looks at the workload, and has the record take what it found.
 func (t Target) audit(ctx context.Context) ([]audit.Finding, error) {
-	cluster, err := audit.Read(ctx, t.Client, audit.Scope{Namespaces: []string{t.Namespace}})
+	report, err := t.inspect(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("audit %s: %w", t.Workload, err)
+		return nil, err
 	}
-	cluster.Workloads = slices.DeleteFunc(cluster.Workloads, func(w audit.Workload) bool { return w.Name != t.Workload })
-	report := audit.Audit(cluster, audit.Options{})
 	said := history.Audit{Namespace: t.Namespace, Workload: t.Workload, Findings: []history.Finding{}}
 	for _, f := range report.Findings {
 		said.Findings = append(said.Findings, history.Finding{Rule: f.Rule, Evidence: f.Evidence})
@@ -120,24 +134,63 @@ func (t Target) audit(ctx context.Context) ([]audit.Finding, error) {
 	return report.Findings, nil
 }
 
-// mendable are the resources that patches are about, by kind.
-var mendable = map[string]schema.GroupVersionResource{
-	"Deployment":          {Group: "apps", Version: "v1", Resource: "deployments"},
-	"StatefulSet":         {Group: "apps", Version: "v1", Resource: "statefulsets"},
-	"PodDisruptionBudget": {Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
-	"Service":             {Version: "v1", Resource: "services"},
-	"ConfigMap":           {Version: "v1", Resource: "configmaps"},
-	"EndpointSlice":       {Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"},
+// inspect looks at the workload as `holdfast audit` does.
+func (t Target) inspect(ctx context.Context) (audit.Report, error) {
+	cluster, err := audit.Read(ctx, t.Client, audit.Scope{Namespaces: []string{t.Namespace}})
+	if err != nil {
+		return audit.Report{}, fmt.Errorf("audit %s: %w", t.Workload, err)
+	}
+	cluster.Workloads = slices.DeleteFunc(cluster.Workloads, func(w audit.Workload) bool { return w.Name != t.Workload })
+	return audit.Audit(cluster, audit.Options{}), nil
+}
+
+// mend does one step, and sees that the object is another one than before: a server that takes a patch and keeps what it had
+// has mended nothing, whatever the next look finds.
+func (t Target) mend(ctx context.Context, step audit.Step) error {
+	before, err := t.content(ctx, step.Target)
+	if err != nil {
+		return err
+	}
+	if err := t.apply(ctx, step); err != nil {
+		return err
+	}
+	after, err := t.content(ctx, step.Target)
+	if err == nil && reflect.DeepEqual(before, after) {
+		err = fmt.Errorf("the API server took a %s of %s %s and changed nothing", step.Do, step.Target.Kind, step.Target.Name)
+	}
+	return err
+}
+
+// content of an object: what somebody asked for, and not what its controllers or the API server say of it. Nil: there is none.
+func (t Target) content(ctx context.Context, of audit.Target) (map[string]any, error) {
+	resource, known := audit.ResourceOf(of.Kind)
+	if !known {
+		return nil, fmt.Errorf("no resource is known of kind %s", of.Kind)
+	}
+	object, err := t.Dynamic.Resource(resource).Namespace(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s %s/%s: %w", of.Kind, of.Namespace, of.Name, err)
+	}
+	content := object.Object
+	delete(content, "status")
+	for _, field := range []string{"resourceVersion", "generation", "managedFields"} {
+		unstructured.RemoveNestedField(content, "metadata", field)
+	}
+	unstructured.RemoveNestedField(content, "metadata", "annotations", "deployment.kubernetes.io/revision") // the controller's
+	return content, nil
 }
 
 // apply does one step of a patch, as its command would.
 func (t Target) apply(ctx context.Context, step audit.Step) error {
-	resource, known := mendable[step.Target.Kind]
+	resource, known := audit.ResourceOf(step.Target.Kind)
 	if !known {
 		return fmt.Errorf("no resource is known of kind %s", step.Target.Kind)
 	}
 	at := t.Dynamic.Resource(resource).Namespace(step.Target.Namespace)
-	how, body := types.StrategicMergePatchType, []byte(step.Body)
+	body := []byte(step.Body)
 	switch step.Do {
 	case audit.Create:
 		object := &unstructured.Unstructured{}
@@ -151,17 +204,10 @@ func (t Target) apply(ctx context.Context, step audit.Step) error {
 	case audit.Restart:
 		body = restart(time.Now())
 	case audit.Patch:
-		switch step.PatchType {
-		case audit.JSONPatch:
-			how = types.JSONPatchType
-		case audit.MergePatch:
-			how = types.MergePatchType
-		case audit.StrategicPatch:
-		}
 	default:
 		return errors.New("unknown step " + string(step.Do))
 	}
-	_, err := at.Patch(ctx, step.Target.Name, how, body, metav1.PatchOptions{FieldValidation: metav1.FieldValidationStrict})
+	_, err := at.Patch(ctx, step.Target.Name, step.PatchType.API(), body, metav1.PatchOptions{FieldValidation: metav1.FieldValidationStrict})
 	return err
 }
 

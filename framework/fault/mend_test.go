@@ -38,7 +38,22 @@ func unbudgeted(t *testing.T) (*world, Target, *dynamicfake.FakeDynamicClient) {
 		_, err := w.client.PolicyV1().PodDisruptionBudgets("ns").Create(t.Context(), budget, metav1.CreateOptions{})
 		return true, made, err
 	})
+	client.PrependReactor("get", "poddisruptionbudgets", func(a k8stesting.Action) (bool, runtime.Object, error) {
+		budget, err := w.client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), a.(k8stesting.GetAction).GetName(), metav1.GetOptions{})
+		if err != nil {
+			return true, nil, err
+		}
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(budget)
+		return true, &unstructured.Unstructured{Object: content}, err
+	})
 	return w, target, client
+}
+
+// swallow has the API server take a budget and keep nothing of it.
+func swallow(client *dynamicfake.FakeDynamicClient) {
+	client.PrependReactor("create", "poddisruptionbudgets", func(a k8stesting.Action) (bool, runtime.Object, error) {
+		return true, a.(k8stesting.CreateAction).GetObject(), nil
+	})
 }
 
 func TestMendLooksAgainAfterEachPatch(t *testing.T) {
@@ -64,13 +79,28 @@ func TestMendLooksAgainAfterEachPatch(t *testing.T) {
 func TestMendSaysWhatItLeft(t *testing.T) {
 	w, target, client := unbudgeted(t)
 	client.PrependReactor("create", "poddisruptionbudgets", func(a k8stesting.Action) (bool, runtime.Object, error) {
-		return true, a.(k8stesting.CreateAction).GetObject(), nil // and changes nothing
+		made := a.(k8stesting.CreateAction).GetObject().(*unstructured.Unstructured)
+		_, err := w.client.PolicyV1().PodDisruptionBudgets("ns").Create(t.Context(), &policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Name: made.GetName()}, // of no pods
+		}, metav1.CreateOptions{})
+		return true, made, err
 	})
 	if _, err := (Mend{}).Inject(t.Context(), target); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([][]string{{"no-budget"}, {"no-budget"}}, w.audits); diff != "" {
 		t.Errorf("audits (-want +got):\n%s", diff)
+	}
+}
+
+// TestMendThatChangesNothing: an API server that takes a step and keeps what it had is found out, whatever the next look finds.
+func TestMendThatChangesNothing(t *testing.T) {
+	w, target, client := unbudgeted(t)
+	swallow(client)
+	heal, err := Mend{}.Inject(t.Context(), target)
+	const want = "mend no-budget of backend: the API server took a create of PodDisruptionBudget backend and changed nothing"
+	if err == nil || err.Error() != want || heal == nil || len(w.seen) > 0 {
+		t.Errorf("got %v, seen %q; want %s", err, w.seen, want)
 	}
 }
 

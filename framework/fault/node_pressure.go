@@ -96,6 +96,10 @@ func (p NodePressure) Inject(ctx context.Context, t Target) (Heal, error) {
 		return heal, fmt.Errorf("%s: somebody else than the kubelet of %s deleted %s", p, node.Name(), strings.Join(astray, ", "))
 	}
 	t.Record.Seen([]string{node.Name()}, victims, witness)
+	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
+		pressed, tainted, _, err := t.pressure(ctx, node.Name())
+		return pressed && tainted, fmt.Sprintf("MemoryPressure=%t of %s, its taint: %t", pressed, node.Name(), tainted), err
+	})
 	return heal, nil
 }
 

@@ -60,7 +60,31 @@ func (r Resize) Inject(ctx context.Context, t Target) (Heal, error) {
 		return heal, err
 	}
 	t.Record.Seen(nil, slices.Sorted(maps.Keys(pods)), witness)
+	t.Record.Lasts(t.given(pods, func(has resource.Quantity) bool { return has.Cmp(cpu) == 0 }))
 	return heal, nil
+}
+
+// given asks whether those pods of some that are still there have what they were given, by their kubelets' word. At least one
+// must be there and have it; one whose kubelet says nothing just now does not count.
+func (t Target) given(pods map[string]corev1.Pod, right func(has resource.Quantity) bool) Lasting {
+	return func(ctx context.Context) (bool, string, error) {
+		now, err := t.pods(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		have, lost := 0, 0
+		for name, pod := range now {
+			cpu, known := cpuGiven(pod)
+			switch {
+			case pods[name].UID != pod.UID || !known:
+			case right(cpu):
+				have++
+			default:
+				lost++
+			}
+		}
+		return have > 0 && lost == 0, fmt.Sprintf("%s with what they were given, %d without", plural(have, "pod"), lost), nil
+	}
 }
 
 // resize asks for another amount for each pod that has not got it, and waits until all have.

@@ -46,7 +46,30 @@ func (Rollout) Inject(ctx context.Context, t Target) (Heal, error) {
 		return heal, fmt.Errorf("roll out %s: of %s, %d were replaced", t.Workload, plural(len(before), "pod"), len(victims))
 	}
 	t.Record.Seen(nil, victims, witness)
+	t.Record.Lasts(t.isOf(fresh))
 	return heal, nil
+}
+
+// isOf asks whether the template still says a revision, and whether there is a pod that the controller made of it.
+func (t Target) isOf(revision string) Lasting {
+	return func(ctx context.Context) (bool, string, error) {
+		d, err := t.deployment(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		pods, err := t.pods(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		fresh := 0
+		for _, p := range pods {
+			if p.DeletionTimestamp == nil && p.Annotations[rolloutAnnotation] == revision {
+				fresh++
+			}
+		}
+		says := d.Spec.Template.Annotations[rolloutAnnotation] == revision
+		return says && fresh > 0, fmt.Sprintf("the template is the new one: %t; %d of %s made of it", says, fresh, plural(len(pods), "pod")), nil
+	}
 }
 
 // revisions names a revision that the workload never had, and how to get back to the one it has.

@@ -61,7 +61,26 @@ func (s Scale) Inject(ctx context.Context, t Target) (Heal, error) {
 		return heal, err
 	}
 	t.Record.Seen(nil, gone(before, after), witness)
+	t.Record.Lasts(t.scaled(replicas, s.Through[len(s.Through)-1]))
 	return heal, nil
+}
+
+// scaled asks whether the controller is still to have that many replicas, and whether there are more, or fewer, pods than
+// there were.
+func (t Target) scaled(from, to int) Lasting {
+	return func(ctx context.Context) (bool, string, error) {
+		d, err := t.deployment(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		pods, err := t.pods(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		wanted, there, leaving := int(*d.Spec.Replicas), len(pods), going(pods)
+		moved := to > from && there > from || to < from && there-leaving < from || to == from
+		return wanted == to && moved, fmt.Sprintf("%d wanted, %s there, %d of them going", wanted, plural(there, "pod"), leaving), nil
+	}
 }
 
 // scale sets the number of replicas and waits until the workload has settled with it.

@@ -124,6 +124,7 @@ func (t Target) seeDrained(ctx context.Context, node clusters.Node, before map[s
 	}
 	t.Record.Seen([]string{node.Name()}, gone(before, now),
 		fmt.Sprintf("no pod left on %s after %s", node.Name(), took.Round(time.Second)))
+	t.Record.Lasts(t.closed([]string{node.Name()}))
 	return nil
 }
 
@@ -160,6 +161,7 @@ func (t Target) seeBlocked(ctx context.Context, node clusters.Node, before map[s
 	}
 	t.Record.Seen([]string{node.Name()}, went, fmt.Sprintf("after %s, %s still on %s, %d ready: %s",
 		span, who, node.Name(), ready(stay), strings.Join(blocking, "; ")))
+	t.Record.Lasts(t.closed([]string{node.Name()}))
 	return nil
 }
 

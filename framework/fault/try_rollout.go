@@ -53,5 +53,6 @@ func (r TryRollout) Inject(ctx context.Context, t Target) (Heal, error) {
 		progress = "at its end"
 	}
 	t.Record.Seen(nil, gone(before, after), fmt.Sprintf("after %s the update is %s: %s", r.For, progress, saw))
+	t.Record.Lasts(t.isOf(fresh))
 	return heal, nil
 }

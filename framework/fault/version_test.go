@@ -31,12 +31,14 @@ func (w *world) badNames() []string {
 
 // pod that was just started, and is ready.
 func (w *world) pod() *corev1.Pod {
+	template := w.deployment().Spec.Template
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: fmt.Sprintf("pod-%03d", w.made), Namespace: "ns", UID: types.UID(fmt.Sprint(w.made)),
+			Annotations: template.Annotations,
+			Name:        fmt.Sprintf("pod-%03d", w.made), Namespace: "ns", UID: types.UID(fmt.Sprint(w.made)),
 			Labels: map[string]string{"app": "backend"},
 		},
-		Spec: corev1.PodSpec{NodeName: w.place(), Containers: w.deployment().Spec.Template.Spec.Containers},
+		Spec: corev1.PodSpec{NodeName: w.place(), Containers: template.Spec.Containers},
 	}
 	p.Status.Phase = corev1.PodPending
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Resources: &corev1.ResourceRequirements{Requests: p.Spec.Containers[0].Resources.Requests}, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}

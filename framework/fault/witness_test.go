@@ -67,29 +67,23 @@ func TestInjectReturnsWhenItIsSeen(t *testing.T) {
 	})
 }
 
-// TestAFaultThatDoesNotBiteIsAnError: an injector whose API calls all succeed, while nothing happens, ends in an error
-// and never in Seen; and its undo is there.
+// TestAFaultThatDoesNotBiteIsAnError: where the API server keeps what it is asked for, and the controllers are dead, Inject ends
+// in an error and never in Seen; and its undo is there. Of an API server that keeps nothing, see
+// TestAnInjectorThatDoesNothingIsAnError.
 func TestAFaultThatDoesNotBiteIsAnError(t *testing.T) {
-	for name, spoil := range map[string]func(*world){
-		"controllers are dead":                         func(w *world) { w.frozen = true },
-		"the API server takes all and changes nothing": func(w *world) { w.deaf = true },
-	} {
-		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, f Fault, w *world) {
-				spoil(w)
-				for _, n := range w.nodes {
-					n.(*machine).immortal = true
-				}
-				heal, err := f.Inject(t.Context(), w.target())
-				if err == nil || len(w.seen) != 0 {
-					t.Errorf("Inject: %v, seen %q: want an error and nothing seen", err, w.seen)
-				}
-				if heal == nil {
-					t.Error("no heal: what is half done could not be undone")
-				}
-			})
-		})
-	}
+	each(t, func(t *testing.T, f Fault, w *world) {
+		w.frozen = true
+		for _, n := range w.nodes {
+			n.(*machine).immortal = true
+		}
+		heal, err := f.Inject(t.Context(), w.target())
+		if err == nil || len(w.seen) != 0 {
+			t.Errorf("Inject: %v, seen %q: want an error and nothing seen", err, w.seen)
+		}
+		if heal == nil {
+			t.Error("no heal: what is half done could not be undone")
+		}
+	})
 }
 
 // TestOneWitnessIsNotEnough: each of the two that a fault asks must have seen it.

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -37,6 +38,8 @@ type world struct {
 	nodes  []clusters.Node
 	seen   []string
 	healed []string
+	// lasting is the witness that is asked before the undo.
+	lasting Lasting
 
 	patches []string // of the Deployment
 	scales  []int
@@ -132,6 +135,7 @@ func (w *world) target() Target {
 func (w *world) Seen(nodes, pods []string, witness string) {
 	w.seen = append(w.seen, fmt.Sprintf("nodes=%v pods=%d %s", nodes, len(pods), witness))
 }
+func (w *world) Lasts(still Lasting) { w.lasting = still }
 func (w *world) Audited(a history.Audit) {
 	var rules []string
 	for _, f := range a.Findings {
@@ -313,10 +317,35 @@ func (w *world) rolled(a k8stesting.Action) (bool, runtime.Object, error) {
 	if !w.deaf {
 		d := w.deployment()
 		d.Generation++
+		if err := annotated(d, patch); err != nil {
+			return true, nil, err
+		}
 		_ = w.client.Tracker().Update(deployments, d, "ns")
 	}
 	w.reconcile(w.podNames())
 	return true, w.deployment(), nil
+}
+
+// annotated has a merge patch change the annotations of the pod template: a key that is null goes.
+func annotated(d *appsv1.Deployment, patch string) error {
+	var change struct {
+		Spec struct {
+			Template struct {
+				Metadata struct{ Annotations map[string]*string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(patch), &change); err != nil {
+		return err
+	}
+	for key, value := range change.Spec.Template.Metadata.Annotations {
+		if value == nil {
+			delete(d.Spec.Template.Annotations, key)
+			continue
+		}
+		metav1.SetMetaDataAnnotation(&d.Spec.Template.ObjectMeta, key, *value)
+	}
+	return nil
 }
 
 func (w *world) deleted(a k8stesting.Action) (bool, runtime.Object, error) {

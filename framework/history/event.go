@@ -53,10 +53,13 @@ type Phase struct {
 // FaultStage is a step in a fault's life.
 type FaultStage string
 
-// The stages. Injecting and Healing are when the harness began to act; Seen and Healed are when the witness saw it.
+// The stages. Injecting and Healing are when the harness began to act; Seen and Healed are when the witness saw it. Lasting
+// is when the witness was asked once more, just before Healing, and saw the fault still in force; a record that is older
+// than this stage has it of no fault, nor has one of what is over as soon as it was seen, such as a deletion of pods.
 const (
 	Injecting FaultStage = "injecting"
 	Seen      FaultStage = "seen"
+	Lasting   FaultStage = "lasting"
 	Healing   FaultStage = "healing"
 	Healed    FaultStage = "healed"
 )

@@ -17,7 +17,7 @@ type FaultLife struct {
 	Name string
 	// The stages that were reached. Where a stage was recorded more than once, Healed is the last time, and the others
 	// are the first.
-	Injecting, Seen, Healing, Healed Moment
+	Injecting, Seen, Lasting, Healing, Healed Moment
 	// Nodes and Pods are all that it bit.
 	Nodes, Pods []string
 	// Witness is what was seen, in the order in which it was.
@@ -58,6 +58,8 @@ func (f *FaultLife) add(at Offset, mark FaultMark) {
 		f.Injecting.first(at)
 	case Seen:
 		f.Seen.first(at)
+	case Lasting:
+		f.Lasting.first(at)
 	case Healing:
 		f.Healing.first(at)
 	case Healed:

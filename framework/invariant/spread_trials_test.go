@@ -101,21 +101,22 @@ func TestSpreadTrialsEvidence(t *testing.T) {
 	numbers(t, v, map[string]float64{"trials": 2, "brokenTrials": 1, "largestSkew": 2, "allowedSkew": 1})
 }
 
+// oneReplaced is settled with one pod in each zone; then a pod is replaced, the new one first or the old one first.
+func oneReplaced(newFirst bool) *stepped {
+	s := even()
+	old := s.pods["backend-3"]
+	gone, fresh := old, ht.ReadyPod("backend-4", "w6", history.Added)
+	gone.Change = history.Deleted
+	if newFirst {
+		s.Pod(s.at, fresh).Pod(s.at+200*ms, gone)
+	} else {
+		s.Pod(s.at, gone).Pod(s.at+200*ms, fresh)
+	}
+	return s
+}
+
 func TestPerDomain(t *testing.T) {
 	promise := invariant.PerDomain{TopologyKey: ht.ZoneLabel, AtLeast: 1}
-	// Settled with one pod in each zone; then a pod is replaced, the new one first or the old one first.
-	replaced := func(newFirst bool) *stepped {
-		s := even()
-		old := s.pods["backend-3"]
-		gone, fresh := old, ht.ReadyPod("backend-4", "w6", history.Added)
-		gone.Change = history.Deleted
-		if newFirst {
-			s.Pod(s.at, fresh).Pod(s.at+200*ms, gone)
-		} else {
-			s.Pod(s.at, gone).Pod(s.at+200*ms, fresh)
-		}
-		return s
-	}
 	going := even()
 	old := going.pods["backend-3"]
 	old.Change, old.Deleting = history.Modified, true
@@ -125,11 +126,11 @@ func TestPerDomain(t *testing.T) {
 	going.Pod(going.at+200*ms, fresh).Pod(going.at+400*ms, gone)
 	checkAll(t, []sample{
 		{
-			"held", inTrials(replaced(true)), promise, invariant.Held, 0,
+			"held", inTrials(oneReplaced(true)), promise, invariant.Held, 0,
 			"no domain of topology.kubernetes.io/zone had fewer than 1 ready pod: fewer than promised in 0 of 1 trial (0 %, 95 % interval 0 % to 97.5 %)",
 		},
 		{
-			"the old one goes first", inTrials(replaced(true), replaced(false)), promise, invariant.Violated, 3500 * ms,
+			"the old one goes first", inTrials(oneReplaced(true), oneReplaced(false)), promise, invariant.Violated, 3500 * ms,
 			"a domain of topology.kubernetes.io/zone had fewer than 1 ready pod in 1 of 2 trials (50 %, 95 % interval 1.26 % to 98.7 %), down to 0",
 		},
 		{
@@ -146,7 +147,7 @@ func TestPerDomain(t *testing.T) {
 			"no workload", inTrials(), promise, invariant.Unknown, 0, "no verdict: the record has no Deployment",
 		},
 	})
-	v := promise.Check(inTrials(replaced(false)).Run())
+	v := promise.Check(inTrials(oneReplaced(false)).Run())
 	lines(t, v, "backend-1 at 3.5s: c had 0, and 1 are promised")
 	numbers(t, v, map[string]float64{"trials": 1, "brokenTrials": 1, "promisedPods": 1, "fewestPods": 0})
 	if math.IsNaN(v.Numbers["brokenShareLow95"]) {

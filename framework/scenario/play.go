@@ -16,6 +16,10 @@ import (
 // machine gets minutes, because what is not undone spoils the next scenario.
 const healLimit = 10 * time.Minute
 
+// askLimit bounds how long a fault's witness may be unable to look, before the fault's undo begins: the API server may be
+// away for a moment.
+const askLimit = 30 * time.Second
+
 // record is what a play writes to; *history.Writer is one.
 type record interface {
 	Now() history.Offset
@@ -29,6 +33,8 @@ type play struct {
 	record record
 	// tell hears what happens now, for whoever watches.
 	tell func(phase history.PhaseName, doing string)
+	// lasting are the witnesses to be asked again before the undo, by the faults' numbers.
+	lasting map[int]fault.Lasting
 }
 
 // run plays the phases. Whatever happens in between (an error, a panic, the end of ctx), every fault that was begun is
@@ -55,10 +61,17 @@ func (p *play) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// disturb injects the faults in order, holds them, and undoes them in reverse order.
+// disturb injects the faults in order, holds them, and undoes them in reverse order. Of a fault that was held to the end, the
+// witness is asked before its undo whether it is still in force.
 func (p *play) disturb(ctx context.Context) (err error) {
 	var heals []fault.Heal
-	defer func() { err = errors.Join(err, p.heal(ctx, heals)) }()
+	p.lasting = map[int]fault.Lasting{}
+	defer func() {
+		if err != nil { // nothing can be proven any more, so nobody is asked
+			p.lasting = nil
+		}
+		err = errors.Join(err, p.heal(ctx, heals))
+	}()
 	defer noPanic(&err)
 	for i, f := range p.spec.Faults {
 		heals = append(heals, nil)
@@ -80,14 +93,15 @@ func (p *play) disturb(ctx context.Context) (err error) {
 }
 
 // heal undoes faults, the last first. It does not stop at an error: the others have to be undone all the same.
-func (p *play) heal(ctx context.Context, heals []fault.Heal) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healLimit)
+func (p *play) heal(caller context.Context, heals []fault.Heal) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), healLimit)
 	defer cancel()
 	var errs []error
 	for i := len(heals) - 1; i >= 0; i-- {
 		if heals[i] == nil { // Inject panicked before it returned
 			continue
 		}
+		errs = append(errs, p.ask(caller, i))
 		p.tell(history.Disturbed, "undoing: "+p.spec.Faults[i].String())
 		errs = append(errs, p.mark(i, history.FaultMark{Stage: history.Healing}))
 		if err := undo(ctx, heals[i]); err != nil {
@@ -96,6 +110,32 @@ func (p *play) heal(ctx context.Context, heals []fault.Heal) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// ask writes down whether a fault is still in force. One that is not, was undone by somebody else, nobody knows when: that is
+// no error, but evidence that is missing.
+func (p *play) ask(ctx context.Context, id int) error {
+	still, known := p.lasting[id]
+	if !known || ctx.Err() != nil {
+		return nil
+	}
+	holds := false
+	m := history.FaultMark{Stage: history.Lasting}
+	err := poll.Until(ctx, "a look at what is left of "+p.spec.Faults[id].String(), askLimit,
+		func(ctx context.Context) (_ bool, saw string, err error) {
+			defer noPanic(&err)
+			holds, m.Witness, err = still(ctx)
+			return err == nil, m.Witness, err
+		})
+	switch {
+	case ctx.Err() != nil: // the caller gave up, which is an error of its own
+		return nil
+	case err != nil:
+		m.Witness, m.Error = "", err.Error()
+	case !holds:
+		m.Witness, m.Error = "", "it was over before its undo began: "+m.Witness
+	}
+	return p.mark(id, m)
 }
 
 // undo is heal, but that a panic in it is an error: the other undos come after it.
@@ -137,6 +177,8 @@ type marker struct {
 func (m *marker) Seen(nodes, pods []string, witness string) {
 	_ = m.play.mark(m.id, history.FaultMark{Stage: history.Seen, Nodes: nodes, Pods: pods, Witness: witness})
 }
+
+func (m *marker) Lasts(still fault.Lasting) { m.play.lasting[m.id] = still }
 
 func (m *marker) Tried(answer history.Admission) {
 	r := m.play.record

@@ -56,6 +56,29 @@ type staged struct {
 	healPanics bool
 	healTake   time.Duration
 	tries      []string // manifests
+	still      fault.Lasting
+}
+
+// What a witness may say before the undo.
+func lasts(context.Context) (bool, string, error) { return true, "still there", nil }
+func over(context.Context) (bool, string, error)  { return false, "gone", nil }
+func blinded(context.Context) (bool, string, error) {
+	return true, "", errors.New("the API server is away")
+}
+func mad(context.Context) (bool, string, error) { panic("a bug in a witness") }
+
+// blindFor is a witness that cannot look at first.
+func blindFor(span time.Duration) fault.Lasting {
+	var since time.Time
+	return func(ctx context.Context) (bool, string, error) {
+		if since.IsZero() {
+			since = time.Now()
+		}
+		if time.Since(since) < span {
+			return blinded(ctx)
+		}
+		return lasts(ctx)
+	}
 }
 
 func (s staged) String() string { return s.name }
@@ -87,6 +110,9 @@ func (s staged) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) 
 		return heal, s.err
 	}
 	t.Record.Seen([]string{"w1"}, nil, "seen")
+	if s.still != nil {
+		t.Record.Lasts(s.still)
+	}
 	for _, name := range s.tries {
 		t.Record.Tried(history.Admission{Name: name})
 	}
@@ -138,6 +164,63 @@ func TestPlay(t *testing.T) {
 				"5s healing A", "5s healed A",
 			},
 			err: "panic: a bug in B",
+		},
+		"each witness is asked just before the undo": {
+			faults: []fault.Fault{staged{name: "A", still: lasts}, staged{name: "B", still: lasts, healTake: time.Second}, staged{name: "C"}},
+			story: []string{
+				"0s steady", "5s disturbed", "5s injecting A", "5s seen A", "5s injecting B", "5s seen B", "5s injecting C", "5s seen C",
+				"15s healing C", "15s healed C", "15s lasting B", "15s healing B", "16s healed B", "16s lasting A", "16s healing A",
+				"16s healed A", "16s recovered",
+			},
+		},
+		"what somebody else has undone is undone all the same": {
+			faults: []fault.Fault{staged{name: "A", still: over}},
+			story: []string{
+				"0s steady", "5s disturbed", "5s injecting A", "5s seen A",
+				"15s lasting A: it was over before its undo began: gone", "15s healing A", "15s healed A", "15s recovered",
+			},
+		},
+		"a witness that cannot look for a moment": {
+			faults: []fault.Fault{staged{name: "A", still: blindFor(10 * time.Second)}},
+			story: []string{
+				"0s steady", "5s disturbed", "5s injecting A", "5s seen A", "25s lasting A", "25s healing A", "25s healed A", "25s recovered",
+			},
+		},
+		"a witness that cannot look": {
+			faults: []fault.Fault{staged{name: "A", still: blinded}},
+			story: []string{
+				"0s steady", "5s disturbed", "5s injecting A", "5s seen A",
+				"45s lasting A: waited 30s for a look at what is left of A: last seen nothing (120 checks, last error: the API server is away): " +
+					"context deadline exceeded", "45s healing A", "45s healed A", "45s recovered",
+			},
+		},
+		"a witness that panics": {
+			faults: []fault.Fault{staged{name: "A", still: mad}},
+			story: []string{
+				"0s steady", "5s disturbed", "5s injecting A", "5s seen A",
+				"45s lasting A: waited 30s for a look at what is left of A: last seen nothing (120 checks, last error: panic: a bug in a witness",
+				"45s healing A", "45s healed A", "45s recovered",
+			},
+		},
+		"giving up asks nobody": {
+			faults: []fault.Fault{staged{name: "A", still: over, healTake: time.Minute}},
+			cancel: 7 * time.Second,
+			story:  []string{"0s steady", "5s disturbed", "5s injecting A", "5s seen A", "7s healing A", "1m7s healed A"},
+			err:    "context canceled",
+		},
+		"giving up while a witness cannot look": {
+			faults: []fault.Fault{staged{name: "A", still: blinded}},
+			cancel: 20 * time.Second,
+			story:  []string{"0s steady", "5s disturbed", "5s injecting A", "5s seen A", "20s healing A", "20s healed A", "20s recovered"},
+			err:    "context canceled",
+		},
+		"an error of another fault asks nobody": {
+			faults: []fault.Fault{staged{name: "A", still: over}, staged{name: "B", err: boom}},
+			story: []string{
+				"0s steady", "5s disturbed", "5s injecting A", "5s seen A", "5s injecting B", "5s seen B: B: boom",
+				"5s healing B", "5s healed B", "5s healing A", "5s healed A",
+			},
+			err: "B: boom",
 		},
 		"giving up undoes what was begun": {
 			faults: []fault.Fault{staged{name: "A", healTake: time.Minute}},

@@ -79,6 +79,7 @@ func (e inEach) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) 
 		slices.Sort(nodes)
 		if witness, ok := witnessed(heard, func(h hearing) string { return h.seen }); ok {
 			t.Record.Seen(slices.Compact(nodes), pods, witness)
+			e.last(t.Record, heard)
 		}
 	}
 	return func(ctx context.Context) error {
@@ -93,6 +94,30 @@ func (e inEach) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) 
 		}
 		return err
 	}, err
+}
+
+// last has the witnesses of all trials asked, where there are any. The fault lasts while it does in all of them.
+func (e inEach) last(record fault.Recorder, heard []hearing) {
+	if !slices.ContainsFunc(heard, func(h hearing) bool { return h.still != nil }) {
+		return
+	}
+	record.Lasts(func(ctx context.Context) (bool, string, error) {
+		holds, saw := make([]bool, len(heard)), make([]string, len(heard))
+		err := e.inAll(func(i int) (err error) {
+			if heard[i].still == nil {
+				return errors.New("nobody can tell whether it lasts")
+			}
+			holds[i], saw[i], err = heard[i].still(ctx)
+			return err
+		})
+		if err != nil {
+			return false, "", err
+		}
+		if i := slices.Index(holds, false); i >= 0 {
+			return false, fmt.Sprintf("%s: %s", e.backends[i].WithDefaults().Name, saw[i]), nil
+		}
+		return true, fmt.Sprintf("in all %d trials; in the first: %s", len(heard), saw[0]), nil
+	})
 }
 
 // inAll does something in all trials at once, and says where it went wrong.
@@ -119,11 +144,14 @@ type hearing struct {
 	fault.Recorder // takes what the trials need not agree on
 	nodes, pods    []string
 	seen, healed   string
+	still          fault.Lasting
 }
 
 func (h *hearing) Seen(nodes, pods []string, witness string) {
 	h.nodes, h.pods, h.seen = nodes, pods, witness
 }
+
+func (h *hearing) Lasts(still fault.Lasting) { h.still = still }
 
 func (h *hearing) Healed(witness string) { h.healed = witness }
 

@@ -75,13 +75,52 @@ func TestAFaultInEachTrial(t *testing.T) {
 	}
 }
 
+// A fault lasts while it does in every trial.
+func TestAFaultLastsWhileItDoesInEachTrial(t *testing.T) {
+	for name, test := range map[string]struct {
+		second fault.Lasting
+		holds  bool
+		saw    string
+		err    string
+	}{
+		"in both":        {lasts, true, "in all 2 trials; in the first: still there", ""},
+		"in one of two":  {over, false, "backend-2: gone", ""},
+		"nobody can ask": {blinded, false, "", "backend-2: the API server is away"},
+		"nobody knows":   {nil, false, "", "backend-2: nobody can tell whether it lasts"},
+		"a panic":        {mad, false, "", "backend-2: panic: a bug in a witness"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var heard story
+			each := inEach{
+				fault:    perTrial{"backend-1": {still: lasts}, "backend-2": {still: test.second}},
+				backends: []workloads.Backend{{Name: "backend-1"}, {Name: "backend-2", StatefulSet: true}},
+			}
+			if _, err := each.Inject(t.Context(), fault.Target{Rand: rand.New(rand.NewPCG(1, 2)), Record: &heard}); err != nil {
+				t.Fatal(err)
+			}
+			holds, saw, err := heard.still(t.Context())
+			checkError(t, err, test.err)
+			if holds != test.holds || saw != test.saw {
+				t.Errorf("%t, %q; want %t, %q", holds, saw, test.holds, test.saw)
+			}
+		})
+	}
+	var heard story
+	each := inEach{fault: perTrial{"backend-1": {}}, backends: []workloads.Backend{{Name: "backend-1"}}}
+	if _, err := each.Inject(t.Context(), fault.Target{Rand: rand.New(rand.NewPCG(1, 2)), Record: &heard}); err != nil || heard.still != nil {
+		t.Errorf("%v; somebody can be asked about what is over at once: %t", err, heard.still != nil)
+	}
+}
+
 // story is a recorder that remembers when it was told what.
 type story struct {
 	since time.Time
 	lines []string
+	still fault.Lasting
 }
 
 func (s *story) Seen(_, _ []string, witness string) { s.add("seen", witness) }
+func (s *story) Lasts(still fault.Lasting)          { s.still = still }
 func (s *story) Audited(a history.Audit)            { s.add("audited", a.Workload) }
 func (s *story) Tried(answer history.Admission)     { s.add("tried", answer.Name) }
 func (s *story) Healed(witness string)              { s.add("healed", witness) }
