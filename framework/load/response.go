@@ -37,9 +37,9 @@ func (s *httpSender) fillResponse(r *http.Response) {
 	case who.pod == "":
 		s.infer()
 		return
-	case s.last != nil && (s.last.who == nil || *s.last.who != who):
+	case s.last != nil && !s.last.knows(who):
 		now := who // who itself would be allocated for every response
-		s.last.who = &now
+		s.last.who.Store(&now)
 	}
 	s.fillServer(who)
 }

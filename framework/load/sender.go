@@ -1,12 +1,14 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -34,7 +36,8 @@ type httpSender struct {
 	body     []byte
 
 	row      history.Request
-	asking   bool // for a connection
+	written  *atomic.Int64 // how often the request was written since it got its connection; HTTP/2 only
+	asking   bool          // for a connection
 	attempts int
 	first    *conn // of the attempts
 	reused   bool  // first was
@@ -43,17 +46,26 @@ type httpSender struct {
 
 func (c *connections) sender(l *lane) sender {
 	s := &httpSender{lane: l, through: c, prefix: fmt.Sprintf("ok %s/%s/", l.worker, l.Lane.Lane), body: make([]byte, 0, 512)}
-	s.alarm = newAlarm(httptrace.WithClientTrace(l.template.Context(), &httptrace.ClientTrace{
-		// Both are called by the goroutine that sends, before each attempt: net/http tries again without a word.
-		GetConn: func(string) { s.asking = true },
-		GotConn: s.gotConn,
-	}))
+	s.alarm = newAlarm(nil)
 	s.renew()
 	return s
 }
 
+// trace is told of each attempt: net/http tries again without a word.
+func (s *httpSender) trace() *httptrace.ClientTrace {
+	// Both are called by the goroutine that sends.
+	t := &httptrace.ClientTrace{GetConn: func(string) { s.asking = true }, GotConn: s.gotConn}
+	if s.lane.Lane.Lane == history.LaneH2C {
+		written := new(atomic.Int64)
+		s.written = written
+		t.WroteHeaders = func() { written.Add(1) } // by any goroutine
+	}
+	return t
+}
+
 // renew gives up what an earlier request may still hold.
 func (s *httpSender) renew() {
+	s.alarm.parent = httptrace.WithClientTrace(s.lane.template.Context(), s.trace())
 	s.alarm.renew()
 	s.template = s.lane.template.WithContext(s.alarm.ctx)
 	s.header = s.template.Header.Clone()
@@ -63,6 +75,9 @@ func (s *httpSender) renew() {
 
 func (s *httpSender) gotConn(info httptrace.GotConnInfo) {
 	s.asking = false
+	if s.written != nil && s.written.Swap(0) == 0 && s.attempts > 0 {
+		s.attempts-- // a connection that shut, to new requests, in the moment between: nothing was written to it
+	}
 	s.attempts++
 	s.last, _ = info.Conn.(*conn)
 	if s.attempts == 1 {
@@ -74,6 +89,9 @@ func (s *httpSender) gotConn(info httptrace.GotConnInfo) {
 func (s *httpSender) send(k uint64, due history.Offset) {
 	l := s.lane
 	s.asking, s.attempts, s.first, s.last, s.reused = false, 0, nil, nil, false
+	if s.written != nil {
+		s.written.Store(0)
+	}
 	s.row = history.Request{Worker: l.worker, Lane: l.Lane.Lane, Seq: k, Due: due, Sent: l.record.now()}
 	if waited := s.row.Sent - due; l.queues() && waited > l.Timeouts.Request {
 		s.row.Outcome = history.TimeoutConnect
@@ -134,6 +152,9 @@ func (s *httpSender) failed(err error) {
 
 // fail sets the outcome. What net/http's words do not tell, the connection may.
 func (s *httpSender) fail(err error, at stage) {
+	if cause := context.Cause(s.alarm.ctx); cause != nil && errors.Is(err, context.Canceled) {
+		err = cause // HTTP/2 does not tell it
+	}
 	s.row.Outcome, s.row.Err = classify(err, at), errorText(err)
 	if s.row.Outcome == history.Other && s.last != nil && s.last.end() != nil {
 		s.row.Outcome = classify(s.last.end(), at)
@@ -145,11 +166,13 @@ func (s *httpSender) fail(err error, at stage) {
 
 // infer takes the server from the connection's last answer.
 func (s *httpSender) infer() {
-	if s.first == nil || s.first.who == nil || s.first.who.gateway {
+	if s.first == nil {
 		return
 	}
-	s.fillServer(*s.first.who)
-	s.row.Inferred = true
+	if who := s.first.who.Load(); who != nil && !who.gateway {
+		s.fillServer(*who)
+		s.row.Inferred = true
+	}
 }
 
 func (s *httpSender) fillServer(who server) {
