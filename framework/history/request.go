@@ -13,6 +13,7 @@ const (
 	LaneFresh   Lane = "fresh"   // a new connection for every request
 	LaneReused  Lane = "reused"  // kept-alive connections, as most clients have them
 	LaneStream  Lane = "stream"  // one long-lived connection that carries request after request
+	LaneH2C     Lane = "h2c"     // a few connections of HTTP/2 without TLS, each of which carries many requests at a time
 	LaneControl Lane = "control" // to a server in the worker's own pod: tells harness noise from the system under test
 )
 

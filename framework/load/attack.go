@@ -46,7 +46,7 @@ func newAttack(ctx context.Context, asked Plan, w *worker) (*attack, error) {
 		}
 		a.lanes = append(a.lanes, &lane{
 			Lane: l, worker: w.name, pacer: pace(l.Rate), template: template,
-			connections: w.connect(l, &ids), record: a.record, counts: a.record.lanes[l.Lane],
+			carrier: w.connect(l, &ids), record: a.record, counts: a.record.lanes[l.Lane],
 			start: start + stagger(i, len(plan.Lanes), l.Rate), end: start + plan.Duration, halt: a.halt,
 		})
 	}

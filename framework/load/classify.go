@@ -3,9 +3,11 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -31,6 +33,10 @@ func classify(err error, at stage) history.Outcome {
 		return history.Reset
 	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN):
 		return history.Unreachable
+	case strings.Contains(err.Error(), "GOAWAY"): // net/http does not export the type
+		return history.GoAway
+	case errors.As(err, new(streamError)):
+		return history.Reset
 	case timedOut(err):
 		return [...]history.Outcome{history.TimeoutConnect, history.TimeoutResponse, history.Stall}[at]
 	case isAny(err, io.EOF, io.ErrUnexpectedEOF):
@@ -49,13 +55,36 @@ func isAny[E error](err error, others ...E) bool {
 	return false
 }
 
+// streamError has the fields of net/http's own, which is not exported, and which errors.As takes it for.
+type streamError struct {
+	StreamID, Code uint32
+	Cause          error
+}
+
+func (e streamError) Error() string { return fmt.Sprintf("stream error %d", e.Code) }
+
+// lostPing is what net/http says of an HTTP/2 connection on which a ping was not answered in time.
+const lostPing = "http2: client connection lost"
+
 func timedOut(err error) bool {
+	if err.Error() == lostPing {
+		return true
+	}
 	var timer interface{ Timeout() bool }
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timer) && timer.Timeout()
 }
 
-// errorText is an error without addresses, whose ports would make each text another one. The row has the address.
+// errorText is an error without addresses and numbers of streams, which would make each text another one. The row has the
+// address.
 func errorText(err error) string {
+	if kind, rest, ok := strings.Cut(err.Error(), ": stream ID "); ok {
+		_, rest, _ = strings.Cut(rest, "; ")
+		return kind + ": " + rest
+	}
+	if before, after, ok := strings.Cut(err.Error(), "; LastStreamID="); ok {
+		_, after, _ = strings.Cut(after, ", ")
+		return before + ": " + after
+	}
 	op, ok := errors.AsType[*net.OpError](err)
 	if !ok || op.Err == nil {
 		return err.Error()

@@ -15,8 +15,8 @@ type conn struct {
 	net.Conn
 	id   uint64
 	addr string
-	// who is set by the request that has the connection, before it gives it back.
-	who *server
+	// who is set by a request that has the connection, before it gives it back.
+	who atomic.Pointer[server]
 	// broke is the error that ended the reading, which net/http keeps to itself when it tries again.
 	broke atomic.Pointer[error]
 }
@@ -37,6 +37,12 @@ func (c *conn) end() error {
 		return *err
 	}
 	return nil
+}
+
+// knows tells whether that is who answered on it last.
+func (c *conn) knows(who server) bool {
+	last := c.who.Load()
+	return last != nil && *last == who
 }
 
 // server is who answered, in its own words.
@@ -93,7 +99,8 @@ const (
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
 // newTransport is net/http as most clients have it, without what would bend the truth: proxies, compression, HTTP/2
-// behind the caller's back. The waits are bounded by the dialer and by the sender's alarm.
+// behind the caller's back. The waits are bounded by the dialer and by the sender's alarm. HTTP/2 gets pings besides: it does
+// not give up a connection on which requests time out, and one to a dead node would carry the lane's for a quarter of an hour.
 func newTransport(l Lane, dial dialFunc, turns int) *http.Transport {
 	t := &http.Transport{
 		Proxy:                  nil,
@@ -104,9 +111,14 @@ func newTransport(l Lane, dial dialFunc, turns int) *http.Transport {
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeadBytes,
 	}
-	if l.Lane == history.LaneStream {
+	switch l.Lane {
+	case history.LaneStream:
 		t.MaxConnsPerHost = 1
 		t.IdleConnTimeout = 0 // the server's to end, or the network's
+	case history.LaneH2C:
+		t.Protocols = new(http.Protocols)
+		t.Protocols.SetUnencryptedHTTP2(true)
+		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: l.Timeouts.Response, PingTimeout: l.Timeouts.Response}
 	}
 	return t
 }

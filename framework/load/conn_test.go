@@ -85,7 +85,7 @@ func TestMaxConnections(t *testing.T) {
 func TestTheWaitForAConnectionCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := testLane(t, Lane{Lane: history.LaneReused, Target: "http://pipe.test/", Rate: 1, Connections: 1, MaxConnections: 1})
-		l.connections.turns[0].(*http.Transport).DialContext = piped(func(n uint64, c net.Conn, id string) {
+		l.carrier.(*connections).turns[0].(*http.Transport).DialContext = piped(func(n uint64, c net.Conn, id string) {
 			if n == 1 { // the first has a body that never comes
 				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
 				return
@@ -96,7 +96,7 @@ func TestTheWaitForAConnectionCounts(t *testing.T) {
 		for k, at := range []time.Duration{0, 500 * time.Millisecond, 2500 * time.Millisecond} {
 			all.Go(func() {
 				time.Sleep(at)
-				newSender(l).send(uint64(k), l.record.now())
+				l.carrier.sender(l).send(uint64(k), l.record.now())
 			})
 		}
 		all.Wait()

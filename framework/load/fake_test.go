@@ -82,7 +82,7 @@ func fakeWorker(t *testing.T, server http.RoundTripper) *worker {
 	return &worker{
 		ctx: t.Context(), name: "w", instance: "first", base: time.Now(), control: "http://control/",
 		maxRows: DefaultMaxRows, log: slog.New(slog.DiscardHandler),
-		connect: func(Lane, *atomic.Uint64) *connections { return &connections{turns: []http.RoundTripper{server}} },
+		connect: func(Lane, *atomic.Uint64) carrier { return &connections{turns: []http.RoundTripper{server}} },
 	}
 }
 

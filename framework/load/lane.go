@@ -41,12 +41,12 @@ type shot struct {
 // lane is a Lane at work.
 type lane struct {
 	Lane
-	worker      string
-	pacer       vegeta.Pacer
-	template    *http.Request
-	connections *connections
-	record      *recorder
-	counts      *counts
+	worker   string
+	pacer    vegeta.Pacer
+	template *http.Request
+	carrier  carrier
+	record   *recorder
+	counts   *counts
 
 	start history.Offset // request 0 is due
 	end   history.Offset // no request is due from here on
@@ -117,7 +117,7 @@ func (l *lane) run() {
 	l.schedule()
 	close(l.work)
 	l.done.Wait()
-	l.connections.close()
+	l.carrier.close()
 }
 
 // schedule takes request after request and sees to it that each gets a row.
@@ -190,7 +190,7 @@ func (l *lane) dispatch(s shot) {
 
 // serve sends a first request and then what comes.
 func (l *lane) serve(first shot) {
-	s := newSender(l)
+	s := l.carrier.sender(l)
 	s.send(first.k, first.due)
 	for next := range l.work {
 		s.send(next.k, next.due)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -21,6 +22,9 @@ const (
 	// DefaultConnections is how many connections a reused lane takes in turn. A Service spreads connections over its
 	// pods at random: with six pods, 32 connections leave one of them out in 2 of 100 runs.
 	DefaultConnections = 32
+	// DefaultMultiplexed is how many connections a lane takes in turn that carries many requests on each, as h2c does: such
+	// clients have few, and each leads to one pod.
+	DefaultMultiplexed = 4
 	// DefaultInFlight and MaxInFlight bound the requests of a lane that wait for an answer. The default is what the rate
 	// needs for all of a request's time-out to pass, but no more than MaxInFlight, which stays below the 20,000 open
 	// files that a container gets.
@@ -30,6 +34,9 @@ const (
 
 // DefaultTimeouts are what clients inside a cluster commonly use: an answer later than these is of no use to them.
 var DefaultTimeouts = Timeouts{Connect: time.Second, Response: 3 * time.Second, Request: 5 * time.Second}
+
+// Lanes are those that a plan can have.
+var Lanes = []history.Lane{history.LaneFresh, history.LaneReused, history.LaneStream, history.LaneH2C, history.LaneControl}
 
 // Plan is the load that one worker is to send.
 type Plan struct {
@@ -50,9 +57,9 @@ type Lane struct {
 	Target string `json:"target"`
 	// Rate is in requests a second: request k is due at the start + k/Rate.
 	Rate float64 `json:"rate"`
-	// Connections is how many kept-alive connections a reused or control lane takes in turn; DefaultConnections. A slow
-	// answer makes it open more, see MaxConnections. The fresh lane opens one for each request, the stream lane has exactly
-	// one.
+	// Connections is how many kept-alive connections a lane takes in turn; DefaultConnections, and DefaultMultiplexed on h2c. On
+	// a reused or control lane a slow answer makes it open more, see MaxConnections. The fresh lane opens one for each request,
+	// the stream lane has exactly one.
 	Connections int `json:"connections,omitempty"`
 	// MaxConnections is how many connections a reused or control lane has at the most, those that it is about to open
 	// included; at least Connections. A request whose connections are all busy then waits for one, and is a request like any
@@ -100,10 +107,8 @@ func (p Plan) Validate() error {
 }
 
 func (l Lane) validate() error {
-	switch l.Lane {
-	case history.LaneFresh, history.LaneReused, history.LaneStream, history.LaneControl:
-	default:
-		return errors.New("unknown: want fresh, reused, stream or control")
+	if !slices.Contains(Lanes, l.Lane) {
+		return fmt.Errorf("unknown: want one of %q", Lanes)
 	}
 	switch t := l.Timeouts; {
 	case math.IsNaN(l.Rate) || l.Rate <= 0 || l.Rate > MaxRate:
@@ -147,8 +152,11 @@ func (l Lane) withDefaults(control string) Lane {
 	if l.Target == "" {
 		l.Target = control
 	}
-	if l.Lane == history.LaneStream {
+	switch l.Lane {
+	case history.LaneStream:
 		l.Connections = 1
+	case history.LaneH2C:
+		setDefault(&l.Connections, DefaultMultiplexed)
 	}
 	setDefault(&l.Connections, DefaultConnections)
 	setDefault(&l.Timeouts.Connect, DefaultTimeouts.Connect)

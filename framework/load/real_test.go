@@ -34,7 +34,11 @@ func startWorker(t *testing.T) string {
 
 // Every lane, over real connections, from a real worker into a real record.
 func TestLanesForReal(t *testing.T) {
-	target := httptest.NewServer(controlTarget("backend-0"))
+	target := httptest.NewUnstartedServer(controlTarget("backend-0"))
+	target.Config.Protocols = new(http.Protocols)
+	target.Config.Protocols.SetHTTP1(true)
+	target.Config.Protocols.SetUnencryptedHTTP2(true)
+	target.Start()
 	defer target.Close()
 	worker := startWorker(t)
 	sink, reopen := newRecord(t)
@@ -42,6 +46,7 @@ func TestLanesForReal(t *testing.T) {
 		{Lane: history.LaneFresh, Target: target.URL, Rate: 50, Timeouts: roomy},
 		{Lane: history.LaneReused, Target: target.URL, Rate: 50, Connections: 4, Timeouts: roomy},
 		{Lane: history.LaneStream, Target: target.URL, Rate: 50, Timeouts: roomy},
+		{Lane: history.LaneH2C, Target: target.URL, Rate: 50, Connections: 2, Timeouts: roomy},
 		{Lane: history.LaneControl, Rate: 50, Timeouts: roomy},
 	}}
 	s, err := Start(t.Context(), http.DefaultClient, worker, plan, sink)
@@ -96,6 +101,9 @@ func checkConnections(t *testing.T, rows []history.Request) {
 	}
 	if n := len(used[history.LaneReused]); n < 4 || n > 25 {
 		t.Errorf("the reused lane used %d connections, want 4 and a few for slow answers", n)
+	}
+	if n := len(used[history.LaneH2C]); n < 2 || n > 5 {
+		t.Errorf("the h2c lane used %d connections, want 2", n)
 	}
 	for lane := range used {
 		for conn, begun := range used[lane] {

@@ -15,7 +15,7 @@ import (
 const maxBodyBytes = 64 << 10
 
 // receive reads the response.
-func (s *sender) receive(r *http.Response) {
+func (s *httpSender) receive(r *http.Response) {
 	s.fillResponse(r)
 	body, err := s.readBody(r.Body)
 	_ = r.Body.Close() // what it could tell, reading has told
@@ -24,7 +24,7 @@ func (s *sender) receive(r *http.Response) {
 }
 
 // fillResponse takes the response's head, and tells the connection who answered before it can be used again.
-func (s *sender) fillResponse(r *http.Response) {
+func (s *httpSender) fillResponse(r *http.Response) {
 	s.row.Status = r.StatusCode
 	if tries := header(r, headerTries); tries != "" {
 		s.row.GatewayTries, _ = strconv.Atoi(tries)
@@ -37,9 +37,9 @@ func (s *sender) fillResponse(r *http.Response) {
 	case who.pod == "":
 		s.infer()
 		return
-	case s.last != nil && (s.last.who == nil || *s.last.who != who):
+	case s.last != nil && !s.last.knows(who):
 		now := who // who itself would be allocated for every response
-		s.last.who = &now
+		s.last.who.Store(&now)
 	}
 	s.fillServer(who)
 }
@@ -56,7 +56,7 @@ func header(r *http.Response, name string) string {
 var errLongBody = errors.New("the body goes on after " + strconv.Itoa(maxBodyBytes) + " bytes")
 
 // readBody reads the body whole. What it returns is valid until the next call.
-func (s *sender) readBody(r io.Reader) ([]byte, error) {
+func (s *httpSender) readBody(r io.Reader) ([]byte, error) {
 	b := s.body[:0]
 	for {
 		switch len(b) {
@@ -78,7 +78,7 @@ func (s *sender) readBody(r io.Reader) ([]byte, error) {
 }
 
 // outcome judges a request that has a response.
-func (s *sender) outcome(body []byte, err error) {
+func (s *httpSender) outcome(body []byte, err error) {
 	switch {
 	case s.row.Status != http.StatusOK:
 		s.row.Outcome, s.row.Err = history.BadStatus, "status "+strconv.Itoa(s.row.Status)
@@ -98,7 +98,7 @@ func (s *sender) outcome(body []byte, err error) {
 
 // masked marks a request that a client without a second try would have lost. The row is about the connection that
 // broke and the server behind it; its text says who answered in the end.
-func (s *sender) masked() {
+func (s *httpSender) masked() {
 	s.row.Outcome = history.Masked
 	how := "broke"
 	if s.first != nil && s.first.end() != nil {

@@ -1,12 +1,14 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -21,10 +23,11 @@ const (
 	headerTries    = "X-Holdfast-Gateway-Tries"
 )
 
-// sender sends requests of one lane, one after the other, and gives each a row. What can be used again, is: the load
+// httpSender is the sender of connections that carry one request at a time, by net/http. What can be used again, is: the load
 // must not cost more than the plain client it is compared with.
-type sender struct {
+type httpSender struct {
 	lane     *lane
+	through  *connections
 	alarm    *alarm
 	template *http.Request // carries the alarm's context
 	header   http.Header
@@ -33,26 +36,36 @@ type sender struct {
 	body     []byte
 
 	row      history.Request
-	asking   bool // for a connection
+	written  *atomic.Int64 // how often the request was written since it got its connection; HTTP/2 only
+	asking   bool          // for a connection
 	attempts int
 	first    *conn // of the attempts
 	reused   bool  // first was
 	last     *conn
 }
 
-func newSender(l *lane) *sender {
-	s := &sender{lane: l, prefix: fmt.Sprintf("ok %s/%s/", l.worker, l.Lane.Lane), body: make([]byte, 0, 512)}
-	s.alarm = newAlarm(httptrace.WithClientTrace(l.template.Context(), &httptrace.ClientTrace{
-		// Both are called by the goroutine that sends, before each attempt: net/http tries again without a word.
-		GetConn: func(string) { s.asking = true },
-		GotConn: s.gotConn,
-	}))
+func (c *connections) sender(l *lane) sender {
+	s := &httpSender{lane: l, through: c, prefix: fmt.Sprintf("ok %s/%s/", l.worker, l.Lane.Lane), body: make([]byte, 0, 512)}
+	s.alarm = newAlarm(nil)
 	s.renew()
 	return s
 }
 
+// trace is told of each attempt: net/http tries again without a word.
+func (s *httpSender) trace() *httptrace.ClientTrace {
+	// Both are called by the goroutine that sends.
+	t := &httptrace.ClientTrace{GetConn: func(string) { s.asking = true }, GotConn: s.gotConn}
+	if s.lane.Lane.Lane == history.LaneH2C {
+		written := new(atomic.Int64)
+		s.written = written
+		t.WroteHeaders = func() { written.Add(1) } // by any goroutine
+	}
+	return t
+}
+
 // renew gives up what an earlier request may still hold.
-func (s *sender) renew() {
+func (s *httpSender) renew() {
+	s.alarm.parent = httptrace.WithClientTrace(s.lane.template.Context(), s.trace())
 	s.alarm.renew()
 	s.template = s.lane.template.WithContext(s.alarm.ctx)
 	s.header = s.template.Header.Clone()
@@ -60,8 +73,11 @@ func (s *sender) renew() {
 	s.template.Header = s.header
 }
 
-func (s *sender) gotConn(info httptrace.GotConnInfo) {
+func (s *httpSender) gotConn(info httptrace.GotConnInfo) {
 	s.asking = false
+	if s.written != nil && s.written.Swap(0) == 0 && s.attempts > 0 {
+		s.attempts-- // a connection that shut, to new requests, in the moment between: nothing was written to it
+	}
 	s.attempts++
 	s.last, _ = info.Conn.(*conn)
 	if s.attempts == 1 {
@@ -70,9 +86,12 @@ func (s *sender) gotConn(info httptrace.GotConnInfo) {
 }
 
 // send sends request k and records what became of it.
-func (s *sender) send(k uint64, due history.Offset) {
+func (s *httpSender) send(k uint64, due history.Offset) {
 	l := s.lane
 	s.asking, s.attempts, s.first, s.last, s.reused = false, 0, nil, nil, false
+	if s.written != nil {
+		s.written.Store(0)
+	}
 	s.row = history.Request{Worker: l.worker, Lane: l.Lane.Lane, Seq: k, Due: due, Sent: l.record.now()}
 	if waited := s.row.Sent - due; l.queues() && waited > l.Timeouts.Request {
 		s.row.Outcome = history.TimeoutConnect
@@ -84,11 +103,11 @@ func (s *sender) send(k uint64, due history.Offset) {
 }
 
 // exchange makes the request and reads the response.
-func (s *sender) exchange(k uint64) {
+func (s *httpSender) exchange(k uint64) {
 	limits := s.lane.Timeouts
 	s.setID(k)
 	s.alarm.set(min(limits.Response, limits.Request))
-	response, err := s.lane.connections.of(k).RoundTrip(s.template)
+	response, err := s.through.of(k).RoundTrip(s.template)
 	s.row.Attempts = s.attempts
 	s.fillConn()
 	if err == nil {
@@ -103,7 +122,7 @@ func (s *sender) exchange(k uint64) {
 }
 
 // setID names the request and the body it must be answered with.
-func (s *sender) setID(k uint64) {
+func (s *httpSender) setID(k uint64) {
 	s.want = append(s.want[:0], s.prefix...)
 	s.want = strconv.AppendUint(s.want, k, 10)
 	s.header[headerID][0] = string(s.want[len("ok "):])
@@ -111,7 +130,7 @@ func (s *sender) setID(k uint64) {
 }
 
 // fillConn names the connection; of several, the first, which let the client down.
-func (s *sender) fillConn() {
+func (s *httpSender) fillConn() {
 	s.row.Reused = s.reused
 	if s.first != nil {
 		s.row.Conn, s.row.Addr = s.first.id, s.first.addr
@@ -119,7 +138,7 @@ func (s *sender) fillConn() {
 }
 
 // failed classifies a request without a response.
-func (s *sender) failed(err error) {
+func (s *httpSender) failed(err error) {
 	at := waiting
 	if s.asking || s.attempts == 0 {
 		at = connecting
@@ -132,7 +151,10 @@ func (s *sender) failed(err error) {
 }
 
 // fail sets the outcome. What net/http's words do not tell, the connection may.
-func (s *sender) fail(err error, at stage) {
+func (s *httpSender) fail(err error, at stage) {
+	if cause := context.Cause(s.alarm.ctx); cause != nil && errors.Is(err, context.Canceled) {
+		err = cause // HTTP/2 does not tell it
+	}
 	s.row.Outcome, s.row.Err = classify(err, at), errorText(err)
 	if s.row.Outcome == history.Other && s.last != nil && s.last.end() != nil {
 		s.row.Outcome = classify(s.last.end(), at)
@@ -143,14 +165,16 @@ func (s *sender) fail(err error, at stage) {
 }
 
 // infer takes the server from the connection's last answer.
-func (s *sender) infer() {
-	if s.first == nil || s.first.who == nil || s.first.who.gateway {
+func (s *httpSender) infer() {
+	if s.first == nil {
 		return
 	}
-	s.fillServer(*s.first.who)
-	s.row.Inferred = true
+	if who := s.first.who.Load(); who != nil && !who.gateway {
+		s.fillServer(*who)
+		s.row.Inferred = true
+	}
 }
 
-func (s *sender) fillServer(who server) {
+func (s *httpSender) fillServer(who server) {
 	s.row.Pod, s.row.Node, s.row.Zone, s.row.Revision = who.pod, who.node, who.zone, who.revision
 }

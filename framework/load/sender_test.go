@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -111,10 +110,10 @@ func testLane(t *testing.T, l Lane) *lane {
 	}
 	var ids atomic.Uint64
 	made := &lane{
-		Lane: l, worker: "w", pacer: pace(l.Rate), template: template, connections: newConnections(l, &ids),
+		Lane: l, worker: "w", pacer: pace(l.Rate), template: template, carrier: newCarrier(l, &ids),
 		record: record, counts: record.lanes[l.Lane], halt: newHalt(),
 	}
-	t.Cleanup(made.connections.close)
+	t.Cleanup(made.carrier.close)
 	return made
 }
 
@@ -145,7 +144,7 @@ func rowsOf(t testing.TB, r *recorder) []history.Request {
 // sendAll sends n requests, one after the other, and returns their rows.
 func sendAll(t *testing.T, l *lane, n int) []history.Request {
 	t.Helper()
-	s := newSender(l)
+	s := l.carrier.sender(l)
 	for k := range n {
 		s.send(uint64(k), l.record.now())
 	}
@@ -414,7 +413,7 @@ func TestRefused(t *testing.T) {
 	})
 	fresh := testLane(t, Lane{Lane: history.LaneFresh, Target: url, Rate: 1, Timeouts: roomy})
 	reused := testLane(t, Lane{Lane: history.LaneReused, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
-	s := newSender(reused)
+	s := reused.carrier.sender(reused)
 	s.send(0, 0)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -431,28 +430,7 @@ func TestRefused(t *testing.T) {
 
 // A listener whose queue is full drops what comes, as a dead node does.
 func TestTimeoutConnect(t *testing.T) {
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = syscall.Close(fd) }()
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Listen(fd, 0); err != nil {
-		t.Fatal(err)
-	}
-	name, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
-	first, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = first.Close() }()
-
+	address := deaf(t)
 	limits := roomy
 	limits.Connect = 100 * time.Millisecond
 	l := testLane(t, Lane{Lane: history.LaneFresh, Target: "http://" + address + "/", Rate: 1, Timeouts: limits})
@@ -476,7 +454,7 @@ func TestConnectionsTakeTurns(t *testing.T) {
 // A request that queued on the stream lane for as long as a client would wait was let down.
 func TestStreamGivesUpWaiting(t *testing.T) {
 	l := testLane(t, Lane{Lane: history.LaneStream, Target: "http://127.0.0.1:1/", Rate: 1})
-	newSender(l).send(7, -2*l.Timeouts.Request)
+	l.carrier.sender(l).send(7, -2*l.Timeouts.Request)
 	got := rowsOf(t, l.record)
 	if len(got) != 1 || got[0].Outcome != history.TimeoutConnect || got[0].Attempts != 0 {
 		t.Errorf("got %+v, want a time-out without an attempt", got)

@@ -84,7 +84,7 @@ type worker struct {
 	control  string
 	maxRows  int
 	log      *slog.Logger
-	connect  func(Lane, *atomic.Uint64) *connections
+	connect  func(Lane, *atomic.Uint64) carrier
 
 	mu      sync.Mutex
 	present *attack
@@ -100,7 +100,7 @@ func newWorker(ctx context.Context, o WorkerOptions) (*worker, error) {
 	}
 	return &worker{
 		ctx: ctx, name: o.Name, instance: rand.Text(), base: time.Now(), control: control,
-		maxRows: cmp.Or(o.MaxRows, DefaultMaxRows), log: cmp.Or(o.Log, slog.Default()), connect: newConnections,
+		maxRows: cmp.Or(o.MaxRows, DefaultMaxRows), log: cmp.Or(o.Log, slog.Default()), connect: newCarrier,
 	}, nil
 }
 

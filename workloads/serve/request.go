@@ -1,12 +1,9 @@
 package serve
 
 import (
-	"context"
-	"net"
 	"net/http"
 	"strconv"
 	"sync"
-	"sync/atomic"
 )
 
 // Paths of the probes.
@@ -30,7 +27,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer s.traffic.end()
 		s.trap.Load().take(r)
 		s.next.ServeHTTP(w, r)
-		s.trap.Load().take(r) // a short response is still in net/http's buffer, and stays there
+		if c := connOf(r.Context()); c == nil || !c.hijacked.Load() {
+			s.trap.Load().take(r) // a short response is still in net/http's buffer, and stays there
+		}
 	}
 }
 
@@ -47,17 +46,10 @@ func probe(w http.ResponseWriter, ok bool) {
 // lastOfConnection counts the request and tells whether its connection ends with it.
 func (s *server) lastOfConnection(r *http.Request) bool {
 	if s.draining.Load() {
-		return true
+		return r.ProtoMajor == 1 // on HTTP/2 it has been said: again, net/http would refuse what is on its way
 	}
-	served, _ := r.Context().Value(counterKey{}).(*atomic.Int64)
-	return s.options.CloseAfter > 0 && served != nil && served.Add(1) >= int64(s.options.CloseAfter)
-}
-
-// counterKey finds the number of requests that a connection has carried.
-type counterKey struct{}
-
-func withCounter(ctx context.Context, _ net.Conn) context.Context {
-	return context.WithValue(ctx, counterKey{}, new(atomic.Int64))
+	c := connOf(r.Context())
+	return s.options.CloseAfter > 0 && c != nil && c.served.Add(1) >= int64(s.options.CloseAfter)
 }
 
 // trap takes requests and never answers them.

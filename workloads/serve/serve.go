@@ -17,8 +17,9 @@ type AtTerm string
 // The ways to end. Only Drain loses nothing.
 const (
 	// Drain stops listening, as servers do, which is why pods need a preStop sleep: clients must have stopped connecting.
-	// On the connections that are open it goes on answering, each time with "Connection: close", until nothing has come
-	// for Options.Quiet. Then it closes what is left and exits. It cuts no request.
+	// On the connections that are open it goes on answering, and asks clients to leave them, until nothing has come for
+	// Options.Quiet: on HTTP/1.1 each answer says "Connection: close", on HTTP/2 a GOAWAY says it at once, and handlers
+	// that last learn of it from Leaving. Then it closes what is left and exits. It cuts no request.
 	Drain AtTerm = "drain"
 	// Drop exits at once and cuts what is in flight.
 	Drop AtTerm = "drop"
@@ -82,10 +83,11 @@ func (o Options) Validate() error {
 // end that o asks for, and an error when a drain had to cut requests or the listener broke.
 func Run(ctx context.Context, l net.Listener, o Options, h http.Handler) error {
 	s := newServer(o.withDefaults(), h)
+	known := newListener(l)
 	var broke error
 	served := make(chan struct{})
 	go func() {
-		broke = s.http.Serve(l)
+		broke = s.http.Serve(known)
 		close(served)
 	}()
 	select {
@@ -93,7 +95,7 @@ func Run(ctx context.Context, l net.Listener, o Options, h http.Handler) error {
 		return fmt.Errorf("serve on %s: %w", l.Addr(), broke)
 	case <-ctx.Done():
 	}
-	err := s.end(context.WithoutCancel(ctx), l)
+	err := s.end(context.WithoutCancel(ctx), known)
 	<-served
 	return err
 }
@@ -103,6 +105,7 @@ type server struct {
 	options  Options
 	next     http.Handler
 	traffic  traffic
+	lasting  lasting
 	draining atomic.Bool
 	// trap, once set, takes every request that has not been answered yet.
 	trap atomic.Pointer[trap]
@@ -114,26 +117,30 @@ const patience = 2 * time.Minute
 
 func newServer(o Options, h http.Handler) *server {
 	s := &server{options: o, next: h, traffic: traffic{unused: map[net.Conn]bool{}}}
+	s.lasting = lasting{leaving: make(chan struct{}), closing: make(chan struct{})}
 	s.http = http.Server{
 		Handler:           s,
 		ConnState:         s.traffic.changed,
-		ConnContext:       withCounter,
+		ConnContext:       s.connContext,
+		Protocols:         new(http.Protocols),
 		IdleTimeout:       patience,
 		ReadHeaderTimeout: patience,
 		MaxHeaderBytes:    16 << 10, // no client of ours sends a kilobyte
 		ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
 	}
+	s.http.Protocols.SetHTTP1(true)
+	s.http.Protocols.SetUnencryptedHTTP2(true) // for clients that begin with it; the others get HTTP/1.1
 	return s
 }
 
 // end does what AtTerm says.
-func (s *server) end(ctx context.Context, l net.Listener) error {
+func (s *server) end(ctx context.Context, l *listener) error {
 	switch s.options.AtTerm {
 	case Drop:
-		return s.cut()
+		return s.cut(l)
 	case Hold:
 		<-time.After(s.options.Limit)
-		return s.cut()
+		return s.cut(l)
 	default:
 		return s.drain(ctx, l)
 	}
@@ -142,17 +149,26 @@ func (s *server) end(ctx context.Context, l net.Listener) error {
 // drain waits until nobody asks any more, then closes. A quarter of the limit is kept for what is in flight then.
 //
 // http.Server.Shutdown alone would cut requests: it closes every connection that is idle at that moment, also one on
-// which a request has been sent and not yet been read.
-func (s *server) drain(ctx context.Context, l net.Listener) error {
+// which a request has been sent and not yet been read. On HTTP/2 it would refuse those that are on their way, and of
+// what lasts it knows nothing.
+func (s *server) drain(ctx context.Context, l *listener) error {
 	s.draining.Store(true)
+	l.goAway()
+	close(s.lasting.leaving)
 	if err := l.Close(); err != nil {
 		return fmt.Errorf("stop listening on %s: %w", l.Addr(), err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.Limit)
 	defer cancel()
 	s.waitQuiet(ctx, s.options.Limit*3/4)
+	close(s.lasting.closing)
 	s.traffic.closeUnused()
-	if err := s.http.Shutdown(ctx); err != nil {
+	defer l.cut()
+	err := s.http.Shutdown(ctx)
+	if err == nil {
+		err = s.traffic.wait(ctx)
+	}
+	if err != nil {
 		return errors.Join(fmt.Errorf("drain: cut what was in flight after %s: %w", s.options.Limit, err), s.http.Close())
 	}
 	return nil
@@ -187,7 +203,8 @@ func (s *server) waitQuiet(ctx context.Context, most time.Duration) {
 const trapLimit = time.Second
 
 // cut closes everything when that hurts somebody for certain, or at the limit.
-func (s *server) cut() error {
+func (s *server) cut(l *listener) error {
+	defer l.cut()
 	t := &trap{caught: make(chan struct{})}
 	s.trap.Store(t)
 	select {

@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // traffic knows whether somebody wants something.
@@ -35,6 +37,9 @@ func (t *traffic) changed(c net.Conn, state http.ConnState) {
 		return
 	}
 	delete(t.unused, c)
+	if c, ok := c.(*conn); ok && state == http.StateHijacked {
+		c.hijacked.Store(true)
+	}
 }
 
 // state tells how much has happened, so that two looks can be compared, and how many requests are in flight.
@@ -42,6 +47,22 @@ func (t *traffic) state() (events uint64, inFlight int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.events, t.inFlight
+}
+
+// wait returns when no request is in flight: those whose connections net/http has given away too.
+func (t *traffic) wait(ctx context.Context) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, inFlight := t.state(); inFlight == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
 }
 
 // closeUnused closes the connections that are unused. Shutdown would wait 5 s for each.

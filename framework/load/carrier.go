@@ -1,0 +1,27 @@
+package load
+
+import (
+	"sync/atomic"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// carrier is how the requests of a lane get to the server, and how the answers come back: all that a lane knows of its
+// protocol. When a request is due, and that it gets its row, is the lane's; what becomes of it is the carrier's.
+type carrier interface {
+	// sender is asked for once by each goroutine that sends.
+	sender(l *lane) sender
+	// close ends the connections, once the last request has its row.
+	close()
+}
+
+// sender sends requests of one lane, one after the other, and gives each its row.
+type sender interface {
+	// send returns when the request has its row.
+	send(k uint64, due history.Offset)
+}
+
+// newCarrier makes the carrier of a lane; ids numbers the connections of the whole worker.
+func newCarrier(l Lane, ids *atomic.Uint64) carrier {
+	return newConnections(l, ids)
+}

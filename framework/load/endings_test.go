@@ -1,0 +1,178 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
+	"github.com/holdfast-ha/holdfast/workloads/serve"
+)
+
+// clusterIP does what a Service does: a connection leads to the pod that was there when it was made, for as long as both
+// live.
+type clusterIP struct {
+	net.Listener
+	to atomic.Pointer[string]
+}
+
+func newClusterIP(t *testing.T) *clusterIP {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	s := &clusterIP{Listener: l}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.carry(c)
+		}
+	}()
+	return s
+}
+
+func (s *clusterIP) carry(c net.Conn) {
+	there, err := net.Dial("tcp", *s.to.Load())
+	if err != nil {
+		_ = c.Close()
+		return
+	}
+	go func() {
+		_, _ = io.Copy(there, c)
+		_ = there.(*net.TCPConn).CloseWrite()
+	}()
+	_, _ = io.Copy(c, there)
+	_ = c.Close()
+}
+
+// startPod runs a backend, the only one of the Service from now on.
+func (s *clusterIP) startPod(t *testing.T, name string, end serve.AtTerm) (term func(), ended <-chan error) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	ctx, term := context.WithCancel(t.Context())
+	result := make(chan error, 1)
+	go func() {
+		result <- backend.Run(ctx, backend.Options{
+			Listen: address, Pod: name, Serve: serve.Options{AtTerm: end, Quiet: time.Second, Limit: 10 * time.Second},
+		})
+	}()
+	err = poll.Until(t.Context(), name+" to listen", time.Minute, func(context.Context) (bool, string, error) {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil, "", err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.to.Store(&address)
+	return term, result
+}
+
+// replaced plays a lane while the pod it leads to is replaced twice, and returns the rows.
+func replaced(t *testing.T, lane history.Lane, end serve.AtTerm) []history.Request {
+	t.Helper()
+	s := newClusterIP(t)
+	term, ended := s.startPod(t, "pod-0", end)
+	base := time.Now()
+	w := &worker{
+		ctx: t.Context(), name: "w", base: base, maxRows: DefaultMaxRows, log: slog.New(slog.DiscardHandler), connect: newCarrier,
+	}
+	a, err := newAttack(t.Context(), Plan{ID: "p", Lanes: []Lane{
+		{Lane: lane, Target: "http://" + s.Addr().String() + "/", Rate: 100, Connections: 3, Timeouts: roomy},
+	}}, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go a.run(w.log)
+	for n := 1; n <= 2; n++ {
+		until(t, a, uint64(n*40)) // the pod has answered that many
+		oldTerm, oldEnded := term, ended
+		term, ended = s.startPod(t, fmt.Sprint("pod-", n), end)
+		oldTerm()
+		if err := <-oldEnded; err != nil {
+			t.Errorf("pod-%d ended with %v", n-1, err)
+		}
+	}
+	until(t, a, a.record.status(a.plan.Lanes)[0].Sent+40)
+	a.stop(w.clock())
+	<-a.finished
+	term()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	return checkAttack(t, a)
+}
+
+func until(t *testing.T, a *attack, sent uint64) {
+	t.Helper()
+	err := poll.Until(t.Context(), "requests to be sent", time.Minute, func(context.Context) (bool, string, error) {
+		n := a.record.status(a.plan.Lanes)[0].Sent
+		return n >= sent, fmt.Sprint(n), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A server that ends in order loses nothing on any lane: each client is asked to leave, and comes back elsewhere.
+func TestOrderlyEndsAreNoFailures(t *testing.T) {
+	for _, lane := range Lanes {
+		t.Run(string(lane), func(t *testing.T) {
+			t.Parallel()
+			pods, conns := map[string]int{}, map[uint64]bool{}
+			for _, r := range replaced(t, lane, serve.Drain) {
+				if r.Outcome == history.Unsent { // on a machine that is very busy
+					continue
+				}
+				if r.Outcome != history.OK {
+					t.Errorf("%+v", r)
+				}
+				pods[r.Pod]++
+				conns[r.Conn] = true
+			}
+			if len(pods) != 3 || len(conns) < 3 {
+				t.Errorf("it reached %v, on %d connections, want three pods", pods, len(conns))
+			}
+		})
+	}
+}
+
+// One that drops its connections is caught on every lane that keeps some.
+func TestDroppedConnectionsAreFailures(t *testing.T) {
+	for _, lane := range Lanes {
+		if lane == history.LaneFresh {
+			continue
+		}
+		t.Run(string(lane), func(t *testing.T) {
+			t.Parallel()
+			failed := 0
+			for _, r := range replaced(t, lane, serve.Drop) {
+				if r.Outcome.Failed() {
+					failed++
+				}
+			}
+			if failed == 0 {
+				t.Error("nothing failed")
+			}
+		})
+	}
+}

@@ -1,0 +1,218 @@
+package load
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// deed is what a server does wrong on a lane, and what the last of so many requests is told to have become.
+type deed struct {
+	serve    script
+	requests int
+	quick    func(*Timeouts) // the time-out that passes
+	want     history.Outcome
+	err      string // in the row's text
+	// never says why it cannot happen on this lane; nothing is tried then.
+	never string
+}
+
+// misbehaviours are what each lane must tell apart.
+var misbehaviours = []string{
+	"refuses connections", "no connection in time", "resets", "closes early", "no answer in time", "stalls", "cuts the answer off",
+	"wrong body", "bad status", "goes away meanwhile", "breaks an idle connection", "refuses a request it has not begun",
+}
+
+// deeds of servers, by lane.
+func deeds() map[history.Lane]map[string]deed {
+	return map[history.Lane]map[string]deed{
+		history.LaneFresh:   deedsHTTP1("each request has a connection of its own, which has never been idle"),
+		history.LaneReused:  deedsHTTP1(""),
+		history.LaneControl: deedsHTTP1(""),
+		history.LaneStream:  deedsHTTP1(""),
+		history.LaneH2C:     deedsH2C(),
+	}
+}
+
+func quickResponse(l *Timeouts) { l.Response = 300 * time.Millisecond }
+func quickRequest(l *Timeouts)  { l.Request = 300 * time.Millisecond }
+func quickConnect(l *Timeouts)  { l.Connect = 100 * time.Millisecond }
+
+// everywhere is what needs no protocol.
+func everywhere(of map[string]deed) map[string]deed {
+	of["refuses connections"] = deed{want: history.Refused, err: "connect: connection refused"}
+	of["no connection in time"] = deed{want: history.TimeoutConnect, quick: quickConnect}
+	return of
+}
+
+// deedsHTTP1 are done to the first request of a connection, but for what needs one that has been used: net/http sends
+// again what broke on such a connection, as long as there is no response.
+func deedsHTTP1(neverIdle string) map[string]deed {
+	once := func(do func(n int, c *exchange)) script {
+		return func(_ *testing.T, n int, c *exchange) {
+			c.request()
+			do(n, c)
+		}
+	}
+	const http1 = "HTTP/1.1 knows no such thing"
+	return everywhere(map[string]deed{
+		"resets":              {want: history.Reset, err: "reset by peer", serve: once(func(_ int, c *exchange) { c.resets() })},
+		"closes early":        {want: history.ClosedEarly, err: "EOF", serve: once(func(int, *exchange) {})},
+		"no answer in time":   {want: history.TimeoutResponse, quick: quickResponse, serve: once(func(_ int, c *exchange) { c.waits() })},
+		"stalls":              {want: history.Stall, quick: quickRequest, serve: once(func(n int, c *exchange) { c.head(200, 100, pod(n)...); c.waits() })},
+		"cuts the answer off": {want: history.Truncated, serve: once(func(n int, c *exchange) { c.head(200, 100, pod(n)...); _, _ = io.WriteString(c, "ok") })},
+		"wrong body": {want: history.WrongBody, err: `got "no\n"`, serve: once(func(n int, c *exchange) {
+			c.head(200, 3, pod(n)...)
+			_, _ = io.WriteString(c, "no\n")
+		})},
+		"bad status":          {want: history.BadStatus, err: "status 503", serve: once(func(n int, c *exchange) { c.head(503, 0, pod(n)...) })},
+		"goes away meanwhile": {never: http1},
+		"breaks an idle connection": {
+			requests: 2, want: history.Masked, never: neverIdle, err: "its connection ended (EOF)",
+			serve: func(_ *testing.T, n int, c *exchange) {
+				c.answers(n)
+				c.request()
+			},
+		},
+		"refuses a request it has not begun": {never: http1},
+	})
+}
+
+func deedsH2C() map[string]deed {
+	return everywhere(map[string]deed{
+		"resets":              {want: history.Reset, err: "reset by peer", serve: overH2(func(s *h2, _ uint32, _ int) { s.resets() })},
+		"closes early":        {want: history.ClosedEarly, err: "unexpected EOF", serve: overH2(func(*h2, uint32, int) {})},
+		"no answer in time":   {want: history.TimeoutResponse, quick: quickResponse, serve: overH2(func(s *h2, _ uint32, _ int) { s.waits() })},
+		"stalls":              {want: history.Stall, quick: quickRequest, serve: overH2(func(s *h2, id uint32, n int) { s.begins(id, 200, 100, n); s.waits() })},
+		"cuts the answer off": {want: history.Truncated, serve: overH2(func(s *h2, id uint32, n int) { s.begins(id, 200, 100, n) })},
+		"wrong body": {want: history.WrongBody, err: `got "no\n"`, serve: overH2(func(s *h2, id uint32, n int) {
+			s.begins(id, 200, 3, n)
+			_ = s.WriteData(id, true, []byte("no\n"))
+			s.waits()
+		})},
+		"bad status": {want: history.BadStatus, err: "status 503", serve: overH2(func(s *h2, id uint32, _ int) {
+			s.respond(id, true, ":status: 503")
+			s.waits()
+		})},
+		"goes away meanwhile": {want: history.GoAway, err: "http2: server sent GOAWAY and closed the connection: ErrCode=NO_ERROR", serve: overH2(func(s *h2, id uint32, _ int) {
+			_ = s.WriteGoAway(id, http2.ErrCodeNo, nil)
+		})},
+		// Go's client sees that it ended before the next request is written. What comes at the same moment ends with the connection.
+		"breaks an idle connection": {never: "a request whose connection has ended is written to another, for the first time"},
+		"refuses a request it has not begun": {want: history.Masked, requests: 2, err: "answered by pod-1", serve: func(_ *testing.T, n int, c *exchange) {
+			s := c.asH2()
+			if s.answersH2(n); n == 0 {
+				_, _ = s.stream()
+				_ = s.WriteGoAway(1, http2.ErrCodeNo, nil) // it has seen the first only
+			}
+			s.answersH2(n)
+			s.waits()
+		}},
+	})
+}
+
+// Each lane tells apart what a server can do to it, or cannot meet it. What the worker's list of lanes has, this table has.
+func TestLanesTellMisbehavioursApart(t *testing.T) {
+	for lane, of := range deeds() {
+		for _, name := range misbehaviours {
+			d, known := of[name]
+			if !known {
+				t.Errorf("nobody says what %s makes of a server that %s", lane, name)
+			}
+			if !known || d.never != "" {
+				continue
+			}
+			t.Run(fmt.Sprint(lane, " ", name), func(t *testing.T) {
+				t.Parallel()
+				d.check(t, lane)
+			})
+		}
+		for name := range of {
+			if !slices.Contains(misbehaviours, name) {
+				t.Errorf("%s: %q is no misbehaviour of the list", lane, name)
+			}
+		}
+	}
+	for _, lane := range Lanes {
+		if deeds()[lane] == nil {
+			t.Errorf("%s is not in the table", lane)
+		}
+	}
+}
+
+func (d deed) check(t *testing.T, lane history.Lane) {
+	limits := roomy
+	if d.quick != nil {
+		d.quick(&limits)
+	}
+	l := testLane(t, Lane{Lane: lane, Target: d.target(t), Rate: 1, Connections: 1, Timeouts: limits})
+	rows := sendAll(t, l, max(1, d.requests))
+	for _, r := range rows[:len(rows)-1] {
+		if r.Outcome != history.OK {
+			t.Errorf("request %d is %s: %s", r.Seq, r.Outcome, r.Err)
+		}
+	}
+	last := rows[len(rows)-1]
+	if last.Outcome != d.want || !strings.Contains(last.Err, d.err) || last.Err == "" {
+		t.Errorf("%s: %q, want %s, with %q in it", last.Outcome, last.Err, d.want, d.err)
+	}
+	if (last.Attempts > 1) != (last.Outcome == history.Masked) || last.Done < last.Sent || last.Sent < last.Due {
+		t.Errorf("%+v", last)
+	}
+	if connected := last.Conn > 0; connected != (d.serve != nil) {
+		t.Errorf("its connection is %d", last.Conn)
+	}
+}
+
+// target is where the server listens; or nobody does, or nobody answers.
+func (d deed) target(t *testing.T) string {
+	if d.serve == nil && d.want == history.TimeoutConnect {
+		return "http://" + deaf(t) + "/"
+	}
+	if d.serve != nil {
+		url, _ := listen(t, d.serve)
+		return url
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	return "http://" + l.Addr().String() + "/"
+}
+
+// deaf is an address whose listener has a full queue, and drops what comes, as a dead node does.
+func deaf(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Listen(fd, 0); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+	first, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = first.Close() })
+	return address
+}
