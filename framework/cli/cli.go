@@ -101,7 +101,8 @@ Exit codes: 0 everything held; 1 a promise was broken; 2 evidence is missing; 3 
 	})
 	root.AddCommand(
 		doctorCommand(), auditCommand(version), imageCommand(), upCommand(), downCommand(),
-		runCommand(version), selftestCommand(version), judgeCommand(), reportCommand(), workloadCommand(), versionCommand(version),
+		runCommand(version), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
+		workloadCommand(), versionCommand(version),
 	)
 	return root
 }

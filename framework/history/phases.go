@@ -31,3 +31,17 @@ func (r Run) Window(name PhaseName) (from, to Offset, ok bool) {
 	}
 	return 0, 0, false
 }
+
+// UnderLoad is the time from the beginning of Steady to the end of Recovered, the end excluded: what is due then is what verdicts
+// count. A record that was cut off before Drained is under load for ever; one without Steady never was.
+func (r Run) UnderLoad() (from, to Offset) {
+	const never = Offset(1<<63 - 1)
+	steady, _, ok := r.Window(Steady)
+	if !ok {
+		return never, never
+	}
+	if drained, _, ok := r.Window(Drained); ok {
+		return steady, drained
+	}
+	return steady, never
+}

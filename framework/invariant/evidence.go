@@ -57,18 +57,8 @@ func newFacts(run history.Run) *facts {
 	return f
 }
 
-// underLoad is the time from the beginning of Steady to the end of Recovered. A record that was cut off before Drained
-// is under load to its end; one without Steady never was.
-func (f *facts) underLoad() (from, to history.Offset) {
-	steady, ok := f.phases[history.Steady]
-	if !ok {
-		return never, never
-	}
-	if drained, ok := f.phases[history.Drained]; ok {
-		return steady.From, drained.From
-	}
-	return steady.From, never
-}
+// underLoad is the time in which requests count.
+func (f *facts) underLoad() (from, to history.Offset) { return f.run.UnderLoad() }
 
 // begin is the moment from which on the cluster is judged: of Deploy, or of the first phase where there is none.
 func (f *facts) begin() history.Offset {

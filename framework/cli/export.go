@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-ha/holdfast/framework/export"
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+type exportFlags struct {
+	format string
+	output string
+	lanes  []string
+}
+
+func exportCommand() *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export RUN",
+		Short: "Write a stored run's requests for vegeta, or as one CSV table for SQL",
+		Long: `export reads a run's folder, or one scenario's, and writes its requests to standard output or a file. What it has of each
+lane is told on standard error, and agrees with the verdicts to the last request. The control lane is left out unless it is named.
+
+--format vegeta, vegeta-json, vegeta-csv: one scenario, as 'vegeta attack' and 'vegeta encode' write it. Each lane is an attack.
+A request is a success if holdfast says so: what succeeded only because Go's HTTP client silently sent it again has the error
+"masked". Times are from when a request was due. What was never sent, or not due under load, is left out.
+
+--format csv: all requests of a run in one table with the columns run, scenario, under_load and those of requests/*.csv, times
+in nanoseconds since the scenario's base. Verdicts count the rows with under_load 1 whose outcome is not unsent. In SQL:
+
+  sqlite3 run.db '.import --csv run.csv requests' "SELECT scenario, lane, count(*) AS requests, sum(outcome <> 'ok') AS failed,
+    sum(outcome = 'masked') AS masked, max(done_ns - due_ns) / 1e6 AS max_ms FROM requests
+    WHERE under_load = '1' AND outcome <> 'unsent' GROUP BY scenario, lane"
+
+DuckDB reads the file as it is: FROM 'run.csv', with WHERE under_load = 1. sqlite3 imports numbers as text: compare CAST(status AS
+INTEGER) with a number.`,
+		Example: `  holdfast export artifacts/latest/chaos/rolling-update --output results.gob # then: vegeta report results.gob
+  holdfast export artifacts/latest/chaos/rolling-update --lane fresh -o fresh.gob # then: vegeta plot fresh.gob > plot.html
+  holdfast export artifacts/latest --format csv --output run.csv`,
+		Args: oneArg,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(export.Formats(), f.format) {
+				return usage(fmt.Errorf("format %q: want one of %s", f.format, strings.Join(export.Formats(), ", ")))
+			}
+			return f.run(cmd, args[0])
+		},
+	}
+	cmd.Flags().StringVar(&f.format, "format", "vegeta", "one of "+strings.Join(export.Formats(), ", "))
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write into this file, and not to standard output")
+	cmd.Flags().StringSliceVar(&f.lanes, "lane", nil, "only these lanes, such as fresh; none: all but the control lane")
+	return cmd
+}
+
+func (f exportFlags) run(cmd *cobra.Command, dir string) error {
+	runs, err := openAll(dir)
+	if err != nil {
+		return err
+	}
+	if f.format != export.FormatCSV {
+		if runs, err = one(dir, runs); err != nil {
+			return err
+		}
+	}
+	say := sayTo(cmd.ErrOrStderr())
+	for _, run := range runs {
+		if run.Incomplete != "" {
+			say("%s: the record is not whole: %s", run.Header.Scenario, run.Incomplete)
+		}
+	}
+	var counts []export.Counts
+	err = writeTo(cmd.OutOrStdout(), f.output, func(out io.Writer) (err error) {
+		counts, err = f.write(out, runs)
+		return err
+	})
+	for _, c := range counts {
+		say("%s", c)
+	}
+	if err == nil && len(counts) == 0 {
+		return fmt.Errorf("export %s: it has no requests%s", dir, of(f.lanes))
+	}
+	return err
+}
+
+func (f exportFlags) write(out io.Writer, runs []history.Run) ([]export.Counts, error) {
+	lanes := make([]history.Lane, len(f.lanes))
+	for i, name := range f.lanes {
+		lanes[i] = history.Lane(name)
+	}
+	if f.format == export.FormatCSV {
+		return export.CSV(out, runs, lanes)
+	}
+	return export.Vegeta(out, runs[0], f.format, lanes)
+}
+
+func of(lanes []string) string {
+	if len(lanes) == 0 {
+		return ""
+	}
+	return " of lane " + strings.Join(lanes, ", ")
+}
+
+// openAll opens the records below a folder. One that cannot be read is an error: it would be missing from the table.
+func openAll(dir string) ([]history.Run, error) {
+	records, err := history.Records(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(records) == 0 {
+		return nil, fmt.Errorf("export %s: there is no record in it; give a run's folder, such as artifacts/latest", dir)
+	}
+	var runs []history.Run
+	for _, record := range records {
+		run, err := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+// one record is what vegeta's tools make sense of.
+func one(dir string, runs []history.Run) ([]history.Run, error) {
+	loaded := slices.DeleteFunc(runs, func(run history.Run) bool { return run.Header.Plan == nil })
+	switch len(loaded) {
+	case 0:
+		return nil, fmt.Errorf("export %s: it has no requests: no load was planned", dir)
+	case 1:
+		return loaded, nil
+	}
+	return nil, usage(fmt.Errorf("%s has %d scenarios with load: name one, such as %s, or give --format csv", dir, len(loaded),
+		filepath.Join(dir, filepath.FromSlash(loaded[0].Header.Scenario))))
+}
+
+// writeTo writes a file, which is removed again if that fails, or to out if no name is given.
+func writeTo(out io.Writer, name string, write func(io.Writer) error) error {
+	if name == "" {
+		return write(out)
+	}
+	file, err := os.Create(name)
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	if err := errors.Join(write(file), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(name))
+	}
+	return nil
+}

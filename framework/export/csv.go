@@ -1,0 +1,73 @@
+package export
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// FormatCSV is one table of the requests of any number of records.
+const FormatCSV = "csv"
+
+// Formats lists the names of the formats, sorted.
+func Formats() []string {
+	names := []string{FormatCSV}
+	for name := range encodings {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// CSV writes the requests that records have of some lanes (none: all but the control lane) as one table: a header row, and then
+// a row a request, also of those that were never sent. Its columns are run, scenario, under_load (1 if a verdict counts the
+// row, once it was sent) and those of the files of requests, which history.Encoder documents.
+func CSV(to io.Writer, runs []history.Run, lanes []history.Lane) ([]Counts, error) {
+	w := bufio.NewWriterSize(to, 1<<16)
+	encoder := history.NewEncoder()
+	line := append([]byte("run,scenario,under_load,"), encoder.AppendHeader(nil)...)
+	if _, err := w.Write(line); err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	var counts counted
+	for _, run := range runs {
+		s := scopeOf(run, lanes)
+		names := quoted(run.Header.RunID) + "," + quoted(run.Header.Scenario)
+		for r, err := range run.Requests() {
+			if err != nil {
+				return nil, fmt.Errorf("export %s: %w", s.scenario, err)
+			}
+			if !s.wants(r.Lane) {
+				continue
+			}
+			counts.add(s, r)
+			line = append(line[:0], names...)
+			if s.underLoad(r) {
+				line = append(line, ",1,"...)
+			} else {
+				line = append(line, ",0,"...)
+			}
+			line = encoder.Append(line, r)
+			if _, err := w.Write(line); err != nil {
+				return nil, fmt.Errorf("export %s: %w", s.scenario, err)
+			}
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	return counts.sorted(), nil
+}
+
+// quoted is a text as a field that stays on its line.
+func quoted(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if !strings.ContainsAny(text, `,"`) {
+		return text
+	}
+	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+}

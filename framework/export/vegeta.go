@@ -1,0 +1,129 @@
+package export
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// encodings are those of vegeta's results, by the names of their formats. vegeta's commands tell them apart by themselves.
+var encodings = map[string]func(io.Writer) vegeta.Encoder{
+	"vegeta": vegeta.NewEncoder, "vegeta-json": vegeta.NewJSONEncoder, "vegeta-csv": vegeta.NewCSVEncoder,
+}
+
+// key names a sequence of requests.
+type key struct {
+	worker string
+	lane   history.Lane
+}
+
+// Vegeta writes the requests that a record has of some lanes (none: all but the control lane) as vegeta writes its results, in
+// a format of Formats. What was never sent is left out, as is what was not due under load: vegeta knows of neither. It
+// reads the requests twice, and writes nothing of a record whose requests cannot be read.
+//
+// Each lane is an attack; with several workers, each lane of each. Results are numbered from zero without gaps, in the order
+// in which they were due, because vegeta plot draws nothing after a gap. Their time is when the request was due, and not when
+// it was sent, so that a client that lags hides no waiting.
+func Vegeta(to io.Writer, run history.Run, format string, lanes []history.Lane) ([]Counts, error) {
+	encoding := encodings[format]
+	if encoding == nil {
+		return nil, fmt.Errorf("export: format %q is none of vegeta's", format)
+	}
+	s := scopeOf(run, lanes)
+	var counts counted
+	numbers := make(map[key]*ranks)
+	workers := make(map[string]bool)
+	for r, err := range run.Requests() {
+		if err != nil {
+			return nil, fmt.Errorf("export %s: %w", s.scenario, err)
+		}
+		if !s.wants(r.Lane) || !counts.add(s, r) {
+			continue
+		}
+		k := key{r.Worker, r.Lane}
+		if numbers[k] == nil {
+			numbers[k] = &ranks{}
+		}
+		numbers[k].add(r.Seq)
+		workers[r.Worker] = true
+	}
+	for _, n := range numbers {
+		n.count()
+	}
+	w := vegetaWriter{run: run, scope: s, numbers: numbers, manyWorkers: len(workers) > 1}
+	return counts.sorted(), w.write(to, encoding)
+}
+
+// vegetaWriter is the second pass.
+type vegetaWriter struct {
+	run         history.Run
+	scope       scope
+	numbers     map[key]*ranks
+	manyWorkers bool
+}
+
+func (w vegetaWriter) write(to io.Writer, encoding func(io.Writer) vegeta.Encoder) error {
+	buffered := bufio.NewWriterSize(to, 1<<16)
+	encode := encoding(buffered)
+	urls := make(map[history.Lane]string)
+	if plan := w.run.Header.Plan; plan != nil {
+		for _, l := range plan.Lanes {
+			urls[l.Lane] = l.Target
+		}
+	}
+	for r, err := range w.run.Requests() {
+		if err != nil {
+			return fmt.Errorf("export %s: %w", w.scope.scenario, err)
+		}
+		if !w.scope.wants(r.Lane) || !w.scope.underLoad(r) || r.Outcome == history.Unsent {
+			continue
+		}
+		result := resultOf(r)
+		result.Attack = string(r.Lane)
+		if w.manyWorkers {
+			result.Attack += " of " + r.Worker
+		}
+		result.Seq = w.numbers[key{r.Worker, r.Lane}].of(r.Seq)
+		result.Timestamp = w.run.Header.Base.Add(r.Due)
+		result.URL = urls[r.Lane]
+		if err := encode(&result); err != nil {
+			return fmt.Errorf("export %s: %w", w.scope.scenario, err)
+		}
+	}
+	if err := buffered.Flush(); err != nil {
+		return fmt.Errorf("export %s: %w", w.scope.scenario, err)
+	}
+	return nil
+}
+
+// resultOf a request is a success to vegeta, which looks at the status alone, if and only if it is one to holdfast. Of errors only
+// the kind is kept: vegeta report lists each text that differs, and texts have port numbers in them.
+func resultOf(r *history.Request) vegeta.Result {
+	result := vegeta.Result{
+		Latency: r.Done - r.Due, BytesIn: uint64(max(0, r.Bytes)), Method: http.MethodGet,
+		Code: uint16(max(0, min(r.Status, math.MaxUint16))),
+	}
+	good := result.Code >= 200 && result.Code < 400
+	switch {
+	case !r.Outcome.Failed():
+		if !good {
+			result.Code = http.StatusOK
+		}
+		return result
+	case r.Status != 0:
+		result.Error = string(r.Outcome) + ": status " + strconv.Itoa(r.Status)
+	default:
+		result.Error = string(r.Outcome)
+	}
+	if good {
+		result.Code = 0 // as vegeta has it of requests without a whole response
+	}
+	return result
+}
