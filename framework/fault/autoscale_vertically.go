@@ -45,12 +45,15 @@ func (AutoscaleVertically) Inject(ctx context.Context, t Target) (Heal, error) {
 		return nothing, err
 	}
 	was := cpuOf(d.Spec.Template.Spec)
+	more := func(has resource.Quantity) bool { return has.Cmp(was) > 0 }
+	if err := t.notGiven(ctx, fmt.Sprintf("autoscale %s vertically", t.Workload), more); err != nil {
+		return nothing, err
+	}
 	scalers := t.Dynamic.Resource(verticalAutoscalers).Namespace(t.Namespace)
 	heal := once(func(ctx context.Context) error { return t.unscaleVertically(ctx, scalers, was) })
 	if _, err := scalers.Create(ctx, t.verticalAutoscaler(), metav1.CreateOptions{}); err != nil {
 		return heal, fmt.Errorf("autoscale %s vertically: %w", t.Workload, err)
 	}
-	more := func(has resource.Quantity) bool { return has.Cmp(was) > 0 }
 	err = poll.Until(ctx, "the vertical autoscaler to resize a pod of "+t.Workload, verticalLimit, func(ctx context.Context) (bool, string, error) {
 		pods, err := t.pods(ctx)
 		for _, pod := range pods {

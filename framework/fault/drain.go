@@ -116,10 +116,14 @@ func (t Target) drain(ctx context.Context, node string) error {
 	return nil
 }
 
-// cordon closes a node to new pods or opens it, and sees that it is so.
+// cordon closes a node to new pods or opens it, and sees that it is so. To close one that is closed is an error, to open one
+// that is open is not.
 func (t Target) cordon(ctx context.Context, name string, unschedulable bool) error {
 	nodes := t.Client.CoreV1().Nodes()
 	node, err := nodes.Get(ctx, name, metav1.GetOptions{})
+	if err == nil && unschedulable && node.Spec.Unschedulable {
+		err = errors.New("it is so already, and not by us")
+	}
 	if err == nil {
 		err = drain.RunCordonOrUncordon(t.drainer(ctx), node, unschedulable)
 	}

@@ -22,7 +22,7 @@ func (Evict) String() string { return "ask to evict every pod" }
 // Inject implements Fault. It returns when the pods whose eviction was accepted are gone and replaced.
 func (Evict) Inject(ctx context.Context, t Target) (Heal, error) {
 	heal := t.waitSettled()
-	before, err := t.pods(ctx)
+	before, err := t.staying(ctx)
 	if err != nil {
 		return heal, err
 	}

@@ -23,6 +23,19 @@ func (t Target) kill(ctx context.Context, nodes []clusters.Node, pods []string) 
 	if err != nil {
 		return nothing, err
 	}
+	err = onEach(nodes, func(n clusters.Node) error { // one that is dead already would be seen dead whatever we do
+		is, saw, err := dead(ctx, n)
+		if err == nil && is {
+			err = errors.New("it is dead already: " + saw)
+		}
+		if err != nil {
+			return fmt.Errorf("kill %s: %w", n.Name(), err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nothing, err
+	}
 	heal := once(func(ctx context.Context) error {
 		err := onEach(nodes, func(n clusters.Node) error { // one that cannot be started must not keep the others down
 			if err := n.Start(ctx); err != nil {

@@ -70,6 +70,12 @@ func (p NodePressure) Inject(ctx context.Context, t Target) (Heal, error) {
 	if len(victims) == 0 {
 		return nothing, fmt.Errorf("%s: %s carries no pod of %s", p, node.Name(), t.Workload)
 	}
+	switch pressed, tainted, _, err := t.pressure(ctx, node.Name()); {
+	case err != nil:
+		return nothing, err
+	case pressed || tainted:
+		return nothing, fmt.Errorf("%s: %s is so already: MemoryPressure=%t, its taint: %t", p, node.Name(), pressed, tainted)
+	}
 	whole, _, err := t.look(ctx)
 	if err != nil {
 		return nothing, err

@@ -29,7 +29,7 @@ func (p PodDelete) Inject(ctx context.Context, t Target) (Heal, error) {
 		return nothing, fmt.Errorf("delete %d pods of %s: want at least one", p.Count, t.Workload)
 	}
 	heal := t.waitSettled()
-	before, err := t.pods(ctx)
+	before, err := t.staying(ctx)
 	if err != nil {
 		return heal, err
 	}

@@ -44,6 +44,10 @@ func (r Resize) Inject(ctx context.Context, t Target) (Heal, error) {
 	if was.Cmp(cpu) == 0 {
 		return nothing, fmt.Errorf("resize %s to %s: it has that", t.Workload, r.CPU)
 	}
+	has := func(given resource.Quantity) bool { return given.Cmp(cpu) == 0 }
+	if err := t.notGiven(ctx, fmt.Sprintf("resize %s to %s", t.Workload, r.CPU), has); err != nil {
+		return nothing, err
+	}
 	heal := once(func(ctx context.Context) error {
 		witness, err := t.resize(ctx, was)
 		if err == nil {
@@ -60,7 +64,7 @@ func (r Resize) Inject(ctx context.Context, t Target) (Heal, error) {
 		return heal, err
 	}
 	t.Record.Seen(nil, slices.Sorted(maps.Keys(pods)), witness)
-	t.Record.Lasts(t.given(pods, func(has resource.Quantity) bool { return has.Cmp(cpu) == 0 }))
+	t.Record.Lasts(t.given(pods, has))
 	return heal, nil
 }
 
@@ -85,6 +89,20 @@ func (t Target) given(pods map[string]corev1.Pod, right func(has resource.Quanti
 		}
 		return have > 0 && lost == 0, fmt.Sprintf("%s with what they were given, %d without", plural(have, "pod"), lost), nil
 	}
+}
+
+// notGiven is an error where a pod has what it is yet to be given; what says what is about to be done.
+func (t Target) notGiven(ctx context.Context, what string, right func(has resource.Quantity) bool) error {
+	pods, err := t.pods(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(pods)) {
+		if cpu, given := cpuGiven(pods[name]); given && right(cpu) {
+			return fmt.Errorf("%s: pod %s has %s already", what, name, cpu.String())
+		}
+	}
+	return nil
 }
 
 // resize asks for another amount for each pod that has not got it, and waits until all have.

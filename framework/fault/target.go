@@ -29,6 +29,13 @@ func (t Target) pods(ctx context.Context) (map[string]corev1.Pod, error) {
 	return pods, err
 }
 
+// staying are those that nobody has asked to go: what is going is seen to go whatever we do.
+func (t Target) staying(ctx context.Context) (map[string]corev1.Pod, error) {
+	pods, err := t.pods(ctx)
+	maps.DeleteFunc(pods, func(_ string, p corev1.Pod) bool { return p.DeletionTimestamp != nil })
+	return pods, err
+}
+
 // ended tells whether all containers of a pod have ended for good.
 func ended(p corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed

@@ -256,17 +256,30 @@ func TestAnUndoOfADrainThatDoesNothing(t *testing.T) {
 	}
 }
 
-// TestAMachineThatCannotBeKilledOrStarted: the engine's word is passed on, with the machine's name.
+// TestAMachineThatCannotBeKilledOrStarted: the engine's word is passed on, with the machine's name. One that cannot even be
+// looked at is left alone.
 func TestAMachineThatCannotBeKilledOrStarted(t *testing.T) {
-	w := newWorld(6, "w1", "w2", "w3")
-	m := w.nodes[0].(*machine)
-	m.err = errors.New("no such container")
-	heal, err := NodeKill{Worker: 1}.Inject(t.Context(), w.target())
-	if err == nil || err.Error() != "kill w1: no such container" || len(w.seen) != 0 {
-		t.Errorf("got %v, seen %q", err, w.seen)
-	}
-	if err := heal(t.Context()); err == nil || err.Error() != "start w1: no such container" || len(w.healed) != 0 {
-		t.Errorf("undo: %v, healed %q", err, w.healed)
+	const gone, started = "kill w1: no such container", "start w1: no such container"
+	for name, s := range map[string]struct {
+		spoil func(*machine)
+		undo  string
+	}{
+		"seen":   {func(m *machine) { m.err = errors.New("no such container") }, ""},
+		"killed": {func(m *machine) { m.killErr = errors.New("no such container") }, started},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(6, "w1", "w2", "w3")
+			m := w.nodes[0].(*machine)
+			s.spoil(m)
+			heal, err := NodeKill{Worker: 1}.Inject(t.Context(), w.target())
+			if err == nil || err.Error() != gone || len(w.seen) != 0 {
+				t.Errorf("got %v, seen %q", err, w.seen)
+			}
+			m.err = errors.New("no such container")
+			if err := heal(t.Context()); (s.undo == "") != (err == nil) || err != nil && err.Error() != s.undo || len(w.healed) != 0 {
+				t.Errorf("undo: %v, healed %q", err, w.healed)
+			}
+		})
 	}
 }
 

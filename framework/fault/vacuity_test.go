@@ -287,3 +287,48 @@ func TestAWitnessThatCannotLookSaysNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsSoAlreadyIsAnError: what a witness would see without us proves nothing.
+func TestWhatIsSoAlreadyIsAnError(t *testing.T) {
+	twice := func(f Fault) func(*testing.T, *world, Target) {
+		return func(t *testing.T, _ *world, target Target) { must(t, second(f.Inject(t.Context(), target))) }
+	}
+	sendAll := func(_ *testing.T, w *world, _ Target) {
+		for _, name := range w.podNames() {
+			w.send(name)
+		}
+	}
+	for _, s := range []struct {
+		fault  Fault
+		before func(*testing.T, *world, Target)
+		want   string
+	}{
+		{Scale{Through: []int{9}}, twice(Scale{Through: []int{9}}), "scale backend to 9: it has that many"},
+		{PodDelete{Count: 1}, sendAll, "delete 1 pods of backend: it has only 0"},
+		{Evict{}, sendAll, "evict pods of backend: it has none"},
+		{Drain{Nodes: 3}, func(t *testing.T, _ *world, target Target) { must(t, target.cordon(t.Context(), "w1", true)) },
+			"set w1 unschedulable=true: it is so already, and not by us"},
+		{NodeKill{Worker: 2}, twice(NodeKill{Worker: 2}), "kill w2: it is dead already: state exited, kubelet port silent: true"},
+		{FillNode{Worker: 2}, twice(FillNode{Worker: 2}), "fill w2: it is full, 0 of cpu are left"},
+		{NodePressure{Worker: 2}, func(t *testing.T, w *world, _ Target) {
+			w.squeeze("w2", true)
+			w.edit(t, w.podNames()[0], func(p *corev1.Pod) { p.Spec.NodeName = "w2" })
+		}, "memory pressure on worker 2: w2 is so already: MemoryPressure=true, its taint: true"},
+		{Autoscale{CPU: 60, Max: 20}, twice(Autoscale{CPU: 60, Max: 10}), `autoscale backend: horizontalpodautoscalers.autoscaling "backend" already exists`},
+		{Resize{CPU: "20m"}, twice(Resize{CPU: "20m"}), "resize backend to 20m: pod pod-001 has 20m already"},
+		{AutoscaleVertically{}, twice(AutoscaleVertically{}), "autoscale backend vertically: pod pod-001 has 25m already"},
+	} {
+		t.Run(s.fault.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(6, "w1", "w2", "w3")
+				target := w.target()
+				s.before(t, w, target)
+				w.seen = nil
+				heal, err := s.fault.Inject(t.Context(), target)
+				if err == nil || err.Error() != s.want || len(w.seen) != 0 || heal == nil {
+					t.Errorf("got %v, seen %q; want %s", err, w.seen, s.want)
+				}
+			})
+		})
+	}
+}

@@ -449,6 +449,7 @@ type machine struct {
 	talks    bool          // its kubelet answers whatever the engine says
 	lag      time.Duration // so much later does it die
 	err      error         // what every verb answers
+	killErr  error         // what Kill answers
 	starts   int
 	kubelet  *kubelet
 
@@ -468,13 +469,13 @@ func (m *machine) Role() clusters.Role {
 
 func (m *machine) Kill(context.Context) error {
 	switch {
-	case m.immortal || m.err != nil:
+	case m.immortal || m.err != nil || m.killErr != nil:
 	case m.lag == 0:
 		m.set(clusters.Exited)
 	default:
 		time.AfterFunc(m.lag, func() { m.set(clusters.Exited) })
 	}
-	return m.err
+	return errors.Join(m.err, m.killErr)
 }
 
 func (m *machine) Start(context.Context) error {
