@@ -17,7 +17,8 @@ type conn struct {
 	addr string
 	// who is set by a request that has the connection, before it gives it back.
 	who atomic.Pointer[server]
-	// broke is the error that ended the reading, which net/http keeps to itself when it tries again.
+	// broke is the first error, which net/http keeps to itself when it tries again. Linux tells of a reset only once: who
+	// reads after it was told to who writes is told of an end.
 	broke atomic.Pointer[error]
 }
 
@@ -25,11 +26,22 @@ type conn struct {
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if err != nil {
-		broke := err // err itself would be allocated at every call
-		c.broke.Store(&broke)
+		c.breaks(err)
 	}
 	return n, err
 }
+
+// Write remembers its error.
+func (c *conn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if err != nil {
+		c.breaks(err)
+	}
+	return n, err
+}
+
+// breaks has an argument of its own, because that of its callers would be allocated at every call.
+func (c *conn) breaks(err error) { c.broke.CompareAndSwap(nil, &err) }
 
 // end is how the connection broke; nil if it did not, or not yet.
 func (c *conn) end() error {

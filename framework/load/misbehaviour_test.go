@@ -89,7 +89,7 @@ func deedsHTTP1(neverIdle string) map[string]deed {
 
 func deedsH2C() map[string]deed {
 	return everywhere(map[string]deed{
-		"resets":              {want: history.Reset, err: "reset by peer", serve: overH2(func(s *h2, _ uint32, _ int) { s.resets() })},
+		"resets":              {want: history.Reset, serve: overH2(func(s *h2, _ uint32, _ int) { s.resets() })},
 		"closes early":        {want: history.ClosedEarly, err: "unexpected EOF", serve: overH2(func(*h2, uint32, int) {})},
 		"no answer in time":   {want: history.TimeoutResponse, quick: quickResponse, serve: overH2(func(s *h2, _ uint32, _ int) { s.waits() })},
 		"stalls":              {want: history.Stall, quick: quickRequest, serve: overH2(func(s *h2, id uint32, n int) { s.begins(id, 200, 100, n); s.waits() })},

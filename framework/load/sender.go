@@ -150,13 +150,13 @@ func (s *httpSender) failed(err error) {
 	s.infer()
 }
 
-// fail sets the outcome. What net/http's words do not tell, the connection may.
+// fail sets the outcome. What net/http's words do not tell, the connection may: among that, that its end was a reset.
 func (s *httpSender) fail(err error, at stage) {
 	if cause := context.Cause(s.alarm.ctx); cause != nil && errors.Is(err, context.Canceled) {
 		err = cause // HTTP/2 does not tell it
 	}
 	s.row.Outcome, s.row.Err = classify(err, at), errorText(err)
-	if s.row.Outcome == history.Other && s.last != nil && s.last.end() != nil {
+	if o := s.row.Outcome; (o == history.Other || o == history.ClosedEarly) && s.last != nil && s.last.end() != nil {
 		s.row.Outcome = classify(s.last.end(), at)
 	}
 	if s.row.Outcome == history.Unsent {
