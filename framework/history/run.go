@@ -76,6 +76,8 @@ type Mutant struct {
 	Removed  string `json:"removed"`
 	CaughtBy string `json:"caughtBy"` // an invariant's kind
 	Twin     string `json:"twin"`     // the scenario with the practice in place
+	// Cause is what its verdict must name as the reason, an invariant.Cause; empty where none is named, as in older records.
+	Cause string `json:"cause,omitempty"`
 }
 
 // Plan is the load that was asked for.
