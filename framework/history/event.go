@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Event is one line of events.jsonl: a moment, and the one field that is not nil.
@@ -117,6 +118,19 @@ type Pod struct {
 	// topologySpreadConstraints, and of affinity what is required. A pod without any has {}. Events other than Listed and
 	// Added do not repeat them, see State; a record in which nothing has them is older than they are.
 	Rules json.RawMessage `json:"rules,omitempty"`
+	// Lifecycle is told as Rules are; nil in all events of a record that is older than it is.
+	Lifecycle *Lifecycle `json:"lifecycle,omitempty"`
+}
+
+// Lifecycle is what a pod's spec says of how it begins and ends.
+type Lifecycle struct {
+	// Readiness tells whether every container has a readiness probe, so that it is not ready before it says so.
+	Readiness bool `json:"readiness,omitempty"`
+	// PreStop is the longest preStop sleep, after which SIGTERM is sent; zero: at once. A hook of another kind counts as none:
+	// how long it takes is not in a spec.
+	PreStop time.Duration `json:"preStop,omitempty"`
+	// Grace is when SIGKILL follows, counted from the deletion.
+	Grace time.Duration `json:"grace,omitempty"`
 }
 
 // Ended tells whether all containers of a pod have ended for good. Such a pod holds nothing and counts for nothing; what a

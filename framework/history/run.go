@@ -78,6 +78,8 @@ type Mutant struct {
 	Twin     string `json:"twin"`     // the scenario with the practice in place
 	// Harness is set when it is the harness that was broken, and not the workload: the promise must then be Unknown.
 	Harness bool `json:"harness,omitempty"`
+	// Cause is what its verdict must name as the reason, an invariant.Cause; empty where none is named, as in older records.
+	Cause string `json:"cause,omitempty"`
 }
 
 // Plan is the load that was asked for.

@@ -64,6 +64,9 @@ func fill(t *testing.T, v reflect.Value, path string) {
 		for i := range v.Len() {
 			fill(t, v.Index(i), fmt.Sprint(path, i))
 		}
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem(), path)
 	case v.Type() == reflect.TypeFor[map[string]string]():
 		v.Set(reflect.ValueOf(map[string]string{"key": path + odd}))
 	default:

@@ -73,7 +73,7 @@ func podEvent(p *corev1.Pod, change history.Change) history.Event {
 		Deleting: p.DeletionTimestamp != nil,
 	}
 	if change == history.Listed || change == history.Added {
-		pod.Rules = rulesJSON(p.Spec)
+		pod.Rules, pod.Lifecycle = rulesJSON(p.Spec), lifecycle(p.Spec)
 	}
 	for _, c := range p.Status.Conditions {
 		switch {

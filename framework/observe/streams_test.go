@@ -56,7 +56,7 @@ func TestPodEvent(t *testing.T) {
 			{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, Message: "of no interest"},
 			{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "EvictionByEvictionAPI"},
 		}},
-	}, history.Listed).Pod, &history.Pod{Change: history.Listed, Namespace: "ns", Name: "p", Phase: "Pending", Rules: []byte(`{}`)})
+	}, history.Listed).Pod, &history.Pod{Change: history.Listed, Namespace: "ns", Name: "p", Phase: "Pending", Rules: []byte(`{}`), Lifecycle: &history.Lifecycle{}})
 }
 
 // TestPodRules: what the scheduler must obey is told when a pod is first seen, and what it may weigh is not.
