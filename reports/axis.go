@@ -42,7 +42,7 @@ func bounds(events []history.Event) (begin, end history.Offset) {
 }
 
 // moments are the stages of a fault that it may not have reached: nil where it did not.
-type moments struct{ injecting, seen, healing, healed *history.Offset }
+type moments struct{ injecting, seen, lasting, healing, healed *history.Offset }
 
 func momentsOf(f *history.FaultLife) moments {
 	at := func(m *history.Moment) *history.Offset {
@@ -51,7 +51,7 @@ func momentsOf(f *history.FaultLife) moments {
 		}
 		return &m.At
 	}
-	return moments{at(&f.Injecting), at(&f.Seen), at(&f.Healing), at(&f.Healed)}
+	return moments{at(&f.Injecting), at(&f.Seen), at(&f.Lasting), at(&f.Healing), at(&f.Healed)}
 }
 
 // began is the first moment known of a fault, or zero.

@@ -70,7 +70,7 @@ func reportScenario(s *Scenario) ReportScenario {
 		})
 	}
 	for i := range s.Faults {
-		r.Faults = append(r.Faults, reportFault(&s.Faults[i]))
+		r.Faults = append(r.Faults, reportFault(&s.Faults[i], s.metBy(i)))
 	}
 	for i := range s.Lanes {
 		r.Lanes = append(r.Lanes, reportLane(&s.Lanes[i]))
@@ -108,12 +108,13 @@ func reportVerdict(v *invariant.Verdict) ReportVerdict {
 	return r
 }
 
-func reportFault(f *history.FaultLife) ReportFault {
+func reportFault(f *history.FaultLife, met Met) ReportFault {
 	m := momentsOf(f)
 	return ReportFault{
 		Name: f.Name, InjectingSeconds: maybe(m.injecting), SeenSeconds: maybe(m.seen), HealingSeconds: maybe(m.healing),
 		HealedSeconds: maybe(m.healed), Nodes: some(f.Nodes), Pods: some(f.Pods), Witness: some(f.Witness),
-		Errors: some(f.Errors),
+		Errors: some(f.Errors), LastingSeconds: maybe(m.lasting), RequestsInFlight: met.Requests,
+		PodTerminations: met.PodTerminations, PodRestarts: met.PodRestarts, NodeLosses: met.NodeLosses,
 	}
 }
 
@@ -121,7 +122,7 @@ func reportLane(l *Lane) ReportLane {
 	r := ReportLane{
 		Name: string(l.Name), Target: l.Target, RatePerSecond: l.RatePerSecond, OK: l.OK, Failed: l.Failed,
 		Unsent: l.Unsent, Outcomes: map[string]uint64{}, LatestSendSeconds: l.LatestSend.Seconds(),
-		Latency: reportQuantiles(l.Latency), Service: reportQuantiles(l.Service),
+		Lag: reportQuantiles(l.Lag), Latency: reportQuantiles(l.Latency), Service: reportQuantiles(l.Service),
 	}
 	if l.Failed == 0 && l.OK > 0 {
 		r.UpperBound95 = new(UpperBound95(l.OK))

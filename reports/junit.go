@@ -141,6 +141,15 @@ func junitNumbers(s *Scenario, name string) []junitProperty {
 	if bound, _ := s.bounds95(); bound != nil {
 		list = append(list, junitProperty{"upperBound95", strconv.FormatFloat(*bound, 'g', 4, 64)})
 	}
+	for i := range s.Faults {
+		m := s.metBy(i)
+		for _, p := range []junitProperty{
+			{"requestsInFlight", whole(m.Requests)}, {"podTerminations", strconv.Itoa(m.PodTerminations)},
+			{"podRestarts", strconv.Itoa(m.PodRestarts)}, {"nodeLosses", strconv.Itoa(m.NodeLosses)},
+		} {
+			list = append(list, junitProperty{fmt.Sprintf("fault.%d.%s", i, p.Name), p.Value})
+		}
+	}
 	for i := range s.Verdicts {
 		v := &s.Verdicts[i]
 		for _, key := range slices.Sorted(maps.Keys(v.Numbers)) {

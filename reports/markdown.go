@@ -19,6 +19,7 @@ func WriteMarkdown(w io.Writer, m Model) error {
 	var b strings.Builder
 	markdownHead(&b, m)
 	markdownTable(&b, m)
+	markdownFaults(&b, m)
 	left := 0
 	for i := range m.Scenarios {
 		s := &m.Scenarios[i]
@@ -101,25 +102,52 @@ func (m Model) summary() string {
 }
 
 func markdownTable(b *strings.Builder, m Model) {
-	b.WriteString("\n| | scenario | requests | failed | disruptions | at most, 95 % | p99 |\n")
-	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: |\n")
+	b.WriteString("\n| | scenario | requests | failed | disruptions | at most, 95 % | p99 | sent late: p50, p99, max |\n")
+	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for i := range m.Scenarios {
 		s := &m.Scenarios[i]
 		row := s.figures()
-		fmt.Fprintf(b, "| %s | **%s**<br>%s | %s | %s | %s | %s | %s |\n", mark(s.Result), text(s.Name), text(s.Claim),
-			row.Requests, row.Failed, row.Disruptions, row.Bound, row.P99)
+		fmt.Fprintf(b, "| %s | **%s**<br>%s | %s | %s | %s | %s | %s | %s |\n", mark(s.Result), text(s.Name), text(s.Claim),
+			row.Requests, row.Failed, row.Disruptions, row.Bound, row.P99, row.Lag)
 	}
 	b.WriteString("\n0 of N is not zero: \"at most, 95 %\" is the share of requests that may fail although none was seen to, " +
 		"3/N of the lane with the fewest. A mutant is a workload broken on purpose; a promise must catch it, so its requests are meant to fail.\n")
 }
 
+// markdownFaults tells what each fault met while it was on: where both counts are zero, nothing was tried.
+func markdownFaults(b *strings.Builder, m Model) {
+	const head = "\n| fault | scenario | requests in flight | pods ended | restarted | nodes lost |\n" +
+		"| --- | --- | ---: | ---: | ---: | ---: |\n"
+	var rows strings.Builder
+	for i := range m.Scenarios {
+		s := &m.Scenarios[i]
+		for j := range s.Faults {
+			met := s.metBy(j)
+			requests := "–"
+			if len(s.Lanes) > 0 {
+				requests = count(met.Requests)
+			}
+			fmt.Fprintf(&rows, "| %s | %s | %s | %d | %d | %d |\n", text(s.Faults[j].Name), text(s.Name), requests,
+				met.PodTerminations, met.PodRestarts, met.NodeLosses)
+		}
+	}
+	const why = "\nWhat each fault met from its beginning until it was healed.\n"
+	switch {
+	case rows.Len() == 0:
+	case b.Len()+len(head)+rows.Len()+len(why) > MaxMarkdownBytes/2:
+		b.WriteString("\nWhat each fault met is in report.html: there is no room for it here.\n")
+	default:
+		b.WriteString(head + rows.String() + why)
+	}
+}
+
 // figures are the numbers of an overview's row, as text; a dash where there is nothing to say.
 type figures struct {
-	Requests, Failed, Disruptions, Bound, P99 string
+	Requests, Failed, Disruptions, Bound, P99, Lag string
 }
 
 func (s *Scenario) figures() figures {
-	f := figures{Requests: "–", Failed: "–", Disruptions: "–", Bound: "–", P99: "–"}
+	f := figures{Requests: "–", Failed: "–", Disruptions: "–", Bound: "–", P99: "–", Lag: "–"}
 	if len(s.Lanes) > 0 {
 		f.Requests, f.Failed = count(s.Sent()), count(s.Failed())
 		f.Disruptions = count(uint64(s.Disruptions.Total()))
@@ -129,6 +157,10 @@ func (s *Scenario) figures() figures {
 	}
 	if p99 := s.P99(); p99 > 0 {
 		f.P99 = brief(p99)
+	}
+	if s.Sent() > 0 {
+		lag := s.Lag()
+		f.Lag = brief(lag.P50) + ", " + brief(lag.P99) + ", " + brief(lag.Max)
 	}
 	return f
 }

@@ -45,7 +45,9 @@ type Scenario struct {
 	Took   time.Duration
 	Phases []history.PhaseSpan
 	Faults []history.FaultLife
-	Zones  []Zone
+	// Met is what each of the Faults met while it was on, in their order.
+	Met   []Met
+	Zones []Zone
 	// Lanes are the load, as planned first, the control lane last. Empty without traffic.
 	Lanes []Lane
 	// BucketWidth is the time that one Bucket covers; zero without traffic.
@@ -127,6 +129,15 @@ type Disruptions struct {
 // Total is the number of disruption events.
 func (d Disruptions) Total() int { return d.PodTerminations + d.NodeLosses }
 
+// Met is what a fault met from its beginning until it was healed: without requests in flight, and without anything that was
+// taken away, nothing was tried.
+type Met struct {
+	Requests        uint64 // sent to the system under test, and in flight at some moment of it
+	PodTerminations int
+	PodRestarts     int
+	NodeLosses      int
+}
+
 // Lane is the load of one lane.
 type Lane struct {
 	Name          history.Lane
@@ -141,7 +152,8 @@ type Lane struct {
 	// Latency is from when a request was due, Service from when it was sent, until the response had been read. Of OK
 	// requests only: the others are counted as failures.
 	Latency, Service Quantiles
-	// LatestSend is the longest that a request was sent after it was due.
+	// Lag is how long after it was due a request was sent; LatestSend is its maximum.
+	Lag        Quantiles
 	LatestSend time.Duration
 	Buckets    []Bucket
 }

@@ -19,6 +19,7 @@ func Describe(run history.Run, verdicts []invariant.Verdict) Scenario {
 		Zones: zones(run.Events, end), End: end,
 	}
 	s.From, s.To = axis(run, begin, end)
+	s.meet(run)
 	s.measure(run)
 	s.Disruptions, s.Noise = disruptions(run), noiseOf(run.Events)
 	s.Result, s.Why = sumUp(verdicts, s.Mutant, s.Incomplete)
@@ -33,6 +34,9 @@ func (s *Scenario) measure(run history.Run) {
 		s.From = steady - (steady-s.From+width-1)/width*width
 	}
 	load := newSeries(s.From, width, run.Header.Plan)
+	for i := range s.Faults {
+		load.on = append(load.on, met{from: began(&s.Faults[i]), to: ended(&s.Faults[i], max(s.End, s.To)), requests: &s.Met[i].Requests})
+	}
 	if err := load.read(run.Requests); err != nil && s.Incomplete == "" {
 		s.Incomplete = err.Error()
 	}
@@ -62,6 +66,14 @@ func troubles(events []history.Event) []string {
 	return list
 }
 
+// metBy is what a fault met; a model that was put together by hand may not say.
+func (s *Scenario) metBy(fault int) Met {
+	if fault < len(s.Met) {
+		return s.Met[fault]
+	}
+	return Met{}
+}
+
 // Sent is how many requests went to the system under test; the control lane's did not.
 func (s *Scenario) Sent() (n uint64) {
 	for i := range s.Lanes {
@@ -88,6 +100,16 @@ func (s *Scenario) Unsent() (n uint64) {
 		n += s.Lanes[i].Unsent
 	}
 	return n
+}
+
+// Lag is how late the requests of the lane with the latest 99th percentile were sent.
+func (s *Scenario) Lag() (worst Quantiles) {
+	for i := range s.Lanes {
+		if l := &s.Lanes[i]; l.Name != history.LaneControl && (l.Lag.P99 > worst.P99 || worst == Quantiles{}) {
+			worst = l.Lag
+		}
+	}
+	return worst
 }
 
 // P99 is the worst of the lanes' 99th percentiles from due.

@@ -143,6 +143,13 @@ type ReportFault struct {
 	Pods             []string `json:"pods"`
 	Witness          []string `json:"witness"` // what was seen of it, in order
 	Errors           []string `json:"errors"`  // why stages were not reached
+	// LastingSeconds is when the witness saw, just before the undo, that it was still in force.
+	LastingSeconds *float64 `json:"lastingSeconds,omitempty"`
+	// What it met while it was on.
+	RequestsInFlight uint64 `json:"requestsInFlight"`
+	PodTerminations  int    `json:"podTerminations"`
+	PodRestarts      int    `json:"podRestarts"`
+	NodeLosses       int    `json:"nodeLosses"`
 }
 
 // ReportLane is the load of one lane.
@@ -159,6 +166,7 @@ type ReportLane struct {
 	FirstFailureSeconds *float64        `json:"firstFailureSeconds,omitempty"`
 	LastFailureSeconds  *float64        `json:"lastFailureSeconds,omitempty"`
 	LatestSendSeconds   float64         `json:"latestSendSeconds"` // after it was due
+	Lag                 ReportQuantiles `json:"lag"`               // from due to sent, of all that were sent
 	Latency             ReportQuantiles `json:"latency"`           // from due
 	Service             ReportQuantiles `json:"service"`           // from sent
 }
@@ -172,7 +180,7 @@ type ReportNoise struct {
 	WaitCPU          float64 `json:"waitCPU"`          // share of time in which something there waited for a processor
 }
 
-// ReportQuantiles of a lane are of OK requests only.
+// ReportQuantiles are of OK requests only, but for those of lag and of the watches.
 type ReportQuantiles struct {
 	P50Seconds  float64 `json:"p50Seconds"`
 	P90Seconds  float64 `json:"p90Seconds"`

@@ -39,12 +39,20 @@ type series struct {
 	lanes   map[history.Lane]*laneSeries
 	last    history.Offset // due time of the last request on the axis
 	offAxis uint64
+	on      []met // the faults
+}
+
+// met counts the requests that were in flight while a fault was on, from its first moment to its last.
+type met struct {
+	from, to history.Offset
+	requests *uint64
 }
 
 type laneSeries struct {
 	Lane
-	latency, service *hdrhistogram.Histogram
-	buckets          []bucketSeries
+	latency, service, lag *hdrhistogram.Histogram
+
+	buckets []bucketSeries
 }
 
 type bucketSeries struct {
@@ -74,6 +82,11 @@ func (s *series) read(requests history.Requests) error {
 		}
 		s.lane(r.Lane).add(r)
 		s.place(r)
+		for _, m := range s.on {
+			if r.Lane != history.LaneControl && r.Outcome != history.Unsent && r.Done >= m.from && r.Sent <= m.to {
+				*m.requests++
+			}
+		}
 	}
 	return nil
 }
@@ -83,7 +96,7 @@ func (s *series) lane(name history.Lane) *laneSeries {
 	if l == nil {
 		l = &laneSeries{
 			Lane:    Lane{Name: name, Outcomes: make(map[history.Outcome]uint64)},
-			latency: histogram(totalDigits), service: histogram(totalDigits),
+			latency: histogram(totalDigits), service: histogram(totalDigits), lag: histogram(totalDigits),
 		}
 		s.lanes[name] = l
 	}
@@ -103,6 +116,7 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 func (l *laneSeries) add(r *history.Request) {
 	if r.Outcome != history.Unsent {
 		l.LatestSend = max(l.LatestSend, r.Sent-r.Due)
+		record(l.lag, r.Sent-r.Due)
 	}
 	switch r.Outcome {
 	case history.OK:
@@ -187,6 +201,7 @@ func (s *series) done(plan *history.Plan) []Lane {
 func (l *laneSeries) finish() Lane {
 	l.Latency = quantiles(l.latency, l.Latency.Max)
 	l.Service = quantiles(l.service, l.Service.Max)
+	l.Lag = quantiles(l.lag, l.LatestSend)
 	for _, b := range l.buckets {
 		if b.latency != nil {
 			q := quantiles(b.latency, b.Max)

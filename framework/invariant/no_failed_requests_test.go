@@ -3,6 +3,7 @@ package invariant_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
@@ -144,4 +145,26 @@ func TestNoFailedRequestsEvidence(t *testing.T) {
 		"21 after drain one worker was seen to bite at 16s, the first 1s later",
 		"thin evidence: trouble at 39s: logs could not be collected")
 	numbers(t, broken, map[string]float64{"failed": 21, "firstFailureSeconds": 17, "lastFailureSeconds": 25})
+}
+
+// TestLagIsInTheNumbers: of each lane that is judged, from the rows themselves.
+func TestLagIsInTheNumbers(t *testing.T) {
+	v := invariant.NoFailedRequests{}.Check(ht.Healthy().EditRequests(func(r *history.Request) {
+		switch {
+		case r.Lane != history.LaneFresh:
+		case r.Seq == 77:
+			r.Sent += 40 * ms
+			r.Done += 40 * ms
+		case r.Seq%20 == 0:
+			r.Sent += 3 * ms
+			r.Done += 3 * ms
+		default:
+			r.Sent += 10 * time.Microsecond
+			r.Done += 10 * time.Microsecond
+		}
+	}).Run())
+	numbers(t, v, map[string]float64{"lagMaxSeconds.fresh": 0.04, "lagP50Seconds.fresh": 0.000011, "lagMaxSeconds.reused": 0})
+	if got := v.Numbers["lagP99Seconds.fresh"]; got < 0.003 || got > 0.0031 {
+		t.Errorf("the 99th percentile is %vs, want 3ms", got)
+	}
 }

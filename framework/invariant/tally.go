@@ -33,10 +33,18 @@ type tally struct {
 type laneTally struct {
 	lane      history.Lane
 	due, sent []uint32 // by window
+	phases    [len(loaded)]delivery
 	requests  uint64   // sent
 	retried   uint64   // of these, by the gateway: its first try had failed
 	inFlight  []uint64 // while each fault was on
+	lag       lag
 }
+
+// delivery of requests: how many were due, and sent.
+type delivery struct{ due, sent uint64 }
+
+// loaded are the phases under load, in order.
+var loaded = [...]history.PhaseName{history.Steady, history.Disturbed, history.Recovered}
 
 // workerTally counts all rows of a worker, under load or not.
 type workerTally struct {
@@ -94,10 +102,14 @@ func (t *tally) count(lane *laneTally, r *history.Request, unsent bool) {
 			lane.sent[w]++
 		}
 	}
+	phase := &lane.phases[t.phase(r.Due)]
+	phase.due++
 	if unsent {
 		return
 	}
+	phase.sent++
 	lane.requests++
+	lane.lag.add(r)
 	if r.GatewayTries > 1 {
 		lane.retried++
 	}
@@ -106,6 +118,16 @@ func (t *tally) count(lane *laneTally, r *history.Request, unsent bool) {
 			lane.inFlight[i]++
 		}
 	}
+}
+
+// phase under load in which a request was due, as an index of loaded.
+func (t *tally) phase(due history.Offset) (i int) {
+	for next := 1; next < len(loaded); next++ {
+		if p, ok := t.facts.phases[loaded[next]]; ok && due >= p.From {
+			i = next
+		}
+	}
+	return i
 }
 
 // row finds where a request's worker and lane are counted; nil when there are too many.
@@ -306,11 +328,20 @@ func (t *tally) steady(name history.Lane, d *doubts) {
 			}
 			continue
 		}
-		if due < minDelivered*planned {
+		switch {
+		case due < minDelivered*planned:
 			if undue++; undue == 1 {
 				first = moment(at)
 			}
+		case sent < minDelivered*planned: // each of the two is a little less than it should be
+			if unsent++; unsent == 1 {
+				d.add("only %s were sent on %s within %s from %s, and %.4g were planned",
+					count(int(sent), "request"), name, moment(length), moment(at), t.plan[name]*length.Seconds())
+			}
 		}
+	}
+	if unsent == 0 {
+		t.brief(lane, d)
 	}
 	if unsent > 1 {
 		d.add("of %d windows under load, %d lacked requests on %s", len(lane.due), unsent, name)
@@ -318,6 +349,15 @@ func (t *tally) steady(name history.Lane, d *doubts) {
 	if undue > 0 {
 		d.add("%s was planned at %v requests a second, and had fewer due in %s of %s, the first from %s",
 			name, t.plan[name], count(undue, "window"), moment(loadWindow), first)
+	}
+}
+
+// brief doubts a phase that is so short that what was not sent in it hides in the windows around it.
+func (t *tally) brief(lane *laneTally, d *doubts) {
+	for i, n := range lane.phases {
+		if n.due > n.sent+1 && float64(n.sent) < minDelivered*float64(n.due) {
+			d.add("only %d of %s due on %s while %s were sent", n.sent, count(int(n.due), "request"), lane.lane, loaded[i])
+		}
 	}
 }
 
@@ -330,6 +370,7 @@ func (t *tally) numbers(v *Verdict, lanes []history.Lane) {
 		v.measure("requests."+string(lane), float64(n))
 		if l := t.find(lane); l != nil {
 			retried += l.retried
+			l.lag.numbers(v, lane)
 		}
 	}
 	v.measure("requests", float64(all))
