@@ -60,6 +60,7 @@ lint: $(GOLANGCI_LINT) ## Run go vet and the linter
 .PHONY: bench
 bench: ## Run the benchmarks, side by side with what they are measured against (about half an hour)
 	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/invariant
+	go test -run '^$$' -bench . -benchtime 1x ./framework/export
 	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load
 	go test -tags e2e -run '^$$' -bench ProvenCluster -benchtime 5x -timeout 1h ./clusters/kind
 

@@ -1,0 +1,137 @@
+package export_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/export"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// BenchmarkJudgeAndVegetaReport compares holdfast judge with the stock vegeta command's report on the same million requests,
+// from starting the process to its end: medians of processor time a request in nanoseconds, and the most memory in MB. The
+// memory of judge must be the same for ten times as many.
+func BenchmarkJudgeAndVegetaReport(b *testing.B) {
+	const requests, rounds = 1_000_000, 3
+	dir := b.TempDir()
+	record, results := filepath.Join(dir, "record"), filepath.Join(dir, "results.gob")
+	writeMany(b, record, requests)
+	exportAll(b, record, results)
+	holdfast := build(b, filepath.Join("..", ".."), filepath.Join(dir, "holdfast"))
+	vegeta := build(b, vegetaFolder(b), filepath.Join(dir, "vegeta"))
+	var ours, theirs, ratios []float64
+	var ourMB, theirMB float64
+	for b.Loop() {
+		for range rounds { // alternating, so that what else the machine does hits both
+			var our, their float64
+			our, ourMB = cost(b, holdfast, "judge", record)
+			their, theirMB = cost(b, vegeta, "report", results)
+			ours, theirs, ratios = append(ours, our/requests), append(theirs, their/requests), append(ratios, our/their)
+		}
+	}
+	for name, values := range map[string][]float64{
+		"judge-ns/req": ours, "vegeta-ns/req": theirs, "ratio": ratios, "judge-MB": {ourMB}, "vegeta-MB": {theirMB},
+	} {
+		slices.Sort(values)
+		b.ReportMetric(values[len(values)/2], name)
+	}
+	b.ReportMetric(0, "ns/op") // says nothing
+}
+
+// writeMany records a healthy run in which the same time under load had so many requests.
+func writeMany(b *testing.B, dir string, requests int) {
+	b.Helper()
+	run := ht.Healthy().DropRequests(func(r history.Request) bool { return r.Seq >= 1000 }).Run()
+	promise, err := invariant.Encode(invariant.NoFailedRequests{})
+	must(b, err)
+	run.Header.Promises = []history.Promise{promise}
+	w, err := history.Create(dir, run.Header)
+	must(b, err)
+	var like []history.Request
+	for r, err := range run.Requests() {
+		must(b, err)
+		like = append(like, *r)
+	}
+	rows, err := w.Requests(ht.Worker)
+	must(b, err)
+	for i := range requests {
+		r := like[i%len(like)]
+		r.Lane, r.Seq = history.LaneFresh, uint64(i/2)
+		if i%2 == 1 {
+			r.Lane = history.LaneReused
+		}
+		r.Due = ht.SteadyAt + (ht.DrainedAt-ht.SteadyAt)*time.Duration(i)/time.Duration(requests)
+		r.Sent, r.Done = r.Due, r.Due+time.Duration(i%977)*time.Microsecond
+		must(b, rows.Append(r))
+	}
+	for _, e := range run.Events {
+		if e.Load != nil {
+			e.Load.Planned, e.Load.Sent = uint64(requests/2), uint64(requests/2)
+		}
+		if e.Header == nil {
+			must(b, w.Append(e))
+		}
+	}
+	must(b, w.Close())
+	read, err := history.Open(dir)
+	must(b, err)
+	if o := invariant.Overall(invariant.Judge(read)); o != invariant.Held {
+		b.Fatalf("the record is %s", o)
+	}
+}
+
+func exportAll(b *testing.B, record, to string) {
+	b.Helper()
+	run, err := history.Open(record)
+	must(b, err)
+	file, err := os.Create(to)
+	must(b, err)
+	_, err = export.Vegeta(file, run, "vegeta", nil)
+	must(b, errors.Join(err, file.Close()))
+}
+
+func must(b *testing.B, err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// vegetaFolder is where the module lies that package export uses the library of.
+func vegetaFolder(b *testing.B) string {
+	b.Helper()
+	dir, err := exec.CommandContext(b.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tsenart/vegeta/v12").Output()
+	must(b, err)
+	return string(bytes.TrimSpace(dir))
+}
+
+func build(b *testing.B, from, program string) string {
+	b.Helper()
+	if out, err := exec.CommandContext(b.Context(), "go", "-C", from, "build", "-o", program, ".").CombinedOutput(); err != nil {
+		b.Fatalf("build %s: %v\n%s", program, err, out)
+	}
+	return program
+}
+
+// cost of a command: processor time in nanoseconds, the most memory in MB.
+func cost(b *testing.B, program string, args ...string) (ns, megabytes float64) {
+	b.Helper()
+	command := exec.CommandContext(b.Context(), program, args...)
+	if out, err := command.CombinedOutput(); err != nil {
+		b.Fatalf("%s: %v\n%s", command, err, out)
+	}
+	state := command.ProcessState
+	if used, ok := state.SysUsage().(*syscall.Rusage); ok {
+		megabytes = float64(used.Maxrss) / 1024 // Linux has it in KiB
+	}
+	return float64((state.UserTime() + state.SystemTime()).Nanoseconds()), megabytes
+}

@@ -1,0 +1,57 @@
+package invariant_test
+
+import (
+	"iter"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// TestMemoryDoesNotGrow: ten times as many requests in the same time, some of them failed, and every promise takes no more
+// memory to judge them.
+func TestMemoryDoesNotGrow(t *testing.T) {
+	run := ht.Healthy().Run()
+	var like []history.Request
+	for r, err := range run.Requests() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		like = append(like, *r)
+	}
+	span := ht.DrainedAt - ht.SteadyAt
+	judge := func(n int, p invariant.Invariant) uint64 {
+		var row history.Request
+		run.Requests = func() iter.Seq2[*history.Request, error] {
+			return func(yield func(*history.Request, error) bool) {
+				for i := range n {
+					row = like[i%len(like)]
+					row.Conn = uint64(i % 3000) // a promise that counts them stops somewhere, see maxDeal
+					row.Seq, row.Due = uint64(i), ht.SteadyAt+span*time.Duration(i)/time.Duration(n)
+					row.Sent, row.Done = row.Due, row.Due+ht.Latency
+					if i%100 == 0 {
+						row.Outcome = history.Reset
+					}
+					if !yield(&row, nil) {
+						return
+					}
+				}
+			}
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		invariant.CheckAll(run, []invariant.Invariant{p})
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	for _, p := range strict() {
+		judge(20_000, p) // what is allocated once
+		few, many := judge(20_000, p), judge(200_000, p)
+		if grown := int64(many) - int64(few); grown > 16<<10 {
+			t.Errorf("%s %s: 20,000 requests took %d bytes to judge, 200,000 took %d more", invariant.Kind(p), p, few, grown)
+		}
+	}
+}
