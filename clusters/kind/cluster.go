@@ -29,6 +29,8 @@ type Cluster struct {
 	config *rest.Config
 	client kubernetes.Interface
 	within time.Duration // the limit of a proof
+
+	freezers string // where cgroups keep theirs; empty: on this machine
 }
 
 var (

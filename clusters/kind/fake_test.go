@@ -35,6 +35,7 @@ type fakeEngine struct {
 
 type fakeContainer struct {
 	state, ip, mac string
+	id             string
 	static         bool // the address was asked for
 	volumes        []string
 }
@@ -128,6 +129,8 @@ func (f *fakeEngine) inspect(args []string) ([]byte, error) {
 			fmt.Fprintln(&out, name, c.state, strings.Join(c.volumes, " "))
 		case strings.Contains(format, "IPAddress") && c.state == "running":
 			fmt.Fprintln(&out, c.ip, c.mac)
+		case format == "{{.Id}}":
+			fmt.Fprintln(&out, c.id)
 		case strings.Contains(format, "State.Status"):
 			fmt.Fprintln(&out, c.state)
 		}

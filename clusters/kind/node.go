@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,6 +90,9 @@ func (n *Node) act(ctx context.Context, verb string, want clusters.NodeState, si
 			return []string{err.Error()}
 		}
 		if state != want {
+			if want == clusters.Exited {
+				n.letDie(ctx)
+			}
 			return []string{fmt.Sprintf("%s says it is %s, not %s", n.cluster.e.Name(), state, want)}
 		}
 		return n.expectSilence(ctx, silent)
@@ -102,6 +106,18 @@ func (n *Node) act(ctx context.Context, verb string, want clusters.NodeState, si
 		n.cluster.log.Warn("the engine says no, and the witnesses say yes", "node", n.name, "verb", verb, "error", refused)
 	}
 	return nil
+}
+
+// letDie thaws what a node that was killed still has. That it cannot is no error: mostly nothing is frozen, and whether the node
+// dies is looked at anyway.
+func (n *Node) letDie(ctx context.Context) {
+	id, err := n.cluster.e.Output(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", n.name)
+	if err == nil {
+		err = thaw(cmp.Or(n.cluster.freezers, freezers), string(id))
+	}
+	if err != nil {
+		n.cluster.log.Debug("thaw a node that was killed", "node", n.name, "error", err)
+	}
 }
 
 func (n *Node) expectSilence(ctx context.Context, want bool) []string {

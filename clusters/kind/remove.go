@@ -128,10 +128,8 @@ func find(ctx context.Context, e runner, name string) (Removed, error) {
 }
 
 // removeParts removes containers first, for a volume or a network in use stays. What is gone already is no error; nor is
-// what is still ending: podman has killed it, and waits no longer than five seconds for its processes to be gone. What keeps
-// them is thawed, for asked again podman forgets them.
-//
-// Source: killContainerTimeout and waitPidStop in podman's libpod
+// what is still ending: podman has killed it, and waits for its processes to be gone for a time of its own, seconds, and no
+// longer. What keeps them is thawed before podman is asked again: seen, that it then forgets the container and leaves them.
 func removeParts(ctx context.Context, e runner, parts Removed) error {
 	rm := []string{"rm", "--force", "--volumes"}
 	if e.Name() == engine.Podman {
@@ -150,7 +148,7 @@ func removeParts(ctx context.Context, e runner, parts Removed) error {
 		}
 		_, err := e.Output(ctx, append(step.command, step.names...)...)
 		for isEnding(err) && ctx.Err() == nil {
-			if err := thaw(freezers, err); err != nil {
+			if err := thaw(freezers, err.Error()); err != nil {
 				return err
 			}
 			_, err = e.Output(ctx, append(step.command, step.names...)...)

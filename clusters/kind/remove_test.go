@@ -98,7 +98,7 @@ func TestRemoveWaitsForWhatIsEnding(t *testing.T) {
 					if asked++; asked > s.refusals {
 						return nil
 					}
-					time.Sleep(5 * time.Second) // which is how long podman waits
+					time.Sleep(5 * time.Second) // podman waits for some seconds, too
 					return errors.New("cannot remove container 6cdb as it could not be stopped: given PIDs did not die within timeout")
 				}
 				_, err := remove(t.Context(), e, "x")

@@ -6,27 +6,91 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+
+	"github.com/holdfast-ha/holdfast/clusters"
 )
+
+// frozen is a freezer of version 1 that holds a process of a node.
+func frozen(t *testing.T, root, id string) (state string) {
+	t.Helper()
+	state = filepath.Join(root, "libpod_parent", "libpod-"+id, "kubelet.slice", "pod", "freezer.state")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(state), 0o755), os.WriteFile(state, []byte("FROZEN"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// A node whose processes are frozen is not dead when it was killed: its first process waits for them. Kill lets them die, and
+// only then does it say that the node is gone.
+func TestAKilledNodeIsThawed(t *testing.T) {
+	id := strings.Repeat("6c", 32)
+	for name, test := range map[string]struct{ frozen, want string }{
+		"its own": {id, ""},
+		"another's": {strings.Repeat("ab", 32),
+			"see holdfast-x-worker after kill: waited 30s: podman says it is running, not exited: context deadline exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newFakeEngine("podman")
+				c := fakeCluster(t, e)
+				c.freezers = t.TempDir()
+				worker := nodeOf(t, c, clusters.Worker)
+				e.containers[worker.name].id = id
+				state := frozen(t, c.freezers, test.frozen)
+				killed := false
+				e.fail = func(args []string) error {
+					killed = killed || args[0] == "kill"
+					at := e.containers[worker.name]
+					if text, err := os.ReadFile(state); killed && err == nil && args[0] != "kill" {
+						at.state = map[bool]string{true: "exited", false: "stopping"}[string(text) == "THAWED" && test.want == ""]
+					}
+					return nil
+				}
+				e.exec = func(string, []string) ([]byte, error) { return []byte("000"), nil }
+				err := worker.Kill(t.Context())
+				if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != test.want) {
+					t.Errorf("got %v, want %q", err, test.want)
+				}
+				if text, err := os.ReadFile(state); err != nil || (string(text) == "THAWED") != (test.want == "") {
+					t.Errorf("the freezer is %s, %v", text, err)
+				}
+			})
+		})
+	}
+}
+
+// What is paused is frozen, and meant to be.
+func TestAPausedNodeStaysFrozen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newFakeEngine("podman")
+		c := fakeCluster(t, e)
+		c.freezers = t.TempDir()
+		worker := nodeOf(t, c, clusters.Worker)
+		e.containers[worker.name].id = strings.Repeat("6c", 32)
+		state := frozen(t, c.freezers, e.containers[worker.name].id)
+		e.exec = e.answer
+		if err := worker.Pause(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(state); err != nil || string(text) != "FROZEN" {
+			t.Errorf("the freezer is %s, %v", text, err)
+		}
+	})
+}
 
 func TestThaw(t *testing.T) {
 	root, ours, other := t.TempDir(), strings.Repeat("6c", 32), strings.Repeat("ab", 32)
-	state := func(id string) string {
-		return filepath.Join(root, "libpod_parent", "libpod-"+id, "kubelet.slice", "pod", "freezer.state")
-	}
-	for _, id := range []string{ours, other} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(state(id)), 0o755), os.WriteFile(state(id), []byte("FROZEN"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := thaw(root, errors.New("cannot remove container "+ours+" as it could not be stopped")); err != nil {
+	files := map[string]string{ours: frozen(t, root, ours), other: frozen(t, root, other)}
+	if err := thaw(root, "cannot remove container "+ours+" as it could not be stopped"); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]string{ours: "THAWED", other: "FROZEN"} {
-		if got, err := os.ReadFile(state(id)); err != nil || string(got) != want {
+		if got, err := os.ReadFile(files[id]); err != nil || string(got) != want {
 			t.Errorf("%s is %s, %v; want %s", id, got, err, want)
 		}
 	}
-	if err := thaw(filepath.Join(root, "no cgroups of version 1"), errors.New(ours)); err != nil {
+	if err := thaw(filepath.Join(root, "no cgroups of version 1"), ours); err != nil {
 		t.Error(err)
 	}
 }
