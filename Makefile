@@ -5,6 +5,7 @@ SHELL := /bin/bash
 
 PROFILE ?= short
 RUNS    ?= 3
+SOAK    ?= 100000
 CACHE   ?= $(or $(HOLDFAST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/holdfast)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
 
@@ -40,8 +41,8 @@ e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBER
 	bin/holdfast run --scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
 
 .PHONY: selftest
-selftest: build ## Measure the harness: RUNS=3 seeded runs of every scenario, PROFILE=short or full, and what was caught
-	bin/holdfast selftest --runs $(RUNS) --scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
+selftest: build ## Measure the harness: RUNS=3 seeded runs of every scenario, SOAK=100000 requests
+	bin/holdfast selftest --runs $(RUNS) --soak $(SOAK) --scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
 
 .PHONY: incident
 incident: build ## Have a known outage again, and see it mended; NAME=maintenance-took-us-out (make list names all)
@@ -61,7 +62,7 @@ lint: $(GOLANGCI_LINT) ## Run go vet and the linter
 bench: ## Run the benchmarks, side by side with what they are measured against (about half an hour)
 	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/invariant
 	go test -run '^$$' -bench . -benchtime 1x ./framework/export
-	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load
+	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load ./framework/instrument
 	go test -tags e2e -run '^$$' -bench ProvenCluster -benchtime 5x -timeout 1h ./clusters/kind
 
 .PHONY: clean

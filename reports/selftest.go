@@ -38,6 +38,8 @@ type Selftest struct {
 	Scenarios []SelftestRow  `json:"scenarios"`         // the worst first
 	Explain   []SelftestCase `json:"explain,omitempty"` // whatever was not Held or Caught, the worst first
 	Remarks   []string       `json:"remarks,omitempty"` // on what could not be read
+	// Instrument is what was measured without a cluster; nil: nothing was.
+	Instrument *Instrument `json:"instrument,omitempty"`
 }
 
 // SelftestRun is a run that was added.
@@ -209,13 +211,25 @@ func rank(r Result) int { return slices.Index([]Result{Missed, Violated, Unknown
 // Result of a selftest is the worst that was found: Violated for a miss or a false alarm, Unknown where a verdict or a round
 // is missing.
 func (t *Selftest) Result() Result {
+	instrument := Held
+	if t.Instrument != nil {
+		instrument = t.Instrument.Result()
+	}
+	nothing := t.Summary.Detection.Of+t.Summary.FalseAlarm.Of == 0
 	switch s := t.Summary; {
 	case s.Detection.Seen < s.Detection.Of || s.FalseAlarm.Seen > 0:
 		return Violated
-	case s.Unknown.Seen+s.NotJudged > 0 || t.Whole < t.Asked || s.Detection.Of+s.FalseAlarm.Of == 0:
+	case instrument != Held:
+		return instrument
+	case s.Unknown.Seen+s.NotJudged > 0 || t.Whole < t.Asked || nothing && !t.instrumentAlone():
 		return Unknown
 	}
 	return Held
+}
+
+// instrumentAlone tells whether nothing else was asked for.
+func (t *Selftest) instrumentAlone() bool {
+	return t.Instrument != nil && t.Asked == 0 && len(t.Runs) == 0
 }
 
 // AddStored adds what lies in a folder: of a run, of a selftest with its rounds, or of whatever a killed run has left. With

@@ -40,15 +40,23 @@ func selftestJSON(w io.Writer, t *Selftest) error {
 func selftestMarkdown(w io.Writer, t *Selftest) error {
 	var b strings.Builder
 	t.head(&b)
-	t.rates(&b)
-	t.cases(&b)
-	t.table(&b)
+	if !t.instrumentAlone() {
+		t.rates(&b)
+		t.cases(&b)
+		t.table(&b)
+	}
+	if t.Instrument != nil {
+		t.Instrument.markdown(&b)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 func (t *Selftest) head(b *strings.Builder) {
 	fmt.Fprintf(b, "## %s: holdfast selftest %s\n\n%s.\n", mark(t.Result()), code(t.ID), text(t.Sentence()))
+	if t.instrumentAlone() {
+		return
+	}
 	fmt.Fprintf(b, "\n%s with holdfast %s, %s, from %s to %s.\n", plural(uint64(len(t.Runs)), "run"),
 		text(t.each(func(r SelftestRun) string { return r.Holdfast })),
 		text(t.each(func(r SelftestRun) string {
@@ -95,6 +103,9 @@ func (t *Selftest) last() string {
 
 // Sentence is the whole in one line.
 func (t *Selftest) Sentence() string {
+	if t.instrumentAlone() {
+		return t.Instrument.Sentence()
+	}
 	s := t.Summary
 	return fmt.Sprintf("%d of %d broken workloads caught (%s), %d false alarms in %s (%s), %d Unknown, %d not judged",
 		s.Detection.Seen, s.Detection.Of, s.Detection.bounds(), s.FalseAlarm.Seen, plural(uint64(s.FalseAlarm.Of), "good run"),

@@ -228,7 +228,8 @@ func TestSelftestGolden(t *testing.T) {
 		roundOf(1, found("chaos/a", "held"), found("mutants/m", "held"), found("mutants/n", "violated")),
 		roundOf(2, found("chaos/a", "violated"), found("mutants/m", "unknown"), failed("mutants/n")),
 	)
-	s.Asked, s.Whole, s.Remarks = 3, 2, []string{"a | b"}
+	s.Asked, s.Whole, s.Remarks, s.Instrument = 3, 2, []string{"a | b"}, flawless()
+	s.Instrument.Losses[0].TimedOut, s.Instrument.Losses[0].FalseAlarms = 1, 2
 	dir := t.TempDir()
 	if err := WriteSelftest(dir, s); err != nil {
 		t.Fatal(err)

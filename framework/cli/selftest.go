@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/instrument"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
@@ -23,10 +25,21 @@ type selftestFlags struct {
 	runs  int
 	from  []string
 	judge bool
+
+	noCluster, noInstrument bool
+	outages, soak           int
+	losses                  time.Duration
 }
 
 // maxRounds bounds a selftest: beyond it nothing is learnt any more, and folders get longer names.
 const maxRounds = 999
+
+// The limits of each part: each takes less than half a day.
+const (
+	maxSoak    = 50_000_000
+	maxOutages = 50_000
+	maxLosses  = 12 * time.Hour
+)
 
 func selftestCommand(version string) *cobra.Command {
 	var f selftestFlags
@@ -37,12 +50,16 @@ func selftestCommand(version string) *cobra.Command {
 mutants, which are broken on purpose, how many runs were caught; of the others, which should hold, how many were called Violated.
 It writes selftest.md and selftest.json after every round; each round is a run of its own, below the selftest's folder.
 
+Before that it measures load and record as an instrument, without a cluster, in three minutes: the shortest planted outages that
+are always seen, single lost requests, and a soak, of which no request may be called failed.
+
 --from adds up stored runs instead, of selftests and of 'holdfast run', and makes no cluster: so a certification can be made of
 several nights. With --judge their records are judged anew, so that it says how good today's judgement is.
 
 Exit codes: 0 every mutant was caught and nothing else was Violated; 1 a miss or a false alarm; 2 something is Unknown, or the
 selftest was interrupted; 3 the harness failed before everything could be judged.`,
 		Example: `  holdfast selftest
+  holdfast selftest --no-cluster --soak 1000000
   holdfast selftest --runs 10 chaos/rolling-update mutants/no-prestop
   holdfast selftest --from artifacts/20261121-203000 --from artifacts/20261122-203000`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,6 +81,11 @@ selftest was interrupted; 3 the harness failed before everything could be judged
 	flags := cmd.Flags()
 	flags.IntVar(&f.runs, "runs", 3, "of every scenario, each with its own seed")
 	flags.StringArrayVar(&f.from, "from", nil, "add up the stored runs in this folder, and run nothing; can be repeated")
+	flags.BoolVar(&f.noCluster, "no-cluster", false, "measure the instrument alone")
+	flags.BoolVar(&f.noInstrument, "no-instrument", false, "run the rounds alone")
+	flags.IntVar(&f.outages, "outages", 100, "planted outages of each length; 0: none")
+	flags.DurationVar(&f.losses, "losses", 55*time.Second, "of load in which one request of 10,000 is lost; 0: none")
+	flags.IntVar(&f.soak, "soak", 100_000, "requests, at 2,000 a second; 0: none")
 	flags.BoolVar(&f.judge, "judge", false, "with --from: judge the records anew")
 	return cmd
 }
@@ -71,6 +93,17 @@ selftest was interrupted; 3 the harness failed before everything could be judged
 func (f selftestFlags) validate() error {
 	if f.runs < 1 || f.runs > maxRounds {
 		return fmt.Errorf("--runs %d: want 1 to %d", f.runs, maxRounds)
+	}
+	if f.noCluster && (f.noInstrument || len(f.names) > 0) {
+		return errors.New("--no-cluster measures the instrument: without it, or with scenarios, nothing is left to do")
+	}
+	switch {
+	case f.soak < 0 || f.soak > maxSoak:
+		return fmt.Errorf("--soak %d: want 0 to %d requests", f.soak, maxSoak)
+	case f.outages < 0 || f.outages > maxOutages:
+		return fmt.Errorf("--outages %d: want 0 to %d of each length", f.outages, maxOutages)
+	case f.losses < 0 || f.losses > maxLosses:
+		return fmt.Errorf("--losses %s: want 0 to %s", f.losses, maxLosses)
 	}
 	if f.judge {
 		return errors.New("--judge without --from: what is run is judged")
@@ -97,11 +130,14 @@ func (f selftestFlags) addUp(out io.Writer) error {
 	return concluded(out, filepath.Join(f.artifacts, id), t)
 }
 
-// measure runs the rounds.
+// measure measures the instrument, and runs the rounds.
 func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scenario.Spec) error {
+	if f.noCluster {
+		f.runs, chosen = 0, nil
+	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := scenario.NewProgress(out, f.runs*len(chosen))
-	back, err := provider(ctx, f.provider, out, progress.Say)
+	back, err := f.backing(ctx, out, progress)
 	if err != nil {
 		return err
 	}
@@ -115,18 +151,50 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 	}
 	t := reports.NewSelftest(base.RunID)
 	t.Asked = f.runs
-	if _, err := fmt.Fprintf(out, "selftest %s: %d rounds of %d scenarios, about %s\n", base.RunID, f.runs, len(chosen),
-		(time.Duration(f.runs) * about(chosen)).Round(time.Minute)); err != nil {
+	var errs []error
+	if !f.noInstrument {
+		errs = append(errs, f.instrument(ctx, out, base, t))
+	}
+	if !f.noCluster && ctx.Err() == nil { // an instrument that cannot be measured costs no night of rounds
+		errs = append(errs, f.repeat(ctx, out, base, chosen, t))
+	}
+	if err := concluded(out, base.Dir, t); err != nil && errors.Join(errs...) == nil {
 		return err
 	}
+	return errors.Join(errs...)
+}
+
+// backing of the rounds; none without a cluster.
+func (f selftestFlags) backing(ctx context.Context, out io.Writer, p *scenario.Progress) (backing, error) {
+	if f.noCluster {
+		return backing{Provider: none{}}, nil
+	}
+	return provider(ctx, f.provider, out, p.Say)
+}
+
+// none provides nothing.
+type none struct{ clusters.Provider }
+
+func (f selftestFlags) instrument(ctx context.Context, out io.Writer, base scenario.Settings, t *reports.Selftest) error {
+	say := sayTo(out)
+	i, err := instrument.Measure(ctx, instrument.Options{
+		Dir: base.Dir, Seed: base.Seed, Trials: f.outages, Losses: f.losses, Soak: f.soak, Say: func(line string) { say("%s", line) },
+	})
+	t.Instrument = i
+	if written := reports.WriteSelftest(base.Dir, t); err != nil || written != nil {
+		return errors.Join(err, written)
+	}
+	say("instrument: %s\n", i.Sentence())
+	return nil
+}
+
+// repeat runs the rounds.
+func (f selftestFlags) repeat(ctx context.Context, out io.Writer, base scenario.Settings, chosen []scenario.Spec, t *reports.Selftest) error {
+	sayTo(out)("selftest %s: %d rounds of %d scenarios, about %s", base.RunID, f.runs, len(chosen),
+		(time.Duration(f.runs) * about(chosen)).Round(time.Minute))
 	w := &watcher{ctx: ctx, out: out, t: t, dir: base.Dir, began: time.Now(), scenarios: len(chosen)}
-	if _, err := scenario.Repeat(f.rounds(base), chosen, w.after); err != nil {
-		return err
-	}
-	if w.err != nil {
-		return w.err
-	}
-	return concluded(out, base.Dir, t)
+	_, err := scenario.Repeat(f.rounds(base), chosen, w.after)
+	return errors.Join(err, w.err)
 }
 
 // rounds are the settings of each: a run of its own, below the whole's folder.

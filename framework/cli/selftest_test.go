@@ -53,7 +53,7 @@ func TestSelftestIsAProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			out, log, code := process(t, test.args+" --artifacts "+dir)
+			out, log, code := process(t, test.args+" --no-instrument --artifacts "+dir)
 			if code != test.code || !strings.Contains(log, test.err) {
 				t.Errorf("exit code %d, want %d; standard error\n%s\nwant %q", code, test.code, log, test.err)
 			}
@@ -92,6 +92,23 @@ func TestSelftestIsAProcess(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The instrument alone needs no cluster, and says what it measured.
+func TestSelftestWithoutACluster(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	out, log, code := process(t, "selftest --no-cluster --outages 0 --losses 0s --soak 400 --provider nowhere --artifacts "+dir)
+	if code == ExitFailed || code == ExitUsage { // a busy machine may find fault with the instrument
+		t.Errorf("exit code %d; standard error\n%s", code, log)
+	}
+	if !strings.Contains(out, " good requests of a soak failed (") || strings.Contains(out, "rounds of") {
+		t.Errorf("said\n%s", out)
+	}
+	written, err := os.ReadFile(filepath.Join(dir, history.LatestName, reports.SelftestMarkdownFile))
+	if err != nil || !strings.Contains(string(written), "### Soak") || strings.Contains(string(written), "mutants caught") {
+		t.Errorf("%v; selftest.md:\n%s", err, written)
 	}
 }
 

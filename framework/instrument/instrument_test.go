@@ -1,0 +1,265 @@
+package instrument
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/reports"
+)
+
+// get asks once, on a connection of its own, and returns the body.
+func get(t *testing.T, url, id string) (string, error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set(headerID, id)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}
+	answer, err := client.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	return string(body), err
+}
+
+// While it is down everything is reset, and nothing before or after.
+func TestOutage(t *testing.T) {
+	o := &outage{base: time.Now()}
+	s, err := serve(t.Context(), o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, down := range []bool{false, true, false} {
+		o.down.Store(down)
+		body, err := get(t, s.url, "a/b/1")
+		if down && !errors.Is(err, syscall.ECONNRESET) || !down && (err != nil || body != "ok a/b/1\n") {
+			t.Errorf("down %t: %q, %v", down, body, err)
+		}
+	}
+	if o.reset.Load() == 0 {
+		t.Error("no reset was noted")
+	}
+}
+
+// One of each block is lost, whichever; the three ways take turns; what was lost is known.
+func TestLosses(t *testing.T) {
+	const every, blocks = 50, 30
+	l := newLosses(every, rand.New(rand.NewPCG(1, 2)))
+	at := map[int]bool{}
+	for block := range blocks {
+		lost := 0
+		for i := range every {
+			id := fmt.Sprintf("%d/%d", block, i)
+			kind := l.next(id)
+			if kind != l.lost[id] {
+				t.Fatalf("%s: %d, and %d is known", id, kind, l.lost[id])
+			}
+			if kind != answered {
+				lost++
+				at[i] = true
+				if want := byReset + how(block%3); kind != want {
+					t.Errorf("block %d was lost by %d, want %d", block, kind, want)
+				}
+			}
+		}
+		if lost != 1 {
+			t.Errorf("%d of block %d were lost", lost, block)
+		}
+	}
+	if len(at) < 10 {
+		t.Errorf("lost at %v of a block: that is not random", at)
+	}
+}
+
+// What the server loses, a client misses, however it is lost.
+func TestServerLoses(t *testing.T) {
+	l := newLosses(1, rand.New(rand.NewPCG(1, 2)))
+	s, err := serve(t.Context(), &outage{base: time.Now()}, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := get(t, s.url, "1"); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("by reset: %v", err)
+	}
+	if _, err := get(t, s.url, "2"); !errors.Is(err, io.EOF) {
+		t.Errorf("by close: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := http.DefaultClient.Do(r); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("by silence: %v", err)
+		_ = answer.Body.Close()
+	}
+}
+
+// record is one with these rows.
+func record(rows ...history.Request) history.Run {
+	return history.Run{Requests: func() iter.Seq2[*history.Request, error] {
+		return func(yield func(*history.Request, error) bool) {
+			for i := range rows {
+				if !yield(&rows[i], nil) {
+					return
+				}
+			}
+		}
+	}}
+}
+
+const ms = time.Millisecond
+
+// row is a request that was sent on time and took a millisecond.
+func row(lane history.Lane, seq uint64, due time.Duration, o history.Outcome) history.Request {
+	return history.Request{Worker: "w", Lane: lane, Seq: seq, Due: due, Sent: due, Done: due + ms, Outcome: o}
+}
+
+// An outage is seen by a request that failed in it; it does not count for a lane that was late; a failure elsewhere is a
+// false alarm, but for a time-out.
+func TestOutageRows(t *testing.T) {
+	base := time.Now()
+	at := func(from, to time.Duration, of time.Duration) window { return window{base.Add(from), base.Add(to), of} }
+	windows := []window{
+		at(100*ms, 105*ms, 5*ms), // seen by fresh
+		at(200*ms, 205*ms, 5*ms), // seen by nobody
+		at(300*ms, 305*ms, 5*ms), // fresh was late
+		at(400*ms, 409*ms, 0),    // too long: does not count, and a failure in it is no false alarm
+		at(500*ms, 510*ms, 10*ms),
+	}
+	late := row(history.LaneFresh, 3, 301*ms, history.OK)
+	late.Sent, late.Done = late.Sent+5*ms, late.Done+5*ms
+	run := record(
+		row(history.LaneFresh, 1, 101*ms, history.Reset), row(history.LaneFresh, 2, 201*ms, history.OK), late,
+		row(history.LaneFresh, 4, 405*ms, history.Reset), row(history.LaneFresh, 5, 505*ms, history.Reset),
+		row(history.LaneFresh, 6, 600*ms, history.Reset), row(history.LaneFresh, 7, 700*ms, history.TimeoutResponse),
+		row(history.LaneReused, 1, 305*ms, history.Masked), row(history.LaneReused, 2, 505*ms, history.Unsent),
+	)
+	rows, err := outageRows(run, base, 100, windows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range rows {
+		text := fmt.Sprintf("%s every %g ms, %d requests, late %d, false %d, timed out %d:", strings.Join(r.Lanes, "+"), r.GapMilliseconds,
+			r.Requests, r.Late, r.FalseAlarms, r.TimedOut)
+		for _, l := range r.Lengths[1:3] {
+			text += fmt.Sprintf(" %g: %d of %d (%.2f)", l.Milliseconds, l.Seen.Seen, l.Seen.Of, l.Expected)
+		}
+		got = append(got, text)
+	}
+	want := []string{
+		"fresh every 10 ms, 7 requests, late 1, false 1, timed out 1: 5: 1 of 2 (0.50) 10: 1 of 1 (1.00)",
+		"reused every 10 ms, 2 requests, late 1, false 0, timed out 0: 5: 1 of 3 (0.50) 10: 0 of 0 (1.00)",
+		"fresh+reused every 5 ms, 9 requests, late 2, false 1, timed out 1: 5: 1 of 2 (1.00) 10: 0 of 0 (1.00)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A window is as wide as the clocks may be apart, and as long as connections were reset in it.
+func TestWindowsAreWidened(t *testing.T) {
+	base := time.Now()
+	o := &outage{base: base}
+	o.reset.Store(int64(112 * ms))
+	w := window{base.Add(100 * ms), base.Add(110 * ms), 10 * ms}
+	w.extend(o)
+	if got := w.on(base, 2*ms); got != (span{98 * ms, 114 * ms}) {
+		t.Errorf("got %v", got)
+	}
+	o.reset.Store(int64(90 * ms)) // of an earlier one
+	w.extend(o)
+	if got := w.to.Sub(base); got != 112*ms {
+		t.Errorf("it ends at %s", got)
+	}
+}
+
+func TestLossRow(t *testing.T) {
+	l := newLosses(10, nil)
+	l.lost = map[string]how{"w/fresh/1": byReset, "w/reused/1": byClose, "w/reused/2": bySilence, "w/fresh/2": byReset}
+	got, err := lossRow(record(
+		row(history.LaneFresh, 1, 0, history.Reset), row(history.LaneFresh, 2, 0, history.OK), row(history.LaneFresh, 3, 0, history.Truncated),
+		row(history.LaneReused, 1, 0, history.Masked), row(history.LaneReused, 2, 0, history.TimeoutResponse),
+		row(history.LaneReused, 3, 0, history.TimeoutResponse), row(history.LaneReused, 4, 0, history.Unsent),
+	), 100, l)
+	want := reports.LossRow{RatePerSecond: 100, Every: 10, Requests: 6, Seen: reports.NewRate(3, 4), FalseAlarms: 1, TimedOut: 1}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// The whole way, briefly: every request that was planned was sent or not, and has its row; what failed, failed by time.
+func TestMeasure(t *testing.T) {
+	dir := t.TempDir()
+	var said []string
+	i, err := Measure(t.Context(), Options{
+		Dir: dir, Seed: 1, Trials: 2, Losses: time.Second, Soak: 500, Say: func(line string) { said = append(said, line) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(i.Outages) != len(Rates)*3 || len(i.Losses) != len(Rates) || i.Soak == nil {
+		t.Fatalf("got %+v", i)
+	}
+	for _, r := range i.Outages {
+		if r.Requests == 0 || r.FalseAlarms > 0 || len(r.Lengths) != len(Lengths) {
+			t.Errorf("outages: %+v", r)
+		}
+	}
+	for _, r := range i.Losses {
+		if r.Seen.Seen != r.Seen.Of || r.FalseAlarms > 0 {
+			t.Errorf("losses: %+v", r)
+		}
+	}
+	s := i.Soak
+	if s.Planned < 490 || s.Planned > 510 || s.Planned != s.Sent+s.Unsent || s.Planned != s.Rows || s.Failed != s.TimedOut || s.Judged != s.Failed {
+		t.Errorf("soak: %+v", s)
+	}
+	if s.Verdict == "held" { // without a fault there is no evidence
+		t.Errorf("soak: %s: %s", s.Verdict, s.Seen)
+	}
+	for _, part := range []string{"planted outages: 2 of 2 of each length", "single lost requests: 1 of 1 s"} {
+		if all := strings.Join(said, "\n"); !strings.Contains(all, part) {
+			t.Errorf("said\n%s\nwant %q", all, part)
+		}
+	}
+	records, err := history.Records(filepath.Join(dir, "instrument"))
+	if err != nil || len(records) != 2*len(Rates)+1 {
+		t.Errorf("records: %v, %v", records, err)
+	}
+}
+
+// Ctrl-C ends it soon, as an error, and no other part is begun.
+func TestMeasureIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(time.Second, cancel)
+	i, err := Measure(ctx, Options{Dir: t.TempDir(), Trials: 10_000, Losses: time.Hour, Soak: 100})
+	if !errors.Is(err, context.Canceled) || i.Losses != nil || i.Soak != nil {
+		t.Errorf("got %+v, %v", i, err)
+	}
+}
+
+func TestMeasureNothing(t *testing.T) {
+	i, err := Measure(t.Context(), Options{Dir: t.TempDir()})
+	if err != nil || i.Outages != nil || i.Losses != nil || i.Soak != nil {
+		t.Errorf("got %+v, %v", i, err)
+	}
+}
