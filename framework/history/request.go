@@ -14,6 +14,7 @@ const (
 	LaneReused  Lane = "reused"  // kept-alive connections, as most clients have them
 	LaneStream  Lane = "stream"  // one long-lived connection that carries request after request
 	LaneH2C     Lane = "h2c"     // a few connections of HTTP/2 without TLS, each of which carries many requests at a time
+	LaneGRPC    Lane = "grpc"    // calls by gRPC, on a few connections
 	LaneControl Lane = "control" // to a server in the worker's own pod: tells harness noise from the system under test
 )
 

@@ -23,5 +23,8 @@ type sender interface {
 
 // newCarrier makes the carrier of a lane; ids numbers the connections of the whole worker.
 func newCarrier(l Lane, ids *atomic.Uint64) carrier {
+	if l.Lane == history.LaneGRPC {
+		return newChannels(l, newDialer(l, ids))
+	}
 	return newConnections(l, ids)
 }

@@ -16,7 +16,8 @@ type conn struct {
 	id   uint64
 	addr string
 	// who is set by a request that has the connection, before it gives it back.
-	who atomic.Pointer[server]
+	who  atomic.Pointer[server]
+	used atomic.Bool // by a request; where net/http does not tell
 	// broke is the first error, which net/http keeps to itself when it tries again. Linux tells of a reset only once: who
 	// reads after it was told to who writes is told of an end.
 	broke atomic.Pointer[error]
@@ -71,7 +72,7 @@ type connections struct {
 
 // newConnections makes the connections of a lane; ids numbers those of the whole worker.
 func newConnections(l Lane, ids *atomic.Uint64) *connections {
-	d := &dialer{limit: l.Timeouts.Connect, lookup: net.DefaultResolver.LookupNetIP, ids: ids}
+	d := newDialer(l, ids)
 	if l.Lane == history.LaneFresh {
 		d.ports = &sourcePorts{}
 	}

@@ -19,6 +19,10 @@ type dialer struct {
 	ports  *sourcePorts // nil: of Linux's choice
 }
 
+func newDialer(l Lane, ids *atomic.Uint64) *dialer {
+	return &dialer{limit: l.Timeouts.Connect, lookup: net.DefaultResolver.LookupNetIP, ids: ids}
+}
+
 // dial connects within the limit, the looking up of the name included.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.limit)

@@ -40,6 +40,7 @@ func deeds() map[history.Lane]map[string]deed {
 		history.LaneControl: deedsHTTP1(""),
 		history.LaneStream:  deedsHTTP1(""),
 		history.LaneH2C:     deedsH2C(),
+		history.LaneGRPC:    deedsGRPC(),
 	}
 }
 

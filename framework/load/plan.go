@@ -22,8 +22,8 @@ const (
 	// DefaultConnections is how many connections a reused lane takes in turn. A Service spreads connections over its
 	// pods at random: with six pods, 32 connections leave one of them out in 2 of 100 runs.
 	DefaultConnections = 32
-	// DefaultMultiplexed is how many connections a lane takes in turn that carries many requests on each, as h2c does: such
-	// clients have few, and each leads to one pod.
+	// DefaultMultiplexed is how many connections a lane takes in turn that carries many requests on each, as h2c and grpc
+	// do: such clients have few, and each leads to one pod.
 	DefaultMultiplexed = 4
 	// DefaultInFlight and MaxInFlight bound the requests of a lane that wait for an answer. The default is what the rate
 	// needs for all of a request's time-out to pass, but no more than MaxInFlight, which stays below the 20,000 open
@@ -36,7 +36,7 @@ const (
 var DefaultTimeouts = Timeouts{Connect: time.Second, Response: 3 * time.Second, Request: 5 * time.Second}
 
 // Lanes are those that a plan can have.
-var Lanes = []history.Lane{history.LaneFresh, history.LaneReused, history.LaneStream, history.LaneH2C, history.LaneControl}
+var Lanes = []history.Lane{history.LaneFresh, history.LaneReused, history.LaneStream, history.LaneH2C, history.LaneGRPC, history.LaneControl}
 
 // Plan is the load that one worker is to send.
 type Plan struct {
@@ -57,9 +57,9 @@ type Lane struct {
 	Target string `json:"target"`
 	// Rate is in requests a second: request k is due at the start + k/Rate.
 	Rate float64 `json:"rate"`
-	// Connections is how many kept-alive connections a lane takes in turn; DefaultConnections, and DefaultMultiplexed on h2c. On
-	// a reused or control lane a slow answer makes it open more, see MaxConnections. The fresh lane opens one for each request,
-	// the stream lane has exactly one.
+	// Connections is how many kept-alive connections a lane takes in turn; DefaultConnections, and DefaultMultiplexed on h2c and
+	// grpc. On a reused or control lane a slow answer makes it open more, see MaxConnections. The fresh lane opens one for each
+	// request, the stream lane has exactly one.
 	Connections int `json:"connections,omitempty"`
 	// MaxConnections is how many connections a reused or control lane has at the most, those that it is about to open
 	// included; at least Connections. A request whose connections are all busy then waits for one, and is a request like any
@@ -155,7 +155,7 @@ func (l Lane) withDefaults(control string) Lane {
 	switch l.Lane {
 	case history.LaneStream:
 		l.Connections = 1
-	case history.LaneH2C:
+	case history.LaneH2C, history.LaneGRPC:
 		setDefault(&l.Connections, DefaultMultiplexed)
 	}
 	setDefault(&l.Connections, DefaultConnections)

@@ -3,7 +3,6 @@ package load
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -35,13 +34,13 @@ func (s *httpSender) fillResponse(r *http.Response) {
 	}
 	switch {
 	case who.pod == "":
-		s.infer()
+		infer(&s.row, s.first)
 		return
 	case s.last != nil && !s.last.knows(who):
 		now := who // who itself would be allocated for every response
 		s.last.who.Store(&now)
 	}
-	s.fillServer(who)
+	who.fill(&s.row)
 }
 
 // header is a header by its canonical name.
@@ -86,9 +85,8 @@ func (s *httpSender) outcome(body []byte, err error) {
 		s.row.Outcome, s.row.Err = history.WrongBody, err.Error()
 	case err != nil:
 		s.fail(err, reading)
-	case !bytes.Equal(body, s.want):
-		s.row.Outcome = history.WrongBody
-		s.row.Err = fmt.Sprintf("want %q, got %.100q", s.want, body)
+	case !bytes.Equal(body, s.right.want):
+		s.row.Outcome, s.row.Err = history.WrongBody, s.right.got(body)
 	case s.attempts > 1:
 		s.masked()
 	default:
@@ -99,12 +97,6 @@ func (s *httpSender) outcome(body []byte, err error) {
 // masked marks a request that a client without a second try would have lost. The row is about the connection that
 // broke and the server behind it; its text says who answered in the end.
 func (s *httpSender) masked() {
-	s.row.Outcome = history.Masked
-	how := "broke"
-	if s.first != nil && s.first.end() != nil {
-		how = errorText(s.first.end())
-	}
-	s.row.Err = fmt.Sprintf("sent again behind the caller's back, because its connection ended (%s); answered by %s",
-		how, s.row.Pod)
-	s.infer()
+	s.row.Outcome, s.row.Err = history.Masked, masked(s.first, s.row.Pod)
+	infer(&s.row, s.first)
 }

@@ -3,11 +3,9 @@ package load
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"strconv"
 	"sync/atomic"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -31,8 +29,7 @@ type httpSender struct {
 	alarm    *alarm
 	template *http.Request // carries the alarm's context
 	header   http.Header
-	prefix   string // of the right body
-	want     []byte // the right body
+	right    right
 	body     []byte
 
 	row      history.Request
@@ -45,7 +42,7 @@ type httpSender struct {
 }
 
 func (c *connections) sender(l *lane) sender {
-	s := &httpSender{lane: l, through: c, prefix: fmt.Sprintf("ok %s/%s/", l.worker, l.Lane.Lane), body: make([]byte, 0, 512)}
+	s := &httpSender{lane: l, through: c, right: newRight(l), body: make([]byte, 0, 512)}
 	s.alarm = newAlarm(nil)
 	s.renew()
 	return s
@@ -105,7 +102,7 @@ func (s *httpSender) send(k uint64, due history.Offset) {
 // exchange makes the request and reads the response.
 func (s *httpSender) exchange(k uint64) {
 	limits := s.lane.Timeouts
-	s.setID(k)
+	s.header[headerID][0] = s.right.of(k)
 	s.alarm.set(min(limits.Response, limits.Request))
 	response, err := s.through.of(k).RoundTrip(s.template)
 	s.row.Attempts = s.attempts
@@ -119,14 +116,6 @@ func (s *httpSender) exchange(k uint64) {
 	if !s.alarm.off() || s.row.Outcome != history.OK {
 		s.renew()
 	}
-}
-
-// setID names the request and the body it must be answered with.
-func (s *httpSender) setID(k uint64) {
-	s.want = append(s.want[:0], s.prefix...)
-	s.want = strconv.AppendUint(s.want, k, 10)
-	s.header[headerID][0] = string(s.want[len("ok "):])
-	s.want = append(s.want, '\n')
 }
 
 // fillConn names the connection; of several, the first, which let the client down.
@@ -147,7 +136,7 @@ func (s *httpSender) failed(err error) {
 		s.row.Addr = op.Addr.String()
 	}
 	s.fail(err, at)
-	s.infer()
+	infer(&s.row, s.first)
 }
 
 // fail sets the outcome. What net/http's words do not tell, the connection may: among that, that its end was a reset.
@@ -162,19 +151,4 @@ func (s *httpSender) fail(err error, at stage) {
 	if s.row.Outcome == history.Unsent {
 		s.row.Sent = 0
 	}
-}
-
-// infer takes the server from the connection's last answer.
-func (s *httpSender) infer() {
-	if s.first == nil {
-		return
-	}
-	if who := s.first.who.Load(); who != nil && !who.gateway {
-		s.fillServer(*who)
-		s.row.Inferred = true
-	}
-}
-
-func (s *httpSender) fillServer(who server) {
-	s.row.Pod, s.row.Node, s.row.Zone, s.row.Revision = who.pod, who.node, who.zone, who.revision
 }

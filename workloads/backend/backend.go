@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -38,7 +39,7 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("backend: %w", err)
 	}
 	slog.Info("backend listens", "address", l.Addr(), "pod", o.Pod, "revision", o.Revision)
-	if err := serve.Run(ctx, l, o.Serve, o.answers()); err != nil {
+	if err := serve.Run(ctx, l, o.Serve, o.withGRPC(o.answers())); err != nil {
 		return fmt.Errorf("backend: %w", err)
 	}
 	slog.Info("backend ends", "pod", o.Pod)
@@ -47,20 +48,23 @@ func Run(ctx context.Context, o Options) error {
 
 // answers says who answers, and repeats the request's id, so that a client knows the answer for its own.
 func (o Options) answers() http.Handler {
-	who := http.Header{HeaderPod: {o.Pod}, HeaderNode: {o.Node}, HeaderZone: {o.Zone}, HeaderRevision: {o.Revision}}
+	who := o.who()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !pass(r.Context(), o.ServiceTime) {
 			return // the client went away
 		}
 		work(o.Work)
 		body := "ok " + cmp.Or(r.Header.Get(HeaderID), "-") + "\n"
-		for name, value := range who {
-			w.Header()[name] = value
-		}
+		maps.Copy(w.Header(), who)
 		w.Header().Set("Content-Type", "text/plain")
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		_, _ = w.Write([]byte(body)) // a client that went away needs no answer
 	})
+}
+
+// who answers.
+func (o Options) who() http.Header {
+	return http.Header{HeaderPod: {o.Pod}, HeaderNode: {o.Node}, HeaderZone: {o.Zone}, HeaderRevision: {o.Revision}}
 }
 
 // pass returns true when the time has passed, and false when ctx ended before.
