@@ -37,6 +37,7 @@ type facts struct {
 	phases map[history.PhaseName]history.PhaseSpan // the first of each name
 	faults []history.FaultLife
 	gaps   []history.Event // of the watches that promises read: Kubernetes Events are kept for the reader of a report
+	lives  *lives          // once they are asked for: see theLives
 }
 
 func newFacts(run history.Run) *facts {

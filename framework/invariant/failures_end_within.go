@@ -172,6 +172,7 @@ func (j *failuresEndWithin) end() Verdict {
 		return j.hitOthers(v, lanes, d)
 	case excess != nil:
 		v.At = excess.first
+		j.inside.attributed().numbers(&v)
 		v.support(j.inside.evidence(j.tally, lanes)...)
 		return v.violated(d, "more than the victims' share failed: %s", excess)
 	}
@@ -186,6 +187,9 @@ func (j *failuresEndWithin) held(v Verdict, shares []share, disrupted disruption
 	for _, s := range shares {
 		v.support(s.String())
 	}
+	causes := j.inside.attributed()
+	causes.numbers(&v)
+	v.support(causes.evidence(j.inside.shots.lives)...)
 	worst := shares[0]
 	for _, s := range shares {
 		if s.measured > worst.measured {
@@ -199,6 +203,7 @@ func (j *failuresEndWithin) held(v Verdict, shares []share, disrupted disruption
 func (j *failuresEndWithin) endedLate(v Verdict, lanes []history.Lane, d doubts) Verdict {
 	first := &j.outside.first
 	v.At = first.Sent
+	j.outside.attributed().numbers(&v)
 	v.support(j.outside.evidence(j.tally, lanes)...)
 	where := "before any fault began"
 	for _, o := range j.outages {
@@ -214,6 +219,7 @@ func (j *failuresEndWithin) endedLate(v Verdict, lanes []history.Lane, d doubts)
 func (j *failuresEndWithin) hitOthers(v Verdict, lanes []history.Lane, d doubts) Verdict {
 	first := &j.innocent.first
 	v.At = first.Sent
+	j.innocent.attributed().numbers(&v)
 	v.support(j.innocent.evidence(j.tally, lanes)...)
 	return v.violated(d, "%s failed at pods that no fault had bitten, the first at %s on %s: %s, %s",
 		count(j.innocent.total, "request"), moment(first.Sent), first.Lane, first.Outcome, kindOf(first).server())

@@ -109,6 +109,7 @@ func (j *noFailedRequests) violated(v Verdict, lanes []history.Lane, d doubts) V
 	v.At = first.Sent
 	v.measure("firstFailureSeconds", first.Sent.Seconds())
 	v.measure("lastFailureSeconds", j.failures.last.Seconds())
+	j.failures.attributed().numbers(&v)
 	v.support(j.failures.evidence(j.tally, lanes)...)
 	return v.violated(d, "%d of %s failed (%s), the first at %s: %s, %s", j.failures.total, count(all, "request"),
 		strings.Join(parts, ", "), moment(first.Sent), first.Outcome, kindOf(first).server())
