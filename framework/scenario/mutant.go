@@ -18,6 +18,8 @@ type Mutation struct {
 	Removed string
 	// CaughtBy is the promise that must be broken; one of the scenario's own.
 	CaughtBy invariant.Invariant
+	// Cause is what the verdict must name as the reason. A mutant that is caught by a promise about failed requests has one.
+	Cause invariant.Cause
 	// Break removes the practice, and nothing else. It may shorten what only the twin needs, such as a hold: what is left
 	// out cannot help to catch it.
 	Break func(*Spec)
@@ -45,7 +47,7 @@ func Mutate(good Spec, m Mutation) Spec {
 	m.Break(&s)
 	s.Name, s.Stock = m.Name, false
 	s.Claim = fmt.Sprintf("without %s, %s is caught", m.Removed, good.Name)
-	s.Mutant = &history.Mutant{Removed: m.Removed, CaughtBy: kind, Twin: good.Name}
+	s.Mutant = &history.Mutant{Removed: m.Removed, CaughtBy: kind, Twin: good.Name, Cause: string(m.Cause)}
 	return Describe(s)
 }
 
