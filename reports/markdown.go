@@ -19,6 +19,8 @@ func WriteMarkdown(w io.Writer, m Model) error {
 	var b strings.Builder
 	markdownHead(&b, m)
 	markdownTable(&b, m)
+	markdownCauses(&b, m)
+	markdownConfusion(&b, m.confusion())
 	left := 0
 	for i := range m.Scenarios {
 		s := &m.Scenarios[i]

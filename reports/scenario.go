@@ -33,6 +33,7 @@ func (s *Scenario) measure(run history.Run) {
 		s.From = steady - (steady-s.From+width-1)/width*width
 	}
 	load := newSeries(s.From, width, run.Header.Plan)
+	load.causes = invariant.NewFailureCauses(run)
 	if err := load.read(run.Requests); err != nil && s.Incomplete == "" {
 		s.Incomplete = err.Error()
 	}
@@ -41,6 +42,7 @@ func (s *Scenario) measure(run history.Run) {
 	}
 	s.Lanes, s.BucketWidth, s.OffAxis = load.done(run.Header.Plan), load.width, load.offAxis
 	s.To = max(s.To, load.last)
+	s.Causes = load.causes.Counts()
 }
 
 // troubles bounds what is said: a harness in trouble repeats itself.

@@ -7,6 +7,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
 // MaxBuckets bounds a lane's buckets, and with them the memory and the size of a report, however long a run was.
@@ -39,6 +40,7 @@ type series struct {
 	lanes   map[history.Lane]*laneSeries
 	last    history.Offset // due time of the last request on the axis
 	offAxis uint64
+	causes  *invariant.FailureCauses // nil: nobody asks
 }
 
 type laneSeries struct {
@@ -74,6 +76,9 @@ func (s *series) read(requests history.Requests) error {
 		}
 		s.lane(r.Lane).add(r)
 		s.place(r)
+		if s.causes != nil {
+			s.causes.Take(r)
+		}
 	}
 	return nil
 }
