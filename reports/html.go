@@ -49,6 +49,8 @@ type page struct {
 	Summary string
 	Counts  []resultCount
 	NotGood int
+	// Confusion is nil when there is none to show.
+	Confusion *confusionTable
 }
 
 type resultCount struct {
@@ -92,7 +94,7 @@ func newPage(m Model) (page, error) {
 			p.NotGood += m.Count(r)
 		}
 	}
-	p.Suites = suitesOf(m)
+	p.Suites, p.Confusion = suitesOf(m), newConfusionTable(m.confusion())
 	return p, nil
 }
 

@@ -37,6 +37,23 @@ func NewReport(m Model) Report {
 	for i := range m.Scenarios {
 		r.Scenarios = append(r.Scenarios, reportScenario(&m.Scenarios[i]))
 	}
+	r.Confusion = reportConfusion(m.confusion())
+	return r
+}
+
+func reportConfusion(c *invariant.Confusion) *ReportConfusion {
+	if c == nil {
+		return nil
+	}
+	r := &ReportConfusion{Pairs: []ReportConfusionPair{}}
+	r.Agree, r.Of = c.Agree()
+	for _, planted := range c.Planted {
+		for _, reported := range c.Reported {
+			if n := c.Count(planted, reported); n > 0 {
+				r.Pairs = append(r.Pairs, ReportConfusionPair{Planted: string(planted), Reported: string(reported), Mutants: n})
+			}
+		}
+	}
 	return r
 }
 
@@ -47,10 +64,11 @@ func reportScenario(s *Scenario) ReportScenario {
 		Requests:    ReportRequests{Sent: s.Sent(), Failed: s.Failed(), Unsent: s.Unsent()},
 		Disruptions: ReportDisruptions{PodTerminations: s.Disruptions.PodTerminations, NodeLosses: s.Disruptions.NodeLosses},
 		Verdicts:    []ReportVerdict{}, Phases: []ReportPhase{}, Faults: []ReportFault{}, Lanes: []ReportLane{},
-		Noise: []ReportNoise{},
+		Noise:  []ReportNoise{},
+		Causes: []ReportCause{},
 	}
 	if s.Mutant != nil {
-		r.Mutant = &ReportMutant{Removed: s.Mutant.Removed, CaughtBy: s.Mutant.CaughtBy, Twin: s.Mutant.Twin}
+		r.Mutant = &ReportMutant{Removed: s.Mutant.Removed, CaughtBy: s.Mutant.CaughtBy, Twin: s.Mutant.Twin, Cause: s.Mutant.Cause}
 	}
 	for _, p := range s.Noise.Parts {
 		r.Noise = append(r.Noise, ReportNoise{
@@ -74,6 +92,9 @@ func reportScenario(s *Scenario) ReportScenario {
 	}
 	for i := range s.Lanes {
 		r.Lanes = append(r.Lanes, reportLane(&s.Lanes[i]))
+	}
+	for _, c := range s.Causes {
+		r.Causes = append(r.Causes, ReportCause{Cause: string(c.Cause), Words: c.Cause.Words(), Failed: c.Failed, Known: c.Known})
 	}
 	return r
 }

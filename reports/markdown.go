@@ -20,6 +20,8 @@ func WriteMarkdown(w io.Writer, m Model) error {
 	markdownHead(&b, m)
 	markdownTable(&b, m)
 	markdownFaults(&b, m)
+	markdownCauses(&b, m)
+	markdownConfusion(&b, m.confusion())
 	left := 0
 	for i := range m.Scenarios {
 		s := &m.Scenarios[i]

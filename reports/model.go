@@ -50,6 +50,8 @@ type Scenario struct {
 	Zones []Zone
 	// Lanes are the load, as planned first, the control lane last. Empty without traffic.
 	Lanes []Lane
+	// Causes say why requests failed, that of most first. Empty when none failed.
+	Causes []invariant.CauseCount
 	// BucketWidth is the time that one Bucket covers; zero without traffic.
 	BucketWidth time.Duration
 	// OffAxis counts requests that were due outside From and To: they are in the totals and in no bucket.

@@ -225,20 +225,20 @@ func cutOff() Scenario {
 func dropsAtSIGTERM() Scenario {
 	b := named(historytest.Healthy(), "mutants/drops-at-sigterm", "a server that drops its connections at SIGTERM is caught")
 	b.Header(func(h *history.Header) {
-		h.Mutant = &history.Mutant{Removed: "finishing open requests at SIGTERM", CaughtBy: "NoFailedRequests", Twin: "chaos/drain-one-worker"}
+		h.Mutant = &history.Mutant{Removed: "finishing open requests at SIGTERM", CaughtBy: "NoFailedRequests", Twin: "chaos/drain-one-worker", Cause: "cut-at-sigterm"}
 	})
 	b.Fail("fresh", 17010*ms, 17120*ms, history.Refused).Fail("reused", 17*sec, 17050*ms, history.Reset)
 	return Describe(jitter(b).Run(), []invariant.Verdict{
 		{Promise: "no request fails, on any lane", Kind: "NoFailedRequests", Outcome: invariant.Violated, At: 17 * sec,
 			Seen: "32 of 12000 requests failed, the first at 17.000s", Evidence: []string{"17.000s reused #1400 to backend-1: reset"},
-			Numbers: map[string]float64{"requests": 12000, "failed": 32}},
+			Numbers: map[string]float64{"requests": 12000, "failed": 32, "cause.cut-at-sigterm": 32, "unattributed": 0}},
 	})
 }
 
 func missed() Scenario {
 	b := named(historytest.Healthy(), "mutants/no-prestop", "a workload without preStop is caught <script>alert(1)</script>")
 	b.Header(func(h *history.Header) {
-		h.Mutant = &history.Mutant{Removed: "the preStop sleep", CaughtBy: "NoFailedRequests", Twin: "chaos/absent"}
+		h.Mutant = &history.Mutant{Removed: "the preStop sleep", CaughtBy: "NoFailedRequests", Twin: "chaos/absent", Cause: "late-endpoint"}
 	})
 	return Describe(jitter(b).Run(), []invariant.Verdict{
 		held("NoFailedRequests", "no request fails, on any lane", "0 of 12000 requests failed", nil),

@@ -37,6 +37,7 @@ func (s *Scenario) measure(run history.Run) {
 	for i := range s.Faults {
 		load.on = append(load.on, met{from: began(&s.Faults[i]), to: ended(&s.Faults[i], max(s.End, s.To)), requests: &s.Met[i].Requests})
 	}
+	load.causes = invariant.NewFailureCauses(run)
 	if err := load.read(run.Requests); err != nil && s.Incomplete == "" {
 		s.Incomplete = err.Error()
 	}
@@ -45,6 +46,7 @@ func (s *Scenario) measure(run history.Run) {
 	}
 	s.Lanes, s.BucketWidth, s.OffAxis = load.done(run.Header.Plan), load.width, load.offAxis
 	s.To = max(s.To, load.last)
+	s.Causes = load.causes.Counts()
 }
 
 // troubles bounds what is said: a harness in trouble repeats itself.

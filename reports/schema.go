@@ -23,6 +23,30 @@ type Report struct {
 	Incident      *ReportIncident  `json:"incident,omitempty"`
 	Trouble       []string         `json:"trouble"` // what is wrong with the run's own record
 	Scenarios     []ReportScenario `json:"scenarios"`
+	// Confusion is absent when fewer than two mutants name the cause that they plant.
+	Confusion *ReportConfusion `json:"confusion,omitempty"`
+}
+
+// ReportConfusion lays the causes that mutants planted against those that their verdicts reported.
+type ReportConfusion struct {
+	Agree int                   `json:"agree"` // mutants caught for the reason that was planted
+	Of    int                   `json:"of"`
+	Pairs []ReportConfusionPair `json:"pairs"`
+}
+
+// ReportConfusionPair is one field of the matrix that is not zero.
+type ReportConfusionPair struct {
+	Planted  string `json:"planted"`
+	Reported string `json:"reported"` // "none" where none was named
+	Mutants  int    `json:"mutants"`
+}
+
+// ReportCause is how many requests failed for a reason.
+type ReportCause struct {
+	Cause  string `json:"cause"`
+	Words  string `json:"words"`
+	Failed uint64 `json:"failed"`
+	Known  string `json:"known"` // how that is known; empty: it is not
 }
 
 // ReportIncident is an outage that the scenarios retell.
@@ -83,6 +107,7 @@ type ReportScenario struct {
 	Noise       []ReportNoise     `json:"noise"`
 	// WatchesLate is how much later than they happened changes came to the record; absent where that was not measured.
 	WatchesLate *ReportQuantiles `json:"watchesLate,omitempty"`
+	Causes      []ReportCause    `json:"causes"` // why requests failed, all lanes but control
 	Cluster     ReportCluster    `json:"cluster"`
 	Seed        uint64           `json:"seed"`
 	Reproduce   string           `json:"reproduce"` // a command
@@ -92,7 +117,8 @@ type ReportScenario struct {
 type ReportMutant struct {
 	Removed  string `json:"removed"`
 	CaughtBy string `json:"caughtBy"`
-	Twin     string `json:"twin"` // the scenario with the practice in place
+	Twin     string `json:"twin"`            // the scenario with the practice in place
+	Cause    string `json:"cause,omitempty"` // what the verdict must name as the reason
 }
 
 // ReportRequests counts the requests of all lanes but control.

@@ -7,6 +7,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
 // MaxBuckets bounds a lane's buckets, and with them the memory and the size of a report, however long a run was.
@@ -39,7 +40,8 @@ type series struct {
 	lanes   map[history.Lane]*laneSeries
 	last    history.Offset // due time of the last request on the axis
 	offAxis uint64
-	on      []met // the faults
+	on      []met                    // the faults
+	causes  *invariant.FailureCauses // nil: nobody asks
 }
 
 // met counts the requests that were in flight while a fault was on, from its first moment to its last.
@@ -86,6 +88,9 @@ func (s *series) read(requests history.Requests) error {
 			if r.Lane != history.LaneControl && r.Outcome != history.Unsent && r.Done >= m.from && r.Sent <= m.to {
 				*m.requests++
 			}
+		}
+		if s.causes != nil {
+			s.causes.Take(r)
 		}
 	}
 	return nil

@@ -126,6 +126,24 @@ func TestEveryMutantHasATwinInTheSuites(t *testing.T) {
 	}
 }
 
+// A promise that says why requests failed must say what was planted: it can only be compared if the mutant says so, too.
+func TestMutantsOfRequestsNameTheirCause(t *testing.T) {
+	named := 0
+	for _, s := range scenario.All {
+		if s.Mutant == nil || s.Mutant.Harness || !invariant.NamesCauses(s.Mutant.CaughtBy) {
+			continue
+		}
+		named++
+		cause := invariant.Cause(s.Mutant.Cause)
+		if !slices.Contains(invariant.Causes(), cause) || !cause.OfSystem() {
+			t.Errorf("%s is caught by %s, and plants %q: want one of %q", s.Name, s.Mutant.CaughtBy, cause, invariant.Causes())
+		}
+	}
+	if named == 0 {
+		t.Error("no mutant is caught by a promise that names causes")
+	}
+}
+
 // practices are what a mutant can take away. What is done to mend a workload, or to refuse it, is one, too; what disturbs it
 // is none.
 func practices(s scenario.Spec) []any {

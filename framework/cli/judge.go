@@ -52,6 +52,7 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 	worst := invariant.Held
 	var unread []error
 	headers := make(map[string]history.Header)
+	var causes invariant.Confusion
 	for _, record := range records {
 		run, err := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
 		if err != nil {
@@ -63,6 +64,7 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 		outcome, _ := scenario.Decide(run.Header.Mutant, verdicts)
 		worst = worse(worst, outcome)
 		if run.Header.Mutant != nil {
+			causes.Add(*run.Header.Mutant, verdicts)
 			verdicts = append([]invariant.Verdict{invariant.Caught(*run.Header.Mutant, verdicts)}, verdicts...)
 		}
 		for _, v := range verdicts {
@@ -74,7 +76,24 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 		t.Render()
 	}
 	unread = append(unread, missing(dir, records, headers)...)
+	writeCauses(out, &causes)
 	return verdictOn(worst, unread)
+}
+
+// writeCauses says how many mutants were caught for the reason that they plant, and which were not.
+func writeCauses(out io.Writer, c *invariant.Confusion) {
+	agree, of := c.Agree()
+	if of == 0 {
+		return
+	}
+	_, _ = fmt.Fprintf(out, "causes: %d of %d mutants were caught for the reason that was planted\n", agree, of)
+	for _, planted := range c.Planted {
+		for _, reported := range c.Reported {
+			if n := c.Count(planted, reported); n > 0 && planted != reported {
+				_, _ = fmt.Fprintf(out, "causes: %s was planted, and %s reported (%d)\n", planted, reported, n)
+			}
+		}
+	}
 }
 
 // verdictOn is the outcome of what could be judged, and what could not be read: a promise that was broken counts first.

@@ -87,6 +87,13 @@ func TestJudgeARun(t *testing.T) {
 			out: []string{"BudgetHonoured catches a", "without a budget", "caught: ", "violated"}},
 		"a mutant missed": {records: []*historytest.Builder{mutant(still(t, "mutants/a"))}, code: ExitViolated,
 			out: []string{"missed: "}, err: "violated: "},
+		"a mutant caught for another reason than it plants": {
+			records: []*historytest.Builder{mutant(broken(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.Cause = "scale-down" })},
+			code:    ExitHeld, out: []string{
+				"causes: 0 of 1 mutants were caught for the reason that was planted",
+				"causes: scale-down was planted, and none reported (1)",
+			},
+		},
 		"a promise of the future": {
 			records: []*historytest.Builder{still(t, "chaos/a").Header(func(h *history.Header) {
 				h.Promises = append(h.Promises, history.Promise{Kind: "Eternity"})

@@ -106,6 +106,9 @@ func (t *tally) read(requests history.Requests, to []judgement) {
 		if !t.take(r) {
 			continue
 		}
+		if t.facts.lives != nil {
+			t.facts.lives.answered(r)
+		}
 		for _, j := range to {
 			j.take(r)
 		}

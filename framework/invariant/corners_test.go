@@ -141,9 +141,10 @@ func TestEvidenceOfFailuresThatEndTooLate(t *testing.T) {
 	}{
 		"late": {outage().Fail(history.LaneReused, 26*second, 26005*ms, history.Reset), []string{
 			"26s reused #3200 of worker-0: reset after 2ms, backend-1 on w1 (inferred)",
+			"1 of 1: cut, or refused, by a pod that was ready (cut-while-ready): backend-1 on w1; inferred from the connection",
 			"reused: 1 of 6000 failed: 1 reset",
-			"backend-1 on w1 (inferred): 1 reset",
 			"1 after kill one worker was seen to bite at 16s, the first 10s later",
+			"backend-1 on w1 (inferred): 1 reset",
 		}},
 		"at an innocent pod": {outage().EditRequests(func(r *history.Request) {
 			if r.Lane == history.LaneReused && r.Seq == 1401 {
@@ -151,9 +152,10 @@ func TestEvidenceOfFailuresThatEndTooLate(t *testing.T) {
 			}
 		}), []string{
 			"17.005s reused #1401 of worker-0: bad-status 500 after 2ms, backend-4 on w4",
+			"1 of 1: answered wrongly by a pod that was ready (bad-answer): backend-4 on w4; seen",
 			"reused: 1 of 6000 failed: 1 bad-status",
-			"backend-4 on w4: 1 bad-status",
 			"1 after kill one worker was seen to bite at 16s, the first 1.005s later",
+			"backend-4 on w4: 1 bad-status",
 		}},
 		"too many": {killed().EditRequests(func(r *history.Request) {
 			if r.Lane == history.LaneFresh && r.Due >= 16*second && r.Due < 16500*ms {
@@ -161,8 +163,9 @@ func TestEvidenceOfFailuresThatEndTooLate(t *testing.T) {
 			}
 		}), []string{
 			"16s fresh #1200 of worker-0: refused after 2ms, unknown server",
+			"83 of 100: cut, or refused, by a pod that was ready (cut-while-ready): backend-1 on w1; seen",
+			"17 of 100: sent to a pod on a lost node, whose endpoint was still there (node-lost): backend-3 on w3; seen",
 			"fresh: 100 of 6000 failed: 100 refused",
-			"unknown server: 100 refused",
 			"100 after kill one worker was seen to bite at 16s, the first 0s later",
 		}},
 	} {

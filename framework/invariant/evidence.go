@@ -38,6 +38,7 @@ type facts struct {
 	faults []history.FaultLife
 	gaps   []history.Event // of the watches that promises read: Kubernetes Events are kept for the reader of a report
 	noise  noise
+	lives  *lives // once they are asked for: see theLives
 }
 
 func newFacts(run history.Run) *facts {

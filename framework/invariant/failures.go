@@ -22,6 +22,7 @@ type failures struct {
 	last   history.Offset  // Sent of the last
 	groups map[failureKind]uint64
 	after  []failuresAfter // by stage; the first entry is before all of them
+	shots  *shots          // by what decides about their cause
 
 	// Seconds in which there were failures: on the control lane, and on others.
 	noisy, failing map[history.Offset]bool
@@ -57,7 +58,7 @@ const maxSeconds = 4096
 func newFailures(f *facts) *failures {
 	l := &failures{
 		groups: make(map[failureKind]uint64),
-		noisy:  make(map[history.Offset]bool), failing: make(map[history.Offset]bool),
+		noisy:  make(map[history.Offset]bool), failing: make(map[history.Offset]bool), shots: newShots(f.theLives()),
 	}
 	for _, fault := range f.faults {
 		for _, s := range []struct {
@@ -90,6 +91,7 @@ func (l *failures) add(r *history.Request) {
 	}
 	l.groups[key]++
 	l.place(r.Sent)
+	l.shots.add(r)
 	remember(l.failing, r.Sent)
 }
 
@@ -127,9 +129,14 @@ func (l *failures) of(lane history.Lane) (n uint64) {
 	return n
 }
 
-// evidence puts the groups into lines: the first failure, what the harness itself did, each lane, who served, and when.
+// attributed is why they failed. Call it when all requests were read.
+func (l *failures) attributed() *attributed { return l.shots.attributed() }
+
+// evidence puts the groups into lines: the first failure, why they failed, what the harness itself did, each lane,
+// when, and who served.
 func (l *failures) evidence(t *tally, lanes []history.Lane) (lines []string) {
 	lines = append(lines, describe(&l.first))
+	lines = append(lines, l.attributed().evidence(l.shots.lives)...)
 	lines = append(lines, l.noiseLine()...)
 	for _, lane := range lanes {
 		if n := l.of(lane); n > 0 {
@@ -137,8 +144,8 @@ func (l *failures) evidence(t *tally, lanes []history.Lane) (lines []string) {
 				outcomes(l.groups, func(k failureKind) bool { return k.lane == lane })))
 		}
 	}
-	lines = append(lines, l.servers()...)
-	return append(lines, l.moments()...)
+	lines = append(lines, l.moments()...)
+	return append(lines, l.servers()...)
 }
 
 // servers gives a line to each of the three servers with the most failures, and one to the rest.
@@ -149,6 +156,9 @@ func (l *failures) servers() (lines []string) {
 		counts[key.server()] += n
 	}
 	names := slices.Collect(maps.Keys(counts))
+	if len(names) == 1 && names[0] == unknownServer {
+		return nil // the lanes' lines say as much
+	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	var rest uint64
 	for i, name := range names {
@@ -164,6 +174,8 @@ func (l *failures) servers() (lines []string) {
 	}
 	return lines
 }
+
+const unknownServer = "unknown server"
 
 // server names who answered, or would have.
 func (k failureKind) server() string {

@@ -57,7 +57,7 @@ func (p FailuresEndWithin) limit(run history.Run) time.Duration {
 func (p FailuresEndWithin) start(f *facts, t *tally) judgement {
 	return &failuresEndWithin{
 		promise: p, facts: f, tally: t, limit: p.limit(f.run), outages: p.outages(f),
-		unclear: p.unclear(f), inside: newFailures(f), outside: newFailures(f), excused: newExcused(f),
+		unclear: p.unclear(f), inside: newFailures(f), outside: newFailures(f),
 	}
 }
 
@@ -87,7 +87,6 @@ type failuresEndWithin struct {
 	unclear history.Offset // see there
 
 	inside, outside *failures
-	excused         *excused  // of those outside
 	innocent        *failures // answered wrongly by pods that no fault bit; nil while there are none
 }
 
@@ -128,7 +127,6 @@ func (j *failuresEndWithin) take(r *history.Request) {
 	}
 	if failed {
 		j.outside.add(r)
-		j.excused.take(r)
 	}
 }
 
@@ -170,16 +168,17 @@ func (j *failuresEndWithin) end() Verdict {
 	v.measure("limitSeconds", j.limit.Seconds())
 	disrupted.numbers(&v)
 	shares := j.shares(&v, lanes)
-	j.excused.end(j.inside.noisy)
+	noise := j.outside.excused(j.facts, j.inside.noisy)
 	switch excess := tooMany(shares); {
-	case j.excused.total > 0 && j.excused.total == j.outside.total && j.innocent == nil && excess == nil:
-		return v.unknown(slices.Concat(doubts{j.excused.String(j.outside.total)}, d))
+	case noise.total > 0 && noise.total == j.outside.total && j.innocent == nil && excess == nil:
+		return v.unknown(slices.Concat(doubts{noise.String(j.outside.total)}, d))
 	case j.outside.total > 0:
 		return j.endedLate(v, lanes, d)
 	case j.innocent != nil:
 		return j.hitOthers(v, lanes, d)
 	case excess != nil:
 		v.At = excess.first
+		j.inside.attributed().numbers(&v)
 		v.support(j.inside.evidence(j.tally, lanes)...)
 		return v.violated(d, "more than the victims' share failed: %s", excess)
 	}
@@ -194,6 +193,9 @@ func (j *failuresEndWithin) held(v Verdict, shares []share, disrupted disruption
 	for _, s := range shares {
 		v.support(s.String())
 	}
+	causes := j.inside.attributed()
+	causes.numbers(&v)
+	v.support(causes.evidence(j.inside.shots.lives)...)
 	worst := shares[0]
 	for _, s := range shares {
 		if s.measured > worst.measured {
@@ -207,6 +209,7 @@ func (j *failuresEndWithin) held(v Verdict, shares []share, disrupted disruption
 func (j *failuresEndWithin) endedLate(v Verdict, lanes []history.Lane, d doubts) Verdict {
 	first := &j.outside.first
 	v.At = first.Sent
+	j.outside.attributed().numbers(&v)
 	v.support(j.outside.evidence(j.tally, lanes)...)
 	where := "before any fault began"
 	for _, o := range j.outages {
@@ -222,6 +225,7 @@ func (j *failuresEndWithin) endedLate(v Verdict, lanes []history.Lane, d doubts)
 func (j *failuresEndWithin) hitOthers(v Verdict, lanes []history.Lane, d doubts) Verdict {
 	first := &j.innocent.first
 	v.At = first.Sent
+	j.innocent.attributed().numbers(&v)
 	v.support(j.innocent.evidence(j.tally, lanes)...)
 	return v.violated(d, "%s failed at pods that no fault had bitten, the first at %s on %s: %s, %s",
 		count(j.innocent.total, "request"), moment(first.Sent), first.Lane, first.Outcome, kindOf(first).server())

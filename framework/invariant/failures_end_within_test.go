@@ -89,7 +89,9 @@ func TestFailuresEndWithinNumbers(t *testing.T) {
 		"allowedShare.fresh": 220.0 / 1076, "failed": 180, "failedOutside": 0, "nodeLosses": 1,
 	})
 	lines(t, v, "180 of 1076 requests (16.7 %) failed on fresh during the outage of kill one worker; "+
-		"the victims had 1 of 6 endpoints of backend, 16.7 %, which with sampling error allows 220")
+		"the victims had 1 of 6 endpoints of backend, 16.7 %, which with sampling error allows 220",
+		"180 of 180: lost on a connection to a pod on a lost node (node-lost-connection): backend-3 on w3; inferred from the connection")
+	numbers(t, v, map[string]float64{"cause.node-lost-connection": 180, "unattributed": 0})
 }
 
 // TestTwoFaultsAreOneOutage: when faults overlap, the share is that of all their victims.

@@ -35,7 +35,7 @@ func (p NoFailedRequests) String() string {
 func (p NoFailedRequests) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
 
 func (p NoFailedRequests) start(f *facts, t *tally) judgement {
-	return &noFailedRequests{promise: p, facts: f, tally: t, failures: newFailures(f), excused: newExcused(f)}
+	return &noFailedRequests{promise: p, facts: f, tally: t, failures: newFailures(f)}
 }
 
 type noFailedRequests struct {
@@ -43,24 +43,18 @@ type noFailedRequests struct {
 	facts    *facts
 	tally    *tally
 	failures *failures
-	excused  *excused
 }
 
 func (j *noFailedRequests) take(r *history.Request) {
 	switch {
 	case !r.Outcome.Failed():
 	case len(j.promise.Lanes) > 0 && slices.Contains(j.promise.Lanes, r.Lane):
-		j.failed(r)
+		j.failures.add(r)
 	case r.Lane == history.LaneControl:
 		j.failures.addNoise(r)
 	case len(j.promise.Lanes) == 0:
-		j.failed(r)
+		j.failures.add(r)
 	}
-}
-
-func (j *noFailedRequests) failed(r *history.Request) {
-	j.failures.add(r)
-	j.excused.take(r)
 }
 
 func (j *noFailedRequests) end() Verdict {
@@ -75,12 +69,11 @@ func (j *noFailedRequests) end() Verdict {
 	j.tally.numbers(&v, lanes)
 	v.measure("failed", float64(j.failures.total))
 	disrupted.numbers(&v)
-	j.excused.end(j.failures.noisy)
-	switch n := j.failures.total; {
-	case n > j.excused.total:
-		return j.violated(v, lanes, d)
+	switch n, noise := j.failures.total, j.failures.excused(j.facts, j.failures.noisy); {
+	case n > noise.total:
+		return j.violated(v, lanes, d, noise)
 	case n > 0:
-		return v.unknown(slices.Concat(doubts{j.excused.String(n)}, d))
+		return v.unknown(slices.Concat(doubts{noise.String(n)}, d))
 	}
 	parts := make([]string, len(lanes))
 	worst := 0.0
@@ -110,7 +103,7 @@ func (j *noFailedRequests) inFlight(v *Verdict, lanes []history.Lane) {
 	}
 }
 
-func (j *noFailedRequests) violated(v Verdict, lanes []history.Lane, d doubts) Verdict {
+func (j *noFailedRequests) violated(v Verdict, lanes []history.Lane, d doubts, noise excused) Verdict {
 	var all uint64
 	var parts []string
 	for _, lane := range lanes {
@@ -121,9 +114,10 @@ func (j *noFailedRequests) violated(v Verdict, lanes []history.Lane, d doubts) V
 	v.At = first.Sent
 	v.measure("firstFailureSeconds", first.Sent.Seconds())
 	v.measure("lastFailureSeconds", j.failures.last.Seconds())
+	j.failures.attributed().numbers(&v)
 	v.support(j.failures.evidence(j.tally, lanes)...)
-	if j.excused.total > 0 {
-		d = append(d, j.excused.String(j.failures.total))
+	if noise.total > 0 {
+		d = append(d, noise.String(j.failures.total))
 	}
 	return v.violated(d, "%d of %s failed (%s), the first at %s: %s, %s", j.failures.total, count(all, "request"),
 		strings.Join(parts, ", "), moment(first.Sent), first.Outcome, kindOf(first).server())

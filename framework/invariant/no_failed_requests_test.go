@@ -135,16 +135,16 @@ func TestNoFailedRequestsEvidence(t *testing.T) {
 		"21 of 12000 requests failed (20 on fresh, 1 on reused), the first at 17s: refused, backend-2 on w2 (inferred)")
 	lines(t, broken,
 		"17s fresh #1400 of worker-0: refused after 2ms, backend-2 on w2 (inferred): dial: connect: connection refused",
+		"20 of 21: cut, or refused, by a pod that was ready (cut-while-ready): backend-2 on w2; inferred from the connection",
+		"1 of 21: answered wrongly by a pod that was ready (bad-answer): backend-2 on w2; seen",
 		"the control lane failed 2 times too, in 1 of the 2 seconds with failures: the harness was not well",
 		"fresh: 20 of 6000 failed: 20 refused",
 		"reused: 1 of 6000 failed: 1 bad-status",
+		"21 after drain one worker was seen to bite at 16s, the first 1s later",
 		"backend-2 on w2 (inferred): 4 refused",
 		"backend-3 on w3 (inferred): 4 refused",
-		"backend-4 on w4 (inferred): 4 refused",
-		"3 other servers: 9",
-		"21 after drain one worker was seen to bite at 16s, the first 1s later",
 		"thin evidence: trouble at 39s: logs could not be collected")
-	numbers(t, broken, map[string]float64{"failed": 21, "firstFailureSeconds": 17, "lastFailureSeconds": 25})
+	numbers(t, broken, map[string]float64{"failed": 21, "firstFailureSeconds": 17, "lastFailureSeconds": 25, "cause.cut-while-ready": 20, "unattributed": 0})
 }
 
 // TestLagIsInTheNumbers: of each lane that is judged, from the rows themselves.

@@ -124,69 +124,94 @@ func (f *facts) lostUnasked(name string, from, to history.Offset) *history.NodeL
 	return nil
 }
 
-// excused are failures that the harness's noise explains as well as the system under test does: a load worker that stood
-// still gives up on answers that were there, and a machine that is starved loses nodes. What the system said in so many words
-// (refused, reset, a wrong answer) no pause of a client's makes it say.
+// excused are failures that the harness's noise explains as well as the system under test does. Of those that nothing in the
+// record attributes to the system: what nobody answered while its load worker stood still, or the control lane failed, too;
+// and whatever failed while a node was lost to a machine that was starved. Of the others: what such a node, or a proxy on such
+// a machine, is the cause of.
 type excused struct {
-	facts   *facts
-	total   uint64
-	why     string                       // of the first
-	waiting map[[2]history.Offset]uint64 // silent failures by their first and last second: the control lane may say later what they were
+	total uint64
+	why   string // of one of them
 }
 
-func newExcused(f *facts) *excused {
-	return &excused{facts: f, waiting: make(map[[2]history.Offset]uint64)}
+// explains tells whether the load worker's own noise explains that a request failed: one that stood still gives up on answers
+// that were there. What the system said in so many words (refused, reset, a wrong answer) no pause of a client's makes it say.
+func (n *noise) explains(r *history.Request) bool {
+	return unanswered(r.Outcome) && n.during(r.Worker, r.Due, r.Done) != nil
 }
 
-// take is given each failure that a promise is about.
-func (x *excused) take(r *history.Request) {
-	if loss := x.facts.lostUnasked(r.Node, r.Sent, r.Done); loss != nil && (r.Node != "" || silent(r.Outcome)) {
-		x.add(fmt.Sprintf("%s was lost at %s without a fault, on a machine that was starved: %s", loss.Name, moment(loss.At), x.facts.starved(loss)))
-		return
-	}
-	if !silent(r.Outcome) {
-		return
-	}
-	if e := x.facts.noise.during(r.Worker, r.Due, r.Done); e != nil {
-		x.add(inWords(e))
-		return
-	}
-	span := [2]history.Offset{r.Sent / loadWindow, r.Done / loadWindow}
-	if _, known := x.waiting[span]; known || len(x.waiting) < maxSeconds {
-		x.waiting[span]++
-	}
-}
-
-func (x *excused) add(why string) {
-	x.total++
-	x.why = cmp.Or(x.why, why)
-}
-
-// end looks at the seconds in which the control lane failed, too.
-func (x *excused) end(noisy map[history.Offset]bool) {
-	for span, failures := range x.waiting {
-		for second := span[0]; second <= span[1] && second < span[0]+maxSeconds; second++ {
-			if noisy[second] {
-				x.total += failures
-				x.why = cmp.Or(x.why, "the control lane, which leads to no system under test, failed too")
-				break
-			}
-		}
-	}
-}
-
-// String says how many of all failures are excused, and why the first is.
-func (x *excused) String(all uint64) string {
-	return fmt.Sprintf("%d of %s may be the harness's own noise: %s", x.total, count(all, "failure"), x.why)
-}
-
-// silent tells whether a request failed without a word from anybody.
-func silent(o history.Outcome) bool {
+// unanswered tells whether a request failed without a word from anybody.
+func unanswered(o history.Outcome) bool {
 	switch o {
 	case history.TimeoutConnect, history.TimeoutResponse, history.Stall, history.Other:
 		return true
 	}
 	return false
+}
+
+// excused sorts out failures, when all requests were read; noisy are the seconds in which the control lane failed.
+func (l *failures) excused(f *facts, noisy map[history.Offset]bool) (x excused) {
+	l.shots.each(func(kind shot, at history.Offset, n uint64, a Attribution) {
+		why := f.excuse(kind, at, a, noisy)
+		if why == "" {
+			return
+		}
+		x.total += n
+		if x.why == "" || why < x.why { // the shots come in no order
+			x.why = why
+		}
+	})
+	return x
+}
+
+// excuse says why failures may be the harness's own noise; empty: they are not.
+func (f *facts) excuse(kind shot, at history.Offset, a Attribution, noisy map[history.Offset]bool) string {
+	if a.OfSystem() {
+		return f.excuseCause(at, a)
+	}
+	if loss := f.lostUnasked("", at, at); loss != nil {
+		return f.sayLost(loss)
+	}
+	if !unanswered(kind.outcome) {
+		return ""
+	}
+	for second := at / loadWindow; second <= at/loadWindow+history.Offset(kind.lasted); second++ {
+		if noisy[second] {
+			return "the control lane, which leads to no system under test, failed too"
+		}
+	}
+	if !kind.noisy {
+		return ""
+	}
+	return inWords(f.loudest(at-standstill, at+history.Offset(kind.lasted+1)*loadWindow))
+}
+
+// excuseCause says why the cause of a failure may itself be the harness's noise: it takes processors from all of its machine.
+func (f *facts) excuseCause(at history.Offset, a Attribution) string {
+	switch a.Cause {
+	case CauseLateProxy:
+		if e := f.loudest(at-proxyLagAtMost, at); e != nil {
+			return "a proxy was late, on a machine that was starved: " + inWords(e)
+		}
+	case CauseNodeLost, CauseNodeLostConnection, CauseOutageNodeLost, CauseDeadUpstream:
+		if loss := f.lostUnasked(a.Node, at, at); loss != nil && (a.Node != "" || !f.tookNodes(at)) {
+			return f.sayLost(loss)
+		}
+	}
+	return ""
+}
+
+// tookNodes tells whether a fault had taken nodes by a moment.
+func (f *facts) tookNodes(at history.Offset) bool {
+	return slices.ContainsFunc(f.faults, func(fault history.FaultLife) bool { return len(fault.Nodes) > 0 && fault.Injecting.At <= at })
+}
+
+func (f *facts) sayLost(loss *history.NodeLoss) string {
+	return fmt.Sprintf("%s was lost at %s without a fault, on a machine that was starved: %s", loss.Name, moment(loss.At), f.starved(loss))
+}
+
+// String says how many of all failures are excused, and why.
+func (x excused) String(all uint64) string {
+	return fmt.Sprintf("%d of %s may be the harness's own noise: %s", x.total, count(all, "failure"), x.why)
 }
 
 // moved turns round a violation that a node which was lost without a fault, on a starved machine, explains as well: it is where

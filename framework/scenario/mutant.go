@@ -20,6 +20,8 @@ type Mutation struct {
 	CaughtBy invariant.Invariant
 	// Harness says that what is removed is the harness's: nothing can be known then, and the promise must be Unknown.
 	Harness bool
+	// Cause is what the verdict must name as the reason. A mutant that is caught by a promise about failed requests has one.
+	Cause invariant.Cause
 	// Break removes the practice, and nothing else. It may shorten what only the twin needs, such as a hold: what is left
 	// out cannot help to catch it.
 	Break func(*Spec)
@@ -50,7 +52,7 @@ func Mutate(good Spec, m Mutation) Spec {
 	if m.Harness {
 		s.Claim = fmt.Sprintf("without %s, %s is neither held nor violated", m.Removed, good.Name)
 	}
-	s.Mutant = &history.Mutant{Removed: m.Removed, CaughtBy: kind, Twin: good.Name, Harness: m.Harness}
+	s.Mutant = &history.Mutant{Removed: m.Removed, CaughtBy: kind, Twin: good.Name, Harness: m.Harness, Cause: string(m.Cause)}
 	return Describe(s)
 }
 

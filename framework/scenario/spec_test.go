@@ -187,11 +187,12 @@ func TestMutate(t *testing.T) {
 		twin := Describe(s)
 		Mutate(twin, Mutation{
 			Name: "mutants/example", Removed: "a practice", CaughtBy: invariant.NoFailedRequests{},
+			Cause: invariant.CauseLateEndpoint,
 			Break: func(s *Spec) { s.Backend.PreStop, s.Gateway.MaxTries = workloads.NoPreStop, 1 },
 		})
 	})
 	twin, mutant := specs[0], specs[1]
-	want := &history.Mutant{Removed: "a practice", CaughtBy: "NoFailedRequests", Twin: "chaos/example"}
+	want := &history.Mutant{Removed: "a practice", CaughtBy: "NoFailedRequests", Twin: "chaos/example", Cause: "late-endpoint"}
 	if diff := cmp.Diff(want, mutant.Mutant); diff != "" {
 		t.Errorf("mutant (-want +got):\n%s", diff)
 	}

@@ -12,5 +12,6 @@ var BadVersionWithoutAReadinessProbe = scenario.Mutate(chaos.RolloutThatNeverBec
 	Name:     "mutants/bad-version-without-a-readiness-probe",
 	Removed:  "a readiness probe that tells a bad version from a good one",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseReadyTooEarly,
 	Break:    func(s *scenario.Spec) { s.Backend.Readiness = workloads.NoReadiness },
 })

@@ -12,5 +12,6 @@ var ConnectionsOutliveThePod = scenario.Mutate(chaos.DeletePods, scenario.Mutati
 	Name:     "mutants/connections-outlive-the-pod",
 	Removed:  "asking clients off their long-lived connections before the end",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseCutAtEnd,
 	Break:    func(s *scenario.Spec) { s.Backend.AtTerm = workloads.Hold },
 })

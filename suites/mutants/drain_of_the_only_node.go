@@ -17,6 +17,7 @@ var DrainOfTheOnlyNode = scenario.Mutate(chaos.DrainWithoutABudget, scenario.Mut
 	Name:     "mutants/drain-of-the-only-node",
 	Removed:  "topology spread constraints",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseOutageEviction,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = workloads.NoSpread
 		s.About = 6 * time.Minute

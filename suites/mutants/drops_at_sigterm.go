@@ -12,5 +12,6 @@ var DropsAtSIGTERM = scenario.Mutate(chaos.DeletePods, scenario.Mutation{
 	Name:     "mutants/drops-at-sigterm",
 	Removed:  "finishing the requests in flight at SIGTERM",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseCutAtSIGTERM,
 	Break:    func(s *scenario.Spec) { s.Backend.AtTerm = workloads.Drop },
 })

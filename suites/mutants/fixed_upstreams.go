@@ -15,6 +15,7 @@ var FixedUpstreams = scenario.Mutate(chaos.KillOneWorker, scenario.Mutation{
 	Name:     "mutants/fixed-upstreams",
 	Removed:  "a route that follows the EndpointSlices",
 	CaughtBy: invariant.FailuresEndWithin{},
+	Cause:    invariant.CauseDeadUpstream,
 	Break: func(s *scenario.Spec) {
 		s.Backend.NodePort, s.NodePorts = 30080, 6 // all workers: whichever dies is among them
 		s.Gateway = &workloads.Gateway{Health: workloads.NoHealth, Ejection: workloads.NoEjection, MaxTries: 1}

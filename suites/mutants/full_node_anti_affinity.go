@@ -13,6 +13,7 @@ var FullNodeAntiAffinity = scenario.Mutate(chaos.FullNodeAntiAffinitySurge, scen
 	Name:     "mutants/full-node-anti-affinity",
 	Removed:  "an update that gives up no pod (maxUnavailable 1 instead of maxSurge 1)",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseEmptyUpstream,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Strategy = workloads.Strategy{MaxSurge: "0", MaxUnavailable: "1"}
 	},

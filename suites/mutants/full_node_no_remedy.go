@@ -12,6 +12,7 @@ var FullNodeNoRemedy = scenario.Mutate(chaos.FullNode, scenario.Mutation{
 	Name:     "mutants/full-node-no-remedy",
 	Removed:  "a hard spread constraint, and a gateway that checks its entry nodes",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseEmptyUpstream,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, Unsatisfiable: workloads.ScheduleAnyway}}
 		s.Gateway.Health, s.Gateway.Ejection, s.Gateway.MaxTries = workloads.NoHealth, workloads.NoEjection, 1

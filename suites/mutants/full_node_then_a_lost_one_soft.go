@@ -12,6 +12,7 @@ var FullNodeThenALostOneSoft = scenario.Mutate(chaos.FullNodeThenALostOne, scena
 	Name:     "mutants/full-node-then-a-lost-one-soft",
 	Removed:  "a hard spread constraint",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseOutageNodeLost,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, Unsatisfiable: workloads.ScheduleAnyway}}
 	},

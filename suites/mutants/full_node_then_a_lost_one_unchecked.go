@@ -12,6 +12,7 @@ var FullNodeThenALostOneUnchecked = scenario.Mutate(chaos.FullNodeThenALostOne, 
 	Name:     "mutants/full-node-then-a-lost-one-unchecked",
 	Removed:  "a gateway that checks its entry nodes",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseDeadUpstream,
 	Break: func(s *scenario.Spec) {
 		s.Gateway.Health, s.Gateway.Ejection, s.Gateway.MaxTries = workloads.NoHealth, workloads.NoEjection, 1
 	},

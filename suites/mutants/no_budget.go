@@ -12,5 +12,6 @@ var NoBudget = scenario.Mutate(chaos.DrainTwoWorkers, scenario.Mutation{
 	Name:     "mutants/no-budget",
 	Removed:  "a disruption budget",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseOutageEviction,
 	Break:    func(s *scenario.Spec) { s.Backend.Budget = workloads.NoBudget },
 })

@@ -12,6 +12,7 @@ var NoPreStop = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Name:     "mutants/no-prestop",
 	Removed:  "a preStop sleep",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseLateEndpoint,
 	Break: func(s *scenario.Spec) {
 		s.Backend.PreStop = workloads.NoPreStop
 		s.Backend.StartDelay = 0 // it is there for another mutant, and here its wait would show nothing

@@ -12,5 +12,6 @@ var NoReadinessProbe = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Name:     "mutants/no-readiness-probe",
 	Removed:  "a readiness probe for a server that starts slowly",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseReadyTooEarly,
 	Break:    func(s *scenario.Spec) { s.Backend.Readiness = workloads.NoReadiness },
 })

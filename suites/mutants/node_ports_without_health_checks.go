@@ -15,6 +15,7 @@ var NodePortsWithoutHealthChecks = scenario.Mutate(chaos.KillOneWorkerBehindNode
 	Name:     "mutants/node-ports-without-health-checks",
 	Removed:  "spreading, and a gateway that checks its fixed upstreams and tries another",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseDeadUpstream,
 	Break: func(s *scenario.Spec) {
 		s.PinTo, s.Backend.NodePortLocal = 1, false
 		s.Gateway.Health, s.Gateway.Ejection, s.Gateway.MaxTries = workloads.NoHealth, workloads.NoEjection, 1

@@ -12,5 +12,6 @@ var NodePressurePreStopAlone = scenario.Mutate(chaos.NodePressureSoft, scenario.
 	Name:     "mutants/node-pressure-prestop-alone",
 	Removed:  "a gateway with health checks and retries",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CausePressure,
 	Break:    func(s *scenario.Spec) { s.Gateway = nil },
 })

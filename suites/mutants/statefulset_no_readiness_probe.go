@@ -12,5 +12,6 @@ var StatefulSetNoReadinessProbe = scenario.Mutate(chaos.StatefulSetRollingUpdate
 	Name:     "mutants/statefulset-no-readiness-probe",
 	Removed:  "a readiness probe for a StatefulSet that starts slowly",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseReadyTooEarly,
 	Break:    func(s *scenario.Spec) { s.Backend.Readiness = workloads.NoReadiness },
 })

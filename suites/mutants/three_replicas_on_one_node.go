@@ -12,6 +12,7 @@ var ThreeReplicasOnOneNode = scenario.Mutate(chaos.KillOneWorkerOfThreeReplicas,
 	Name:     "mutants/three-replicas-on-one-node",
 	Removed:  "topology spread constraints",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseOutageNodeLost,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = workloads.NoSpread
 		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Host}} // to its own pods: the second goes where the first is

@@ -13,6 +13,7 @@ var ThrottledNoPreStop = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Name:     "mutants/throttled-no-prestop",
 	Removed:  "a preStop sleep, and processor time for the load worker",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseLateEndpoint,
 	Break: func(s *scenario.Spec) {
 		s.Backend.PreStop, s.Backend.StartDelay = workloads.NoPreStop, 0 // as in mutants/no-prestop
 		s.LoadCPU = throttled

@@ -11,5 +11,6 @@ var VerticalAutoscalingRestarts = scenario.Mutate(chaos.VerticalAutoscaling, sce
 	Name:     "mutants/vertical-autoscaling-restarts",
 	Removed:  "a resizePolicy of NotRequired (its default)",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseRestart,
 	Break:    func(s *scenario.Spec) { s.Backend.ResizeRestarts = true },
 })

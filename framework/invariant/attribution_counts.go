@@ -1,0 +1,225 @@
+package invariant
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// attributed is why requests failed, as far as that could be found out.
+type attributed struct {
+	total    uint64
+	ofSystem uint64
+	causes   map[Cause]*causeCount
+}
+
+// causeCount is how many failures had a cause, how well that is known, and who they were sent to.
+type causeCount struct {
+	cause       Cause
+	n           uint64
+	first, last history.Offset
+	known       map[Confidence]uint64
+	phases      map[PodPhase]uint64
+	pods        map[string]uint64 // by name; empty where it is not known
+	nodes       map[string]uint64 // the same
+}
+
+// attributed finds the causes. Call it when all requests were read: what comes later tells of what was before.
+func (s *shots) attributed() *attributed {
+	if s.found != nil {
+		return s.found
+	}
+	s.found = &attributed{causes: make(map[Cause]*causeCount)}
+	s.each(func(_ shot, at history.Offset, n uint64, a Attribution) { s.found.add(at, n, a) })
+	return s.found
+}
+
+// each visits all failures, those together that failed alike at about the same moment, in no order.
+func (s *shots) each(visit func(kind shot, at history.Offset, n uint64, a Attribution)) {
+	s.lives.settle()
+	for kind, n := range s.kinds {
+		at := s.at(kind)
+		visit(kind, at, n, s.lives.attribute(kind, at))
+	}
+}
+
+func (f *attributed) add(at history.Offset, n uint64, a Attribution) {
+	f.total += n
+	if a.OfSystem() {
+		f.ofSystem += n
+	}
+	c := f.causes[a.Cause]
+	if c == nil {
+		c = &causeCount{
+			cause: a.Cause, first: at, known: make(map[Confidence]uint64), phases: make(map[PodPhase]uint64),
+			pods: make(map[string]uint64), nodes: make(map[string]uint64),
+		}
+		f.causes[a.Cause] = c
+	}
+	c.n += n
+	c.first, c.last = min(c.first, at), max(c.last, at)
+	c.known[a.Confidence] += n
+	c.phases[a.Phase] += n
+	c.pods[a.Pod] += n
+	c.nodes[a.Node] += n
+}
+
+// unattributed is how many failures are not known to be the system's.
+func (f *attributed) unattributed() uint64 { return f.total - f.ofSystem }
+
+// sorted are the causes, that of most failures first.
+func (f *attributed) sorted() []*causeCount {
+	return slices.SortedFunc(maps.Values(f.causes), func(a, b *causeCount) int {
+		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.cause.rank(), b.cause.rank()))
+	})
+}
+
+// CauseNumber is how a verdict's number is named that counts what had a cause. See ReportedCause.
+const CauseNumber = "cause."
+
+// numbers are "cause.<name>", and how many failures are not known to be the system's.
+func (f *attributed) numbers(v *Verdict) {
+	if f.total == 0 {
+		return
+	}
+	for cause, c := range f.causes {
+		v.measure(CauseNumber+string(cause), float64(c.n))
+	}
+	v.measure("unattributed", float64(f.unattributed()))
+}
+
+// evidence gives a line to each of the three causes of most failures, and one to the rest.
+func (f *attributed) evidence(s *lives) (lines []string) {
+	const most = 3
+	list := f.sorted()
+	var rest []string
+	for i, c := range list {
+		if i >= most && len(list) > most+1 {
+			rest = append(rest, fmt.Sprintf("%d %s", c.n, c.cause))
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%d of %d: %s (%s)%s", c.n, f.total, c.cause.Words(), c.cause, c.details(s)))
+	}
+	if len(rest) > 0 {
+		lines = append(lines, "of other causes: "+strings.Join(rest, ", "))
+	}
+	return lines
+}
+
+// details say who it was, as far as that is known, and how well.
+func (c *causeCount) details(s *lives) string {
+	var parts []string
+	if pod := largest(c.pods); pod != "" {
+		parts = append(parts, s.story(pod, c.first))
+	} else if node := largest(c.nodes); node != "" {
+		parts = append(parts, node)
+	}
+	if known := weighed(c.known, c.n); known != "" {
+		parts = append(parts, known)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, "; ")
+}
+
+// largest is the name that counts most, and empty if nobody has one.
+func largest(counts map[string]uint64) (best string) {
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if name != "" && (best == "" || counts[name] > counts[best]) {
+			best = name
+		}
+	}
+	return best
+}
+
+// weighed says how well the causes are known: "the only endpoint in trouble", or with numbers where that differs.
+func weighed(known map[Confidence]uint64, all uint64) string {
+	var parts []string
+	for _, c := range []Confidence{
+		ConfidenceSeen, ConfidenceConnection, ConfidenceAll, ConfidenceOnly, ConfidenceOneOf, ConfidenceNone,
+	} {
+		switch n := known[c]; {
+		case n == 0 || c == ConfidenceNone:
+		case n == all:
+			return string(c)
+		default:
+			parts = append(parts, fmt.Sprintf("%s %d", c, n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// story is what became of a pod: "backend-1 on w1, deletion requested at 9.5s, its endpoint removed 5ms later, ended at 12s, no
+// preStop sleep".
+func (s *lives) story(pod string, at history.Offset) string {
+	l := s.named(pod, at)
+	if l == nil {
+		return pod
+	}
+	text := l.name
+	if l.node != "" {
+		text += " on " + l.node
+	}
+	if l.evicting.OK {
+		text += ", evicted by its kubelet at " + moment(l.evicting.At)
+	}
+	if l.deleted.OK {
+		text += ", deletion requested at " + moment(l.deleted.At)
+	}
+	if w := l.withdrawn(never); w.OK && l.ends() != never {
+		text += ", endpoint removed at " + moment(w.At)
+	}
+	if end := l.ended; end.OK {
+		text += ", ended at " + moment(end.At)
+	}
+	switch {
+	case l.lifecycle == nil || l.ends() == never:
+	case l.lifecycle.PreStop == 0:
+		text += ", no preStop sleep"
+	default:
+		text += fmt.Sprintf(", preStop sleep %s", l.lifecycle.PreStop)
+	}
+	return text
+}
+
+// CauseCount is how many failed requests had a cause.
+type CauseCount struct {
+	Cause  Cause
+	Failed uint64
+	// Known says how that is known: "seen 3, the only endpoint in trouble 8". Empty: it is not.
+	Known string
+}
+
+// FailureCauses finds out why requests failed, for those who read the requests of a record themselves. Memory does not grow
+// with their number.
+type FailureCauses struct{ shots *shots }
+
+// NewFailureCauses begins with a record's events.
+func NewFailureCauses(run history.Run) *FailureCauses {
+	return &FailureCauses{newShots(newFacts(run).theLives())}
+}
+
+// Take takes in a request, be it that it failed or not: what was answered tells who listened. The control lane leads to no
+// system under test, and is left out.
+func (c *FailureCauses) Take(r *history.Request) {
+	if r.Lane == history.LaneControl || r.Outcome == history.Unsent {
+		return
+	}
+	c.shots.lives.answered(r)
+	if r.Outcome.Failed() {
+		c.shots.add(r)
+	}
+}
+
+// Counts are the causes of what was taken in, that of most failures first.
+func (c *FailureCauses) Counts() (list []CauseCount) {
+	for _, cause := range c.shots.attributed().sorted() {
+		list = append(list, CauseCount{cause.cause, cause.n, weighed(cause.known, cause.n)})
+	}
+	return list
+}

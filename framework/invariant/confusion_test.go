@@ -1,0 +1,64 @@
+package invariant_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+func TestReportedCause(t *testing.T) {
+	for name, s := range map[string]struct {
+		outcome invariant.Outcome
+		numbers map[string]float64
+		want    invariant.Cause
+	}{
+		"the largest":                    {invariant.Violated, map[string]float64{"cause.restart": 3, "cause.slow": 2, "failed": 9}, "restart"},
+		"of two that are equal":          {invariant.Violated, map[string]float64{"cause.b": 3, "cause.a": 3}, "a"},
+		"in words of another promise":    {invariant.Violated, map[string]float64{"cause.scale-down": 1}, "scale-down"},
+		"most are unknown":               {invariant.Violated, map[string]float64{"cause.restart": 3, "cause.unknown": 4}, "none"},
+		"no numbers":                     {invariant.Violated, nil, "none"},
+		"failures that broke no promise": {invariant.Held, map[string]float64{"cause.node-lost": 9}, "none"},
+		"a verdict without evidence":     {invariant.Unknown, map[string]float64{"cause.node-lost": 9}, "none"},
+	} {
+		if got := invariant.ReportedCause(invariant.Verdict{Outcome: s.outcome, Numbers: s.numbers}); got != s.want {
+			t.Errorf("%s: %s, want %s", name, got, s.want)
+		}
+	}
+}
+
+func TestConfusion(t *testing.T) {
+	var c invariant.Confusion
+	if agree, of := c.Agree(); agree != 0 || of != 0 || c.Count("a", "a") != 0 {
+		t.Errorf("an empty one: %d of %d", agree, of)
+	}
+	add := func(planted string, verdicts ...invariant.Verdict) {
+		c.Add(history.Mutant{CaughtBy: "NoFailedRequests", Cause: planted}, verdicts)
+	}
+	verdict := func(kind, cause string) invariant.Verdict {
+		return invariant.Verdict{Kind: kind, Outcome: invariant.Violated, Numbers: map[string]float64{"cause." + cause: 1}}
+	}
+	add("restart", verdict("NoFailedRequests", "restart"))
+	add("restart", verdict("Spread", "scheduler"), verdict("NoFailedRequests", "restart")) // what others say does not count
+	add("late-endpoint", verdict("NoFailedRequests", "restart"))
+	add("node-lost")
+	add("", verdict("NoFailedRequests", "restart")) // of an old record
+	if agree, of := c.Agree(); agree != 2 || of != 4 {
+		t.Errorf("%d of %d agree", agree, of)
+	}
+	if diff := cmp.Diff([]invariant.Cause{"late-endpoint", "node-lost", "restart"}, c.Planted); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]invariant.Cause{"none", "restart"}, c.Reported); diff != "" {
+		t.Error(diff)
+	}
+	for pair, want := range map[[2]invariant.Cause]int{
+		{"restart", "restart"}: 2, {"late-endpoint", "restart"}: 1, {"node-lost", "none"}: 1, {"restart", "none"}: 0,
+	} {
+		if got := c.Count(pair[0], pair[1]); got != want {
+			t.Errorf("%v: %d, want %d", pair, got, want)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// confusion lays the causes that the mutants planted against those that were reported; nil when fewer than two name one.
+func (m Model) confusion() *invariant.Confusion {
+	var c invariant.Confusion
+	for i := range m.Scenarios {
+		if s := &m.Scenarios[i]; s.Mutant != nil {
+			c.Add(*s.Mutant, s.Verdicts)
+		}
+	}
+	if _, of := c.Agree(); of < 2 {
+		return nil
+	}
+	return &c
+}
+
+// markdownCauses says of each scenario in which requests failed why they did.
+func markdownCauses(b *strings.Builder, m Model) {
+	begun := false
+	for i := range m.Scenarios {
+		s := &m.Scenarios[i]
+		for n, c := range s.Causes {
+			if !begun {
+				b.WriteString("\n### Failed requests by cause\n\n| scenario | failed | cause | how it is known |\n| --- | ---: | --- | --- |\n")
+				begun = true
+			}
+			name := ""
+			if n == 0 {
+				name = text(s.Name)
+			}
+			fmt.Fprintf(b, "| %s | %s | **%s**: %s | %s |\n", name, count(c.Failed), text(string(c.Cause)), text(c.Cause.Words()), text(c.Known))
+		}
+	}
+}
+
+// markdownConfusion draws the matrix.
+func markdownConfusion(b *strings.Builder, c *invariant.Confusion) {
+	t := newConfusionTable(c)
+	if t == nil {
+		return
+	}
+	fmt.Fprintf(b, "\n### Planted cause against reported cause\n\n%d of %d mutants were caught for the reason that was planted.\n\n| planted / reported |",
+		t.Agree, t.Of)
+	for _, reported := range t.Reported {
+		fmt.Fprintf(b, " %s |", text(string(reported)))
+	}
+	b.WriteString("\n| --- |" + strings.Repeat(" ---: |", len(t.Reported)) + "\n")
+	for _, row := range t.Rows {
+		fmt.Fprintf(b, "| %s |", text(string(row.Planted)))
+		for _, f := range row.Fields {
+			switch {
+			case f.N == 0:
+				b.WriteString(" |")
+			case f.Agree:
+				fmt.Fprintf(b, " **%d** |", f.N)
+			default:
+				fmt.Fprintf(b, " %d |", f.N)
+			}
+		}
+		b.WriteString("\n")
+	}
+}
+
+// confusionTable is the matrix as it is drawn.
+type confusionTable struct {
+	Agree, Of int
+	Reported  []invariant.Cause
+	Rows      []confusionRow
+}
+
+type confusionRow struct {
+	Planted invariant.Cause
+	Fields  []confusionField
+}
+
+type confusionField struct {
+	Reported invariant.Cause
+	N        int
+	Agree    bool
+}
+
+func newConfusionTable(c *invariant.Confusion) *confusionTable {
+	if c == nil {
+		return nil
+	}
+	t := &confusionTable{Reported: c.Reported}
+	t.Agree, t.Of = c.Agree()
+	for _, planted := range c.Planted {
+		row := confusionRow{Planted: planted}
+		for _, reported := range c.Reported {
+			row.Fields = append(row.Fields, confusionField{reported, c.Count(planted, reported), planted == reported})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}

@@ -1,0 +1,75 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// TestThePageShowsCauses: a table a scenario with failures, and one of what mutants planted.
+func TestThePageShowsCauses(t *testing.T) {
+	page := string(written(t, WriteHTML, sample()))
+	for _, want := range []string{
+		"<h3>Failed requests by cause</h3>", "node-lost-connection", "lost on a connection to a pod on a lost node",
+		"Planted cause against reported cause", "1 of 2 mutants were caught for the reason that was planted",
+		`data-label="cut-at-sigterm"><strong>1</strong>`, "Planted cause</dt><dd><code>late-endpoint",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q on the page", want)
+		}
+	}
+	if n := strings.Count(page, "Failed requests by cause"); n != 2 { // of the killed node, and of the mutant that drops
+		t.Errorf("%d tables of causes, want 2", n)
+	}
+}
+
+// TestNoMatrixOfOne: one mutant is no matrix, nor are mutants of old records, which name no cause.
+func TestNoMatrixOfOne(t *testing.T) {
+	scenario := func(cause string) Scenario {
+		return Scenario{Mutant: &history.Mutant{CaughtBy: "NoFailedRequests", Cause: cause}}
+	}
+	for name, s := range map[string]struct {
+		scenarios []Scenario
+		want      bool
+	}{
+		"none":                 {nil, false},
+		"one":                  {[]Scenario{scenario("restart"), {}}, false},
+		"two of old records":   {[]Scenario{scenario(""), scenario("")}, false},
+		"two":                  {[]Scenario{scenario("restart"), scenario("restart")}, true},
+		"one, and an old one":  {[]Scenario{scenario("restart"), scenario("")}, false},
+		"two that were missed": {[]Scenario{scenario("a"), scenario("b")}, true},
+	} {
+		m := Model{Scenarios: s.scenarios}
+		md, page := string(written(t, WriteMarkdown, m)), string(written(t, WriteHTML, m))
+		const title = "Planted cause against reported cause"
+		if strings.Contains(md, title) != s.want || strings.Contains(page, title) != s.want || (NewReport(m).Confusion != nil) != s.want {
+			t.Errorf("%s: want a matrix: %t", name, s.want)
+		}
+	}
+}
+
+// TestAConfusedHarnessIsSeen: what was planted as one thing and reported as another stands off the diagonal.
+func TestAConfusedHarnessIsSeen(t *testing.T) {
+	caught := func(planted, reported string) Scenario {
+		return Scenario{
+			Mutant: &history.Mutant{CaughtBy: "NoFailedRequests", Cause: planted},
+			Verdicts: []invariant.Verdict{{
+				Kind: "NoFailedRequests", Outcome: invariant.Violated, Numbers: map[string]float64{"cause." + reported: 7},
+			}},
+		}
+	}
+	m := Model{Scenarios: []Scenario{
+		caught("restart", "restart"), caught("restart", "slow"), caught("late-endpoint", "late-endpoint"), caught("late-endpoint", "late-endpoint"),
+	}}
+	got := string(written(t, WriteMarkdown, m))
+	const want = "3 of 4 mutants were caught for the reason that was planted.\n\n" +
+		"| planted / reported | late-endpoint | restart | slow |\n" +
+		"| --- | ---: | ---: | ---: |\n" +
+		"| late-endpoint | **2** | | |\n" +
+		"| restart | | **1** | 1 |\n"
+	if !strings.Contains(got, want) {
+		t.Errorf("no matrix\n%s\nin\n%s", want, got)
+	}
+}
