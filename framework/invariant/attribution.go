@@ -12,9 +12,9 @@ const (
 	CauseReadyTooEarly Cause = "ready-too-early"
 	// CauseLateEndpoint: nothing listened any more. Nobody waits for the proxies when a pod is deleted; a preStop sleep does.
 	CauseLateEndpoint Cause = "late-endpoint"
-	// CauseLateProxy: the same, later than a preStop sleep that is long enough on a usual machine provides for. The proxy is
-	// starved, or stuck.
-	CauseLateProxy Cause = "late-proxy"
+	// CauseLateWithdrawal: the same, though the pod had slept for as long as it takes on a usual machine. The EndpointSlice
+	// controller or a proxy is starved, or stuck.
+	CauseLateWithdrawal Cause = "late-withdrawal"
 	// CauseCutAtSIGTERM: requests in flight are dropped instead of finished.
 	CauseCutAtSIGTERM Cause = "cut-at-sigterm"
 	// CauseCutAtEnd: clients are not asked off their long-lived connections in time.
@@ -57,7 +57,7 @@ var causes = []struct {
 	{CauseRestart, "sent to a pod whose container was being started again, and that was still offered to clients"},
 	{CausePressure, "sent to a pod that its kubelet was evicting, and that was still offered to clients"},
 	{CauseLateEndpoint, "sent to a pod that had stopped listening, because the proxies had not noticed yet"},
-	{CauseLateProxy, "sent to a pod that had stopped listening, by a proxy that had not noticed for more than " + proxyLag.String()},
+	{CauseLateWithdrawal, "sent to a pod that had stopped listening, because the proxies had not noticed for more than " + proxyLag.String()},
 	{CauseCutAtSIGTERM, "cut by a server that dropped what was in flight at SIGTERM"},
 	{CauseCutAtEnd, "cut by a server that kept its connections to its very end"},
 	{CauseCutWhileEnding, "cut by a server that ended with the connection open"},

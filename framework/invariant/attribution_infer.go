@@ -32,6 +32,9 @@ type trouble struct {
 	sure  bool // it is known to have been in the way of a request, and not only possible
 }
 
+// ending tells whether the pod's own end is the trouble.
+func (t trouble) ending() bool { return t.cause == CauseLateEndpoint || t.cause == CauseLateWithdrawal }
+
 // troubleOf says what was wrong with a pod, as far as new connections go; not ok: nothing.
 func (s *lives) troubleOf(l *life, at history.Offset) (t trouble, ok bool) {
 	lost, seen := s.nodeLost(l, at)
@@ -43,7 +46,11 @@ func (s *lives) troubleOf(l *life, at history.Offset) (t trouble, ok bool) {
 	case l.ends() <= at+watchSkew && l.disruption == "DeletionByTaintManager" && s.wasLost(l.node, at):
 		return trouble{l, CauseNodeLost, PhaseNodeLost, true}, true
 	case l.ends() <= at+watchSkew:
-		return trouble{l, CauseLateEndpoint, l.endPhase(at, PhaseDeleting), l.mayHaveClosed(at)}, true
+		cause := CauseLateEndpoint
+		if l.lifecycle != nil && l.lifecycle.PreStop >= proxyLag && l.deleted.OK {
+			cause = CauseLateWithdrawal
+		}
+		return trouble{l, cause, l.endPhase(at, PhaseDeleting), l.mayHaveClosed(at)}, true
 	case l.downAt(at):
 		return trouble{l, CauseRestart, PhaseRestarting, true}, true
 	case l.starting(at):
@@ -238,7 +245,7 @@ func (s *lives) known(kind shot, l *life, at history.Offset) Attribution {
 		a.Cause = CauseBadAnswer
 	case bad && t.cause == CauseNodeLost && kind.inferred:
 		a.Cause = CauseNodeLostConnection
-	case bad && t.cause == CauseLateEndpoint && cut(kind.outcome):
+	case bad && t.ending() && cut(kind.outcome):
 		a.Cause = l.cutBy(at)
 	case bad:
 		a.Cause = t.cause
@@ -280,7 +287,7 @@ func (s *lives) unknownPod(kind shot, at history.Offset) Attribution {
 	}{{proxyLag, false}, {proxyLagAtMost, false}, {proxyLag, true}} {
 		if found, ok := s.choose(kind, at, s.look(services, at, try.lag, try.suspectAll)); ok {
 			if try.lag > proxyLag && found.Cause == CauseLateEndpoint {
-				found.Cause = CauseLateProxy
+				found.Cause = CauseLateWithdrawal
 			}
 			return found
 		}
@@ -405,9 +412,9 @@ func outageBy(t trouble) Cause {
 		return CauseOutageNodeLost
 	case t.cause == CausePressure:
 		return CauseOutagePressure
-	case t.cause == CauseLateEndpoint && t.life.disruption == "EvictionByEvictionAPI":
+	case t.ending() && t.life.disruption == "EvictionByEvictionAPI":
 		return CauseOutageEviction
-	case t.cause == CauseLateEndpoint:
+	case t.ending():
 		return CauseOutageDeletion
 	}
 	return ""

@@ -124,14 +124,14 @@ func TestCausesOfFailures(t *testing.T) {
 		},
 		"refused while a new pod that was asked gets no requests yet": {
 			astray(notBefore(pods(ht.Healthy(), careful), ht.Replacement, 21500*ms), 20500*ms, 20800*ms, history.Refused),
-			map[string]float64{"late-proxy": 50}, // of the victim, whose endpoint was removed 3.5 s before
+			map[string]float64{"late-withdrawal": 50}, // of the victim, whose endpoint was removed 3.5 s before
 		},
 		"refused just after the preStop sleep, by a proxy that is within its time": {
 			astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true, PreStop: time.Second}), at+1200*ms, at+1500*ms, history.Refused),
 			map[string]float64{"late-endpoint": 60},
 		},
 		"refused later than any proxy needs on a usual machine": {
-			astray(pods(ht.Healthy(), careful), at+3100*ms, at+3400*ms, history.Refused), map[string]float64{"late-proxy": 60},
+			astray(pods(ht.Healthy(), careful), at+3100*ms, at+3400*ms, history.Refused), map[string]float64{"late-withdrawal": 60},
 		},
 		"dropped at SIGTERM":        {cutOff(pods(ht.Healthy(), careful), at+3*second, at+3100*ms), map[string]float64{"cut-at-sigterm": 20}},
 		"kept to the end":           {cutOff(pods(ht.Healthy(), careful), at+10*second, at+10100*ms), map[string]float64{"cut-at-end": 20}},

@@ -188,9 +188,9 @@ func (f *facts) excuse(kind shot, at history.Offset, a Attribution, noisy map[hi
 // excuseCause says why the cause of a failure may itself be the harness's noise: it takes processors from all of its machine.
 func (f *facts) excuseCause(at history.Offset, a Attribution) string {
 	switch a.Cause {
-	case CauseLateProxy:
+	case CauseLateWithdrawal:
 		if e := f.loudest(at-proxyLagAtMost, at); e != nil {
-			return "a proxy was late, on a machine that was starved: " + inWords(e)
+			return "the proxies were late, on a machine that was starved: " + inWords(e)
 		}
 	case CauseNodeLost, CauseNodeLostConnection, CauseOutageNodeLost, CauseDeadUpstream:
 		if loss := f.lostUnasked(a.Node, at, at); loss != nil && (a.Node != "" || !f.tookNodes(at)) {

@@ -87,7 +87,7 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 		{"a proxy that is later than any preStop sleep provides for, on a starved machine",
 			heard(astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true, PreStop: 3 * second}), 20100*ms, 20200*ms, history.Refused), 18*second,
 				history.Noise{Of: harness, Pause: 3 * second}), invariant.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
-				"a proxy was late, on a machine that was starved: harness stood still for 3s within the second before 18s"},
+				"the proxies were late, on a machine that was starved: harness stood still for 3s within the second before 18s"},
 		{"the same on a machine that is well",
 			astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true, PreStop: 3 * second}), 20100*ms, 20200*ms, history.Refused),
 			invariant.Violated, "20 of 12000 requests failed"},
