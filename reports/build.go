@@ -68,6 +68,9 @@ func (m *Model) fillIn(file history.RunFile) {
 func scenarioOf(runDir string, listed *history.ScenarioResult) Scenario {
 	verdicts, err := verdictsOf(listed)
 	s := recorded(runDir, listed.Dir, verdicts)
+	if s.Name != "" && s.Name != listed.Name {
+		s.Incomplete = "in its folder lies the record of " + s.Name
+	}
 	s.Name, s.Reproduce = listed.Name, listed.Reproduce
 	s.Claim = cmp.Or(listed.Claim, s.Claim)
 	s.Took = cmp.Or(listed.Took, s.Took)

@@ -113,6 +113,9 @@ func TestBuildDamaged(t *testing.T) {
 		"record elsewhere": {func(_ *testing.T, _ string, file *history.RunFile) {
 			file.Scenarios[0].Dir = "../../etc"
 		}, Unknown, `its folder "../../etc" is not below the run's`},
+		"another's record": {func(_ *testing.T, _ string, file *history.RunFile) {
+			file.Scenarios[0].Name = "chaos/delete-pods"
+		}, Unknown, "in its folder lies the record of chaos/drain-one-worker"},
 		"verdict unreadable": {func(_ *testing.T, _ string, file *history.RunFile) {
 			file.Scenarios[0].Verdicts[0] = json.RawMessage(`{"outcome":5}`)
 		}, Unknown, "read verdict 1 of chaos/drain-one-worker"},

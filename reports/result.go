@@ -86,21 +86,24 @@ func sumUpIncomplete(verdicts []invariant.Verdict, incomplete string) (Result, s
 	return Unknown, "the record is not whole: " + incomplete
 }
 
-// sumUpMutant asks only whether the promise that must catch the mutant did. Others may break as well.
+// sumUpMutant asks only whether the promise that must catch the mutant did. Others may break as well. A record that is not
+// whole shows nothing: Caught is as good as Held.
 func sumUpMutant(verdicts []invariant.Verdict, mutant *history.Mutant, incomplete string) (Result, string) {
+	if incomplete != "" {
+		return Unknown, "the record is not whole: " + incomplete
+	}
 	var of []invariant.Verdict
 	for i := range verdicts {
 		if verdicts[i].Kind == mutant.CaughtBy {
 			of = append(of, verdicts[i])
 		}
 	}
-	result, why := sumUp(of, nil, incomplete)
-	if mutant.Harness && incomplete == "" && len(of) > 0 {
-		return sumUpHarness(result, why, mutant)
-	}
+	result, why := sumUp(of, nil, "")
 	switch {
-	case len(of) == 0 && incomplete == "":
+	case len(of) == 0:
 		return Unknown, mutant.CaughtBy + " was not judged"
+	case mutant.Harness:
+		return sumUpHarness(result, why, mutant)
 	case result == Violated:
 		return Caught, why
 	case result == Held:
