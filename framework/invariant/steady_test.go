@@ -95,7 +95,10 @@ func TestWindowsAsCounted(t *testing.T) {
 		var windows [40]share
 		var phases [3]share
 		last := int((end-10*second)/second) - 1
-		for r := range b.Run().Requests() {
+		for r, err := range b.Run().Requests() {
+			if err != nil {
+				t.Fatal(err)
+			}
 			phase := 0
 			if r.Due >= ht.DisturbedAt {
 				phase = 1

@@ -117,7 +117,7 @@ func (p *play) heal(caller context.Context, heals []fault.Heal) error {
 func (p *play) ask(ctx context.Context, id int) error {
 	still, known := p.lasting[id]
 	if !known || ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // that the caller gave up is an error of its own
 	}
 	holds := false
 	m := history.FaultMark{Stage: history.Lasting}
@@ -128,8 +128,8 @@ func (p *play) ask(ctx context.Context, id int) error {
 			return err == nil, m.Witness, err
 		})
 	switch {
-	case ctx.Err() != nil: // the caller gave up, which is an error of its own
-		return nil
+	case ctx.Err() != nil:
+		return nil //nolint:nilerr // as above
 	case err != nil:
 		m.Witness, m.Error = "", err.Error()
 	case !holds:
