@@ -184,7 +184,15 @@ func (f selftestFlags) instrument(ctx context.Context, out io.Writer, base scena
 	if written := reports.WriteSelftest(base.Dir, t); err != nil || written != nil {
 		return errors.Join(err, written)
 	}
-	say("instrument: %s\n", i.Sentence())
+	say("instrument: %s", i.Sentence())
+	wrong, unknown := i.Findings()
+	for _, f := range wrong {
+		say("  wrong: %s", f)
+	}
+	for _, f := range unknown {
+		say("  unknown: %s", f)
+	}
+	say("")
 	return nil
 }
 
@@ -264,7 +272,7 @@ func concluded(out io.Writer, dir string, t *reports.Selftest) error {
 	case reports.Held:
 		return nil
 	case reports.Violated:
-		return codeError{ExitViolated, errors.New("a broken workload was missed, or what should hold was called Violated; see above")}
+		return codeError{ExitViolated, errors.New("a broken workload was missed, what should hold was called Violated, or the instrument is wrong; see above")}
 	}
 	if t.Summary.NotJudged > 0 {
 		return outcomeOf(history.RunFile{Scenarios: []history.ScenarioResult{{Error: "not judged"}}})

@@ -175,6 +175,30 @@ func TestOutageRows(t *testing.T) {
 	}
 }
 
+// The shorter an outage is, compared with the gap between requests, the less late they may be.
+func TestAllowedLag(t *testing.T) {
+	for _, test := range []struct{ length, gap, want time.Duration }{
+		{2 * ms, 10 * ms, 2 * ms}, {10 * ms, 10 * ms, 2 * ms}, {11 * ms, 10 * ms, ms}, {10100 * time.Microsecond, 10 * ms, ms / 2},
+		{20 * ms, 10 * ms, 2 * ms}, {2 * ms, ms, ms},
+	} {
+		if got := allowedLag(test.length, test.gap); got != test.want {
+			t.Errorf("%s of a gap of %s: %s, want %s", test.length, test.gap, got, test.want)
+		}
+	}
+	n := &notable{late: []lateness{{10 * ms, 3 * ms}, {20 * ms, ms}, {30 * ms, never}}}
+	for _, test := range []struct {
+		s    span
+		want bool
+	}{
+		{span{12 * ms, 14 * ms}, true}, {span{22 * ms, 24 * ms}, false}, {span{26 * ms, 30 * ms}, true}, {span{40 * ms, 41 * ms}, false},
+		{span{1 * ms, 9 * ms}, false},
+	} {
+		if got := test.s.missedBy(n, 5*ms, 2*ms); got != test.want {
+			t.Errorf("%v: %t", test.s, got)
+		}
+	}
+}
+
 // A window is as wide as the clocks may be apart, and as long as connections were reset in it.
 func TestWindowsAreWidened(t *testing.T) {
 	base := time.Now()

@@ -1,6 +1,7 @@
 package instrument
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,10 +110,31 @@ func (s span) seenBy(n *notable) bool {
 	return slices.ContainsFunc(n.failed, func(r history.Request) bool { return s.holds(&r) })
 }
 
-// missedBy tells whether a request was late, or not sent, that was due in the window or just before: then the worker
-// could not see it, and a judge sees that by the rows.
-func (s span) missedBy(n *notable, gap time.Duration) bool {
-	return slices.ContainsFunc(n.late, func(r history.Request) bool { return r.Due >= s.from-gap && r.Due <= s.to })
+// missedBy tells whether a request was too late, or not sent, that was due in the window or just before: then the worker may
+// not have seen it, and a judge sees that by the rows.
+func (s span) missedBy(n *notable, gap, allowed time.Duration) bool {
+	from, _ := slices.BinarySearchFunc(n.late, s.from-gap-allowed, func(l lateness, t time.Duration) int { return cmp.Compare(l.due, t) })
+	for _, l := range n.late[from:] {
+		if l.due > s.to {
+			return false
+		}
+		if l.by > allowed {
+			return true
+		}
+	}
+	return false
+}
+
+// outageLag is by how much a request may be late, at the most, before it says nothing on an outage at its moment.
+const outageLag = 2 * time.Millisecond
+
+// allowedLag is by how much requests may be late, so that an outage that is longer than the gap between them meets one all the
+// same.
+func allowedLag(length, gap time.Duration) time.Duration {
+	if length <= gap {
+		return outageLag // it meets one by chance
+	}
+	return min(max(length-gap, leastLag), outageLag)
 }
 
 // unplanted are failures without an outage: false alarms, but for time-outs.
@@ -191,7 +213,8 @@ func outageRows(run history.Run, base time.Time, rate float64, windows []window)
 }
 
 func outageRow(found map[history.Lane]*notable, of []history.Lane, gap time.Duration, windows []window, spans []span) reports.OutageRow {
-	row := reports.OutageRow{GapMilliseconds: milliseconds(gap) / float64(len(of))}
+	together := gap / time.Duration(len(of))
+	row := reports.OutageRow{GapMilliseconds: milliseconds(together)}
 	for _, lane := range of {
 		row.Lanes = append(row.Lanes, string(lane))
 		row.Requests += found[lane].requests
@@ -206,7 +229,7 @@ func outageRow(found map[history.Lane]*notable, of []history.Lane, gap time.Dura
 			}
 			missed, sees := false, false
 			for _, lane := range of {
-				missed = missed || spans[i].missedBy(found[lane], gap)
+				missed = missed || spans[i].missedBy(found[lane], gap, allowedLag(length, together))
 				sees = sees || spans[i].seenBy(found[lane])
 			}
 			switch {

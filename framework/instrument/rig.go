@@ -1,11 +1,13 @@
 package instrument
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -113,8 +115,15 @@ func uncertainty(run history.Run) (most time.Duration) {
 // notable are the requests of one lane that failed, and those that were sent late, or not at all; the others only count.
 type notable struct {
 	requests, unsent int
-	failed, late     []history.Request
+	failed           []history.Request
+	late             []lateness // by due
 }
+
+// lateness is by how much a request was sent later than it was due.
+type lateness struct{ due, by time.Duration }
+
+// never is how late an unsent request is.
+const never = time.Duration(1<<63 - 1)
 
 // timedOut tells whether nothing is known but that there was no answer in time. No server here is ever so slow by itself: this
 // machine was, and what a client sees then is true.
@@ -122,8 +131,8 @@ func timedOut(o history.Outcome) bool {
 	return o == history.TimeoutConnect || o == history.TimeoutResponse || o == history.Stall
 }
 
-// outageLag is by how much a request may be late before it says nothing on an outage at its moment.
-const outageLag = 2 * time.Millisecond
+// leastLag is what no request counts as late for: a timer's own.
+const leastLag = 500 * time.Microsecond
 
 // sift reads the rows of a record once.
 func sift(run history.Run) (map[history.Lane]*notable, error) {
@@ -146,9 +155,15 @@ func sift(run history.Run) (map[history.Lane]*notable, error) {
 		if r.Outcome.Failed() {
 			n.failed = append(n.failed, *r)
 		}
-		if r.Outcome == history.Unsent || r.Sent-r.Due > outageLag {
-			n.late = append(n.late, *r)
+		switch by := r.Sent - r.Due; {
+		case r.Outcome == history.Unsent:
+			n.late = append(n.late, lateness{r.Due, never})
+		case by > leastLag:
+			n.late = append(n.late, lateness{r.Due, by})
 		}
+	}
+	for _, n := range found {
+		slices.SortFunc(n.late, func(a, b lateness) int { return cmp.Compare(a.due, b.due) })
 	}
 	return found, nil
 }
