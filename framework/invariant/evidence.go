@@ -37,6 +37,8 @@ type facts struct {
 	phases map[history.PhaseName]history.PhaseSpan // the first of each name
 	faults []history.FaultLife
 	gaps   []history.Event // of the watches that promises read: Kubernetes Events are kept for the reader of a report
+
+	objects []history.Event // see inOneOrder; nil: not yet asked for
 }
 
 func newFacts(run history.Run) *facts {
