@@ -22,8 +22,9 @@ type distribution struct {
 	waiting   int            // pods on no node
 	excluded  []string       // nodes that made no domain, with the reason
 	revisions []string
-	why       string // what brought it about
-	blind     bool   // it was seen only while a watch was blind
+	why       string      // what brought it about
+	decisive  *skewChange // that made its skew more than is allowed; nil: none is known, or it is not
+	blind     bool        // it was seen only while a watch was blind
 }
 
 // skew is the difference between the fullest and the emptiest domain.
@@ -169,7 +170,7 @@ func place(s *history.State, w history.Workload, pods []history.Pod, topology st
 func (p *distribution) explain(before *distribution, taken map[string]string) {
 	switch {
 	case before == nil:
-		p.why = "chosen by the scheduler"
+		p.why = chosenByScheduler
 	case len(taken) > 0:
 		var nodes []string
 		for _, name := range slices.Sorted(maps.Keys(taken)) {
@@ -183,8 +184,33 @@ func (p *distribution) explain(before *distribution, taken map[string]string) {
 	case maps.Equal(p.counts, before.counts):
 		p.why = before.why
 	default:
-		p.why = "chosen by the scheduler"
+		p.why = chosenByScheduler
 	}
+}
+
+// chosenByScheduler is why a distribution came about when nothing else is known to have changed since the one before.
+const chosenByScheduler = "chosen by the scheduler"
+
+// blame finds in the ledger what made distributions more uneven than is allowed.
+func (l *distributions) blame(ledger *skewLedger, allowed int) {
+	for _, p := range l.distributions {
+		if p.skew() <= allowed {
+			continue
+		}
+		p.decisive = ledger.decisive(p.at, allowed)
+		if p.why == chosenByScheduler && p.decisive != nil && p.decisive.cause != byScheduler {
+			p.why = "brought about when " + p.decisive.words
+		}
+	}
+}
+
+// evidence is a line on a distribution, and one on what was decisive unless the line before has told it.
+func (p *distribution) evidence(line string, told **skewChange) []string {
+	if p.decisive == nil || p.decisive == *told {
+		return []string{line}
+	}
+	*told = p.decisive
+	return []string{line, p.decisive.String()}
 }
 
 // doubts are reasons why the settled states prove nothing.

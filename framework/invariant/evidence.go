@@ -39,6 +39,8 @@ type facts struct {
 	gaps   []history.Event // of the watches that promises read: Kubernetes Events are kept for the reader of a report
 	noise  noise
 	lives  *lives // once they are asked for: see theLives
+
+	objects []history.Event // see inOneOrder; nil: not yet asked for
 }
 
 func newFacts(run history.Run) *facts {

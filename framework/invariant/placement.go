@@ -59,7 +59,31 @@ func (p Placement) judge(f *facts) Verdict {
 		}
 	}
 	t.order(l)
-	return t.verdict(d)
+	v := t.verdict(d)
+	p.causes(f, l, keys, &v)
+	return v
+}
+
+// causes puts down who made more skew than the hard constraints of a workload's pods allow: for each of them how often,
+// whether it was the scheduler, which they bind, or what they do not bind. Pods are counted here whatever their revision.
+func (p Placement) causes(f *facts, l *placementLedger, keys []history.Key, v *Verdict) {
+	for _, key := range keys {
+		chosen := chosenBy(f.run, []history.Key{key})
+		allowed := make(map[string]int) // by topology
+		for _, pod := range l.pods {
+			if pod.rules == nil || !chosen(pod.Pod) {
+				continue
+			}
+			for _, c := range pod.rules.Spread {
+				if had, ok := allowed[c.TopologyKey]; !ok || c.MaxSkew < had {
+					allowed[c.TopologyKey] = c.MaxSkew
+				}
+			}
+		}
+		for topology, skew := range allowed {
+			followSkew(f, topology, key).count(v, skew)
+		}
+	}
 }
 
 // workloads are the Deployments whose pods are judged.

@@ -16,7 +16,9 @@ import (
 // taints the workload tolerates is not in the record.
 //
 // Spread is a rule of scheduling: pods that leave do not move others. So a bad spread is said to be the scheduler's
-// choice, or the decay of a scale-down or rollout, or the doing of a lost node.
+// choice, or the decay of a scale-down or rollout, or the doing of a lost node; and which change took it above Max. The
+// figures "cause.scheduler", "cause.rollout" and so on say how often each cause made more skew than that, for a while or to
+// stay.
 //
 // Evidence: two domains, at least one replica, no pod outside of the domains, every number of replicas that was asked
 // for seen settled, and the workload settled at the end.
@@ -55,6 +57,9 @@ func (p Spread) judge(f *facts) Verdict {
 	l := followDistribution(f, key, p.TopologyKey, p.Waiting)
 	d = append(d, l.doubts(key.Name)...)
 	v := Verdict{}
+	ledger := followSkew(f, p.TopologyKey, key)
+	ledger.count(&v, p.Max)
+	l.blame(ledger, p.Max)
 	worst, bad, first := p.weigh(l)
 	domains := 0
 	for _, placed := range l.distributions {
@@ -69,9 +74,10 @@ func (p Spread) judge(f *facts) Verdict {
 	}
 	if first != nil {
 		v.At = first.at
+		var told *skewChange
 		for _, placed := range l.distributions {
 			if placed.skew() > p.Max {
-				v.support(fmt.Sprintf("%s: %s", moment(placed.at), placed))
+				v.support(placed.evidence(fmt.Sprintf("%s: %s", moment(placed.at), placed), &told)...)
 			}
 		}
 		return v.violated(d, "%s was spread at %s as %s: skew %d, and %d is allowed; %s",

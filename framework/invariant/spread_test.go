@@ -67,9 +67,11 @@ func (s *stepped) to(nodes ...string) *stepped {
 		p.Labels = map[string]string{"app.kubernetes.io/name": ht.Deployment, ht.RevisionLabel: s.revision}
 		s.pods[p.Name] = p
 		starting := p
-		starting.Ready = false
+		starting.Ready, starting.Node = false, ""
 		s.Pod(s.at, starting)
 		p.Change = history.Modified
+		starting.Change, starting.Node = history.Modified, node
+		s.Pod(s.at, starting)
 		s.Pod(s.at+50*ms, p)
 	}
 	s.at += 100 * ms
@@ -246,7 +248,7 @@ func TestSpreadEvidence(t *testing.T) {
 	numbers(t, v, map[string]float64{"settledStates": 3, "badStates": 0, "largestSkew": 1, "allowedSkew": 2, "domains": 6})
 	v = invariant.Spread{TopologyKey: ht.HostLabel, Max: 0}.Check(run)
 	numbers(t, v, map[string]float64{"badStates": 3})
-	if len(v.Evidence) != 3 || v.Evidence[1] != "3.9s: w1=1 w2=0 w3=1 w4=1 w6=0 (3 replicas) without w5 (lost)" {
-		t.Errorf("evidence %q", v.Evidence)
-	}
+	lines(t, v, "3.3s: w1=1 w2=0 w3=1 w4=0 w5=1 w6=0 (3 replicas)", "skew 0 -> 1 at 3.2s: backend-1 was bound to w1 (w1)",
+		"3.9s: w1=1 w2=0 w3=1 w4=1 w6=0 (3 replicas) without w5 (lost)",
+		"4.4s: w1=1 w2=1 w3=1 w4=1 w6=0 (4 replicas) without w5 (lost)")
 }

@@ -42,12 +42,16 @@ func (p SpreadTogether) judge(f *facts) Verdict {
 	}
 	all := p.follow(f, keys, until)
 	v := Verdict{}
+	ledger := followSkew(f, p.TopologyKey, keys...)
+	ledger.count(&v, p.Max)
+	all.blame(ledger, p.Max)
 	worst, bad, first := Spread{TopologyKey: p.TopologyKey, Max: p.Max}.weigh(all)
 	if !all.atEnd {
 		d.add("not all of %s had settled when the first undo began at %s", who, moment(until))
 	}
+	var told *skewChange
 	for _, placed := range all.distributions {
-		v.support(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()))
+		v.support(placed.evidence(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()), &told)...)
 		if len(placed.counts) < 2 || placed.outside > 0 {
 			d.add("at %s there were %s, and %s in none", moment(placed.at), count(len(placed.counts), "domain"), count(placed.outside, "pod"))
 			break

@@ -48,6 +48,9 @@ func (p SpreadTrials) judge(f *facts) Verdict {
 		l := followDistribution(f, key, p.TopologyKey, false)
 		d = append(d, l.doubts(key.Name)...)
 		states += len(l.distributions)
+		ledger := followSkew(f, p.TopologyKey, key)
+		ledger.count(&v, p.Max)
+		l.blame(ledger, p.Max)
 		worst, bad, first := Spread{TopologyKey: p.TopologyKey, Max: p.Max}.weigh(l)
 		switch {
 		case first != nil:

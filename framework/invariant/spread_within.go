@@ -43,14 +43,18 @@ func (p SpreadWithin) judge(f *facts) Verdict {
 	}
 	l := followDistribution(f, key, p.TopologyKey, false)
 	d = append(d, l.doubts(key.Name)...)
-	r := p.follow(l, began)
 	v := Verdict{}
+	ledger := followSkew(f, p.TopologyKey, key)
+	ledger.count(&v, p.Max)
+	l.blame(ledger, p.Max)
+	r := p.follow(l, began)
 	v.measure("allowedSkew", float64(p.Max))
 	v.measure("limitSeconds", p.Limit.Seconds())
 	v.measure("largestSkew", float64(r.worst))
+	var told *skewChange
 	for _, placed := range l.distributions {
 		if placed.at >= began {
-			v.support(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()))
+			v.support(placed.evidence(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()), &told)...)
 		}
 	}
 	if r.last == nil {

@@ -79,7 +79,8 @@ func TestSpreadWithinEvidence(t *testing.T) {
 	v := promise.Check(unbalanced(func(s *stepped) { s.at = 20 * second; s.to("w3", "w4", "w5", "w6", "w1", "w2") }).Run())
 	numbers(t, v, map[string]float64{"restoredSeconds": 6.3, "limitSeconds": 20, "largestSkew": 3, "allowedSkew": 1})
 	lines(t, v, "12.5s: b=3 c=3 (6 replicas) without w1 (cordoned) and w2 (cordoned), skew 0",
-		"13.8s: a=0 b=3 c=3 (6 replicas) without w2 (cordoned), skew 3", "13.9s: a=0 b=3 c=3 (6 replicas), skew 3", "20.3s: a=2 b=2 c=2 (6 replicas), skew 0")
+		"13.8s: a=0 b=3 c=3 (6 replicas) without w2 (cordoned), skew 3",
+		"skew 0 -> 3 at 13.8s: w1 (a) takes pods again, which was closed", "13.9s: a=0 b=3 c=3 (6 replicas), skew 3", "20.3s: a=2 b=2 c=2 (6 replicas), skew 0")
 	const words = "the spread of the workload over topology.kubernetes.io/zone is back at a skew of at most 1 within 20s of being unbalanced"
 	if promise.String() != words {
 		t.Errorf("%q, want %q", promise, words)
