@@ -143,11 +143,11 @@ func (s *Soak) findings() (wrong, unknown []string) {
 	return wrong, unknown
 }
 
-// Shortest is the shortest length from which on every outage that counts was seen; 0: there is none.
+// Shortest is the shortest length from which on every outage that counts was seen, and enough do; 0: there is none.
 func (r OutageRow) Shortest() (ms float64) {
 	for _, l := range r.Lengths {
 		switch {
-		case l.Seen.Of == 0 || l.Seen.Seen < l.Seen.Of:
+		case l.Seen.Of < leastCounted || l.Seen.Seen < l.Seen.Of:
 			ms = 0
 		case ms == 0:
 			ms = l.Milliseconds
