@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
-// SoakRate is how many requests a second a soak sends on each lane: half of what two cores were seen to bear without
-// being late, servers included.
+// SoakRate is how many requests a second a soak sends on each lane. Two idle cores bear it, the server included; on busy ones
+// requests are late or never sent, and the soak says so.
 const SoakRate = 1000
 
 // Soak sends so many requests to a server that answers them all, and says what the record and its judgement made of them.
