@@ -20,8 +20,8 @@ func judgeCommand() *cobra.Command {
 		Use:   "judge RUN",
 		Short: "Judge a stored run again, from its record alone",
 		Long: `judge reads a run's folder, or one scenario's, and judges every record in it again, by the promises that the record itself
-holds. It needs no cluster and changes nothing. A record that was cut off or damaged is Unknown, never Held; that run.json
-is damaged, or a record which it lists is not there, is an error.`,
+holds. It needs no cluster and changes nothing. A record that was cut off or damaged is Unknown, never Held. A damaged
+run.json is an error, and so is a record that it lists and that is not there. Memory does not grow with the requests.`,
 		Example: "  holdfast judge artifacts/latest\n  holdfast judge artifacts/latest/chaos/rolling-update",
 		Args:    oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -187,7 +188,7 @@ func TestWhatVegetaIsTold(t *testing.T) {
 	}
 	begin := mixed().Run().Header.Base.Add(ht.SteadyAt)
 	if !first.Timestamp.Equal(begin) || first.Latency != ht.Latency || first.Attack != "fresh" ||
-		first.URL != "http://backend.holdfast/" || first.Method != "GET" || first.BytesIn != 5 || first.Seq != 0 {
+		first.URL != "http://backend.holdfast/" || first.Method != http.MethodGet || first.BytesIn != 5 || first.Seq != 0 {
 		t.Errorf("%+v", first)
 	}
 }

@@ -73,7 +73,7 @@ func TestDamagedRuns(t *testing.T) {
 			}
 			random := rand.New(rand.NewPCG(seed, 0))
 			for file, stored := range whole {
-				for _, at := range places(random, len(stored.Data), 40) {
+				for _, at := range places(random, len(stored.Data), 15) {
 					files := cloneFiles(whole)
 					files[file] = &fstest.MapFile{Data: stored.Data[:at]}
 					unjudged(t, fmt.Sprintf("%s cut off after %d bytes", file, at), files)
@@ -91,7 +91,7 @@ func TestDamagedRuns(t *testing.T) {
 // TestDamagedLines cuts events off after each line, so that what is left looks like a record that went no further, and
 // doubles, drops and swaps lines.
 func TestDamagedLines(t *testing.T) {
-	const seed, sample = 2, 25
+	const seed, sample = 2, 6
 	for _, name := range damagedRuns {
 		t.Run(name, func(t *testing.T) {
 			whole, _ := unpackGolden(t, name)
