@@ -90,7 +90,23 @@ func plural(n uint64, one string) string {
 }
 
 // meaning says what the requests of a scenario prove, and what they do not.
-func (s *Scenario) meaning() string {
+func (s *Scenario) meaning() string { return s.seenByClients() + s.maskedByGateway() }
+
+// maskedByGateway says what clients did not see, because a gateway tried again; empty without one.
+func (s *Scenario) maskedByGateway() string {
+	var tries, masked uint64
+	for i := range s.Lanes {
+		tries += s.Lanes[i].GatewayTries
+		masked += s.Lanes[i].MaskedByGateway
+	}
+	if tries == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Masked by the gateway: %s, which it answered only because it tried another upstream; it made %s in all.",
+		plural(masked, "request"), plural(tries, "attempt"))
+}
+
+func (s *Scenario) seenByClients() string {
 	n, failed := s.Sent(), s.Failed()
 	events := uint64(s.Disruptions.Total())
 	over := fmt.Sprintf("over %s (%s, %s)", plural(events, "disruption event"),
