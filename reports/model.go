@@ -48,6 +48,8 @@ type Scenario struct {
 	Zones  []Zone
 	// Lanes are the load, as planned first, the control lane last. Empty without traffic.
 	Lanes []Lane
+	// Gateway is what a gateway counted of the load by itself; nil without one, or if it could not be asked.
+	Gateway *history.GatewayTotals
 	// BucketWidth is the time that one Bucket covers; zero without traffic.
 	BucketWidth time.Duration
 	// OffAxis counts requests that were due outside From and To: they are in the totals and in no bucket.

@@ -99,11 +99,16 @@ func (s *Scenario) maskedByGateway() string {
 		tries += s.Lanes[i].GatewayTries
 		masked += s.Lanes[i].MaskedByGateway
 	}
-	if tries == 0 {
-		return ""
+	own := ""
+	if g := s.Gateway; g != nil {
+		own = fmt.Sprintf(" By its own count it took %s, made %s, masked %s and failed %s.", plural(g.Requests, "request"),
+			plural(g.Tries, "attempt"), count(g.Masked), count(g.Failed))
 	}
-	return fmt.Sprintf(" Masked by the gateway: %s, which it answered only because it tried another upstream; it made %s in all.",
-		plural(masked, "request"), plural(tries, "attempt"))
+	if tries == 0 {
+		return own
+	}
+	return fmt.Sprintf(" Masked by the gateway: %s, which it answered only because it tried another upstream; it made %s for what was answered.",
+		plural(masked, "request"), plural(tries, "attempt")) + own
 }
 
 func (s *Scenario) seenByClients() string {

@@ -40,13 +40,13 @@ func TestLanesForReal(t *testing.T) {
 	worker := startWorker(t)
 	sink, reopen := newRecord(t)
 	plan := Plan{ID: "real", Duration: time.Second, Lanes: []Lane{
-		{Lane: history.LaneFresh, Target: url, Rate: 50, Timeouts: roomy},
-		{Lane: history.LaneReused, Target: url, Rate: 50, Connections: 4, Timeouts: roomy},
-		{Lane: history.LaneStream, Target: url, Rate: 50, Timeouts: roomy},
-		{Lane: history.LaneH2C, Target: url, Rate: 50, Connections: 2, Timeouts: roomy},
-		{Lane: history.LaneGRPC, Target: url, Rate: 50, Connections: 2, Timeouts: roomy},
-		{Lane: history.LaneSocket, Target: url, Rate: 50, Timeouts: roomy},
-		{Lane: history.LaneControl, Rate: 50, Timeouts: roomy},
+		{Lane: history.LaneFresh, Target: url, Rate: 20, Timeouts: roomy},
+		{Lane: history.LaneReused, Target: url, Rate: 20, Connections: 4, Timeouts: roomy},
+		{Lane: history.LaneStream, Target: url, Rate: 20, Timeouts: roomy},
+		{Lane: history.LaneH2C, Target: url, Rate: 20, Connections: 2, Timeouts: roomy},
+		{Lane: history.LaneGRPC, Target: url, Rate: 20, Connections: 2, Timeouts: roomy},
+		{Lane: history.LaneSocket, Target: url, Rate: 20, Timeouts: roomy},
+		{Lane: history.LaneControl, Rate: 20, Timeouts: roomy},
 	}}
 	s, err := Start(t.Context(), http.DefaultClient, worker, plan, sink)
 	if err != nil {
