@@ -144,6 +144,7 @@ func reportLane(l *Lane) ReportLane {
 		Name: string(l.Name), Target: l.Target, RatePerSecond: l.RatePerSecond, OK: l.OK, Failed: l.Failed,
 		Unsent: l.Unsent, Outcomes: map[string]uint64{}, LatestSendSeconds: l.LatestSend.Seconds(),
 		Lag: reportQuantiles(l.Lag), Latency: reportQuantiles(l.Latency), Service: reportQuantiles(l.Service),
+		GatewayTries: l.GatewayTries, MaskedByGateway: l.MaskedByGateway,
 	}
 	if l.Failed == 0 && l.OK > 0 {
 		r.UpperBound95 = new(UpperBound95(l.OK))

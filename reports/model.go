@@ -52,6 +52,8 @@ type Scenario struct {
 	Lanes []Lane
 	// Causes say why requests failed, that of most first. Empty when none failed.
 	Causes []invariant.CauseCount
+	// Gateway is what a gateway counted of the load by itself; nil without one, or if it could not be asked.
+	Gateway *history.GatewayTotals
 	// BucketWidth is the time that one Bucket covers; zero without traffic.
 	BucketWidth time.Duration
 	// OffAxis counts requests that were due outside From and To: they are in the totals and in no bucket.
@@ -149,6 +151,9 @@ type Lane struct {
 	Failed        uint64
 	Unsent        uint64
 	Outcomes      map[history.Outcome]uint64 // failures by kind
+	// GatewayTries is how many upstreams the gateway tried for these requests, as its answers say; zero without a gateway.
+	// MaskedByGateway were answered well, and only because it tried more than one.
+	GatewayTries, MaskedByGateway uint64
 	// FirstFailure and LastFailure are when the first failed request was due and when the last one ended.
 	FirstFailure, LastFailure history.Offset
 	// Latency is from when a request was due, Service from when it was sent, until the response had been read. Of OK

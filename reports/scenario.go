@@ -44,6 +44,11 @@ func (s *Scenario) measure(run history.Run) {
 	if len(load.lanes) == 0 {
 		return
 	}
+	for i := range run.Events {
+		if g := run.Events[i].Gateway; g != nil {
+			s.Gateway = g
+		}
+	}
 	s.Lanes, s.BucketWidth, s.OffAxis = load.done(run.Header.Plan), load.width, load.offAxis
 	s.To = max(s.To, load.last)
 	s.Causes = load.causes.Counts()

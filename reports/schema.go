@@ -187,7 +187,11 @@ type ReportLane struct {
 	Failed        uint64            `json:"failed"`
 	Unsent        uint64            `json:"unsent"`
 	Outcomes      map[string]uint64 `json:"outcomes"` // failures by kind
-	UpperBound95  *float64          `json:"upperBound95,omitempty"`
+	// GatewayTries is how many upstreams a gateway tried for them. MaskedByGateway were answered well only because it tried
+	// more than one: they are among OK.
+	GatewayTries    uint64   `json:"gatewayTries,omitempty"`
+	MaskedByGateway uint64   `json:"maskedByGateway,omitempty"`
+	UpperBound95    *float64 `json:"upperBound95,omitempty"`
 	// FirstFailureSeconds is when the first failed request was due, LastFailureSeconds when the last one ended.
 	FirstFailureSeconds *float64        `json:"firstFailureSeconds,omitempty"`
 	LastFailureSeconds  *float64        `json:"lastFailureSeconds,omitempty"`

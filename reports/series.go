@@ -123,9 +123,13 @@ func (l *laneSeries) add(r *history.Request) {
 		l.LatestSend = max(l.LatestSend, r.Sent-r.Due)
 		record(l.lag, r.Sent-r.Due)
 	}
+	l.GatewayTries += uint64(max(0, r.GatewayTries))
 	switch r.Outcome {
 	case history.OK:
 		l.OK++
+		if r.GatewayTries > 1 {
+			l.MaskedByGateway++
+		}
 		record(l.latency, r.Done-r.Due)
 		record(l.service, r.Done-r.Sent)
 		l.Latency.Max, l.Service.Max = max(l.Latency.Max, r.Done-r.Due), max(l.Service.Max, r.Done-r.Sent)

@@ -90,7 +90,28 @@ func plural(n uint64, one string) string {
 }
 
 // meaning says what the requests of a scenario prove, and what they do not.
-func (s *Scenario) meaning() string {
+func (s *Scenario) meaning() string { return s.seenByClients() + s.maskedByGateway() }
+
+// maskedByGateway says what clients did not see, because a gateway tried again; empty without one.
+func (s *Scenario) maskedByGateway() string {
+	var tries, masked uint64
+	for i := range s.Lanes {
+		tries += s.Lanes[i].GatewayTries
+		masked += s.Lanes[i].MaskedByGateway
+	}
+	own := ""
+	if g := s.Gateway; g != nil {
+		own = fmt.Sprintf(" By its own count it took %s, made %s, masked %s and failed %s.", plural(g.Requests, "request"),
+			plural(g.Tries, "attempt"), count(g.Masked), count(g.Failed))
+	}
+	if tries == 0 {
+		return own
+	}
+	return fmt.Sprintf(" Masked by the gateway: %s, which it answered only because it tried another upstream; it made %s for what was answered.",
+		plural(masked, "request"), plural(tries, "attempt")) + own
+}
+
+func (s *Scenario) seenByClients() string {
 	n, failed := s.Sent(), s.Failed()
 	events := uint64(s.Disruptions.Total())
 	over := fmt.Sprintf("over %s (%s, %s)", plural(events, "disruption event"),

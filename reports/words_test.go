@@ -79,6 +79,15 @@ func TestMeaning(t *testing.T) {
 			Scenario{Lanes: lanes(90, 10), Disruptions: Disruptions{PodTerminations: 1}},
 			"10 of 100 requests failed (10 %) over 1 disruption event (1 pod termination, 0 node losses).",
 		},
+		"behind a gateway": {
+			Scenario{Gateway: &history.GatewayTotals{Requests: 205, Tries: 1150, Masked: 14, Failed: 2}, Lanes: []Lane{
+				{Name: history.LaneFresh, OK: 90, Failed: 10, GatewayTries: 130, MaskedByGateway: 12},
+				{Name: history.LaneReused, OK: 100, GatewayTries: 1001, MaskedByGateway: 1}, {Name: history.LaneControl, OK: 9},
+			}},
+			"10 of 200 requests failed (5 %) over 0 disruption events (0 pod terminations, 0 node losses). Masked by the gateway: " +
+				"13 requests, which it answered only because it tried another upstream; it made 1,131 attempts for what was answered. " +
+				"By its own count it took 205 requests, made 1,150 attempts, masked 14 and failed 2.",
+		},
 		"nothing was sent": {Scenario{Lanes: lanes(0, 0)}, "No request was sent."},
 		"no traffic":       {Scenario{}, "This scenario has no traffic: it is judged by what was placed, evicted and refused."},
 	} {

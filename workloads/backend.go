@@ -73,9 +73,10 @@ type AtTerm = serve.AtTerm
 
 // What a server can do at SIGTERM; see package serve.
 const (
-	Drain = serve.Drain
-	Drop  = serve.Drop
-	Hold  = serve.Hold
+	Drain    = serve.Drain
+	Shutdown = serve.Shutdown
+	Drop     = serve.Drop
+	Hold     = serve.Hold
 )
 
 // NoPreStop sends SIGTERM at once, while clients still connect.

@@ -11,26 +11,27 @@ import (
 type Event struct {
 	T Offset `json:"t"` // nanoseconds since the base
 
-	Header    *Header     `json:"header,omitempty"`
-	Phase     *Phase      `json:"phase,omitempty"`
-	Fault     *FaultMark  `json:"fault,omitempty"`
-	Pod       *Pod        `json:"pod,omitempty"`
-	Node      *Node       `json:"node,omitempty"`
-	Workload  *Workload   `json:"workload,omitempty"`
-	Slice     *Slice      `json:"slice,omitempty"`
-	Budget    *Budget     `json:"budget,omitempty"`
-	Eviction  *Eviction   `json:"eviction,omitempty"`
-	Audit     *Audit      `json:"audit,omitempty"`
-	Admission *Admission  `json:"admission,omitempty"`
-	KubeNote  *KubeNote   `json:"kubeNote,omitempty"`
-	Gap       *Gap        `json:"gap,omitempty"`
-	Clock     *Clock      `json:"clock,omitempty"`
-	Noise     *Noise      `json:"noise,omitempty"`
-	Echo      *Echo       `json:"echo,omitempty"`
-	Load      *LoadTotals `json:"load,omitempty"`
-	Segment   *Segment    `json:"segment,omitempty"`
-	Trouble   *Trouble    `json:"trouble,omitempty"`
-	End       *End        `json:"end,omitempty"`
+	Header    *Header        `json:"header,omitempty"`
+	Phase     *Phase         `json:"phase,omitempty"`
+	Fault     *FaultMark     `json:"fault,omitempty"`
+	Pod       *Pod           `json:"pod,omitempty"`
+	Node      *Node          `json:"node,omitempty"`
+	Workload  *Workload      `json:"workload,omitempty"`
+	Slice     *Slice         `json:"slice,omitempty"`
+	Budget    *Budget        `json:"budget,omitempty"`
+	Eviction  *Eviction      `json:"eviction,omitempty"`
+	Audit     *Audit         `json:"audit,omitempty"`
+	Admission *Admission     `json:"admission,omitempty"`
+	KubeNote  *KubeNote      `json:"kubeNote,omitempty"`
+	Gap       *Gap           `json:"gap,omitempty"`
+	Clock     *Clock         `json:"clock,omitempty"`
+	Noise     *Noise         `json:"noise,omitempty"`
+	Echo      *Echo          `json:"echo,omitempty"`
+	Load      *LoadTotals    `json:"load,omitempty"`
+	Gateway   *GatewayTotals `json:"gateway,omitempty"`
+	Segment   *Segment       `json:"segment,omitempty"`
+	Trouble   *Trouble       `json:"trouble,omitempty"`
+	End       *End           `json:"end,omitempty"`
 }
 
 // PhaseName names a part of a scenario. A phase lasts until the next begins.
@@ -288,6 +289,15 @@ type LoadTotals struct {
 	Planned uint64 `json:"planned"`
 	Sent    uint64 `json:"sent"`
 	Unsent  uint64 `json:"unsent"`
+}
+
+// GatewayTotals are a gateway's own counts while the load flowed, written once it had ended. What a retry of its saved,
+// clients did not see.
+type GatewayTotals struct {
+	Requests uint64 `json:"requests"`
+	Tries    uint64 `json:"tries"`  // of upstreams
+	Masked   uint64 `json:"masked"` // requests that were answered well, and only because of another try
+	Failed   uint64 `json:"failed"` // requests that no upstream answered
 }
 
 // Segment says that a file of requests is closed and whole.

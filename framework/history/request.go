@@ -10,12 +10,13 @@ type Lane string
 
 // The lanes.
 const (
-	LaneFresh   Lane = "fresh"   // a new connection for every request
-	LaneReused  Lane = "reused"  // kept-alive connections, as most clients have them
-	LaneStream  Lane = "stream"  // one long-lived connection that carries request after request
-	LaneH2C     Lane = "h2c"     // a few connections of HTTP/2 without TLS, each of which carries many requests at a time
-	LaneGRPC    Lane = "grpc"    // calls by gRPC, on a few connections
-	LaneControl Lane = "control" // to a server in the worker's own pod: tells harness noise from the system under test
+	LaneFresh   Lane = "fresh"     // a new connection for every request
+	LaneReused  Lane = "reused"    // kept-alive connections, as most clients have them
+	LaneStream  Lane = "stream"    // messages that are lines, on one connection held for as long as it lasts
+	LaneH2C     Lane = "h2c"       // a few connections of HTTP/2 without TLS, each of which carries many requests at a time
+	LaneGRPC    Lane = "grpc"      // calls by gRPC, on a few connections
+	LaneSocket  Lane = "websocket" // messages by WebSocket, on one connection held for as long as it lasts
+	LaneControl Lane = "control"   // to a server in the worker's own pod: tells harness noise from the system under test
 )
 
 // Outcome says how a request ended.
@@ -34,7 +35,8 @@ const (
 	Truncated       Outcome = "truncated"        // the body ended before its length
 	WrongBody       Outcome = "wrong-body"       // whole, and not what was asked for
 	BadStatus       Outcome = "bad-status"       // a status other than 200
-	GoAway          Outcome = "goaway"           // HTTP/2 GOAWAY in the middle of the request
+	GoAway          Outcome = "goaway"           // the server said goodbye in the middle of the request: HTTP/2's GOAWAY, a close frame
+	Skipped         Outcome = "skipped"          // of messages that are answered in order, a later one was
 	Masked          Outcome = "masked"           // succeeded only because the transport silently tried again
 	Unreachable     Outcome = "unreachable"      // no route to host, network unreachable
 	Other           Outcome = "other"            // see Err
@@ -53,7 +55,7 @@ type Request struct {
 	Done   Offset // when the body had been read and checked, or it failed, or (Unsent) it was given up
 	// Outcome and what is known of it.
 	Outcome  Outcome
-	Status   int    // HTTP status; zero without a response
+	Status   int    // HTTP status, or 200 for a good answer to a message; zero without a response
 	Attempts int    // how many connections the transport wrote it to; over 1 is a masked retry
 	Bytes    int64  // of the body
 	Err      string // the error's text; empty when OK

@@ -23,8 +23,13 @@ type sender interface {
 
 // newCarrier makes the carrier of a lane; ids numbers the connections of the whole worker.
 func newCarrier(l Lane, ids *atomic.Uint64) carrier {
-	if l.Lane == history.LaneGRPC {
-		return newChannels(l, newDialer(l, ids))
+	switch d := newDialer(l, ids); l.Lane {
+	case history.LaneGRPC:
+		return newChannels(l, d)
+	case history.LaneStream:
+		return newDuplex(l, d, openLines)
+	case history.LaneSocket:
+		return newDuplex(l, d, openWebSocket)
 	}
 	return newConnections(l, ids)
 }

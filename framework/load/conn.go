@@ -124,11 +124,7 @@ func newTransport(l Lane, dial dialFunc, turns int) *http.Transport {
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeadBytes,
 	}
-	switch l.Lane {
-	case history.LaneStream:
-		t.MaxConnsPerHost = 1
-		t.IdleConnTimeout = 0 // the server's to end, or the network's
-	case history.LaneH2C:
+	if l.Lane == history.LaneH2C {
 		t.Protocols = new(http.Protocols)
 		t.Protocols.SetUnencryptedHTTP2(true)
 		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: l.Timeouts.Response, PingTimeout: l.Timeouts.Response}

@@ -94,6 +94,7 @@ func deedsGRPC() map[string]deed {
 		"goes away meanwhile": with(wrong(func(s *h2, id uint32, _ int) {
 			_ = s.WriteGoAway(id, http2.ErrCodeNo, nil)
 		}), history.GoAway, "received prior goaway: code: NO_ERROR", nil),
+		"skips an answer":           {never: unordered},
 		"breaks an idle connection": {never: "a call whose connection has ended is written to another, for the first time"},
 		"refuses a request it has not begun": {want: history.Masked, requests: 2, err: "answered by pod-1", serve: func(_ *testing.T, n int, c *exchange) {
 			s := c.asH2()

@@ -98,9 +98,6 @@ func newTemplate(ctx context.Context, target string) (*http.Request, error) {
 	return request.WithContext(ctx), nil
 }
 
-// queues tells whether requests wait for each other: there is one connection, and it can carry one at a time.
-func (l *lane) queues() bool { return l.Lane.Lane == history.LaneStream }
-
 // due is when request k is to be sent. At elapsed time zero a pacer's answer is its schedule, not its haste.
 func (l *lane) due(k uint64) history.Offset {
 	wait, _ := l.pacer.Pace(0, k)
@@ -109,11 +106,7 @@ func (l *lane) due(k uint64) history.Offset {
 
 // run plays the schedule to its end, or until it is halted, and returns when every request it planned has its row.
 func (l *lane) run() {
-	depth := 0
-	if l.queues() {
-		depth = l.InFlight
-	}
-	l.work = make(chan shot, depth)
+	l.work = make(chan shot)
 	l.schedule()
 	close(l.work)
 	l.done.Wait()
@@ -169,18 +162,12 @@ func (l *lane) dispatch(s shot) {
 		l.skip(s.k, s.due, unsentLate)
 		return
 	}
-	if l.senders > 0 { // on the stream lane, requests could queue for a sender that is not there
-		select {
-		case l.work <- s:
-			return
-		default:
-		}
+	select {
+	case l.work <- s:
+		return
+	default:
 	}
-	most := l.InFlight
-	if l.queues() {
-		most = 1
-	}
-	if l.senders >= most {
+	if l.senders >= l.InFlight {
 		l.skip(s.k, s.due, unsentBusy)
 		return
 	}

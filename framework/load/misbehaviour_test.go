@@ -1,11 +1,13 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -30,6 +32,7 @@ type deed struct {
 var misbehaviours = []string{
 	"refuses connections", "no connection in time", "resets", "closes early", "no answer in time", "stalls", "cuts the answer off",
 	"wrong body", "bad status", "goes away meanwhile", "breaks an idle connection", "refuses a request it has not begun",
+	"skips an answer",
 }
 
 // deeds of servers, by lane.
@@ -38,7 +41,8 @@ func deeds() map[history.Lane]map[string]deed {
 		history.LaneFresh:   deedsHTTP1("each request has a connection of its own, which has never been idle"),
 		history.LaneReused:  deedsHTTP1(""),
 		history.LaneControl: deedsHTTP1(""),
-		history.LaneStream:  deedsHTTP1(""),
+		history.LaneStream:  deedsOfWhatLasts(streamServer),
+		history.LaneSocket:  deedsOfWhatLasts(webSocketServer),
 		history.LaneH2C:     deedsH2C(),
 		history.LaneGRPC:    deedsGRPC(),
 	}
@@ -77,6 +81,7 @@ func deedsHTTP1(neverIdle string) map[string]deed {
 		})},
 		"bad status":          {want: history.BadStatus, err: "status 503", serve: once(func(n int, c *exchange) { c.head(503, 0, pod(n)...) })},
 		"goes away meanwhile": {never: http1},
+		"skips an answer":     {never: unordered},
 		"breaks an idle connection": {
 			requests: 2, want: history.Masked, never: neverIdle, err: "its connection ended (EOF)",
 			serve: func(_ *testing.T, n int, c *exchange) {
@@ -87,6 +92,9 @@ func deedsHTTP1(neverIdle string) map[string]deed {
 		"refuses a request it has not begun": {never: http1},
 	})
 }
+
+// unordered answers cannot be skipped: what is late for one request says nothing about another.
+const unordered = "answers have no order"
 
 func deedsH2C() map[string]deed {
 	return everywhere(map[string]deed{
@@ -107,6 +115,7 @@ func deedsH2C() map[string]deed {
 		"goes away meanwhile": {want: history.GoAway, err: "http2: server sent GOAWAY and closed the connection: ErrCode=NO_ERROR", serve: overH2(func(s *h2, id uint32, _ int) {
 			_ = s.WriteGoAway(id, http2.ErrCodeNo, nil)
 		})},
+		"skips an answer": {never: unordered},
 		// Go's client sees that it ended before the next request is written. What comes at the same moment ends with the connection.
 		"breaks an idle connection": {never: "a request whose connection has ended is written to another, for the first time"},
 		"refuses a request it has not begun": {want: history.Masked, requests: 2, err: "answered by pod-1", serve: func(_ *testing.T, n int, c *exchange) {
@@ -156,7 +165,7 @@ func (d deed) check(t *testing.T, lane history.Lane) {
 		d.quick(&limits)
 	}
 	l := testLane(t, Lane{Lane: lane, Target: d.target(t), Rate: 1, Connections: 1, Timeouts: limits})
-	rows := sendAll(t, l, max(1, d.requests))
+	rows := d.send(t, l)
 	for _, r := range rows[:len(rows)-1] {
 		if r.Outcome != history.OK {
 			t.Errorf("request %d is %s: %s", r.Seq, r.Outcome, r.Err)
@@ -172,6 +181,26 @@ func (d deed) check(t *testing.T, lane history.Lane) {
 	if connected := last.Conn > 0; connected != (d.serve != nil) {
 		t.Errorf("its connection is %d", last.Conn)
 	}
+}
+
+// send sends the requests one after the other; or, where an answer may be skipped, all at once.
+func (d deed) send(t *testing.T, l *lane) []history.Request {
+	t.Helper()
+	if d.want != history.Skipped {
+		return sendAll(t, l, max(1, d.requests))
+	}
+	var all sync.WaitGroup
+	for k := range d.requests {
+		due := l.record.now()
+		all.Go(func() { l.carrier.sender(l).send(uint64(k), due) })
+	}
+	all.Wait()
+	rows := rowsOf(t, l.record)
+	slices.SortFunc(rows, func(a, b history.Request) int { // who sent first was skipped
+		return cmp.Compare(b.Outcome, a.Outcome)
+	})
+	slices.Reverse(rows)
+	return rows
 }
 
 // target is where the server listens; or nobody does, or nobody answers.

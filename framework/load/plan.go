@@ -36,7 +36,10 @@ const (
 var DefaultTimeouts = Timeouts{Connect: time.Second, Response: 3 * time.Second, Request: 5 * time.Second}
 
 // Lanes are those that a plan can have.
-var Lanes = []history.Lane{history.LaneFresh, history.LaneReused, history.LaneStream, history.LaneH2C, history.LaneGRPC, history.LaneControl}
+var Lanes = []history.Lane{
+	history.LaneFresh, history.LaneReused, history.LaneStream, history.LaneH2C, history.LaneGRPC, history.LaneSocket,
+	history.LaneControl,
+}
 
 // Plan is the load that one worker is to send.
 type Plan struct {
@@ -59,7 +62,7 @@ type Lane struct {
 	Rate float64 `json:"rate"`
 	// Connections is how many kept-alive connections a lane takes in turn; DefaultConnections, and DefaultMultiplexed on h2c and
 	// grpc. On a reused or control lane a slow answer makes it open more, see MaxConnections. The fresh lane opens one for each
-	// request, the stream lane has exactly one.
+	// request, the stream and websocket lanes have exactly one.
 	Connections int `json:"connections,omitempty"`
 	// MaxConnections is how many connections a reused or control lane has at the most, those that it is about to open
 	// included; at least Connections. A request whose connections are all busy then waits for one, and is a request like any
@@ -67,8 +70,7 @@ type Lane struct {
 	// in vain, that is TimeoutConnect. 0: no limit, as net/http has it; then a busy machine opens ten times as many as were
 	// asked for, and whoever counts where connections lead learns of the machine.
 	MaxConnections int `json:"maxConnections,omitempty"`
-	// InFlight is how many requests may wait for an answer. What is due beyond is Unsent. On the stream lane, whose
-	// requests wait for each other, it is how many may queue.
+	// InFlight is how many requests may wait for an answer. What is due beyond is Unsent.
 	InFlight int      `json:"inFlight,omitempty"`
 	Timeouts Timeouts `json:"timeouts"`
 }
@@ -153,7 +155,7 @@ func (l Lane) withDefaults(control string) Lane {
 		l.Target = control
 	}
 	switch l.Lane {
-	case history.LaneStream:
+	case history.LaneStream, history.LaneSocket:
 		l.Connections = 1
 	case history.LaneH2C, history.LaneGRPC:
 		setDefault(&l.Connections, DefaultMultiplexed)

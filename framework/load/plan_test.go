@@ -39,7 +39,7 @@ func TestPlanValidate(t *testing.T) {
 			p.Lanes[0].Lane, p.Lanes[0].Connections, p.Lanes[0].MaxConnections = "reused", 5, 4
 		}, "max connections 4: it takes 5 in turn"},
 		{"at the most, on fresh", func(p *Plan) { p.Lanes[0].MaxConnections = 100 }, "max connections: it takes none in turn"},
-		{"at the most, on stream", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].MaxConnections = "stream", 100 }, "it takes none in turn"},
+		{"at the most, on websocket", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].MaxConnections = "websocket", 100 }, "it takes none in turn"},
 		{"negatively many at the most", func(p *Plan) { p.Lanes[0].MaxConnections = -1 }, "max connections -1 is not between 0 and 8192"},
 		{"too many at the most", func(p *Plan) { p.Lanes[0].MaxConnections = MaxInFlight + 1 }, "max connections 8193 is not between"},
 		{"too many in flight", func(p *Plan) { p.Lanes[0].InFlight = MaxInFlight + 1 }, "in flight 8193"},

@@ -4,13 +4,13 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
 // startWorker runs a worker on loopback until the test ends.
@@ -34,20 +34,19 @@ func startWorker(t *testing.T) string {
 
 // Every lane, over real connections, from a real worker into a real record.
 func TestLanesForReal(t *testing.T) {
-	target := httptest.NewUnstartedServer(controlTarget("backend-0"))
-	target.Config.Protocols = new(http.Protocols)
-	target.Config.Protocols.SetHTTP1(true)
-	target.Config.Protocols.SetUnencryptedHTTP2(true)
-	target.Start()
-	defer target.Close()
+	target := newClusterIP(t)
+	target.startPod(t, "backend-0", serve.Drain)
+	url := "http://" + target.Addr().String()
 	worker := startWorker(t)
 	sink, reopen := newRecord(t)
 	plan := Plan{ID: "real", Duration: time.Second, Lanes: []Lane{
-		{Lane: history.LaneFresh, Target: target.URL, Rate: 50, Timeouts: roomy},
-		{Lane: history.LaneReused, Target: target.URL, Rate: 50, Connections: 4, Timeouts: roomy},
-		{Lane: history.LaneStream, Target: target.URL, Rate: 50, Timeouts: roomy},
-		{Lane: history.LaneH2C, Target: target.URL, Rate: 50, Connections: 2, Timeouts: roomy},
-		{Lane: history.LaneControl, Rate: 50, Timeouts: roomy},
+		{Lane: history.LaneFresh, Target: url, Rate: 20, Timeouts: roomy},
+		{Lane: history.LaneReused, Target: url, Rate: 20, Connections: 4, Timeouts: roomy},
+		{Lane: history.LaneStream, Target: url, Rate: 20, Timeouts: roomy},
+		{Lane: history.LaneH2C, Target: url, Rate: 20, Connections: 2, Timeouts: roomy},
+		{Lane: history.LaneGRPC, Target: url, Rate: 20, Connections: 2, Timeouts: roomy},
+		{Lane: history.LaneSocket, Target: url, Rate: 20, Timeouts: roomy},
+		{Lane: history.LaneControl, Rate: 20, Timeouts: roomy},
 	}}
 	s, err := Start(t.Context(), http.DefaultClient, worker, plan, sink)
 	if err != nil {
@@ -95,10 +94,12 @@ func checkConnections(t *testing.T, rows []history.Request) {
 			t.Errorf("a fresh request on connection %d, which was used before", r.Conn)
 		}
 	}
-	// On a machine that does much else, net/http gives a connection up that was slow to say that it is free.
-	if n := len(used[history.LaneStream]); n < 1 || n > 5 {
-		t.Errorf("the stream lane used %d connections, want one", n)
+	for lane, want := range map[history.Lane]int{history.LaneStream: 1, history.LaneSocket: 1, history.LaneGRPC: 2} {
+		if n := len(used[lane]); n != want {
+			t.Errorf("the %s lane used %d connections, want %d", lane, n, want)
+		}
 	}
+	// On a machine that does much else, net/http gives a connection up that was slow to say that it is free.
 	if n := len(used[history.LaneReused]); n < 4 || n > 25 {
 		t.Errorf("the reused lane used %d connections, want 4 and a few for slow answers", n)
 	}

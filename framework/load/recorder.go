@@ -40,7 +40,7 @@ type counts struct {
 	lag                          *hdrhistogram.Histogram // of sending, in microseconds
 }
 
-// The reach of a lag histogram: microseconds to the longest a stream's request may queue.
+// The reach of a lag histogram, from microseconds on.
 const maxLag = time.Hour
 
 func newRecorder(now func() history.Offset, maxRows int, lanes []Lane) *recorder {

@@ -90,12 +90,7 @@ func (s *httpSender) send(k uint64, due history.Offset) {
 		s.written.Store(0)
 	}
 	s.row = history.Request{Worker: l.worker, Lane: l.Lane.Lane, Seq: k, Due: due, Sent: l.record.now()}
-	if waited := s.row.Sent - due; l.queues() && waited > l.Timeouts.Request {
-		s.row.Outcome = history.TimeoutConnect
-		s.row.Err = "the request's time-out passed before the one connection was free"
-	} else {
-		s.exchange(k)
-	}
+	s.exchange(k)
 	l.record.add(&s.row)
 }
 

@@ -2,10 +2,12 @@ package load
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,7 +25,8 @@ type script func(t *testing.T, n int, c *exchange)
 // exchange is the server's end of a connection.
 type exchange struct {
 	*net.TCPConn
-	in *bufio.Reader
+	in     *bufio.Reader
+	broken bool
 }
 
 // request reads one and returns its id; false when the client has gone.
@@ -37,10 +40,10 @@ func (c *exchange) request() (string, bool) {
 
 // head begins a response; the body has that many bytes.
 func (c *exchange) head(status, length int, headers ...string) {
-	_, _ = fmt.Fprintf(c, "HTTP/1.1 %d Status\r\nContent-Length: %d\r\n%s\r\n", status, length, lines(headers))
+	_, _ = fmt.Fprintf(c, "HTTP/1.1 %d Status\r\nContent-Length: %d\r\n%s\r\n", status, length, headLines(headers))
 }
 
-func lines(headers []string) string {
+func headLines(headers []string) string {
 	var b strings.Builder
 	for _, h := range headers {
 		b.WriteString(h + "\r\n")
@@ -67,7 +70,18 @@ func (c *exchange) answers(n int, more ...string) bool {
 }
 
 // resets breaks the connection as a machine does that knows nothing of it.
-func (c *exchange) resets() { _ = c.SetLinger(0) }
+func (c *exchange) resets() {
+	c.broken = true
+	_ = c.SetLinger(0)
+}
+
+// silent tells whether the client says nothing for so long, and stays.
+func (c *exchange) silent(span time.Duration) bool {
+	_ = c.SetReadDeadline(time.Now().Add(span))
+	_, err := c.in.Peek(1)
+	_ = c.SetReadDeadline(time.Time{})
+	return errors.Is(err, os.ErrDeadlineExceeded)
+}
 
 // waits until the client has gone.
 func (c *exchange) waits() { _, _ = io.Copy(io.Discard, c.in) }
@@ -88,7 +102,11 @@ func listen(t *testing.T, serve script) (string, net.Listener) {
 			}
 			go func() {
 				defer func() { _ = c.Close() }()
-				serve(t, n, &exchange{TCPConn: c.(*net.TCPConn), in: bufio.NewReader(c)})
+				x := &exchange{TCPConn: c.(*net.TCPConn), in: bufio.NewReader(c)}
+				if serve(t, n, x); !x.broken {
+					_ = x.CloseWrite()
+					x.waits() // to close before all is read that came would be a reset
+				}
 			}()
 		}
 	}()
@@ -449,16 +467,6 @@ func TestConnectionsTakeTurns(t *testing.T) {
 		ok(0, 1, false), ok(1, 2, false), ok(2, 3, false), ok(0, 1, true), ok(1, 2, true), ok(2, 3, true),
 	}
 	compareRows(t, want, sendAll(t, l, len(want)), l)
-}
-
-// A request that queued on the stream lane for as long as a client would wait was let down.
-func TestStreamGivesUpWaiting(t *testing.T) {
-	l := testLane(t, Lane{Lane: history.LaneStream, Target: "http://127.0.0.1:1/", Rate: 1})
-	l.carrier.sender(l).send(7, -2*l.Timeouts.Request)
-	got := rowsOf(t, l.record)
-	if len(got) != 1 || got[0].Outcome != history.TimeoutConnect || got[0].Attempts != 0 {
-		t.Errorf("got %+v, want a time-out without an attempt", got)
-	}
 }
 
 // A sender does not carry over what happened to its last request.

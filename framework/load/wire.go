@@ -29,8 +29,7 @@ type LaneStatus struct {
 	Unsent  uint64       `json:"unsent"`
 	Failed  uint64       `json:"failed"` // of those sent; the masked ones too
 	Masked  uint64       `json:"masked"`
-	// Lag is by how much requests were sent later than they were due. On the stream lane it includes the wait for the
-	// request before.
+	// Lag is by how much requests were sent later than they were due.
 	LagP50 time.Duration `json:"lagP50"`
 	LagP99 time.Duration `json:"lagP99"`
 	LagMax time.Duration `json:"lagMax"`

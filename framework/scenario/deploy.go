@@ -233,6 +233,7 @@ func (st *stage) serving(ctx context.Context, target string) error {
 				out = append(out, u.Address)
 			}
 		}
+		st.gatewayStats, st.gatewayBefore = stats, told
 		saw := fmt.Sprintf("%d upstreams, of which it leaves out %q", len(told.Upstreams), out)
 		return len(told.Upstreams) > 0 && len(out) == 0, saw, nil
 	})

@@ -248,6 +248,40 @@ func TestServing(t *testing.T) {
 	}
 }
 
+// The gateway's own counts are those of the load, and not of what came before. One that began anew says nothing.
+func TestNoteGateway(t *testing.T) {
+	const ready = `{"requests":5,"tries":6,"masked":1,"failed":1,"upstreams":[{"address":"w:1","healthy":true}]}`
+	for name, test := range map[string]struct {
+		after string
+		want  *history.GatewayTotals
+	}{
+		"it counted":      {`{"requests":105,"tries":116,"masked":8,"failed":3}`, &history.GatewayTotals{Requests: 100, Tries: 110, Masked: 7, Failed: 2}},
+		"it began anew":   {`{"requests":4,"tries":4}`, nil},
+		"it is gone":      {"error: refused", nil},
+		"it is not there": {"<html>", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := quiet()
+				s.Gateway = &workloads.Gateway{}
+				st, home, read := newStage(t, s)
+				home.machines[1].exec = (&script{answers: []string{"ok", ready, test.after}}).exec
+				checkError(t, st.serving(t.Context(), "http://t:80/"), "")
+				checkError(t, st.noteGateway(t.Context()), "")
+				var got *history.GatewayTotals
+				for _, e := range read().Events {
+					if e.Gateway != nil {
+						got = e.Gateway
+					}
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
 // Deploying ends when all that was asked for serves: the backend, the load worker, the gateway.
 func TestDeployWaitsForAll(t *testing.T) {
 	for want, test := range map[string]struct {

@@ -78,6 +78,18 @@ var DefaultLoad = []load.Lane{
 	{Lane: history.LaneControl, Rate: 20},
 }
 
+// EveryLane is for what clients of every kind must not notice, long-lived ones among them. Together its lanes are as many
+// requests as two cores have time for beside a cluster.
+var EveryLane = []load.Lane{
+	{Lane: history.LaneFresh, Rate: 40},
+	{Lane: history.LaneReused, Rate: 40},
+	{Lane: history.LaneStream, Rate: 40},
+	{Lane: history.LaneH2C, Rate: 40},
+	{Lane: history.LaneGRPC, Rate: 30},
+	{Lane: history.LaneSocket, Rate: 40},
+	{Lane: history.LaneControl, Rate: 20},
+}
+
 // WithDefaults fills in what was left empty.
 func (s Spec) WithDefaults() Spec {
 	if len(s.Cluster.Zones) == 0 {
@@ -151,6 +163,11 @@ func (s Spec) validate() error {
 	return nil
 }
 
+// notThroughGateway tells of lanes whose protocols end at a gateway.
+func notThroughGateway(l load.Lane) bool {
+	return l.Lane == history.LaneGRPC || l.Lane == history.LaneSocket || l.Lane == history.LaneStream
+}
+
 // validateParts asks those who are given a part of the spec. They would ask too, but only when there is a cluster.
 func (s Spec) validateParts() error {
 	if err := s.Cluster.Validate(); err != nil {
@@ -185,6 +202,9 @@ func (s Spec) validateParts() error {
 	plan := load.Plan{ID: s.Name, Lanes: slices.Clone(s.Load)}
 	for i := range plan.Lanes {
 		plan.Lanes[i].Target = cmp.Or(plan.Lanes[i].Target, "http://filled-in-later/")
+	}
+	if i := slices.IndexFunc(plan.Lanes, notThroughGateway); i >= 0 && s.Gateway != nil {
+		return fmt.Errorf("lane %s: the gateway passes on requests of HTTP alone", plan.Lanes[i].Lane)
 	}
 	return plan.Validate()
 }

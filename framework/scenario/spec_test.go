@@ -73,6 +73,9 @@ func TestSpecValidate(t *testing.T) {
 		{"descheduler twice", func(s *Spec) {
 			s.Addons = []workloads.Addon{workloads.Descheduler{}, workloads.Descheduler{Soft: true}}
 		}},
+		{"lane websocket: the gateway passes on requests of HTTP alone", func(s *Spec) {
+			s.Gateway, s.Load = &workloads.Gateway{}, []load.Lane{{Lane: history.LaneH2C, Rate: 1}, {Lane: history.LaneSocket, Rate: 1}}
+		}},
 		{`lane "fresh": rate 0 is not between`, func(s *Spec) { s.Load = []load.Lane{{Lane: history.LaneFresh}} }},
 		{`two lanes are named "fresh"`, func(s *Spec) { s.Load = []load.Lane{DefaultLoad[0], DefaultLoad[0]} }},
 		{`target "https://x" is no http URL`, func(s *Spec) {

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/observe"
 	"github.com/holdfast-ha/holdfast/workloads"
+	"github.com/holdfast-ha/holdfast/workloads/gateway"
 )
 
 // Limits of setting a scenario up and taking it down. Measured on two cores: 7 s to deploy, 8 s to delete.
@@ -40,6 +41,9 @@ type stage struct {
 	objects *resources.Resources
 	watcher *observe.Watcher
 	session *load.Session
+	// What the gateway had counted when it was ready for the load, and where it tells; empty without one.
+	gatewayBefore gateway.Stats
+	gatewayStats  string
 }
 
 // build deploys everything and returns when the workload has settled.
@@ -136,7 +140,7 @@ func (st *stage) collect(ctx context.Context) error {
 	st.now(history.Drained, "collecting the results")
 	errs = append(errs, st.writer.Append(history.Event{T: st.writer.Now(), Phase: &history.Phase{Name: history.Drained}}))
 	if st.session != nil {
-		errs = append(errs, st.session.Stop(ctx))
+		errs = append(errs, st.session.Stop(ctx), st.noteGateway(ctx))
 	}
 	st.run.settings.Progress.loading(nil)
 	if st.watcher != nil {

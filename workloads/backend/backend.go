@@ -39,7 +39,7 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("backend: %w", err)
 	}
 	slog.Info("backend listens", "address", l.Addr(), "pod", o.Pod, "revision", o.Revision)
-	if err := serve.Run(ctx, l, o.Serve, o.withGRPC(o.answers())); err != nil {
+	if err := serve.Run(ctx, l, o.Serve, o.withGRPC(o.withLasting(o.answers()))); err != nil {
 		return fmt.Errorf("backend: %w", err)
 	}
 	slog.Info("backend ends", "pod", o.Pod)

@@ -189,6 +189,36 @@ func TestCutsWhatLasts(t *testing.T) {
 	})
 }
 
+// Shutdown finishes what is in flight, and takes with it what lasts, without a word.
+func TestShutdownForgetsWhatLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		term, ended := start(t, l, Options{AtTerm: Shutdown}, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/lasts" {
+				lastingHandler(w, r)
+				return
+			}
+			<-time.After(3 * time.Second)
+		})
+		c, slow := dial(t, l), dial(t, l)
+		c.says("GET /lasts HTTP/1.1\r\nHost: server\r\n\r")
+		c.says("one")
+		c.hears("heard one")
+		began := time.Now()
+		time.AfterFunc(time.Second, term)
+		slow.mustGet("/", true)
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("answered after %s", took)
+		}
+		if line, err := c.read.ReadString('\n'); line != "" || err != io.EOF {
+			t.Errorf("heard %q, %v; want the end", line, err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Outside of a server of this package, nothing ever ends.
 func TestLastingElsewhere(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)

@@ -21,6 +21,10 @@ const (
 	// Options.Quiet: on HTTP/1.1 each answer says "Connection: close", on HTTP/2 a GOAWAY says it at once, and handlers
 	// that last learn of it from Leaving. Then it closes what is left and exits. It cuts no request.
 	Drain AtTerm = "drain"
+	// Shutdown is what net/http's own Shutdown does, and no more: it finishes the requests that are in flight. Connections
+	// that last, such as WebSockets, are not its business, and end with the process; idle ones are closed with what is on
+	// its way to them, and on HTTP/2 that is refused.
+	Shutdown AtTerm = "shutdown"
 	// Drop exits at once and cuts what is in flight.
 	Drop AtTerm = "drop"
 	// Hold serves on as if nothing had happened, closes no connection, and exits after Options.Limit with all of them
@@ -68,8 +72,8 @@ func (o Options) withDefaults() Options {
 // Validate says what of the options makes no sense.
 func (o Options) Validate() error {
 	switch {
-	case o.AtTerm != "" && o.AtTerm != Drain && o.AtTerm != Drop && o.AtTerm != Hold:
-		return fmt.Errorf("at SIGTERM %q: want %s, %s or %s", o.AtTerm, Drain, Drop, Hold)
+	case o.AtTerm != "" && o.AtTerm != Drain && o.AtTerm != Shutdown && o.AtTerm != Drop && o.AtTerm != Hold:
+		return fmt.Errorf("at SIGTERM %q: want %s, %s, %s or %s", o.AtTerm, Drain, Shutdown, Drop, Hold)
 	case o.Quiet < 0 || o.Limit < 0:
 		return fmt.Errorf("quiet %s, limit %s: must not be negative", o.Quiet, o.Limit)
 	case o.CloseAfter < 0:
@@ -136,6 +140,8 @@ func newServer(o Options, h http.Handler) *server {
 // end does what AtTerm says.
 func (s *server) end(ctx context.Context, l *listener) error {
 	switch s.options.AtTerm {
+	case Shutdown:
+		return s.shutdown(ctx, l)
 	case Drop:
 		return s.cut(l)
 	case Hold:
@@ -170,6 +176,16 @@ func (s *server) drain(ctx context.Context, l *listener) error {
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("drain: cut what was in flight after %s: %w", s.options.Limit, err), s.http.Close())
+	}
+	return nil
+}
+
+func (s *server) shutdown(ctx context.Context, l *listener) error {
+	defer l.cut()
+	ctx, cancel := context.WithTimeout(ctx, s.options.Limit)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		return errors.Join(fmt.Errorf("shut down: cut what was in flight after %s: %w", s.options.Limit, err), s.http.Close())
 	}
 	return nil
 }

@@ -242,7 +242,7 @@ func TestValidate(t *testing.T) {
 	}{
 		"zero":        {Options{}, ""},
 		"hold":        {Options{AtTerm: Hold, Limit: time.Second, CloseAfter: 1}, ""},
-		"unknown end": {Options{AtTerm: "explode"}, `at SIGTERM "explode": want drain, drop or hold`},
+		"unknown end": {Options{AtTerm: "explode"}, `at SIGTERM "explode": want drain, shutdown, drop or hold`},
 		"quiet":       {Options{Quiet: -1}, "quiet -1ns, limit 0s: must not be negative"},
 		"close after": {Options{CloseAfter: -1}, "close after -1 requests: must not be negative"},
 	}

@@ -1,0 +1,166 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// leaveNotice asks the client to send its next message on another connection.
+const leaveNotice = "leave"
+
+// errGoodbye says that the server ended a connection as it should.
+var errGoodbye = errors.New("goodbye")
+
+// errBadStatus says that a server answered, and did not begin what it was asked for.
+var errBadStatus = errors.New("it was not begun")
+
+// errCut says that a connection ended in the middle of a message.
+var errCut = errors.New("the message was cut off")
+
+// say sends a message. That it could not be, the one who hears is told too.
+func (s *session) say(id string, limit time.Duration) *message {
+	s.sent++
+	m := &message{id: id, nth: s.sent, result: make(chan result, 1)}
+	s.waiting = append(s.waiting, m)
+	if s.astray != "" {
+		m.end(history.WrongBody, s.astray)
+		s.astray, s.late[id] = "", true
+	}
+	if err := s.line.say(id, limit); err != nil {
+		_ = s.conn.Close()
+	}
+	return m
+}
+
+// answer takes an answer. What was sent before its message, and is not answered, was skipped.
+func (s *session) answer(text string) {
+	body, count, _ := lastField(text)
+	id := strings.TrimPrefix(body, "ok ")
+	i := slices.IndexFunc(s.waiting, func(m *message) bool { return m.id == id })
+	counted, err := strconv.Atoi(count)
+	if i < 0 || err != nil || id == body {
+		s.stray(id, text)
+		return
+	}
+	for _, m := range s.waiting[:i] {
+		s.skipped++
+		s.late[m.id] = true
+		m.end(history.Skipped, fmt.Sprintf("skipped: a later message was answered, number %d of the connection by the server's count, %d by ours",
+			counted, s.waiting[i].nth))
+	}
+	m := s.waiting[i]
+	s.waiting = s.waiting[i+1:]
+	delete(s.late, id)
+	if lag := m.nth - counted; lag < s.lag || lag > s.skipped {
+		m.end(history.WrongBody, fmt.Sprintf("want %q, got %.100q", fmt.Sprintf("ok %s %d", id, m.nth-s.lag), text))
+	} else {
+		s.lag = lag
+	}
+	m.end(history.OK, "")
+}
+
+func lastField(text string) (before, last string, ok bool) {
+	at := strings.LastIndexByte(text, ' ')
+	if at < 0 {
+		return text, "", false
+	}
+	return text[:at], text[at+1:], true
+}
+
+// stray blames an answer to nothing on who waits for one, or on the next; but one that comes late is none.
+func (s *session) stray(id, text string) {
+	if s.late[id] {
+		delete(s.late, id)
+		s.skipped--
+		s.lag = min(s.lag, s.skipped)
+		return
+	}
+	for _, m := range s.waiting {
+		if !m.over {
+			m.end(history.WrongBody, fmt.Sprintf("want %q, got %.100q", fmt.Sprintf("ok %s %d", m.id, m.nth-s.lag), text))
+			s.late[m.id] = true
+			return
+		}
+	}
+	s.astray = fmt.Sprintf("before it, and for no message, came %.100q", text)
+}
+
+// ended takes the end of a connection. Whoever waits is let down; if nobody does, and there was no goodbye, it is the next.
+func (d *duplex) ended(s *session, err error) {
+	if !d.all[s] {
+		return // it was left
+	}
+	s.at = waiting
+	if errors.Is(err, errCut) {
+		s.at = reading
+	}
+	outcome, text := s.how(err, s.at), errorText(err)
+	alone := true
+	for _, m := range s.waiting {
+		if !m.over {
+			alone = false
+			m.end(outcome, text)
+		}
+		if outcome == history.Truncated {
+			outcome = history.ClosedEarly // of those behind it not a byte came
+		}
+	}
+	_ = s.conn.Close()
+	if alone && !s.leaving && !errors.Is(err, errGoodbye) {
+		s.broken = err
+		return
+	}
+	d.drop(s)
+}
+
+// how a connection's end is to be called.
+func (s *session) how(err error, at stage) history.Outcome {
+	if errors.Is(err, errGoodbye) {
+		return history.GoAway
+	}
+	outcome := history.Other
+	if why := s.conn.end(); why != nil {
+		outcome = classify(why, at)
+	}
+	if outcome == history.Other { // such as a close frame with another code
+		outcome = history.ClosedEarly
+	}
+	return outcome
+}
+
+// refused says why there is no connection.
+func (s *session) refused(row *history.Request) {
+	at := connecting
+	if s.conn != nil {
+		at = waiting
+		s.fill(row)
+	} else if op, ok := errors.AsType[*net.OpError](s.err); ok && op.Addr != nil {
+		row.Addr = op.Addr.String()
+	}
+	row.Outcome, row.Err = classify(s.err, at), errorText(s.err)
+	switch {
+	case s.status != 0:
+		row.Outcome, row.Status, row.Err = history.BadStatus, s.status, "status "+strconv.Itoa(s.status)
+	case s.conn != nil && s.conn.end() != nil:
+		if o := classify(s.conn.end(), at); o != history.Other {
+			row.Outcome = o
+		}
+	}
+}
+
+// fill names the connection, and who answers on it.
+func (s *session) fill(row *history.Request) {
+	row.Conn, row.Addr = s.conn.id, s.conn.addr
+	if row.Outcome != history.OK {
+		infer(row, s.conn)
+	} else if who := s.conn.who.Load(); who != nil {
+		who.fill(row)
+	}
+}

@@ -1,0 +1,295 @@
+package load
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// duplex is the carrier of lanes that hold one connection for as long as it lasts: each request is a message on it, sent
+// when it is due, whatever became of those before, and answered in its turn. When the server asks the client to leave, or
+// lets a message wait for too long, the next message goes on another connection, and this one is left once it has its
+// answers: that a connection ends is no failure, if the server says goodbye and owes nothing. One that ends otherwise is
+// a failure of the messages that wait, or else of the next one, which would have gone on it.
+type duplex struct {
+	lane   Lane
+	dialer *dialer
+	open   opener
+
+	mu      sync.Mutex
+	present *session // that takes messages; nil: the next message begins one
+	all     map[*session]bool
+}
+
+// line is a connection that carries messages both ways.
+type line interface {
+	// hear returns the next message. Its error is errGoodbye, wrapped, when the server ended as it should.
+	hear() (string, error)
+	say(message string, limit time.Duration) error
+	// leave says goodbye, and closes.
+	leave()
+}
+
+// opener makes a line of a connection: where in the exchange it failed, the error does not tell, but the status does, if
+// there was an answer. Who answered is told to the connection.
+type opener func(ctx context.Context, c *conn, target string) (made line, status int, err error)
+
+func newDuplex(l Lane, d *dialer, open opener) *duplex {
+	return &duplex{lane: l, dialer: d, open: open, all: make(map[*session]bool)}
+}
+
+// session is a connection in use. Its fields are guarded by the duplex's lock; but until ready is closed they are the
+// dialling goroutine's, and then conn, line, status and err do not change.
+type session struct {
+	ready   chan struct{}
+	dialled chan struct{} // there is a connection, which has not been answered yet
+	conn    *conn
+	line    line
+	status  int
+	err     error // there is no line
+
+	waiting []*message // in the order in which they were sent; those that were given up stay until one behind them is answered
+	late    map[string]bool
+	sent    int
+	skipped int    // of these, as far as it is known
+	lag     int    // by which the server's count is behind
+	astray  string // an answer to nothing, which no message could be blamed for yet
+	leaving bool   // no more messages
+	broken  error  // it ended without a goodbye, and nobody has been told yet
+	at      stage
+}
+
+// message is one on its way.
+type message struct {
+	id     string
+	nth    int // of its connection
+	over   bool
+	result chan result // has room for one
+}
+
+type result struct {
+	outcome history.Outcome
+	err     string
+}
+
+func (m *message) end(o history.Outcome, err string) {
+	if !m.over {
+		m.over = true
+		m.result <- result{o, err}
+	}
+}
+
+// use returns the session for a message that is to be sent, and dials if there is none.
+func (d *duplex) use(ctx context.Context) *session {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.present == nil {
+		s := &session{ready: make(chan struct{}), dialled: make(chan struct{}), late: make(map[string]bool)}
+		d.present, d.all[s] = s, true
+		go d.begin(context.WithoutCancel(ctx), s)
+	}
+	return d.present
+}
+
+// begin makes the connection, and hears what comes on it.
+func (d *duplex) begin(ctx context.Context, s *session) {
+	ctx, cancel := context.WithTimeout(ctx, d.lane.Timeouts.Connect+d.lane.Timeouts.Response)
+	defer cancel()
+	address, _, _ := hostOf(d.lane.Target)
+	c, err := d.dialer.dial(ctx, "tcp", address)
+	if err == nil {
+		s.conn = c.(*conn)
+		close(s.dialled)
+		stop := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
+		s.line, s.status, err = d.open(ctx, s.conn, d.lane.Target)
+		if !stop() {
+			err = errAlarm{}
+		}
+	}
+	if err != nil {
+		s.err = err
+		if s.conn != nil {
+			_ = s.conn.Close()
+		}
+		d.mu.Lock()
+		d.drop(s)
+		d.mu.Unlock()
+		close(s.ready)
+		return
+	}
+	close(s.ready)
+	d.mu.Lock()
+	late := !d.all[s] // the load is over
+	d.mu.Unlock()
+	if late {
+		s.line.leave()
+		return
+	}
+	for {
+		text, err := s.line.hear()
+		d.mu.Lock()
+		over := d.heard(s, text, err)
+		d.mu.Unlock()
+		if over {
+			return
+		}
+	}
+}
+
+// drop forgets a session that takes no more messages.
+func (d *duplex) drop(s *session) {
+	delete(d.all, s)
+	d.retire(s)
+}
+
+// retire has the next message begin another session.
+func (d *duplex) retire(s *session) {
+	s.leaving = true
+	if d.present == s {
+		d.present = nil
+	}
+}
+
+// heard takes what came on a connection, or that nothing will. It tells whether that was the last.
+func (d *duplex) heard(s *session, text string, err error) (over bool) {
+	switch {
+	case err != nil:
+		d.ended(s, err)
+		return true
+	case text == leaveNotice:
+		d.retire(s)
+	default:
+		s.answer(text)
+	}
+	d.finish(s)
+	return false
+}
+
+// finish leaves a connection that is to be left, once nobody waits on it.
+func (d *duplex) finish(s *session) {
+	if !s.leaving {
+		return
+	}
+	for _, m := range s.waiting {
+		if !m.over {
+			return
+		}
+	}
+	if d.all[s] {
+		d.drop(s)
+		go s.line.leave()
+	}
+}
+
+// talker is a sender of messages.
+type talker struct {
+	lane    *lane
+	through *duplex
+	right   right
+	timer   *time.Timer
+}
+
+func (d *duplex) sender(l *lane) sender {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return &talker{lane: l, through: d, right: newRight(l), timer: t}
+}
+
+func (t *talker) send(k uint64, due history.Offset) {
+	l := t.lane
+	row := &history.Request{Worker: l.worker, Lane: l.Lane.Lane, Seq: k, Due: due, Sent: l.record.now()}
+	limit := min(l.Timeouts.Response, l.Timeouts.Request)
+	t.timer.Reset(limit)
+	defer t.timer.Stop()
+	for again := true; again; {
+		s := t.through.use(l.template.Context())
+		again = t.exchange(s, row, t.right.of(k))
+	}
+	if row.Outcome == history.Unsent {
+		row.Sent = 0
+	}
+	l.record.add(row)
+}
+
+// exchange sends a message on a session and waits for its answer. It asks for another session when this one takes no more.
+func (t *talker) exchange(s *session, row *history.Request, id string) (again bool) {
+	select {
+	case <-s.ready:
+	case <-t.timer.C:
+		t.tooLate(s, row)
+		return false
+	}
+	d := t.through
+	d.mu.Lock()
+	switch {
+	case s.err != nil:
+		d.mu.Unlock()
+		s.refused(row)
+		return false
+	case s.leaving:
+		d.mu.Unlock()
+		return true
+	case s.broken != nil:
+		row.Outcome, row.Err = s.how(s.broken, s.at), "the connection had ended without a goodbye: "+errorText(s.broken)
+		d.drop(s)
+		d.mu.Unlock()
+		s.fill(row)
+		return false
+	}
+	m := s.say(id, t.lane.Timeouts.Response)
+	d.mu.Unlock()
+	row.Attempts, row.Reused = 1, m.nth > 1
+	t.await(s, m, row)
+	s.fill(row)
+	return false
+}
+
+// await waits for a message's answer, but not for ever.
+func (t *talker) await(s *session, m *message, row *history.Request) {
+	var r result
+	select {
+	case r = <-m.result:
+	case <-t.timer.C:
+		d := t.through
+		d.mu.Lock()
+		m.end(history.Stall, "no answer to the message came in time")
+		r = <-m.result // or what came at the same moment
+		d.retire(s)
+		d.finish(s)
+		d.mu.Unlock()
+	}
+	row.Outcome, row.Err = r.outcome, r.err
+	if r.outcome == history.OK {
+		row.Status, row.Bytes = 200, int64(len("ok ")+len(m.id))
+	}
+}
+
+// tooLate is said of a message that waited for a connection.
+func (t *talker) tooLate(s *session, row *history.Request) {
+	row.Outcome = history.TimeoutConnect
+	select {
+	case <-s.dialled:
+		row.Outcome = history.TimeoutResponse
+		s.fill(row)
+	default:
+	}
+	row.Err = errAlarm{}.Error()
+}
+
+// close implements carrier.
+func (d *duplex) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for s := range d.all {
+		d.drop(s)
+		select {
+		case <-s.ready:
+			if s.line != nil {
+				s.line.leave()
+			}
+		default: // who dials sees it
+		}
+	}
+}

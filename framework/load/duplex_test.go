@@ -1,0 +1,352 @@
+package load
+
+import (
+	"crypto/sha1"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// lasting is the server's end of a connection that lasts, which does on demand what servers do wrong.
+type lasting interface {
+	hear() (id string, ok bool)
+	say(text string)
+	heard(id string, nth int)
+	cut() // the beginning of a message, and no more
+	bye() // the server ends
+
+	// These are exchange's.
+	resets()
+	waits()
+	silent(time.Duration) bool
+}
+
+// lastingServer reads what a client begins with, and answers it well, if it is to.
+type lastingServer func(c *exchange, n int, well bool) lasting
+
+type lineServer struct{ *exchange }
+
+func streamServer(c *exchange, n int, well bool) lasting {
+	if c.request(); well {
+		_, _ = fmt.Fprintf(c, "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s\r\n", streamProtocol, headLines(pod(n)))
+	}
+	return lineServer{c}
+}
+
+func (s lineServer) hear() (string, bool) {
+	text, err := s.in.ReadString('\n')
+	return strings.TrimSuffix(text, "\n"), err == nil
+}
+
+func (s lineServer) say(text string)          { _, _ = io.WriteString(s, text+"\n") }
+func (s lineServer) cut()                     { _, _ = io.WriteString(s, "ok w/") }
+func (s lineServer) bye()                     { s.say(byeLine) }
+func (s lineServer) heard(id string, nth int) { s.say(fmt.Sprintf("ok %s %d", id, nth)) }
+
+type frameServer struct{ *exchange }
+
+func webSocketServer(c *exchange, n int, well bool) lasting {
+	r, err := http.ReadRequest(c.in)
+	if err == nil && well {
+		sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+		_, _ = fmt.Fprintf(c, "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: %s\r\n%s\r\n",
+			base64.StdEncoding.EncodeToString(sum[:]), headLines(pod(n)))
+	}
+	return frameServer{c}
+}
+
+// hear reads a short frame, which clients mask.
+func (s frameServer) hear() (string, bool) {
+	var head [6]byte
+	if _, err := io.ReadFull(s.in, head[:]); err != nil {
+		return "", false
+	}
+	text := make([]byte, head[1]&0x7f)
+	_, err := io.ReadFull(s.in, text)
+	for i := range text {
+		text[i] ^= head[2+i%4]
+	}
+	return string(text), err == nil && head[0]&0xf == websocket.TextMessage
+}
+
+func (s frameServer) say(text string) {
+	_, _ = s.Write(append([]byte{0x80 | websocket.TextMessage, byte(len(text))}, text...))
+}
+func (s frameServer) cut() { _, _ = s.Write([]byte{0x80 | websocket.TextMessage, 50, 'o', 'k'}) }
+func (s frameServer) bye() { s.closes(websocket.CloseGoingAway) }
+func (s frameServer) closes(code uint16) {
+	_, _ = s.Write(binary.BigEndian.AppendUint16([]byte{0x80 | websocket.CloseMessage, 2}, code))
+	s.waits() // a client that closes first is not reset
+}
+func (s frameServer) heard(id string, nth int) { s.say(fmt.Sprintf("ok %s %d", id, nth)) }
+
+// deedsOfWhatLasts are done after one message was answered, where nothing else is said.
+func deedsOfWhatLasts(begin lastingServer) map[string]deed {
+	after := func(do func(s lasting)) script {
+		return func(_ *testing.T, n int, c *exchange) {
+			s := begin(c, n, true)
+			id, _ := s.hear()
+			s.heard(id, 1)
+			if _, ok := s.hear(); ok {
+				do(s)
+			}
+		}
+	}
+	const once = "a message is written once"
+	return everywhere(map[string]deed{
+		"resets":       {requests: 2, want: history.Reset, err: "reset by peer", serve: after(func(s lasting) { s.resets() })},
+		"closes early": {requests: 2, want: history.ClosedEarly, err: "EOF", serve: after(func(lasting) {})},
+		"no answer in time": {want: history.TimeoutResponse, quick: quickResponse, serve: func(_ *testing.T, n int, c *exchange) {
+			begin(c, n, false).waits() // it is the beginning that is not answered; a message that is not is a stall
+		}},
+		"stalls":              {requests: 2, want: history.Stall, quick: quickResponse, serve: after(func(s lasting) { s.waits() })},
+		"cuts the answer off": {requests: 2, want: history.Truncated, err: "cut off", serve: after(func(s lasting) { s.cut() })},
+		"wrong body":          {requests: 2, want: history.WrongBody, err: `got "ok no 2"`, serve: after(func(s lasting) { s.heard("no", 2); s.waits() })},
+		"bad status": {want: history.BadStatus, err: "status 503", serve: func(_ *testing.T, n int, c *exchange) {
+			begin(c, n, false)
+			c.head(503, 0, pod(n)...)
+		}},
+		"goes away meanwhile": {requests: 2, want: history.GoAway, err: "goodbye: ", serve: after(func(s lasting) { s.bye() })},
+		"breaks an idle connection": {requests: 2, want: history.ClosedEarly, err: "without a goodbye: ", serve: func(_ *testing.T, n int, c *exchange) {
+			s := begin(c, n, true)
+			id, _ := s.hear()
+			s.heard(id, 1)
+		}},
+		"refuses a request it has not begun": {never: once},
+		"skips an answer": {requests: 2, want: history.Skipped, err: "number 2 of the connection by the server's count", serve: func(_ *testing.T, n int, c *exchange) {
+			s := begin(c, n, true)
+			s.hear()
+			id, _ := s.hear()
+			s.heard(id, 2)
+			s.waits()
+		}},
+	})
+}
+
+var lastingServers = map[history.Lane]lastingServer{history.LaneStream: streamServer, history.LaneSocket: webSocketServer}
+
+// converse sends n messages, each when the one before has been answered, and tells of each what became of it, and on which
+// connection.
+func converse(t *testing.T, lane history.Lane, n int, serve func(s lasting, n int)) (told []string) {
+	t.Helper()
+	url, _ := listen(t, func(_ *testing.T, n int, c *exchange) { serve(lastingServers[lane](c, n, true), n) })
+	l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Timeouts: roomy})
+	for _, r := range sendAll(t, l, n) {
+		told = append(told, fmt.Sprintf("%s on %d by %s", r.Outcome, r.Conn, r.Pod))
+	}
+	return told
+}
+
+// Whoever ends as it should, and owes nothing, lets nobody down: the client comes back on another connection.
+func TestGoodbyesAreNoFailures(t *testing.T) {
+	for lane := range lastingServers {
+		for name, end := range map[string]func(s lasting){
+			"a notice":  func(s lasting) { s.say(leaveNotice); s.hear() },
+			"a goodbye": func(s lasting) { s.bye() },
+		} {
+			t.Run(fmt.Sprint(lane, " ", name), func(t *testing.T) {
+				ended := make(chan struct{}, 1)
+				url, _ := listen(t, func(_ *testing.T, n int, c *exchange) {
+					s := lastingServers[lane](c, n, true)
+					for nth := 1; nth < 3; nth++ {
+						id, _ := s.hear()
+						s.heard(id, nth)
+					}
+					end(s)
+					ended <- struct{}{}
+				})
+				l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Timeouts: roomy})
+				s := l.carrier.sender(l)
+				for k := range uint64(6) {
+					if k > 0 && k%2 == 0 {
+						<-ended
+						gone(t, l)
+					}
+					s.send(k, 0)
+				}
+				for i, r := range rowsOf(t, l.record) {
+					if want := uint64(i/2 + 1); r.Outcome != history.OK || r.Conn != want || r.Pod != fmt.Sprint("pod-", want-1) || r.Reused != (i%2 == 1) {
+						t.Errorf("%+v", r)
+					}
+				}
+			})
+		}
+	}
+}
+
+// gone waits until the client has noticed.
+func gone(t *testing.T, l *lane) {
+	t.Helper()
+	d := l.carrier.(*duplex)
+	for {
+		d.mu.Lock()
+		noticed := d.present == nil
+		d.mu.Unlock()
+		if noticed {
+			return
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal("the client never notices")
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// A server that is told to leave alone, answers on, and is left when it owes nothing.
+func TestANoticeIsNoEnd(t *testing.T) {
+	for lane := range lastingServers {
+		t.Run(string(lane), func(t *testing.T) {
+			left := make(chan bool, 1)
+			url, _ := listen(t, func(_ *testing.T, n int, c *exchange) {
+				s := lastingServers[lane](c, n, true)
+				id, _ := s.hear()
+				if n == 0 {
+					s.say(leaveNotice)
+					stays := s.silent(50 * time.Millisecond)
+					s.heard(id, 1)
+					_, more := s.hear()
+					left <- stays && !more
+					return
+				}
+				s.heard(id, 1)
+				s.waits()
+			})
+			l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Timeouts: roomy})
+			for i, r := range sendAll(t, l, 2) {
+				if r.Outcome != history.OK || r.Conn != uint64(i+1) {
+					t.Errorf("%+v", r)
+				}
+			}
+			if !<-left {
+				t.Error("it did not wait for its answer, or sent another message on a connection that was to be left")
+			}
+		})
+	}
+}
+
+// A close frame with another code than those of an orderly end is none.
+func TestOtherCloseCodesAreFailures(t *testing.T) {
+	got := converse(t, history.LaneSocket, 3, func(s lasting, n int) {
+		id, _ := s.hear()
+		if n == 0 {
+			s.(frameServer).closes(websocket.CloseInternalServerErr)
+			return
+		}
+		s.heard(id, 1)
+		if id, ok := s.hear(); ok {
+			s.heard(id, 2)
+		}
+		s.waits()
+	})
+	if want := "closed-early on 1 by pod-0, ok on 2 by pod-1, ok on 2 by pod-1"; strings.Join(got, ", ") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// answers to messages that were sent one after the other, and what becomes of each.
+func TestAnswers(t *testing.T) {
+	tests := map[string]struct {
+		sent    int
+		answers []string
+		want    []history.Outcome // empty: still waiting
+	}{
+		"in order":                    {3, []string{"ok a 1", "ok b 2", "ok c 3"}, []history.Outcome{history.OK, history.OK, history.OK}},
+		"one is lost on the way":      {3, []string{"ok a 1", "ok c 2"}, []history.Outcome{history.OK, history.Skipped, history.OK}},
+		"one is lost on the way back": {3, []string{"ok a 1", "ok c 3"}, []history.Outcome{history.OK, history.Skipped, history.OK}},
+		"out of order":                {3, []string{"ok b 1", "ok a 2", "ok c 3"}, []history.Outcome{history.Skipped, history.OK, history.OK}},
+		"counted twice":               {2, []string{"ok a 1", "ok b 3"}, []history.Outcome{history.OK, history.WrongBody}},
+		"not counted":                 {2, []string{"ok a 1", "ok b 1"}, []history.Outcome{history.OK, history.WrongBody}},
+		"answered twice":              {3, []string{"ok a 1", "ok a 1", "ok b 2", "ok c 3"}, []history.Outcome{history.OK, history.WrongBody, history.OK}},
+		"answered for nothing":        {1, []string{"ok a 1", "ok a 1"}, []history.Outcome{history.OK}},
+		"no answer":                   {2, []string{"hello"}, []history.Outcome{history.WrongBody, ""}},
+		"another's":                   {2, []string{"ok z 1", "ok b 2"}, []history.Outcome{history.WrongBody, history.OK}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := &session{late: map[string]bool{}, line: &mute{}}
+			var messages []*message
+			for i := range test.sent {
+				messages = append(messages, s.say(string(rune('a'+i)), time.Second))
+			}
+			for _, text := range test.answers {
+				s.answer(text)
+			}
+			for i, m := range messages {
+				var got history.Outcome
+				if m.over {
+					got = (<-m.result).outcome
+				}
+				if got != test.want[i] {
+					t.Errorf("message %d is %q, want %q", i, got, test.want[i])
+				}
+			}
+			if name == "answered for nothing" {
+				m := s.say("b", time.Second)
+				if r := <-m.result; r.outcome != history.WrongBody || !strings.Contains(r.err, `for no message, came "ok a 1"`) {
+					t.Errorf("the next message is %+v", r)
+				}
+			}
+		})
+	}
+}
+
+// mute is a line that carries nothing.
+type mute struct{}
+
+func (*mute) hear() (string, error)           { select {} }
+func (*mute) say(string, time.Duration) error { return nil }
+func (*mute) leave()                          {}
+
+// A message that stalls is given up when its time is over, and so is its connection; those behind it have their own time.
+func TestAStallMovesTheNextMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limits := Timeouts{Connect: time.Second, Response: 3 * time.Second, Request: 5 * time.Second}
+		l := testLane(t, Lane{Lane: history.LaneStream, Target: "http://pipe.test/", Rate: 1, Timeouts: limits})
+		d := l.carrier.(*duplex)
+		quiet := newSession(2)
+		other := newSession(3)
+		d.present, d.all[quiet], d.all[other] = quiet, true, true
+		var ended []string
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for k, at := range []time.Duration{0, 2 * time.Second} {
+				time.Sleep(at)
+				go func() {
+					l.carrier.sender(l).send(uint64(k), l.record.now())
+				}()
+			}
+			time.Sleep(10 * time.Second)
+		}()
+		<-done
+		for _, r := range rowsOf(t, l.record) {
+			ended = append(ended, fmt.Sprintf("%d %s on %d after %s", r.Seq, r.Outcome, r.Conn, r.Done-r.Sent))
+		}
+		if got, want := strings.Join(ended, ", "), "0 stall on 2 after 3s, 1 stall on 2 after 3s"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if d.present != nil || d.all[quiet] {
+			t.Error("it would still send on a connection that stalls")
+		}
+		d.drop(other)
+	})
+}
+
+// newSession is one whose server takes everything and says nothing.
+func newSession(id uint64) *session {
+	s := &session{ready: make(chan struct{}), dialled: make(chan struct{}), late: map[string]bool{}, line: &mute{}, conn: &conn{id: id}}
+	close(s.ready)
+	close(s.dialled)
+	return s
+}

@@ -1,0 +1,73 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// webSocketPath is what the backend calls it.
+const webSocketPath = "websocket"
+
+// goodbyes are the close codes of a server that ends as it should.
+// Source: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1
+var goodbyes = []int{websocket.CloseNormalClosure, websocket.CloseGoingAway, websocket.CloseServiceRestart}
+
+// webSocket carries messages by WebSocket. The library is the one that client-go brings along; it does nothing of its own
+// accord but to answer pings and close frames.
+type webSocket struct{ *websocket.Conn }
+
+func openWebSocket(ctx context.Context, c *conn, target string) (line, int, error) {
+	address, path, err := hostOf(target)
+	if err != nil {
+		return nil, 0, err
+	}
+	d := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return c, nil }}
+	made, answer, err := d.DialContext(ctx, "ws://"+address+path+webSocketPath, http.Header{"User-Agent": {"holdfast"}})
+	if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
+		_ = answer.Body.Close() // it is in memory
+		return nil, answer.StatusCode, errBadStatus
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	_ = answer.Body.Close()
+	c.introduce(answer.Header)
+	made.SetReadLimit(maxMessageBytes)
+	return webSocket{made}, 0, nil
+}
+
+func (s webSocket) hear() (string, error) {
+	_, message, err := s.NextReader()
+	if err != nil {
+		if told, ok := errors.AsType[*websocket.CloseError](err); ok && slices.Contains(goodbyes, told.Code) {
+			return "", fmt.Errorf("%w: %w", errGoodbye, err)
+		}
+		return "", err
+	}
+	text, err := io.ReadAll(message)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", errCut, err)
+	}
+	return string(text), nil
+}
+
+func (s webSocket) say(message string, limit time.Duration) error {
+	if err := s.SetWriteDeadline(time.Now().Add(limit)); err != nil {
+		return err
+	}
+	return s.WriteMessage(websocket.TextMessage, []byte(message))
+}
+
+func (s webSocket) leave() {
+	frame := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+	_ = s.WriteControl(websocket.CloseMessage, frame, time.Now().Add(time.Second)) // it is closed in any case
+	_ = s.Close()
+}

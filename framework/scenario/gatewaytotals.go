@@ -1,0 +1,31 @@
+package scenario
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/gateway"
+)
+
+// noteGateway writes down what the gateway has counted since it was ready for the load. One that cannot be asked, or has
+// begun anew and counts from zero again, leaves no note: the requests tell what clients saw, and that is what is judged.
+func (st *stage) noteGateway(ctx context.Context) error {
+	before := st.gatewayBefore
+	for _, n := range st.cluster.Nodes() {
+		if n.Role() != clusters.LoadNode || st.gatewayStats == "" {
+			continue
+		}
+		answer, err := n.Exec(ctx, "curl", "--silent", "--show-error", "--fail", "--max-time", "2", st.gatewayStats)
+		var now gateway.Stats
+		if err != nil || json.Unmarshal(answer, &now) != nil || now.Requests < before.Requests {
+			return nil
+		}
+		return st.writer.Append(history.Event{T: st.writer.Now(), Gateway: &history.GatewayTotals{
+			Requests: now.Requests - before.Requests, Tries: now.Tries - before.Tries,
+			Masked: now.Masked - before.Masked, Failed: now.Failed - before.Failed,
+		}})
+	}
+	return nil
+}

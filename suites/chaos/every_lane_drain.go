@@ -1,0 +1,28 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// EveryLaneDrain drains a node while clients of every kind are connected to its pod.
+var EveryLaneDrain = scenario.Describe(scenario.Spec{
+	Name: "chaos/every-lane-drain",
+	Claim: "draining one worker is invisible to clients that connect anew, reuse connections, multiplex them (HTTP/2, gRPC) or hold one " +
+		"for good (a WebSocket, a stream)",
+	Backend: workloads.Backend{
+		Replicas: 3, // so that the one that leaves has a third of the connections
+	},
+	Load:   scenario.EveryLane,
+	Faults: []fault.Fault{fault.Drain{}},
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.BudgetHonoured{},
+	},
+	About: time.Minute,
+	Full:  true,
+})
