@@ -171,7 +171,7 @@ func (s *lives) look(services []string, at history.Offset, lag time.Duration, su
 				continue
 			}
 			t, bad := s.troubleOf(l, at)
-			bad = bad && !(entry && t.cause == CauseReadyTooEarly) // a gateway does not say which of its pods answers
+			bad = bad && (!entry || t.cause != CauseReadyTooEarly) // a gateway does not say which of its pods answers
 			switch {
 			case !suspectAll && (l.accepted.listened(at) || entry && s.gateway.listened(at)):
 				a.fine++

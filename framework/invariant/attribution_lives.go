@@ -3,7 +3,6 @@ package invariant
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -18,7 +17,6 @@ type life struct {
 	ip, node, zone, revision string
 	running, ready           history.Moment // first seen as
 	deleted, ended, gone     history.Moment
-	killing                  history.Moment // its kubelet began to end it for good
 	evicting                 history.Moment // of its kubelet's own accord
 	disruption               string
 	lifecycle                *history.Lifecycle // nil in an old record
@@ -29,7 +27,7 @@ type life struct {
 	offers                   map[string][]offer // by Service, in order
 	accepted                 accepted
 	firstAnswer, firstOffer  history.Moment
-	lastReady                bool
+	alone                    bool // no other pod had its name
 }
 
 // downtime is a time in which a pod's container was started again.
@@ -101,7 +99,7 @@ func newLives(f *facts) *lives {
 		}
 	}
 	for _, l := range s.all {
-		l.zone = zones[l.node]
+		l.zone, l.alone = zones[l.node], len(s.byName[l.name]) == 1
 		if l.seenUnready || l.lifecycle != nil && l.lifecycle.Readiness {
 			s.probed[l.kin()] = true
 		}
@@ -161,7 +159,6 @@ func (l *life) see(at history.Offset, p *history.Pod) {
 			l.downs[n-1].to = at
 		}
 	}
-	l.lastReady = p.Ready
 }
 
 // firstAt keeps the first moment.
@@ -195,9 +192,6 @@ func (l *life) note(at history.Offset, n *history.KubeNote) {
 	switch n.Reason {
 	case "Killing":
 		l.killings = append(l.killings, at)
-		if strings.HasPrefix(n.Message, "Stopping container") {
-			firstAt(&l.killing, at)
-		}
 	case "Evicted":
 		firstAt(&l.evicting, at)
 	}
