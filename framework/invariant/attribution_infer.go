@@ -77,13 +77,19 @@ func (l *life) sigterm() history.Moment {
 	if !begin.OK {
 		return history.Moment{}
 	}
-	return history.Moment{At: begin.At + l.lifecycle.PreStop, OK: true}
+	sleeps := l.lifecycle.PreStop
+	if grace := l.lifecycle.Grace; grace > 0 {
+		sleeps = min(sleeps, grace)
+	}
+	return history.Moment{At: begin.At + sleeps, OK: true}
 }
 
-// mayHaveClosed tells whether a pod that ends may have stopped listening: not while its preStop sleep lasts.
+// mayHaveClosed tells whether a pod that ends may have stopped listening: not while its preStop sleep lasts, unless it has
+// ended all the same.
 func (l *life) mayHaveClosed(at history.Offset) bool {
 	term := l.sigterm()
-	return !term.OK || at >= term.At-watchSkew
+	ended := l.ended.OK && l.ended.At <= at+watchSkew || l.gone.OK && l.gone.At <= at+watchSkew
+	return !term.OK || at >= term.At-watchSkew || ended
 }
 
 // endPhase is how far the end of a pod had come.
@@ -101,7 +107,7 @@ func (l *life) endPhase(at history.Offset, first PodPhase) PodPhase {
 }
 
 func (l *life) downAt(at history.Offset) bool {
-	return slices.ContainsFunc(l.downs, func(d downtime) bool { return d.from-watchSkew <= at && at <= d.to+watchSkew })
+	return slices.ContainsFunc(l.downs, func(d downtime) bool { return d.from-watchSkew <= at && at-watchSkew <= d.to })
 }
 
 // starting tells whether nobody had been answered by the pod yet.
@@ -116,7 +122,7 @@ func (s *lives) tooEarly(l *life) bool {
 	if !l.firstAnswer.OK {
 		return true
 	}
-	return l.firstAnswer.At-l.firstOffer.At > lateStart && l.firstAnswer.At-s.from > listening // nobody asked before
+	return l.firstAnswer.At-l.firstOffer.At > lateStart && l.firstAnswer.At-s.from > answerStep // nobody asked before
 }
 
 // findTarget finds the Services whose pods answered; where nobody answered, those that carry a workload's name. Behind one of

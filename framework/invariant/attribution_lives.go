@@ -172,17 +172,15 @@ func firstAt(m *history.Moment, at history.Offset) {
 // tells of both within a second; a container that crashes again and again is waited for in between, and is not ready then.
 const restartLookback = 3 * time.Second
 
-// restarted notes that the container was started again: it was down since the kubelet told it to end.
+// restarted notes that the container was started again: it was down since the kubelet told it to end, where it did.
 func (l *life) restarted(at history.Offset) {
-	from := at - restartLookback
-	for _, killed := range slices.Backward(l.killings) {
-		if n := len(l.downs); killed <= at && (n == 0 || killed >= l.downs[n-1].to) {
-			from = killed
-		}
-		break
-	}
-	if n := len(l.downs); n > 0 && l.downs[n-1].to == never {
+	n := len(l.downs)
+	if n > 0 && l.downs[n-1].to == never {
 		return // it went down again before it was ready
+	}
+	from := at - restartLookback
+	if k := len(l.killings); k > 0 && (n == 0 || l.killings[k-1] >= l.downs[n-1].to) {
+		from = l.killings[k-1]
 	}
 	l.downs = append(l.downs, downtime{from, never})
 }

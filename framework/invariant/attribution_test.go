@@ -152,6 +152,23 @@ func TestCausesOfFailures(t *testing.T) {
 				24500*ms, 24800*ms, history.Refused),
 			map[string]float64{"restart": 50},
 		},
+		"a container that does not come back": {
+			astray(ht.Healthy().Pod(24*second, func() history.Pod {
+				p := ht.ReadyPod("backend-4", "w4", history.Modified)
+				p.Restarts, p.Ready, p.Waiting = 1, false, "CrashLoopBackOff"
+				return p
+			}()).DropRequests(func(r history.Request) bool { return r.Pod == "backend-4" && r.Due >= 24*second }),
+				24500*ms, 24800*ms, history.Refused),
+			map[string]float64{"restart": 50},
+		},
+		"deleted by force, in the middle of its preStop sleep": {
+			astray(pods(ht.Healthy(), careful).EditEvents(func(e *history.Event) {
+				if e.T == ht.GoneAt {
+					e.T = at + 50*ms
+				}
+			}), at+100*ms, at+400*ms, history.Refused),
+			map[string]float64{"late-endpoint": 60},
+		},
 		"evicted by its kubelet": {
 			astray(note(ht.Healthy(), 24*second, "backend-4", "Evicted", "The node was low on resource: memory.").
 				DropRequests(func(r history.Request) bool { return r.Pod == "backend-4" && r.Due >= 24*second }),
