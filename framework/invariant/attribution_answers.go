@@ -59,7 +59,7 @@ func (s *lives) answered(r *history.Request) {
 		return
 	}
 	l := s.last
-	if l == nil || l.name != r.Pod || len(s.byName[r.Pod]) > 1 {
+	if l == nil || l.name != r.Pod || !l.alone {
 		if l = s.named(r.Pod, r.Sent); l == nil {
 			return
 		}

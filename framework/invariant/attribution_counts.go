@@ -118,6 +118,9 @@ func (c *causeCount) details(s *lives) string {
 	} else if node := largest(c.nodes); node != "" {
 		parts = append(parts, node)
 	}
+	if in := c.phased(); in != "" {
+		parts = append(parts, in)
+	}
 	if known := weighed(c.known, c.n); known != "" {
 		parts = append(parts, known)
 	}
@@ -125,6 +128,20 @@ func (c *causeCount) details(s *lives) string {
 		return ""
 	}
 	return ": " + strings.Join(parts, "; ")
+}
+
+// phased says in which phases of their lives the pods were, where the cause does not say so already.
+func (c *causeCount) phased() string {
+	var parts []string
+	for _, p := range []PodPhase{PhaseEvicted, PhaseDeleting, PhaseRemoved, PhaseSIGTERM, PhaseGone} {
+		if n := c.phases[p]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", p, n))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "in phase " + strings.Join(parts, ", ")
 }
 
 // largest is the name that counts most, and empty if nobody has one.

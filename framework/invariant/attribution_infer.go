@@ -47,7 +47,7 @@ func (s *lives) troubleOf(l *life, at history.Offset) (t trouble, ok bool) {
 		return trouble{l, CauseNodeLost, PhaseNodeLost, true}, true
 	case l.ends() <= at+watchSkew:
 		cause := CauseLateEndpoint
-		if l.lifecycle != nil && l.lifecycle.PreStop >= proxyLag && l.deleted.OK {
+		if l.sleptLongEnough() {
 			cause = CauseLateWithdrawal
 		}
 		return trouble{l, cause, l.endPhase(at, PhaseDeleting), l.mayHaveClosed(at)}, true
@@ -59,6 +59,16 @@ func (s *lives) troubleOf(l *life, at history.Offset) (t trouble, ok bool) {
 		return trouble{l, CauseNodeLost, PhaseNodeLost, true}, true
 	}
 	return trouble{life: l, phase: PhaseReady}, false
+}
+
+// sleptLongEnough tells whether a pod that was deleted went on listening, in its preStop sleep, for as long as proxies need on a
+// usual machine.
+func (l *life) sleptLongEnough() bool {
+	if l.lifecycle == nil || l.lifecycle.PreStop < proxyLag || !l.deleted.OK {
+		return false
+	}
+	cut := func(m history.Moment) bool { return m.OK && m.At < l.deleted.At+l.lifecycle.PreStop-watchSkew }
+	return !cut(l.ended) && !cut(l.gone)
 }
 
 // ends is when the pod's end began; never if it did not.
@@ -84,13 +94,19 @@ func (l *life) sigterm() history.Moment {
 	if !begin.OK {
 		return history.Moment{}
 	}
-	return history.Moment{At: begin.At + l.lifecycle.PreStop, OK: true}
+	sleeps := l.lifecycle.PreStop
+	if grace := l.lifecycle.Grace; grace > 0 {
+		sleeps = min(sleeps, grace)
+	}
+	return history.Moment{At: begin.At + sleeps, OK: true}
 }
 
-// mayHaveClosed tells whether a pod that ends may have stopped listening: not while its preStop sleep lasts.
+// mayHaveClosed tells whether a pod that ends may have stopped listening: not while its preStop sleep lasts, unless it has
+// ended all the same.
 func (l *life) mayHaveClosed(at history.Offset) bool {
 	term := l.sigterm()
-	return !term.OK || at >= term.At-watchSkew
+	ended := l.ended.OK && l.ended.At <= at+watchSkew || l.gone.OK && l.gone.At <= at+watchSkew
+	return !term.OK || at >= term.At-watchSkew || ended
 }
 
 // endPhase is how far the end of a pod had come.
@@ -108,7 +124,7 @@ func (l *life) endPhase(at history.Offset, first PodPhase) PodPhase {
 }
 
 func (l *life) downAt(at history.Offset) bool {
-	return slices.ContainsFunc(l.downs, func(d downtime) bool { return d.from-watchSkew <= at && at <= d.to+watchSkew })
+	return slices.ContainsFunc(l.downs, func(d downtime) bool { return d.from-watchSkew <= at && at-watchSkew <= d.to })
 }
 
 // starting tells whether nobody had been answered by the pod yet.
@@ -123,7 +139,7 @@ func (s *lives) tooEarly(l *life) bool {
 	if !l.firstAnswer.OK {
 		return true
 	}
-	return l.firstAnswer.At-l.firstOffer.At > lateStart && l.firstAnswer.At-s.from > listening // nobody asked before
+	return l.firstAnswer.At-l.firstOffer.At > lateStart && l.firstAnswer.At-s.from > answerStep // nobody asked before
 }
 
 // findTarget finds the Services whose pods answered; where nobody answered, those that carry a workload's name. Behind one of
@@ -178,7 +194,7 @@ func (s *lives) look(services []string, at history.Offset, lag time.Duration, su
 				continue
 			}
 			t, bad := s.troubleOf(l, at)
-			bad = bad && !(entry && t.cause == CauseReadyTooEarly) // a gateway does not say which of its pods answers
+			bad = bad && (!entry || t.cause != CauseReadyTooEarly) // a gateway does not say which of its pods answers
 			switch {
 			case !suspectAll && (l.accepted.listened(at) || entry && s.gateway.listened(at)):
 				a.fine++

@@ -3,7 +3,6 @@ package invariant
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -18,7 +17,6 @@ type life struct {
 	ip, node, zone, revision string
 	running, ready           history.Moment // first seen as
 	deleted, ended, gone     history.Moment
-	killing                  history.Moment // its kubelet began to end it for good
 	evicting                 history.Moment // of its kubelet's own accord
 	disruption               string
 	lifecycle                *history.Lifecycle // nil in an old record
@@ -29,7 +27,7 @@ type life struct {
 	offers                   map[string][]offer // by Service, in order
 	accepted                 accepted
 	firstAnswer, firstOffer  history.Moment
-	lastReady                bool
+	alone                    bool // no other pod had its name
 }
 
 // downtime is a time in which a pod's container was started again.
@@ -101,7 +99,7 @@ func newLives(f *facts) *lives {
 		}
 	}
 	for _, l := range s.all {
-		l.zone = zones[l.node]
+		l.zone, l.alone = zones[l.node], len(s.byName[l.name]) == 1
 		if l.seenUnready || l.lifecycle != nil && l.lifecycle.Readiness {
 			s.probed[l.kin()] = true
 		}
@@ -161,7 +159,6 @@ func (l *life) see(at history.Offset, p *history.Pod) {
 			l.downs[n-1].to = at
 		}
 	}
-	l.lastReady = p.Ready
 }
 
 // firstAt keeps the first moment.
@@ -175,17 +172,15 @@ func firstAt(m *history.Moment, at history.Offset) {
 // tells of both within a second; a container that crashes again and again is waited for in between, and is not ready then.
 const restartLookback = 3 * time.Second
 
-// restarted notes that the container was started again: it was down since the kubelet told it to end.
+// restarted notes that the container was started again: it was down since the kubelet told it to end, where it did.
 func (l *life) restarted(at history.Offset) {
-	from := at - restartLookback
-	for _, killed := range slices.Backward(l.killings) {
-		if n := len(l.downs); killed <= at && (n == 0 || killed >= l.downs[n-1].to) {
-			from = killed
-		}
-		break
-	}
-	if n := len(l.downs); n > 0 && l.downs[n-1].to == never {
+	n := len(l.downs)
+	if n > 0 && l.downs[n-1].to == never {
 		return // it went down again before it was ready
+	}
+	from := at - restartLookback
+	if k := len(l.killings); k > 0 && (n == 0 || l.killings[k-1] >= l.downs[n-1].to) {
+		from = l.killings[k-1]
 	}
 	l.downs = append(l.downs, downtime{from, never})
 }
@@ -195,9 +190,6 @@ func (l *life) note(at history.Offset, n *history.KubeNote) {
 	switch n.Reason {
 	case "Killing":
 		l.killings = append(l.killings, at)
-		if strings.HasPrefix(n.Message, "Stopping container") {
-			firstAt(&l.killing, at)
-		}
 	case "Evicted":
 		firstAt(&l.evicting, at)
 	}

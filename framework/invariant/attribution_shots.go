@@ -2,7 +2,7 @@ package invariant
 
 import (
 	"math"
-	"net"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -86,10 +86,11 @@ func (s *shots) at(kind shot) history.Offset { return history.Offset(kind.step)*
 
 // dialled names the pod whose own address was dialled; empty when it was a Service's.
 func (s *lives) dialled(r *history.Request) string {
-	host, _, err := net.SplitHostPort(r.Addr)
-	if err != nil {
+	colon := strings.LastIndexByte(r.Addr, ':')
+	if colon < 0 {
 		return ""
 	}
+	host := strings.Trim(r.Addr[:colon], "[]") // those around an IPv6 address
 	if service, known := s.hosts[host]; known && service {
 		return ""
 	}

@@ -159,6 +159,23 @@ func TestCausesOfFailures(t *testing.T) {
 				24500*ms, 24800*ms, history.Refused),
 			map[string]float64{"restart": 50},
 		},
+		"a container that does not come back": {
+			astray(ht.Healthy().Pod(24*second, func() history.Pod {
+				p := ht.ReadyPod("backend-4", "w4", history.Modified)
+				p.Restarts, p.Ready, p.Waiting = 1, false, "CrashLoopBackOff"
+				return p
+			}()).DropRequests(func(r history.Request) bool { return r.Pod == "backend-4" && r.Due >= 24*second }),
+				24500*ms, 24800*ms, history.Refused),
+			map[string]float64{"restart": 50},
+		},
+		"deleted by force, in the middle of its preStop sleep": {
+			astray(pods(ht.Healthy(), careful).EditEvents(func(e *history.Event) {
+				if e.T == ht.GoneAt {
+					e.T = at + 50*ms
+				}
+			}), at+100*ms, at+400*ms, history.Refused),
+			map[string]float64{"late-endpoint": 60},
+		},
 		"evicted by its kubelet": {
 			astray(note(ht.Healthy(), 24*second, "backend-4", "Evicted", "The node was low on resource: memory.").
 				DropRequests(func(r history.Request) bool { return r.Pod == "backend-4" && r.Due >= 24*second }),
@@ -229,7 +246,7 @@ func TestTheStoryOfALateEndpoint(t *testing.T) {
 	lines(t, invariant.NoFailedRequests{}.Check(b.Run()),
 		"17.1s fresh #1420 of worker-0: refused after 2ms, unknown server",
 		"60 of 60: sent to a pod that had stopped listening, because the proxies had not noticed yet (late-endpoint): "+
-			"backend-1 on w1, deletion requested at 17s, endpoint removed at 17.01s, no preStop sleep; the only endpoint in trouble",
+			"backend-1 on w1, deletion requested at 17s, endpoint removed at 17.01s, no preStop sleep; in phase told to end 60; the only endpoint in trouble",
 		"fresh: 60 of 6000 failed: 60 refused",
 		"60 after drain one worker was seen to bite at 16s, the first 1.1s later")
 }
@@ -258,13 +275,45 @@ func TestEveryCauseHasWords(t *testing.T) {
 	}
 }
 
-// TestManyKindsForCauses: an hour of failures, each of another kind, is laid against what was going on more coarsely, and none
-// is lost.
+// TestManyKindsForCauses: failures that go on for hours, or are all of another kind, are laid against what was going on more
+// coarsely. None is lost, and a record that was damaged does no more harm than that.
 func TestManyKindsForCauses(t *testing.T) {
-	v := failing(4500, func(i uint64, r *history.Request) {
-		r.Pod, r.Node, r.Inferred, r.Outcome, r.Status = fmt.Sprint("pod-", i), "", false, history.BadStatus, int(i)
-	})
-	if got := v.Numbers["cause.unknown"]; got != 4500 {
-		t.Errorf("%v of 4500 were laid to a cause: %v", got, v.Numbers)
+	const n = 17_000 // more kinds than are told apart
+	for name, like := range map[string]func(i int) history.Request{
+		"for hours":        func(i int) history.Request { return history.Request{Sent: time.Duration(i) * second} },
+		"of other kinds":   func(i int) history.Request { return history.Request{Sent: 17 * second, Status: i} },
+		"at other servers": func(i int) history.Request { return history.Request{Sent: 17 * second, Pod: fmt.Sprint("pod-", i)} },
+		"at no time": func(i int) history.Request {
+			return history.Request{Sent: -history.Offset(i) * second, Addr: "no address"}
+		},
+		"at the end of all times": func(i int) history.Request {
+			return history.Request{Sent: never - history.Offset(i), Addr: fmt.Sprint("[::", i, "]:80")}
+		},
+	} {
+		causes := invariant.NewFailureCauses(ht.Healthy().Run())
+		for i := range n {
+			r := like(i)
+			r.Lane, r.Outcome = history.LaneFresh, history.Refused
+			causes.Take(&r)
+			r.Outcome, r.Pod = history.OK, ht.Victim
+			causes.Take(&r)
+		}
+		var sum uint64
+		for _, c := range causes.Counts() {
+			sum += c.Failed
+		}
+		if sum != n {
+			t.Errorf("%s: %d of %d were laid to a cause", name, sum, n)
+		}
+	}
+}
+
+// TestTheControlLaneHasNoCauses: what it sees is the harness's.
+func TestTheControlLaneHasNoCauses(t *testing.T) {
+	causes := invariant.NewFailureCauses(ht.Healthy().Run())
+	causes.Take(&history.Request{Lane: history.LaneControl, Outcome: history.Refused, Sent: 17 * second})
+	causes.Take(&history.Request{Lane: history.LaneFresh, Outcome: history.Unsent})
+	if got := causes.Counts(); len(got) != 0 {
+		t.Errorf("%+v", got)
 	}
 }
