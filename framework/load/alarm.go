@@ -21,8 +21,6 @@ func (errAlarm) Error() string { return "the request's time-out passed" }
 // Timeout makes it a time-out, as those of package net are.
 func (errAlarm) Timeout() bool { return true }
 
-func newAlarm(parent context.Context) *alarm { return &alarm{parent: parent} }
-
 // renew makes a new context, on which no alarm went off.
 func (a *alarm) renew() {
 	if a.timer != nil {

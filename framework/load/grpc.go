@@ -94,7 +94,7 @@ func (c *channels) close() {
 }
 
 func (c *channels) sender(l *lane) sender {
-	return &callSender{lane: l, through: c, right: newRight(l), alarm: newAlarm(nil)}
+	return &callSender{lane: l, through: c, right: newRight(l), alarm: &alarm{}}
 }
 
 // rpc is what a watcher has seen of a call. gRPC calls again without a word.

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -78,7 +79,7 @@ func (s *callSender) failedUnderWay(told *status.Status, at stage) {
 		why = s.call.last.end()
 	case undone != nil:
 		why = undone.error
-		if op, ok := why.(*net.OpError); ok && op.Addr != nil {
+		if op, ok := errors.AsType[*net.OpError](why); ok && op.Addr != nil {
 			s.row.Addr = op.Addr.String()
 		}
 	}

@@ -140,7 +140,7 @@ func TestAfterIsBounded(t *testing.T) {
 }
 
 func TestAlarm(t *testing.T) {
-	a := newAlarm(t.Context())
+	a := &alarm{parent: t.Context()}
 	a.renew()
 	a.set(time.Hour)
 	if !a.off() {

@@ -43,7 +43,7 @@ type httpSender struct {
 
 func (c *connections) sender(l *lane) sender {
 	s := &httpSender{lane: l, through: c, right: newRight(l), body: make([]byte, 0, 512)}
-	s.alarm = newAlarm(nil)
+	s.alarm = &alarm{}
 	s.renew()
 	return s
 }

@@ -17,9 +17,8 @@ func (st *stage) noteGateway(ctx context.Context) error {
 		if n.Role() != clusters.LoadNode || st.gatewayStats == "" {
 			continue
 		}
-		answer, err := n.Exec(ctx, "curl", "--silent", "--show-error", "--fail", "--max-time", "2", st.gatewayStats)
-		var now gateway.Stats
-		if err != nil || json.Unmarshal(answer, &now) != nil || now.Requests < before.Requests {
+		now, told := askGateway(ctx, n, st.gatewayStats)
+		if !told || now.Requests < before.Requests {
 			return nil
 		}
 		return st.writer.Append(history.Event{T: st.writer.Now(), Gateway: &history.GatewayTotals{
@@ -28,4 +27,10 @@ func (st *stage) noteGateway(ctx context.Context) error {
 		}})
 	}
 	return nil
+}
+
+func askGateway(ctx context.Context, from clusters.Node, url string) (told gateway.Stats, ok bool) {
+	answer, err := from.Exec(ctx, "curl", "--silent", "--show-error", "--fail", "--max-time", "2", url)
+	ok = err == nil && json.Unmarshal(answer, &told) == nil
+	return told, ok
 }

@@ -47,6 +47,8 @@ func (o Options) says(ctx context.Context, request any, _ *grpc.UnaryServerInfo,
 }
 
 // echo is Say.
+//
+//nolint:revive // the order of its arguments is gRPC's
 func (o Options) echo(_ any, ctx context.Context, decode func(any) error, through grpc.UnaryServerInterceptor) (any, error) {
 	id := new(wrapperspb.StringValue)
 	if err := decode(id); err != nil {
