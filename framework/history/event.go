@@ -206,6 +206,8 @@ type Budget struct {
 	Selector       map[string]string `json:"selector"`
 	MinAvailable   string            `json:"minAvailable,omitempty"`   // number or percentage
 	MaxUnavailable string            `json:"maxUnavailable,omitempty"` // number or percentage
+	// UnhealthyPodEvictionPolicy is AlwaysAllow or IfHealthyBudget, which it is by default. Empty: the record is older than this.
+	UnhealthyPodEvictionPolicy string `json:"unhealthyPodEvictionPolicy,omitempty"`
 	// Observed tells whether the status below belongs to the newest generation.
 	Observed           bool `json:"observed"`
 	CurrentHealthy     int  `json:"currentHealthy"`

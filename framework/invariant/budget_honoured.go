@@ -11,6 +11,10 @@ import (
 // BudgetHonoured promises that no eviction was accepted which took the healthy pods below what a budget demands.
 // Budgets bind evictions only: a lost node, a rollout, a scale-down or a direct delete never breaks the promise.
 //
+// A pod that is not ready takes nothing away when it is evicted; but a budget with the policy IfHealthyBudget must refuse
+// that, too, while fewer pods are healthy than it demands. What left the budgets' pods by other ways than evictions is told
+// in the figures: see timeline.
+//
 // Evidence: a budget, and an eviction of one of its pods that was at least asked for.
 type BudgetHonoured struct {
 	// Budget names the one to judge; empty means every one.
@@ -66,7 +70,9 @@ func (p BudgetHonoured) judge(f *facts) Verdict {
 		}
 	}
 	l.evictions(f.run)
-	return p.verdict(&l, d)
+	v := p.verdict(&l, d)
+	l.timeline(&v)
+	return v
 }
 
 func (p BudgetHonoured) verdict(l *budgetLedger, d doubts) Verdict {
@@ -74,6 +80,7 @@ func (p BudgetHonoured) verdict(l *budgetLedger, d doubts) Verdict {
 	v.measure("accepted", float64(l.accepted))
 	v.measure("refused", float64(l.refused))
 	v.measure("ambiguous", float64(len(l.ambiguous)))
+	v.measure("refusedUnderSeveralBudgets", float64(l.underSeveral))
 	if l.accepted+l.refused == 0 {
 		d.add("no eviction of a pod under a budget was asked for")
 	}

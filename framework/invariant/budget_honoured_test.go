@@ -51,6 +51,9 @@ func TestBudgetHonoured(t *testing.T) {
 	noEviction := func() *ht.Builder {
 		return ht.Healthy().DropEvents(func(e history.Event) bool { return e.Eviction != nil })
 	}
+	threeUnready := func() *ht.Builder { // of seven
+		return unready(unready(unready(noEviction().DropEvents(isVictim), 2, 13*second), 3, 13*second), 4, 13*second)
+	}
 	const oneHeld = "1 eviction accepted and 0 refused, and none took the healthy pods below what was demanded"
 	checkAll(t, []sample{
 		{"held", ht.Healthy(), all, invariant.Held, 0, oneHeld},
@@ -80,6 +83,14 @@ func TestBudgetHonoured(t *testing.T) {
 			"the eviction of backend-1, accepted at 17s, left 3 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
 		{"only a pod that was not healthy", evict(unready(unready(noEviction().DropEvents(isVictim), 2, 13*second), 3, 13*second), 2, 26*second),
 			all, invariant.Held, 0, oneHeld},
+		{"a pod that was not healthy, which the budget guards all the same", guarding("IfHealthyBudget", evict(threeUnready(), 2, 26*second)), all, invariant.Violated, 26 * second,
+			"the eviction of backend-2, which was not ready, was accepted at 26s with 4 healthy pods, and budget backend lets such go only when " +
+				"there are the 5 that it demands (maxUnavailable 1 of 6)"},
+		{"a pod that was not healthy, and as many were as it demands", guarding("IfHealthyBudget", evict(unready(unready(
+			noEviction().DropEvents(isVictim), 2, 13*second), 3, 13*second), 2, 26*second)), all, invariant.Held, 0, oneHeld},
+		{"a pod that was not healthy, which the budget does not guard", guarding("AlwaysAllow", evict(threeUnready(), 2, 26*second)), all, invariant.Held, 0, oneHeld},
+		{"a pod that was healthy again just before", guarding("IfHealthyBudget", evict(ready(threeUnready(), 2, 25500*ms), 2, 26*second)), all, invariant.Held, 0, oneHeld},
+		{"a pod that has never run, for which no budget is asked", pending(guarding("IfHealthyBudget", evict(threeUnready(), 2, 26*second))), all, invariant.Held, 0, oneHeld},
 		{"evicted again while it goes", ht.Healthy().Eviction(18*second, history.Eviction{Pod: ht.Victim, Accepted: true}), all,
 			invariant.Held, 0, oneHeld},
 		{"direct deletes do not count", deleteDirectly(ht.Healthy(), 2, 3, 4), all, invariant.Held, 0, oneHeld},
@@ -98,6 +109,17 @@ func TestBudgetHonoured(t *testing.T) {
 			"no verdict: no eviction was refused by a budget that allowed none at the time: 1 accepted, 1 refused"},
 		{"refused for another reason", refuse(ht.Healthy(), 2, 18*second, ""), refused, invariant.Unknown, 0,
 			"no verdict: no eviction was refused by a budget that allowed none at the time: 1 accepted, 0 refused"},
+
+		{"a status that is not of what is asked for now", evict(ht.Healthy().EditEvents(func(e *history.Event) {
+			if e.Budget != nil {
+				e.Budget.Observed, e.Budget.CurrentHealthy, e.Budget.DesiredHealthy, e.Budget.DisruptionsAllowed = false, 6, 3, 3
+			}
+		}), 2, 17500*ms), all, invariant.Violated, 17500 * ms,
+			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
+		{"refused because there are several budgets", severalBudgets(), all, invariant.Held, 0,
+			"1 eviction accepted and 1 refused, and none took the healthy pods below what was demanded"},
+		{"refused because there are several, which is not what was meant", severalBudgets(), refused, invariant.Unknown, 0,
+			"no verdict: no eviction was refused by a budget that allowed none at the time: 1 accepted, 1 refused"},
 
 		{"its own demand, without a budget", evict(noBudget(ht.Healthy()), 2, 17500*ms), own, invariant.Violated, 17500 * ms,
 			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and the promise demands 5 (at least 5 of backend)"},
@@ -136,6 +158,60 @@ func TestBudgetHonouredEvidence(t *testing.T) {
 			"within 1s came the other way round; budget backend demands 5",
 		"budget backend refused the eviction of backend-3 at 18s, when it allowed none")
 	numbers(t, v, map[string]float64{"accepted": 2, "refused": 1, "ambiguous": 1, "leastHealthy": 5, "leastHealthyDemanded": 5})
+}
+
+// TestBudgetTimeline: what budgets do not bind is told all the same: for how long too few were healthy, by what, and for how
+// long the status of the budget said something else.
+func TestBudgetTimeline(t *testing.T) {
+	v := invariant.BudgetHonoured{}.Check(ht.Healthy().Run())
+	numbers(t, v, map[string]float64{"belowDemandSeconds": 0, "staleStatusSeconds": 0, "gone.eviction": 1})
+	lost := deleteDirectly(ht.Healthy(), 2, 3) // at 25 s, and nobody replaces them until Drained at 40 s
+	v = invariant.BudgetHonoured{}.Check(lost.Run())
+	numbers(t, v, map[string]float64{"belowDemandSeconds": 15, "staleStatusSeconds": 15, "gone.eviction": 1, "gone.deletion": 2})
+	brief := ht.Healthy().Budget(25*second, ht.BackendBudget(4, 0)).Budget(26*second, ht.BackendBudget(6, 1)) // as long as the skew
+	numbers(t, invariant.BudgetHonoured{}.Check(brief.Run()), map[string]float64{"staleStatusSeconds": 0})
+	late := ht.Healthy().Budget(25*second, ht.BackendBudget(4, 0)).Budget(26001*ms, ht.BackendBudget(6, 1))
+	numbers(t, invariant.BudgetHonoured{}.Check(late.Run()), map[string]float64{"staleStatusSeconds": 1.001})
+}
+
+func TestSeveralBudgetsEvidence(t *testing.T) {
+	v := invariant.BudgetHonoured{}.Check(severalBudgets().Run())
+	numbers(t, v, map[string]float64{"accepted": 1, "refused": 1, "refusedUnderSeveralBudgets": 1})
+	lines(t, v,
+		"the tightest: the eviction of backend-1, accepted at 17s, left 5 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)",
+		"the eviction of backend-2 was refused at 18s because more than one budget chooses it: budget another and budget backend")
+}
+
+// severalBudgets has a second budget come after the eviction, and an eviction refused for that.
+func severalBudgets() *ht.Builder {
+	other := ht.BackendBudget(6, 3)
+	other.Name, other.MaxUnavailable = "another", "3"
+	return ht.Healthy().Budget(17900*ms, other).Eviction(18*second, history.Eviction{
+		Pod: "backend-2", Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+	})
+}
+
+// guarding has the budget say what becomes of pods that are not ready.
+func guarding(policy string, b *ht.Builder) *ht.Builder {
+	return b.EditEvents(func(e *history.Event) {
+		if e.Budget != nil {
+			e.Budget.UnhealthyPodEvictionPolicy = policy
+		}
+	})
+}
+
+// ready has backend-n be ready again.
+func ready(b *ht.Builder, n int, at history.Offset) *ht.Builder {
+	return b.Pod(at, ht.ReadyPod(fmt.Sprintf("backend-%d", n), fmt.Sprintf("w%d", n), history.Modified))
+}
+
+// pending has pods that are not ready not have run yet.
+func pending(b *ht.Builder) *ht.Builder {
+	return b.EditEvents(func(e *history.Event) {
+		if e.Pod != nil && !e.Pod.Ready {
+			e.Pod.Phase = "Pending"
+		}
+	})
 }
 
 func isVictim(e history.Event) bool {

@@ -23,6 +23,7 @@ type podLife struct {
 type podPoint struct {
 	at              history.Offset
 	ready, deleting bool
+	running         bool // its phase; of a pod in another the API asks no budget
 }
 
 // followPods follows every pod through a run, in the order in which they were first seen.
@@ -40,7 +41,7 @@ func followPods(run history.Run) (lives []*podLife) {
 		}
 		life.Pod = *e.Pod
 		gone := e.Pod.Change == history.Deleted
-		life.points = append(life.points, podPoint{e.T, e.Pod.Ready && !gone, e.Pod.Deleting || gone})
+		life.points = append(life.points, podPoint{e.T, e.Pod.Ready && !gone, e.Pod.Deleting || gone, e.Pod.Phase == "Running" && !gone})
 	}
 	return lives
 }
@@ -54,6 +55,12 @@ func (l *podLife) mayBeHealthy(from, to history.Offset) bool {
 // evicted and so began to go.
 func (l *podLife) surelyReady(from, to history.Offset) bool {
 	return l.points[0].at <= from && !l.some(from, to, func(p podPoint) bool { return !p.ready }) &&
+		!l.some(from, from, func(p podPoint) bool { return p.deleting })
+}
+
+// surelyUnready tells whether the pod was there, running and not going before from, and not ready all the time until to.
+func (l *podLife) surelyUnready(from, to history.Offset) bool {
+	return l.points[0].at <= from && !l.some(from, to, func(p podPoint) bool { return !p.deleting && (p.ready || !p.running) }) &&
 		!l.some(from, from, func(p podPoint) bool { return p.deleting })
 }
 
@@ -76,6 +83,7 @@ type budgetLedger struct {
 	evicted []*podLife // so far; they are no longer healthy
 
 	accepted, refused, blocked int
+	underSeveral               int // of those refused
 	broken                     []entry
 	tightest                   *entry
 	ambiguous                  []string
@@ -89,9 +97,14 @@ type entry struct {
 	pod, by          string
 	healthy, desired int // healthy: the most that any order of events allows
 	words            string
+	unready          bool // the pod was not: it took nobody away, and should have stayed all the same
 }
 
 func (e entry) String() string {
+	if e.unready {
+		return fmt.Sprintf("the eviction of %s, which was not ready, was accepted at %s with %s, and %s lets such go only when there are the %d that it demands (%s)",
+			e.pod, moment(e.at), count(e.healthy, "healthy pod"), e.by, e.desired, e.words)
+	}
 	return fmt.Sprintf("the eviction of %s, accepted at %s, left %s, and %s demands %d (%s)",
 		e.pod, moment(e.at), count(e.healthy, "healthy pod"), e.by, e.desired, e.words)
 }
@@ -153,8 +166,17 @@ func (l *budgetLedger) evictions(run history.Run) {
 	}
 }
 
-// refuse counts a refusal by one of the budgets.
+// several is what the API answers, with a status of 500, when more than one budget chooses a pod: it evicts no such pod.
+//
+// Source: Create in kubernetes pkg/registry/core/pod/storage/eviction.go
+const several = "more than one PodDisruptionBudget"
+
+// refuse counts a refusal by one of the budgets, or because there are several.
 func (l *budgetLedger) refuse(a asked) {
+	if a.answer.Budget == "" && strings.Contains(a.answer.Message, several) {
+		l.refuseSeveral(a)
+		return
+	}
 	for _, d := range l.demands {
 		if d.key.Namespace != a.answer.Namespace || d.key.Name != a.answer.Budget || a.answer.Budget == "" {
 			continue
@@ -167,6 +189,26 @@ func (l *budgetLedger) refuse(a asked) {
 		}
 		l.refusals = append(l.refusals, line)
 		return
+	}
+}
+
+// refuseSeveral counts a refusal that no budget decided on.
+func (l *budgetLedger) refuseSeveral(a asked) {
+	pod := l.find(a)
+	if pod == nil {
+		return
+	}
+	var names []string
+	for _, d := range l.demands {
+		if d.key.Namespace == pod.Namespace && history.Selects(d.selector, pod.Labels) {
+			names = append(names, d.words)
+		}
+	}
+	if len(names) > 0 {
+		l.refused++
+		l.underSeveral++
+		l.refusals = append(l.refusals, fmt.Sprintf("the eviction of %s was refused at %s because more than one budget chooses it: %s",
+			a.answer.Pod, moment(a.at), list(names)))
 	}
 }
 
@@ -209,29 +251,25 @@ func (l *budgetLedger) find(a asked) (pod *podLife) {
 }
 
 // weigh compares what an eviction left with a demand. An eviction of a pod that was not healthy takes no healthy pod
-// away: the API lets it pass.
+// away: the API lets it pass, unless the budget guards such pods, too, and has fewer healthy ones than it demands.
 //
 // Source: https://kubernetes.io/docs/tasks/run-application/configure-pdb/#unhealthy-pod-eviction-policy
 func (l *budgetLedger) weigh(a asked, pod *podLife, d *demand) {
 	from, to := a.at-watchSkew, a.at+watchSkew
 	demanded := d.at(from, to)
-	if demanded.desired < 0 || !pod.mayBeHealthy(from, to) {
+	guarded := d.guards(from, to) && pod.surelyUnready(from, a.at)
+	if demanded.desired < 0 || !guarded && !pod.mayBeHealthy(from, to) {
 		return
 	}
-	most, recorded := 0, 0 // recorded: in the order of the record
-	for _, p := range l.pods {
-		if p.Namespace != pod.Namespace || !history.Selects(d.selector, p.Labels) || slices.Contains(l.evicted, p) {
-			continue
-		}
-		if p.mayBeHealthy(from, to) {
-			most++
-		}
-		if p.mayBeHealthy(a.at, a.at) {
-			recorded++
-		}
-	}
+	most, recorded := l.healthy(a, pod, d)
 	e := entry{
-		at: a.at, pod: pod.Name, by: d.words, healthy: most, desired: demanded.desired, words: demanded.words,
+		at: a.at, pod: pod.Name, by: d.words, healthy: most, desired: demanded.desired, words: demanded.words, unready: guarded,
+	}
+	if guarded {
+		if most < demanded.desired && !l.facts.blind(a.at) {
+			l.broken = append(l.broken, e)
+		}
+		return
 	}
 	likely := e
 	if recorded >= demanded.desired {
@@ -252,4 +290,20 @@ func (l *budgetLedger) weigh(a asked, pod *podLife, d *demand) {
 			"ambiguous: the eviction of %s, accepted at %s, left %d healthy by the order of the record, or %d if what came within %s came the other way round; %s demands %d",
 			pod.Name, moment(a.at), recorded, most, watchSkew, d.words, demanded.desired))
 	}
+}
+
+// healthy counts the pods that were left: the most that any order of events allows, and those by the order of the record.
+func (l *budgetLedger) healthy(a asked, pod *podLife, d *demand) (most, recorded int) {
+	for _, p := range l.pods {
+		if p.Namespace != pod.Namespace || !history.Selects(d.selector, p.Labels) || slices.Contains(l.evicted, p) {
+			continue
+		}
+		if p.mayBeHealthy(a.at-watchSkew, a.at+watchSkew) {
+			most++
+		}
+		if p.mayBeHealthy(a.at, a.at) {
+			recorded++
+		}
+	}
+	return most, recorded
 }

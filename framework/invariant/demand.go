@@ -54,7 +54,8 @@ type demand struct {
 type demandPoint struct {
 	at      history.Offset
 	desired int
-	allowed int // disruptions, as its status said
+	allowed int  // disruptions, as its status said
+	guards  bool // also pods that are not ready, as IfHealthyBudget does
 	words   string
 }
 
@@ -98,7 +99,7 @@ func (d *demand) follow(at history.Offset, s *history.State, b history.Budget) {
 		d.broken = err.Error()
 		return
 	}
-	p := demandPoint{at: at, desired: desired, allowed: b.DisruptionsAllowed}
+	p := demandPoint{at: at, desired: desired, allowed: b.DisruptionsAllowed, guards: b.UnhealthyPodEvictionPolicy == "IfHealthyBudget"}
 	p.words = fmt.Sprintf("minAvailable %s", b.MinAvailable)
 	if b.MaxUnavailable != "" {
 		p.words = fmt.Sprintf("maxUnavailable %s", b.MaxUnavailable)
@@ -110,7 +111,7 @@ func (d *demand) follow(at history.Offset, s *history.State, b history.Budget) {
 // add keeps a point that differs from the last.
 func (d *demand) add(p demandPoint) {
 	if n := len(d.points); n > 0 {
-		if last := d.points[n-1]; last.desired == p.desired && last.allowed == p.allowed {
+		if last := d.points[n-1]; last.desired == p.desired && last.allowed == p.allowed && last.guards == p.guards {
 			return
 		}
 	}
@@ -152,18 +153,23 @@ func (d *demand) at(from, to history.Offset) demandPoint {
 
 // blocked tells whether its status allowed no disruption at some moment from from to to.
 func (d *demand) blocked(from, to history.Offset) bool {
-	return d.some(from, to, func(allowed int) bool { return allowed <= 0 })
+	return d.some(from, to, func(p demandPoint) bool { return p.allowed <= 0 })
 }
 
 // open tells whether its status allowed a disruption at some moment from from to to.
 func (d *demand) open(from, to history.Offset) bool {
-	return d.some(from, to, func(allowed int) bool { return allowed > 0 })
+	return d.some(from, to, func(p demandPoint) bool { return p.allowed > 0 })
 }
 
-func (d *demand) some(from, to history.Offset, like func(allowed int) bool) bool {
+// guards tells whether it surely guarded pods that are not ready, from from to to.
+func (d *demand) guards(from, to history.Offset) bool {
+	return d.at(from, to).desired >= 0 && !d.some(from, to, func(p demandPoint) bool { return !p.guards })
+}
+
+func (d *demand) some(from, to history.Offset, like func(demandPoint) bool) bool {
 	for i, p := range d.points {
 		over := i+1 < len(d.points) && d.points[i+1].at <= from
-		if p.at <= to && !over && like(p.allowed) {
+		if p.at <= to && !over && like(p) {
 			return true
 		}
 	}

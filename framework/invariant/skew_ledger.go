@@ -89,6 +89,19 @@ type replicasSeen struct {
 
 // followSkew follows the workloads through a run, to the end of what is judged.
 func followSkew(f *facts, topology string, keys ...history.Key) *skewLedger {
+	l := newSkewLedger(f, topology, keys)
+	end := f.end()
+	for _, e := range f.objects {
+		if e.T >= end && end > 0 {
+			break
+		}
+		l.take(e)
+	}
+	return l
+}
+
+// newSkewLedger returns an empty ledger that knows what is needed to say why a pod left.
+func newSkewLedger(f *facts, topology string, keys []history.Key) *skewLedger {
 	l := &skewLedger{
 		facts: f, keys: keys, topology: topology, state: history.NewState(), lost: make(map[string]bool), known: make(map[string]bool),
 		deleted: controllersDeleted(f.run), selectors: make(map[history.Key]map[string]string), revisions: make(map[history.Key][]revisionSeen), replicas: make(map[history.Key][]replicasSeen),
@@ -96,15 +109,7 @@ func followSkew(f *facts, topology string, keys ...history.Key) *skewLedger {
 	if f.objects == nil {
 		f.objects = inOneOrder(f.run.Events) // once for all workloads and topologies
 	}
-	events := f.objects
-	l.survey(events)
-	end := f.end()
-	for _, e := range events {
-		if e.T >= end && end > 0 {
-			break
-		}
-		l.take(e)
-	}
+	l.survey(f.objects)
 	return l
 }
 

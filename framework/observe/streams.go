@@ -143,6 +143,10 @@ func budgetEvent(b *policyv1.PodDisruptionBudget, change history.Change) history
 		Observed:       b.Status.ObservedGeneration >= b.Generation,
 		CurrentHealthy: int(b.Status.CurrentHealthy), DesiredHealthy: int(b.Status.DesiredHealthy),
 		ExpectedPods: int(b.Status.ExpectedPods), DisruptionsAllowed: int(b.Status.DisruptionsAllowed),
+		UnhealthyPodEvictionPolicy: string(policyv1.IfHealthyBudget), // the API's default when it is not given
+	}
+	if b.Spec.UnhealthyPodEvictionPolicy != nil {
+		budget.UnhealthyPodEvictionPolicy = string(*b.Spec.UnhealthyPodEvictionPolicy)
 	}
 	if b.Spec.Selector != nil {
 		budget.Selector = b.Spec.Selector.MatchLabels

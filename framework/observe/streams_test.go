@@ -157,9 +157,11 @@ func TestBudgetEvent(t *testing.T) {
 	want := history.Budget{
 		Change: history.Added, Namespace: "ns", Name: "b", Selector: map[string]string{"app": "backend"}, MinAvailable: "2",
 		Observed: true, CurrentHealthy: 6, DesiredHealthy: 2, ExpectedPods: 7, DisruptionsAllowed: 4,
+		UnhealthyPodEvictionPolicy: "IfHealthyBudget",
 	}
 	same(t, "minAvailable", budgetEvent(budget, history.Added).Budget, &want)
 	budget.Spec.MinAvailable, budget.Spec.MaxUnavailable = nil, &third
+	budget.Spec.UnhealthyPodEvictionPolicy, want.UnhealthyPodEvictionPolicy = new(policyv1.AlwaysAllow), "AlwaysAllow"
 	budget.Generation, budget.Spec.Selector = 4, nil // a status of what was asked for before
 	want.MinAvailable, want.MaxUnavailable, want.Observed, want.Selector = "", "34%", false, nil
 	same(t, "maxUnavailable", budgetEvent(budget, history.Added).Budget, &want)

@@ -1,0 +1,129 @@
+package invariant
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// timeline recomputes at each moment of a run how many pods were healthy and how many were demanded, and puts down what no
+// verdict hangs on: budgets bind evictions only.
+//
+//   - "gone.eviction", "gone.deletion", "gone.lostNode" and so on: the healthy pods under a budget that left, by cause, as for
+//     a skew; "gone.unready": those that stayed, and were not ready for a while. Pods of a lost node are not ready before
+//     they are deleted, and count as gone.lostNode.
+//   - "belowDemandSeconds": for how long fewer pods were healthy than demanded once Steady began, the sum over the budgets.
+//   - "staleStatusSeconds": for how long a budget's status said something else than what is recomputed, the skew of the
+//     record left aside.
+func (l *budgetLedger) timeline(v *Verdict) {
+	if len(l.demands) == 0 {
+		return
+	}
+	l.departures(v)
+	from, to := max(l.facts.begin(), l.facts.phases[history.Steady].From), l.facts.end()
+	below, stale := 0*time.Second, 0*time.Second
+	spans := make([]struct{ below, stale history.Offset }, len(l.demands)) // since when it is so; 0: it is not
+	finish := func(since *history.Offset, at history.Offset, atLeast time.Duration, sum *time.Duration) {
+		if *since > 0 && at-*since > atLeast {
+			*sum += at - *since
+		}
+		*since = 0
+	}
+	moments(l.facts.run, func(at history.Offset, s *history.State) {
+		if at < from || at >= to {
+			return
+		}
+		for i, d := range l.demands {
+			healthy, demanded := len(s.ReadyPods(d.key.Namespace, d.selector)), d.at(at, at).desired
+			status, there := s.Budgets[d.key]
+			open(&spans[i].below, at, healthy < demanded, func() { finish(&spans[i].below, at, 0, &below) })
+			differs := there && demanded >= 0 && (!status.Observed || status.CurrentHealthy != healthy || status.DesiredHealthy != demanded)
+			open(&spans[i].stale, at, differs, func() { finish(&spans[i].stale, at, watchSkew, &stale) })
+		}
+	})
+	for i := range spans {
+		finish(&spans[i].below, to, 0, &below)
+		finish(&spans[i].stale, to, watchSkew, &stale)
+	}
+	v.measure("belowDemandSeconds", below.Seconds())
+	v.measure("staleStatusSeconds", stale.Seconds())
+}
+
+// open begins a span when something is so, and has it closed when it is not.
+func open(since *history.Offset, at history.Offset, is bool, finish func()) {
+	switch {
+	case !is:
+		finish()
+	case *since == 0:
+		*since = at
+	}
+}
+
+// departures counts the healthy pods that left, or were not ready for a while, by cause.
+func (l *budgetLedger) departures(v *Verdict) {
+	why := newSkewLedger(l.facts, "", deployments(l.facts.run))
+	from, to := l.facts.begin(), l.facts.end()
+	lost := lostNodes(l.facts.objects)
+	for _, e := range l.facts.objects {
+		var was history.Pod
+		if e.Pod != nil {
+			was = why.state.Pods[e.Pod.UID]
+		}
+		why.state.Apply(e)
+		if e.Pod == nil || !was.Ready || was.Deleting || e.T < from || e.T >= to || !l.covers(was) {
+			continue
+		}
+		p := *e.Pod
+		leaves := p.Change == history.Deleted || p.Deleting || p.Ended()
+		if !leaves && p.Ready {
+			continue
+		}
+		name := "gone.unready"
+		switch {
+		case lost.at(p.Node, e.T+watchSkew):
+			name = "gone." + string(byLostNode)
+		case leaves:
+			by, _ := why.left(e.T, p)
+			name = "gone." + string(by)
+		}
+		v.measure(name, v.Numbers[name]+1)
+	}
+}
+
+// nodeStates say when nodes were lost, in order.
+type nodeStates map[string][]struct {
+	from history.Offset
+	lost bool
+}
+
+func lostNodes(events []history.Event) nodeStates {
+	all := make(nodeStates)
+	for _, e := range events {
+		if n := e.Node; n != nil {
+			all[n.Name] = append(all[n.Name], struct {
+				from history.Offset
+				lost bool
+			}{e.T, n.Change == history.Deleted || n.Ready != "True"})
+		}
+	}
+	return all
+}
+
+func (s nodeStates) at(node string, at history.Offset) (lost bool) {
+	for _, state := range s[node] {
+		if state.from <= at {
+			lost = state.lost
+		}
+	}
+	return lost
+}
+
+// covers tells whether one of the demands is about a pod.
+func (l *budgetLedger) covers(p history.Pod) bool {
+	for _, d := range l.demands {
+		if d.key.Namespace == p.Namespace && len(d.selector) > 0 && history.Selects(d.selector, p.Labels) {
+			return true
+		}
+	}
+	return false
+}
