@@ -63,7 +63,7 @@ func open(since *history.Offset, at history.Offset, is bool, finish func()) {
 func (l *budgetLedger) departures(v *Verdict) {
 	why := newSkewLedger(l.facts, "", deployments(l.facts.run))
 	from, to := l.facts.begin(), l.facts.end()
-	lost := lostNodes(l.facts.objects)
+	lost := awayNodes(l.facts.objects)
 	for _, e := range l.facts.objects {
 		var was history.Pod
 		if e.Pod != nil {
@@ -96,7 +96,7 @@ type nodeStates map[string][]struct {
 	lost bool
 }
 
-func lostNodes(events []history.Event) nodeStates {
+func awayNodes(events []history.Event) nodeStates {
 	all := make(nodeStates)
 	for _, e := range events {
 		if n := e.Node; n != nil {
