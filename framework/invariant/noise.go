@@ -182,7 +182,10 @@ func (f *facts) excuse(kind shot, at history.Offset, a Attribution, noisy map[hi
 	if !kind.noisy {
 		return ""
 	}
-	return inWords(f.loudest(at-standstill, at+history.Offset(kind.lasted+1)*loadWindow))
+	if e := f.loudest(at-loadWindow, at+history.Offset(kind.lasted+1)*loadWindow); e != nil {
+		return inWords(e)
+	}
+	return "the load worker stood still" // at a moment that is no longer known: see shots.coarsen
 }
 
 // excuseCause says why the cause of a failure may itself be the harness's noise: it takes processors from all of its machine.

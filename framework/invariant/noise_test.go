@@ -102,6 +102,18 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 	}
 }
 
+// A request that was sent late may have met the noise before it was sent.
+func TestNoiseBeforeTheSending(t *testing.T) {
+	b := ht.Healthy().Request(history.Request{
+		Lane: history.LaneFresh, Seq: 6000, Due: 20 * second, Sent: 20900 * ms, Done: 21900 * ms, Outcome: history.TimeoutConnect,
+	})
+	v := invariant.NoFailedRequests{}.Check(heard(b, 20100*ms, history.Noise{Of: ht.Worker, Pause: 900 * ms}).Run())
+	const says = "no verdict: 1 of 1 failure may be the harness's own noise: "
+	if v.Outcome != invariant.Unknown || !strings.HasPrefix(v.Seen, says) {
+		t.Errorf("got %s: %s, want %s", v.Outcome, v.Seen, says)
+	}
+}
+
 // What was not excused is told beside what was.
 func TestDamageUnderNoiseSaysSo(t *testing.T) {
 	run := heard(givenUp(history.TimeoutConnect), 20500*ms, history.Noise{Of: ht.Worker, Pause: 900 * ms}).
