@@ -23,7 +23,7 @@ build: ## Build bin/holdfast, one static binary
 
 .PHONY: test
 test: chromium ## Run every test that needs no cluster, with the race detector
-	go test -race ./...
+	go test -race -timeout 20m ./...
 
 .PHONY: test-cluster
 test-cluster: build ## Run the tests that need a real API server, on a cluster that is made for them and removed again

@@ -77,6 +77,10 @@ type Soak struct {
 // leastCounted is how many outages of a length, or lost requests in all, have to count before anything is said of them.
 const leastCounted = 10
 
+// finest is the shortest outage, in milliseconds, of which enough have to count. Shorter ones last about as long as a sender's
+// timers are late: on an idle machine, with a request every millisecond, one of a hundred of 2 ms counted.
+const finest = 5
+
 // Findings are what is wrong with the instrument, and what is not known of it.
 func (i *Instrument) Findings() (wrong, unknown []string) {
 	for _, row := range i.Outages {
@@ -86,7 +90,9 @@ func (i *Instrument) Findings() (wrong, unknown []string) {
 		}
 		fewest := leastCounted
 		for _, l := range row.Lengths {
-			fewest = min(fewest, l.Seen.Of)
+			if l.Milliseconds >= finest {
+				fewest = min(fewest, l.Seen.Of)
+			}
 			if l.Milliseconds >= 2*row.GapMilliseconds && l.Seen.Seen < l.Seen.Of {
 				wrong = append(wrong, fmt.Sprintf("%d of %d outages of %g ms were missed by %s every %g ms", l.Seen.Of-l.Seen.Seen, l.Seen.Of,
 					l.Milliseconds, name, row.GapMilliseconds))

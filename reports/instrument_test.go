@@ -46,6 +46,7 @@ func TestInstrumentFindings(t *testing.T) {
 		"few outages count": {
 			func(i *Instrument) { i.Outages[0].Lengths[1].Seen = NewRate(9, 9) }, Unknown, "only 9 outages of a length count for fresh and reused every 2.5 ms",
 		},
+		"few count of those that are as short as timers are late": {func(i *Instrument) { i.Outages[0].Lengths[0].Seen = NewRate(1, 1) }, Held, ""},
 		"time-outs in between": {func(i *Instrument) { i.Outages[0].TimedOut = 4 }, Unknown, "4 requests on fresh and reused every 2.5 ms timed out"},
 		"a lost request is missed": {
 			func(i *Instrument) { i.Losses[0].Seen = NewRate(10, 11) }, Violated, "1 of 11 lost requests were missed at 1000 a second, and 0 failed that were not lost",
