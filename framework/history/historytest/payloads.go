@@ -12,6 +12,7 @@ func copyPayloads(events []history.Event) {
 		e.Slice, e.Budget, e.Eviction = clone(e.Slice), clone(e.Budget), clone(e.Eviction)
 		e.Audit, e.Admission = clone(e.Audit), clone(e.Admission)
 		e.KubeNote, e.Gap, e.Clock = clone(e.KubeNote), clone(e.Gap), clone(e.Clock)
+		e.Noise, e.Echo, e.Gateway = clone(e.Noise), clone(e.Echo), clone(e.Gateway)
 		e.Load, e.Segment, e.Trouble = clone(e.Load), clone(e.Segment), clone(e.Trouble)
 		e.End = clone(e.End)
 	}
