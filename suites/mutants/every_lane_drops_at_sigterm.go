@@ -13,6 +13,7 @@ var EveryLaneDropsAtSIGTERM = scenario.Mutate(chaos.EveryLaneRollingUpdate, scen
 	Name:     "mutants/every-lane-drops-at-sigterm",
 	Removed:  "GOAWAY and goodbyes at SIGTERM, and finishing what is in flight",
 	CaughtBy: invariant.NoFailedRequests{},
+	Cause:    invariant.CauseCutAtSIGTERM,
 	Break: func(s *scenario.Spec) {
 		s.Backend.AtTerm = workloads.Drop
 		s.Promises = []invariant.Invariant{invariant.NoFailedRequests{
