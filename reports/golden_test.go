@@ -26,19 +26,7 @@ func TestGolden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := written(t, write, sample())
-			golden := filepath.Join("testdata", name)
-			if *update {
-				if err := os.WriteFile(golden, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("(-want +got), rewrite with -update:\n%s", diff)
-			}
+			wantGolden(t, name, got)
 		})
 	}
 }
@@ -207,5 +195,23 @@ func TestMarkdownEscapes(t *testing.T) {
 	}
 	if got := fence("```\nrm"); !strings.HasPrefix(got, "````sh\n") || !strings.HasSuffix(got, "\n````") {
 		t.Errorf("fence: %s", got)
+	}
+}
+
+// wantGolden compares a file with the one that is kept of that name.
+func wantGolden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	golden := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got), rewrite with -update:\n%s", name, diff)
 	}
 }

@@ -40,8 +40,7 @@ in nanoseconds since the scenario's base. Verdicts count the rows with under_loa
     sum(outcome = 'masked') AS masked, max(done_ns - due_ns) / 1e6 AS max_ms FROM requests
     WHERE under_load = '1' AND outcome <> 'unsent' GROUP BY scenario, lane"
 
-DuckDB reads the file as it is: FROM 'run.csv', with WHERE under_load = 1. sqlite3 imports numbers as text: compare CAST(status AS
-INTEGER) with a number.`,
+sqlite3 imports numbers as text: compare CAST(status AS INTEGER) with a number.`,
 		Example: `  holdfast export artifacts/latest/chaos/rolling-update --output results.gob # then: vegeta report results.gob
   holdfast export artifacts/latest/chaos/rolling-update --lane fresh -o fresh.gob # then: vegeta plot fresh.gob > plot.html
   holdfast export artifacts/latest --format csv --output run.csv`,

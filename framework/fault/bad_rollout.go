@@ -75,15 +75,7 @@ func (b BadRollout) Inject(ctx context.Context, t Target) (Heal, error) {
 
 // commanded asks whether the template still has a command line, and whether there is a pod with it.
 func (t Target) commanded(args []string) Lasting {
-	return func(ctx context.Context) (bool, string, error) {
-		d, err := t.deployment(ctx)
-		if err != nil {
-			return false, "", err
-		}
-		pods, err := t.pods(ctx)
-		if err != nil {
-			return false, "", err
-		}
+	return t.asLongAs(func(d *appsv1.Deployment, pods map[string]corev1.Pod) (bool, string) {
 		has := func(spec corev1.PodSpec) bool {
 			return len(spec.Containers) > 0 && slices.Equal(spec.Containers[0].Args, args)
 		}
@@ -94,8 +86,8 @@ func (t Target) commanded(args []string) Lasting {
 			}
 		}
 		says := has(d.Spec.Template.Spec)
-		return says && bad > 0, fmt.Sprintf("the template is the bad one: %t; %d of %s made of it", says, bad, plural(len(pods), "pod")), nil
-	}
+		return says && bad > 0, fmt.Sprintf("the template is the bad one: %t; %d of %s made of it", says, bad, plural(len(pods), "pod"))
+	})
 }
 
 // command patches what the server's container is started with. Containers are merged by name.

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -72,4 +73,20 @@ func (t Target) scaler() scaler {
 		return t.Client.AppsV1().StatefulSets(t.Namespace)
 	}
 	return t.Client.AppsV1().Deployments(t.Namespace)
+}
+
+// asLongAs asks of the controller and its pods whether a fault is still in force.
+func (t Target) asLongAs(holds func(*appsv1.Deployment, map[string]corev1.Pod) (bool, string)) Lasting {
+	return func(ctx context.Context) (bool, string, error) {
+		d, err := t.deployment(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		pods, err := t.pods(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		still, saw := holds(d, pods)
+		return still, saw, nil
+	}
 }

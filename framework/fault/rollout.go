@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -52,15 +54,7 @@ func (Rollout) Inject(ctx context.Context, t Target) (Heal, error) {
 
 // isOf asks whether the template still says a revision, and whether there is a pod that the controller made of it.
 func (t Target) isOf(revision string) Lasting {
-	return func(ctx context.Context) (bool, string, error) {
-		d, err := t.deployment(ctx)
-		if err != nil {
-			return false, "", err
-		}
-		pods, err := t.pods(ctx)
-		if err != nil {
-			return false, "", err
-		}
+	return t.asLongAs(func(d *appsv1.Deployment, pods map[string]corev1.Pod) (bool, string) {
 		fresh := 0
 		for _, p := range pods {
 			if p.DeletionTimestamp == nil && p.Annotations[rolloutAnnotation] == revision {
@@ -68,8 +62,8 @@ func (t Target) isOf(revision string) Lasting {
 			}
 		}
 		says := d.Spec.Template.Annotations[rolloutAnnotation] == revision
-		return says && fresh > 0, fmt.Sprintf("the template is the new one: %t; %d of %s made of it", says, fresh, plural(len(pods), "pod")), nil
-	}
+		return says && fresh > 0, fmt.Sprintf("the template is the new one: %t; %d of %s made of it", says, fresh, plural(len(pods), "pod"))
+	})
 }
 
 // revisions names a revision that the workload never had, and how to get back to the one it has.

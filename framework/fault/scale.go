@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -68,19 +70,11 @@ func (s Scale) Inject(ctx context.Context, t Target) (Heal, error) {
 // scaled asks whether the controller is still to have that many replicas, and whether there are more, or fewer, pods than
 // there were.
 func (t Target) scaled(from, to int) Lasting {
-	return func(ctx context.Context) (bool, string, error) {
-		d, err := t.deployment(ctx)
-		if err != nil {
-			return false, "", err
-		}
-		pods, err := t.pods(ctx)
-		if err != nil {
-			return false, "", err
-		}
+	return t.asLongAs(func(d *appsv1.Deployment, pods map[string]corev1.Pod) (bool, string) {
 		wanted, there, leaving := int(*d.Spec.Replicas), len(pods), going(pods)
 		moved := to > from && there > from || to < from && there-leaving < from || to == from
-		return wanted == to && moved, fmt.Sprintf("%d wanted, %s there, %d of them going", wanted, plural(there, "pod"), leaving), nil
-	}
+		return wanted == to && moved, fmt.Sprintf("%d wanted, %s there, %d of them going", wanted, plural(there, "pod"), leaving)
+	})
 }
 
 // scale sets the number of replicas and waits until the workload has settled with it.

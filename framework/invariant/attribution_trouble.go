@@ -1,0 +1,177 @@
+package invariant
+
+import (
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// trouble is what was wrong with a pod at a moment.
+type trouble struct {
+	life  *life
+	cause Cause
+	phase PodPhase
+	sure  bool // it is known to have been in the way of a request, and not only possible
+}
+
+// ending tells whether the pod's own end is the trouble.
+func (t trouble) ending() bool { return t.cause == CauseLateEndpoint || t.cause == CauseLateWithdrawal }
+
+// troubleOf says what was wrong with a pod, as far as new connections go; not ok: nothing.
+func (s *lives) troubleOf(l *life, at history.Offset) (t trouble, ok bool) {
+	lost, seen := s.nodeLost(l, at)
+	switch {
+	case l.evicting.OK && l.evicting.At <= at+watchSkew: // first: to put a node under pressure, its kubelet is restarted
+		return trouble{l, CausePressure, l.endPhase(at, PhaseEvicted), true}, true
+	case lost && seen:
+		return trouble{l, CauseNodeLost, PhaseNodeLost, true}, true
+	case l.ends() <= at+watchSkew && l.disruption == "DeletionByTaintManager" && s.wasLost(l.node, at):
+		return trouble{l, CauseNodeLost, PhaseNodeLost, true}, true
+	case l.ends() <= at+watchSkew:
+		cause := CauseLateEndpoint
+		if l.sleptLongEnough() {
+			cause = CauseLateWithdrawal
+		}
+		return trouble{l, cause, l.endPhase(at, PhaseDeleting), l.mayHaveClosed(at)}, true
+	case l.downAt(at):
+		return trouble{l, CauseRestart, PhaseRestarting, true}, true
+	case l.starting(at):
+		return trouble{l, CauseReadyTooEarly, PhaseStarting, s.tooEarly(l)}, true
+	case lost && !l.accepted.between(at, at+silent):
+		return trouble{l, CauseNodeLost, PhaseNodeLost, true}, true
+	}
+	return trouble{life: l, phase: PhaseReady}, false
+}
+
+// sleptLongEnough tells whether a pod that was deleted went on listening, in its preStop sleep, for as long as proxies need on a
+// usual machine.
+func (l *life) sleptLongEnough() bool {
+	if l.lifecycle == nil || l.lifecycle.PreStop < proxyLag || !l.deleted.OK {
+		return false
+	}
+	cut := func(m history.Moment) bool { return m.OK && m.At < l.deleted.At+l.lifecycle.PreStop-watchSkew }
+	return !cut(l.ended) && !cut(l.gone)
+}
+
+// ends is when the pod's end began; never if it did not.
+func (l *life) ends() history.Offset {
+	first := never
+	for _, m := range []history.Moment{l.deleted, l.ended, l.gone} {
+		if m.OK {
+			first = min(first, m.At)
+		}
+	}
+	return first
+}
+
+// sigterm is when SIGTERM was sent, as far as can be reckoned.
+func (l *life) sigterm() history.Moment {
+	if l.lifecycle == nil {
+		return history.Moment{}
+	}
+	begin := l.deleted
+	if l.evicting.OK && (!begin.OK || l.evicting.At < begin.At) {
+		begin = l.evicting
+	}
+	if !begin.OK {
+		return history.Moment{}
+	}
+	sleeps := l.lifecycle.PreStop
+	if grace := l.lifecycle.Grace; grace > 0 {
+		sleeps = min(sleeps, grace)
+	}
+	return history.Moment{At: begin.At + sleeps, OK: true}
+}
+
+// mayHaveClosed tells whether a pod that ends may have stopped listening: not while its preStop sleep lasts, unless it has
+// ended all the same.
+func (l *life) mayHaveClosed(at history.Offset) bool {
+	term := l.sigterm()
+	ended := l.ended.OK && l.ended.At <= at+watchSkew || l.gone.OK && l.gone.At <= at+watchSkew
+	return !term.OK || at >= term.At-watchSkew || ended
+}
+
+// endPhase is how far the end of a pod had come.
+func (l *life) endPhase(at history.Offset, first PodPhase) PodPhase {
+	term, withdrawn := l.sigterm(), l.withdrawn(at)
+	switch {
+	case l.ended.OK && l.ended.At <= at || l.gone.OK && l.gone.At <= at:
+		return PhaseGone
+	case term.OK && term.At <= at:
+		return PhaseSIGTERM
+	case withdrawn.OK && withdrawn.At <= at && withdrawn.At >= l.ends():
+		return PhaseRemoved
+	}
+	return first
+}
+
+func (l *life) downAt(at history.Offset) bool {
+	return slices.ContainsFunc(l.downs, func(d downtime) bool { return d.from-watchSkew <= at && at-watchSkew <= d.to })
+}
+
+// starting tells whether nobody had been answered by the pod yet.
+func (l *life) starting(at history.Offset) bool { return !l.firstAnswer.OK || at < l.firstAnswer.At }
+
+// tooEarly tells whether a pod is known to have been offered before it listened: nobody asked it whether it is ready, and it
+// answered late, or never.
+func (s *lives) tooEarly(l *life) bool {
+	if s.probed[l.kin()] || !l.firstOffer.OK {
+		return false
+	}
+	if !l.firstAnswer.OK {
+		return true
+	}
+	return l.firstAnswer.At-l.firstOffer.At > lateStart && l.firstAnswer.At-s.from > answerStep // nobody asked before
+}
+
+// attribution of a trouble; who it was is told only when it is the only one.
+func (t trouble) attribution(cause Cause, confidence Confidence, only bool) Attribution {
+	a := Attribution{Cause: cause, Confidence: confidence, Phase: t.phase}
+	if l := t.life; only {
+		a.Pod, a.Node, a.Zone, a.Revision = l.name, l.node, l.zone, l.revision
+	}
+	return a
+}
+
+// prefer drops what is not liked, unless that is all.
+func prefer(list []trouble, like func(trouble) bool) []trouble {
+	liked := slices.DeleteFunc(slices.Clone(list), func(t trouble) bool { return !like(t) })
+	if len(liked) == 0 {
+		return list
+	}
+	return liked
+}
+
+// shows tells whether a trouble can show in such an outcome. Where nobody listens a connection is refused for as long as the
+// pod's network is there, and then times out; on a lost node it times out, but for the moment of its death.
+func (s *lives) shows(o history.Outcome, t trouble, at history.Offset) bool {
+	gone := t.phase == PhaseGone || t.life.ended.OK && t.life.ended.At <= at+watchSkew
+	switch o {
+	case history.Refused:
+		return t.phase != PhaseGone
+	case history.TimeoutConnect, history.Unreachable:
+		return t.cause == CauseNodeLost || gone
+	}
+	return true
+}
+
+// dying tells whether a fault was taking the node at the moment: its witness had not seen it dead yet.
+func (s *lives) dying(node string, at history.Offset) bool {
+	return slices.ContainsFunc(s.facts.faults, func(f history.FaultLife) bool {
+		return slices.Contains(f.Nodes, node) && f.Injecting.At <= at && (!f.Seen.OK || at <= f.Seen.At)
+	})
+}
+
+// most is the cause of most, the one that is named first in the vocabulary where two are equal.
+func most(list []trouble) (best Cause) {
+	counts := make(map[Cause]int)
+	for _, t := range list {
+		counts[t.cause]++
+	}
+	for _, c := range causes {
+		if counts[c.cause] > counts[best] {
+			best = c.cause
+		}
+	}
+	return best
+}

@@ -1,0 +1,77 @@
+package invariant
+
+import (
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// upstream attributes an error of the gateway's own.
+func (s *lives) upstream(kind shot, at history.Offset) Attribution {
+	a := s.look(s.target, at, proxyLag, false)
+	if a.fine == 0 {
+		if found, ok := s.outage(at, a.troubled); ok {
+			return found
+		}
+		if found, ok := s.choose(kind, at, a); ok {
+			return found
+		}
+		return nobody()
+	}
+	if lost := s.lostAt(at); len(lost) > 0 {
+		found := Attribution{Cause: CauseDeadUpstream, Confidence: ConfidenceOneOf, Phase: PhaseNodeLost}
+		if len(lost) == 1 {
+			found.Confidence, found.Node = ConfidenceOnly, lost[0]
+		}
+		return found
+	}
+	if empty := s.emptyAt(at); len(empty) > 0 {
+		found := Attribution{Cause: CauseEmptyUpstream, Confidence: ConfidenceOneOf}
+		if len(empty) == 1 {
+			found.Confidence, found.Node = ConfidenceOnly, empty[0]
+		}
+		return found
+	}
+	if found, ok := s.choose(shot{}, at, around{fine: a.fine, troubled: a.troubled}); ok {
+		return found
+	}
+	if kind.status == 504 {
+		return Attribution{Cause: CauseSlow, Confidence: ConfidenceNone}
+	}
+	return nobody()
+}
+
+// lostAt are the nodes that were away.
+func (s *lives) lostAt(at history.Offset) (names []string) {
+	for _, n := range s.lost {
+		if n.seen && n.from <= at && at <= n.until() && !slices.Contains(names, n.node) {
+			names = append(names, n.node)
+		}
+	}
+	return names
+}
+
+// until is when the node may have been of use again.
+func (n lostNode) until() history.Offset {
+	if n.to == never {
+		return never
+	}
+	return n.to + returning
+}
+
+// emptyAt are the nodes that had had a ready endpoint and had none now, or none that is known to everybody yet.
+func (s *lives) emptyAt(at history.Offset) (names []string) {
+	full := make(map[string]bool)
+	ready := func(o offer) bool { return o.ready }
+	for _, service := range s.target {
+		for _, l := range s.sorted(service) {
+			switch {
+			case l.offeredBetween(service, at, at, ready) && l.offeredBetween(service, at-lateStart, at-lateStart, ready):
+				full[l.node] = true
+			case l.firstOffer.OK && l.firstOffer.At <= at && l.node != "" && !slices.Contains(names, l.node):
+				names = append(names, l.node)
+			}
+		}
+	}
+	return slices.DeleteFunc(names, func(n string) bool { return full[n] })
+}
