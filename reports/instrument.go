@@ -83,6 +83,9 @@ const finest = 5
 
 // Findings are what is wrong with the instrument, and what is not known of it.
 func (i *Instrument) Findings() (wrong, unknown []string) {
+	if len(i.Outages)+len(i.Losses) == 0 && i.Soak == nil {
+		unknown = append(unknown, "nothing was measured: ask for outages, losses or a soak, or leave the instrument out")
+	}
 	for _, row := range i.Outages {
 		name := strings.Join(row.Lanes, " and ")
 		if row.FalseAlarms > 0 {

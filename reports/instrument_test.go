@@ -34,7 +34,7 @@ func TestInstrumentFindings(t *testing.T) {
 		says  string
 	}{
 		"flawless":                               {func(*Instrument) {}, Held, ""},
-		"nothing at all":                         {func(i *Instrument) { *i = Instrument{} }, Held, ""},
+		"nothing at all":                         {func(i *Instrument) { *i = Instrument{} }, Unknown, "nothing was measured"},
 		"a short outage is missed, as it may be": {func(i *Instrument) { i.Outages[0].Lengths[0].Seen = NewRate(1, 98) }, Held, ""},
 		"a long one is missed": {
 			func(i *Instrument) { i.Outages[0].Lengths[2].Seen = NewRate(97, 98) }, Violated,
