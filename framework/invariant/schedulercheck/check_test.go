@@ -32,6 +32,9 @@ type totals struct {
 // TestPlacementAgainstScheduler: whatever cluster the scheduler finds, and however it came to be, Placement calls a
 // binding legal where kube-scheduler's filters let the pod go, and illegal where they do not.
 func TestPlacementAgainstScheduler(t *testing.T) {
+	if *clusters < 1 {
+		t.Fatalf("-clusters %d: nothing would be compared", *clusters)
+	}
 	const workers = 4
 	began := time.Now()
 	all := &totals{alone: make(map[string]int), found: make(map[string]string)}
