@@ -9,9 +9,11 @@ SOAK    ?= 100000
 CACHE   ?= $(or $(HOLDFAST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/holdfast)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
 
-# Pinned here and not in go.mod, so that who imports holdfast does not inherit the linter's dependencies.
+# Pinned here and not in go.mod, so that who imports holdfast does not inherit the linters' dependencies.
 GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := $(CACHE)/tools/golangci-lint-$(GOLANGCI_LINT_VERSION)
+ACTIONLINT_VERSION := v1.7.12
+ACTIONLINT := $(CACHE)/tools/actionlint-$(ACTIONLINT_VERSION)
 
 .PHONY: help
 help: ## Show this list
@@ -40,6 +42,11 @@ fuzz-scheduler: ## Compare our placement rules with kube-scheduler's own on N=10
 e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0
 	bin/holdfast run --scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
 
+.PHONY: certify
+certify: build ## Upgrade a cluster in place, under load, and certify it; FROM=v1.36.3 TO=v1.37.0, PROFILES=core,extended
+	bin/holdfast certify --from $(or $(FROM),$(error say from which version: make certify FROM=v1.36.3 TO=v1.37.0)) \
+	  --to $(or $(TO),$(error say to which version: make certify FROM=v1.36.3 TO=v1.37.0)) $(if $(PROFILES),--profile $(PROFILES))
+
 .PHONY: selftest
 selftest: build ## Measure the harness: RUNS=3 seeded runs of every scenario, SOAK=100000 requests
 	bin/holdfast selftest --runs $(RUNS) --soak $(SOAK) --scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
@@ -52,11 +59,16 @@ incident: build ## Have a known outage again, and see it mended; NAME=maintenanc
 list: build ## List the scenarios and their claims, without running them
 	bin/holdfast run --list --scope full
 
+.PHONY: test-heal
+test-heal: build ## Kill a harness in the middle of each fault, and heal its cluster (real; about twenty minutes)
+	go test -tags e2e -count 1 -timeout 1h -run '^TestHealAfterAKill$$' -v ./framework/cli
+
 .PHONY: lint
-lint: $(GOLANGCI_LINT) ## Run go vet and the linter
+lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Run go vet and the linters
 	go vet ./...
 	go vet -tags e2e ./...
 	$(GOLANGCI_LINT) run --config .github/golangci.yml ./...
+	$(ACTIONLINT) -shellcheck= -pyflakes=
 
 .PHONY: bench
 bench: ## Run the benchmarks, side by side with what they are measured against (about half an hour)
@@ -75,6 +87,12 @@ $(GOLANGCI_LINT):
 	mkdir -p $(CACHE)/tools
 	GOBIN=$(CACHE)/tools/tmp go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 	mv $(CACHE)/tools/tmp/golangci-lint $@
+
+$(ACTIONLINT):
+	@echo "building actionlint $(ACTIONLINT_VERSION) into $(CACHE)/tools (once, some seconds)"
+	mkdir -p $(CACHE)/tools
+	GOBIN=$(CACHE)/tools/tmp go install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
+	mv $(CACHE)/tools/tmp/actionlint $@
 
 # The report's page is opened in a real browser by its test. As root on Debian it is installed, unless told not to.
 .PHONY: chromium

@@ -16,6 +16,8 @@ import (
 	_ "github.com/holdfast-ha/holdfast/suites/conformance"
 	_ "github.com/holdfast-ha/holdfast/suites/incidents"
 	_ "github.com/holdfast-ha/holdfast/suites/mutants"
+	_ "github.com/holdfast-ha/holdfast/suites/profiles"
+	_ "github.com/holdfast-ha/holdfast/suites/upgrade"
 )
 
 // version is set when a release is built.

@@ -66,7 +66,7 @@ type Node interface {
 	// Stop shuts the node down in order.
 	Stop(ctx context.Context) error
 	// Start brings a killed or stopped node back: it returns when the node is Ready again, its pod routes are back, and
-	// a Service is reachable through it.
+	// a Service is reachable through it. Of a node that runs, but was thawed, cut off or restarted, it waits for the same.
 	Start(ctx context.Context) error
 	// Pause freezes every process of the node; Resume lets them go on.
 	Pause(ctx context.Context) error

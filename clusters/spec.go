@@ -47,6 +47,11 @@ type Spec struct {
 	PerWorker map[string][]string `json:"perWorker,omitempty"`
 	// ProxyMode is kube-proxy's mode; default NFTables.
 	ProxyMode ProxyMode `json:"proxyMode,omitempty"`
+	// LeaderElection has kube-controller-manager and kube-scheduler elect a leader, as kubeadm has them do, also where there is
+	// one control plane and nobody else could lead. Off by default: without it a restarted one acts at once. Where the API
+	// server is away for longer than a node may be silent, it matters: who cannot renew their lease end themselves, and have
+	// forgotten, when it is back, since when they have heard of no node; one that stayed takes all nodes for lost.
+	LeaderElection bool `json:"leaderElection,omitempty"`
 	// Egress leaves the nodes their default route. Off by default: nothing in the cluster reaches off this machine.
 	Egress bool `json:"egress,omitempty"`
 }

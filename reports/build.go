@@ -121,6 +121,10 @@ func verdictsOf(listed *history.ScenarioResult) ([]invariant.Verdict, error) {
 // heed lets the harness's own word stand where it is worse than what its verdicts come to: it knows of things that are
 // in no verdict.
 func (s *Scenario) heed(listed *history.ScenarioResult) {
+	if listed.NotSupported != "" && listed.Error == "" && listed.Outcome == "" && len(listed.Verdicts) == 0 {
+		s.Result, s.Why = Unsupported, listed.NotSupported
+		return
+	}
 	if listed.Error != "" && !s.Result.Broken() {
 		s.Result, s.Why = Unknown, "the harness could not run or judge it: "+listed.Error
 	}

@@ -51,7 +51,7 @@ func ReplaceCatalogue(file string, claims []Claim, runDirs ...string) error {
 		_, err := fmt.Fprintf(w, "\n## Not tried yet\n\n%s\n", text(strings.Join(untried, ", ")))
 		return err
 	}
-	if err := replace(file, m, write); err != nil {
+	if err := Replace(file, m, write); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(file), err)
 	}
 	return nil

@@ -77,16 +77,12 @@ type section struct {
 }
 
 func newPage(m Model) (page, error) {
-	style, err := assets.ReadFile("assets/report.css")
+	look, err := looks()
 	if err != nil {
-		return page{}, fmt.Errorf("read the page's style: %w", err)
+		return page{}, err
 	}
-	script, err := assets.ReadFile("assets/report.js")
-	if err != nil {
-		return page{}, fmt.Errorf("read the page's script: %w", err)
-	}
-	p := page{Model: m, Style: template.CSS(style), Script: template.JS(script), Result: m.Result(), Summary: m.summary()}
-	for _, r := range []Result{Held, Caught, Violated, Missed, Unknown} {
+	p := page{Model: m, Style: look.style, Script: look.script, Result: m.Result(), Summary: m.summary()}
+	for _, r := range []Result{Held, Caught, Violated, Missed, Unknown, Unsupported} {
 		if n := m.Count(r); n > 0 {
 			p.Counts = append(p.Counts, resultCount{r, n})
 		}

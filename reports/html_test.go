@@ -1,86 +1,24 @@
 package reports
 
 import (
-	"encoding/xml"
-	"errors"
 	"html"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-ha/holdfast/reports/pagetest"
 )
-
-// page parsed: its elements' ids, in-page links, and how often each element occurs.
-type parsed struct {
-	ids, links map[string]bool
-	elements   map[string]int
-	outside    []string // attributes that would load something
-}
-
-var notMarkup = regexp.MustCompile(`(?s)<(script|style)[^>]*>.*?</(script|style)>`)
-
-// parsePage reads the page with an XML parser, which is stricter than a browser: every element must be closed.
-func parsePage(t *testing.T, page string) parsed {
-	t.Helper()
-	p := parsed{ids: map[string]bool{}, links: map[string]bool{}, elements: map[string]int{}}
-	d := xml.NewDecoder(strings.NewReader(notMarkup.ReplaceAllString(page, "")))
-	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
-	var open []string
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch e := token.(type) {
-		case xml.StartElement:
-			open = append(open, e.Name.Local)
-			p.elements[e.Name.Local]++
-			p.attributes(t, e)
-		case xml.EndElement:
-			if last := len(open) - 1; last < 0 || open[last] != e.Name.Local {
-				t.Fatalf("</%s> closes %v", e.Name.Local, open)
-			}
-			open = open[:len(open)-1]
-		}
-	}
-	return p
-}
-
-func (p *parsed) attributes(t *testing.T, e xml.StartElement) {
-	t.Helper()
-	for _, a := range e.Attr {
-		switch a.Name.Local {
-		case "id":
-			if p.ids[a.Value] {
-				t.Errorf("id %s twice", a.Value)
-			}
-			p.ids[a.Value] = true
-		case "href", "src", "action", "srcset", "data", "poster":
-			if anchor, ok := strings.CutPrefix(a.Value, "#"); ok {
-				p.links[anchor] = true
-			} else if a.Value != "data:," {
-				p.outside = append(p.outside, e.Name.Local+" "+a.Name.Local+"="+a.Value)
-			}
-		}
-		if strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "style" {
-			t.Errorf("%s has inline %s", e.Name.Local, a.Name.Local)
-		}
-	}
-}
 
 func TestPageStandsAlone(t *testing.T) {
 	page := string(written(t, WriteHTML, sample()))
-	p := parsePage(t, page)
-	if len(p.outside) > 0 {
-		t.Errorf("it refers to %v", p.outside)
+	p := pagetest.Parse(t, page)
+	if len(p.Outside) > 0 {
+		t.Errorf("it refers to %v", p.Outside)
 	}
-	for link := range p.links {
-		if !p.ids[link] {
+	for link := range p.Links {
+		if !p.IDs[link] {
 			t.Errorf("link to #%s, which is not there", link)
 		}
 	}
@@ -101,9 +39,9 @@ func TestPageStandsAlone(t *testing.T) {
 func TestPageHasEveryScenario(t *testing.T) {
 	m := sample()
 	page := string(written(t, WriteHTML, m))
-	p := parsePage(t, page)
+	p := pagetest.Parse(t, page)
 	for _, s := range m.Scenarios {
-		if !p.ids[anchor(s.Name)] || !p.links[anchor(s.Name)] {
+		if !p.IDs[anchor(s.Name)] || !p.Links[anchor(s.Name)] {
 			t.Errorf("%s: no section, or no link to it", s.Name)
 		}
 		for _, v := range s.Verdicts {
@@ -114,8 +52,8 @@ func TestPageHasEveryScenario(t *testing.T) {
 	}
 	want := map[string]int{"article": len(m.Scenarios), "figure": len(m.Scenarios), "h1": 1, "main": 1, "header": 1 + len(m.Scenarios)}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if p.elements[name] != want[name] {
-			t.Errorf("%d %s, want %d", p.elements[name], name, want[name])
+		if p.Elements[name] != want[name] {
+			t.Errorf("%d %s, want %d", p.Elements[name], name, want[name])
 		}
 	}
 }
@@ -133,9 +71,9 @@ func TestPageEscapes(t *testing.T) {
 	s.Zones[0].Nodes[0].Pods[0].Workload = evil
 	s.Lanes[0].Target = evil
 	page := string(written(t, WriteHTML, m))
-	p := parsePage(t, page)
-	if p.elements["img"] != 0 {
-		t.Errorf("%d img elements", p.elements["img"])
+	p := pagetest.Parse(t, page)
+	if p.Elements["img"] != 0 {
+		t.Errorf("%d img elements", p.Elements["img"])
 	}
 	if scripts := strings.Count(page, "<script"); scripts != 1+len(m.Scenarios) {
 		t.Errorf("%d scripts, want one and one of data a scenario", scripts)
@@ -149,9 +87,9 @@ func TestPageOfNothing(t *testing.T) {
 		"a scenario unjudged": {Scenarios: []Scenario{{Name: "chaos/x", Result: Unknown, Incomplete: "no record", Why: "no record"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := parsePage(t, string(written(t, WriteHTML, m)))
-			if p.elements["article"] != len(m.Scenarios) || p.elements["figure"] != 0 {
-				t.Errorf("%d articles, %d figures", p.elements["article"], p.elements["figure"])
+			p := pagetest.Parse(t, string(written(t, WriteHTML, m)))
+			if p.Elements["article"] != len(m.Scenarios) || p.Elements["figure"] != 0 {
+				t.Errorf("%d articles, %d figures", p.Elements["article"], p.Elements["figure"])
 			}
 		})
 	}

@@ -24,7 +24,7 @@ func NewReport(m Model) Report {
 		Holdfast: m.Holdfast, Seed: m.Seed, Profile: m.Profile, Cluster: reportCluster(m.Cluster),
 		Counts: ReportCounts{
 			Held: m.Count(Held), Violated: m.Count(Violated), Unknown: m.Count(Unknown),
-			Caught: m.Count(Caught), Missed: m.Count(Missed),
+			Caught: m.Count(Caught), Missed: m.Count(Missed), Unsupported: m.Count(Unsupported),
 		},
 		Reproduce: m.Reproduce, Trouble: some(m.Trouble), Scenarios: []ReportScenario{},
 	}
@@ -77,6 +77,9 @@ func reportScenario(s *Scenario) ReportScenario {
 	}
 	if s.Noise.Watches.Max > 0 {
 		r.WatchesLate = new(reportQuantiles(s.Noise.Watches))
+	}
+	if a := s.APIAway; a.String() != "" {
+		r.APIAway = &ReportAPIAway{Balancer: reportAwayBy(a.Balancer), Own: reportAwayBy(a.Own)}
 	}
 	r.Requests.UpperBound95, r.Disruptions.UpperBound95 = s.bounds95()
 	for i := range s.Verdicts {
@@ -192,4 +195,8 @@ func maybe(d *time.Duration) *float64 {
 		return nil
 	}
 	return new(d.Seconds())
+}
+
+func reportAwayBy(b AwayBy) ReportAwayBy {
+	return ReportAwayBy{AwaySeconds: b.Away.Seconds(), BeforeSeconds: b.Before.Seconds(), Asked: b.Asked, Failed: b.Failed}
 }

@@ -49,6 +49,11 @@ type junitCase struct {
 	Time      string        `xml:"time,attr"`
 	Error     *junitProblem `xml:"error"`
 	Failure   *junitProblem `xml:"failure"`
+	Skipped   *junitSkipped `xml:"skipped"`
+}
+
+type junitSkipped struct {
+	Message string `xml:"message,attr"`
 }
 
 type junitProblem struct {
@@ -117,6 +122,9 @@ func (j *junitSuite) add(s *Scenario, name string) {
 	c := junitCase{Name: name, Classname: j.Package + "." + j.Name, Time: junitSeconds(s.Took)}
 	j.Tests++
 	switch {
+	case s.Result == Unsupported:
+		j.Skipped++
+		c.Skipped = &junitSkipped{Message: s.Why}
 	case s.Result.Broken():
 		j.Failures++
 		c.Failure = &junitProblem{Message: s.Why, Type: strings.ToLower(string(s.Result)), Text: junitDetails(s)}

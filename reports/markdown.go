@@ -77,7 +77,7 @@ func markdownHead(b *strings.Builder, m Model) {
 // summary counts results, requests and disruptions in one sentence.
 func (m Model) summary() string {
 	var parts []string
-	for _, r := range []Result{Held, Violated, Unknown, Caught, Missed} {
+	for _, r := range []Result{Held, Violated, Unknown, Caught, Missed, Unsupported} {
 		if n := m.Count(r); n > 0 {
 			word := strings.ToLower(string(r))
 			if r == Caught || r == Missed {
@@ -177,6 +177,9 @@ func markdownDetails(s *Scenario) string {
 	fmt.Fprintf(&b, "\n%s\n", text(s.meaning()))
 	for i := range s.Verdicts {
 		markdownVerdict(&b, &s.Verdicts[i])
+	}
+	if away := s.APIAway.String(); away != "" {
+		fmt.Fprintf(&b, "\nAPI server away: %s.\n", text(away))
 	}
 	if noise := s.Noise.String(); noise != "" {
 		fmt.Fprintf(&b, "\nHow the harness itself ran: %s.\n", text(noise))

@@ -61,6 +61,7 @@ type Scenario struct {
 
 	Disruptions Disruptions
 	Noise       Noise
+	APIAway     APIAway
 	Seed        uint64
 	Cluster     history.ClusterInfo
 	Reproduce   string // the command that runs this scenario again

@@ -17,26 +17,28 @@ const (
 	Unknown  Result = "Unknown"
 	Caught   Result = "Caught"
 	Missed   Result = "Missed"
+	// Unsupported is neither success nor failure: what it takes is not to be had where it was run, and nothing was tried.
+	Unsupported Result = "Unsupported"
 )
 
 // Good tells whether nothing is left to explain.
 func (r Result) Good() bool { return r == Held || r == Caught }
 
 // Broken tells whether a promise was seen broken, or a broken workload went unnoticed. What is neither Good nor Broken
-// is Unknown.
+// is Unknown, or Unsupported.
 func (r Result) Broken() bool { return r == Violated || r == Missed }
 
 // Result sums up a run: the worst of its scenarios, as Held, Violated or Unknown.
 func (m Model) Result() Result {
 	result := Held
-	if len(m.Scenarios) == 0 || len(m.Trouble) > 0 {
+	if m.Count(Unsupported) == len(m.Scenarios) || len(m.Trouble) > 0 {
 		result = Unknown
 	}
 	for i := range m.Scenarios {
 		switch r := m.Scenarios[i].Result; {
 		case r.Broken():
 			return Violated
-		case !r.Good():
+		case !r.Good() && r != Unsupported:
 			result = Unknown
 		}
 	}

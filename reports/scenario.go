@@ -21,7 +21,7 @@ func Describe(run history.Run, verdicts []invariant.Verdict) Scenario {
 	s.From, s.To = axis(run, begin, end)
 	s.meet(run)
 	s.measure(run)
-	s.Disruptions, s.Noise = disruptions(run), noiseOf(run.Events)
+	s.Disruptions, s.Noise, s.APIAway = disruptions(run), noiseOf(run.Events), apiAwayOf(run)
 	s.Result, s.Why = sumUp(verdicts, s.Mutant, s.Incomplete)
 	return s
 }
@@ -63,8 +63,12 @@ func troubles(events []history.Event) []string {
 		case e.Trouble != nil:
 			list = append(list, fmt.Sprintf("at %s: %s", moment(e.T), e.Trouble.What))
 		case e.Gap != nil:
-			list = append(list, fmt.Sprintf("from %s to %s the watch of %s may have missed changes: %s",
-				moment(e.Gap.Since), moment(e.T), e.Gap.What, e.Gap.Why))
+			what := "may have missed changes"
+			if e.Gap.Bridged {
+				what = "was late, and missed nothing"
+			}
+			list = append(list, fmt.Sprintf("from %s to %s the watch of %s %s: %s",
+				moment(e.Gap.Since), moment(e.T), e.Gap.What, what, e.Gap.Why))
 		}
 	}
 	if more := len(list) - limit; more > 0 {

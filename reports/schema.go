@@ -65,6 +65,8 @@ type ReportCounts struct {
 	Unknown  int `json:"unknown"`
 	Caught   int `json:"caught"` // mutants
 	Missed   int `json:"missed"` // mutants
+	// Unsupported is how many could not be tried where the run was; left out where there are none.
+	Unsupported int `json:"unsupported,omitempty"`
 }
 
 // ReportCluster says what a scenario ran on.
@@ -107,10 +109,12 @@ type ReportScenario struct {
 	Noise       []ReportNoise     `json:"noise"`
 	// WatchesLate is how much later than they happened changes came to the record; absent where that was not measured.
 	WatchesLate *ReportQuantiles `json:"watchesLate,omitempty"`
-	Causes      []ReportCause    `json:"causes"` // why requests failed, all lanes but control
-	Cluster     ReportCluster    `json:"cluster"`
-	Seed        uint64           `json:"seed"`
-	Reproduce   string           `json:"reproduce"` // a command
+	// APIAway is how the API server was reached while a fault of the control plane was on; absent where none was.
+	APIAway   *ReportAPIAway `json:"apiAway,omitempty"`
+	Causes    []ReportCause  `json:"causes"` // why requests failed, all lanes but control
+	Cluster   ReportCluster  `json:"cluster"`
+	Seed      uint64         `json:"seed"`
+	Reproduce string         `json:"reproduce"` // a command
 }
 
 // ReportMutant says which good practice was removed and which promise must catch it.
@@ -208,6 +212,20 @@ type ReportNoise struct {
 	ThrottledSeconds float64 `json:"throttledSeconds"` // by its quota, in all
 	Steal            float64 `json:"steal"`            // share of its machine's processors given to others: the worst second
 	WaitCPU          float64 `json:"waitCPU"`          // share of time in which something there waited for a processor
+}
+
+// ReportAPIAway tells what stands before several control planes apart from Kubernetes itself.
+type ReportAPIAway struct {
+	Balancer ReportAwayBy `json:"balancer"` // by the way that clients take: of a kind cluster, through kind's load balancer
+	Own      ReportAwayBy `json:"own"`      // by asking each API server that was left itself; the worst of them
+}
+
+// ReportAwayBy is what new connections saw by one way.
+type ReportAwayBy struct {
+	AwaySeconds   float64 `json:"awaySeconds"`   // the longest time without a good answer; of a balancer, also with some that had none
+	BeforeSeconds float64 `json:"beforeSeconds"` // the longest from one good answer to the next before the fault
+	Asked         int     `json:"asked"`
+	Failed        int     `json:"failed"`
 }
 
 // ReportQuantiles are of OK requests only, but for those of lag and of the watches.

@@ -24,7 +24,7 @@ func WriteSelftest(dir string, t *Selftest) error {
 }
 
 func writeSelftest(name string, t *Selftest, write func(io.Writer, *Selftest) error) error {
-	if err := replace(name, t, write); err != nil {
+	if err := Replace(name, t, write); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(name), err)
 	}
 	return nil

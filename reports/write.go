@@ -31,15 +31,15 @@ func WriteAll(runDir string) error {
 	}{
 		{JUnitFile, WriteJUnit}, {JSONFile, WriteJSON}, {MarkdownFile, WriteMarkdown}, {HTMLFile, WriteHTML},
 	} {
-		if err := replace(filepath.Join(runDir, f.name), m, f.write); err != nil {
+		if err := Replace(filepath.Join(runDir, f.name), m, f.write); err != nil {
 			errs = append(errs, fmt.Errorf("write %s: %w", f.name, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// replace writes beside the old file and renames, so that a reader, or a full disk, never leaves half a report.
-func replace[M any](name string, m M, write func(io.Writer, M) error) (err error) {
+// Replace writes a file beside the old file and renames, so that a reader, or a full disk, never leaves half a report.
+func Replace[M any](name string, m M, write func(io.Writer, M) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.tmp")
 	if err != nil {
 		return err

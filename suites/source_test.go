@@ -21,6 +21,8 @@ import (
 	_ "github.com/holdfast-ha/holdfast/suites/conformance"
 	_ "github.com/holdfast-ha/holdfast/suites/incidents"
 	_ "github.com/holdfast-ha/holdfast/suites/mutants"
+	_ "github.com/holdfast-ha/holdfast/suites/profiles"
+	_ "github.com/holdfast-ha/holdfast/suites/upgrade"
 )
 
 // implementers names the types of a package that have a method.
@@ -65,6 +67,13 @@ func TestEveryFaultIsUsedByAScenario(t *testing.T) {
 		for _, f := range s.Faults {
 			used[typeName(f)] = true
 		}
+	}
+	upgrade, err := scenario.Upgrade("v1.37.0", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range upgrade.Faults {
+		used[typeName(f)] = true
 	}
 	for _, name := range implementers(t, "../framework/fault", "Inject") {
 		if !used[name] {
@@ -147,7 +156,7 @@ func TestMutantsOfRequestsNameTheirCause(t *testing.T) {
 // practices are what a mutant can take away. What is done to mend a workload, or to refuse it, is one, too; what disturbs it
 // is none.
 func practices(s scenario.Spec) []any {
-	all := []any{s.Backend, s.Gateway, s.Addons, s.PinTo, s.NodePorts, s.LoadCPU}
+	all := []any{s.Backend, s.Gateway, s.Addons, s.PinTo, s.NodePorts, s.LoadCPU, s.Cluster.ControlPlanes}
 	for _, f := range s.Faults {
 		switch f.(type) {
 		case fault.Mend, fault.Enforce:
@@ -167,7 +176,7 @@ func TestNamesAreUnique(t *testing.T) {
 	}
 }
 
-// One file a scenario, or incident: whoever looks for a claim finds it by its file's name.
+// One file a scenario, incident or profile: whoever looks for a claim finds it by its file's name.
 func TestOneScenarioAFile(t *testing.T) {
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || entry.Name() == "doc.go" {
@@ -183,13 +192,13 @@ func TestOneScenarioAFile(t *testing.T) {
 			if !ok {
 				return true
 			}
-			if f, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Describe", "Mutate", "Retell"}, f.Sel.Name) {
+			if f, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Describe", "Mutate", "Retell", "DescribeProfile", "DescribeUpgrade"}, f.Sel.Name) {
 				described++
 			}
 			return true
 		})
 		if described != 1 {
-			t.Errorf("%s describes %d scenarios or incidents, want one", path, described)
+			t.Errorf("%s describes %d scenarios, incidents, profiles or upgrades, want one", path, described)
 		}
 		return nil
 	})

@@ -32,6 +32,9 @@ const (
 	LabelComponent = "holdfast.dev/component"
 )
 
+// PartOf is the value of LabelPartOf of all that is ours.
+const PartOf = "holdfast"
+
 // Components, the values of LabelComponent.
 const (
 	ComponentBackend = "backend"
@@ -62,7 +65,7 @@ func Namespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
-			LabelPartOf:                                  "holdfast",
+			LabelPartOf:                                  PartOf,
 			"pod-security.kubernetes.io/enforce":         "restricted",
 			"pod-security.kubernetes.io/enforce-version": "latest",
 		}},
@@ -71,7 +74,7 @@ func Namespace(name string) *corev1.Namespace {
 
 // labels of an object.
 func labels(name, component string) map[string]string {
-	return map[string]string{LabelName: name, LabelPartOf: "holdfast", LabelComponent: component}
+	return map[string]string{LabelName: name, LabelPartOf: PartOf, LabelComponent: component}
 }
 
 // selector of the pods of a workload.

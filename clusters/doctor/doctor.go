@@ -79,6 +79,7 @@ func (m *machine) examine(ctx context.Context, o Options) Report {
 		m.netem(ctx),
 		m.memory(o.Nodes),
 		m.disk(found, o),
+		balancer(ctx, found),
 		leftovers(ctx, found),
 	}}
 	for _, check := range report.Checks {

@@ -30,9 +30,6 @@ type builder struct {
 
 // claim takes the cluster's name: nothing of another cluster may be removed when the rest goes wrong.
 func (b builder) claim(ctx context.Context) error {
-	if err := b.checkBalancer(ctx); err != nil {
-		return err
-	}
 	err := makeNetwork(ctx, b.e, b.name, b.record)
 	if err != nil && !errors.Is(err, errTaken) {
 		// It may have been made in the moment of the interruption. An engine keeps a network that is in use.
@@ -41,29 +38,6 @@ func (b builder) claim(ctx context.Context) error {
 		_, _ = b.e.Output(ctx, "network", "rm", Prefix+b.name) // mostly there is none, which is an error
 	}
 	return err
-}
-
-// balancerImage is what kind puts in front of several control planes; the name is internal to kind (v0.33).
-const balancerImage = "docker.io/envoyproxy/envoy:v1.36.2"
-
-// pullWithin bounds the look for a registry, so that a machine without one is told so soon.
-const pullWithin = 2 * time.Minute
-
-// checkBalancer says before anything is made that several control planes cannot be had here. kind would try for minutes.
-func (b builder) checkBalancer(ctx context.Context) error {
-	if b.record.Spec.ControlPlanes < 2 {
-		return nil
-	}
-	if _, err := b.e.Output(ctx, "image", "inspect", balancerImage); err == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, pullWithin)
-	defer cancel()
-	if _, err := b.e.Output(ctx, "pull", balancerImage); err != nil {
-		return fmt.Errorf("%d control planes need the image %s before them, which cannot be pulled here: load it into %s, or use one control plane: %w",
-			b.record.Spec.ControlPlanes, balancerImage, b.e.Name(), err)
-	}
-	return nil
 }
 
 // make returns when kind has. kind takes no context: when ctx ends, its containers are taken away until it gives up.

@@ -12,41 +12,7 @@ import (
 	"time"
 
 	kindexec "sigs.k8s.io/kind/pkg/exec"
-
-	"github.com/holdfast-ha/holdfast/clusters"
 )
-
-func TestClaimTellsEarlyThatABalancerIsMissing(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		planes int
-		images map[string]bool // whether a command finds the image, by its first word
-		want   string
-	}{
-		{"one control plane needs none", 1, nil, ""},
-		{"there", 3, map[string]bool{"image": true}, ""},
-		{"pulled", 3, map[string]bool{"pull": true}, ""},
-		{"nowhere", 3, nil, "3 control planes need the image " + balancerImage + " before them, which cannot be pulled here: load it into podman, or use one control plane"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			e := newFakeEngine("podman")
-			e.fail = func(args []string) error {
-				if (args[0] == "image" || args[0] == "pull") && !tt.images[args[0]] {
-					return errors.New("no registry")
-				}
-				return nil
-			}
-			b := builder{e: e, log: slog.Default(), name: "x", record: record{Spec: clusters.Spec{ControlPlanes: tt.planes}}}
-			err := b.claim(t.Context())
-			if (tt.want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("got  %v\nwant %s", err, tt.want)
-			}
-			if made := e.networks["holdfast-x"] != nil; made != (tt.want == "") {
-				t.Errorf("the name was taken: %t", made)
-			}
-		})
-	}
-}
 
 // A claim that failed leaves nothing, but never takes away what another one has made.
 func TestClaimCleansUpAfterItself(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 )
 
 // Cluster is a kind cluster. Make one with Provider.Create, or attach to one with Open.
@@ -29,6 +30,10 @@ type Cluster struct {
 	config *rest.Config
 	client kubernetes.Interface
 	within time.Duration // the limit of a proof
+
+	// release gets what an upgrade to a version needs.
+	release func(ctx context.Context, version string) (nodeimage.Release, error)
+	fetched clusters.Release // the last one that the nodes have
 
 	freezers string // where cgroups keep theirs; empty: on this machine
 }
@@ -46,6 +51,10 @@ func (c *Cluster) Spec() clusters.Spec { return c.record.Spec }
 
 // Image is the node image's reference, as the engine knows it.
 func (c *Cluster) Image() string { return c.record.Image }
+
+// Balancer is the program that stands before several control planes, nodeimage.Envoy or nodeimage.HAProxy; empty where there is
+// but one control plane.
+func (c *Cluster) Balancer() string { return c.record.Balancer }
 
 // Config is a copy: its user may change it.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
@@ -93,7 +102,7 @@ func Open(ctx context.Context, e *engine.Engine, name string, o Options) (*Clust
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", name, err)
 	}
-	return open(ctx, e, name, r, o)
+	return open(ctx, e, name, keptUpgrade(name, r), o)
 }
 
 func open(ctx context.Context, e runner, name string, r record, o Options) (*Cluster, error) {
@@ -108,6 +117,11 @@ func open(ctx context.Context, e runner, name string, r record, o Options) (*Clu
 	c := &Cluster{
 		e: e, log: o.logger().With("cluster", name), name: name, record: r,
 		config: config, client: client, within: o.proveWithin(),
+	}
+	if e, real := e.(*engine.Engine); real {
+		c.release = func(ctx context.Context, version string) (nodeimage.Release, error) {
+			return nodeimage.GetRelease(ctx, e, version, o.Image)
+		}
 	}
 	for _, m := range members(name, r.Spec) {
 		n := &Node{cluster: c, member: m}

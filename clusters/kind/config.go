@@ -25,6 +25,7 @@ type ground struct {
 	minor      int  // of the image's Kubernetes version
 	ownNetwork bool // the image brings its pod network itself; kind need not install one
 	cgroupV1   bool
+	balancer   string // the program before several control planes; empty: there is but one
 }
 
 // configure is the kind configuration of a cluster. It depends on nothing but its arguments.
@@ -105,7 +106,7 @@ controllerManager:
     kube-api-qps: "200"
     kube-api-burst: "400"
 `, int(timings.Toleration/time.Second), timings.NodeMonitorPeriod, timings.NodeMonitorGrace)
-	if spec.ControlPlanes == 1 {
+	if spec.ControlPlanes == 1 && !spec.LeaderElection {
 		// Nobody else could lead. Without the election a restarted control plane acts at once, not when its old lease
 		// has run out, and an idle cluster writes two leases less every two seconds.
 		text.WriteString(`    leader-elect: "false"

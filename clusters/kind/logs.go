@@ -13,7 +13,7 @@ import (
 )
 
 // CollectLogs writes one folder a node: what the engine says of it, its console, its journal, and its /var/log, in
-// which the pods' logs lie. A node that is down or frozen has no journal to give; the rest is copied from its disk. It
+// which the pods' logs lie; and the console of the load balancer before several control planes. A node that is down or frozen has no journal to give; the rest is copied from its disk. It
 // writes as much as it can, whatever fails.
 func (c *Cluster) CollectLogs(ctx context.Context, dir string) error {
 	errs := make([]error, len(c.nodes))
@@ -26,6 +26,7 @@ func (c *Cluster) CollectLogs(ctx context.Context, dir string) error {
 		})
 	}
 	_ = group.Wait() // errors are in errs
+	errs = append(errs, c.collectBalancer(ctx, dir))
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("collect the logs of cluster %s: %w", c.name, err)
 	}
@@ -37,21 +38,35 @@ func (n *Node) collectLogs(ctx context.Context, dir string) error {
 		return err
 	}
 	state, err := n.State(ctx)
+	e := n.cluster.e
 	errs := []error{
 		err,
-		n.print(ctx, filepath.Join(dir, "inspect.json"), "inspect", "--type", "container", n.name),
-		n.print(ctx, filepath.Join(dir, "console.log"), "logs", n.name),
+		printTo(ctx, e, filepath.Join(dir, "inspect.json"), "inspect", "--type", "container", n.name),
+		printTo(ctx, e, filepath.Join(dir, "console.log"), "logs", n.name),
 	}
 	if state == clusters.Running {
 		journal := []string{"exec", "--privileged", n.name, "journalctl", "--no-pager"}
-		errs = append(errs, n.print(ctx, filepath.Join(dir, "journal.log"), journal...))
+		errs = append(errs, printTo(ctx, e, filepath.Join(dir, "journal.log"), journal...))
 	}
-	_, err = n.cluster.e.Output(ctx, "cp", n.name+":/var/log/.", dir)
+	_, err = e.Output(ctx, "cp", n.name+":/var/log/.", dir)
 	return errors.Join(append(errs, err)...)
 }
 
-// print writes what a command of the engine prints to a file.
-func (n *Node) print(ctx context.Context, path string, args ...string) error {
-	out, err := n.cluster.e.Output(ctx, args...)
+// collectBalancer says when each control plane was taken for dead, and for alive.
+func (c *Cluster) collectBalancer(ctx context.Context, dir string) error {
+	if c.record.Spec.ControlPlanes < 2 {
+		return nil
+	}
+	name := Prefix + c.name + balancerSuffix
+	dir = filepath.Join(dir, name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return printTo(ctx, c.e, filepath.Join(dir, "console.log"), "logs", name)
+}
+
+// printTo writes what a command of the engine prints to a file.
+func printTo(ctx context.Context, e runner, path string, args ...string) error {
+	out, err := e.Output(ctx, args...)
 	return errors.Join(err, os.WriteFile(path, out, 0o644))
 }

@@ -19,6 +19,9 @@ const (
 // kindClusterLabel is the label by which kind knows the containers of a cluster.
 const kindClusterLabel = "io.x-k8s.kind.cluster"
 
+// balancerSuffix ends the name that kind gives the load balancer before several control planes.
+const balancerSuffix = "-external-load-balancer"
+
 // maxName keeps "holdfast-NAME-external-load-balancer" within the 63 characters of a DNS label.
 const maxName = 31
 

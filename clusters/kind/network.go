@@ -17,7 +17,9 @@ import (
 type record struct {
 	Spec  clusters.Spec `json:"spec"`
 	Image string        `json:"image"`
-	Made  time.Time     `json:"made"`
+	// Balancer is the program before several control planes, as nodeimage names it; empty where there is but one.
+	Balancer string    `json:"balancer,omitempty"`
+	Made     time.Time `json:"made"`
 }
 
 // network is a container network as the engine describes it; podman and docker differ only in upper and lower case.

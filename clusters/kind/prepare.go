@@ -26,10 +26,16 @@ func (p *Provider) prepare(ctx context.Context, spec clusters.Spec) (ground, clu
 		return ground{}, spec, err
 	}
 	spec.Kubernetes = image.Kubernetes
+	var balancer nodeimage.Balancer
+	if spec.ControlPlanes > 1 { // kind would try a registry for minutes, in the middle of making containers
+		if balancer, err = nodeimage.EnsureBalancer(ctx, p.engine, p.options.Image); err != nil {
+			return ground{}, spec, err
+		}
+	}
 	v1, err := onCgroupV1(ctx, p.engine)
 	return ground{
 		image: image.Image, minor: minorOf(image.Kubernetes),
-		ownNetwork: image.Network == nodeimage.NetworkAgent, cgroupV1: v1,
+		ownNetwork: image.Network == nodeimage.NetworkAgent, cgroupV1: v1, balancer: balancer.Program,
 	}, spec, err
 }
 

@@ -73,15 +73,23 @@ func (p *proof) ensureWitness(ctx context.Context, nodes []corev1.Node) error {
 }
 
 // pinDNS moves CoreDNS to the control plane where the scheduler chose otherwise: at first, or after a starved control plane
-// was taken for lost. Once that is asked for, asking again changes nothing.
+// was taken for lost. Of several control planes each gets one: kubeadm makes CoreDNS while there is but one, and the loss of that
+// one would be the loss of all DNS. Once that is asked for, asking again changes nothing.
+//
+// Source: https://kubernetes.io/docs/setup/production-environment/tools/kubeadm/high-availability/
 func pinDNS(ctx context.Context, client kubernetes.Interface, planned []member, servers []corev1.Pod) error {
 	astray := func(pod corev1.Pod) bool { return pod.DeletionTimestamp == nil && isMisplaced(planned, pod) }
-	if !slices.ContainsFunc(servers, astray) {
+	if !slices.ContainsFunc(servers, astray) && crowded(planned, servers) == "" {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{
-		"spec": map[string]any{"nodeSelector": map[string]string{"node-role.kubernetes.io/control-plane": ""}},
-	}}})
+	pod := map[string]any{"nodeSelector": map[string]string{labelControlPlane: ""}}
+	if controlPlanes(planned) > 1 {
+		pod["topologySpreadConstraints"] = []corev1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule,
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{dnsLabel: dnsName}}, MatchLabelKeys: []string{"pod-template-hash"},
+		}}
+	}
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"spec": pod}}})
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func (p *Provider) create(ctx context.Context, name string, spec clusters.Spec) 
 	}
 	b := builder{
 		e: p.engine, log: p.options.logger().With("cluster", name), name: name,
-		record: record{Spec: spec, Image: on.image, Made: time.Now().UTC()},
+		record: record{Spec: spec, Image: on.image, Balancer: on.balancer, Made: time.Now().UTC()},
 		config: configure(name, spec, on),
 	}
 	if err := b.claim(ctx); err != nil {

@@ -122,7 +122,38 @@ func dnsLacking(planned []member, pods []corev1.Pod) []string {
 	if ready == 0 && len(missing) == 0 {
 		missing = append(missing, "DNS: no CoreDNS pod")
 	}
+	if node := crowded(planned, pods); node != "" {
+		missing = append(missing, fmt.Sprintf("DNS: more than one CoreDNS pod is on %s, though there are other control planes", node))
+	}
 	return missing
+}
+
+// crowded is the node on which more than one CoreDNS pod runs although there are several control planes; empty: none.
+func crowded(planned []member, pods []corev1.Pod) string {
+	if controlPlanes(planned) < 2 {
+		return ""
+	}
+	on := map[string]bool{}
+	for _, pod := range pods {
+		if pod.DeletionTimestamp != nil || pod.Spec.NodeName == "" {
+			continue
+		}
+		if on[pod.Spec.NodeName] {
+			return pod.Spec.NodeName
+		}
+		on[pod.Spec.NodeName] = true
+	}
+	return ""
+}
+
+// controlPlanes counts them.
+func controlPlanes(planned []member) (n int) {
+	for _, m := range planned {
+		if m.role == clusters.ControlPlane {
+			n++
+		}
+	}
+	return n
 }
 
 // isMisplaced says that a CoreDNS pod runs where a fault may hit it: the loss of DNS would be judged as the workload's.

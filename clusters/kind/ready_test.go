@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 )
@@ -154,6 +156,39 @@ func TestDNSLacking(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, dnsLacking(planned, tt.pods)); diff != "" {
 				t.Errorf("dnsLacking (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Of several control planes each carries one at most: the loss of one is not to be the loss of all DNS.
+func TestDNSIsNotAllOnOneOfSeveral(t *testing.T) {
+	several := members("x", clusters.Spec{ControlPlanes: 3, Zones: []string{"a"}, WorkersPerZone: 1})
+	first, second := several[0].name, several[1].name
+	for _, tt := range []struct {
+		name string
+		pods []corev1.Pod
+		want []string
+	}{
+		{"apart", []corev1.Pod{podOn(first, "d1", "1", nil), podOn(second, "d2", "2", nil)}, nil},
+		{"an old one leaves", []corev1.Pod{podOn(first, "d1", "1", nil), podOn(first, "d2", "2", leaving)}, nil},
+		{"as kubeadm leaves them", []corev1.Pod{podOn(first, "d1", "1", nil), podOn(first, "d2", "2", nil)},
+			[]string{"DNS: more than one CoreDNS pod is on " + first + ", though there are other control planes"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, dnsLacking(several, tt.pods)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			client := fake.NewClientset(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: dnsDeployment, Namespace: systemNamespace}})
+			if err := pinDNS(t.Context(), client, several, tt.pods); err != nil {
+				t.Fatal(err)
+			}
+			dns, err := client.AppsV1().Deployments(systemNamespace).Get(t.Context(), dnsDeployment, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if spread := len(dns.Spec.Template.Spec.TopologySpreadConstraints) == 1; spread != (tt.want != nil) {
+				t.Errorf("CoreDNS: %+v", dns.Spec.Template.Spec)
 			}
 		})
 	}

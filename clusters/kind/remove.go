@@ -151,7 +151,10 @@ func removeParts(ctx context.Context, e runner, parts Removed) error {
 			if err := thaw(freezers, err.Error()); err != nil {
 				return err
 			}
-			_, err = e.Output(ctx, append(step.command, step.names...)...)
+			ending := err
+			if _, err = e.Output(ctx, append(step.command, step.names...)...); ctx.Err() != nil && err != nil {
+				return fmt.Errorf("%w; before that: %w", err, ending) // out of time: what kept it is the cause, not the time
+			}
 		}
 		if err != nil && !isGone(err) {
 			return err

@@ -3,6 +3,7 @@ package kind
 import (
 	"context"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -10,6 +11,9 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 )
+
+// pulseWithin bounds what is asked about a node before it is started. Measured: some milliseconds.
+const pulseWithin = 5 * time.Second
 
 // Start starts a node that is down, with the address it had. It returns when the node's kubelet has said Ready since,
 // the node and its pods reach both Services, and another node's pods reach its pods.
@@ -24,8 +28,10 @@ func (n *Node) Start(ctx context.Context) error {
 	var before pulse
 	if state == clusters.Exited {
 		// Where the API server is away, nothing is known of before. Then this node is the control plane, or Ready will
-		// be told by the probes.
-		_, before, _ = n.pulse(ctx)
+		// be told by the probes. One that has lost etcd's majority takes a request, and answers after a minute.
+		bounded, cancel := context.WithTimeout(ctx, pulseWithin)
+		_, before, _ = n.pulse(bounded)
+		cancel()
 		if err := n.startMachine(ctx); err != nil {
 			return fmt.Errorf("start %s: %w", n.name, err)
 		}

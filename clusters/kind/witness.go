@@ -18,8 +18,12 @@ const (
 	systemNamespace = metav1.NamespaceSystem
 	witnessName     = "holdfast-witness"
 	witnessSelector = "k8s-app=" + witnessName
-	dnsSelector     = "k8s-app=kube-dns" // the label that kubeadm gives CoreDNS
+	dnsLabel        = "k8s-app" // which kubeadm gives CoreDNS, with the name that DNS had before it
+	dnsName         = "kube-dns"
+	dnsSelector     = dnsLabel + "=" + dnsName
 	dnsDeployment   = "coredns"
+	// labelControlPlane is what kubeadm puts on the nodes of the control plane.
+	labelControlPlane = "node-role.kubernetes.io/control-plane"
 )
 
 // witness runs image, which must be the pause image that every node has.

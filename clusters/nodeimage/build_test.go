@@ -54,7 +54,7 @@ func buildMachine(t *testing.T) *machine {
 }
 
 func fakeRootfs(root string, program []byte) error {
-	for _, name := range append([]string{"etc/hostname", "usr/bin/bash"}, netfilterPrograms...) {
+	for _, name := range slices.Concat([]string{"etc/hostname", "usr/bin/bash"}, netfilterPrograms, netfilterFiles) {
 		file := filepath.Join(root, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, program, 0o755)); err != nil {
 			return err
@@ -143,14 +143,42 @@ func unfinished(t *testing.T, dir string) []string {
 	return left
 }
 
+// savedImage is one image of an archive's manifest.
+type savedImage struct {
+	Config   string
+	RepoTags []string
+	Layers   []string
+}
+
+// readArchive reads an archive as `docker save` writes it: its configuration, and what is in its layers, by their names.
+func readArchive(t *testing.T, path string, config any) (manifest []savedImage, layers map[string]string) {
+	t.Helper()
+	layers = map[string]string{}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	in := tar.NewReader(file)
+	for header, err := in.Next(); err == nil; header, err = in.Next() {
+		switch header.Name {
+		case "manifest.json":
+			err = json.NewDecoder(in).Decode(&manifest)
+		case "config.json":
+			err = json.NewDecoder(in).Decode(config)
+		default:
+			layers[header.Name] = strings.Join(listTar(t, in), "\n")
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", header.Name, err)
+		}
+	}
+	return manifest, layers
+}
+
 // checkArchive looks into what the engine was given.
 func checkArchive(t *testing.T, path string) {
 	t.Helper()
-	var manifest []struct {
-		Config   string
-		RepoTags []string
-		Layers   []string
-	}
 	var config struct {
 		Architecture string
 		Config       struct {
@@ -169,26 +197,7 @@ func checkArchive(t *testing.T, path string) {
 	if err != nil {
 		t.Errorf("a reader other than the engine: %v", err)
 	}
-	layers := map[string]string{}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close() //nolint:errcheck // only read
-	in := tar.NewReader(file)
-	for header, err := in.Next(); err == nil; header, err = in.Next() {
-		switch header.Name {
-		case "manifest.json":
-			err = json.NewDecoder(in).Decode(&manifest)
-		case "config.json":
-			err = json.NewDecoder(in).Decode(&config)
-		default:
-			layers[header.Name] = strings.Join(listTar(t, in), "\n")
-		}
-		if err != nil {
-			t.Fatalf("%s: %v", header.Name, err)
-		}
-	}
+	manifest, layers := readArchive(t, path, &config)
 	if len(manifest) != 1 || len(manifest[0].Layers) != 3 || manifest[0].Config != "config.json" ||
 		!slices.Equal(manifest[0].RepoTags, []string{builtName("v1.37.1")}) {
 		t.Fatalf("manifest %+v", manifest)

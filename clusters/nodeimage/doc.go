@@ -1,7 +1,8 @@
 // Package nodeimage finds, pulls or builds the image that a kind node runs: kindest/node where a registry has it, else
 // an equivalent made on this machine from Debian packages and Go modules, without any container registry.
 //
-// It does not make clusters, and it changes nothing of an image that was pulled.
+// It does not make clusters, and it changes nothing of an image that was pulled. For several control planes it also gets the
+// image of the load balancer before them, see EnsureBalancer.
 //
 // # What a cluster must say to use an image
 //

@@ -17,9 +17,11 @@ type Held struct {
 	Created   time.Time `json:"created"`
 	// Current says that Ensure would use it: a kindest/node, or built by the recipe of this holdfast.
 	Current bool `json:"current"`
+	// Balancer is set of the load balancer for several control planes, which is no node's: see Balancer.Program.
+	Balancer string `json:"balancer,omitempty"`
 }
 
-// List returns the node images that the engine holds, built and pulled, sorted by reference.
+// List returns the node images that the engine holds, built and pulled, and that of the load balancer, sorted by reference.
 func List(ctx context.Context, e *engine.Engine) ([]Held, error) { return list(ctx, e) }
 
 func list(ctx context.Context, e images) ([]Held, error) {
@@ -31,7 +33,7 @@ func list(ctx context.Context, e images) ([]Held, error) {
 	for name := range strings.Lines(string(out)) {
 		name = strings.TrimSpace(name)
 		repository, tag, _ := cutTag(name)
-		if tag != "<none>" && (repository == builtRepository || strings.HasSuffix("/"+repository, "/kindest/node")) {
+		if tag != "<none>" && (repository == builtRepository || strings.HasSuffix("/"+repository, "/kindest/node") || isBalancer(name)) {
 			names = append(names, name)
 		}
 	}
@@ -49,6 +51,11 @@ func list(ctx context.Context, e images) ([]Held, error) {
 		ref := image.ref(names[i])
 		ref.Source = Present
 		held[i] = Held{Ref: ref, SizeBytes: image.Size, Created: image.Created}
+		if isBalancer(names[i]) {
+			balancer, current := image.balancer()
+			held[i].Network, held[i].Kubernetes, held[i].Balancer, held[i].Current = "", "", balancer.Program, current
+			continue
+		}
 		held[i].Current = ref.Network == NetworkKindnet || names[i] == builtName(ref.Kubernetes)
 	}
 	return held, nil

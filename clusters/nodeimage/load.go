@@ -53,18 +53,18 @@ func (b *builder) assemble(ctx context.Context, e images, p parts, name, work st
 			},
 		},
 	}
-	for _, file := range files {
-		sum, err := sha256File(file)
-		if err != nil {
-			return err
-		}
-		config.RootFS.DiffIDs = append(config.RootFS.DiffIDs, v1.Hash{Algorithm: "sha256", Hex: sum})
-	}
 	return load(ctx, e, name, config, files)
 }
 
 // load gives the engine an archive as `docker save` writes it, while it is being written.
 func load(ctx context.Context, e images, name string, config v1.ConfigFile, layers []string) error {
+	for _, layer := range layers {
+		sum, err := sha256File(layer)
+		if err != nil {
+			return err
+		}
+		config.RootFS.DiffIDs = append(config.RootFS.DiffIDs, v1.Hash{Algorithm: "sha256", Hex: sum})
+	}
 	reader, writer := io.Pipe()
 	written := make(chan error, 1)
 	go func() {

@@ -16,10 +16,15 @@ import (
 // netfilterPrograms are what kube-proxy calls.
 var netfilterPrograms = []string{"usr/sbin/nft", "usr/sbin/xtables-nft-multi", "usr/sbin/conntrack"}
 
+// netfilterFiles are what they read. Without the protocols' names nft prints 6 for tcp. A kube-proxy that starts where another one
+// was reads its rules back so, takes them for rules of nobody's and removes them, its own among them, which are the same: from
+// then on no Service is reached. Seen with v1.37.0 and v1.37.1, whenever kube-proxy was restarted.
+var netfilterFiles = []string{"etc/protocols"}
+
 // iptablesNames are links to xtables-nft-multi, which acts by the name it was called by.
 var iptablesNames = []string{"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore"}
 
-// writeNetfilter packs the netfilter programs of a root file system with every library that they need, to be the lower
+// writeNetfilter packs the netfilter programs of a root file system with every library and file that they need, to be the lower
 // part of kube-proxy's image.
 func writeNetfilter(w io.Writer, root string) error {
 	t, libraries := tree{}, libraryIndex(root)
@@ -34,6 +39,13 @@ func writeNetfilter(w io.Writer, root string) error {
 			return err
 		}
 		todo = append(todo, filepath.ToSlash(name))
+	}
+	for _, name := range netfilterFiles {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return fmt.Errorf("read what kube-proxy's programs need: %w", err)
+		}
+		t.add(name, string(text))
 	}
 	for len(todo) > 0 {
 		name := todo[0]

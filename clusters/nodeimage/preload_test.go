@@ -134,6 +134,10 @@ func TestWriteNetfilter(t *testing.T) {
 	for _, name := range netfilterPrograms {
 		place(name, program)
 	}
+	if err := writeNetfilter(&bytes.Buffer{}, root); err == nil || !strings.Contains(err.Error(), "etc/protocols") {
+		t.Errorf("without the names of protocols: %v", err)
+	}
+	place("etc/protocols", []byte("tcp 6 TCP\n"))
 	needed, err := needs(filepath.Join(root, netfilterPrograms[0]))
 	if err != nil || len(needed) < 2 || needed[len(needed)-1] != "/"+linker {
 		t.Skipf("/bin/sh is not a dynamic program for x86-64: %q, %v", needed, err)
@@ -170,7 +174,7 @@ func TestWriteNetfilter(t *testing.T) {
 	}
 	all := strings.Join(got, "\n")
 	for _, want := range []string{
-		"usr/sbin/nft ", "usr/sbin/xtables-nft-multi ", "usr/sbin/iptables xtables-nft-multi", "usr/sbin/conntrack ",
+		"usr/sbin/nft ", "usr/sbin/xtables-nft-multi ", "usr/sbin/iptables xtables-nft-multi", "usr/sbin/conntrack ", "etc/protocols ",
 		"usr/lib/x86_64-linux-gnu/xtables/libxt_tcp.so ", "usr/" + linker + " ", "lib64 usr/lib64", "usr/lib/x86_64-linux-gnu/" + needed[0] + " ",
 	} {
 		if !strings.Contains(all, want) {

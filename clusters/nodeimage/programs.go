@@ -174,17 +174,28 @@ func (g goTool) compile(ctx context.Context, p program, dir, work, what string, 
 
 // buildAgent compiles the network agent from the source that this binary carries. It needs no module but itself.
 func (g goTool) buildAgent(ctx context.Context, dir, work string, log *os.File) error {
-	tree, err := fs.Sub(agentSource, "agent")
+	return g.buildOurs(ctx, agentSource, "agent", "module holdfast.dev/build/holdfast-net\n\ngo 1.26\n", dir, work, log)
+}
+
+// buildBalancer compiles the program that is called envoy in the balancer's image; go calls it as its module ends.
+func (g goTool) buildBalancer(ctx context.Context, dir, work string, log *os.File) error {
+	mod := "module holdfast.dev/build/envoy\n\ngo 1.26\n\nrequire sigs.k8s.io/yaml " + balancerYAML + "\n"
+	return g.buildOurs(ctx, balancerSource, "balancer", mod, dir, work, log)
+}
+
+// buildOurs compiles a program from a folder of the source that this binary carries, as the module that mod describes.
+func (g goTool) buildOurs(ctx context.Context, source fs.FS, folder, mod, dir, work string, log *os.File) error {
+	tree, err := fs.Sub(source, folder)
 	if err != nil {
 		return err
 	}
 	if err := os.CopyFS(work, tree); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(work, "go.mod"), []byte("module holdfast.dev/build/holdfast-net\n\ngo 1.26\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(work, "go.mod"), []byte(mod), 0o644); err != nil {
 		return err
 	}
-	return g.compile(ctx, program{name: "holdfast-net"}, dir, work, ".", log)
+	return g.compile(ctx, program{name: folder}, dir, work, ".", log)
 }
 
 // agentKey changes with the agent's source.

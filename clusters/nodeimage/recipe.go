@@ -32,6 +32,7 @@ const debianSuite = "bookworm"
 var packages = []string{
 	"systemd", "dbus", // to run services
 	"conntrack", "iptables", "nftables", "iproute2", "ethtool", "socat", // for kube-proxy, kubeadm and port-forward
+	"netbase",                                            // for kube-proxy: see netfilterFiles
 	"util-linux", "mount", "kmod", "e2fsprogs", "procps", // for kubelet and kind's entrypoint
 	"libseccomp2", "pigz", "ca-certificates", // for containers
 	"curl", "jq", // for kind's scripts, and for a person who looks around

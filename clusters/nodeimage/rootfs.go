@@ -25,25 +25,30 @@ func (b *builder) rootfs(ctx context.Context) (dir string, cached bool, err erro
 	}
 	name := "rootfs-" + from.suite + "-" + digest(append([]string{from.suite, fmt.Sprint(revision)}, packages...)...)
 	return b.cache.entry(name, func(keep, work string) error {
-		if b.uid != 0 {
-			return errors.New("only root can do this (debootstrap changes owners and mounts): run holdfast as root, or bring a kindest/node image into the container engine")
-		}
-		if err := b.bootstrap(ctx, from, work); err != nil {
-			return err
-		}
-		tree := filepath.Join(work, "rootfs")
-		if err := trim(tree); err != nil {
+		tree, err := b.bootstrap(ctx, from, packages, work)
+		if err != nil {
 			return err
 		}
 		if err := writeFileWith(filepath.Join(keep, netfilterTar), func(w io.Writer) error { return writeNetfilter(w, tree) }); err != nil {
 			return err
 		}
-		return writeFileWith(filepath.Join(keep, rootfsTar), func(w io.Writer) error { return tarTree(w, tree) })
+		return tarTreeTo(filepath.Join(keep, rootfsTar), tree)
 	})
 }
 
-// bootstrap makes the folder rootfs in work.
-func (b *builder) bootstrap(ctx context.Context, from distribution, work string) error {
+// bootstrap makes a root file system with packages in a folder of work, which it returns.
+func (b *builder) bootstrap(ctx context.Context, from distribution, packages []string, work string) (tree string, err error) {
+	if b.uid != 0 {
+		return "", errors.New("only root can do this (debootstrap changes owners and mounts): run holdfast as root, or bring the image into the container engine")
+	}
+	tree = filepath.Join(work, "rootfs")
+	if err := b.debootstrap(ctx, from, packages, tree); err != nil {
+		return "", err
+	}
+	return tree, trim(tree)
+}
+
+func (b *builder) debootstrap(ctx context.Context, from distribution, packages []string, tree string) error {
 	there := func() bool { _, err := b.lookPath("debootstrap"); return err == nil }
 	if err := b.need(ctx, b.options, "debootstrap", there, "debootstrap"); err != nil {
 		return err
@@ -65,7 +70,7 @@ func (b *builder) bootstrap(ctx context.Context, from distribution, work string)
 	if from.proxy != "" {
 		env = append(env, "http_proxy="+from.proxy)
 	}
-	args = append(args, from.suite, filepath.Join(work, "rootfs"), from.mirror)
+	args = append(args, from.suite, tree, from.mirror)
 	_, err = b.run(ctx, call{name: path, args: args, env: env, log: log, ownMounts: true})
 	if err != nil {
 		return fmt.Errorf("%w\nthe whole log is in %s", err, log.Name())
@@ -99,6 +104,10 @@ func trim(tree string) error {
 		}
 	}
 	return nil
+}
+
+func tarTreeTo(file, tree string) error {
+	return writeFileWith(file, func(w io.Writer) error { return tarTree(w, tree) })
 }
 
 // tarTree writes a whole folder with owners and modes, in the order of names. What is not a file, folder or link (the

@@ -100,8 +100,8 @@ Exit codes: 0 everything held; 1 a promise was broken; 2 evidence is missing; 3 
 		return usage(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
 	})
 	root.AddCommand(
-		doctorCommand(), auditCommand(version), imageCommand(), upCommand(), downCommand(),
-		runCommand(version), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
+		doctorCommand(), auditCommand(version), imageCommand(), upCommand(), healCommand(), downCommand(),
+		runCommand(version), certifyCommand(version), diffCommand(), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
 		workloadCommand(), versionCommand(version),
 	)
 	return root

@@ -21,13 +21,13 @@ func imageCommand() *cobra.Command {
 		Example: "  holdfast image build\n  holdfast image build --kubernetes v1.36.3\n  holdfast image versions",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage(errors.New("say what to do: get, build, list, remove, clear-cache or versions; see 'holdfast image --help'"))
+			return usage(errors.New("say what to do: get, build, balancer, list, remove, clear-cache or versions; see 'holdfast image --help'"))
 		},
 	}
 	cmd.AddCommand(
 		refCommand("get", "Find, pull or build the image, as run and up do", nodeimage.Ensure),
 		refCommand("build", "Build the image from Debian packages and Go modules, whether or not a registry has it", nodeimage.Build),
-		listCommand(), removeCommand(), clearCacheCommand(), versionsCommand(),
+		balancerCommand(), listCommand(), removeCommand(), clearCacheCommand(), versionsCommand(),
 	)
 	return cmd
 }
@@ -62,6 +62,31 @@ func refCommand(use, short string, get getter) *cobra.Command {
 	return cmd
 }
 
+func balancerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "balancer", Short: "Find, pull or build the load balancer for several control planes, as run and up do", Args: noArgs,
+		Long: `balancer sees to it that the engine holds the image that kind puts before several control planes. Where no registry has it, an
+image with HAProxy from Debian's packages is built, and stands in for it under the same name, in this engine alone. A label
+tells the two apart, and "holdfast image list" says which it is; after "holdfast image remove" the next cluster tries the registry
+again.`,
+		Example: "  holdfast image balancer\n  holdfast up demo --control-planes 3",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			out := cmd.ErrOrStderr()
+			e, err := engine.Find(cmd.Context(), engine.Options{Say: sayTo(out)})
+			if err != nil {
+				return err
+			}
+			found, err := nodeimage.EnsureBalancer(cmd.Context(), e, nodeimage.Options{Progress: nodeimage.Lines(out, isTerminal(out))})
+			if err != nil {
+				return err
+			}
+			encoder := json.NewEncoder(cmd.OutOrStdout())
+			encoder.SetIndent("", "  ")
+			return encoder.Encode(found)
+		},
+	}
+}
+
 func listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the node images that the engine holds", Args: noArgs, Example: "  holdfast image list",
@@ -79,7 +104,15 @@ func listCommand() *cobra.Command {
 				if !h.Current {
 					note = " (of another recipe: no longer used)"
 				}
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s %d MB%s\n", h.Image, h.Kubernetes, h.SizeBytes/1_000_000, note)
+				what := h.Kubernetes
+				switch h.Balancer {
+				case "":
+				case nodeimage.HAProxy:
+					what = "load balancer for several control planes: HAProxy, built here to stand in for kind's Envoy"
+				default:
+					what = "load balancer for several control planes: kind's own"
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s %d MB%s\n", h.Image, what, h.SizeBytes/1_000_000, note)
 				if err != nil {
 					return err
 				}

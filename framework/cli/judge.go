@@ -53,6 +53,7 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 	var unread []error
 	headers := make(map[string]history.Header)
 	var causes invariant.Confusion
+	tried := false
 	for _, record := range records {
 		run, err := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
 		if err != nil {
@@ -60,6 +61,12 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 			continue
 		}
 		headers[record] = run.Header
+		if why := run.NotSupported(); why != "" { // nothing was tried
+			t.AppendRow(table.Row{run.Header.Scenario, "", "not supported", why})
+			t.AppendSeparator()
+			continue
+		}
+		tried = true
 		verdicts := invariant.Judge(run)
 		outcome, _ := scenario.Decide(run.Header.Mutant, verdicts)
 		worst = worse(worst, outcome)
@@ -74,6 +81,9 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 	}
 	if t.Length() > 0 {
 		t.Render()
+	}
+	if !tried {
+		worst = invariant.Unknown
 	}
 	unread = append(unread, missing(dir, records, headers)...)
 	writeCauses(out, &causes)
@@ -125,8 +135,12 @@ func outcomeOf(f history.RunFile) error {
 // summary is the last line of a run.
 func summary(f history.RunFile) string {
 	counts := map[invariant.Outcome]int{}
-	caught, mutants := 0, 0
+	caught, mutants, unsupported := 0, 0, ""
 	for _, s := range f.Scenarios {
+		if s.NotSupported != "" {
+			unsupported += "; not supported here: " + s.Name
+			continue
+		}
 		if s.Mutant != nil {
 			mutants++
 			if s.Outcome == string(invariant.Held) {
@@ -137,5 +151,5 @@ func summary(f history.RunFile) string {
 		counts[invariant.Outcome(s.Outcome)]++
 	}
 	return fmt.Sprintf("%d scenarios held, %d violated, %d unknown; %d of %d mutants caught",
-		counts[invariant.Held], counts[invariant.Violated], counts[invariant.Unknown]+counts[""], caught, mutants)
+		counts[invariant.Held], counts[invariant.Violated], counts[invariant.Unknown]+counts[""], caught, mutants) + unsupported
 }

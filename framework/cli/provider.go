@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
 // backing is what the commands need of a provider.
@@ -26,6 +28,9 @@ type backing struct {
 	open func(ctx context.Context, name string) (clusters.Cluster, error)
 	// facts are what a cluster really runs.
 	facts func(clusters.Cluster) scenario.ClusterFacts
+	// release says what a version of Kubernetes is made of, and gets it ready to be upgraded to.
+	release func(ctx context.Context, version string) (certificate.Release, error)
+	engine  string // and its version
 }
 
 // providers by the name that --provider takes. A flag has to pick one by name, hence a map.
@@ -53,18 +58,31 @@ func kindBacking(ctx context.Context, out io.Writer, say func(string)) (backing,
 	}
 	options := kind.Options{Log: slog.New(steps{slog.Default().Handler(), say}), Image: nodeimage.Options{Progress: nodeimage.Lines(out, isTerminal(out))}}
 	return backing{
-		Provider: kind.New(e, options),
+		Provider: kind.New(e, options), engine: e.Name() + " " + e.Version(),
+		release: func(ctx context.Context, version string) (certificate.Release, error) {
+			return releaseOf(nodeimage.GetRelease(ctx, e, version, options.Image))
+		},
 		open: func(ctx context.Context, name string) (clusters.Cluster, error) {
 			return kind.Open(ctx, e, name, options)
 		},
 		facts: func(c clusters.Cluster) scenario.ClusterFacts {
 			facts := scenario.ClusterFacts{Provider: "kind", Engine: e.Name() + " " + e.Version(), Kubernetes: c.Spec().Kubernetes}
 			if k, ok := c.(*kind.Cluster); ok {
-				facts.Image = k.Image()
+				facts.Image, facts.Balancer = k.Image(), k.Balancer()
 			}
 			return facts
 		},
 	}, nil
+}
+
+// releaseOf names the parts of a release by the last part of their images' names.
+func releaseOf(r nodeimage.Release, err error) (certificate.Release, error) {
+	out := certificate.Release{Kubernetes: r.Kubernetes, Image: r.Image, Digest: r.Digest, Components: map[string]string{}, Digests: map[string]string{}}
+	for _, image := range r.Images {
+		name, tag, _ := strings.Cut(path.Base(image.Ref), ":")
+		out.Components[name], out.Digests[name] = tag, image.Digest
+	}
+	return out, err
 }
 
 func isTerminal(w io.Writer) bool {

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
@@ -21,6 +22,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
 // argsVariable makes this executable the holdfast command, with what stands in it: scenarios run once in a process.
@@ -31,7 +33,8 @@ func TestMain(m *testing.M) {
 	if !asked {
 		os.Exit(m.Run())
 	}
-	scenario.All, scenario.Incidents = described(), retold()
+	scenario.All, scenario.Incidents, scenario.Profiles = described(), retold(), certifiable()
+	scenario.DescribeUpgrade(climb())
 	providers["hamlet"], providers["nowhere"] = hamlets(nil), hamlets(errors.New("no engine"))
 	root := Command("v1.2.3")
 	root.SetArgs(strings.Fields(args))
@@ -64,6 +67,23 @@ func retold() []scenario.Incident {
 	}}
 }
 
+// certifiable are profiles to certify.
+func certifiable() []scenario.Profile {
+	all := described()
+	return []scenario.Profile{
+		{Name: "Core", Features: []scenario.Feature{{Name: "rollout", Scenarios: all[:1]}}},
+		{Name: "Extended", Features: []scenario.Feature{{Name: "rollout", Scenarios: all[:1]}, {Name: "node kill", Scenarios: all[1:2]}}},
+	}
+}
+
+// climb upgrades a cluster.
+func climb() scenario.Spec {
+	s := described()[0]
+	s.Name, s.Claim, s.About = "upgrade/in-place", "an upgrade holds", time.Minute
+	s.Faults = []fault.Fault{fault.UpgradeControlPlane{}, fault.UpgradeWorkers{}}
+	return s
+}
+
 // hamlets provides clusters that are no use: nothing can be loaded into them.
 func hamlets(none error) func(context.Context, io.Writer, func(string)) (backing, error) {
 	return func(_ context.Context, out io.Writer, say func(string)) (backing, error) {
@@ -76,6 +96,12 @@ func hamlets(none error) func(context.Context, io.Writer, func(string)) (backing
 				return hamlet{out: out, name: name, spec: described()[0].Cluster.WithDefaults()}, none
 			},
 			facts: func(clusters.Cluster) scenario.ClusterFacts { return scenario.ClusterFacts{Kubernetes: "v1.37.0"} },
+			release: func(_ context.Context, version string) (certificate.Release, error) {
+				if version == "v1.36.9" {
+					return certificate.Release{}, errors.New("kubernetes v1.36.9 does not exist")
+				}
+				return certificate.Release{Kubernetes: version, Image: "node:" + version}, nil
+			},
 		}, nil
 	}
 }

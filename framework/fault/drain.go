@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubectl/pkg/drain"
 
 	"github.com/holdfast-ha/holdfast/clusters"
@@ -124,8 +125,8 @@ func (t Target) cordon(ctx context.Context, name string, unschedulable bool) err
 	if err == nil && unschedulable && node.Spec.Unschedulable {
 		err = errors.New("it is so already, and not by us")
 	}
-	if err == nil {
-		err = drain.RunCordonOrUncordon(t.drainer(ctx), node, unschedulable)
+	if err == nil && (node.Spec.Unschedulable != unschedulable || CordonedByUs(node)) {
+		_, err = nodes.Patch(ctx, name, types.MergePatchType, cordonPatch(unschedulable), metav1.PatchOptions{})
 	}
 	if err == nil {
 		node, err = nodes.Get(ctx, name, metav1.GetOptions{})

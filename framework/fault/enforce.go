@@ -38,9 +38,10 @@ const (
 	enforceLimit = time.Minute
 	// answerLimit bounds how long an API server may be away when a manifest is tried.
 	answerLimit = 30 * time.Second
-	// enforcedBy marks what an Enforce has made. What the audit emits, and others may have applied, has no such label.
-	enforcedBy = "holdfast.dev/enforced-by"
 )
+
+// EnforcedBy marks what an Enforce has made. What the audit emits, and others may have applied, has no such label.
+const EnforcedBy = "holdfast.dev/enforced-by"
 
 func (e Enforce) String() string {
 	if e.DeploymentsOnly {
@@ -111,7 +112,7 @@ func (e Enforce) policy() ([]*unstructured.Unstructured, error) {
 		if !slices.Contains(audit.PolicyKinds(), o.GetKind()) {
 			return nil, fmt.Errorf("read the policy: it has a %s", o.GetKind())
 		}
-		o.SetLabels(map[string]string{enforcedBy: "holdfast"})
+		o.SetLabels(map[string]string{EnforcedBy: "holdfast"})
 		objects = append(objects, o)
 	}
 	if e.DeploymentsOnly {
@@ -146,7 +147,7 @@ func (t Target) notForeign(ctx context.Context, objects []*unstructured.Unstruct
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("read %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
-		if err == nil && there.GetLabels()[enforcedBy] == "" {
+		if err == nil && there.GetLabels()[EnforcedBy] == "" {
 			return fmt.Errorf("enforce %s: a %s of this name is there already, and not ours", o.GetName(), o.GetKind())
 		}
 	}

@@ -244,7 +244,7 @@ func TestEnforceAfterAKilledRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(6, "w1", "w2", "w3")
 		w.lag = 5 * time.Second
-		w.leave(map[string]string{enforcedBy: "holdfast"})
+		w.leave(map[string]string{EnforcedBy: "holdfast"})
 		left := w.policies["ValidatingAdmissionPolicy"]
 		began := time.Now()
 		if _, err := (Enforce{}).Inject(t.Context(), w.target()); err != nil || w.policies["ValidatingAdmissionPolicy"] == left {

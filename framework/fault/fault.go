@@ -24,6 +24,9 @@ type Fault interface {
 	Inject(ctx context.Context, target Target) (heal Heal, err error)
 }
 
+// Brief is a fault that is undone as soon as it was seen, before the next one begins. Others stay in force until the last was seen.
+type Brief struct{ Fault }
+
 // Heal undoes a fault. Calling it again does nothing.
 type Heal func(context.Context) error
 
@@ -54,13 +57,21 @@ type Lasting func(context.Context) (holds bool, saw string, err error)
 type Recorder interface {
 	// Seen says which nodes and pods were bitten and what the witness saw, in words.
 	Seen(nodes, pods []string, witness string)
+	// Hit says, before Seen, how many of its witness's probes were hit by a fault that takes nothing away, such as a loss of
+	// packets: no watch of the cluster sees one.
+	Hit(probes int)
 	// Lasts names who is to be asked, before the undo begins, whether what was seen is still in force. A fault that is over
 	// as soon as it was seen has nobody to ask.
 	Lasts(Lasting)
+	// Step does one step of a fault that takes many, and writes down when it began, when it ended and how it failed. It returns what
+	// do returns.
+	Step(step history.Step, do func() error) error
 	// Tried says what the API server answered to a manifest.
 	Tried(answer history.Admission)
 	// Healed says what the witness saw after the undo.
 	Healed(witness string)
 	// Audited takes what a look for single points of failure found.
 	Audited(history.Audit)
+	// Reached takes how the API server was reached by one way while the fault was on; it numbers the fault itself.
+	Reached(history.Reach)
 }

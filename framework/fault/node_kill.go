@@ -30,5 +30,5 @@ func (k NodeKill) Inject(ctx context.Context, t Target) (Heal, error) {
 	if err != nil {
 		return nothing, err
 	}
-	return t.kill(ctx, []clusters.Node{node}, pods)
+	return t.takeAway(ctx, killing, []clusters.Node{node}, pods)
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// NodePressure puts one worker that carries pods of the workload under memory pressure in its kubelet's own eyes. No memory
-// is used up, for nodes may share a machine's: the kubelet is restarted with an eviction threshold above all there is. It
-// then taints its node, so that no new pod comes, and evicts its pods one after the other, whatever a budget allows; only
-// critical ones stay. Nothing announces an eviction of a kubelet's: such a pod has no deletionTimestamp, and its readiness is
-// asked no more, so that it is offered to clients until its containers have ended, whatever they do. What is left of it is an
-// object of phase Failed, or Succeeded if they ended in order.
+// NodePressure puts one worker that carries pods of the workload under memory pressure in its kubelet's own eyes, or under
+// pressure on its disk. Nothing is used up, for nodes may share a machine's: the kubelet is restarted with an eviction threshold
+// above all there is. It then taints its node, so that no new pod comes, and evicts its pods one after the other, whatever a
+// budget allows; only critical ones stay. Nothing announces an eviction of a kubelet's: such a pod has no deletionTimestamp, and
+// its readiness is asked no more, so that it is offered to clients until its containers have ended, whatever they do. What is
+// left of it is an object of phase Failed, or Succeeded if they ended in order.
 //
 // The undo gives the kubelet its own configuration back, and returns when it says that the pressure is over.
 //
@@ -34,6 +34,26 @@ type NodePressure struct {
 	// Soft gives pods their own grace period, up to half a minute, and so their preStop hooks; they are evicted from about
 	// ten seconds after the taint on. Otherwise a pod has one second, however long a grace period it asks for.
 	Soft bool
+	// Disk makes it pressure on the disk, and not on the memory. No disk is filled: nodes may share their machine's, and a full
+	// one would end everybody's work, etcd's first. The kubelet is told not to remove images meanwhile, as it would of what has
+	// lain unused for a while: where there is no registry, nobody could bring them back.
+	Disk bool
+}
+
+// pressing is what a kubelet is short of: the signal of its thresholds, and the condition and the taint by which it shows.
+//
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-conditions
+type pressing struct {
+	of, signal string
+	condition  corev1.NodeConditionType
+	taint      string
+}
+
+func (p NodePressure) pressing() pressing {
+	if p.Disk {
+		return pressing{"disk", "nodefs.available", corev1.NodeDiskPressure, corev1.TaintNodeDiskPressure}
+	}
+	return pressing{"memory", "memory.available", corev1.NodeMemoryPressure, corev1.TaintNodeMemoryPressure}
 }
 
 const (
@@ -44,15 +64,15 @@ const (
 	relaxLimit = 2 * time.Minute
 	// softGraceSeconds is the most that a soft eviction leaves a pod.
 	softGraceSeconds = 30
-	// tooMuch is more memory than any machine has. A percentage will not do: the little that a node of kind uses of its
+	// tooMuch is more memory, and more disk, than any machine has. A percentage will not do: the little that a node of kind uses of its
 	// machine's memory is less than one of a hundred.
 	tooMuch = "1Pi"
 )
 
 func (p NodePressure) String() string {
-	what := "memory pressure on"
+	what := p.pressing().of + " pressure on"
 	if p.Soft {
-		what = "soft memory pressure on"
+		what = "soft " + what
 	}
 	if p.Worker > 0 {
 		return fmt.Sprintf("%s worker %d", what, p.Worker)
@@ -70,11 +90,12 @@ func (p NodePressure) Inject(ctx context.Context, t Target) (Heal, error) {
 	if len(victims) == 0 {
 		return nothing, fmt.Errorf("%s: %s carries no pod of %s", p, node.Name(), t.Workload)
 	}
-	switch pressed, tainted, _, err := t.pressure(ctx, node.Name()); {
+	by := p.pressing()
+	switch pressed, tainted, _, err := t.pressure(ctx, node.Name(), by); {
 	case err != nil:
 		return nothing, err
 	case pressed || tainted:
-		return nothing, fmt.Errorf("%s: %s is so already: MemoryPressure=%t, its taint: %t", p, node.Name(), pressed, tainted)
+		return nothing, fmt.Errorf("%s: %s is so already: %s=%t, its taint: %t", p, node.Name(), by.condition, pressed, tainted)
 	}
 	whole, _, err := t.look(ctx)
 	if err != nil {
@@ -84,7 +105,7 @@ func (p NodePressure) Inject(ctx context.Context, t Target) (Heal, error) {
 	if err != nil {
 		return nothing, err
 	}
-	heal := once(func(ctx context.Context) error { return t.relax(ctx, node, whole) })
+	heal := once(func(ctx context.Context) error { return t.relax(ctx, node, by, whole) })
 	if err := p.press(ctx, node); err != nil {
 		return heal, err
 	}
@@ -92,7 +113,7 @@ func (p NodePressure) Inject(ctx context.Context, t Target) (Heal, error) {
 	var astray []string
 	err = poll.Until(ctx, "the kubelet of "+node.Name()+" to evict "+strings.Join(victims, ", "), pressureLimit,
 		func(ctx context.Context) (done bool, saw string, err error) {
-			done, witness, astray, err = t.evicted(ctx, node.Name(), before, victims)
+			done, witness, astray, err = t.evicted(ctx, node.Name(), by, before, victims)
 			return done || len(astray) > 0, witness, err
 		})
 	switch {
@@ -103,8 +124,8 @@ func (p NodePressure) Inject(ctx context.Context, t Target) (Heal, error) {
 	}
 	t.Record.Seen([]string{node.Name()}, victims, witness)
 	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
-		pressed, tainted, _, err := t.pressure(ctx, node.Name())
-		return pressed && tainted, fmt.Sprintf("MemoryPressure=%t of %s, its taint: %t", pressed, node.Name(), tainted), err
+		pressed, tainted, _, err := t.pressure(ctx, node.Name(), by)
+		return pressed && tainted, fmt.Sprintf("%s=%t of %s, its taint: %t", by.condition, pressed, node.Name(), tainted), err
 	})
 	return heal, nil
 }
@@ -112,13 +133,16 @@ func (p NodePressure) Inject(ctx context.Context, t Target) (Heal, error) {
 // kubeletFolder is where kubeadm keeps the kubelet's configuration.
 const kubeletFolder = "/var/lib/kubelet"
 
+// pressureUndo names what is left on the node.
+const pressureUndo = "node-pressure"
+
 // The commands that touch a kubelet's configuration; $1 is its folder. What it was is kept beside it until it has been put
 // back, so that a harness that was killed half-way leaves it to the next; and putting it back twice does nothing.
 const (
 	readKubelet  = `cd "$1" && if [ -e config.yaml.calm ]; then cat config.yaml.calm; else cat config.yaml; fi`
 	pressKubelet = `set -e; cd "$1"; [ -e config.yaml.calm ] || { cp -p config.yaml calm.part; mv calm.part config.yaml.calm; }
 printf %s "$2" | base64 -d >config.yaml; systemctl restart kubelet`
-	relaxKubelet = `set -e; cd "$1"; [ -e config.yaml.calm ] || exit 0
+	relaxKubelet = `set -e; cd ` + kubeletFolder + `; [ -e config.yaml.calm ] || exit 0
 cp -p config.yaml.calm config.yaml; systemctl restart kubelet; rm config.yaml.calm`
 )
 
@@ -131,6 +155,10 @@ func (p NodePressure) press(ctx context.Context, node clusters.Node) error {
 	tense, err := p.tense(calm)
 	if err != nil {
 		return fmt.Errorf("change the kubelet's configuration of %s: %w", node.Name(), err)
+	}
+	// Without a timer: a node under pressure can be reached, and the pressure costs nobody anything but its pods.
+	if err := leaveUndo(ctx, node, pressureUndo, relaxKubelet, 0); err != nil {
+		return err
 	}
 	text := base64.StdEncoding.EncodeToString(tense)
 	if _, err := node.Exec(ctx, "sh", "-c", pressKubelet, "press", kubeletFolder, text); err != nil {
@@ -155,7 +183,10 @@ func (p NodePressure) tense(calm []byte) ([]byte, error) {
 	if p.Soft {
 		grace, most = "1s", softGraceSeconds
 	}
-	const signal = "memory.available"
+	if p.Disk {
+		config["imageMinimumGCAge"] = "24h"
+	}
+	signal := p.pressing().signal
 	config["evictionSoft"] = map[string]string{signal: tooMuch}
 	config["evictionSoftGracePeriod"] = map[string]string{signal: grace}
 	config["evictionMaxPodGracePeriod"] = most
@@ -165,9 +196,9 @@ func (p NodePressure) tense(calm []byte) ([]byte, error) {
 // evicted asks the API server for the node's word on itself, for the kubelet's on each pod, and for the endpoints. Pods that
 // go in any other way are astray.
 func (t Target) evicted(
-	ctx context.Context, node string, before map[string]corev1.Pod, victims []string,
+	ctx context.Context, node string, by pressing, before map[string]corev1.Pod, victims []string,
 ) (done bool, saw string, astray []string, err error) {
-	pressed, tainted, _, err := t.pressure(ctx, node)
+	pressed, tainted, _, err := t.pressure(ctx, node, by)
 	if err != nil {
 		return false, "", nil, err
 	}
@@ -200,13 +231,13 @@ func (t Target) evicted(
 			ends++
 		}
 	}
-	saw = fmt.Sprintf("the API server shows MemoryPressure=%t of %s, its taint: %t; %d of %s evicted by the kubelet, %s left of them",
-		pressed, node, tainted, gone, plural(len(victims), "pod"), plural(ends, "endpoint"))
+	saw = fmt.Sprintf("the API server shows %s=%t of %s, its taint: %t; %d of %s evicted by the kubelet, %s left of them",
+		by.condition, pressed, node, tainted, gone, plural(len(victims), "pod"), plural(ends, "endpoint"))
 	return pressed && tainted && gone == len(victims) && ends == 0, saw, astray, nil
 }
 
-// pressure is what a node says of its memory, whether the node controller has drawn the conclusion, and whether it is Ready.
-func (t Target) pressure(ctx context.Context, name string) (pressed, tainted, ready bool, err error) {
+// pressure is what a node says of its memory or disk, whether the node controller has drawn the conclusion, and whether it is Ready.
+func (t Target) pressure(ctx context.Context, name string, by pressing) (pressed, tainted, ready bool, err error) {
 	node, err := t.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return false, false, false, fmt.Errorf("read node %s: %w", name, err)
@@ -216,8 +247,8 @@ func (t Target) pressure(ctx context.Context, name string) (pressed, tainted, re
 			return c.Type == what && c.Status == corev1.ConditionTrue
 		})
 	}
-	tainted = slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeMemoryPressure })
-	return is(corev1.NodeMemoryPressure), tainted, is(corev1.NodeReady), nil
+	tainted = slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == by.taint })
+	return is(by.condition), tainted, is(corev1.NodeReady), nil
 }
 
 // evictions are the pods of a StatefulSet of which a kubelet has noted that it evicts them: the controller removes at once what
@@ -251,18 +282,18 @@ func evictedByKubelet(pod corev1.Pod) bool {
 // relax gives a kubelet its configuration back, and waits until the API server shows neither pressure nor taint. A kubelet
 // forgets its pressure when it is restarted: it does not wait out evictionPressureTransitionPeriod. If the workload was
 // whole before, it waits until it is so again; else something else keeps it from that.
-func (t Target) relax(ctx context.Context, node clusters.Node, whole bool) error {
-	if _, err := node.Exec(ctx, "sh", "-c", relaxKubelet, "relax", kubeletFolder); err != nil {
+func (t Target) relax(ctx context.Context, node clusters.Node, by pressing, whole bool) error {
+	if err := runUndo(ctx, node, pressureUndo); err != nil {
 		return fmt.Errorf("put back the kubelet's configuration of %s: %w", node.Name(), err)
 	}
 	err := poll.Until(ctx, "node "+node.Name()+" to be calm", relaxLimit, func(ctx context.Context) (bool, string, error) {
-		pressed, tainted, ready, err := t.pressure(ctx, node.Name())
-		return !pressed && !tainted && ready, fmt.Sprintf("MemoryPressure=%t, its taint: %t, Ready=%t", pressed, tainted, ready), err
+		pressed, tainted, ready, err := t.pressure(ctx, node.Name(), by)
+		return !pressed && !tainted && ready, fmt.Sprintf("%s=%t, its taint: %t, Ready=%t", by.condition, pressed, tainted, ready), err
 	})
 	if err != nil {
 		return err
 	}
-	witness := node.Name() + " is Ready, without memory pressure and without its taint"
+	witness := node.Name() + " is Ready, without " + by.of + " pressure and without its taint"
 	if whole {
 		saw, err := t.Settle(ctx)
 		if err != nil {

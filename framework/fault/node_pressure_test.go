@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -30,25 +29,24 @@ type kubelet struct {
 	err            error
 }
 
-// Exec knows the commands by the names that they are given.
-func (m *machine) Exec(_ context.Context, command ...string) ([]byte, error) {
-	k, verb := m.kubelet, command[3]
+// command is one of those that touch a kubelet's configuration.
+func (k *kubelet) command(verb string, args []string) ([]byte, error) {
 	switch {
-	case m.err != nil || k.err != nil:
-		return nil, errors.Join(m.err, k.err)
+	case k.err != nil:
+		return nil, k.err
 	case verb == "read" && k.before != "":
 		return []byte(k.before), nil
 	case verb == "read":
 		return []byte(k.config), nil
 	case verb == "press":
-		text, err := base64.StdEncoding.DecodeString(command[5])
+		text, err := base64.StdEncoding.DecodeString(args[1])
 		if k.before == "" {
 			k.before = k.config
 		}
 		k.config = string(text)
 		k.world.pressed(k.node, true)
 		return nil, err
-	case verb == "relax" && k.before != "":
+	case verb == pressureUndo && k.before != "":
 		k.config, k.before = k.before, ""
 		k.world.pressed(k.node, false)
 	}
@@ -82,11 +80,17 @@ func (w *world) squeeze(name string, yes bool) {
 	o, _ := w.client.Tracker().Get(nodes, "", name)
 	node := o.(*corev1.Node).DeepCopy()
 	node.Status.Conditions, node.Spec.Taints = node.Status.Conditions[:1], nil
+	by := NodePressure{}.pressing()
+	for _, n := range w.nodes {
+		if m := n.(*machine); m.name == name && strings.Contains(m.kubelet.config, "nodefs.available: 1Pi") {
+			by = NodePressure{Disk: true}.pressing()
+		}
+	}
 	if yes {
-		node.Status.Conditions = append(node.Status.Conditions, corev1.NodeCondition{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue})
+		node.Status.Conditions = append(node.Status.Conditions, corev1.NodeCondition{Type: by.condition, Status: corev1.ConditionTrue})
 	}
 	if yes && !w.untainted {
-		node.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeMemoryPressure, Effect: corev1.TaintEffectNoSchedule}}
+		node.Spec.Taints = []corev1.Taint{{Key: by.taint, Effect: corev1.TaintEffectNoSchedule}}
 	}
 	_ = w.client.Tracker().Update(nodes, node, "")
 	for _, pod := range w.allNames() {
@@ -123,6 +127,8 @@ func TestTense(t *testing.T) {
 			"evictionSoftGracePeriod:\n  memory.available: 0s\nkind: KubeletConfiguration\nnodeStatusUpdateFrequency: 2s\n",
 		{Soft: true}: "evictionHard:\n  nodefs.available: 0%\nevictionMaxPodGracePeriod: 30\nevictionSoft:\n  memory.available: 1Pi\n" +
 			"evictionSoftGracePeriod:\n  memory.available: 1s\nkind: KubeletConfiguration\nnodeStatusUpdateFrequency: 2s\n",
+		{Disk: true}: "evictionHard:\n  nodefs.available: 0%\nevictionMaxPodGracePeriod: 0\nevictionSoft:\n  nodefs.available: 1Pi\n" +
+			"evictionSoftGracePeriod:\n  nodefs.available: 0s\nimageMinimumGCAge: 24h\nkind: KubeletConfiguration\nnodeStatusUpdateFrequency: 2s\n",
 	} {
 		got, err := p.tense([]byte(calmConfig))
 		if err != nil || string(got) != want {
@@ -194,7 +200,7 @@ func TestAnUndoOfPressureThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.nodes[1].(*machine).kubelet.err = errors.New("read-only file system")
-	const want = "put back the kubelet's configuration of w2: read-only file system"
+	const want = "put back the kubelet's configuration of w2: run the undo node-pressure on w2: read-only file system"
 	if err := heal(t.Context()); err == nil || err.Error() != want || len(w.healed) != 0 {
 		t.Errorf("got %v, healed %q", err, w.healed)
 	}
@@ -241,7 +247,7 @@ func TestAPodThatLeftNothingBehind(t *testing.T) {
 			if target.StatefulSet = stateful; stateful {
 				w.stateful()
 			}
-			done, saw, lost, err := target.evicted(t.Context(), "w1", map[string]corev1.Pod{"pod-001": *pod("old")}, []string{"pod-001"})
+			done, saw, lost, err := target.evicted(t.Context(), "w1", NodePressure{}.pressing(), map[string]corev1.Pod{"pod-001": *pod("old")}, []string{"pod-001"})
 			if done != (want == evicted) || (len(lost) > 0) != (want == astray) || err != nil {
 				t.Errorf("%s, StatefulSet %t: %t, astray %q, %v: %s", name, stateful, done, lost, err, saw)
 			}
@@ -322,6 +328,7 @@ func TestTheKubeletsFiles(t *testing.T) {
 		}
 		return string(out)
 	}
+	relax := strings.ReplaceAll(relaxKubelet, kubeletFolder, dir)
 	has := func(config, kept string, restarts int) {
 		t.Helper()
 		text, _ := os.ReadFile(filepath.Join(dir, "config.yaml"))
@@ -331,7 +338,7 @@ func TestTheKubeletsFiles(t *testing.T) {
 			t.Errorf("it has %q, and keeps %q, after %q", text, before, count)
 		}
 	}
-	run(relaxKubelet)
+	run(relax)
 	has(calmConfig, "", 0)
 	for i, text := range []string{"tense: 1\n", "tense: 2\n"} {
 		if got := run(readKubelet); got != calmConfig {
@@ -340,9 +347,9 @@ func TestTheKubeletsFiles(t *testing.T) {
 		run(pressKubelet, base64.StdEncoding.EncodeToString([]byte(text)))
 		has(text, calmConfig, i+1)
 	}
-	run(relaxKubelet)
+	run(relax)
 	has(calmConfig, "", 3)
-	run(relaxKubelet)
+	run(relax)
 	has(calmConfig, "", 3)
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
 		t.Errorf("left behind: %q", left)

@@ -79,14 +79,8 @@ func (t Target) scaled(from, to int) Lasting {
 
 // scale sets the number of replicas and waits until the workload has settled with it.
 func (t Target) scale(ctx context.Context, replicas int) (witness string, err error) {
-	scaler := t.scaler()
-	scale, err := scaler.GetScale(ctx, t.Workload, metav1.GetOptions{})
-	if err != nil {
-		return "", fmt.Errorf("read scale of %s: %w", t.Workload, err)
-	}
-	scale.Spec.Replicas = int32(replicas)
-	if _, err := scaler.UpdateScale(ctx, t.Workload, scale, metav1.UpdateOptions{}); err != nil {
-		return "", fmt.Errorf("scale %s to %d: %w", t.Workload, replicas, err)
+	if err := t.setScale(ctx, replicas); err != nil {
+		return "", err
 	}
 	if witness, err = t.Settle(ctx); err != nil {
 		return "", err
@@ -99,4 +93,18 @@ func (t Target) scale(ctx context.Context, replicas int) (witness string, err er
 		return "", fmt.Errorf("scale %s to %d: it has settled with %d", t.Workload, replicas, got)
 	}
 	return witness, nil
+}
+
+// setScale sets the number of replicas.
+func (t Target) setScale(ctx context.Context, replicas int) error {
+	scaler := t.scaler()
+	scale, err := scaler.GetScale(ctx, t.Workload, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read scale of %s: %w", t.Workload, err)
+	}
+	scale.Spec.Replicas = int32(replicas)
+	if _, err := scaler.UpdateScale(ctx, t.Workload, scale, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("scale %s to %d: %w", t.Workload, replicas, err)
+	}
+	return nil
 }

@@ -64,7 +64,25 @@ func traps() []trap {
 		{fault: TryDrain{For: 20 * time.Second}, undo: undoing("uncordoned", uncordon)},
 		{fault: TryDrain{For: 20 * time.Second}, build: guarded, undo: undoing("uncordoned while a budget blocks it", uncordon)},
 		{fault: NodeKill{}, undo: undoing("started", start)},
-		{fault: ZoneOutage{}, build: twoInAZone, undo: undoing("one of its machines is started", start)},
+		{fault: ZoneOutage{}, build: twoInAZone(false), undo: undoing("one of its machines is started", start)},
+		{fault: NodePause{}, undo: undoing("thawed", thaw)},
+		{fault: NodeStop{}, undo: undoing("started", start)},
+		{fault: Partition{Worker: 2}, undo: map[string]func(*testing.T, *world, Target){
+			"its timer ran out": func(t *testing.T, w *world, _ Target) { must(t, w.nodes[1].(*machine).undone(partitionUndo)) },
+			"it died":           func(t *testing.T, w *world, _ Target) { must(t, w.nodes[1].Kill(t.Context())) },
+		}},
+		{fault: Partition{Zone: true}, build: twoInAZone(true), undo: undoing("one of its machines is back", func(t *testing.T, w *world, _ Target) {
+			must(t, w.nodes[1].(*machine).undone(partitionUndo))
+		})},
+		{fault: PacketLoss{Percent: 10, Worker: 2}, undo: undoing("its timer ran out", func(t *testing.T, w *world, _ Target) {
+			must(t, w.nodes[1].(*machine).undone("packet-loss"))
+		})},
+		{fault: Latency{Delay: 100 * time.Millisecond, Worker: 2}, undo: undoing("its timer ran out", func(t *testing.T, w *world, _ Target) {
+			must(t, w.nodes[1].(*machine).undone("latency"))
+		})},
+		{fault: NodePressure{Worker: 2, Disk: true}, undo: undoing("the kubelet is calm", func(_ *testing.T, w *world, _ Target) { w.squeeze("w2", false) })},
+		{fault: ControlPlaneKill{}, build: threePlanes, undo: undoing("started", start)},
+		{fault: EtcdLeaderKill{}, build: threePlanes, momentary: "the kubelet starts the member again, and the lead stays where it went"},
 		{fault: FillNode{Worker: 2}, undo: map[string]func(*testing.T, *world, Target){
 			"the filler is deleted": func(t *testing.T, w *world, _ Target) {
 				must(t, w.client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", fillerName))
@@ -91,6 +109,18 @@ func traps() []trap {
 			},
 			"one is resized back": func(t *testing.T, w *world, _ Target) { must(t, w.give(w.podNames()[3], cpu("5m"))) },
 		}},
+		{fault: UpgradeControlPlane{To: newVersion}, build: climbing, undo: undoing("the API server is the old one again", func(_ *testing.T, _ *world, target Target) {
+			target.Cluster.(*ladder).serves(oldVersion)
+		})},
+		{fault: UpgradeWorkers{To: newVersion}, build: climbing, undo: undoing("a kubelet is the old one again", func(t *testing.T, _ *world, target Target) {
+			target.Cluster.(*ladder).says(t, "w2", oldVersion)
+		})},
+		{fault: ComponentKill{Component: Kubelet}, momentary: "systemd starts it again at once"},
+		{fault: ComponentAway{Component: Kubelet, For: time.Second}, undo: undoing("started", func(_ *testing.T, w *world, _ Target) {
+			w.components.away = nil
+		})},
+		{fault: ComponentAway{Component: Scheduler, For: time.Second}, build: withControlPlane, undo: undoing("its manifest is back",
+			func(_ *testing.T, w *world, _ Target) { w.components.away = nil })},
 		{fault: Enforce{}, undo: undoing("the policy is removed", func(_ *testing.T, w *world, _ Target) {
 			clear(w.policies)
 			w.notice()
@@ -119,6 +149,12 @@ func start(t *testing.T, w *world, _ Target) {
 	must(t, w.nodes[i].Start(t.Context()))
 }
 
+// thaw lets a machine go on that is frozen.
+func thaw(t *testing.T, w *world, _ Target) {
+	i := slices.IndexFunc(w.nodes, func(n clusters.Node) bool { return n.(*machine).is() == clusters.Paused })
+	must(t, w.nodes[i].Resume(t.Context()))
+}
+
 // guarded is a world in which a budget grants no eviction.
 func guarded(t *testing.T) (*world, Target) {
 	w := newWorld(6, "w1", "w2", "w3")
@@ -130,9 +166,26 @@ func guarded(t *testing.T) (*world, Target) {
 	return w, w.target()
 }
 
-func twoInAZone(*testing.T) (*world, Target) {
-	w := newWorld(6, "wax", "way")
-	return w, w.target()
+// climbing is a cluster that can be upgraded, and whose control plane was.
+func climbing(t *testing.T) (*world, Target) {
+	l, target := onLadder(t)
+	l.serves(newVersion)
+	return l.w, target
+}
+
+// twoInAZone is a world of one zone, and maybe of another one.
+func twoInAZone(more bool) func(*testing.T) (*world, Target) {
+	names := []string{"wax", "way"}
+	if more {
+		names = append(names, "wb")
+	}
+	return func(*testing.T) (*world, Target) {
+		w := newWorld(6, names...)
+		if more {
+			w.nodes[2].(*machine).role = clusters.LoadNode
+		}
+		return w, w.target()
+	}
 }
 
 // edit changes a pod behind everybody's back.
@@ -309,7 +362,20 @@ func TestWhatIsSoAlreadyIsAnError(t *testing.T) {
 		{Drain{Nodes: 3}, func(t *testing.T, _ *world, target Target) { must(t, target.cordon(t.Context(), "w1", true)) },
 			"set w1 unschedulable=true: it is so already, and not by us"},
 		{NodeKill{Worker: 2}, twice(NodeKill{Worker: 2}), "kill w2: it is dead already: state exited, kubelet port silent: true"},
+		{NodePause{Worker: 2}, twice(NodePause{Worker: 2}), "freeze w2: it is frozen already: state paused, kubelet port silent: true"},
+		{NodeStop{Worker: 2}, twice(NodeKill{Worker: 2}), "stop w2: it is off already: state exited, kubelet port silent: true"},
+		{Partition{Worker: 2}, twice(Partition{Worker: 2}), "partition of worker 2: the probes do not pass as it is: " +
+			"probes of w2 from w1: unanswered; the other way: unanswered; on the spot: answered"},
+		{NodePressure{Worker: 2, Disk: true}, func(t *testing.T, w *world, _ Target) {
+			must(t, second(NodePressure{Worker: 2, Disk: true}.Inject(t.Context(), w.target())))
+			w.edit(t, w.podNames()[0], func(p *corev1.Pod) { p.Spec.NodeName = "w2" })
+		}, "disk pressure on worker 2: w2 is so already: DiskPressure=true, its taint: true"},
 		{FillNode{Worker: 2}, twice(FillNode{Worker: 2}), "fill w2: it is full, 0 of cpu are left"},
+		{ComponentAway{Component: Kubelet}, func(_ *testing.T, w *world, _ Target) { w.components.away = []string{"kubelet"} },
+			"kubelet away for 0s: it does not run"},
+		{ComponentKill{Component: Scheduler}, func(*testing.T, *world, Target) {}, "find the control plane of fleet: it has none"},
+		{ComponentKill{Component: "kube-router"}, func(*testing.T, *world, Target) {},
+			`component "kube-router": want one of ["containerd" "coredns" "etcd" "kube-apiserver" "kube-controller-manager" "kube-proxy" "kube-scheduler" "kubelet"]`},
 		{NodePressure{Worker: 2}, func(t *testing.T, w *world, _ Target) {
 			w.squeeze("w2", true)
 			w.edit(t, w.podNames()[0], func(p *corev1.Pod) { p.Spec.NodeName = "w2" })

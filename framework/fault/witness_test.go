@@ -14,7 +14,9 @@ import (
 func all() []Fault {
 	return []Fault{
 		Scale{Through: []int{9, 3}}, Rollout{}, PodDelete{Count: 2}, Evict{}, Drain{Nodes: 2}, NodeKill{}, NodeKill{Worker: 2},
-		ZoneOutage{}, FillNode{}, Unbalance{}, NodePressure{}, NodePressure{Worker: 2, Soft: true},
+		ZoneOutage{}, FillNode{}, Unbalance{}, NodePressure{}, NodePressure{Worker: 2, Soft: true}, NodePressure{Disk: true},
+		NodePause{}, NodePause{Worker: 2}, NodeStop{}, NodeStop{Worker: 2}, Partition{}, Partition{Worker: 2}, Partition{Zone: true},
+		PacketLoss{Percent: 10}, Latency{Delay: 100 * time.Millisecond},
 		TryDrain{For: 20 * time.Second}, BadRollout{Args: badArgs}, TryRollout{For: time.Second},
 		Autoscale{CPU: 60, Max: 10}, Resize{CPU: "20m"}, AutoscaleVertically{}, Enforce{}, Enforce{DeploymentsOnly: true},
 	}

@@ -37,7 +37,9 @@ type world struct {
 	client *fake.Clientset
 	nodes  []clusters.Node
 	seen   []string
+	steps  []string
 	healed []string
+	hit    int // probes
 	// lasting is the witness that is asked before the undo.
 	lasting Lasting
 
@@ -64,12 +66,15 @@ type world struct {
 	unmoved    bool       // autoscalers change nothing
 	vertical   []string   // what became of the vertical autoscaler
 
+	components components // of Kubernetes
+
 	policies map[string]*unstructured.Unstructured // admission policies and bindings that there are, by kind
 	changes  int                                   // of them
 	noticed  int                                   // the last of these that the API server has heard of
 	inForce  bool                                  // it acts by them
 	told     map[string]error                      // what it answers to a manifest, whatever they say
 	tried    []history.Admission
+	reached  []history.Reach
 }
 
 func newWorld(replicas int, workers ...string) *world {
@@ -98,9 +103,11 @@ func newWorld(replicas int, workers ...string) *world {
 	for _, name := range workers { // wax and way are in one zone
 		w.nodes = append(w.nodes, &machine{
 			name: name, zone: strings.TrimRight(name, "xy"), state: clusters.Running, kubelet: &kubelet{world: w, node: name, config: calmConfig},
+			network: network{world: w, ip: machineIP(len(w.nodes) + 1)},
 		})
 		_ = w.client.Tracker().Add(&corev1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{PodCIDR: podRange(len(w.nodes))}, Status: corev1.NodeStatus{
+				Addresses:   []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: machineIP(len(w.nodes))}},
 				Allocatable: cpu("2"), Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 			},
 		})
@@ -135,6 +142,7 @@ func (w *world) target() Target {
 func (w *world) Seen(nodes, pods []string, witness string) {
 	w.seen = append(w.seen, fmt.Sprintf("nodes=%v pods=%d %s", nodes, len(pods), witness))
 }
+func (w *world) Hit(probes int)      { w.hit = probes }
 func (w *world) Lasts(still Lasting) { w.lasting = still }
 func (w *world) Audited(a history.Audit) {
 	var rules []string
@@ -143,6 +151,11 @@ func (w *world) Audited(a history.Audit) {
 	}
 	w.audits = append(w.audits, rules)
 }
+func (w *world) Step(s history.Step, do func() error) error {
+	w.steps = append(w.steps, s.Node+": "+s.What)
+	return do()
+}
+func (w *world) Reached(how history.Reach)      { w.reached = append(w.reached, how) }
 func (w *world) Tried(answer history.Admission) { w.tried = append(w.tried, answer) }
 func (w *world) Healed(witness string)          { w.healed = append(w.healed, witness) }
 
@@ -452,6 +465,8 @@ type machine struct {
 	killErr  error         // what Kill answers
 	starts   int
 	kubelet  *kubelet
+	exec     func(m *machine, command []string) ([]byte, error) // instead of the kubelet's commands
+	network  network
 
 	mu    sync.Mutex
 	state clusters.NodeState
@@ -467,19 +482,42 @@ func (m *machine) Role() clusters.Role {
 	return m.role
 }
 
-func (m *machine) Kill(context.Context) error {
+func (m *machine) Kill(context.Context) error  { return m.take(clusters.Exited) }
+func (m *machine) Stop(context.Context) error  { return m.take(clusters.Exited) }
+func (m *machine) Pause(context.Context) error { return m.take(clusters.Paused) }
+
+// take does what it is asked to, unless the machine is immortal.
+func (m *machine) take(state clusters.NodeState) error {
 	switch {
 	case m.immortal || m.err != nil || m.killErr != nil:
 	case m.lag == 0:
-		m.set(clusters.Exited)
+		m.set(state)
 	default:
-		time.AfterFunc(m.lag, func() { m.set(clusters.Exited) })
+		time.AfterFunc(m.lag, func() { m.set(state) })
 	}
 	return errors.Join(m.err, m.killErr)
 }
 
+// Resume thaws a machine. One that does not run cannot be thawed, and Start does not thaw one.
+func (m *machine) Resume(context.Context) error {
+	if m.is() == clusters.Exited {
+		return errors.New("it is not paused")
+	}
+	m.set(clusters.Running)
+	return m.err
+}
+
+func (m *machine) is() clusters.NodeState {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state
+}
+
 func (m *machine) Start(context.Context) error {
 	m.starts++
+	if m.is() == clusters.Paused {
+		return errors.New("it is paused")
+	}
 	m.set(clusters.Running)
 	return m.err
 }

@@ -26,7 +26,7 @@ func (z ZoneOutage) Inject(ctx context.Context, t Target) (Heal, error) {
 	if err != nil {
 		return nothing, err
 	}
-	return t.kill(ctx, nodes, pods)
+	return t.takeAway(ctx, killing, nodes, pods)
 }
 
 // victims are the workers of the zone of one that carries pods, and all pods of the workload on them.

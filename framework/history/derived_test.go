@@ -162,11 +162,11 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-func TestUnderMemoryPressure(t *testing.T) {
+func TestUnderPressure(t *testing.T) {
 	for taint, want := range map[string]bool{
-		"node.kubernetes.io/memory-pressure:NoSchedule": true, "node.kubernetes.io/disk-pressure:NoSchedule": false, "": false,
+		"node.kubernetes.io/memory-pressure:NoSchedule": true, "node.kubernetes.io/disk-pressure:NoSchedule": true, "node.kubernetes.io/pid-pressure:NoSchedule": false, "": false,
 	} {
-		if got := (history.Node{Taints: []string{"a=b:NoExecute", taint}}).UnderMemoryPressure(); got != want {
+		if got := (history.Node{Taints: []string{"a=b:NoExecute", taint}}).UnderPressure(); got != want {
 			t.Errorf("%s: %t", taint, got)
 		}
 	}

@@ -14,6 +14,7 @@ type Event struct {
 	Header    *Header        `json:"header,omitempty"`
 	Phase     *Phase         `json:"phase,omitempty"`
 	Fault     *FaultMark     `json:"fault,omitempty"`
+	Step      *Step          `json:"step,omitempty"`
 	Pod       *Pod           `json:"pod,omitempty"`
 	Node      *Node          `json:"node,omitempty"`
 	Workload  *Workload      `json:"workload,omitempty"`
@@ -22,11 +23,13 @@ type Event struct {
 	Eviction  *Eviction      `json:"eviction,omitempty"`
 	Audit     *Audit         `json:"audit,omitempty"`
 	Admission *Admission     `json:"admission,omitempty"`
+	Warning   *APIWarning    `json:"warning,omitempty"`
 	KubeNote  *KubeNote      `json:"kubeNote,omitempty"`
 	Gap       *Gap           `json:"gap,omitempty"`
 	Clock     *Clock         `json:"clock,omitempty"`
 	Noise     *Noise         `json:"noise,omitempty"`
 	Echo      *Echo          `json:"echo,omitempty"`
+	Reach     *Reach         `json:"reach,omitempty"`
 	Load      *LoadTotals    `json:"load,omitempty"`
 	Gateway   *GatewayTotals `json:"gateway,omitempty"`
 	Segment   *Segment       `json:"segment,omitempty"`
@@ -76,8 +79,12 @@ type FaultMark struct {
 	Pods  []string `json:"pods,omitempty"`
 	// Witness says what was seen, and by whom, in words.
 	Witness string `json:"witness,omitempty"`
+	// Hit counts the witness's probes that a fault hit which takes nothing away, such as a loss of packets: no watch sees one.
+	Hit int `json:"hit,omitempty"`
 	// Error is set when the stage was not reached; the fault's evidence is then missing.
 	Error string `json:"error,omitempty"`
+	// NotSupported says why, with an Error, if what the fault takes is not to be had there, such as a feature of the kernel.
+	NotSupported string `json:"notSupported,omitempty"`
 }
 
 // Change says how an object came to be reported.
@@ -148,11 +155,14 @@ type Node struct {
 	Taints        []string          `json:"taints,omitempty"` // key=value:effect
 }
 
-// UnderMemoryPressure tells whether the node controller has tainted the node because its kubelet says so.
+// UnderPressure tells whether the node controller has tainted the node because its kubelet says that it is short of memory or
+// of disk.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-conditions
-func (n Node) UnderMemoryPressure() bool {
-	return slices.ContainsFunc(n.Taints, func(taint string) bool { return strings.HasPrefix(taint, "node.kubernetes.io/memory-pressure") })
+func (n Node) UnderPressure() bool {
+	return slices.ContainsFunc(n.Taints, func(taint string) bool {
+		return strings.HasPrefix(taint, "node.kubernetes.io/memory-pressure") || strings.HasPrefix(taint, "node.kubernetes.io/disk-pressure")
+	})
 }
 
 // Workload is a Deployment or a StatefulSet as a watch reported it: what is wanted, and how much of it is there.
@@ -274,6 +284,9 @@ type Gap struct {
 	What  string `json:"what"` // pods, nodes, ...
 	Since Offset `json:"since"`
 	Why   string `json:"why"`
+	// Bridged says that nothing was missed after all: every change of that time is in the record, in its order, but may be
+	// told later than it happened, at the end of the gap. False of all in a record that is older than this.
+	Bridged bool `json:"bridged,omitempty"`
 }
 
 // Clock says how a load worker's clock was mapped to the run's: worker time + Offset = run time, right within

@@ -20,6 +20,8 @@ type FaultLife struct {
 	Injecting, Seen, Lasting, Healing, Healed Moment
 	// Nodes and Pods are all that it bit.
 	Nodes, Pods []string
+	// Hit is how many of the witness's probes it hit, of a fault that takes nothing away.
+	Hit int
 	// Witness is what was seen, in the order in which it was.
 	Witness []string
 	// Errors say why stages were not reached.
@@ -43,9 +45,20 @@ func (r Run) Faults() []FaultLife {
 	return lives
 }
 
+// NotSupported says why a fault could not be done where the scenario was run; empty: all could, or failed for other reasons.
+func (r Run) NotSupported() string {
+	for _, e := range r.Events {
+		if e.Fault != nil && e.Fault.NotSupported != "" {
+			return e.Fault.NotSupported
+		}
+	}
+	return ""
+}
+
 func (f *FaultLife) add(at Offset, mark FaultMark) {
 	f.Nodes = union(f.Nodes, mark.Nodes)
 	f.Pods = union(f.Pods, mark.Pods)
+	f.Hit = max(f.Hit, mark.Hit)
 	if mark.Witness != "" {
 		f.Witness = append(f.Witness, mark.Witness)
 	}

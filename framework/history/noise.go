@@ -37,4 +37,7 @@ type Waits struct {
 // happened it learns of changes.
 type Echo struct {
 	Sent Offset `json:"sent"`
+	// Taken is how long the API server took to answer that it had made the change, or not to. Zero in a record that is older
+	// than this.
+	Taken Offset `json:"taken,omitempty"`
 }

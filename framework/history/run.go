@@ -45,14 +45,16 @@ type Header struct {
 
 // ClusterInfo describes the cluster of a run.
 type ClusterInfo struct {
-	Name       string  `json:"name"`
-	Kubernetes string  `json:"kubernetes"`
-	Provider   string  `json:"provider"`
-	Engine     string  `json:"engine"`
-	Image      string  `json:"image"`
-	Profile    string  `json:"profile"` // lab or stock
-	ProxyMode  string  `json:"proxyMode"`
-	Timings    Timings `json:"timings"`
+	Name       string `json:"name"`
+	Kubernetes string `json:"kubernetes"`
+	Provider   string `json:"provider"`
+	Engine     string `json:"engine"`
+	Image      string `json:"image"`
+	Profile    string `json:"profile"` // lab or stock
+	ProxyMode  string `json:"proxyMode"`
+	// Balancer is the program that stands before several control planes; empty where there is none, and in older records.
+	Balancer string  `json:"balancer,omitempty"`
+	Timings  Timings `json:"timings"`
 }
 
 // Timings say how soon the run's cluster notices and acts on a lost node; predictions are derived from them. The

@@ -39,14 +39,17 @@ type RunFile struct {
 
 // ScenarioResult is what was found of one scenario.
 type ScenarioResult struct {
-	Name      string        `json:"name"`            // suite/name
-	Dir       string        `json:"dir"`             // of its record, below the run's folder, with slashes
-	Claim     string        `json:"claim,omitempty"` // the sentence that can be false
-	Took      time.Duration `json:"took"`            // nanoseconds
-	Outcome   string        `json:"outcome"`         // an invariant.Outcome; empty if it was not judged
-	Error     string        `json:"error,omitempty"` // why the harness could not run or judge it
-	Reproduce string        `json:"reproduce,omitempty"`
-	Mutant    *Mutant       `json:"mutant,omitempty"`
+	Name    string        `json:"name"`            // suite/name
+	Dir     string        `json:"dir"`             // of its record, below the run's folder, with slashes
+	Claim   string        `json:"claim,omitempty"` // the sentence that can be false
+	Took    time.Duration `json:"took"`            // nanoseconds
+	Outcome string        `json:"outcome"`         // an invariant.Outcome; empty if it was not judged
+	Error   string        `json:"error,omitempty"` // why the harness could not run or judge it
+	// NotSupported says why what it takes is not to be had where it was run, such as a feature of the kernel. Nothing was
+	// tried then, and it counts neither as success nor as failure: there is no Outcome and no Error.
+	NotSupported string  `json:"notSupported,omitempty"`
+	Reproduce    string  `json:"reproduce,omitempty"`
+	Mutant       *Mutant `json:"mutant,omitempty"`
 	// Verdicts are each an invariant.Verdict, which this package cannot name.
 	Verdicts []json.RawMessage `json:"verdicts,omitempty"`
 }

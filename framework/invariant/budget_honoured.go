@@ -52,7 +52,7 @@ func (p BudgetHonoured) Check(run history.Run) Verdict { return CheckAll(run, []
 
 func (p BudgetHonoured) judge(f *facts) Verdict {
 	l := budgetLedger{facts: f, pods: followPods(f.run)}
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
+	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true))
 	l.demands = demands(f.run, func(key history.Key) bool { return p.Budget == "" || key.Name == p.Budget })
 	switch {
 	case len(l.demands) > 0:

@@ -261,6 +261,9 @@ func (l *budgetLedger) weigh(a asked, pod *podLife, d *demand) {
 	if demanded.desired < 0 || !guarded && !pod.mayBeHealthy(from, to) {
 		return
 	}
+	if l.facts.toldLate(a.at) {
+		l.unknown.add("how many pods were healthy when %s was evicted at %s is not known: a watch was late", pod.Name, moment(a.at))
+	}
 	most, recorded := l.healthy(a, pod, d)
 	e := entry{
 		at: a.at, pod: pod.Name, by: d.words, healthy: most, desired: demanded.desired, words: demanded.words, unready: guarded,

@@ -82,8 +82,25 @@ func (f *facts) end() history.Offset {
 	return 0
 }
 
-// record doubts a record that is not whole, or of a run that did not go as it should. Gaps count from the given moment.
+// record doubts a record that is not whole, or of a run that did not go as it should. Gaps count from the given moment, those
+// that were bridged, too: when something happened is not known of them.
 func (f *facts) record(from history.Offset) (d doubts) {
+	return append(f.inOrder(from), f.late(from)...)
+}
+
+// late doubts when something happened that a watch told of only at the end of a gap.
+func (f *facts) late(from history.Offset) (d doubts) {
+	for _, e := range f.gaps {
+		if e.Gap.Bridged && e.Gap.Since < f.end() && e.T >= from {
+			d.add("the watch of %s was late from %s to %s: %s", e.Gap.What, moment(e.Gap.Since), moment(e.T), e.Gap.Why)
+		}
+	}
+	return d
+}
+
+// inOrder is record for promises that late news of a change does not make easier to keep: those that ask for the order of
+// changes alone, or how soon something was over. They judge gaps that were bridged, and for a violation see blind.
+func (f *facts) inOrder(from history.Offset) (d doubts) {
 	if f.run.Incomplete != "" {
 		d.add("the record is not whole: %s", f.run.Incomplete)
 	}
@@ -102,20 +119,31 @@ func (f *facts) record(from history.Offset) (d doubts) {
 		d.add("trouble at %s: %s", moment(e.T), e.Trouble.What)
 	}
 	for _, e := range f.gaps {
-		if e.Gap.Since < f.end() && e.T >= from {
+		if !e.Gap.Bridged && e.Gap.Since < f.end() && e.T >= from {
 			d.add("the watch of %s was blind from %s to %s: %s", e.Gap.What, moment(e.Gap.Since), moment(e.T), e.Gap.Why)
 		}
 	}
 	return d
 }
 
-// blind tells whether a watch may have missed something within the skew of a moment. What the record says of such a
-// moment breaks no promise: something else may have been the case. Only gaps that are doubts of their own count.
+// blind tells whether a watch may have missed something within the skew of a moment, or told it late. What the record says of
+// such a moment breaks no promise: something else may have been the case. Only gaps that are doubts of their own count.
 func (f *facts) blind(at history.Offset) bool {
+	return slices.ContainsFunc(f.gaps, f.hides(at))
+}
+
+// toldLate tells whether what the record says of a moment may have been told late.
+func (f *facts) toldLate(at history.Offset) bool {
+	hides := f.hides(at)
+	return slices.ContainsFunc(f.gaps, func(e history.Event) bool { return e.Gap.Bridged && hides(e) })
+}
+
+// hides tells of a gap whether it may hide what was the case at a moment.
+func (f *facts) hides(at history.Offset) func(history.Event) bool {
 	begin, end := f.begin(), f.end()
-	return slices.ContainsFunc(f.gaps, func(e history.Event) bool {
+	return func(e history.Event) bool {
 		return e.Gap.Since < end && e.T >= begin && e.Gap.Since <= at+watchSkew && at-watchSkew <= e.T
-	})
+	}
 }
 
 // faultsBit doubts faults that were not seen to be in force between the moment they were injected and the moment they
@@ -187,7 +215,7 @@ func (f *facts) backEarly(name string, from, to history.Offset) history.Moment {
 		}
 		usable := n.Change != history.Deleted && n.Ready == "True" && !n.Unschedulable
 		if squeezed {
-			usable = !n.UnderMemoryPressure()
+			usable = !n.UnderPressure()
 		}
 		if taken && usable {
 			return history.Moment{At: e.T, OK: true}
@@ -199,10 +227,11 @@ func (f *facts) backEarly(name string, from, to history.Offset) history.Moment {
 
 // disruptions are what was done to a workload while the run was disturbed: pods that began to end, whose containers were
 // started again, or that were given other resources, and nodes that stopped being ready. They come from the watches, not
-// from the faults' own word.
+// from the faults' own word; what no watch can see, a network that loses packets, from the probes of a fault's witness.
 type disruptions struct {
 	terminations, restarts, losses int
 	resizes                        int
+	impaired                       int // networks that were worse: probes of the fault's witness were hit
 	refusals                       int // of evictions, where they count as evidence
 }
 
@@ -242,6 +271,11 @@ func (f *facts) disruptions() (n disruptions) {
 		cpu[e.Pod.UID] = cmp.Or(e.Pod.CPU, cpu[e.Pod.UID]) // a container that starts again says nothing
 	}
 	n.losses = len(f.run.NodeLosses(p.From, p.To))
+	for _, fault := range f.faults {
+		if fault.Hit > 0 && fault.Seen.Within(p.From, p.To) {
+			n.impaired++
+		}
+	}
 	return n
 }
 
@@ -258,7 +292,7 @@ func (f *facts) refusals() (n int) {
 
 // doubts a run in which no watch saw anything being taken away.
 func (n disruptions) doubts() (d doubts) {
-	if n.terminations+n.restarts+n.losses+n.refusals+n.resizes == 0 {
+	if n.terminations+n.restarts+n.losses+n.refusals+n.resizes+n.impaired == 0 {
 		d.add("nothing was disrupted: no pod was seen to end and no node to be lost while the run was disturbed")
 	}
 	return d
@@ -273,6 +307,9 @@ func (n disruptions) String() string {
 		words = append(words, count(n.resizes, "pod resize"))
 	}
 	words = append(words, count(n.losses, "node loss"))
+	if n.impaired > 0 {
+		words = append(words, count(n.impaired, "impaired network"))
+	}
 	if n.refusals > 0 {
 		words = append(words, count(n.refusals, "refused eviction"))
 	}
@@ -285,6 +322,9 @@ func (n disruptions) numbers(v *Verdict) {
 	v.measure("nodeLosses", float64(n.losses))
 	if n.resizes > 0 {
 		v.measure("podResizes", float64(n.resizes))
+	}
+	if n.impaired > 0 {
+		v.measure("impairedNetworks", float64(n.impaired))
 	}
 	if n.refusals > 0 {
 		v.measure("refusedEvictions", float64(n.refusals))

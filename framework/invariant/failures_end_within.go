@@ -150,7 +150,7 @@ func (j *failuresEndWithin) blame(r *history.Request) {
 func (j *failuresEndWithin) end() Verdict {
 	lanes := j.tally.judged(j.promise.Lanes)
 	disrupted := j.facts.disruptions()
-	d := slices.Concat(j.facts.record(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), disrupted.doubts(),
+	d := slices.Concat(j.facts.inOrder(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), disrupted.doubts(),
 		j.tally.delivered(lanes))
 	if !j.promise.predicts(j.facts.run) {
 		d.add("the record does not say how soon its cluster notices a lost node")

@@ -26,6 +26,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"Placed":            decode[Placed],
 	"RecoversWithin":    decode[RecoversWithin],
 	"ReplacedWithin":    decode[ReplacedWithin],
+	"Resumes":           decode[Resumes],
 	"ResizedInPlace":    decode[ResizedInPlace],
 	"AuditMends":        decode[AuditMends],
 	"PressureLeaves":    decode[PressureLeaves],
@@ -33,6 +34,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"QuietWithin":       decode[QuietWithin],
 	"SharesLoad":        decode[SharesLoad],
 	"Placement":         decode[Placement],
+	"APIAnswersWithin":  decode[APIAnswersWithin],
 }
 
 // Kinds lists the names of the promises that a record can hold, sorted.

@@ -74,6 +74,7 @@ func TestEncode(t *testing.T) {
 			"node pressure leaves at least 1 ready pod of w, be it that the kubelet evicts what a budget would not let go"},
 		{invariant.PolicyEnforced{}, "PolicyEnforced", `{}`,
 			"of the manifests tried while it is in force, an admission policy refuses each that it is to refuse, and no other"},
+		{invariant.APIAnswersWithin{Limit: 10 * second}, "APIAnswersWithin", `{"limit":10000000000}`, "every API server that is left answers again within 10s"},
 		{invariant.QuietWithin{Limit: 3 * second}, "QuietWithin", `{"limit":3000000000}`, "no new connection reaches a pod later than 3s after its deletion"},
 		{invariant.QuietWithin{Limit: second, Lane: "reused", Terminations: 100}, "QuietWithin",
 			`{"limit":1000000000,"lane":"reused","terminations":100}`, "no request on reused reaches a pod later than 1s after its deletion"},

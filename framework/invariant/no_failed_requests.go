@@ -63,7 +63,7 @@ func (j *noFailedRequests) end() Verdict {
 	if j.promise.Refused {
 		disrupted.refusals = j.facts.refusals()
 	}
-	d := slices.Concat(j.facts.record(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), disrupted.doubts(),
+	d := slices.Concat(j.facts.inOrder(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), disrupted.doubts(),
 		j.tally.delivered(lanes))
 	v := Verdict{}
 	j.tally.numbers(&v, lanes)

@@ -48,6 +48,7 @@ func (f *facts) hear() {
 		if e.T-e.Echo.Sent > watchSkew {
 			f.gaps = append(f.gaps, history.Event{T: e.T, Gap: &history.Gap{
 				What: "all objects", Since: e.Echo.Sent, Why: "a change took " + moment(e.T-e.Echo.Sent) + " to arrive",
+				Bridged: f.onTheWay(e),
 			}})
 		}
 	}
@@ -57,6 +58,14 @@ func (f *facts) hear() {
 			f.noise.unasked = append(f.noise.unasked, loss)
 		}
 	}
+}
+
+// onTheWay tells whether an echo was late for another reason than that a watch fell behind: the API server was slow to take
+// the change, or the watch had broken off, which was noticed, and was taken up again.
+func (f *facts) onTheWay(e history.Event) bool {
+	return e.T-e.Echo.Sent-e.Echo.Taken <= watchSkew || slices.ContainsFunc(f.run.Events, func(gap history.Event) bool {
+		return gap.Gap != nil && gap.Gap.Bridged && gap.Gap.What == "leases" && gap.Gap.Since <= e.T && e.Echo.Sent <= gap.T
+	})
 }
 
 // asked tells whether a fault had taken a node, or may have: of one that failed it is not known which nodes it touched.

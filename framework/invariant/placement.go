@@ -41,7 +41,7 @@ func (p Placement) Check(run history.Run) Verdict { return CheckAll(run, []Invar
 
 func (p Placement) judge(f *facts) Verdict {
 	keys, missing := p.workloads(f.run)
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(true), missing)
+	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true), missing)
 	l := newPlacementLedger(f.run)
 	d = append(d, l.doubts()...)
 	t := placementTally{
@@ -167,6 +167,9 @@ func (t *placementTally) take(l *placementLedger, p *placedPod) {
 		t.breaks(p, line+", "+found.words)
 	case found.broken == sure:
 		t.open = append(t.open, "while a watch was blind, "+line+", "+found.words)
+		if t.facts.toldLate(p.bound.at) {
+			t.unknown.add("a watch was late when %s, %s", line, found.words)
+		}
 	case found.told:
 		t.told[p] = line + ", " + found.words
 	default:

@@ -152,10 +152,10 @@ func TestReplacedUnderPressure(t *testing.T) {
 				e.Node.Taints = nil
 			}
 		}), within(20 * second), invariant.Unknown, 0,
-			"no verdict: no node was seen to be lost, or under memory pressure, while the faults were in force"},
+			"no verdict: no node was seen to be lost, or under pressure, while the faults were in force"},
 	})
 	still := onlyFirst().DropEvents(func(e history.Event) bool { return e.Pod != nil && e.Pod.Name == "backend-6" && e.T > 3*second })
-	lines(t, within(20*second).Check(still.Run()), "backend-6 is still bound to w5, which is under memory pressure")
+	lines(t, within(20*second).Check(still.Run()), "backend-6 is still bound to w5, which is under pressure")
 }
 
 // TestEvictionsByAKubeletAreDisruptions: they are what there is to survive, and of what has ended nothing is started again.

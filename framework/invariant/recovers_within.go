@@ -36,7 +36,7 @@ func (p RecoversWithin) Check(run history.Run) Verdict { return CheckAll(run, []
 
 func (p RecoversWithin) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(false), missing)
+	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(false), missing)
 	undo, ok := f.lastUndo()
 	if !ok || len(missing) > 0 { // without an undo, faultsBit has said why
 		return Verdict{}.unknown(d)
@@ -56,7 +56,7 @@ func (p RecoversWithin) verdict(f *facts, r recovery, undo history.Offset, name 
 		v.measure("watchedSeconds", watched.Seconds())
 		v.support("at the end: " + r.saw)
 		if f.unseen(undo+p.Limit, f.end()) {
-			return v.unknown(d)
+			return v.unknown(append(d, f.late(f.begin())...))
 		}
 		if watched < p.Limit {
 			d.add("%s had not recovered when the watching ended, %s after the last undo began: %s", name, moment(watched), r.saw)
@@ -69,7 +69,7 @@ func (p RecoversWithin) verdict(f *facts, r recovery, undo history.Offset, name 
 	v.measure("recoveredSeconds", took.Seconds())
 	v.support(fmt.Sprintf("the last undo began at %s; settled for good at %s: %s", moment(undo), moment(r.recovered.At), r.saw))
 	if took > p.Limit && f.unseen(undo+p.Limit, r.recovered.At) {
-		return v.unknown(d)
+		return v.unknown(append(d, f.late(f.begin())...))
 	}
 	if took > p.Limit {
 		v.At = undo + p.Limit

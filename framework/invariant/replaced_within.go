@@ -8,14 +8,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// ReplacedWithin promises that what a workload lost with its nodes, or to their memory pressure, is replaced without them:
+// ReplacedWithin promises that what a workload lost with its nodes, or to their pressure, is replaced without them:
 // within a limit of the moment at which the last fault was seen, all its replicas are ready on other nodes, and stay so until
 // the first undo begins.
 // Where they are not, the evidence names the pods that keep it from being so, with the scheduler's reason.
 //
 // It says nothing of what comes after the undo: see RecoversWithin.
 //
-// Evidence: a watch saw a node being lost, or tainted for its memory pressure, that pods of the workload were on, and the
+// Evidence: a watch saw a node being lost, or tainted for its pressure, that pods of the workload were on, and the
 // limit passed before the first undo unless all were replaced before. Pods on such a node do not count, whether it is back or
 // not.
 type ReplacedWithin struct {
@@ -45,7 +45,7 @@ func (p ReplacedWithin) judge(f *facts) Verdict {
 	r := followReplacement(f, key, seen, until)
 	switch {
 	case len(r.nodes) == 0:
-		d.add("no node was seen to be lost, or under memory pressure, while the faults were in force")
+		d.add("no node was seen to be lost, or under pressure, while the faults were in force")
 	case r.hit == 0:
 		d.add("%s had no pod on %s, and so nothing to replace", key.Name, list(r.nodes))
 	}
@@ -114,7 +114,7 @@ type replacement struct {
 	saw         string         // at the end
 }
 
-// taken are the nodes that stopped being ready, or were under memory pressure, at or after from and before to; lost, that
+// taken are the nodes that stopped being ready, or were under pressure, at or after from and before to; lost, that
 // one of them was not under pressure.
 func taken(run history.Run, from, to history.Offset) (names []string, lost bool) {
 	names = pressed(run, from, to)
@@ -129,10 +129,10 @@ func taken(run history.Run, from, to history.Offset) (names []string, lost bool)
 	return names, lost
 }
 
-// pressed are the nodes that were seen with the taint of memory pressure at or after from and before to.
+// pressed are the nodes that were seen with the taint of memory or disk pressure at or after from and before to.
 func pressed(run history.Run, from, to history.Offset) (names []string) {
 	for _, e := range run.Events {
-		if e.Node != nil && e.T >= from && e.T < to && e.Node.UnderMemoryPressure() && !slices.Contains(names, e.Node.Name) {
+		if e.Node != nil && e.T >= from && e.T < to && e.Node.UnderPressure() && !slices.Contains(names, e.Node.Name) {
 			names = append(names, e.Node.Name)
 		}
 	}
@@ -187,7 +187,7 @@ func (r replacement) stuck(f *facts, key history.Key, at history.Offset) (pods, 
 	_, _, why = unplaced(live)
 	state := "lost"
 	if !r.lost {
-		state = "under memory pressure"
+		state = "under pressure"
 	}
 	for _, pod := range live {
 		lost := slices.Contains(r.nodes, pod.Node)

@@ -98,7 +98,7 @@ func TestReplacedWithin(t *testing.T) {
 			"no verdict: 2 pods of backend, lost with w5 and w6 at 20s, were not replaced when the watching ended, 50s later: " +
 				"4 of 6 replicas ready on other nodes"},
 		{"nobody saw a node lost", replaced().DropEvents(func(e history.Event) bool { return e.Node != nil && e.Node.Ready == "Unknown" }),
-			within(40 * second), invariant.Unknown, 0, "no verdict: no node was seen to be lost, or under memory pressure, while the faults were in force"},
+			within(40 * second), invariant.Unknown, 0, "no verdict: no node was seen to be lost, or under pressure, while the faults were in force"},
 		{"nothing was on the lost nodes", replaced().DropEvents(func(e history.Event) bool { return e.Pod != nil && e.Pod.Node > "w4" }),
 			within(40 * second), invariant.Unknown, 0, "no verdict: backend had no pod on w5 and w6, and so nothing to replace"},
 		{"late as far as a blind watch saw", replaced().Gap("pods", 40*second, 49*second), within(24 * second), invariant.Unknown, 0,

@@ -31,7 +31,7 @@ func strict() []invariant.Invariant {
 		invariant.Placement{}, invariant.Placement{Workload: "backend"},
 		invariant.PressureLeaves{AtLeast: 5, DespiteBudget: true}, invariant.ReplacedWithin{Limit: 10 * second}, invariant.Placed{Pending: 2},
 		invariant.SpreadTogether{TopologyKey: ht.ZoneLabel}, invariant.Spread{TopologyKey: ht.ZoneLabel, Waiting: true},
-		invariant.AuditMends{Rules: []string{"no-prestop"}}, invariant.PolicyEnforced{},
+		invariant.AuditMends{Rules: []string{"no-prestop"}}, invariant.PolicyEnforced{}, invariant.APIAnswersWithin{Limit: second},
 		invariant.ResizedInPlace{}, invariant.QuietWithin{Limit: second}, invariant.QuietWithin{Lane: history.LaneReused, Terminations: 2},
 		invariant.SharesLoad{AtLeast: 0.1, Lane: history.LaneFresh}, invariant.SharesLoad{AtLeast: 0.9, Within: second, Together: true},
 	)
@@ -52,6 +52,7 @@ func rich() []history.Run {
 		newStepped().to("w1", "w3").to("w1", "w2", "w3").node("w1", "Unknown", false).to("w2", "w3", "w5").Run(),
 		newPlacing(spreadOver(overZones, "")).bind("w1", "w2", "w3").terminate(1, "w1").by(affinityOver("podAntiAffinity", overHosts)).bind("w1", "w5").Run(),
 		waiting().Run(), squeezed().Run(), inTrials(even(), uneven()).Run(), enforced().Run(),
+		thin(beheaded()).Run(),
 	}
 }
 

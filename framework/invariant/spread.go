@@ -50,7 +50,7 @@ func (p Spread) Check(run history.Run) Verdict { return CheckAll(run, []Invarian
 
 func (p Spread) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(true), missing)
+	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true), missing)
 	if len(missing) > 0 {
 		return Verdict{}.unknown(d)
 	}
@@ -87,7 +87,7 @@ func (p Spread) judge(f *facts) Verdict {
 		v.support(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()))
 	}
 	if worst == nil || bad > 0 { // bad ones were seen only while a watch was blind
-		return v.unknown(d)
+		return v.unknown(append(d, f.late(f.begin())...))
 	}
 	return v.held(d, "%s was settled in %s (%s), with a skew of at most %d over %s of %s",
 		key.Name, count(len(l.distributions), "state"), l.replicas(), worst.skew(), count(domains, "domain"), p.TopologyKey)

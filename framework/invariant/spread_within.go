@@ -36,7 +36,7 @@ func (p SpreadWithin) Check(run history.Run) Verdict { return CheckAll(run, []In
 
 func (p SpreadWithin) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(true), missing)
+	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true), missing)
 	began, seen, ok := f.lastFault()
 	if !ok || len(missing) > 0 { // without a fault that was seen, faultsBit has said why
 		return Verdict{}.unknown(d)

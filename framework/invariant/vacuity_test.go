@@ -58,14 +58,16 @@ func kept() map[string]goodRecord {
 		"Placed":         {invariant.Placed{}, func() *ht.Builder { return scaledTo(0, true).Builder }},
 		"RecoversWithin": {invariant.RecoversWithin{Limit: 30 * second}, ht.Healthy},
 		"ReplacedWithin": {invariant.ReplacedWithin{Limit: 40 * second}, replaced},
+		"Resumes":        {invariant.Resumes{Limit: 5 * second}, func() *ht.Builder { return stalled(53 * second) }},
 		"ResizedInPlace": {invariant.ResizedInPlace{}, resized},
 		"AuditMends": {invariant.AuditMends{Rules: []string{"no-prestop"}}, func() *ht.Builder {
 			return audited([]string{"no-prestop"}, []string{})
 		}},
-		"PressureLeaves": {invariant.PressureLeaves{AtLeast: 5, DespiteBudget: true}, squeezed},
-		"PolicyEnforced": {invariant.PolicyEnforced{}, func() *ht.Builder { return enforced() }},
-		"QuietWithin":    {invariant.QuietWithin{Limit: 3 * second}, ht.Healthy},
-		"SharesLoad":     {invariant.SharesLoad{AtLeast: 0.1, Lane: history.LaneReused, Within: within}, scaled},
+		"PressureLeaves":   {invariant.PressureLeaves{AtLeast: 5, DespiteBudget: true}, squeezed},
+		"PolicyEnforced":   {invariant.PolicyEnforced{}, func() *ht.Builder { return enforced() }},
+		"APIAnswersWithin": {invariant.APIAnswersWithin{Limit: 10 * second}, func() *ht.Builder { return beheaded() }},
+		"QuietWithin":      {invariant.QuietWithin{Limit: 3 * second}, ht.Healthy},
+		"SharesLoad":       {invariant.SharesLoad{AtLeast: 0.1, Lane: history.LaneReused, Within: within}, scaled},
 		"Placement": {invariant.Placement{}, func() *ht.Builder {
 			return newPlacing(spreadOver(overZones, "")).each("w1", "w3").Builder
 		}},

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/poll"
@@ -31,29 +33,68 @@ type caller struct {
 	leases interface {
 		Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (*coordinationv1.Lease, error)
 	}
-	now func() history.Offset
+	sink Sink
+
+	mu    sync.Mutex
+	calls map[history.Offset]echoed // that lack one of the two, by when they were sent
 }
 
-// run calls until the context ends. A call that fails is not heard again, and that is all.
-func (c caller) run(ctx context.Context) {
+// echoed is what has come of a call.
+type echoed struct {
+	back  bool           // by the watch
+	taken history.Offset // how long it took until there was an answer; 0: there is none yet
+}
+
+func newCaller(leases coordinationclient.LeaseInterface, sink Sink) *caller {
+	return &caller{leases: leases, sink: sink, calls: make(map[history.Offset]echoed)}
+}
+
+// run calls until the context ends. A call that fails is mostly not heard again, and that is all.
+func (c *caller) run(ctx context.Context) {
 	for poll.Pass(ctx, callEvery) == nil {
 		c.call(ctx)
 	}
 }
 
-func (c caller) call(ctx context.Context) {
+func (c *caller) call(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	const lease = `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":%q,"annotations":{%q:"%d"}}}`
-	apply := fmt.Appendf(nil, lease, echoLease, sentAnnotation, c.now())
+	sent := c.sink.Now()
+	apply := fmt.Appendf(nil, lease, echoLease, sentAnnotation, sent)
 	_, _ = c.leases.Patch(ctx, echoLease, types.ApplyPatchType, apply, metav1.PatchOptions{FieldManager: "holdfast", Force: new(true)})
+	if heard := c.answered(sent, max(1, c.sink.Now()-sent)); heard != (history.Event{}) {
+		heard.T = c.sink.Now()
+		_ = c.sink.Append(heard) // a record that refuses it is incomplete anyway
+	}
 }
 
-// echoEvent tells of a call that came back. A list, after a gap, tells nothing: it came when it was asked for.
-func echoEvent(l *coordinationv1.Lease, change history.Change) history.Event {
+// answered notes how long a call took, and tells of its echo if it is back.
+func (c *caller) answered(sent, taken history.Offset) history.Event {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.calls[sent].back {
+		delete(c.calls, sent)
+		return history.Event{Echo: &history.Echo{Sent: sent, Taken: taken}}
+	}
+	c.calls[sent] = echoed{taken: taken}
+	return history.Event{}
+}
+
+// back tells of a call that came back, once it was answered as well. A list, after a gap, tells nothing: it came when it was
+// asked for.
+func (c *caller) back(l *coordinationv1.Lease, change history.Change) history.Event {
 	sent, err := strconv.ParseInt(l.Annotations[sentAnnotation], 10, 64)
 	if l.Name != echoLease || change != history.Modified || err != nil {
 		return history.Event{}
 	}
-	return history.Event{Echo: &history.Echo{Sent: history.Offset(sent)}}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.calls[history.Offset(sent)]
+	if was.taken == 0 {
+		c.calls[history.Offset(sent)] = echoed{back: true}
+		return history.Event{}
+	}
+	delete(c.calls, history.Offset(sent))
+	return history.Event{Echo: &history.Echo{Sent: history.Offset(sent), Taken: was.taken}}
 }

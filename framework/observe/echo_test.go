@@ -84,21 +84,54 @@ func TestCallsThatFail(t *testing.T) {
 
 // Leases of others, and what a list shows, are no echoes.
 func TestNoEchoes(t *testing.T) {
-	for name, lease := range map[string]*coordinationv1.Lease{
-		"of another": {ObjectMeta: metav1.ObjectMeta{Name: "kube-scheduler", Annotations: map[string]string{sentAnnotation: "5"}}},
-		"no moment":  {ObjectMeta: metav1.ObjectMeta{Name: echoLease}},
+	back := func(change history.Change, name, sent string) history.Event {
+		c := newCaller(nil, &notebook{})
+		c.answered(5, 3)
+		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{sentAnnotation: sent}}}
+		return c.back(lease, change)
+	}
+	for name, got := range map[string]history.Event{
+		"of another":   back(history.Modified, "kube-scheduler", "5"),
+		"no moment":    back(history.Modified, echoLease, ""),
+		"a list":       back(history.Listed, echoLease, "5"),
+		"not answered": back(history.Modified, echoLease, "6"),
 	} {
-		if got := echoEvent(lease, history.Modified); got != (history.Event{}) {
+		if got != (history.Event{}) {
 			t.Errorf("%s: %+v", name, got.Echo)
 		}
 	}
-	ours := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: echoLease, Annotations: map[string]string{sentAnnotation: "5"}}}
-	if got := echoEvent(ours, history.Listed); got != (history.Event{}) {
-		t.Errorf("a list: %+v", got.Echo)
-	}
-	if got := echoEvent(ours, history.Modified); got.Echo == nil || got.Echo.Sent != 5 {
+	if got := back(history.Modified, echoLease, "5"); got.Echo == nil || *got.Echo != (history.Echo{Sent: 5, Taken: 3}) {
 		t.Errorf("an echo: %+v", got)
 	}
+}
+
+// TestASlowAnswerIsToldWithItsEcho, whichever of the two comes first: an API server whose store is away takes a change late,
+// and no watch is to blame for that.
+func TestASlowAnswerIsToldWithItsEcho(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		client.PrependReactor("patch", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
+			time.Sleep(1200 * time.Millisecond)
+			return false, nil, nil
+		})
+		sink := &notebook{began: time.Now()}
+		w, err := Start(t.Context(), client, "ns", sink)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if err := w.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range sink.self {
+			if e.Echo != nil && (e.Echo.Taken != 1200*time.Millisecond || e.T-e.Echo.Sent != e.Echo.Taken) {
+				t.Errorf("at %s: %+v", e.T, e.Echo)
+			}
+		}
+		if len(echoes(sink)) == 0 {
+			t.Error("no echo")
+		}
+	})
 }
 
 // The harness's own noise is in the record, too, until the end.

@@ -36,12 +36,12 @@ type Watcher struct {
 // present state of all objects is in the history.
 func Start(ctx context.Context, client kubernetes.Interface, namespace string, sink Sink) (*Watcher, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	streams := allStreams(client, namespace)
+	call := newCaller(client.CoordinationV1().Leases(namespace), sink)
+	streams := append(allStreams(client, namespace), streamOf("leases", client.CoordinationV1().Leases(namespace), call.back))
 	w := &Watcher{cancel: cancel, errs: make(chan error, len(streams))}
 	w.quiet = noise.Listen(history.NoiseHarness, sink.Now, func(s noise.Sample) {
 		_ = sink.Append(s.Event()) // a record that refuses it is incomplete anyway
 	})
-	call := caller{leases: client.CoordinationV1().Leases(namespace), now: sink.Now}
 	w.done.Go(func() { call.run(ctx) })
 	for _, s := range streams {
 		s.sink = sink

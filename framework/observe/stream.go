@@ -32,6 +32,9 @@ type stream struct {
 	version string                       // the resource version up to which everything was seen
 	current history.Offset               // when the watch was last known to be up to date
 	known   map[types.UID]runtime.Object // what exists, to notice after a gap what no longer does
+	broken  history.Moment               // since when there was no connection, until it is known that nothing was missed
+	back    history.Offset               // when there was one again
+	why     string                       // it broke, or could not be taken up
 }
 
 // errBroken says that the connection is no longer there, and has to be taken up.
@@ -41,14 +44,19 @@ var errBroken = errors.New("the connection broke")
 var errGone = errors.New("the changes since the last one seen are no longer kept by the API server")
 
 // follow watches from the listed version on until the context ends. A connection that breaks is taken up where it
-// broke, and nothing is missed; when that is not possible, a gap is recorded and the state listed again. So it is when
-// the context ends before a broken connection was taken up.
+// broke, and nothing is missed; where the API server cannot do that, which a restarted one never can, what was missed is
+// read back from its store. Either is a gap that is bridged. When that is not possible, a gap is recorded and the state
+// listed again. So it is when the context ends before a broken connection was taken up.
 func (s *stream) follow(ctx context.Context) error {
 	for {
 		err := s.once(ctx)
 		switch {
 		case err == nil:
 			return nil
+		case errors.Is(err, errBroken) && !s.broken.OK:
+			s.broken, s.why = history.Moment{At: s.sink.Now(), OK: true}, err.Error()
+		}
+		switch {
 		case ended(ctx):
 			return s.sink.Append(history.Event{T: s.sink.Now(), Gap: &history.Gap{
 				What: s.what, Since: s.current, Why: "it had broken off when the watching ended: " + err.Error(),
@@ -65,11 +73,12 @@ func (s *stream) once(ctx context.Context) error {
 	before := s.version
 	w, err := s.connect(ctx)
 	if err == nil {
+		s.back = s.sink.Now()
 		err = s.drain(ctx, w)
 		w.Stop()
 	}
 	if errors.Is(err, errGone) {
-		err = cmp.Or(s.relist(ctx, &history.Gap{What: s.what, Since: s.current, Why: err.Error()}), errBroken)
+		err = cmp.Or(s.relist(ctx), errBroken)
 		before = s.version
 	}
 	if errors.Is(err, errBroken) && s.version == before {
@@ -95,16 +104,26 @@ func (s *stream) connect(ctx context.Context) (w watch.Interface, err error) {
 	return w, err
 }
 
+// acceptedAfter is how long a new watch must have been open to be one that the API server goes on with: that it does not
+// know the version any more it says at once, but as the first event.
+const acceptedAfter = time.Second
+
 // drain records changes until the context ends, or until the connection does. One that ends because we stop is not
 // broken.
 func (s *stream) drain(ctx context.Context, w watch.Interface) error {
+	accepted := time.NewTimer(acceptedAfter)
+	defer accepted.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return s.ended()
+		case <-accepted.C:
+			if err := s.resumed(); err != nil {
+				return err
+			}
 		case e, open := <-w.ResultChan():
 			if ended(ctx) {
-				return nil
+				return s.ended()
 			}
 			if !open {
 				return errBroken
@@ -115,11 +134,35 @@ func (s *stream) drain(ctx context.Context, w watch.Interface) error {
 				}
 				return errBroken // whatever the trouble is: take it up from the version we have
 			}
-			if err := s.take(e); err != nil {
+			if err := cmp.Or(s.resumed(), s.take(e)); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// noticeable is how long a connection may be away without a word in the record: an API server ends each watch now and then,
+// and promises reckon with changes that are told so much later.
+const noticeable = time.Second
+
+// ended is nil when the watching ends, unless a connection that was away is not yet known to go on where it broke.
+func (s *stream) ended() error {
+	if s.broken.OK && s.back-s.broken.At > noticeable {
+		return errBroken
+	}
+	return nil
+}
+
+// resumed records that a watch goes on where it had broken off: all that happened meanwhile comes now.
+func (s *stream) resumed() error {
+	was := s.broken
+	s.broken = history.Moment{}
+	if was.OK && s.back-was.At > noticeable {
+		return s.sink.Append(history.Event{T: s.sink.Now(), Gap: &history.Gap{
+			What: s.what, Since: s.current, Bridged: true, Why: s.why + ", and was taken up where it broke",
+		}})
+	}
+	return nil
 }
 
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
@@ -145,25 +188,43 @@ func (s *stream) take(e watch.Event) error {
 	return s.record(e.Object, change)
 }
 
-// relist lists again after a gap, as often as it takes, and records the gap.
-func (s *stream) relist(ctx context.Context, gap *history.Gap) (err error) {
+// relist lists again when the watch cannot go on, as often as it takes. If all that was missed can be read back, it is
+// recorded in its order, after a gap that is bridged; else a gap is, and the state as it was listed.
+func (s *stream) relist(ctx context.Context) (err error) {
 	var found listed
 	err = poll.Until(ctx, "a list of "+s.what, reconnectLimit, func(ctx context.Context) (bool, string, error) {
-		found, err = s.fetch(ctx)
+		found, err = s.fetch(ctx, metav1.ListOptions{})
 		return err == nil, "no list", err
 	})
 	if err != nil {
 		return err
 	}
+	s.broken = history.Moment{}
+	missed, why := s.readBack(ctx, found)
+	gap := &history.Gap{What: s.what, Since: s.current, Bridged: why == nil, Why: errGone.Error()}
+	if why == nil {
+		gap.Why += fmt.Sprintf("; %d read back from its store", len(missed))
+	} else {
+		gap.Why += ", nor could they be read back: " + why.Error()
+	}
 	if err := s.sink.Append(history.Event{T: s.sink.Now(), Gap: gap}); err != nil {
 		return err
 	}
-	return s.begin(found)
+	if !gap.Bridged {
+		return s.begin(found)
+	}
+	for _, m := range missed {
+		if err := s.record(m.object, m.change); err != nil {
+			return err
+		}
+	}
+	s.version, s.current, s.known = found.version, s.sink.Now(), found.objects
+	return nil
 }
 
 // list records the present state.
 func (s *stream) list(ctx context.Context) error {
-	found, err := s.fetch(ctx)
+	found, err := s.fetch(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
@@ -177,8 +238,8 @@ type listed struct {
 	objects map[types.UID]runtime.Object
 }
 
-func (s *stream) fetch(ctx context.Context) (found listed, err error) {
-	list, err := s.lists(ctx, metav1.ListOptions{})
+func (s *stream) fetch(ctx context.Context, o metav1.ListOptions) (found listed, err error) {
+	list, err := s.lists(ctx, o)
 	if err != nil {
 		return found, err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// allStreams are the kinds of objects that a history holds.
+// allStreams are the kinds of objects that a history holds. Beside them, the harness listens to its own echo.
 func allStreams(c kubernetes.Interface, namespace string) []*stream {
 	return []*stream{
 		streamOf("nodes", c.CoreV1().Nodes(), nodeEvent),
@@ -26,7 +26,6 @@ func allStreams(c kubernetes.Interface, namespace string) []*stream {
 		streamOf("endpointslices", c.DiscoveryV1().EndpointSlices(namespace), sliceEvent),
 		streamOf("poddisruptionbudgets", c.PolicyV1().PodDisruptionBudgets(namespace), budgetEvent),
 		streamOf("events", c.CoreV1().Events(namespace), noteEvent),
-		streamOf("leases", c.CoordinationV1().Leases(namespace), echoEvent),
 	}
 }
 

@@ -3,11 +3,14 @@ package scenario
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"path"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +41,8 @@ type api struct {
 
 	// refuse answers in the server's place, unless it returns nil. It must not ask the server.
 	refuse func(method, path string) *apierrors.StatusError
+	// warn is what the server warns of; nil: of nothing.
+	warn func(method, path string) string
 	// crowd puts all pods on one node. keep lets no namespace and no Service go.
 	crowd, keep bool
 	// worker is the URL of what serves the load worker's pod; empty: nothing does.
@@ -89,13 +94,19 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 			return answered(refusal(no)), nil
 		}
 	}
-	if list := discovery(r.URL.Path); list != nil {
+	if list := discovered(r.URL.Path); list != nil {
 		return answered(http.StatusOK, list), nil
 	}
 	if r.URL.Query().Get("watch") != "" {
 		return a.watch(r), nil
 	}
-	return answered(a.serve(r)), nil
+	answer := answered(a.serve(r))
+	if a.warn != nil {
+		if text := a.warn(r.Method, r.URL.Path); text != "" {
+			answer.Header.Add("Warning", fmt.Sprintf("299 - %q", text))
+		}
+	}
+	return answer, nil
 }
 
 // proxied leads to the load worker.
@@ -123,8 +134,8 @@ func answered(status int, body any) *http.Response {
 	}
 }
 
-// discovery answers what is asked about groups and their resources; nil: it was something else that was asked.
-func discovery(path string) any {
+// discovered answers what is asked about groups and their resources; nil: it was something else that was asked.
+func discovered(path string) any {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
 	case path == "/api":
@@ -148,7 +159,9 @@ func discovery(path string) any {
 		for name, known := range apiResources {
 			if known.groupVersion == groupVersion {
 				namespaced := name != "nodes" && name != "namespaces" && !strings.HasPrefix(name, "cluster")
-				list.APIResources = append(list.APIResources, metav1.APIResource{Name: name, Kind: known.kind, Namespaced: namespaced})
+				list.APIResources = append(list.APIResources, metav1.APIResource{
+					Name: name, Kind: known.kind, Namespaced: namespaced, Verbs: metav1.Verbs{"list", "delete"},
+				})
 			}
 		}
 		return list
@@ -176,6 +189,13 @@ func (a *api) serve(r *http.Request) (status int, body any) {
 		a.put(at, object)
 		a.control()
 		return http.StatusCreated, object
+	case r.Method == http.MethodPatch && a.objects[at] != nil:
+		object, err := patched(a.objects[at], r.Body)
+		if err != nil {
+			return refusal(apierrors.NewBadRequest(err.Error()))
+		}
+		a.put(path.Dir(at), object)
+		return http.StatusOK, object
 	case r.Method == http.MethodPost && path.Base(at) == "eviction",
 		r.Method == http.MethodDelete && (isCollection || a.objects[at] != nil):
 		for _, gone := range a.chosen(strings.TrimSuffix(at, "/eviction"), isCollection) {
@@ -202,6 +222,40 @@ func decoded(body io.Reader) (workloads.Object, error) {
 		return nil, err
 	}
 	return object.(workloads.Object), nil
+}
+
+// patched is an object after a JSON merge patch.
+func patched(object workloads.Object, patch io.Reader) (workloads.Object, error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	var was, change map[string]any
+	if err := errors.Join(json.Unmarshal(text, &was), json.NewDecoder(patch).Decode(&change)); err != nil {
+		return nil, err
+	}
+	merge(was, change)
+	if text, err = json.Marshal(was); err != nil {
+		return nil, err
+	}
+	now := reflect.New(reflect.TypeOf(object).Elem()).Interface().(workloads.Object)
+	return now, json.Unmarshal(text, now)
+}
+
+// merge changes what was: a key that is null goes.
+func merge(was, change map[string]any) {
+	for key, value := range change {
+		below, isMap := value.(map[string]any)
+		there, wasMap := was[key].(map[string]any)
+		switch {
+		case value == nil:
+			delete(was, key)
+		case isMap && wasMap:
+			merge(there, below)
+		default:
+			was[key] = value
+		}
+	}
 }
 
 // chosen are the objects that a path means: one, or a whole collection.

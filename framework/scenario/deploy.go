@@ -60,7 +60,7 @@ func (st *stage) deploy(ctx context.Context) error {
 	if err := st.deployAddons(ctx); err != nil {
 		return err
 	}
-	target, err := st.target(st.cluster.Config())
+	target, err := st.target(st.config)
 	if err != nil {
 		return err
 	}

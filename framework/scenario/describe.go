@@ -22,13 +22,19 @@ func Describe(s Spec) Spec {
 	}
 	All = append(All, s)
 	if s.Stock && s.Cluster.Profile != clusters.Stock {
-		stock := s
+		stock := s.InStock()
 		stock.Name += "-stock"
-		stock.Cluster.Profile, stock.Full = clusters.Stock, true
-		// A lost node is noticed so much later; what holds for the lab's time must hold for that.
-		later := clusters.Stock.Timings().NodeLossNoticed() - clusters.Lab.Timings().NodeLossNoticed()
-		stock.Hold, stock.About = s.Hold+later, s.About+later
+		stock.Full = true
 		Describe(stock)
 	}
+	return s
+}
+
+// InStock is the scenario with Kubernetes' own timings: a lost node is noticed so much later, and what holds for the lab's time must
+// hold for that.
+func (s Spec) InStock() Spec {
+	later := clusters.Stock.Timings().NodeLossNoticed() - clusters.Lab.Timings().NodeLossNoticed()
+	s.Cluster.Profile = clusters.Stock
+	s.Hold, s.About = s.Hold+later, s.About+later
 	return s
 }

@@ -125,6 +125,9 @@ func (r *run) judged(ctx context.Context, s Spec) {
 	if result.err != nil {
 		ginkgo.Fail(fmt.Sprintf("%s: %v", s.Name, result.err))
 	}
+	if result.unsupported {
+		ginkgo.Skip(result.why)
+	}
 	if result.outcome != invariant.Held {
 		ginkgo.Fail(fmt.Sprintf("%s: %s: %s", s.Name, result.outcome, result.why))
 	}

@@ -35,6 +35,9 @@ type play struct {
 	tell func(phase history.PhaseName, doing string)
 	// lasting are the witnesses to be asked again before the undo, by the faults' numbers.
 	lasting map[int]fault.Lasting
+	steps   int // so many were begun
+	// leave has nothing undone where a fault fails; see Settings.LeaveBroken.
+	leave bool
 }
 
 // run plays the phases. Whatever happens in between (an error, a panic, the end of ctx), every fault that was begun is
@@ -61,7 +64,7 @@ func (p *play) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// disturb injects the faults in order, holds them, and undoes them in reverse order. Of a fault that was held to the end, the
+// disturb injects the faults in order, holds them, and undoes them in reverse order. A brief one is undone before the next. Of a fault that was held to the end, the
 // witness is asked before its undo whether it is still in force.
 func (p *play) disturb(ctx context.Context) (err error) {
 	var heals []fault.Heal
@@ -69,6 +72,10 @@ func (p *play) disturb(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil { // nothing can be proven any more, so nobody is asked
 			p.lasting = nil
+		}
+		if err != nil && p.leave && ctx.Err() == nil {
+			p.tell(history.Disturbed, "left as it is, to be looked at")
+			return
 		}
 		err = errors.Join(err, p.heal(ctx, heals))
 	}()
@@ -83,7 +90,13 @@ func (p *play) disturb(ctx context.Context) (err error) {
 		heals[i] = heal
 		if err != nil {
 			err = fmt.Errorf("%s: %w", f, err)
-			return errors.Join(err, p.mark(i, history.FaultMark{Stage: history.Seen, Error: err.Error()}))
+			return errors.Join(err, p.mark(i, failedMark(err)))
+		}
+		if _, brief := f.(fault.Brief); brief {
+			heals[i] = nil // it has been done, however it ends
+			if err := p.heal(ctx, append(make([]fault.Heal, i), heal)); err != nil {
+				return err
+			}
 		}
 	}
 	if p.spec.Hold > 0 {
@@ -92,13 +105,22 @@ func (p *play) disturb(ctx context.Context) (err error) {
 	return poll.Pass(ctx, p.spec.Hold)
 }
 
+// failedMark says why a fault was not seen, and whether that is because it cannot be done here.
+func failedMark(err error) history.FaultMark {
+	m := history.FaultMark{Stage: history.Seen, Error: err.Error()}
+	if no := (*fault.NotSupported)(nil); errors.As(err, &no) {
+		m.NotSupported = no.Error()
+	}
+	return m
+}
+
 // heal undoes faults, the last first. It does not stop at an error: the others have to be undone all the same.
 func (p *play) heal(caller context.Context, heals []fault.Heal) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), healLimit)
 	defer cancel()
 	var errs []error
 	for i := len(heals) - 1; i >= 0; i-- {
-		if heals[i] == nil { // Inject panicked before it returned
+		if heals[i] == nil { // Inject panicked before it returned, or it was undone already
 			continue
 		}
 		errs = append(errs, p.ask(caller, i))
@@ -172,13 +194,39 @@ func (p *play) targetOf(id int) fault.Target {
 type marker struct {
 	play *play
 	id   int
+	hit  int // probes of the witness
 }
 
 func (m *marker) Seen(nodes, pods []string, witness string) {
-	_ = m.play.mark(m.id, history.FaultMark{Stage: history.Seen, Nodes: nodes, Pods: pods, Witness: witness})
+	_ = m.play.mark(m.id, history.FaultMark{Stage: history.Seen, Nodes: nodes, Pods: pods, Witness: witness, Hit: m.hit})
 }
 
+func (m *marker) Hit(probes int) { m.hit = probes }
+
 func (m *marker) Lasts(still fault.Lasting) { m.play.lasting[m.id] = still }
+
+func (m *marker) Step(s history.Step, do func() error) (err error) {
+	p := m.play
+	s.ID, s.Stage = p.steps, history.StepBegin
+	p.steps++
+	at := s.What
+	if s.Node != "" {
+		at = s.Node + ": " + s.What
+	}
+	p.tell(history.Disturbed, at)
+	if err := p.record.Append(history.Event{T: p.record.Now(), Step: new(s)}); err != nil {
+		return err
+	}
+	defer func() {
+		s.Stage = history.StepEnd
+		if err != nil {
+			s.Error = err.Error()
+			err = fmt.Errorf("%s: %w", at, err)
+		}
+		err = errors.Join(err, p.record.Append(history.Event{T: p.record.Now(), Step: &s}))
+	}()
+	return do()
+}
 
 func (m *marker) Tried(answer history.Admission) {
 	r := m.play.record
@@ -191,4 +239,9 @@ func (m *marker) Healed(witness string) {
 
 func (m *marker) Audited(a history.Audit) {
 	_ = m.play.record.Append(history.Event{T: m.play.record.Now(), Audit: &a})
+}
+
+func (m *marker) Reached(how history.Reach) {
+	how.Fault = m.id
+	_ = m.play.record.Append(history.Event{T: m.play.record.Now(), Reach: &how})
 }

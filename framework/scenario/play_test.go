@@ -290,3 +290,105 @@ func TestAnUndoThatHangsIsCutOff(t *testing.T) {
 		}
 	})
 }
+
+// Whoever wants to look at what broke finds it as it was; who interrupts does not.
+func TestBrokenIsLeftOnlyIfItIsWanted(t *testing.T) {
+	for name, test := range map[string]struct {
+		leave, interrupt bool
+		want             string
+	}{
+		"it is undone":               {want: "undoing: B, undoing: A"},
+		"it is left":                 {leave: true, want: "left as it is, to be looked at"},
+		"it is undone, after Ctrl-C": {leave: true, interrupt: true, want: "undoing: B, undoing: A"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var told []string
+				p := &play{
+					spec:   Spec{Faults: []fault.Fault{staged{name: "A"}, staged{name: "B", err: errors.New("a step failed")}}}.WithDefaults(),
+					record: &notebook{began: time.Now()}, leave: test.leave,
+					tell: func(_ history.PhaseName, what string) {
+						if what == "B" && test.interrupt {
+							cancel()
+						}
+						if strings.HasPrefix(what, "undoing") || strings.HasPrefix(what, "left") {
+							told = append(told, what)
+						}
+					},
+				}
+				if err := p.run(ctx); err == nil || !test.interrupt && !strings.Contains(err.Error(), "a step failed") {
+					t.Errorf("got %v", err)
+				}
+				if got := strings.Join(told, ", "); got != test.want {
+					t.Errorf("got %q, want %q", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// A brief fault is undone before the next one begins; steps are numbered through, and a failed one ends with its error.
+func TestBriefFaultsAndSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		record := &notebook{began: time.Now()}
+		p := &play{
+			spec: Spec{Faults: []fault.Fault{
+				stepped{what: []string{"one", "two"}}, fault.Brief{Fault: staged{name: "A", bites: time.Second, still: lasts}}, stepped{what: []string{"bad"}},
+			}}.WithDefaults(),
+			record: record, tell: func(history.PhaseName, string) {},
+		}
+		err := p.run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "n1: bad: it is") {
+			t.Errorf("got %v", err)
+		}
+		var got []string
+		for _, e := range record.events {
+			switch {
+			case e.Fault != nil:
+				got = append(got, fmt.Sprintf("%s %s", e.Fault.Name, e.Fault.Stage))
+			case e.Step != nil:
+				got = append(got, strings.TrimSpace(fmt.Sprintf("%d %s %s %s", e.Step.ID, e.Step.What, e.Step.Stage, e.Step.Error)))
+			}
+		}
+		want := []string{
+			"steps injecting", "0 one begin", "0 one end", "1 two begin", "1 two end",
+			"A injecting", "A seen", "A lasting", "A healing", "A healed",
+			"steps injecting", "2 bad begin", "2 bad end it is", "steps seen", "steps healing", "steps healing",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// stepped is a fault of steps, of which the one called bad fails.
+type stepped struct{ what []string }
+
+func (stepped) String() string { return "steps" }
+
+func (s stepped) Inject(_ context.Context, t fault.Target) (fault.Heal, error) {
+	for _, what := range s.what {
+		err := t.Record.Step(history.Step{What: what, Node: "n1"}, func() error {
+			if what == "bad" {
+				return errors.New("it is")
+			}
+			return nil
+		})
+		if err != nil {
+			return func(context.Context) error { return nil }, err
+		}
+	}
+	return func(context.Context) error { return nil }, nil
+}
+
+// A fault does not know its number: who writes down how the API server was reached adds it.
+func TestReachedIsNumbered(t *testing.T) {
+	book := &notebook{began: time.Now()}
+	(&marker{play: &play{record: book}, id: 2}).Reached(history.Reach{Way: history.Direct, Host: "cp2", Asked: 7})
+	want := history.Reach{Fault: 2, Way: history.Direct, Host: "cp2", Asked: 7}
+	if len(book.events) != 1 || book.events[0].Reach == nil || *book.events[0].Reach != want {
+		t.Errorf("got %+v, want %+v", book.events, want)
+	}
+}

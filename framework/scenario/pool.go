@@ -21,6 +21,9 @@ type pool struct {
 // get returns a cluster made to spec.
 func (p *pool) get(ctx context.Context, spec clusters.Spec) (clusters.Cluster, error) {
 	spec = spec.WithDefaults()
+	if p.cluster != nil && p.spec.Kubernetes != "" { // an upgrade may have changed it
+		p.spec.Kubernetes = p.cluster.Spec().Kubernetes
+	}
 	if p.cluster != nil && sameCluster(p.spec, spec) {
 		return p.cluster, nil
 	}

@@ -90,6 +90,9 @@ func verdictWord(s Spec, r result) string {
 	if r.err != nil {
 		return "FAILED"
 	}
+	if r.unsupported {
+		return "NOT SUPPORTED"
+	}
 	mutant := map[invariant.Outcome]string{invariant.Held: "CAUGHT", invariant.Violated: "MISSED", invariant.Unknown: "UNKNOWN"}
 	plain := map[invariant.Outcome]string{invariant.Held: "HELD", invariant.Violated: "VIOLATED", invariant.Unknown: "UNKNOWN"}
 	if s.Mutant != nil {

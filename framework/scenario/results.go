@@ -31,6 +31,18 @@ func (r *run) keep(s Spec, verdicts []invariant.Verdict, harness error) result {
 			kept.Verdicts = append(kept.Verdicts, raw)
 		}
 	}
+	return r.add(kept, out)
+}
+
+// keepUnsupported adds a scenario that cannot be tried here: by its name, and with no outcome.
+func (r *run) keepUnsupported(s Spec, why string) result {
+	return r.add(history.ScenarioResult{
+		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant, NotSupported: why,
+		Reproduce: r.settings.Reproduce(s.Name, r.kubernetes),
+	}, result{unsupported: true, why: why})
+}
+
+func (r *run) add(kept history.ScenarioResult, out result) result {
 	r.file.Scenarios = append(r.file.Scenarios, kept)
 	if err := r.file.Write(r.settings.Dir); err != nil && out.err == nil {
 		out.err = err
@@ -71,13 +83,14 @@ func (r *run) finish(chosen []Spec) error {
 }
 
 // OutcomeOf a run is the worst of its scenarios': Violated, then Unknown, then Held. A scenario that was not judged, and
-// a run of none, are Unknown.
+// a run of none, are Unknown. One that is not supported does not count; a run of no other is one of none.
 func OutcomeOf(f history.RunFile) invariant.Outcome {
-	worst := invariant.Held
-	if len(f.Scenarios) == 0 {
-		worst = invariant.Unknown
-	}
+	worst, tried := invariant.Held, false
 	for _, s := range f.Scenarios {
+		if s.NotSupported != "" {
+			continue
+		}
+		tried = true
 		switch invariant.Outcome(s.Outcome) {
 		case invariant.Violated:
 			return invariant.Violated
@@ -85,6 +98,9 @@ func OutcomeOf(f history.RunFile) invariant.Outcome {
 		default:
 			worst = invariant.Unknown
 		}
+	}
+	if !tried {
+		return invariant.Unknown
 	}
 	return worst
 }

@@ -1,13 +1,16 @@
 package scenario
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
@@ -67,6 +70,45 @@ func TestKeep(t *testing.T) {
 			t.Errorf("kept: %+v", s)
 		}
 	}
+}
+
+// What cannot be tried here is named, and counts as nothing: no outcome, no error, and no other run's exit code.
+func TestWhatIsNotSupportedIsKeptByName(t *testing.T) {
+	c := newCounty(t)
+	s := quiet()
+	got := c.keepUnsupported(s, "tc netem is not supported here")
+	kept := c.kept().Scenarios[0]
+	if got.err != nil || !got.unsupported || verdictWord(s, got) != "NOT SUPPORTED" || got.summary() != "tc netem is not supported here" ||
+		kept.NotSupported != "tc netem is not supported here" || kept.Name != s.Name || kept.Outcome+kept.Error != "" || len(kept.Verdicts) != 0 {
+		t.Errorf("got %+v, kept %+v", got, kept)
+	}
+	if o := OutcomeOf(c.kept()); o != invariant.Unknown {
+		t.Errorf("a run of no other scenario is %s", o)
+	}
+	c.keep(s, []invariant.Verdict{{Kind: "Spread", Outcome: invariant.Held}}, nil)
+	if o := OutcomeOf(c.kept()); o != invariant.Held || Failed(c.kept()) {
+		t.Errorf("a run of one that held is %s", o)
+	}
+}
+
+// A fault says so, and the record keeps it: it can be told again from there alone.
+func TestAFaultThatIsNotSupportedIsInTheRecord(t *testing.T) {
+	events, verdicts, err := playOn(t, unsupportedFault{}, fault.Target{})
+	if err == nil || (history.Run{Events: events}).NotSupported() != "tc netem is not supported here: no such qdisc" {
+		t.Errorf("%v, in the record: %q", err, (history.Run{Events: events}).NotSupported())
+	}
+	for _, v := range verdicts {
+		if v.Outcome != invariant.Unknown {
+			t.Errorf("%s is %s", v.Kind, v.Outcome)
+		}
+	}
+}
+
+type unsupportedFault struct{}
+
+func (unsupportedFault) String() string { return "latency" }
+func (unsupportedFault) Inject(context.Context, fault.Target) (fault.Heal, error) {
+	return func(context.Context) error { return nil }, fmt.Errorf("latency: %w", &fault.NotSupported{What: "tc netem", Why: "no such qdisc"})
 }
 
 // A result that cannot be kept did not hold, as far as anybody can tell later.

@@ -44,6 +44,8 @@ type result struct {
 	outcome invariant.Outcome
 	why     string
 	err     error // the harness failed before anything could be judged
+	// unsupported says that what it takes is not to be had here, and Why says what: there is no outcome.
+	unsupported bool
 }
 
 // one runs a scenario from its cluster to its verdicts and keeps the result.
@@ -73,13 +75,17 @@ func (r *run) attempt(ctx context.Context, s Spec) result {
 		return r.keep(s, nil, recordErr)
 	}
 	out := r.judge(s, dir, recordErr)
+	if recordErr != nil && r.settings.LeaveBroken && ctx.Err() == nil {
+		r.collectLogs(ctx, cluster, s)
+		return out
+	}
 	r.leave(ctx, st, out)
 	return out
 }
 
 // leave clears a scenario away once it is judged: until then its pods, and with them their logs, are still there.
 func (r *run) leave(ctx context.Context, st *stage, out result) {
-	if out.err != nil || out.outcome != invariant.Held || r.settings.KeepLogs {
+	if out.err != nil || out.outcome != invariant.Held && !out.unsupported || r.settings.KeepLogs {
 		r.collectLogs(ctx, st.cluster, st.spec)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
@@ -97,6 +103,7 @@ func (r *run) override(c clusters.Spec) clusters.Spec {
 	if r.settings.Profile != "" {
 		c.Profile = r.settings.Profile
 	}
+	c.LeaderElection = c.LeaderElection || r.settings.LeaderElection
 	return c.WithDefaults()
 }
 
@@ -141,7 +148,7 @@ func (r *run) header(s Spec, cluster clusters.Cluster) (history.Header, error) {
 		Holdfast: r.settings.Version, Mutant: s.Mutant, Base: time.Now(),
 		Cluster: history.ClusterInfo{
 			Name: cluster.Name(), Kubernetes: facts.Kubernetes, Provider: facts.Provider, Engine: facts.Engine,
-			Image: facts.Image, Profile: string(spec.Profile), ProxyMode: string(spec.ProxyMode),
+			Image: facts.Image, Balancer: facts.Balancer, Profile: string(spec.Profile), ProxyMode: string(spec.ProxyMode),
 			Timings: history.Timings(t),
 		},
 	}
@@ -167,6 +174,9 @@ func (r *run) judge(s Spec, dir string, recordErr error) result {
 	if err != nil {
 		return r.keep(s, nil, errors.Join(recordErr, err))
 	}
+	if why := recorded.NotSupported(); why != "" {
+		return r.keepUnsupported(s, why)
+	}
 	return r.keep(s, invariant.Judge(recorded), nil)
 }
 
@@ -177,9 +187,12 @@ func (r *run) random(s Spec) *rand.Rand {
 	return rand.New(rand.NewPCG(r.settings.Seed, h.Sum64()))
 }
 
+// namespacePrefix is how the namespaces of scenarios begin.
+const namespacePrefix = "hf-"
+
 // namespaceOf a scenario: two scenarios on one cluster do not meet.
 func namespaceOf(s Spec) string {
-	return "hf-" + strings.ReplaceAll(s.Name, "/", "-")
+	return namespacePrefix + strings.ReplaceAll(s.Name, "/", "-")
 }
 
 // target is what the scenario's faults may touch.

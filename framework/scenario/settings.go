@@ -28,6 +28,8 @@ type Settings struct {
 	// Kubernetes overrides the version of every scenario's cluster, Profile its timings; empty leaves them.
 	Kubernetes string
 	Profile    clusters.ProfileName
+	// LeaderElection has every cluster's controllers elect a leader; see clusters.Spec.
+	LeaderElection bool
 	// Open finds or makes a cluster. It may return one that exists already.
 	Open func(ctx context.Context, name string, spec clusters.Spec) (clusters.Cluster, error)
 	// Close gives a cluster back that is no longer needed, or is broken.
@@ -42,12 +44,17 @@ type Settings struct {
 	Compile func(ctx context.Context, p workloads.Program) (path string, err error)
 	// KeepLogs collects node and pod logs after every scenario, not only after one that did not hold.
 	KeepLogs bool
-	Progress *Progress
+	// LeaveBroken undoes nothing and clears nothing away where a fault fails, so that somebody can look at it. Close must know, too.
+	// Who interrupts wants it cleared away all the same.
+	LeaveBroken bool
+	Progress    *Progress
 }
 
 // ClusterFacts are what a provider knows of a cluster beyond its Spec.
 type ClusterFacts struct {
 	Provider, Engine, Image, Kubernetes string
+	// Balancer is the program before several control planes; empty where there is none, or nobody knows.
+	Balancer string
 }
 
 func (s Settings) validate() error {

@@ -173,6 +173,12 @@ func (s Spec) validateParts() error {
 	if err := s.Cluster.Validate(); err != nil {
 		return err
 	}
+	for _, f := range s.Faults {
+		needs, several := f.(interface{ ControlPlanes() int })
+		if have := s.Cluster.WithDefaults().ControlPlanes; several && have < needs.ControlPlanes() {
+			return fmt.Errorf("%s needs %d control planes, and its cluster has %d", f, needs.ControlPlanes(), have)
+		}
+	}
 	for _, b := range s.backends() {
 		if err := b.Validate(); err != nil {
 			return err

@@ -64,6 +64,8 @@ func TestSpecValidate(t *testing.T) {
 		{"backend backend-20: strategy: a StatefulSet replaces its pods one by one", func(s *Spec) {
 			s.Load, s.Trials, s.StatefulSets, s.Backend.Strategy.MaxSurge = nil, 20, 1, "1"
 		}},
+		{"kill etcd's leader needs 2 control planes, and its cluster has 1", func(s *Spec) { s.Faults = []fault.Fault{fault.EtcdLeaderKill{}} }},
+		{"", func(s *Spec) { s.Faults, s.Cluster.ControlPlanes = []fault.Fault{fault.ControlPlaneKill{}}, 2 }},
 		{"zones: none", func(s *Spec) { s.Cluster = clusters.Spec{} }},
 		{"profile \"x\"", func(s *Spec) { s.Cluster.Profile = "x" }},
 		{"backend backend: -1 replicas", func(s *Spec) { s.Backend.Replicas = -1 }},

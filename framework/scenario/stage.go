@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/e2e-framework/klient/k8s/resources"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/observe"
@@ -38,6 +39,7 @@ type stage struct {
 	outside   []workloads.Object // what was created outside of the namespace, and does not go with it
 
 	client  kubernetes.Interface
+	config  *rest.Config // of what creates and disturbs: what the API server warns of then is in the record
 	objects *resources.Resources
 	watcher *observe.Watcher
 	session *load.Session
@@ -74,13 +76,12 @@ func (st *stage) build(ctx context.Context) error {
 }
 
 func (st *stage) connect() error {
-	config := st.cluster.Config()
-	client, err := kubernetes.NewForConfig(config)
+	client, err := kubernetes.NewForConfig(st.cluster.Config())
 	if err != nil { // st.client stays nil: a nil *Clientset in it would not be
 		return fmt.Errorf("connect to cluster %s: %w", st.cluster.Name(), err)
 	}
-	st.client = client
-	if st.objects, err = resources.New(config); err != nil {
+	st.client, st.config = client, observe.RecordWarnings(st.cluster.Config(), st.writer)
+	if st.objects, err = resources.New(st.config); err != nil {
 		return fmt.Errorf("connect to cluster %s: %w", st.cluster.Name(), err)
 	}
 	return nil
@@ -88,16 +89,23 @@ func (st *stage) connect() error {
 
 // perform lets the load flow, plays, and collects the results.
 func (st *stage) perform(ctx context.Context) error {
-	if err := st.startLoad(ctx); err != nil {
+	target, err := st.target(st.config)
+	if err != nil {
 		return err
 	}
-	target, err := st.target(st.cluster.Config())
-	if err != nil {
+	for _, f := range st.spec.Faults {
+		if f, must := f.(fault.Prepared); must {
+			if err := f.Prepare(ctx, target); err != nil {
+				return fmt.Errorf("prepare: %s: %w", f, err)
+			}
+		}
+	}
+	if err := st.startLoad(ctx); err != nil {
 		return err
 	}
 	spec := st.spec
 	spec.Faults = spec.faults()
-	p := &play{spec: spec, target: target, record: st.writer, tell: st.now}
+	p := &play{spec: spec, target: target, record: st.writer, tell: st.now, leave: st.run.settings.LeaveBroken}
 	return p.run(ctx)
 }
 

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -158,6 +159,45 @@ func TestWhatFaultsEvictIsRecorded(t *testing.T) {
 	}
 	want := []history.Eviction{{Namespace: st.namespace, Pod: "p1", Accepted: true}}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Whatever creates or changes something for the scenario: what it uses that is deprecated is in the record, once.
+func TestDeprecatedManifestsAreRecorded(t *testing.T) {
+	st, home, read := newStage(t, quiet())
+	home.warn = func(_, at string) string {
+		switch path.Base(at) {
+		case "poddisruptionbudgets":
+			return "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+"
+		case "configmaps":
+			return "would be refused tomorrow"
+		}
+		return ""
+	}
+	objects, err := st.wanted(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.create(t.Context(), objects...); err != nil {
+		t.Fatal(err)
+	}
+	target, err := st.target(st.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		policy := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "policy-"}}
+		if _, err := target.Client.CoreV1().ConfigMaps(st.namespace).Create(t.Context(), policy, metav1.CreateOptions{DryRun: []string{"All"}}); err != nil &&
+			!apierrors.IsAlreadyExists(err) { // the server names none
+			t.Fatal(err)
+		}
+	}
+	want := []history.APIWarning{
+		{Object: "PodDisruptionBudget backend", Text: "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+"},
+		{Object: "ConfigMap policy-", Text: "would be refused tomorrow"},
+	}
+	if diff := cmp.Diff(want, read().Warnings()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -131,6 +131,7 @@ type machine struct {
 	state clusters.NodeState
 	err   error // of State
 	exec  func(command []string) ([]byte, error)
+	stays error // what keeps it from being Ready, when it is started or thawed
 }
 
 func (m *machine) Name() string        { return m.name }
@@ -142,6 +143,20 @@ func (m *machine) State(context.Context) (clusters.NodeState, error) {
 	return m.state, m.err
 }
 func (m *machine) Exec(_ context.Context, command ...string) ([]byte, error) { return m.exec(command) }
+
+// Start and Resume do what an engine would: neither does the other's work.
+func (m *machine) Start(context.Context) error  { return m.goOn(clusters.Paused) }
+func (m *machine) Resume(context.Context) error { return m.goOn(clusters.Exited) }
+
+func (m *machine) goOn(not clusters.NodeState) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.state == not {
+		return errors.New(m.name + " is " + string(not))
+	}
+	m.state = clusters.Running
+	return m.stays
+}
 
 // become changes what the engine says of the machine.
 func (m *machine) become(s clusters.NodeState) {

@@ -121,9 +121,15 @@ type story struct {
 
 func (s *story) Seen(_, _ []string, witness string) { s.add("seen", witness) }
 func (s *story) Lasts(still fault.Lasting)          { s.still = still }
+func (s *story) Reached(how history.Reach)          { s.add("reached", how.Host) }
+func (s *story) Hit(int)                            {}
 func (s *story) Audited(a history.Audit)            { s.add("audited", a.Workload) }
-func (s *story) Tried(answer history.Admission)     { s.add("tried", answer.Name) }
-func (s *story) Healed(witness string)              { s.add("healed", witness) }
+func (s *story) Step(step history.Step, do func() error) error {
+	s.add("step", step.What)
+	return do()
+}
+func (s *story) Tried(answer history.Admission) { s.add("tried", answer.Name) }
+func (s *story) Healed(witness string)          { s.add("healed", witness) }
 
 func (s *story) add(what, witness string) {
 	s.lines = append(s.lines, time.Since(s.since).String()+" "+what+": "+witness)

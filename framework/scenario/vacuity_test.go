@@ -38,8 +38,12 @@ import (
 var idleFaults = []fault.Fault{
 	fault.Scale{Through: []int{9, 3}}, fault.Rollout{}, fault.TryRollout{For: time.Second}, fault.BadRollout{Args: []string{"--broken"}},
 	fault.PodDelete{Count: 2}, fault.Evict{}, fault.Unbalance{}, fault.Drain{}, fault.Drain{Nodes: 2}, fault.TryDrain{For: 20 * time.Second},
-	fault.NodeKill{}, fault.ZoneOutage{}, fault.FillNode{}, fault.NodePressure{}, fault.Autoscale{CPU: 60, Max: 10}, fault.Resize{CPU: "20m"},
-	fault.AutoscaleVertically{}, fault.Enforce{}, fault.Mend{},
+	fault.NodeKill{}, fault.NodePause{}, fault.NodeStop{}, fault.Partition{}, fault.Partition{Zone: true}, fault.NodePressure{Disk: true},
+	fault.PacketLoss{Percent: 10}, fault.Latency{Delay: 100 * time.Millisecond},
+	fault.ZoneOutage{}, fault.FillNode{}, fault.NodePressure{}, fault.Autoscale{CPU: 60, Max: 10}, fault.Resize{CPU: "20m"},
+	fault.AutoscaleVertically{}, fault.Enforce{}, fault.Mend{}, fault.ControlPlaneKill{}, fault.EtcdLeaderKill{},
+	fault.UpgradeControlPlane{To: "v1.37.0"}, fault.UpgradeWorkers{To: "v1.37.0"},
+	fault.ComponentKill{Component: fault.Kubelet}, fault.ComponentAway{Component: fault.Kubelet, For: time.Second},
 }
 
 // A new fault has to be in the table.
@@ -79,17 +83,34 @@ func (m lazyMachine) Name() string                       { return m.name }
 func (m lazyMachine) Zone() string                       { return "zone-of-" + m.name }
 func (lazyMachine) Role() clusters.Role                  { return clusters.Worker }
 func (lazyMachine) Kill(context.Context) error           { return nil }
+func (lazyMachine) Stop(context.Context) error           { return nil }
+func (lazyMachine) Pause(context.Context) error          { return nil }
+func (lazyMachine) Resume(context.Context) error         { return nil }
 func (lazyMachine) Start(context.Context) error          { return nil }
 func (lazyMachine) Silent(context.Context) (bool, error) { return false, nil }
 func (lazyMachine) State(context.Context) (clusters.NodeState, error) {
 	return clusters.Running, nil
 }
-func (lazyMachine) Exec(context.Context, ...string) ([]byte, error) {
+func (lazyMachine) Exec(_ context.Context, command ...string) ([]byte, error) {
+	if command[3] == "knock" {
+		return []byte("answered\n"), nil
+	}
+	if command[3] == "connect" {
+		return []byte(strings.Repeat("0.001\n", 40)), nil
+	}
 	return []byte("kind: KubeletConfiguration\n"), nil
 }
 
-// lazyCluster has three of them.
+// lazyCluster has three of them, and upgrades them as they work.
 type lazyCluster struct{ clusters.Cluster }
+
+func (lazyCluster) Spec() clusters.Spec { return clusters.Spec{Kubernetes: "v1.36.3"} }
+func (lazyCluster) Fetch(_ context.Context, to string) (clusters.Release, error) {
+	return clusters.Release{Kubernetes: to}, nil
+}
+func (lazyCluster) UpgradeNode(context.Context, clusters.Node, clusters.Release) error { return nil }
+func (lazyCluster) SwapKubelet(context.Context, clusters.Node, clusters.Release) error { return nil }
+func (lazyCluster) Upgraded(context.Context, clusters.Release) error                   { return nil }
 
 func (lazyCluster) Name() string { return "lazy" }
 func (lazyCluster) Nodes() []clusters.Node {
@@ -134,6 +155,7 @@ func lazyTarget() fault.Target {
 	}
 	for _, n := range (lazyCluster{}).Nodes() {
 		objects = append(objects, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name()}, Status: corev1.NodeStatus{
+			Addresses:   []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}},
 			Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")},
 			Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 		}})

@@ -70,6 +70,11 @@ func (b *Builder) Fault(at history.Offset, mark history.FaultMark) *Builder {
 	return b.Event(history.Event{T: at, Fault: &mark})
 }
 
+// Step adds one stage of a step of something that takes many, such as an upgrade.
+func (b *Builder) Step(at history.Offset, step history.Step) *Builder {
+	return b.Event(history.Event{T: at, Step: &step})
+}
+
 // Pod adds what a watch said of a pod. An empty namespace becomes Namespace.
 func (b *Builder) Pod(at history.Offset, pod history.Pod) *Builder {
 	pod.Namespace = cmp.Or(pod.Namespace, Namespace)

@@ -8,11 +8,13 @@ func copyPayloads(events []history.Event) {
 	for i := range events {
 		e := &events[i]
 		e.Header, e.Phase, e.Fault = clone(e.Header), clone(e.Phase), clone(e.Fault)
+		e.Step = clone(e.Step)
 		e.Pod, e.Node, e.Workload = clone(e.Pod), clone(e.Node), clone(e.Workload)
 		e.Slice, e.Budget, e.Eviction = clone(e.Slice), clone(e.Budget), clone(e.Eviction)
-		e.Audit, e.Admission = clone(e.Audit), clone(e.Admission)
+		e.Audit, e.Admission, e.Warning = clone(e.Audit), clone(e.Admission), clone(e.Warning)
 		e.KubeNote, e.Gap, e.Clock = clone(e.KubeNote), clone(e.Gap), clone(e.Clock)
 		e.Noise, e.Echo, e.Gateway = clone(e.Noise), clone(e.Echo), clone(e.Gateway)
+		e.Reach = clone(e.Reach)
 		e.Load, e.Segment, e.Trouble = clone(e.Load), clone(e.Segment), clone(e.Trouble)
 		e.End = clone(e.End)
 	}

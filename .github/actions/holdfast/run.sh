@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Runs scenarios, or certifies an upgrade; tells the verdict, and ends as holdfast does.
+set -euo pipefail
+
+into=$(mktemp -d "$RUNNER_TEMP/holdfast-XXXXXX") # an action can be used more than once in a job
+if [ -n "$FROM$TO" ]; then
+  command=(certify --from "$FROM" --to "$TO" --profile "$PROFILE" --artifacts "$into")
+else
+  read -r -d '' -a names <<< "$SCENARIOS" || true # it ends at the end of the text
+  command=(run --scope "$SCOPE" --artifacts "$into")
+  if [ -n "$KUBERNETES" ]; then command+=(--kubernetes "$KUBERNETES"); fi
+  command+=(-- "${names[@]}")
+fi
+
+code=0
+"$PROGRAM" "${command[@]}" || code=$?
+
+case $code in
+  0) verdict=held ;;
+  1) verdict=violated ;;
+  2) verdict=unknown ;;
+  4) verdict=usage ;;
+  *) verdict=failed ;;
+esac
+artifacts="" report=""
+if [ -e "$into/latest" ]; then
+  artifacts=$(readlink -f "$into/latest")
+  for form in certificate.md report.md; do
+    if [ -z "$report" ] && [ -s "$artifacts/$form" ]; then report="$artifacts/$form"; fi
+  done
+fi
+{
+  echo "verdict=$verdict"
+  echo "artifacts=$artifacts"
+  echo "report=$report"
+} >> "$GITHUB_OUTPUT"
+if [ -n "$report" ]; then
+  head -c 1000000 "$report" >> "$GITHUB_STEP_SUMMARY" # a summary of more than 1 MiB is refused
+fi
+exit "$code"

@@ -1,0 +1,184 @@
+package nodeimage
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const envoySays = `{"Id":"sha256:eee","Size":200,"Config":{"Labels":null}}`
+
+// haproxySays is what inspect says of a balancer that a recipe made.
+func haproxySays(id, recipe string) string {
+	return `{"Id":"` + id + `","Size":120,"Config":{"Labels":{"` + LabelBalancer + `":"haproxy","` + LabelRecipe + `":"` + recipe + `"}}}`
+}
+
+func TestEnsureBalancer(t *testing.T) {
+	const noRoute = "echo 'dial tcp: connection refused' >&2; exit 125"
+	ours := Balancer{Image: BalancerImage, Source: Present, Digest: "sha256:new", Program: HAProxy}
+	kinds := Balancer{Image: BalancerImage, Source: Present, Digest: "sha256:eee", Program: Envoy}
+	as := func(b Balancer, source Source) Balancer { b.Source = source; return b }
+	for _, c := range []struct {
+		name    string
+		held    string // what inspect says before; empty: there is none
+		pull    string
+		want    Balancer
+		pulls   bool
+		builds  bool
+		removes string
+	}{
+		{name: "kind's own is there", held: envoySays, want: kinds},
+		{name: "built before", held: haproxySays("new", balancerKey()), want: ours},
+		{name: "a registry has it", pull: "exit 0", pulls: true, want: as(kinds, Pulled)},
+		{name: "no registry answers", pull: noRoute, pulls: true, builds: true, want: as(ours, Built)},
+		{name: "of another recipe, and a registry has kind's own", held: haproxySays("old", "old"), pull: "exit 0", pulls: true, want: as(kinds, Pulled)},
+		{name: "of another recipe", held: haproxySays("old", "old"), pull: noRoute, pulls: true, builds: true, removes: "sha256:old", want: as(ours, Built)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := balancerMachine(t)
+			e := &fakeEngine{held: map[string]string{}, scripts: map[string]string{"pull": c.pull, "load": "cat >/dev/null"}}
+			if c.held != "" {
+				e.held[BalancerImage] = c.held
+			}
+			e.after = func(verb, _ string) {
+				switch {
+				case verb == "pull" && c.pull == "exit 0":
+					e.held[BalancerImage] = envoySays
+				case verb == "load":
+					e.held[BalancerImage] = haproxySays("new", balancerKey())
+				}
+			}
+			got, err := ensureBalancer(t.Context(), m.host(), e, Options{CacheDir: t.TempDir(), Progress: func(Step) {}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			asked := strings.Join(e.asked, "\n")
+			if pulled := strings.Contains(asked, "pull "+BalancerImage); pulled != c.pulls {
+				t.Errorf("pulled: %t", pulled)
+			}
+			if built := m.count("debootstrap") > 0; built != c.builds {
+				t.Errorf("built: %t", built)
+			}
+			if removed := strings.Contains(asked, "image rm"); removed != (c.removes != "") || !strings.Contains(asked, c.removes) {
+				t.Errorf("want %q removed: %s", c.removes, asked)
+			}
+		})
+	}
+}
+
+// balancerMachine has what a build of the balancer needs.
+func balancerMachine(t *testing.T) *machine {
+	m := newMachine(t)
+	m.files["/etc/os-release"] = debian12
+	m.files["/etc/apt/sources.list.d/debian.sources"] = deb822
+	m.answers["apt-config"] = answer{}
+	m.answers["debootstrap"] = answer{then: func(_ context.Context, c call) error {
+		return fakeRootfs(c.args[len(c.args)-2], []byte("program"))
+	}}
+	m.answers["go build"] = answer{then: func(_ context.Context, c call) error {
+		return os.WriteFile(filepath.Join(c.args[len(c.args)-2], "envoy"), []byte("envoy"), 0o755)
+	}}
+	return m
+}
+
+// What the engine is given: kind's name for it, two layers, and labels that tell whose it is.
+func TestBuildBalancer(t *testing.T) {
+	m, archive := balancerMachine(t), filepath.Join(t.TempDir(), "archive.tar")
+	e := &fakeEngine{scripts: map[string]string{"load": "cat > " + archive}}
+	o := Options{CacheDir: t.TempDir(), Progress: func(Step) {}}
+	if err := buildBalancer(t.Context(), m.host(), e, o); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range m.calls {
+		if strings.HasSuffix(c.name, "debootstrap") && !strings.Contains(strings.Join(c.args, " "), "--include=haproxy ") {
+			t.Errorf("debootstrap %q", c.args)
+		}
+	}
+	var config struct {
+		Config struct {
+			Labels     map[string]string
+			Entrypoint []string
+		}
+	}
+	manifest, layers := readArchive(t, archive, &config)
+	if len(manifest) != 1 || len(manifest[0].Layers) != 2 || manifest[0].RepoTags[0] != BalancerImage {
+		t.Fatalf("manifest %+v", manifest)
+	}
+	if diff := cmp.Diff(map[string]string{LabelBalancer: "haproxy", LabelRecipe: balancerKey()}, config.Config.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if config.Config.Entrypoint != nil {
+		t.Errorf("entry point %q: kind hands over a whole command", config.Config.Entrypoint)
+	}
+	if upper := layers[manifest[0].Layers[1]]; !strings.Contains(upper, "755 usr/local/bin/envoy ") {
+		t.Errorf("upper layer: %s", upper)
+	}
+	if lower := layers[manifest[0].Layers[0]]; !strings.Contains(lower, "usr/bin/bash") {
+		t.Errorf("lower layer: %s", lower)
+	}
+	again := m.count("debootstrap")
+	if err := buildBalancer(t.Context(), m.host(), e, o); err != nil || m.count("debootstrap") != again {
+		t.Errorf("a second build asked debootstrap again (%d, %d): %v", again, m.count("debootstrap"), err)
+	}
+	if left := unfinished(t, o.CacheDir); left != nil {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+// The name is internal to kind: a newer kind that wants another one is noticed here.
+func TestBalancerImageIsThatOfKind(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(kindModuleDir(t), "pkg/cluster/internal/loadbalancer/const.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	match := regexp.MustCompile(`(?m)^const Image = "([^"]+)"$`).FindSubmatch(text)
+	if match == nil || string(match[1]) != BalancerImage {
+		t.Errorf("kind has %q, the recipe %s", match, BalancerImage)
+	}
+}
+
+// The balancer's program is compiled with the reader of YAML that its tests ran with.
+func TestBalancerYAMLIsThatOfGoMod(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(moduleRoot, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, require := range file.Require {
+		if require.Mod.Path == "sigs.k8s.io/yaml" && require.Mod.Version == balancerYAML {
+			return
+		}
+	}
+	t.Errorf("go.mod does not require sigs.k8s.io/yaml %s", balancerYAML)
+}
+
+func TestListNamesTheBalancer(t *testing.T) {
+	for says, want := range map[string]Held{
+		envoySays:                                {Balancer: Envoy, Current: true},
+		haproxySays("sha256:eee", "old"):         {Balancer: HAProxy},
+		haproxySays("sha256:eee", balancerKey()): {Balancer: HAProxy, Current: true},
+	} {
+		for _, name := range []string{BalancerImage, strings.TrimPrefix(BalancerImage, "docker.io/")} {
+			got, err := list(t.Context(), &fakeEngine{held: map[string]string{name: says, "docker.io/envoyproxy/envoy:v1": envoySays}})
+			if err != nil || len(got) != 1 {
+				t.Fatalf("%+v, %v", got, err)
+			}
+			if got[0].Balancer != want.Balancer || got[0].Current != want.Current || got[0].Kubernetes != "" || got[0].Network != "" {
+				t.Errorf("%s: %+v", says, got[0])
+			}
+		}
+	}
+}

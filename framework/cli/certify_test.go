@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
+)
+
+// A certification, from the command line to the exit code of its process. Whatever happens, there is a certificate that says so.
+func TestCertifyIsAProcess(t *testing.T) {
+	for name, test := range map[string]struct {
+		args     string
+		code     int
+		out      []string
+		err      string
+		profiles []string // with their results
+		skipped  []string
+		again    string
+	}{
+		"nothing can be certified": {
+			args: "--provider hamlet --seed 5", code: ExitUnknown,
+			out: []string{
+				": v1.36.3 to v1.37.0, about 2m30s", "[1/3] chaos/one", "[2/3] upgrade/in-place", "\nbefore: 0 scenarios held, 0 violated, 1 unknown",
+				"\nCore: not certified\n", "of the upgrade itself nothing is known",
+			},
+			err: "holdfast: not certified: evidence is missing", profiles: []string{"Core not certified"},
+			skipped: []string{"chaos/two: profile Extended was not asked for"},
+			again:   "holdfast certify --from v1.36.3 --to v1.37.0 --profile core --seed 5",
+		},
+		"both profiles, and a plant": {
+			args: "--provider hamlet --seed 5 --profile extended,core --plant no-prestop", code: ExitUnknown,
+			profiles: []string{"Core not certified", "Extended not certified"},
+			again:    "holdfast certify --from v1.36.3 --to v1.37.0 --profile extended,core --seed 5 --plant no-prestop",
+		},
+		"no cluster": {
+			args: "--provider nowhere --seed 5", code: ExitUnknown, out: []string{"FAILED in 0s: provision a cluster: no engine"},
+			profiles: []string{"Core not certified"}, skipped: []string{"chaos/two: profile Extended was not asked for"},
+			again: "holdfast certify --from v1.36.3 --to v1.37.0 --profile core --seed 5",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			out, log, code := process(t, "certify --from v1.36.3 --to v1.37.0 "+test.args+" --artifacts "+dir)
+			if code != test.code || !strings.Contains(log, test.err) {
+				t.Errorf("exit code %d, want %d; standard error\n%s\nwant %q", code, test.code, log, test.err)
+			}
+			for _, want := range append(test.out, "\ncertificate: "+dir) {
+				if !strings.Contains(out, want) {
+					t.Errorf("said\n%s\nwant %q in it", out, want)
+				}
+			}
+			if strings.Contains(out, "[3/3]") {
+				t.Error("after an upgrade that never was, something was tried")
+			}
+			doc, err := certificate.Read(filepath.Join(dir, history.LatestName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var profiles, skipped []string
+			for _, p := range doc.Profiles {
+				profiles = append(profiles, p.Name+" "+string(p.Result))
+			}
+			for _, s := range doc.Skipped {
+				skipped = append(skipped, s.Name+": "+s.Why)
+			}
+			if diff := cmp.Diff(test.profiles, profiles); diff != "" {
+				t.Errorf("profiles (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.skipped, skipped); diff != "" {
+				t.Errorf("skipped (-want +got):\n%s", diff)
+			}
+			if doc.Reproduce != test.again || doc.From.Image != "node:v1.36.3" || doc.To.Kubernetes != "v1.37.0" || doc.Machine.Kernel == "" {
+				t.Errorf("reproduced by %q, from %+v to %+v on %+v", doc.Reproduce, doc.From, doc.To, doc.Machine)
+			}
+		})
+	}
+}
+
+// A version that cannot be had is told before anything is run.
+func TestCertifyAsksForItsVersionsFirst(t *testing.T) {
+	dir := t.TempDir()
+	out, log, code := process(t, "certify --from v1.36.9 --to v1.37.0 --provider hamlet --artifacts "+dir)
+	if code != ExitFailed || !strings.Contains(log, "kubernetes v1.36.9 does not exist") || strings.Contains(out, "chaos/one") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, log)
+	}
+}
+
+func TestProfilesAreNamed(t *testing.T) {
+	got, err := profilesOf(certifiable(), []string{"EXTENDED", "core"})
+	if err != nil || len(got) != 2 || got[0].Name != "Core" {
+		t.Errorf("%v, %v: want both, in the order of their description", got, err)
+	}
+	if got := scenariosOf(got); len(got) != 2 {
+		t.Errorf("%d scenarios, want each once", len(got))
+	}
+	if _, err := profilesOf([]scenario.Profile{}, nil); err == nil {
+		t.Error("no profile at all: no error")
+	}
+}

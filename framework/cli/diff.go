@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-ha/holdfast/reports/certificate"
+)
+
+func diffCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Compare two certificates, and fail on a regression",
+		Long: `diff reads two certificates, each a file (JSON or YAML) or a folder that has one, and says what differs in B from A: regressions
+first, then evidence that is missing, then what is better, or merely different. A regression is what was certified, or Held, and is
+not any more: it is Violated, was skipped, cannot be done here, or is gone. Numbers are marked where they differ by much, and decide nothing.
+The last line names the scenarios that regressed.
+
+Exit codes: 0 no regression; 1 a regression; 2 no regression, but what was Held is Unknown; 4 they could not be read.`,
+		Example: `  holdfast diff artifacts/20261120-020000 artifacts/latest
+  holdfast diff --json yesterday/certificate.yaml today/certificate.json`,
+		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(2)(cmd, args)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, errA := certificate.Read(args[0])
+			b, errB := certificate.Read(args[1])
+			if err := errors.Join(errA, errB); err != nil {
+				return usage(err)
+			}
+			d := certificate.Compare(a, b)
+			write := writeDiff
+			if asJSON {
+				write = writeDiffJSON
+			}
+			if err := write(cmd.OutOrStdout(), d); err != nil {
+				return err
+			}
+			return differs(d)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "for programs")
+	return cmd
+}
+
+// differs is a comparison as an exit code.
+func differs(d certificate.Diff) error {
+	switch {
+	case len(d.Regressions) > 0:
+		return codeError{ExitViolated, errors.New("the second certificate has lost what the first one had; see above")}
+	case len(d.Missing) > 0:
+		return codeError{ExitUnknown, errors.New("evidence is missing that the first certificate had; see above")}
+	}
+	return nil
+}
+
+func writeDiffJSON(out io.Writer, d certificate.Diff) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(d)
+}
+
+// writeDiff writes a line for each difference, the worst first. The last line sums up.
+func writeDiff(out io.Writer, d certificate.Diff) error {
+	var b strings.Builder
+	for i, c := range []certificate.Of{d.A, d.B} {
+		fmt.Fprintf(&b, "%s: %s, Kubernetes %s to %s: %s", []string{"A", "B"}[i], c.ID, c.From, c.To, c.Result)
+		if c.Planted != "" {
+			fmt.Fprintf(&b, " (planted: %s)", c.Planted)
+		}
+		b.WriteString("\n")
+	}
+	for _, part := range []struct {
+		word    string
+		changes []certificate.Change
+	}{{"REGRESSION", d.Regressions}, {"missing", d.Missing}, {"better", d.Better}, {"different", d.Different}} {
+		for _, c := range part.changes {
+			fmt.Fprintf(&b, "%-10s  %s: was %s, is %s", part.word, c.What, c.Was, c.Is)
+			if c.Why != "" {
+				fmt.Fprintf(&b, ": %s", c.Why)
+			}
+			b.WriteString("\n")
+		}
+	}
+	switch {
+	case len(d.Scenarios) > 0:
+		fmt.Fprintf(&b, "regressed: %s\n", strings.Join(d.Scenarios, ", "))
+	case len(d.Regressions) > 0:
+		fmt.Fprintf(&b, "regressed: %s\n", d.Regressions[0].What)
+	case len(d.Missing) > 0:
+		b.WriteString("no regression, but evidence is missing\n")
+	default:
+		b.WriteString("no regression\n")
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}

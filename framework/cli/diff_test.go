@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/reports/certificate"
+)
+
+// someCertificate stores one whose scenario had this verdict after the upgrade, and returns its folder.
+func someCertificate(t *testing.T, v certificate.Verdict) string {
+	t.Helper()
+	side := certificate.Side{Verdict: certificate.Held}
+	after := certificate.Side{Verdict: v, Why: "4 of 100 requests failed"}
+	c := &certificate.Certificate{
+		APIVersion: certificate.APIVersion, Kind: certificate.Kind, ID: "of-" + string(v), Upgrade: certificate.Upgrade{Side: side},
+		From: certificate.Release{Kubernetes: "v1.36.3"}, To: certificate.Release{Kubernetes: "v1.37.0"}, Result: certificate.Partial,
+		Scenarios: []certificate.Scenario{{Name: "chaos/a", Verdict: v, Before: side, After: after}},
+	}
+	dir := t.TempDir()
+	if err := certificate.Write(dir, c); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestDiff(t *testing.T) {
+	held, violated, unknown := someCertificate(t, certificate.Held), someCertificate(t, certificate.Violated), someCertificate(t, certificate.Unknown)
+	other := filepath.Join(t.TempDir(), "other")
+	overwrite(t, other, `{"apiVersion": "holdfast.dev/v9", "kind": "UpgradeCertificate"}`)
+	for _, test := range []struct {
+		a, b string
+		code int
+		says string // and the last line, which it ends with
+		err  string
+	}{
+		{held, held, ExitHeld, "A: of-Held, Kubernetes v1.36.3 to v1.37.0: partial\nB: of-Held, Kubernetes v1.36.3 to v1.37.0: partial\nno regression\n", ""},
+		{held, violated, ExitViolated, "REGRESSION  chaos/a after the upgrade: was Held, is Violated: 4 of 100 requests failed\nregressed: chaos/a\n", "has lost"},
+		{held, unknown, ExitUnknown, "missing     chaos/a after the upgrade: was Held, is Unknown: 4 of 100 requests failed\nno regression, but evidence is missing\n", "evidence is missing"},
+		{violated, held, ExitHeld, "better      chaos/a after the upgrade: was Violated, is Held\nno regression\n", ""},
+		{violated, violated, ExitHeld, "no regression\n", ""},
+		{filepath.Join(held, certificate.YAMLFile), filepath.Join(violated, certificate.JSONFile), ExitViolated, "regressed: chaos/a\n", "has lost"},
+		{held, other, ExitUsage, "", `is of version "holdfast.dev/v9", and this holdfast reads holdfast.dev/v1 alone`},
+		{t.TempDir(), held, ExitUsage, "", "neither certificate.json nor certificate.yaml is in "},
+	} {
+		out, code, err := execute(t, "diff", test.a, test.b)
+		if code != test.code || !strings.HasSuffix(out, test.says) || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+			t.Errorf("diff %s %s: exit code %d, %v; want %d and %q\n%s\nwant\n%s", test.a, test.b, code, err, test.code, test.err, out, test.says)
+		}
+	}
+	if _, code, err := execute(t, "diff", held); code != ExitUsage {
+		t.Errorf("one certificate: exit code %d, %v", code, err)
+	}
+}
+
+func TestDiffForPrograms(t *testing.T) {
+	out, code, err := execute(t, "diff", "--json", someCertificate(t, certificate.Held), someCertificate(t, certificate.Violated))
+	var d certificate.Diff
+	if jsonErr := json.Unmarshal([]byte(out), &d); jsonErr != nil || code != ExitViolated {
+		t.Fatalf("exit code %d, %v, %v\n%s", code, err, jsonErr, out)
+	}
+	if d.Kind != certificate.DiffKind || d.APIVersion != certificate.APIVersion || len(d.Regressions) != 1 || d.Regressions[0].Scenario != "chaos/a" ||
+		len(d.Scenarios) != 1 || strings.Contains(out, "null") {
+		t.Errorf("%s", out)
+	}
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/framework/plant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+func healCommand() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "heal [CLUSTER ...]",
+		Short: "Undo what a run that was killed has left in a cluster",
+		Long: `heal brings clusters back that a killed harness left in the middle of a fault: it thaws and starts machines, runs the undos
+that faults leave on every node before they do anything (/var/lib/holdfast/undo), removes their timers, opens the nodes that a
+fault has cordoned, and removes the namespaces and cluster-wide objects of scenarios. It says what it did, line by line, and
+returns when every node is Ready; a second heal then finds nothing.
+
+Do not use it while a run uses the cluster: it would undo that run's faults, which the record then shows. Ctrl-C needs no heal,
+since a run undoes its faults itself. 'holdfast down' removes a cluster in any state, and needs no heal before.`,
+		Example: "  holdfast heal demo\n  holdfast heal demo && holdfast run --cluster demo chaos/rolling-update\n  holdfast heal --all",
+		Args: func(_ *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return usage(errors.New("name clusters, or give --all"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, out := cmd.Context(), cmd.OutOrStdout()
+			e, err := engine.Find(ctx, engine.Options{NoInstall: true, Say: sayTo(cmd.ErrOrStderr())})
+			var none *engine.NotFoundError
+			if errors.As(err, &none) && all {
+				_, err = fmt.Fprintln(out, "nothing to heal: there is no container engine")
+				return err
+			}
+			if err != nil {
+				return err
+			}
+			if all {
+				if args, err = kindClusters(ctx, e); err != nil {
+					return err
+				}
+			}
+			return healAll(ctx, out, args, func(ctx context.Context, name string) (clusters.Cluster, error) {
+				return kind.Open(ctx, e, name, kind.Options{})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "heal every cluster of holdfast's")
+	return cmd
+}
+
+// kindClusters names every cluster that the engine holds anything of.
+func kindClusters(ctx context.Context, e *engine.Engine) (names []string, err error) {
+	all, err := kind.List(ctx, e)
+	for _, summary := range all {
+		names = append(names, summary.Name)
+	}
+	return names, err
+}
+
+// healAll heals clusters one after the other. One that cannot be healed keeps none of the others from being so.
+func healAll(ctx context.Context, out io.Writer, names []string, open func(context.Context, string) (clusters.Cluster, error)) error {
+	if len(names) == 0 {
+		_, err := fmt.Fprintln(out, "nothing to heal: there is no cluster")
+		return err
+	}
+	var errs []error
+	for _, name := range names {
+		c, err := open(ctx, name)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%w; if it cannot be opened, remove it with 'holdfast down %s'", err, name))
+			continue
+		}
+		did := 0
+		err = healOne(ctx, c, func(what string) {
+			did++
+			_, _ = fmt.Fprintf(out, "%s: %s\n", name, what)
+		})
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case did == 0:
+			_, _ = fmt.Fprintf(out, "%s: nothing to heal\n", name)
+		default:
+			_, _ = fmt.Fprintf(out, "%s: healed, and every node is Ready\n", name)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// healOne heals a cluster of what faults and plants have left in it.
+func healOne(ctx context.Context, c clusters.Cluster, say func(string)) error {
+	if err := scenario.Heal(ctx, c, say); err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		return fmt.Errorf("heal cluster %s: %w", c.Name(), err)
+	}
+	healed, err := plant.Heal(ctx, client)
+	for _, what := range healed {
+		say("removed " + what + ", which was planted")
+	}
+	return err
+}

@@ -1,0 +1,164 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+// ComponentAway takes a component away and keeps it away for a time: a static pod's manifest is moved out of its kubelet's sight
+// on every control plane, kubelet and containerd are stopped on one worker that carries pods, kube-proxy is sent to nodes that do
+// not exist, CoreDNS is scaled to none. What is left on the nodes undoes it, should the harness not live to do so.
+//
+// When it was seen, the workload is asked for one replica more, so that there is something to stall; where nothing can be
+// asked, since it is the API server that is away or its store, the undo asks as soon as somebody answers. The undo brings the
+// component back, waits until it is and the workload has settled, and takes the replica away again.
+type ComponentAway struct {
+	Component Component
+	// For is how long. It counts from when it was seen.
+	For time.Duration
+}
+
+func (a ComponentAway) String() string { return fmt.Sprintf("%s away for %s", a.Component, a.For) }
+
+// overdue is how much longer than planned a component may be away before the node brings it back by itself.
+const overdue = 2 * time.Minute
+
+// Inject implements Fault. It returns when the nodes' own /proc had no process of the component, and the time has passed.
+func (a ComponentAway) Inject(ctx context.Context, t Target) (Heal, error) {
+	h, err := a.Component.habitat()
+	if err != nil {
+		return nothing, err
+	}
+	nodes, err := h.of(ctx, t)
+	if err != nil {
+		return nothing, err
+	}
+	at := nodes
+	if h.anywhere {
+		if at, err = controlPlanes(ctx, t); err != nil {
+			return nothing, err
+		}
+		at = at[:1]
+	}
+	before, err := a.Component.before(ctx, nodes)
+	if err != nil {
+		return nothing, fmt.Errorf("%s: %w", a, err)
+	}
+	one, err := t.oneMore(ctx)
+	if err != nil {
+		return nothing, err
+	}
+	heal := once(func(ctx context.Context) error {
+		if err := onEach(at, func(n clusters.Node) error { return runUndo(ctx, n, a.undo()) }); err != nil {
+			return err
+		}
+		witness, err := a.Component.awaitBack(ctx, t, nodes, before)
+		if err != nil {
+			return err
+		}
+		return one.takeBack(ctx, witness)
+	})
+	if err := onEach(at, func(n clusters.Node) error { return a.takeAway(ctx, h, n) }); err != nil {
+		return heal, err
+	}
+	if err := a.seeAway(ctx, h, nodes); err != nil {
+		return heal, err
+	}
+	t.Record.Seen(h.bitten(nodes), nil, fmt.Sprintf("/proc has no process of %s, which ran on %s", a.Component, nodesOf(before)))
+	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
+		now, err := a.Component.running(ctx, nodes)
+		return err == nil && len(now) == 0, fmt.Sprintf("processes of %s: %q", a.Component, now), err
+	})
+	one.ask(ctx)
+	return heal, poll.Pass(ctx, a.For)
+}
+
+// undo names what is left on the nodes.
+func (a ComponentAway) undo() string { return "away-" + string(a.Component) }
+
+func (a ComponentAway) takeAway(ctx context.Context, h habitat, n clusters.Node) error {
+	script := "set -- " + string(a.Component) + "\n" + h.bringBack
+	if err := leaveUndo(ctx, n, a.undo(), script, componentGone+a.For+overdue); err != nil {
+		return err
+	}
+	if _, err := n.Exec(ctx, "sh", "-c", h.takeAway, "away", string(a.Component)); err != nil {
+		return fmt.Errorf("take %s away on %s: %w", a.Component, n.Name(), err)
+	}
+	return nil
+}
+
+// awayLooks is how often in a row a component must not be seen: a kubelet that has not yet noticed starts it once more.
+const awayLooks = 6
+
+func (a ComponentAway) seeAway(ctx context.Context, h habitat, nodes []clusters.Node) error {
+	looks := 0
+	return poll.Until(ctx, string(a.Component)+" to be away", componentGone, func(ctx context.Context) (bool, string, error) {
+		now, err := a.Component.running(ctx, nodes)
+		if err == nil && len(now) > 0 && h.stubborn {
+			err = a.Component.end(ctx, nodes)
+		}
+		if looks++; err != nil || len(now) > 0 {
+			looks = 0
+		}
+		return looks == awayLooks, "processes: " + strings.Join(now, ", "), err
+	})
+}
+
+// oneMore is a change that is asked of the workload while a component is away.
+type oneMore struct {
+	target   Target
+	replicas int
+	asked    bool
+}
+
+func (t Target) oneMore(ctx context.Context) (*oneMore, error) {
+	d, err := t.deployment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &oneMore{target: t, replicas: int(*d.Spec.Replicas)}, nil
+}
+
+// askWithin bounds how long it is tried to ask: an API server that is away refuses at once, one without its store says nothing.
+const askWithin = 5 * time.Second
+
+// ask asks once. That nobody answers may be the fault's doing.
+func (o *oneMore) ask(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	o.asked = o.target.setScale(ctx, o.replicas+1) == nil
+}
+
+// takeBack asks for it if that was not possible before, and takes it back when the workload has settled with it.
+func (o *oneMore) takeBack(ctx context.Context, witness string) error {
+	err := poll.Until(ctx, fmt.Sprintf("a replica more of %s to be asked for", o.target.Workload), componentBack,
+		func(ctx context.Context) (bool, string, error) {
+			if !o.asked {
+				o.ask(ctx)
+			}
+			return o.asked, "no answer", nil
+		})
+	if err != nil {
+		return err
+	}
+	settled, settleErr := o.target.Settle(ctx)
+	var back string
+	err = poll.Until(ctx, fmt.Sprintf("%s to have %d replicas again", o.target.Workload, o.replicas), componentBack,
+		func(ctx context.Context) (_ bool, saw string, err error) {
+			err = o.target.setScale(ctx, o.replicas)
+			return err == nil, "", err
+		})
+	if err == nil {
+		back, err = o.target.Settle(ctx)
+	}
+	if err = errors.Join(settleErr, err); err == nil {
+		o.target.Record.Healed(witness + "; " + settled + "; then " + back)
+	}
+	return err
+}

@@ -1,0 +1,35 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+)
+
+// NodeStop shuts a worker down in order that carries pods of the workload, and that nobody has drained. Its init stops what
+// runs there, each by SIGTERM, and not by way of the kubelet: no preStop hook runs, no pod is deleted, and Kubernetes hears
+// of none of it. Unless a kubelet is told to hold shutdowns up (shutdownGracePeriod, which is off by default), it is a lost
+// node. The undo starts it again, and returns when it is Ready and a Service is reachable through it.
+//
+// Source: https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/
+type NodeStop struct {
+	// Worker picks the n-th worker by name, from 1, whether it carries pods or not. 0 picks one that does, at random.
+	Worker int
+}
+
+func (s NodeStop) String() string {
+	if s.Worker > 0 {
+		return fmt.Sprintf("shut down worker %d", s.Worker)
+	}
+	return "shut down one worker"
+}
+
+// Inject implements Fault. It returns when the engine says the machine has exited, and its kubelet has fallen silent.
+func (s NodeStop) Inject(ctx context.Context, t Target) (Heal, error) {
+	node, pods, err := t.oneWorker(ctx, s.Worker)
+	if err != nil {
+		return nothing, err
+	}
+	return t.takeAway(ctx, stopping, []clusters.Node{node}, pods)
+}

@@ -1,0 +1,110 @@
+package invariant
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// APIAnswersWithin promises that, while a fault of the control plane is on, every API server that is left answers again within a
+// limit: each of them, at its own address, gives good answers with never more than Limit from one to the next. They are asked
+// for what etcd has to agree about, so that an election of another leader counts.
+//
+// What stands before several control planes is told beside it and not judged: of a kind cluster it is kind's own load balancer,
+// which takes some seconds to notice that a control plane is dead, and sends it new connections until then.
+//
+// Evidence: answers before the fault, all of them good and none later than Limit after another, or the machine was too busy to
+// tell; and more of them after it began. Asked from one node, whose own standstill makes the API server look away: where that is
+// as long as Limit, a violation is Unknown.
+//
+// Sources: https://kubernetes.io/docs/setup/production-environment/tools/kubeadm/ha-topology/,
+// https://etcd.io/docs/latest/op-guide/failures/#leader-failure
+type APIAnswersWithin struct {
+	Limit time.Duration `json:"limit"`
+}
+
+func (p APIAnswersWithin) String() string {
+	return fmt.Sprintf("every API server that is left answers again within %s", p.Limit)
+}
+
+// Check implements Invariant.
+func (p APIAnswersWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+
+func (p APIAnswersWithin) judge(f *facts) Verdict {
+	d := slices.Concat(f.record(never), f.faultsBit(true)) // what the watches missed is nothing to it
+	var v Verdict
+	v.measure("limitSeconds", p.Limit.Seconds())
+	var direct, balanced []history.Reach
+	hosts := map[string]bool{}
+	for _, r := range f.run.Reaches() {
+		if r.Way == history.Direct {
+			direct, hosts[r.Host] = append(direct, r), true
+		} else {
+			balanced = append(balanced, r)
+		}
+		p.doubt(r, &d)
+	}
+	if len(direct) == 0 {
+		d.add("no API server was asked at its own address while a fault was on")
+		return v.unknown(d)
+	}
+	own := longest(direct)
+	v.measure("apiAwaySeconds", own.Longest.Seconds())
+	asked, failed := 0, 0
+	for _, r := range direct {
+		asked, failed = asked+r.Asked, failed+r.Failed
+		v.support(fmt.Sprintf("%s, %s: %d of %s failed; at the most %s from one answer to the next, %s before the fault",
+			r.Host, stageOf(r), r.Failed, count(r.Asked, "request"), moment(r.Longest), moment(r.Before)))
+	}
+	v.measure("apiRequests", float64(asked))
+	v.measure("apiFailed", float64(failed))
+	besides := ""
+	if len(balanced) > 0 {
+		through := slices.MaxFunc(balanced, func(a, b history.Reach) int { return cmp.Compare(a.Failing, b.Failing) })
+		v.measure("balancerAwaySeconds", longest(balanced).Longest.Seconds())
+		v.measure("balancerFailingSeconds", through.Failing.Seconds())
+		v.measure("balancerFailed", float64(through.Failed))
+		besides = fmt.Sprintf("; through %s, which is not judged, %d of %s failed %s, over %s", through.Host, through.Failed,
+			count(through.Asked, "request"), stageOf(through), moment(through.Failing))
+	}
+	if own.Longest > p.Limit {
+		if e := f.loudest(f.faultsOn()); e != nil && e.Noise.Pause >= p.Limit {
+			d.add("%s", inWords(e))
+			return v.unknown(d)
+		}
+		return v.violated(d, "%s gave no answer for %s %s, and %s was the limit%s", own.Host, moment(own.Longest), stageOf(own), p.Limit, besides)
+	}
+	return v.held(d, "%s that %s left answered with never more than %s from one to the next (%d of %s failed)%s",
+		count(len(hosts), "API server"), map[bool]string{true: "was", false: "were"}[len(hosts) == 1],
+		moment(own.Longest), failed, count(asked, "request"), besides)
+}
+
+// doubt doubts answers with which nothing can be compared, or that nobody gave.
+func (p APIAnswersWithin) doubt(r history.Reach, d *doubts) {
+	switch {
+	case r.Way != history.Direct: // it is not judged
+	case r.Returning: // as it was doubted before
+	case r.BeforeAsked == 0 || r.Asked == 0:
+		d.add("%s was asked %d times before the fault and %d times from then on", r.Host, r.BeforeAsked, r.Asked)
+	case r.BeforeFailed > 0:
+		d.add("%d of %s to %s failed before the fault", r.BeforeFailed, count(r.BeforeAsked, "request"), r.Host)
+	case r.Before > p.Limit:
+		d.add("%s gave no answer for %s before the fault", r.Host, moment(r.Before))
+	}
+}
+
+// stageOf says which time it tells of.
+func stageOf(r history.Reach) string {
+	if r.Returning {
+		return "while what was taken came back"
+	}
+	return "until the undo"
+}
+
+// longest is the one with the longest time without an answer.
+func longest(all []history.Reach) history.Reach {
+	return slices.MaxFunc(all, func(a, b history.Reach) int { return cmp.Compare(a.Longest, b.Longest) })
+}

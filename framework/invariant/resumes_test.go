@@ -1,0 +1,94 @@
+package invariant_test
+
+import (
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// stalled is the record of a scheduler that was away from 18 s to 50 s, as was seen. At 19 s the backend is asked for a seventh
+// replica, whose pod is made and not bound; at the moment given it is ready. At 70 s the replica is taken back.
+func stalled(readyAt history.Offset) *ht.Builder {
+	b := ht.New().Phase(history.Provision, 0).Phase(history.Deploy, 2*second).Phase(history.Steady, 10*second)
+	b.Phase(history.Disturbed, 15*second).Phase(history.Recovered, 85*second).Phase(history.Drained, 90*second)
+	for i, stage := range []history.FaultStage{history.Injecting, history.Seen, history.Lasting, history.Healing, history.Healed} {
+		b.Fault([]history.Offset{16 * second, 18 * second, 50 * second, 50 * second, 80 * second}[i],
+			history.FaultMark{Name: "kube-scheduler away for 30s", Stage: stage})
+	}
+	b.Workload(3*second, wanting(6, 6))
+	for i, node := range []string{"w1", "w2", "w3", "w4", "w5", "w6"} {
+		b.Node(2*second, ht.ReadyNode(node, ht.ZoneOf(node)))
+		b.Pod(3*second, ht.ReadyPod([]string{"backend-1", "backend-2", "backend-3", "backend-4", "backend-5", "backend-6"}[i], node, history.Listed))
+	}
+	names := []string{"backend-1", "backend-2", "backend-3", "backend-4", "backend-5", "backend-6"}
+	b.Slice(3*second, offering(names...))
+	b.Workload(19*second, wanting(7, 6))
+	fresh := ht.ReadyPod("backend-7", "", history.Added)
+	fresh.Ready, fresh.Phase, fresh.IP = false, "Pending", ""
+	b.Pod(19*second, fresh)
+	if readyAt > 0 {
+		b.Pod(readyAt, ht.ReadyPod("backend-7", "w1", history.Modified)).Workload(readyAt, wanting(7, 7))
+		b.Slice(readyAt, offering(append(names, "backend-7")...))
+	}
+	return b
+}
+
+// wanting is the backend that is to have so many replicas, and has so many.
+func wanting(replicas, ready int) history.Workload {
+	w := ht.BackendWorkload(ready, replicas)
+	w.Replicas, w.Updated = replicas, replicas
+	return w
+}
+
+// offering is the slice of the Service that has these pods.
+func offering(names ...string) history.Slice {
+	s := history.Slice{Change: history.Modified, Namespace: ht.Namespace, Name: "backend-1", Service: "backend"}
+	for _, name := range names {
+		s.Endpoints = append(s.Endpoints, history.Endpoint{Pod: name, Ready: true, Serving: true})
+	}
+	return s
+}
+
+func TestResumes(t *testing.T) {
+	within := func(limit history.Offset) invariant.Invariant { return invariant.Resumes{Limit: limit} }
+	const seven = "7 of 7 replicas ready, 7 pods there, 7 ready endpoints"
+	nothingAsked := func(echo bool) *ht.Builder {
+		b := stalled(0).DropEvents(func(e history.Event) bool { return e.T == 19*second })
+		fresh := ht.ReadyPod("backend-7", "w1", history.Added)
+		b.Pod(53*second, fresh).Workload(53*second, wanting(7, 7))
+		b.Slice(53*second, offering("backend-1", "backend-2", "backend-3", "backend-4", "backend-5", "backend-6", "backend-7"))
+		if echo {
+			b.Event(history.Event{T: 30100 * ms, Echo: &history.Echo{Sent: 30 * second, Taken: ms}})
+		}
+		return b
+	}
+	bridged := func(b *ht.Builder) *ht.Builder {
+		return b.Gap("pods", 17*second, 51*second).EditEvents(func(e *history.Event) {
+			if e.Gap != nil {
+				e.Gap.Bridged = true
+			}
+		})
+	}
+	checkAll(t, []sample{
+		{"stalled, and went on", stalled(53 * second), within(5 * second), invariant.Held, 0,
+			"backend, which had 6 replicas, stalled for 32s and had what it was asked for 3s after the undo began at 50s: " + seven},
+		{"late", stalled(56 * second), within(5 * second), invariant.Violated, 55 * second,
+			"backend, which had 6 replicas, had 6s after the undo began at 50s what it was asked for, and 5s was the limit: " + seven},
+		{"never", stalled(0), within(5 * second), invariant.Violated, 55 * second,
+			"backend, which had 6 replicas, had no more of them 40s after the undo began at 50s: 6 of 7 replicas ready, 7 pods there, 6 ready endpoints"},
+		{"not watched for as long", stalled(0), within(41 * second), invariant.Unknown, 0,
+			"no verdict: backend, which had 6 replicas, had no more of them when the watching ended, 40s after the undo began: 6 of 7 replicas ready, 7 pods there, 6 ready endpoints"},
+		{"did not stall", stalled(30 * second), within(5 * second), invariant.Violated, 30 * second,
+			"1 pod came to be ready while the fault was in force, from 18s to 50s: backend-7 on w1 at 30s"},
+		{"nothing was asked, and changes were made", nothingAsked(true), within(5 * second), invariant.Unknown, 0,
+			"no verdict: nothing could stall: backend was asked for 6 replicas, as before, and changes were made all the while"},
+		{"nothing could be asked", nothingAsked(false), within(5 * second), invariant.Held, 0,
+			"backend, which had 6 replicas, stalled for 32s and had what it was asked for 3s after the undo began at 50s: " + seven},
+		{"the watches broke off, and missed nothing", bridged(stalled(53 * second)), within(5 * second), invariant.Held, 0,
+			"backend, which had 6 replicas, stalled for 32s and had what it was asked for 3s after the undo began at 50s: " + seven},
+		{"late news of what did not stall", bridged(stalled(30 * second)), within(5 * second), invariant.Unknown, 0,
+			"no verdict: when backend-7 on w1 at 30s came to be ready is not known: a watch was late"},
+	})
+}

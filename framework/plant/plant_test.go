@@ -1,0 +1,210 @@
+package plant
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// changes are what was written to a cluster, in order, for example "patch daemonsets kube-proxy". What is tried as a dry run is none.
+func changes(client *fake.Clientset) (list []string) {
+	for _, a := range client.Actions() {
+		name := ""
+		switch a := a.(type) {
+		case k8stesting.CreateActionImpl:
+			if a.Subresource == "eviction" {
+				continue
+			}
+			if named, ok := a.Object.(workloads.Object); ok {
+				name = named.GetName()
+			}
+		case k8stesting.PatchActionImpl:
+			name = a.Name
+		case k8stesting.DeleteActionImpl:
+			name = a.Name
+		default:
+			continue
+		}
+		list = append(list, a.GetVerb()+" "+a.GetResource().Resource+" "+name)
+	}
+	return list
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got  %v\nwant an error with %s", err, want)
+	}
+}
+
+func TestFind(t *testing.T) {
+	for _, p := range All() {
+		found, err := Find(p.Name)
+		must(t, err)
+		if found.Name != p.Name || p.Does == "" || p.Cause == "" || (p.workload == nil) == (p.cluster == nil) || (p.cluster == nil) != (p.When == Never) {
+			t.Errorf("%+v", p)
+		}
+	}
+	_, err := Find("no-preStop")
+	wantError(t, err, `no plant is called "no-preStop", only late-kube-proxy, no-prestop, webhook-without-replicas`)
+	if !slices.IsSortedFunc(All(), func(a, b Plant) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("not in order")
+	}
+}
+
+// A cause is a word of the vocabulary of causes, or what the API server itself says.
+func TestCausesAreThoseThatAreReported(t *testing.T) {
+	want := map[string]string{
+		"late-kube-proxy": string(invariant.CauseLateWithdrawal), "no-prestop": string(invariant.CauseLateEndpoint),
+		"webhook-without-replicas": `failed calling webhook "evictions.webhook-without-replicas.holdfast.dev"`,
+	}
+	got := map[string]string{}
+	for _, p := range All() {
+		got[p.Name] = p.Cause
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWorkload(t *testing.T) {
+	good := scenario.Spec{Name: "chaos/x", Backend: workloads.Backend{Replicas: 3}}
+	mutant := good
+	mutant.Mutant = &history.Mutant{Removed: "a readiness probe"}
+	for _, p := range All() {
+		for _, s := range []scenario.Spec{good, mutant} {
+			want := s
+			if p.Name == "no-prestop" && s.Mutant == nil {
+				want.Backend.PreStop = workloads.NoPreStop
+			}
+			if diff := cmp.Diff(want.Backend, p.Workload(s).Backend); diff != "" || p.Workload(s).Mutant != s.Mutant {
+				t.Errorf("%s (-want +got):\n%s", p.Name, diff)
+			}
+		}
+	}
+	if good.Backend.PreStop != 0 {
+		t.Error("the scenario that was given was changed")
+	}
+}
+
+func TestAPlantOfTheWorkloadLeavesTheClusterAlone(t *testing.T) {
+	client := fake.NewClientset()
+	undo, err := noPreStop.Cluster(t.Context(), client)
+	must(t, err)
+	must(t, undo(t.Context()))
+	if len(client.Actions()) > 0 {
+		t.Errorf("it asked %v", client.Actions())
+	}
+}
+
+// Whatever a harness that was killed has left is undone by another, which knows nothing of it; and then there is nothing more.
+func TestHeal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newCluster()
+		for _, p := range []Plant{lateKubeProxy, webhookWithoutReplicas} {
+			_, err := p.Cluster(t.Context(), client)
+			must(t, err)
+		}
+		healed, err := Heal(t.Context(), client)
+		must(t, err)
+		if diff := cmp.Diff([]string{"the delay of kube-proxy", "the webhook without replicas"}, healed); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		client.ClearActions()
+		if healed, err = Heal(t.Context(), client); err != nil || len(healed) > 0 || len(changes(client)) > 0 {
+			t.Errorf("again: %v, %v, %v", healed, err, changes(client))
+		}
+	})
+}
+
+func TestHealGoesOnAfterAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newCluster()
+		_, err := webhookWithoutReplicas.Cluster(t.Context(), client)
+		must(t, err)
+		refuse(client, "get", "configmaps")
+		healed, err := Heal(t.Context(), client)
+		wantError(t, err, "heal plant late-kube-proxy: read kube-proxy's configuration: not today")
+		if diff := cmp.Diff([]string{"the webhook without replicas"}, healed); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A cluster that has a plant already keeps it, and what is needed to undo it.
+func TestWhatIsPlantedIsNotPlantedAgain(t *testing.T) {
+	for _, p := range []Plant{lateKubeProxy, webhookWithoutReplicas} {
+		t.Run(p.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := newCluster()
+				_, err := p.Cluster(t.Context(), client)
+				must(t, err)
+				client.ClearActions()
+				undo, err := p.Cluster(t.Context(), client)
+				wantError(t, err, " is there already: `holdfast heal` removes it")
+				must(t, undo(t.Context()))
+				if did := changes(client); len(did) > 0 {
+					t.Errorf("did %v", did)
+				}
+			})
+		})
+	}
+}
+
+// What was half planted is undone, also when the context that planted it has ended.
+func TestWhatIsHalfPlantedIsUndone(t *testing.T) {
+	for name, test := range map[string]struct {
+		plant          Plant
+		verb, resource string
+	}{
+		"a DaemonSet that cannot be changed": {lateKubeProxy, "patch", "daemonsets"},
+		"a webhook that is not allowed":      {webhookWithoutReplicas, "create", "validatingwebhookconfigurations"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := newCluster()
+				before := state(t, client)
+				allow := refuse(client, test.verb, test.resource)
+				ctx, cancel := context.WithCancel(t.Context())
+				undo, err := test.plant.Cluster(ctx, client)
+				wantError(t, err, "plant "+test.plant.Name+": ")
+				cancel()
+				allow()
+				must(t, undo(t.Context()))
+				must(t, undo(t.Context()))
+				if diff := cmp.Diff(before, state(t, client)); diff != "" {
+					t.Errorf("what was left (-before +after):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// refuse has the cluster say no to something, until it is allowed.
+func refuse(client *fake.Clientset, verb, resource string) (allow func()) {
+	allowed := false
+	client.PrependReactor(verb, resource, func(k8stesting.Action) (bool, runtime.Object, error) {
+		return !allowed, nil, errors.New("not today")
+	})
+	return func() { allowed = true }
+}

@@ -1,0 +1,130 @@
+package plant
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	k8stesting "k8s.io/client-go/testing"
+)
+
+func TestWebhookWithoutReplicas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newCluster()
+		before := state(t, client)
+		client.ClearActions()
+		undo, err := webhookWithoutReplicas.Cluster(t.Context(), client)
+		must(t, err)
+		planted := state(t, client)
+		if diff := cmp.Diff([][]string{{webhookName}, {webhookName}}, [][]string{planted.Services, planted.Webhooks}); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		for _, a := range client.Actions() { // no pod is touched: what is evicted does not exist, and only as a dry run
+			create, ok := a.(k8stesting.CreateActionImpl)
+			if !ok || a.GetSubresource() != "eviction" {
+				continue
+			}
+			if e := create.Object.(*policyv1.Eviction); e.Name != "holdfast-no-such-pod" || !cmp.Equal(e.DeleteOptions.DryRun, []string{"All"}) {
+				t.Errorf("it evicts %+v", e)
+			}
+		}
+		must(t, undo(t.Context()))
+		if diff := cmp.Diff(before, state(t, client)); diff != "" {
+			t.Errorf("what was left (-before +after):\n%s", diff)
+		}
+	})
+}
+
+// What the API server is asked to do with an eviction, as far as it decides whether a drain stops.
+func TestTheWebhookMustConsentToEvictions(t *testing.T) {
+	hook := blockingWebhook().Webhooks[0]
+	want := []admissionv1.RuleWithOperations{{
+		Operations: []admissionv1.OperationType{"CREATE"},
+		Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods/eviction"}},
+	}}
+	if diff := cmp.Diff(want, hook.Rules); diff != "" || *hook.FailurePolicy != admissionv1.Fail || *hook.SideEffects != admissionv1.SideEffectClassNone {
+		t.Errorf("%+v\n%s", hook, diff)
+	}
+	if hook.NamespaceSelector != nil || hook.ObjectSelector != nil {
+		t.Error("it spares some pods")
+	}
+	service := emptyService()
+	if to := hook.ClientConfig.Service; to.Name != service.Name || to.Namespace != kubeSystem || service.Spec.Ports[0].Port != 443 {
+		t.Errorf("it is sent to %+v, and the Service is %+v", to, service)
+	}
+	if len(service.Spec.Selector) == 0 { // somebody else would have to make its endpoints
+		t.Error("the Service selects nothing")
+	}
+	pod := labels.Set{"app.kubernetes.io/name": "backend", "k8s-app": "kube-dns"}
+	if labels.SelectorFromSet(service.Spec.Selector).Matches(pod) {
+		t.Error("the Service selects pods that are there")
+	}
+}
+
+// It is planted when the API server refuses because of it, and only then.
+func TestAWebhookThatIsNotAsked(t *testing.T) {
+	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "holdfast-no-such-pod")
+	for name, test := range map[string]struct {
+		answer error
+		want   string
+	}{
+		"not asked":            {gone, "waited 1m0s for evictions to be refused: last seen the webhook is not asked ("},
+		"refused by another":   {apierrors.NewInternalError(errCalling("other.example.org")), `last error: Internal error occurred: failed calling webhook "other.example.org"`},
+		"nothing there, gone?": {nil, "a pod that is not there was evicted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := newCluster()
+				client.PrependReactor("create", "pods", func(k8stesting.Action) (bool, runtime.Object, error) {
+					return true, &policyv1.Eviction{}, test.answer
+				})
+				_, err := webhookWithoutReplicas.Cluster(t.Context(), client)
+				wantError(t, err, test.want)
+			})
+		})
+	}
+}
+
+// The undo returns when the API server has forgotten the webhook.
+func TestTheUndoOfTheWebhookIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newCluster()
+		undo, err := webhookWithoutReplicas.Cluster(t.Context(), client)
+		must(t, err)
+		forgets := time.Now().Add(3 * time.Second)
+		client.PrependReactor("create", "pods", func(k8stesting.Action) (bool, runtime.Object, error) {
+			return time.Now().Before(forgets), nil, apierrors.NewInternalError(errCalling(webhook))
+		})
+		must(t, undo(t.Context()))
+		if time.Now().Before(forgets) {
+			t.Error("it returned while evictions were still refused")
+		}
+	})
+}
+
+// Somebody else's Services and webhooks are neither found nor removed.
+func TestOthersAreLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newCluster()
+		_, err := client.CoreV1().Services(kubeSystem).Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+			Name: "kube-dns", Labels: map[string]string{"app.kubernetes.io/part-of": "holdfast"},
+		}}, metav1.CreateOptions{})
+		must(t, err)
+		before := state(t, client)
+		if healed, err := Heal(t.Context(), client); err != nil || len(healed) > 0 {
+			t.Errorf("healed %v, %v", healed, err)
+		}
+		if diff := cmp.Diff(before, state(t, client)); diff != "" {
+			t.Errorf("(-before +after):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,108 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// Part is a run with its own folder, settings and scenarios, one of several that share their clusters.
+type Part struct {
+	Name     string
+	Settings Settings
+	Chosen   []Spec // in this order
+}
+
+// RunParts runs parts one after the other, so that whatever ends them early leaves the earlier ones whole. Clusters are opened and
+// closed as the first one's settings say. After hears of each part what is then in its run.json, the last one too, which may be
+// cut short; where it returns false, the parts that follow are not begun. RunParts returns how many came to their end; an error
+// means that one could not be kept.
+func RunParts(parts []Part, after func(part int, f history.RunFile) (goOn bool)) (whole int, err error) {
+	if len(parts) == 0 {
+		return 0, errors.New("start: no parts")
+	}
+	for _, p := range parts {
+		if len(p.Chosen) == 0 {
+			return 0, fmt.Errorf("start %s: no scenarios were chosen", p.Name)
+		}
+		if err := p.Settings.validate(); err != nil {
+			return 0, err
+		}
+	}
+	if err := begin(parts[0].Settings); err != nil {
+		return 0, err
+	}
+	s := &sequence{parts: parts, at: -1, after: after}
+	s.register()
+	runSpecs(time.Duration(len(parts)) * runLimit)
+	s.close() // what was interrupted
+	return s.whole, errors.Join(s.errs...)
+}
+
+// sequence is RunParts at work.
+type sequence struct {
+	parts []Part
+	after func(int, history.RunFile) bool
+	at    int // the part that is open, counted from 0; -1: none was
+	done  int // scenarios of it
+	whole int // parts that came to their end
+	over  bool
+	errs  []error
+}
+
+// register tells Ginkgo of all parts.
+func (s *sequence) register() {
+	ginkgo.Describe("parts", ginkgo.Ordered, ginkgo.ContinueOnFailure, func() {
+		for n, p := range s.parts {
+			for _, spec := range p.Chosen {
+				ginkgo.It(p.Name+": "+spec.Name, func(ctx ginkgo.SpecContext) {
+					if s.over {
+						ginkgo.Skip("the parts before have ended it")
+					}
+					if n != s.at {
+						s.open(n)
+					}
+					defer s.count()
+					theRun.judged(ctx, spec)
+				})
+			}
+		}
+	})
+	closeAfterSuite()
+}
+
+// open makes the run at hand that of a part.
+func (s *sequence) open(n int) {
+	s.at, s.done = n, 0
+	settings := s.parts[n].Settings
+	if n > 0 { // the first one's moment is that of the whole
+		settings.Started = time.Now()
+	}
+	if err := theRun.turn(settings); err != nil {
+		s.errs = append(s.errs, err)
+		ginkgo.Fail(err.Error())
+	}
+}
+
+// count a scenario that is over, and with the last of them the part.
+func (s *sequence) count() {
+	if s.done++; s.done == len(s.parts[s.at].Chosen) {
+		s.close()
+		s.whole++
+	}
+}
+
+// close ends the part that is open, if there is one. What was not begun of it is in none of its results: it says nothing.
+func (s *sequence) close() {
+	if s.at < 0 || !theRun.file.Ended.IsZero() {
+		return
+	}
+	if err := theRun.finish(nil); err != nil {
+		s.errs = append(s.errs, err)
+	}
+	s.over = !s.after(s.at, theRun.file)
+}

@@ -1,0 +1,269 @@
+package certificate
+
+import "time"
+
+// The document's own name and version. Fields may be added to a version, and readers skip those that they do not know; one that
+// changes its meaning or goes away makes a new version.
+const (
+	APIVersion = "holdfast.dev/v1"
+	Kind       = "UpgradeCertificate"
+)
+
+// Result is the word for a profile, a feature, or the whole.
+type Result string
+
+// The results. Only Certified is one; the last three are of features alone.
+const (
+	Certified    Result = "certified"
+	Partial      Result = "partial"       // some of it is shown, and nothing was seen broken
+	NotCertified Result = "not certified" // something was seen broken, or nothing was shown
+	Skipped      Result = "skipped"       // left out on purpose
+	NotSupported Result = "not supported" // cannot be done here, such as on this kernel
+	NoEvidence   Result = "unknown"       // tried, and the evidence is missing
+)
+
+// Verdict is the word for a scenario, and for a promise.
+type Verdict string
+
+// The verdicts. Only Held is a success.
+const (
+	Held               Verdict = "Held"
+	Violated           Verdict = "Violated"
+	Unknown            Verdict = "Unknown"
+	VerdictSkipped     Verdict = "Skipped"
+	VerdictUnsupported Verdict = "Not supported"
+)
+
+// Certificate is certificate.json and certificate.yaml. Durations are in seconds, and their names end in Seconds. Lists are
+// empty, never null.
+type Certificate struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	ID         string    `json:"id"`
+	Issued     time.Time `json:"issued"`
+	Holdfast   string    `json:"holdfast"` // version of the harness
+	From       Release   `json:"from"`
+	To         Release   `json:"to"`
+	Machine    Machine   `json:"machine"`
+	Seed       uint64    `json:"seed"`
+	Reproduce  string    `json:"reproduce"` // a command
+	// Planted names a regression that was planted on purpose: then the certificate has to fail.
+	Planted string `json:"planted,omitempty"`
+	// Result sums up the profiles; Reasons say, in plain words, all that kept it from being certified. None if it is.
+	Result   Result    `json:"result"`
+	Reasons  []string  `json:"reasons"`
+	Profiles []Profile `json:"profiles"`
+	Upgrade  Upgrade   `json:"upgrade"`
+	// Scenarios are those of the profiles, each once, before the upgrade and after it.
+	Scenarios []Scenario `json:"scenarios"`
+	// Skipped and NotSupported list by name what was not tried. It counts for nothing.
+	Skipped      []NotTried    `json:"skipped"`
+	NotSupported []NotTried    `json:"notSupported"`
+	Failure      *Failure      `json:"failure,omitempty"` // where the upgrade stopped
+	Deprecations []Deprecation `json:"deprecations"`
+}
+
+// Release is a version of Kubernetes, and the node image that has it.
+type Release struct {
+	Kubernetes string `json:"kubernetes"` // "v1.37.0"
+	Image      string `json:"image"`
+	Digest     string `json:"digest,omitempty"`
+	// Components are the versions of what comes with it: etcd, coredns, containerd, ...
+	Components map[string]string `json:"components,omitempty"`
+	// Digests are those of their images, by the same names.
+	Digests map[string]string `json:"digests,omitempty"`
+}
+
+// Machine is what the clusters ran on.
+type Machine struct {
+	Cores  int    `json:"cores"`
+	Engine string `json:"engine,omitempty"` // podman 5.4.2
+	Kernel string `json:"kernel,omitempty"`
+	Arch   string `json:"arch,omitempty"`
+}
+
+// Profile is what a cluster has to be able to do, and whether it is.
+type Profile struct {
+	Name     string    `json:"name"`
+	Result   Result    `json:"result"`
+	Reasons  []string  `json:"reasons"`
+	Features []Feature `json:"features"`
+}
+
+// Feature is a part of a profile.
+type Feature struct {
+	Name      string   `json:"name"`
+	Result    Result   `json:"result"`
+	Scenarios []string `json:"scenarios"` // by name; see Certificate.Scenarios
+}
+
+// Scenario is one claim, before the upgrade and after it.
+type Scenario struct {
+	Name  string `json:"name"`
+	Claim string `json:"claim"`
+	// Verdict is Held when both sides are.
+	Verdict     Verdict      `json:"verdict"`
+	Before      Side         `json:"before"`
+	After       Side         `json:"after"`
+	Differences []Difference `json:"differences"`
+}
+
+// Side is what was found of a scenario on one side of the upgrade, and of the upgrade itself.
+type Side struct {
+	Verdict Verdict `json:"verdict"`
+	Why     string  `json:"why"` // what decided it
+	// Promises were judged; empty when nothing was run.
+	Promises []Promise `json:"promises"`
+	// Requests of all lanes but control.
+	Requests uint64 `json:"requests"`
+	Failed   uint64 `json:"failed"`
+	Unsent   uint64 `json:"unsent"` // evidence that is missing
+	// UpperBound95 is the share of requests that may fail although none was seen to: 3/N of the lane with the fewest. Absent when
+	// some failed or none was sent.
+	UpperBound95 *float64    `json:"upperBound95,omitempty"`
+	Disruptions  Disruptions `json:"disruptions"`
+	Lanes        []Lane      `json:"lanes"`
+	Causes       []Cause     `json:"causes"` // why requests failed, that of most failures first
+	// RecoverySeconds is from the beginning of the last undo until the workload had settled for good, endpoints included.
+	// Absent where nothing had to recover, or where it did not.
+	RecoverySeconds *float64 `json:"recoverySeconds,omitempty"`
+	// SettledSkew is the largest difference between zones while the workload had settled. Absent without a single workload.
+	SettledSkew *int `json:"settledSkew,omitempty"`
+	// Kubernetes is what its cluster ran, as the record says.
+	Kubernetes string `json:"kubernetes,omitempty"`
+	// Record is the folder of its record, below the certificate's own, with slashes; empty without one.
+	Record    string `json:"record,omitempty"`
+	Reproduce string `json:"reproduce,omitempty"` // a command
+}
+
+// Promise is what was found of one.
+type Promise struct {
+	Promise  string   `json:"promise"`
+	Kind     string   `json:"kind"` // for example NoFailedRequests
+	Verdict  Verdict  `json:"verdict"`
+	Seen     string   `json:"seen"`
+	Cause    string   `json:"cause,omitempty"` // of a Violated one, where a cause is known
+	Evidence []string `json:"evidence"`
+}
+
+// Disruptions counts what the load had to survive.
+type Disruptions struct {
+	PodTerminations int `json:"podTerminations"`
+	NodeLosses      int `json:"nodeLosses"`
+	// UpperBound95 is the share of disruptions that may lose a request although none was seen to. Absent when some request
+	// failed, or without disruptions or requests.
+	UpperBound95 *float64 `json:"upperBound95,omitempty"`
+}
+
+// Total is the number of disruption events.
+func (d Disruptions) Total() int { return d.PodTerminations + d.NodeLosses }
+
+// Lane is the load of one lane. The control lane leads to the worker's own pod.
+type Lane struct {
+	Name         string   `json:"name"`
+	Requests     uint64   `json:"requests"`
+	Failed       uint64   `json:"failed"`
+	Unsent       uint64   `json:"unsent"`
+	UpperBound95 *float64 `json:"upperBound95,omitempty"`
+	P99Seconds   float64  `json:"p99Seconds"` // from when a request was due; of those that did not fail
+}
+
+// Cause is how many requests failed for a reason.
+type Cause struct {
+	Cause  string `json:"cause"` // for example late-withdrawal
+	Words  string `json:"words"`
+	Failed uint64 `json:"failed"`
+}
+
+// Difference is one between the sides that is marked, see Marked.
+type Difference struct {
+	What   string `json:"what"` // "verdict", a promise's kind, "recovery", "p99", "skew"
+	Before string `json:"before"`
+	After  string `json:"after"`
+	Worse  bool   `json:"worse"` // after the upgrade than before
+}
+
+// Upgrade is the upgrade itself, under load.
+type Upgrade struct {
+	Scenario string `json:"scenario,omitempty"`
+	Side
+	TookSeconds float64   `json:"tookSeconds"` // its record
+	Steps       []Step    `json:"steps"`
+	Evictions   Evictions `json:"evictions"`
+	Budgets     []Budget  `json:"budgets"`
+	WatchGaps   []Gap     `json:"watchGaps"`
+}
+
+// StepResult says how a step ended.
+type StepResult string
+
+// The results of a step.
+const (
+	StepDone     StepResult = "done"
+	StepFailed   StepResult = "failed"
+	StepNotEnded StepResult = "not ended" // its end was never recorded
+)
+
+// Step is one of the upgrade's.
+type Step struct {
+	ID           int        `json:"id"`
+	What         string     `json:"what"`
+	Node         string     `json:"node,omitempty"`
+	From         string     `json:"from,omitempty"` // a version
+	To           string     `json:"to,omitempty"`
+	BeganSeconds float64    `json:"beganSeconds"` // since the base of its record
+	TookSeconds  float64    `json:"tookSeconds"`
+	Result       StepResult `json:"result"`
+	Error        string     `json:"error,omitempty"`
+	// Requests were sent while it lasted, on all lanes but control.
+	Requests uint64 `json:"requests"`
+	Failed   uint64 `json:"failed"`
+}
+
+// Evictions are the answers that the harness got from the eviction API.
+type Evictions struct {
+	Accepted int `json:"accepted"`
+	Refused  int `json:"refused"`
+}
+
+// Budget is a PodDisruptionBudget that was there, and what was the least that it still allowed.
+type Budget struct {
+	Namespace      string `json:"namespace"`
+	Name           string `json:"name"`
+	MinAvailable   string `json:"minAvailable,omitempty"`
+	MaxUnavailable string `json:"maxUnavailable,omitempty"`
+	LeastHealthy   int    `json:"leastHealthy"`
+	DesiredHealthy int    `json:"desiredHealthy"` // at that moment
+}
+
+// Gap is a time in which a watch may have missed changes.
+type Gap struct {
+	What        string  `json:"what"` // pods, nodes, ...
+	FromSeconds float64 `json:"fromSeconds"`
+	ToSeconds   float64 `json:"toSeconds"`
+	Why         string  `json:"why"`
+}
+
+// NotTried is a scenario that was not run.
+type NotTried struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+// Failure is where the upgrade stopped.
+type Failure struct {
+	Step  string `json:"step"`
+	Node  string `json:"node,omitempty"`
+	Why   string `json:"why"`
+	Cause string `json:"cause,omitempty"` // in a word; see CauseOf
+}
+
+// Deprecation is an API of a manifest that a version warns of.
+type Deprecation struct {
+	Object  string `json:"object"` // "PodDisruptionBudget backend"
+	API     string `json:"api"`    // "policy/v1beta1"
+	Message string `json:"message"`
+	// Before and After tell which side warned.
+	Before bool `json:"before"`
+	After  bool `json:"after"`
+}

@@ -1,0 +1,207 @@
+package certificate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// written by hand: what Compare looks at, and nothing else.
+func certified() *Certificate {
+	side := func(kind string) Side {
+		return Side{
+			Verdict: Held, Promises: []Promise{{Promise: "a promise", Kind: kind, Verdict: Held}}, RecoverySeconds: new(2.0), SettledSkew: new(0),
+			Lanes: []Lane{{Name: "fresh", P99Seconds: 0.01}, {Name: "control", P99Seconds: 9}},
+		}
+	}
+	c := &Certificate{
+		ID: "1", Result: Certified, From: Release{Kubernetes: from}, To: Release{Kubernetes: to},
+		Upgrade: Upgrade{Scenario: UpgradeScenario, Side: side("NoFailedRequests")},
+		Profiles: []Profile{
+			{Name: "Core", Result: Certified, Features: []Feature{
+				{Name: "drain", Result: Certified, Scenarios: []string{"chaos/drain"}},
+				{Name: "rollout", Result: Certified, Scenarios: []string{"chaos/rollout"}},
+			}},
+			{Name: "Extended", Result: Certified, Features: []Feature{{Name: "node kill", Result: Certified, Scenarios: []string{"chaos/kill"}}}},
+		},
+	}
+	for _, name := range []string{"chaos/drain", "chaos/rollout", "chaos/kill"} {
+		c.Scenarios = append(c.Scenarios, Scenario{Name: name, Verdict: Held, Before: side("NoFailedRequests"), After: side("NoFailedRequests")})
+	}
+	return c
+}
+
+// breaks makes the side after of chaos/drain, and what follows from it.
+func breaks(v Verdict, feature, core Result) func(*Certificate) {
+	return func(c *Certificate) {
+		s := &c.Scenarios[0]
+		s.Verdict, s.After.Verdict, s.After.Why = v, v, "it was seen"
+		if s.After.Promises[0].Verdict = v; v != Violated && v != Unknown {
+			s.After.Promises = nil
+		}
+		c.Profiles[0].Features[0].Result, c.Profiles[0].Result, c.Result = feature, core, core
+	}
+}
+
+func TestCompare(t *testing.T) {
+	const kind = ", promise NoFailedRequests"
+	nothing := func(*Certificate) {}
+	for name, test := range map[string]struct {
+		a, b                         func(*Certificate)
+		regressed, missing           []string // what: was, is
+		better, different, scenarios []string
+	}{
+		"the same": {a: nothing, b: nothing},
+		"violated now": {
+			a: nothing, b: breaks(Violated, NotCertified, NotCertified), scenarios: []string{"chaos/drain"},
+			regressed: []string{
+				"profile Core: certified, not certified", "feature drain of Core: certified, not certified",
+				"chaos/drain after the upgrade: Held, Violated", "chaos/drain after the upgrade" + kind + ": Held, Violated",
+			},
+		},
+		"unknown now": {
+			a: nothing, b: breaks(Unknown, NoEvidence, Partial),
+			missing: []string{
+				"chaos/drain after the upgrade: Held, Unknown", "chaos/drain after the upgrade" + kind + ": Held, Unknown",
+				"feature drain of Core: certified, unknown", "profile Core: certified, partial",
+			},
+		},
+		"skipped now": {
+			a: nothing, b: breaks(VerdictSkipped, Skipped, Partial), scenarios: []string{"chaos/drain"},
+			regressed: []string{
+				"profile Core: certified, partial", "feature drain of Core: certified, skipped", "chaos/drain after the upgrade: Held, Skipped",
+			},
+		},
+		"not supported now": {
+			a: nothing, b: breaks(VerdictUnsupported, NotSupported, Partial), scenarios: []string{"chaos/drain"},
+			regressed: []string{
+				"profile Core: certified, partial", "feature drain of Core: certified, not supported", "chaos/drain after the upgrade: Held, Not supported",
+			},
+		},
+		"a scenario vanished": {
+			a: nothing, b: func(c *Certificate) {
+				c.Scenarios = c.Scenarios[1:]
+				c.Profiles[0].Features[0].Scenarios = nil
+			},
+			regressed: []string{"chaos/drain: Held, gone"}, scenarios: []string{"chaos/drain"},
+		},
+		"a scenario vanished that had not held": {
+			a: breaks(Violated, NotCertified, NotCertified), b: func(c *Certificate) {
+				breaks(Violated, NotCertified, NotCertified)(c)
+				c.Scenarios[0].Before.Verdict = Violated
+				c.Scenarios = c.Scenarios[1:]
+			},
+			regressed: []string{"chaos/drain: Violated, gone"}, scenarios: []string{"chaos/drain"}, // before the upgrade it had
+		},
+		"a feature vanished": {
+			a: nothing, b: func(c *Certificate) { c.Profiles[0].Features = c.Profiles[0].Features[1:] },
+			regressed: []string{"feature drain of Core: certified, gone"},
+		},
+		"a profile vanished": {
+			a: nothing, b: func(c *Certificate) { c.Profiles = c.Profiles[:1] },
+			regressed: []string{"profile Extended: certified, gone"},
+		},
+		"a promise vanished": {
+			a: nothing, b: func(c *Certificate) {
+				c.Scenarios[0].After.Promises[0] = Promise{Promise: "another", Kind: "Spread", Verdict: Held}
+			},
+			regressed: []string{"chaos/drain after the upgrade" + kind + ": Held, gone"}, scenarios: []string{"chaos/drain"},
+		},
+		"a promise has another limit": {
+			a: nothing, b: func(c *Certificate) { c.Scenarios[0].After.Promises[0].Promise = "within 20s" },
+		},
+		"an upgrade that stopped": {
+			a: nothing, b: func(c *Certificate) {
+				c.Failure = &Failure{Step: "drain", Node: "w1", Why: "no room"}
+				c.Profiles[0].Result, c.Profiles[1].Result = NotCertified, NotCertified
+			},
+			regressed: []string{"profile Core: certified, not certified", "profile Extended: certified, not certified", "the upgrade: Held, Violated"},
+			scenarios: []string{UpgradeScenario},
+		},
+		"an upgrade of which nothing is known": {
+			a: nothing, b: func(c *Certificate) {
+				c.Upgrade.Verdict, c.Upgrade.Promises = Unknown, nil
+				c.Profiles[0].Result, c.Profiles[1].Result = NotCertified, NotCertified
+			},
+			missing: []string{"the upgrade: Held, Unknown", "profile Core: certified, not certified", "profile Extended: certified, not certified"},
+		},
+		"still violated": {a: breaks(Violated, NotCertified, NotCertified), b: breaks(Violated, NotCertified, NotCertified)},
+		"mended": {
+			a: breaks(Violated, NotCertified, NotCertified), b: nothing,
+			better: []string{
+				"chaos/drain after the upgrade: Violated, Held", "chaos/drain after the upgrade" + kind + ": Violated, Held",
+				"feature drain of Core: not certified, certified", "profile Core: not certified, certified",
+			},
+		},
+		"from unknown to violated": { // nothing shows that it was broken before
+			a: breaks(Unknown, NoEvidence, Partial), b: breaks(Violated, NotCertified, NotCertified), scenarios: []string{"chaos/drain"},
+			regressed: []string{"chaos/drain after the upgrade: Unknown, Violated", "chaos/drain after the upgrade" + kind + ": Unknown, Violated"},
+			different: []string{"feature drain of Core: unknown, not certified", "profile Core: partial, not certified"},
+		},
+		"from violated to unknown": {
+			a: breaks(Violated, NotCertified, NotCertified), b: breaks(Unknown, NoEvidence, Partial),
+			different: []string{
+				"chaos/drain after the upgrade: Violated, Unknown", "chaos/drain after the upgrade" + kind + ": Violated, Unknown",
+				"feature drain of Core: not certified, unknown", "profile Core: not certified, partial",
+			},
+		},
+		"from unknown to skipped": {
+			a: breaks(Unknown, NoEvidence, Partial), b: breaks(VerdictSkipped, Skipped, Partial),
+			different: []string{"chaos/drain after the upgrade: Unknown, Skipped", "feature drain of Core: unknown, skipped"},
+		},
+		"a new scenario": {
+			a: func(c *Certificate) { c.Scenarios = c.Scenarios[1:] }, b: nothing, different: []string{"chaos/drain: not there, Held"},
+		},
+		"numbers": {
+			a: nothing, b: func(c *Certificate) {
+				c.Scenarios[0].After.RecoverySeconds, c.Scenarios[0].After.SettledSkew = new(7.1), new(2)
+				c.Scenarios[0].After.Lanes[0].P99Seconds = 0.3
+				c.Scenarios[1].After.RecoverySeconds, c.Scenarios[1].After.SettledSkew = new(6.9), new(1) // within what chance does
+				c.Scenarios[1].After.Lanes[0].P99Seconds = 0.2
+				c.Scenarios[1].After.Lanes[1].P99Seconds = 1 // of the control lane
+			},
+			different: []string{
+				"chaos/drain after the upgrade, recovery: 2 s, 7.1 s", "chaos/drain after the upgrade, p99: 10 ms, 300 ms",
+				"chaos/drain after the upgrade, skew: 0, 2",
+			},
+		},
+		"planted, and an API that is deprecated": {
+			a: nothing, b: func(c *Certificate) {
+				c.Planted, c.Deprecations = "no preStop", []Deprecation{{Object: "Endpoints backend", API: "v1"}}
+			},
+			different: []string{"planted regression: none, no preStop", "deprecated API of Endpoints backend: not there, v1"},
+		},
+	} {
+		a, b := certified(), certified()
+		test.a(a)
+		test.b(b)
+		d := Compare(a, b)
+		lines := func(changes []Change) (list []string) {
+			for _, c := range changes {
+				list = append(list, c.What+": "+c.Was+", "+c.Is)
+			}
+			return list
+		}
+		want := [][]string{test.regressed, test.missing, test.better, test.different, test.scenarios}
+		got := [][]string{lines(d.Regressions), lines(d.Missing), lines(d.Better), lines(d.Different), slices.Clip(append([]string(nil), d.Scenarios...))}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: regressed, missing, better, different, scenarios (-want +got):\n%s", name, diff)
+		}
+		if again := Compare(b, b); len(again.Regressions)+len(again.Missing)+len(again.Better)+len(again.Different) > 0 {
+			t.Errorf("%s: it differs from itself: %+v", name, again)
+		}
+	}
+}
+
+// Of what regressed, the cause is told.
+func TestCompareNamesTheCause(t *testing.T) {
+	a, b := certified(), certified()
+	breaks(Violated, NotCertified, NotCertified)(b)
+	b.Scenarios[0].After.Promises[0].Cause = "late-withdrawal"
+	d := Compare(a, b)
+	if i := slices.IndexFunc(d.Regressions, func(c Change) bool { return strings.Contains(c.Why, "cause: late-withdrawal (sent to a pod") }); i < 0 {
+		t.Errorf("no cause in %+v", d.Regressions)
+	}
+}

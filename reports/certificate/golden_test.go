@@ -1,0 +1,153 @@
+package certificate
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew, but never that of format v1")
+
+// sampled is a certificate that has something of everything. It is made once: do not change it.
+var sampled *Certificate
+
+func sample(t *testing.T) *Certificate {
+	t.Helper()
+	if sampled != nil {
+		return sampled
+	}
+	in := input(t, sides{
+		after:   map[string]found{"chaos/drain": violated, "chaos/rollback": unknown, "chaos/kill": {notSupported: "this kernel has no netem"}},
+		upgrade: found{outcome: invariant.Violated, record: failing(upgraded()).Gap("pods", 20*sec, 21*sec)},
+	})
+	in.Planted = "endpoints are removed late by kube-proxy"
+	in.Failure = &Failure{Step: "drain", Node: "w3", Why: `failed calling webhook "guard.example.com"`}
+	in.Deprecations = []Deprecation{{Object: "Endpoints backend", API: "v1", Message: "v1 Endpoints is deprecated in v1.33+", After: true}}
+	sampled = assemble(t, in)
+	return sampled
+}
+
+func written(t *testing.T, write func(io.Writer, *Certificate) error, c *Certificate) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	must(t, write(&b, c))
+	return b.Bytes()
+}
+
+func TestGolden(t *testing.T) {
+	for name, write := range map[string]func(io.Writer, *Certificate) error{
+		JSONFile: WriteJSON, YAMLFile: WriteYAML, MarkdownFile: WriteMarkdown,
+	} {
+		got, golden := written(t, write, sample(t)), filepath.Join("testdata", name)
+		if *update {
+			must(t, os.WriteFile(golden, got, 0o644))
+		}
+		want, err := os.ReadFile(golden)
+		must(t, err)
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s (-want +got), rewrite with -update:\n%s", name, diff)
+		}
+	}
+}
+
+// What is read is what was written, in both forms, from a file and from a folder.
+func TestReadsBack(t *testing.T) {
+	dir := t.TempDir()
+	must(t, Write(filepath.Join(dir, "new"), sample(t)))
+	for _, name := range []string{"new", "new/" + JSONFile, "new/" + YAMLFile} {
+		got, err := Read(filepath.Join(dir, filepath.FromSlash(name)))
+		must(t, err)
+		if diff := cmp.Diff(sample(t), got); diff != "" {
+			t.Errorf("%s (-written +read):\n%s", name, diff)
+		}
+	}
+	must(t, os.Remove(filepath.Join(dir, "new", JSONFile)))
+	if _, err := Read(filepath.Join(dir, "new")); err != nil {
+		t.Errorf("a folder with YAML alone: %v", err)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for want, content := range map[string]string{
+		`is of version "holdfast.dev/v2", and this holdfast reads holdfast.dev/v1 alone`: `{"apiVersion": "holdfast.dev/v2", "kind": "UpgradeCertificate"}`,
+		`is of kind "Pod": want UpgradeCertificate`:                                      "apiVersion: v1\nkind: Pod\n",
+		"is no certificate":             `{"scenarios": []}`,
+		"is neither JSON nor YAML":      "\t{",
+		"is damaged":                    `{"apiVersion": "holdfast.dev/v1", "kind": "UpgradeCertificate", "seed": "x"}`,
+		"is of version \"\", and this ": "kind: UpgradeCertificate\n",
+	} {
+		name := filepath.Join(dir, "some")
+		must(t, os.WriteFile(name, []byte(content), 0o600))
+		if _, err := Read(name); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%q: %v, want %q", content, err, want)
+		}
+	}
+	for _, name := range []string{filepath.Join(dir, "none"), t.TempDir()} {
+		if _, err := Read(name); err == nil {
+			t.Errorf("read %s, which is none", name)
+		}
+	}
+}
+
+// testdata/v1.json is a certificate that was written when version v1 was new, with every field set. It is never written again:
+// certificates that people keep must stay readable. It also has fields that a newer holdfast added.
+func TestOldCertificatesLoseNothing(t *testing.T) {
+	data, err := os.ReadFile("testdata/v1.json")
+	must(t, err)
+	c, err := Decode(data)
+	must(t, err)
+	read, err := json.Marshal(c)
+	must(t, err)
+	var was, is map[string]any
+	must(t, json.Unmarshal(data, &was))
+	must(t, json.Unmarshal(read, &is))
+	delete(was, "ofTheFuture")
+	if diff := cmp.Diff(was, keep(is, was)); diff != "" {
+		t.Errorf("(-written +read):\n%s", diff)
+	}
+	// Held against a few values, lest two be swapped everywhere.
+	if c.From.Kubernetes != "From.Kubernetes" || c.Scenarios[1].After.Promises[0].Verdict != "Scenarios1.After.Promises0.Verdict" ||
+		c.Upgrade.Steps[0].What != "Upgrade.Steps0.What" || c.Upgrade.Why != "Upgrade.Side.Why" || c.Failure.Node != "Failure.Node" {
+		t.Errorf("read %+v", c)
+	}
+}
+
+// keep leaves of is what was has: fields may have been added.
+func keep(is, was any) any {
+	switch is := is.(type) {
+	case map[string]any:
+		old, _ := was.(map[string]any)
+		kept := make(map[string]any)
+		for key, value := range is {
+			if _, ok := old[key]; ok {
+				kept[key] = keep(value, old[key])
+			}
+		}
+		return kept
+	case []any:
+		old, _ := was.([]any)
+		for i := range min(len(is), len(old)) {
+			is[i] = keep(is[i], old[i])
+		}
+	}
+	return is
+}
+
+// Who reads it in a language without null checks must find lists.
+func TestNoNulls(t *testing.T) {
+	for name, c := range map[string]*Certificate{"sample": sample(t), "nothing": assemble(t, Input{Profiles: profiles()})} {
+		if text := string(written(t, WriteJSON, c)); strings.Contains(text, "null") {
+			t.Errorf("%s: null in\n%s", name, text)
+		}
+	}
+}

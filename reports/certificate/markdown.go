@@ -1,0 +1,135 @@
+package certificate
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/reports"
+)
+
+// WriteMarkdown writes certificate.md in GitHub's flavour, for a job's summary: what is certified, what is not and why, the
+// sides beside each other, and the steps of the upgrade.
+func WriteMarkdown(w io.Writer, c *Certificate) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s %s: Kubernetes %s to %s\n\n%s\n", shape(c.Result), c.Heading(), text(c.From.Kubernetes), text(c.To.Kubernetes), text(c.Summary()))
+	if c.Planted != "" {
+		fmt.Fprintf(&b, "\n> [!NOTE]\n> A regression was planted on purpose: %s. This certificate has to fail, and to name it.\n", text(c.Planted))
+	}
+	markdownList(&b, "Why", c.Reasons)
+	b.WriteString("\n| | profile | features |\n| --- | --- | --- |\n")
+	for _, p := range c.Profiles {
+		var features []string
+		for _, f := range p.Features {
+			features = append(features, shape(f.Result)+" "+text(f.Name)+" ("+text(string(f.Result))+")")
+		}
+		fmt.Fprintf(&b, "| %s %s | **%s** | %s |\n", shape(p.Result), text(string(p.Result)), text(p.Name), strings.Join(features, "<br>"))
+	}
+	markdownSides(&b, c)
+	markdownUpgrade(&b, &c.Upgrade)
+	var left []string
+	for _, n := range c.Skipped {
+		left = append(left, n.Name+" was skipped: "+n.Why)
+	}
+	for _, n := range c.NotSupported {
+		left = append(left, n.Name+" is not supported here: "+n.Why)
+	}
+	markdownList(&b, "Not tried", left)
+	var old []string
+	for _, d := range c.Deprecations {
+		old = append(old, fmt.Sprintf("%s, %s (warned %s): %s", d.Object, d.API, warned(d), d.Message))
+	}
+	markdownList(&b, "Deprecated APIs", old)
+	fmt.Fprintf(&b, "\nImages: %s, %s. %s, holdfast %s, seed %d.\n", code(image(c.From)), code(image(c.To)),
+		reports.Plural(uint64(max(0, c.Machine.Cores)), "core"), text(c.Holdfast), c.Seed)
+	if c.Reproduce != "" {
+		fmt.Fprintf(&b, "\n%s\n", reports.MarkdownFence(c.Reproduce))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func text(s string) string { return reports.MarkdownText(s) }
+func code(s string) string { return reports.MarkdownCode(s) }
+
+// image is a release's, with its digest where it is known.
+func image(r Release) string { return strings.TrimSuffix(r.Image+"@"+r.Digest, "@") }
+
+// shape of a word, so that no one has to tell it by colour.
+func shape(word any) string {
+	switch look(word) {
+	case reports.Held:
+		return "✅"
+	case reports.Violated:
+		return "❌"
+	}
+	return "❔"
+}
+
+func markdownList(b *strings.Builder, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n### %s\n\n", title)
+	for _, line := range lines {
+		fmt.Fprintf(b, "- %s\n", text(line))
+	}
+}
+
+func markdownSides(b *strings.Builder, c *Certificate) {
+	fmt.Fprintf(b, "\n### Before and after\n\n| scenario | %s | %s | failed | disruptions | at most, 95 %% | p99 | recovery | skew | marked |\n", text(c.From.Kubernetes), text(c.To.Kubernetes))
+	b.WriteString("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	for i := range c.Scenarios {
+		s := &c.Scenarios[i]
+		both := func(of func(*Side) string) string {
+			if was, is := of(&s.Before), of(&s.After); was != is {
+				return was + " → " + is
+			}
+			return of(&s.After)
+		}
+		var marked []string
+		for _, d := range s.Differences {
+			marked = append(marked, text(fmt.Sprintf("%s: %s → %s", d.What, d.Before, d.After)))
+		}
+		fmt.Fprintf(b, "| **%s**<br>%s | %s %s | %s %s | %s | %s | %s | %s | %s | %s | %s |\n", text(s.Name), text(s.Claim),
+			shape(s.Before.Verdict), text(string(s.Before.Verdict)), shape(s.After.Verdict), text(string(s.After.Verdict)),
+			both((*Side).failed),
+			both(func(s *Side) string { return fmt.Sprint(s.Disruptions.Total()) }),
+			both(func(s *Side) string { return share(s.UpperBound95) }), both(func(s *Side) string { return latency(s.p99()) }),
+			both(func(s *Side) string { return maybe(s.RecoverySeconds) }), both(func(s *Side) string { return skew(s.SettledSkew) }), strings.Join(marked, "<br>"))
+	}
+	fmt.Fprintf(b, "\n0 of N is not zero: \"at most, 95 %%\" is 3/N of the lane with the fewest. %s\n", c.Marks())
+}
+
+// failed is how many requests did, of how many; none without load.
+func (s *Side) failed() string {
+	if len(s.Lanes) == 0 {
+		return none
+	}
+	return reports.Count(s.Failed) + " of " + reports.Count(s.Requests)
+}
+
+func markdownUpgrade(b *strings.Builder, u *Upgrade) {
+	fmt.Fprintf(b, "\n### %s The upgrade: %s\n\n%s\n", shape(u.Verdict), text(string(u.Verdict)), text(u.Why))
+	for i := range u.Promises {
+		p := &u.Promises[i]
+		fmt.Fprintf(b, "\n- %s **%s** (%s): %s%s\n", shape(p.Verdict), text(p.Promise), code(p.Kind), text(p.Seen), text(named(p.Cause)))
+	}
+	if len(u.Lanes) > 0 {
+		b.WriteString("\n| lane | sent | failed | never sent | at most, 95 % | p99 |\n| --- | ---: | ---: | ---: | ---: | ---: |\n")
+		for _, l := range u.Lanes {
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", text(l.Name), reports.Count(l.Requests), reports.Count(l.Failed),
+				reports.Count(l.Unsent), share(l.UpperBound95), latency(l.P99Seconds))
+		}
+	}
+	if len(u.Steps) > 0 {
+		b.WriteString("\n| step | node | took | requests | failed | result |\n| --- | --- | ---: | ---: | ---: | --- |\n")
+		for _, s := range u.Steps {
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", text(s.What), text(s.Node), seconds(s.TookSeconds), reports.Count(s.Requests),
+				reports.Count(s.Failed), text(strings.TrimSuffix(string(s.Result)+": "+s.Error, ": ")))
+		}
+	}
+	for _, g := range u.WatchGaps {
+		fmt.Fprintf(b, "\n> [!WARNING]\n> From %s to %s the watch of %s may have missed changes: %s\n", seconds(g.FromSeconds), seconds(g.ToSeconds), text(g.What), text(g.Why))
+	}
+}

@@ -1,0 +1,103 @@
+package certificate
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strconv"
+
+	"github.com/holdfast-ha/holdfast/reports"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// WriteHTML writes certificate.html: one page for people, that needs nothing else, neither a network nor a server. It looks like
+// a run's report.
+func WriteHTML(w io.Writer, c *Certificate) error {
+	t, style, script, err := reports.Page(assets, "assets/certificate.tmpl", template.FuncMap{
+		"look": look, "share": share, "maybe": maybe, "skew": skew, "secs": seconds, "latency": latency, "warned": warned,
+		"count": counted, "plural": func(n int, one string) string { return reports.Plural(uint64(max(0, n)), one) },
+	})
+	if err != nil {
+		return err
+	}
+	own, err := assets.ReadFile("assets/certificate.css")
+	if err != nil {
+		return fmt.Errorf("read the page's style: %w", err)
+	}
+	return t.ExecuteTemplate(w, "certificate.tmpl", page{
+		Certificate: c, Cores: c.Machine.Cores, Style: style, OwnStyle: template.CSS(own), Script: script, Bars: bars(&c.Upgrade), Rows: rows(c),
+	})
+}
+
+// page is what the template is given.
+type page struct {
+	*Certificate
+	Cores           int
+	Style, OwnStyle template.CSS // ours, embedded
+	Script          template.JS  // ours, embedded
+	Bars            []bar
+	Rows            []row
+}
+
+// counted writes a count of any kind.
+func counted(n any) string {
+	switch n := n.(type) {
+	case uint64:
+		return reports.Count(n)
+	case int:
+		return reports.Count(uint64(max(0, n)))
+	}
+	return fmt.Sprint(n)
+}
+
+// bar is a step, and where it lies on the upgrade's time.
+type bar struct {
+	Step
+	X, W string
+	Bad  bool
+}
+
+func bars(u *Upgrade) (list []bar) {
+	if len(u.Steps) == 0 {
+		return nil
+	}
+	begin, end := u.Steps[0].BeganSeconds, u.Steps[0].BeganSeconds
+	for _, s := range u.Steps {
+		begin, end = min(begin, s.BeganSeconds), max(end, s.BeganSeconds+s.TookSeconds)
+	}
+	const least = 0.4 // so that a short step is seen
+	for _, s := range u.Steps {
+		whole := max(end-begin, 1e-9)
+		w := max(least, 100*s.TookSeconds/whole)
+		x := min(100*(s.BeganSeconds-begin)/whole, 100-w)
+		list = append(list, bar{Step: s, X: percentage(x), W: percentage(w), Bad: s.Result != StepDone})
+	}
+	return list
+}
+
+func percentage(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) + "%" }
+
+// row is a scenario and its two sides.
+type row struct {
+	*Scenario
+	Sides []sideRow
+}
+
+type sideRow struct {
+	*Side
+	When, Version string
+	P99           float64
+}
+
+func rows(c *Certificate) (list []row) {
+	for i := range c.Scenarios {
+		s := &c.Scenarios[i]
+		list = append(list, row{s, []sideRow{
+			{&s.Before, "before", c.From.Kubernetes, s.Before.p99()}, {&s.After, "after", c.To.Kubernetes, s.After.p99()},
+		}})
+	}
+	return list
+}

@@ -1,0 +1,144 @@
+package certificate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// gate says what keeps every profile from being certified, whatever its scenarios found: a run that is missing or cut off, an
+// upgrade that failed, or one that broke a promise or shows nothing. None: the gate is open.
+func (c *Certificate) gate(runs []*folder) (why []string) {
+	if f := c.Failure; f != nil {
+		why = append(why, "the upgrade "+f.String())
+	}
+	for _, f := range runs {
+		if f.lack != "" {
+			why = append(why, fmt.Sprintf("%s proves nothing: %s", f.what, f.lack))
+		}
+	}
+	switch u := &c.Upgrade; {
+	case u.Verdict == Violated:
+		for _, broken := range u.broken() {
+			why = append(why, "during the upgrade: "+broken+u.where())
+		}
+	case u.Verdict != Held:
+		why = append(why, "of the upgrade itself nothing is known: "+u.Why)
+	}
+	return appendNew(nil, why...)
+}
+
+// String says where, and why.
+func (f *Failure) String() string {
+	where := ""
+	if f.Node != "" {
+		where = " on " + f.Node
+	}
+	return fmt.Sprintf("stopped at %q%s: %s%s", f.Step, where, f.Why, named(f.Cause))
+}
+
+// reasons say why a scenario does not certify its feature; none if it does.
+func (c *Certificate) reasons(feature string, s *Scenario, runs []*folder) (why []string) {
+	add := func(what string, args ...any) {
+		why = append(why, fmt.Sprintf("%s, %s: ", feature, s.Name)+fmt.Sprintf(what, args...))
+	}
+	before, after := cmp.Or(c.From.Kubernetes, "the old version"), cmp.Or(c.To.Kubernetes, "the new version")
+	all := func(side *Side) string { return strings.Join(side.broken(), "; ") }
+	switch was, is := s.Before.Verdict, s.After.Verdict; {
+	case was == Violated && is == Violated:
+		add("Violated before the upgrade too, and so not by it: %s", all(&s.After))
+	case was == Violated && is == Held:
+		add("Violated on %s, before the upgrade, and held on %s: %s", before, after, all(&s.Before))
+	case was == Violated:
+		add("Violated on %s, before the upgrade: %s", before, all(&s.Before))
+	case is == Violated && was == Held:
+		add("held on %s, and was Violated on %s: %s", before, after, all(&s.After))
+	case is == Violated:
+		add("Violated on %s, and on %s nothing is known of it: %s", after, before, all(&s.After))
+	}
+	for i, side := range []*Side{&s.Before, &s.After} {
+		when := []string{"before", "after"}[i]
+		switch side.Verdict {
+		case Unknown:
+			if f := runs[2*i]; f.lack == "" || side.Record != "" { // else the gate says so, once
+				add("Unknown %s the upgrade: %s", when, side.Why)
+			}
+		case VerdictSkipped:
+			why = appendNew(why, fmt.Sprintf("%s, %s: skipped: %s", feature, s.Name, side.Why))
+		case VerdictUnsupported:
+			why = appendNew(why, fmt.Sprintf("%s, %s: not supported: %s", feature, s.Name, side.Why))
+		}
+	}
+	return why
+}
+
+// broken says which promises were, and why.
+func (s *Side) broken() (list []string) {
+	for i := range s.Promises {
+		p := &s.Promises[i]
+		if p.Verdict != Violated {
+			continue
+		}
+		list = append(list, fmt.Sprintf("the promise %q was broken: %s%s", p.Promise, p.Seen, named(p.Cause)))
+	}
+	if len(list) == 0 && s.Verdict == Violated {
+		list = append(list, s.Why)
+	}
+	return list
+}
+
+// where says during which steps most requests failed; empty if none did during any.
+func (u *Upgrade) where() string {
+	const most = 3
+	failing := slices.DeleteFunc(slices.Clone(u.Steps), func(s Step) bool { return s.Failed == 0 })
+	slices.SortStableFunc(failing, func(a, b Step) int { return cmp.Compare(b.Failed, a.Failed) })
+	var parts []string
+	for _, s := range failing[:min(most, len(failing))] {
+		parts = append(parts, fmt.Sprintf("%d failed during %q on %s", s.Failed, s.What, cmp.Or(s.Node, "no node")))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(parts, ", ")
+}
+
+// named puts a cause and its words behind what it explains; nothing where it is not known.
+func named(cause string) string {
+	if cause == "" {
+		return ""
+	}
+	words := invariant.Cause(cause).Words()
+	for _, known := range failureCauses {
+		if known.cause == cause {
+			words = known.words
+		}
+	}
+	if words == cause {
+		return "; cause: " + cause
+	}
+	return fmt.Sprintf("; cause: %s (%s)", cause, words)
+}
+
+// failureCauses are why a step of an upgrade fails, and how Kubernetes says it.
+var failureCauses = []struct{ cause, words, says string }{
+	// k8s.io/apiserver/pkg/admission/plugin/webhook/errors
+	{"webhook-unreachable", "an admission webhook with failurePolicy Fail could not be called, and so its objects could not be changed", "failed calling webhook"},
+	{"webhook-denied", "an admission webhook refused it", "admission webhook"},
+	// k8s.io/kubernetes/pkg/registry/core/pod/storage/eviction.go
+	{"budget-refuses", "a disruption budget allowed no eviction", "would violate the pod's disruption budget"},
+	{"image-missing", "an image was neither in the node nor could be pulled", "ErrImagePull"},
+	{"image-missing", "an image was neither in the node nor could be pulled", "ImagePullBackOff"},
+}
+
+// CauseOf names why a step failed, in a word, from what was said of it; empty where it is not known.
+func CauseOf(why string) string {
+	for _, known := range failureCauses {
+		if strings.Contains(why, known.says) {
+			return known.cause
+		}
+	}
+	return ""
+}

@@ -1,0 +1,145 @@
+package certificate
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"path/filepath"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/reports"
+)
+
+// folder is one of the three runs, as it lies on disk.
+type folder struct {
+	what string // "the run before the upgrade"
+	dir  string // where it is
+	link string // the same from the certificate's own folder, with slashes; empty when it is elsewhere
+	// lack says why the run as a whole is no evidence: it is not there, or was cut off. Empty: it came to its end.
+	lack   string
+	report reports.Report
+	listed map[string]history.ScenarioResult
+}
+
+// openFolder reads a run. One that cannot be read is one that says nothing, and why.
+func openFolder(what, from, dir string) folder {
+	f := folder{what: what, dir: dir, listed: make(map[string]history.ScenarioResult)}
+	if dir == "" {
+		f.lack = "there is none"
+		return f
+	}
+	if link, err := filepath.Rel(from, dir); err == nil && filepath.IsLocal(link) {
+		f.link = filepath.ToSlash(link)
+	}
+	m, err := reports.Build(dir)
+	if err != nil {
+		f.lack = err.Error()
+		return f
+	}
+	f.report = reports.NewReport(m)
+	if len(m.Trouble) > 0 {
+		f.lack = m.Trouble[0]
+	}
+	if file, err := history.ReadRunFile(dir); err == nil { // else Build has said so
+		for i := range file.Scenarios {
+			f.listed[file.Scenarios[i].Name] = file.Scenarios[i]
+		}
+	}
+	return f
+}
+
+// side is what a run found of a scenario. On is the version that its cluster should have run; empty: any.
+func (f *folder) side(name, on, skipped string) Side {
+	listed, known := f.listed[name]
+	if known && listed.NotSupported != "" {
+		return without(VerdictUnsupported, listed.NotSupported)
+	}
+	for i := range f.report.Scenarios {
+		if s := &f.report.Scenarios[i]; s.Name == name {
+			return f.found(s, listed, on)
+		}
+	}
+	switch {
+	case skipped != "":
+		return without(VerdictSkipped, skipped)
+	case f.lack != "":
+		return without(Unknown, f.what+" has no record of it: "+f.lack)
+	}
+	return without(Unknown, f.what+" has no record of it")
+}
+
+// without is a side on which nothing was found.
+func without(v Verdict, why string) Side {
+	return Side{Verdict: v, Why: why, Promises: []Promise{}, Lanes: []Lane{}, Causes: []Cause{}}
+}
+
+// found is a side from its report.
+func (f *folder) found(r *reports.ReportScenario, listed history.ScenarioResult, on string) Side {
+	s := without(verdictOf(r.Result), r.Why)
+	s.Requests, s.Failed, s.Unsent, s.UpperBound95 = r.Requests.Sent, r.Requests.Failed, r.Requests.Unsent, r.Requests.UpperBound95
+	s.Disruptions = Disruptions(r.Disruptions)
+	s.Kubernetes, s.Reproduce = r.Cluster.Kubernetes, r.Reproduce
+	for i := range r.Verdicts {
+		s.Promises = append(s.Promises, promiseOf(&r.Verdicts[i], r.Incomplete))
+	}
+	for i := range r.Lanes {
+		l := &r.Lanes[i]
+		s.Lanes = append(s.Lanes, Lane{
+			Name: l.Name, Requests: l.OK + l.Failed, Failed: l.Failed, Unsent: l.Unsent, UpperBound95: l.UpperBound95,
+			P99Seconds: l.Latency.P99Seconds,
+		})
+	}
+	for _, c := range r.Causes {
+		s.Causes = append(s.Causes, Cause{Cause: c.Cause, Words: c.Words, Failed: c.Failed})
+	}
+	dir := cmp.Or(listed.Dir, r.Name)
+	if run, ok := f.open(dir); ok {
+		if f.link != "" {
+			s.Record = path.Join(f.link, dir)
+		}
+		s.measure(run)
+	}
+	if on != "" && s.Kubernetes != "" && s.Kubernetes != on && s.Verdict != Violated {
+		s.Verdict, s.Why = Unknown, fmt.Sprintf("its record says that the cluster ran %s, and not %s", s.Kubernetes, on)
+	}
+	return s
+}
+
+// open reads the record of a scenario; it is not ok if there is none.
+func (f *folder) open(dir string) (run history.Run, ok bool) {
+	local := filepath.FromSlash(dir)
+	if !filepath.IsLocal(local) {
+		return run, false
+	}
+	run, err := history.Open(filepath.Join(f.dir, local))
+	return run, err == nil
+}
+
+// verdictOf a scenario. What was broken on purpose is broken all the same: to certify, a mutant that was caught is no success.
+func verdictOf(r reports.Result) Verdict {
+	switch r {
+	case reports.Held, reports.Missed:
+		return Held
+	case reports.Violated, reports.Caught:
+		return Violated
+	}
+	return Unknown
+}
+
+// promiseOf a verdict. Of a record that is not whole, nothing has held.
+func promiseOf(v *reports.ReportVerdict, incomplete string) Promise {
+	p := Promise{Promise: v.Promise, Kind: v.Kind, Verdict: Unknown, Seen: v.Seen, Evidence: v.Evidence}
+	outcome := invariant.Outcome(v.Outcome)
+	switch {
+	case outcome == invariant.Violated:
+		p.Verdict = Violated
+	case outcome == invariant.Held && incomplete == "":
+		p.Verdict = Held
+	}
+	cause := invariant.ReportedCause(invariant.Verdict{Outcome: outcome, Numbers: v.Numbers})
+	if cause != invariant.CauseNone {
+		p.Cause = string(cause)
+	}
+	return p
+}

@@ -1,0 +1,128 @@
+package certificate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// upgradeOf is what the run in the middle found.
+func upgradeOf(f *folder) Upgrade {
+	u := Upgrade{Side: f.side(UpgradeScenario, "", ""), Steps: []Step{}, Budgets: []Budget{}, WatchGaps: []Gap{}}
+	run, ok := f.open(cmp.Or(f.listed[UpgradeScenario].Dir, UpgradeScenario))
+	if !ok || run.Header.Scenario != UpgradeScenario {
+		return u
+	}
+	u.Scenario = UpgradeScenario
+	for i := range f.report.Scenarios {
+		if s := &f.report.Scenarios[i]; s.Name == UpgradeScenario {
+			u.TookSeconds = s.TookSeconds
+		}
+	}
+	u.Steps = steps(run)
+	budgets := make(map[history.Key]int) // in u.Budgets
+	for i := range run.Events {
+		u.take(&run.Events[i], budgets)
+	}
+	switch {
+	case u.Verdict != Held:
+	case len(u.Steps) == 0:
+		u.Verdict, u.Why = Unknown, "its record has no step of an upgrade"
+	case u.Requests == 0:
+		u.Verdict, u.Why = Unknown, "no request was sent while it went on"
+	}
+	return u
+}
+
+// take takes in what an event says of evictions, budgets and gaps.
+func (u *Upgrade) take(e *history.Event, budgets map[history.Key]int) {
+	switch {
+	case e.Eviction != nil && e.Eviction.Accepted:
+		u.Evictions.Accepted++
+	case e.Eviction != nil:
+		u.Evictions.Refused++
+	case e.Gap != nil:
+		u.WatchGaps = append(u.WatchGaps, Gap{
+			What: e.Gap.What, FromSeconds: e.Gap.Since.Seconds(), ToSeconds: e.T.Seconds(), Why: e.Gap.Why,
+		})
+	case e.Budget != nil && e.Budget.Observed && e.Budget.ExpectedPods > 0:
+		b := e.Budget
+		key := history.Key{Namespace: b.Namespace, Name: b.Name}
+		i, known := budgets[key]
+		if !known {
+			i = len(u.Budgets)
+			budgets[key] = i
+			u.Budgets = append(u.Budgets, Budget{Namespace: b.Namespace, Name: b.Name, LeastHealthy: b.CurrentHealthy, DesiredHealthy: b.DesiredHealthy})
+		}
+		told := &u.Budgets[i]
+		told.MinAvailable, told.MaxUnavailable = b.MinAvailable, b.MaxUnavailable
+		if b.CurrentHealthy-b.DesiredHealthy < told.LeastHealthy-told.DesiredHealthy {
+			told.LeastHealthy, told.DesiredHealthy = b.CurrentHealthy, b.DesiredHealthy
+		}
+	}
+}
+
+// steps are those of an upgrade, with the requests that were sent while each lasted.
+func steps(run history.Run) []Step {
+	lives := run.Steps()
+	list := make([]Step, len(lives))
+	var end history.Offset
+	if n := len(run.Events); n > 0 {
+		end = run.Events[n-1].T
+	}
+	for i, l := range lives {
+		from, to := l.Begin.At, l.End.At
+		result := StepDone
+		switch {
+		case l.Error != "":
+			result = StepFailed
+		case !l.End.OK || !l.Begin.OK:
+			result = StepNotEnded
+		}
+		if !l.Begin.OK {
+			from = to
+		}
+		if !l.End.OK {
+			to = end
+		}
+		lives[i].Begin.At, lives[i].End.At = from, to
+		list[i] = Step{
+			ID: l.ID, What: l.What, Node: l.Node, From: l.From, To: l.To, BeganSeconds: from.Seconds(),
+			TookSeconds: max(0, to-from).Seconds(), Result: result, Error: l.Error,
+		}
+	}
+	if len(list) > 0 && run.Requests != nil {
+		countRequests(run, lives, list)
+	}
+	return list
+}
+
+// countRequests says how many requests were sent during each step. An error ends the counting: the verdicts say it, too.
+func countRequests(run history.Run, lives []history.StepLife, list []Step) {
+	for r, err := range run.Requests() {
+		if err != nil {
+			return
+		}
+		if r.Lane == history.LaneControl || r.Outcome == history.Unsent {
+			continue
+		}
+		for i := range lives {
+			if r.Sent >= lives[i].Begin.At && r.Sent < lives[i].End.At {
+				list[i].Requests++
+				if r.Outcome.Failed() {
+					list[i].Failed++
+				}
+			}
+		}
+	}
+}
+
+// stopped is the first step that did not come to a good end; nil: all did.
+func (u *Upgrade) stopped() *Step {
+	i := slices.IndexFunc(u.Steps, func(s Step) bool { return s.Result != StepDone })
+	if i < 0 {
+		return nil
+	}
+	return &u.Steps[i]
+}

@@ -1,0 +1,120 @@
+package certificate
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/reports"
+)
+
+// look is the result of a report that a word of a certificate is drawn as.
+func look(word any) reports.Result {
+	switch fmt.Sprint(word) {
+	case string(Certified), string(Held):
+		return reports.Held
+	case string(NotCertified), string(Violated):
+		return reports.Violated
+	}
+	return reports.Unknown
+}
+
+// Heading is the one word for all of it.
+func (c *Certificate) Heading() string {
+	switch c.Result {
+	case Certified:
+		return "Certified"
+	case Partial:
+		return "Partly certified"
+	}
+	return "Not certified"
+}
+
+// Summary is what people ask first, in a few sentences.
+func (c *Certificate) Summary() string {
+	var parts []string
+	for i := range c.Profiles {
+		parts = append(parts, c.Profiles[i].Name+" is "+string(c.Profiles[i].Result))
+	}
+	text := fmt.Sprintf("Kubernetes %s to %s: %s.", c.From.Kubernetes, c.To.Kubernetes, strings.Join(parts, ", "))
+	if c.Upgrade.Requests > 0 {
+		text += " During the upgrade " + c.Upgrade.counted() + "."
+	}
+	return text
+}
+
+// Meaning says what the upgrade's requests prove.
+func (c *Certificate) Meaning() string {
+	u := &c.Upgrade
+	if u.Requests == 0 {
+		return u.Why
+	}
+	return strings.ToUpper(u.counted()[:1]) + u.counted()[1:] + ", in " + seconds(u.TookSeconds) + "."
+}
+
+// counted are requests, disruptions and their bounds.
+func (s *Side) counted() string {
+	text := fmt.Sprintf("%s of %s failed over %s (%s, %s)", reports.Count(s.Failed), reports.Plural(s.Requests, "request"),
+		reports.Plural(uint64(s.Disruptions.Total()), "disruption event"), reports.Plural(uint64(s.Disruptions.PodTerminations), "pod termination"),
+		reports.Plural(uint64(s.Disruptions.NodeLosses), "node loss"))
+	if s.UpperBound95 != nil {
+		text += fmt.Sprintf("; with 95 %% confidence at most %s of such requests fail on a lane", reports.Percent(*s.UpperBound95))
+	}
+	if s.Disruptions.UpperBound95 != nil {
+		text += fmt.Sprintf(", and at most %s of such disruptions lose one", reports.Percent(*s.Disruptions.UpperBound95))
+	}
+	return text
+}
+
+// Marks says which differences are marked.
+func (*Certificate) Marks() string {
+	return fmt.Sprintf("Marked are verdicts that differ, and numbers that do by more than chance on a small machine: recovery %d times as long and %s more, "+
+		"p99 %d times and %s more, skew by more than %d.", RecoveryFactor, reports.Brief(RecoveryFloor), P99Factor, reports.Brief(P99Floor), SkewFloor)
+}
+
+// none is what stands where there is no number.
+const none = "–"
+
+func share(s *float64) string {
+	if s == nil {
+		return none
+	}
+	return reports.Percent(*s)
+}
+
+func maybe(s *float64) string {
+	if s == nil {
+		return none
+	}
+	return seconds(*s)
+}
+
+func skew(n *int) string {
+	if n == nil {
+		return none
+	}
+	return fmt.Sprint(*n)
+}
+
+func seconds(s float64) string { return reports.Brief(time.Duration(s * float64(time.Second))) }
+
+// latency is a number of seconds; none where no request was answered.
+func latency(s float64) string {
+	if s == 0 {
+		return none
+	}
+	return seconds(s)
+}
+
+// warned says which side warned of an API.
+func warned(d Deprecation) string {
+	switch {
+	case d.Before && d.After:
+		return "before and after"
+	case d.After:
+		return "after alone"
+	case d.Before:
+		return "before alone"
+	}
+	return "neither"
+}

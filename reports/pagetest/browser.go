@@ -1,0 +1,138 @@
+package pagetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// browserLimit is for starting Chromium and all that is done with it: 4 s when the machine is idle.
+const browserLimit = 2 * time.Minute
+
+// Browser starts a headless Chromium with a profile of its own, or ends the test with a remedy.
+func Browser(t *testing.T) context.Context {
+	t.Helper()
+	if os.Getenv("HOLDFAST_NO_CHROMIUM") == "1" {
+		t.Skip("HOLDFAST_NO_CHROMIUM=1: the page is not opened in a browser")
+	}
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Fatal("no Chromium: install it (Debian: apt-get install chromium), or set HOLDFAST_NO_CHROMIUM=1 to leave this test out")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU,
+		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // Chromium's sandbox refuses to start for root
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), browserLimit)
+	t.Cleanup(cancel)
+	ctx, stop := chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(stop)
+	ctx, closeTab := chromedp.NewContext(ctx)
+	t.Cleanup(closeTab)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// Witness notes what a page asked of the network and complained about.
+type Witness struct {
+	mu       sync.Mutex
+	requests []string
+	errors   []string
+}
+
+func (w *Witness) see(event any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, "data:") {
+			w.requests = append(w.requests, e.Request.URL)
+		}
+	case *runtime.EventExceptionThrown:
+		w.errors = append(w.errors, e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		w.errors = append(w.errors, fmt.Sprintf("console.%s", e.Type))
+	case *log.EventEntryAdded:
+		w.errors = append(w.errors, e.Entry.Text)
+	}
+}
+
+// Saw is what it noted so far.
+func (w *Witness) Saw() (requests, errors []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.requests, w.errors
+}
+
+// Open loads a page from a file and returns what watches it.
+func Open(ctx context.Context, t *testing.T, page []byte) (w *Witness, url string) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(name, page, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w, url = &Witness{}, "file://"+name
+	if err := chromedp.Listen(ctx, w.see); err != nil {
+		t.Fatal(err)
+	}
+	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
+		t.Fatal(err)
+	}
+	return w, url
+}
+
+// Evaluate runs a script in the page and returns its value.
+func Evaluate[T any](ctx context.Context, t *testing.T, script string) T {
+	t.Helper()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](script))
+	if err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+	return value
+}
+
+// CheckSchemesAndWidths has light and dark differ, and the page fit its window at every usual width.
+func CheckSchemesAndWidths(ctx context.Context, t *testing.T) {
+	seen := make(map[string]bool)
+	for _, scheme := range []string{"light", "dark"} {
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[Evaluate[string](ctx, t, `getComputedStyle(document.body).backgroundColor`)] = true
+	}
+	if len(seen) != 2 {
+		t.Errorf("light and dark have the background %v", seen)
+	}
+	for _, width := range []int64{360, 768, 1280, 1920} {
+		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900)); err != nil {
+			t.Fatal(err)
+		}
+		if over := Evaluate[int](ctx, t, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+			t.Errorf("at a width of %d the page is %d pixels too wide", width, over)
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// ContainerdAway leaves a node whose containers run and can be neither started nor ended.
+var ContainerdAway = scenario.Describe(scenario.Spec{
+	Name:    "chaos/containerd-away",
+	Claim:   "half a minute without a worker's containerd is invisible to clients",
+	Cluster: smallCluster,
+	Load:    scenario.DefaultLoad,
+	Faults:  []fault.Fault{fault.ComponentAway{Component: fault.Containerd, For: 30 * time.Second}},
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.RecoversWithin{Limit: 2 * time.Minute},
+	},
+	About: 2 * time.Minute,
+	Full:  true,
+})

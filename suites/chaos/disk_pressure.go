@@ -1,0 +1,32 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// DiskPressure is an eviction for want of disk: the kubelet taints its node and evicts its pods one by one, and no budget binds it.
+//
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#hard-eviction-thresholds
+var DiskPressure = scenario.Describe(scenario.Spec{
+	Name: "chaos/disk-pressure",
+	Claim: "a kubelet short of disk evicts a node's pods although their budget allows no disruption; behind a gateway with health checks and " +
+		"retries no client sees it, at least 4 of 6 stay ready, and all are replaced on other nodes within 20 s, while the pressure lasts",
+	Cluster: threeNodes,
+	Backend: workloads.Backend{Budget: noneAllowed},
+	Gateway: &workloads.Gateway{},
+	Load:    scenario.DefaultLoad,
+	Faults:  []fault.Fault{fault.NodePressure{Disk: true}},
+	Hold:    25 * time.Second, // longer than the pods may take to be replaced
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.PressureLeaves{Workload: "backend", AtLeast: 4, DespiteBudget: true},
+		invariant.ReplacedWithin{Workload: "backend", Limit: 20 * time.Second},
+	},
+	About: 80 * time.Second,
+	Full:  true,
+})

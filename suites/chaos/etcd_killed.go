@@ -1,0 +1,24 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// EtcdKilled takes the API server its store for as long as a kubelet needs to start it again.
+var EtcdKilled = scenario.Describe(scenario.Spec{
+	Name:    "chaos/etcd-killed",
+	Claim:   "the sudden death of etcd is invisible to clients",
+	Cluster: controlled,
+	Load:    scenario.DefaultLoad,
+	Faults:  []fault.Fault{fault.ComponentKill{Component: fault.Etcd}},
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.RecoversWithin{Limit: 2 * time.Minute},
+	},
+	About: 90 * time.Second,
+	Full:  true,
+})

@@ -1,0 +1,22 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// FreezeOneWorker is the same without a gateway: who was sent to one of its pods waits in vain until Kubernetes has noticed.
+var FreezeOneWorker = scenario.Describe(scenario.Spec{
+	Name:     "chaos/freeze-one-worker",
+	Claim:    "after a worker hangs only its share of the requests fails, and only for the predicted time, as if it had died",
+	Cluster:  threeNodes,
+	Load:     scenario.DefaultLoad,
+	Faults:   []fault.Fault{fault.NodePause{}},
+	Hold:     18 * time.Second, // 13 s are predicted: the failures have to end while it still hangs
+	Promises: []invariant.Invariant{invariant.FailuresEndWithin{}},
+	About:    70 * time.Second,
+	Full:     true,
+})

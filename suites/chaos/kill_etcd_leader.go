@@ -1,0 +1,24 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// KillEtcdLeader has the others elect another leader, and makes them work at once.
+var KillEtcdLeader = scenario.Describe(scenario.Spec{
+	Name:    "chaos/kill-etcd-leader",
+	Claim:   "when etcd's leader dies another one leads, a rolling update right after it is invisible to clients, and the API answers again within 10 s",
+	Cluster: ThreeControlPlanes,
+	Load:    scenario.DefaultLoad,
+	Faults:  []fault.Fault{fault.EtcdLeaderKill{}, fault.Rollout{}},
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.APIAnswersWithin{Limit: 10 * time.Second}, // as in KillOneControlPlane
+	},
+	About: 100 * time.Second,
+	Full:  true,
+})

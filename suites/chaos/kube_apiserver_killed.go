@@ -1,0 +1,24 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// APIServerKilled has every watch break off at once, and every client come back.
+var APIServerKilled = scenario.Describe(scenario.Spec{
+	Name:    "chaos/kube-apiserver-killed",
+	Claim:   "the sudden death of the API server is invisible to clients",
+	Cluster: controlled,
+	Load:    scenario.DefaultLoad,
+	Faults:  []fault.Fault{fault.ComponentKill{Component: fault.APIServer}},
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.RecoversWithin{Limit: 2 * time.Minute},
+	},
+	About: 90 * time.Second,
+	Full:  true,
+})

@@ -1,0 +1,23 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// ControllerManagerAway leaves a Deployment that was scaled as it was: nobody makes the pod.
+var ControllerManagerAway = scenario.Describe(scenario.Spec{
+	Name:   "chaos/kube-controller-manager-away",
+	Claim:  "without a controller manager a scaled Deployment stays as it is, clients notice nothing, and it is scaled once it is back",
+	Load:   scenario.DefaultLoad,
+	Faults: []fault.Fault{fault.ComponentAway{Component: fault.ControllerManager, For: 20 * time.Second}},
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.Resumes{Limit: time.Minute},
+	},
+	About: 90 * time.Second,
+	Full:  true,
+})

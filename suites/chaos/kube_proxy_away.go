@@ -1,0 +1,24 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// KubeProxyAway leaves each node with the rules that it had: they are the kernel's. A pod that is new gets no request until it is back.
+var KubeProxyAway = scenario.Describe(scenario.Spec{
+	Name:    "chaos/kube-proxy-away",
+	Claim:   "half a minute without any kube-proxy is invisible to clients while only new pods come",
+	Cluster: smallCluster,
+	Load:    scenario.DefaultLoad,
+	Faults:  []fault.Fault{fault.ComponentAway{Component: fault.KubeProxy, For: 30 * time.Second}},
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.RecoversWithin{Limit: time.Minute},
+	},
+	About: 2 * time.Minute,
+	Full:  true,
+})

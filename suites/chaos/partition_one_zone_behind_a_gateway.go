@@ -1,0 +1,27 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// PartitionOneZoneBehindAGateway cuts a whole zone off all others, while its nodes go on to talk to each other: the usual shape of
+// a failing uplink.
+var PartitionOneZoneBehindAGateway = scenario.Describe(scenario.Spec{
+	Name:    "chaos/partition-one-zone-behind-a-gateway",
+	Claim:   "a zone that is cut off the network, and comes back with its pods still running, is invisible to clients behind a gateway outside of it",
+	Gateway: &workloads.Gateway{},
+	Load:    scenario.DefaultLoad,
+	Faults:  []fault.Fault{fault.Partition{Zone: true}},
+	Hold:    30 * time.Second, // longer than the lab profile needs to notice the loss of both nodes
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.RecoversWithin{Workload: "backend", Limit: 90 * time.Second}, // two nodes have to end what was given up
+	},
+	About: 100 * time.Second,
+	Full:  true,
+})

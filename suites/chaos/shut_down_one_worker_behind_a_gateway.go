@@ -1,0 +1,27 @@
+package chaos
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// ShutDownOneWorkerBehindAGateway is the same switch-off behind a gateway that asks another pod when one does not answer.
+var ShutDownOneWorkerBehindAGateway = scenario.Describe(scenario.Spec{
+	Name:    "chaos/shut-down-one-worker-behind-a-gateway",
+	Claim:   "an orderly shutdown of a worker that nobody has drained is invisible to clients behind a gateway with health checks and retries",
+	Cluster: threeNodes,
+	Gateway: &workloads.Gateway{},
+	Load:    scenario.DefaultLoad,
+	Faults:  []fault.Fault{fault.NodeStop{}},
+	Hold:    20 * time.Second, // longer than the lab profile needs to notice the loss and to replace the pods
+	Promises: []invariant.Invariant{
+		invariant.NoFailedRequests{},
+		invariant.RecoversWithin{Workload: "backend", Limit: time.Minute},
+	},
+	About: 80 * time.Second,
+	Full:  true,
+})

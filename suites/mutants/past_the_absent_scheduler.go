@@ -1,0 +1,15 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+)
+
+// PastTheAbsentScheduler names its node itself, so that a new pod is started although there is no scheduler.
+var PastTheAbsentScheduler = scenario.Mutate(chaos.SchedulerAway, scenario.Mutation{
+	Name:     "mutants/past-the-absent-scheduler",
+	Removed:  "the scheduler (spec.nodeName in the pod template)",
+	CaughtBy: invariant.Resumes{},
+	Break:    func(s *scenario.Spec) { s.PinTo, s.Backend.PastScheduler = 1, true },
+})

@@ -1,0 +1,20 @@
+package mutants
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+)
+
+// TwoControlPlanes are no better than one: of two members of etcd both are a majority, and the one that is left can neither read
+// nor write. Clients of the workload do not notice that, either.
+//
+// Source: https://etcd.io/docs/latest/faq/#what-is-failure-tolerance
+var TwoControlPlanes = scenario.Mutate(chaos.KillOneControlPlane, scenario.Mutation{
+	Name:     "mutants/two-control-planes",
+	Removed:  "a third control plane",
+	CaughtBy: invariant.APIAnswersWithin{},
+	Break:    func(s *scenario.Spec) { s.Cluster.ControlPlanes, s.Hold = 2, 15*time.Second },
+})

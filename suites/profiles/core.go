@@ -1,0 +1,20 @@
+package profiles
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+	"github.com/holdfast-ha/holdfast/suites/conformance"
+)
+
+// Core is what every cluster is asked day by day, all of it on purpose: no client may notice. About five minutes a side.
+var Core = scenario.DescribeProfile(scenario.Profile{
+	Name: "Core",
+	Features: []scenario.Feature{
+		{Name: "scale", Scenarios: []scenario.Spec{chaos.ScaleUpAndDown}},
+		{Name: "rollout", Scenarios: []scenario.Spec{chaos.RollingUpdate}},
+		{Name: "drain", Scenarios: []scenario.Spec{chaos.DrainOneWorker}},
+		{Name: "pod delete", Scenarios: []scenario.Spec{chaos.DeletePods}},
+		{Name: "budgets", Scenarios: []scenario.Spec{conformance.BudgetMinAvailable, conformance.BudgetMaxUnavailable}},
+		{Name: "spread", Scenarios: []scenario.Spec{conformance.ZoneAndNodeSpread}},
+	},
+})
