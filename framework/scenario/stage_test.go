@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -109,6 +110,17 @@ func TestIntact(t *testing.T) {
 			h.machines[1].become(clusters.Paused)
 		}, "waited 1m0s for cluster 0 to be as it was: last seen node wa1 has Ready=False, node wa2 has Ready=Unknown, " +
 			"node wb1 is cordoned, node wb2 has taint node.kubernetes.io/unreachable, machine cp is exited, machine load is paused ("},
+		"the cluster's own pods are there": {func(h *town) { h.put(systemSets, kubeProxy(3, 3)); h.put(systemDeployments, coreDNS(2)) }, ""},
+		"the cluster's own pods are away": {
+			func(h *town) { h.put(systemSets, kubeProxy(3, 2)); h.put(systemDeployments, coreDNS(0)) },
+			"last seen DaemonSet kube-proxy has 2 of 3 pods available, Deployment coredns has 0 of 2 pods available (",
+		},
+		"no controller has read what the cluster's own pods should be": {func(h *town) {
+			proxy, dns := kubeProxy(3, 3), coreDNS(2)
+			proxy.Generation, dns.Generation = 2, 2
+			h.put(systemSets, proxy)
+			h.put(systemDeployments, dns)
+		}, "last seen DaemonSet kube-proxy has 3 of 3 pods available, by status of generation 1 of 2"},
 		"a node left the cluster": {
 			func(h *town) { delete(h.objects, "/api/v1/nodes/wc2") }, "last seen node wc2 is not there (",
 		},
@@ -128,6 +140,26 @@ func TestIntact(t *testing.T) {
 				checkError(t, st.intact(t.Context()), test.want)
 			})
 		})
+	}
+}
+
+const (
+	systemSets        = "/apis/apps/v1/namespaces/kube-system/daemonsets"
+	systemDeployments = "/apis/apps/v1/namespaces/kube-system/deployments"
+)
+
+func kubeProxy(want, available int32) *appsv1.DaemonSet {
+	return &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "kube-proxy", Namespace: metav1.NamespaceSystem, Generation: 1},
+		Status:     appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: want, NumberAvailable: available},
+	}
+}
+
+func coreDNS(available int32) *appsv1.Deployment {
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "coredns", Namespace: metav1.NamespaceSystem, Generation: 1},
+		Spec:       appsv1.DeploymentSpec{Replicas: new(int32(2))},
+		Status:     appsv1.DeploymentStatus{ObservedGeneration: 1, AvailableReplicas: available},
 	}
 }
 
