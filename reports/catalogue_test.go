@@ -32,15 +32,54 @@ func TestMergedTakesTheLastThatJudged(t *testing.T) {
 	}
 }
 
-// What no longer is in the suites is no claim any more, and what nobody judged was not tried.
+// What no longer is in the suites is no claim any more.
 func TestRestrictKeepsWhatIsAndWasJudged(t *testing.T) {
 	verdicts := []invariant.Verdict{{Outcome: invariant.Held}}
 	m := Model{Scenarios: []Scenario{
 		{Name: "chaos/a", Claim: "it holds", Verdicts: verdicts}, {Name: "chaos/b"}, {Name: "chaos/gone", Verdicts: verdicts},
 		{Name: "chaos/d", Claim: "it always holds", Verdicts: verdicts},
 	}}
-	untried := m.restrict([]Claim{{"chaos/a", "it holds"}, {"chaos/b", ""}, {"chaos/c", ""}, {"chaos/d", "it mostly holds"}})
-	if len(m.Scenarios) != 1 || m.Scenarios[0].Name != "chaos/a" || !cmp.Equal(untried, []string{"chaos/b", "chaos/c", "chaos/d"}) {
-		t.Errorf("left %d scenarios, untried %q", len(m.Scenarios), untried)
+	m.restrict([]Claim{{"chaos/a", "it holds"}, {"chaos/b", ""}, {"chaos/c", ""}, {"chaos/d", "it mostly holds"}})
+	if len(m.Scenarios) != 1 || m.Scenarios[0].Name != "chaos/a" {
+		t.Errorf("left %d scenarios", len(m.Scenarios))
 	}
+}
+
+// They read what was written, but for what stands below no claim.
+func TestFindingsReadsBack(t *testing.T) {
+	m := sample()
+	want := findingsOf(m)
+	delete(want, "mutants/no-prestop")
+	got := readFindings(string(written(t, WriteCatalogue, m)))
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(finding{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What a run did not judge stays as it was written, below the claim it was written for.
+func TestFindingsKeepsWhatWasFoundBefore(t *testing.T) {
+	p := findings{"chaos/again": {"chaos/again", "it holds", "new"}}
+	p.keep(findings{
+		"chaos/again":     {"chaos/again", "it holds", "old"},
+		"mutants/again":   {"chaos/again", "it holds", "old"},
+		"chaos/kept":      {"chaos/kept", `it \_also\_ holds`, "old"},
+		"mutants/gone":    {"chaos/kept", `it \_also\_ holds`, "old"},
+		"chaos/changed":   {"chaos/changed", "it never holds", "old"},
+		"mutants/changed": {"chaos/changed", "it never holds", "old"},
+	}, claimed)
+	want := findings{
+		"chaos/again": {"chaos/again", "it holds", "new"}, "mutants/again": {"chaos/again", "it holds", "old"},
+		"chaos/kept": {"chaos/kept", `it \_also\_ holds`, "old"},
+	}
+	if diff := cmp.Diff(want, p, cmp.AllowUnexported(finding{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := p.untried(claimed); !cmp.Equal(got, []string{"chaos/changed", "mutants/changed"}) {
+		t.Errorf("untried: %q", got)
+	}
+}
+
+var claimed = []Claim{
+	{"chaos/again", "it holds"}, {"mutants/again", ""}, {"chaos/kept", "it _also_ holds"}, {"mutants/changed", ""},
+	{"chaos/changed", "it always holds"},
 }

@@ -18,52 +18,107 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// killedIn are scenarios of one cluster, each with a fault of its own, and what `holdfast heal` must say after the harness was
-// killed in the middle of it. Add a scenario here with each new fault that does something to a node.
-var killedIn = []struct{ scenario, says string }{
-	{"chaos/freeze-one-worker", "thawed "},
-	{"chaos/shut-down-one-worker", "started "},
-	{"chaos/partition-one-worker", "ran the undo partition on "},
-	{"chaos/packet-loss", "ran the undo packet-loss on "},
-	{"chaos/disk-pressure", "ran the undo node-pressure on "},
+// killed are scenarios, each with a fault of its own, by the flags of `holdfast up` that make the cluster they need, and what
+// `holdfast heal` must say after the harness was killed in the middle of each. Add a scenario here with each new fault that does
+// something to a node.
+var killed = []struct {
+	up        []string
+	scenarios []killedIn
+}{
+	{[]string{"--zones", "a,b,c", "--workers-per-zone", "1"}, []killedIn{
+		{"chaos/freeze-one-worker", "thawed "},
+		{"chaos/shut-down-one-worker", "started "},
+		{"chaos/partition-one-worker", "ran the undo partition on "},
+		{"chaos/packet-loss", "ran the undo packet-loss on "},
+		{"chaos/disk-pressure", "ran the undo node-pressure on "},
+	}},
+	{[]string{"--zones", "a,b", "--workers-per-zone", "1"}, []killedIn{
+		{"chaos/kube-proxy-away", "ran the undo away-kube-proxy on "},
+		{"chaos/kube-proxy-killed", noUndo},
+		{"chaos/coredns-away", "ran the undo away-coredns on "},
+		{"chaos/containerd-away", "ran the undo away-containerd on "},
+		{"chaos/containerd-killed", noUndo},
+	}},
+	{[]string{"--zones", "a,b", "--workers-per-zone", "1", "--timings", "stock", "--leader-election"}, []killedIn{
+		{"chaos/kube-apiserver-away-a-minute", "ran the undo away-kube-apiserver on "},
+		{"chaos/kube-apiserver-killed", noUndo},
+		{"chaos/etcd-away", "ran the undo away-etcd on "},
+		{"chaos/etcd-killed", noUndo},
+	}},
+	{nil, []killedIn{
+		{"chaos/kube-scheduler-away", "ran the undo away-kube-scheduler on "},
+		{"chaos/kube-controller-manager-away", "ran the undo away-kube-controller-manager on "},
+		{"chaos/kubelet-away", "ran the undo away-kubelet on "},
+		{"chaos/kill-one-worker", "started "},
+		{"chaos/partition-one-zone-behind-a-gateway", "ran the undo partition on "},
+		{"conformance/zone-outage-soft-spread", "started "},
+	}},
+	{[]string{"--control-planes", "3", "--zones", "a,b", "--workers-per-zone", "1"}, []killedIn{
+		{"chaos/kill-one-control-plane", "started "},
+		{"chaos/kill-etcd-leader", noUndo},
+	}},
 }
 
-// TestHealAfterAKill kills a harness in the middle of each fault, on a real cluster, and has `holdfast heal` bring it back: so
-// that nothing is left on any node, and a second heal finds nothing. In the end `holdfast down` removes it, frozen as it is.
+type killedIn struct{ scenario, says string }
+
+// noUndo: of what is killed and started again by others, nothing is left but the scenario's namespace.
+const noUndo = "removed namespace hf-"
+
+// TestHealAfterAKill kills a harness in the middle of each fault, on real clusters, and has `holdfast heal` bring them back: so
+// that nothing is left on any node, and a second heal finds nothing. Each cluster is then removed with `holdfast down`, one of
+// them with a frozen node.
 //
-//	make test-heal        # builds bin/holdfast, and takes about twenty minutes
+//	make test-heal        # builds bin/holdfast, and takes about fifty minutes
 func TestHealAfterAKill(t *testing.T) {
 	h := harness{t: t, bin: binary(t), cluster: "heal-e2e"}
 	ctx := context.WithoutCancel(t.Context())
-	h.run("up", h.cluster, "--zones", "a,b,c", "--workers-per-zone", "1")
-	t.Cleanup(func() { h.run("down", h.cluster) })
-	for _, k := range killedIn {
-		t.Run(k.scenario, func(t *testing.T) {
-			h := h
+	for i, k := range killed {
+		h := h
+		t.Run(strings.Join(k.up, " "), func(t *testing.T) {
 			h.t = t
-			h.killInTheMiddleOf(k.scenario)
-			if out := h.run("heal", h.cluster); !strings.Contains(out, k.says) || !strings.Contains(out, "removed namespace hf-") {
-				t.Errorf("heal says\n%s\nwant %s", out, k.says)
+			h.run(append([]string{"up", h.cluster}, k.up...)...)
+			defer h.isGone(ctx)
+			for _, in := range k.scenarios {
+				t.Run(in.scenario, func(t *testing.T) {
+					h := h
+					h.t = t
+					h.killAndHeal(ctx, in)
+				})
 			}
-			if out := h.run("heal", h.cluster); out != h.cluster+": nothing to heal\n" {
-				t.Errorf("once more, it says\n%s", out)
+			if i == 0 {
+				h.killInTheMiddleOf("chaos/freeze-one-worker")
 			}
-			h.nothingIsLeft(ctx)
 		})
 	}
-	h.killInTheMiddleOf("chaos/freeze-one-worker")
+}
+
+func (h harness) killAndHeal(ctx context.Context, in killedIn) {
+	h.t.Helper()
+	h.killInTheMiddleOf(in.scenario)
+	if out := h.run("heal", h.cluster); !strings.Contains(out, in.says) || !strings.Contains(out, noUndo) {
+		h.t.Errorf("heal says\n%s\nwant %s", out, in.says)
+	}
+	if out := h.run("heal", h.cluster); out != h.cluster+": nothing to heal\n" {
+		h.t.Errorf("once more, it says\n%s", out)
+	}
+	h.nothingIsLeft(ctx)
+}
+
+// isGone removes the cluster, in whatever state it is.
+func (h harness) isGone(ctx context.Context) {
+	h.t.Helper()
 	h.run("down", h.cluster)
 	e, err := engine.Find(ctx, engine.Options{NoInstall: true})
 	if err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	all, err := kind.List(ctx, e)
 	if err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	for _, c := range all {
 		if c.Name == h.cluster {
-			t.Errorf("left after down: %+v", c)
+			h.t.Errorf("left after down: %+v", c)
 		}
 	}
 }
@@ -126,7 +181,8 @@ func (h harness) killInTheMiddleOf(scenario string) {
 	}
 }
 
-// nothingIsLeft looks at every node: no rules, no timers, no undos.
+// nothingIsLeft looks at every node: no rules, no timers, no undos, nothing put aside, and what systemd and the kubelet run is
+// there.
 func (h harness) nothingIsLeft(ctx context.Context) {
 	h.t.Helper()
 	e, err := engine.Find(ctx, engine.Options{NoInstall: true})
@@ -137,8 +193,10 @@ func (h harness) nothingIsLeft(ctx context.Context) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	const look = `nft list tables | grep holdfast_; ls -A /var/lib/holdfast/undo 2>/dev/null
-systemctl list-units --all --plain --no-legend 'holdfast-undo-*'; ls /var/lib/kubelet/*.calm 2>/dev/null; true`
+	const look = `nft list tables | grep holdfast_; ls -A /var/lib/holdfast/undo /var/lib/holdfast/away 2>/dev/null | grep -v ':$' | grep .
+systemctl list-units --all --plain --no-legend 'holdfast-undo-*'; ls /var/lib/kubelet/*.calm 2>/dev/null
+systemctl is-active kubelet containerd | grep -v '^active$'
+[ ! -e /etc/kubernetes/admin.conf ] || [ $(ls /etc/kubernetes/manifests | wc -l) = 4 ] || ls /etc/kubernetes/manifests; true`
 	for _, n := range c.Nodes() {
 		if out, err := n.Exec(ctx, "sh", "-c", look); err != nil || len(out) > 0 {
 			h.t.Errorf("on %s: %v\n%s", n.Name(), err, out)

@@ -17,7 +17,7 @@ func reportCommand() *cobra.Command {
 		Short: "Write a stored run's reports anew: HTML, Markdown, JSON, JUnit",
 		Long: `report writes report.html, report.md, report.json and junit.xml into a run's folder, from what the run recorded. With
 --catalogue it writes, into a file of that name, what the run found of every claim, or the last of several runs that judged
-it; suites/README.md is made so.`,
+it, and leaves what the file says of other claims that still stand; suites/README.md is made so.`,
 		Example: `  holdfast report artifacts/latest
   holdfast report artifacts/latest --catalogue suites/README.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -38,6 +38,7 @@ node. The nodes keep no default route, unless --egress is given. Your own kubeco
 	f.IntVar(&spec.ControlPlanes, "control-planes", 1, "control-plane nodes")
 	f.StringVar((*string)(&spec.Profile), "timings", string(clusters.Lab), "lab: a lost node is noticed in seconds; stock: Kubernetes' defaults")
 	f.StringVar((*string)(&spec.ProxyMode), "proxy-mode", string(clusters.NFTables), "kube-proxy's mode: nftables or iptables")
+	f.BoolVar(&spec.LeaderElection, "leader-election", false, "have a lone kube-controller-manager and kube-scheduler elect a leader, as kubeadm does")
 	f.BoolVar(&spec.Egress, "egress", false, "leave the nodes their default route")
 	return cmd
 }
