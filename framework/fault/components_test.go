@@ -11,6 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
@@ -55,11 +58,16 @@ func (w *world) component(m *machine, verb string, args []string) ([]byte, error
 
 func withControlPlane(*testing.T) (*world, Target) {
 	w := newWorld(6, "w1", "w2", "w3")
+	w.addControlPlane()
+	return w, w.target()
+}
+
+func (w *world) addControlPlane() {
 	w.nodes = append([]clusters.Node{&machine{
 		name: "cp", role: clusters.ControlPlane, state: clusters.Running, kubelet: &kubelet{world: w, node: "cp", config: calmConfig},
 		network: network{world: w},
 	}}, w.nodes...)
-	return w, w.target()
+	_ = w.client.Tracker().Add(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "cp"}})
 }
 
 // TestComponents: each is killed, or kept away for its time with the undo left where it belongs, and comes back; meanwhile the

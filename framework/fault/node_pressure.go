@@ -34,9 +34,10 @@ type NodePressure struct {
 	// Soft gives pods their own grace period, up to half a minute, and so their preStop hooks; they are evicted from about
 	// ten seconds after the taint on. Otherwise a pod has one second, however long a grace period it asks for.
 	Soft bool
-	// Disk makes it pressure on the disk, and not on the memory. No disk is filled: nodes may share their machine's, and a full
-	// one would end everybody's work, etcd's first. The kubelet is told not to remove images meanwhile, as it would of what has
-	// lain unused for a while: where there is no registry, nobody could bring them back.
+	// Disk makes it pressure on the disk, and not on the memory. The disk is not filled: nodes may share their machine's, and a
+	// full one would end everybody's work, etcd's first. The kubelet is told to want a little less free than there is, and then
+	// two gibibytes are taken. It is told as well not to remove images meanwhile, as it would of what has lain unused for a
+	// while: where there is no registry, nobody could bring them back.
 	Disk bool
 }
 
@@ -64,7 +65,7 @@ const (
 	relaxLimit = 2 * time.Minute
 	// softGraceSeconds is the most that a soft eviction leaves a pod.
 	softGraceSeconds = 30
-	// tooMuch is more memory, and more disk, than any machine has. A percentage will not do: the little that a node of kind uses of its
+	// tooMuch is more memory than any machine has. A percentage will not do: the little that a node of kind uses of its
 	// machine's memory is less than one of a hundred.
 	tooMuch = "1Pi"
 )
@@ -109,6 +110,11 @@ func (p NodePressure) Inject(ctx context.Context, t Target) (Heal, error) {
 	if err := p.press(ctx, node); err != nil {
 		return heal, err
 	}
+	if p.Disk {
+		if err := t.fill(ctx, node, victims); err != nil {
+			return heal, err
+		}
+	}
 	var witness string
 	var astray []string
 	err = poll.Until(ctx, "the kubelet of "+node.Name()+" to evict "+strings.Join(victims, ", "), pressureLimit,
@@ -142,17 +148,23 @@ const (
 	readKubelet  = `cd "$1" && if [ -e config.yaml.calm ]; then cat config.yaml.calm; else cat config.yaml; fi`
 	pressKubelet = `set -e; cd "$1"; [ -e config.yaml.calm ] || { cp -p config.yaml calm.part; mv calm.part config.yaml.calm; }
 printf %s "$2" | base64 -d >config.yaml; systemctl restart kubelet`
-	relaxKubelet = `set -e; cd ` + kubeletFolder + `; [ -e config.yaml.calm ] || exit 0
+	relaxKubelet = `set -e; cd ` + kubeletFolder + `; rm -f holdfast-ballast; [ -e config.yaml.calm ] || exit 0
 cp -p config.yaml.calm config.yaml; systemctl restart kubelet; rm config.yaml.calm`
 )
 
-// press restarts the kubelet with a threshold that cannot be met.
+// press restarts the kubelet with a threshold that cannot be met, or soon will not be.
 func (p NodePressure) press(ctx context.Context, node clusters.Node) error {
 	calm, err := node.Exec(ctx, "sh", "-c", readKubelet, "read", kubeletFolder)
 	if err != nil {
 		return fmt.Errorf("read the kubelet's configuration of %s: %w", node.Name(), err)
 	}
-	tense, err := p.tense(calm)
+	threshold := tooMuch
+	if p.Disk {
+		if threshold, err = diskThreshold(ctx, node); err != nil {
+			return err
+		}
+	}
+	tense, err := p.tense(calm, threshold)
 	if err != nil {
 		return fmt.Errorf("change the kubelet's configuration of %s: %w", node.Name(), err)
 	}
@@ -171,7 +183,7 @@ func (p NodePressure) press(ctx context.Context, node clusters.Node) error {
 // but what a hard one keeps free is taken from what the node offers to pods, and those that are there would no longer fit.
 //
 // Source: isHardEvictionThreshold in kubernetes pkg/kubelet/eviction/helpers.go
-func (p NodePressure) tense(calm []byte) ([]byte, error) {
+func (p NodePressure) tense(calm []byte, threshold string) ([]byte, error) {
 	config := map[string]any{}
 	if err := yaml.Unmarshal(calm, &config); err != nil {
 		return nil, err
@@ -187,7 +199,7 @@ func (p NodePressure) tense(calm []byte) ([]byte, error) {
 		config["imageMinimumGCAge"] = "24h"
 	}
 	signal := p.pressing().signal
-	config["evictionSoft"] = map[string]string{signal: tooMuch}
+	config["evictionSoft"] = map[string]string{signal: threshold}
 	config["evictionSoftGracePeriod"] = map[string]string{signal: grace}
 	config["evictionMaxPodGracePeriod"] = most
 	return yaml.Marshal(config)

@@ -1,7 +1,9 @@
 package fault
 
 import (
+	"cmp"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -26,6 +28,7 @@ type kubelet struct {
 	world          *world
 	node           string
 	config, before string // before: what is kept until it is put back
+	free           string // bytes of its disk
 	err            error
 }
 
@@ -44,13 +47,38 @@ func (k *kubelet) command(verb string, args []string) ([]byte, error) {
 			k.before = k.config
 		}
 		k.config = string(text)
-		k.world.pressed(k.node, true)
+		if !k.ofDisk() {
+			k.world.pressed(k.node, true)
+		}
 		return nil, err
+	case verb == "free":
+		return []byte(cmp.Or(k.free, "10737418240\n")), nil
+	case verb == "pods":
+		return k.world.podsOf(args[0])
+	case verb == "fill":
+		k.world.pressed(k.node, true)
 	case verb == pressureUndo && k.before != "":
 		k.config, k.before = k.before, ""
 		k.world.pressed(k.node, false)
 	}
 	return nil, nil
+}
+
+// ofDisk: it wants disk.
+func (k *kubelet) ofDisk() bool { return strings.Contains(k.config, "imageMinimumGCAge") }
+
+// podsOf is a kubelet's answer, from behind the API server.
+func (w *world) podsOf(node string) ([]byte, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var list corev1.PodList
+	for _, name := range w.allNames() {
+		o, _ := w.client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("pods"), "ns", name)
+		if p := o.(*corev1.Pod); p.Spec.NodeName == node {
+			list.Items = append(list.Items, *p)
+		}
+	}
+	return json.Marshal(list)
 }
 
 // pressed is a kubelet that was restarted, and the node controller.
@@ -82,7 +110,7 @@ func (w *world) squeeze(name string, yes bool) {
 	node.Status.Conditions, node.Spec.Taints = node.Status.Conditions[:1], nil
 	by := NodePressure{}.pressing()
 	for _, n := range w.nodes {
-		if m := n.(*machine); m.name == name && strings.Contains(m.kubelet.config, "nodefs.available: 1Pi") {
+		if m := n.(*machine); m.name == name && m.kubelet.ofDisk() {
 			by = NodePressure{Disk: true}.pressing()
 		}
 	}
@@ -121,22 +149,41 @@ func TestAKubeletGetsItsConfigurationBack(t *testing.T) {
 	}
 }
 
+// TestDiskPressureLeavesTheOthersTheirDisk: the threshold lies between what is free before and after, and where that would be too
+// little nothing is touched.
+func TestDiskPressureLeavesTheOthersTheirDisk(t *testing.T) {
+	w, target := withControlPlane(t)
+	k := w.nodes[2].(*machine).kubelet
+	if _, err := (NodePressure{Worker: 2, Disk: true}).Inject(t.Context(), target); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(k.config, "nodefs.available: \"9663676416\"") { // 9 GiB of 10, of which 2 are then taken
+		t.Errorf("under pressure it has\n%s", k.config)
+	}
+	w, target = withControlPlane(t)
+	w.nodes[2].(*machine).kubelet.free = "5368709120\n"
+	const want = "of w2's disk 5120 MiB are free, and disk pressure needs 6144"
+	if _, err := (NodePressure{Worker: 2, Disk: true}).Inject(t.Context(), target); err == nil || err.Error() != want || w.presses != 0 {
+		t.Errorf("got %v, %d restarts, want %s", err, w.presses, want)
+	}
+}
+
 func TestTense(t *testing.T) {
 	for p, want := range map[NodePressure]string{
 		{}: "evictionHard:\n  nodefs.available: 0%\nevictionMaxPodGracePeriod: 0\nevictionSoft:\n  memory.available: 1Pi\n" +
 			"evictionSoftGracePeriod:\n  memory.available: 0s\nkind: KubeletConfiguration\nnodeStatusUpdateFrequency: 2s\n",
 		{Soft: true}: "evictionHard:\n  nodefs.available: 0%\nevictionMaxPodGracePeriod: 30\nevictionSoft:\n  memory.available: 1Pi\n" +
 			"evictionSoftGracePeriod:\n  memory.available: 1s\nkind: KubeletConfiguration\nnodeStatusUpdateFrequency: 2s\n",
-		{Disk: true}: "evictionHard:\n  nodefs.available: 0%\nevictionMaxPodGracePeriod: 0\nevictionSoft:\n  nodefs.available: 1Pi\n" +
+		{Disk: true}: "evictionHard:\n  nodefs.available: 0%\nevictionMaxPodGracePeriod: 0\nevictionSoft:\n  nodefs.available: 9T\n" +
 			"evictionSoftGracePeriod:\n  nodefs.available: 0s\nimageMinimumGCAge: 24h\nkind: KubeletConfiguration\nnodeStatusUpdateFrequency: 2s\n",
 	} {
-		got, err := p.tense([]byte(calmConfig))
+		got, err := p.tense([]byte(calmConfig), map[bool]string{false: tooMuch, true: "9T"}[p.Disk])
 		if err != nil || string(got) != want {
 			t.Errorf("%s: %v, got\n%s\nwant\n%s", p, err, got, want)
 		}
 	}
 	for text, want := range map[string]string{"": "it is of kind <nil>", "kind: Pod": "it is of kind Pod", "\t": "error converting YAML to JSON: "} {
-		if _, err := (NodePressure{}).tense([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := (NodePressure{}).tense([]byte(text), tooMuch); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
@@ -344,6 +391,7 @@ func TestTheKubeletsFiles(t *testing.T) {
 		if got := run(readKubelet); got != calmConfig {
 			t.Errorf("read %q", got)
 		}
+		run(fillDisk, "4096")
 		run(pressKubelet, base64.StdEncoding.EncodeToString([]byte(text)))
 		has(text, calmConfig, i+1)
 	}

@@ -80,7 +80,7 @@ func traps() []trap {
 		{fault: Latency{Delay: 100 * time.Millisecond, Worker: 2}, undo: undoing("its timer ran out", func(t *testing.T, w *world, _ Target) {
 			must(t, w.nodes[1].(*machine).undone("latency"))
 		})},
-		{fault: NodePressure{Worker: 2, Disk: true}, undo: undoing("the kubelet is calm", func(_ *testing.T, w *world, _ Target) { w.squeeze("w2", false) })},
+		{fault: NodePressure{Worker: 2, Disk: true}, build: withControlPlane, undo: undoing("the kubelet is calm", func(_ *testing.T, w *world, _ Target) { w.squeeze("w2", false) })},
 		{fault: ControlPlaneKill{}, build: threePlanes, undo: undoing("started", start)},
 		{fault: EtcdLeaderKill{}, build: threePlanes, momentary: "the kubelet starts the member again, and the lead stays where it went"},
 		{fault: FillNode{Worker: 2}, undo: map[string]func(*testing.T, *world, Target){
@@ -367,6 +367,7 @@ func TestWhatIsSoAlreadyIsAnError(t *testing.T) {
 		{Partition{Worker: 2}, twice(Partition{Worker: 2}), "partition of worker 2: the probes do not pass as it is: " +
 			"probes of w2 from w1: unanswered; the other way: unanswered; on the spot: answered"},
 		{NodePressure{Worker: 2, Disk: true}, func(t *testing.T, w *world, _ Target) {
+			w.addControlPlane()
 			must(t, second(NodePressure{Worker: 2, Disk: true}.Inject(t.Context(), w.target())))
 			w.edit(t, w.podNames()[0], func(p *corev1.Pod) { p.Spec.NodeName = "w2" })
 		}, "disk pressure on worker 2: w2 is so already: DiskPressure=true, its taint: true"},

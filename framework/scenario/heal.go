@@ -24,8 +24,9 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// serverLimit bounds how long an API server may take to answer once its machine runs and what kept it away is undone.
-const serverLimit = 2 * time.Minute
+// serverLimit bounds how long an API server may take to answer once its machine runs and what kept it away is undone. One whose
+// etcd had been away was seen to take three minutes and twenty seconds.
+const serverLimit = 5 * time.Minute
 
 // Heal undoes what a harness that was killed has left of its faults and its scenario in a cluster: it thaws and starts
 // machines, runs the undos that are left on them, opens the nodes that a fault has closed, and removes namespaces and whatever

@@ -138,7 +138,7 @@ func TestHealSaysWhatItCannotDo(t *testing.T) {
 		}, nil, "last seen node wa1 is cordoned ("},
 		"no API server": {func(h *town, _ map[string]*disk) {
 			h.refuse = func(string, string) *apierrors.StatusError { return apierrors.NewServiceUnavailable("starting") }
-		}, nil, "heal cluster demo: waited 2m0s for the API server to answer: "},
+		}, nil, "heal cluster demo: waited 5m0s for the API server to answer: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
