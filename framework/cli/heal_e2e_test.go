@@ -194,7 +194,7 @@ func (h harness) nothingIsLeft(ctx context.Context) {
 		h.t.Fatal(err)
 	}
 	const look = `nft list tables | grep holdfast_; ls -A /var/lib/holdfast/undo /var/lib/holdfast/away 2>/dev/null | grep -v ':$' | grep .
-systemctl list-units --all --plain --no-legend 'holdfast-undo-*'; ls /var/lib/kubelet/*.calm 2>/dev/null
+systemctl list-units --all --plain --no-legend 'holdfast-undo-*'; ls /var/lib/kubelet/*.calm /var/lib/kubelet/holdfast-ballast 2>/dev/null
 systemctl is-active kubelet containerd | grep -v '^active$'
 [ ! -e /etc/kubernetes/admin.conf ] || [ $(ls /etc/kubernetes/manifests | wc -l) = 4 ] || ls /etc/kubernetes/manifests; true`
 	for _, n := range c.Nodes() {
