@@ -75,10 +75,10 @@ type Claim struct {
 	Scenario, Claim string
 }
 
-// restrict leaves the scenarios with these claims that were judged.
+// restrict leaves the scenarios with these claims that were judged, or found to be not supported.
 func (m *Model) restrict(claims []Claim) {
 	m.Scenarios = slices.DeleteFunc(m.Scenarios, func(s Scenario) bool {
-		return len(s.Verdicts) == 0 || !slices.Contains(claims, Claim{s.Name, s.Claim})
+		return len(s.Verdicts) == 0 && s.Result != Unsupported || !slices.Contains(claims, Claim{s.Name, s.Claim})
 	})
 }
 

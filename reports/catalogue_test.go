@@ -37,10 +37,10 @@ func TestRestrictKeepsWhatIsAndWasJudged(t *testing.T) {
 	verdicts := []invariant.Verdict{{Outcome: invariant.Held}}
 	m := Model{Scenarios: []Scenario{
 		{Name: "chaos/a", Claim: "it holds", Verdicts: verdicts}, {Name: "chaos/b"}, {Name: "chaos/gone", Verdicts: verdicts},
-		{Name: "chaos/d", Claim: "it always holds", Verdicts: verdicts},
+		{Name: "chaos/d", Claim: "it always holds", Verdicts: verdicts}, {Name: "chaos/e", Result: Unsupported},
 	}}
-	m.restrict([]Claim{{"chaos/a", "it holds"}, {"chaos/b", ""}, {"chaos/c", ""}, {"chaos/d", "it mostly holds"}})
-	if len(m.Scenarios) != 1 || m.Scenarios[0].Name != "chaos/a" {
+	m.restrict([]Claim{{"chaos/a", "it holds"}, {"chaos/b", ""}, {"chaos/c", ""}, {"chaos/d", "it mostly holds"}, {"chaos/e", ""}})
+	if len(m.Scenarios) != 2 || m.Scenarios[0].Name != "chaos/a" || m.Scenarios[1].Name != "chaos/e" {
 		t.Errorf("left %d scenarios", len(m.Scenarios))
 	}
 }
