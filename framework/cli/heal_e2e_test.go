@@ -162,7 +162,17 @@ func (h harness) killInTheMiddleOf(scenario string) {
 	if err := c.Start(); err != nil {
 		h.t.Fatal(err)
 	}
+	ended := make(chan struct{})
+	go func() {
+		_ = c.Wait() // it is killed, or has no verdict
+		close(ended)
+	}()
 	err := poll.Until(h.t.Context(), scenario+" to be in the middle of its fault", 10*time.Minute, func(context.Context) (bool, string, error) {
+		select {
+		case <-ended:
+			h.t.Fatalf("%s ended before it could be killed", scenario)
+		default:
+		}
 		runs, err := filepath.Glob(filepath.Join(dir, "[0-9]*", filepath.FromSlash(scenario)))
 		if err != nil || len(runs) != 1 {
 			return false, "no record yet", err
@@ -175,7 +185,7 @@ func (h harness) killInTheMiddleOf(scenario string) {
 		return len(faults) > 0 && faults[len(faults)-1].Seen.OK, "not seen yet", nil
 	})
 	err = errors.Join(err, c.Process.Kill())
-	_ = c.Wait() // it was killed
+	<-ended
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -34,6 +34,9 @@ func (a *api) controlNamespace(ns *corev1.Namespace) {
 		}
 		return
 	}
+	if accounts := core + "/serviceaccounts"; !going && a.objects[accounts+"/default"] == nil {
+		a.put(accounts, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: ns.Name}})
+	}
 	for _, at := range pods { // bare pods, such as the load worker's
 		a.run(core+"/pods", a.objects[at].(*corev1.Pod))
 	}

@@ -33,7 +33,22 @@ func (st *stage) makeNamespace(ctx context.Context) error {
 			}
 			return inUse != nil, string(old.Status.Phase), nil
 		})
-	return errors.Join(err, inUse)
+	if err := errors.Join(err, inUse); err != nil {
+		return err
+	}
+	return st.awaitServiceAccount(ctx)
+}
+
+// awaitServiceAccount waits for the service account of pods that name none: the controller manager makes it, which may just have
+// lost its lead with an API server, and until then no pod is admitted.
+//
+// Source: https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#serviceaccount-controller
+func (st *stage) awaitServiceAccount(ctx context.Context) error {
+	return poll.Until(ctx, "namespace "+st.namespace+" to have its service account", clearLimit,
+		func(ctx context.Context) (bool, string, error) {
+			_, err := st.client.CoreV1().ServiceAccounts(st.namespace).Get(ctx, "default", metav1.GetOptions{})
+			return err == nil, "", err
+		})
 }
 
 // emptyNamespace deletes the scenario's namespace and returns when its pods and Services are gone: the next scenario

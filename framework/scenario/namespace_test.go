@@ -2,10 +2,12 @@ package scenario
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -43,6 +45,20 @@ func TestMakeNamespace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestANamespaceIsMadeOnceItTakesPods: its service account is the controller manager's to make.
+func TestANamespaceIsMadeOnceItTakesPods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, home, _ := newStage(t, quiet())
+		home.refuse = func(_, path string) *apierrors.StatusError {
+			if strings.HasSuffix(path, "/serviceaccounts/default") {
+				return apierrors.NewNotFound(corev1.Resource("serviceaccounts"), "default")
+			}
+			return nil
+		}
+		checkError(t, st.makeNamespace(t.Context()), "waited 2m0s for namespace hf-chaos-quiet to have its service account: ")
+	})
 }
 
 func makeAndDelete(t *testing.T, st *stage) {
