@@ -60,8 +60,8 @@ list: build ## List the scenarios and their claims, without running them
 	bin/holdfast run --list --scope full
 
 .PHONY: test-heal
-test-heal: build ## Kill a harness in the middle of each fault, and heal its cluster (real; about fifty minutes)
-	go test -tags e2e -count 1 -timeout 90m -run '^TestHealAfterAKill$$' -v ./framework/cli
+test-heal: build ## Kill a harness in the middle of each fault, and heal its cluster (real; about twenty minutes)
+	go test -tags e2e -count 1 -timeout 1h -run '^TestHealAfterAKill$$' -v ./framework/cli
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Run go vet and the linters

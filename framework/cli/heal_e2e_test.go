@@ -68,7 +68,7 @@ const noUndo = "removed namespace hf-"
 // that nothing is left on any node, and a second heal finds nothing. Each cluster is then removed with `holdfast down`, one of
 // them with a frozen node.
 //
-//	make test-heal        # builds bin/holdfast, and takes about fifty minutes
+//	make test-heal        # builds bin/holdfast, and takes about twenty minutes
 func TestHealAfterAKill(t *testing.T) {
 	h := harness{t: t, bin: binary(t), cluster: "heal-e2e"}
 	ctx := context.WithoutCancel(t.Context())
