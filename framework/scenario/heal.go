@@ -25,7 +25,7 @@ import (
 )
 
 // serverLimit bounds how long an API server may take to answer once its machine runs and what kept it away is undone. One whose
-// etcd had been away was seen to take three minutes and twenty seconds.
+// etcd had been away was seen to take three minutes and twenty seconds: see suites/chaos/etcd_away.go.
 const serverLimit = 5 * time.Minute
 
 // Heal undoes what a harness that was killed has left of its faults and its scenario in a cluster: it thaws and starts
