@@ -9,11 +9,14 @@ SOAK    ?= 100000
 CACHE   ?= $(or $(HOLDFAST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/holdfast)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
 
-# Pinned here and not in go.mod, so that who imports holdfast does not inherit the linters' dependencies.
+# Pinned here and not in go.mod, so that who imports holdfast does not inherit these tools' dependencies.
 GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := $(CACHE)/tools/golangci-lint-$(GOLANGCI_LINT_VERSION)
 ACTIONLINT_VERSION := v1.7.12
 ACTIONLINT := $(CACHE)/tools/actionlint-$(ACTIONLINT_VERSION)
+# go test says nothing of what was skipped, unless it says everything; gotestsum lists it at the end, with the reason.
+GOTESTSUM_VERSION := v1.13.0
+GOTESTSUM := $(CACHE)/tools/gotestsum-$(GOTESTSUM_VERSION)
 
 .PHONY: help
 help: ## Show this list
@@ -24,8 +27,8 @@ build: ## Build bin/holdfast, one static binary
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/holdfast .
 
 .PHONY: test
-test: chromium ## Run every test that needs no cluster, with the race detector
-	go test -race -timeout 20m ./...
+test: chromium $(GOTESTSUM) ## Run every test that needs no cluster, with the race detector
+	$(GOTESTSUM) --format pkgname -- -race -timeout 20m ./...
 
 .PHONY: test-cluster
 test-cluster: build ## Run the tests that need a real API server, on a cluster that is made for them and removed again
@@ -93,6 +96,12 @@ $(ACTIONLINT):
 	mkdir -p $(CACHE)/tools
 	GOBIN=$(CACHE)/tools/tmp go install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
 	mv $(CACHE)/tools/tmp/actionlint $@
+
+$(GOTESTSUM):
+	@echo "building gotestsum $(GOTESTSUM_VERSION) into $(CACHE)/tools (once, some seconds)"
+	mkdir -p $(CACHE)/tools
+	GOBIN=$(CACHE)/tools/tmp go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
+	mv $(CACHE)/tools/tmp/gotestsum $@
 
 # The report's page is opened in a real browser by its test. As root on Debian it is installed, unless told not to.
 .PHONY: chromium

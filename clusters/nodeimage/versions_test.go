@@ -19,6 +19,14 @@ const moduleRoot = "../.."
 
 // The image must be made of the files of the very kind that makes clusters of it.
 func TestKindVersionIsThatOfGoMod(t *testing.T) {
+	if got := required(t, kindModule); got != kindVersion {
+		t.Errorf("go.mod has %q, the recipe %s", got, kindVersion)
+	}
+}
+
+// required is the version of a module that go.mod requires; empty if it does not.
+func required(t *testing.T, module string) string {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(moduleRoot, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
@@ -28,14 +36,11 @@ func TestKindVersionIsThatOfGoMod(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, require := range file.Require {
-		if require.Mod.Path == kindModule {
-			if require.Mod.Version != kindVersion {
-				t.Errorf("go.mod has %s, the recipe %s", require.Mod.Version, kindVersion)
-			}
-			return
+		if require.Mod.Path == module {
+			return require.Mod.Version
 		}
 	}
-	t.Errorf("go.mod does not require %s", kindModule)
+	return ""
 }
 
 // kind tests containerd, runc and the CNI plugins together in the versions that its Dockerfile names.

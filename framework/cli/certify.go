@@ -167,11 +167,10 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	if err != nil {
 		return err
 	}
-	base, err := f.settings(version, back, progress)
+	base, err := f.settings(version, out, back, progress)
 	if err != nil {
 		return err
 	}
-	base.Compile = compiler(out)
 	// As kubeadm has it: a controller that has heard nothing for a while must start anew, and not take all nodes for lost.
 	base.LeaderElection = true
 	if err := history.PointLatest(filepath.Dir(base.Dir), filepath.Base(base.Dir)); err != nil {
@@ -216,11 +215,11 @@ func scenariosOf(profiles []scenario.Profile) (all []scenario.Spec) {
 	return all
 }
 
-func (f certifyFlags) settings(version string, back backing, progress *scenario.Progress) (scenario.Settings, error) {
+func (f certifyFlags) settings(version string, out io.Writer, back backing, progress *scenario.Progress) (scenario.Settings, error) {
 	r := runFlags{
 		provider: f.provider, scope: "full", timings: f.timings, artifacts: f.artifacts, seed: f.seed, keep: f.keep, keepLogs: f.keepLogs,
 	}
-	return r.settings(version, back, progress)
+	return r.settings(version, out, back, progress)
 }
 
 // certification is certify at work.

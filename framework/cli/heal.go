@@ -24,7 +24,7 @@ func healCommand() *cobra.Command {
 		Long: `heal brings clusters back that a killed harness left in the middle of a fault: it thaws and starts machines, runs the undos
 that faults leave on every node before they do anything (/var/lib/holdfast/undo), removes their timers, opens the nodes that a
 fault has cordoned, and removes the namespaces and cluster-wide objects of scenarios. It says what it did, line by line, and
-returns when every node is Ready; a second heal then finds nothing.
+returns when every node is Ready, and kube-proxy and CoreDNS are available; a second heal then finds nothing.
 
 Do not use it while a run uses the cluster: it would undo that run's faults, which the record then shows. Ctrl-C needs no heal,
 since a run undoes its faults itself. 'holdfast down' removes a cluster in any state, and needs no heal before.`,

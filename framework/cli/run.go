@@ -97,7 +97,7 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	if err != nil {
 		return err
 	}
-	settings, err := f.settings(version, back, progress)
+	settings, err := f.settings(version, out, back, progress)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,6 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	if err := tell(out, told); err != nil {
 		return err
 	}
-	settings.Compile = compiler(out)
 	file, err := scenario.Run(settings, chosen)
 	if err != nil {
 		return err
@@ -113,7 +112,7 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	return report(out, settings.Dir, file)
 }
 
-func (f runFlags) settings(version string, back backing, progress *scenario.Progress) (scenario.Settings, error) {
+func (f runFlags) settings(version string, out io.Writer, back backing, progress *scenario.Progress) (scenario.Settings, error) {
 	executable, err := os.Executable()
 	if err != nil {
 		return scenario.Settings{}, err
@@ -136,7 +135,7 @@ func (f runFlags) settings(version string, back backing, progress *scenario.Prog
 		Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings),
 		Open: f.opener(back), Close: f.closer(), Describe: back.facts,
 		Executable: executable, CacheDir: cache, KeepLogs: f.keepLogs,
-		Progress: progress,
+		Progress: progress, Compile: compiler(out),
 	}, nil
 }
 
@@ -171,9 +170,7 @@ func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, 
 	if err != nil {
 		return scenario.Settings{}, err
 	}
-	settings, err := f.settings(version, back, progress)
-	settings.Compile = compiler(out)
-	return settings, err
+	return f.settings(version, out, back, progress)
 }
 
 // reproduce is the command that runs one scenario again; without a name, all that were run.

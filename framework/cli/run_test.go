@@ -363,7 +363,7 @@ func TestSeedIsMadeAndNamed(t *testing.T) {
 	t.Setenv("HOLDFAST_CACHE", t.TempDir())
 	seen := map[uint64]bool{}
 	for range 100 {
-		s, err := runFlags{artifacts: t.TempDir(), scope: "short"}.settings("v1.2.3", backing{Provider: founder{}}, nil)
+		s, err := runFlags{artifacts: t.TempDir(), scope: "short"}.settings("v1.2.3", io.Discard, backing{Provider: founder{}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

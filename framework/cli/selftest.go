@@ -141,11 +141,10 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 	if err != nil {
 		return err
 	}
-	base, err := f.settings(version, back, progress)
+	base, err := f.settings(version, out, back, progress)
 	if err != nil {
 		return err
 	}
-	base.Compile = compiler(out)
 	if err := history.PointLatest(filepath.Dir(base.Dir), filepath.Base(base.Dir)); err != nil {
 		return err
 	}

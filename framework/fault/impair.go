@@ -72,15 +72,10 @@ func (t Target) impair(ctx context.Context, by impairment, worker int) (Heal, er
 			witness = saw
 			return err == nil && hit < by.atLeast, saw, err
 		})
-		if err == nil && whole { // a node that is hard to reach may have been given up
-			var settled string
-			settled, err = t.Settle(ctx)
-			witness += "; " + settled
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			t.Record.Healed(witness)
-		}
-		return err
+		return t.healed(ctx, witness, whole) // a node that is hard to reach may have been given up
 	})
 	if err := leaveUndo(ctx, node, by.name, by.undo, partitionLimit); err != nil {
 		return nothing, err

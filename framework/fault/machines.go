@@ -74,10 +74,14 @@ func (t Target) takeAway(ctx context.Context, by taking, nodes []clusters.Node, 
 	return heal, nil
 }
 
-// returned is the end of the undo of a fault that took nodes away, all of which are Ready again: the workload has settled, if
-// it was so before.
+// returned is the end of the undo of a fault that took nodes away, all of which are Ready again.
 func (t Target) returned(ctx context.Context, nodes []clusters.Node, whole bool) error {
-	witness := ofEach(nodes, "%s is Ready and reaches a Service")
+	return t.healed(ctx, ofEach(nodes, "%s is Ready and reaches a Service"), whole)
+}
+
+// healed is the end of an undo of which there is a witness: the workload has settled as well, if it was whole before. If it was
+// not, something else keeps it from that.
+func (t Target) healed(ctx context.Context, witness string, whole bool) error {
 	if whole {
 		saw, err := t.Settle(ctx)
 		if err != nil {

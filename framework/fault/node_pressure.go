@@ -292,8 +292,7 @@ func evictedByKubelet(pod corev1.Pod) bool {
 }
 
 // relax gives a kubelet its configuration back, and waits until the API server shows neither pressure nor taint. A kubelet
-// forgets its pressure when it is restarted: it does not wait out evictionPressureTransitionPeriod. If the workload was
-// whole before, it waits until it is so again; else something else keeps it from that.
+// forgets its pressure when it is restarted: it does not wait out evictionPressureTransitionPeriod.
 func (t Target) relax(ctx context.Context, node clusters.Node, by pressing, whole bool) error {
 	if err := runUndo(ctx, node, pressureUndo); err != nil {
 		return fmt.Errorf("put back the kubelet's configuration of %s: %w", node.Name(), err)
@@ -305,14 +304,5 @@ func (t Target) relax(ctx context.Context, node clusters.Node, by pressing, whol
 	if err != nil {
 		return err
 	}
-	witness := node.Name() + " is Ready, without " + by.of + " pressure and without its taint"
-	if whole {
-		saw, err := t.Settle(ctx)
-		if err != nil {
-			return err
-		}
-		witness += "; " + saw
-	}
-	t.Record.Healed(witness)
-	return nil
+	return t.healed(ctx, node.Name()+" is Ready, without "+by.of+" pressure and without its taint", whole)
 }

@@ -41,7 +41,8 @@ func diskThreshold(ctx context.Context, node clusters.Node) (string, error) {
 		return "", fmt.Errorf("ask how much of %s's disk is free: %w", node.Name(), err)
 	}
 	if free < ballast+spareDisk {
-		return "", fmt.Errorf("of %s's disk %d MiB are free, and disk pressure needs %d", node.Name(), free>>20, (ballast+spareDisk)>>20)
+		return "", fmt.Errorf("of %s's disk %d MiB are free, and disk pressure needs %d: free some on the machine that holds the nodes",
+			node.Name(), free>>20, (ballast+spareDisk)>>20)
 	}
 	return strconv.FormatInt(free-ballast/2, 10), nil
 }

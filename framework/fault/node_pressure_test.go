@@ -162,7 +162,7 @@ func TestDiskPressureLeavesTheOthersTheirDisk(t *testing.T) {
 	}
 	w, target = withControlPlane(t)
 	w.nodes[2].(*machine).kubelet.free = "5368709120\n"
-	const want = "of w2's disk 5120 MiB are free, and disk pressure needs 6144"
+	const want = "of w2's disk 5120 MiB are free, and disk pressure needs 6144: free some on the machine that holds the nodes"
 	if _, err := (NodePressure{Worker: 2, Disk: true}).Inject(t.Context(), target); err == nil || err.Error() != want || w.presses != 0 {
 		t.Errorf("got %v, %d restarts, want %s", err, w.presses, want)
 	}

@@ -31,7 +31,8 @@ const serverLimit = 5 * time.Minute
 // Heal undoes what a harness that was killed has left of its faults and its scenario in a cluster: it thaws and starts
 // machines, runs the undos that are left on them, opens the nodes that a fault has closed, and removes namespaces and whatever
 // else carries our label. It says what it did, a line each, and nothing where there was nothing to do; and returns when every
-// node is Ready, or says what keeps it from being so. It must not be called while a run uses the cluster.
+// node is Ready and what serves the cluster itself is available, or says what keeps it from being so. It must not be called
+// while a run uses the cluster.
 func Heal(ctx context.Context, cluster clusters.Cluster, say func(string)) error {
 	h := healer{cluster: cluster, say: say}
 	if err := h.machines(ctx); err != nil {

@@ -183,7 +183,7 @@ func TestResults(t *testing.T) {
 		},
 		"no run of the upgrade": {
 			in:   func(_ *testing.T, in *Input) { in.Upgrade = filepath.Join(in.Dir, "none") },
-			want: refused, reasons: []string{"the run of the upgrade proves nothing: ", "of the upgrade itself nothing is known: the run of the upgrade has no record"},
+			want: refused, reasons: []string{"the run of the upgrade proves nothing: it was not begun", "of the upgrade itself nothing is known: the run of the upgrade has no record"},
 		},
 		"a run that was killed": {
 			in: func(t *testing.T, in *Input) {

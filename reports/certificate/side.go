@@ -2,7 +2,10 @@ package certificate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 
@@ -31,6 +34,10 @@ func openFolder(what, from, dir string) folder {
 	}
 	if link, err := filepath.Rel(from, dir); err == nil && filepath.IsLocal(link) {
 		f.link = filepath.ToSlash(link)
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) { // the folder is made when the run begins
+		f.lack = "it was not begun"
+		return f
 	}
 	m, err := reports.Build(dir)
 	if err != nil {

@@ -25,7 +25,7 @@ func kindTemplates(t *testing.T) map[string]string {
 	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kind").Output()
 	if err != nil {
-		t.Skip(err)
+		t.Fatalf("find kind's source, which these templates are read from: %v", err)
 	}
 	file := filepath.Join(strings.TrimSpace(string(dir)), "pkg/cluster/internal/loadbalancer/config.go")
 	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
