@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
@@ -28,6 +30,32 @@ func TestProfilesAreOfTheSuites(t *testing.T) {
 	slices.Sort(names)
 	if diff := cmp.Diff([]string{"Core", "Extended"}, names); diff != "" {
 		t.Errorf("profiles (-want +got):\n%s", diff)
+	}
+}
+
+// A certification runs with Kubernetes' own timings: a node that is gone has to stay so for longer than these need to notice, or
+// nothing was disrupted, and there is no verdict.
+func TestProfilesOutlastStockTimings(t *testing.T) {
+	noticed := clusters.Stock.Timings().NodeLossNoticed()
+	lost := 0
+	for _, p := range scenario.Profiles {
+		for _, s := range p.Scenarios() {
+			if s.Stock {
+				s = s.InStock()
+			}
+			for _, f := range s.Faults {
+				switch f.(type) {
+				case fault.NodeKill, fault.NodePause, fault.NodeStop, fault.Partition, fault.ZoneOutage:
+					lost++
+					if s.Hold <= noticed {
+						t.Errorf("profile %s: %s holds for %s, and a lost node is noticed after up to %s", p.Name, s.Name, s.Hold, noticed)
+					}
+				}
+			}
+		}
+	}
+	if lost == 0 {
+		t.Error("no profile loses a node")
 	}
 }
 

@@ -24,4 +24,5 @@ var PartitionOneZoneBehindAGateway = scenario.Describe(scenario.Spec{
 	},
 	About: 100 * time.Second,
 	Full:  true,
+	Stock: true,
 })
