@@ -85,23 +85,25 @@ clean: ## Remove what was built here, and all clusters that are ours
 	if [ -x bin/holdfast ]; then bin/holdfast down --all; fi
 	rm -rf bin
 
+# build-tool makes the target of a rule: $(1) is the tool's package and version, $(2) how long that takes.
+define build-tool
+@if [ "$$HOLDFAST_NO_INSTALL" = 1 ]; then \
+  echo "no $@, and HOLDFAST_NO_INSTALL=1: build it with 'GOBIN=$(@D)/tmp go install $(1)', and move it there"; exit 1; \
+fi
+@echo "building $(@F) into $(@D) (once, $(2); HOLDFAST_NO_INSTALL=1 refuses)"
+mkdir -p $(@D)
+GOBIN=$(@D)/tmp go install $(1)
+mv $(@D)/tmp/$(notdir $(firstword $(subst @, ,$(1)))) $@
+endef
+
 $(GOLANGCI_LINT):
-	@echo "building golangci-lint $(GOLANGCI_LINT_VERSION) into $(CACHE)/tools (once, some minutes)"
-	mkdir -p $(CACHE)/tools
-	GOBIN=$(CACHE)/tools/tmp go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
-	mv $(CACHE)/tools/tmp/golangci-lint $@
+	$(call build-tool,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION),some minutes)
 
 $(ACTIONLINT):
-	@echo "building actionlint $(ACTIONLINT_VERSION) into $(CACHE)/tools (once, some seconds)"
-	mkdir -p $(CACHE)/tools
-	GOBIN=$(CACHE)/tools/tmp go install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
-	mv $(CACHE)/tools/tmp/actionlint $@
+	$(call build-tool,github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION),some seconds)
 
 $(GOTESTSUM):
-	@echo "building gotestsum $(GOTESTSUM_VERSION) into $(CACHE)/tools (once, some seconds)"
-	mkdir -p $(CACHE)/tools
-	GOBIN=$(CACHE)/tools/tmp go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
-	mv $(CACHE)/tools/tmp/gotestsum $@
+	$(call build-tool,gotest.tools/gotestsum@$(GOTESTSUM_VERSION),some seconds)
 
 # The report's page is opened in a real browser by its test. As root on Debian it is installed, unless told not to.
 .PHONY: chromium

@@ -6,7 +6,7 @@ import (
 )
 
 // Extended is what happens to a cluster without anybody's doing, and what clients of other kinds see of what is done on
-// purpose. About twelve minutes a side.
+// purpose. About ten minutes a side.
 var Extended = scenario.DescribeProfile(scenario.Profile{
 	Name: "Extended",
 	Features: []scenario.Feature{
