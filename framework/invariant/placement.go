@@ -2,7 +2,6 @@ package invariant
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -19,8 +18,9 @@ import (
 //
 // The scheduler goes by its own cache and does not wait for what it has decided to be written, so that what the record
 // tells within the skew of a binding it may have known or not. A binding is illegal only if it is so in every such
-// case, taken rule by rule. Of pods of one kind that were bound close together, one is illegal if no order in which the
-// scheduler may have come to them makes all of them legal.
+// case, taken rule by rule. Of pods that were bound close together and whose rules are about each other, one is illegal if
+// no order in which the scheduler may have come to them makes all of them legal. Where the search for such an order ends
+// before it has found one or excluded all, there is no verdict.
 //
 // Evidence: a binding by rules about other pods, after Deploy began; and of every pod, its rules.
 type Placement struct {
@@ -45,8 +45,7 @@ func (p Placement) judge(f *facts) Verdict {
 	l := newPlacementLedger(f.run)
 	d = append(d, l.doubts()...)
 	t := placementTally{
-		facts: f, who: p.Workload,
-		kinds: make(map[string][]*placedPod), told: make(map[*placedPod]string), free: make(map[*placedPod]bool),
+		facts: f, who: p.Workload, told: make(map[*placedPod]string), free: make(map[*placedPod]bool),
 	}
 	if t.who == "" {
 		t.who = "all Deployments"
@@ -140,9 +139,9 @@ type placementTally struct {
 	broken, open, legal            []string
 	unknown                        doubts
 
-	kinds map[string][]*placedPod // that broke no rule by themselves
-	told  map[*placedPod]string   // of those, which the order of the record makes illegal, and how
-	free  map[*placedPod]bool     // of those, which cannot be accused
+	pods []*placedPod          // that were judged, in the order in which they were bound
+	told map[*placedPod]string // of those, which the order of the record makes illegal, and how
+	free map[*placedPod]bool   // of those, which cannot be accused
 }
 
 func (t *placementTally) take(l *placementLedger, p *placedPod) {
@@ -160,7 +159,7 @@ func (t *placementTally) take(l *placementLedger, p *placedPod) {
 		line = fmt.Sprintf("%s was made for %s at %s", p.Name, p.Node, moment(p.bound.at))
 	}
 	blind := t.facts.blind(p.bound.at)
-	t.kinds[p.kind()] = append(t.kinds[p.kind()], p)
+	t.pods = append(t.pods, p)
 	t.free[p] = blind || found.broken == sure
 	switch {
 	case found.broken == sure && !blind:
@@ -193,24 +192,24 @@ func (t *placementTally) breaks(p *placedPod, words string) {
 }
 
 // order looks for an order in which the bindings that lie close together were legal. If there is none, the first that
-// was not by the order of the record stands for them.
+// was not by the order of the record stands for them. If the search concludes neither, it is not known.
 func (t *placementTally) order(l *placementLedger) {
-	for _, kind := range slices.Sorted(maps.Keys(t.kinds)) {
-		for _, pods := range bursts(t.kinds[kind]) {
-			told := slices.DeleteFunc(slices.Clone(pods), func(p *placedPod) bool { return t.told[p] == "" || t.free[p] })
-			if len(told) == 0 {
-				continue // the order of the record is one
-			}
-			ok := l.ordered(pods, func(p *placedPod) bool { return !t.free[p] })
-			if !ok {
-				t.breaks(told[0], fmt.Sprintf("%s; in no order were all %d bindings from %s to %s legal", t.told[told[0]], len(pods),
-					moment(pods[0].bound.at), moment(pods[len(pods)-1].bound.at)))
-				continue
-			}
-			for _, p := range told {
-				t.open = append(t.open, fmt.Sprintf("by the order of the record, %s; what came within %s may have come the other way round",
-					t.told[p], watchSkew))
-			}
+	for _, pods := range bursts(t.pods) {
+		told := slices.DeleteFunc(slices.Clone(pods), func(p *placedPod) bool { return t.told[p] == "" || t.free[p] })
+		if len(told) == 0 {
+			continue // the order of the record is one
+		}
+		span := fmt.Sprintf("all %d bindings from %s to %s", len(pods), moment(pods[0].bound.at), moment(pods[len(pods)-1].bound.at))
+		switch l.ordered(pods, func(p *placedPod) bool { return !t.free[p] }) {
+		case noOrder:
+			t.breaks(told[0], fmt.Sprintf("%s; in no order were %s legal", t.told[told[0]], span))
+			continue
+		case notConcluded:
+			t.unknown.add("whether %s were legal in some order was not concluded after %d weighings", span, maxWeighings)
+		}
+		for _, p := range told {
+			t.open = append(t.open, fmt.Sprintf("by the order of the record, %s; what came within %s may have come the other way round",
+				t.told[p], watchSkew))
 		}
 	}
 }

@@ -1,117 +1,109 @@
 package invariant
 
 import (
-	"fmt"
-	"maps"
+	"cmp"
+	"encoding/binary"
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// maxOrders bounds how many bindings are weighed in the search for an order of those that lie close together. It is
-// enough for every order of eight pods; where it is not enough, nothing is concluded.
-const maxOrders = 2000
+// maxWeighings bounds how many bindings are weighed in the search for an order of those that lie close together. Equal
+// pods are folded, so that it is enough for hundreds of pods under a maxSkew of 1; where it is not enough, the search
+// answers that it concluded nothing.
+const maxWeighings = 20_000
 
-// burst is a number of pods of one kind, each bound within the skew of the one before. Taken one by one their bindings
-// may all look possible, because each may have been the first. But the scheduler decides on one pod after the other, and
-// counts those that it decided on before: if in no order all of them are legal, a rule was broken.
-type burst struct {
-	scenes []*scene // in the order of the record; nil: never accused
-	pods   []*placedPod
+// answer is what the search for an order came to.
+type answer int
+
+const (
+	noOrder      answer = iota // every order was weighed, and none is legal
+	anOrder                    // one was found
+	notConcluded               // the weighings were used up before
+)
+
+// orderSearch looks for an order in which the bindings of a burst were legal. Taken one by one they may all look possible,
+// because each may have been the first. But the scheduler decides on one pod after the other, and counts those that it
+// decided on before: if in no order all of them are legal, a rule was broken.
+type orderSearch struct {
+	folds  []*fold
 	weighs int             // left
-	dead   map[string]bool // sets of pods that cannot be completed, by their bits
-}
-
-// bursts splits pods of one kind, in the order in which they were bound, where the order is not in doubt.
-func bursts(pods []*placedPod) (all [][]*placedPod) {
-	for i, p := range pods {
-		if i == 0 || p.bound.at-pods[i-1].bound.at >= watchSkew {
-			all = append(all, nil)
-		}
-		all[len(all)-1] = append(all[len(all)-1], p)
-	}
-	return all
-}
-
-// kind tells pods apart that the scheduler treats in different ways.
-func (p *placedPod) kind() string {
-	text := fmt.Sprintf("%q %s", p.Namespace, p.rulesText)
-	for _, key := range slices.Sorted(maps.Keys(p.Labels)) {
-		text += fmt.Sprintf(" %q=%q", key, p.Labels[key])
-	}
-	return text
+	dead   map[string]bool // how many of each fold were placed, where the rest cannot be completed
 }
 
 // ordered tells whether the pods of a burst can have been bound in some order. Those that are not accused may have been
 // bound anyhow.
-func (l *placementLedger) ordered(pods []*placedPod, accused func(*placedPod) bool) bool {
-	b := &burst{pods: pods, weighs: maxOrders, dead: make(map[string]bool)}
-	for _, p := range pods {
-		var s *scene
-		if accused(p) {
-			s = l.scene(p, watchSkew)
-		}
-		b.scenes = append(b.scenes, s)
-	}
-	return b.complete(make([]byte, len(pods)), 0)
+func (l *placementLedger) ordered(pods []*placedPod, accused func(*placedPod) bool) answer {
+	s := &orderSearch{folds: l.folded(pods, accused), weighs: maxWeighings, dead: make(map[string]bool)}
+	return s.complete(make([]int, len(s.folds)), len(pods))
 }
 
-// complete tells whether the pods that are not yet placed can be, one after the other. What was told a skew or more
-// before another was decided before it.
-func (b *burst) complete(placed []byte, n int) bool {
-	if n == len(b.pods) || b.weighs <= 0 {
-		return true
+// complete tells whether the pods that are left can be placed, one after the other, when the first placed[i] of each fold
+// are. What was told a skew or more before another was decided before it.
+func (s *orderSearch) complete(placed []int, left int) answer {
+	if left == 0 {
+		return anOrder
 	}
-	if b.dead[string(placed)] {
-		return false
+	var key []byte
+	for _, n := range placed {
+		key = binary.AppendUvarint(key, uint64(n))
 	}
-	first := history.Offset(-1)
-	for i, p := range b.pods {
-		if placed[i] == 1 {
+	if s.dead[string(key)] {
+		return noOrder
+	}
+	for _, i := range s.next(placed) {
+		switch {
+		case s.weighs == 0:
+			return notConcluded
+		case !s.legal(i, placed):
 			continue
 		}
-		if first < 0 {
-			first = p.bound.at
-		}
-		if p.bound.at-first >= watchSkew {
-			break
-		}
-		if !b.legal(i, placed) {
-			continue
-		}
-		placed[i] = 1
-		done := b.complete(placed, n+1)
-		placed[i] = 0
-		if done {
-			return true
+		placed[i]++
+		found := s.complete(placed, left-1)
+		placed[i]--
+		if found != noOrder {
+			return found
 		}
 	}
-	b.dead[string(placed)] = true
-	return false
+	s.dead[string(key)] = true
+	return noOrder
 }
 
-// legal tells whether a pod may have been placed right after those that are.
-func (b *burst) legal(i int, placed []byte) bool {
-	s := b.scenes[i]
-	if s == nil {
+// next are the folds of which a pod may have been the next, the one that was told first before the others.
+func (s *orderSearch) next(placed []int) (folds []int) {
+	at := func(i int) history.Offset { return s.folds[i].pods[placed[i]].bound.at }
+	for i, f := range s.folds {
+		if placed[i] < len(f.pods) {
+			folds = append(folds, i)
+		}
+	}
+	slices.SortStableFunc(folds, func(a, b int) int { return cmp.Compare(at(a), at(b)) })
+	first := at(folds[0])
+	return slices.DeleteFunc(folds, func(i int) bool { return at(i)-first >= watchSkew })
+}
+
+// legal tells whether the next pod of a fold may have been placed right after those that are.
+func (s *orderSearch) legal(i int, placed []int) bool {
+	now := s.folds[i].scenes[placed[i]]
+	if now == nil {
 		return true
 	}
-	b.weighs--
-	order := make(map[*placedPod]presence, len(b.pods))
-	for j, p := range b.pods {
-		order[p] = presence(placed[j]) * sure
-	}
-	return s.after(order).possible()
+	s.weighs--
+	return now.after(placed).possible()
 }
 
-// after is the scene with the pods of a burst in it that were placed before, and not the others.
-func (s *scene) after(order map[*placedPod]presence) *scene {
-	t := *s
-	t.pods = nil
-	for _, q := range s.pods {
-		if came, in := order[q.placedPod]; in {
-			q.counted = during(came, q.going.endedBefore(s.pod.bound, watchSkew))
-			q.there = during(came, q.over.endedBefore(s.pod.bound, watchSkew))
+// after is the scene with the pods of the burst in it that were placed before, and not the others.
+func (b *burstScene) after(placed []int) *scene {
+	t := *b.scene
+	t.pods = make([]podView, 0, len(b.pods))
+	for i, q := range b.pods {
+		if of := b.folds[i]; of.fold >= 0 {
+			came := no
+			if of.nth < placed[of.fold] {
+				came = sure
+			}
+			q.counted = during(came, q.going.endedBefore(b.pod.bound, watchSkew))
+			q.there = during(came, q.over.endedBefore(b.pod.bound, watchSkew))
 		}
 		if q.there != no {
 			t.pods = append(t.pods, q)

@@ -18,6 +18,7 @@ type scene struct {
 
 // nodeView is a node as it may have been seen.
 type nodeView struct {
+	name   string
 	states []history.Node // that it may have been in
 	gone   bool           // it may not have been there
 }
@@ -37,6 +38,7 @@ func (l *placementLedger) scene(p *placedPod, skew time.Duration) *scene {
 		if len(view.states) == 0 {
 			continue
 		}
+		view.name = name
 		views[name] = view
 		s.nodes = append(s.nodes, view)
 	}
