@@ -3,11 +3,7 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/holdfast-ha/holdfast/framework/cli"
 
@@ -24,16 +20,5 @@ import (
 var version = "unreleased"
 
 func main() {
-	os.Exit(run())
-}
-
-// run returns the exit code.
-func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	err := cli.Command(version).ExecuteContext(ctx)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "holdfast:", err)
-	}
-	return cli.ExitCode(err)
+	os.Exit(cli.Main(version))
 }

@@ -37,8 +37,8 @@ func auditCommand(version string) *cobra.Command {
 severity, evidence, and the exact commands that mend them. It changes nothing. DaemonSets are not looked at, nor is what
 wants no replicas. What may not be read is reported as not checked, never as fine.
 
-Exit codes: 0 nothing found at the level of --fail-on; 1 something found; 2 nothing found, but something could not be
-checked; 3 the cluster could not be reached; 4 the command was not understood.
+Exit codes: 0 nothing found at the level of --fail-on; 1 something found; 3 the cluster could not be reached; 4 the command was
+not understood; 5 nothing found, but something could not be checked.
 
 Rules:
 ` + ruleList(),

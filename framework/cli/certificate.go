@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -26,12 +27,10 @@ func (c *certification) issue() error {
 		Deprecations: certificate.Deprecations(folder(beforePart), folder(afterPart)),
 	})
 	if err != nil {
-		return err
+		return besides(c.broken, err)
 	}
 	doc.Skipped = append(doc.Skipped, notAsked(scenario.Profiles, c.profiles)...)
-	if err := certificate.Write(c.base.Dir, doc); err != nil {
-		return err
-	}
+	err = certificate.Write(c.base.Dir, doc)
 	var b strings.Builder
 	for _, p := range doc.Profiles {
 		fmt.Fprintf(&b, "%s: %s\n", p.Name, p.Result)
@@ -39,9 +38,15 @@ func (c *certification) issue() error {
 	for _, why := range doc.Reasons {
 		fmt.Fprintf(&b, "  %s\n", why)
 	}
-	fmt.Fprintf(&b, "certificate: %s", filepath.Join(c.base.Dir, certificate.HTMLFile))
-	sayTo(c.out)("%s", b.String())
-	return certified(doc)
+	if err == nil {
+		fmt.Fprintf(&b, "certificate: %s\n", filepath.Join(c.base.Dir, certificate.HTMLFile))
+	}
+	_, said := io.WriteString(c.out, b.String())
+	outcome := certified(doc)
+	if c.broken != nil && ExitCode(outcome) != ExitViolated { // the part's run.json, which the certificate is made of, lacks it
+		outcome = c.broken
+	}
+	return besides(outcome, err, said)
 }
 
 // certified makes the exit code of a certificate. What was not asked for is no reason to fail.

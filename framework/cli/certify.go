@@ -41,8 +41,9 @@ drain are tried. The scenarios of the profiles run on the same cluster before an
 What was recorded becomes a certificate, for machines (certificate.json, certificate.yaml) and for people (certificate.html).
 'holdfast diff' compares two of them. Not upgraded: the container runtime and the rest of a node's image.
 
-Exit codes: 0 every profile that was asked for is certified; 1 something was Violated, or the upgrade failed; 2 evidence is
-missing; 3 the harness failed before anything could be judged; 4 bad usage, such as an upgrade that Kubernetes does not support.`,
+Exit codes: 0 every profile that was asked for is certified; 1 something was Violated, or the upgrade failed; 3 the harness failed
+before anything could be judged; 4 bad usage, such as an upgrade that Kubernetes does not support; 5 evidence is missing; 130 and
+143 it was interrupted.`,
 		Example: `  holdfast certify --from v1.36.3 --to v1.37.0
   holdfast certify --from v1.36.3 --to v1.37.0 --profile core,extended
   holdfast diff artifacts/20261121-203000 artifacts/20261122-203000`,
@@ -184,11 +185,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 		{Name: afterPart, Settings: c.part(afterPart, f.to), Chosen: asked},
 	}
 	_, err = scenario.RunParts(parts, c.after)
-	issued := c.issue()
-	if err := errors.Join(err, c.err); err != nil {
-		return err
-	}
-	return issued
+	return besides(c.issue(), err, c.err)
 }
 
 // releasesOf gets what each version is made of, before anything is begun: a version that cannot be had costs no run.
@@ -232,7 +229,8 @@ type certification struct {
 	ctx      context.Context
 	out      io.Writer
 	cluster  clusters.Cluster
-	upgraded bool // it was begun; whatever becomes of the cluster, no other can show it
+	upgraded bool  // it was begun; whatever becomes of the cluster, no other can show it
+	broken   error // a promise was, in one of the parts: the outcome of the whole, whatever can be written
 	err      error
 }
 
@@ -259,6 +257,9 @@ func (c *certification) after(part int, f history.RunFile) bool {
 	err := reports.WriteAll(filepath.Join(c.base.Dir, name))
 	_, said := fmt.Fprintf(c.out, "\n%s: %s\n\n", name, summary(f))
 	c.err = errors.Join(c.err, err, said)
+	if outcome := outcomeOf(f); ExitCode(outcome) == ExitViolated {
+		c.broken = outcome
+	}
 	if name == upgradePart {
 		c.upgraded = true
 		return c.cluster != nil && c.cluster.Spec().Kubernetes == c.to

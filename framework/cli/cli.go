@@ -1,72 +1,18 @@
 // Package cli is holdfast's command line: one file a command, each a few lines that call the package which does the
 // work.
 //
-// It decides nothing about clusters, load or verdicts. It maps what happened to the exit codes, and is the only place
-// that does.
+// It decides nothing about clusters, load or verdicts. It maps what happened to the exit codes (exit.go), and is the only
+// place that does.
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
-
-// The exit codes.
-const (
-	ExitHeld     = 0 // every promise held, and every mutant was caught
-	ExitViolated = 1 // at least one promise was broken, or a mutant was missed
-	ExitUnknown  = 2 // nothing was broken, but evidence is missing
-	ExitFailed   = 3 // the harness or its environment failed before anything could be judged
-	ExitUsage    = 4 // the command was not understood
-)
-
-// codeError is an error that asks for an exit code.
-type codeError struct {
-	code int
-	err  error
-}
-
-func (e codeError) Error() string { return e.err.Error() }
-func (e codeError) Unwrap() error { return e.err }
-
-// usage marks an error as the caller's mistake.
-func usage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return codeError{ExitUsage, err}
-}
-
-// judged turns an outcome into the error that asks for its exit code.
-func judged(o invariant.Outcome) error {
-	switch o {
-	case invariant.Held:
-		return nil
-	case invariant.Violated:
-		return codeError{ExitViolated, errors.New("violated: at least one promise was broken")}
-	default:
-		return codeError{ExitUnknown, errors.New("unknown: evidence is missing, so nothing can be certified")}
-	}
-}
-
-// ExitCode is what the process should end with, given what Command's execution returned.
-func ExitCode(err error) int {
-	var coded codeError
-	switch {
-	case err == nil:
-		return ExitHeld
-	case errors.As(err, &coded):
-		return coded.code
-	default:
-		return ExitFailed
-	}
-}
 
 // Command is the whole command line. Version is what `holdfast version` says.
 func Command(version string) *cobra.Command {
@@ -77,8 +23,7 @@ func Command(version string) *cobra.Command {
 		Long: `holdfast takes nodes, zones, pods and rollouts away from a real Kubernetes cluster while real requests flow, and
 proves, from what it recorded, which promises held.
 
-Exit codes: 0 everything held; 1 a promise was broken; 2 evidence is missing; 3 the harness or its environment failed;
-4 the command was not understood.`,
+` + exitCodes,
 		Example: `  holdfast doctor                      # can a cluster be made on this machine?
   holdfast run                         # certify: every scenario of the short profile
   holdfast run chaos/rolling-update    # one scenario

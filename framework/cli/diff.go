@@ -22,7 +22,7 @@ first, then evidence that is missing, then what is better, or merely different. 
 not any more: it is Violated, was skipped, cannot be done here, or is gone. Numbers are marked where they differ by much, and decide nothing.
 The last line names the scenarios that regressed.
 
-Exit codes: 0 no regression; 1 a regression; 2 no regression, but what was Held is Unknown; 4 they could not be read.`,
+Exit codes: 0 no regression; 1 a regression; 4 they could not be read; 5 no regression, but what was Held is Unknown.`,
 		Example: `  holdfast diff artifacts/20261120-020000 artifacts/latest
   holdfast diff --json yesterday/certificate.yaml today/certificate.json`,
 		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(2)(cmd, args)) },

@@ -87,7 +87,7 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 	}
 	unread = append(unread, missing(dir, records, headers)...)
 	writeCauses(out, &causes)
-	return verdictOn(worst, unread)
+	return besides(judged(worst), unread...)
 }
 
 // writeCauses says how many mutants were caught for the reason that they plant, and which were not.
@@ -103,18 +103,6 @@ func writeCauses(out io.Writer, c *invariant.Confusion) {
 				_, _ = fmt.Fprintf(out, "causes: %s was planted, and %s reported (%d)\n", planted, reported, n)
 			}
 		}
-	}
-}
-
-// verdictOn is the outcome of what could be judged, and what could not be read: a promise that was broken counts first.
-func verdictOn(worst invariant.Outcome, unread []error) error {
-	switch {
-	case len(unread) == 0:
-		return judged(worst)
-	case worst == invariant.Violated:
-		return codeError{ExitViolated, errors.Join(append([]error{judged(worst)}, unread...)...)}
-	default:
-		return errors.Join(unread...)
 	}
 }
 

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +13,9 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
 var reportFiles = []string{reports.HTMLFile, reports.JSONFile, reports.JUnitFile, reports.MarkdownFile}
@@ -69,10 +73,56 @@ func TestTheEndOfARun(t *testing.T) {
 			t.Errorf("judged again: exit code %d, %v; want %d", code, err, test.code)
 		}
 	}
-	// A run whose reports cannot be written has failed, whatever came of its scenarios.
-	var out bytes.Buffer
-	if err := report(&out, filepath.Join(t.TempDir(), "none"), history.RunFile{}); ExitCode(err) != ExitFailed || out.Len() > 0 {
-		t.Errorf("no folder: %v, said %q", err, out.String())
+}
+
+// What was found of a promise that was broken stays the outcome of a run whose report or run.json cannot be written, for lack of
+// room for example. A run that held has failed then, and both have said their sum.
+func TestTheEndOfARunThatCannotBeWritten(t *testing.T) {
+	full := errors.New("write run.json: no space left on device")
+	for want, record := range map[int]*historytest.Builder{
+		ExitViolated: broken(t, "chaos/a"), ExitFailed: still(t, "chaos/a"),
+	} {
+		dir, file := stored(t, record)
+		for what, end := range map[string]func(io.Writer) error{
+			"the reports": func(out io.Writer) error { return report(out, filepath.Join(dir, "none"), file) },
+			"run.json":    func(out io.Writer) error { return report(out, dir, file, full) },
+			"the screen":  func(io.Writer) error { return report(brokenPipe{}, dir, file) },
+		} {
+			var out bytes.Buffer
+			if err := end(&out); ExitCode(err) != want {
+				t.Errorf("%s cannot be written: exit code %d, want %d: %v", what, ExitCode(err), want, err)
+			} else if what == "the reports" && !strings.Contains(out.String(), summary(file)) {
+				t.Errorf("said %q", out.String())
+			}
+		}
+	}
+}
+
+// brokenPipe is where nobody reads any more.
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+// The same of a selftest with a miss, and of a certificate, also where a part has kept nothing of what was broken.
+func TestAMissOrALostCertificateThatCannotBeWritten(t *testing.T) {
+	dir, file := stored(t, mutant(still(t, "mutants/a")))
+	missed := reports.NewSelftest("s")
+	if err := missed.Add(dir, file); err != nil {
+		t.Fatal(err)
+	}
+	if err := concluded(io.Discard, filepath.Join(dir, "none"), missed); ExitCode(err) != ExitViolated {
+		t.Errorf("a miss: exit code %d, %v", ExitCode(err), err)
+	}
+	_, before := stored(t, broken(t, "chaos/a"))
+	base := filepath.Join(t.TempDir(), "file") // no folder can be made below it
+	overwrite(t, base, "")
+	c := &certification{
+		base: scenario.Settings{Dir: base}, ctx: t.Context(), out: io.Discard,
+		releases: []certificate.Release{{Kubernetes: "v1.36.3"}, {Kubernetes: "v1.37.0"}},
+	}
+	c.after(0, before)
+	if err := besides(c.issue(), c.err); ExitCode(err) != ExitViolated {
+		t.Errorf("a certificate: exit code %d, %v", ExitCode(err), err)
 	}
 }
 

@@ -106,10 +106,10 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 		return err
 	}
 	file, err := scenario.Run(settings, chosen)
-	if err != nil {
+	if len(file.Scenarios) == 0 { // nothing was begun
 		return err
 	}
-	return report(out, settings.Dir, file)
+	return report(out, settings.Dir, file, err)
 }
 
 func (f runFlags) settings(version string, out io.Writer, back backing, progress *scenario.Progress) (scenario.Settings, error) {
@@ -224,14 +224,14 @@ func (f runFlags) closer() func(context.Context, clusters.Cluster) error {
 	}
 }
 
-// report writes the reports of a run and says where they are.
-func report(out io.Writer, dir string, file history.RunFile) error {
-	if err := reports.WriteAll(dir); err != nil {
-		return err
+// report sums up a run, writes its reports and says where they are. Failed is what could not be kept of the run before. The sum is
+// said and decides also where no report can be written.
+func report(out io.Writer, dir string, file history.RunFile, failed ...error) error {
+	text := "\n" + summary(file) + "\n"
+	err := reports.WriteAll(dir)
+	if err == nil {
+		text += "report: " + filepath.Join(dir, reports.HTMLFile) + "\n"
 	}
-	_, err := fmt.Fprintf(out, "\n%s\nreport: %s\n", summary(file), filepath.Join(dir, "report.html"))
-	if err != nil {
-		return err
-	}
-	return outcomeOf(file)
+	_, said := io.WriteString(out, text)
+	return besides(outcomeOf(file), append(failed, err, said)...)
 }

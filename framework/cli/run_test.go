@@ -36,13 +36,8 @@ func TestMain(m *testing.M) {
 	scenario.All, scenario.Incidents, scenario.Profiles = described(), retold(), certifiable()
 	scenario.DescribeUpgrade(climb())
 	providers["hamlet"], providers["nowhere"] = hamlets(nil), hamlets(errors.New("no engine"))
-	root := Command("v1.2.3")
-	root.SetArgs(strings.Fields(args))
-	err := root.ExecuteContext(context.Background())
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "holdfast:", err)
-	}
-	os.Exit(ExitCode(err))
+	os.Args = append(os.Args[:1], strings.Fields(args)...)
+	os.Exit(Main("v1.2.3"))
 }
 
 // described are scenarios to choose from.

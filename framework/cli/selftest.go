@@ -56,8 +56,8 @@ are always seen, single lost requests, and a soak, of which no request may be ca
 --from adds up stored runs instead, of selftests and of 'holdfast run', and makes no cluster: so a certification can be made of
 several nights. With --judge their records are judged anew, so that it says how good today's judgement is.
 
-Exit codes: 0 every mutant was caught and nothing else was Violated; 1 a miss or a false alarm; 2 something is Unknown, or the
-selftest was interrupted; 3 the harness failed before everything could be judged.`,
+Exit codes: 0 every mutant was caught and nothing else was Violated; 1 a miss or a false alarm; 3 the harness failed before
+everything could be judged; 5 something is Unknown; 130 and 143 the selftest was interrupted.`,
 		Example: `  holdfast selftest
   holdfast selftest --no-cluster --soak 1000000
   holdfast selftest --runs 10 chaos/rolling-update mutants/no-prestop
@@ -157,10 +157,7 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 	if !f.noCluster && ctx.Err() == nil { // an instrument that cannot be measured costs no night of rounds
 		errs = append(errs, f.repeat(ctx, out, base, chosen, t))
 	}
-	if err := concluded(out, base.Dir, t); err != nil && errors.Join(errs...) == nil {
-		return err
-	}
-	return errors.Join(errs...)
+	return besides(concluded(out, base.Dir, t), errs...)
 }
 
 // backing of the rounds; none without a cluster.
@@ -258,15 +255,19 @@ func (w *watcher) left(done int) string {
 	return fmt.Sprintf("\nabout %s left", left.Round(time.Minute))
 }
 
-// concluded writes the last word, and makes the exit code of it.
+// concluded says and writes the last word, and makes the exit code of it.
 func concluded(out io.Writer, dir string, t *reports.Selftest) error {
-	if err := reports.WriteSelftest(dir, t); err != nil {
-		return err
+	text := "\n" + t.Sentence() + "\n"
+	err := reports.WriteSelftest(dir, t)
+	if err == nil {
+		text += "selftest: " + filepath.Join(dir, reports.SelftestMarkdownFile) + "\n"
 	}
-	_, err := fmt.Fprintf(out, "\n%s\nselftest: %s\n", t.Sentence(), filepath.Join(dir, reports.SelftestMarkdownFile))
-	if err != nil {
-		return err
-	}
+	_, said := io.WriteString(out, text)
+	return besides(measured(t), err, said)
+}
+
+// measured makes the exit code of what a selftest found.
+func measured(t *reports.Selftest) error {
 	switch t.Result() {
 	case reports.Held:
 		return nil

@@ -18,9 +18,10 @@ code=0
 case $code in
   0) verdict=held ;;
   1) verdict=violated ;;
-  2) verdict=unknown ;;
   4) verdict=usage ;;
-  *) verdict=failed ;;
+  5) verdict=unknown ;;
+  130 | 143) verdict=interrupted ;;
+  *) verdict=failed ;; # 2, too: that is a crash of the program
 esac
 artifacts="" report=""
 if [ -e "$into/latest" ]; then

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// The exit codes. No command ends with 2 on purpose: Go's runtime ends a process with 2 when it crashes, so a 2 says that there
+// is no verdict.
+const (
+	ExitHeld        = 0                          // every promise held, and every mutant was caught
+	ExitViolated    = 1                          // at least one promise was broken, or a mutant was missed
+	ExitFailed      = 3                          // the harness or its environment failed before everything could be judged
+	ExitUsage       = 4                          // the command was not understood
+	ExitUnknown     = 5                          // nothing was broken, but evidence is missing
+	ExitInterrupted = 128 + int(syscall.SIGINT)  // SIGINT ended it, and nothing was broken before
+	ExitTerminated  = 128 + int(syscall.SIGTERM) // the same of SIGTERM
+)
+
+// exitCodes is the table above for the help of commands.
+const exitCodes = `Exit codes: 0 everything held; 1 a promise was broken; 3 the harness or its environment failed; 4 the command was not
+understood; 5 evidence is missing; 130 and 143 SIGINT or SIGTERM interrupted it, and nothing was broken before. 2 is a crash.`
+
+// Main runs the command line of this process, and returns the code that the process should end with. SIGINT and SIGTERM end the
+// context of the command.
+func Main(version string) int {
+	ctx, stop := untilSignal(context.Background())
+	defer stop()
+	err := interrupted(ctx, Command(version).ExecuteContext(ctx))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "holdfast:", err)
+	}
+	return ExitCode(err)
+}
+
+// interruption is why a context ended: a signal asked for it.
+type interruption struct{ by syscall.Signal }
+
+func (i interruption) Error() string { return "interrupted by " + unix.SignalName(i.by) }
+
+// untilSignal ends with the first SIGINT or SIGTERM, which is then its cause.
+func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(interruption{s.(syscall.Signal)})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); cancel(nil) }
+}
+
+// interrupted says of a command whose context a signal ended that it was interrupted. What the command did all the same stands: its
+// success, a promise that was broken before, and a mistake of usage.
+func interrupted(ctx context.Context, err error) error {
+	var by interruption
+	code := ExitCode(err)
+	if !errors.As(context.Cause(ctx), &by) || code != ExitFailed && code != ExitUnknown {
+		return err
+	}
+	return codeError{128 + int(by.by), fmt.Errorf("%w: %w", by, err)}
+}
+
+// codeError is an error that asks for an exit code.
+type codeError struct {
+	code int
+	err  error
+}
+
+func (e codeError) Error() string { return e.err.Error() }
+func (e codeError) Unwrap() error { return e.err }
+
+// usage marks an error as the caller's mistake.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return codeError{ExitUsage, err}
+}
+
+// judged turns an outcome into the error that asks for its exit code.
+func judged(o invariant.Outcome) error {
+	switch o {
+	case invariant.Held:
+		return nil
+	case invariant.Violated:
+		return codeError{ExitViolated, errors.New("violated: at least one promise was broken")}
+	default:
+		return codeError{ExitUnknown, errors.New("unknown: evidence is missing, so nothing can be certified")}
+	}
+}
+
+// besides is an outcome of a command that also failed to do something else, such as to write the report: a promise that was
+// broken counts before what failed, and what failed counts before everything else.
+func besides(outcome error, failed ...error) error {
+	err := errors.Join(failed...)
+	switch {
+	case err == nil:
+		return outcome
+	case ExitCode(outcome) == ExitViolated:
+		return codeError{ExitViolated, errors.Join(outcome, err)}
+	}
+	return codeError{ExitFailed, errors.Join(err, outcome)}
+}
+
+// ExitCode is what the process should end with, given what Command's execution returned.
+func ExitCode(err error) int {
+	var coded codeError
+	switch {
+	case err == nil:
+		return ExitHeld
+	case errors.As(err, &coded):
+		return coded.code
+	default:
+		return ExitFailed
+	}
+}
