@@ -66,6 +66,9 @@ func (m *Model) fillIn(file history.RunFile) {
 
 // scenarioOf reports on a scenario that run.json lists: its verdicts are there, the rest is in its record.
 func scenarioOf(runDir string, listed *history.ScenarioResult) Scenario {
+	if listed.NotSupported != "" { // the record has to say so, too
+		judgeAnew(runDir, listed)
+	}
 	verdicts, err := verdictsOf(listed)
 	s := recorded(runDir, listed.Dir, verdicts)
 	if s.Name != "" && s.Name != listed.Name {

@@ -64,6 +64,8 @@ type SelftestRates struct {
 	Unknown Rate `json:"unknown"`
 	// NotJudged are runs that the harness or its surroundings failed in.
 	NotJudged int `json:"notJudged"`
+	// Unsupported are runs that could not be tried where they were. They count for nothing.
+	Unsupported int `json:"unsupported,omitempty"`
 }
 
 // SelftestRow counts the runs of one scenario by what came of them.
@@ -77,6 +79,8 @@ type SelftestRow struct {
 	Missed    int    `json:"missed"`
 	Unknown   int    `json:"unknown"`
 	NotJudged int    `json:"notJudged"`
+	// Unsupported runs could not be tried where they were.
+	Unsupported int `json:"unsupported,omitempty"`
 	// Took is the mean, in seconds.
 	TookSeconds float64 `json:"tookSeconds"`
 }
@@ -145,6 +149,8 @@ func (t *Selftest) count(folder string, seed uint64, s *history.ScenarioResult) 
 		row.Missed++
 	case Unknown:
 		row.Unknown++
+	case Unsupported:
+		row.Unsupported++
 	default:
 		row.NotJudged++
 	}
@@ -158,6 +164,9 @@ func (t *Selftest) count(folder string, seed uint64, s *history.ScenarioResult) 
 
 // resultIn run.json of a scenario, and why. Whatever word a newer harness may write, only held is Held. Empty: not judged.
 func resultIn(s *history.ScenarioResult) (Result, string) {
+	if s.NotSupported != "" && s.Error == "" && s.Outcome == "" {
+		return Unsupported, s.NotSupported
+	}
 	verdicts, err := verdictsOf(s)
 	if err != nil {
 		return Unknown, err.Error()
@@ -184,15 +193,16 @@ func (t *Selftest) row(name string) *SelftestRow {
 
 // sum makes the totals anew, and puts the worst first.
 func (t *Selftest) sum() {
-	var held, violated, caught, missed, unknown, notJudged int
+	var held, violated, caught, missed, unknown, notJudged, unsupported int
 	for _, r := range t.Scenarios {
 		held, violated, caught, missed = held+r.Held, violated+r.Violated, caught+r.Caught, missed+r.Missed
-		unknown, notJudged = unknown+r.Unknown, notJudged+r.NotJudged
+		unknown, notJudged, unsupported = unknown+r.Unknown, notJudged+r.NotJudged, unsupported+r.Unsupported
 	}
 	judged := held + violated + caught + missed
 	t.Summary = SelftestRates{
 		Detection: rateOf(caught, caught+missed), FalseAlarm: rateOf(violated, held+violated),
 		Unknown: rateOf(unknown, judged+unknown), NotJudged: notJudged,
+		Unsupported: unsupported,
 	}
 	slices.SortFunc(t.Scenarios, func(a, b SelftestRow) int {
 		return cmp.Or(cmp.Compare(b.share(b.Violated+b.Missed), a.share(a.Violated+a.Missed)),
@@ -206,7 +216,7 @@ func (t *Selftest) sum() {
 func (r SelftestRow) share(n int) float64 { return float64(n) / float64(r.Runs) }
 
 // rank of a result: what is worst comes first.
-func rank(r Result) int { return slices.Index([]Result{Missed, Violated, Unknown, ""}, r) }
+func rank(r Result) int { return slices.Index([]Result{Missed, Violated, Unknown, "", Unsupported}, r) }
 
 // Result of a selftest is the worst that was found: Violated for a miss or a false alarm, Unknown where a verdict or a round
 // is missing.

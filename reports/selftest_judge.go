@@ -25,6 +25,10 @@ func judgeAnew(folder string, s *history.ScenarioResult) {
 	}
 	verdicts := invariant.Judge(run)
 	s.Name, s.Mutant, s.Error, s.Verdicts = cmp.Or(run.Header.Scenario, s.Name), run.Header.Mutant, "", nil
+	if s.NotSupported = invariant.Unsupported(run, verdicts); s.NotSupported != "" {
+		s.Outcome = ""
+		return
+	}
 	outcome := invariant.Overall(verdicts)
 	if s.Mutant != nil {
 		outcome = invariant.Caught(*s.Mutant, verdicts).Outcome

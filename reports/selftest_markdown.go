@@ -107,9 +107,13 @@ func (t *Selftest) Sentence() string {
 		return t.Instrument.Sentence()
 	}
 	s := t.Summary
-	return fmt.Sprintf("%d of %d broken workloads caught (%s), %d false alarms in %s (%s), %d Unknown, %d not judged",
+	text := fmt.Sprintf("%d of %d broken workloads caught (%s), %d false alarms in %s (%s), %d Unknown, %d not judged",
 		s.Detection.Seen, s.Detection.Of, s.Detection.bounds(), s.FalseAlarm.Seen, plural(uint64(s.FalseAlarm.Of), "good run"),
 		s.FalseAlarm.bounds(), s.Unknown.Seen, s.NotJudged)
+	if s.Unsupported > 0 {
+		text += fmt.Sprintf(", %d not supported here", s.Unsupported)
+	}
+	return text
 }
 
 func (t *Selftest) rates(b *strings.Builder) {
@@ -149,7 +153,7 @@ func (t *Selftest) cases(b *strings.Builder) {
 	}
 }
 
-// word for a case: what is wrong with it.
+// word for a case: what there is to explain.
 func (c SelftestCase) word() string {
 	switch c.Result {
 	case Missed:
@@ -158,21 +162,23 @@ func (c SelftestCase) word() string {
 		return "❌ false alarm"
 	case Unknown:
 		return "❔ Unknown"
+	case Unsupported:
+		return "not supported here"
 	}
 	return "❔ not judged"
 }
 
 func (t *Selftest) table(b *strings.Builder) {
 	b.WriteString("\n## Scenarios, the worst first\n\n")
-	b.WriteString("| | scenario | runs | held | violated | caught | missed | Unknown | not judged | mean time |\n")
-	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	b.WriteString("| | scenario | runs | held | violated | caught | missed | Unknown | not judged | not supported | mean time |\n")
+	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, r := range t.Scenarios {
 		held, violated, caught, missed := fmt.Sprint(r.Held), fmt.Sprint(r.Violated), "", ""
 		if r.Mutant {
 			held, violated, caught, missed = "", "", fmt.Sprint(r.Caught), fmt.Sprint(r.Missed)
 		}
-		fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %d | %d | %s |\n", shape(r.result()), text(r.Scenario), r.Runs, held,
-			violated, caught, missed, r.Unknown, r.NotJudged, brief(time.Duration(r.TookSeconds*float64(time.Second))))
+		fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %d | %d | %d | %s |\n", shape(r.result()), text(r.Scenario), r.Runs, held,
+			violated, caught, missed, r.Unknown, r.NotJudged, r.Unsupported, brief(time.Duration(r.TookSeconds*float64(time.Second))))
 	}
 }
 

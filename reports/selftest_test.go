@@ -42,6 +42,12 @@ func failed(name string) history.ScenarioResult {
 	return s
 }
 
+func unsupported(name string) history.ScenarioResult {
+	s := found(name, "")
+	s.Verdicts, s.NotSupported = nil, "Specified qdisc kind is unknown"
+	return s
+}
+
 // roundOf is the run of a round.
 func roundOf(n int, results ...history.ScenarioResult) history.RunFile {
 	began := time.Date(2026, 11, 21, 20, n, 0, 0, time.UTC)
@@ -60,6 +66,20 @@ func selftestOf(t *testing.T, rounds ...history.RunFile) *Selftest {
 		}
 	}
 	return s
+}
+
+// TestSelftestNamesWhatIsNotSupported, and counts it for nothing.
+func TestSelftestNamesWhatIsNotSupported(t *testing.T) {
+	s := selftestOf(t, roundOf(1, found("chaos/a", "held"), unsupported("chaos/b")))
+	if s.Summary.NotJudged != 0 || s.Summary.Unsupported != 1 || s.Summary.Unknown.Seen != 0 || s.Summary.FalseAlarm.Of != 1 {
+		t.Errorf("got %+v", s.Summary)
+	}
+	if !strings.HasSuffix(s.Sentence(), "0 not judged, 1 not supported here") {
+		t.Errorf("got %s", s.Sentence())
+	}
+	if len(s.Explain) != 1 || s.Explain[0].word() != "not supported here" || s.Explain[0].Why != "Specified qdisc kind is unknown" {
+		t.Errorf("to explain: %+v", s.Explain)
+	}
 }
 
 // What came of each run is counted as what it was: Unknown is neither caught nor missed, and a harness that failed is
@@ -117,6 +137,8 @@ func TestSelftestResult(t *testing.T) {
 		"not judged":                {append(good, failed("chaos/b")), 1, 1, Unknown},
 		"a round cut":               {good, 2, 1, Unknown},
 		"nothing judged":            {nil, 0, 0, Unknown},
+		"one is not supported":      {append(good, unsupported("chaos/b")), 1, 1, Held},
+		"none is supported":         {[]history.ScenarioResult{unsupported("chaos/b")}, 1, 1, Unknown},
 		"a word of a newer harness": {append(good, found("chaos/b", "splendid")), 1, 1, Unknown},
 	} {
 		s := selftestOf(t, roundOf(1, test.results...))

@@ -2,10 +2,14 @@ package reports
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
 // TestWhatIsNotSupportedIsNamedAndCountsForNothing: neither success nor failure, in no format; but a run of nothing else has
@@ -41,5 +45,36 @@ func TestWhatIsNotSupportedIsNamedAndCountsForNothing(t *testing.T) {
 	tried.heed(&history.ScenarioResult{NotSupported: "no", Outcome: "violated"})
 	if tried.Result != Violated {
 		t.Errorf("got %s", tried.Result)
+	}
+}
+
+// TestWhatIsNotSupportedIsSoInTheRecord: a report does not take the word of run.json, which may be older, or wrong.
+func TestWhatIsNotSupportedIsSoInTheRecord(t *testing.T) {
+	promise, err := invariant.Encode(invariant.NoFailedRequests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const why = "Specified qdisc kind is unknown"
+	record := func(why string) *historytest.Builder {
+		return historytest.Unsupported(historytest.Healthy(), why).Header(func(h *history.Header) {
+			h.Promises = []history.Promise{promise}
+		})
+	}
+	for want, b := range map[Result]*historytest.Builder{
+		Unsupported: record(why),
+		Violated:    record(why).Fail(history.LaneFresh, 20*time.Second, 21*time.Second, history.Refused),
+		Unknown:     record("sh: tc: not found"),
+	} {
+		dir := t.TempDir()
+		if err := b.Write(filepath.Join(dir, "chaos", "latency")); err != nil {
+			t.Fatal(err)
+		}
+		s := scenarioOf(dir, &history.ScenarioResult{Name: "test/built", Dir: "chaos/latency", NotSupported: why})
+		if s.Result != want {
+			t.Errorf("got %s: %s, want %s", s.Result, s.Why, want)
+		}
+	}
+	if s := scenarioOf(t.TempDir(), &history.ScenarioResult{Name: "test/built", Dir: "gone", NotSupported: why}); s.Result != Unknown {
+		t.Errorf("without a record: %s: %s", s.Result, s.Why)
 	}
 }

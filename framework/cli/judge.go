@@ -61,13 +61,13 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 			continue
 		}
 		headers[record] = run.Header
-		if why := run.NotSupported(); why != "" { // nothing was tried
+		verdicts := invariant.Judge(run)
+		if why := invariant.Unsupported(run, verdicts); why != "" {
 			t.AppendRow(table.Row{run.Header.Scenario, "", "not supported", why})
 			t.AppendSeparator()
 			continue
 		}
 		tried = true
-		verdicts := invariant.Judge(run)
 		outcome, _ := scenario.Decide(run.Header.Mutant, verdicts)
 		worst = worse(worst, outcome)
 		if run.Header.Mutant != nil {

@@ -41,6 +41,19 @@ func broken(t *testing.T, name string) *historytest.Builder {
 	return still(t, name).Header(func(h *history.Header) { h.Promises = []history.Promise{promise} })
 }
 
+const noNetem = "Specified qdisc kind is unknown"
+
+// refusing is a record in which nothing could be done, as it says, and 500 requests were refused.
+func refusing(t *testing.T, name string) *historytest.Builder {
+	t.Helper()
+	promise, err := invariant.Encode(invariant.NoFailedRequests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return historytest.Unsupported(historytest.Healthy(), noNetem).Fail(history.LaneFresh, 20*time.Second, 22500*time.Millisecond, history.Refused).
+		Header(func(h *history.Header) { h.Scenario, h.Promises = name, []history.Promise{promise} })
+}
+
 // mutant makes a record one of a mutant.
 func mutant(b *historytest.Builder) *historytest.Builder {
 	return b.Header(func(h *history.Header) {
@@ -113,6 +126,22 @@ func TestJudgeARun(t *testing.T) {
 			records: []*historytest.Builder{broken(t, "chaos/b")},
 			spoil:   func(dir string) { overwrite(t, filepath.Join(dir, "chaos", "a", history.EventsFile), newer) },
 			code:    ExitViolated, out: []string{"chaos/b", "violated"}, err: "is of format 99",
+		},
+		"one that is not supported, and one that held": {
+			records: []*historytest.Builder{still(t, "chaos/a"), historytest.Unsupported(still(t, "chaos/b"), noNetem)},
+			code:    ExitHeld, out: []string{"held", "not supported", noNetem},
+		},
+		"none that is supported": {
+			records: []*historytest.Builder{historytest.Unsupported(still(t, "chaos/b"), noNetem)},
+			code:    ExitUnknown, out: []string{"not supported"}, err: "unknown: ",
+		},
+		"500 refused requests beside the word that it is not supported": {
+			records: []*historytest.Builder{still(t, "chaos/a"), refusing(t, "chaos/b")},
+			code:    ExitViolated, out: []string{"held", "violated", "500 of "}, err: "violated: ",
+		},
+		"not supported, in nobody's words": {
+			records: []*historytest.Builder{still(t, "chaos/a"), historytest.Unsupported(still(t, "chaos/b"), "sh: tc: not found")},
+			code:    ExitUnknown, out: []string{"held", "unknown", "sh: tc: not found"}, err: "unknown: ",
 		},
 		"nothing": {code: ExitFailed, err: "there is no record in it; give a run's folder, such as artifacts/latest"},
 	} {

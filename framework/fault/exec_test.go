@@ -43,8 +43,8 @@ func (m *machine) Exec(_ context.Context, command ...string) ([]byte, error) {
 		}
 		return nil, n.err
 	case "packet-loss", "latency":
-		if n.lacks != nil || m.immortal {
-			return nil, n.lacks
+		if n.lacks != "" || m.immortal {
+			return []byte(n.lacks), nil
 		}
 		n.cut(verb, m.lag)
 		return nil, n.err
@@ -79,8 +79,8 @@ func (m *machine) undone(name string) error {
 type network struct {
 	world *world
 	ip    string
-	err   error // what rules and probes answer
-	lacks error // the kernel's answer to what makes a network worse
+	err   error  // what rules and probes answer
+	lacks string // what the script prints that makes a network worse
 
 	mu    sync.Mutex
 	rules string // empty: nothing is dropped

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -16,6 +17,7 @@ import (
 type impairment struct {
 	name    string // of the undo
 	what    string // for NotSupported
+	tool    string // that the command calls
 	command string // which is run on the node
 	undo    string
 	hits    func(connections []time.Duration) int // of the witness's connections; zero: it was not made
@@ -35,8 +37,10 @@ const (
 const probesScript = `i=0; while [ $i -lt "$2" ]; do i=$((i+1)); curl --insecure --silent --output /dev/null --noproxy '*' \
 	--connect-timeout 0.9 --max-time 0.95 --write-out '%{time_connect}\n' "https://$1:10250/healthz"; done; true`
 
-// notHere are the words in which a kernel, or what stands for it, says that it has no such thing.
-var notHere = []string{"qdisc kind is unknown", "Operation not supported", "No such file or directory", "not found"}
+// impairScript runs $2, which calls the tool $1, and prints what the tool said if it failed. A node image without the tool is an
+// error: it says nothing of the kernel. All of the tool's words count: nft shows the rule that failed below its error.
+const impairScript = `command -v "$1" >/dev/null || { echo "$1 is not in the node's image" >&2; exit 1; }
+said=$(sh -c "$2" 2>&1) || printf 'refused: %s' "$said"`
 
 func (t Target) impair(ctx context.Context, by impairment, worker int) (Heal, error) {
 	node, pods, err := t.oneWorker(ctx, worker)
@@ -80,12 +84,7 @@ func (t Target) impair(ctx context.Context, by impairment, worker int) (Heal, er
 	if err := leaveUndo(ctx, node, by.name, by.undo, partitionLimit); err != nil {
 		return nothing, err
 	}
-	if _, err := node.Exec(ctx, "sh", "-c", by.command, by.name); err != nil {
-		for _, words := range notHere {
-			if strings.Contains(err.Error(), words) {
-				return heal, &NotSupported{What: by.what, Why: err.Error()}
-			}
-		}
+	if err := by.do(ctx, node); err != nil {
 		return heal, err
 	}
 	var hit int
@@ -101,9 +100,31 @@ func (t Target) impair(ctx context.Context, by impairment, worker int) (Heal, er
 	t.Record.Seen([]string{node.Name()}, pods, witness)
 	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
 		hit, saw, err := look(ctx)
-		return hit > 0, saw, err
+		return hit >= by.lasting(), saw, err
 	})
 	return heal, nil
+}
+
+// lasting is how many probes must still be hit before the undo: more than half as many as when it was seen. A loss hits them at
+// random, so that the same number would be too much to ask; a single slow probe is what any machine has.
+func (by impairment) lasting() int { return by.atLeast/2 + 1 }
+
+// do makes the node's network worse. That the kernel has no such thing is a NotSupported, in the tool's own words.
+func (by impairment) do(ctx context.Context, node clusters.Node) error {
+	out, err := node.Exec(ctx, "sh", "-c", impairScript, by.name, by.tool, by.command)
+	if err != nil {
+		return err
+	}
+	said, refused := strings.CutPrefix(string(out), "refused: ")
+	switch said = strings.Join(strings.Fields(said), " "); {
+	case refused && history.KernelRefused(said):
+		return &NotSupported{What: by.what, Why: said}
+	case refused:
+		return fmt.Errorf("run %s on %s: %s", by.tool, node.Name(), said)
+	case said != "":
+		return fmt.Errorf("run %s on %s: it printed %q", by.tool, node.Name(), said)
+	}
+	return nil
 }
 
 // connect asks from elsewhere for connections to a node's kubelet, and tells how long each took.

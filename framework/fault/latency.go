@@ -29,7 +29,7 @@ func (l Latency) Inject(ctx context.Context, t Target) (Heal, error) {
 		return nothing, fmt.Errorf("%s: it must be from 1 to 500 ms", l)
 	}
 	heal, err := t.impair(ctx, impairment{
-		name: "latency", what: "latency by tc netem",
+		name: "latency", what: "latency by tc netem", tool: "tc",
 		command: fmt.Sprintf("tc qdisc add dev eth0 root netem delay %dms", l.Delay.Milliseconds()),
 		undo:    "if tc qdisc show dev eth0 | grep -q netem; then tc qdisc del dev eth0 root; fi",
 		hits: func(connections []time.Duration) (n int) {

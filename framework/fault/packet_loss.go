@@ -34,7 +34,7 @@ func (l PacketLoss) Inject(ctx context.Context, t Target) (Heal, error) {
 	}
 	rule := fmt.Sprintf("numgen random mod 100 < %d counter drop", l.Percent)
 	heal, err := t.impair(ctx, impairment{
-		name: "packet-loss", what: "random loss by nftables",
+		name: "packet-loss", what: "random loss by nftables", tool: "nft",
 		command: "nft -f - <<'EOF'\ntable " + lossTable + " {\n" +
 			"\tchain in { type filter hook prerouting priority -300; iifname \"eth0\" " + rule + "; }\n" +
 			"\tchain out { type filter hook postrouting priority 300; oifname \"eth0\" " + rule + "; }\n}\nEOF\n",

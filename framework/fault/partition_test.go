@@ -107,12 +107,19 @@ func TestKnocking(t *testing.T) {
 // TestWhatAKernelLacksIsNotSupported: neither seen, nor an error of another kind; and nothing is left on the node.
 func TestWhatAKernelLacksIsNotSupported(t *testing.T) {
 	for lacks, want := range map[string]bool{
-		"Error: Specified qdisc kind is unknown.": true, "Error: Could not process rule: Operation not supported": true, "no such container": false,
+		"refused: Error: Specified qdisc kind is unknown.\n":                                               true,
+		"refused: RTNETLINK answers: No such file or directory":                                            true,
+		"refused: /dev/stdin:2:7-9: Error: Could not process rule: Operation not supported\n\tchain\n\t^^": true,
+		"refused: RTNETLINK answers: File exists":                                                          false,
+		"refused: RTNETLINK answers: Operation not permitted":                                              false,
+		"refused: sh: 1: nft: not found":                                                                   false,
+		"refused: nft: error while loading shared libraries: libnftables.so.1: No such file or directory":  false,
+		"Error: Specified qdisc kind is unknown.":                                                          false, // who printed that?
 	} {
 		for _, f := range []Fault{Latency{Delay: 100 * time.Millisecond, Worker: 1}, PacketLoss{Percent: 10, Worker: 1}} {
 			w := newWorld(6, "w1", "w2")
 			m := w.nodes[0].(*machine)
-			m.network.lacks = errors.New(lacks)
+			m.network.lacks = lacks
 			heal, err := f.Inject(t.Context(), w.target())
 			var no *NotSupported
 			if errors.As(err, &no) != want || err == nil || !strings.HasPrefix(err.Error(), f.String()+": ") || len(w.seen) != 0 {
@@ -122,6 +129,62 @@ func TestWhatAKernelLacksIsNotSupported(t *testing.T) {
 			if len(m.network.left) != 0 {
 				t.Errorf("left: %q", m.network.left)
 			}
+		}
+	}
+}
+
+// TestAToolThatIsMissingIsAnError: what an engine or a shell cannot find says nothing of a kernel.
+func TestAToolThatIsMissingIsAnError(t *testing.T) {
+	for _, missing := range []string{
+		`exec: "sh": executable file not found in $PATH`, "sh: nft: not found", "tc is not in the node's image",
+		"crun: open /sys/fs/cgroup/x: No such file or directory",
+	} {
+		w := newWorld(6, "w1", "w2")
+		m := w.nodes[0].(*machine)
+		m.exec = func(m *machine, command []string) ([]byte, error) {
+			if command[3] == "latency" {
+				return nil, errors.New(missing)
+			}
+			exec := m.exec
+			m.exec = nil
+			defer func() { m.exec = exec }()
+			return m.Exec(t.Context(), command...)
+		}
+		_, err := Latency{Delay: 100 * time.Millisecond, Worker: 1}.Inject(t.Context(), w.target())
+		if no := (*NotSupported)(nil); err == nil || errors.As(err, &no) || !strings.Contains(err.Error(), missing) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestImpairScript runs what is run on nodes: a tool that is missing fails, one that fails is quoted, all of its lines, and one that
+// does not says nothing.
+func TestImpairScript(t *testing.T) {
+	run := func(tool, command string) (string, error) {
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", impairScript, "latency", tool, command).Output()
+		return string(out), err
+	}
+	if out, err := run("no-such-tool", "no-such-tool add"); err == nil || out != "" {
+		t.Errorf("a tool that is missing: %q, %v", out, err)
+	}
+	if out, err := run("sh", "echo it says; echo more >&2; exit 2"); err != nil || out != "refused: it says\nmore" {
+		t.Errorf("a tool that fails: %q, %v", out, err)
+	}
+	if out, err := run("sh", "echo done"); err != nil || out != "" {
+		t.Errorf("a tool that does what it is told: %q, %v", out, err)
+	}
+}
+
+// TestAnImpairmentLastsAsLongAsMostProbesAreHit: a single slow probe of forty is what a busy machine has without any fault.
+func TestAnImpairmentLastsAsLongAsMostProbesAreHit(t *testing.T) {
+	w := newWorld(6, "w1", "w2")
+	must(t, second(Latency{Delay: 100 * time.Millisecond, Worker: 1}.Inject(t.Context(), w.target())))
+	for slow, want := range map[int]bool{0: false, 1: false, 15: false, 16: true, probes: true} {
+		w.nodes[1].(*machine).exec = func(*machine, []string) ([]byte, error) {
+			return []byte(strings.Repeat("0.121\n", slow) + strings.Repeat("0.001\n", probes-slow)), nil
+		}
+		if holds, saw, err := w.lasting(t.Context()); err != nil || holds != want {
+			t.Errorf("%d slow probes: still in force: %t, %s, %v", slow, holds, saw, err)
 		}
 	}
 }

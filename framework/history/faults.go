@@ -45,16 +45,6 @@ func (r Run) Faults() []FaultLife {
 	return lives
 }
 
-// NotSupported says why a fault could not be done where the scenario was run; empty: all could, or failed for other reasons.
-func (r Run) NotSupported() string {
-	for _, e := range r.Events {
-		if e.Fault != nil && e.Fault.NotSupported != "" {
-			return e.Fault.NotSupported
-		}
-	}
-	return ""
-}
-
 func (f *FaultLife) add(at Offset, mark FaultMark) {
 	f.Nodes = union(f.Nodes, mark.Nodes)
 	f.Pods = union(f.Pods, mark.Pods)

@@ -174,10 +174,11 @@ func (r *run) judge(s Spec, dir string, recordErr error) result {
 	if err != nil {
 		return r.keep(s, nil, errors.Join(recordErr, err))
 	}
-	if why := recorded.NotSupported(); why != "" {
+	verdicts := invariant.Judge(recorded)
+	if why := invariant.Unsupported(recorded, verdicts); why != "" {
 		return r.keepUnsupported(s, why)
 	}
-	return r.keep(s, invariant.Judge(recorded), nil)
+	return r.keep(s, verdicts, nil)
 }
 
 // random is the scenario's own source: the same for the same seed, whichever scenarios run before it.

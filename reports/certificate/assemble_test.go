@@ -125,11 +125,11 @@ func TestResults(t *testing.T) {
 		},
 		"not supported": {
 			sides: sides{
-				before: map[string]found{"chaos/rollback": {notSupported: "no netem in this kernel"}},
-				after:  map[string]found{"chaos/rollback": {notSupported: "no netem in this kernel"}},
+				before: map[string]found{"chaos/rollback": {notSupported: "Specified qdisc kind is unknown here"}},
+				after:  map[string]found{"chaos/rollback": {notSupported: "Specified qdisc kind is unknown here"}},
 			},
 			want:    "partial = Core: partial (certified, partial) Extended: certified (certified)",
-			reasons: []string{"rollout, chaos/rollback: not supported: no netem in this kernel"},
+			reasons: []string{"rollout, chaos/rollback: not supported: Specified qdisc kind is unknown here"},
 		},
 		"nothing was measured": {
 			in: func(_ *testing.T, in *Input) {
@@ -231,12 +231,12 @@ func TestResults(t *testing.T) {
 // What was left out, and what cannot be done here, is listed by name.
 func TestNotTriedIsListed(t *testing.T) {
 	in := input(t, sides{
-		before: map[string]found{"chaos/kill": never, "chaos/drain": {notSupported: "no netem"}},
-		after:  map[string]found{"chaos/kill": never, "chaos/drain": {notSupported: "no netem"}},
+		before: map[string]found{"chaos/kill": never, "chaos/drain": {notSupported: "Specified qdisc kind is unknown here"}},
+		after:  map[string]found{"chaos/kill": never, "chaos/drain": {notSupported: "Specified qdisc kind is unknown here"}},
 	})
 	in.Skipped = map[string]string{"chaos/kill": "no time"}
 	c := assemble(t, in)
-	if diff := cmp.Diff([][]NotTried{{{"chaos/kill", "no time"}}, {{"chaos/drain", "no netem"}}}, [][]NotTried{c.Skipped, c.NotSupported}); diff != "" {
+	if diff := cmp.Diff([][]NotTried{{{"chaos/kill", "no time"}}, {{"chaos/drain", "Specified qdisc kind is unknown here"}}}, [][]NotTried{c.Skipped, c.NotSupported}); diff != "" {
 		t.Errorf("skipped and not supported (-want +got):\n%s", diff)
 	}
 }

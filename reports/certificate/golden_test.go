@@ -26,7 +26,7 @@ func sample(t *testing.T) *Certificate {
 		return sampled
 	}
 	in := input(t, sides{
-		after:   map[string]found{"chaos/drain": violated, "chaos/rollback": unknown, "chaos/kill": {notSupported: "this kernel has no netem"}},
+		after:   map[string]found{"chaos/drain": violated, "chaos/rollback": unknown, "chaos/kill": {notSupported: "Specified qdisc kind is unknown here"}},
 		upgrade: found{outcome: invariant.Violated, record: failing(upgraded()).Gap("pods", 20*sec, 21*sec)},
 	})
 	in.Planted = "endpoints are removed late by kube-proxy"

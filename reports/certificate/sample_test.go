@@ -97,6 +97,9 @@ func stored(t *testing.T, dir, kubernetes string, scenarios ...found) {
 			if f.outcome == invariant.Violated {
 				failing(record)
 			}
+			if f.notSupported != "" {
+				historytest.Unsupported(record, f.notSupported)
+			}
 		}
 		if f.outcome != "" {
 			seen := map[invariant.Outcome]string{
@@ -111,7 +114,7 @@ func stored(t *testing.T, dir, kubernetes string, scenarios ...found) {
 			result.Mutant, result.Outcome = &history.Mutant{Removed: "a preStop sleep", CaughtBy: "NoFailedRequests", Twin: "chaos/drain"}, "held"
 		}
 		file.Scenarios = append(file.Scenarios, result)
-		if f.notSupported == "" && !f.lost && f.err == "" {
+		if !f.lost && f.err == "" {
 			must(t, record.Write(filepath.Join(dir, filepath.FromSlash(f.name))))
 		}
 	}

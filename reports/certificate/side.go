@@ -58,12 +58,12 @@ func openFolder(what, from, dir string) folder {
 
 // side is what a run found of a scenario. On is the version that its cluster should have run; empty: any.
 func (f *folder) side(name, on, skipped string) Side {
-	listed, known := f.listed[name]
-	if known && listed.NotSupported != "" {
-		return without(VerdictUnsupported, listed.NotSupported)
-	}
+	listed := f.listed[name]
 	for i := range f.report.Scenarios {
 		if s := &f.report.Scenarios[i]; s.Name == name {
+			if s.Result == reports.Unsupported {
+				return without(VerdictUnsupported, s.Why)
+			}
 			return f.found(s, listed, on)
 		}
 	}
