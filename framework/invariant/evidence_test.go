@@ -109,7 +109,7 @@ func TestEvidence(t *testing.T) {
 			"only 189 of 200 requests due on reused within 1s from 17s were sent"},
 		{"a few unsent", ht.Healthy().Fail(history.LaneReused, 17*second, 17050*ms, history.Unsent), ""},
 		{"unsent in many seconds", ht.Healthy().Fail(history.LaneFresh, 17*second, 20*second, history.Unsent),
-			"only 0 of 200 requests due on fresh within 1s from 17s were sent (and 1 more reason)"},
+			"only 0 of 200 requests due on fresh within 1s from 17s were sent (and 3 more reasons)"},
 		{"the control lane starved", ht.Healthy().Load(history.LaneControl, 20, ht.SteadyAt, ht.DrainedAt).
 			Fail(history.LaneControl, 17*second, 18*second, history.Unsent),
 			"only 0 of 20 requests due on control within 1s from 17s were sent"},

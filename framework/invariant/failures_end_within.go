@@ -182,13 +182,13 @@ func (j *failuresEndWithin) end() Verdict {
 		v.support(j.inside.evidence(j.tally, lanes)...)
 		return v.violated(d, "more than the victims' share failed: %s", excess)
 	}
-	return j.held(v, shares, disrupted, d)
+	return j.held(v, lanes, shares, disrupted, d)
 }
 
-func (j *failuresEndWithin) held(v Verdict, shares []share, disrupted disruptions, d doubts) Verdict {
+func (j *failuresEndWithin) held(v Verdict, lanes []history.Lane, shares []share, disrupted disruptions, d doubts) Verdict {
 	if len(shares) == 0 { // or the doubts say why failures have none
-		return v.held(d, "no request failed, though victims had answered before, through %s; failures had to end within %s",
-			disrupted, moment(j.limit))
+		return v.held(d, "no request failed, though victims had answered before, through %s; failures had to end within %s; %s",
+			disrupted, moment(j.limit), j.tally.seen(lanes))
 	}
 	for _, s := range shares {
 		v.support(s.String())
@@ -202,8 +202,8 @@ func (j *failuresEndWithin) held(v Verdict, shares []share, disrupted disruption
 			worst = s
 		}
 	}
-	return v.held(d, "%s; the last was sent %s after %s was seen to bite, and %s was predicted at most",
-		worst, moment(worst.measured), worst.outage.name, moment(j.limit))
+	return v.held(d, "%s; the last was sent %s after %s was seen to bite, and %s was predicted at most; %s",
+		worst, moment(worst.measured), worst.outage.name, moment(j.limit), j.tally.seen(lanes))
 }
 
 func (j *failuresEndWithin) endedLate(v Verdict, lanes []history.Lane, d doubts) Verdict {

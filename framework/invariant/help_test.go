@@ -138,3 +138,10 @@ func setStage(b *ht.Builder, stage history.FaultStage, at history.Offset) *ht.Bu
 		}
 	})
 }
+
+// What ends a verdict on records in which requests were sent as they should be.
+const (
+	noneMissed         = "; longest time without a request sent: 5ms on fresh; an outage of 6ms would have met one on each lane"
+	noneMissedOnFresh  = "; longest time without a request sent: 5ms on fresh; an outage of 6ms would have met one"
+	noneMissedOnReused = "; longest time without a request sent: 5ms on reused; an outage of 6ms would have met one"
+)

@@ -82,11 +82,12 @@ func (j *noFailedRequests) end() Verdict {
 		parts[i] = fmt.Sprintf("0 of %d on %s", n, lane)
 		worst = max(worst, upperBound95(n))
 		v.measure("upperBound95."+string(lane), upperBound95(n))
-		v.support(fmt.Sprintf("%s: 0 of %d failed; with 95 %% confidence fewer than %s of such requests do",
+		v.support(fmt.Sprintf("%s: 0 of %d failed; with 95 %% confidence fewer than %s of such requests do, if they are independent",
 			lane, n, percent(upperBound95(n))))
 	}
 	j.inFlight(&v, lanes)
-	return v.held(d, "no request failed (%s) through %s; 95 %% upper bound %s", strings.Join(parts, ", "), disrupted, percent(worst))
+	return v.held(d, "no request failed (%s) through %s; 95 %% upper bound %s if requests are independent; %s",
+		strings.Join(parts, ", "), disrupted, percent(worst), j.tally.seen(lanes))
 }
 
 // inFlight says how many requests each fault met.

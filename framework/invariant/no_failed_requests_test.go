@@ -16,10 +16,10 @@ func TestNoFailedRequests(t *testing.T) {
 	checkAll(t, []sample{
 		{"held", ht.Healthy(), all, invariant.Held, 0,
 			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and 0 node losses; " +
-				"95 % upper bound 0.05 %"},
+				"95 % upper bound 0.05 % if requests are independent" + noneMissed},
 		{"a lost node counts as a disruption", killed(), all, invariant.Held, 0,
 			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations, 1 pod restart and 1 node loss; " +
-				"95 % upper bound 0.05 %"},
+				"95 % upper bound 0.05 % if requests are independent" + noneMissed},
 		{"violated", ht.Healthy().Fail(history.LaneFresh, 17*second, 17100*ms, history.Refused), all,
 			invariant.Violated, 17 * second,
 			"20 of 12000 requests failed (20 on fresh, 0 on reused), the first at 17s: refused, backend-2 on w2 (inferred)"},
@@ -37,24 +37,24 @@ func TestNoFailedRequests(t *testing.T) {
 			"1 of 12000 requests failed (0 on fresh, 1 on reused), the first at 25s: masked, backend-2 on w2 (inferred)"},
 		{"restarted pods are disruptions", restarted(), all, invariant.Held, 0,
 			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations, 2 pod restarts and 0 node losses; " +
-				"95 % upper bound 0.05 %"},
+				"95 % upper bound 0.05 % if requests are independent" + noneMissed},
 		{"refused evictions take nothing away", blocked(), all, invariant.Unknown, 0,
 			"no verdict: nothing was disrupted: no pod was seen to end and no node to be lost while the run was disturbed"},
 		{"refused evictions, where they are what is meant", blocked(), invariant.NoFailedRequests{Refused: true}, invariant.Held, 0,
 			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations, 0 node losses and 12 refused evictions; " +
-				"95 % upper bound 0.05 %"},
+				"95 % upper bound 0.05 % if requests are independent" + noneMissed},
 		{"no evictions were refused", blocked().DropEvents(func(e history.Event) bool { return e.Eviction != nil }),
 			invariant.NoFailedRequests{Refused: true}, invariant.Unknown, 0,
 			"no verdict: nothing was disrupted: no pod was seen to end and no node to be lost while the run was disturbed"},
 		{"failures on a lane that is not promised", ht.Healthy().Fail(history.LaneFresh, 17*second, 17100*ms, history.Refused), reused,
 			invariant.Held, 0, "no request failed (0 of 6000 on reused) through 1 pod termination and 0 node losses; " +
-				"95 % upper bound 0.05 %"},
+				"95 % upper bound 0.05 % if requests are independent" + noneMissedOnReused},
 		{"before any fault", ht.Healthy().Fail(history.LaneReused, 11*second, 11010*ms, history.Reset), all,
 			invariant.Violated, 11 * second,
 			"2 of 12000 requests failed (0 on fresh, 2 on reused), the first at 11s: reset, backend-3 on w3 (inferred)"},
 		{"after load has ended", ht.Healthy().Request(history.Request{Due: 40*second + 2*ms, Outcome: history.Refused}), all,
 			invariant.Held, 0, "no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and " +
-				"0 node losses; 95 % upper bound 0.05 %"},
+				"0 node losses; 95 % upper bound 0.05 % if requests are independent" + noneMissed},
 		{"unknown", ht.Healthy().Incomplete("events.jsonl: cut off"), all, invariant.Unknown, 0,
 			"no verdict: the record is not whole: events.jsonl: cut off"},
 		{"a failure in a record that was cut off is proof", ht.Healthy().Incomplete("cut off").
@@ -110,10 +110,10 @@ func TestMaskedByTheGateway(t *testing.T) {
 func TestNoFailedRequestsEvidence(t *testing.T) {
 	held := check(t, ht.Healthy().Run(), invariant.NoFailedRequests{}, invariant.Held, 0,
 		"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and 0 node losses; "+
-			"95 % upper bound 0.05 %")
+			"95 % upper bound 0.05 % if requests are independent"+noneMissed)
 	lines(t, held,
-		"fresh: 0 of 6000 failed; with 95 % confidence fewer than 0.05 % of such requests do",
-		"reused: 0 of 6000 failed; with 95 % confidence fewer than 0.05 % of such requests do",
+		"fresh: 0 of 6000 failed; with 95 % confidence fewer than 0.05 % of such requests do, if they are independent",
+		"reused: 0 of 6000 failed; with 95 % confidence fewer than 0.05 % of such requests do, if they are independent",
 		"6202 requests while drain one worker was on, from 15.5s to 31s")
 	numbers(t, held, map[string]float64{
 		"requests": 12000, "requests.fresh": 6000, "failed": 0, "podTerminations": 1, "nodeLosses": 0, "upperBound95.reused": 0.0005,

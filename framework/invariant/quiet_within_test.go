@@ -118,7 +118,7 @@ func TestQuietWithinDoubts(t *testing.T) {
 			}
 		}), p, invariant.Unknown, 0, "no verdict: of 1 request on fresh nobody knows which pods were tried"},
 		{"a second without load", ht.Healthy().Fail(history.LaneFresh, 20*second, 21*second, history.Unsent), p, invariant.Unknown, 0,
-			"no verdict: only 0 of 200 requests due on fresh within 1s from 20s were sent"},
+			"no verdict: only 0 of 200 requests due on fresh within 1s from 20s were sent (and 2 more reasons)"},
 		{"a fault that did not bite", setStage(ht.Healthy(), history.Seen, -1), p, invariant.Unknown, 0,
 			"no verdict: drain one worker was never seen to bite"},
 		{"a watch that was blind", ht.Healthy().Gap("pods", 16*second, 17*second), p, invariant.Unknown, 0,

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 )
 
-// withRows is a record with these requests of one worker instead of its own, and what the worker says of them. Models
-// play many records: this builds none anew.
+// withRows is a record with these requests instead of its own, and what their workers say of them. Models play many records:
+// this builds none anew.
 func withRows(run history.Run, rows []history.Request) history.Run {
 	slices.SortStableFunc(rows, func(a, b history.Request) int { return cmp.Compare(a.Done, b.Done) })
 	run.Requests = func() iter.Seq2[*history.Request, error] {
@@ -23,14 +24,23 @@ func withRows(run history.Run, rows []history.Request) history.Run {
 			}
 		}
 	}
-	totals := make(map[history.Lane]*history.LoadTotals)
+	type lane struct {
+		worker string
+		name   history.Lane
+	}
+	totals, clocks := make(map[lane]*history.LoadTotals), make(map[string]bool)
 	end := run.Events[len(run.Events)-1].T
-	events := append(slices.Clone(run.Events), history.Event{T: end, Clock: &history.Clock{Worker: ht.Worker, Uncertainty: ms}})
+	events := slices.DeleteFunc(slices.Clone(run.Events), func(e history.Event) bool { return e.Load != nil || e.Clock != nil })
 	for i := range rows {
-		t := totals[rows[i].Lane]
+		of := lane{rows[i].Worker, rows[i].Lane}
+		if !clocks[of.worker] {
+			clocks[of.worker] = true
+			events = append(events, history.Event{T: end, Clock: &history.Clock{Worker: of.worker, Uncertainty: ms}})
+		}
+		t := totals[of]
 		if t == nil {
-			t = &history.LoadTotals{Worker: ht.Worker, Lane: rows[i].Lane}
-			totals[rows[i].Lane] = t
+			t = &history.LoadTotals{Worker: of.worker, Lane: of.name}
+			totals[of] = t
 			events = append(events, history.Event{T: end, Load: t})
 		}
 		t.Planned++
@@ -42,6 +52,18 @@ func withRows(run history.Run, rows []history.Request) history.Run {
 	}
 	run.Events = events
 	return run
+}
+
+// rowsOf are a record's requests, to be edited.
+func rowsOf(t testing.TB, run history.Run) (rows []history.Request) {
+	t.Helper()
+	for r, err := range run.Requests() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, *r)
+	}
+	return rows
 }
 
 // idle is a record without requests, which withRows gives some.

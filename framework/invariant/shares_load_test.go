@@ -191,7 +191,7 @@ func TestSharesLoadDoubts(t *testing.T) {
 			if r.Due >= 30*second && r.Due < 31*second {
 				r.Outcome = history.Unsent
 			}
-		}), eachQuarter, "no verdict: worker-0 on reused says it did not send 0 requests, and the record has 200 of those (and 1 more reason)"},
+		}), eachQuarter, "no verdict: worker-0 on reused says it did not send 0 requests, and the record has 200 of those (and 3 more reasons)"},
 		{"a fault that did not bite", dealt(idle(setStage(scaled(), history.Seen, -1)), fair(1)), eachQuarter,
 			"no verdict: scale to 8 was never seen to bite"},
 	} {

@@ -21,6 +21,7 @@ type tally struct {
 	from, to history.Offset // the time under load
 	windows  int            // none when the time under load has no end
 	plan     map[history.Lane]float64
+	watch    *watch
 
 	lanes   []*laneTally
 	workers []workerTally
@@ -56,6 +57,8 @@ type rowTally struct {
 	lane         *laneTally
 	rows, unsent uint64
 	seqs         uint64 // the sum of Seq, which wraps around
+	sends        sends
+	due, skipped uint64 // in the time that is watched; skipped are unsent
 }
 
 func newTally(f *facts) *tally {
@@ -70,6 +73,7 @@ func newTally(f *facts) *tally {
 		t.windows = int(min((t.to-t.from)/loadWindow, maxWindows))
 		t.windows = max(t.windows, 1)
 	}
+	t.watch = t.newWatch()
 	return t
 }
 
@@ -89,6 +93,7 @@ func (t *tally) take(r *history.Request) bool {
 	}
 	if underLoad {
 		t.count(row.lane, r, unsent)
+		row.watch(t.watch, r, unsent)
 	}
 	return underLoad
 }
@@ -148,7 +153,7 @@ func (t *tally) row(r *history.Request) *rowTally {
 	if lane == nil {
 		return nil
 	}
-	w.lanes = append(w.lanes, rowTally{lane: lane})
+	w.lanes = append(w.lanes, rowTally{lane: lane, sends: t.watch.sends()})
 	return &w.lanes[len(w.lanes)-1]
 }
 
@@ -225,6 +230,9 @@ func (t *tally) delivered(lanes []history.Lane) (d doubts) {
 	d = append(d, t.facts.clocks(workers)...)
 	for _, lane := range lanes {
 		t.enough(lane, &d)
+	}
+	for _, lane := range lanes {
+		d = append(d, t.blind(lane).doubts()...)
 	}
 	if t.find(history.LaneControl) != nil && !slices.Contains(lanes, history.LaneControl) {
 		// It is sent by the same worker: where it is late, so may be the others.
@@ -371,6 +379,7 @@ func (t *tally) numbers(v *Verdict, lanes []history.Lane) {
 		if l := t.find(lane); l != nil {
 			retried += l.retried
 			l.lag.numbers(v, lane)
+			t.blind(lane).numbers(v)
 		}
 	}
 	v.measure("requests", float64(all))

@@ -27,7 +27,15 @@ var follows = map[string][]string{
 		"drain one worker was seen to bite at 15s, which makes no sense after 15.5s"},
 	"the endpoints when the fault began FailuresEndWithin": {
 		"how much of backend the victims of drain one worker had is not known: a watch was blind"},
-	"a budget BudgetHonoured": {"no eviction of a pod under a budget was asked for"},
+	"a second of load NoFailedRequests":  notSent,
+	"a second of load FailuresEndWithin": notSent,
+	"a budget BudgetHonoured":            {"no eviction of a pod under a budget was asked for"},
+}
+
+// notSent is what a second without load leads to.
+var notSent = []string{
+	"no request was sent on fresh for 1.005s from 19.995s, and an outage of more than 255ms must not go unseen",
+	"200 of 4900 requests due on fresh since the first fault began were not sent, and 1 % may be missing at most",
 }
 
 // TestOneThingIsMissing takes one piece of evidence out of a record of which every promise is held. Those that need it
