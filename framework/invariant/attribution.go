@@ -146,7 +146,12 @@ type Attribution struct {
 	Phase      PodPhase
 
 	Pod, Node, Zone, Revision string
+
+	among []podOn // all whom it may have been sent to, as far as the cause tells
 }
+
+// podOn is a pod, or the node that it is on; what is not known is empty.
+type podOn struct{ pod, node string }
 
 // OfSystem tells whether the failure is attributed to the system under test: such a failure breaks a promise however
 // noisy the harness was at the time. Of any other it is not known whose fault it was.

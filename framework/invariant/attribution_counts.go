@@ -34,16 +34,21 @@ func (s *shots) attributed() *attributed {
 		return s.found
 	}
 	s.found = &attributed{causes: make(map[Cause]*causeCount)}
-	s.each(func(_ shot, at history.Offset, n uint64, a Attribution) { s.found.add(at, n, a) })
+	s.each(func(_ shot, at history.Offset, like alike, a Attribution) { s.found.add(at, like.n, a) })
 	return s.found
 }
 
-// each visits all failures, those together that failed alike at about the same moment, in no order.
-func (s *shots) each(visit func(kind shot, at history.Offset, n uint64, a Attribution)) {
+// each visits all failures, those together that failed alike at about the same moment, in the order of the first of them.
+func (s *shots) each(visit func(kind shot, at history.Offset, like alike, a Attribution)) {
 	s.lives.settle()
-	for kind, n := range s.kinds {
+	kinds := slices.SortedFunc(maps.Keys(s.kinds), func(a, b shot) int {
+		x, y := s.kinds[a].first, s.kinds[b].first
+		return cmp.Or(cmp.Compare(x.Sent, y.Sent), cmp.Compare(x.Done, y.Done), cmp.Compare(x.Worker, y.Worker),
+			cmp.Compare(x.Lane, y.Lane), cmp.Compare(x.Seq, y.Seq))
+	})
+	for _, kind := range kinds {
 		at := s.at(kind)
-		visit(kind, at, n, s.lives.attribute(kind, at))
+		visit(kind, at, s.kinds[kind], s.lives.attribute(kind, at))
 	}
 }
 
@@ -229,7 +234,7 @@ func (c *FailureCauses) Take(r *history.Request) {
 	}
 	c.shots.lives.answered(r)
 	if r.Outcome.Failed() {
-		c.shots.add(r)
+		c.shots.add(alike{1, *r, *r})
 	}
 }
 

@@ -114,7 +114,7 @@ func (s *lives) attribute(kind shot, at history.Offset) Attribution {
 		if l := s.named(kind.pod, at); l != nil {
 			return s.known(kind, l, at)
 		}
-		return Attribution{Cause: CauseUnknown, Confidence: ConfidenceSeen, Pod: kind.pod}
+		return Attribution{Cause: CauseUnknown, Confidence: ConfidenceSeen, Pod: kind.pod, among: []podOn{{kind.pod, kind.node}}}
 	case s.facts.blind(at):
 		return nobody() // something else may have been the case
 	case s.gateways[kind.lane] && kind.status >= 500:
@@ -127,7 +127,10 @@ func nobody() Attribution { return Attribution{Cause: CauseUnknown, Confidence: 
 
 // known attributes what went to a pod that is known.
 func (s *lives) known(kind shot, l *life, at history.Offset) Attribution {
-	a := Attribution{Cause: CauseSlow, Confidence: ConfidenceSeen, Phase: PhaseReady, Pod: l.name, Node: l.node, Zone: l.zone, Revision: l.revision}
+	a := Attribution{
+		Cause: CauseSlow, Confidence: ConfidenceSeen, Phase: PhaseReady,
+		Pod: l.name, Node: l.node, Zone: l.zone, Revision: l.revision, among: []podOn{{l.name, l.node}},
+	}
 	if kind.inferred {
 		a.Confidence = ConfidenceConnection
 	}
@@ -219,5 +222,5 @@ func (s *lives) choose(kind shot, at history.Offset, a around) (Attribution, boo
 	case len(list) == 1:
 		confidence = ConfidenceOnly
 	}
-	return list[0].attribution(cause, confidence, len(list) == 1), true
+	return attribution(cause, confidence, list), true
 }

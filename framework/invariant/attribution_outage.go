@@ -31,8 +31,9 @@ func (s *lives) outage(at history.Offset, all []trouble) (Attribution, bool) {
 			best = c.cause
 		}
 	}
-	i := slices.IndexFunc(gone, func(t trouble) bool { return outageBy(t) == best })
-	return gone[i].attribution(best, ConfidenceAll, len(gone) == 1), true
+	a := attribution(best, ConfidenceAll, gone)
+	a.Phase = gone[slices.IndexFunc(gone, func(t trouble) bool { return outageBy(t) == best })].phase
+	return a, true
 }
 
 // outageBy is the outage that a trouble is a part of; empty if it makes none.

@@ -24,7 +24,9 @@ type shot struct {
 	status   int
 	retried  bool // by a gateway
 	pod      string
+	node     string // that the request itself names; empty where it names none
 	inferred bool
+	kept     bool  // see onKept
 	noisy    bool  // the load worker stood still meanwhile, and nobody answered
 	lasted   uint8 // in seconds that it touched but for the first
 }
@@ -33,22 +35,44 @@ type shot struct {
 type shots struct {
 	lives *lives
 	step  time.Duration
-	kinds map[shot]uint64
+	kinds map[shot]alike
 	found *attributed // once asked for
 }
 
-func newShots(s *lives) *shots { return &shots{lives: s, step: shotStep, kinds: make(map[shot]uint64)} }
+// alike are the failed requests of a kind: how many, and the first and the last of them by Sent.
+type alike struct {
+	n           uint64
+	first, last history.Request // their texts are their own
+}
 
-// add takes a failed request.
-func (s *shots) add(r *history.Request) {
+// with is what two lots of them are together.
+func (a alike) with(b alike) alike {
+	if a.n == 0 {
+		return b
+	}
+	a.n += b.n
+	if b.first.Sent < a.first.Sent {
+		a.first = b.first
+	}
+	if b.last.Sent > a.last.Sent {
+		a.last = b.last
+	}
+	return a
+}
+
+func newShots(s *lives) *shots { return &shots{lives: s, step: shotStep, kinds: make(map[shot]alike)} }
+
+// add takes failed requests of a kind.
+func (s *shots) add(a alike) {
 	s.found = nil
+	r := &a.first
 	kind := shot{
 		step: int64(r.Sent / s.step), lane: r.Lane, outcome: r.Outcome, status: r.Status, retried: r.GatewayTries > 1,
-		pod: r.Pod, inferred: r.Inferred, noisy: s.lives.facts.noise.explains(r),
+		pod: r.Pod, node: r.Node, inferred: r.Inferred, kept: onKept(r), noisy: s.lives.facts.noise.explains(r),
 		lasted: uint8(min(max(r.Done/loadWindow-r.Sent/loadWindow, 0), math.MaxUint8)),
 	}
 	if r.Outcome == history.Masked && !r.Inferred {
-		kind.pod = "" // it names who helped out
+		kind.pod, kind.node = "", "" // it names who helped out
 	}
 	if kind.pod == "" {
 		kind.pod = s.lives.dialled(r)
@@ -57,7 +81,7 @@ func (s *shots) add(r *history.Request) {
 		s.coarsen()
 		kind.step = int64(r.Sent / s.step)
 	}
-	s.kinds[kind]++
+	s.kinds[kind] = s.kinds[kind].with(a)
 }
 
 // coarsen doubles the step until there is room for as many kinds again. What the lanes and outcomes alone make different
@@ -65,17 +89,18 @@ func (s *shots) add(r *history.Request) {
 func (s *shots) coarsen() {
 	for len(s.kinds) > maxShots/2 && s.step < time.Hour {
 		s.step *= 2
-		fewer := make(map[shot]uint64, len(s.kinds)/2)
-		for kind, n := range s.kinds {
+		fewer := make(map[shot]alike, len(s.kinds)/2)
+		for kind, a := range s.kinds {
 			kind.step /= 2
-			fewer[kind] += n
+			fewer[kind] = fewer[kind].with(a)
 		}
 		s.kinds = fewer
 	}
 	if len(s.kinds) >= maxShots {
-		fewer := make(map[shot]uint64)
-		for kind, n := range s.kinds {
-			fewer[shot{step: kind.step, lane: history.Lane("other"), outcome: history.Other}] += n
+		fewer := make(map[shot]alike)
+		for kind, a := range s.kinds {
+			kind = shot{step: kind.step, lane: history.Lane("other"), outcome: history.Other}
+			fewer[kind] = fewer[kind].with(a)
 		}
 		s.kinds = fewer
 	}

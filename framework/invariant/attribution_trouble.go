@@ -124,10 +124,13 @@ func (s *lives) tooEarly(l *life) bool {
 	return l.firstAnswer.At-l.firstOffer.At > lateStart && l.firstAnswer.At-s.from > answerStep // nobody asked before
 }
 
-// attribution of a trouble; who it was is told only when it is the only one.
-func (t trouble) attribution(cause Cause, confidence Confidence, only bool) Attribution {
-	a := Attribution{Cause: cause, Confidence: confidence, Phase: t.phase}
-	if l := t.life; only {
+// attribution of troubles with the same cause; who it was is told only when it is the only one.
+func attribution(cause Cause, confidence Confidence, list []trouble) Attribution {
+	a := Attribution{Cause: cause, Confidence: confidence, Phase: list[0].phase}
+	for _, t := range list {
+		a.among = append(a.among, podOn{t.life.name, t.life.node})
+	}
+	if l := list[0].life; len(list) == 1 {
 		a.Pod, a.Node, a.Zone, a.Revision = l.name, l.node, l.zone, l.revision
 	}
 	return a

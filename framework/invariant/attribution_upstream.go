@@ -19,18 +19,12 @@ func (s *lives) upstream(kind shot, at history.Offset) Attribution {
 		return nobody()
 	}
 	if lost := s.lostAt(at); len(lost) > 0 {
-		found := Attribution{Cause: CauseDeadUpstream, Confidence: ConfidenceOneOf, Phase: PhaseNodeLost}
-		if len(lost) == 1 {
-			found.Confidence, found.Node = ConfidenceOnly, lost[0]
-		}
+		found := oneOfNodes(CauseDeadUpstream, lost)
+		found.Phase = PhaseNodeLost
 		return found
 	}
 	if empty := s.emptyAt(at); len(empty) > 0 {
-		found := Attribution{Cause: CauseEmptyUpstream, Confidence: ConfidenceOneOf}
-		if len(empty) == 1 {
-			found.Confidence, found.Node = ConfidenceOnly, empty[0]
-		}
-		return found
+		return oneOfNodes(CauseEmptyUpstream, empty)
 	}
 	if found, ok := s.choose(shot{}, at, around{fine: a.fine, troubled: a.troubled}); ok {
 		return found
@@ -39,6 +33,18 @@ func (s *lives) upstream(kind shot, at history.Offset) Attribution {
 		return Attribution{Cause: CauseSlow, Confidence: ConfidenceNone}
 	}
 	return nobody()
+}
+
+// oneOfNodes attributes a failure to nodes, of which any may be the one.
+func oneOfNodes(cause Cause, nodes []string) Attribution {
+	a := Attribution{Cause: cause, Confidence: ConfidenceOneOf}
+	for _, node := range nodes {
+		a.among = append(a.among, podOn{node: node})
+	}
+	if len(nodes) == 1 {
+		a.Confidence, a.Node = ConfidenceOnly, nodes[0]
+	}
+	return a
 }
 
 // lostAt are the nodes that were away.

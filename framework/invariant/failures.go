@@ -15,6 +15,7 @@ const maxGroups = 4096
 
 // failures sorts the failed requests of a lane or more by what they have in common. Memory does not grow with them.
 type failures struct {
+	facts  *facts
 	stages []stage // in order
 
 	total  uint64
@@ -27,6 +28,16 @@ type failures struct {
 	// Seconds in which there were failures: on the control lane, and on others.
 	noisy, failing map[history.Offset]bool
 	noise          uint64 // failures of the control lane
+}
+
+// answeredWrongly tells whether it was the server named in the response that let the client down. Of a retry that was
+// masked, the response names the one that helped out.
+func answeredWrongly(o history.Outcome) bool {
+	switch o {
+	case history.BadStatus, history.WrongBody, history.Truncated, history.Stall:
+		return true
+	}
+	return false
 }
 
 // stage is a moment in a fault's life.
@@ -57,6 +68,7 @@ const maxSeconds = 4096
 
 func newFailures(f *facts) *failures {
 	l := &failures{
+		facts:  f,
 		groups: make(map[failureKind]uint64),
 		noisy:  make(map[history.Offset]bool), failing: make(map[history.Offset]bool), shots: newShots(f.theLives()),
 	}
@@ -79,24 +91,35 @@ func newFailures(f *facts) *failures {
 }
 
 // add takes a failed request.
-func (l *failures) add(r *history.Request) {
+func (l *failures) add(r *history.Request) { l.addAlike(alike{1, *r, *r}) }
+
+// addAlike takes failed requests that differ in hardly more than their numbers.
+func (l *failures) addAlike(a alike) {
+	r := &a.first
 	if l.total == 0 || r.Sent < l.first.Sent {
 		l.first = *r
 	}
-	l.total++
-	l.last = max(l.last, r.Sent)
+	l.total += a.n
+	l.last = max(l.last, a.last.Sent)
 	key := kindOf(r)
 	if _, known := l.groups[key]; !known && len(l.groups) >= maxGroups {
 		key = failureKind{lane: r.Lane, outcome: r.Outcome}
 	}
-	l.groups[key]++
-	l.place(r.Sent)
-	l.shots.add(r)
+	l.groups[key] += a.n
+	l.place(r.Sent, a.n)
+	l.shots.add(a)
 	remember(l.failing, r.Sent)
 }
 
-// place counts a failure after the last stage before it.
-func (l *failures) place(sent history.Offset) {
+// none is as many failures as there are before the first, with what is known of the control lane.
+func (l *failures) none() *failures {
+	none := newFailures(l.facts)
+	none.noisy, none.noise = l.noisy, l.noise
+	return none
+}
+
+// place counts failures after the last stage before them.
+func (l *failures) place(sent history.Offset, n uint64) {
 	i := len(l.stages)
 	for i > 0 && l.stages[i-1].at > sent {
 		i--
@@ -104,7 +127,7 @@ func (l *failures) place(sent history.Offset) {
 	if a := &l.after[i]; a.n == 0 || sent < a.first {
 		a.first = sent
 	}
-	l.after[i].n++
+	l.after[i].n += n
 }
 
 // addNoise takes a failed request of the control lane.

@@ -18,8 +18,8 @@ import (
 type FailuresEndWithin struct {
 	// Lanes to judge; none means all but the control lane. Each is judged by itself.
 	Lanes []history.Lane `json:"lanes,omitempty"`
-	// Limit is how long after a fault was seen to bite the last failing request may be sent. Zero predicts it for a lost
-	// node from the timings of the run's cluster: see NodeLossLimit.
+	// Limit is how long after the victims died the last failing request may be sent: after their last good answer, or after the
+	// fault began where that is later. Zero predicts it for a lost node from the timings of the run's cluster: see NodeLossLimit.
 	Limit time.Duration `json:"limit,omitempty"`
 	// Service is the one that the requests go to. Empty means the only one that had endpoints on the victims.
 	Service string `json:"service,omitempty"`
@@ -57,7 +57,7 @@ func (p FailuresEndWithin) limit(run history.Run) time.Duration {
 func (p FailuresEndWithin) start(f *facts, t *tally) judgement {
 	return &failuresEndWithin{
 		promise: p, facts: f, tally: t, limit: p.limit(f.run), outages: p.outages(f),
-		unclear: p.unclear(f), inside: newFailures(f), outside: newFailures(f),
+		unclear: p.unclear(f), failures: newFailures(f),
 	}
 }
 
@@ -86,8 +86,7 @@ type failuresEndWithin struct {
 	outages []*outage
 	unclear history.Offset // see there
 
-	inside, outside *failures
-	innocent        *failures // answered wrongly by pods that no fault bit; nil while there are none
+	failures *failures
 }
 
 func (j *failuresEndWithin) judges(lane history.Lane) bool {
@@ -98,94 +97,71 @@ func (j *failuresEndWithin) judges(lane history.Lane) bool {
 }
 
 func (j *failuresEndWithin) take(r *history.Request) {
-	if r.Lane == history.LaneControl && r.Outcome.Failed() {
-		j.inside.addNoise(r)
-	}
-	if r.Outcome == history.Unsent || !j.judges(r.Lane) {
-		return
-	}
 	failed := r.Outcome.Failed()
-	if failed && r.Done >= j.unclear {
-		j.inside.add(r) // as it may have been; the doubts are there
+	if r.Lane == history.LaneControl && failed {
+		j.failures.addNoise(r)
+	}
+	if r.Outcome == history.Unsent {
 		return
 	}
-	for _, o := range j.outages {
-		if !failed {
+	if !failed { // on whatever lane: it tells who was alive
+		for _, o := range j.outages {
 			o.answered(r)
 		}
-		if r.Done < o.from || r.Sent >= o.to { // what was in flight when it began is the victims' too
-			continue
-		}
-		o.count(r, failed)
-		if failed {
-			j.inside.add(r)
-			if answeredWrongly(r.Outcome) && r.Pod != "" && !r.Inferred && !o.bit(r.Pod, r.Node) {
-				j.blame(r)
-			}
-		}
+	}
+	if !j.judges(r.Lane) {
 		return
 	}
 	if failed {
-		j.outside.add(r)
+		j.failures.add(r)
 	}
-}
-
-// answeredWrongly tells whether it was the server named in the response that let the client down. Of a retry that was
-// masked, the response names the one that helped out.
-func answeredWrongly(o history.Outcome) bool {
-	switch o {
-	case history.BadStatus, history.WrongBody, history.Truncated, history.Stall:
-		return true
+	for _, o := range j.outages {
+		if r.Done >= o.from && r.Sent < o.to {
+			o.count(r, failed)
+			return
+		}
 	}
-	return false
-}
-
-func (j *failuresEndWithin) blame(r *history.Request) {
-	if j.innocent == nil {
-		j.innocent = newFailures(j.facts)
-	}
-	j.innocent.add(r)
 }
 
 func (j *failuresEndWithin) end() Verdict {
 	lanes := j.tally.judged(j.promise.Lanes)
 	disrupted := j.facts.disruptions()
+	sorted := j.sort()
 	d := slices.Concat(j.facts.inOrder(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), disrupted.doubts(),
 		j.tally.delivered(lanes))
 	if !j.promise.predicts(j.facts.run) {
 		d.add("the record does not say how soon its cluster notices a lost node")
 	}
 	for _, o := range j.outages {
-		d = append(d, o.doubts...)
-		if !o.served {
-			d.add("no request was answered by a victim of %s before it began", o.name)
-		}
+		d = append(d, o.allDoubts(j.failures.total > 0)...)
 	}
 	v := Verdict{}
 	j.tally.numbers(&v, lanes)
-	v.measure("failed", float64(j.inside.total+j.outside.total))
-	v.measure("failedOutside", float64(j.outside.total))
+	v.measure("failed", float64(j.failures.total))
+	v.measure("failedOutside", float64(sorted.outside.total))
 	v.measure("limitSeconds", j.limit.Seconds())
 	disrupted.numbers(&v)
 	shares := j.shares(&v, lanes)
-	noise := j.outside.excused(j.facts, j.inside.noisy)
-	switch excess := tooMany(shares); {
-	case noise.total > 0 && noise.total == j.outside.total && j.innocent == nil && excess == nil:
-		return v.unknown(slices.Concat(doubts{noise.String(j.outside.total)}, d))
-	case j.outside.total > 0:
-		return j.endedLate(v, lanes, d)
-	case j.innocent != nil:
-		return j.hitOthers(v, lanes, d)
+	excess := sorted.tooMany(shares)
+	sorted.noise.numbers(&v)
+	d = slices.Concat(sorted.noise.doubt(nil, j.failures.total), d, sorted.doubts)
+	switch {
+	case sorted.outside.total > 0:
+		return j.endedLate(v, sorted.outside, lanes, d)
+	case sorted.innocent.total > 0:
+		return j.hitOthers(v, sorted.innocent, lanes, d)
+	case sorted.stray.total > 0:
+		return j.strayed(v, sorted.stray, lanes, d)
 	case excess != nil:
 		v.At = excess.first
-		j.inside.attributed().numbers(&v)
-		v.support(j.inside.evidence(j.tally, lanes)...)
+		sorted.inside.attributed().numbers(&v)
+		v.support(sorted.inside.evidence(j.tally, lanes)...)
 		return v.violated(d, "more than the victims' share failed: %s", excess)
 	}
-	return j.held(v, lanes, shares, disrupted, d)
+	return j.held(v, lanes, sorted.inside, shares, disrupted, d)
 }
 
-func (j *failuresEndWithin) held(v Verdict, lanes []history.Lane, shares []share, disrupted disruptions, d doubts) Verdict {
+func (j *failuresEndWithin) held(v Verdict, lanes []history.Lane, inside *failures, shares []share, disrupted disruptions, d doubts) Verdict {
 	if len(shares) == 0 { // or the doubts say why failures have none
 		return v.held(d, "no request failed, though victims had answered before, through %s; failures had to end within %s; %s",
 			disrupted, moment(j.limit), j.tally.seen(lanes))
@@ -193,40 +169,56 @@ func (j *failuresEndWithin) held(v Verdict, lanes []history.Lane, shares []share
 	for _, s := range shares {
 		v.support(s.String())
 	}
-	causes := j.inside.attributed()
+	causes := inside.attributed()
 	causes.numbers(&v)
-	v.support(causes.evidence(j.inside.shots.lives)...)
+	v.support(causes.evidence(inside.shots.lives)...)
 	worst := shares[0]
 	for _, s := range shares {
 		if s.measured > worst.measured {
 			worst = s
 		}
 	}
-	return v.held(d, "%s; the last was sent %s after %s was seen to bite, and %s was predicted at most; %s",
-		worst, moment(worst.measured), worst.outage.name, moment(j.limit), j.tally.seen(lanes))
+	var untested string
+	for _, s := range shares {
+		if s.failed > 0 && !s.tested() && s.lane != worst.lane {
+			untested += fmt.Sprintf("; on %s too few opened a connection to test the share", s.lane)
+		}
+	}
+	return v.held(d, "%s%s; the last was sent %s after %s, and %s was predicted at most; %s",
+		worst, untested, moment(worst.measured), worst.since.since(), moment(j.limit), j.tally.seen(lanes))
 }
 
-func (j *failuresEndWithin) endedLate(v Verdict, lanes []history.Lane, d doubts) Verdict {
-	first := &j.outside.first
+// breaks says where the first of some failures is that may not have been.
+func (l *failures) breaks(v *Verdict, t *tally, lanes []history.Lane) (first *history.Request) {
+	first = &l.first
 	v.At = first.Sent
-	j.outside.attributed().numbers(&v)
-	v.support(j.outside.evidence(j.tally, lanes)...)
+	l.attributed().numbers(v)
+	v.support(l.evidence(t, lanes)...)
+	return first
+}
+
+func (j *failuresEndWithin) endedLate(v Verdict, outside *failures, lanes []history.Lane, d doubts) Verdict {
+	first := outside.breaks(&v, j.tally, lanes)
 	where := "before any fault began"
 	for _, o := range j.outages {
-		if first.Sent >= o.to {
-			where = fmt.Sprintf("%s after %s was seen to bite, and %s was predicted at most",
-				moment(first.Sent-o.seen), o.name, moment(j.limit))
+		if first.Done >= o.from {
+			since := o.before(first.Sent)
+			where = fmt.Sprintf("%s after %s, and %s was predicted at most",
+				moment(first.Sent-since.earliest()), since.since(), moment(j.limit))
 		}
 	}
 	return v.violated(d, "%s failed outside the predicted time, the first at %s on %s: %s, %s",
-		count(j.outside.total, "request"), moment(first.Sent), first.Lane, first.Outcome, where)
+		count(outside.total, "request"), moment(first.Sent), first.Lane, first.Outcome, where)
 }
 
-func (j *failuresEndWithin) hitOthers(v Verdict, lanes []history.Lane, d doubts) Verdict {
-	first := &j.innocent.first
-	v.At = first.Sent
-	j.innocent.attributed().numbers(&v)
-	v.support(j.innocent.evidence(j.tally, lanes)...)
+func (j *failuresEndWithin) hitOthers(v Verdict, innocent *failures, lanes []history.Lane, d doubts) Verdict {
+	first := innocent.breaks(&v, j.tally, lanes)
 	return v.violated(d, "%s failed at pods that no fault had bitten, the first at %s on %s: %s, %s",
-		count(j.innocent.total, "request"), moment(first.Sent), first.Lane, first.Outcome, kindOf(first).server())
+		count(innocent.total, "request"), moment(first.Sent), first.Lane, first.Outcome, kindOf(first).server())
+}
+
+func (j *failuresEndWithin) strayed(v Verdict, stray *failures, lanes []history.Lane, d doubts) Verdict {
+	first := stray.breaks(&v, j.tally, lanes)
+	return v.violated(d, "%s failed when no endpoint had led to a victim for %s, the first at %s on %s: %s",
+		count(stray.total, "request"), PropagationSlack, moment(first.Sent), first.Lane, first.Outcome)
 }

@@ -27,6 +27,8 @@ type death struct {
 	from, seen, undone history.Offset
 	victim             string
 	over               history.Offset // requests that are sent from then on no longer fail
+
+	first, last history.Offset // when it may have died, as answers tell; see outageModel.died
 }
 
 func newOutageModel(seed uint64) *outageModel {
@@ -40,7 +42,7 @@ func newOutageModel(seed uint64) *outageModel {
 		d := death{from: 16*second + m.upTo(8*second), victim: fmt.Sprintf("w%d", nodes[i]+1)}
 		d.seen = d.from + m.upTo(second)
 		d.undone = 33*second + m.upTo(second)
-		d.over = d.seen + history.Offset(float64(m.limit)*(0.2+0.8*m.random.Float64()))
+		d.over = d.from + 20*ms + history.Offset(float64(m.limit)*(0.2+0.8*m.random.Float64()))
 		switch m.random.IntN(12) {
 		case 0:
 			d.over += m.limit / 2 // which is too late, most often
@@ -50,6 +52,9 @@ func newOutageModel(seed uint64) *outageModel {
 		m.deaths = append(m.deaths, d)
 	}
 	m.load()
+	for i := range m.deaths {
+		m.died(&m.deaths[i])
+	}
 	return m
 }
 
@@ -58,9 +63,9 @@ func (m *outageModel) upTo(d history.Offset) history.Offset {
 }
 
 // load sends a hundred requests a second, each to a random server. Those to the dead fail, and so does now and then a
-// whole stretch of them, whoever they go to.
+// whole stretch of them, whoever they go to; of some such stretches it is not known.
 func (m *outageModel) load() {
-	burst := -second
+	burst, astray := -second, m.random.IntN(2) == 0
 	if m.random.IntN(4) == 0 {
 		burst = 11*second + m.upTo(20*second)
 	}
@@ -80,6 +85,9 @@ func (m *outageModel) load() {
 		}
 		if r.Sent >= burst && r.Sent < burst+length && m.random.IntN(3) == 0 {
 			r.Outcome, r.Inferred = history.Reset, true
+			if astray {
+				r.Node = ""
+			}
 		}
 		m.rows = append(m.rows, r)
 	}
@@ -107,22 +115,22 @@ func (m *outageModel) record(base history.Run) history.Run {
 	return withRows(run, m.rows)
 }
 
-// span is a time in which failures are allowed, with all who are dead in it.
+// span is a time in which failures may be allowed, with all who die in it.
 type span struct {
 	from, to history.Offset
-	victims  []string
+	deaths   []death
 }
 
 // spans joins what overlaps, one after the other until nothing does.
 func (m *outageModel) spans() []span {
 	var all []span
 	for _, d := range m.deaths {
-		all = append(all, span{d.from, d.seen + m.limit, []string{d.victim}})
+		all = append(all, span{d.from, d.seen + m.limit, []death{d}})
 	}
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for i := 0; i+1 < len(all); {
 		if a, b := all[i], all[i+1]; b.from < a.to {
-			all[i] = span{a.from, max(a.to, b.to), append(a.victims, b.victims...)}
+			all[i] = span{a.from, max(a.to, b.to), append(a.deaths, b.deaths...)}
 			all = slices.Delete(all, i+1, i+2)
 			continue
 		}
@@ -131,27 +139,76 @@ func (m *outageModel) spans() []span {
 	return all
 }
 
+// died finds the first and the last moment at which a server may have died, as its answers tell.
+func (m *outageModel) died(d *death) {
+	first := d.from
+	for _, r := range m.rows {
+		if r.Node == d.victim && !failed(r) && r.Done >= d.from && r.Done <= d.seen {
+			first = max(first, r.Done)
+		}
+	}
+	last := d.seen
+	for _, r := range m.rows {
+		at := r.Sent
+		if r.Outcome == history.Reset {
+			at = r.Done
+		}
+		if (r.Node == d.victim || r.Node == "") && failed(r) && at >= first {
+			last = min(last, at)
+		}
+	}
+	d.first, d.last = first, max(first, last)
+}
+
 // judge restates the promise.
 func (m *outageModel) judge() (want invariant.Outcome, at history.Offset) {
 	all := m.spans()
-	var first *history.Request // that failed when nothing may
+	var late, innocent *history.Request // the first that failed when none may, and of those that failed though nobody touched them
+	known := true
 	for i := range m.rows {
 		r := &m.rows[i]
-		allowed := slices.ContainsFunc(all, func(s span) bool { return r.Done >= s.from && r.Sent < s.to })
-		if failed(*r) && !allowed && (first == nil || r.Sent < first.Sent) {
-			first = r
+		if !failed(*r) {
+			continue
+		}
+		allowed, unsure, mine, other := false, false, false, false
+		for _, s := range all {
+			if r.Done < s.from || r.Sent >= s.to {
+				continue
+			}
+			for _, d := range s.deaths {
+				begun := r.Done >= d.from
+				if begun && (r.Node == d.victim || r.Node == "") {
+					mine = true
+					allowed = allowed || r.Sent < d.first+m.limit
+					unsure = unsure || r.Sent < d.last+m.limit
+				}
+				other = other || begun && r.Sent < d.last+m.limit
+			}
+		}
+		switch {
+		case allowed:
+		case mine && unsure:
+			known = false
+		case !mine && other:
+			if innocent == nil || r.Sent < innocent.Sent {
+				innocent = r
+			}
+		case late == nil || r.Sent < late.Sent:
+			late = r
 		}
 	}
-	if first != nil {
-		return invariant.Violated, first.Sent
+	if late != nil {
+		return invariant.Violated, late.Sent
 	}
-	known := true
+	if innocent != nil {
+		return invariant.Violated, innocent.Sent
+	}
 	for i, s := range all {
 		ready, dead := 0, 0
 		for node, is := range m.ready {
 			if is {
 				ready++
-				if slices.Contains(s.victims, node) {
+				if slices.ContainsFunc(s.deaths, func(d death) bool { return d.victim == node }) {
 					dead++
 				}
 			}
@@ -165,7 +222,7 @@ func (m *outageModel) judge() (want invariant.Outcome, at history.Offset) {
 		}
 	}
 	for _, d := range m.deaths {
-		known = known && d.undone >= d.seen+m.limit
+		known = known && d.undone >= d.first+m.limit
 	}
 	if !known {
 		return invariant.Unknown, 0

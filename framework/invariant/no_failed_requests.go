@@ -67,13 +67,15 @@ func (j *noFailedRequests) end() Verdict {
 		j.tally.delivered(lanes))
 	v := Verdict{}
 	j.tally.numbers(&v, lanes)
-	v.measure("failed", float64(j.failures.total))
 	disrupted.numbers(&v)
-	switch n, noise := j.failures.total, j.failures.excused(j.facts, j.failures.noisy); {
-	case n > noise.total:
-		return j.violated(v, lanes, d, noise)
-	case n > 0:
-		return v.unknown(slices.Concat(doubts{noise.String(n)}, d))
+	v.measure("failed", float64(j.failures.total))
+	blamed, noise := j.failures.blamed()
+	noise.numbers(&v)
+	switch {
+	case blamed.total > 0:
+		return blamed.violate(v, j.tally, lanes, noise.doubt(d, j.failures.total))
+	case noise.total > 0:
+		return v.unknown(noise.doubt(d, noise.total))
 	}
 	parts := make([]string, len(lanes))
 	worst := 0.0
@@ -104,22 +106,19 @@ func (j *noFailedRequests) inFlight(v *Verdict, lanes []history.Lane) {
 	}
 }
 
-func (j *noFailedRequests) violated(v Verdict, lanes []history.Lane, d doubts, noise excused) Verdict {
+// violate says that none of these may have failed.
+func (l *failures) violate(v Verdict, t *tally, lanes []history.Lane, d doubts) Verdict {
 	var all uint64
 	var parts []string
 	for _, lane := range lanes {
-		all += j.tally.requests(lane)
-		parts = append(parts, fmt.Sprintf("%d on %s", j.failures.of(lane), lane))
+		all += t.requests(lane)
+		parts = append(parts, fmt.Sprintf("%d on %s", l.of(lane), lane))
 	}
-	first := &j.failures.first
-	v.At = first.Sent
-	v.measure("firstFailureSeconds", first.Sent.Seconds())
-	v.measure("lastFailureSeconds", j.failures.last.Seconds())
-	j.failures.attributed().numbers(&v)
-	v.support(j.failures.evidence(j.tally, lanes)...)
-	if noise.total > 0 {
-		d = append(d, noise.String(j.failures.total))
-	}
-	return v.violated(d, "%d of %s failed (%s), the first at %s: %s, %s", j.failures.total, count(all, "request"),
-		strings.Join(parts, ", "), moment(first.Sent), first.Outcome, kindOf(first).server())
+	v.At = l.first.Sent
+	v.measure("firstFailureSeconds", l.first.Sent.Seconds())
+	v.measure("lastFailureSeconds", l.last.Seconds())
+	l.attributed().numbers(&v)
+	v.support(l.evidence(t, lanes)...)
+	return v.violated(d, "%d of %s failed (%s), the first at %s: %s, %s", l.total, count(all, "request"),
+		strings.Join(parts, ", "), moment(l.first.Sent), l.first.Outcome, kindOf(&l.first).server())
 }

@@ -127,7 +127,7 @@ func TestOneThingIsMissing(t *testing.T) {
 			}
 		}), []string{"FailuresEndWithin"}, "no service had an endpoint on the victims of drain one worker"},
 		{"time for failures to end", stage(history.Healing, 24*second), []string{"FailuresEndWithin"},
-			"drain one worker began to be undone at 24s, before failures had to be over at 25s"},
+			"drain one worker began to be undone at 24s, before failures had to be over at 24.972s"},
 		{"how soon a lost node is noticed", ht.Healthy().Header(func(h *history.Header) { h.Cluster.Timings = history.Timings{} }),
 			[]string{"FailuresEndWithin"}, "the record does not say how soon its cluster notices a lost node"},
 		{"the endpoints when the fault began", ht.Healthy().Gap("endpointslices", 15400*ms, 15600*ms), onAnything,

@@ -1,0 +1,126 @@
+package invariant
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// sortedFailures are failures by what FailuresEndWithin has to say of them.
+type sortedFailures struct {
+	inside   *failures // the victims', as far as is known
+	outside  *failures // at a time when none was allowed
+	innocent *failures // during an outage, at pods that no fault had bitten
+	stray    *failures // during an outage, when it was over for those who open a connection
+	noise    excused   // what would be one of the others
+	doubts   doubts
+
+	maybe map[*outageLane]excused // of those that opened a connection, what noise explains as well as a victim
+}
+
+// sort sorts the failures when all requests were read.
+func (j *failuresEndWithin) sort() *sortedFailures {
+	j.findDeaths()
+	f, l := j.facts, j.failures
+	s := &sortedFailures{inside: l.none(), outside: l.none(), innocent: l.none(), stray: l.none(), maybe: make(map[*outageLane]excused)}
+	var late, hidden uint64
+	l.shots.each(func(kind shot, at history.Offset, all alike, a Attribution) {
+		for _, like := range j.apart(all, kind, a) {
+			o, to, why := j.outageOf(&like.first), s.inside, ""
+			switch is := o.standing(&like.first, kind, a); {
+			case like.first.Done >= j.unclear: // as it may have been; the doubts are there
+			case is == disallowed:
+				to, why = s.outside, f.excuse(kind, at, a, l.noisy)
+			case is == another:
+				to, why = s.innocent, f.excuse(kind, at, a, l.noisy)
+			case o.strays(f, kind, at):
+				to, why = s.stray, cmp.Or(f.excuse(kind, at, a, l.noisy), f.excuseProxies(at))
+			default:
+				o.ends(&like.last)
+				if is == unsure {
+					late += like.n
+				}
+				if !kind.known() && f.blind(at) {
+					hidden += like.n
+				}
+				if !kind.known() {
+					s.mayBeNoise(o, like, f.excuseUnknown(kind, at, l.noisy))
+				}
+			}
+			if why == "" {
+				to.addAlike(like)
+				continue
+			}
+			s.noise.add(like.n, why)
+			s.mayBeNoise(o, like, why)
+		}
+	})
+	if late > 0 {
+		s.doubts.add("%s failed so late that it was allowed only if the victims died at the last moment that the record leaves open", count(late, "request"))
+	}
+	if hidden > 0 {
+		s.doubts.add("%s failed while a watch was blind: whom they were sent to is not known", count(hidden, "request"))
+	}
+	return s
+}
+
+// findDeaths finds the first failures of victims.
+func (j *failuresEndWithin) findDeaths() {
+	j.failures.shots.each(func(kind shot, _ history.Offset, like alike, a Attribution) {
+		for _, o := range j.outages {
+			for _, d := range o.deaths {
+				if (kind.known() || a.blames()) && slices.ContainsFunc(kind.targets(a), d.bit) {
+					d.letDown(&like.first)
+					d.letDown(&like.last)
+				}
+			}
+		}
+	})
+}
+
+// outageOf is the outage that a request was sent in, or was in flight at the beginning of; nil if there is none.
+func (j *failuresEndWithin) outageOf(r *history.Request) *outage {
+	for _, o := range j.outages {
+		if r.Done >= o.from && r.Sent < o.to {
+			return o
+		}
+	}
+	return nil
+}
+
+// apart cuts the last off failures that are alike, when it was sent after the end of an outage, and the first was not.
+func (j *failuresEndWithin) apart(like alike, kind shot, a Attribution) []alike {
+	of := func(r *history.Request) standing { return j.outageOf(r).standing(r, kind, a) }
+	if like.n == 1 || of(&like.first) == of(&like.last) {
+		return []alike{like}
+	}
+	return []alike{{like.n - 1, like.first, like.first}, {1, like.last, like.last}}
+}
+
+// mayBeNoise notes failures that noise explains as well as a victim, of those that the victims' share is about.
+func (s *sortedFailures) mayBeNoise(o *outage, like alike, why string) {
+	if o == nil || onKept(&like.first) || why == "" {
+		return
+	}
+	lane := o.lane(like.first.Lane)
+	x := s.maybe[lane]
+	x.add(like.n, why)
+	s.maybe[lane] = x
+}
+
+// tooMany is the first lane on which more failed than the victims' share explains, and than noise does.
+func (s *sortedFailures) tooMany(list []share) *share {
+	for i := range list {
+		of := &list[i]
+		maybe := s.maybe[of.outage.lane(of.lane)]
+		switch {
+		case !of.exceeds(0):
+		case of.exceeds(maybe.total):
+			return of
+		default:
+			s.noise.add(maybe.total, maybe.why)
+		}
+	}
+	return nil
+}

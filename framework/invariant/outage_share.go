@@ -1,0 +1,160 @@
+package invariant
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// outageLane counts a lane's requests during an outage. Those that opened a connection met a victim by chance, as often as its
+// share of the endpoints is. Those on a connection that was open already had no choice: each failed because of whom it leads to,
+// which is known.
+type outageLane struct {
+	lane        history.Lane
+	opened      []uint32       // by step
+	failed      uint64         // of those
+	first, last history.Offset // Sent of failures
+	keeps       bool           // there were requests on connections that were open already
+	kept        uint64         // failures of those
+	end         history.Offset // Sent of the last failure that was allowed; see sort
+}
+
+// onKept tells whether a request was sent on a connection that was open already, and whom that leads to is known. Behind a
+// gateway each request has a choice of its own.
+func onKept(r *history.Request) bool {
+	return r.Reused && r.GatewayTries == 0 && (r.Pod != "" || r.Node != "")
+}
+
+// ends takes a failure that was allowed.
+func (o *outage) ends(r *history.Request) {
+	if l := o.lane(r.Lane); l != nil {
+		l.end = max(l.end, r.Sent)
+	}
+}
+
+// count takes a request that was sent during the outage, or was in flight when it began.
+func (o *outage) count(r *history.Request, failed bool) {
+	l := o.lane(r.Lane)
+	if l == nil {
+		return
+	}
+	at := max(r.Sent, o.from)
+	if onKept(r) {
+		l.keeps = true
+		if failed {
+			l.kept++
+		}
+		return
+	}
+	l.opened[(at-o.from)/outageStep]++
+	if !failed {
+		return
+	}
+	if l.failed == 0 || at < l.first {
+		l.first = at
+	}
+	l.last = max(l.last, at)
+	l.failed++
+}
+
+func (o *outage) lane(name history.Lane) *outageLane {
+	for _, l := range o.lanes {
+		if l.lane == name {
+			return l
+		}
+	}
+	if len(o.lanes) == maxLanes {
+		return nil // the tally says so
+	}
+	l := &outageLane{lane: name, opened: make([]uint32, (o.to-o.from)/outageStep+1)}
+	o.lanes = append(o.lanes, l)
+	return l
+}
+
+// share is how much of a lane's traffic failed while an outage lasted.
+type share struct {
+	outage      *outage
+	lane        history.Lane
+	failed, all uint64 // that opened a connection, from the first failure to the last
+	most        uint64 // of all that may fail by chance
+	kept        uint64 // failures on connections that were open already
+	choice      bool   // others of the lane did not open one
+	first       history.Offset
+	since       *death
+	measured    time.Duration // from then to the last failure
+}
+
+// shares measures every lane that had failures in every outage.
+func (j *failuresEndWithin) shares(v *Verdict, lanes []history.Lane) (list []share) {
+	for _, o := range j.outages {
+		v.measure("victimsShare", o.share)
+		for _, l := range o.lanes {
+			if l.failed+l.kept == 0 || !slices.Contains(lanes, l.lane) {
+				continue
+			}
+			s := o.shareOf(l)
+			v.measure("shareTested."+string(l.lane), 0)
+			if s.tested() {
+				v.measure("shareTested."+string(l.lane), 1)
+				v.measure("failedShare."+string(l.lane), float64(s.failed)/float64(s.all))
+				v.measure("allowedShare."+string(l.lane), float64(s.most)/float64(s.all))
+			}
+			v.measure("measuredSeconds", max(v.Numbers["measuredSeconds"], s.measured.Seconds()))
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func (o *outage) shareOf(l *outageLane) share {
+	s := share{outage: o, lane: l.lane, failed: l.failed, kept: l.kept, choice: l.keeps, first: l.first, since: o.before(l.end)}
+	s.measured = max(0, l.end-s.since.earliest())
+	if l.failed > 0 {
+		for i := (l.first - o.from) / outageStep; i <= (l.last-o.from)/outageStep; i++ {
+			s.all += uint64(l.opened[i])
+		}
+	}
+	s.most = o.mostOf(s.all)
+	return s
+}
+
+// mostOf is how many of so many may fail. The first and the last failed by definition: they are where the outage was cut. What
+// lies between is a sample.
+func (o *outage) mostOf(all uint64) uint64 {
+	if o.share <= 0 || all <= 2 {
+		return all
+	}
+	return min(all, 2+mostOf(all-2, o.share, chance))
+}
+
+// tested tells whether more than the victims' share would have been noticed: of a few requests chance may send all to victims.
+func (s share) tested() bool { return s.most < s.all }
+
+// exceeds tells whether more failed than the victims' share explains, when some of them are left out.
+func (s share) exceeds(without uint64) bool {
+	without = min(without, s.failed)
+	return s.failed-without > s.outage.mostOf(s.all-without)
+}
+
+// String says what failed, and what was allowed to.
+func (s share) String() string {
+	const kept = "connections to its victims that were open before"
+	if s.failed == 0 {
+		return fmt.Sprintf("%s failed on %s during the outage of %s, on %s", count(s.kept, "request"), s.lane, s.outage.name, kept)
+	}
+	requests := "requests"
+	if s.choice {
+		requests = "requests that opened a connection"
+	}
+	text := fmt.Sprintf("%d of %d %s (%s) failed on %s during the outage of %s",
+		s.failed, s.all, requests, percent(float64(s.failed)/float64(s.all)), s.lane, s.outage.name)
+	if s.kept > 0 {
+		text += fmt.Sprintf(", and %d on %s", s.kept, kept)
+	}
+	if !s.tested() {
+		return text + ": too few to test the victims' share"
+	}
+	return text + fmt.Sprintf("; %s, which with sampling error allows %d", s.outage.words, s.most)
+}

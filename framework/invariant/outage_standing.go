@@ -1,0 +1,80 @@
+package invariant
+
+import (
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// standing is what an outage says of a failure.
+type standing int
+
+const (
+	disallowed standing = iota // it was sent too late, or it had ended before the outage began
+	another                    // a pod that no fault had bitten
+	unsure                     // it is allowed only if the victims died as late as they may have
+	allowed
+)
+
+// standing of a failure of a kind. Where it is known whom it was sent to, the death of nobody else allows it.
+func (o *outage) standing(r *history.Request, kind shot, a Attribution) standing {
+	if o == nil {
+		return disallowed
+	}
+	all := within(o.deaths, o, r)
+	if all == disallowed || !kind.known() && !a.blames() {
+		return all
+	}
+	theirs := slices.DeleteFunc(slices.Clone(o.deaths), func(d *death) bool {
+		return r.Done < d.from || !slices.ContainsFunc(kind.targets(a), d.bit)
+	})
+	if len(theirs) == 0 {
+		return another
+	}
+	return within(theirs, o, r)
+}
+
+// within tells whether one of the deaths allows a failure.
+func within(deaths []*death, o *outage, r *history.Request) (best standing) {
+	for _, d := range deaths {
+		switch {
+		case r.Done < d.from: // what was in flight when it began is the victims' too
+		case r.Sent < d.earliest()+o.limit:
+			return allowed
+		case r.Sent < d.latest()+o.limit:
+			best = unsure
+		}
+	}
+	return best
+}
+
+// known tells whether it is known whom a request was sent to: the server said so, or its connection leads there.
+func (k shot) known() bool { return k.pod != "" || k.node != "" }
+
+// targets are those whom failures may have been sent to: of a known one, that one.
+func (k shot) targets(a Attribution) []podOn {
+	if !k.known() {
+		return a.among
+	}
+	p := podOn{k.pod, k.node}
+	if p.node == "" {
+		p.node = a.Node
+	}
+	return []podOn{p}
+}
+
+// blames tells whether a failure whose target is not known is laid to somebody.
+func (a Attribution) blames() bool { return a.OfSystem() && len(a.among) > 0 }
+
+// strays tells whether failures of requests that opened a connection cannot be the victims', since no endpoint had led to one for
+// longer than the proxies need. A gateway may have endpoints of its own.
+func (o *outage) strays(f *facts, kind shot, at history.Offset) bool {
+	lives := f.theLives()
+	if kind.known() || lives.gateways[kind.lane] || o.service == "" || f.blind(at) {
+		return false
+	}
+	victims := slices.DeleteFunc(slices.Clone(lives.sorted(o.service)), func(l *life) bool { return !o.bit(podOn{l.name, l.node}) })
+	return len(victims) > 0 && !slices.ContainsFunc(victims, func(l *life) bool {
+		return l.offeredBetween(o.service, at-PropagationSlack, at+watchSkew, func(o offer) bool { return o.ready || o.serving })
+	})
+}
