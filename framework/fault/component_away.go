@@ -70,6 +70,7 @@ func (a ComponentAway) Inject(ctx context.Context, t Target) (Heal, error) {
 	if err := a.seeAway(ctx, h, nodes); err != nil {
 		return heal, err
 	}
+	t.Record.Gone(len(before))
 	t.Record.Seen(h.bitten(nodes), nil, fmt.Sprintf("/proc has no process of %s, which ran on %s", a.Component, nodesOf(before)))
 	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
 		now, err := a.Component.running(ctx, nodes)

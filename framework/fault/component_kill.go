@@ -57,6 +57,7 @@ func (k ComponentKill) Inject(ctx context.Context, t Target) (Heal, error) {
 	if err != nil {
 		return heal, err
 	}
+	t.Record.Gone(len(before))
 	t.Record.Seen(h.bitten(nodes), nil, fmt.Sprintf("/proc no longer has what ran of %s on %s", k.Component, nodesOf(before)))
 	one.ask(ctx)
 	return heal, nil

@@ -60,6 +60,8 @@ type Recorder interface {
 	// Hit says, before Seen, how many of its witness's probes were hit by a fault that takes nothing away, such as a loss of
 	// packets: no watch of the cluster sees one.
 	Hit(probes int)
+	// Gone says, before Seen, how many processes of a component ran before and are gone: no watch of the cluster sees one.
+	Gone(processes int)
 	// Lasts names who is to be asked, before the undo begins, whether what was seen is still in force. A fault that is over
 	// as soon as it was seen has nobody to ask.
 	Lasts(Lasting)

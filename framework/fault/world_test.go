@@ -40,6 +40,7 @@ type world struct {
 	steps  []string
 	healed []string
 	hit    int // probes
+	gone   int // processes of a component
 	// lasting is the witness that is asked before the undo.
 	lasting Lasting
 
@@ -143,6 +144,7 @@ func (w *world) Seen(nodes, pods []string, witness string) {
 	w.seen = append(w.seen, fmt.Sprintf("nodes=%v pods=%d %s", nodes, len(pods), witness))
 }
 func (w *world) Hit(probes int)      { w.hit = probes }
+func (w *world) Gone(processes int)  { w.gone = processes }
 func (w *world) Lasts(still Lasting) { w.lasting = still }
 func (w *world) Audited(a history.Audit) {
 	var rules []string

@@ -81,6 +81,8 @@ type FaultMark struct {
 	Witness string `json:"witness,omitempty"`
 	// Hit counts the witness's probes that a fault hit which takes nothing away, such as a loss of packets: no watch sees one.
 	Hit int `json:"hit,omitempty"`
+	// Processes counts those of a component that its witness saw running before and gone now: no watch sees a process.
+	Processes int `json:"processes,omitempty"`
 	// Error is set when the stage was not reached; the fault's evidence is then missing.
 	Error string `json:"error,omitempty"`
 	// NotSupported says why, with an Error, if what the fault takes is not to be had there, such as a feature of the kernel.

@@ -22,6 +22,8 @@ type FaultLife struct {
 	Nodes, Pods []string
 	// Hit is how many of the witness's probes it hit, of a fault that takes nothing away.
 	Hit int
+	// Processes is how many of a component its witness saw gone.
+	Processes int
 	// Witness is what was seen, in the order in which it was.
 	Witness []string
 	// Errors say why stages were not reached.
@@ -49,6 +51,7 @@ func (f *FaultLife) add(at Offset, mark FaultMark) {
 	f.Nodes = union(f.Nodes, mark.Nodes)
 	f.Pods = union(f.Pods, mark.Pods)
 	f.Hit = max(f.Hit, mark.Hit)
+	f.Processes = max(f.Processes, mark.Processes)
 	if mark.Witness != "" {
 		f.Witness = append(f.Witness, mark.Witness)
 	}

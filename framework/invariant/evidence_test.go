@@ -74,12 +74,12 @@ func TestEvidence(t *testing.T) {
 			"drain one worker healed too early: w1 was back at 25s, before its undo began at 30s"},
 		{"nothing was disrupted", ht.Healthy().DropEvents(func(e history.Event) bool {
 			return e.Pod != nil && (e.Pod.Deleting || e.Pod.Change == history.Deleted)
-		}), "nothing was disrupted: no pod was seen to end and no node to be lost while the run was disturbed"},
+		}), "nothing was disrupted: no pod was seen to end and no node to be lost by a fault's doing, before its undo began"},
 		{"only a pod of no workload ended", ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Pod != nil && e.Pod.Name == ht.Victim {
 				e.Pod.Labels = map[string]string{"app.kubernetes.io/name": "other"}
 			}
-		}), "nothing was disrupted: no pod was seen to end and no node to be lost while the run was disturbed"},
+		}), "nothing was disrupted: no pod was seen to end and no node to be lost by a fault's doing, before its undo began"},
 
 		{"planned is not sent and unsent", totals(history.LaneFresh, 6000, 5999, 0),
 			"worker-0 on fresh planned 6000 requests, sent 5999 and did not send 0"},

@@ -127,8 +127,8 @@ func (j *failuresEndWithin) end() Verdict {
 	lanes := j.tally.judged(j.promise.Lanes)
 	disrupted := j.facts.disruptions()
 	sorted := j.sort()
-	d := slices.Concat(j.facts.inOrder(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), disrupted.doubts(),
-		j.tally.delivered(lanes))
+	d := slices.Concat(j.facts.inOrder(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
+		j.tally.delivered(lanes), j.tally.reached(lanes))
 	if !j.promise.predicts(j.facts.run) {
 		d.add("the record does not say how soon its cluster notices a lost node")
 	}
@@ -137,6 +137,7 @@ func (j *failuresEndWithin) end() Verdict {
 	}
 	v := Verdict{}
 	j.tally.numbers(&v, lanes)
+	j.tally.victimNumbers(&v, lanes)
 	v.measure("failed", float64(j.failures.total))
 	v.measure("failedOutside", float64(sorted.outside.total))
 	v.measure("limitSeconds", j.limit.Seconds())
@@ -162,6 +163,7 @@ func (j *failuresEndWithin) end() Verdict {
 }
 
 func (j *failuresEndWithin) held(v Verdict, lanes []history.Lane, inside *failures, shares []share, disrupted disruptions, d doubts) Verdict {
+	v.support(j.tally.victimLines(lanes)...)
 	if len(shares) == 0 { // or the doubts say why failures have none
 		return v.held(d, "no request failed, though victims had answered before, through %s; failures had to end within %s; %s",
 			disrupted, moment(j.limit), j.tally.seen(lanes))

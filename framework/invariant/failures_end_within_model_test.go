@@ -73,8 +73,9 @@ func (m *outageModel) load() {
 	for i := range uint64(30 * 100) {
 		r := history.Request{
 			Worker: ht.Worker, Lane: history.LaneFresh, Seq: i, Due: ht.SteadyAt + history.Offset(i)*10*ms, Outcome: history.OK,
-			Node: fmt.Sprintf("w%d", 1+m.random.IntN(6)),
 		}
+		n := 1 + m.random.IntN(6)
+		r.Pod, r.Node = fmt.Sprintf("backend-%d", n), fmt.Sprintf("w%d", n)
 		r.Sent = r.Due + m.upTo(3*ms)
 		r.Done = r.Sent + m.upTo(30*ms)
 		for _, d := range m.deaths {
@@ -86,7 +87,7 @@ func (m *outageModel) load() {
 		if r.Sent >= burst && r.Sent < burst+length && m.random.IntN(3) == 0 {
 			r.Outcome, r.Inferred = history.Reset, true
 			if astray {
-				r.Node = ""
+				r.Pod, r.Node = "", ""
 			}
 		}
 		m.rows = append(m.rows, r)
@@ -105,6 +106,9 @@ func (m *outageModel) record(base history.Run) history.Run {
 			mark := history.FaultMark{ID: i, Name: "kill " + d.victim, Stage: s.stage, Nodes: []string{d.victim}}
 			run.Events = append(run.Events, history.Event{T: s.at, Fault: &mark})
 		}
+		alive, dead := ht.ReadyNode(d.victim, ""), ht.ReadyNode(d.victim, "")
+		dead.Ready = "Unknown"
+		run.Events = append(run.Events, history.Event{T: 3 * second, Node: &alive}, history.Event{T: d.from, Node: &dead})
 	}
 	slice := sliceOf(1, 2, 3, 4, 5, 6)
 	for i := range slice.Endpoints {

@@ -14,7 +14,8 @@ import (
 // Failures that the harness's own noise explains as well, all of them, leave it Unknown: see excused.
 //
 // Evidence: every row of the load, at least 100 requests a lane, load in every second, requests in flight while each
-// fault was on, and something that the watches saw being taken away.
+// fault was on, something that the watches saw being taken away by it, and on every lane answers of the pods that each fault
+// took, just before it did.
 type NoFailedRequests struct {
 	// Lanes to judge; none means all but the control lane.
 	Lanes []history.Lane `json:"lanes,omitempty"`
@@ -63,10 +64,11 @@ func (j *noFailedRequests) end() Verdict {
 	if j.promise.Refused {
 		disrupted.refusals = j.facts.refusals()
 	}
-	d := slices.Concat(j.facts.inOrder(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), disrupted.doubts(),
-		j.tally.delivered(lanes))
+	d := slices.Concat(j.facts.inOrder(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
+		j.tally.delivered(lanes), j.tally.reached(lanes))
 	v := Verdict{}
 	j.tally.numbers(&v, lanes)
+	j.tally.victimNumbers(&v, lanes)
 	disrupted.numbers(&v)
 	v.measure("failed", float64(j.failures.total))
 	blamed, noise := j.failures.blamed()
@@ -87,6 +89,7 @@ func (j *noFailedRequests) end() Verdict {
 		v.support(fmt.Sprintf("%s: 0 of %d failed; with 95 %% confidence fewer than %s of such requests do, if they are independent",
 			lane, n, percent(upperBound95(n))))
 	}
+	v.support(j.tally.victimLines(lanes)...)
 	j.inFlight(&v, lanes)
 	return v.held(d, "no request failed (%s) through %s; 95 %% upper bound %s if requests are independent; %s",
 		strings.Join(parts, ", "), disrupted, percent(worst), j.tally.seen(lanes))

@@ -100,7 +100,7 @@ func (e *ending) take(sent history.Offset, limit time.Duration) {
 		if after > limit && (!e.late.OK || sent < e.late.At) {
 			e.late = history.Moment{At: sent, OK: true}
 		}
-	case after >= -flowWindow:
+	case justBefore(sent, e.began, flowWindow):
 		e.before++
 	}
 }

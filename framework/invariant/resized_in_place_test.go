@@ -85,14 +85,18 @@ func TestResizedInPlace(t *testing.T) {
 
 // TestResizesAreDisruptions: of a run in which pods were resized, and nothing else, promises about requests can be judged.
 func TestResizesAreDisruptions(t *testing.T) {
-	quiet := ht.Healthy().DropEvents(func(e history.Event) bool { return e.T > ht.DisturbedAt && (e.Pod != nil || e.Eviction != nil) })
+	quiet := ht.Healthy().EditEvents(func(e *history.Event) {
+		if e.Fault != nil && e.Fault.Stage == history.Seen {
+			e.Fault.Pods = []string{"backend-1", "backend-2"}
+		}
+	}).DropEvents(func(e history.Event) bool { return e.T > ht.DisturbedAt && (e.Pod != nil || e.Eviction != nil) })
 	check(t, quiet.Run(), invariant.NoFailedRequests{}, invariant.Unknown, 0,
-		"no verdict: nothing was disrupted: no pod was seen to end and no node to be lost while the run was disturbed")
+		"no verdict: nothing was disrupted: no pod was seen to end and no node to be lost by a fault's doing, before its undo began")
 	for i := range 2 {
 		for n, cpu := range []string{"5m", "", "20m"} { // one that starts again has nothing for a while
 			p := ht.ReadyPod(fmt.Sprintf("backend-%d", i+1), fmt.Sprintf("w%d", i+1), history.Modified)
 			p.CPU = cpu
-			quiet.Pod(ht.DisturbedAt+history.Offset(n+1)*second, p)
+			quiet.Pod(ht.InjectingAt+history.Offset(n+1)*second, p)
 		}
 	}
 	v := invariant.NoFailedRequests{}.Check(quiet.Run())

@@ -25,6 +25,7 @@ type tally struct {
 
 	lanes   []*laneTally
 	workers []workerTally
+	victims *victims
 	last    int   // the worker of the last row: rows of one worker come in runs
 	beyond  bool  // there are more workers or lanes than are counted
 	err     error // that ended the reading
@@ -62,7 +63,7 @@ type rowTally struct {
 }
 
 func newTally(f *facts) *tally {
-	t := &tally{facts: f, plan: make(map[history.Lane]float64)}
+	t := &tally{facts: f, plan: make(map[history.Lane]float64), victims: newVictims(f)}
 	t.from, t.to = f.underLoad()
 	if plan := f.run.Header.Plan; plan != nil {
 		for _, l := range plan.Lanes {
@@ -115,6 +116,7 @@ func (t *tally) count(lane *laneTally, r *history.Request, unsent bool) {
 	phase.sent++
 	lane.requests++
 	lane.lag.add(r)
+	t.victims.take(r)
 	if r.GatewayTries > 1 {
 		lane.retried++
 	}

@@ -120,7 +120,7 @@ func TestOneThingIsMissing(t *testing.T) {
 			if e.Phase != nil && e.Phase.Name == history.Disturbed { // what was taken away, was so before
 				e.T = 25 * second
 			}
-		}), onRequests, "nothing was disrupted: no pod was seen to end and no node to be lost while the run was disturbed"},
+		}), onRequests, "nothing was disrupted: no pod was seen to end and no node to be lost by a fault's doing, before its undo began"},
 		{"endpoints on the victims", ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Slice != nil && e.Slice.Change == history.Listed {
 				e.Slice.Endpoints = slices.Clone(e.Slice.Endpoints[1:])

@@ -195,13 +195,16 @@ type marker struct {
 	play *play
 	id   int
 	hit  int // probes of the witness
+	gone int // processes of a component
 }
 
 func (m *marker) Seen(nodes, pods []string, witness string) {
-	_ = m.play.mark(m.id, history.FaultMark{Stage: history.Seen, Nodes: nodes, Pods: pods, Witness: witness, Hit: m.hit})
+	_ = m.play.mark(m.id, history.FaultMark{Stage: history.Seen, Nodes: nodes, Pods: pods, Witness: witness, Hit: m.hit, Processes: m.gone})
 }
 
 func (m *marker) Hit(probes int) { m.hit = probes }
+
+func (m *marker) Gone(processes int) { m.gone = processes }
 
 func (m *marker) Lasts(still fault.Lasting) { m.play.lasting[m.id] = still }
 

@@ -123,6 +123,7 @@ func (s *story) Seen(_, _ []string, witness string) { s.add("seen", witness) }
 func (s *story) Lasts(still fault.Lasting)          { s.still = still }
 func (s *story) Reached(how history.Reach)          { s.add("reached", how.Host) }
 func (s *story) Hit(int)                            {}
+func (s *story) Gone(int)                           {}
 func (s *story) Audited(a history.Audit)            { s.add("audited", a.Workload) }
 func (s *story) Step(step history.Step, do func() error) error {
 	s.add("step", step.What)
