@@ -1,0 +1,74 @@
+package process
+
+import (
+	"os/exec"
+	"testing"
+)
+
+func TestSelfLives(t *testing.T) {
+	if self := Self(); self.Life() != Lives || self.PID == 0 {
+		t.Errorf("%+v: %s", self, self.Life())
+	}
+}
+
+// A process that was killed has ended, also while its parent has not asked for its end: a zombie still takes signals.
+func TestAKilledProcessHasEnded(t *testing.T) {
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close() }()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	child := Self()
+	child.PID = cmd.Process.Pid
+	if child.Began, err = began(child.PID); err != nil {
+		t.Skipf("this system has no /proc: %v", err)
+	}
+	if child.Life() != Lives {
+		t.Errorf("while it lives: %s", child.Life())
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err == nil { // the end of its output: it is dead, and not waited for
+		t.Fatal("cat said something")
+	}
+	for child.Life() == Lives { // the kernel closes the files of a process just before it makes a zombie of it
+	}
+	if child.Life() != Ended {
+		t.Errorf("a zombie: %s, want ended", child.Life())
+	}
+	_ = cmd.Wait() // it was killed
+	if child.Life() != Ended {
+		t.Errorf("after it was waited for: %s, want ended", child.Life())
+	}
+}
+
+// A PID that is used again is another process, and one of another machine cannot be told of.
+func TestAnotherProcessOfTheSamePID(t *testing.T) {
+	later, far, renamed := Self(), Self(), Self()
+	if later.Began == "" {
+		t.Skip("this system has no /proc")
+	}
+	later.Began += "1"
+	far.Machine = "another boot"
+	renamed.Host = "another host"
+	for want, p := range map[Life]Process{Ended: later, Elsewhere: far} {
+		if got := p.Life(); got != want {
+			t.Errorf("%+v: %s, want %s", p, got, want)
+		}
+	}
+	if got := renamed.Life(); got != Elsewhere {
+		t.Errorf("%+v: %s", renamed, got)
+	}
+	if got := (Process{}).Life(); got != Elsewhere {
+		t.Errorf("no process: %s", got)
+	}
+}

@@ -1,0 +1,362 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/clusters/process"
+)
+
+var demo = Options{Cluster: "demo"}
+
+func take(t *testing.T, client kubernetes.Interface, run string, o Options) (*Hold, error) {
+	t.Helper()
+	return Take(t.Context(), client, run, "holdfast run --cluster demo", o)
+}
+
+func mustTake(t *testing.T, client kubernetes.Interface, run string, o Options) *Hold {
+	t.Helper()
+	h, err := take(t, client, run, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func checkError(t *testing.T, err error, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if err == nil || !strings.Contains(err.Error(), w) {
+			t.Errorf("got  %v\nwant %s", err, w)
+		}
+	}
+}
+
+// ended is the holder of a Lease after its process was killed.
+func (s *server) kill(t *testing.T, change func(*Holder)) {
+	t.Helper()
+	who := s.holder(t)
+	who.Began += "1" // another process has its PID now
+	if change != nil {
+		change(who)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, err := leaseOf(*who, s.lease, s.lease.Spec.RenewTime.Time)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.put(l)
+}
+
+// The second run is told whose the cluster is and since when, and gets it once the first has given it back.
+func TestTheSecondRunIsToldWhoseItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, client := newServer()
+		first := mustTake(t, client, "run 1", demo)
+		_, err := take(t, client, "run 2", demo)
+		var held *HeldError
+		if !errors.As(err, &held) || held.PID != os.Getpid() {
+			t.Errorf("got %v", err)
+		}
+		checkError(t, err, "cluster demo is in use since "+first.who.Since.Format(time.TimeOnly)+" by run 1 (holdfast run --cluster demo; process ",
+			": wait until it ends, or make another cluster with 'holdfast up NAME'")
+		if err := first.Release(t.Context()); err != nil || s.holder(t) != nil {
+			t.Errorf("release: %v; held by %+v", err, s.holder(t))
+		}
+		second := mustTake(t, client, "run 2", demo)
+		if err := second.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Of many runs that begin in the same moment one gets the cluster.
+func TestOneOfManyGetsIt(t *testing.T) {
+	for range 20 {
+		_, client := newServer()
+		var got, held sync.Map
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				h, err := Take(t.Context(), client, fmt.Sprint(i), "holdfast run", demo)
+				var refused *HeldError
+				switch {
+				case err == nil:
+					got.Store(i, h)
+				case errors.As(err, &refused):
+					held.Store(i, true)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		count := 0
+		got.Range(func(_, h any) bool {
+			count++
+			return h.(*Hold).Release(t.Context()) == nil
+		})
+		if count != 1 {
+			t.Fatalf("%d have it", count)
+		}
+	}
+}
+
+// A run that lives holds the cluster for as long as it does, whatever its Lease's age: a fault may keep the API server away for
+// longer than the Lease lasts.
+func TestAnAPIServerThatIsAwayEndsNoRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, client := newServer()
+		h := mustTake(t, client, "run 1", demo)
+		writes := s.writes
+		s.goAway(true)
+		time.Sleep(10 * Duration)
+		select {
+		case <-h.Lost():
+			t.Fatalf("lost: %v", h.Err())
+		default:
+		}
+		s.goAway(false)
+		_, err := take(t, client, "run 2", demo)
+		checkError(t, err, "in use since")
+		time.Sleep(2 * renewEvery)
+		if s.writes <= writes {
+			t.Error("it was not renewed again")
+		}
+		if err := h.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// While the API server is away, the copy beside the cluster says whose it is: neither a second run nor a healer may act then.
+func TestWhileTheAPIServerIsAwayTheCopyTells(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, client := newServer()
+		o := Options{Cluster: "demo", Copy: filepath.Join(t.TempDir(), "demo", "held-by.json")}
+		h := mustTake(t, client, "run 1", o)
+		s.goAway(true)
+		healing := o
+		healing.Heal = true
+		for _, o := range []Options{o, healing} {
+			_, err := take(t, client, "run 2", o)
+			checkError(t, err, "cluster demo is in use since ", "by run 1 ")
+		}
+		_, err := take(t, client, "run 2", demo) // on another machine there is no copy
+		checkError(t, err, "the API server of cluster demo does not answer: if a run was killed in the middle of a fault, run 'holdfast heal demo'")
+		s.goAway(false)
+		if err := h.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(o.Copy); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the copy after the release: %v", err)
+		}
+	})
+}
+
+// A run that was killed is told from one that lives, at once, and what it was doing is named; heal may take its cluster.
+func TestAKilledRunIsNamedWithItsFault(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*Holder)
+		want   string
+	}{
+		"in the middle of a fault": {nil, "was killed in the middle of a fault, which was not undone on cluster demo: kill one worker: run 'holdfast heal demo' first"},
+		"before":                   {func(h *Holder) { h.Fault = "" }, "was killed while it used cluster demo, and may have left something there: run 'holdfast heal demo' first"},
+		"an undo had failed":       {func(h *Holder) { h.Left = "node w1 is not Ready" }, "did not leave cluster demo as it was: node w1 is not Ready: run 'holdfast heal demo' first"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, client := newServer()
+				first := mustTake(t, client, "run 1", demo)
+				if err := first.Mark(t.Context(), "kill one worker"); err != nil {
+					t.Fatal(err)
+				}
+				first.end()
+				s.kill(t, test.change)
+				_, err := take(t, client, "run 2", demo)
+				checkError(t, err, "run 1 (process ", test.want)
+				heal := mustTake(t, client, "heal", Options{Cluster: "demo", Heal: true})
+				_, err = take(t, client, "run 2", demo)
+				checkError(t, err, "cluster demo is in use since", "by heal ")
+				if err := heal.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if err := first.Release(t.Context()); err != nil || s.holder(t) != nil {
+					t.Errorf("the dead one's release: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// That a fault will be done can be read before it is done, and that it was undone a little later.
+func TestMark(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, client := newServer()
+		h := mustTake(t, client, "run 1", demo)
+		if err := h.Mark(t.Context(), "kill one worker"); err != nil || s.holder(t).Fault != "kill one worker" {
+			t.Errorf("%v: %+v", err, s.holder(t))
+		}
+		h.Unmark()
+		time.Sleep(renewEvery + time.Second)
+		if s.holder(t).Fault != "" {
+			t.Errorf("still %+v", s.holder(t))
+		}
+		s.goAway(true)
+		checkError(t, h.Mark(t.Context(), "freeze one worker"), "waited 30s for cluster demo to say that freeze one worker is in force: ", "connection refused")
+		s.goAway(false)
+		if err := h.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A Lease that somebody else has taken over ends the hold, and neither renewal nor release touches the other's.
+func TestATakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, client := newServer()
+		h := mustTake(t, client, "run 1", demo)
+		other := *s.holder(t)
+		other.Token, other.Run = "other", "run 2"
+		l, err := leaseOf(other, s.lease, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.mu.Lock()
+		s.put(l)
+		s.mu.Unlock()
+		<-h.Lost()
+		checkError(t, h.Err(), "cluster demo was taken over by run 2 (holdfast run --cluster demo; process ")
+		if err := h.Release(t.Context()); err != nil || s.holder(t).Token != "other" {
+			t.Errorf("release: %v; the other's Lease is now %+v", err, s.holder(t))
+		}
+	})
+}
+
+// A Lease that somebody deleted is made again; one whose write was not answered is known to be our own.
+func TestALeaseThatChangesUnderUs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, client := newServer()
+		h := mustTake(t, client, "run 1", demo)
+		s.mu.Lock()
+		s.lease = nil
+		s.mu.Unlock()
+		time.Sleep(renewEvery + time.Second)
+		if s.holder(t) == nil {
+			t.Error("it was not made again")
+		}
+		s.mu.Lock()
+		s.put(s.lease) // our own write, of which we know nothing
+		s.mu.Unlock()
+		time.Sleep(renewEvery + time.Second)
+		select {
+		case <-h.Lost():
+			t.Errorf("lost: %v", h.Err())
+		default:
+		}
+		if err := h.Release(t.Context()); err != nil || s.holder(t) != nil {
+			t.Errorf("release: %v", err)
+		}
+	})
+}
+
+// Who was faster between our look and our write has it.
+func TestSomebodyIsFaster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, client := newServer()
+		first, err := leaseOf(Holder{Run: "run 1", Process: process.Self(), Token: "1"}, nil, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.home = true
+		s.between = func() { s.put(first) }
+		_, err = take(t, client, "run 2", demo)
+		checkError(t, err, "in use since", "by run 1 ")
+	})
+}
+
+// Of a holder on another machine only the age of its Lease can tell.
+func TestAHolderOnAnotherMachine(t *testing.T) {
+	now := time.Now()
+	far := Holder{Process: process.Process{Host: "far", PID: 1}}
+	for name, test := range map[string]struct {
+		seen
+		want bool
+	}{
+		"renewed a moment ago": {seen{far, now.Add(-renewEvery)}, false},
+		"silent":               {seen{far, now.Add(-2 * Duration)}, true},
+		"known from a copy":    {seen{Holder: far}, false},
+		"lives, and is silent": {seen{Holder{Process: process.Self()}, now.Add(-2 * Duration)}, false},
+	} {
+		if got := test.abandoned(now); got != test.want {
+			t.Errorf("%s: abandoned %t", name, got)
+		}
+	}
+}
+
+// An annotation that cannot be read is an error, and no free cluster.
+func TestALeaseThatIsNotOurs(t *testing.T) {
+	s, client := newServer()
+	s.put(&coordinationv1.Lease{})
+	_, err := take(t, client, "run 1", demo)
+	checkError(t, err, "read who holds the cluster, in the annotation holdfast.dev/holder of Lease holdfast/cluster: ")
+}
+
+// A process that was killed in fact, and not only in a record, is seen to have ended.
+func TestAKilledProcess(t *testing.T) {
+	if os.Getenv("HOLDFAST_TEST_HOLD") != "" {
+		fmt.Println(process.Self())
+		<-make(chan struct{})
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAKilledProcess$")
+	cmd.Env = append(os.Environ(), "HOLDFAST_TEST_HOLD=1")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := seen{Holder: Holder{Process: process.Self()}, renewed: time.Now()}
+	if _, err := out.Read(make([]byte, 64)); err != nil {
+		t.Fatal(err)
+	}
+	who.PID = cmd.Process.Pid
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", who.PID))
+	if err != nil {
+		t.Skipf("this system has no /proc: %v", err)
+	}
+	who.Began = strings.Fields(string(stat[strings.LastIndex(string(stat), ")")+1:]))[19]
+	if who.abandoned(time.Now()) {
+		t.Error("abandoned while it lives")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	if !who.abandoned(time.Now()) {
+		t.Error("not abandoned after it was killed")
+	}
+}
+
+// A nil Hold is no trouble: tests, and providers whose clusters nobody shares, have none.
+func TestNoHold(t *testing.T) {
+	var h *Hold
+	h.Unmark()
+	if h.Lost() != nil || errors.Join(h.Mark(context.Background(), "x"), h.Release(context.Background()), h.Leave(context.Background(), "x")) != nil {
+		t.Error("a nil Hold does something")
+	}
+}

@@ -1,0 +1,130 @@
+package hold
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+)
+
+// server keeps one Lease as an API server does: a write that does not know the last one is refused.
+type server struct {
+	mu      sync.Mutex
+	lease   *coordinationv1.Lease
+	version int
+	away    bool
+	writes  int
+	home    bool // the namespace exists
+	// between is called once, between a look and the write that follows it.
+	between func()
+}
+
+var leases = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
+
+func newServer() (*server, kubernetes.Interface) {
+	s, client := &server{}, fake.NewClientset()
+	client.PrependReactor("*", "leases", func(a k8stesting.Action) (bool, runtime.Object, error) {
+		o, err := s.answer(a)
+		return true, o, err
+	})
+	client.PrependReactor("create", "namespaces", func(k8stesting.Action) (bool, runtime.Object, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.home = true
+		return false, nil, nil
+	})
+	return s, client
+}
+
+func (s *server) answer(a k8stesting.Action) (runtime.Object, error) {
+	if between := s.take(a); between != nil {
+		between()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.away:
+		return nil, errors.New("connection refused")
+	case a.GetVerb() == "create":
+		return s.create(a.(k8stesting.CreateAction).GetObject().(*coordinationv1.Lease))
+	case s.lease == nil:
+		return nil, apierrors.NewNotFound(leases, LeaseName)
+	case a.GetVerb() == "update":
+		l := a.(k8stesting.UpdateAction).GetObject().(*coordinationv1.Lease)
+		if l.ResourceVersion != s.lease.ResourceVersion {
+			return nil, apierrors.NewConflict(leases, LeaseName, errors.New("it was changed"))
+		}
+		return s.put(l), nil
+	case a.GetVerb() == "delete":
+		only := a.(k8stesting.DeleteAction).GetDeleteOptions().Preconditions
+		if *only.ResourceVersion != s.lease.ResourceVersion || *only.UID != s.lease.UID {
+			return nil, apierrors.NewConflict(leases, LeaseName, errors.New("it was changed"))
+		}
+		s.lease = nil
+		return &coordinationv1.Lease{}, nil
+	}
+	return s.lease.DeepCopy(), nil
+}
+
+// take is what is to be done before a write, once.
+func (s *server) take(a k8stesting.Action) func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a.GetVerb() == "get" {
+		return nil
+	}
+	between := s.between
+	s.between = nil
+	return between
+}
+
+func (s *server) create(l *coordinationv1.Lease) (runtime.Object, error) {
+	if !s.home {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, Namespace)
+	}
+	if s.lease != nil {
+		return nil, apierrors.NewAlreadyExists(leases, LeaseName)
+	}
+	l.UID = types.UID("uid-" + strconv.Itoa(s.version))
+	return s.put(l), nil
+}
+
+func (s *server) put(l *coordinationv1.Lease) *coordinationv1.Lease {
+	s.version++
+	s.writes++
+	l = l.DeepCopy()
+	l.ResourceVersion = strconv.Itoa(s.version)
+	s.lease = l
+	return l.DeepCopy()
+}
+
+// goAway takes the server away, or brings it back.
+func (s *server) goAway(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+}
+
+// holder is who has the Lease; nil: nobody.
+func (s *server) holder(t *testing.T) *Holder {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lease == nil {
+		return nil
+	}
+	who, err := holderOf(s.lease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &who.Holder
+}
