@@ -6,6 +6,7 @@ package clusters
 
 import (
 	"context"
+	"errors"
 
 	"k8s.io/client-go/rest"
 )
@@ -13,9 +14,13 @@ import (
 // Provider makes clusters of one kind.
 type Provider interface {
 	// Create returns a cluster that is proven usable (every node Ready, DNS answers, a Service reachable from every
-	// node), or an error that says what was missing. What it made before an error is removed again.
+	// node), or an error that says what was missing. What it made before an error is removed again; where it could not be, the
+	// error is ErrLeft.
 	Create(ctx context.Context, name string, spec Spec) (Cluster, error)
 }
+
+// ErrLeft says that a cluster could not be made, and that something of it is left.
+var ErrLeft = errors.New("not all of it could be removed")
 
 // Cluster is a running cluster that is ours to disturb.
 type Cluster interface {

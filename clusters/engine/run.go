@@ -13,6 +13,9 @@ import (
 // shownCommand is how many characters of a command an error shows. A node's `run` has some forty arguments.
 const shownCommand = 160
 
+// shownWords is how many characters of what a command said an error shows. Podman has printed a Go structure of 12,000.
+const shownWords = 500
+
 // output runs cmd, which was made with ctx, and returns its standard output.
 func output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
@@ -24,7 +27,7 @@ func output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 	if ctx.Err() != nil { // the exit status of a command that we ended ourselves says nothing
 		err = context.Cause(ctx)
 	}
-	return stdout.Bytes(), &failure{command: shown(cmd.Args), cause: err, said: lastLine(stderr.String())}
+	return stdout.Bytes(), &failure{command: shown(cmd.Args), cause: err, said: short(lastLine(stderr.String()), shownWords)}
 }
 
 // failure of a command.
@@ -59,11 +62,15 @@ func why(err error) error {
 
 // shown is a command as an error names it.
 func shown(args []string) string {
-	line := strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " ")
-	if len(line) > shownCommand {
-		return line[:shownCommand] + "..."
+	return short(strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " "), shownCommand)
+}
+
+// short cuts a text after so many characters, between two of them.
+func short(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
-	return line
+	return strings.ToValidUTF8(text[:limit], "") + "..."
 }
 
 // lastLine is the last line that tells why a command failed. Docker and podman log warnings, some of them on every call,

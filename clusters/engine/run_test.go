@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,6 +67,15 @@ func TestOutputError(t *testing.T) {
 	}
 	if string(got) != "out\n" {
 		t.Errorf("output %q, want what was written before the error", got)
+	}
+}
+
+// On a full disk podman was seen to print a Go structure of 12,000 characters.
+func TestWhatACommandSaidIsShown(t *testing.T) {
+	e := script(t, `printf 'Error: %05000d' 7 >&2; exit 1`)
+	_, err := e.Output(t.Context(), "load")
+	if err == nil || len(err.Error()) > 600 || !strings.HasSuffix(err.Error(), "000...") {
+		t.Errorf("an error of %d characters: %v", len(fmt.Sprint(err)), err)
 	}
 }
 

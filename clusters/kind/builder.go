@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	kindcluster "sigs.k8s.io/kind/pkg/cluster"
 	kindexec "sigs.k8s.io/kind/pkg/exec"
+
+	"github.com/holdfast-ha/holdfast/clusters"
 )
 
 // creating is held while kind creates: it takes the network's name from this process's environment.
@@ -123,7 +125,7 @@ func (b builder) discard(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("remove what was made of cluster %s: %w; try `holdfast down %s`", b.name, err, b.name)
+		return fmt.Errorf("%w: remove what was made of cluster %s: %w; try 'holdfast down %s'", clusters.ErrLeft, b.name, err, b.name)
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func TestMakeNetwork(t *testing.T) {
 			t.Errorf("%s: the record (-want +got):\n%s", e.name, diff)
 		}
 		err = makeNetwork(t.Context(), e, "x", r)
-		if err == nil || !strings.Contains(err.Error(), "cluster x exists already") {
+		if err == nil || !strings.Contains(err.Error(), "it exists already: choose another name, or remove it with 'holdfast down x'") {
 			t.Errorf("%s: a second time: %v", e.name, err)
 		}
 	}

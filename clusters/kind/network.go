@@ -20,6 +20,8 @@ type record struct {
 	// Balancer is the program before several control planes, as nodeimage names it; empty where there is but one.
 	Balancer string    `json:"balancer,omitempty"`
 	Made     time.Time `json:"made"`
+	// Maker is nil where an older version made the cluster.
+	Maker *Maker `json:"maker,omitempty"`
 }
 
 // network is a container network as the engine describes it; podman and docker differ only in upper and lower case.
@@ -86,11 +88,11 @@ func makeDockerNetwork(ctx context.Context, e runner, name string, args []string
 }
 
 // errTaken says that a cluster of this name is there.
-var errTaken = errors.New("choose another name, or remove it with `holdfast down`")
+var errTaken = errors.New("exists already")
 
 func networkError(name string, err error) error {
 	if strings.Contains(err.Error(), "already") { // podman: "network already exists" or "already used"; docker: "already exists"
-		return fmt.Errorf("cluster %s exists already: %w: %w", name, errTaken, err)
+		return fmt.Errorf("it %w: choose another name, or remove it with 'holdfast down %s'", errTaken, name)
 	}
 	return fmt.Errorf("make the network of cluster %s: %w", name, err)
 }

@@ -29,6 +29,8 @@ type Options struct {
 	ProveWithin time.Duration
 	// Image is passed on to nodeimage.Ensure.
 	Image nodeimage.Options
+	// Command is the command line that makes clusters, so that what it leaves can be told apart.
+	Command string
 }
 
 func (o Options) logger() *slog.Logger {
@@ -76,9 +78,13 @@ func (p *Provider) create(ctx context.Context, name string, spec clusters.Spec) 
 	if err != nil {
 		return nil, err
 	}
+	maker, err := makerOf(name, p.options.Command)
+	if err != nil {
+		return nil, err
+	}
 	b := builder{
 		e: p.engine, log: p.options.logger().With("cluster", name), name: name,
-		record: record{Spec: spec, Image: on.image, Balancer: on.balancer, Made: time.Now().UTC()},
+		record: record{Spec: spec, Image: on.image, Balancer: on.balancer, Made: time.Now().UTC(), Maker: maker},
 		config: configure(name, spec, on),
 	}
 	if err := b.claim(ctx); err != nil {

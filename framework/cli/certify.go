@@ -168,7 +168,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	if err != nil {
 		return err
 	}
-	base, err := f.settings(version, out, back, progress)
+	base, err := f.settings(ctx, version, out, back, progress)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 		{Name: upgradePart, Settings: c.part(upgradePart, f.from), Chosen: []scenario.Spec{upgrade}},
 		{Name: afterPart, Settings: c.part(afterPart, f.to), Chosen: asked},
 	}
-	_, err = scenario.RunParts(parts, c.after)
+	_, err = scenario.RunParts(ctx, parts, c.after)
 	return besides(c.issue(), err, c.err)
 }
 
@@ -212,11 +212,11 @@ func scenariosOf(profiles []scenario.Profile) (all []scenario.Spec) {
 	return all
 }
 
-func (f certifyFlags) settings(version string, out io.Writer, back backing, progress *scenario.Progress) (scenario.Settings, error) {
+func (f certifyFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *scenario.Progress) (scenario.Settings, error) {
 	r := runFlags{
 		provider: f.provider, scope: "full", timings: f.timings, artifacts: f.artifacts, seed: f.seed, keep: f.keep, keepLogs: f.keepLogs,
 	}
-	return r.settings(version, out, back, progress)
+	return r.settings(ctx, version, out, back, progress)
 }
 
 // certification is certify at work.

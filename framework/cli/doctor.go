@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters/doctor"
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/kind"
 )
 
 func doctorCommand() *cobra.Command {
@@ -25,6 +29,7 @@ raises the inotify limits. It installs nothing unless --install is given. The ex
 			}
 			options.Say = sayTo(cmd.ErrOrStderr())
 			report := doctor.Examine(cmd.Context(), options)
+			report.Checks = append(report.Checks, abandoned(cmd.Context()))
 			write := report.WriteText
 			if asJSON {
 				write = report.WriteJSON
@@ -42,4 +47,24 @@ raises the inotify limits. It installs nothing unless --install is given. The ex
 	cmd.Flags().BoolVar(&options.Install, "install", false, "install a container engine where there is none (root, Debian or Ubuntu)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	return cmd
+}
+
+// abandoned is the check for what runs that were killed have left: each thing by its name, with the command that ends it.
+func abandoned(ctx context.Context) doctor.Check {
+	check := doctor.Check{Name: "killed runs", Status: doctor.OK, Found: "none has left anything"}
+	e, err := engine.Find(ctx, engine.Options{NoInstall: true})
+	if err != nil {
+		check.Found = "no engine, so none that can be seen"
+		return check
+	}
+	made, err := kind.Makers(ctx, e)
+	if err != nil {
+		check.Status, check.Found = doctor.Warn, "cannot be told: "+err.Error()
+		return check
+	}
+	if lines := left(made); len(lines) > 0 {
+		check.Status, check.Found = doctor.Warn, strings.Join(lines, "; ")
+		check.Remedy = "the command that is named there, or holdfast down --all"
+	}
+	return check
 }

@@ -8,17 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 )
 
 func downCommand() *cobra.Command {
-	var all bool
+	var all, force bool
 	cmd := &cobra.Command{
 		Use:   "down [NAME]",
 		Short: "Remove a cluster, or everything that is ours",
 		Long: `down removes a cluster that 'holdfast up' made: containers, volumes and network. With --all it removes every cluster of
-holdfast's, and what a crash has left of one, whatever process made it.`,
+holdfast's, and what a crash has left of one, whatever process made it. A cluster that a run uses is removed with --all or --force.`,
 		Example: "  holdfast down demo\n  holdfast down --all",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) == 1) || len(args) > 1 {
@@ -36,11 +37,42 @@ holdfast's, and what a crash has left of one, whatever process made it.`,
 			if err != nil {
 				return err
 			}
+			if err := mayRemove(cmd.Context(), e, sayTo(cmd.ErrOrStderr()), args, force); err != nil {
+				return err
+			}
 			return remove(cmd.Context(), e, cmd.OutOrStdout(), args)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "remove everything that is ours")
+	cmd.Flags().BoolVar(&force, "force", false, "remove the cluster also while a run uses it")
 	return cmd
+}
+
+// mayRemove refuses to remove a cluster that is in use. What is forced is told of: the runs that lose their clusters.
+func mayRemove(ctx context.Context, e *engine.Engine, say func(string, ...any), name []string, force bool) error {
+	made, err := kind.Makers(ctx, e)
+	if err != nil {
+		return err
+	}
+	if len(name) == 0 {
+		force = true
+		if name, err = kindClusters(ctx, e); err != nil {
+			return err
+		}
+	}
+	for _, n := range name {
+		err := inUse(ctx, n, made, func(ctx context.Context, n string) (clusters.Cluster, error) {
+			return kind.Open(ctx, e, n, kind.Options{})
+		})
+		if err == nil {
+			continue
+		}
+		if !force {
+			return fmt.Errorf("%w; 'holdfast down %s --force' removes it all the same", err, n)
+		}
+		say("%s; it is removed all the same", err)
+	}
+	return nil
 }
 
 // remove removes the cluster named, or all of ours when none is.

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
@@ -29,47 +27,27 @@ const (
 const exitCodes = `Exit codes: 0 everything held; 1 a promise was broken; 3 the harness or its environment failed; 4 the command was not
 understood; 5 evidence is missing; 130 and 143 SIGINT or SIGTERM interrupted it, and nothing was broken before. 2 is a crash.`
 
-// Main runs the command line of this process, and returns the code that the process should end with. SIGINT and SIGTERM end the
-// context of the command.
+// Main runs the command line of this process, and returns the code that the process should end with. A signal ends the context of
+// the command, and a second one, that is no echo, the process; see package interrupt.
 func Main(version string) int {
-	ctx, stop := untilSignal(context.Background())
-	defer stop()
-	err := interrupted(ctx, Command(version).ExecuteContext(ctx))
+	err := interrupt.Main(context.Background(), os.Stderr, func(ctx context.Context) error {
+		return interrupted(ctx, Command(version).ExecuteContext(ctx))
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "holdfast:", err)
 	}
 	return ExitCode(err)
 }
 
-// interruption is why a context ended: a signal asked for it.
-type interruption struct{ by syscall.Signal }
-
-func (i interruption) Error() string { return "interrupted by " + unix.SignalName(i.by) }
-
-// untilSignal ends with the first SIGINT or SIGTERM, which is then its cause.
-func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	go func() {
-		select {
-		case s := <-signals:
-			cancel(interruption{s.(syscall.Signal)})
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { signal.Stop(signals); cancel(nil) }
-}
-
 // interrupted says of a command whose context a signal ended that it was interrupted. What the command did all the same stands: its
 // success, a promise that was broken before, and a mistake of usage.
 func interrupted(ctx context.Context, err error) error {
-	var by interruption
+	var by interrupt.Signal
 	code := ExitCode(err)
 	if !errors.As(context.Cause(ctx), &by) || code != ExitFailed && code != ExitUnknown {
 		return err
 	}
-	return codeError{128 + int(by.by), fmt.Errorf("%w: %w", by, err)}
+	return codeError{128 + int(by.By), fmt.Errorf("%w: %w", by, err)}
 }
 
 // codeError is an error that asks for an exit code.
@@ -117,11 +95,14 @@ func besides(outcome error, failed ...error) error {
 // ExitCode is what the process should end with, given what Command's execution returned.
 func ExitCode(err error) int {
 	var coded codeError
+	var by interrupt.Signal
 	switch {
 	case err == nil:
 		return ExitHeld
 	case errors.As(err, &coded):
 		return coded.code
+	case errors.As(err, &by):
+		return 128 + int(by.By)
 	default:
 		return ExitFailed
 	}

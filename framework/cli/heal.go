@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
@@ -12,6 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/plant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
@@ -26,7 +28,7 @@ that faults leave on every node before they do anything (/var/lib/holdfast/undo)
 fault has cordoned, and removes the namespaces and cluster-wide objects of scenarios. It says what it did, line by line, and
 returns when every node is Ready, and kube-proxy and CoreDNS are available; a second heal then finds nothing.
 
-Do not use it while a run uses the cluster: it would undo that run's faults, which the record then shows. Ctrl-C needs no heal,
+While a run uses the cluster, heal refuses: it would undo that run's faults. Ctrl-C needs no heal,
 since a run undoes its faults itself. 'holdfast down' removes a cluster in any state, and needs no heal before.`,
 		Example: "  holdfast heal demo\n  holdfast heal demo && holdfast run --cluster demo chaos/rolling-update\n  holdfast heal --all",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -78,12 +80,16 @@ func healAll(ctx context.Context, out io.Writer, names []string, open func(conte
 	var errs []error
 	for _, name := range names {
 		c, err := open(ctx, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("heal cluster %s: there is none of that name", name))
+			continue
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%w; if it cannot be opened, remove it with 'holdfast down %s'", err, name))
 			continue
 		}
 		did := 0
-		err = healOne(ctx, c, func(what string) {
+		err = healHeld(ctx, c, func(what string) {
 			did++
 			_, _ = fmt.Fprintf(out, "%s: %s\n", name, what)
 		})
@@ -97,6 +103,35 @@ func healAll(ctx context.Context, out io.Writer, names []string, open func(conte
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// healHeld heals a cluster that no other run uses, and that none uses meanwhile. While the API server is away, which may be what is
+// to be healed, what this machine knows of the cluster has to do.
+func healHeld(ctx context.Context, c clusters.Cluster, say func(string)) error {
+	o, err := holdOptions(c)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		return fmt.Errorf("heal cluster %s: %w", c.Name(), err)
+	}
+	o.Heal = true
+	o.Found = func(dead hold.Holder) { say("forgot " + dead.Run + ", which has ended") }
+	h, err := hold.Take(ctx, client, "heal", commandLine(), o)
+	var away *hold.UnreachableError
+	if err != nil && !errors.As(err, &away) {
+		return err
+	}
+	if err := healOne(ctx, c, say); err != nil {
+		return errors.Join(err, h.Leave(ctx, "it could not be healed: "+err.Error()))
+	}
+	if h == nil { // it can be reached now
+		if h, err = hold.Take(ctx, client, "heal", commandLine(), o); err != nil {
+			return err
+		}
+	}
+	return h.Release(ctx)
 }
 
 // healOne heals a cluster of what faults and plants have left in it.

@@ -56,7 +56,14 @@ func kindBacking(ctx context.Context, out io.Writer, say func(string)) (backing,
 	if err != nil {
 		return backing{}, err
 	}
-	options := kind.Options{Log: slog.New(steps{slog.Default().Handler(), say}), Image: nodeimage.Options{Progress: nodeimage.Lines(out, isTerminal(out))}}
+	made, err := kind.Makers(ctx, e)
+	if err != nil {
+		return backing{}, err
+	}
+	for _, line := range left(made) {
+		sayTo(out)("%s", line)
+	}
+	options := kind.Options{Command: commandLine(), Log: slog.New(steps{slog.Default().Handler(), say}), Image: nodeimage.Options{Progress: nodeimage.Lines(out, isTerminal(out))}}
 	return backing{
 		Provider: kind.New(e, options), engine: e.Name() + " " + e.Version(),
 		release: func(ctx context.Context, version string) (certificate.Release, error) {

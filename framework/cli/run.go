@@ -19,6 +19,8 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -39,7 +41,11 @@ func runCommand(version string) *cobra.Command {
 		Use:   "run [SCENARIO ...]",
 		Short: "Run scenarios on a real cluster, judge them, and write a report",
 		Long: `run provisions a cluster, runs scenarios on it, judges what was recorded, and writes a report. Without arguments it runs
-every scenario of the scope. --incident runs those that retell an outage. What it makes is removed again, on Ctrl-C too; the record stays under artifacts/.`,
+every scenario of the scope. --incident runs those that retell an outage. What it makes is removed again, on Ctrl-C too; the record
+stays under artifacts/. A second Ctrl-C, but not within a second, ends it at once and names what is left.
+
+With --cluster, it runs what fits that cluster, which no other run may use meanwhile: a Lease in its namespace holdfast says whose it
+is.`,
 		Example: `  holdfast run
   holdfast run chaos/rolling-update mutants/no-prestop
   holdfast run --list
@@ -97,7 +103,11 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	if err != nil {
 		return err
 	}
-	settings, err := f.settings(version, out, back, progress)
+	chosen, err = f.onCluster(ctx, back, chosen, progress.Note)
+	if err != nil {
+		return err
+	}
+	settings, err := f.settings(ctx, version, out, back, progress)
 	if err != nil {
 		return err
 	}
@@ -105,14 +115,14 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	if err := tell(out, told); err != nil {
 		return err
 	}
-	file, err := scenario.Run(settings, chosen)
+	file, err := scenario.Run(ctx, settings, chosen)
 	if len(file.Scenarios) == 0 { // nothing was begun
 		return err
 	}
 	return report(out, settings.Dir, file, err)
 }
 
-func (f runFlags) settings(version string, out io.Writer, back backing, progress *scenario.Progress) (scenario.Settings, error) {
+func (f runFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *scenario.Progress) (scenario.Settings, error) {
 	executable, err := os.Executable()
 	if err != nil {
 		return scenario.Settings{}, err
@@ -129,11 +139,19 @@ func (f runFlags) settings(version string, out io.Writer, back backing, progress
 	if err != nil {
 		return scenario.Settings{}, fmt.Errorf("make a folder for the run: %w", err)
 	}
+	interrupted := interrupt.Of(ctx)
+	if progress != nil {
+		interrupted.SayTo(progress.Note)
+	}
 	return scenario.Settings{
+		Cluster: f.cluster, Keep: f.keep, Interrupt: interrupted,
+		Hold: func(ctx context.Context, c clusters.Cluster) (*hold.Hold, error) {
+			return take(ctx, c, "run "+id, f.cluster == "")
+		},
 		RunID: id, Started: now, Dir: filepath.Join(f.artifacts, id), Version: version, Seed: f.seed, Args: os.Args[1:],
 		Reproduce:  f.reproduce,
 		Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings),
-		Open: f.opener(back), Close: f.closer(), Describe: back.facts,
+		Open: f.opener(back), Close: f.closer(func(line string) { sayTo(out)("%s", line) }), Describe: back.facts,
 		Executable: executable, CacheDir: cache, KeepLogs: f.keepLogs,
 		Progress: progress, Compile: compiler(out),
 	}, nil
@@ -170,7 +188,7 @@ func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, 
 	if err != nil {
 		return scenario.Settings{}, err
 	}
-	return f.settings(version, out, back, progress)
+	return f.settings(ctx, version, out, back, progress)
 }
 
 // reproduce is the command that runs one scenario again; without a name, all that were run.
@@ -206,19 +224,30 @@ func (f runFlags) opener(back backing) func(context.Context, string, clusters.Sp
 		if err != nil {
 			return nil, err
 		}
-		wanted.Kubernetes = c.Spec().Kubernetes
-		if got := c.Spec(); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", wanted) {
-			return nil, fmt.Errorf("cluster %s is %+v, and the scenario needs %+v", f.cluster, got, wanted)
+		if has, needs := c.Spec().Unlike(wanted); has != "" {
+			return nil, fmt.Errorf("cluster %s has %s, and not %s", f.cluster, has, needs)
 		}
 		return c, nil
 	}
 }
 
+// keep leaves a cluster, and says so.
+func keep(c clusters.Cluster, say func(string)) error {
+	say(fmt.Sprintf("cluster %s is kept: holdfast run --cluster %s, holdfast down %s", c.Name(), c.Name(), c.Name()))
+	if kept, can := c.(interface{ Keep() error }); can {
+		return kept.Keep()
+	}
+	return nil
+}
+
 // closer removes clusters, but the one that was named or is to be kept.
-func (f runFlags) closer() func(context.Context, clusters.Cluster) error {
+func (f runFlags) closer(say func(string)) func(context.Context, clusters.Cluster) error {
 	return func(ctx context.Context, c clusters.Cluster) error {
-		if f.keep || f.cluster != "" {
+		if f.cluster != "" {
 			return nil
+		}
+		if f.keep {
+			return keep(c, say)
 		}
 		return c.Delete(ctx)
 	}

@@ -141,7 +141,10 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 	if err != nil {
 		return err
 	}
-	base, err := f.settings(version, out, back, progress)
+	if chosen, err = f.onCluster(ctx, back, chosen, progress.Note); err != nil {
+		return err
+	}
+	base, err := f.settings(ctx, version, out, back, progress)
 	if err != nil {
 		return err
 	}
@@ -197,7 +200,7 @@ func (f selftestFlags) repeat(ctx context.Context, out io.Writer, base scenario.
 	sayTo(out)("selftest %s: %d rounds of %d scenarios, about %s", base.RunID, f.runs, len(chosen),
 		(time.Duration(f.runs) * about(chosen)).Round(time.Minute))
 	w := &watcher{ctx: ctx, out: out, t: t, dir: base.Dir, began: time.Now(), scenarios: len(chosen)}
-	_, err := scenario.Repeat(f.rounds(base), chosen, w.after)
+	_, err := scenario.Repeat(ctx, f.rounds(base), chosen, w.after)
 	return errors.Join(err, w.err)
 }
 

@@ -3,10 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
 // defaultNodes is the size of the cluster that most scenarios run on: a control plane, the node that carries the load,
@@ -15,29 +18,41 @@ const defaultNodes = 8
 
 func upCommand() *cobra.Command {
 	var spec clusters.Spec
-	var from string
+	var from, forScenario string
 	cmd := &cobra.Command{
 		Use:   "up NAME",
 		Short: "Make a cluster, and leave it for `holdfast run --cluster NAME`",
 		Long: `up makes a cluster and returns when it is proven usable: every node Ready, DNS answers, a Service reachable from every
-node. The nodes keep no default route, unless --egress is given. Your own kubeconfig is left alone; the new one is named.`,
-		Example: "  holdfast up demo\n  holdfast up demo --kubernetes v1.36.3 --zones a,b --workers-per-zone 1 --timings stock",
-		Args:    oneArg,
+node. The nodes keep no default route, unless --egress is given. Your own kubeconfig is left alone; the new one is named.
+
+A scenario runs on the cluster that it needs, and on no other: without flags, up makes the one that most of them need; --for makes that
+of a scenario. Beside the workers that are asked for, one more carries the load, and no fault touches it.`,
+		Example: "  holdfast up demo && holdfast run --cluster demo chaos/rolling-update\n  holdfast up demo --for chaos/kube-proxy-away\n" +
+			"  holdfast up demo --kubernetes v1.36.3 --timings stock",
+		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkCluster(spec); err != nil {
 				return usage(err)
+			}
+			if forScenario != "" {
+				s, err := choose(scenario.All, "full", []string{forScenario})
+				if err != nil {
+					return usage(err)
+				}
+				spec = withFlags(s[0], spec, cmd.Flags().Changed)
 			}
 			return up(cmd, from, args[0], spec)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&from, providerFlag, "kind", "what makes the cluster")
+	f.StringVar(&forScenario, "for", "", "make the cluster that this scenario needs; other flags change it")
 	f.StringVar(&spec.Kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that can be had")
-	f.StringSliceVar(&spec.Zones, "zones", []string{"a", "b", "c"}, "values of the zone label")
-	f.IntVar(&spec.WorkersPerZone, "workers-per-zone", 2, "workers in each zone")
-	f.IntVar(&spec.ControlPlanes, "control-planes", 1, "control-plane nodes")
-	f.StringVar((*string)(&spec.Profile), "timings", string(clusters.Lab), "lab: a lost node is noticed in seconds; stock: Kubernetes' defaults")
-	f.StringVar((*string)(&spec.ProxyMode), "proxy-mode", string(clusters.NFTables), "kube-proxy's mode: nftables or iptables")
+	f.StringSliceVar(&spec.Zones, "zones", standing.Zones, "values of the zone label")
+	f.IntVar(&spec.WorkersPerZone, "workers-per-zone", standing.WorkersPerZone, "workers in each zone")
+	f.IntVar(&spec.ControlPlanes, "control-planes", standing.ControlPlanes, "control-plane nodes")
+	f.StringVar((*string)(&spec.Profile), "timings", string(standing.Profile), "lab: a lost node is noticed in seconds; stock: Kubernetes' defaults")
+	f.StringVar((*string)(&spec.ProxyMode), "proxy-mode", string(standing.ProxyMode), "kube-proxy's mode: nftables or iptables")
 	f.BoolVar(&spec.LeaderElection, "leader-election", false, "have a lone kube-controller-manager and kube-scheduler elect a leader, as kubeadm does")
 	f.BoolVar(&spec.Egress, "egress", false, "leave the nodes their default route")
 	return cmd
@@ -59,22 +74,31 @@ func up(cmd *cobra.Command, from, name string, spec clusters.Spec) error {
 	if err != nil {
 		return err
 	}
+	made := interrupt.Of(cmd.Context()).Add(interrupt.Pending{
+		Undo: "remove what is made of cluster " + name, Done: "what was made of cluster " + name + " is removed",
+		Left: "cluster " + name + " is left: holdfast down " + name,
+	})
 	c, err := p.Create(cmd.Context(), name, spec)
+	if err == nil {
+		if stays, can := c.(interface{ Keep() error }); can {
+			err = stays.Keep()
+		}
+	}
+	if !errors.Is(err, clusters.ErrLeft) {
+		made()
+	}
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "cluster %s is up: Kubernetes %s, %d nodes\n", name, c.Spec().Kubernetes, len(c.Nodes()))
-	if err != nil {
-		return err
+	text := fmt.Sprintf("cluster %s is up: Kubernetes %s, %s\n", name, c.Spec().Kubernetes, nodesOf(c))
+	if k, hasKubeconfig := c.(interface{ Kubeconfig() (string, error) }); hasKubeconfig {
+		path, err := k.Kubeconfig()
+		if err != nil {
+			return err
+		}
+		text += fmt.Sprintf("  export KUBECONFIG=%s\n", path)
 	}
-	k, hasKubeconfig := c.(interface{ Kubeconfig() (string, error) })
-	if !hasKubeconfig {
-		return nil
-	}
-	path, err := k.Kubeconfig()
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "  export KUBECONFIG=%s\n  holdfast run --cluster %s\n  holdfast down %s\n", path, name, name)
+	text += whatFits(name, c.Spec(), scenario.All) + fmt.Sprintf("  holdfast down %s\n", name)
+	_, err = io.WriteString(cmd.OutOrStdout(), text)
 	return err
 }

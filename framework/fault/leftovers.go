@@ -73,7 +73,7 @@ done`
 // RunUndos runs every undo that faults have left on a node, and removes their timers. It says what it did, also with an error:
 // one that fails keeps none of the others from being run.
 func RunUndos(ctx context.Context, node clusters.Node) (did []string, err error) {
-	names, err := leftUndos(ctx, node)
+	names, err := LeftUndos(ctx, node)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func RunUndos(ctx context.Context, node clusters.Node) (did []string, err error)
 	return did, nil
 }
 
-// leftUndos names the undos on a node.
-func leftUndos(ctx context.Context, node clusters.Node) ([]string, error) {
+// LeftUndos names the undos that faults have left on a node: what they undo may be in force.
+func LeftUndos(ctx context.Context, node clusters.Node) ([]string, error) {
 	out, err := node.Exec(ctx, "sh", "-c", listUndosScript, "list", undoFolder)
 	if err != nil {
 		return nil, fmt.Errorf("look for undos on %s: %w", node.Name(), err)

@@ -109,7 +109,7 @@ func (r *RequestWriter) usable() error {
 	if r.closed {
 		return errClosed
 	}
-	return r.run.failed()
+	return r.run.Err()
 }
 
 // Roll closes the present file, if there is one, and tells the record that it is whole. The next request begins
@@ -128,7 +128,7 @@ func (r *RequestWriter) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	if r.run.failed() == nil && r.releaseAll() == nil && r.roll() == nil {
+	if r.run.Err() == nil && r.releaseAll() == nil && r.roll() == nil {
 		return
 	}
 	if r.file != nil {

@@ -41,6 +41,7 @@ type Writer struct {
 	checksum uint32
 	last     Offset // the latest T
 	err      error  // what ended the writing
+	broken   chan struct{}
 	closing  bool
 	closed   bool
 	requests map[string]*RequestWriter
@@ -56,7 +57,7 @@ func Create(dir string, header Header) (*Writer, error) {
 		header.Base = time.Now()
 	}
 	header.Format = FormatVersion
-	w := &Writer{dir: dir, base: header.Base, requests: make(map[string]*RequestWriter)}
+	w := &Writer{dir: dir, base: header.Base, broken: make(chan struct{}), requests: make(map[string]*RequestWriter)}
 	if err := os.MkdirAll(filepath.Join(dir, RequestsFolder), 0o755); err != nil {
 		return nil, fmt.Errorf("create record: %w", err)
 	}
@@ -109,8 +110,7 @@ func (w *Writer) write(e Event) error {
 // line writes a whole line. The caller holds the lock.
 func (w *Writer) line(line []byte) error {
 	if _, err := w.file.Write(line); err != nil {
-		w.err = writeError(filepath.Join(w.dir, EventsFile), err)
-		return w.err
+		return w.breaks(writeError(filepath.Join(w.dir, EventsFile), err))
 	}
 	w.lines++
 	w.checksum = crc32.Update(w.checksum, castagnoli, line)
@@ -122,13 +122,24 @@ func (w *Writer) fail(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err == nil {
-		w.err = err
+		return w.breaks(err)
 	}
 	return err
 }
 
-// failed is what ended the writing, if anything did.
-func (w *Writer) failed() error {
+// breaks keeps why nothing can be written any more. The caller holds the lock.
+func (w *Writer) breaks(err error) error {
+	w.err = err
+	close(w.broken)
+	return err
+}
+
+// Broken is closed when the record can no longer become whole, such as on a full disk; Err then says why. Whatever is done
+// after that proves nothing.
+func (w *Writer) Broken() <-chan struct{} { return w.broken }
+
+// Err is what ended the writing, if anything did.
+func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
@@ -181,6 +192,10 @@ func (w *Writer) end() error {
 
 // writeError says what to do about an error of writing.
 func writeError(name string, err error) error {
+	var named *fs.PathError
+	if errors.As(err, &named) {
+		err = named.Err // the name is said once
+	}
 	return fmt.Errorf("write %s: %w: the record stays incomplete; make room or choose another disk, and run again",
 		name, err)
 }

@@ -282,6 +282,14 @@ func TestAFullDiskLeavesTheRecordIncomplete(t *testing.T) {
 				!strings.Contains(wrote.Error(), "make room") {
 				t.Errorf("error %v", wrote)
 			}
+			select {
+			case <-w.Broken():
+			default:
+				t.Error("whoever goes on recording is not told")
+			}
+			if !errors.Is(w.Err(), syscall.ENOSPC) {
+				t.Errorf("broken by %v", w.Err())
+			}
 			if again := w.Append(Event{Trouble: &Trouble{}}); !errors.Is(again, syscall.ENOSPC) {
 				t.Errorf("a later append: %v", again)
 			}

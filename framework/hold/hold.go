@@ -35,8 +35,9 @@ type Options struct {
 	Cluster string // its name, for messages
 	// Copy is a file beside the cluster that says the same as the Lease, for when the API server is away; empty: none.
 	Copy string
-	// Heal takes the cluster also from a holder that was killed.
-	Heal bool
+	// Heal takes the cluster also from a holder that was killed, and Found hears of it; nil: nobody wants to.
+	Heal  bool
+	Found func(dead Holder)
 }
 
 // Hold is a cluster that this process has for itself. A nil Hold is one that nobody else can see: its methods do nothing.
@@ -73,6 +74,10 @@ func Take(ctx context.Context, client kubernetes.Interface, run, command string,
 		}
 		h.lease, err = put(ctx, client, l, was)
 		if err == nil {
+			if was != nil && o.Found != nil {
+				dead, _ := holderOf(was) // look has read it
+				o.Found(dead.Holder)
+			}
 			return h, h.begin(ctx)
 		}
 		if !outrun(err) {
@@ -99,6 +104,18 @@ func (h *Hold) begin(ctx context.Context) error {
 func Check(ctx context.Context, client kubernetes.Interface, o Options) error {
 	_, err := look(ctx, client, o)
 	return err
+}
+
+// CheckCopy is Check without asking the API server: it knows what this machine does.
+func CheckCopy(o Options) error {
+	who, there := readCopy(o.Copy)
+	switch s := (seen{Holder: who}); {
+	case !there:
+		return nil
+	case s.abandoned(time.Now()):
+		return &AbandonedError{o.Cluster, who}
+	}
+	return &HeldError{o.Cluster, who}
 }
 
 // look is the Lease, if it may be taken.
@@ -142,7 +159,12 @@ func (h *Hold) Lost() <-chan struct{} {
 }
 
 // Err says who has taken the cluster, once Lost is closed.
-func (h *Hold) Err() error { return h.why }
+func (h *Hold) Err() error {
+	if h == nil {
+		return nil
+	}
+	return h.why
+}
 
 // Mark writes down what will be done to the cluster, and returns once that can be read: a process that is killed afterwards
 // leaves the mark.
@@ -207,6 +229,13 @@ func (h *Hold) Leave(ctx context.Context, left string) error {
 		slog.Debug("write down how a cluster was left", "cluster", h.options.Cluster, "error", err)
 	}
 	return nil
+}
+
+// Drop ends the renewals of a cluster that is removed.
+func (h *Hold) Drop() {
+	if h != nil {
+		h.end()
+	}
 }
 
 // end returns when nothing is renewed any more.

@@ -356,7 +356,8 @@ func TestAKilledProcess(t *testing.T) {
 func TestNoHold(t *testing.T) {
 	var h *Hold
 	h.Unmark()
-	if h.Lost() != nil || errors.Join(h.Mark(context.Background(), "x"), h.Release(context.Background()), h.Leave(context.Background(), "x")) != nil {
+	h.Drop()
+	if h.Err() != nil || h.Lost() != nil || errors.Join(h.Mark(context.Background(), "x"), h.Release(context.Background()), h.Leave(context.Background(), "x")) != nil {
 		t.Error("a nil Hold does something")
 	}
 }

@@ -41,6 +41,8 @@ type api struct {
 
 	// refuse answers in the server's place, unless it returns nil. It must not ask the server.
 	refuse func(method, path string) *apierrors.StatusError
+	// sent hears of each request with its body; nil: nobody does.
+	sent func(method, path, body string)
 	// warn is what the server warns of; nil: of nothing.
 	warn func(method, path string) string
 	// crowd puts all pods on one node. keep lets no namespace and no Service go.
@@ -87,6 +89,14 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.sent != nil && r.Body != nil {
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(text))
+		a.sent(r.Method, r.URL.Path, string(text))
+	}
 	if r.Method != http.MethodGet && path.Base(r.URL.Path) != "holdfast-echo" {
 		a.asked = append(a.asked, r.Method+" "+r.URL.Path)
 	}

@@ -2,10 +2,10 @@ package scenario
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"time"
@@ -25,15 +25,17 @@ const interruptGrace = healLimit + 3*cleanLimit
 // Run runs the chosen scenarios through Ginkgo and returns what was found: the same that lies in run.json. Ctrl-C ends
 // the scenario at hand, undoes its faults, removes the cluster, and leaves what was recorded. An error means that
 // nothing was run.
-func Run(s Settings, chosen []Spec) (history.RunFile, error) {
+func Run(ctx context.Context, s Settings, chosen []Spec) (history.RunFile, error) {
 	if len(chosen) == 0 {
 		return history.RunFile{}, errors.New("start run: no scenarios were chosen")
 	}
 	if err := Start(s); err != nil {
 		return history.RunFile{}, err
 	}
-	Register(chosen)
+	theRun.whole = ctx
+	register(chosen)
 	runSpecs(runLimit)
+	theRun.end(ctx)
 	return theRun.file, theRun.finish(chosen)
 }
 
@@ -53,7 +55,7 @@ func Start(s Settings) error {
 	if err := begin(s); err != nil {
 		return err
 	}
-	if err := theRun.turn(s); err != nil {
+	if err := theRun.next(s); err != nil {
 		return err
 	}
 	return history.PointLatest(filepath.Dir(s.Dir), filepath.Base(s.Dir))
@@ -67,13 +69,16 @@ func begin(s Settings) error {
 	if err := s.validate(); err != nil {
 		return err
 	}
-	theRun = &run{settings: &s, pool: pool{settings: &s}}
+	theRun = &run{settings: &s, pool: pool{settings: &s}, token: rand.Text()}
 	return nil
 }
 
-// turn makes the run one with these settings, of which nothing is found yet. Its cluster stays.
-func (r *run) turn(s Settings) error {
+// next makes the run one with these settings, of which nothing is found yet. Its cluster stays.
+func (r *run) next(s Settings) error {
 	r.settings = &s
+	if err := history.ReserveRoom(s.Dir); err != nil {
+		return err
+	}
 	r.file = history.RunFile{
 		ID: s.RunID, Started: s.Started, Holdfast: s.Version, Kubernetes: s.Kubernetes, Profile: string(s.Profile),
 		Seed: s.Seed, Args: s.Args, Reproduce: s.Reproduce("", s.Kubernetes), Incident: s.Incident,
@@ -84,21 +89,18 @@ func (r *run) turn(s Settings) error {
 // Register tells Ginkgo of the scenarios: those for the same cluster one after the other, else in the order in which
 // they were described.
 func Register(specs []Spec) {
+	register(specs)
+	ginkgo.AfterSuite(func(ctx ginkgo.SpecContext) {
+		if err := theRun.pool.discard(ctx); err != nil {
+			ginkgo.Fail(err.Error())
+		}
+	})
+}
+
+func register(specs []Spec) {
 	ginkgo.Describe("scenarios", ginkgo.Ordered, ginkgo.ContinueOnFailure, func() {
 		for _, s := range byCluster(specs) {
 			it(s)
-		}
-	})
-	closeAfterSuite()
-}
-
-// closeAfterSuite has the last cluster given back when all is over.
-func closeAfterSuite() {
-	ginkgo.AfterSuite(func(ctx ginkgo.SpecContext) {
-		// A second Ctrl-C ends this too; until then the cluster is removed whatever the first one ended.
-		if err := theRun.pool.discard(context.WithoutCancel(ctx)); err != nil {
-			slog.Warn("end the run", "error", err) // Ginkgo's own report may be silent
-			ginkgo.Fail(err.Error())
 		}
 	})
 }
@@ -119,8 +121,21 @@ func it(s Spec) {
 	ginkgo.It(s.Name, ginkgo.Label(s.Suite()), func(ctx ginkgo.SpecContext) { theRun.judged(ctx, s) })
 }
 
-// judged runs a scenario, and tells Ginkgo if it did not hold.
+// judged runs a scenario, and tells Ginkgo if it did not hold. One that comes after an interruption, or after what ends the run,
+// is not begun.
 func (r *run) judged(ctx context.Context, s Spec) {
+	if !r.turn.begin() {
+		ginkgo.Skip("the run has ended")
+	}
+	defer r.turn.done()
+	if r.stop != nil || r.whole != nil && r.whole.Err() != nil {
+		ginkgo.Skip("the run has ended")
+	}
+	if r.whole != nil { // Ginkgo knows of no signals but two
+		var release func()
+		ctx, release = whileOpen(ctx, r.whole.Done(), func() error { return context.Cause(r.whole) })
+		defer release()
+	}
 	result := r.one(ctx, s)
 	if result.err != nil {
 		ginkgo.Fail(fmt.Sprintf("%s: %v", s.Name, result.err))

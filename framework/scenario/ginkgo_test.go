@@ -46,7 +46,7 @@ var plots = map[string]func(*county) []Spec{
 	"two rounds":                     threeClusters,
 	"interrupted": func(c *county) []Spec {
 		first, second, third := brisk(c, "chaos/first"), brisk(c, "chaos/second"), brisk(c, "chaos/third")
-		second.Faults = append(second.Faults, interrupt{})
+		second.Faults = append(second.Faults, ctrlC{})
 		return []Spec{first, second, third}
 	},
 	"interrupted in the second round": func(c *county) []Spec {
@@ -55,7 +55,7 @@ var plots = map[string]func(*county) []Spec{
 			if theRun.settings.RunID != "r1/round-02" {
 				return nil
 			}
-			_, err := interrupt{}.Inject(ctx, fault.Target{})
+			_, err := ctrlC{}.Inject(ctx, fault.Target{})
 			return err
 		}})
 		return []Spec{first, second, third}
@@ -104,12 +104,12 @@ func brisk(c *county, name string) Spec {
 	return s
 }
 
-// interrupt is Ctrl-C, and returns when it was heard.
-type interrupt struct{}
+// ctrlC is Ctrl-C, and returns when it was heard.
+type ctrlC struct{}
 
-func (interrupt) String() string { return "Ctrl-C" }
+func (ctrlC) String() string { return "Ctrl-C" }
 
-func (interrupt) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) {
+func (ctrlC) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) {
 	heal := func(ctx context.Context) error {
 		t.Record.Healed("undone after Ctrl-C")
 		return ctx.Err()
@@ -135,7 +135,7 @@ func TestPlot(t *testing.T) {
 	if n := repeated[os.Getenv(plotVariable)]; n > 0 {
 		report = playRounds(c, n, specs)
 	} else {
-		file, err := Run(*c.settings, specs)
+		file, err := Run(t.Context(), *c.settings, specs)
 		report = told{Did: c.did, Err: fmt.Sprint(err)}
 		if written := c.kept(); written.Outcome != file.Outcome || len(written.Scenarios) != len(file.Scenarios) {
 			t.Errorf("Run returned %+v, and run.json is %+v", file, written)
@@ -267,7 +267,7 @@ func TestStart(t *testing.T) {
 		t.Errorf("run.json (-want +got):\n%s", diff)
 	}
 	checkError(t, Start(s), "start run r1: run r1 was started already")
-	if _, err := Run(s, nil); err == nil || err.Error() != "start run: no scenarios were chosen" {
+	if _, err := Run(t.Context(), s, nil); err == nil || err.Error() != "start run: no scenarios were chosen" {
 		t.Errorf("a run of nothing: %v", err)
 	}
 }
@@ -295,5 +295,5 @@ func TestStartWhereNothingCanBeWritten(t *testing.T) {
 	if err := os.WriteFile(s.Dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	checkError(t, start(t, s), "write run.json: ")
+	checkError(t, start(t, s), "keep room for the report: ")
 }

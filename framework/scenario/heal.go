@@ -166,7 +166,7 @@ func (h healer) namespaces(ctx context.Context, client kubernetes.Interface) err
 			continue
 		}
 		st := &stage{cluster: h.cluster, client: client, namespace: n.Name}
-		if err := st.emptyNamespace(ctx); err != nil {
+		if err := st.emptyThis(ctx, &n); err != nil {
 			return err
 		}
 		if n.Status.Phase != corev1.NamespaceTerminating {

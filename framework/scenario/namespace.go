@@ -9,23 +9,35 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
+
+// madeBy is the annotation of a namespace that says which run made it: no other run removes it.
+const madeBy = "holdfast.dev/made-by"
 
 // makeNamespace makes the scenario's namespace, once the one of an earlier run on the same cluster is gone. One that
 // nobody has deleted is left alone: somebody may be using it.
 func (st *stage) makeNamespace(ctx context.Context) error {
 	var inUse error
+	wanted := workloads.Namespace(st.namespace)
+	wanted.Annotations = map[string]string{madeBy: st.run.token}
+	st.gone = st.run.settings.Interrupt.Add(interrupt.Pending{
+		Undo: "remove namespace " + st.namespace, Done: "namespace " + st.namespace + " is removed",
+	})
 	err := poll.Until(ctx, "namespace "+st.namespace+" of an earlier run to be gone", clearLimit,
 		func(ctx context.Context) (done bool, saw string, err error) {
-			err = st.create(ctx, workloads.Namespace(st.namespace))
+			err = st.create(ctx, wanted.DeepCopy())
 			if !apierrors.IsAlreadyExists(err) {
 				return err == nil, "", err
 			}
 			old, err := st.client.CoreV1().Namespaces().Get(ctx, st.namespace, metav1.GetOptions{})
 			if err != nil {
 				return false, "", err
+			}
+			if st.made(old) && old.Status.Phase != corev1.NamespaceTerminating { // the answer to an earlier try never came
+				return true, "", nil
 			}
 			if old.Status.Phase != corev1.NamespaceTerminating {
 				inUse = fmt.Errorf("namespace %s is there already: another run is using this cluster, or was killed on it; "+
@@ -54,18 +66,39 @@ func (st *stage) awaitServiceAccount(ctx context.Context) error {
 // emptyNamespace deletes the scenario's namespace and returns when its pods and Services are gone: the next scenario
 // may want their processors and node ports. It does not wait for the namespace itself, which Kubernetes keeps for at least
 // 5 s. All is recorded, so no pod has to end in order any more; once the namespace is going, none is made anew in
-// their place.
+// their place. A namespace that another run has made is left alone: ours is gone, or never was.
+func (st *stage) emptyNamespace(ctx context.Context) error {
+	there, err := st.client.CoreV1().Namespaces().Get(ctx, st.namespace, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		err = nil
+	case err != nil:
+		return fmt.Errorf("look at namespace %s: %w", st.namespace, err)
+	case st.made(there):
+		err = st.emptyThis(ctx, there)
+	}
+	if err == nil && st.gone != nil {
+		st.gone()
+	}
+	return err
+}
+
+// made tells whether this run made a namespace.
+func (st *stage) made(n *corev1.Namespace) bool { return n.Annotations[madeBy] == st.run.token }
+
+// emptyThis deletes exactly this namespace: one of the same name that is made later is another's.
 //
 // Source: namespaceDeletionGracePeriod in k8s.io/kubernetes/pkg/controller/namespace
-func (st *stage) emptyNamespace(ctx context.Context) error {
-	err := st.client.CoreV1().Namespaces().Delete(ctx, st.namespace, metav1.DeleteOptions{})
+func (st *stage) emptyThis(ctx context.Context, there *corev1.Namespace) error {
+	only := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &there.UID}}
+	err := st.client.CoreV1().Namespaces().Delete(ctx, there.Name, only)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("delete namespace %s: %w", st.namespace, err)
+		return fmt.Errorf("delete namespace %s: %w", there.Name, err)
 	}
-	return poll.Until(ctx, "namespace "+st.namespace+" to be empty", clearLimit, st.emptied)
+	return poll.Until(ctx, "namespace "+there.Name+" to be empty", clearLimit, st.emptied)
 }
 
 // emptied deletes what is left, and tells whether nothing is any more. It looks again at once: pods that are given no time

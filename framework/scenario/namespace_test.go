@@ -19,6 +19,9 @@ func TestMakeNamespace(t *testing.T) {
 		want  string // in the error; empty: none
 	}{
 		"there is none": {func(*testing.T, *stage, *town) {}, ""},
+		"the answer to the first try never came": {func(t *testing.T, st *stage, _ *town) {
+			checkError(t, st.makeNamespace(t.Context()), "")
+		}, ""},
 		"an earlier run's is going": {func(t *testing.T, st *stage, home *town) {
 			home.keep = true
 			makeAndDelete(t, st)
@@ -32,8 +35,9 @@ func TestMakeNamespace(t *testing.T) {
 			home.keep = true
 			makeAndDelete(t, st)
 		}, "waited 2m0s for namespace hf-chaos-quiet of an earlier run to be gone: last seen Terminating"},
-		"somebody uses it": {func(t *testing.T, st *stage, _ *town) {
+		"another run uses it": {func(t *testing.T, st *stage, _ *town) {
 			checkError(t, st.makeNamespace(t.Context()), "")
+			st.run.token = "another's"
 		}, "namespace hf-chaos-quiet is there already: another run is using this cluster, or was killed on it; " +
 			"delete the namespace, or take another cluster"},
 	} {
@@ -97,7 +101,9 @@ func TestEmptyNamespace(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := st.create(t.Context(), append([]workloads.Object{workloads.Namespace(st.namespace)}, objects...)...); err != nil {
+				ours := workloads.Namespace(st.namespace)
+				ours.Annotations = map[string]string{madeBy: st.run.token}
+				if err := st.create(t.Context(), append([]workloads.Object{ours}, objects...)...); err != nil {
 					t.Fatal(err)
 				}
 				test.spoil(home)

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -21,7 +22,7 @@ type Part struct {
 // closed as the first one's settings say. After hears of each part what is then in its run.json, the last one too, which may be
 // cut short; where it returns false, the parts that follow are not begun. RunParts returns how many came to their end; an error
 // means that one could not be kept.
-func RunParts(parts []Part, after func(part int, f history.RunFile) (goOn bool)) (whole int, err error) {
+func RunParts(ctx context.Context, parts []Part, after func(part int, f history.RunFile) (goOn bool)) (whole int, err error) {
 	if len(parts) == 0 {
 		return 0, errors.New("start: no parts")
 	}
@@ -36,9 +37,11 @@ func RunParts(parts []Part, after func(part int, f history.RunFile) (goOn bool))
 	if err := begin(parts[0].Settings); err != nil {
 		return 0, err
 	}
+	theRun.whole = ctx
 	s := &sequence{parts: parts, at: -1, after: after}
 	s.register()
 	runSpecs(time.Duration(len(parts)) * runLimit)
+	theRun.end(ctx)
 	s.close() // what was interrupted
 	return s.whole, errors.Join(s.errs...)
 }
@@ -72,7 +75,6 @@ func (s *sequence) register() {
 			}
 		}
 	})
-	closeAfterSuite()
 }
 
 // open makes the run at hand that of a part.
@@ -82,7 +84,7 @@ func (s *sequence) open(n int) {
 	if n > 0 { // the first one's moment is that of the whole
 		settings.Started = time.Now()
 	}
-	if err := theRun.turn(settings); err != nil {
+	if err := theRun.next(settings); err != nil {
 		s.errs = append(s.errs, err)
 		ginkgo.Fail(err.Error())
 	}

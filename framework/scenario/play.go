@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -38,6 +41,10 @@ type play struct {
 	steps   int // so many were begun
 	// leave has nothing undone where a fault fails; see Settings.LeaveBroken.
 	leave bool
+	// hold hears which faults are in force, before they are, and interrupt what is to be undone. Both may be nil.
+	hold      *hold.Hold
+	interrupt *interrupt.Process
+	inForce   map[int]func() // tells interrupt that a fault is undone, by the faults' numbers
 }
 
 // run plays the phases. Whatever happens in between (an error, a panic, the end of ctx), every fault that was begun is
@@ -68,7 +75,10 @@ func (p *play) run(ctx context.Context) (err error) {
 // witness is asked before its undo whether it is still in force.
 func (p *play) disturb(ctx context.Context) (err error) {
 	var heals []fault.Heal
-	p.lasting = map[int]fault.Lasting{}
+	p.lasting, p.inForce = map[int]fault.Lasting{}, map[int]func(){}
+	if err := p.announce(ctx); err != nil {
+		return err
+	}
 	defer func() {
 		if err != nil { // nothing can be proven any more, so nobody is asked
 			p.lasting = nil
@@ -77,7 +87,10 @@ func (p *play) disturb(ctx context.Context) (err error) {
 			p.tell(history.Disturbed, "left as it is, to be looked at")
 			return
 		}
-		err = errors.Join(err, p.heal(ctx, heals))
+		err = joined(err, p.heal(ctx, heals))
+		if len(p.inForce) == 0 {
+			p.hold.Unmark()
+		}
 	}()
 	defer noPanic(&err)
 	for i, f := range p.spec.Faults {
@@ -86,11 +99,12 @@ func (p *play) disturb(ctx context.Context) (err error) {
 		if err := p.mark(i, history.FaultMark{Stage: history.Injecting}); err != nil {
 			return err
 		}
+		p.inForce[i] = p.interrupt.Add(interrupt.Pending{Undo: "undo " + f.String(), Done: f.String() + ": undone"})
 		heal, err := f.Inject(ctx, p.targetOf(i))
 		heals[i] = heal
 		if err != nil {
 			err = fmt.Errorf("%s: %w", f, err)
-			return errors.Join(err, p.mark(i, failedMark(err)))
+			return joined(err, p.mark(i, failedMark(err)))
 		}
 		if _, brief := f.(fault.Brief); brief {
 			heals[i] = nil // it has been done, however it ends
@@ -103,6 +117,18 @@ func (p *play) disturb(ctx context.Context) (err error) {
 		p.tell(history.Disturbed, "holding for "+p.spec.Hold.String())
 	}
 	return poll.Pass(ctx, p.spec.Hold)
+}
+
+// announce leaves a mark in the cluster of what will be done to it: whoever finds it after this process was killed knows.
+func (p *play) announce(ctx context.Context) error {
+	if len(p.spec.Faults) == 0 {
+		return nil
+	}
+	var all []string
+	for _, f := range p.spec.Faults {
+		all = append(all, f.String())
+	}
+	return p.hold.Mark(ctx, p.spec.Name+": "+strings.Join(all, ", "))
 }
 
 // failedMark says why a fault was not seen, and whether that is because it cannot be done here.
@@ -129,9 +155,12 @@ func (p *play) heal(caller context.Context, heals []fault.Heal) error {
 		if err := undo(ctx, heals[i]); err != nil {
 			err = fmt.Errorf("undo %s: %w", p.spec.Faults[i], err)
 			errs = append(errs, err, p.mark(i, history.FaultMark{Stage: history.Healed, Error: err.Error()}))
+			continue
 		}
+		p.inForce[i]()
+		delete(p.inForce, i)
 	}
-	return errors.Join(errs...)
+	return joined(errs...)
 }
 
 // ask writes down whether a fault is still in force. One that is not, was undone by somebody else, nobody knows when: that is

@@ -63,6 +63,16 @@ func (p *Progress) now(phase history.PhaseName, doing string) {
 // Say tells of something that happens outside a scenario's phases, such as a step of making a cluster.
 func (p *Progress) Say(doing string) { p.now(history.Provision, doing) }
 
+// Note writes a line of its own.
+func (p *Progress) Note(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+	p.line("%s", text)
+}
+
 // loading gives the counts of the load that flows from now on; nil: none does.
 func (p *Progress) loading(load func() (sent, failed uint64)) {
 	p.mu.Lock()

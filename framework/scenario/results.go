@@ -68,18 +68,23 @@ func Decide(m *history.Mutant, verdicts []invariant.Verdict) (invariant.Outcome,
 // finish completes run.json. Scenarios that were chosen and never begun, after Ctrl-C for example, are listed as not
 // judged: they cannot have held.
 func (r *run) finish(chosen []Spec) error {
+	why := "the run was interrupted"
+	if r.stop != nil {
+		why = r.stop.Error()
+	}
 	for _, s := range chosen {
 		begun := slices.ContainsFunc(r.file.Scenarios, func(kept history.ScenarioResult) bool { return kept.Name == s.Name })
 		if !begun {
 			r.file.Scenarios = append(r.file.Scenarios, history.ScenarioResult{
-				Name: s.Name, Dir: s.Name, Claim: s.Claim, Mutant: s.Mutant, Error: "not begun: the run was interrupted",
-				Reproduce: r.settings.Reproduce(s.Name, r.override(s.Cluster).Kubernetes),
+				Name: s.Name, Dir: s.Name, Claim: s.Claim, Mutant: s.Mutant, Error: "not begun: " + why,
+				Reproduce: r.settings.Reproduce(s.Name, r.settings.Needs(s.Cluster).Kubernetes),
 			})
 		}
 	}
+	freed := history.FreeRoom(r.settings.Dir)
 	r.file.Ended = time.Now()
 	r.file.Outcome = string(OutcomeOf(r.file))
-	return r.file.Write(r.settings.Dir)
+	return joined(r.file.Write(r.settings.Dir), freed)
 }
 
 // OutcomeOf a run is the worst of its scenarios': Violated, then Unknown, then Held. A scenario that was not judged, and

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -11,7 +12,7 @@ import (
 // Repeat runs the chosen scenarios once a round. A round is a Part, with its own seed. After hears of each round what is then in
 // its run.json, the last one too, which may be cut short. It returns how many rounds came to their end; an error means that a
 // round could not be kept.
-func Repeat(rounds []Settings, chosen []Spec, after func(round int, f history.RunFile)) (whole int, err error) {
+func Repeat(ctx context.Context, rounds []Settings, chosen []Spec, after func(round int, f history.RunFile)) (whole int, err error) {
 	// Every other one goes backwards: it begins with the cluster that the one before ended with, and no scenario always
 	// follows the same other.
 	forth := byCluster(chosen)
@@ -21,7 +22,7 @@ func Repeat(rounds []Settings, chosen []Spec, after func(round int, f history.Ru
 	for n, s := range rounds {
 		parts[n] = Part{Name: fmt.Sprintf("round %d", n+1), Settings: s, Chosen: [][]Spec{forth, back}[n%2]}
 	}
-	return RunParts(parts, func(round int, f history.RunFile) bool {
+	return RunParts(ctx, parts, func(round int, f history.RunFile) bool {
 		after(round, f)
 		return true
 	})

@@ -25,7 +25,7 @@ func roundsOf(c *county, n int) (rounds []Settings) {
 // playRounds plays a plot again and again, in the process that is its own.
 func playRounds(c *county, n int, specs []Spec) told {
 	var after []string
-	whole, err := Repeat(roundsOf(c, n), specs, func(round int, f history.RunFile) {
+	whole, err := Repeat(c.t.Context(), roundsOf(c, n), specs, func(round int, f history.RunFile) {
 		after = append(after, fmt.Sprintf("%d: %s of %s, ended %t", round, f.Outcome, f.ID, !f.Ended.IsZero()))
 	})
 	return told{Did: c.did, Err: fmt.Sprint(err), Whole: whole, After: after}
@@ -108,7 +108,7 @@ func TestRepeatNeedsSomething(t *testing.T) {
 		"no rounds": nil, "no scenarios": roundsOf(c, 1), "incomplete": {*c.settings, {}},
 	} {
 		specs := map[bool][]Spec{true: {s}}[name != "no scenarios"]
-		if whole, err := Repeat(rounds, specs, nil); err == nil || whole != 0 || theRun != nil {
+		if whole, err := Repeat(t.Context(), rounds, specs, nil); err == nil || whole != 0 || theRun != nil {
 			t.Errorf("%s: %d rounds, %v", name, whole, err)
 			theRun = nil
 		}

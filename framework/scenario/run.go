@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/dynamic"
@@ -31,9 +33,13 @@ type run struct {
 	settings   *Settings
 	pool       pool
 	file       history.RunFile
-	began      time.Time      // the scenario at hand
-	kubernetes string         // what its cluster runs
-	built      clusters.Image // this executable; see image
+	began      time.Time       // the scenario at hand
+	kubernetes string          // what its cluster runs
+	built      clusters.Image  // this executable; see image
+	token      string          // tells what this run makes from what any other does
+	turn       turn            // whose scenario is at hand
+	stop       error           // why no further scenario is begun; nil: one is
+	whole      context.Context // of the whole run; nil: Ginkgo's own command has the say
 }
 
 // theRun is set by start. Ginkgo's tree is built before its settings are known, so the specs find it here.
@@ -58,18 +64,29 @@ func (r *run) one(ctx context.Context, s Spec) result {
 }
 
 func (r *run) attempt(ctx context.Context, s Spec) result {
-	s.Cluster = r.override(s.Cluster)
+	s.Cluster = r.settings.Needs(s.Cluster)
 	r.settings.Progress.now(history.Provision, "")
 	r.kubernetes = s.Cluster.Kubernetes // also where no cluster can be made of it
 	cluster, err := r.pool.get(ctx, s.Cluster)
 	if err != nil {
+		if r.settings.Cluster != "" { // the next one would not get it, either
+			r.stop = err
+		}
 		return r.keep(s, nil, err)
 	}
+	held := r.pool.hold
+	ctx, release := whileOpen(ctx, held.Lost(), held.Err) // another run has it: this one disturbs nothing any more
+	defer release()
 	r.kubernetes = cluster.Spec().Kubernetes
 	dir := filepath.Join(r.settings.Dir, filepath.FromSlash(s.Name))
 	st, recordErr := r.record(ctx, s, cluster, dir)
-	if recordErr != nil {
-		slog.Warn("the scenario did not run to its end", "scenario", s.Name, "error", recordErr)
+	select {
+	case <-held.Lost():
+		r.stop = held.Err()
+	default:
+	}
+	if recordErr != nil && r.stop == nil && r.settings.Interrupt.Cause() == nil { // else it is said anyway
+		r.settings.Progress.Note("  it did not run to its end: " + recordErr.Error())
 	}
 	if st == nil { // what may lie there is another's record
 		return r.keep(s, nil, recordErr)
@@ -91,20 +108,25 @@ func (r *run) leave(ctx context.Context, st *stage, out result) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
 	defer cancel()
 	if err := r.pool.keepIfHealthy(ctx, st.clear); err != nil {
-		slog.Warn("clear the scenario away", "scenario", st.spec.Name, "error", err)
+		r.settings.Progress.Note("  " + err.Error())
 	}
 }
 
-// override applies what the run asks of every cluster.
-func (r *run) override(c clusters.Spec) clusters.Spec {
-	if r.settings.Kubernetes != "" {
-		c.Kubernetes = r.settings.Kubernetes
+// whileOpen is a context that also ends when a channel is closed, for the cause that is then known.
+func whileOpen(ctx context.Context, closed <-chan struct{}, cause func() error) (_ context.Context, release func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var over sync.WaitGroup
+	over.Go(func() {
+		select {
+		case <-closed:
+			cancel(cause())
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		cancel(nil)
+		over.Wait()
 	}
-	if r.settings.Profile != "" {
-		c.Profile = r.settings.Profile
-	}
-	c.LeaderElection = c.LeaderElection || r.settings.LeaderElection
-	return c.WithDefaults()
 }
 
 // record does everything that is written down: deploy, load, play. It returns the stage, unless not even that could be
@@ -122,13 +144,17 @@ func (r *run) record(ctx context.Context, s Spec, cluster clusters.Cluster, dir 
 		backend: s.backends()[0].WithDefaults().Name}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, writer.Append(trouble(writer, err)))
+			err = joined(err, writer.Append(trouble(writer, err)))
 		}
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
 		defer cancel()
-		err = errors.Join(err, st.collect(clean), writer.Close())
+		err = joined(err, st.collect(clean))
+		r.recorded(writer.Err())
+		err = joined(err, writer.Close())
 	}()
 	defer noPanic(&err)
+	ctx, release := whileOpen(ctx, writer.Broken(), writer.Err)
+	defer release()
 	if err := st.build(ctx); err != nil {
 		return st, err
 	}
@@ -178,7 +204,21 @@ func (r *run) judge(s Spec, dir string, recordErr error) result {
 	if why := invariant.Unsupported(recorded, verdicts); why != "" {
 		return r.keepUnsupported(s, why)
 	}
+	if r.stop != nil && !slices.ContainsFunc(verdicts, broke) {
+		return r.keep(s, nil, r.stop)
+	}
 	return r.keep(s, verdicts, nil)
+}
+
+func broke(v invariant.Verdict) bool { return v.Outcome == invariant.Violated }
+
+// recorded ends the run where a record can no longer be written: the next one could not be, either. What is known by then finds
+// room.
+func (r *run) recorded(err error) {
+	if err == nil {
+		return
+	}
+	r.stop = joined(r.stop, err, history.FreeRoom(r.settings.Dir))
 }
 
 // random is the scenario's own source: the same for the same seed, whichever scenarios run before it.

@@ -128,6 +128,7 @@ func TestAScenarioThatGoesWrong(t *testing.T) {
 		spoil   func(context.CancelFunc, *Spec, *town)
 		trouble string   // in the record
 		healed  []string // what the record says was undone
+		unmade  bool     // it never made a namespace, so it removes none: it would be another run's
 	}{
 		"a fault fails": {
 			spoil: func(_ context.CancelFunc, s *Spec, _ *town) {
@@ -161,11 +162,11 @@ func TestAScenarioThatGoesWrong(t *testing.T) {
 		},
 		"the image cannot be loaded": {
 			spoil:   func(_ context.CancelFunc, _ *Spec, t *town) { t.loadErr = boom },
-			trouble: "load holdfast.local/holdfast:",
+			trouble: "load holdfast.local/holdfast:", unmade: true,
 		},
 		"a bug in the provider": {
 			spoil:   func(_ context.CancelFunc, _ *Spec, t *town) { t.loadPanics = true },
-			trouble: "panic: a bug in LoadImage",
+			trouble: "panic: a bug in LoadImage", unmade: true,
 		},
 		"an object is refused": {
 			spoil: func(_ context.CancelFunc, _ *Spec, t *town) {
@@ -226,6 +227,9 @@ func TestAScenarioThatGoesWrong(t *testing.T) {
 					t.Errorf("undone (-want +got):\n%s", diff)
 				}
 				did := []string{"open 0", "keep logs/chaos/quiet of what is unknown", "clear hf-chaos-quiet, unknown"}
+				if test.unmade {
+					did = did[:2]
+				}
 				if diff := cmp.Diff(did, c.did); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -44,6 +46,14 @@ type Settings struct {
 	Compile func(ctx context.Context, p workloads.Program) (path string, err error)
 	// KeepLogs collects node and pod logs after every scenario, not only after one that did not hold.
 	KeepLogs bool
+	// Cluster is the one that all scenarios use, and that stays; empty: clusters are made, and removed again.
+	Cluster string
+	// Keep says that Close keeps the clusters that were made.
+	Keep bool
+	// Hold takes a cluster for this run alone; nil: nobody else can reach the clusters.
+	Hold func(ctx context.Context, c clusters.Cluster) (*hold.Hold, error)
+	// Interrupt is what may interrupt the run, and hears what is to be undone; nil: nothing may.
+	Interrupt *interrupt.Process
 	// LeaveBroken undoes nothing and clears nothing away where a fault fails, so that somebody can look at it. Close must know, too.
 	// Who interrupts wants it cleared away all the same.
 	LeaveBroken bool
@@ -55,6 +65,18 @@ type ClusterFacts struct {
 	Provider, Engine, Image, Kubernetes string
 	// Balancer is the program before several control planes; empty where there is none, or nobody knows.
 	Balancer string
+}
+
+// Needs is the cluster of a scenario with what the run asks of every cluster.
+func (s Settings) Needs(c clusters.Spec) clusters.Spec {
+	if s.Kubernetes != "" {
+		c.Kubernetes = s.Kubernetes
+	}
+	if s.Profile != "" {
+		c.Profile = s.Profile
+	}
+	c.LeaderElection = c.LeaderElection || s.LeaderElection
+	return c.WithDefaults()
 }
 
 func (s Settings) validate() error {

@@ -37,6 +37,7 @@ type stage struct {
 	image     string // that all pods run, but those of add-ons
 	addons    []addonImage
 	outside   []workloads.Object // what was created outside of the namespace, and does not go with it
+	gone      func()             // tells whoever interrupts that the namespace is; nil: there was none
 
 	client  kubernetes.Interface
 	config  *rest.Config // of what creates and disturbs: what the API server warns of then is in the record
@@ -105,7 +106,8 @@ func (st *stage) perform(ctx context.Context) error {
 	}
 	spec := st.spec
 	spec.Faults = spec.faults()
-	p := &play{spec: spec, target: target, record: st.writer, tell: st.now, leave: st.run.settings.LeaveBroken}
+	p := &play{spec: spec, target: target, record: st.writer, tell: st.now, leave: st.run.settings.LeaveBroken,
+		hold: st.run.pool.hold, interrupt: st.run.settings.Interrupt}
 	return p.run(ctx)
 }
 
@@ -156,10 +158,10 @@ func (st *stage) collect(ctx context.Context) error {
 	}
 	for i, err := range errs {
 		if err != nil {
-			errs[i] = errors.Join(err, st.writer.Append(trouble(st.writer, err)))
+			errs[i] = joined(err, st.writer.Append(trouble(st.writer, err)))
 		}
 	}
-	return errors.Join(errs...)
+	return joined(errs...)
 }
 
 // clear removes what the scenario made, and says whether the next one finds the cluster as this one did.

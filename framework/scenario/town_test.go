@@ -191,7 +191,7 @@ func newCounty(t *testing.T) *county {
 		},
 	}
 	c.founded = c.witness
-	c.run = &run{settings: s, pool: pool{settings: s}}
+	c.run = &run{settings: s, pool: pool{settings: s}, token: "ours"}
 	return c
 }
 

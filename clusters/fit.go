@@ -1,0 +1,64 @@
+package clusters
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Unlike compares a cluster with what is needed, in words: what it has that does not fit, and what is needed in its place. Both
+// are empty where it fits. A need without a version is content with any.
+func (s Spec) Unlike(need Spec) (has, needs string) {
+	s, need = s.WithDefaults(), need.WithDefaults()
+	if need.Kubernetes == "" {
+		need.Kubernetes = s.Kubernetes
+	}
+	var here, there []string
+	for _, say := range []func(Spec) string{
+		func(s Spec) string { return "Kubernetes " + s.Kubernetes },
+		func(s Spec) string { return counted(s.ControlPlanes, "control plane") },
+		func(s Spec) string {
+			return fmt.Sprintf("zones %s with %s each", strings.Join(s.Zones, ","), counted(s.WorkersPerZone, "worker"))
+		},
+		func(s Spec) string { return string(s.Profile) + " timings" },
+		func(s Spec) string { return "kube-proxy in " + string(s.ProxyMode) + " mode" },
+		func(s Spec) string { return either(s.LeaderElection, "leader election of a lone control plane") },
+		func(s Spec) string { return either(s.Egress, "default route of the nodes") },
+		Spec.labels,
+	} {
+		if a, b := say(s), say(need); a != b {
+			here, there = append(here, a), append(there, b)
+		}
+	}
+	return strings.Join(here, ", "), strings.Join(there, ", ")
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+func either(has bool, what string) string {
+	if has {
+		return "a " + what
+	}
+	return "no " + what
+}
+
+// labels are those of workers, in words.
+func (s Spec) labels() string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(s.WorkerLabels)) {
+		all = append(all, key+"="+s.WorkerLabels[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.PerWorker)) {
+		all = append(all, key+"="+strings.Join(s.PerWorker[key], ","))
+	}
+	if len(all) == 0 {
+		return "no labels of its own on workers"
+	}
+	return "workers labelled " + strings.Join(all, " and ")
+}

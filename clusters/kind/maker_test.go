@@ -1,0 +1,68 @@
+package kind
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+)
+
+// A cluster whose maker was killed is named; one whose maker lives, one that is meant to stay, and one of which nothing can be
+// told, are not.
+func TestMakers(t *testing.T) {
+	for _, name := range []string{engine.Podman, engine.Docker} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("HOLDFAST_CACHE", t.TempDir())
+			f := newFakeEngine(name)
+			for cluster, spoil := range map[string]func(*Maker){
+				"going-on": func(*Maker) {},
+				"killed":   func(m *Maker) { m.Began += "1" }, // another process has its PID now
+				"kept":     func(m *Maker) { m.Began += "1" },
+				"far":      func(m *Maker) { m.Host, m.Began = "far", m.Began+"1" },
+			} {
+				m, err := makerOf(cluster, "holdfast run")
+				if err != nil {
+					t.Fatal(err)
+				}
+				spoil(m)
+				label(t, f, cluster, record{Spec: testSpec, Maker: m})
+			}
+			label(t, f, "older", record{Spec: testSpec})
+			if err := (&Cluster{name: "kept"}).Keep(); err != nil {
+				t.Fatal(err)
+			}
+			all, err := makers(t.Context(), f)
+			if len(all) != 4 || all[0].Name != "far" || all[3].Name != "killed" {
+				t.Fatalf("%v: %+v", err, all)
+			}
+			all = slices.DeleteFunc(all, func(m Made) bool { return !m.Abandoned() })
+			if err != nil || len(all) != 1 || all[0].Name != "killed" {
+				t.Fatalf("%v: %+v", err, all)
+			}
+			want := "cluster killed is left: 'holdfast run' (process "
+			if text := all[0].String(); !strings.HasPrefix(text, want) || !strings.HasSuffix(text, ": holdfast down killed") {
+				t.Errorf("says %s", text)
+			}
+			if err := forget("kept"); err != nil { // as when it is removed: the mark goes with it
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(all[0].State); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the state folder of a cluster that was never kept: %v", err)
+			}
+		})
+	}
+}
+
+// label makes the network of a cluster, with its record.
+func label(t *testing.T, f *fakeEngine, cluster string, r record) {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.networks[Prefix+cluster] = map[string]string{labelCluster: cluster, labelRecord: string(text)}
+}

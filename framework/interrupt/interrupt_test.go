@@ -1,0 +1,150 @@
+package interrupt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// command makes a cluster and disturbs it, and undoes both when it is interrupted: a minute each.
+func command(ctx context.Context) error {
+	p := Of(ctx)
+	removed := p.Add(Pending{Undo: "remove cluster x", Done: "cluster x is removed", Left: "cluster x is left: holdfast down x"})
+	undone := p.Add(Pending{Undo: "undo kill one worker", Done: "kill one worker is undone"})
+	<-ctx.Done()
+	time.Sleep(time.Minute)
+	undone()
+	time.Sleep(time.Minute)
+	removed()
+	return context.Cause(ctx)
+}
+
+// sent is a signal, that long after the one before.
+type sent struct {
+	after time.Duration
+	by    syscall.Signal
+}
+
+const announced = "; now, in this order: undo kill one worker, remove cluster x (a second signal, but not within a second, leaves them)\n"
+
+// Two SIGTERMs 20 ms apart, as `timeout` sends them to a process and to its group, left a cluster of eight nodes without a word.
+func TestSignals(t *testing.T) {
+	const clean = announced + "  kill one worker is undone\n  cluster x is removed\nnothing is left\n"
+	const left = "cluster x is left: holdfast down x\n"
+	for name, test := range map[string]struct {
+		signals []sent
+		said    string
+		took    time.Duration // from the first
+		err     string
+	}{
+		"once":           {[]sent{{0, syscall.SIGINT}}, "interrupted by SIGINT" + clean, 2 * time.Minute, "interrupted by SIGINT"},
+		"an echo":        {[]sent{{0, syscall.SIGTERM}, {20 * time.Millisecond, syscall.SIGTERM}}, "interrupted by SIGTERM" + clean, 2 * time.Minute, "interrupted by SIGTERM"},
+		"many echoes":    {[]sent{{0, syscall.SIGTERM}, {0, syscall.SIGINT}, {999 * time.Millisecond, syscall.SIGHUP}}, "interrupted by SIGTERM" + clean, 2 * time.Minute, "interrupted by SIGTERM"},
+		"a hangup":       {[]sent{{0, syscall.SIGHUP}}, "interrupted by SIGHUP" + clean, 2 * time.Minute, "interrupted by SIGHUP"},
+		"nobody listens": {[]sent{{0, syscall.SIGPIPE}, {3 * time.Second, syscall.SIGPIPE}}, "interrupted by SIGPIPE" + clean, 2 * time.Minute, "interrupted by SIGPIPE"},
+		"a second later": {
+			[]sent{{0, syscall.SIGINT}, {Echo, syscall.SIGINT}},
+			"interrupted by SIGINT" + announced + "not done: undo kill one worker, remove cluster x\n" + left, Echo,
+			"interrupted by SIGINT once more, and ended before all was undone",
+		},
+		"a minute and a half later": {
+			[]sent{{0, syscall.SIGINT}, {90 * time.Second, syscall.SIGTERM}},
+			"interrupted by SIGINT" + announced + "  kill one worker is undone\nnot done: remove cluster x\n" + left, 90 * time.Second,
+			"interrupted by SIGTERM once more, and ended before all was undone",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				signals, out := make(chan os.Signal), lines{}
+				var first time.Time
+				go func() {
+					time.Sleep(time.Hour)
+					first = time.Now()
+					for _, s := range test.signals {
+						time.Sleep(s.after)
+						signals <- s.by
+					}
+				}()
+				err := run(t.Context(), signals, &out, command)
+				if err == nil || err.Error() != test.err || time.Since(first) != test.took {
+					t.Errorf("after %s: %v; want after %s: %s", time.Since(first), err, test.took, test.err)
+				}
+				if out.String() != test.said {
+					t.Errorf("said\n%s\nwant\n%s", out.String(), test.said)
+				}
+				if by := (Signal{}); !errors.As(err, &by) {
+					t.Error("the signal is not in the error")
+				}
+				time.Sleep(time.Hour) // what was left ends with the process; here, it has to end for itself
+			})
+		})
+	}
+}
+
+// lines may be written and read by several goroutines.
+type lines struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.Write(b)
+}
+
+// A command that ends of itself says nothing, unless something is left.
+func TestWithoutASignal(t *testing.T) {
+	failed := errors.New("no engine")
+	for name, test := range map[string]struct {
+		do   func(p *Process)
+		said string
+	}{
+		"all is undone": {func(p *Process) { p.Add(Pending{Undo: "remove cluster x"})() }, ""},
+		"twice":         {func(p *Process) { done := p.Add(Pending{Undo: "remove cluster x"}); done(); done() }, ""},
+		"something is left": {func(p *Process) { p.Add(Pending{Undo: "remove cluster x", Left: "cluster x is left: holdfast down x"}) },
+			"not done: remove cluster x\ncluster x is left: holdfast down x\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out lines
+			err := run(t.Context(), nil, &out, func(ctx context.Context) error {
+				test.do(Of(ctx))
+				return failed
+			})
+			if err != failed || out.String() != test.said { //nolint:errorlint // it is handed on as it is
+				t.Errorf("%v; said\n%s\nwant\n%s", err, out.String(), test.said)
+			}
+		})
+	}
+}
+
+// Whoever reads no further wants no further work, and no complaint: there is nothing to undo.
+func TestABrokenPipeOfWhatLeavesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		signals, out := make(chan os.Signal, 1), lines{}
+		signals <- syscall.SIGPIPE
+		err := run(t.Context(), signals, &out, func(ctx context.Context) error {
+			<-ctx.Done()
+			return nil
+		})
+		if err != (Signal{syscall.SIGPIPE}) || out.String() != "" { //nolint:errorlint // as above
+			t.Errorf("%v: %s", err, out.String())
+		}
+	})
+}
+
+// Without a process there is nobody to tell.
+func TestNoProcess(t *testing.T) {
+	p := Of(t.Context())
+	p.SayTo(nil)
+	p.Add(Pending{})()
+	if p != nil || p.Interrupted() != nil || p.Cause() != nil {
+		t.Errorf("%v", p)
+	}
+}
