@@ -33,7 +33,7 @@ func noiseOf(events []history.Event) (n Noise) {
 	waited := make(map[string]float64) // in nanoseconds
 	for i := range events {
 		switch e := &events[i]; {
-		case e.Echo != nil:
+		case e.Echo != nil && e.Echo.Error == "":
 			late = append(late, e.T-e.Echo.Sent)
 		case e.Noise != nil:
 			n.part(e.Noise)

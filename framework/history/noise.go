@@ -40,4 +40,6 @@ type Echo struct {
 	// Taken is how long the API server took to answer that it had made the change, or not to. Zero in a record that is older
 	// than this.
 	Taken Offset `json:"taken,omitempty"`
+	// Error says that the change was not made, and why: then nothing came back, and the event's moment is when that was known.
+	Error string `json:"error,omitempty"`
 }

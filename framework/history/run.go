@@ -41,7 +41,14 @@ type Header struct {
 	Mutant *Mutant `json:"mutant,omitempty"`
 	// Plan says what load was asked for; nil for a scenario without traffic.
 	Plan *Plan `json:"plan,omitempty"`
+	// Samples says what the record has to have of the harness itself, so that its silence is missing evidence: see SamplesOfItself.
+	// Zero in a record that is older than this.
+	Samples int `json:"samples,omitempty"`
 }
+
+// SamplesOfItself is the Header.Samples of a record that has, for as long as the cluster is watched, a Noise of the harness for
+// every second and an Echo for each change of its own, be it that it came back or that it failed.
+const SamplesOfItself = 1
 
 // ClusterInfo describes the cluster of a run.
 type ClusterInfo struct {

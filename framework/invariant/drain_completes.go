@@ -110,8 +110,13 @@ func (r *drained) follow(f *facts, key history.Key, fault history.FaultLife) {
 		r.unclear.add("what was left on %s at %s is not known: a watch was blind", list(fault.Nodes), moment(at))
 		return
 	}
+	gone := f.toldGone(at)
 	for _, pod := range livePods(f.run.StateAt(at), w) {
-		if slices.Contains(fault.Nodes, pod.Node) {
+		switch {
+		case !slices.Contains(fault.Nodes, pod.Node):
+		case gone[pod.UID]:
+			r.unclear.add("%s had left %s just after %s, as far as was told: the harness may have dated that late", pod.Name, pod.Node, moment(at))
+		default:
 			r.at = at
 			r.left = append(r.left, leftBehind(pod, at, refusals[pod.Name]))
 		}

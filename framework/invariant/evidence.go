@@ -115,6 +115,8 @@ func (f *facts) inOrder(from history.Offset) (d doubts) {
 		}
 		last = p.From
 	}
+	d = append(d, f.sensible()...)
+	d = append(d, f.heard(from)...)
 	for _, e := range f.run.Troubles() {
 		d.add("trouble at %s: %s", moment(e.T), e.Trouble.What)
 	}

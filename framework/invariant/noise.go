@@ -32,18 +32,24 @@ type noise struct {
 	of      map[string][]history.Event // loud samples, in order; by who took them
 	unasked []history.NodeLoss         // of nodes that no fault had touched, while somebody was loud
 	watches time.Duration              // by how much the watches were late at the worst; zero in a record that does not tell
+	pauses  []history.Event            // of the harness, in order
+	echoes  []history.Event            // that came back
 }
 
 // hear takes the noise from the record. That the watches were later than the skew that promises reckon with counts as a gap.
 func (f *facts) hear() {
 	f.noise.of = make(map[string][]history.Event)
 	for _, e := range f.run.Events {
-		if e.Noise != nil && loud(e.Noise) {
-			f.noise.of[e.Noise.Of] = append(f.noise.of[e.Noise.Of], e)
+		if e.Noise != nil {
+			f.pause(e)
+			if loud(e.Noise) {
+				f.noise.of[e.Noise.Of] = append(f.noise.of[e.Noise.Of], e)
+			}
 		}
-		if e.Echo == nil {
+		if e.Echo == nil || e.Echo.Error != "" {
 			continue
 		}
+		f.noise.echoes = append(f.noise.echoes, e)
 		f.noise.watches = max(f.noise.watches, e.T-e.Echo.Sent)
 		if e.T-e.Echo.Sent > watchSkew {
 			f.gaps = append(f.gaps, history.Event{T: e.T, Gap: &history.Gap{

@@ -172,8 +172,11 @@ func (t *placementTally) take(l *placementLedger, p *placedPod) {
 	case found.told:
 		t.told[p] = line + ", " + found.words
 	default:
-		if found.broken == no {
+		switch {
+		case found.broken == no:
 			t.certain++
+		case t.facts.stoodStill(p.bound.at):
+			t.unknown.add("the harness stood still when %s, which was legal only in some order", line)
 		}
 		for _, seen := range found.seen {
 			t.legal = append(t.legal, line+": "+seen)

@@ -137,10 +137,7 @@ func (j *quietWithin) end() Verdict {
 		d.add("%s of pods that %s reached until then and for %s could have gone on to, and %d are needed",
 			count(len(q.endings), "termination"), lanes[0], j.promise.Limit, least)
 	}
-	if late := j.facts.noise.watches; len(q.endings) > 0 && q.late == 0 && q.endings[0].last+late > j.promise.Limit {
-		d.add("the last %s came %s after a deletion, told of by watches that were up to %s late: together that is more than %s",
-			j.promise.what(), moment(q.endings[0].last), moment(late), j.promise.Limit)
-	}
+	d = append(d, j.toldLate(q)...)
 	v := Verdict{}
 	j.tally.numbers(&v, lanes)
 	q.numbers(&v, j.promise.Limit)
@@ -153,6 +150,20 @@ func (j *quietWithin) end() Verdict {
 	}
 	return v.held(d, "the last %s came %s after the deletion of %s; 0 later than %s, 95 %% upper bound %s",
 		j.promise.what(), q, count(len(q.endings), "pod"), j.promise.Limit, percent(q.high))
+}
+
+// toldLate doubts that pods were quiet in time whose deletion a watch may have told of late, or the harness dated late because it
+// stood still.
+func (j *quietWithin) toldLate(q quiet) (d doubts) {
+	for _, e := range q.endings {
+		late := max(j.facts.noise.watches, j.facts.lateBy(e.began))
+		if q.late == 0 && e.last+late > j.promise.Limit {
+			d.add("the last %s came %s after a deletion, told of by watches that were up to %s late: together that is more than %s",
+				j.promise.what(), moment(e.last), moment(late), j.promise.Limit)
+			return d
+		}
+	}
+	return d
 }
 
 // quiet is how long it took until pods were quiet.

@@ -62,6 +62,9 @@ func (p RecoversWithin) verdict(f *facts, r recovery, undo history.Offset, name 
 			d.add("%s had not recovered when the watching ended, %s after the last undo began: %s", name, moment(watched), r.saw)
 			return v.unknown(d)
 		}
+		if unsure := f.orInTime(undo, f.end(), p.Limit); len(unsure) > 0 {
+			return v.unknown(append(d, unsure...))
+		}
 		v.At = undo + p.Limit
 		return v.violated(d, "%s had not recovered %s after the last undo began at %s: %s", name, moment(watched), moment(undo), r.saw)
 	}
@@ -71,9 +74,15 @@ func (p RecoversWithin) verdict(f *facts, r recovery, undo history.Offset, name 
 	if took > p.Limit && f.unseen(undo+p.Limit, r.recovered.At) {
 		return v.unknown(append(d, f.late(f.begin())...))
 	}
+	if unsure := f.orInTime(undo, r.recovered.At, p.Limit); took > p.Limit && len(unsure) > 0 {
+		return v.unknown(append(d, unsure...))
+	}
 	if took > p.Limit {
 		v.At = undo + p.Limit
 		return v.violated(d, "%s recovered %s after the last undo began at %s, and %s was the limit", name, moment(took), moment(undo), p.Limit)
+	}
+	if !f.undone() {
+		d = append(d, f.orTooLate(undo, r.recovered.At, p.Limit)...)
 	}
 	return v.held(d, "%s had recovered %s after the last undo began at %s: %s", name, moment(took), moment(undo), r.saw)
 }
@@ -99,6 +108,11 @@ func (f *facts) lastUndo() (at history.Offset, ok bool) {
 		}
 	}
 	return at, ok
+}
+
+// undone tells whether every fault that was seen was undone, too.
+func (f *facts) undone() bool {
+	return !slices.ContainsFunc(f.faults, func(fault history.FaultLife) bool { return fault.Seen.OK && !fault.Healing.OK })
 }
 
 // recovery is how a workload came back.

@@ -64,6 +64,9 @@ func (p ReplacedWithin) verdict(f *facts, r replacement, key history.Key, d doub
 	if r.hit == 0 || took > p.Limit && f.unseen(late, decided) {
 		return v.unknown(d)
 	}
+	if unsure := f.orInTime(r.seen, decided, p.Limit); took > p.Limit && len(unsure) > 0 {
+		return v.unknown(append(d, unsure...))
+	}
 	how := "lost with"
 	if !r.lost {
 		how = "evicted from"
@@ -74,6 +77,7 @@ func (p ReplacedWithin) verdict(f *facts, r replacement, key history.Key, d doub
 	}
 	switch {
 	case r.whole.OK && took <= p.Limit:
+		d = append(d, f.orTooLate(r.seen, r.whole.At, p.Limit)...)
 		v.support(fmt.Sprintf("from %s on, while nothing was undone: %s", moment(r.whole.At), r.saw))
 		return v.held(d, "%s were replaced within %s: %s", what, moment(took), r.saw)
 	case took < p.Limit:

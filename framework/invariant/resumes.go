@@ -15,7 +15,8 @@ import (
 //
 // Evidence: a fault that was seen; that there was something to stall, which is either that the workload was asked for more
 // replicas than it had when the undo began, or that no change which the harness itself asked for came back to it from a second
-// after the fault was seen until then.
+// after the fault was seen until then. Changes must have come back before the fault was seen and after its undo, or the harness
+// was deaf; and in the meantime some must have failed, where the record has those that do.
 type Resumes struct {
 	Limit time.Duration `json:"limit"`
 	// Workload is the Deployment; empty means the only one in the record.
@@ -52,6 +53,14 @@ func (p Resumes) judge(f *facts) Verdict {
 			moment(seen), moment(undo), s.through[0])
 	case s.asked <= s.had && s.echoes > 0:
 		d.add("nothing could stall: %s was asked for %s, as before, and changes were made all the while", key.Name, count(s.had, "replica"))
+	case s.asked <= s.had && (s.echoesBefore == 0 || s.echoesAfter == 0):
+		d.add("whether anything could stall is not known: %s was asked for %s, as before, and of the harness's own changes %d came back before the fault and %d after its undo",
+			key.Name, count(s.had, "replica"), s.echoesBefore, s.echoesAfter)
+	case s.asked <= s.had && s.failed == 0 && f.run.Header.Samples >= history.SamplesOfItself:
+		d.add("whether anything could stall is not known: %s was asked for %s, as before, and no change of the harness's own failed", key.Name, count(s.had, "replica"))
+	}
+	if len(s.unclear) > 0 {
+		d.add("%s just after the undo began, as far as was told: the harness may have dated that late", s.unclear[0])
 	}
 	return p.resumed(f, v, d, key.Name, s)
 }
@@ -65,6 +74,9 @@ func (p Resumes) resumed(f *facts, v Verdict, d doubts, name string, s stall) Ve
 			d.add("%s had no more of them when the watching ended, %s after the undo began: %s", what, moment(watched), s.saw)
 			return v.unknown(append(d, f.late(f.begin())...))
 		}
+		if unsure := f.orInTime(s.undo, f.end(), p.Limit); len(unsure) > 0 {
+			return v.unknown(append(d, unsure...))
+		}
 		v.At = s.undo + p.Limit
 		return v.violated(d, "%s had no more of them %s after the undo began at %s: %s", what, moment(watched), moment(s.undo), s.saw)
 	}
@@ -74,6 +86,9 @@ func (p Resumes) resumed(f *facts, v Verdict, d doubts, name string, s stall) Ve
 	if took > p.Limit {
 		if f.unseen(s.undo+p.Limit, s.done.At) {
 			return v.unknown(append(d, f.late(f.begin())...))
+		}
+		if unsure := f.orInTime(s.undo, s.done.At, p.Limit); len(unsure) > 0 {
+			return v.unknown(append(d, unsure...))
 		}
 		v.At = s.undo + p.Limit
 		return v.violated(d, "%s had %s after the undo began at %s what it was asked for, and %s was the limit: %s",
@@ -88,10 +103,15 @@ type stall struct {
 	seen, undo history.Offset
 	had, asked int            // replicas wanted when the fault was seen, and when its undo began
 	through    []string       // pods that came to be ready in spite of it
+	unclear    []string       // pods that may have: a watch told of them just after the undo began
 	first      history.Offset // when the first of them did
 	echoes     int            // changes of the harness's own that came back meanwhile
-	done       history.Moment // when it had settled with more than it had
-	saw        string
+	failed     int            // changes of the harness's own that failed meanwhile
+
+	echoesBefore, echoesAfter int // that came back before the fault was seen, and after its undo had begun
+
+	done history.Moment // when it had settled with more than it had
+	saw  string
 }
 
 func followStall(f *facts, key history.Key, seen, undo history.Offset) stall {
@@ -112,7 +132,9 @@ func followStall(f *facts, key history.Key, seen, undo history.Offset) stall {
 			if !pod.Ready || ready[pod.UID] {
 				continue
 			}
-			if ready[pod.UID] = true; at > seen+watchSkew && at < undo {
+			if ready[pod.UID] = true; at >= undo && at-f.lateBy(at) < undo {
+				s.unclear = append(s.unclear, pod.Name+" came to be ready")
+			} else if at > seen+watchSkew && at < undo {
 				if s.through = append(s.through, fmt.Sprintf("%s on %s at %s", pod.Name, pod.Node, moment(at))); len(s.through) == 1 {
 					s.first = at
 				}
@@ -126,10 +148,25 @@ func followStall(f *facts, key history.Key, seen, undo history.Offset) stall {
 		s.done = history.Moment{At: max(at, undo), OK: done && w.Replicas > s.had && at > seen}
 		final = s.done.OK && at >= undo
 	})
+	s.hear(f)
+	return s
+}
+
+// hear counts what became of the harness's own changes.
+func (s *stall) hear(f *facts) {
 	for _, e := range f.run.Events {
-		if e.Echo != nil && e.Echo.Sent > seen+watchSkew && e.T < undo {
+		switch {
+		case e.Echo == nil:
+		case e.Echo.Error != "":
+			if e.T > s.seen && e.Echo.Sent < s.undo {
+				s.failed++
+			}
+		case e.T < s.seen:
+			s.echoesBefore++
+		case e.Echo.Sent > s.undo:
+			s.echoesAfter++
+		case e.Echo.Sent > s.seen+watchSkew && e.T < s.undo:
 			s.echoes++
 		}
 	}
-	return s
 }

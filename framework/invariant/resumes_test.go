@@ -54,13 +54,20 @@ func offering(names ...string) history.Slice {
 func TestResumes(t *testing.T) {
 	within := func(limit history.Offset) invariant.Invariant { return invariant.Resumes{Limit: limit} }
 	const seven = "7 of 7 replicas ready, 7 pods there, 7 ready endpoints"
-	nothingAsked := func(echo bool) *ht.Builder {
+	nothingAsked := func(echoes ...history.Offset) *ht.Builder {
 		b := stalled(0).DropEvents(func(e history.Event) bool { return e.T == 19*second })
 		fresh := ht.ReadyPod("backend-7", "w1", history.Added)
 		b.Pod(53*second, fresh).Workload(53*second, wanting(7, 7))
 		b.Slice(53*second, offering("backend-1", "backend-2", "backend-3", "backend-4", "backend-5", "backend-6", "backend-7"))
-		if echo {
-			b.Event(history.Event{T: 30100 * ms, Echo: &history.Echo{Sent: 30 * second, Taken: ms}})
+		for _, at := range echoes {
+			b.Event(history.Event{T: at + 100*ms, Echo: &history.Echo{Sent: at, Taken: ms}})
+		}
+		return b
+	}
+	samples := func(b *ht.Builder) *ht.Builder { return sampled(b, 2*second, 90*second) }
+	inVain := func(b *ht.Builder) *ht.Builder {
+		for at := 19 * second; at < 50*second; at += 5 * second {
+			b.Event(history.Event{T: at + 5*second, Echo: &history.Echo{Sent: at, Taken: 5 * second, Error: "context deadline exceeded"}})
 		}
 		return b
 	}
@@ -82,9 +89,23 @@ func TestResumes(t *testing.T) {
 			"no verdict: backend, which had 6 replicas, had no more of them when the watching ended, 40s after the undo began: 6 of 7 replicas ready, 7 pods there, 6 ready endpoints"},
 		{"did not stall", stalled(30 * second), within(5 * second), invariant.Violated, 30 * second,
 			"1 pod came to be ready while the fault was in force, from 18s to 50s: backend-7 on w1 at 30s"},
-		{"nothing was asked, and changes were made", nothingAsked(true), within(5 * second), invariant.Unknown, 0,
+		{"nothing was asked, and changes were made", nothingAsked(12*second, 30*second, 60*second), within(5 * second), invariant.Unknown, 0,
 			"no verdict: nothing could stall: backend was asked for 6 replicas, as before, and changes were made all the while"},
-		{"nothing could be asked", nothingAsked(false), within(5 * second), invariant.Held, 0,
+		{"no change of its own ever came back to the harness", nothingAsked(), within(5 * second), invariant.Unknown, 0,
+			"no verdict: whether anything could stall is not known: backend was asked for 6 replicas, as before, and of the harness's own " +
+				"changes 0 came back before the fault and 0 after its undo"},
+		{"none came back after the undo", nothingAsked(12 * second), within(5 * second), invariant.Unknown, 0,
+			"no verdict: whether anything could stall is not known: backend was asked for 6 replicas, as before, and of the harness's own " +
+				"changes 1 came back before the fault and 0 after its undo"},
+		{"none failed, in a record that has those that do", samples(nothingAsked(12*second, 60*second)).DropEvents(func(e history.Event) bool {
+			return e.Echo != nil && e.T > 18*second && e.T < 52*second
+		}), within(5 * second), invariant.Unknown, 0,
+			"no verdict: no change of the harness's own came back, or failed, for 34.96s from 17.04s: how late the watches were is not known (and 1 more reason)"},
+		{"all failed", inVain(samples(nothingAsked()).DropEvents(func(e history.Event) bool {
+			return e.Echo != nil && e.T > 18*second && e.T < 52*second
+		})), within(5 * second), invariant.Held, 0,
+			"backend, which had 6 replicas, stalled for 32s and had what it was asked for 3s after the undo began at 50s: " + seven},
+		{"nothing could be asked", nothingAsked(12*second, 60*second), within(5 * second), invariant.Held, 0,
 			"backend, which had 6 replicas, stalled for 32s and had what it was asked for 3s after the undo began at 50s: " + seven},
 		{"the watches broke off, and missed nothing", bridged(stalled(53 * second)), within(5 * second), invariant.Held, 0,
 			"backend, which had 6 replicas, stalled for 32s and had what it was asked for 3s after the undo began at 50s: " + seven},

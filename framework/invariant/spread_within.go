@@ -77,6 +77,9 @@ func (p SpreadWithin) verdict(f *facts, v Verdict, d doubts, name string, seen h
 			d.add("the spread of %s was not restored when the watching ended, %s after the fault was seen: %s", name, moment(watched), r.last)
 			return v.unknown(d)
 		}
+		if unsure := f.orInTime(seen, f.end(), p.Limit); len(unsure) > 0 {
+			return v.unknown(append(d, unsure...))
+		}
 		v.At = deadline
 		return v.violated(d, "the spread of %s was not restored %s after the fault was seen at %s: %s, skew %d, and %d is allowed",
 			name, moment(watched), moment(seen), r.last, r.last.skew(), p.Max)
@@ -87,10 +90,14 @@ func (p SpreadWithin) verdict(f *facts, v Verdict, d doubts, name string, seen h
 		if f.unseen(deadline, r.good.at) {
 			return v.unknown(append(d, "when the spread was restored is not known: a watch was blind"))
 		}
+		if unsure := f.orInTime(seen, r.good.at, p.Limit); len(unsure) > 0 {
+			return v.unknown(append(d, unsure...))
+		}
 		v.At = deadline
 		return v.violated(d, "the spread of %s was restored %s after the fault was seen at %s, and %s was the limit: %s",
 			name, moment(took), moment(seen), p.Limit, r.good)
 	}
+	d = append(d, f.orTooLate(seen, r.good.at, p.Limit)...)
 	return v.held(d, "the spread of %s was restored %s after the fault was seen at %s: from %s, skew %d, to %s, skew %d",
 		name, moment(took), moment(seen), r.from, r.worst, r.good, r.good.skew())
 }

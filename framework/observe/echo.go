@@ -49,7 +49,8 @@ func newCaller(leases coordinationclient.LeaseInterface, sink Sink) *caller {
 	return &caller{leases: leases, sink: sink, calls: make(map[history.Offset]echoed)}
 }
 
-// run calls until the context ends. A call that fails is mostly not heard again, and that is all.
+// run calls until the context ends. A call that fails is written down, too: a harness that may not call, or calls in vain, must not
+// look like one that hears nothing because all stands still.
 func (c *caller) run(ctx context.Context) {
 	for poll.Pass(ctx, callEvery) == nil {
 		c.call(ctx)
@@ -57,12 +58,16 @@ func (c *caller) run(ctx context.Context) {
 }
 
 func (c *caller) call(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	limited, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	const lease = `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":%q,"annotations":{%q:"%d"}}}`
 	sent := c.sink.Now()
 	apply := fmt.Appendf(nil, lease, echoLease, sentAnnotation, sent)
-	_, _ = c.leases.Patch(ctx, echoLease, types.ApplyPatchType, apply, metav1.PatchOptions{FieldManager: "holdfast", Force: new(true)})
+	_, err := c.leases.Patch(limited, echoLease, types.ApplyPatchType, apply, metav1.PatchOptions{FieldManager: "holdfast", Force: new(true)})
+	if err != nil && !ended(ctx) {
+		now := c.sink.Now()
+		_ = c.sink.Append(history.Event{T: now, Echo: &history.Echo{Sent: sent, Taken: now - sent, Error: err.Error()}})
+	}
 	if heard := c.answered(sent, max(1, c.sink.Now()-sent)); heard != (history.Event{}) {
 		heard.T = c.sink.Now()
 		_ = c.sink.Append(heard) // a record that refuses it is incomplete anyway

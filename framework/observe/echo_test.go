@@ -22,7 +22,7 @@ func echoes(n *notebook) (all [][2]history.Offset) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, e := range n.self {
-		if e.Echo != nil {
+		if e.Echo != nil && e.Echo.Error == "" {
 			all = append(all, [2]history.Offset{e.Echo.Sent, e.T})
 		}
 	}
@@ -63,7 +63,7 @@ func TestEchoes(t *testing.T) {
 	}
 }
 
-// An API server that takes no calls leaves silence, and no error: that it is away, the watches tell.
+// An API server that takes no calls leaves what it said, and no error of the watching: that it is away, the watches tell.
 func TestCallsThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -78,6 +78,15 @@ func TestCallsThatFail(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		if err := w.Stop(); err != nil || len(echoes(sink)) > 0 {
 			t.Errorf("Stop: %v; echoes %v", err, echoes(sink))
+		}
+		var failed []history.Echo
+		for _, e := range sink.self {
+			if e.Echo != nil {
+				failed = append(failed, *e.Echo)
+			}
+		}
+		if len(failed) < 4 || failed[0].Error != "connection refused" || failed[0].Sent != time.Second {
+			t.Errorf("written down: %+v", failed)
 		}
 	})
 }

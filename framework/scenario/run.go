@@ -171,7 +171,7 @@ func (r *run) header(s Spec, cluster clusters.Cluster) (history.Header, error) {
 	t := spec.Profile.Timings()
 	h := history.Header{
 		RunID: r.settings.RunID, Scenario: s.Name, Claim: s.Claim, Seed: r.settings.Seed,
-		Holdfast: r.settings.Version, Mutant: s.Mutant, Base: time.Now(),
+		Holdfast: r.settings.Version, Mutant: s.Mutant, Base: time.Now(), Samples: history.SamplesOfItself,
 		Cluster: history.ClusterInfo{
 			Name: cluster.Name(), Kubernetes: facts.Kubernetes, Provider: facts.Provider, Engine: facts.Engine,
 			Image: facts.Image, Balancer: facts.Balancer, Profile: string(spec.Profile), ProxyMode: string(spec.ProxyMode),

@@ -1,0 +1,65 @@
+package invariant_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// sampled makes a record one that has the harness's own samples, and gives it those between two moments: every second, of a process
+// that stood still for 3 ms at most, and whose changes came back after 40 ms.
+func sampled(b *ht.Builder, from, to history.Offset) *ht.Builder {
+	b.Header(func(h *history.Header) { h.Samples = history.SamplesOfItself })
+	for at := from; at < to; at += second {
+		b.Event(history.Event{T: at + second, Noise: &history.Noise{Of: history.NoiseHarness, Since: at, Pause: 3 * ms}})
+		b.Event(history.Event{T: at + 40*ms, Echo: &history.Echo{Sent: at, Taken: 30 * ms}})
+	}
+	return b
+}
+
+// TestAHarnessThatIsSilentIsNotQuiet: a record that ought to have samples of the harness proves nothing where they are missing,
+// whoever took them out. One that is older than they are keeps its verdict.
+func TestAHarnessThatIsSilentIsNotQuiet(t *testing.T) {
+	full := func() *ht.Builder { return sampled(ht.Healthy(), 2*second, 40*second) }
+	without := func(drop func(history.Event) bool) *ht.Builder { return full().DropEvents(drop) }
+	between := func(e history.Event, from, to history.Offset) bool { return e.T > from && e.T <= to }
+	for name, test := range map[string]struct {
+		run  *ht.Builder
+		want invariant.Outcome
+		says string
+	}{
+		"an older record": {ht.Healthy(), invariant.Held, ""},
+		"all samples":     {full(), invariant.Held, ""},
+		"two that are missing": {without(func(e history.Event) bool { return e.Noise != nil && between(e, 20*second, 22*second) }),
+			invariant.Held, ""},
+		"no sample at all": {without(func(e history.Event) bool { return e.Noise != nil }), invariant.Unknown,
+			"no verdict: the harness says nothing of itself for 3"},
+		"four that are missing": {without(func(e history.Event) bool { return e.Noise != nil && between(e, 20*second, 24*second) }),
+			invariant.Unknown, "no verdict: the harness says nothing of itself for 4s from 20s: how late it dated what it saw is not known"},
+		"none at the end": {without(func(e history.Event) bool { return e.Noise != nil && e.T > 30*second }), invariant.Unknown,
+			"no verdict: the harness says nothing of itself for 10s from 30s: how late it dated what it saw is not known"},
+		"those of a worker alone": {without(func(history.Event) bool { return false }).EditEvents(func(e *history.Event) {
+			if e.Noise != nil {
+				e.Noise.Of = ht.Worker
+			}
+		}), invariant.Unknown, "no verdict: the harness says nothing of itself for 3"},
+		"no echo at all": {without(func(e history.Event) bool { return e.Echo != nil }), invariant.Unknown,
+			"no verdict: no change of the harness's own came back, or failed, for 3"},
+		"calls that failed for a while": {without(func(e history.Event) bool { return e.Echo != nil && between(e, 20*second, 26*second) }).
+			Event(history.Event{T: 25 * second, Echo: &history.Echo{Sent: 20 * second, Error: "refused"}}), invariant.Held, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			promises := []invariant.Invariant{
+				invariant.NoFailedRequests{}, invariant.BudgetHonoured{}, invariant.QuietWithin{Limit: 3 * second}, invariant.DrainCompletes{},
+			}
+			for _, v := range invariant.CheckAll(test.run.Run(), promises) {
+				if v.Outcome != test.want || !strings.HasPrefix(v.Seen, test.says) {
+					t.Errorf("%s: got  %s: %s\nwant %s: %s ...", v.Kind, v.Outcome, v.Seen, test.want, test.says)
+				}
+			}
+		})
+	}
+}
