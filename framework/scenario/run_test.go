@@ -93,7 +93,7 @@ func TestTheRecordSaysWhatWasAsked(t *testing.T) {
 				Name: "0", Kubernetes: "v1.36.3", Provider: "town", Engine: "memory", Image: "none",
 				Profile: "stock", ProxyMode: "nftables", Timings: history.Timings(clusters.Stock.Timings()),
 			},
-			Promises: []history.Promise{promise}, Mutant: s.Mutant,
+			Promises: []history.Promise{promise}, Mutant: s.Mutant, Samples: history.SamplesOfItself,
 			Plan: &history.Plan{Lanes: []history.LanePlan{
 				{Lane: history.LaneFresh, RatePerSecond: 100}, {Lane: history.LaneReused, RatePerSecond: 100},
 				{Lane: history.LaneControl, RatePerSecond: 20},
