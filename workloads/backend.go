@@ -53,9 +53,11 @@ type Backend struct {
 	// GracePeriod is how long a pod has to end, PreStop included, before it is killed; default 30 s.
 	GracePeriod time.Duration `json:"gracePeriod,omitempty"`
 
-	// StartDelay passes between a server's start and its first answer, ServiceTime before each answer.
+	// StartDelay passes between a server's start and its first answer, ServiceTime before each answer; EndingTime does instead
+	// while it drains: it has given up what made it fast, such as a cache or a pool of connections. 0: ServiceTime.
 	StartDelay  time.Duration `json:"startDelay,omitempty"`
 	ServiceTime time.Duration `json:"serviceTime,omitempty"`
+	EndingTime  time.Duration `json:"endingTime,omitempty"`
 	// Work is how much processor time each answer takes: what an autoscaler sees.
 	Work time.Duration `json:"work,omitempty"`
 	// CloseAfter so many requests a connection is closed, in order; 0: never.
@@ -145,9 +147,9 @@ func (b Backend) validate() error {
 		return fmt.Errorf("grace period %s: a preStop sleep of %s leaves no time to end", b.GracePeriod, b.PreStop)
 	case b.NodePort != 0 && (b.NodePort < 30000 || b.NodePort > 32767):
 		return fmt.Errorf("node port %d: want 30000 to 32767", b.NodePort)
-	case min(b.StartDelay, b.ServiceTime, b.Work) < 0 || b.Toleration < 0 || b.Readiness.Period < 0:
-		return fmt.Errorf("start delay %s, service time %s, work %s, toleration %s, readiness period %s: must not be negative",
-			b.StartDelay, b.ServiceTime, b.Work, b.Toleration, b.Readiness.Period)
+	case min(b.StartDelay, b.ServiceTime, b.EndingTime, b.Work) < 0 || b.Toleration < 0 || b.Readiness.Period < 0:
+		return fmt.Errorf("start delay %s, service time %s, ending time %s, work %s, toleration %s, readiness period %s: must not be negative",
+			b.StartDelay, b.ServiceTime, b.EndingTime, b.Work, b.Toleration, b.Readiness.Period)
 	}
 	for _, s := range b.Spread {
 		if err := s.validate(); err != nil {
@@ -174,7 +176,7 @@ func (b Backend) validate() error {
 // server is how the process in the pod is told to behave.
 func (b Backend) server() backend.Options {
 	return backend.Options{
-		StartDelay: b.StartDelay, ServiceTime: b.ServiceTime, Work: b.Work,
+		StartDelay: b.StartDelay, ServiceTime: b.ServiceTime, EndingTime: b.EndingTime, Work: b.Work,
 		Serve: serve.Options{AtTerm: b.AtTerm, CloseAfter: b.CloseAfter, Limit: ending(b.GracePeriod, b.PreStop)},
 	}
 }

@@ -49,7 +49,7 @@ var everything = Backend{
 	Readiness: Readiness{Period: 2 * time.Second, FailureThreshold: 1},
 	Resources: Resources{CPU: "10m", Memory: "24Mi", MemoryLimit: "64Mi"},
 	PreStop:   1500 * time.Millisecond, AtTerm: Hold, GracePeriod: 12 * time.Second,
-	StartDelay: 5 * time.Second, ServiceTime: 20 * time.Millisecond, Work: 3 * time.Millisecond, ResizeRestarts: true, CloseAfter: 100, NodePort: 30080, NodePortLocal: true,
+	StartDelay: 5 * time.Second, ServiceTime: 20 * time.Millisecond, EndingTime: time.Second, Work: 3 * time.Millisecond, ResizeRestarts: true, CloseAfter: 100, NodePort: 30080, NodePortLocal: true,
 }
 
 var goldens = map[string]interface{ Objects(Place) ([]Object, error) }{
@@ -217,7 +217,7 @@ func TestServersUnderstandTheirArguments(t *testing.T) {
 		}
 	}
 	if got := parsed["backend-everything"].(backend.Options); got.Zone != "a" || got.StartDelay != 5*time.Second ||
-		got.ServiceTime != 20*time.Millisecond || got.Serve.AtTerm != serve.Hold || got.Serve.CloseAfter != 100 ||
+		got.ServiceTime != 20*time.Millisecond || got.EndingTime != time.Second || got.Serve.AtTerm != serve.Hold || got.Serve.CloseAfter != 100 ||
 		got.Serve.Limit != 8500*time.Millisecond { // 12 s of grace, less the sleep and two seconds
 		t.Errorf("everything: %+v", got)
 	}

@@ -27,6 +27,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"RecoversWithin":    decode[RecoversWithin],
 	"ReplacedWithin":    decode[ReplacedWithin],
 	"Resumes":           decode[Resumes],
+	"AnswersWithin":     decode[AnswersWithin],
 	"ResizedInPlace":    decode[ResizedInPlace],
 	"AuditMends":        decode[AuditMends],
 	"PressureLeaves":    decode[PressureLeaves],

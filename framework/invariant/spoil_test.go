@@ -33,6 +33,7 @@ func strict() []invariant.Invariant {
 		invariant.SpreadTogether{TopologyKey: ht.ZoneLabel}, invariant.Spread{TopologyKey: ht.ZoneLabel, Waiting: true},
 		invariant.AuditMends{Rules: []string{"no-prestop"}}, invariant.PolicyEnforced{}, invariant.APIAnswersWithin{Limit: second},
 		invariant.ResizedInPlace{}, invariant.QuietWithin{Limit: second}, invariant.QuietWithin{Lane: history.LaneReused, Terminations: 2},
+		invariant.AnswersWithin{}, invariant.AnswersWithin{Lanes: []history.Lane{history.LaneControl, history.LaneReused}, Slowest: ms, P99: 1},
 		invariant.SharesLoad{AtLeast: 0.1, Lane: history.LaneFresh}, invariant.SharesLoad{AtLeast: 0.9, Within: second, Together: true},
 	)
 }

@@ -36,10 +36,10 @@ type laneTally struct {
 	lane      history.Lane
 	due, sent []uint32 // by window
 	phases    [len(loaded)]delivery
-	requests  uint64   // sent
-	retried   uint64   // of these, by the gateway: its first try had failed
-	inFlight  []uint64 // while each fault was on
-	lag       lag
+	requests  uint64    // sent
+	retried   uint64    // of these, by the gateway: its first try had failed
+	inFlight  []uint64  // while each fault was on
+	lag       durations // from when requests were due to when they were sent
 }
 
 // delivery of requests: how many were due, and sent.
@@ -115,7 +115,7 @@ func (t *tally) count(lane *laneTally, r *history.Request, unsent bool) {
 	}
 	phase.sent++
 	lane.requests++
-	lane.lag.add(r)
+	lane.lag.add(r.Sent - r.Due)
 	t.victims.take(r)
 	if r.GatewayTries > 1 {
 		lane.retried++
@@ -380,7 +380,7 @@ func (t *tally) numbers(v *Verdict, lanes []history.Lane) {
 		v.measure("requests."+string(lane), float64(n))
 		if l := t.find(lane); l != nil {
 			retried += l.retried
-			l.lag.numbers(v, lane)
+			l.lag.lagNumbers(v, lane)
 			t.blind(lane).numbers(v)
 		}
 	}

@@ -65,6 +65,7 @@ func kept() map[string]goodRecord {
 		}},
 		"PressureLeaves":   {invariant.PressureLeaves{AtLeast: 5, DespiteBudget: true}, squeezed},
 		"PolicyEnforced":   {invariant.PolicyEnforced{}, func() *ht.Builder { return enforced() }},
+		"AnswersWithin":    {invariant.AnswersWithin{}, ht.Healthy},
 		"APIAnswersWithin": {invariant.APIAnswersWithin{Limit: 10 * second}, func() *ht.Builder { return beheaded() }},
 		"QuietWithin":      {invariant.QuietWithin{Limit: 3 * second}, ht.Healthy},
 		"SharesLoad":       {invariant.SharesLoad{AtLeast: 0.1, Lane: history.LaneReused, Within: within}, scaled},

@@ -17,6 +17,7 @@ var ContainerdAway = scenario.Describe(scenario.Spec{
 	Faults:  []fault.Fault{fault.ComponentAway{Component: fault.Containerd, For: 30 * time.Second}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.RecoversWithin{Limit: 2 * time.Minute},
 	},
 	About: 2 * time.Minute,

@@ -17,6 +17,7 @@ var ContainerdKilled = scenario.Describe(scenario.Spec{
 	Faults:  []fault.Fault{fault.ComponentKill{Component: fault.Containerd}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.RecoversWithin{Limit: time.Minute},
 	},
 	About: time.Minute,

@@ -17,6 +17,7 @@ var CoreDNSAway = scenario.Describe(scenario.Spec{
 	Faults:  []fault.Fault{fault.ComponentAway{Component: fault.CoreDNS, For: 30 * time.Second}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.RecoversWithin{Limit: time.Minute},
 	},
 	About: 2 * time.Minute,

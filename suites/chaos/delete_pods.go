@@ -21,6 +21,7 @@ var DeletePods = scenario.Describe(scenario.Spec{
 	Faults: []fault.Fault{fault.PodDelete{Count: 2}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.RecoversWithin{Workload: "backend", Limit: 15 * time.Second}, // a pod starts in 2 s; a busy machine takes longer
 	},
 })

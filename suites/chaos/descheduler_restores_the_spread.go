@@ -26,6 +26,7 @@ var DeschedulerRestoresTheSpread = scenario.Describe(scenario.Spec{
 		invariant.SpreadWithin{Workload: "backend", TopologyKey: workloads.Zone, Max: 1, Limit: time.Minute},
 		invariant.BudgetHonoured{},
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 	},
 	About: 2 * time.Minute,
 	Full:  true,

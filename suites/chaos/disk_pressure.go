@@ -24,6 +24,7 @@ var DiskPressure = scenario.Describe(scenario.Spec{
 	Hold:    25 * time.Second, // longer than the pods may take to be replaced
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.PressureLeaves{Workload: "backend", AtLeast: 4, DespiteBudget: true},
 		invariant.ReplacedWithin{Workload: "backend", Limit: 20 * time.Second},
 	},

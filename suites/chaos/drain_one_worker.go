@@ -14,6 +14,7 @@ var DrainOneWorker = scenario.Describe(scenario.Spec{
 	Faults: []fault.Fault{fault.Drain{}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.BudgetHonoured{},
 	},
 })

@@ -21,6 +21,7 @@ var DrainTwoWorkers = scenario.Describe(scenario.Spec{
 	Faults: []fault.Fault{fault.Drain{Nodes: 2}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.BudgetHonoured{MustRefuse: true},
 	},
 	About: 45 * time.Second,

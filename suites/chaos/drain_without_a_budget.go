@@ -19,6 +19,6 @@ var DrainWithoutABudget = scenario.Describe(scenario.Spec{
 	},
 	Load:     scenario.DefaultLoad,
 	Faults:   []fault.Fault{fault.Drain{}},
-	Promises: []invariant.Invariant{invariant.NoFailedRequests{}},
+	Promises: []invariant.Invariant{invariant.NoFailedRequests{}, invariant.AnswersWithin{}},
 	Full:     true,
 })

@@ -23,6 +23,7 @@ var EtcdAway = scenario.Describe(scenario.Spec{
 	Faults:  []fault.Fault{fault.ComponentAway{Component: fault.Etcd, For: 30 * time.Second}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.Resumes{Limit: 5 * time.Minute},
 	},
 	About: 3 * time.Minute,

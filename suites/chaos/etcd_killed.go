@@ -17,6 +17,7 @@ var EtcdKilled = scenario.Describe(scenario.Spec{
 	Faults:  []fault.Fault{fault.ComponentKill{Component: fault.Etcd}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.RecoversWithin{Limit: 2 * time.Minute},
 	},
 	About: 90 * time.Second,

@@ -18,9 +18,11 @@ var EveryLaneDrain = scenario.Describe(scenario.Spec{
 		Replicas: 3, // so that the one that leaves has a third of the connections
 	},
 	Load:   scenario.EveryLane,
+	Steady: 5 * time.Second, // for the hundred answers that a 99th percentile takes: gRPC has 30 a second
 	Faults: []fault.Fault{fault.Drain{}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.BudgetHonoured{},
 	},
 	About: time.Minute,

@@ -21,8 +21,9 @@ var EveryLaneRollingUpdate = scenario.Describe(scenario.Spec{
 		StartDelay: 2 * time.Second, // as in chaos/rolling-update
 	},
 	Load:     scenario.EveryLane,
+	Steady:   5 * time.Second, // for the hundred answers that a 99th percentile takes: gRPC has 30 a second
 	Faults:   []fault.Fault{fault.Rollout{}},
-	Promises: []invariant.Invariant{invariant.NoFailedRequests{}},
+	Promises: []invariant.Invariant{invariant.NoFailedRequests{}, invariant.AnswersWithin{}},
 	About:    70 * time.Second,
 	Full:     true,
 })

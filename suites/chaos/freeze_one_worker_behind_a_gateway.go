@@ -23,6 +23,7 @@ var FreezeOneWorkerBehindAGateway = scenario.Describe(scenario.Spec{
 	Hold:    30 * time.Second, // longer than the lab profile needs to notice the loss and to replace the pods
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.ReplacedWithin{Workload: "backend", Limit: 28 * time.Second},
 		invariant.RecoversWithin{Workload: "backend", Limit: time.Minute}, // it ends the pods that were given up, each in its grace period
 	},

@@ -29,7 +29,7 @@ var FullNode = scenario.Describe(scenario.Spec{
 	NodePorts: 2,
 	Load:      scenario.DefaultLoad,
 	Faults:    []fault.Fault{fault.FillNode{Worker: 2}, fault.TryRollout{For: 15 * time.Second}},
-	Promises:  []invariant.Invariant{invariant.NoFailedRequests{}},
+	Promises:  []invariant.Invariant{invariant.NoFailedRequests{}, invariant.AnswersWithin{}},
 	About:     time.Minute,
 	Full:      true,
 })

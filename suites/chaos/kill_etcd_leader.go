@@ -17,6 +17,7 @@ var KillEtcdLeader = scenario.Describe(scenario.Spec{
 	Faults:  []fault.Fault{fault.EtcdLeaderKill{}, fault.Rollout{}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.APIAnswersWithin{Limit: 10 * time.Second}, // as in KillOneControlPlane
 	},
 	About: 100 * time.Second,

@@ -22,6 +22,7 @@ var KillOneControlPlane = scenario.Describe(scenario.Spec{
 	Hold:    40 * time.Second, // another controller manager takes over after 17 s, and only then is the loss noticed
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.APIAnswersWithin{Limit: 10 * time.Second}, // an election takes etcd one to two seconds, a busy machine longer
 	},
 	About: 2 * time.Minute,

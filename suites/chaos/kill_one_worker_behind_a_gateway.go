@@ -20,6 +20,7 @@ var KillOneWorkerBehindAGateway = scenario.Describe(scenario.Spec{
 	Hold:    20 * time.Second, // longer than the lab profile needs to notice the loss and to replace the pods
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.RecoversWithin{Workload: "backend", Limit: time.Minute}, // a killed node was Ready 4 s after its start; a busy machine takes longer
 	},
 	About: 50 * time.Second,

@@ -19,6 +19,6 @@ var KillOneWorkerBehindNodePorts = scenario.Describe(scenario.Spec{
 	Load:      scenario.DefaultLoad,
 	Faults:    []fault.Fault{fault.NodeKill{Worker: 2}},
 	Hold:      15 * time.Second, // longer than the lab profile needs to notice the loss
-	Promises:  []invariant.Invariant{invariant.NoFailedRequests{}},
+	Promises:  []invariant.Invariant{invariant.NoFailedRequests{}, invariant.AnswersWithin{}},
 	About:     50 * time.Second,
 })

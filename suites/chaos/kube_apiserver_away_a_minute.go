@@ -22,6 +22,7 @@ var APIServerAway = scenario.Describe(scenario.Spec{
 	Faults:  []fault.Fault{fault.ComponentAway{Component: fault.APIServer, For: time.Minute}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.Resumes{Limit: 3 * time.Minute}, // the controllers have crashed meanwhile, and wait for up to a minute and a half to be restarted
 	},
 	About: 4 * time.Minute,

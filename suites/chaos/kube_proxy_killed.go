@@ -17,6 +17,7 @@ var KubeProxyKilled = scenario.Describe(scenario.Spec{
 	Faults:  []fault.Fault{fault.ComponentKill{Component: fault.KubeProxy}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.RecoversWithin{Limit: time.Minute},
 	},
 	About: time.Minute,

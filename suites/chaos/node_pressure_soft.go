@@ -25,6 +25,7 @@ var NodePressureSoft = scenario.Describe(scenario.Spec{
 	Hold:    5 * time.Second,
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.PressureLeaves{Workload: "backend", AtLeast: 4, DespiteBudget: true},
 	},
 	About: 75 * time.Second,

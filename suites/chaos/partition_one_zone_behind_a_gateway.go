@@ -20,6 +20,7 @@ var PartitionOneZoneBehindAGateway = scenario.Describe(scenario.Spec{
 	Hold:    30 * time.Second, // longer than the lab profile needs to notice the loss of both nodes
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.RecoversWithin{Workload: "backend", Limit: 90 * time.Second}, // two nodes have to end what was given up
 	},
 	About: 100 * time.Second,

@@ -14,6 +14,6 @@ var ResizeInPlace = scenario.Describe(scenario.Spec{
 	Claim:    "all pods can be given four times the processor time at once, and the old amount again, while they run and invisibly to clients",
 	Load:     scenario.DefaultLoad,
 	Faults:   []fault.Fault{fault.Resize{CPU: "20m"}},
-	Promises: []invariant.Invariant{invariant.ResizedInPlace{}, invariant.NoFailedRequests{}},
+	Promises: []invariant.Invariant{invariant.ResizedInPlace{}, invariant.NoFailedRequests{}, invariant.AnswersWithin{}},
 	Full:     true,
 })

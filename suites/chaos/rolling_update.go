@@ -20,6 +20,7 @@ var RollingUpdate = scenario.Describe(scenario.Spec{
 	Faults: []fault.Fault{fault.Rollout{}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.Spread{Workload: "backend", TopologyKey: workloads.Zone, Max: 1},
 	},
 	About: 55 * time.Second,

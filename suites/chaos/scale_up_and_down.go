@@ -12,5 +12,5 @@ var ScaleUpAndDown = scenario.Describe(scenario.Spec{
 	Claim:    "scaling from 6 to 9 to 3 replicas and back is invisible to clients",
 	Load:     scenario.DefaultLoad,
 	Faults:   []fault.Fault{fault.Scale{Through: []int{9, 3}}},
-	Promises: []invariant.Invariant{invariant.NoFailedRequests{}},
+	Promises: []invariant.Invariant{invariant.NoFailedRequests{}, invariant.AnswersWithin{}},
 })

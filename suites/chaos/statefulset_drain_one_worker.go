@@ -16,6 +16,7 @@ var StatefulSetDrainOneWorker = scenario.Describe(scenario.Spec{
 	Faults:  []fault.Fault{fault.Drain{}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.BudgetHonoured{},
 	},
 	Full: true,

@@ -20,7 +20,7 @@ var StatefulSetRollingUpdate = scenario.Describe(scenario.Spec{
 	},
 	Load:     scenario.DefaultLoad,
 	Faults:   []fault.Fault{fault.Rollout{}},
-	Promises: []invariant.Invariant{invariant.NoFailedRequests{}},
+	Promises: []invariant.Invariant{invariant.NoFailedRequests{}, invariant.AnswersWithin{}},
 	About:    100 * time.Second,
 	Full:     true,
 })

@@ -14,6 +14,6 @@ var StatefulSetScaleUpAndDown = scenario.Describe(scenario.Spec{
 	Backend:  workloads.Backend{StatefulSet: true},
 	Load:     scenario.DefaultLoad,
 	Faults:   []fault.Fault{fault.Scale{Through: []int{9, 3}}},
-	Promises: []invariant.Invariant{invariant.NoFailedRequests{}},
+	Promises: []invariant.Invariant{invariant.NoFailedRequests{}, invariant.AnswersWithin{}},
 	Full:     true,
 })

@@ -18,7 +18,7 @@ var VerticalAutoscaling = scenario.Describe(scenario.Spec{
 	Addons:   []workloads.Addon{workloads.MetricsServer{Every: 10 * time.Second}, workloads.VerticalRecommender{}, workloads.VerticalUpdater{}},
 	Load:     scenario.DefaultLoad,
 	Faults:   []fault.Fault{fault.AutoscaleVertically{}},
-	Promises: []invariant.Invariant{invariant.ResizedInPlace{Workload: "backend"}, invariant.NoFailedRequests{}},
+	Promises: []invariant.Invariant{invariant.ResizedInPlace{Workload: "backend"}, invariant.NoFailedRequests{}, invariant.AnswersWithin{}},
 	About:    3 * time.Minute,
 	Full:     true,
 })

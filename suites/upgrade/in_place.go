@@ -16,7 +16,8 @@ var InPlace = scenario.DescribeUpgrade(scenario.Spec{
 	Name: "upgrade/in-place",
 	Claim: "bringing a cluster to the next version of Kubernetes, node by node, is invisible to clients of every kind, honours the " +
 		"budget, and leaves the pods spread",
-	Load: scenario.EveryLane,
+	Load:   scenario.EveryLane,
+	Steady: 5 * time.Second, // for the hundred answers that a 99th percentile takes: gRPC has 30 a second
 	Faults: []fault.Fault{
 		fault.UpgradeControlPlane{},
 		fault.Brief{Fault: fault.Rollout{}},
@@ -26,6 +27,7 @@ var InPlace = scenario.DescribeUpgrade(scenario.Spec{
 	},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.BudgetHonoured{},
 		invariant.Spread{Workload: "backend", TopologyKey: workloads.Zone, Max: 1},
 		invariant.Placement{},

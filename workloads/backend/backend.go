@@ -50,7 +50,7 @@ func Run(ctx context.Context, o Options) error {
 func (o Options) answers() http.Handler {
 	who := o.who()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !pass(r.Context(), o.ServiceTime) {
+		if !pass(r.Context(), o.serviceTime(r.Context())) {
 			return // the client went away
 		}
 		work(o.Work)
@@ -60,6 +60,16 @@ func (o Options) answers() http.Handler {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		_, _ = w.Write([]byte(body)) // a client that went away needs no answer
 	})
+}
+
+// serviceTime of a request that comes now.
+func (o Options) serviceTime(ctx context.Context) time.Duration {
+	select {
+	case <-serve.Leaving(ctx):
+		return cmp.Or(o.EndingTime, o.ServiceTime)
+	default:
+		return o.ServiceTime
+	}
 }
 
 // who answers.

@@ -1,12 +1,14 @@
 package backend
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +25,7 @@ func TestParse(t *testing.T) {
 	who := Options{Listen: ":8080", Pod: "backend-1", Node: "w2", Zone: "b", Revision: "5f9c"}
 	full := who
 	full.Listen, full.StartDelay, full.ServiceTime = "127.0.0.1:81", 5*time.Second, 20*time.Millisecond
-	full.Work = 3 * time.Millisecond
+	full.EndingTime, full.Work = time.Second, 3*time.Millisecond
 	full.Broken = Hang
 	full.Serve = serve.Options{AtTerm: serve.Hold, Quiet: time.Second, Limit: 9 * time.Second, CloseAfter: 100}
 	tests := map[string]struct {
@@ -32,7 +34,8 @@ func TestParse(t *testing.T) {
 	}{
 		"defaults":   {nil, who},
 		"everything": {full.Args(), full},
-		"spelled out": {[]string{"--listen=127.0.0.1:81", "--start-delay=5s", "--service-time=20ms", "--work=3ms", "--broken=hang",
+		"spelled out": {[]string{"--listen=127.0.0.1:81", "--start-delay=5s", "--service-time=20ms", "--ending-time=1s", "--work=3ms",
+			"--broken=hang",
 			"--at-term=hold", "--quiet=1s", "--limit=9s", "--close-after=100"}, full},
 	}
 	for name, test := range tests {
@@ -108,6 +111,69 @@ func TestServiceTime(t *testing.T) {
 		o.answers().ServeHTTP(w, httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil))
 		if w.Body.Len() > 0 {
 			t.Errorf("a client that went away is answered %q", w.Body)
+		}
+	})
+}
+
+// single is a listener with one connection, in memory.
+type single struct {
+	net.Conn
+	accepted bool
+	closed   chan struct{}
+	once     sync.Once
+}
+
+func (s *single) Accept() (net.Conn, error) {
+	if !s.accepted {
+		s.accepted = true
+		return s.Conn, nil
+	}
+	<-s.closed
+	return nil, net.ErrClosed
+}
+
+func (s *single) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return nil
+}
+
+func (s *single) Addr() net.Addr { return s.LocalAddr() }
+
+// TestEndingTime: on a connection that is kept, an answer takes as long as it always did, until the server is told to end.
+func TestEndingTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		ctx, term := context.WithCancel(t.Context())
+		o := Options{ServiceTime: 30 * time.Millisecond, EndingTime: 2 * time.Second}
+		ended := make(chan error, 1)
+		go func() {
+			ended <- serve.Run(ctx, &single{Conn: server, closed: make(chan struct{})}, o.Serve, o.answers())
+		}()
+		read := bufio.NewReader(client)
+		ask := func() (took time.Duration, last bool) {
+			began := time.Now()
+			if _, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: b\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			response, err := http.ReadResponse(read, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if body, err := io.ReadAll(response.Body); string(body) != "ok -\n" || err != nil {
+				t.Errorf("answered %q, error %v", body, err)
+			}
+			return time.Since(began), response.Close
+		}
+		if took, last := ask(); took != o.ServiceTime || last {
+			t.Errorf("an answer took %s, closing %t; want %s", took, last, o.ServiceTime)
+		}
+		term()
+		synctest.Wait()
+		if took, last := ask(); took != o.EndingTime || !last {
+			t.Errorf("an answer took %s while it ended, closing %t; want %s", took, last, o.EndingTime)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -55,7 +55,7 @@ func (o Options) echo(_ any, ctx context.Context, decode func(any) error, throug
 		return nil, err
 	}
 	say := func(ctx context.Context, _ any) (any, error) {
-		if !pass(ctx, o.ServiceTime) {
+		if !pass(ctx, o.serviceTime(ctx)) {
 			return nil, ctx.Err() // the client went away
 		}
 		work(o.Work)

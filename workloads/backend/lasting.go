@@ -87,7 +87,7 @@ func (o Options) answerAll(ctx context.Context, t talk) {
 				return
 			}
 			select {
-			case messages <- heard{id: id, at: time.Now().Add(o.ServiceTime)}:
+			case messages <- heard{id: id, at: time.Now().Add(o.serviceTime(ctx))}:
 			case <-ctx.Done():
 				return
 			}

@@ -19,6 +19,8 @@ type Options struct {
 	StartDelay time.Duration
 	// ServiceTime passes before each answer.
 	ServiceTime time.Duration
+	// EndingTime passes instead once the server drains; 0: ServiceTime still does.
+	EndingTime time.Duration
 	// Work is how much processor time each answer takes.
 	Work time.Duration
 	// Broken is how a bad version misbehaves instead of serving; default: it serves.
@@ -51,6 +53,7 @@ func (o Options) Args() []string {
 	add("listen", o.Listen, "")
 	add("start-delay", o.StartDelay.String(), "0s")
 	add("service-time", o.ServiceTime.String(), "0s")
+	add("ending-time", o.EndingTime.String(), "0s")
 	add("work", o.Work.String(), "0s")
 	add("broken", string(o.Broken), "")
 	add("at-term", string(o.Serve.AtTerm), "")
@@ -68,6 +71,7 @@ func Parse(args []string, getenv func(string) string) (Options, error) {
 	flags.StringVar(&o.Listen, "listen", ":8080", "host:port to listen on")
 	flags.DurationVar(&o.StartDelay, "start-delay", 0, "pass before it listens")
 	flags.DurationVar(&o.ServiceTime, "service-time", 0, "pass before each answer")
+	flags.DurationVar(&o.EndingTime, "ending-time", 0, "pass before each answer while it drains")
 	flags.DurationVar(&o.Work, "work", 0, "processor time that each answer takes")
 	flags.Func("broken", "do not serve but crash or hang", func(s string) error {
 		o.Broken = Broken(s)

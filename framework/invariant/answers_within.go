@@ -1,0 +1,239 @@
+package invariant
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// AnswersWithin promises that no client waits much longer for an answer than it did while nothing was disturbed: from the
+// beginning of the first fault to the end of Recovered, on every lane, neither the slowest answer nor the 99th percentile is
+// slower than in the steady time by more than a limit. The percentile is judged while the run was disturbed and afterwards, each
+// by itself. Answers count from the moment when their request was due as well as from the moment when it was sent.
+//
+// What the harness's own slowness explains is Unknown: an answer that would have come in time if it had been sent when it was
+// due, or without what the control lane waited at that moment. That lane leads to no system under test.
+//
+// Evidence: what NoFailedRequests demands; at least 100 answers on each lane before the first fault began, and none of them so
+// slow that it is no measure; and no failed request, for nobody knows how long its answer would have taken.
+type AnswersWithin struct {
+	// Lanes to judge; none means all but the control lane. Each is judged by itself.
+	Lanes []history.Lane `json:"lanes,omitempty"`
+	// Slowest and P99 are by how much the slowest answer, and the 99th percentile, may be slower than they were before. Zero means
+	// SlowestAnswer and P99Answer.
+	Slowest time.Duration `json:"slowest,omitempty"`
+	P99     time.Duration `json:"p99,omitempty"`
+}
+
+const (
+	// SlowestAnswer is what clients that give up after 3 s still get in time. A gateway that asks two dead pods first takes 1.5 s;
+	// in a run that held, beside compilers that wanted both cores, a pod said nothing for 1.2 s.
+	SlowestAnswer = 2 * time.Second
+	// P99Answer leaves a gateway one try of 750 ms at a dead pod for one of a hundred requests. In runs that held the 99th
+	// percentile rose by 150 ms at most.
+	P99Answer = time.Second
+	// steadyAnswer is how slow an answer may be before the first fault: of a system that is slower by itself little is promised by
+	// promising that it gets no slower. In runs that held it was 350 ms, 300 of them asked for.
+	steadyAnswer = 750 * time.Millisecond
+
+	percentile = 0.99
+)
+
+func (p AnswersWithin) slowest() time.Duration { return cmp.Or(p.Slowest, SlowestAnswer) }
+func (p AnswersWithin) p99() time.Duration     { return cmp.Or(p.P99, P99Answer) }
+
+func (p AnswersWithin) String() string {
+	return fmt.Sprintf("the slowest answer on %s takes at most %s longer than while nothing is disturbed, and 99 of 100 at most %s longer",
+		onLanes(p.Lanes), p.slowest(), p.p99())
+}
+
+// Check implements Invariant.
+func (p AnswersWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+
+func (p AnswersWithin) start(f *facts, t *tally) judgement {
+	j := &answersWithin{promise: p, facts: f, tally: t, slots: newSlotted(t.watch), recovered: never}
+	if phase, ok := f.phases[history.Recovered]; ok {
+		j.recovered = phase.From
+	}
+	return j
+}
+
+type answersWithin struct {
+	promise   AnswersWithin
+	facts     *facts
+	tally     *tally
+	slots     slotted
+	recovered history.Offset
+	lanes     []*laneWaits
+}
+
+func (j *answersWithin) judges(lane history.Lane) bool {
+	if len(j.promise.Lanes) == 0 {
+		return lane != history.LaneControl
+	}
+	return slices.Contains(j.promise.Lanes, lane)
+}
+
+func (j *answersWithin) take(r *history.Request) {
+	control := r.Lane == history.LaneControl
+	if r.Outcome == history.Unsent || !control && !j.judges(r.Lane) {
+		return
+	}
+	a := j.lane(r.Lane)
+	if a == nil {
+		return // the tally says so
+	}
+	if r.Outcome.Failed() {
+		a.failed++
+		if !control {
+			return
+		}
+	}
+	switch began := j.tally.watch.from; {
+	case r.Done < began:
+		a.steady.add(r)
+		return
+	case r.Due < j.recovered:
+		a.disturbed.add(r)
+	default:
+		a.recovered.add(r)
+	}
+	a.add(r, j.slots)
+	if control {
+		a.cover(r, j.slots)
+	}
+}
+
+func (j *answersWithin) lane(name history.Lane) *laneWaits {
+	if a := j.find(name); a != nil || len(j.lanes) == maxLanes {
+		return a
+	}
+	a := &laneWaits{lane: name, slots: make([]slowest, j.slots.n)}
+	j.lanes = append(j.lanes, a)
+	return a
+}
+
+func (j *answersWithin) find(name history.Lane) *laneWaits {
+	for _, a := range j.lanes {
+		if a.lane == name {
+			return a
+		}
+	}
+	return nil
+}
+
+func (j *answersWithin) end() Verdict {
+	lanes := j.tally.judged(j.promise.Lanes)
+	disrupted := j.facts.disruptions()
+	d := slices.Concat(j.facts.inOrder(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
+		j.tally.delivered(lanes), j.tally.reached(lanes))
+	v := Verdict{}
+	j.tally.numbers(&v, lanes)
+	j.tally.victimNumbers(&v, lanes)
+	disrupted.numbers(&v)
+	var broken, noise []slow
+	for _, lane := range lanes {
+		a := j.find(lane)
+		if a == nil {
+			continue // which is a doubt already
+		}
+		a.numbers(&v)
+		a.doubts(&d)
+		for _, s := range j.slowOf(a) {
+			if s.noise == "" {
+				broken = append(broken, s)
+			} else {
+				noise = append(noise, s)
+			}
+		}
+	}
+	for _, s := range noise {
+		d.add("%s", s)
+	}
+	if len(broken) > 0 {
+		return j.violated(v, lanes, broken, d)
+	}
+	j.support(&v, lanes)
+	v.support(j.tally.victimLines(lanes)...)
+	return v.held(d, "%s, through %s; %s", j.inWords(lanes), disrupted, j.tally.seen(lanes))
+}
+
+func (j *answersWithin) violated(v Verdict, lanes []history.Lane, broken []slow, d doubts) Verdict {
+	worst := slices.MaxFunc(broken, func(x, y slow) int { return cmp.Compare(x.took, y.took) })
+	v.At = worst.at
+	for _, s := range broken {
+		v.support(s.String())
+	}
+	if j.find(history.LaneControl) == nil {
+		d.add("no request was sent on the control lane, which would tell the harness's own slowness")
+	}
+	j.support(&v, lanes)
+	return v.violated(d, "%s, sent at %s", worst, moment(worst.at))
+}
+
+// doubts a lane whose answers are no measure.
+func (a *laneWaits) doubts(d *doubts) {
+	switch n := a.steady.sent.n; {
+	case n < minRequests:
+		d.add("%s came on %s before the first fault began, and fewer than %d have no 99th percentile", count(n, "answer"), a.lane, minRequests)
+	case a.steady.sent.max > steadyAnswer:
+		d.add("an answer on %s took %s before the first fault began: what is slower than %s is no measure",
+			a.lane, moment(a.steady.sent.max), moment(steadyAnswer))
+	}
+	if a.failed > 0 && a.lane != history.LaneControl {
+		d.add("%s failed on %s: how long the answers would have taken is not known", count(a.failed, "request"), a.lane)
+	}
+}
+
+// since the first fault began that share of the answers took no longer, while the run was disturbed nor afterwards: from when
+// their requests were sent, and from when they were due. All of them: the slowest.
+func (a *laneWaits) since(share float64) (sent, due time.Duration) {
+	return max(a.disturbed.sent.quantile(share), a.recovered.sent.quantile(share)),
+		max(a.disturbed.due.quantile(share), a.recovered.due.quantile(share))
+}
+
+func (a *laneWaits) numbers(v *Verdict) {
+	for name, share := range map[string]float64{"slowest": 1, "p99": percentile} {
+		sent, due := a.since(share)
+		v.measure(name+"Seconds."+string(a.lane), sent.Seconds())
+		v.measure(name+"SinceDueSeconds."+string(a.lane), due.Seconds())
+		v.measure(name+"SteadySeconds."+string(a.lane), a.steady.sent.quantile(share).Seconds())
+	}
+}
+
+// support has a line for each lane.
+func (j *answersWithin) support(v *Verdict, lanes []history.Lane) {
+	for _, lane := range lanes {
+		if a := j.find(lane); a != nil {
+			slowest, slowestDue := a.since(1)
+			p99, p99Due := a.since(percentile)
+			v.support(fmt.Sprintf("%s: slowest answer %s (%s from when it was due), %s before the first fault began; 99th percentile %s (%s), %s before",
+				lane, moment(slowest), moment(slowestDue), moment(a.steady.sent.max), moment(p99), moment(p99Due),
+				moment(a.steady.sent.quantile(percentile))))
+		}
+	}
+}
+
+// inWords tells of the lane with the slowest answer, and of the one with the highest percentile.
+func (j *answersWithin) inWords(lanes []history.Lane) string {
+	of := func(share float64) (worst *laneWaits, took time.Duration) {
+		for _, lane := range lanes {
+			if a := j.find(lane); a != nil {
+				if sent, _ := a.since(share); worst == nil || sent > took {
+					worst, took = a, sent
+				}
+			}
+		}
+		return worst, took
+	}
+	a, slowest := of(1)
+	b, p99 := of(percentile)
+	if a == nil {
+		return "no request was answered"
+	}
+	return fmt.Sprintf("the slowest answer took %s on %s, and %s before the first fault began; 99 of 100 took at most %s on %s, and %s before",
+		moment(slowest), a.lane, moment(a.steady.sent.max), moment(p99), b.lane, moment(b.steady.sent.quantile(percentile)))
+}

@@ -1,0 +1,72 @@
+package invariant
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// The buckets of durations: 32 for each doubling, so that a quantile is at most 1/32 above what it was, and one for each
+// microsecond below 32.
+const (
+	durationParts   = 32
+	maxDuration     = time.Hour // what is longer counts as that long; the maximum is exact all the same
+	durationBuckets = 28 * durationParts
+)
+
+// durations are how long things took, such as requests to be sent or answered, counted in memory that does not grow with them.
+type durations struct {
+	buckets [durationBuckets]uint64
+	n       uint64
+	max     time.Duration
+}
+
+// add counts a time. One below zero, as clocks that are compared can give, was none.
+func (d *durations) add(took time.Duration) {
+	took = max(0, took)
+	d.buckets[durationBucket(took)]++
+	d.n++
+	d.max = max(d.max, took)
+}
+
+// durationBucket of a time: its microseconds' five leading bits after the first, and how many there are.
+func durationBucket(took time.Duration) int {
+	us := uint64(min(took, maxDuration) / time.Microsecond)
+	if us < durationParts {
+		return int(us)
+	}
+	double := bits.Len64(us) - bits.Len64(durationParts-1) - 1 // how often it was halved to be below 64
+	return (double+1)*durationParts + int(us>>double) - durationParts
+}
+
+// durationBelow is the end of a bucket: all that is in it is shorter.
+func durationBelow(bucket int) time.Duration {
+	if bucket < durationParts {
+		return time.Duration(bucket+1) * time.Microsecond
+	}
+	double := bucket/durationParts - 1
+	return time.Duration(durationParts+bucket%durationParts+1) << double * time.Microsecond
+}
+
+// quantile is a time that the share given took no longer than: the true one, or up to 1/32 or a microsecond more. 0 when
+// nothing was counted.
+func (d *durations) quantile(share float64) time.Duration {
+	var seen uint64
+	for i, n := range d.buckets {
+		if seen += n; n > 0 && float64(seen) >= share*float64(d.n) {
+			return min(durationBelow(i), d.max)
+		}
+	}
+	return d.max
+}
+
+// lagNumbers tells how late the requests of a lane were sent.
+func (d *durations) lagNumbers(v *Verdict, lane history.Lane) {
+	if d.n == 0 {
+		return
+	}
+	v.measure("lagP50Seconds."+string(lane), d.quantile(0.5).Seconds())
+	v.measure("lagP99Seconds."+string(lane), d.quantile(0.99).Seconds())
+	v.measure("lagMaxSeconds."+string(lane), d.max.Seconds())
+}

@@ -1,0 +1,86 @@
+package invariant
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+const (
+	// answerSlot is over how long the slowest answer is kept: what is slow at the same moment as the harness is told by it.
+	answerSlot = 100 * time.Millisecond
+	// maxAnswerSlots bounds the memory of a lane, to 400 KB: what lasts for longer than 27 minutes has longer slots.
+	maxAnswerSlots = 1 << 14
+	// maxCovered bounds the slots that one answer covers: more than a request's time-outs allow.
+	maxCovered = 128
+)
+
+// laneWaits are how long a lane waited for its answers.
+type laneWaits struct {
+	lane                         history.Lane
+	steady, disturbed, recovered answerTimes
+	slots                        []slowest // from the beginning of the first fault on
+	failed                       uint64
+}
+
+// answerTimes are those from the moment when a request was sent, and from the moment when it was due: a client does not care why
+// an answer was late.
+type answerTimes struct{ sent, due durations }
+
+func (t *answerTimes) add(r *history.Request) {
+	t.sent.add(r.Done - r.Sent)
+	t.due.add(r.Done - r.Due)
+}
+
+// slowest is how long answers took at the most that were due in a slot.
+type slowest struct {
+	took, due time.Duration  // since the request was sent, and since it was due
+	at        history.Offset // when the former was sent
+}
+
+// slotted is when slots are.
+type slotted struct {
+	from history.Offset
+	step time.Duration
+	n    int
+}
+
+func newSlotted(w *watch) slotted {
+	s := slotted{from: w.from, step: answerSlot}
+	for (w.to-w.from)/s.step >= maxAnswerSlots {
+		s.step *= 2
+	}
+	s.n = int((w.to-w.from)/s.step) + 1
+	return s
+}
+
+// of a moment: the first slot for what was before.
+func (s slotted) of(at history.Offset) int {
+	return int(min(max(at-s.from, 0)/s.step, history.Offset(s.n-1)))
+}
+
+// add notes an answer at the moment when it was due.
+func (a *laneWaits) add(r *history.Request, s slotted) {
+	slot := &a.slots[s.of(r.Due)]
+	if took := r.Done - r.Sent; took > slot.took {
+		slot.took, slot.at = took, r.Sent
+	}
+	slot.due = max(slot.due, r.Done-r.Due)
+}
+
+// cover notes how long an answer took in all slots in which it was awaited.
+func (a *laneWaits) cover(r *history.Request, s slotted) {
+	first, last := s.of(r.Due), s.of(r.Done)
+	for i := first; i <= min(last, first+maxCovered); i++ {
+		a.slots[i].due = max(a.slots[i].due, r.Done-r.Due)
+	}
+}
+
+// during is how long answers that were awaited at a time took at the most.
+func (a *laneWaits) during(from, to history.Offset, s slotted) (longest time.Duration) {
+	first, last := s.of(from), s.of(to)
+	for i := first; i <= min(last, first+maxCovered); i++ {
+		longest = max(longest, a.slots[i].due)
+	}
+	return longest
+}
