@@ -1,8 +1,10 @@
 package invariant
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -25,28 +27,56 @@ func (f *facts) lostUnasked(name string, from, to history.Offset) *history.NodeL
 }
 
 // excused are failures that the harness's noise explains as well as the system under test does. Of those that nothing in the
-// record attributes to the system: what nobody answered while its load worker stood still, or the control lane failed, too;
-// and whatever failed while a node was lost to a machine that was starved. Of the others: what such a node, or a proxy on such
-// a machine, is the cause of.
+// record attributes to the system: what was given up because its load worker stood still until then, or while the control lane
+// failed, too; and whatever failed while a node was lost to a machine that was starved. Of the others: what such a node, or a
+// proxy on such a machine, is the cause of.
 type excused struct {
 	total uint64
 	why   string // of one of them
 }
 
-// explains tells whether the load worker's own noise explains that a request failed: one that stood still gives up on answers
-// that were there. What the system said in so many words (refused, reset, a wrong answer) no pause of a client's makes it say.
-func (n *noise) explains(r *history.Request) bool {
-	return unanswered(r.Outcome) && n.during(r.Worker, r.Due, r.Done) != nil
-}
+// promptly is how long an answer takes that is there at once, to a worker on two busy cores: in runs that held beside compilers,
+// requests were sent up to 90 ms late.
+const promptly = 100 * time.Millisecond
 
-// unanswered tells whether a request failed without a word from anybody.
-func unanswered(o history.Outcome) bool {
-	switch o {
-	case history.TimeoutConnect, history.TimeoutResponse, history.Stall, history.Other:
-		return true
+// explains tells whether the load worker's own pause explains that it gave a request up: but for the time that an answer takes,
+// it stood still from the sending to the giving up. Before and after that it ran, and would have taken an answer that was there;
+// so shorter pauses do not add up, and what a quota or a hypervisor takes from it counts as far as it shows as a pause. What the
+// system said in so many words (refused, reset, a wrong answer) no pause of a client's makes it say.
+func (n *noise) explains(r *history.Request) bool {
+	if !givenUp(r.Outcome) {
+		return false
+	}
+	samples, waited := n.of[r.Worker], r.Done-r.Sent
+	first, _ := slices.BinarySearchFunc(samples, r.Sent, func(e history.Event, at history.Offset) int { return cmp.Compare(e.T, at) })
+	for _, e := range samples[first:] {
+		if e.Noise.Since-e.Noise.Pause > r.Done {
+			break
+		}
+		end := min(max(r.Done, e.Noise.Since), e.T) // of the pause: it was noticed at some time between the two
+		if still := min(end, r.Done) - max(end-e.Noise.Pause, r.Sent); still > 0 && waited-still <= n.answer(r) {
+			return true
+		}
 	}
 	return false
 }
+
+// answer is how long an answer to a request takes, at the most half the time after which it was given up.
+func (n *noise) answer(r *history.Request) time.Duration {
+	takes := promptly
+	if took := n.took[r.Lane]; took != nil && r.Outcome != history.TimeoutConnect {
+		takes = max(takes, took.quantile(0.999))
+	}
+	return min(takes, (r.Done-r.Sent)/2)
+}
+
+// givenUp tells whether the client's patience ended a request.
+func givenUp(o history.Outcome) bool {
+	return o == history.TimeoutConnect || o == history.TimeoutResponse || o == history.Stall
+}
+
+// unanswered tells whether a request failed without a word from anybody.
+func unanswered(o history.Outcome) bool { return givenUp(o) || o == history.Other }
 
 // blamed takes out what is excused when all requests were read. What is left is to blame on the system.
 func (l *failures) blamed() (rest *failures, x excused) {
@@ -104,7 +134,7 @@ func (f *facts) excuseUnknown(kind shot, at history.Offset, noisy map[history.Of
 func (f *facts) excuseCause(at history.Offset, a Attribution) string {
 	switch a.Cause {
 	case CauseLateWithdrawal:
-		return f.excuseProxies(at)
+		return f.excuseProxies(at, a.among)
 	case CauseNodeLost, CauseNodeLostConnection, CauseOutageNodeLost, CauseDeadUpstream:
 		if loss := f.lostUnasked(a.Node, at, at); loss != nil && (a.Node != "" || !f.tookNodes(at)) {
 			return f.sayLost(loss)
@@ -113,9 +143,26 @@ func (f *facts) excuseCause(at history.Offset, a Attribution) string {
 	return ""
 }
 
-// excuseProxies says why proxies may have followed later than they do on a machine that is well.
-func (f *facts) excuseProxies(at history.Offset) string {
-	if e := f.loudest(at-proxyLagAtMost, at); e != nil {
+// excuseProxies says why proxies may have gone on sending to one of some pods for longer than they do on a machine that is well:
+// by no more than parts of the harness stood still meanwhile.
+func (f *facts) excuseProxies(at history.Offset, among []podOn) string {
+	late := time.Duration(never)
+	for _, p := range among {
+		if l := f.theLives().named(p.pod, at); l != nil {
+			late = min(late, at-l.withdrawn(at).At-proxyLag)
+		}
+	}
+	var stood time.Duration
+	for _, samples := range f.noise.of {
+		var sum time.Duration
+		for _, e := range samples {
+			if e.T >= at-proxyLagAtMost && e.Noise.Since <= at {
+				sum += e.Noise.Pause
+			}
+		}
+		stood = max(stood, sum)
+	}
+	if e := f.loudest(at-proxyLagAtMost, at); e != nil && late <= stood {
 		return "the proxies were late, on a machine that was starved: " + inWords(e)
 	}
 	return ""

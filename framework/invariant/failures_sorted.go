@@ -35,7 +35,7 @@ func (j *failuresEndWithin) sort() *sortedFailures {
 			case is == another:
 				to, why = s.innocent, f.excuse(kind, at, a, l.noisy)
 			case o.strays(f, kind, at):
-				to, why = s.stray, cmp.Or(f.excuse(kind, at, a, l.noisy), f.excuseProxies(at))
+				to, why = s.stray, cmp.Or(f.excuse(kind, at, a, l.noisy), f.excuseProxies(at, o.victims(f)))
 			default:
 				o.ends(&like.last)
 				if is == unsure {

@@ -16,6 +16,9 @@ const (
 	standstill = 250 * time.Millisecond
 	// stolen is the share of a machine's processor time that has to be given to others by a hypervisor to count as well.
 	stolen = 0.25
+	// lateBeat is the pause that shows that what was given to others was missed. On a machine that always gives away a share,
+	// everybody runs, only slower.
+	lateBeat = 100 * time.Millisecond
 	// restless is how long before a node is seen as lost its kubelet may have been kept from saying that it is alive, beyond the time
 	// that the node controller waits for that.
 	restless = 5 * time.Second
@@ -24,21 +27,22 @@ const (
 // loud tells whether a sample of noise can explain that something went wrong. That something waits for a processor (PSI) can
 // not: on two cores something does so nine seconds of ten in runs in which nothing is late.
 func loud(n *history.Noise) bool {
-	return n.Pause >= standstill || n.Throttled >= standstill || n.Steal >= stolen
+	return n.Pause >= standstill || n.Throttled >= standstill || n.Steal >= stolen && n.Pause >= lateBeat
 }
 
 // noise is what the harness's parts heard of themselves.
 type noise struct {
-	of      map[string][]history.Event // loud samples, in order; by who took them
-	unasked []history.NodeLoss         // of nodes that no fault had touched, while somebody was loud
-	watches time.Duration              // by how much the watches were late at the worst; zero in a record that does not tell
-	pauses  []history.Event            // of the harness, in order
-	echoes  []history.Event            // that came back
+	of      map[string][]history.Event  // loud samples, in order; by who took them
+	unasked []history.NodeLoss          // of nodes that no fault had touched, while somebody was loud
+	took    map[history.Lane]*durations // how long good answers took, before any fault
+	watches time.Duration               // by how much the watches were late at the worst; zero in a record that does not tell
+	pauses  []history.Event             // of the harness, in order
+	echoes  []history.Event             // that came back
 }
 
 // hear takes the noise from the record. That the watches were later than the skew that promises reckon with counts as a gap.
 func (f *facts) hear() {
-	f.noise.of = make(map[string][]history.Event)
+	f.noise.of, f.noise.took = make(map[string][]history.Event), make(map[history.Lane]*durations)
 	for _, e := range f.run.Events {
 		if e.Noise != nil {
 			f.pause(e)

@@ -73,8 +73,25 @@ func (o *outage) strays(f *facts, kind shot, at history.Offset) bool {
 	if kind.known() || lives.gateways[kind.lane] || o.service == "" || f.blind(at) {
 		return false
 	}
-	victims := slices.DeleteFunc(slices.Clone(lives.sorted(o.service)), func(l *life) bool { return !o.bit(podOn{l.name, l.node}) })
-	return len(victims) > 0 && !slices.ContainsFunc(victims, func(l *life) bool {
-		return l.offeredBetween(o.service, at-PropagationSlack, at+watchSkew, func(o offer) bool { return o.ready || o.serving })
-	})
+	ever := false
+	for _, l := range lives.sorted(o.service) {
+		if !o.bit(podOn{l.name, l.node}) {
+			continue
+		}
+		ever = true
+		if l.offeredBetween(o.service, at-PropagationSlack, at+watchSkew, func(o offer) bool { return o.ready || o.serving }) {
+			return false
+		}
+	}
+	return ever
+}
+
+// victims are those whom the service offered at any time.
+func (o *outage) victims(f *facts) (list []podOn) {
+	for _, l := range f.theLives().sorted(o.service) {
+		if p := (podOn{l.name, l.node}); o.bit(p) {
+			list = append(list, p)
+		}
+	}
+	return list
 }

@@ -40,6 +40,7 @@ type laneTally struct {
 	retried   uint64    // of these, by the gateway: its first try had failed
 	inFlight  []uint64  // while each fault was on
 	lag       durations // from when requests were due to when they were sent
+	took      durations // how long good answers took while nothing was done yet
 }
 
 // delivery of requests: how many were due, and sent.
@@ -108,12 +109,16 @@ func (t *tally) count(lane *laneTally, r *history.Request, unsent bool) {
 			lane.sent[w]++
 		}
 	}
-	phase := &lane.phases[t.phase(r.Due)]
+	which := t.phase(r.Due)
+	phase := &lane.phases[which]
 	phase.due++
 	if unsent {
 		return
 	}
 	phase.sent++
+	if loaded[which] == history.Steady && r.Outcome == history.OK {
+		lane.took.add(r.Done - r.Sent)
+	}
 	lane.requests++
 	lane.lag.add(r.Sent - r.Due)
 	t.victims.take(r)
@@ -177,6 +182,7 @@ func (t *tally) lane(name history.Lane) *laneTally {
 		inFlight: make([]uint64, len(t.facts.faults)),
 	}
 	t.lanes = append(t.lanes, l)
+	t.facts.noise.took[name] = &l.took
 	return l
 }
 

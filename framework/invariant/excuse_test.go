@@ -1,0 +1,105 @@
+package invariant_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// blackHole takes every request of both lanes between two moments, and gives no answer.
+func blackHole(from, to history.Offset) *ht.Builder {
+	return behindAService(ht.Healthy()).EditRequests(func(r *history.Request) {
+		if r.Due >= from && r.Due < to {
+			r.Outcome, r.Status, r.Done, r.Pod, r.Node, r.Zone, r.Revision = history.TimeoutConnect, 0, r.Sent+second, "", "", "", ""
+		}
+	})
+}
+
+func paused(b *ht.Builder, at history.Offset, pause history.Offset) *ht.Builder {
+	return heard(b, at, history.Noise{Of: ht.Worker, Pause: pause})
+}
+
+// A pause of a quarter of a second is found in any run. It explains no outage, of any kind.
+func TestAShortPauseExplainsNoOutage(t *testing.T) {
+	p := invariant.NoFailedRequests{}
+	hangs := func() *ht.Builder { // a pod that answers nothing for 4 s, on connections that are known to lead to it
+		return ht.Healthy().EditRequests(func(r *history.Request) {
+			if r.Lane == history.LaneReused && r.Pod == "backend-1" && r.Due >= 12*second && r.Due < 15*second {
+				r.Outcome, r.Status, r.Done, r.Inferred = history.TimeoutResponse, 0, r.Sent+3*second, true
+			}
+		})
+	}
+	stolen := func(b *ht.Builder) *ht.Builder { // a machine that gets three quarters of its processors, all the time
+		for at := 11 * second; at < 39*second; at += second {
+			heard(b, at, history.Noise{Of: ht.Worker, Pause: 30 * ms, Steal: 0.25})
+		}
+		return b
+	}
+	for name, s := range map[string]struct {
+		run  *ht.Builder
+		says string
+	}{
+		"a black hole, and a pause":       {paused(blackHole(12*second, 15*second), 13500*ms, 250*ms), "1200 of 12000 requests failed"},
+		"a black hole, and a stolen part": {stolen(blackHole(12*second, 15*second)), "1200 of 12000 requests failed"},
+		"a black hole that began long before the pause": {paused(blackHole(12*second, 15*second), 14500*ms, second),
+			" of 12000 requests failed"},
+		"while a pod is withdrawn": {paused(blackHole(21*second, 23*second), 22*second, 250*ms), "800 of 12000 requests failed"},
+		"a pod that hangs":         {paused(hangs(), 14*second, 260*ms), "100 of 12000 requests failed"},
+	} {
+		v := p.Check(s.run.Run())
+		if v.Outcome != invariant.Violated || !strings.Contains(v.Seen, s.says) {
+			t.Errorf("%s: %s: %s", name, v.Outcome, v.Seen)
+		}
+	}
+}
+
+// What a pause explains is not counted in what the system is blamed for: neither the number nor the first of it.
+func TestExcusedFailuresDoNotCount(t *testing.T) {
+	b := paused(givenUp(history.TimeoutConnect), 21100*ms, second).Fail(history.LaneReused, 25*second, 25010*ms, history.Refused)
+	v := check(t, b.Run(), invariant.NoFailedRequests{}, invariant.Violated, 25*second,
+		"2 of 12000 requests failed (0 on fresh, 2 on reused), the first at 25s: refused, backend-2 on w2 (inferred)")
+	numbers(t, v, map[string]float64{"failed": 22, "excused": 20, "firstFailureSeconds": 25})
+	if !strings.HasPrefix(v.Evidence[0], "25s reused") || strings.Contains(strings.Join(v.Evidence[1:len(v.Evidence)-1], " "), "timeout-connect") {
+		t.Errorf("%q", v.Evidence)
+	}
+}
+
+// An answer that takes long may be missed by a pause that leaves it less time than that; a connection does not take as long.
+func TestAPauseIsMeasuredByTheLanesAnswers(t *testing.T) {
+	slow := func(outcome history.Outcome) *ht.Builder {
+		return givenUp(outcome).EditRequests(func(r *history.Request) {
+			if r.Outcome == history.OK {
+				r.Done = r.Sent + 300*ms
+			}
+		})
+	}
+	for outcome, want := range map[history.Outcome]invariant.Outcome{
+		history.TimeoutResponse: invariant.Unknown, history.TimeoutConnect: invariant.Violated,
+	} {
+		if v := (invariant.NoFailedRequests{}).Check(paused(slow(outcome), 21100*ms, 750*ms).Run()); v.Outcome != want {
+			t.Errorf("%s: %s: %s", outcome, v.Outcome, v.Seen)
+		}
+	}
+}
+
+// A worker that stands still while a node is not yet noticed to be lost gives up on more than the victims' share. That is no more the
+// system's than it would be at any other time.
+func TestNoiseInsideAnOutage(t *testing.T) {
+	outage := func() *ht.Builder {
+		return behindAService(killed()).EditRequests(func(r *history.Request) {
+			if r.Lane == history.LaneFresh && r.Due >= 16900*ms && r.Due < 17*second {
+				r.Outcome, r.Status, r.Done, r.Pod, r.Node = history.TimeoutConnect, 0, 18500*ms, "", ""
+			}
+		})
+	}
+	p := invariant.FailuresEndWithin{}
+	says(t, p.Check(outage().Run()), invariant.Violated, "more than the victims' share failed: 20 of 20 requests")
+	says(t, p.Check(paused(outage(), 18550*ms, 1500*ms).Run()), invariant.Unknown,
+		"no verdict: 20 of 20 failures may be the harness's own noise: worker-0 stood still for 1.5s")
+	says(t, p.Check(paused(outage(), 18550*ms, 250*ms).Run()), invariant.Violated, "more than the victims' share failed")
+	refused := astray(paused(outage(), 18550*ms, 1500*ms), 19*second, 19600*ms, history.Refused)
+	says(t, p.Check(refused.Run()), invariant.Violated, "more than the victims' share failed")
+}
