@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// lostUnasked finds the node that was lost without a fault, while the machine was starved, and not back before a moment; nil
-// if there is none.
-func (f *facts) lostUnasked(name string, from, to history.Offset) *history.NodeLoss {
+// lostUnasked finds the node of a kind that was lost without a fault, while the machine was starved, and not back before a moment;
+// nil if there is none.
+func (f *facts) lostUnasked(name string, from, to history.Offset, like func(*history.NodeLoss) bool) *history.NodeLoss {
 	grace := f.run.Header.Cluster.Timings.NodeMonitorGrace + restless
 	for i := range f.noise.unasked {
 		loss := &f.noise.unasked[i]
@@ -19,11 +19,23 @@ func (f *facts) lostUnasked(name string, from, to history.Offset) *history.NodeL
 		if loss.Back.OK {
 			back = loss.Back.At + PropagationSlack
 		}
-		if (name == "" || loss.Name == name) && to >= loss.At-grace && from <= back {
+		if (name == "" || loss.Name == name) && to >= loss.At-grace && from <= back && like(loss) {
 			return loss
 		}
 	}
 	return nil
+}
+
+// inhabited tells whether any pod of the scenario was on a node when it was lost, be it a load worker: else no request led there.
+func (f *facts) inhabited(loss *history.NodeLoss) bool {
+	is, known := f.noise.inhabited[loss]
+	if !known {
+		for _, pod := range f.run.StateAt(loss.At).Pods {
+			is = is || pod.Node == loss.Name && !pod.Ended()
+		}
+		f.noise.inhabited[loss] = is
+	}
+	return is
 }
 
 // excused are failures that the harness's noise explains as well as the system under test does. Of those that nothing in the
@@ -110,7 +122,7 @@ func (f *facts) excuse(kind shot, at history.Offset, a Attribution, noisy map[hi
 
 // excuseUnknown is excuse for failures of which nothing is known but when and how.
 func (f *facts) excuseUnknown(kind shot, at history.Offset, noisy map[history.Offset]bool) string {
-	if loss := f.lostUnasked("", at, at); loss != nil {
+	if loss := f.lostUnasked("", at, at, f.inhabited); loss != nil {
 		return f.sayLost(loss)
 	}
 	if !unanswered(kind.outcome) {
@@ -136,7 +148,7 @@ func (f *facts) excuseCause(at history.Offset, a Attribution) string {
 	case CauseLateWithdrawal:
 		return f.excuseProxies(at, a.among)
 	case CauseNodeLost, CauseNodeLostConnection, CauseOutageNodeLost, CauseDeadUpstream:
-		if loss := f.lostUnasked(a.Node, at, at); loss != nil && (a.Node != "" || !f.tookNodes(at)) {
+		if loss := f.lostUnasked(a.Node, at, at, anyLoss); loss != nil && (a.Node != "" || !f.tookNodes(at)) {
 			return f.sayLost(loss)
 		}
 	}
@@ -167,6 +179,8 @@ func (f *facts) excuseProxies(at history.Offset, among []podOn) string {
 	}
 	return ""
 }
+
+func anyLoss(*history.NodeLoss) bool { return true }
 
 // tookNodes tells whether a fault had taken nodes by a moment.
 func (f *facts) tookNodes(at history.Offset) bool {

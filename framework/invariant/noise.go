@@ -32,17 +32,20 @@ func loud(n *history.Noise) bool {
 
 // noise is what the harness's parts heard of themselves.
 type noise struct {
-	of      map[string][]history.Event  // loud samples, in order; by who took them
-	unasked []history.NodeLoss          // of nodes that no fault had touched, while somebody was loud
-	took    map[history.Lane]*durations // how long good answers took, before any fault
-	watches time.Duration               // by how much the watches were late at the worst; zero in a record that does not tell
-	pauses  []history.Event             // of the harness, in order
-	echoes  []history.Event             // that came back
+	of      map[string][]history.Event // loud samples, in order; by who took them
+	unasked []history.NodeLoss         // of nodes that no fault had touched, while somebody was loud
+	// Which of those had pods on them, as far as that was asked.
+	inhabited map[*history.NodeLoss]bool
+	took      map[history.Lane]*durations // how long good answers took, before any fault
+	watches   time.Duration               // by how much the watches were late at the worst; zero in a record that does not tell
+	pauses    []history.Event             // of the harness, in order
+	echoes    []history.Event             // that came back
 }
 
 // hear takes the noise from the record. That the watches were later than the skew that promises reckon with counts as a gap.
 func (f *facts) hear() {
 	f.noise.of, f.noise.took = make(map[string][]history.Event), make(map[history.Lane]*durations)
+	f.noise.inhabited = make(map[*history.NodeLoss]bool)
 	for _, e := range f.run.Events {
 		if e.Noise != nil {
 			f.pause(e)

@@ -86,6 +86,11 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 			history.Noise{Of: harness, Pause: 3 * second}), invariant.Unknown,
 			"no verdict: 20 of 20 failures may be the harness's own noise: w5 was lost at 20s without a fault, on a machine that was starved: " +
 				"harness stood still for 3s within the second before 16s"},
+		{"a starved machine lost a node to which no request led", heard(lostUnasked(givenUp(history.TimeoutConnect).EditEvents(func(e *history.Event) {
+			if e.Pod != nil && e.Pod.Node == "w5" {
+				e.Pod.Node = "w4"
+			}
+		})), 16*second, history.Noise{Of: harness, Pause: 3 * second}), invariant.Violated, "20 of 12000 requests failed"},
 		{"a node that is lost on a machine that is well", lostUnasked(givenUp(history.TimeoutConnect)), invariant.Violated, "20 of 12000 requests failed"},
 		{"a starved machine lost a node, long after it was starved", heard(lostUnasked(givenUp(history.TimeoutConnect)), 10500*ms,
 			history.Noise{Of: harness, Pause: 3 * second}), invariant.Violated, "20 of 12000 requests failed"},
@@ -160,6 +165,11 @@ func TestANodeLostUnaskedMovesPods(t *testing.T) {
 	}{
 		"lost before it, on a starved machine": {heard(lostUnasked(ht.Healthy()), 19*second, noise), apart, invariant.Unknown,
 			"w5 was lost at 20s without a fault, on a machine that was starved (harness stood still for 3s within the second before 19s), and else it would be violated: "},
+		"a node on which no pod was": {heard(lostUnasked(ht.Healthy().EditEvents(func(e *history.Event) {
+			if e.Pod != nil && e.Pod.Node == "w5" {
+				e.Pod.Node = "w4"
+			}
+		})), 19*second, noise), apart, invariant.Violated, ""},
 		"lost before it, on one that was well": {lostUnasked(ht.Healthy()), apart, invariant.Violated, ""},
 		"noise, and nothing lost":              {heard(ht.Healthy(), 19*second, noise), apart, invariant.Violated, ""},
 		"of a budget": {heard(lostUnasked(evict(ht.Healthy(), 2, 17500*ms)), 19*second, history.Noise{Of: ht.Worker, Pause: 3 * second}),
