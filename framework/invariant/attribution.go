@@ -12,8 +12,8 @@ const (
 	CauseReadyTooEarly Cause = "ready-too-early"
 	// CauseLateEndpoint: nothing listened any more. Nobody waits for the proxies when a pod is deleted; a preStop sleep does.
 	CauseLateEndpoint Cause = "late-endpoint"
-	// CauseLateWithdrawal: the same, though the pod had slept for as long as it takes on a usual machine. The EndpointSlice
-	// controller or a proxy is starved, or stuck.
+	// CauseLateWithdrawal: the same, though its endpoint had been gone for longer than a proxy takes on a usual machine: that is
+	// starved, or stuck.
 	CauseLateWithdrawal Cause = "late-withdrawal"
 	// CauseCutAtSIGTERM: requests in flight are dropped instead of finished.
 	CauseCutAtSIGTERM Cause = "cut-at-sigterm"

@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -15,8 +16,14 @@ const (
 	// lateStart is how long after it was first offered a pod that listens has had its first connection at the latest.
 	lateStart = 1500 * time.Millisecond
 	// dropsWithin is how long after SIGTERM a server that drops what is in flight has done so. Ours waits up to a second for
-	// something to drop.
+	// something to drop. Where SIGKILL comes sooner, what is nearer to that is its doing.
 	dropsWithin = 2500 * time.Millisecond
+	// leastGrace is what a kubelet leaves a container after its preStop hook, even if that has used up the grace period.
+	//
+	// Source: minimumGracePeriodInSeconds in kubernetes pkg/kubelet/kuberuntime/kuberuntime_container.go
+	leastGrace = 2 * time.Second
+	// proxyUsual is how long a proxy takes as a rule: two syncs are at least a second apart.
+	proxyUsual = time.Second
 	// silent is how long nothing must be heard of a pod on a node that a fault bit, before it is thought to be lost with it,
 	// though nobody has said that the node was not ready.
 	silent = 2 * time.Second
@@ -81,6 +88,13 @@ func (s *lives) look(services []string, at history.Offset, lag time.Duration, su
 			case !suspectAll && (l.accepted.listened(at) || entry && s.gateway.listened(at)):
 				a.fine++
 			case bad:
+				switch {
+				case l.offeredBetween(service, at, at, ready):
+				case l.offeredBetween(service, at-proxyUsual, at, ready):
+					t.sent = following
+				default:
+					t.sent = unlikely
+				}
 				a.troubled = append(a.troubled, t)
 			case l.firstOffer.At <= at-proxyLag:
 				a.fine++
@@ -167,10 +181,16 @@ func cut(o history.Outcome) bool {
 
 // cutBy tells a server that drops what is in flight at SIGTERM from one that serves on and takes its connections along.
 func (l *life) cutBy(at history.Offset) Cause {
-	switch term := l.sigterm(); {
-	case !term.OK:
+	term := l.sigterm()
+	if !term.OK {
 		return CauseCutWhileEnding
-	case at <= term.At+dropsWithin:
+	}
+	drops := dropsWithin
+	if l.lifecycle.Grace > 0 {
+		left := max(l.lifecycle.Grace-l.lifecycle.PreStop, leastGrace) // from SIGTERM to SIGKILL
+		drops = min(drops, left/2)
+	}
+	if at <= term.At+drops {
 		return CauseCutAtSIGTERM
 	}
 	return CauseCutAtEnd
@@ -187,9 +207,6 @@ func (s *lives) unknownPod(kind shot, at history.Offset) Attribution {
 		suspectAll bool
 	}{{proxyLag, false}, {proxyLagAtMost, false}, {proxyLag, true}} {
 		if found, ok := s.choose(kind, at, s.look(services, at, try.lag, try.suspectAll)); ok {
-			if try.lag > proxyLag && found.Cause == CauseLateEndpoint {
-				found.Cause = CauseLateWithdrawal
-			}
 			return found
 		}
 	}
@@ -199,7 +216,8 @@ func (s *lives) unknownPod(kind shot, at history.Offset) Attribution {
 	return nobody()
 }
 
-// choose takes the cause that most of the pods in trouble have, of those that can show in such a way.
+// choose takes the cause that most of the pods in trouble have, of those that can show in such a way and that proxies are likeliest
+// to have sent to.
 func (s *lives) choose(kind shot, at history.Offset, a around) (Attribution, bool) {
 	if a.fine == 0 && !a.entry {
 		if found, ok := s.outage(at, a.troubled); ok {
@@ -213,7 +231,9 @@ func (s *lives) choose(kind shot, at history.Offset, a around) (Attribution, boo
 	if len(list) == 0 {
 		return Attribution{}, false
 	}
-	cause := most(list)
+	list = slices.SortedStableFunc(slices.Values(list), func(a, b trouble) int { return cmp.Compare(a.sent, b.sent) })
+	all := whom(list)
+	cause := most(prefer(list, func(t trouble) bool { return t.sent == list[0].sent }))
 	list = slices.DeleteFunc(slices.Clone(list), func(t trouble) bool { return t.cause != cause })
 	confidence := ConfidenceOneOf
 	switch {
@@ -222,5 +242,7 @@ func (s *lives) choose(kind shot, at history.Offset, a around) (Attribution, boo
 	case len(list) == 1:
 		confidence = ConfidenceOnly
 	}
-	return attribution(cause, confidence, list), true
+	found := attribution(cause, confidence, list)
+	found.among = all
+	return found, true
 }

@@ -12,7 +12,17 @@ type trouble struct {
 	cause Cause
 	phase PodPhase
 	sure  bool // it is known to have been in the way of a request, and not only possible
+	sent  sending
 }
+
+// sending is how likely a proxy still sent to a pod. The less, the likelier.
+type sending int
+
+const (
+	offered   sending = iota // its endpoint was there
+	following                // it had been until a moment before
+	unlikely                 // it had been gone for longer than a proxy takes as a rule, or was not there yet
+)
 
 // ending tells whether the pod's own end is the trouble.
 func (t trouble) ending() bool { return t.cause == CauseLateEndpoint || t.cause == CauseLateWithdrawal }
@@ -22,35 +32,25 @@ func (s *lives) troubleOf(l *life, at history.Offset) (t trouble, ok bool) {
 	lost, seen := s.nodeLost(l, at)
 	switch {
 	case l.evicting.OK && l.evicting.At <= at+watchSkew: // first: to put a node under pressure, its kubelet is restarted
-		return trouble{l, CausePressure, l.endPhase(at, PhaseEvicted), true}, true
+		return trouble{l, CausePressure, l.endPhase(at, PhaseEvicted), true, offered}, true
 	case lost && seen:
-		return trouble{l, CauseNodeLost, PhaseNodeLost, true}, true
+		return trouble{l, CauseNodeLost, PhaseNodeLost, true, offered}, true
 	case l.ends() <= at+watchSkew && l.disruption == "DeletionByTaintManager" && s.wasLost(l.node, at):
-		return trouble{l, CauseNodeLost, PhaseNodeLost, true}, true
+		return trouble{l, CauseNodeLost, PhaseNodeLost, true, offered}, true
 	case l.ends() <= at+watchSkew:
 		cause := CauseLateEndpoint
-		if l.sleptLongEnough() {
+		if w := l.withdrawn(at); w.OK && at-w.At > proxyLag {
 			cause = CauseLateWithdrawal
 		}
-		return trouble{l, cause, l.endPhase(at, PhaseDeleting), l.mayHaveClosed(at)}, true
+		return trouble{l, cause, l.endPhase(at, PhaseDeleting), l.mayHaveClosed(at), offered}, true
 	case l.downAt(at):
-		return trouble{l, CauseRestart, PhaseRestarting, true}, true
+		return trouble{l, CauseRestart, PhaseRestarting, true, offered}, true
 	case l.starting(at):
-		return trouble{l, CauseReadyTooEarly, PhaseStarting, s.tooEarly(l)}, true
+		return trouble{l, CauseReadyTooEarly, PhaseStarting, s.tooEarly(l), offered}, true
 	case lost && !l.accepted.between(at, at+silent):
-		return trouble{l, CauseNodeLost, PhaseNodeLost, true}, true
+		return trouble{l, CauseNodeLost, PhaseNodeLost, true, offered}, true
 	}
 	return trouble{life: l, phase: PhaseReady}, false
-}
-
-// sleptLongEnough tells whether a pod that was deleted went on listening, in its preStop sleep, for as long as proxies need on a
-// usual machine.
-func (l *life) sleptLongEnough() bool {
-	if l.lifecycle == nil || l.lifecycle.PreStop < proxyLag || !l.deleted.OK {
-		return false
-	}
-	cut := func(m history.Moment) bool { return m.OK && m.At < l.deleted.At+l.lifecycle.PreStop-watchSkew }
-	return !cut(l.ended) && !cut(l.gone)
 }
 
 // ends is when the pod's end began; never if it did not.
@@ -126,14 +126,18 @@ func (s *lives) tooEarly(l *life) bool {
 
 // attribution of troubles with the same cause; who it was is told only when it is the only one.
 func attribution(cause Cause, confidence Confidence, list []trouble) Attribution {
-	a := Attribution{Cause: cause, Confidence: confidence, Phase: list[0].phase}
-	for _, t := range list {
-		a.among = append(a.among, podOn{t.life.name, t.life.node})
-	}
+	a := Attribution{Cause: cause, Confidence: confidence, Phase: list[0].phase, among: whom(list)}
 	if l := list[0].life; len(list) == 1 {
 		a.Pod, a.Node, a.Zone, a.Revision = l.name, l.node, l.zone, l.revision
 	}
 	return a
+}
+
+func whom(list []trouble) (among []podOn) {
+	for _, t := range list {
+		among = append(among, podOn{t.life.name, t.life.node})
+	}
+	return among
 }
 
 // prefer drops what is not liked, unless that is all.
