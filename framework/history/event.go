@@ -228,12 +228,16 @@ type Budget struct {
 	DisruptionsAllowed int  `json:"disruptionsAllowed"`
 }
 
-// Eviction is one answer of the eviction API to the harness.
+// Eviction is one answer of the eviction API to the harness, or the loss of one.
 type Eviction struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
-	UID       string `json:"uid,omitempty"`
-	Accepted  bool   `json:"accepted"`
+	// UID is that of the pod that was there when the eviction was asked for. Empty: it is not known, as in old records.
+	UID      string `json:"uid,omitempty"`
+	Accepted bool   `json:"accepted"`
+	// Lost is why no answer came; the eviction may have been accepted. Sent is when it was asked for, of such a one alone.
+	Lost string `json:"lost,omitempty"`
+	Sent Offset `json:"sent,omitempty"`
 	// Budget names the budget that refused it, where the API says so.
 	Budget  string `json:"budget,omitempty"`
 	Message string `json:"message,omitempty"`

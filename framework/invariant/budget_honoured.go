@@ -3,7 +3,6 @@ package invariant
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -15,7 +14,12 @@ import (
 // that, too, while fewer pods are healthy than it demands. What left the budgets' pods by other ways than evictions is told
 // in the figures: see timeline.
 //
-// Evidence: a budget, and an eviction of one of its pods that was at least asked for.
+// An eviction counts as a violation only if no order within watchSkew makes it legal. One that broke a demand by the order
+// of the record, and need not have, leaves no verdict.
+//
+// Evidence: a budget, and an eviction of one of its pods that was at least asked for. Each budget under which one was asked for
+// was put to the test: it refused one when its status allowed none; or an accepted one left no more healthy pods than it
+// demands, so that one more would have broken it, and its status then allowed none.
 type BudgetHonoured struct {
 	// Budget names the one to judge; empty means every one.
 	Budget string `json:"budget,omitempty"`
@@ -27,11 +31,6 @@ type BudgetHonoured struct {
 	// Workload is the Deployment that AtLeast is about; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
 }
-
-// watchSkew is how far the record's order may differ from the API server's. Pods, budgets and evictions reach the
-// record by different connections, each dated when it arrived, so what lies closer together may have happened the
-// other way round. An eviction counts as a violation only if no order within the skew makes it legal.
-const watchSkew = time.Second
 
 func (p BudgetHonoured) String() string {
 	text := "no eviction takes the healthy pods below what any budget demands"
@@ -69,7 +68,7 @@ func (p BudgetHonoured) judge(f *facts) Verdict {
 			d.add("%s cannot be judged: %s", demand.words, demand.broken)
 		}
 	}
-	l.evictions(f.run)
+	l.weighAll(f.run)
 	v := p.verdict(&l, d)
 	l.timeline(&v)
 	return v
@@ -79,7 +78,7 @@ func (p BudgetHonoured) verdict(l *budgetLedger, d doubts) Verdict {
 	v := Verdict{}
 	v.measure("accepted", float64(l.accepted))
 	v.measure("refused", float64(l.refused))
-	v.measure("ambiguous", float64(len(l.ambiguous)))
+	v.measure("ambiguous", float64(len(l.open)))
 	v.measure("refusedUnderSeveralBudgets", float64(l.underSeveral))
 	if l.accepted+l.refused == 0 {
 		d.add("no eviction of a pod under a budget was asked for")
@@ -87,7 +86,7 @@ func (p BudgetHonoured) verdict(l *budgetLedger, d doubts) Verdict {
 	if p.MustRefuse && l.blocked == 0 {
 		d.add("no eviction was refused by a budget that allowed none at the time: %d accepted, %d refused", l.accepted, l.refused)
 	}
-	d = append(d, l.unknown...)
+	d = slices.Concat(d, l.unknown, l.untested(&v))
 	if l.tightest != nil {
 		v.measure("leastHealthy", float64(l.tightest.healthy))
 		v.measure("leastHealthyDemanded", float64(l.tightest.desired))
@@ -97,13 +96,12 @@ func (p BudgetHonoured) verdict(l *budgetLedger, d doubts) Verdict {
 		for _, b := range l.broken {
 			v.support(b.String())
 		}
-		v.support(l.ambiguous...)
 		return v.violated(d, "%s", l.broken[0])
 	}
 	if l.tightest != nil {
 		v.support("the tightest: " + l.tightest.String())
 	}
-	v.support(l.ambiguous...)
+	v.support(l.tests...)
 	v.support(l.refusals...)
 	return v.held(d, "%s accepted and %d refused, and none took the healthy pods below what was demanded",
 		count(l.accepted, "eviction"), l.refused)

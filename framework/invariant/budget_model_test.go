@@ -24,6 +24,7 @@ type budgetModel struct {
 	now     time.Duration
 	pods    []modelPod
 	made    int
+	budget  history.Budget
 	arrived map[string]time.Duration // of the last event of a stream
 	broken  bool                     // an accepted eviction took the healthy pods below what is desired
 }
@@ -55,6 +56,7 @@ func newBudgetModel(seed uint64, obeys bool) *budgetModel {
 		b.MinAvailable, b.MaxUnavailable = fmt.Sprintf("%d%%", 100*m.desired/replicas), ""
 		m.desired = (100*m.desired/replicas*replicas + 99) / 100
 	}
+	m.budget = b
 	w := ht.BackendWorkload(replicas, replicas)
 	w.Replicas = replicas
 	m.record.Workload(3*second, w).Budget(3*second, b)
@@ -96,6 +98,14 @@ func (m *budgetModel) healthy() (n int) {
 	return n
 }
 
+// status tells what the budget's status says: the eviction API itself writes that it allows one less.
+func (m *budgetModel) status() {
+	b := m.budget
+	b.CurrentHealthy, b.DesiredHealthy = m.healthy(), m.desired
+	b.DisruptionsAllowed = max(0, m.healthy()-m.desired)
+	m.record.Budget(m.arrive("budgets"), b)
+}
+
 // step lets time pass, and one thing happen.
 func (m *budgetModel) step(pause time.Duration) {
 	m.now += pause
@@ -103,6 +113,7 @@ func (m *budgetModel) step(pause time.Duration) {
 		if p := &m.pods[i]; !p.ready && p.from <= m.now {
 			p.ready = true
 			m.tell(*p, m.arrive("pods"), false)
+			m.status()
 		}
 	}
 	i := m.random.IntN(len(m.pods))
@@ -113,6 +124,7 @@ func (m *budgetModel) step(pause time.Duration) {
 	if p := &m.pods[i]; p.ready { // a probe fails for a while
 		p.ready, p.from = false, m.now+time.Duration(m.random.Int64N(int64(m.slow)))
 		m.tell(*p, m.arrive("pods"), false)
+		m.status()
 	}
 }
 
@@ -131,6 +143,7 @@ func (m *budgetModel) evict(i int) {
 	m.record.Eviction(at, answer)
 	m.tell(p, m.arrive("pods"), true)
 	m.pods = slices.Delete(m.pods, i, i+1)
+	m.status()
 	m.create(m.now + time.Duration(m.random.Int64N(int64(m.slow))))
 	m.tell(m.pods[len(m.pods)-1], m.arrive("pods"), false)
 }

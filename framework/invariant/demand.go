@@ -48,6 +48,9 @@ type demand struct {
 	selector map[string]string
 	points   []demandPoint // in order
 	broken   string        // why it cannot be judged; empty: it can
+	own      bool          // it is the promise's own, and no budget's
+
+	asked, tested bool // an eviction under it was asked for; it was put to the test: see budgetLedger.test
 }
 
 // demandPoint is a demand from a moment on.

@@ -122,6 +122,8 @@ func blockedBy(f *facts, by *demand, from, to history.Offset) blockade {
 		case a.Accepted:
 			evicted[a.Pod] = true
 			b.through = append(b.through, passage{e.at, fmt.Sprintf("the eviction of %s was accepted at %s", a.Pod, moment(e.at))})
+		case a.Lost != "":
+			b.other.add("whether the eviction of %s was accepted by %s is not known: %s", a.Pod, moment(e.at), a.Lost)
 		case a.Budget != by.key.Name:
 			b.other.add("the eviction of %s was refused at %s, and not by %s: %s", a.Pod, moment(e.at), by.words, a.Message)
 		case by.blocked(e.at-watchSkew, e.at+watchSkew):
@@ -142,7 +144,7 @@ func blockedBy(f *facts, by *demand, from, to history.Offset) blockade {
 func answers(run history.Run, from, to history.Offset) (all []asked) {
 	for _, e := range run.Events {
 		if e.Eviction != nil && e.T >= from && e.T < to {
-			all = append(all, asked{e.T, *e.Eviction})
+			all = append(all, asked{at: e.T, answer: *e.Eviction})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b asked) int {

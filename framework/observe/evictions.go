@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -31,13 +33,23 @@ type evictionRecorder struct {
 	sink Sink
 }
 
+// RoundTrip implements http.RoundTripper. An answer that did not come is recorded, too: the eviction may have been accepted.
 func (r evictionRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	namespace, pod, isEviction := evicted(request)
-	response, err := r.next.RoundTrip(request)
-	if err != nil || !isEviction {
-		return response, err
+	if !isEviction {
+		return r.next.RoundTrip(request)
 	}
-	answer := &history.Eviction{Namespace: namespace, Pod: pod, Accepted: response.StatusCode/100 == 2}
+	answer := &history.Eviction{Namespace: namespace, Pod: pod, UID: demandedUID(request)}
+	if answer.UID == "" {
+		answer.UID = r.presentUID(request)
+	}
+	sent := r.sink.Now()
+	response, err := r.next.RoundTrip(request)
+	if err != nil {
+		answer.Lost, answer.Sent = err.Error(), sent
+		return nil, errors.Join(err, r.sink.Append(history.Event{T: r.sink.Now(), Eviction: answer}))
+	}
+	answer.Accepted = response.StatusCode/100 == 2
 	if !answer.Accepted {
 		answer.Budget, answer.Message = refusal(response)
 	}
@@ -47,6 +59,48 @@ func (r evictionRecorder) RoundTrip(request *http.Request) (*http.Response, erro
 	}
 	return response, nil
 }
+
+// demandedUID is the UID that the request demands of the pod; empty: it demands none.
+func demandedUID(request *http.Request) string {
+	if request.GetBody == nil {
+		return ""
+	}
+	body, err := request.GetBody()
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = body.Close() }()
+	var eviction policyv1.Eviction
+	if json.NewDecoder(body).Decode(&eviction) != nil || eviction.DeleteOptions == nil ||
+		eviction.DeleteOptions.Preconditions == nil || eviction.DeleteOptions.Preconditions.UID == nil {
+		return ""
+	}
+	return string(*eviction.DeleteOptions.Preconditions.UID)
+}
+
+// presentUID is the UID of the pod that has the name just before it is evicted; empty: it could not be read. The answer
+// does not say which pod it was, and a StatefulSet makes another of the same name.
+func (r evictionRecorder) presentUID(request *http.Request) string {
+	read := request.Clone(request.Context())
+	read.Method, read.Body, read.GetBody, read.ContentLength = http.MethodGet, nil, nil, 0
+	read.URL.Path = strings.TrimSuffix(strings.TrimSuffix(read.URL.Path, "/"), "/eviction")
+	read.URL.RawPath, read.URL.RawQuery = "", ""
+	read.Header.Del("Content-Type")
+	read.Header.Set("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+	response, err := r.next.RoundTrip(read)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = response.Body.Close() }()
+	var pod metav1.PartialObjectMetadata
+	if response.StatusCode != http.StatusOK || json.NewDecoder(io.LimitReader(response.Body, maxPodBytes)).Decode(&pod) != nil {
+		return ""
+	}
+	return string(pod.UID)
+}
+
+// maxPodBytes is more than what etcd takes of one object.
+const maxPodBytes = 4 << 20
 
 // evicted reads the pod from POST /api/v1/namespaces/{namespace}/pods/{pod}/eviction.
 func evicted(request *http.Request) (namespace, pod string, ok bool) {

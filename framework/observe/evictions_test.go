@@ -13,6 +13,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -137,15 +138,80 @@ func TestEvictionsAreRecordedFirstHand(t *testing.T) {
 	}
 }
 
-// TestNoAnswerIsNoRecord: of a connection that dies nobody knows whether the eviction was accepted. The pod will tell.
-func TestNoAnswerIsNoRecord(t *testing.T) {
-	sink := &notebook{began: time.Now()}
+// TestALostAnswerIsRecorded: of a connection that dies nobody knows whether the eviction was accepted. The pod will tell, and
+// the record says from when on it may have been.
+func TestALostAnswerIsRecorded(t *testing.T) {
+	sink := &notebook{began: time.Now().Add(-time.Hour)}
 	dead := errors.New("connection reset by peer")
 	if err := evict(t, &answers{broken: dead}, sink); !errors.Is(err, dead) {
 		t.Errorf("the client got %v", err)
 	}
-	if len(sink.events) != 0 {
-		t.Errorf("recorded %+v", sink.events[0].Eviction)
+	if len(sink.events) != 1 || sink.events[0].Eviction == nil {
+		t.Fatalf("%d events, want the eviction", len(sink.events))
+	}
+	got := *sink.events[0].Eviction
+	if got.Sent < time.Hour || got.Sent > sink.events[0].T {
+		t.Errorf("sent at %s, lost at %s", got.Sent, sink.events[0].T)
+	}
+	got.Sent = 0
+	if diff := cmp.Diff(history.Eviction{Namespace: "ns", Pod: "p", Lost: dead.Error()}, got); diff != "" {
+		t.Errorf("eviction (-want +got):\n%s", diff)
+	}
+	full := &notebook{full: errors.New("disk full")}
+	if err := evict(t, &answers{broken: dead}, full); !errors.Is(err, dead) || !errors.Is(err, full.full) {
+		t.Errorf("the client got %v", err)
+	}
+}
+
+// twoPods is an API server in which a pod has a UID, and evictions are accepted.
+type twoPods struct {
+	answers
+	uid    string
+	bodies []string
+}
+
+func (p *twoPods) RoundTrip(r *http.Request) (*http.Response, error) {
+	p.code, p.body = http.StatusCreated, `{}`
+	if r.Method == http.MethodGet {
+		p.code, p.body = http.StatusOK, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"p","uid":"`+p.uid+`"}}`
+	}
+	body := []byte{}
+	if r.Body != nil {
+		body, _ = io.ReadAll(r.Body)
+	}
+	p.bodies = append(p.bodies, string(body))
+	return p.answers.RoundTrip(r)
+}
+
+// TestTheEvictedPodIsKnownByUID: that which the request demands, or else that of the pod which has the name just before.
+func TestTheEvictedPodIsKnownByUID(t *testing.T) {
+	demanded := types.UID("demanded")
+	for name, s := range map[string]struct {
+		options *metav1.DeleteOptions
+		uid     string
+		want    string
+		asked   []string
+	}{
+		"demanded":     {&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &demanded}}, "there", "demanded", []string{"POST /api/v1/namespaces/ns/pods/p/eviction"}},
+		"there":        {nil, "there", "there", []string{"GET /api/v1/namespaces/ns/pods/p", "POST /api/v1/namespaces/ns/pods/p/eviction"}},
+		"not demanded": {&metav1.DeleteOptions{}, "there", "there", []string{"GET /api/v1/namespaces/ns/pods/p", "POST /api/v1/namespaces/ns/pods/p/eviction"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sink, server := &notebook{began: time.Now()}, &twoPods{uid: s.uid}
+			client := kubernetes.NewForConfigOrDie(RecordEvictions(&rest.Config{Host: "http://127.0.0.1:1", Transport: server}, sink))
+			if err := client.PolicyV1().Evictions("ns").Evict(t.Context(), &policyv1.Eviction{ObjectMeta: named("p"), DeleteOptions: s.options}); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(s.asked, server.paths); diff != "" {
+				t.Errorf("asked (-want +got):\n%s", diff)
+			}
+			if got := sink.events[0].Eviction; got.UID != s.want || !got.Accepted {
+				t.Errorf("recorded %+v", got)
+			}
+			if body := server.bodies[len(server.bodies)-1]; !strings.Contains(body, `"name":"p"`) {
+				t.Errorf("the eviction was sent with %q", body)
+			}
+		})
 	}
 }
 
