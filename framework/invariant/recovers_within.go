@@ -14,19 +14,26 @@ import (
 // Service of its name offer exactly its ready pods. A fault that nobody undoes counts from when it was seen.
 //
 // It does not count from when the fault was seen as healed: often that is nothing but the workload's own recovery. Of a
-// fault that is only seen when the workload has settled again, such as a rollout, nothing is left to measure.
+// fault that is only seen when the workload has settled again, such as a rollout, nothing is left to measure. FromFault counts
+// from before the first disturbance: for claims about what a fault costs, such as one that takes pods and puts nothing back,
+// of which the undo is nothing but to wait.
 //
 // Evidence: a workload that was seen disturbed, and that was watched for as long as the limit unless it settled before.
 type RecoversWithin struct {
 	Limit time.Duration `json:"limit"`
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
+	// FromFault counts from the moment at which the first fault began to be injected, and not from the last undo.
+	FromFault bool `json:"fromFault,omitempty"`
 }
 
 func (p RecoversWithin) String() string {
 	who := p.Workload
 	if who == "" {
 		who = "the workload"
+	}
+	if p.FromFault {
+		return fmt.Sprintf("%s recovers within %s of the beginning of the fault", who, p.Limit)
 	}
 	return fmt.Sprintf("%s recovers within %s", who, p.Limit)
 }
@@ -37,54 +44,71 @@ func (p RecoversWithin) Check(run history.Run) Verdict { return CheckAll(run, []
 func (p RecoversWithin) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
 	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(false), missing)
-	undo, ok := f.lastUndo()
-	if !ok || len(missing) > 0 { // without an undo, faultsBit has said why
+	from, ok := p.from(f)
+	if !ok || len(missing) > 0 { // without such a moment, faultsBit has said why
 		return Verdict{}.unknown(d)
 	}
 	r := followRecovery(f, key)
 	if !r.disturbed {
 		d.add("%s was never seen to be disturbed", key.Name)
 	}
-	return p.verdict(f, r, undo, key.Name, d)
+	return p.verdict(f, r, from, key.Name, d)
 }
 
-func (p RecoversWithin) verdict(f *facts, r recovery, undo history.Offset, name string, d doubts) Verdict {
+// since is the moment from which a recovery counts.
+type since struct {
+	at    history.Offset
+	words string
+}
+
+func (p RecoversWithin) from(f *facts) (from since, ok bool) {
+	if p.FromFault {
+		from.at, ok = f.firstInjecting()
+		from.words = "the fault began"
+		return from, ok
+	}
+	from.at, ok = f.lastUndo()
+	from.words = "the last undo began"
+	return from, ok
+}
+
+func (p RecoversWithin) verdict(f *facts, r recovery, from since, name string, d doubts) Verdict {
 	v := Verdict{}
 	v.measure("limitSeconds", p.Limit.Seconds())
-	watched := f.end() - undo
+	watched, late := f.end()-from.at, from.at+p.Limit
 	if !r.recovered.OK {
 		v.measure("watchedSeconds", watched.Seconds())
 		v.support("at the end: " + r.saw)
-		if f.unseen(undo+p.Limit, f.end()) {
+		if f.unseen(late, f.end()) {
 			return v.unknown(append(d, f.late(f.begin())...))
 		}
 		if watched < p.Limit {
-			d.add("%s had not recovered when the watching ended, %s after the last undo began: %s", name, moment(watched), r.saw)
+			d.add("%s had not recovered when the watching ended, %s after %s: %s", name, moment(watched), from.words, r.saw)
 			return v.unknown(d)
 		}
-		if unsure := f.orInTime(undo, f.end(), p.Limit); len(unsure) > 0 {
+		if unsure := f.orInTime(from.at, f.end(), p.Limit); len(unsure) > 0 {
 			return v.unknown(append(d, unsure...))
 		}
-		v.At = undo + p.Limit
-		return v.violated(d, "%s had not recovered %s after the last undo began at %s: %s", name, moment(watched), moment(undo), r.saw)
+		v.At = late
+		return v.violated(d, "%s had not recovered %s after %s at %s: %s", name, moment(watched), from.words, moment(from.at), r.saw)
 	}
-	took := max(0, r.recovered.At-undo)
+	took := max(0, r.recovered.At-from.at)
 	v.measure("recoveredSeconds", took.Seconds())
-	v.support(fmt.Sprintf("the last undo began at %s; settled for good at %s: %s", moment(undo), moment(r.recovered.At), r.saw))
-	if took > p.Limit && f.unseen(undo+p.Limit, r.recovered.At) {
+	v.support(fmt.Sprintf("%s at %s; settled for good at %s: %s", from.words, moment(from.at), moment(r.recovered.At), r.saw))
+	if took > p.Limit && f.unseen(late, r.recovered.At) {
 		return v.unknown(append(d, f.late(f.begin())...))
 	}
-	if unsure := f.orInTime(undo, r.recovered.At, p.Limit); took > p.Limit && len(unsure) > 0 {
+	if unsure := f.orInTime(from.at, r.recovered.At, p.Limit); took > p.Limit && len(unsure) > 0 {
 		return v.unknown(append(d, unsure...))
 	}
 	if took > p.Limit {
-		v.At = undo + p.Limit
-		return v.violated(d, "%s recovered %s after the last undo began at %s, and %s was the limit", name, moment(took), moment(undo), p.Limit)
+		v.At = late
+		return v.violated(d, "%s recovered %s after %s at %s, and %s was the limit", name, moment(took), from.words, moment(from.at), p.Limit)
 	}
-	if !f.undone() {
-		d = append(d, f.orTooLate(undo, r.recovered.At, p.Limit)...)
+	if !p.FromFault && !f.undone() {
+		d = append(d, f.orTooLate(from.at, r.recovered.At, p.Limit)...)
 	}
-	return v.held(d, "%s had recovered %s after the last undo began at %s: %s", name, moment(took), moment(undo), r.saw)
+	return v.held(d, "%s had recovered %s after %s at %s: %s", name, moment(took), from.words, moment(from.at), r.saw)
 }
 
 // unseen tells whether one gap hides all that was the case between two moments: who comes back from it may have come
@@ -113,6 +137,16 @@ func (f *facts) lastUndo() (at history.Offset, ok bool) {
 // undone tells whether every fault that was seen was undone, too.
 func (f *facts) undone() bool {
 	return !slices.ContainsFunc(f.faults, func(fault history.FaultLife) bool { return fault.Seen.OK && !fault.Healing.OK })
+}
+
+// firstInjecting is when the first fault began to be injected.
+func (f *facts) firstInjecting() (at history.Offset, ok bool) {
+	for _, fault := range f.faults {
+		if m := fault.Injecting; m.OK && (!ok || m.At < at) {
+			at, ok = m.At, true
+		}
+	}
+	return at, ok
 }
 
 // recovery is how a workload came back.

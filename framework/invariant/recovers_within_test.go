@@ -57,6 +57,39 @@ func TestRecoversWithin(t *testing.T) {
 	})
 }
 
+// TestRecoversWithinFromTheFault: what a fault takes is gone long before its undo begins. A workload that comes back in that
+// time has recovered at once if the undo counts, however long it took.
+func TestRecoversWithinFromTheFault(t *testing.T) {
+	within := func(limit time.Duration) invariant.Invariant {
+		return invariant.RecoversWithin{Limit: limit, FromFault: true}
+	}
+	replaced := func(at history.Offset) *ht.Builder { // in place of what was done in time, while the harness waited
+		return ht.Healthy().EditEvents(func(e *history.Event) {
+			if e.T >= ht.ReplacedAt && e.T < ht.HealingAt && (e.Pod != nil || e.Workload != nil || e.Slice != nil) {
+				e.T = at
+			}
+		})
+	}
+	const good = "6 of 6 replicas ready, 6 pods there, 6 ready endpoints"
+	checkAll(t, []sample{
+		{"held", replaced(25500 * ms), within(15 * second), invariant.Held, 0, "backend had recovered 10s after the fault began at 15.5s: " + good},
+		{"just in time", replaced(25500 * ms), within(10 * second), invariant.Held, 0, "backend had recovered 10s after the fault began at 15.5s: " + good},
+		{"too late, and before the undo began", replaced(29900 * ms), within(14 * second), invariant.Violated, 29500 * ms,
+			"backend recovered 14.4s after the fault began at 15.5s, and 14s was the limit"},
+		{"the same, counted from the undo", replaced(29900 * ms), invariant.RecoversWithin{Limit: second}, invariant.Held, 0,
+			"backend had recovered 0s after the last undo began at 30s: " + good},
+		{"never", ht.Healthy().DropEvents(func(e history.Event) bool { return e.T >= ht.ReplacedAt && e.Slice != nil }), within(20 * second),
+			invariant.Violated, 35500 * ms, "backend had not recovered 24.5s after the fault began at 15.5s: 6 of 6 replicas ready, 6 pods there, 5 ready endpoints"},
+		{"from the first of two faults", another(killed(), 20*second, 21*second, 28*second, 29*second), within(15 * second), invariant.Violated, killAt + 15*second,
+			"backend recovered 16s after the fault began at 15.5s, and 15s was the limit"},
+		{"a fault that has no beginning", setStage(ht.Healthy(), history.Injecting, -1), within(30 * second), invariant.Unknown, 0,
+			"no verdict: drain one worker has no beginning in the record"},
+	})
+	if got := within(15 * second).String(); got != "the workload recovers within 15s of the beginning of the fault" {
+		t.Error(got)
+	}
+}
+
 func TestRecoversWithinNumbers(t *testing.T) {
 	v := invariant.RecoversWithin{Limit: 2 * second}.Check(setStage(killed(), history.Healing, 30500*ms).Run())
 	numbers(t, v, map[string]float64{"limitSeconds": 2, "recoveredSeconds": 1})

@@ -13,6 +13,6 @@ var SlowStart = scenario.Mutate(chaos.DeletePods, scenario.Mutation{
 	Name:     "mutants/slow-start",
 	Removed:  "a start that is faster than the recovery it promises",
 	CaughtBy: invariant.RecoversWithin{},
-	// No start can be in time: the limit is 15 s, and counts from when the pods are gone, for which they have 12 s.
+	// The limit is 15 s from the deletion, and no replacement is useful before 28 s.
 	Break: func(s *scenario.Spec) { s.Backend.StartDelay, s.About = 28*time.Second, 70*time.Second },
 })
