@@ -257,3 +257,24 @@ func (l distributions) replicas() string {
 	}
 	return list(numbers) + " replicas"
 }
+
+// domains are the fewest and the most that one of the states had.
+func (l distributions) domains() (fewest, most int) {
+	for i, p := range l.distributions {
+		if n := len(p.counts); i == 0 {
+			fewest, most = n, n
+		} else {
+			fewest, most = min(fewest, n), max(most, n)
+		}
+	}
+	return fewest, most
+}
+
+// overDomains says how many domains the states had: "3 domains", or "2 to 3 domains" where one was lost for a while.
+func (l distributions) overDomains() string {
+	fewest, most := l.domains()
+	if fewest == most {
+		return count(most, "domain")
+	}
+	return fmt.Sprintf("%d to %s", fewest, count(most, "domain"))
+}

@@ -61,16 +61,14 @@ func (p Spread) judge(f *facts) Verdict {
 	ledger.count(&v, p.Max)
 	l.blame(ledger, p.Max)
 	worst, bad, first := p.weigh(l)
-	domains := 0
-	for _, placed := range l.distributions {
-		domains = max(domains, len(placed.counts))
-	}
+	fewest, most := l.domains()
 	v.measure("settledStates", float64(len(l.distributions)))
 	v.measure("badStates", float64(bad))
 	v.measure("allowedSkew", float64(p.Max))
 	if worst != nil {
 		v.measure("largestSkew", float64(worst.skew()))
-		v.measure("domains", float64(domains))
+		v.measure("domains", float64(most))
+		v.measure("fewestDomains", float64(fewest))
 	}
 	if first != nil {
 		v.At = first.at
@@ -90,7 +88,7 @@ func (p Spread) judge(f *facts) Verdict {
 		return v.unknown(append(d, f.late(f.begin())...))
 	}
 	return v.held(d, "%s was settled in %s (%s), with a skew of at most %d over %s of %s",
-		key.Name, count(len(l.distributions), "state"), l.replicas(), worst.skew(), count(domains, "domain"), p.TopologyKey)
+		key.Name, count(len(l.distributions), "state"), l.replicas(), worst.skew(), l.overDomains(), p.TopologyKey)
 }
 
 // weigh finds the distribution with the largest skew, and the first of those that surely have too much.

@@ -70,7 +70,7 @@ func (p SpreadTogether) judge(f *facts) Verdict {
 		return v.unknown(d)
 	}
 	return v.held(d, "the pods of %s were together at most %d apart over %s of %s, in %s",
-		who, worst.skew(), count(len(worst.counts), "domain"), p.TopologyKey, count(len(all.distributions), "settled state"))
+		who, worst.skew(), all.overDomains(), p.TopologyKey, count(len(all.distributions), "settled state"))
 }
 
 // byKind counts workloads: "8 Deployments and 4 StatefulSets".
