@@ -169,11 +169,13 @@ func (n Node) UnderPressure() bool {
 
 // Workload is a Deployment or a StatefulSet as a watch reported it: what is wanted, and how much of it is there.
 type Workload struct {
-	Change       Change            `json:"change"`
-	Namespace    string            `json:"namespace"`
-	Name         string            `json:"name"`
-	StatefulSet  bool              `json:"statefulSet,omitempty"` // false of all in a record that is older than this
-	Selector     map[string]string `json:"selector"`
+	Change      Change            `json:"change"`
+	Namespace   string            `json:"namespace"`
+	Name        string            `json:"name"`
+	StatefulSet bool              `json:"statefulSet,omitempty"` // false of all in a record that is older than this
+	Selector    map[string]string `json:"selector"`
+	// SelectsBy is the whole selector, as kubectl takes it, where it asks for more than the labels of Selector.
+	SelectsBy    string            `json:"selectsBy,omitempty"`
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	// Spread are the pod template's topologySpreadConstraints, as Kubernetes writes them.
 	Spread    json.RawMessage `json:"spread,omitempty"`
@@ -212,12 +214,14 @@ type Endpoint struct {
 
 // Budget is a PodDisruptionBudget as a watch reported it.
 type Budget struct {
-	Change         Change            `json:"change"`
-	Namespace      string            `json:"namespace"`
-	Name           string            `json:"name"`
-	Selector       map[string]string `json:"selector"`
-	MinAvailable   string            `json:"minAvailable,omitempty"`   // number or percentage
-	MaxUnavailable string            `json:"maxUnavailable,omitempty"` // number or percentage
+	Change    Change            `json:"change"`
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Selector  map[string]string `json:"selector"`
+	// SelectsBy is the whole selector, as kubectl takes it, where it asks for more than the labels of Selector.
+	SelectsBy      string `json:"selectsBy,omitempty"`
+	MinAvailable   string `json:"minAvailable,omitempty"`   // number or percentage
+	MaxUnavailable string `json:"maxUnavailable,omitempty"` // number or percentage
 	// UnhealthyPodEvictionPolicy is AlwaysAllow or IfHealthyBudget, which it is by default. Empty: the record is older than this.
 	UnhealthyPodEvictionPolicy string `json:"unhealthyPodEvictionPolicy,omitempty"`
 	// Observed tells whether the status below belongs to the newest generation.

@@ -175,7 +175,7 @@ func TestBudgetHonoured(t *testing.T) {
 		}), all, invariant.Unknown, 0,
 			"no verdict: budget backend cannot be judged: it selects its pods by something other than plain labels (and 1 more reason)"},
 		{"a budget that makes no sense", demanding(ht.Healthy(), "many", ""), all, invariant.Unknown, 0,
-			`no verdict: budget backend cannot be judged: read "many": want a number or a percentage (and 1 more reason)`},
+			`no verdict: budget backend cannot be judged: read "many": want a number or a percentage`},
 		{"a gap", ht.Healthy().Gap("poddisruptionbudgets", 18*second, 19*second), all, invariant.Unknown, 0,
 			"no verdict: the watch of poddisruptionbudgets was blind from 18s to 19s: the watch broke off"},
 		{"violated in a record that was cut off", evict(ht.Healthy(), 2, 17500*ms).Incomplete("cut off"), all, invariant.Violated, 17500 * ms,

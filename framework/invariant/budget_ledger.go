@@ -161,7 +161,11 @@ func (l *budgetLedger) weigh(a asked, d *demand) {
 	e := entry{
 		at: a.at, pod: a.pod.Name, by: d.words, healthy: left.most, desired: demanded.desired, words: demanded.words, unready: guarded,
 	}
+	told := d.at(a.at, a.at)
 	switch {
+	case left.recorded >= e.desired && left.recorded < told.desired:
+		e.desired, e.words = told.desired, told.words
+		l.ambiguous(e, left, fmt.Sprintf("it may have demanded %d, as what lies within %s may have come the other way round", demanded.desired, watchSkew))
 	case left.recorded >= e.desired:
 		e.healthy = left.recorded
 	case l.facts.blind(a.at):
@@ -202,10 +206,10 @@ func (l *budgetLedger) left(a asked, d *demand) (r remaining) {
 		}
 		var healthy presence
 		switch went, told := p.goes(); {
-		case l.evictions[p] && ok && told && went.n < gone.n, slices.Contains(l.evicted, p) && !(ok && told):
+		case l.evictions[p] && ok && told && (mark{went.at, p.UID}).compare(mark{gone.at, a.pod.UID}) < 0, slices.Contains(l.evicted, p) && !(ok && told):
 			continue // it was evicted before, and the eviction API knew of that itself
 		case ok:
-			healthy = p.before(gone.at-watchSkew, gone.n)
+			healthy = p.healthyBefore(gone.at-watchSkew, gone.at)
 		case p.mayBeHealthy(a.since, a.since) && p.mayBeHealthy(a.at, a.at):
 			healthy = sure
 		case p.mayBeHealthy(from, to):

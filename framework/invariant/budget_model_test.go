@@ -70,7 +70,7 @@ func newBudgetModel(seed uint64, obeys bool) *budgetModel {
 
 // arrive is when what happens now gets into the record: never before what the same stream said earlier.
 func (m *budgetModel) arrive(stream string) time.Duration {
-	at := max(m.arrived[stream], m.now+time.Duration(m.random.Int64N(int64(maxDelay))))
+	at := max(m.arrived[stream]+1, m.now+time.Duration(m.random.Int64N(int64(maxDelay))))
 	m.arrived[stream] = at
 	return at
 }

@@ -14,7 +14,6 @@ type podLife struct {
 
 type podPoint struct {
 	at              history.Offset
-	n               int // of its event in the record: what one watch told is in the order in which it happened
 	ready, deleting bool
 	running         bool   // its phase; of a pod in another the API asks no budget
 	disruption      string // why it goes
@@ -23,7 +22,7 @@ type podPoint struct {
 // followPods follows every pod through a run, in the order in which they were first seen.
 func followPods(run history.Run) (lives []*podLife) {
 	byUID := make(map[string]*podLife)
-	for n, e := range run.Events {
+	for _, e := range run.Events {
 		if e.Pod == nil {
 			continue
 		}
@@ -36,7 +35,7 @@ func followPods(run history.Run) (lives []*podLife) {
 		life.Pod = *e.Pod
 		gone := e.Pod.Change == history.Deleted
 		life.points = append(life.points, podPoint{
-			at: e.T, n: n, ready: e.Pod.Ready && !gone, deleting: e.Pod.Deleting || gone, running: e.Pod.Phase == "Running" && !gone,
+			at: e.T, ready: e.Pod.Ready && !gone, deleting: e.Pod.Deleting || gone, running: e.Pod.Phase == "Running" && !gone,
 			disruption: e.Pod.Disruption,
 		})
 	}
@@ -78,21 +77,24 @@ func (l *podLife) some(from, to history.Offset, like func(podPoint) bool) bool {
 	return false
 }
 
-// before is the pod as it was told from from until just before another event of the same watch.
-func (l *podLife) before(from history.Offset, n int) (healthy presence) {
+// healthyBefore tells whether the pod was ready and not going right before at, as its watch told, or may have been: it was at
+// some time since from, or became so at that very moment, of which the order is not known.
+func (l *podLife) healthyBefore(from, at history.Offset) (healthy presence) {
 	for i, p := range l.points {
-		if p.n >= n {
-			break
-		}
-		last := i+1 == len(l.points) || l.points[i+1].n >= n
-		over := !last && l.points[i+1].at <= from
-		switch is := p.ready && !p.deleting; {
-		case is && last:
-			healthy = sure
-		case is && !over:
+		is := p.ready && !p.deleting
+		switch next := i+1 < len(l.points); {
+		case p.at > at:
+			return healthy
+		case p.at == at:
+			if is && healthy == no {
+				healthy = maybe
+			}
+		case next && l.points[i+1].at <= from && l.points[i+1].at < at: // it was over by then
+		case next && l.points[i+1].at < at && is:
 			healthy = maybe
-		case last:
-			healthy = min(healthy, maybe)
+		case next && l.points[i+1].at < at:
+		case is:
+			healthy = sure
 		}
 	}
 	return healthy
@@ -104,7 +106,7 @@ func (l *podLife) before(from history.Offset, n int) (healthy presence) {
 // Source: Create in kubernetes pkg/registry/core/pod/storage/eviction.go, which sets the resource version as a precondition
 func (l *podLife) wentReady(from, to history.Offset) bool {
 	gone, ok := l.goes()
-	return ok && gone.at >= from && gone.at <= to && l.before(gone.at, gone.n) == sure
+	return ok && gone.at >= from && gone.at <= to && l.healthyBefore(gone.at, gone.at) == sure
 }
 
 // goes is when the pod began to go.

@@ -19,7 +19,9 @@ func (l *budgetLedger) test(a asked, d *demand, left remaining, desired int) {
 // stands for a budget where there is none.
 func (l *budgetLedger) untested(v *Verdict) (d doubts) {
 	var asked, untested []*demand
+	readable := true
 	for _, one := range l.demands {
+		readable = readable && one.broken == ""
 		if one.asked && (!one.own || len(l.demands) == 1) {
 			asked = append(asked, one)
 			if !one.tested {
@@ -29,7 +31,7 @@ func (l *budgetLedger) untested(v *Verdict) (d doubts) {
 	}
 	v.measure("testedBudgets", float64(len(asked)-len(untested)))
 	v.measure("untestedBudgets", float64(len(untested)))
-	if len(asked) == 0 && l.accepted+l.refused > 0 {
+	if len(asked) == 0 && readable && l.accepted+l.refused > 0 {
 		d.add("no budget was tested: none demanded a pod when evictions were asked for")
 	}
 	for _, one := range untested {

@@ -90,13 +90,20 @@ func demands(run history.Run, only func(history.Key) bool) []*demand {
 }
 
 func (d *demand) follow(at history.Offset, s *history.State, b history.Budget) {
-	if len(b.Selector) == 0 {
-		// It matches all pods, or none, or carries expressions: the record does not tell which.
+	switch {
+	case b.SelectsBy != "":
+		d.broken = "it selects its pods by more than plain labels: " + b.SelectsBy
+		return
+	case len(b.Selector) == 0: // it matches all pods, or none, or carries expressions: an old record does not tell which
 		d.broken = "it selects its pods by something other than plain labels"
 		return
 	}
 	d.selector = b.Selector
-	expected := expectedPods(s, b)
+	expected, unclear := expectedPods(s, b)
+	if unclear != "" {
+		d.broken = unclear
+		return
+	}
 	desired, err := desiredHealthy(b, expected)
 	if err != nil {
 		d.broken = err.Error()
@@ -122,24 +129,26 @@ func (d *demand) add(p demandPoint) {
 }
 
 // expectedPods sums up the replicas that the workloads of the budget's pods want. Where the record names none, the
-// budget's own status must do.
-func expectedPods(s *history.State, b history.Budget) int {
+// budget's own status must do. A workload that selects its pods by more than plain labels may not be theirs.
+func expectedPods(s *history.State, b history.Budget) (expected int, unclear string) {
 	owners := make(map[history.Key]int)
 	for _, pod := range s.PodsOf(b.Namespace, b.Selector) {
 		for key, w := range s.Workloads {
 			if key.Namespace == b.Namespace && len(w.Selector) > 0 && history.Selects(w.Selector, pod.Labels) {
+				if w.SelectsBy != "" {
+					return 0, key.Name + ", which may own its pods, selects them by more than plain labels: " + w.SelectsBy
+				}
 				owners[key] = w.Replicas
 			}
 		}
 	}
 	if len(owners) == 0 {
-		return b.ExpectedPods
+		return b.ExpectedPods, ""
 	}
-	sum := 0
 	for _, replicas := range owners {
-		sum += replicas
+		expected += replicas
 	}
-	return sum
+	return expected, ""
 }
 
 // at is the least that was demanded at some moment from from to to, and its words; -1 when nothing was demanded yet.

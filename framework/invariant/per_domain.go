@@ -31,6 +31,9 @@ func (p PerDomain) Check(run history.Run) Verdict { return CheckAll(run, []Invar
 func (p PerDomain) judge(f *facts) Verdict {
 	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
 	keys := deployments(f.run)
+	if more := selectsByMore(f.run, keys...); len(more) > 0 {
+		return Verdict{}.unknown(append(d, more...))
+	}
 	if len(keys) == 0 {
 		d.add("the record has no Deployment")
 	}

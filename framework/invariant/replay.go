@@ -20,7 +20,8 @@ func moments(run history.Run, visit func(at history.Offset, s *history.State)) {
 	}
 }
 
-// workloadOf finds the Deployment that a promise is about: the one of that name, or, of an empty name, the only one.
+// workloadOf finds the Deployment that a promise is about: the one of that name, or, of an empty name, the only one. One that
+// selects its pods by more than plain labels is doubted: which pods are its own is not known.
 func workloadOf(run history.Run, name string) (history.Key, doubts) {
 	found := make(map[history.Key]bool)
 	var names []string
@@ -38,7 +39,7 @@ func workloadOf(run history.Run, name string) (history.Key, doubts) {
 	switch {
 	case len(found) == 1:
 		for key := range found {
-			return key, nil
+			return key, selectsByMore(run, key)
 		}
 	case len(found) > 1:
 		slices.Sort(names)
@@ -49,6 +50,22 @@ func workloadOf(run history.Run, name string) (history.Key, doubts) {
 		d.add("the record has no Deployment")
 	}
 	return history.Key{}, d
+}
+
+// selectsByMore doubts workloads whose pods cannot be told from others by the labels in the record.
+func selectsByMore(run history.Run, keys ...history.Key) (d doubts) {
+	said := make(map[history.Key]bool)
+	for _, e := range run.Events {
+		if e.Workload == nil || e.Workload.SelectsBy == "" {
+			continue
+		}
+		key := history.Key{Namespace: e.Workload.Namespace, Name: e.Workload.Name}
+		if slices.Contains(keys, key) && !said[key] {
+			said[key] = true
+			d.add("%s selects its pods by more than plain labels: %s", key.Name, e.Workload.SelectsBy)
+		}
+	}
+	return d
 }
 
 // livePods are the pods of a workload that have not ended. A pod that failed or succeeded may be kept for its logs.

@@ -32,6 +32,9 @@ func (p SpreadTogether) Check(run history.Run) Verdict { return CheckAll(run, []
 func (p SpreadTogether) judge(f *facts) Verdict {
 	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
 	keys := deployments(f.run)
+	if more := selectsByMore(f.run, keys...); len(more) > 0 {
+		return Verdict{}.unknown(append(d, more...))
+	}
 	who := byKind(f.run, keys)
 	if len(keys) < 2 {
 		d.add("the record has %s, and fewer than 2 are not spread together", who)

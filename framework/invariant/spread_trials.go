@@ -36,6 +36,9 @@ func (p SpreadTrials) Check(run history.Run) Verdict { return CheckAll(run, []In
 func (p SpreadTrials) judge(f *facts) Verdict {
 	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
 	keys := deployments(f.run)
+	if more := selectsByMore(f.run, keys...); len(more) > 0 {
+		return Verdict{}.unknown(append(d, more...))
+	}
 	if len(keys) < 2 {
 		d.add("the record has %s, and fewer than 2 trials say nothing of chance", count(len(keys), "Deployment"))
 	}

@@ -147,9 +147,7 @@ func budgetEvent(b *policyv1.PodDisruptionBudget, change history.Change) history
 	if b.Spec.UnhealthyPodEvictionPolicy != nil {
 		budget.UnhealthyPodEvictionPolicy = string(*b.Spec.UnhealthyPodEvictionPolicy)
 	}
-	if b.Spec.Selector != nil {
-		budget.Selector = b.Spec.Selector.MatchLabels
-	}
+	budget.Selector, budget.SelectsBy = selector(b.Spec.Selector)
 	if b.Spec.MinAvailable != nil {
 		budget.MinAvailable = b.Spec.MinAvailable.String()
 	}
@@ -186,18 +184,27 @@ func statefulSetEvent(s *appsv1.StatefulSet, change history.Change) history.Even
 
 // workload is what is wanted.
 func workload(
-	meta metav1.ObjectMeta, change history.Change, selector *metav1.LabelSelector, replicas *int32, pod corev1.PodSpec,
+	meta metav1.ObjectMeta, change history.Change, of *metav1.LabelSelector, replicas *int32, pod corev1.PodSpec,
 ) *history.Workload {
 	w := &history.Workload{
 		Change: change, Namespace: meta.Namespace, Name: meta.Name, NodeSelector: pod.NodeSelector,
 		Spread:   spreadJSON(pod.TopologySpreadConstraints),
 		Replicas: 1, // the API's default when it is not given
 	}
-	if selector != nil {
-		w.Selector = selector.MatchLabels
-	}
+	w.Selector, w.SelectsBy = selector(of)
 	if replicas != nil {
 		w.Replicas = int(*replicas)
 	}
 	return w
+}
+
+// selector is the labels that a selector asks for, and the whole of it where it asks for more.
+func selector(s *metav1.LabelSelector) (labels map[string]string, whole string) {
+	switch {
+	case s == nil:
+		return nil, ""
+	case len(s.MatchExpressions) > 0:
+		whole = metav1.FormatLabelSelector(s)
+	}
+	return s.MatchLabels, whole
 }

@@ -217,3 +217,26 @@ func TestNoteEvent(t *testing.T) {
 func requests(cpu string) *corev1.ResourceRequirements {
 	return &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}
 }
+
+// TestSelectorsOfMoreThanLabels: a selector that asks for more than labels chooses fewer pods than its labels do, and the
+// record says so.
+func TestSelectorsOfMoreThanLabels(t *testing.T) {
+	both := &metav1.LabelSelector{
+		MatchLabels:      map[string]string{"app": "a"},
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "track", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"canary"}}},
+	}
+	const whole = "app=a,track notin (canary)"
+	labels := map[string]string{"app": "a"}
+	budget := budgetEvent(&policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{Selector: both}}, history.Added).Budget
+	deployment := workloadEvent(&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Selector: both}}, history.Added).Workload
+	set := statefulSetEvent(&appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Selector: both}}, history.Added).Workload
+	plain := budgetEvent(&policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: labels},
+	}}, history.Added).Budget
+	for what, got := range map[string][2]any{
+		"budget": {budget.Selector, budget.SelectsBy}, "Deployment": {deployment.Selector, deployment.SelectsBy}, "StatefulSet": {set.Selector, set.SelectsBy},
+	} {
+		same(t, what, got, [2]any{labels, whole})
+	}
+	same(t, "plain", [2]any{plain.Selector, plain.SelectsBy}, [2]any{labels, ""})
+}
