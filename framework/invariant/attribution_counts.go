@@ -206,6 +206,9 @@ func (s *lives) story(pod string, at history.Offset) string {
 	default:
 		text += fmt.Sprintf(", preStop sleep %s", l.lifecycle.PreStop)
 	}
+	if s.facts.deaf(at) {
+		text += "; what Kubernetes said of it may be lost, as the watch of events was blind"
+	}
 	return text
 }
 

@@ -30,6 +30,7 @@ const (
 	byPreemption   cause = "preemption"   // for a pod that matters more
 	byTaintManager cause = "taintManager" // evicted from a node that is not lost
 	byDeletion     cause = "deletion"     // by anybody else
+	byUnknown      cause = "unknown"      // by anybody, or by its controller, whose word was lost
 	byEnding       cause = "ending"       // a pod ended by itself
 )
 
@@ -51,6 +52,14 @@ func controllersDeleted(run history.Run) map[history.Key]bool {
 		}
 	}
 	return deleted
+}
+
+// deaf tells whether what Kubernetes' components said at about a moment may be missing: the watch of events was blind, and
+// what it missed was not listed afterwards.
+func (f *facts) deaf(at history.Offset) bool {
+	return slices.ContainsFunc(f.run.Events, func(e history.Event) bool {
+		return e.Gap != nil && e.Gap.What == "events" && !e.Gap.Bridged && e.Gap.Since <= at+watchSkew && at-watchSkew <= e.T
+	})
 }
 
 // explainPod says why a pod is counted that was not, or is not that was.
@@ -108,6 +117,9 @@ func (l *skewLedger) left(at history.Offset, p history.Pod) (cause, string) {
 		return byScaleDown, "by the scale-down to " + count(wanted, "replica")
 	case !there:
 		return byLostNode, "after its node was deleted"
+	}
+	if l.facts.deaf(at) {
+		return byUnknown, "by a deletion, or by its controller: what Kubernetes said of it was lost, as the watch of events was blind"
 	}
 	return byDeletion, "by a deletion"
 }

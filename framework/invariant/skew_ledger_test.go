@@ -54,6 +54,12 @@ func (s *stepped) noted(message string) *stepped {
 	return s
 }
 
+// deaf has the watch of Kubernetes Events miss what was said in the last second, or only be late with it.
+func (s *stepped) deaf(bridged bool) *stepped {
+	s.Event(history.Event{T: s.at, Gap: &history.Gap{What: "events", Since: s.at - second, Why: "the watch broke off", Bridged: bridged}})
+	return s
+}
+
 // make adds a pod: bound by the scheduler, or made with its node.
 func (s *stepped) make(revision, node string, bySpec bool) *stepped {
 	s.made++
@@ -100,6 +106,10 @@ func TestSkewCauses(t *testing.T) {
 		{"the garbage collector", "lostNode", allOfA + "with its node, which was lost", evenly().leave(going("DeletionByPodGC"), 1, 4)},
 		{"somebody", "deletion", allOfA + "by a deletion", evenly().leave(going(""), 1, 4)},
 		{"somebody, by force", "deletion", allOfA + "by a deletion", evenly().leave(func(p *history.Pod) { p.Change = history.Deleted }, 1, 4)},
+		{"somebody, or a controller whose word was lost", "unknown", allOfA + "by a deletion, or by its controller: what Kubernetes said of it was lost, " +
+			"as the watch of events was blind", evenly().leave(going(""), 1, 4).deaf(false)},
+		{"somebody, and the watch of events was only late", "deletion", allOfA + "by a deletion", evenly().leave(going(""), 1, 4).deaf(true)},
+		{"a scale-down, whatever the watch of events missed", "scaleDown", allOfA + "by the scale-down to 4 replicas", evenly().wanting(4).leave(going(""), 1, 4).deaf(false)},
 		{"a reason that is not known", "deletion", allOfA + "by a deletion", evenly().leave(going("SomethingNew"), 1, 4)},
 		{"a scale-down", "scaleDown", allOfA + "by the scale-down to 4 replicas", evenly().wanting(4).leave(going(""), 1, 4)},
 		{"a scale-down that is told of late", "scaleDown", allOfA + "by the scale-down to 4 replicas", evenly().leave(going(""), 1, 4).wanting(4)},
