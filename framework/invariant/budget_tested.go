@@ -11,8 +11,11 @@ func (l *budgetLedger) test(a asked, d *demand, left remaining, desired int) {
 		return
 	}
 	d.tested = true
-	l.tests = append(l.tests, fmt.Sprintf("%s was put to the test at %s: %s left, %d demanded, and its status allowed no eviction",
-		d.words, moment(a.at), count(left.recorded, "healthy pod"), desired))
+	line := fmt.Sprintf("%s was put to the test at %s: %s left, %d demanded", d.words, moment(a.at), count(left.recorded, "healthy pod"), desired)
+	if !d.own {
+		line += ", and its status allowed no eviction"
+	}
+	l.tests = append(l.tests, line)
 }
 
 // untested doubts budgets under which evictions were asked for and that had nothing to refuse. The promise's own demand
