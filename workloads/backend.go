@@ -75,10 +75,12 @@ type AtTerm = serve.AtTerm
 
 // What a server can do at SIGTERM; see package serve.
 const (
-	Drain    = serve.Drain
-	Shutdown = serve.Shutdown
-	Drop     = serve.Drop
-	Hold     = serve.Hold
+	Drain         = serve.Drain
+	Shutdown      = serve.Shutdown
+	Drop          = serve.Drop
+	Hold          = serve.Hold
+	DropUntrapped = serve.DropUntrapped
+	HoldUntrapped = serve.HoldUntrapped
 )
 
 // NoPreStop sends SIGTERM at once, while clients still connect.

@@ -296,7 +296,7 @@ func stored(t *testing.T, builders ...*historytest.Builder) (dir string, file hi
 		}
 		outcome := invariant.Overall(verdicts)
 		if run.Header.Mutant != nil {
-			outcome = invariant.Caught(*run.Header.Mutant, verdicts).Outcome
+			outcome = invariant.Caught(run, verdicts).Outcome
 		}
 		one.Outcome = string(outcome)
 		file.Scenarios = append(file.Scenarios, one)

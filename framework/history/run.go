@@ -80,17 +80,6 @@ type Promise struct {
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// Mutant says which good practice was removed, and which promise must catch it.
-type Mutant struct {
-	Removed  string `json:"removed"`
-	CaughtBy string `json:"caughtBy"` // an invariant's kind
-	Twin     string `json:"twin"`     // the scenario with the practice in place
-	// Harness is set when it is the harness that was broken, and not the workload: the promise must then be Unknown.
-	Harness bool `json:"harness,omitempty"`
-	// Cause is what its verdict must name as the reason, an invariant.Cause; empty where none is named, as in older records.
-	Cause string `json:"cause,omitempty"`
-}
-
 // Plan is the load that was asked for.
 type Plan struct {
 	Lanes []LanePlan `json:"lanes"`

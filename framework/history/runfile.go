@@ -52,6 +52,8 @@ type ScenarioResult struct {
 	Mutant       *Mutant `json:"mutant,omitempty"`
 	// Verdicts are each an invariant.Verdict, which this package cannot name.
 	Verdicts []json.RawMessage `json:"verdicts,omitempty"`
+	// Caught is the verdict on a mutant, of the same type. None in older files.
+	Caught json.RawMessage `json:"caught,omitempty"`
 }
 
 // sealedRunFile is RunFile as it is written. Checksum is the CRC-32C of all that stands before its own digits.

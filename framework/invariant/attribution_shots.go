@@ -28,12 +28,14 @@ type shot struct {
 	inferred bool
 	kept     bool  // see onKept
 	noisy    bool  // the load worker stood still meanwhile, and nobody answered
+	since    bool  // sent after the first fault began
 	lasted   uint8 // in seconds that it touched but for the first
 }
 
 // shots sorts failed requests by what decides about their cause. Memory does not grow with them.
 type shots struct {
 	lives *lives
+	since history.Moment // when the first fault began
 	step  time.Duration
 	kinds map[shot]alike
 	found *attributed // once asked for
@@ -60,7 +62,9 @@ func (a alike) with(b alike) alike {
 	return a
 }
 
-func newShots(s *lives) *shots { return &shots{lives: s, step: shotStep, kinds: make(map[shot]alike)} }
+func newShots(s *lives) *shots {
+	return &shots{lives: s, since: s.facts.firstFault(), step: shotStep, kinds: make(map[shot]alike)}
+}
 
 // add takes failed requests of a kind.
 func (s *shots) add(a alike) {
@@ -69,6 +73,7 @@ func (s *shots) add(a alike) {
 	kind := shot{
 		step: int64(r.Sent / s.step), lane: r.Lane, outcome: r.Outcome, status: r.Status, retried: r.GatewayTries > 1,
 		pod: r.Pod, node: r.Node, inferred: r.Inferred, kept: onKept(r), noisy: s.lives.facts.noise.explains(r),
+		since:  s.since.OK && r.Sent >= s.since.At,
 		lasted: uint8(min(max(r.Done/loadWindow-r.Sent/loadWindow, 0), math.MaxUint8)),
 	}
 	if r.Outcome == history.Masked && !r.Inferred {

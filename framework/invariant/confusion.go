@@ -19,13 +19,32 @@ func NamesCauses(kind string) bool { return kind == "NoFailedRequests" || kind =
 // ReportedCause is the cause that a verdict names: that of its numbers "cause.<name>" which is the largest. So can any promise
 // name one, in words of its own.
 func ReportedCause(v Verdict) Cause {
-	best, most := CauseNone, 0.0
-	for _, name := range slices.Sorted(maps.Keys(v.Numbers)) {
-		if cause, ok := strings.CutPrefix(name, CauseNumber); ok && v.Numbers[name] > most {
-			best, most = Cause(cause), v.Numbers[name]
+	if v.Outcome != Violated {
+		return CauseNone
+	}
+	return mostly(causesOf(v))
+}
+
+// causesOf are the causes that a verdict counts.
+func causesOf(v Verdict) map[Cause]float64 {
+	causes := make(map[Cause]float64)
+	for name, n := range v.Numbers {
+		if cause, ok := strings.CutPrefix(name, CauseNumber); ok {
+			causes[Cause(cause)] = n
 		}
 	}
-	if v.Outcome != Violated || best == CauseUnknown {
+	return causes
+}
+
+// mostly is the largest of the causes.
+func mostly(causes map[Cause]float64) Cause {
+	best, most := CauseNone, 0.0
+	for _, cause := range slices.Sorted(maps.Keys(causes)) {
+		if causes[cause] > most {
+			best, most = cause, causes[cause]
+		}
+	}
+	if best == CauseUnknown {
 		return CauseNone
 	}
 	return best
@@ -39,16 +58,15 @@ type Confusion struct {
 	counts            map[[2]Cause]int
 }
 
-// Add takes a mutant and the verdicts on its run. A mutant that names no cause is left out.
-func (c *Confusion) Add(m history.Mutant, verdicts []Verdict) {
+// Add takes a mutant and what Caught says of its run. A mutant that names no cause is left out. One that was not caught agrees
+// with no cause: from a record that proves nothing none is taken.
+func (c *Confusion) Add(m history.Mutant, caught Verdict) {
 	if m.Cause == "" {
 		return
 	}
-	planted, reported := Cause(m.Cause), CauseNone
-	for i := range verdicts {
-		if verdicts[i].Kind == m.CaughtBy && reported == CauseNone {
-			reported = ReportedCause(verdicts[i])
-		}
+	planted, reported := Cause(m.Cause), mostly(causesOf(caught))
+	if caught.Numbers[CaughtNumber] != 1 && reported == planted {
+		reported = CauseNone
 	}
 	if c.counts == nil {
 		c.counts = make(map[[2]Cause]int)

@@ -146,6 +146,7 @@ func (j *failuresEndWithin) end() Verdict {
 	excess := sorted.tooMany(shares)
 	sorted.noise.numbers(&v)
 	d = slices.Concat(sorted.noise.doubt(nil, j.failures.total), d, sorted.doubts)
+	v.measure(doubtsNumber, float64(len(d)))
 	switch {
 	case sorted.outside.total > 0:
 		return j.endedLate(v, sorted.outside, lanes, d)
@@ -156,6 +157,7 @@ func (j *failuresEndWithin) end() Verdict {
 	case excess != nil:
 		v.At = excess.first
 		sorted.inside.attributed().numbers(&v)
+		sorted.inside.sinceFault(&v, sorted.lanesBeyond(shares))
 		v.support(sorted.inside.evidence(j.tally, lanes)...)
 		return v.violated(d, "more than the victims' share failed: %s", excess)
 	}
@@ -195,6 +197,7 @@ func (l *failures) breaks(v *Verdict, t *tally, lanes []history.Lane) (first *hi
 	first = &l.first
 	v.At = first.Sent
 	l.attributed().numbers(v)
+	l.sinceFault(v, lanes)
 	v.support(l.evidence(t, lanes)...)
 	return first
 }

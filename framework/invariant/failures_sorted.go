@@ -124,3 +124,13 @@ func (s *sortedFailures) tooMany(list []share) *share {
 	}
 	return nil
 }
+
+// lanesBeyond are all lanes of which tooMany tells.
+func (s *sortedFailures) lanesBeyond(list []share) (lanes []history.Lane) {
+	for i := range list {
+		if of := &list[i]; of.exceeds(s.maybe[of.outage.lane(of.lane)].total) {
+			lanes = append(lanes, of.lane)
+		}
+	}
+	return lanes
+}

@@ -70,7 +70,7 @@ func unpackGolden(t testing.TB, name string) (fstest.MapFS, history.Run) {
 func judgeAsStored(run history.Run) []invariant.Verdict {
 	verdicts := invariant.Judge(run)
 	if run.Header.Mutant != nil {
-		verdicts = slices.Insert(verdicts, 0, invariant.Caught(*run.Header.Mutant, verdicts))
+		verdicts = slices.Insert(verdicts, 0, invariant.Caught(run, verdicts))
 	}
 	return verdicts
 }

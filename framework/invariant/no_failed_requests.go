@@ -73,6 +73,9 @@ func (j *noFailedRequests) end() Verdict {
 	v.measure("failed", float64(j.failures.total))
 	blamed, noise := j.failures.blamed()
 	noise.numbers(&v)
+	v.measure(doubtsNumber, float64(len(d)))
+	v.measure(starvedNumber, float64(len(j.tally.starved(lanes))))
+	v.measure(excusedNumber, float64(noise.total))
 	switch {
 	case blamed.total > 0:
 		return blamed.violate(v, j.tally, lanes, noise.doubt(d, j.failures.total))
@@ -121,6 +124,7 @@ func (l *failures) violate(v Verdict, t *tally, lanes []history.Lane, d doubts) 
 	v.measure("firstFailureSeconds", l.first.Sent.Seconds())
 	v.measure("lastFailureSeconds", l.last.Seconds())
 	l.attributed().numbers(&v)
+	l.sinceFault(&v, lanes)
 	v.support(l.evidence(t, lanes)...)
 	return v.violated(d, "%d of %s failed (%s), the first at %s: %s, %s", l.total, count(all, "request"),
 		strings.Join(parts, ", "), moment(l.first.Sent), l.first.Outcome, kindOf(&l.first).server())

@@ -1,8 +1,10 @@
 package scenario
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -14,14 +16,21 @@ import (
 type Mutation struct {
 	// Name of the mutant, for example "mutants/no-prestop".
 	Name string
-	// Removed is the practice, in words that complete "without ...".
+	// Removed is the practice, in words that complete "without ...". A mutant without several says so.
 	Removed string
-	// CaughtBy is the promise that must be broken; one of the scenario's own.
+	// CaughtBy is the promise that must be broken: one of the scenario's own, with its parameters, and one that is left to the mutant.
+	// Without parameters it is the only one of its kind.
 	CaughtBy invariant.Invariant
-	// Harness says that what is removed is the harness's: nothing can be known then, and the promise must be Unknown.
+	// Lanes are those on which requests must fail, each of them. None: every lane with load that the promise judges. A mutant that
+	// names fewer says why.
+	Lanes []history.Lane
+	// Harness says that what is removed is the harness's: nothing can be known then, and the promise must be Unknown, for Doubt alone.
 	Harness bool
+	Doubt   invariant.Doubt
 	// Cause is what the verdict must name as the reason. A mutant that is caught by a promise about failed requests has one.
 	Cause invariant.Cause
+	// ByChance says that what is removed hurts a request by chance alone. How often it is caught is counted, and not demanded.
+	ByChance bool
 	// Break removes the practice, and nothing else. It may shorten what only the twin needs, such as a hold: what is left
 	// out cannot help to catch it.
 	Break func(*Spec)
@@ -36,24 +45,110 @@ const (
 )
 
 // Mutate registers the mutant of a good scenario. The good one, its twin, is in the same suites and must hold: then it
-// is the missing practice that was caught, and not the scenario.
+// is the missing practice that was caught, and not the scenario. It panics if the mutation makes no sense.
 func Mutate(good Spec, m Mutation) Spec {
-	kind := invariant.Kind(m.CaughtBy)
-	if !slices.ContainsFunc(good.Promises, func(i invariant.Invariant) bool { return invariant.Kind(i) == kind }) {
-		panic(fmt.Sprintf("mutant %s: its twin %s does not promise %s", m.Name, good.Name, kind))
-	}
 	s := good.clone()
 	if !s.Full {
 		s.Steady, s.Recovered = min(s.Steady, mutantSteady), min(s.Recovered, mutantRecovered)
 	}
 	m.Break(&s)
 	s.Name, s.Stock = m.Name, false
-	s.Claim = fmt.Sprintf("without %s, %s is caught", m.Removed, good.Name)
-	if m.Harness {
-		s.Claim = fmt.Sprintf("without %s, %s is neither held nor violated", m.Removed, good.Name)
+	s.Claim = m.claim(good.Name)
+	mutant, err := m.stored(good, s)
+	if err != nil {
+		panic(fmt.Sprintf("mutant %s of %s: %v", m.Name, good.Name, err))
 	}
-	s.Mutant = &history.Mutant{Removed: m.Removed, CaughtBy: kind, Twin: good.Name, Harness: m.Harness, Cause: string(m.Cause)}
+	s.Mutant = mutant
 	return Describe(s)
+}
+
+func (m Mutation) claim(twin string) string {
+	switch {
+	case m.Harness:
+		return fmt.Sprintf("without %s, %s is neither held nor violated", m.Removed, twin)
+	case m.ByChance:
+		return fmt.Sprintf("without %s, %s is caught now and then", m.Removed, twin)
+	}
+	return fmt.Sprintf("without %s, %s is caught", m.Removed, twin)
+}
+
+// stored is what the mutant's record says of it.
+func (m Mutation) stored(good, broken Spec) (*history.Mutant, error) {
+	promise, err := m.promise(good, broken)
+	if err != nil {
+		return nil, err
+	}
+	if m.Harness != (m.Doubt != "") || m.Harness && (m.Doubt != invariant.DoubtStarvedWorker || promise.Kind != "NoFailedRequests") {
+		return nil, fmt.Errorf("harness %v, doubt %q of %s: a mutant of the harness, and no other, plants the doubt %s of NoFailedRequests",
+			m.Harness, m.Doubt, promise.Kind, invariant.DoubtStarvedWorker)
+	}
+	lanes, err := m.lanes(promise, broken)
+	if err != nil {
+		return nil, err
+	}
+	return &history.Mutant{
+		Removed: m.Removed, CaughtBy: promise.Kind, Params: promise.Params, Lanes: lanes, Twin: good.Name, Harness: m.Harness,
+		Doubt: string(m.Doubt), Cause: string(m.Cause), Trap: broken.Backend.AtTerm.Traps(), ByChance: m.ByChance,
+	}, nil
+}
+
+// promise finds the one that CaughtBy names.
+func (m Mutation) promise(good, broken Spec) (history.Promise, error) {
+	named, err := invariant.Encode(m.CaughtBy)
+	if err != nil {
+		return named, err
+	}
+	twins, left := promisesOf(good), promisesOf(broken)
+	of := slices.DeleteFunc(slices.Clone(twins), func(p history.Promise) bool { return p.Kind != named.Kind })
+	if reflect.ValueOf(m.CaughtBy).IsZero() && len(of) == 1 {
+		named = of[0]
+	}
+	if !slices.ContainsFunc(of, same(named)) {
+		return named, fmt.Errorf("its twin does not promise %s %s, or makes several promises of that kind", named.Kind, named.Params)
+	}
+	if !slices.ContainsFunc(left, same(named)) {
+		return named, fmt.Errorf("it does not promise %s %s any more", named.Kind, named.Params)
+	}
+	return named, nil
+}
+
+func same(a history.Promise) func(history.Promise) bool {
+	return func(b history.Promise) bool { return a.Kind == b.Kind && bytes.Equal(a.Params, b.Params) }
+}
+
+// promisesOf a scenario as its record has them. One that cannot be written down is refused when the record is begun.
+func promisesOf(s Spec) (list []history.Promise) {
+	for _, i := range s.Promises {
+		if p, err := invariant.Encode(i); err == nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// lanes on which a mutant must be caught: those it names, or all with load that its promise judges.
+func (m Mutation) lanes(promise history.Promise, broken Spec) ([]history.Lane, error) {
+	decoded, err := invariant.Decode(promise)
+	if err != nil {
+		return nil, err
+	}
+	var planned []history.Lane
+	for _, l := range broken.Load {
+		planned = append(planned, l.Lane)
+	}
+	judged := invariant.LanesOf(decoded, planned)
+	for _, lane := range m.Lanes {
+		if !slices.Contains(judged, lane) {
+			return nil, fmt.Errorf("lane %s has no load, or %s does not judge it", lane, promise.Kind)
+		}
+	}
+	switch {
+	case m.Harness:
+		return nil, nil
+	case len(m.Lanes) > 0:
+		return m.Lanes, nil
+	}
+	return judged, nil
 }
 
 // clone shares nothing with s that a Break could reach.

@@ -105,6 +105,9 @@ func verdictWord(s Spec, r result) string {
 	}
 	mutant := map[invariant.Outcome]string{invariant.Held: "CAUGHT", invariant.Violated: "MISSED", invariant.Unknown: "UNKNOWN"}
 	plain := map[invariant.Outcome]string{invariant.Held: "HELD", invariant.Violated: "VIOLATED", invariant.Unknown: "UNKNOWN"}
+	if r.escaped {
+		return "NOT CAUGHT"
+	}
 	if s.Mutant != nil {
 		return mutant[r.outcome]
 	}

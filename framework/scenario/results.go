@@ -12,7 +12,7 @@ import (
 
 // keep adds a scenario's result to run.json, which is whole after each: a killed run keeps what it found. An error says
 // that the harness failed before anything could be judged.
-func (r *run) keep(s Spec, verdicts []invariant.Verdict, harness error) result {
+func (r *run) keep(s Spec, found invariant.Found, harness error) result {
 	out := result{err: harness}
 	kept := history.ScenarioResult{
 		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant,
@@ -21,17 +21,34 @@ func (r *run) keep(s Spec, verdicts []invariant.Verdict, harness error) result {
 	if harness != nil {
 		kept.Error = harness.Error()
 	} else {
-		out.outcome, out.why = Decide(s.Mutant, verdicts)
+		out.outcome, out.why = found.Sum()
+		out.escaped = found.Caught != nil && found.Caught.Escaped()
 		kept.Outcome = string(out.outcome)
-		for _, v := range verdicts {
-			raw, err := json.Marshal(v)
-			if err != nil { // a number that is not finite, which no invariant measures
-				return r.keep(s, nil, fmt.Errorf("write down the verdict on %q: %w", v.Promise, err))
-			}
-			kept.Verdicts = append(kept.Verdicts, raw)
+		if err := put(&kept, found); err != nil {
+			return r.keep(s, invariant.Found{}, err)
 		}
 	}
 	return r.add(kept, out)
+}
+
+// put writes verdicts into a result.
+func put(kept *history.ScenarioResult, found invariant.Found) error {
+	for _, v := range found.Verdicts {
+		raw, err := json.Marshal(v)
+		if err != nil { // a number that is not finite, which no invariant measures
+			return fmt.Errorf("write down the verdict on %q: %w", v.Promise, err)
+		}
+		kept.Verdicts = append(kept.Verdicts, raw)
+	}
+	if found.Caught == nil {
+		return nil
+	}
+	raw, err := json.Marshal(*found.Caught)
+	if err != nil {
+		return fmt.Errorf("write down the verdict on %q: %w", found.Caught.Promise, err)
+	}
+	kept.Caught = raw
+	return nil
 }
 
 // keepUnsupported adds a scenario that cannot be tried here: by its name, and with no outcome.
@@ -48,21 +65,6 @@ func (r *run) add(kept history.ScenarioResult, out result) result {
 		out.err = err
 	}
 	return out
-}
-
-// Decide sums a scenario's verdicts up, and says what decided it. Of a mutant, Held means caught.
-func Decide(m *history.Mutant, verdicts []invariant.Verdict) (invariant.Outcome, string) {
-	if m != nil {
-		caught := invariant.Caught(*m, verdicts)
-		return caught.Outcome, caught.Seen
-	}
-	outcome := invariant.Overall(verdicts)
-	for _, v := range verdicts {
-		if v.Outcome == outcome {
-			return outcome, v.Promise + ": " + v.Seen
-		}
-	}
-	return outcome, "nothing was judged"
 }
 
 // finish completes run.json. Scenarios that were chosen and never begun, after Ctrl-C for example, are listed as not

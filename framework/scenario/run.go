@@ -49,6 +49,7 @@ var theRun *run
 type result struct {
 	outcome invariant.Outcome
 	why     string
+	escaped bool  // a mutant that is caught by chance was not
 	err     error // the harness failed before anything could be judged
 	// unsupported says that what it takes is not to be had here, and Why says what: there is no outcome.
 	unsupported bool
@@ -72,7 +73,7 @@ func (r *run) attempt(ctx context.Context, s Spec) result {
 		if r.settings.Cluster != "" { // the next one would not get it, either
 			r.stop = err
 		}
-		return r.keep(s, nil, err)
+		return r.keep(s, invariant.Found{}, err)
 	}
 	held := r.pool.hold
 	ctx, release := whileOpen(ctx, held.Lost(), held.Err) // another run has it: this one disturbs nothing any more
@@ -89,7 +90,7 @@ func (r *run) attempt(ctx context.Context, s Spec) result {
 		r.settings.Progress.Note("  it did not run to its end: " + recordErr.Error())
 	}
 	if st == nil { // what may lie there is another's record
-		return r.keep(s, nil, recordErr)
+		return r.keep(s, invariant.Found{}, recordErr)
 	}
 	out := r.judge(s, dir, recordErr)
 	if recordErr != nil && r.settings.LeaveBroken && ctx.Err() == nil {
@@ -198,16 +199,16 @@ func (r *run) header(s Spec, cluster clusters.Cluster) (history.Header, error) {
 func (r *run) judge(s Spec, dir string, recordErr error) result {
 	recorded, err := history.Open(dir)
 	if err != nil {
-		return r.keep(s, nil, errors.Join(recordErr, err))
+		return r.keep(s, invariant.Found{}, errors.Join(recordErr, err))
 	}
 	verdicts := invariant.Judge(recorded)
 	if why := invariant.Unsupported(recorded, verdicts); why != "" {
 		return r.keepUnsupported(s, why)
 	}
 	if r.stop != nil && !slices.ContainsFunc(verdicts, broke) {
-		return r.keep(s, nil, r.stop)
+		return r.keep(s, invariant.Found{}, r.stop)
 	}
-	return r.keep(s, verdicts, nil)
+	return r.keep(s, invariant.FoundBy(recorded, verdicts), nil)
 }
 
 func broke(v invariant.Verdict) bool { return v.Outcome == invariant.Violated }

@@ -12,7 +12,7 @@ import (
 var AllOnOneNode = scenario.Mutate(conformance.ZoneAndNodeSpread, scenario.Mutation{
 	Name:     "mutants/all-on-one-node",
 	Removed:  "topology spread constraints",
-	CaughtBy: invariant.Spread{},
+	CaughtBy: invariant.Spread{Workload: "backend", TopologyKey: workloads.Zone, Max: 1},
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = workloads.NoSpread
 		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Host}}       // to its own pods: the second goes where the first is

@@ -1,17 +1,20 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// DropsAtSIGTERM exits at once: what is on its connections is lost.
+// DropsAtSIGTERM exits at once: what is on its connections is lost. It sets a trap: it waits up to a second for a request that it
+// can cut. See mutants/drops-at-sigterm-untrapped.
 var DropsAtSIGTERM = scenario.Mutate(chaos.DeletePods, scenario.Mutation{
 	Name:     "mutants/drops-at-sigterm",
 	Removed:  "finishing the requests in flight at SIGTERM",
 	CaughtBy: invariant.NoFailedRequests{},
+	Lanes:    []history.Lane{history.LaneReused}, // its preStop sleep keeps new connections away before SIGTERM comes
 	Cause:    invariant.CauseCutAtSIGTERM,
 	Break:    func(s *scenario.Spec) { s.Backend.AtTerm = workloads.Drop },
 })

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -12,6 +13,7 @@ var NoPreStop = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Name:     "mutants/no-prestop",
 	Removed:  "a preStop sleep",
 	CaughtBy: invariant.NoFailedRequests{},
+	Lanes:    []history.Lane{history.LaneFresh}, // a connection that is kept is asked off in order, preStop sleep or not
 	Cause:    invariant.CauseLateEndpoint,
 	Break: func(s *scenario.Spec) {
 		s.Backend.PreStop = workloads.NoPreStop

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -12,6 +13,7 @@ var NoReadinessProbe = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Name:     "mutants/no-readiness-probe",
 	Removed:  "a readiness probe for a server that starts slowly",
 	CaughtBy: invariant.NoFailedRequests{},
+	Lanes:    []history.Lane{history.LaneFresh}, // a pod that does not listen yet has no kept connections
 	Cause:    invariant.CauseReadyTooEarly,
 	Break:    func(s *scenario.Spec) { s.Backend.Readiness = workloads.NoReadiness },
 })

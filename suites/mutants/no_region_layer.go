@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
@@ -10,6 +11,6 @@ import (
 var NoRegionLayer = scenario.Mutate(conformance.ThreeLayers, scenario.Mutation{
 	Name:     "mutants/no-region-layer",
 	Removed:  "a constraint over regions",
-	CaughtBy: invariant.SpreadTrials{},
+	CaughtBy: invariant.SpreadTrials{TopologyKey: clusters.LabelRegion, Max: 1},
 	Break:    func(s *scenario.Spec) { s.Backend.Spread = s.Backend.Spread[1:] },
 })

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -12,6 +13,7 @@ var NodePressurePreStopAlone = scenario.Mutate(chaos.NodePressureSoft, scenario.
 	Name:     "mutants/node-pressure-prestop-alone",
 	Removed:  "a gateway with health checks and retries",
 	CaughtBy: invariant.NoFailedRequests{},
+	Lanes:    []history.Lane{history.LaneFresh}, // a connection that is kept is asked off in order before its pod stops listening
 	Cause:    invariant.CausePressure,
 	Break:    func(s *scenario.Spec) { s.Gateway = nil },
 })

@@ -10,6 +10,6 @@ import (
 var RacksOnly = scenario.Mutate(conformance.RacksAndPowerLines, scenario.Mutation{
 	Name:     "mutants/racks-only",
 	Removed:  "a constraint for power lines",
-	CaughtBy: invariant.SpreadTrials{},
+	CaughtBy: invariant.SpreadTrials{TopologyKey: "power", Max: 1},
 	Break:    func(s *scenario.Spec) { s.Backend.Spread = s.Backend.Spread[:1] },
 })

@@ -15,6 +15,7 @@ var ThrottledLoadWorker = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation
 	Removed:  "processor time for the load worker",
 	CaughtBy: invariant.NoFailedRequests{},
 	Harness:  true,
+	Doubt:    invariant.DoubtStarvedWorker,
 	Break: func(s *scenario.Spec) {
 		s.LoadCPU = throttled
 		s.Full = true

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -13,6 +14,7 @@ var ThrottledNoPreStop = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Name:     "mutants/throttled-no-prestop",
 	Removed:  "a preStop sleep, and processor time for the load worker",
 	CaughtBy: invariant.NoFailedRequests{},
+	Lanes:    []history.Lane{history.LaneFresh}, // as in mutants/no-prestop
 	Cause:    invariant.CauseLateEndpoint,
 	Break: func(s *scenario.Spec) {
 		s.Backend.PreStop, s.Backend.StartDelay = workloads.NoPreStop, 0 // as in mutants/no-prestop

@@ -77,7 +77,7 @@ func Parse(args []string, getenv func(string) string) (Options, error) {
 		o.Broken = Broken(s)
 		return o.Broken.validate()
 	})
-	flags.Func("at-term", "what to do at SIGTERM: drain, shutdown, drop or hold", func(s string) error {
+	flags.Func("at-term", "what to do at SIGTERM: "+serve.Ways(), func(s string) error {
 		o.Serve.AtTerm = serve.AtTerm(s)
 		return o.Serve.Validate()
 	})

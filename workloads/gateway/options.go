@@ -162,7 +162,7 @@ func Parse(args []string) (Options, error) {
 	flags.DurationVar(&o.Connect, "connect", 0, "time-out of the connection of one try")
 	flags.IntVar(&o.MaxTries, "max-tries", 0, "tries for a request, the first included")
 	flags.BoolVar(&o.NoKeepAlive, "no-keep-alive", false, "a connection for each try")
-	flags.StringVar((*string)(&o.Serve.AtTerm), "at-term", "", "what to do at SIGTERM: drain, drop or hold")
+	flags.StringVar((*string)(&o.Serve.AtTerm), "at-term", "", "what to do at SIGTERM: "+serve.Ways())
 	flags.DurationVar(&o.Serve.Quiet, "quiet", 0, "how long nothing must come for a drain to end")
 	flags.DurationVar(&o.Serve.Limit, "limit", 0, "how long a drain may take, and a hold takes")
 	if err := flags.Parse(args); err != nil {

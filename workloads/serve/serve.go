@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -30,10 +32,30 @@ const (
 	// Hold serves on as if nothing had happened, closes no connection, and exits after Options.Limit with all of them
 	// open. Like Drop it cuts what is in flight then.
 	//
-	// An exit between two requests lets nobody down, and most are. But a mutant must be caught every time, so both wait
-	// up to a second for a request that comes, or is about to be answered, and cut that.
+	// An exit between two requests lets nobody down, and most are. But a mutant must be caught every time, so both set a trap: they
+	// wait up to a second for a request that comes, or is about to be answered, and cut that.
 	Hold AtTerm = "hold"
+	// DropUntrapped and HoldUntrapped end as Drop and Hold do, and set no trap: as a server of someone's does, which is not made to
+	// be caught. They exit when it is time, and whether that cuts a request is chance.
+	DropUntrapped AtTerm = "drop-untrapped"
+	HoldUntrapped AtTerm = "hold-untrapped"
 )
+
+// Traps tells whether the server waits for a request that it can hurt.
+func (a AtTerm) Traps() bool { return a == Drop || a == Hold }
+
+// ways to end, as they are written.
+var ways = []AtTerm{Drain, Shutdown, Drop, Hold, DropUntrapped, HoldUntrapped}
+
+// Ways lists the ways to end in words, for help texts and errors.
+func Ways() string {
+	words := make([]string, len(ways))
+	for i, a := range ways {
+		words[i] = string(a)
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
 
 // Defaults of Options.
 const (
@@ -48,7 +70,7 @@ const (
 type Options struct {
 	AtTerm AtTerm        // default Drain
 	Quiet  time.Duration // default DefaultQuiet
-	// Limit bounds a Drain and is the length of a Hold; default DefaultLimit.
+	// Limit bounds a Drain and is the length of a Hold, with a trap or without; default DefaultLimit.
 	Limit time.Duration
 	// CloseAfter closes a connection, in order, after so many requests; 0: never.
 	CloseAfter int
@@ -72,8 +94,8 @@ func (o Options) withDefaults() Options {
 // Validate says what of the options makes no sense.
 func (o Options) Validate() error {
 	switch {
-	case o.AtTerm != "" && o.AtTerm != Drain && o.AtTerm != Shutdown && o.AtTerm != Drop && o.AtTerm != Hold:
-		return fmt.Errorf("at SIGTERM %q: want %s, %s, %s or %s", o.AtTerm, Drain, Shutdown, Drop, Hold)
+	case o.AtTerm != "" && !slices.Contains(ways, o.AtTerm):
+		return fmt.Errorf("at SIGTERM %q: want %s", o.AtTerm, Ways())
 	case o.Quiet < 0 || o.Limit < 0:
 		return fmt.Errorf("quiet %s, limit %s: must not be negative", o.Quiet, o.Limit)
 	case o.CloseAfter < 0:
@@ -142,9 +164,9 @@ func (s *server) end(ctx context.Context, l *listener) error {
 	switch s.options.AtTerm {
 	case Shutdown:
 		return s.shutdown(ctx, l)
-	case Drop:
+	case Drop, DropUntrapped:
 		return s.cut(l)
-	case Hold:
+	case Hold, HoldUntrapped:
 		<-time.After(s.options.Limit)
 		return s.cut(l)
 	default:
@@ -218,9 +240,12 @@ func (s *server) waitQuiet(ctx context.Context, most time.Duration) {
 // trapLimit bounds the wait for a request to cut.
 const trapLimit = time.Second
 
-// cut closes everything when that hurts somebody for certain, or at the limit.
+// cut closes everything: at once, or, with a trap, when that hurts somebody for certain, or at the limit.
 func (s *server) cut(l *listener) error {
 	defer l.cut()
+	if !s.options.AtTerm.Traps() {
+		return s.http.Close()
+	}
 	t := &trap{caught: make(chan struct{})}
 	s.trap.Store(t)
 	select {

@@ -133,6 +133,39 @@ func TestDropCutsWhatIsInFlight(t *testing.T) {
 	}
 }
 
+// TestWithoutATrapNothingIsWaitedFor: it cuts what is in flight at that moment, and nothing else.
+func TestWithoutATrapNothingIsWaitedFor(t *testing.T) {
+	for way, want := range map[AtTerm]time.Duration{DropUntrapped: 0, HoldUntrapped: 8 * time.Second} {
+		t.Run(string(way), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newPipes()
+				term, ended := start(t, l, Options{AtTerm: way, Limit: 8 * time.Second}, func(_ http.ResponseWriter, r *http.Request) {
+					<-r.Context().Done()
+				})
+				go func() {
+					<-time.After(time.Second)
+					term()
+				}()
+				began := time.Now()
+				if dial(t, l).get("/") != nil {
+					t.Error("answered")
+				}
+				if err := <-ended; err != nil || time.Since(began) != time.Second+want {
+					t.Errorf("error %v after %s, want none after %s", err, time.Since(began), time.Second+want)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		term, ended := start(t, newPipes(), Options{AtTerm: DropUntrapped}, empty)
+		began := time.Now()
+		term()
+		if err := <-ended; err != nil || time.Since(began) != 0 {
+			t.Errorf("nobody asks: error %v after %s, want none at once", err, time.Since(began))
+		}
+	})
+}
+
 // TestDropWaitsForARequestToCut: an exit that nobody notices shows nothing.
 func TestDropWaitsForARequestToCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -242,7 +275,7 @@ func TestValidate(t *testing.T) {
 	}{
 		"zero":        {Options{}, ""},
 		"hold":        {Options{AtTerm: Hold, Limit: time.Second, CloseAfter: 1}, ""},
-		"unknown end": {Options{AtTerm: "explode"}, `at SIGTERM "explode": want drain, shutdown, drop or hold`},
+		"unknown end": {Options{AtTerm: "explode"}, `at SIGTERM "explode": want drain, shutdown, drop, hold, drop-untrapped or hold-untrapped`},
 		"quiet":       {Options{Quiet: -1}, "quiet -1ns, limit 0s: must not be negative"},
 		"close after": {Options{CloseAfter: -1}, "close after -1 requests: must not be negative"},
 	}

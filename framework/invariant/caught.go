@@ -1,0 +1,186 @@
+package invariant
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// CaughtNumber is the number of a verdict by Caught that is 1 if the mutant was caught and 0 if it was missed. An Unknown has none.
+const CaughtNumber = "caught"
+
+// Caught judges a mutant by its record and the verdicts on it, in the order of the record's promises: that the promise which is
+// named catches what was broken on purpose is a promise of the harness.
+//
+// Held: it was caught. The record is whole, every fault took effect, the promise with its parameters was Violated, on each lane that
+// the mutant is about, by requests that were sent after the first fault began, and mostly for the planted cause, where one is named. Of a
+// mutant of the harness: the promise was Unknown, for the planted doubt alone. Violated: it was missed. Anything else is Unknown, and
+// says why. A mutant that is caught by chance may be missed: that is Held, and CaughtNumber tells the two apart.
+//
+// Promises about how a workload lies (see lies) are broken by a bad workload as soon as it is deployed, and may be.
+func Caught(run history.Run, verdicts []Verdict) Verdict {
+	v := Verdict{Kind: "Caught", Promise: "a mutant is caught"}
+	m := run.Header.Mutant
+	if m == nil {
+		return v.unknown(doubts{"the record is of no mutant"})
+	}
+	v.Promise = m.CaughtBy + " catches a workload without " + m.Removed
+	if m.Harness {
+		v.Promise = m.CaughtBy + " is Unknown for a harness without " + m.Removed
+	}
+	f := newFacts(run)
+	if d := f.proves(m.CaughtBy); len(d) > 0 {
+		return v.unknown(d)
+	}
+	by, why := named(run.Header, verdicts)
+	if why != "" {
+		return v.unknown(doubts{why})
+	}
+	if m.Harness {
+		return v.doubted(f, m, by)
+	}
+	return v.caught(f, m, by)
+}
+
+// proves doubts a record from which nothing can be learnt about a mutant.
+func (f *facts) proves(kind string) doubts {
+	from := f.begin()
+	switch {
+	case kind == "APIAnswersWithin":
+		from = never // what the watches missed is nothing to it
+	case NamesCauses(kind):
+		from = f.phases[history.Steady].From
+	}
+	return slices.Concat(f.inOrder(from), f.faultsBit(false))
+}
+
+// named finds the verdict on the promise that a mutant names. Of several in an older record, which names a kind alone, it is the
+// one that is worst. Why says what is wrong with the name; empty: nothing.
+func named(h history.Header, verdicts []Verdict) (by Verdict, why string) {
+	m := h.Mutant
+	if len(verdicts) == 0 {
+		return by, m.CaughtBy + " was not judged"
+	}
+	if len(verdicts) != len(h.Promises) {
+		return by, fmt.Sprintf("there are %s on a record with %s", count(len(verdicts), "verdict"), count(len(h.Promises), "promise"))
+	}
+	var of []Verdict
+	for i, p := range h.Promises {
+		if p.Kind != m.CaughtBy || len(m.Params) > 0 && !sameParams(p.Params, m.Params) {
+			continue
+		}
+		if verdicts[i].Kind != p.Kind {
+			return by, fmt.Sprintf("verdict %d is on %s, and the promise is %s", i+1, verdicts[i].Kind, p.Kind)
+		}
+		of = append(of, verdicts[i])
+	}
+	if len(of) == 0 {
+		return by, fmt.Sprintf("the mutant names %s %s, which the scenario does not promise", m.CaughtBy, m.Params)
+	}
+	outcome := Overall(of)
+	if i := slices.IndexFunc(of, func(v Verdict) bool { return v.Outcome == outcome }); i >= 0 {
+		return of[i], ""
+	}
+	return by, m.CaughtBy + " has no verdict"
+}
+
+// sameParams compares parameters by what they say.
+func sameParams(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
+		return false
+	}
+	return bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// caught turns round what the promise said of a workload that was broken.
+func (v Verdict) caught(f *facts, m *history.Mutant, by Verdict) Verdict {
+	v.At, v.Evidence, v.Numbers = by.At, slices.Clone(by.Evidence), maps.Clone(by.Numbers)
+	switch by.Outcome {
+	case Violated:
+	case Held:
+		v.setCauses(nil)
+		return v.missed(m, by.Seen)
+	default:
+		v.setCauses(nil)
+		v.Outcome, v.At, v.Seen = Unknown, 0, by.Seen
+		return v
+	}
+	causes := causesOf(by)
+	if NamesCauses(by.Kind) && v.saysSince() {
+		lanes, why := f.aboutLanes(m)
+		if why != "" {
+			return v.unknown(doubts{why})
+		}
+		broken := slices.DeleteFunc(slices.Clone(lanes), func(l history.Lane) bool { return v.failedSince(l, m.Cause) == 0 })
+		if anyLane := len(m.Params)+len(m.Lanes) == 0; len(broken) < len(lanes) && (!anyLane || len(broken) == 0) {
+			return v.laneMissed(m, by, lanes, broken)
+		}
+		causes = v.causesSince(lanes)
+		v.setCauses(causes)
+	} else if why := f.early(m, by); why != "" {
+		return v.unknown(doubts{why})
+	}
+	if reported := mostly(causes); m.Cause != "" && reported != Cause(m.Cause) {
+		return v.unknown(doubts{fmt.Sprintf("%s was planted, and %s reported: %s", m.Cause, reported, by.Seen)})
+	}
+	v.measure(CaughtNumber, 1)
+	return v.held(nil, "caught: %s", by.Seen)
+}
+
+// missed says that a mutant was not caught. One that need not be has kept what is promised of it.
+func (v Verdict) missed(m *history.Mutant, seen string) Verdict {
+	v.measure(CaughtNumber, 0)
+	if m.ByChance {
+		return v.held(nil, "not caught, as may happen, for it is caught by chance alone: %s", seen)
+	}
+	return v.violated(nil, "missed: %s", seen)
+}
+
+// laneMissed says that no request failed, for the planted cause, on some lanes that the mutant is about. It was missed there only
+// where the promise had all of its evidence.
+func (v Verdict) laneMissed(m *history.Mutant, by Verdict, lanes, broken []history.Lane) Verdict {
+	left := slices.DeleteFunc(slices.Clone(lanes), func(l history.Lane) bool { return slices.Contains(broken, l) })
+	names := make([]string, len(left))
+	var others float64 // that failed there for other causes
+	for i, lane := range left {
+		names[i] = string(lane)
+		others += v.Numbers[sinceNumber+string(lane)]
+	}
+	of := ""
+	if m.Cause != "" {
+		of = " for " + m.Cause
+	}
+	seen := fmt.Sprintf("of the requests on %s that were sent after the first fault began, none failed%s; in all, %s", list(names), of, by.Seen)
+	if doubted := v.Numbers[doubtsNumber] > 0; doubted || others > 0 || v.Numbers[excusedNumber] > 0 {
+		return v.unknown(doubts{seen})
+	}
+	return v.missed(m, seen)
+}
+
+// lies tells of a promise whether it is about how a workload lies on its nodes, before a fault as well as after it.
+func lies(kind string) bool {
+	switch kind {
+	case "Placement", "Placed", "Spread", "SpreadTogether", "SpreadTrials", "PerDomain":
+		return true
+	}
+	return false
+}
+
+// early says that a promise was broken before the first fault began; empty: it was not.
+func (f *facts) early(m *history.Mutant, by Verdict) string {
+	first := f.firstFault()
+	switch {
+	case lies(by.Kind):
+		return ""
+	case NamesCauses(by.Kind) && len(m.Lanes) > 0:
+		return "its verdict does not say which requests failed after the first fault began, as one of today's would: judge the record again"
+	case by.At != 0 && by.At < first.At:
+		return fmt.Sprintf("it was broken at %s, and the first fault began at %s: %s", moment(by.At), moment(first.At), by.Seen)
+	}
+	return ""
+}

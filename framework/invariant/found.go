@@ -1,0 +1,43 @@
+package invariant
+
+import "github.com/holdfast-ha/holdfast/framework/history"
+
+// Found is what was found in a record: everything that tells of it is made from this, so that nothing disagrees.
+type Found struct {
+	Verdicts []Verdict // on its promises, in their order
+	Caught   *Verdict  // on the mutant; nil of a scenario that should hold
+}
+
+// Find judges a record by the promises that are written in it, and its mutant if it is of one.
+func Find(run history.Run) Found { return FoundBy(run, Judge(run)) }
+
+// FoundBy is Find for verdicts that are there already.
+func FoundBy(run history.Run, verdicts []Verdict) Found {
+	found := Found{Verdicts: verdicts}
+	if run.Header.Mutant != nil {
+		caught := Caught(run, verdicts)
+		found.Caught = &caught
+	}
+	return found
+}
+
+// Sum says what the verdicts come to, and what decided it. Of a mutant, Held means that it was caught, or that it need not be:
+// what other promises say does not count.
+func (f Found) Sum() (Outcome, string) {
+	if f.Caught != nil {
+		return f.Caught.Outcome, f.Caught.Seen
+	}
+	outcome := Overall(f.Verdicts)
+	for _, v := range f.Verdicts {
+		if v.Outcome == outcome {
+			return outcome, v.Promise + ": " + v.Seen
+		}
+	}
+	return outcome, "nothing was judged"
+}
+
+// Escaped tells of the verdict on a mutant that it was not caught, and need not have been.
+func (v Verdict) Escaped() bool {
+	caught, told := v.Numbers[CaughtNumber]
+	return v.Outcome == Held && told && caught == 0
+}

@@ -1,0 +1,21 @@
+package mutants
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/chaos"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// EveryLaneDropsAtSIGTERMUntrapped is mutants/every-lane-drops-at-sigterm without its trap: its answers take no time, so that a
+// lane is hurt only where a request meets the very end of a pod, or where the connection itself was to last.
+var EveryLaneDropsAtSIGTERMUntrapped = scenario.Mutate(chaos.EveryLaneRollingUpdate, scenario.Mutation{
+	Name: "mutants/every-lane-drops-at-sigterm-untrapped",
+	Removed: "all that a server does at SIGTERM (three practices: GOAWAY, goodbyes, and finishing what is in flight), by a server that " +
+		"sets no trap",
+	CaughtBy: invariant.NoFailedRequests{},
+	Lanes:    lasting, // as in mutants/every-lane-drops-at-sigterm
+	Cause:    invariant.CauseCutAtSIGTERM,
+	ByChance: true, // on each lane some request must be in flight when a pod exits
+	Break:    func(s *scenario.Spec) { s.Backend.AtTerm = workloads.DropUntrapped },
+})
