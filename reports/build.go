@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
@@ -37,6 +38,7 @@ func Build(runDir string) (Model, error) {
 		}
 	}
 	m.fillIn(file)
+	m.noteTwins()
 	return m, nil
 }
 
@@ -83,7 +85,7 @@ func scenarioOf(runDir string, listed *history.ScenarioResult) Scenario {
 	if err != nil {
 		s.Incomplete = err.Error()
 	}
-	s.Result, s.Why = sumUp(verdicts, s.Mutant, s.Incomplete)
+	s.Result, s.Why = sumUp(verdicts, s.Mutant, s.Caught, s.Incomplete)
 	s.heed(listed)
 	return s
 }
@@ -133,11 +135,27 @@ func (s *Scenario) heed(listed *history.ScenarioResult) {
 	}
 	if said := invariant.Outcome(listed.Outcome); said != "" {
 		result := resultOf(said)
-		if s.Mutant != nil && result != Unknown {
-			result = map[Result]Result{Held: Caught, Violated: Missed}[result]
+		if s.Mutant != nil {
+			result = resultOfMutant(invariant.Verdict{Outcome: said})
 		}
 		if s.Result.Good() && !result.Good() {
 			s.Result, s.Why = result, fmt.Sprintf("the run itself said %s (%s)", said, s.Why)
 		}
+	}
+}
+
+// noteTwins says of each mutant what a reader must know of its twin.
+func (m *Model) noteTwins() {
+	for i := range m.Scenarios {
+		s := &m.Scenarios[i]
+		if s.Mutant == nil {
+			continue
+		}
+		at := slices.IndexFunc(m.Scenarios, func(other Scenario) bool { return other.Name == s.Mutant.Twin })
+		if at < 0 {
+			s.TwinNote = s.Mutant.TwinNote("", false)
+			continue
+		}
+		s.TwinNote = s.Mutant.TwinNote(strings.ToLower(string(m.Scenarios[at].Result)), true)
 	}
 }

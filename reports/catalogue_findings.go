@@ -136,6 +136,7 @@ func catalogueLine(s *Scenario, found string) string {
 			fmt.Fprintf(&b, "; %s", text(v.Seen))
 		}
 	}
+	b.WriteString(text(s.mutantNotes("; ", "")))
 	if s.Reproduce != "" {
 		fmt.Fprintf(&b, "<br>%s", code(s.Reproduce))
 	}

@@ -12,13 +12,33 @@ func (m Model) confusion() *invariant.Confusion {
 	var c invariant.Confusion
 	for i := range m.Scenarios {
 		if s := &m.Scenarios[i]; s.Mutant != nil {
-			c.Add(*s.Mutant, s.Verdicts)
+			c.Add(*s.Mutant, s.caught())
 		}
 	}
 	if _, of := c.Agree(); of < 2 {
 		return nil
 	}
 	return &c
+}
+
+// caught is the verdict on the mutant; one that says nothing where there is none.
+func (s *Scenario) caught() invariant.Verdict {
+	if s.Caught == nil {
+		return invariant.Verdict{}
+	}
+	return *s.Caught
+}
+
+// mutantNotes are what must be said wherever it is said that a mutant was caught, each between two marks: that its server sets a
+// trap, and what became of its twin.
+func (s *Scenario) mutantNotes(before, after string) (notes string) {
+	if s.Mutant == nil {
+		return ""
+	}
+	for _, note := range s.Mutant.Notes(s.TwinNote) {
+		notes += before + note + after
+	}
+	return notes
 }
 
 // markdownCauses says of each scenario in which requests failed why they did.

@@ -82,7 +82,7 @@ func newPage(m Model) (page, error) {
 		return page{}, err
 	}
 	p := page{Model: m, Style: look.style, Script: look.script, Result: m.Result(), Summary: m.summary()}
-	for _, r := range []Result{Held, Caught, Violated, Missed, Unknown, Unsupported} {
+	for _, r := range []Result{Held, Caught, Escaped, Violated, Missed, Unknown, Unsupported} {
 		if n := m.Count(r); n > 0 {
 			p.Counts = append(p.Counts, resultCount{r, n})
 		}

@@ -24,7 +24,7 @@ func NewReport(m Model) Report {
 		Holdfast: m.Holdfast, Seed: m.Seed, Profile: m.Profile, Cluster: reportCluster(m.Cluster),
 		Counts: ReportCounts{
 			Held: m.Count(Held), Violated: m.Count(Violated), Unknown: m.Count(Unknown),
-			Caught: m.Count(Caught), Missed: m.Count(Missed), Unsupported: m.Count(Unsupported),
+			Caught: m.Count(Caught), Missed: m.Count(Missed), Escaped: m.Count(Escaped), Unsupported: m.Count(Unsupported),
 		},
 		Reproduce: m.Reproduce, Trouble: some(m.Trouble), Scenarios: []ReportScenario{},
 	}
@@ -68,7 +68,7 @@ func reportScenario(s *Scenario) ReportScenario {
 		Causes: []ReportCause{},
 	}
 	if s.Mutant != nil {
-		r.Mutant = &ReportMutant{Removed: s.Mutant.Removed, CaughtBy: s.Mutant.CaughtBy, Twin: s.Mutant.Twin, Cause: s.Mutant.Cause}
+		r.Mutant = reportMutant(s)
 	}
 	for _, p := range s.Noise.Parts {
 		r.Noise = append(r.Noise, ReportNoise{
@@ -119,6 +119,21 @@ func (s *Scenario) bounds95() (requests, disruptions *float64) {
 		disruptions = new(UpperBound95(uint64(events)))
 	}
 	return requests, disruptions
+}
+
+func reportMutant(s *Scenario) *ReportMutant {
+	m := s.Mutant
+	r := &ReportMutant{
+		Removed: m.Removed, CaughtBy: m.CaughtBy, Twin: m.Twin, Cause: m.Cause, Doubt: m.Doubt, Trap: m.Trap, ByChance: m.ByChance,
+		TwinNote: s.TwinNote,
+	}
+	for _, lane := range m.Lanes {
+		r.Lanes = append(r.Lanes, string(lane))
+	}
+	if s.Caught != nil {
+		r.Verdict = new(reportVerdict(s.Caught))
+	}
+	return r
 }
 
 func reportVerdict(v *invariant.Verdict) ReportVerdict {

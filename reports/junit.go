@@ -176,7 +176,7 @@ func junitDetails(s *Scenario) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "claim: %s\n", s.Claim)
 	if s.Mutant != nil {
-		fmt.Fprintf(&b, "mutant: without %s, to be caught by %s\n", s.Mutant.Removed, s.Mutant.CaughtBy)
+		fmt.Fprintf(&b, "mutant: without %s, to be caught by %s%s\n", s.Mutant.Removed, s.Mutant.CaughtBy, s.mutantNotes("; ", ""))
 	}
 	for i := range s.Verdicts {
 		if v := &s.Verdicts[i]; v.Outcome != invariant.Held || s.Mutant != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
@@ -48,6 +49,8 @@ func mark(r Result) string { return shape(r) + " " + string(r) }
 // shape of a result, so that no one has to tell it by colour.
 func shape(r Result) string {
 	switch {
+	case r == Escaped:
+		return "➖"
 	case r.Good():
 		return "✅"
 	case r.Broken():
@@ -77,10 +80,10 @@ func markdownHead(b *strings.Builder, m Model) {
 // summary counts results, requests and disruptions in one sentence.
 func (m Model) summary() string {
 	var parts []string
-	for _, r := range []Result{Held, Violated, Unknown, Caught, Missed, Unsupported} {
+	for _, r := range []Result{Held, Violated, Unknown, Caught, Missed, Escaped, Unsupported} {
 		if n := m.Count(r); n > 0 {
 			word := strings.ToLower(string(r))
-			if r == Caught || r == Missed {
+			if r == Caught || r == Missed || r == Escaped {
 				word = plural(uint64(n), "mutant") + " " + word
 			} else {
 				word = fmt.Sprintf("%d %s", n, word)
@@ -99,8 +102,22 @@ func (m Model) summary() string {
 			sent, failed, events = sent+s.Sent(), failed+s.Failed(), events+s.Disruptions.Total()
 		}
 	}
-	return fmt.Sprintf("%s. Mutants apart: %s of %s failed over %s.", strings.Join(parts, ", "), count(failed),
+	return fmt.Sprintf("%s.%s Mutants apart: %s of %s failed over %s.", strings.Join(parts, ", "), m.trapped(), count(failed),
 		plural(sent, "request"), plural(uint64(events), "disruption event"))
+}
+
+// trapped says how many mutants were caught with a trap; empty: none.
+func (m Model) trapped() string {
+	n := 0
+	for i := range m.Scenarios {
+		if s := &m.Scenarios[i]; s.Mutant != nil && s.Mutant.Trap && s.Result == Caught {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Of %s caught, the server set a trap: %s.", plural(uint64(n), "mutant"), history.TrapWords)
 }
 
 func markdownTable(b *strings.Builder, m Model) {
@@ -109,7 +126,7 @@ func markdownTable(b *strings.Builder, m Model) {
 	for i := range m.Scenarios {
 		s := &m.Scenarios[i]
 		row := s.figures()
-		fmt.Fprintf(b, "| %s | **%s**<br>%s | %s | %s | %s | %s | %s | %s |\n", mark(s.Result), text(s.Name), text(s.Claim),
+		fmt.Fprintf(b, "| %s | **%s**<br>%s%s | %s | %s | %s | %s | %s | %s |\n", mark(s.Result), text(s.Name), text(s.Claim), text(s.mutantNotes("; ", "")),
 			row.Requests, row.Failed, row.Disruptions, row.Bound, row.P99, row.Lag)
 	}
 	b.WriteString("\n0 of N is not zero: \"at most, 95 %\" is the share of requests that may fail although none was seen to, " +
@@ -171,8 +188,8 @@ func markdownDetails(s *Scenario) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n**%s**\n", mark(s.Result), text(s.Name), text(s.Claim), text(s.Why))
 	if s.Mutant != nil {
-		fmt.Fprintf(&b, "\nMutant: without %s, to be caught by %s; its twin is %s.\n", text(s.Mutant.Removed),
-			code(s.Mutant.CaughtBy), code(s.Mutant.Twin))
+		fmt.Fprintf(&b, "\nMutant: without %s, to be caught by %s; its twin is %s.%s\n", text(s.Mutant.Removed),
+			code(s.Mutant.CaughtBy), code(s.Mutant.Twin), text(s.mutantNotes(" ", ".")))
 	}
 	fmt.Fprintf(&b, "\n%s\n", text(s.meaning()))
 	for i := range s.Verdicts {

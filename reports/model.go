@@ -33,8 +33,12 @@ type Scenario struct {
 	Result   Result
 	Why      string
 	Verdicts []invariant.Verdict
-	// Mutant is set when the workload was broken on purpose.
+	// Mutant is set when the workload, or the harness, was broken on purpose.
 	Mutant *history.Mutant
+	// Caught is the verdict on the mutant, made from its record; nil without a record.
+	Caught *invariant.Verdict
+	// TwinNote says what a reader must know of the mutant's twin; empty: it held in the same run.
+	TwinNote string
 	// Incomplete says why the record is not whole; empty when it is.
 	Incomplete string
 	Trouble    []string // what weakened the evidence: troubles of the harness, gaps in a watch

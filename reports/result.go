@@ -1,8 +1,6 @@
 package reports
 
 import (
-	"fmt"
-
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
@@ -17,12 +15,14 @@ const (
 	Unknown  Result = "Unknown"
 	Caught   Result = "Caught"
 	Missed   Result = "Missed"
+	// Escaped is a mutant that is caught by chance alone, and was not. It is told and counted, and nothing has failed.
+	Escaped Result = "Escaped"
 	// Unsupported is neither success nor failure: what it takes is not to be had where it was run, and nothing was tried.
 	Unsupported Result = "Unsupported"
 )
 
 // Good tells whether nothing is left to explain.
-func (r Result) Good() bool { return r == Held || r == Caught }
+func (r Result) Good() bool { return r == Held || r == Caught || r == Escaped }
 
 // Broken tells whether a promise was seen broken, or a broken workload went unnoticed. What is neither Good nor Broken
 // is Unknown, or Unsupported.
@@ -58,11 +58,11 @@ func (m Model) Count(results ...Result) int {
 	return n
 }
 
-// sumUp says what the verdicts of a scenario come to, and why.
-func sumUp(verdicts []invariant.Verdict, mutant *history.Mutant, incomplete string) (Result, string) {
+// sumUp says what the verdicts of a scenario come to, and why. Of a mutant it is the verdict on the mutant itself that counts.
+func sumUp(verdicts []invariant.Verdict, mutant *history.Mutant, caught *invariant.Verdict, incomplete string) (Result, string) {
 	switch {
 	case mutant != nil:
-		return sumUpMutant(verdicts, mutant, incomplete)
+		return sumUpMutant(caught, incomplete)
 	case incomplete != "":
 		return sumUpIncomplete(verdicts, incomplete)
 	case len(verdicts) == 0:
@@ -88,41 +88,28 @@ func sumUpIncomplete(verdicts []invariant.Verdict, incomplete string) (Result, s
 	return Unknown, "the record is not whole: " + incomplete
 }
 
-// sumUpMutant asks only whether the promise that must catch the mutant did. Others may break as well. A record that is not
-// whole shows nothing: Caught is as good as Held.
-func sumUpMutant(verdicts []invariant.Verdict, mutant *history.Mutant, incomplete string) (Result, string) {
-	if incomplete != "" {
-		return Unknown, "the record is not whole: " + incomplete
-	}
-	var of []invariant.Verdict
-	for i := range verdicts {
-		if verdicts[i].Kind == mutant.CaughtBy {
-			of = append(of, verdicts[i])
-		}
-	}
-	result, why := sumUp(of, nil, "")
+// sumUpMutant takes the verdict on a mutant. A record that is not whole shows nothing: Caught is as good as Held.
+func sumUpMutant(caught *invariant.Verdict, incomplete string) (Result, string) {
 	switch {
-	case len(of) == 0:
-		return Unknown, mutant.CaughtBy + " was not judged"
-	case mutant.Harness:
-		return sumUpHarness(result, why, mutant)
-	case result == Violated:
-		return Caught, why
-	case result == Held:
-		return Missed, fmt.Sprintf("%s held although the workload was broken (%s)", mutant.CaughtBy, mutant.Removed)
+	case incomplete != "":
+		return Unknown, "the record is not whole: " + incomplete
+	case caught == nil:
+		return Unknown, "it was not judged whether it is caught"
 	}
-	return Unknown, why
+	return resultOfMutant(*caught), caught.Seen
 }
 
-// sumUpHarness: of a harness that was broken, nothing may be known.
-func sumUpHarness(result Result, why string, mutant *history.Mutant) (Result, string) {
-	switch result {
-	case Unknown:
-		return Caught, why
-	case Violated:
-		return Missed, fmt.Sprintf("%s blamed the workload, and it was the harness that was broken (%s): %s", mutant.CaughtBy, mutant.Removed, why)
+// resultOfMutant is the verdict on a mutant in one word.
+func resultOfMutant(caught invariant.Verdict) Result {
+	switch {
+	case caught.Escaped():
+		return Escaped
+	case caught.Outcome == invariant.Held:
+		return Caught
+	case caught.Outcome == invariant.Violated:
+		return Missed
 	}
-	return Missed, fmt.Sprintf("%s held although the harness was broken (%s)", mutant.CaughtBy, mutant.Removed)
+	return Unknown
 }
 
 func first(verdicts []invariant.Verdict, outcome invariant.Outcome) *invariant.Verdict {

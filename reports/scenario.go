@@ -22,7 +22,8 @@ func Describe(run history.Run, verdicts []invariant.Verdict) Scenario {
 	s.meet(run)
 	s.measure(run)
 	s.Disruptions, s.Noise, s.APIAway = disruptions(run), noiseOf(run.Events), apiAwayOf(run)
-	s.Result, s.Why = sumUp(verdicts, s.Mutant, s.Incomplete)
+	s.Caught = invariant.FoundBy(run, verdicts).Caught
+	s.Result, s.Why = sumUp(verdicts, s.Mutant, s.Caught, s.Incomplete)
 	return s
 }
 

@@ -65,6 +65,8 @@ type ReportCounts struct {
 	Unknown  int `json:"unknown"`
 	Caught   int `json:"caught"` // mutants
 	Missed   int `json:"missed"` // mutants
+	// Escaped are mutants that are caught by chance, and were not; left out where there are none.
+	Escaped int `json:"escaped,omitempty"`
 	// Unsupported is how many could not be tried where the run was; left out where there are none.
 	Unsupported int `json:"unsupported,omitempty"`
 }
@@ -123,6 +125,16 @@ type ReportMutant struct {
 	CaughtBy string `json:"caughtBy"`
 	Twin     string `json:"twin"`            // the scenario with the practice in place
 	Cause    string `json:"cause,omitempty"` // what the verdict must name as the reason
+	// Lanes are those on which requests must fail; absent: any, or the promise is about no requests.
+	Lanes []string `json:"lanes,omitempty"`
+	Doubt string   `json:"doubt,omitempty"` // of a mutant of the harness: why the promise must be Unknown
+	// Trap says that the server waits up to a second for a request that it can hurt.
+	Trap     bool `json:"trap,omitempty"`
+	ByChance bool `json:"byChance,omitempty"` // how often it is caught is counted, and not demanded
+	// TwinNote says what a reader must know of the twin; absent: it held in the same run.
+	TwinNote string `json:"twinNote,omitempty"`
+	// Verdict is that on the mutant itself; absent without a record.
+	Verdict *ReportVerdict `json:"verdict,omitempty"`
 }
 
 // ReportRequests counts the requests of all lanes but control.

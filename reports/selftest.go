@@ -2,6 +2,7 @@ package reports
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -56,8 +57,15 @@ type SelftestRun struct {
 
 // SelftestRates are the totals.
 type SelftestRates struct {
-	// Detection is of the runs of mutants that were judged: those that were caught. Unknown is neither.
+	// Detection is of the runs of mutants that were judged, and whose twin held in the same run: those that were caught. Unknown is
+	// neither.
 	Detection Rate `json:"detection"`
+	// DetectionApart is the same where the twin did not hold, or was not run: there it may be the scenario that was caught.
+	DetectionApart Rate `json:"detectionApart"`
+	// ByChance is the same of mutants that are caught by chance alone. None of them is demanded.
+	ByChance Rate `json:"byChance"`
+	// Trapped is how many of the caught had a server that sets a trap.
+	Trapped int `json:"trapped"`
 	// FalseAlarm is of the judged runs of what should hold: those that were Violated.
 	FalseAlarm Rate `json:"falseAlarm"`
 	// Unknown is of all runs that came to a verdict.
@@ -70,15 +78,22 @@ type SelftestRates struct {
 
 // SelftestRow counts the runs of one scenario by what came of them.
 type SelftestRow struct {
-	Scenario  string `json:"scenario"`
-	Mutant    bool   `json:"mutant,omitempty"`
-	Runs      int    `json:"runs"`
-	Held      int    `json:"held"`
-	Violated  int    `json:"violated"`
-	Caught    int    `json:"caught"`
-	Missed    int    `json:"missed"`
-	Unknown   int    `json:"unknown"`
-	NotJudged int    `json:"notJudged"`
+	Scenario string `json:"scenario"`
+	Mutant   bool   `json:"mutant,omitempty"`
+	Runs     int    `json:"runs"`
+	Held     int    `json:"held"`
+	Violated int    `json:"violated"`
+	Caught   int    `json:"caught"`
+	Missed   int    `json:"missed"`
+	// CaughtApart and MissedApart are how many of these were without a twin that held in the same run.
+	CaughtApart int `json:"caughtApart,omitempty"`
+	MissedApart int `json:"missedApart,omitempty"`
+	// Escaped are the runs in which a mutant was not caught that is caught by chance.
+	Escaped   int  `json:"escaped,omitempty"`
+	ByChance  bool `json:"byChance,omitempty"`
+	Trap      bool `json:"trap,omitempty"` // its server waits for a request that it can hurt
+	Unknown   int  `json:"unknown"`
+	NotJudged int  `json:"notJudged"`
 	// Unsupported runs could not be tried where they were.
 	Unsupported int `json:"unsupported,omitempty"`
 	// Took is the mean, in seconds.
@@ -113,7 +128,7 @@ func (t *Selftest) Add(folder string, f history.RunFile) error {
 	})
 	for i := range f.Scenarios {
 		if begun := f.Scenarios[i].Took > 0 || f.Scenarios[i].Error == ""; begun { // the others say nothing
-			t.count(folder, f.Seed, &f.Scenarios[i])
+			t.count(folder, f, &f.Scenarios[i])
 		}
 	}
 	t.sum()
@@ -132,9 +147,13 @@ func kubernetesOf(folder string, f history.RunFile) string {
 }
 
 // count takes one result.
-func (t *Selftest) count(folder string, seed uint64, s *history.ScenarioResult) {
+func (t *Selftest) count(folder string, f history.RunFile, s *history.ScenarioResult) {
 	row := t.row(s.Name)
-	row.Mutant = s.Mutant != nil
+	note := ""
+	if m := s.Mutant; m != nil {
+		row.Mutant, row.Trap, row.ByChance = true, m.Trap, m.ByChance
+		note = f.TwinNote(*m)
+	}
 	row.TookSeconds = (row.TookSeconds*float64(row.Runs) + s.Took.Seconds()) / float64(row.Runs+1)
 	row.Runs++
 	result, why := resultIn(s)
@@ -147,6 +166,8 @@ func (t *Selftest) count(folder string, seed uint64, s *history.ScenarioResult) 
 		row.Caught++
 	case Missed:
 		row.Missed++
+	case Escaped:
+		row.Escaped++
 	case Unknown:
 		row.Unknown++
 	case Unsupported:
@@ -154,9 +175,18 @@ func (t *Selftest) count(folder string, seed uint64, s *history.ScenarioResult) 
 	default:
 		row.NotJudged++
 	}
+	if note != "" {
+		why += "; " + note
+		switch result {
+		case Caught:
+			row.CaughtApart++
+		case Missed:
+			row.MissedApart++
+		}
+	}
 	if !result.Good() {
 		t.Explain = append(t.Explain, SelftestCase{
-			Scenario: s.Name, Result: result, Why: why, Seed: seed, Record: path.Join(filepath.ToSlash(folder), s.Dir),
+			Scenario: s.Name, Result: result, Why: why, Seed: f.Seed, Record: path.Join(filepath.ToSlash(folder), s.Dir),
 			Reproduce: s.Reproduce,
 		})
 	}
@@ -171,15 +201,36 @@ func resultIn(s *history.ScenarioResult) (Result, string) {
 	if err != nil {
 		return Unknown, err.Error()
 	}
-	result := resultOf(invariant.Outcome(s.Outcome))
-	_, why := sumUp(verdicts, s.Mutant, "")
 	switch {
 	case s.Error != "" || s.Outcome == "":
 		return "", cmp.Or(s.Error, "nothing was judged")
-	case s.Mutant == nil || result == Unknown:
-		return result, why
+	case s.Mutant != nil:
+		caught, err := caughtOf(s, verdicts)
+		if err != nil {
+			return Unknown, err.Error()
+		}
+		return resultOfMutant(caught), caught.Seen
 	}
-	return map[Result]Result{Held: Caught, Violated: Missed}[result], why
+	_, why := sumUp(verdicts, nil, nil, "")
+	return resultOf(invariant.Outcome(s.Outcome)), why
+}
+
+// caughtOf is the verdict on a mutant, as run.json has it. One of an older version has its outcome alone.
+func caughtOf(s *history.ScenarioResult, verdicts []invariant.Verdict) (caught invariant.Verdict, err error) {
+	if len(s.Caught) > 0 {
+		if err := json.Unmarshal(s.Caught, &caught); err != nil {
+			return caught, fmt.Errorf("read the verdict on the mutant %s: %w", s.Name, err)
+		}
+	}
+	if outcome := invariant.Outcome(s.Outcome); caught.Outcome != outcome {
+		caught = invariant.Verdict{Outcome: outcome, Seen: "no promise that is to catch it was judged"}
+		for _, v := range verdicts {
+			if v.Kind == s.Mutant.CaughtBy {
+				caught.Seen = v.Seen
+			}
+		}
+	}
+	return caught, nil
 }
 
 func (t *Selftest) row(name string) *SelftestRow {
@@ -193,15 +244,25 @@ func (t *Selftest) row(name string) *SelftestRow {
 
 // sum makes the totals anew, and puts the worst first.
 func (t *Selftest) sum() {
-	var held, violated, caught, missed, unknown, notJudged, unsupported int
+	var good, apart, chance tries // of mutants
+	var held, violated, unknown, notJudged, unsupported, trapped int
 	for _, r := range t.Scenarios {
-		held, violated, caught, missed = held+r.Held, violated+r.Violated, caught+r.Caught, missed+r.Missed
-		unknown, notJudged, unsupported = unknown+r.Unknown, notJudged+r.NotJudged, unsupported+r.Unsupported
+		held, violated, unknown, notJudged = held+r.Held, violated+r.Violated, unknown+r.Unknown, notJudged+r.NotJudged
+		unsupported += r.Unsupported
+		if r.Trap {
+			trapped += r.Caught
+		}
+		if r.ByChance {
+			chance.add(r.Caught, r.Missed+r.Escaped)
+			continue
+		}
+		apart.add(r.CaughtApart, r.MissedApart)
+		good.add(r.Caught-r.CaughtApart, r.Missed-r.MissedApart)
 	}
-	judged := held + violated + caught + missed
+	judged := held + violated + good.of + apart.of + chance.of
 	t.Summary = SelftestRates{
-		Detection: rateOf(caught, caught+missed), FalseAlarm: rateOf(violated, held+violated),
-		Unknown: rateOf(unknown, judged+unknown), NotJudged: notJudged,
+		Detection: good.rate(), DetectionApart: apart.rate(), ByChance: chance.rate(), Trapped: trapped,
+		FalseAlarm: rateOf(violated, held+violated), Unknown: rateOf(unknown, judged+unknown), NotJudged: notJudged,
 		Unsupported: unsupported,
 	}
 	slices.SortFunc(t.Scenarios, func(a, b SelftestRow) int {
@@ -212,6 +273,13 @@ func (t *Selftest) sum() {
 		return cmp.Or(cmp.Compare(rank(a.Result), rank(b.Result)), cmp.Compare(a.Scenario, b.Scenario))
 	})
 }
+
+// tries are how many runs of mutants were judged, and how many were caught.
+type tries struct{ caught, of int }
+
+func (t *tries) add(caught, missed int) { t.caught, t.of = t.caught+caught, t.of+caught+missed }
+
+func (t tries) rate() Rate { return rateOf(t.caught, t.of) }
 
 func (r SelftestRow) share(n int) float64 { return float64(n) / float64(r.Runs) }
 
@@ -225,9 +293,10 @@ func (t *Selftest) Result() Result {
 	if t.Instrument != nil {
 		instrument = t.Instrument.Result()
 	}
-	nothing := t.Summary.Detection.Of+t.Summary.FalseAlarm.Of == 0
+	mutants := t.Summary.Detection.Of + t.Summary.DetectionApart.Of + t.Summary.ByChance.Of
+	nothing := mutants+t.Summary.FalseAlarm.Of == 0
 	switch s := t.Summary; {
-	case s.Detection.Seen < s.Detection.Of || s.FalseAlarm.Seen > 0:
+	case s.Detection.Seen < s.Detection.Of || s.DetectionApart.Seen < s.DetectionApart.Of || s.FalseAlarm.Seen > 0:
 		return Violated
 	case instrument != Held:
 		return instrument

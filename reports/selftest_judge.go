@@ -2,7 +2,6 @@ package reports
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 
@@ -24,22 +23,15 @@ func judgeAnew(folder string, s *history.ScenarioResult) {
 		return
 	}
 	verdicts := invariant.Judge(run)
-	s.Name, s.Mutant, s.Error, s.Verdicts = cmp.Or(run.Header.Scenario, s.Name), run.Header.Mutant, "", nil
+	s.Name, s.Mutant, s.Error = cmp.Or(run.Header.Scenario, s.Name), run.Header.Mutant, ""
 	if s.NotSupported = invariant.Unsupported(run, verdicts); s.NotSupported != "" {
-		s.Outcome = ""
+		s.Outcome, s.Verdicts, s.Caught = "", nil, nil
 		return
 	}
-	outcome := invariant.Overall(verdicts)
-	if s.Mutant != nil {
-		outcome = invariant.Caught(*s.Mutant, verdicts).Outcome
-	}
+	found := invariant.FoundBy(run, verdicts)
+	outcome, _ := found.Sum()
 	s.Outcome = string(outcome)
-	for _, v := range verdicts {
-		raw, err := json.Marshal(v)
-		if err != nil { // a number that is not finite, which no invariant measures
-			s.Outcome, s.Verdicts, s.Error = "", nil, fmt.Sprintf("write down the verdict on %q: %v", v.Promise, err)
-			return
-		}
-		s.Verdicts = append(s.Verdicts, raw)
+	if err := found.Put(s); err != nil {
+		s.Outcome, s.Error = "", err.Error()
 	}
 }

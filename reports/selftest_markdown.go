@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // maxSelftestCases bounds the cases in selftest.md; selftest.json has them all.
@@ -113,6 +115,15 @@ func (t *Selftest) Sentence() string {
 	if s.Unsupported > 0 {
 		text += fmt.Sprintf(", %d not supported here", s.Unsupported)
 	}
+	if r := s.DetectionApart; r.Of > 0 {
+		text += fmt.Sprintf("; apart, without a twin that held in the same run: %d of %d caught", r.Seen, r.Of)
+	}
+	if r := s.ByChance; r.Of > 0 {
+		text += fmt.Sprintf("; of those caught by chance alone: %d of %d (%s)", r.Seen, r.Of, r.bounds())
+	}
+	if s.Trapped > 0 {
+		text += fmt.Sprintf("; %d of the caught had a server that sets a trap: %s", s.Trapped, history.TrapWords)
+	}
 	return text
 }
 
@@ -122,17 +133,32 @@ func (t *Selftest) rates(b *strings.Builder) {
 		what string
 		rate Rate
 		of   string
+		rare bool // left out where there are none
 	}{
-		{"mutants caught", t.Summary.Detection, "judged mutant run"},
-		{"false alarms", t.Summary.FalseAlarm, "judged good run"},
-		{"Unknown", t.Summary.Unknown, "judged or Unknown run"},
+		{"mutants caught", t.Summary.Detection, "judged mutant run", false},
+		{"mutants caught, apart", t.Summary.DetectionApart, "judged mutant run without a twin that held", true},
+		{"mutants caught by chance", t.Summary.ByChance, "judged run of mutants that need not be caught", true},
+		{"false alarms", t.Summary.FalseAlarm, "judged good run", false},
+		{"Unknown", t.Summary.Unknown, "judged or Unknown run", false},
 	} {
+		if line.rare && line.rate.Of == 0 {
+			continue
+		}
 		fmt.Fprintf(b, "| %s | %d | %s | %s | %s |\n", line.what, line.rate.Seen, plural(uint64(line.rate.Of), line.of),
 			rounded(line.rate.Share()), line.rate.bounds())
 	}
 	b.WriteString("\nUnknown is neither caught nor missed, neither held nor a false alarm. A false alarm is any Violated of a scenario " +
 		"that should hold: read it before you call it false. Where something was never or always seen, the bound has all of the " +
 		"5 %; else the interval is Clopper and Pearson's. It takes the runs for independent.\n")
+	if t.Summary.DetectionApart.Of > 0 {
+		b.WriteString("\nCounted apart are mutants whose twin, the same scenario with the practice in place, did not hold in the same run, or was " +
+			"not run: there it may be the scenario that was caught.\n")
+	}
+	if t.Summary.Trapped > 0 {
+		fmt.Fprintf(b, "\nThe server of mutants with a trap is made to be caught: %s. How often they are caught says that holdfast sees what is "+
+			"there to be seen, and not how often a server without the practice hurts a request. That is measured by their like without a trap.\n",
+			history.TrapWords)
+	}
 }
 
 func (t *Selftest) cases(b *strings.Builder) {
@@ -170,16 +196,30 @@ func (c SelftestCase) word() string {
 
 func (t *Selftest) table(b *strings.Builder) {
 	b.WriteString("\n## Scenarios, the worst first\n\n")
-	b.WriteString("| | scenario | runs | held | violated | caught | missed | Unknown | not judged | not supported | mean time |\n")
+	b.WriteString("| | scenario | runs | held | violated | caught | not caught | Unknown | not judged | not supported | mean time |\n")
 	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, r := range t.Scenarios {
 		held, violated, caught, missed := fmt.Sprint(r.Held), fmt.Sprint(r.Violated), "", ""
 		if r.Mutant {
-			held, violated, caught, missed = "", "", fmt.Sprint(r.Caught), fmt.Sprint(r.Missed)
+			held, violated, caught, missed = "", "", fmt.Sprint(r.Caught), fmt.Sprint(r.Missed+r.Escaped)
 		}
-		fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %d | %d | %d | %s |\n", shape(r.result()), text(r.Scenario), r.Runs, held,
+		fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %d | %d | %d | %s |\n", shape(r.result()), text(r.Scenario)+r.mark(), r.Runs, held,
 			violated, caught, missed, r.Unknown, r.NotJudged, r.Unsupported, brief(time.Duration(r.TookSeconds*float64(time.Second))))
 	}
+}
+
+// mark says what must be known of a mutant's catch rate.
+func (r SelftestRow) mark() (marks string) {
+	if r.Trap {
+		marks += " (sets a trap)"
+	}
+	if r.ByChance {
+		marks += " (by chance)"
+	}
+	if n := r.CaughtApart + r.MissedApart; n > 0 {
+		marks += fmt.Sprintf(" (%d without a twin that held)", n)
+	}
+	return marks
 }
 
 // result is the worst that came of a scenario.

@@ -53,6 +53,7 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 	var unread []error
 	headers := make(map[string]history.Header)
 	var causes invariant.Confusion
+	var outcomes history.RunFile
 	tried := false
 	for _, record := range records {
 		run, err := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
@@ -68,11 +69,15 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 			continue
 		}
 		tried = true
-		outcome, _ := scenario.Decide(run.Header.Mutant, verdicts)
+		found := invariant.FoundBy(run, verdicts)
+		outcome, _ := found.Sum()
 		worst = worse(worst, outcome)
-		if run.Header.Mutant != nil {
-			causes.Add(*run.Header.Mutant, verdicts)
-			verdicts = append([]invariant.Verdict{invariant.Caught(*run.Header.Mutant, verdicts)}, verdicts...)
+		outcomes.Scenarios = append(outcomes.Scenarios, history.ScenarioResult{
+			Name: run.Header.Scenario, Mutant: run.Header.Mutant, Outcome: string(outcome),
+		})
+		if found.Caught != nil {
+			causes.Add(*run.Header.Mutant, *found.Caught)
+			verdicts = append([]invariant.Verdict{*found.Caught}, verdicts...)
 		}
 		for _, v := range verdicts {
 			t.AppendRow(table.Row{run.Header.Scenario, v.Promise, v.Outcome, v.Seen})
@@ -87,6 +92,7 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 	}
 	unread = append(unread, missing(dir, records, headers)...)
 	writeCauses(out, &causes)
+	writeNotes(out, outcomes)
 	return besides(judged(worst), unread...)
 }
 
@@ -123,21 +129,17 @@ func outcomeOf(f history.RunFile) error {
 // summary is the last line of a run.
 func summary(f history.RunFile) string {
 	counts := map[invariant.Outcome]int{}
-	caught, mutants, unsupported := 0, 0, ""
+	mutants, unsupported := mutantsOf(f), ""
 	for _, s := range f.Scenarios {
 		if s.NotSupported != "" {
 			unsupported += "; not supported here: " + s.Name
 			continue
 		}
 		if s.Mutant != nil {
-			mutants++
-			if s.Outcome == string(invariant.Held) {
-				caught++
-			}
 			continue
 		}
 		counts[invariant.Outcome(s.Outcome)]++
 	}
-	return fmt.Sprintf("%d scenarios held, %d violated, %d unknown; %d of %d mutants caught",
-		counts[invariant.Held], counts[invariant.Violated], counts[invariant.Unknown]+counts[""], caught, mutants) + unsupported
+	return fmt.Sprintf("%d scenarios held, %d violated, %d unknown; %s",
+		counts[invariant.Held], counts[invariant.Violated], counts[invariant.Unknown]+counts[""], mutants) + unsupported
 }

@@ -40,3 +40,30 @@ func (m Mutant) TwinNote(outcome string, run bool) string {
 	}
 	return "its twin was " + outcome + " in the same run"
 }
+
+// TrapWords say what a server does that sets a trap.
+const TrapWords = "it waits up to a second for a request that it can hurt"
+
+// Notes are what must be said wherever it is said that the mutant was caught, or was not.
+func (m Mutant) Notes(twin string) (notes []string) {
+	if m.Trap {
+		notes = append(notes, "its server sets a trap: "+TrapWords)
+	}
+	if m.ByChance {
+		notes = append(notes, "it is caught by chance alone: how often is counted, and not demanded")
+	}
+	if twin != "" {
+		notes = append(notes, twin)
+	}
+	return notes
+}
+
+// TwinNote is Mutant.TwinNote for a mutant of this run.
+func (f RunFile) TwinNote(m Mutant) string {
+	for _, s := range f.Scenarios {
+		if s.Name == m.Twin {
+			return m.TwinNote(s.Outcome, true)
+		}
+	}
+	return m.TwinNote("", false)
+}

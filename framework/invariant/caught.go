@@ -33,14 +33,16 @@ func Caught(run history.Run, verdicts []Verdict) Verdict {
 		v.Promise = m.CaughtBy + " is Unknown for a harness without " + m.Removed
 	}
 	f := newFacts(run)
-	if d := f.proves(m.CaughtBy); len(d) > 0 {
-		return v.unknown(d)
-	}
 	by, why := named(run.Header, verdicts)
-	if why != "" {
+	v.At, v.Evidence, v.Numbers = by.At, slices.Clone(by.Evidence), maps.Clone(by.Numbers)
+	d := f.proves(m.CaughtBy)
+	switch {
+	case len(d) > 0:
+		v.setCauses(nil)
+		return v.unknown(d)
+	case why != "":
 		return v.unknown(doubts{why})
-	}
-	if m.Harness {
+	case m.Harness:
 		return v.doubted(f, m, by)
 	}
 	return v.caught(f, m, by)
@@ -99,7 +101,6 @@ func sameParams(a, b json.RawMessage) bool {
 
 // caught turns round what the promise said of a workload that was broken.
 func (v Verdict) caught(f *facts, m *history.Mutant, by Verdict) Verdict {
-	v.At, v.Evidence, v.Numbers = by.At, slices.Clone(by.Evidence), maps.Clone(by.Numbers)
 	switch by.Outcome {
 	case Violated:
 	case Held:

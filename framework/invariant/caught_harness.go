@@ -2,8 +2,6 @@ package invariant
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -18,7 +16,6 @@ const DoubtStarvedWorker Doubt = "starved-load-worker"
 
 // doubted turns round what the promise said of a harness that was broken.
 func (v Verdict) doubted(f *facts, m *history.Mutant, by Verdict) Verdict {
-	v.At, v.Evidence, v.Numbers = by.At, slices.Clone(by.Evidence), maps.Clone(by.Numbers)
 	switch by.Outcome {
 	case Held:
 		return v.missed(m, "it held: "+by.Seen)

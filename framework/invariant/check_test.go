@@ -202,35 +202,3 @@ func TestOverall(t *testing.T) {
 		}
 	}
 }
-
-func TestCaught(t *testing.T) {
-	mutant := history.Mutant{Removed: "a preStop sleep", CaughtBy: "NoFailedRequests", Twin: "chaos/rolling-update"}
-	verdict := func(kind string, o invariant.Outcome, seen string) invariant.Verdict {
-		return invariant.Verdict{Kind: kind, Outcome: o, Seen: seen, At: second, Evidence: []string{"a line"}}
-	}
-	other := verdict("Spread", invariant.Violated, "bad spread")
-	for _, s := range []struct {
-		name     string
-		verdicts []invariant.Verdict
-		outcome  invariant.Outcome
-		seen     string
-	}{
-		{"caught", []invariant.Verdict{verdict("NoFailedRequests", invariant.Violated, "3 failed")}, invariant.Held, "caught: 3 failed"},
-		{"missed", []invariant.Verdict{verdict("NoFailedRequests", invariant.Held, "none failed"), other}, invariant.Violated, "missed: none failed"},
-		{"unknown", []invariant.Verdict{verdict("NoFailedRequests", invariant.Unknown, "no verdict: no load"), other}, invariant.Unknown, "no verdict: no load"},
-		{"by one of two", []invariant.Verdict{verdict("NoFailedRequests", invariant.Held, "none failed"),
-			verdict("NoFailedRequests", invariant.Violated, "3 failed")}, invariant.Held, "caught: 3 failed"},
-		{"not judged", []invariant.Verdict{other}, invariant.Unknown, "no verdict: NoFailedRequests was not judged"},
-		{"nothing judged", nil, invariant.Unknown, "no verdict: NoFailedRequests was not judged"},
-	} {
-		t.Run(s.name, func(t *testing.T) {
-			got := invariant.Caught(mutant, s.verdicts)
-			if got.Outcome != s.outcome || got.Seen != s.seen || got.Kind != "Caught" {
-				t.Errorf("%s %s: %s, want %s: %s", got.Kind, got.Outcome, got.Seen, s.outcome, s.seen)
-			}
-			if got.Promise != "NoFailedRequests catches a workload without a preStop sleep" {
-				t.Errorf("promise %q", got.Promise)
-			}
-		})
-	}
-}

@@ -34,17 +34,16 @@ func TestConfusion(t *testing.T) {
 	if agree, of := c.Agree(); agree != 0 || of != 0 || c.Count("a", "a") != 0 {
 		t.Errorf("an empty one: %d of %d", agree, of)
 	}
-	add := func(planted string, verdicts ...invariant.Verdict) {
-		c.Add(history.Mutant{CaughtBy: "NoFailedRequests", Cause: planted}, verdicts)
+	add := func(planted, reported string, caught float64) {
+		c.Add(history.Mutant{CaughtBy: "NoFailedRequests", Cause: planted}, invariant.Verdict{
+			Kind: "Caught", Numbers: map[string]float64{"cause." + reported: 1, invariant.CaughtNumber: caught},
+		})
 	}
-	verdict := func(kind, cause string) invariant.Verdict {
-		return invariant.Verdict{Kind: kind, Outcome: invariant.Violated, Numbers: map[string]float64{"cause." + cause: 1}}
-	}
-	add("restart", verdict("NoFailedRequests", "restart"))
-	add("restart", verdict("Spread", "scheduler"), verdict("NoFailedRequests", "restart")) // what others say does not count
-	add("late-endpoint", verdict("NoFailedRequests", "restart"))
-	add("node-lost")
-	add("", verdict("NoFailedRequests", "restart")) // of an old record
+	add("restart", "restart", 1)
+	add("restart", "restart", 1)
+	add("late-endpoint", "restart", 0)
+	add("node-lost", "node-lost", 0) // it was not caught, whatever was seen
+	add("", "restart", 1)            // of an old record
 	if agree, of := c.Agree(); agree != 2 || of != 4 {
 		t.Errorf("%d of %d agree", agree, of)
 	}

@@ -1,6 +1,11 @@
 package invariant
 
-import "github.com/holdfast-ha/holdfast/framework/history"
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
 
 // Found is what was found in a record: everything that tells of it is made from this, so that nothing disagrees.
 type Found struct {
@@ -34,6 +39,36 @@ func (f Found) Sum() (Outcome, string) {
 		}
 	}
 	return outcome, "nothing was judged"
+}
+
+// Put writes the verdicts into a scenario's result in run.json, in the place of those that are there. With an error it has none.
+func (f Found) Put(into *history.ScenarioResult) error {
+	into.Verdicts, into.Caught = nil, nil
+	var all []json.RawMessage
+	for _, v := range f.Verdicts {
+		raw, err := v.written()
+		if err != nil {
+			return err
+		}
+		all = append(all, raw)
+	}
+	if f.Caught != nil {
+		raw, err := f.Caught.written()
+		if err != nil {
+			return err
+		}
+		into.Caught = raw
+	}
+	into.Verdicts = all
+	return nil
+}
+
+func (v Verdict) written() (json.RawMessage, error) {
+	raw, err := json.Marshal(v)
+	if err != nil { // a number that is not finite, which no invariant measures
+		return nil, fmt.Errorf("write down the verdict on %q: %w", v.Promise, err)
+	}
+	return raw, nil
 }
 
 // Escaped tells of the verdict on a mutant that it was not caught, and need not have been.

@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -24,31 +22,11 @@ func (r *run) keep(s Spec, found invariant.Found, harness error) result {
 		out.outcome, out.why = found.Sum()
 		out.escaped = found.Caught != nil && found.Caught.Escaped()
 		kept.Outcome = string(out.outcome)
-		if err := put(&kept, found); err != nil {
+		if err := found.Put(&kept); err != nil {
 			return r.keep(s, invariant.Found{}, err)
 		}
 	}
 	return r.add(kept, out)
-}
-
-// put writes verdicts into a result.
-func put(kept *history.ScenarioResult, found invariant.Found) error {
-	for _, v := range found.Verdicts {
-		raw, err := json.Marshal(v)
-		if err != nil { // a number that is not finite, which no invariant measures
-			return fmt.Errorf("write down the verdict on %q: %w", v.Promise, err)
-		}
-		kept.Verdicts = append(kept.Verdicts, raw)
-	}
-	if found.Caught == nil {
-		return nil
-	}
-	raw, err := json.Marshal(*found.Caught)
-	if err != nil {
-		return fmt.Errorf("write down the verdict on %q: %w", found.Caught.Promise, err)
-	}
-	kept.Caught = raw
-	return nil
 }
 
 // keepUnsupported adds a scenario that cannot be tried here: by its name, and with no outcome.
