@@ -147,14 +147,22 @@ func TestBuildDamaged(t *testing.T) {
 func TestBuildMutantsOwnWord(t *testing.T) {
 	for outcome, want := range map[string]Result{"held": Caught, "unknown": Unknown, "violated": Missed, "": Caught} {
 		dir, file := storedRun(t)
+		mutant := &history.Mutant{Removed: "x", CaughtBy: "NoFailedRequests", Twin: "chaos/drain-one-worker"}
+		store(t, filepath.Join(dir, "mutants", "x"), named(light(), "mutants/x", "a claim").Header(func(h *history.Header) {
+			h.Promises, h.Mutant = []history.Promise{{Kind: "NoFailedRequests"}}, mutant
+		}))
+		file.Scenarios = append([]history.ScenarioResult{{Name: "mutants/x", Dir: "mutants/x", Mutant: mutant, Outcome: outcome}}, file.Scenarios...)
 		listed := &file.Scenarios[0]
-		listed.Mutant = &history.Mutant{Removed: "x", CaughtBy: "NoFailedRequests", Twin: "chaos/y"}
-		listed.Outcome = outcome
 		v := held("NoFailedRequests", "none fails", "9 failed", nil)
-		v.Outcome = invariant.Violated
+		v.Outcome, v.At = invariant.Violated, 20*time.Second
 		listed.Verdicts = []json.RawMessage{verdictJSON(t, v)}
 		if got := build(t, dir, file).Scenarios[0].Result; got != want {
 			t.Errorf("the run said %q: %s, want %s", outcome, got, want)
+		}
+		// Of a mutant without its record nothing is known, whatever the run said.
+		listed.Dir = "mutants/gone"
+		if got := build(t, dir, file).Scenarios[0].Result; got != Unknown {
+			t.Errorf("the run said %q, and the record is gone: %s", outcome, got)
 		}
 	}
 }

@@ -55,8 +55,8 @@ func TestAConfusedHarnessIsSeen(t *testing.T) {
 	caught := func(planted, reported string) Scenario {
 		return Scenario{
 			Mutant: &history.Mutant{CaughtBy: "NoFailedRequests", Cause: planted},
-			Verdicts: []invariant.Verdict{{
-				Kind: "NoFailedRequests", Outcome: invariant.Violated, Numbers: map[string]float64{"cause." + reported: 7},
+			Caught: &invariant.Verdict{Numbers: map[string]float64{
+				"cause." + reported: 7, invariant.CaughtNumber: map[bool]float64{true: 1}[planted == reported],
 			}},
 		}
 	}

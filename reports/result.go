@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"strings"
+
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
@@ -96,7 +98,8 @@ func sumUpMutant(caught *invariant.Verdict, incomplete string) (Result, string) 
 	case caught == nil:
 		return Unknown, "it was not judged whether it is caught"
 	}
-	return resultOfMutant(*caught), caught.Seen
+	result := resultOfMutant(*caught)
+	return result, strings.TrimPrefix(caught.Seen, strings.ToLower(string(result))+": ") // the word stands before it already
 }
 
 // resultOfMutant is the verdict on a mutant in one word.

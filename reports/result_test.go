@@ -12,38 +12,35 @@ func TestSumUp(t *testing.T) {
 		return invariant.Verdict{Kind: kind, Outcome: o, Seen: kind + " " + string(o)}
 	}
 	mutant := &history.Mutant{Removed: "the preStop sleep", CaughtBy: "A", Twin: "chaos/x"}
+	caught := func(o invariant.Outcome, n float64) *invariant.Verdict {
+		return &invariant.Verdict{Kind: "Caught", Outcome: o, Seen: "of the mutant", Numbers: map[string]float64{invariant.CaughtNumber: n}}
+	}
+	violated := []invariant.Verdict{v("A", "violated")}
 	for name, test := range map[string]struct {
 		verdicts   []invariant.Verdict
 		mutant     *history.Mutant
+		caught     *invariant.Verdict
 		incomplete string
 		want       Result
 		why        string
 	}{
-		"all held":                    {[]invariant.Verdict{v("A", "held"), v("B", "held")}, nil, "", Held, "A held"},
-		"one unknown":                 {[]invariant.Verdict{v("A", "held"), v("B", "unknown")}, nil, "", Unknown, "B unknown"},
-		"violated before unknown":     {[]invariant.Verdict{v("A", "unknown"), v("B", "violated")}, nil, "", Violated, "B violated"},
-		"a word of a later version":   {[]invariant.Verdict{v("A", "splendid")}, nil, "", Unknown, "A splendid"},
-		"nothing judged":              {nil, nil, "", Unknown, "no promise was judged"},
-		"held on half a record":       {[]invariant.Verdict{v("A", "held")}, nil, "torn", Unknown, "the record is not whole: torn"},
-		"violated on half a record":   {[]invariant.Verdict{v("A", "violated")}, nil, "torn", Violated, "A violated"},
-		"mutant caught":               {[]invariant.Verdict{v("A", "violated"), v("B", "held")}, mutant, "", Caught, "A violated"},
-		"mutant caught by the second": {[]invariant.Verdict{v("A", "unknown"), v("A", "violated")}, mutant, "", Caught, "A violated"},
-		"mutant missed": {
-			[]invariant.Verdict{v("A", "held")}, mutant, "", Missed, "A held although the workload was broken (the preStop sleep)",
-		},
-		"mutant caught by another only": {
-			[]invariant.Verdict{v("A", "held"), v("B", "violated")}, mutant, "", Missed,
-			"A held although the workload was broken (the preStop sleep)",
-		},
-		"mutant unknown":                {[]invariant.Verdict{v("A", "unknown")}, mutant, "", Unknown, "A unknown"},
-		"mutant not judged":             {[]invariant.Verdict{v("B", "violated")}, mutant, "", Unknown, "A was not judged"},
-		"mutant held on half a record":  {[]invariant.Verdict{v("A", "held")}, mutant, "torn", Unknown, "the record is not whole: torn"},
-		"mutant without any, torn":      {nil, mutant, "torn", Unknown, "the record is not whole: torn"},
-		"mutant caught on half of one":  {[]invariant.Verdict{v("A", "violated")}, mutant, "torn", Unknown, "the record is not whole: torn"},
-		"mutant held beside an unknown": {[]invariant.Verdict{v("A", "held"), v("A", "unknown")}, mutant, "", Unknown, "A unknown"},
+		"all held":                     {[]invariant.Verdict{v("A", "held"), v("B", "held")}, nil, nil, "", Held, "A held"},
+		"one unknown":                  {[]invariant.Verdict{v("A", "held"), v("B", "unknown")}, nil, nil, "", Unknown, "B unknown"},
+		"violated before unknown":      {[]invariant.Verdict{v("A", "unknown"), v("B", "violated")}, nil, nil, "", Violated, "B violated"},
+		"a word of a later version":    {[]invariant.Verdict{v("A", "splendid")}, nil, nil, "", Unknown, "A splendid"},
+		"nothing judged":               {nil, nil, nil, "", Unknown, "no promise was judged"},
+		"held on half a record":        {[]invariant.Verdict{v("A", "held")}, nil, nil, "torn", Unknown, "the record is not whole: torn"},
+		"violated on half a record":    {[]invariant.Verdict{v("A", "violated")}, nil, nil, "torn", Violated, "A violated"},
+		"mutant caught":                {violated, mutant, caught("held", 1), "", Caught, "of the mutant"},
+		"mutant missed":                {violated, mutant, caught("violated", 0), "", Missed, "of the mutant"},
+		"mutant unknown":               {violated, mutant, caught("unknown", 0), "", Unknown, "of the mutant"},
+		"mutant that need not be":      {violated, mutant, caught("held", 0), "", Escaped, "of the mutant"},
+		"mutant without a record":      {violated, mutant, nil, "", Unknown, "it was not judged whether it is caught"},
+		"mutant caught on half of one": {violated, mutant, caught("held", 1), "torn", Unknown, "the record is not whole: torn"},
+		"mutant missed on half of one": {violated, mutant, caught("violated", 0), "torn", Unknown, "the record is not whole: torn"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, why := sumUp(test.verdicts, test.mutant, test.incomplete)
+			got, why := sumUp(test.verdicts, test.mutant, test.caught, test.incomplete)
 			if got != test.want || why != test.why {
 				t.Errorf("%s (%s), want %s (%s)", got, why, test.want, test.why)
 			}

@@ -225,6 +225,7 @@ func cutOff() Scenario {
 func dropsAtSIGTERM() Scenario {
 	b := named(historytest.Healthy(), "mutants/drops-at-sigterm", "a server that drops its connections at SIGTERM is caught")
 	b.Header(func(h *history.Header) {
+		h.Promises = []history.Promise{{Kind: "NoFailedRequests"}}
 		h.Mutant = &history.Mutant{Removed: "finishing open requests at SIGTERM", CaughtBy: "NoFailedRequests", Twin: "chaos/drain-one-worker", Cause: "cut-at-sigterm"}
 	})
 	b.Fail("fresh", 17010*ms, 17120*ms, history.Refused).Fail("reused", 17*sec, 17050*ms, history.Reset)
@@ -238,6 +239,7 @@ func dropsAtSIGTERM() Scenario {
 func missed() Scenario {
 	b := named(historytest.Healthy(), "mutants/no-prestop", "a workload without preStop is caught <script>alert(1)</script>")
 	b.Header(func(h *history.Header) {
+		h.Promises = []history.Promise{{Kind: "NoFailedRequests"}}
 		h.Mutant = &history.Mutant{Removed: "the preStop sleep", CaughtBy: "NoFailedRequests", Twin: "chaos/absent", Cause: "late-endpoint"}
 	})
 	return Describe(jitter(b).Run(), []invariant.Verdict{

@@ -175,14 +175,12 @@ func (t *Selftest) count(folder string, f history.RunFile, s *history.ScenarioRe
 	default:
 		row.NotJudged++
 	}
-	if note != "" {
+	if note != "" && result == Caught {
+		row.CaughtApart++
+	}
+	if note != "" && result == Missed {
+		row.MissedApart++
 		why += "; " + note
-		switch result {
-		case Caught:
-			row.CaughtApart++
-		case Missed:
-			row.MissedApart++
-		}
 	}
 	if !result.Good() {
 		t.Explain = append(t.Explain, SelftestCase{
@@ -209,7 +207,7 @@ func resultIn(s *history.ScenarioResult) (Result, string) {
 		if err != nil {
 			return Unknown, err.Error()
 		}
-		return resultOfMutant(caught), caught.Seen
+		return sumUpMutant(&caught, "")
 	}
 	_, why := sumUp(verdicts, nil, nil, "")
 	return resultOf(invariant.Outcome(s.Outcome)), why

@@ -93,7 +93,7 @@ func TestSelftestCounts(t *testing.T) {
 	)
 	want := []SelftestRow{ // the worst first; of the same, by name
 		{Scenario: "chaos/a", Runs: 3, Held: 2, Violated: 1, TookSeconds: 30},
-		{Scenario: "mutants/n", Mutant: true, Runs: 3, Caught: 2, Missed: 1, TookSeconds: 30},
+		{Scenario: "mutants/n", Mutant: true, Runs: 3, Caught: 2, Missed: 1, CaughtApart: 1, TookSeconds: 30},
 		{Scenario: "mutants/m", Mutant: true, Runs: 3, Caught: 1, Unknown: 1, NotJudged: 1, TookSeconds: 61.0 / 3},
 		{Scenario: "chaos/b", Runs: 2, Held: 1, Unknown: 1, TookSeconds: 30},
 	}
@@ -101,7 +101,7 @@ func TestSelftestCounts(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	rates := s.Summary
-	if rates.Detection.Seen != 3 || rates.Detection.Of != 4 || rates.FalseAlarm.Seen != 1 || rates.FalseAlarm.Of != 4 ||
+	if rates.Detection.Seen != 2 || rates.Detection.Of != 3 || rates.DetectionApart.Seen != 1 || rates.DetectionApart.Of != 1 || rates.FalseAlarm.Seen != 1 || rates.FalseAlarm.Of != 4 ||
 		rates.Unknown.Seen != 2 || rates.Unknown.Of != 10 || rates.NotJudged != 1 {
 		t.Errorf("got %+v", rates)
 	}
@@ -111,7 +111,7 @@ func TestSelftestCounts(t *testing.T) {
 	}
 	const at = "artifacts/20261121-200000/round-00"
 	explained := []string{
-		"❌ missed: mutants/n (1) Spread held although the workload was broken (sense), " + at + "1/mutants/n",
+		"❌ missed: mutants/n (1) it is violated, " + at + "1/mutants/n",
 		"❌ false alarm: chaos/a (2) it is violated, " + at + "2/chaos/a",
 		"❔ Unknown: chaos/b (2) it is unknown, " + at + "2/chaos/b",
 		"❔ Unknown: mutants/m (2) it is unknown, " + at + "2/mutants/m",
@@ -119,6 +119,53 @@ func TestSelftestCounts(t *testing.T) {
 	}
 	if diff := cmp.Diff(explained, cases); diff != "" {
 		t.Errorf("to explain (-want +got):\n%s", diff)
+	}
+}
+
+// A mutant whose twin did not hold in the same run, or was not run, is counted apart; so is one that is caught by chance, of which
+// nothing is demanded; and where a server sets a trap, it is said.
+func TestSelftestCountsMutantsApart(t *testing.T) {
+	mutant := func(name, outcome, twin string, edit func(*history.Mutant)) history.ScenarioResult {
+		s := found(name, outcome)
+		s.Mutant.Twin = twin
+		edit(s.Mutant)
+		return s
+	}
+	as := func(*history.Mutant) {}
+	escaped := mutant("mutants/chance", "held", "chaos/a", func(m *history.Mutant) { m.ByChance = true })
+	escaped.Caught = json.RawMessage(`{"outcome":"held","seen":"not caught, as may happen","numbers":{"caught":0}}`)
+	chance := mutant("mutants/chance", "held", "chaos/a", func(m *history.Mutant) { m.ByChance = true })
+	chance.Caught = json.RawMessage(`{"outcome":"held","seen":"caught: by luck","numbers":{"caught":1}}`)
+	trap := mutant("mutants/trap", "held", "chaos/a", func(m *history.Mutant) { m.Trap = true })
+	s := selftestOf(t,
+		roundOf(1, found("chaos/a", "held"), found("chaos/b", "violated"), trap, escaped, mutant("mutants/b", "held", "chaos/b", as),
+			mutant("mutants/c", "held", "chaos/c", as), mutant("mutants/d", "violated", "chaos/c", as)),
+		roundOf(2, found("chaos/a", "held"), trap, chance, failed("chaos/b"), mutant("mutants/b", "held", "chaos/b", as)),
+	)
+	rates := s.Summary
+	if rates.Detection.Seen != 2 || rates.Detection.Of != 2 || rates.DetectionApart.Seen != 3 || rates.DetectionApart.Of != 4 ||
+		rates.ByChance.Seen != 1 || rates.ByChance.Of != 2 || rates.Trapped != 2 {
+		t.Errorf("got %+v", rates)
+	}
+	var b strings.Builder
+	if err := selftestMarkdown(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"2 of 2 broken workloads caught", "apart, without a twin that held in the same run: 3 of 4 caught", "of those caught by chance alone: 1 of 2",
+		"2 of the caught had a server that sets a trap: it waits up to a second", "| mutants caught, apart | 3 | 4 judged", "mutants/trap (sets a trap)",
+		"mutants/chance (by chance)", "mutants/b (2 without a twin that held)", "its twin was not run",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
+	}
+	if got := s.Result(); got != Violated { // one was missed, be it apart
+		t.Errorf("result %s", got)
+	}
+	// What is caught by chance, and was not, fails nothing.
+	if got := selftestOf(t, roundOf(1, found("chaos/a", "held"), escaped)).Result(); got != Held {
+		t.Errorf("one that escaped: %s", got)
 	}
 }
 

@@ -86,6 +86,7 @@ func TestJudgeARun(t *testing.T) {
 		spoil   func(dir string)
 		code    int
 		out     []string // what the table says
+		not     string   // what it does not say
 		err     string
 	}{
 		"all held": {records: []*historytest.Builder{still(t, "chaos/a"), still(t, "chaos/b")}, code: ExitHeld,
@@ -100,12 +101,31 @@ func TestJudgeARun(t *testing.T) {
 			out: []string{"BudgetHonoured catches a", "without a budget", "caught: ", "violated"}},
 		"a mutant missed": {records: []*historytest.Builder{mutant(still(t, "mutants/a"))}, code: ExitViolated,
 			out: []string{"missed: "}, err: "violated: "},
-		"a mutant caught for another reason than it plants": {
+		"a mutant that is broken for another reason than it plants": {
 			records: []*historytest.Builder{mutant(broken(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.Cause = "scale-down" })},
-			code:    ExitHeld, out: []string{
+			code:    ExitUnknown, out: []string{
+				"no verdict: scale-down was planted, and none reported: ",
 				"causes: 0 of 1 mutants were caught for the reason that was planted",
 				"causes: scale-down was planted, and none reported (1)",
-			},
+			}, err: "unknown: ",
+		},
+		"a mutant and its twin": {
+			records: []*historytest.Builder{mutant(broken(t, "mutants/a")), still(t, "chaos/twin")}, code: ExitHeld, out: []string{"caught: "},
+			not: "its twin",
+		},
+		"a mutant and its twin, which is broken as well": {
+			records: []*historytest.Builder{mutant(broken(t, "mutants/a")), broken(t, "chaos/twin")}, code: ExitViolated,
+			out: []string{"caught: ", "mutants/a: its twin was violated in the same run"}, err: "violated: ",
+		},
+		"a mutant alone": {records: []*historytest.Builder{mutant(broken(t, "mutants/a"))}, code: ExitHeld,
+			out: []string{"mutants/a: its twin was not run"}},
+		"a mutant with a trap": {
+			records: []*historytest.Builder{mutant(broken(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.Trap = true })}, code: ExitHeld,
+			out: []string{"mutants/a: its server sets a trap: it waits up to a second for a request that it can hurt"},
+		},
+		"a mutant that is caught by chance, and was not": {
+			records: []*historytest.Builder{mutant(still(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.ByChance = true })}, code: ExitHeld,
+			out: []string{"not caught, as may happen", "mutants/a: it is caught by chance alone"},
 		},
 		"a promise of the future": {
 			records: []*historytest.Builder{still(t, "chaos/a").Header(func(h *history.Header) {
@@ -159,6 +179,9 @@ func TestJudgeARun(t *testing.T) {
 				if !strings.Contains(out, want) {
 					t.Errorf("it says\n%s\nwant %q in it", out, want)
 				}
+			}
+			if test.not != "" && strings.Contains(out, test.not) {
+				t.Errorf("it says\n%s\nwant no %q in it", out, test.not)
 			}
 		})
 	}

@@ -32,7 +32,8 @@ func mutantsOf(f history.RunFile) (c mutantCounts) {
 		if caught && s.Mutant.Trap {
 			c.trapped++
 		}
-		if note := f.TwinNote(*s.Mutant); note != "" && s.Outcome != "" {
+		judged := s.Outcome == string(invariant.Held) || s.Outcome == string(invariant.Violated)
+		if note := f.TwinNote(*s.Mutant); note != "" && judged {
 			c.twins = append(c.twins, s.Name+": "+note)
 		}
 	}

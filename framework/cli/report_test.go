@@ -40,11 +40,11 @@ func TestTheEndOfARun(t *testing.T) {
 	}{
 		{
 			[]*historytest.Builder{still(t, "chaos/a"), still(t, "chaos/b"), mutant(broken(t, "mutants/c"))}, ExitHeld,
-			"2 scenarios held, 0 violated, 0 unknown; 1 of 1 mutants caught",
+			"2 scenarios held, 0 violated, 0 unknown; 1 of 1 mutants caught; mutants/c: its twin was not run",
 		},
 		{
 			[]*historytest.Builder{still(t, "chaos/a"), mutant(still(t, "mutants/c"))}, ExitViolated,
-			"1 scenarios held, 0 violated, 0 unknown; 0 of 1 mutants caught",
+			"1 scenarios held, 0 violated, 0 unknown; 0 of 1 mutants caught; mutants/c: its twin was not run",
 		},
 		{
 			[]*historytest.Builder{broken(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")}, ExitViolated,

@@ -116,7 +116,7 @@ func TestSelftestWithoutACluster(t *testing.T) {
 func storedRun(t *testing.T, id string, outcome string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), id)
-	mutant := history.ScenarioResult{Name: "mutants/m", Dir: "mutants/m", Took: 1, Outcome: outcome, Mutant: &history.Mutant{CaughtBy: "Spread"}}
+	mutant := history.ScenarioResult{Name: "mutants/m", Dir: "mutants/m", Took: 1, Outcome: outcome, Mutant: &history.Mutant{CaughtBy: "Spread", Twin: "chaos/a"}}
 	good := history.ScenarioResult{Name: "chaos/a", Dir: "chaos/a", Took: 1, Outcome: "held"}
 	if err := (history.RunFile{ID: id, Scenarios: []history.ScenarioResult{mutant, good}}).Write(dir); err != nil {
 		t.Fatal(err)

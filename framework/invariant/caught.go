@@ -68,7 +68,7 @@ func named(h history.Header, verdicts []Verdict) (by Verdict, why string) {
 		return by, m.CaughtBy + " was not judged"
 	}
 	if len(verdicts) != len(h.Promises) {
-		return by, fmt.Sprintf("there are %s on a record with %s", count(len(verdicts), "verdict"), count(len(h.Promises), "promise"))
+		return by, fmt.Sprintf("the record has %s, and was given %s", count(len(h.Promises), "promise"), count(len(verdicts), "verdict"))
 	}
 	var of []Verdict
 	for i, p := range h.Promises {

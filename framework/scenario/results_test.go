@@ -15,32 +15,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
-// A person is told what decided: the first verdict that is as bad as all of them together.
-func TestDecideSaysWhatDecided(t *testing.T) {
-	verdict := func(promise string, o invariant.Outcome) invariant.Verdict {
-		return invariant.Verdict{Kind: "Spread", Promise: promise, Outcome: o, Seen: "seen by " + promise}
-	}
-	held, unknown := verdict("one", invariant.Held), verdict("two", invariant.Unknown)
-	violated, later := verdict("three", invariant.Violated), verdict("four", invariant.Violated)
-	mutant := &history.Mutant{CaughtBy: "Spread", Removed: "spreading"}
-	for want, test := range map[string]struct {
-		mutant   *history.Mutant
-		verdicts []invariant.Verdict
-	}{
-		"one: seen by one":                  {nil, []invariant.Verdict{held, held}},
-		"two: seen by two":                  {nil, []invariant.Verdict{held, unknown}},
-		"three: seen by three":              {nil, []invariant.Verdict{held, unknown, violated, later}},
-		"nothing was judged":                {nil, nil},
-		"caught: seen by three":             {mutant, []invariant.Verdict{violated}},
-		"missed: seen by one":               {mutant, []invariant.Verdict{held}},
-		"no verdict: Spread was not judged": {mutant, nil},
-	} {
-		if _, why := Decide(test.mutant, test.verdicts); why != want {
-			t.Errorf("got  %s\nwant %s", why, want)
-		}
-	}
-}
-
 // run.json is whole after each scenario, whatever became of it.
 func TestKeep(t *testing.T) {
 	c := newCounty(t)
@@ -51,16 +25,16 @@ func TestKeep(t *testing.T) {
 	first.Name, second.Name, third.Name = "chaos/first", "chaos/second", "chaos/third"
 
 	c.kubernetes = "v1.37.0"
-	if got := c.keep(first, []invariant.Verdict{held}, nil); got.outcome != invariant.Held || got.err != nil {
+	if got := c.keep(first, invariant.Found{Verdicts: []invariant.Verdict{held}}, nil); got.outcome != invariant.Held || got.err != nil {
 		t.Errorf("held: %+v", got)
 	}
 	if diff := cmp.Diff([]string{"chaos/first held"}, outcomes(c.kept())); diff != "" {
 		t.Errorf("after the first (-want +got):\n%s", diff)
 	}
 	// A verdict that cannot be written down is none.
-	got := c.keep(second, []invariant.Verdict{held, odd}, nil)
+	got := c.keep(second, invariant.Found{Verdicts: []invariant.Verdict{held, odd}}, nil)
 	checkError(t, got.err, `write down the verdict on "even": json: unsupported value: NaN`)
-	c.keep(third, []invariant.Verdict{held}, errors.New("no engine"))
+	c.keep(third, invariant.Found{Verdicts: []invariant.Verdict{held}}, errors.New("no engine"))
 	want := []string{"chaos/first held", "chaos/second " + got.err.Error(), "chaos/third no engine"}
 	if diff := cmp.Diff(want, outcomes(c.kept())); diff != "" {
 		t.Errorf("after the third (-want +got):\n%s", diff)
@@ -85,7 +59,7 @@ func TestWhatIsNotSupportedIsKeptByName(t *testing.T) {
 	if o := OutcomeOf(c.kept()); o != invariant.Unknown {
 		t.Errorf("a run of no other scenario is %s", o)
 	}
-	c.keep(s, []invariant.Verdict{{Kind: "Spread", Outcome: invariant.Held}}, nil)
+	c.keep(s, invariant.Found{Verdicts: []invariant.Verdict{{Kind: "Spread", Outcome: invariant.Held}}}, nil)
 	if o := OutcomeOf(c.kept()); o != invariant.Held || Failed(c.kept()) {
 		t.Errorf("a run of one that held is %s", o)
 	}
@@ -117,7 +91,7 @@ func TestAResultThatCannotBeKeptIsAnError(t *testing.T) {
 	if err := os.WriteFile(c.settings.Dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := c.keep(quiet(), []invariant.Verdict{{Outcome: invariant.Held}}, nil)
+	got := c.keep(quiet(), invariant.Found{Verdicts: []invariant.Verdict{{Outcome: invariant.Held}}}, nil)
 	checkError(t, got.err, "write run.json: ")
 	checkError(t, c.finish(nil), "write run.json: ")
 }

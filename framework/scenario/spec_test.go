@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -197,7 +198,10 @@ func TestMutate(t *testing.T) {
 		})
 	})
 	twin, mutant := specs[0], specs[1]
-	want := &history.Mutant{Removed: "a practice", CaughtBy: "NoFailedRequests", Twin: "chaos/example", Cause: "late-endpoint"}
+	want := &history.Mutant{
+		Removed: "a practice", CaughtBy: "NoFailedRequests", Twin: "chaos/example", Cause: "late-endpoint",
+		Params: json.RawMessage("{}"), Lanes: []history.Lane{history.LaneFresh, history.LaneReused},
+	}
 	if diff := cmp.Diff(want, mutant.Mutant); diff != "" {
 		t.Errorf("mutant (-want +got):\n%s", diff)
 	}
@@ -248,12 +252,13 @@ func TestBreakingAMutantBreaksNothingElse(t *testing.T) {
 		s.Cluster.WorkerLabels, s.Cluster.PerWorker = map[string]string{"disk": "fast"}, map[string][]string{"rack": {"r1"}}
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Zone, MaxSkew: 1}}
 		s.Backend.NodeSelector = map[string]string{"disk": "fast"}
+		s.Promises = append(s.Promises, invariant.Spread{TopologyKey: "zone", Max: 1})
 		return s
 	}
 	specs := described(t, func() {
 		twin := Describe(whole())
 		Mutate(twin, Mutation{Name: "mutants/example", Removed: "all", CaughtBy: invariant.NoFailedRequests{}, Break: func(s *Spec) {
-			s.Load[0].Rate, s.Faults[0], s.Promises[0] = 1, fault.PodDelete{Count: 1}, invariant.NoFailedRequests{Lanes: []history.Lane{"fresh"}}
+			s.Load[0].Rate, s.Faults[0], s.Promises[1] = 1, fault.PodDelete{Count: 1}, invariant.Spread{TopologyKey: "host", Max: 9}
 			s.Cluster.Zones[0], s.Cluster.WorkerLabels["disk"], s.Cluster.PerWorker["rack"][0] = "z", "slow", "r9"
 			s.Backend.Spread[0].MaxSkew, s.Backend.NodeSelector["disk"] = 9, "slow"
 			s.Gateway.Upstreams[0] = "10.0.0.9:80"
@@ -270,41 +275,60 @@ func TestBreakingAMutantBreaksNothingElse(t *testing.T) {
 	}
 }
 
-func TestMutateWantsAPromiseOfTheTwin(t *testing.T) {
-	defer func() {
-		if r := recover(); r == nil || !strings.Contains(r.(string), "does not promise Spread") {
-			t.Errorf("got %v, want a panic that names Spread", r)
-		}
-	}()
-	Mutate(good(), Mutation{Name: "mutants/example", CaughtBy: invariant.Spread{}, Break: func(*Spec) {}})
+// A mutant that names what its twin does not promise, or what is left of it does not, can be caught by nothing.
+func TestMutateRefusesWhatCannotBeCaught(t *testing.T) {
+	twin := good()
+	twin.Promises = append(twin.Promises, invariant.Spread{TopologyKey: "zone", Max: 1}, invariant.Spread{TopologyKey: "host", Max: 1})
+	nothing := func(*Spec) {}
+	for want, m := range map[string]Mutation{
+		"its twin does not promise Placed {":                     {CaughtBy: invariant.Placed{}, Break: nothing},
+		"or makes several promises of that kind":                 {CaughtBy: invariant.Spread{}, Break: nothing},
+		`promise Spread {"topologyKey":"zone","max":2}`:          {CaughtBy: invariant.Spread{TopologyKey: "zone", Max: 2}, Break: nothing},
+		"it does not promise NoFailedRequests {} any more":       {CaughtBy: invariant.NoFailedRequests{}, Break: func(s *Spec) { s.Promises = s.Promises[1:] }},
+		"lane grpc has no load, or NoFailedRequests does not":    {CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{history.LaneGRPC}, Break: nothing},
+		"lane control has no load, or NoFailedRequests does not": {CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{history.LaneControl}, Break: nothing},
+		`harness true, doubt ""`:                                 {CaughtBy: invariant.NoFailedRequests{}, Harness: true, Break: nothing},
+		"harness false, doubt":                                   {CaughtBy: invariant.NoFailedRequests{}, Doubt: invariant.DoubtStarvedWorker, Break: nothing},
+		`doubt "spleen"`:                                         {CaughtBy: invariant.NoFailedRequests{}, Harness: true, Doubt: "spleen", Break: nothing},
+	} {
+		func() {
+			defer func() {
+				if r := recover(); r == nil || !strings.Contains(r.(string), want) {
+					t.Errorf("got %v, want a panic with %q", r, want)
+				}
+			}()
+			m.Name = "mutants/example"
+			Mutate(twin, m)
+		}()
+	}
 }
 
-func TestDecide(t *testing.T) {
-	verdict := func(kind string, o invariant.Outcome) invariant.Verdict {
-		return invariant.Verdict{Kind: kind, Promise: kind, Outcome: o, Seen: string(o)}
-	}
-	held, violated, unknown := verdict("Spread", invariant.Held), verdict("Spread", invariant.Violated), verdict("Spread", invariant.Unknown)
-	mutant := &history.Mutant{CaughtBy: "Spread", Removed: "spreading"}
-	for name, test := range map[string]struct {
-		mutant   *history.Mutant
-		verdicts []invariant.Verdict
-		want     invariant.Outcome
-	}{
-		"all held":                     {nil, []invariant.Verdict{held, held}, invariant.Held},
-		"one violated":                 {nil, []invariant.Verdict{held, unknown, violated}, invariant.Violated},
-		"one unknown":                  {nil, []invariant.Verdict{held, unknown}, invariant.Unknown},
-		"nothing judged":               {nil, nil, invariant.Unknown},
-		"a mutant caught":              {mutant, []invariant.Verdict{violated}, invariant.Held},
-		"a mutant missed":              {mutant, []invariant.Verdict{held}, invariant.Violated},
-		"a mutant without evidence":    {mutant, []invariant.Verdict{unknown}, invariant.Unknown},
-		"a mutant not judged":          {mutant, nil, invariant.Unknown},
-		"caught by something else":     {mutant, []invariant.Verdict{held, verdict("BudgetHonoured", invariant.Violated)}, invariant.Violated},
-		"unknown elsewhere is no harm": {mutant, []invariant.Verdict{violated, verdict("BudgetHonoured", invariant.Unknown)}, invariant.Held},
-	} {
-		if got, _ := Decide(test.mutant, test.verdicts); got != test.want {
-			t.Errorf("%s: %s, want %s", name, got, test.want)
+// What is stored of a mutant is all that is needed to judge it again: its promise with the parameters, and its lanes.
+func TestMutateStoresWhatItIsCaughtBy(t *testing.T) {
+	twin := good()
+	twin.Load = []load.Lane{{Lane: history.LaneReused, Rate: 1}, {Lane: history.LaneFresh, Rate: 1}, {Lane: history.LaneControl, Rate: 1}}
+	twin.Promises = append(twin.Promises, invariant.Spread{TopologyKey: "zone", Max: 1})
+	described(t, func() {
+		all := Mutate(twin, Mutation{Name: "mutants/all", Removed: "a", CaughtBy: invariant.NoFailedRequests{}, Break: func(s *Spec) {
+			s.Backend.AtTerm = workloads.Drop
+		}}).Mutant
+		want := history.Mutant{
+			Removed: "a", CaughtBy: "NoFailedRequests", Params: json.RawMessage("{}"), Twin: twin.Name, Trap: true,
+			Lanes: []history.Lane{history.LaneFresh, history.LaneReused},
 		}
-	}
+		if diff := cmp.Diff(want, *all); diff != "" {
+			t.Errorf("every lane (-want +got):\n%s", diff)
+		}
+		one := Mutate(twin, Mutation{Name: "mutants/one", CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{history.LaneFresh},
+			ByChance: true, Break: func(*Spec) {}}).Mutant
+		if len(one.Lanes) != 1 || one.Lanes[0] != history.LaneFresh || !one.ByChance || one.Trap {
+			t.Errorf("one lane: %+v", one)
+		}
+		spread := Mutate(twin, Mutation{Name: "mutants/spread", CaughtBy: invariant.Spread{}, Break: func(*Spec) {}}).Mutant
+		if string(spread.Params) != `{"topologyKey":"zone","max":1}` || len(spread.Lanes) != 0 {
+			t.Errorf("the only one of its kind: %+v", spread)
+		}
+	})
 }
 
 func TestOutcomeOf(t *testing.T) {
