@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
@@ -83,7 +84,7 @@ func without(v Verdict, why string) Side {
 
 // found is a side from its report.
 func (f *folder) found(r *reports.ReportScenario, listed history.ScenarioResult, on string) Side {
-	s := without(verdictOf(r.Result), r.Why)
+	s := without(verdictOf(r), r.Why)
 	s.Requests, s.Failed, s.Unsent, s.UpperBound95 = r.Requests.Sent, r.Requests.Failed, r.Requests.Unsent, r.Requests.UpperBound95
 	s.Disruptions = Disruptions(r.Disruptions)
 	s.Kubernetes, s.Reproduce = r.Cluster.Kubernetes, r.Reproduce
@@ -123,13 +124,17 @@ func (f *folder) open(dir string) (run history.Run, ok bool) {
 	return run, err == nil
 }
 
-// verdictOf a scenario. What was broken on purpose is broken all the same: to certify, a mutant that was caught is no success.
-func verdictOf(r reports.Result) Verdict {
-	switch r {
-	case reports.Held, reports.Missed:
-		return Held
-	case reports.Violated, reports.Caught:
+// verdictOf a scenario. What was broken on purpose is broken all the same: to certify, a mutant that was caught is no success, nor
+// is any other that broke a promise.
+func verdictOf(r *reports.ReportScenario) Verdict {
+	broken := r.Mutant != nil && slices.ContainsFunc(r.Verdicts, func(v reports.ReportVerdict) bool {
+		return v.Outcome == string(invariant.Violated)
+	})
+	switch {
+	case broken || r.Result == reports.Violated || r.Result == reports.Caught:
 		return Violated
+	case r.Result == reports.Held || r.Result == reports.Missed || r.Result == reports.Escaped:
+		return Held
 	}
 	return Unknown
 }
