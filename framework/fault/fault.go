@@ -42,8 +42,10 @@ type Target struct {
 	StatefulSet bool
 	// Room is how many of its replicas its own rules leave room for; the scheduler finds no node for more. 0: for all.
 	Room int
-	// Rand picks victims: seeded by the run, so that a run can be repeated.
+	// Rand picks victims: seeded by the run, so that a run can be repeated, as far as Answered allows.
 	Rand *rand.Rand
+	// Answered tells which pods have just answered on each lane of the load; nil where there is none.
+	Answered func(context.Context) (map[history.Lane][]string, error)
 	// Record takes what the fault and its witness saw.
 	Record Recorder
 }

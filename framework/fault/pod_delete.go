@@ -38,6 +38,15 @@ func (p PodDelete) Inject(ctx context.Context, t Target) (Heal, error) {
 		return heal, fmt.Errorf("delete %d pods of %s: it has only %d", p.Count, t.Workload, len(chosen))
 	}
 	t.Rand.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
+	each := make([][]string, len(chosen))
+	for i := range chosen {
+		each[i] = chosen[i : i+1]
+	}
+	first, err := t.aim(ctx, each)
+	if err != nil {
+		return heal, err
+	}
+	toFront(chosen, first)
 	chosen = slices.Sorted(slices.Values(chosen[:p.Count]))
 	for _, name := range chosen {
 		if err := t.Client.CoreV1().Pods(t.Namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {

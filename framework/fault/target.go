@@ -183,7 +183,8 @@ func gone(before, after map[string]corev1.Pod) []string {
 	return names
 }
 
-// victims picks count workers that carry pods of the workload, at random but repeatably, and names those pods.
+// victims picks count workers that carry pods of the workload, at random but repeatably, one of them such that clients of every
+// kind talk to its pods, and names those pods.
 func (t Target) victims(ctx context.Context, count int) (nodes []clusters.Node, pods []string, err error) {
 	all, err := t.pods(ctx)
 	if err != nil {
@@ -203,6 +204,15 @@ func (t Target) victims(ctx context.Context, count int) (nodes []clusters.Node, 
 		return nil, nil, fmt.Errorf("pick %d workers with pods of %s: only %d carry any", count, t.Workload, len(candidates))
 	}
 	t.Rand.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
+	carried := make([][]string, len(candidates))
+	for i, n := range candidates {
+		carried[i] = on[n.Name()]
+	}
+	first, err := t.aim(ctx, carried)
+	if err != nil {
+		return nil, nil, err
+	}
+	toFront(candidates, first)
 	nodes = candidates[:count]
 	for _, n := range nodes {
 		pods = append(pods, on[n.Name()]...)

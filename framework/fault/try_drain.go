@@ -70,7 +70,8 @@ func (d TryDrain) Inject(ctx context.Context, t Target) (Heal, error) {
 	return heal, t.seeBlocked(ctx, node, before, d.For)
 }
 
-// victim is a worker at random, or one that carries an unready pod, and the workload's pods on it.
+// victim is a worker at random to whose pods clients of every kind talk, or one that carries an unready pod, and the workload's
+// pods on it.
 func (d TryDrain) victim(ctx context.Context, t Target) (clusters.Node, map[string]corev1.Pod, error) {
 	all, err := t.pods(ctx)
 	if err != nil {
@@ -85,8 +86,19 @@ func (d TryDrain) victim(ctx context.Context, t Target) (clusters.Node, map[stri
 	if len(candidates) == 0 {
 		return nil, nil, fmt.Errorf("pick a worker for %q: no pod of %s is on one", d, t.Workload)
 	}
-	node := candidates[t.Rand.IntN(len(candidates))]
-	return node, on(all, node.Name()), nil
+	toFront(candidates, t.Rand.IntN(len(candidates)))
+	if !d.Unready { // nobody talks to one that is not ready
+		carried := make([][]string, len(candidates))
+		for i, n := range candidates {
+			carried[i] = slices.Sorted(maps.Keys(on(all, n.Name())))
+		}
+		first, err := t.aim(ctx, carried)
+		if err != nil {
+			return nil, nil, err
+		}
+		toFront(candidates, first)
+	}
+	return candidates[0], on(all, candidates[0].Name()), nil
 }
 
 // wants tells whether a pod makes its node one to drain. One that was never started would not do for Unready: no budget

@@ -34,13 +34,14 @@ var deployments = appsv1.SchemeGroupVersion.WithResource("deployments")
 // world is a fake cluster in which controllers act at once, or after a while: it proves what a fault asks for and what
 // it waits for. That the real ones behave is proven on real clusters.
 type world struct {
-	client *fake.Clientset
-	nodes  []clusters.Node
-	seen   []string
-	steps  []string
-	healed []string
-	hit    int // probes
-	gone   int // processes of a component
+	client   *fake.Clientset
+	nodes    []clusters.Node
+	seen     []string
+	steps    []string
+	healed   []string
+	hit      int // probes
+	seenPods []string
+	gone     int // processes of a component
 	// lasting is the witness that is asked before the undo.
 	lasting Lasting
 
@@ -142,6 +143,7 @@ func (w *world) target() Target {
 
 func (w *world) Seen(nodes, pods []string, witness string) {
 	w.seen = append(w.seen, fmt.Sprintf("nodes=%v pods=%d %s", nodes, len(pods), witness))
+	w.seenPods = pods
 }
 func (w *world) Hit(probes int)      { w.hit = probes }
 func (w *world) Gone(processes int)  { w.gone = processes }

@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// duplex is the carrier of lanes that hold one connection for as long as it lasts: each request is a message on it, sent
-// when it is due, whatever became of those before, and answered in its turn. When the server asks the client to leave, or
-// lets a message wait for too long, the next message goes on another connection, and this one is left once it has its
+// duplex is the carrier of lanes that hold each connection for as long as it lasts: each request is a message on one of them,
+// which take turns, sent when it is due, whatever became of those before, and answered in its turn. When the server asks the client to leave, or
+// lets a message wait for too long, its next turn goes on another connection, and this one is left once it has its
 // answers: that a connection ends is no failure, if the server says goodbye and owes nothing. One that ends otherwise is
 // a failure of the messages that wait, or else of the next one, which would have gone on it.
 type duplex struct {
@@ -19,7 +19,7 @@ type duplex struct {
 	open   opener
 
 	mu      sync.Mutex
-	present *session // that takes messages; nil: the next message begins one
+	present []*session // by turn, those that take messages; nil: the next message begins one
 	all     map[*session]bool
 }
 
@@ -37,12 +37,13 @@ type line interface {
 type opener func(ctx context.Context, c *conn, target string) (made line, status int, err error)
 
 func newDuplex(l Lane, d *dialer, open opener) *duplex {
-	return &duplex{lane: l, dialer: d, open: open, all: make(map[*session]bool)}
+	return &duplex{lane: l, dialer: d, open: open, present: make([]*session, l.Connections), all: make(map[*session]bool)}
 }
 
 // session is a connection in use. Its fields are guarded by the duplex's lock; but until ready is closed they are the
 // dialling goroutine's, and then conn, line, status and err do not change.
 type session struct {
+	turn    int // of the lane's connections
 	ready   chan struct{}
 	dialled chan struct{} // there is a connection, which has not been answered yet
 	conn    *conn
@@ -81,16 +82,17 @@ func (m *message) end(o history.Outcome, err string) {
 	}
 }
 
-// use returns the session for a message that is to be sent, and dials if there is none.
-func (d *duplex) use(ctx context.Context) *session {
+// use returns the session for message k, and dials if there is none.
+func (d *duplex) use(ctx context.Context, k uint64) *session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.present == nil {
-		s := &session{ready: make(chan struct{}), dialled: make(chan struct{}), late: make(map[string]bool)}
-		d.present, d.all[s] = s, true
+	turn := int(k % uint64(len(d.present)))
+	if d.present[turn] == nil {
+		s := &session{turn: turn, ready: make(chan struct{}), dialled: make(chan struct{}), late: make(map[string]bool)}
+		d.present[turn], d.all[s] = s, true
 		go d.begin(context.WithoutCancel(ctx), s)
 	}
-	return d.present
+	return d.present[turn]
 }
 
 // begin makes the connection, and hears what comes on it.
@@ -144,11 +146,11 @@ func (d *duplex) drop(s *session) {
 	d.retire(s)
 }
 
-// retire has the next message begin another session.
+// retire has the next message of its turn begin another session.
 func (d *duplex) retire(s *session) {
 	s.leaving = true
-	if d.present == s {
-		d.present = nil
+	if d.present[s.turn] == s {
+		d.present[s.turn] = nil
 	}
 }
 
@@ -204,7 +206,7 @@ func (t *talker) send(k uint64, due history.Offset) {
 	t.timer.Reset(limit)
 	defer t.timer.Stop()
 	for again := true; again; {
-		s := t.through.use(l.template.Context())
+		s := t.through.use(l.template.Context(), k)
 		again = t.exchange(s, row, t.right.of(k))
 	}
 	if row.Outcome == history.Unsent {

@@ -140,7 +140,7 @@ var lastingServers = map[history.Lane]lastingServer{history.LaneStream: streamSe
 func converse(t *testing.T, lane history.Lane, n int, serve func(s lasting, n int)) (told []string) {
 	t.Helper()
 	url, _ := listen(t, func(_ *testing.T, n int, c *exchange) { serve(lastingServers[lane](c, n, true), n) })
-	l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Timeouts: roomy})
+	l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
 	for _, r := range sendAll(t, l, n) {
 		told = append(told, fmt.Sprintf("%s on %d by %s", r.Outcome, r.Conn, r.Pod))
 	}
@@ -165,7 +165,7 @@ func TestGoodbyesAreNoFailures(t *testing.T) {
 					end(s)
 					ended <- struct{}{}
 				})
-				l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Timeouts: roomy})
+				l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
 				s := l.carrier.sender(l)
 				for k := range uint64(6) {
 					if k > 0 && k%2 == 0 {
@@ -190,7 +190,7 @@ func gone(t *testing.T, l *lane) {
 	d := l.carrier.(*duplex)
 	for {
 		d.mu.Lock()
-		noticed := d.present == nil
+		noticed := d.present[0] == nil
 		d.mu.Unlock()
 		if noticed {
 			return
@@ -222,7 +222,7 @@ func TestANoticeIsNoEnd(t *testing.T) {
 				s.heard(id, 1)
 				s.waits()
 			})
-			l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Timeouts: roomy})
+			l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
 			for i, r := range sendAll(t, l, 2) {
 				if r.Outcome != history.OK || r.Conn != uint64(i+1) {
 					t.Errorf("%+v", r)
@@ -312,11 +312,11 @@ func (*mute) leave()                          {}
 func TestAStallMovesTheNextMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := Timeouts{Connect: time.Second, Response: 3 * time.Second, Request: 5 * time.Second}
-		l := testLane(t, Lane{Lane: history.LaneStream, Target: "http://pipe.test/", Rate: 1, Timeouts: limits})
+		l := testLane(t, Lane{Lane: history.LaneStream, Target: "http://pipe.test/", Rate: 1, Connections: 1, Timeouts: limits})
 		d := l.carrier.(*duplex)
 		quiet := newSession(2)
 		other := newSession(3)
-		d.present, d.all[quiet], d.all[other] = quiet, true, true
+		d.present[0], d.all[quiet], d.all[other] = quiet, true, true
 		var ended []string
 		done := make(chan struct{})
 		go func() {
@@ -336,7 +336,7 @@ func TestAStallMovesTheNextMessage(t *testing.T) {
 		if got, want := strings.Join(ended, ", "), "0 stall on 2 after 3s, 1 stall on 2 after 3s"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if d.present != nil || d.all[quiet] {
+		if d.present[0] != nil || d.all[quiet] {
 			t.Error("it would still send on a connection that stalls")
 		}
 		d.drop(other)

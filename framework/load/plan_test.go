@@ -71,8 +71,8 @@ func TestPlanDefaults(t *testing.T) {
 	}}
 	want := Plan{ID: "p", Duration: DefaultDuration, Lanes: []Lane{
 		{Lane: history.LaneReused, Target: "http://a/", Rate: 200, Connections: 32, InFlight: 1000, Timeouts: DefaultTimeouts},
-		{Lane: history.LaneStream, Target: "http://a/", Rate: 1, Connections: 1, InFlight: 64, Timeouts: DefaultTimeouts},
-		{Lane: history.LaneH2C, Target: "http://a/", Rate: 1, Connections: 4, InFlight: 64, Timeouts: DefaultTimeouts},
+		{Lane: history.LaneStream, Target: "http://a/", Rate: 1, Connections: 16, InFlight: 64, Timeouts: DefaultTimeouts},
+		{Lane: history.LaneH2C, Target: "http://a/", Rate: 1, Connections: 16, InFlight: 64, Timeouts: DefaultTimeouts},
 		{
 			Lane: history.LaneControl, Target: "http://control/", Rate: 10_000, Connections: 3, InFlight: MaxInFlight,
 			Timeouts: Timeouts{Connect: time.Second, Response: 3 * time.Second, Request: time.Second},

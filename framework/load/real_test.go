@@ -2,8 +2,10 @@ package load
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,13 +44,24 @@ func TestLanesForReal(t *testing.T) {
 	plan := Plan{ID: "real", Duration: time.Second, Lanes: []Lane{
 		{Lane: history.LaneFresh, Target: url, Rate: 20, Timeouts: roomy},
 		{Lane: history.LaneReused, Target: url, Rate: 20, Connections: 4, Timeouts: roomy},
-		{Lane: history.LaneStream, Target: url, Rate: 20, Timeouts: roomy},
+		{Lane: history.LaneStream, Target: url, Rate: 20, Connections: 3, Timeouts: roomy},
 		{Lane: history.LaneH2C, Target: url, Rate: 20, Connections: 2, Timeouts: roomy},
 		{Lane: history.LaneGRPC, Target: url, Rate: 20, Connections: 2, Timeouts: roomy},
-		{Lane: history.LaneSocket, Target: url, Rate: 20, Timeouts: roomy},
+		{Lane: history.LaneSocket, Target: url, Rate: 20, Connections: 1, Timeouts: roomy},
 		{Lane: history.LaneControl, Rate: 20, Timeouts: roomy},
 	}}
 	s, err := Start(t.Context(), http.DefaultClient, worker, plan, sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = poll.Until(t.Context(), "a pod to answer on every lane", time.Minute, func(ctx context.Context) (bool, string, error) {
+		answered, err := s.Answered(ctx)
+		all := len(answered) == len(plan.Lanes)-1
+		for lane, pods := range answered {
+			all = all && lane != history.LaneControl && slices.Equal(pods, []string{"backend-0"})
+		}
+		return all, fmt.Sprint(answered), err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +107,7 @@ func checkConnections(t *testing.T, rows []history.Request) {
 			t.Errorf("a fresh request on connection %d, which was used before", r.Conn)
 		}
 	}
-	for lane, want := range map[history.Lane]int{history.LaneStream: 1, history.LaneSocket: 1, history.LaneGRPC: 2} {
+	for lane, want := range map[history.Lane]int{history.LaneStream: 3, history.LaneSocket: 1, history.LaneGRPC: 2} {
 		if n := len(used[lane]); n != want {
 			t.Errorf("the %s lane used %d connections, want %d", lane, n, want)
 		}

@@ -37,8 +37,12 @@ type counts struct {
 	planned atomic.Uint64
 
 	sent, unsent, failed, masked uint64
-	lag                          *hdrhistogram.Histogram // of sending, in microseconds
+	lag                          *hdrhistogram.Histogram   // of sending, in microseconds
+	answered                     map[string]history.Offset // when each pod gave its last good answer
 }
+
+// justNow is how long ago a pod may have answered for the status to name it: each of a lane's connections has had a turn since.
+const justNow = time.Second
 
 // The reach of a lag histogram, from microseconds on.
 const maxLag = time.Hour
@@ -46,7 +50,7 @@ const maxLag = time.Hour
 func newRecorder(now func() history.Offset, maxRows int, lanes []Lane) *recorder {
 	r := &recorder{now: now, maxRows: maxRows, encoder: history.NewEncoder(), lanes: make(map[history.Lane]*counts)}
 	for _, l := range lanes {
-		r.lanes[l.Lane] = &counts{lag: hdrhistogram.New(1, maxLag.Microseconds(), 3)}
+		r.lanes[l.Lane] = &counts{lag: hdrhistogram.New(1, maxLag.Microseconds(), 3), answered: make(map[string]history.Offset)}
 	}
 	r.open = r.encoder.AppendHeader(nil)
 	return r
@@ -69,8 +73,11 @@ func (c *counts) count(row *history.Request) {
 		return
 	}
 	c.sent++
-	if row.Outcome.Failed() {
+	switch {
+	case row.Outcome.Failed():
 		c.failed++
+	case row.Pod != "" && !row.Inferred:
+		c.answered[row.Pod] = row.Done
 	}
 	if row.Outcome == history.Masked {
 		c.masked++
@@ -134,13 +141,18 @@ func (r *recorder) collected(n int) { r.held.Add(-int64(r.shelf.remove(n))) }
 func (r *recorder) status(lanes []Lane) []LaneStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]LaneStatus, len(lanes))
+	all, now := make([]LaneStatus, len(lanes)), r.now()
 	for i, l := range lanes {
 		c := r.lanes[l.Lane]
 		all[i] = LaneStatus{
 			Lane: l.Lane, Planned: c.planned.Load(),
 			Sent: c.sent, Unsent: c.unsent, Failed: c.failed, Masked: c.masked,
 			LagP50: lagAt(c.lag, 50), LagP99: lagAt(c.lag, 99), LagMax: time.Duration(c.lag.Max()) * time.Microsecond,
+		}
+		for pod, at := range c.answered {
+			if now-at <= justNow {
+				all[i].Answered = append(all[i].Answered, pod)
+			}
 		}
 	}
 	return all

@@ -129,7 +129,9 @@ func (r *remote) check(response *http.Response, content []byte) error {
 	case !ok:
 		return &refusal{status: response.StatusCode, text: strings.TrimSpace(string(content)), worker: true}
 	}
-	r.instance = instance
+	if r.instance == "" { // the first talk, before several ask at a time
+		r.instance = instance
+	}
 	r.heard.Store(int64(r.now()))
 	return nil
 }

@@ -137,6 +137,21 @@ func (s *Session) Status() Status {
 	return s.status
 }
 
+// Answered asks the worker which pods gave a good answer on each lane within the last second, those of the control lane left out.
+func (s *Session) Answered(ctx context.Context) (map[history.Lane][]string, error) {
+	var status Status
+	if err := s.remote.ask(ctx, http.MethodGet, "/status"+of(s.plan.ID), nil, &status); err != nil {
+		return nil, fmt.Errorf("ask load %s who answers: %w", s.plan.ID, err)
+	}
+	answered := make(map[history.Lane][]string)
+	for _, l := range status.Lanes {
+		if l.Lane != history.LaneControl {
+			answered[l.Lane] = l.Answered
+		}
+	}
+	return answered, nil
+}
+
 // Err is what ended the collecting before its time: the worker is gone, or the record cannot be written.
 func (s *Session) Err() error {
 	s.mu.Lock()

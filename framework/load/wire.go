@@ -33,6 +33,8 @@ type LaneStatus struct {
 	LagP50 time.Duration `json:"lagP50"`
 	LagP99 time.Duration `json:"lagP99"`
 	LagMax time.Duration `json:"lagMax"`
+	// Answered are the pods that gave a good answer within the last second, in any order.
+	Answered []string `json:"answered,omitempty"`
 }
 
 // Clock is the present moment on a worker's clock.

@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -58,7 +59,12 @@ func TestWorkerAPICanBeRepeated(t *testing.T) {
 		}
 		first := get[Status](t, api, "POST", "/stop?plan=one", nil)
 		time.Sleep(3 * time.Second)
-		if second := get[Status](t, api, "POST", "/stop?plan=one", nil); !first.Finished || !cmp.Equal(first.Lanes, second.Lanes) {
+		second := get[Status](t, api, "POST", "/stop?plan=one", nil)
+		if got, want := fmt.Sprint(first.Lanes[0].Answered, second.Lanes[0].Answered), "[pod] []"; got != want {
+			t.Errorf("within a second, %s had answered, want %s", got, want)
+		}
+		second.Lanes[0].Answered = first.Lanes[0].Answered
+		if !first.Finished || !cmp.Equal(first.Lanes, second.Lanes) {
 			t.Errorf("stopped with %+v, and later with %+v", first, second)
 		}
 		get[Status](t, api, "PUT", "/plan", plan) // late, and repeated: it must not begin anew

@@ -104,6 +104,9 @@ func (st *stage) perform(ctx context.Context) error {
 	if err := st.startLoad(ctx); err != nil {
 		return err
 	}
+	if st.session != nil {
+		target.Answered = st.session.Answered
+	}
 	spec := st.spec
 	spec.Faults = spec.faults()
 	p := &play{spec: spec, target: target, record: st.writer, tell: st.now, leave: st.run.settings.LeaveBroken,

@@ -12,7 +12,7 @@ import (
 // Kubernetes has noticed.
 var KillOneWorker = scenario.Describe(scenario.Spec{
 	Name:   "chaos/kill-one-worker",
-	Claim:  "after the sudden death of a worker only its share of the requests fails, and only for the predicted time",
+	Claim:  "after a worker is killed, whose kernel closes its connections, only its share of the requests fails, and only for the predicted time",
 	Load:   scenario.DefaultLoad,
 	Faults: []fault.Fault{fault.NodeKill{}},
 	Hold:   18 * time.Second, // 13 s are predicted: the failures have to end while the node is still away

@@ -13,7 +13,7 @@ import (
 // upstreams' health, leaves out those that fail, and tries another.
 var KillOneWorkerBehindAGateway = scenario.Describe(scenario.Spec{
 	Name:    "chaos/kill-one-worker-behind-a-gateway",
-	Claim:   "the sudden death of a worker is invisible to clients behind a gateway with health checks and retries",
+	Claim:   "killing a worker, whose kernel closes its connections, is invisible to clients behind a gateway with health checks and retries",
 	Gateway: &workloads.Gateway{},
 	Load:    scenario.DefaultLoad,
 	Faults:  []fault.Fault{fault.NodeKill{}},
