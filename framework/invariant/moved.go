@@ -20,6 +20,7 @@ var movedByLosses = map[string]bool{
 	"SpreadWithin":   true,
 
 	// What clients saw has rules of its own: see excused.
+	"AnswersWithin":     false,
 	"FailuresEndWithin": false,
 	"NoFailedRequests":  false,
 	"QuietWithin":       false,

@@ -1,6 +1,7 @@
 package invariant_test
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"testing"
@@ -30,6 +31,12 @@ var follows = map[string][]string{
 	"a second of load NoFailedRequests":  notSent,
 	"a second of load FailuresEndWithin": notSent,
 	"a budget BudgetHonoured":            {"no eviction of a pod under a budget was asked for"},
+}
+
+// instead is what a promise says that needs the one thing for a reason of its own.
+var instead = map[string]string{
+	"the disturbance of the workload BudgetHonoured": "budget backend was not tested: it refused no eviction when its status allowed none, " +
+		"and no eviction that was accepted left as few healthy pods as it demands, with a status that allowed no more",
 }
 
 // notSent is what a second without load leads to.
@@ -154,7 +161,7 @@ func TestOneThingIsMissing(t *testing.T) {
 			if e.Eviction != nil {
 				e.Eviction.Pod, e.Eviction.UID = "backend-0", "uid-0"
 			}
-		}), []string{"RecoversWithin"}, "backend was never seen to be disturbed"},
+		}), []string{"BudgetHonoured", "RecoversWithin"}, "backend was never seen to be disturbed"},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			for _, v := range invariant.CheckAll(s.run.Run(), everything()) {
@@ -166,7 +173,7 @@ func TestOneThingIsMissing(t *testing.T) {
 				case v.Outcome != invariant.Unknown || v.At != 0:
 					t.Errorf("%s is %s at %s: %s", v.Kind, v.Outcome, v.At, v.Seen)
 				default:
-					if diff := gocmp.Diff(append([]string{s.want}, follows[s.name+" "+v.Kind]...), v.Evidence); diff != "" {
+					if diff := gocmp.Diff(append([]string{cmp.Or(instead[s.name+" "+v.Kind], s.want)}, follows[s.name+" "+v.Kind]...), v.Evidence); diff != "" {
 						t.Errorf("%s (-want +got):\n%s", v.Kind, diff)
 					}
 				}

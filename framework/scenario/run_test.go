@@ -110,7 +110,11 @@ func TestTheRecordSaysWhatWasAsked(t *testing.T) {
 		if verdict.Kind != "Spread" || verdict.Outcome != invariant.Unknown {
 			t.Errorf("verdict: %+v", verdict)
 		}
-		kept[0].Verdicts = nil
+		var caught invariant.Verdict
+		if json.Unmarshal(kept[0].Caught, &caught) != nil || caught.Kind != "Caught" || caught.Outcome != invariant.Unknown {
+			t.Errorf("the verdict on the mutant: %+v", caught)
+		}
+		kept[0].Verdicts, kept[0].Caught = nil, nil
 		result := history.ScenarioResult{
 			Name: s.Name, Dir: s.Name, Claim: s.Claim, Outcome: "unknown", Reproduce: "again chaos/quiet v1.36.3", Mutant: s.Mutant,
 		}
