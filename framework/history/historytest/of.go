@@ -1,0 +1,46 @@
+package historytest
+
+import "github.com/holdfast-ha/holdfast/framework/history"
+
+// Of returns a Builder that begins with all of a record, for tests that edit real ones. What the record itself says of its
+// clocks and its rows stays as it is, until it is edited too: Run adds nothing. An error is one of reading the requests.
+func Of(run history.Run) (*Builder, error) {
+	b := New().WithoutTotals()
+	b.header, b.incomplete = run.Header, run.Incomplete
+	b.events = nil
+	for _, e := range run.Events {
+		if e.Header == nil {
+			b.events = append(b.events, e)
+		}
+	}
+	copyPayloads(b.events)
+	b.requests = nil
+	if run.Requests == nil {
+		return b, nil
+	}
+	for r, err := range run.Requests() {
+		if err != nil {
+			return nil, err
+		}
+		b.requests = append(b.requests, *r)
+	}
+	return b, nil
+}
+
+// Requests are all that were added so far, in the order in which they were; they may be edited in place.
+func (b *Builder) Requests() []history.Request { return b.requests }
+
+// Events are all that were added so far, but for the header, in the order in which they were; they may be edited in place.
+func (b *Builder) Events() []history.Event { return b.events }
+
+// Retotal makes the record's own counts of rows agree with the rows that are there, as one who edits a record by hand would.
+func (b *Builder) Retotal() *Builder {
+	at := lastT(b.events)
+	b.DropEvents(func(e history.Event) bool { return e.Load != nil })
+	for _, e := range totals(b.requests, at) {
+		if e.Load != nil {
+			b.events = append(b.events, e)
+		}
+	}
+	return b
+}

@@ -1,0 +1,344 @@
+package invariant_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+var adversaryWhole = flag.Bool("adversary", false, "attack records as often as it takes to be sure (minutes), and not a sample")
+
+// How often evidence is removed from records, and damage planted in them: in all, and in a sample. The sample of removals takes
+// each piece of evidence from each record once.
+const (
+	removals, sampleRemovals = 10_000, 0
+	plants, samplePlants     = 1_000, 120
+)
+
+func times(whole, sample int) int {
+	if *adversaryWhole {
+		return whole
+	}
+	return sample
+}
+
+// heldRecord is a record, and a promise that is held of it.
+type heldRecord struct {
+	name    string
+	promise invariant.Invariant
+	run     history.Run
+}
+
+// heldRecords are all promises that are held: of the golden runs, which are real, and of the records built for each kind.
+func heldRecords(t *testing.T) (held []heldRecord) {
+	t.Helper()
+	for _, name := range goldenRuns(t) {
+		_, run := unpackGolden(t, name)
+		for i, v := range invariant.Judge(run) {
+			if v.Outcome != invariant.Held {
+				continue
+			}
+			promise, err := invariant.Decode(run.Header.Promises[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, heldRecord{name, promise, run})
+		}
+	}
+	all := kept()
+	for _, kind := range invariant.Kinds() {
+		if k, there := all[kind]; there && kind != "SharesLoad" { // its requests are not in the builder
+			held = append(held, heldRecord{"built for " + kind, k.promise, k.run().Run()})
+		}
+	}
+	return held
+}
+
+// editable is a Builder with all of a record.
+func editable(t *testing.T, run history.Run) *ht.Builder {
+	t.Helper()
+	b, err := ht.Of(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestEveryKindSaysWhatItNeeds: a new promise that needs nothing but what all do would not be attacked.
+func TestEveryKindSaysWhatItNeeds(t *testing.T) {
+	all := kept()
+	for _, kind := range invariant.Kinds() {
+		if needs := invariant.Needs(all[kind].promise); len(needs) <= len(invariant.Needs(nil)) {
+			t.Errorf("%s needs no more than every promise: %q", kind, needs)
+		}
+	}
+}
+
+// TestWithoutItsEvidenceNothingIsHeld removes, at random, evidence that a promise declares to need. It is never Held then.
+func TestWithoutItsEvidenceNothingIsHeld(t *testing.T) {
+	const seed = 14
+	random := rand.New(rand.NewPCG(seed, 0))
+	type removal struct {
+		heldRecord
+		need invariant.Evidence
+	}
+	var all []removal
+	for _, h := range heldRecords(t) {
+		for _, need := range invariant.Needs(h.promise) {
+			all = append(all, removal{h, need})
+		}
+	}
+	tried := make(map[invariant.Evidence]int)
+	for n := range max(len(all), times(removals, sampleRemovals)) {
+		r := all[n%len(all)]
+		b := editable(t, r.run)
+		how := remove(random, r.need, r.promise, b)
+		if how == "" {
+			continue
+		}
+		tried[r.need]++
+		if v := invariant.CheckAll(b.Run(), []invariant.Invariant{r.promise})[0]; v.Outcome == invariant.Held {
+			t.Errorf("%s: %s without %s (%s) is held: %s", r.name, v.Kind, r.need, how, v.Seen)
+		}
+	}
+	for _, r := range all {
+		if tried[r.need] == 0 {
+			t.Errorf("%s was never removed", r.need)
+		}
+	}
+}
+
+// remove takes evidence out of a record and says how; empty: there is none of it that could be removed.
+func remove(random *rand.Rand, need invariant.Evidence, p invariant.Invariant, b *ht.Builder) string {
+	switch need {
+	case invariant.NeedsWhole:
+		if random.IntN(2) == 0 {
+			b.Trouble(underLoad(random, b), "the disk is full")
+			return "trouble"
+		}
+		b.Incomplete("it was cut off")
+		return "cut off"
+	case invariant.NeedsPhases:
+		phase := pick(random, history.Steady, history.Disturbed, history.Recovered, history.Drained)
+		b.DropEvents(func(e history.Event) bool { return e.Phase != nil && e.Phase.Name == phase })
+		return "no phase " + string(phase)
+	case invariant.NeedsFault:
+		return withoutFault(random, b)
+	case invariant.NeedsRevert:
+		return setFault(b, aFault(random, b), history.Healed, "waited 30s for it to be gone")
+	case invariant.NeedsWatches:
+		what := pick(random, "pods", "nodes", "endpointslices", "poddisruptionbudgets", "deployments")
+		at := underLoad(random, b)
+		b.Gap(what, at-second, at)
+		return fmt.Sprintf("a gap in the watch of %s until %s", what, at)
+	case invariant.NeedsRows, invariant.NeedsDelivery, invariant.NeedsClocks:
+		return withoutLoad(random, need, p, b)
+	}
+	return withoutObjects(need, b)
+}
+
+func pick[T any](random *rand.Rand, of ...T) T { return of[random.IntN(len(of))] }
+
+// underLoad is a moment between the beginning of Steady and that of Drained.
+func underLoad(random *rand.Rand, b *ht.Builder) history.Offset {
+	from, to := b.Run().UnderLoad()
+	return from + history.Offset(random.Int64N(int64(to-from)))
+}
+
+func aFault(random *rand.Rand, b *ht.Builder) int {
+	var ids []int
+	for _, f := range b.Run().Faults() {
+		ids = append(ids, f.ID)
+	}
+	return pick(random, ids...)
+}
+
+// setFault writes into a stage of a fault that it was not reached.
+func setFault(b *ht.Builder, id int, stage history.FaultStage, err string) string {
+	b.EditEvents(func(e *history.Event) {
+		if e.Fault != nil && e.Fault.ID == id && e.Fault.Stage == stage {
+			e.Fault.Error = err
+		}
+	})
+	return fmt.Sprintf("fault %d was not %s", id, stage)
+}
+
+func withoutFault(random *rand.Rand, b *ht.Builder) string {
+	id := aFault(random, b)
+	is := func(e history.Event, stages ...history.FaultStage) bool {
+		return e.Fault != nil && e.Fault.ID == id && slices.Contains(stages, e.Fault.Stage)
+	}
+	switch random.IntN(5) {
+	case 0:
+		b.DropEvents(func(e history.Event) bool { return e.Fault != nil })
+		return "no fault"
+	case 1:
+		b.DropEvents(func(e history.Event) bool { return is(e, history.Seen) })
+		return fmt.Sprintf("fault %d was not seen", id)
+	case 2:
+		b.DropEvents(func(e history.Event) bool { return is(e, history.Injecting) })
+		return fmt.Sprintf("fault %d has no beginning", id)
+	case 3:
+		var seen history.Offset
+		for _, e := range b.Events() {
+			if is(e, history.Seen) {
+				seen = e.T
+			}
+		}
+		b.DropEvents(func(e history.Event) bool { return is(e, history.Healed, history.Healing, history.Lasting) })
+		b.Fault(seen+ms, history.FaultMark{ID: id, Name: "it", Stage: history.Healed})
+		return fmt.Sprintf("fault %d was gone by itself", id)
+	default:
+		return setFault(b, id, history.Seen, "waited 30s for it to take effect")
+	}
+}
+
+func withoutLoad(random *rand.Rand, need invariant.Evidence, p invariant.Invariant, b *ht.Builder) string {
+	rows := b.Requests()
+	if len(rows) == 0 {
+		return ""
+	}
+	lane := judgedLane(random, p, b)
+	switch need {
+	case invariant.NeedsClocks:
+		if random.IntN(2) == 0 {
+			b.EditEvents(func(e *history.Event) {
+				if e.Clock != nil {
+					e.Clock.Uncertainty = 150 * ms
+				}
+			})
+			return "a clock that may be 150ms off"
+		}
+		b = materialise(b)
+		b.DropEvents(func(e history.Event) bool { return e.Clock != nil })
+		return "no clock"
+	case invariant.NeedsDelivery:
+		from, to := b.Run().UnderLoad()
+		at := from + history.Offset(random.Int64N(int64(to-from-2*second)))
+		n := 0
+		b.EditRequests(func(r *history.Request) {
+			if r.Lane == lane && r.Due >= at && r.Due < at+2*second && n%5 == 0 {
+				*r = history.Request{Worker: r.Worker, Lane: r.Lane, Seq: r.Seq, Due: r.Due, Done: r.Done, Outcome: history.Unsent}
+			}
+			n++
+		})
+		materialise(b).Retotal()
+		return fmt.Sprintf("a fifth unsent on %s for two seconds from %s", lane, at)
+	}
+	materialise(b)
+	switch random.IntN(5) {
+	case 0:
+		b.FailReading(errors.New("the file ends too soon"))
+		return "rows that cannot be read"
+	case 1:
+		b.DropEvents(func(e history.Event) bool { return e.Load != nil && e.Load.Lane == lane })
+		return fmt.Sprintf("no totals of %s", lane)
+	case 2:
+		b.DropRequests(func(r history.Request) bool { return r.Lane == lane })
+		return fmt.Sprintf("no request on %s", lane)
+	case 3:
+		row := rows[random.IntN(len(rows))]
+		b.DropRequests(func(r history.Request) bool { return r.Worker == row.Worker && r.Lane == row.Lane && r.Seq == row.Seq })
+		if random.IntN(2) == 0 {
+			b.Retotal()
+			last := uint64(0) // the last row of a lane leaves no hole: its worker's own count tells
+			for _, r := range rows {
+				if r.Worker == row.Worker && r.Lane == row.Lane {
+					last = max(last, r.Seq)
+				}
+			}
+			if row.Seq >= last {
+				return ""
+			}
+		}
+		return fmt.Sprintf("request %d of %s is missing", row.Seq, row.Lane)
+	default:
+		b.Request(rows[random.IntN(len(rows))])
+		return "a request is there twice"
+	}
+}
+
+// materialise writes down the totals that a built record would get from its rows only when it is run.
+func materialise(b *ht.Builder) *ht.Builder {
+	run := b.Run()
+	if !slices.ContainsFunc(b.Events(), func(e history.Event) bool { return e.Clock != nil }) {
+		for _, e := range run.Events {
+			if e.Clock != nil || e.Load != nil {
+				b.Event(e)
+			}
+		}
+	}
+	return b.WithoutTotals()
+}
+
+// judgedLane is a lane that a promise is about.
+func judgedLane(random *rand.Rand, p invariant.Invariant, b *ht.Builder) history.Lane {
+	switch p := p.(type) {
+	case invariant.QuietWithin:
+		return or(p.Lane, history.LaneFresh)
+	case invariant.NoFailedRequests:
+		if len(p.Lanes) > 0 {
+			return pick(random, p.Lanes...)
+		}
+	case invariant.FailuresEndWithin:
+		if len(p.Lanes) > 0 {
+			return pick(random, p.Lanes...)
+		}
+	}
+	var lanes []history.Lane
+	for _, r := range b.Requests() {
+		if r.Lane != history.LaneControl && !slices.Contains(lanes, r.Lane) {
+			lanes = append(lanes, r.Lane)
+		}
+	}
+	return pick(random, lanes...)
+}
+
+func or(lane, otherwise history.Lane) history.Lane {
+	if lane == "" {
+		return otherwise
+	}
+	return lane
+}
+
+// withoutObjects drops all events of a kind.
+func withoutObjects(need invariant.Evidence, b *ht.Builder) string {
+	is, known := map[invariant.Evidence]func(history.Event) bool{
+		invariant.NeedsPods:       func(e history.Event) bool { return e.Pod != nil },
+		invariant.NeedsNodes:      func(e history.Event) bool { return e.Node != nil },
+		invariant.NeedsWorkloads:  func(e history.Event) bool { return e.Workload != nil },
+		invariant.NeedsSlices:     func(e history.Event) bool { return e.Slice != nil },
+		invariant.NeedsBudgets:    func(e history.Event) bool { return e.Budget != nil },
+		invariant.NeedsEvictions:  func(e history.Event) bool { return e.Eviction != nil },
+		invariant.NeedsAudits:     func(e history.Event) bool { return e.Audit != nil },
+		invariant.NeedsAdmissions: func(e history.Event) bool { return e.Admission != nil },
+		invariant.NeedsProbes:     func(e history.Event) bool { return e.Reach != nil },
+	}[need]
+	if need == invariant.NeedsRules {
+		b.EditEvents(func(e *history.Event) {
+			if e.Pod != nil {
+				e.Pod.Rules = nil
+			}
+		})
+		return "pods without rules"
+	}
+	if !known {
+		return ""
+	}
+	b.DropEvents(is)
+	if need == invariant.NeedsEvictions { // a pod tells of its own, too
+		b.EditEvents(func(e *history.Event) {
+			if e.Pod != nil {
+				e.Pod.Disruption = ""
+			}
+		})
+	}
+	return "no " + string(need)
+}
