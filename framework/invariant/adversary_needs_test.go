@@ -22,7 +22,7 @@ const (
 	plants, samplePlants     = 1_000, 120
 )
 
-func times(whole, sample int) int {
+func howOften(whole, sample int) int {
 	if *adversaryWhole {
 		return whole
 	}
@@ -96,7 +96,7 @@ func TestWithoutItsEvidenceNothingIsHeld(t *testing.T) {
 		}
 	}
 	tried := make(map[invariant.Evidence]int)
-	for n := range max(len(all), times(removals, sampleRemovals)) {
+	for n := range max(len(all), howOften(removals, sampleRemovals)) {
 		r := all[n%len(all)]
 		b := editable(t, r.run)
 		how := remove(random, r.need, r.promise, b)

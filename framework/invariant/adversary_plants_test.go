@@ -38,12 +38,12 @@ func TestDamageIsNeverHeld(t *testing.T) {
 				return !slices.Contains(d.kinds, invariant.Kind(h.promise))
 			})
 			done := 0
-			for n := 0; done < times(plants, samplePlants); n++ {
+			for n := 0; done < howOften(plants, samplePlants); n++ {
 				h := records[n%len(records)]
 				b := editable(t, h.run)
 				how := d.do(random, h.promise, b)
 				if how == "" {
-					if n > 100*times(plants, samplePlants) {
+					if n > 100*howOften(plants, samplePlants) {
 						t.Fatalf("%d planted in %d tries: there are too few records", done, n)
 					}
 					continue
