@@ -41,6 +41,10 @@ fuzz-scheduler: ## Compare our placement rules with kube-scheduler's own on N=10
 	cd framework/invariant/schedulercheck && go vet . && \
 	go test -count 1 -timeout 2h -v . -args -clusters $(or $(N),100000) -seed $(or $(SEED),1)
 
+.PHONY: adversary
+adversary: ## Attack real records: evidence removed at random 10,000 times, damage planted 1,000 times each (some minutes)
+	go test -count 1 -timeout 1h ./framework/invariant -run '^(TestAttacks|TestWithoutItsEvidenceNothingIsHeld|TestDamageIsNeverHeld)$$' -v -adversary
+
 .PHONY: e2e
 e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0
 	bin/holdfast run --scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
-var adversaryWhole = flag.Bool("adversary", false, "attack records as often as it takes to be sure (minutes), and not a sample")
+var adversaryWhole = flag.Bool("adversary", false, "attack records as often as it takes to be sure, which takes minutes, and not a sample")
 
 // How often evidence is removed from records, and damage planted in them: in all, and in a sample. The sample of removals takes
 // each piece of evidence from each record once.

@@ -86,7 +86,7 @@ func (p BudgetHonoured) verdict(l *budgetLedger, d doubts) Verdict {
 	if p.MustRefuse && l.blocked == 0 {
 		d.add("no eviction was refused by a budget that allowed none at the time: %d accepted, %d refused", l.accepted, l.refused)
 	}
-	d = slices.Concat(d, l.unknown, l.untested(&v))
+	d = slices.Concat(d, l.unknown, l.unheard, l.untested(&v))
 	if l.tightest != nil {
 		v.measure("leastHealthy", float64(l.tightest.healthy))
 		v.measure("leastHealthyDemanded", float64(l.tightest.desired))

@@ -85,7 +85,7 @@ func TestBudgetHonoured(t *testing.T) {
 			"the eviction of backend-2, accepted at 18.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
 		{"the replacement became ready just after, and when the pod began to go is not told", unsaid(ht.Healthy(), 2, 18500*ms), all, invariant.Unknown, 0,
 			"no verdict: the eviction of backend-2, accepted at 18.5s, left 4 healthy pods by the order of the record, and budget backend demands 5 " +
-				"(maxUnavailable 1 of 6); it may have been 5, as what lies within 1s may have come the other way round"},
+				"(maxUnavailable 1 of 6); it may have been 5, as what lies within 1s may have come the other way round (and 1 more reason)"},
 		{"the replacement became ready just before, as the watch of pods told, whenever the answer came", evict(ht.Healthy(), 2, ht.ReplacedAt+ms).
 			EditEvents(func(e *history.Event) {
 				if e.Eviction != nil && e.Eviction.Pod == "backend-2" {

@@ -80,6 +80,6 @@ func TestBudgetWhoseAnswerIsLost(t *testing.T) {
 			return e.Pod != nil && e.Pod.Name == "backend-2" && e.Pod.Deleting
 		}).Eviction(22*second, history.Eviction{Pod: "backend-2", Accepted: true}), 17300*ms, 21*second), all, invariant.Unknown, 0,
 			"no verdict: the eviction of backend-2, accepted at 22s, left 4 healthy pods by the order of the record, and budget backend demands 5 " +
-				"(maxUnavailable 1 of 6); it may have been 5, as what lies within 1s may have come the other way round"},
+				"(maxUnavailable 1 of 6); it may have been 5, as what lies within 1s may have come the other way round (and 1 more reason)"},
 	})
 }

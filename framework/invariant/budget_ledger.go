@@ -25,6 +25,7 @@ type budgetLedger struct {
 	refusals                   []string
 	tests                      []string // that budgets stood
 	unknown                    doubts
+	unheard                    doubts // of evictions that no watch told of
 }
 
 // entry is an accepted eviction and what it left.
@@ -124,6 +125,10 @@ func (l *budgetLedger) accept(a asked) {
 		return // it was already going, and a budget has no say in that
 	}
 	l.evicted = append(l.evicted, pod)
+	if _, told := pod.goes(); !told && a.at+watchSkew < l.facts.end() {
+		l.unheard.add("the eviction of %s was accepted at %s, and the watch of pods never told that the pod was deleted",
+			a.answer.Pod, moment(a.at))
+	}
 	counted := false
 	for _, d := range l.demands {
 		if d.key.Namespace != pod.Namespace || len(d.selector) == 0 || !history.Selects(d.selector, pod.Labels) {

@@ -56,7 +56,7 @@ func Needs(p Invariant) []Evidence {
 
 func needsOf(p Invariant) []Evidence {
 	switch p := p.(type) {
-	case NoFailedRequests, FailuresEndWithin:
+	case NoFailedRequests, FailuresEndWithin, AnswersWithin:
 		return ofLoad
 	case QuietWithin, SharesLoad:
 		return append(slices.Clone(ofLoad), NeedsPods)
