@@ -17,8 +17,8 @@ import (
 // which takes some seconds to notice that a control plane is dead, and sends it new connections until then.
 //
 // Evidence: answers before the fault, all of them good and none later than Limit after another, or the machine was too busy to
-// tell; and more of them after it began. Asked from one node, whose own standstill makes the API server look away: where that is
-// as long as Limit, a violation is Unknown.
+// tell; and more of them after it began. Asked from one node, whose own standstill makes the API server look away: where less than
+// Limit is left without it, a violation is Unknown.
 //
 // Sources: https://kubernetes.io/docs/setup/production-environment/tools/kubeadm/ha-topology/,
 // https://etcd.io/docs/latest/op-guide/failures/#leader-failure
@@ -71,7 +71,7 @@ func (p APIAnswersWithin) judge(f *facts) Verdict {
 			count(through.Asked, "request"), stageOf(through), moment(through.Failing))
 	}
 	if own.Longest > p.Limit {
-		if e := f.loudest(f.faultsOn()); e != nil && e.Noise.Pause >= p.Limit {
+		if e := f.loudest(f.faultsOn()); e != nil && own.Longest-max(e.Noise.Pause, e.Noise.Throttled) <= p.Limit {
 			d.add("%s", inWords(e))
 			return v.unknown(d)
 		}

@@ -37,7 +37,9 @@ func TestEchoes(t *testing.T) {
 		want  [][2]history.Offset
 	}{
 		"at once": {0, [][2]history.Offset{{2 * time.Second, 2 * time.Second}, {3 * time.Second, 3 * time.Second}}},
-		"late":    {200 * time.Millisecond, [][2]history.Offset{{2200 * time.Millisecond, 2400 * time.Millisecond}}},
+		"late": {200 * time.Millisecond, [][2]history.Offset{
+			{2200 * time.Millisecond, 2400 * time.Millisecond}, {3400 * time.Millisecond, 3600 * time.Millisecond}, // under way when it was told to stop
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -28,6 +28,9 @@ type stream struct {
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	event func(runtime.Object, history.Change) history.Event
 	sink  Sink
+	order *order // of what all watches tell; nil: this one is not compared
+	// closing is closed when the watching is about to end; nil: that is not told.
+	closing <-chan struct{}
 
 	version string                       // the resource version up to which everything was seen
 	current history.Offset               // when the watch was last known to be up to date
@@ -35,6 +38,7 @@ type stream struct {
 	broken  history.Moment               // since when there was no connection, until it is known that nothing was missed
 	back    history.Offset               // when there was one again
 	why     string                       // it broke, or could not be taken up
+	gap     history.Moment               // when a gap was last recorded that was bridged
 }
 
 // errBroken says that the connection is no longer there, and has to be taken up.
@@ -117,6 +121,8 @@ func (s *stream) drain(ctx context.Context, w watch.Interface) error {
 		select {
 		case <-ctx.Done():
 			return s.ended()
+		case <-s.closing:
+			return s.conclude(ctx, w)
 		case <-accepted.C:
 			if err := s.resumed(); err != nil {
 				return err
@@ -158,6 +164,7 @@ func (s *stream) resumed() error {
 	was := s.broken
 	s.broken = history.Moment{}
 	if was.OK && s.back-was.At > noticeable {
+		s.gap = history.Moment{At: s.sink.Now(), OK: true}
 		return s.sink.Append(history.Event{T: s.sink.Now(), Gap: &history.Gap{
 			What: s.what, Since: s.current, Bridged: true, Why: s.why + ", and was taken up where it broke",
 		}})
@@ -185,7 +192,7 @@ func (s *stream) take(e watch.Event) error {
 	} else {
 		s.known[object.GetUID()] = e.Object
 	}
-	return s.record(e.Object, change)
+	return cmp.Or(s.compare(s.version), s.record(e.Object, change))
 }
 
 // relist lists again when the watch cannot go on, as often as it takes. If all that was missed can be read back, it is

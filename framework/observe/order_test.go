@@ -1,0 +1,138 @@
+package observe
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// TestAWatchThatLagsAloneIsSeen: leases tell of their changes at once, every second; pods tell late of one that was made at three
+// seconds, and in time of another. Echoes alone show nothing of that.
+func TestAWatchThatLagsAloneIsSeen(t *testing.T) {
+	for name, test := range map[string]struct {
+		late  time.Duration
+		quiet bool // nothing else changes
+		want  []history.Gap
+	}{
+		"at once":         {late: 0},
+		"within a skew":   {late: 900 * time.Millisecond},
+		"three seconds":   {late: 3 * time.Second, want: []history.Gap{{What: "pods", Since: 3 * time.Second, Bridged: true, Why: "it told of a change 2s after another watch had told of one that was made later"}}},
+		"and all is calm": {late: 3 * time.Second, quiet: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := fake.NewClientset()
+				pods, leases := watch.NewFake(), watch.NewFake()
+				client.PrependWatchReactor("pods", k8stesting.DefaultWatchReactor(pods, nil))
+				client.PrependWatchReactor("leases", k8stesting.DefaultWatchReactor(leases, nil))
+				client.PrependReactor("patch", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
+					return true, &coordinationv1.Lease{}, nil
+				})
+				sink := &notebook{began: time.Now()}
+				w, err := Start(t.Context(), client, "ns", sink)
+				if err != nil {
+					t.Fatal(err)
+				}
+				version := 100
+				for range 10 {
+					if version++; !test.quiet {
+						leases.Modify(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "other", ResourceVersion: fmt.Sprint(version)}})
+					}
+					if version == 104 { // three seconds are over
+						made := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1040"}}
+						version = 1040
+						go func() {
+							time.Sleep(test.late)
+							pods.Add(made)
+						}()
+					}
+					time.Sleep(time.Second)
+				}
+				pods.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "b", ResourceVersion: fmt.Sprint(version + 1)}})
+				synctest.Wait()
+				if err := w.Stop(); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(test.want, gapsIn(sink)); diff != "" {
+					t.Errorf("gaps (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestAWatchThatFellSilentIsSeen: it breaks off never and tells of nothing, and a list at the end shows what it did not tell.
+func TestAWatchThatFellSilentIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		client.PrependWatchReactor("pods", k8stesting.DefaultWatchReactor(watch.NewFake(), nil))
+		sink := &notebook{began: time.Now()}
+		w, err := Start(t.Context(), client, "ns", sink)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := client.Tracker().Add(&corev1.Pod{ObjectMeta: named("untold")}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if err := w.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		want := []history.Gap{{What: "pods", Why: "a list at the end shows a change of untold, of which it never told"}}
+		if diff := cmp.Diff(want, gapsIn(sink)); diff != "" {
+			t.Errorf("gaps (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func gapsIn(n *notebook) (gaps []history.Gap) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, e := range n.events {
+		if e.Gap != nil {
+			gaps = append(gaps, *e.Gap)
+		}
+	}
+	return gaps
+}
+
+// TestOrder: only what was overtaken is late, by when it was; a number that cannot be read is compared with nothing.
+func TestOrder(t *testing.T) {
+	var o order
+	for _, step := range []struct {
+		version      string
+		at           history.Offset
+		since, later history.Offset
+		overtaken    bool
+	}{
+		{"10", 1, 0, 0, false},
+		{"12", 2, 0, 0, false},
+		{"20", 3, 0, 0, false},
+		{"11", 4, 1, 2, true},
+		{"15", 5, 2, 3, true},
+		{"20", 6, 0, 0, false},
+		{"12", 7, 1, 3, true},
+		{"9", 8, 0, 1, true},
+		{"", 9, 0, 0, false},
+		{"30", 10, 0, 0, false},
+	} {
+		if since, later, overtaken := o.tell(step.version, step.at); since != step.since || later != step.later || overtaken != step.overtaken {
+			t.Errorf("%s at %d: %d, %d, %t, want %+v", step.version, step.at, since, later, overtaken, step)
+		}
+	}
+	if _, _, overtaken := (*order)(nil).tell("1", 1); overtaken {
+		t.Error("what is compared with nothing was overtaken")
+	}
+}
