@@ -70,6 +70,10 @@ list: build ## List the scenarios and their claims, without running them
 test-heal: build ## Kill a harness in the middle of each fault, and heal its cluster (real; about twenty minutes)
 	go test -tags e2e -count 1 -timeout 1h -run '^TestHealAfterAKill$$' -v ./framework/cli
 
+.PHONY: test-interrupts
+test-interrupts: build ## Interrupt runs at MOMENTS=50 random moments, on real clusters, and look for what is left (about two hours)
+	go test -tags e2e -count 1 -timeout 6h -run '^TestInterruptsOnRealClusters$$' -v ./framework/cli -args -moments $(or $(MOMENTS),50) $(if $(SEED),-moment-seed $(SEED))
+
 .PHONY: lint
 lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Run go vet and the linters
 	go vet ./...

@@ -82,6 +82,9 @@ func left(made []kind.Made) (lines []string) {
 
 // heldBy says who holds a cluster, or held it and was killed, by what this machine knows of it; nil: nobody.
 func heldBy(name string) error {
+	if name == "" {
+		return nil
+	}
 	dir, err := kind.StateDir(name)
 	if err != nil {
 		return nil //nolint:nilerr // one that is not ours has no files of ours

@@ -97,6 +97,9 @@ func (f runFlags) validate() error {
 }
 
 func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec, told *history.Incident) error {
+	if err := heldBy(f.cluster); err != nil { // this machine knows at once; the engine and the API server take their time
+		return err
+	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := scenario.NewProgress(out, len(chosen))
 	back, err := provider(ctx, f.provider, out, progress.Say)

@@ -115,7 +115,7 @@ func hamlets(none error) func(context.Context, io.Writer, func(string)) (backing
 }
 
 // moment is how long it takes to make a cluster that is a file, to load an image, and to remove it.
-const moment = 200 * time.Millisecond
+const moment = 100 * time.Millisecond
 
 // calm is a machine on which nothing happens.
 type calm struct{ clusters.Node }

@@ -135,6 +135,9 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 	if f.noCluster {
 		f.runs, chosen = 0, nil
 	}
+	if err := heldBy(f.cluster); err != nil {
+		return err
+	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := scenario.NewProgress(out, f.runs*len(chosen))
 	back, err := f.backing(ctx, out, progress)

@@ -50,6 +50,7 @@ type Hold struct {
 	lease *coordinationv1.Lease // as this process wrote it last
 
 	wake chan chan error // asks for a renewal now, and hears what came of it
+	soon chan struct{}   // asks for a renewal, and goes on
 	stop context.CancelFunc
 	over chan struct{} // closed when nothing is renewed any more
 	lost chan struct{} // closed when the Lease is somebody else's
@@ -60,7 +61,7 @@ type Hold struct {
 // *UnreachableError where it is one of these. Of two processes that try at the same time one gets it.
 func Take(ctx context.Context, client kubernetes.Interface, run, command string, o Options) (*Hold, error) {
 	h := &Hold{
-		client: client, options: o, wake: make(chan chan error), over: make(chan struct{}), lost: make(chan struct{}),
+		client: client, options: o, wake: make(chan chan error), soon: make(chan struct{}, 1), over: make(chan struct{}), lost: make(chan struct{}),
 		who: Holder{Run: run, Command: command, Process: process.Self(), Since: time.Now(), Token: rand.Text()},
 	}
 	for range 10 { // somebody else may be faster, but not for ever
@@ -72,19 +73,25 @@ func Take(ctx context.Context, client kubernetes.Interface, run, command string,
 		if err != nil {
 			return nil, err
 		}
-		h.lease, err = put(ctx, client, l, was)
-		if err == nil {
+		if h.lease, err = h.put(ctx, l, was); err == nil {
 			if was != nil && o.Found != nil {
 				dead, _ := holderOf(was) // look has read it
 				o.Found(dead.Holder)
 			}
 			return h, h.begin(ctx)
 		}
-		if !outrun(err) {
-			return nil, fmt.Errorf("take cluster %s: %w", o.Cluster, err)
+		if !outrun(err) { // it may be ours all the same: the answer may have been lost
+			return nil, errors.Join(fmt.Errorf("take cluster %s: %w", o.Cluster, err), h.delete(context.WithoutCancel(ctx)))
 		}
 	}
 	return nil, fmt.Errorf("take cluster %s: others are faster", o.Cluster)
+}
+
+// put writes the Lease, and waits for the answer also when ctx has ended: a Lease of ours that nobody knows of would stay.
+func (h *Hold) put(ctx context.Context, l, was *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callLimit)
+	defer cancel()
+	return put(ctx, h.client, l, was)
 }
 
 // begin renews the Lease from now on, also after the context of Take has ended.
@@ -179,10 +186,15 @@ func (h *Hold) Mark(ctx context.Context, fault string) error {
 	})
 }
 
-// Unmark says that all was undone. The next renewal writes it down: it need not be waited for.
+// Unmark says that all was undone. It is written down soon, and need not be waited for.
 func (h *Hold) Unmark() {
-	if h != nil {
-		h.set(func(who *Holder) { who.Fault = "" })
+	if h == nil {
+		return
+	}
+	h.set(func(who *Holder) { who.Fault = "" })
+	select {
+	case h.soon <- struct{}{}:
+	default: // it will be written anyway
 	}
 }
 

@@ -211,7 +211,7 @@ func TestMark(t *testing.T) {
 			t.Errorf("%v: %+v", err, s.holder(t))
 		}
 		h.Unmark()
-		time.Sleep(renewEvery + time.Second)
+		synctest.Wait()
 		if s.holder(t).Fault != "" {
 			t.Errorf("still %+v", s.holder(t))
 		}
@@ -271,6 +271,17 @@ func TestALeaseThatChangesUnderUs(t *testing.T) {
 			t.Errorf("release: %v", err)
 		}
 	})
+}
+
+// A run that is interrupted while it takes the cluster leaves no Lease behind: the server may have written it all the same.
+func TestTheAnswerToTheFirstWriteIsLost(t *testing.T) {
+	s, client := newServer()
+	s.home, s.deaf = true, true
+	_, err := take(t, client, "run 1", demo)
+	checkError(t, err, "take cluster demo: the answer was lost")
+	if who := s.holder(t); who != nil {
+		t.Errorf("held by %+v", who)
+	}
 }
 
 // Who was faster between our look and our write has it.

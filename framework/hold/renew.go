@@ -19,6 +19,7 @@ func (h *Hold) keep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-h.soon:
 		case asked = <-h.wake:
 		}
 		err := h.renew(ctx)

@@ -24,6 +24,7 @@ type server struct {
 	away    bool
 	writes  int
 	home    bool // the namespace exists
+	deaf    bool // a write is done, and not answered; once
 	// between is called once, between a look and the write that follows it.
 	between func()
 }
@@ -95,7 +96,11 @@ func (s *server) create(l *coordinationv1.Lease) (runtime.Object, error) {
 		return nil, apierrors.NewAlreadyExists(leases, LeaseName)
 	}
 	l.UID = types.UID("uid-" + strconv.Itoa(s.version))
-	return s.put(l), nil
+	if made := s.put(l); !s.deaf {
+		return made, nil
+	}
+	s.deaf = false
+	return nil, errors.New("the answer was lost")
 }
 
 func (s *server) put(l *coordinationv1.Lease) *coordinationv1.Lease {

@@ -40,8 +40,8 @@ func (st *stage) makeNamespace(ctx context.Context) error {
 				return true, "", nil
 			}
 			if old.Status.Phase != corev1.NamespaceTerminating {
-				inUse = fmt.Errorf("namespace %s is there already: another run is using this cluster, or was killed on it; "+
-					"delete the namespace, or take another cluster", st.namespace)
+				inUse = fmt.Errorf("namespace %s is there already, and this run has not made it: a run that was killed has left it, "+
+					"or somebody else uses it; 'holdfast heal %s' removes it", st.namespace, st.cluster.Name())
 			}
 			return inUse != nil, string(old.Status.Phase), nil
 		})

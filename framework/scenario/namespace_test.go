@@ -38,8 +38,8 @@ func TestMakeNamespace(t *testing.T) {
 		"another run uses it": {func(t *testing.T, st *stage, _ *town) {
 			checkError(t, st.makeNamespace(t.Context()), "")
 			st.run.token = "another's"
-		}, "namespace hf-chaos-quiet is there already: another run is using this cluster, or was killed on it; " +
-			"delete the namespace, or take another cluster"},
+		}, "namespace hf-chaos-quiet is there already, and this run has not made it: a run that was killed has left it, " +
+			"or somebody else uses it; 'holdfast heal 0' removes it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// A cluster that does not fit was told of by two Go structures of 250 letters, with no next step.
+func TestAClusterThatDoesNotFit(t *testing.T) {
+	onThese(t)
+	for i := range scenario.All {
+		scenario.All[i].Cluster = standing
+	}
+	scenario.All[1].Cluster.PerWorker = map[string][]string{"rack": {"r1", "r2"}}
+	small := clusters.Spec{Kubernetes: "v1.37.1", Zones: []string{"a", "b"}}.WithDefaults()
+	for i, want := range []string{
+		"cluster demo has zones a,b with 1 worker each; chaos/one needs zones a,b,c with 2 workers each: make such a cluster with 'holdfast up NAME'",
+		"cluster demo has zones a,b with 1 worker each, no labels of its own on workers; chaos/two needs zones a,b,c with 2 workers each, " +
+			"workers labelled rack=r1,r2: make such a cluster with 'holdfast up NAME --for chaos/two'",
+	} {
+		s := scenario.All[i]
+		if err := misfit("demo", small, s, s.Cluster.WithDefaults()); err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+	if said := whatFits("demo", small, scenario.All); said != "  no scenario fits it; 2 fit what 'holdfast up demo' makes, and --for SCENARIO makes the cluster of any\n" {
+		t.Errorf("up says %s", said)
+	}
+	if said := whatFits("demo", standing, scenario.All); said != "  holdfast run --cluster demo chaos/one   # one of 2 scenarios, of 3, that fit it\n" {
+		t.Errorf("up says %s", said)
+	}
+}
+
+// The command that is named makes a cluster that fits: typed, it asks for what is needed.
+func TestTheCommandThatIsNamedMakesWhatFits(t *testing.T) {
+	labelled := scenario.Spec{Name: "chaos/one", Cluster: clusters.Spec{Zones: []string{"z"}, WorkerLabels: map[string]string{"disk": "ssd"}, LeaderElection: true}}
+	for _, need := range []clusters.Spec{
+		{Zones: []string{"a", "b", "c"}, WorkersPerZone: 2},
+		{Zones: []string{"a"}, ControlPlanes: 3, Profile: clusters.Stock, ProxyMode: clusters.IPTables, LeaderElection: true, Egress: true, Kubernetes: "v1.36.3"},
+		labelled.Cluster,
+		{Zones: []string{"x", "y"}, WorkerLabels: labelled.Cluster.WorkerLabels, Profile: clusters.Stock},
+	} {
+		need = need.WithDefaults()
+		command := upFor("demo", labelled, need)
+		root := Command("v1.2.3")
+		cmd, rest, err := root.Find(strings.Fields(command)[1:])
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err != nil || cmd.Name() != "up" {
+			t.Fatalf("%s: %v", command, err)
+		}
+		base := scenario.Spec{Cluster: standing}
+		if cmd.Flags().Changed("for") {
+			base = labelled
+		}
+		got := withFlags(base, asked(t, cmd), cmd.Flags().Changed)
+		if has, needs := got.Unlike(need); has != "" || needs != "" {
+			t.Errorf("%s makes one that has %s, and not %s", command, has, needs)
+		}
+	}
+}
+
+// asked is the cluster that the flags of `holdfast up` ask for.
+func asked(t *testing.T, cmd *cobra.Command) (s clusters.Spec) {
+	t.Helper()
+	f := cmd.Flags()
+	var errs [6]error
+	s.Zones, errs[0] = f.GetStringSlice("zones")
+	s.WorkersPerZone, errs[1] = f.GetInt("workers-per-zone")
+	s.ControlPlanes, errs[2] = f.GetInt("control-planes")
+	s.LeaderElection, errs[3] = f.GetBool("leader-election")
+	s.Egress, errs[4] = f.GetBool("egress")
+	s.Kubernetes, errs[5] = f.GetString("kubernetes")
+	s.Profile = clusters.ProfileName(f.Lookup("timings").Value.String())
+	s.ProxyMode = clusters.ProxyMode(f.Lookup("proxy-mode").Value.String())
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// Of a scope, what fits the cluster is run, and the rest is counted; what is named must fit.
+func TestRunOnAClusterOfAnotherKind(t *testing.T) {
+	dir := t.TempDir()
+	out, log, code := process(t, "run chaos/one --provider hamlet --cluster demo --timings stock --artifacts "+dir)
+	const want = "holdfast: cluster demo has lab timings; chaos/one needs stock timings: make such a cluster with 'holdfast up NAME "
+	if code != ExitUsage || !strings.Contains(log, want) || !strings.Contains(log, "--timings stock'") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, log)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("a folder was made for a run that never was: %v, %v", left, err)
+	}
+}
+
+// A second run on one cluster is told whose it is, and exits with 3; before, both were accepted, and disturbed each other.
+func TestASecondRunOnOneCluster(t *testing.T) {
+	server, api := newLeaseServer()
+	defer api.Close()
+	folder := t.TempDir()
+	t.Setenv(apiVariable, api.URL)
+	t.Setenv(folderVariable, folder)
+	first := held(t, server, api.URL)
+	out, log, code := process(t, "run chaos/one --provider hamlet --cluster demo --artifacts "+filepath.Join(folder, "artifacts"))
+	if code != ExitFailed || !strings.Contains(log, "cluster demo is in use since "+first.Local().Format(time.TimeOnly)+" by run 1 (") ||
+		!strings.Contains(log, "wait until it ends, or make another cluster") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, log)
+	}
+	if !server.held("demo") {
+		t.Error("the first run has lost its Lease")
+	}
+}
+
+// held has this process hold the cluster demo, and returns since when.
+func held(t *testing.T, server *leaseServer, url string) time.Time {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: url + "/demo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := hold.Take(t.Context(), client, "run 1", "holdfast run --cluster demo", hold.Options{Cluster: "demo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Drop)
+	return server.leases["demo"].Spec.AcquireTime.Time
+}
