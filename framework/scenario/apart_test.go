@@ -26,9 +26,8 @@ func TestARefusedRunLeavesTheOthersNamespaceAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, home, _ := newStage(t, quiet())
 		checkError(t, first.makeNamespace(t.Context()), "")
-		other := *first.run
-		other.token = "another's"
-		second := &stage{run: &other, spec: first.spec, cluster: first.cluster, client: first.client, objects: first.objects, namespace: first.namespace}
+		other := &run{settings: first.run.settings, pool: first.run.pool, token: "another's"}
+		second := &stage{run: other, spec: first.spec, cluster: first.cluster, client: first.client, objects: first.objects, namespace: first.namespace}
 		checkError(t, second.makeNamespace(t.Context()), "is there already, and this run has not made it")
 		checkError(t, second.clear(t.Context()), "")
 		if !home.has("/api/v1/namespaces/hf-chaos-quiet") {
