@@ -23,7 +23,7 @@ type OutageRow struct {
 	GapMilliseconds float64        `json:"gapMilliseconds"`
 	Requests        int            `json:"requests"`
 	Lengths         []OutageLength `json:"lengths"`
-	// Late outages do not count: the worker was late in them, and its rows say so.
+	// Late is in how many outages the worker was late, or stood still. They count as all others do.
 	Late        int `json:"late"`
 	FalseAlarms int `json:"falseAlarms"` // failed requests without an outage, but for those that
 	TimedOut    int `json:"timedOut"`    // had no answer in time: no server did that, but the machine
@@ -32,14 +32,19 @@ type OutageRow struct {
 // OutageLength is what was seen of the outages of one length.
 type OutageLength struct {
 	Milliseconds float64 `json:"milliseconds"`
-	Seen         Rate    `json:"seen"`
+	// Seen is of all outages, whatever the worker did meanwhile. Those that became longer count only if they were missed.
+	Seen Rate `json:"seen"`
+	// Late is in how many of them the worker was late, and MissedLate how many of those were missed: a run's verdict says how long
+	// nothing was sent. In reports of older versions late outages are in no count.
+	Late       int `json:"late,omitempty"`
+	MissedLate int `json:"missedLate,omitempty"`
 	// Expected is the share that meets a request, by the gaps between requests alone.
 	Expected float64 `json:"expected"`
 }
 
-// NewOutageLength compares what was seen with what the gap between requests allows.
-func NewOutageLength(length float64, seen, of int, gap float64) OutageLength {
-	return OutageLength{Milliseconds: length, Seen: rateOf(seen, of), Expected: min(1, length/gap)}
+// onTime is how many outages there were in which the worker was not late, and missed how many of those were.
+func (l OutageLength) onTime() (all, missed int) {
+	return l.Seen.Of - l.Late, l.Seen.Of - l.Seen.Seen - l.MissedLate
 }
 
 // NewRate is the rate of what was seen so often in so many independent trials.
@@ -93,16 +98,17 @@ func (i *Instrument) Findings() (wrong, unknown []string) {
 		}
 		fewest := leastCounted
 		for _, l := range row.Lengths {
+			all, missed := l.onTime()
 			if l.Milliseconds >= finest {
-				fewest = min(fewest, l.Seen.Of)
+				fewest = min(fewest, all)
 			}
-			if l.Milliseconds >= 2*row.GapMilliseconds && l.Seen.Seen < l.Seen.Of {
-				wrong = append(wrong, fmt.Sprintf("%d of %d outages of %g ms were missed by %s every %g ms", l.Seen.Of-l.Seen.Seen, l.Seen.Of,
-					l.Milliseconds, name, row.GapMilliseconds))
+			if l.Milliseconds >= 2*row.GapMilliseconds && missed > 0 {
+				wrong = append(wrong, fmt.Sprintf("%d of %d outages of %g ms were missed by %s every %g ms, though the worker was not late",
+					missed, all, l.Milliseconds, name, row.GapMilliseconds))
 			}
 		}
 		if fewest < leastCounted {
-			unknown = append(unknown, fmt.Sprintf("only %d outages of a length count for %s every %g ms: this machine is too busy", fewest, name, row.GapMilliseconds))
+			unknown = append(unknown, fmt.Sprintf("in only %d outages of a length the worker on %s every %g ms was not late: this machine is too busy", fewest, name, row.GapMilliseconds))
 		}
 		if row.TimedOut > 0 {
 			unknown = append(unknown, fmt.Sprintf("%d requests on %s every %g ms timed out without an outage: this machine is too busy",
@@ -152,7 +158,8 @@ func (s *Soak) findings() (wrong, unknown []string) {
 	return wrong, unknown
 }
 
-// Shortest is the shortest length from which on every outage that counts was seen, and enough do; 0: there is none.
+// Shortest is the shortest length from which on every outage was seen, also those in which the worker was late, and of which there
+// were enough; 0: there is none.
 func (r OutageRow) Shortest() (ms float64) {
 	for _, l := range r.Lengths {
 		switch {
@@ -197,6 +204,14 @@ func (i *Instrument) Sentence() string {
 	return cmp.Or(strings.Join(parts, "; "), "nothing was measured")
 }
 
+// missedLate is how many outages were missed in which the worker was late.
+func (r OutageRow) missedLate() (n int) {
+	for _, l := range r.Lengths {
+		n += l.MissedLate
+	}
+	return n
+}
+
 func shortest(r OutageRow) string {
 	if ms := r.Shortest(); ms > 0 {
 		return fmt.Sprintf("%g ms", ms)
@@ -233,20 +248,21 @@ func (i *Instrument) outages(b *strings.Builder) {
 	if len(i.Outages) == 0 {
 		return
 	}
-	b.WriteString("\n### Planted outages\n\nSeen, and in brackets the share that meets a request at all: the length divided by the gap between requests.\n\n")
+	b.WriteString("\n### Planted outages\n\nSeen, and in brackets the share that meets a request at all: the length divided by the gap between requests. All outages count, " +
+		"those as well in which the worker was late or stood still.\n\n")
 	b.WriteString("| lanes | a request every |")
 	rule := "| --- | ---: |"
 	for _, l := range i.Outages[0].Lengths {
 		fmt.Fprintf(b, " %g ms |", l.Milliseconds)
 		rule += " ---: |"
 	}
-	fmt.Fprintf(b, " always seen from | expected | not counted, late | false alarms | timed out |\n%s ---: | ---: | ---: | ---: | ---: |\n", rule)
+	fmt.Fprintf(b, " always seen from | expected | worker late: missed, of all | false alarms | timed out |\n%s ---: | ---: | ---: | ---: | ---: |\n", rule)
 	for _, r := range i.Outages {
 		fmt.Fprintf(b, "| %s | %g ms |", strings.Join(r.Lanes, " and "), r.GapMilliseconds)
 		for _, l := range r.Lengths {
 			fmt.Fprintf(b, " %d of %d (%.0f %%) |", l.Seen.Seen, l.Seen.Of, 100*l.Expected)
 		}
-		fmt.Fprintf(b, " %s | %g ms | %d | %d of %s | %d |\n", shortest(r), r.GapMilliseconds, r.Late, r.FalseAlarms, count(uint64(r.Requests)), r.TimedOut)
+		fmt.Fprintf(b, " %s | %g ms | %d of %d | %d of %s | %d |\n", shortest(r), r.GapMilliseconds, r.missedLate(), r.Late, r.FalseAlarms, count(uint64(r.Requests)), r.TimedOut)
 	}
 }
 

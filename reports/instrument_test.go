@@ -8,12 +8,14 @@ import (
 
 // flawless is an instrument without a flaw.
 func flawless() *Instrument {
-	row := OutageRow{Lanes: []string{"fresh", "reused"}, GapMilliseconds: 2.5, Requests: 40_000, Late: 3}
+	row := OutageRow{Lanes: []string{"fresh", "reused"}, GapMilliseconds: 2.5, Requests: 40_000, Late: 6}
 	for _, l := range []struct {
 		ms   float64
 		seen int
 	}{{2, 79}, {5, 100}, {10, 98}} {
-		row.Lengths = append(row.Lengths, NewOutageLength(l.ms, l.seen, max(98, l.seen), row.GapMilliseconds))
+		row.Lengths = append(row.Lengths, OutageLength{
+			Milliseconds: l.ms, Seen: NewRate(l.seen, max(98, l.seen)), Late: 2, Expected: min(1, l.ms/row.GapMilliseconds),
+		})
 	}
 	row.Lengths[0].Seen = NewRate(79, 98)
 	return &Instrument{
@@ -38,13 +40,16 @@ func TestInstrumentFindings(t *testing.T) {
 		"a short outage is missed, as it may be": {func(i *Instrument) { i.Outages[0].Lengths[0].Seen = NewRate(1, 98) }, Held, ""},
 		"a long one is missed": {
 			func(i *Instrument) { i.Outages[0].Lengths[2].Seen = NewRate(97, 98) }, Violated,
-			"1 of 98 outages of 10 ms were missed by fresh and reused every 2.5 ms",
+			"1 of 96 outages of 10 ms were missed by fresh and reused every 2.5 ms, though the worker was not late",
 		},
+		"a long one is missed while the worker stood still": {func(i *Instrument) {
+			i.Outages[0].Lengths[2].Seen, i.Outages[0].Lengths[2].MissedLate = NewRate(97, 98), 1
+		}, Held, ""},
 		"a failure without an outage": {
 			func(i *Instrument) { i.Outages[0].FalseAlarms = 1 }, Violated, "1 requests on fresh and reused every 2.5 ms failed without an outage",
 		},
 		"few outages count": {
-			func(i *Instrument) { i.Outages[0].Lengths[1].Seen = NewRate(9, 9) }, Unknown, "only 9 outages of a length count for fresh and reused every 2.5 ms",
+			func(i *Instrument) { i.Outages[0].Lengths[1].Seen = NewRate(11, 11) }, Unknown, "in only 9 outages of a length the worker on fresh and reused every 2.5 ms was not late",
 		},
 		"few count of those that are as short as timers are late": {func(i *Instrument) { i.Outages[0].Lengths[0].Seen = NewRate(1, 1) }, Held, ""},
 		"time-outs in between": {func(i *Instrument) { i.Outages[0].TimedOut = 4 }, Unknown, "4 requests on fresh and reused every 2.5 ms timed out"},
@@ -91,9 +96,9 @@ func TestShortest(t *testing.T) {
 	if got := row.Shortest(); got != 5 {
 		t.Errorf("%g ms, want 5", got)
 	}
-	row.Lengths[2].Seen = NewRate(97, 98)
+	row.Lengths[2].Seen, row.Lengths[2].MissedLate = NewRate(97, 98), 1
 	if got := row.Shortest(); got != 0 {
-		t.Errorf("one of 10 ms was missed: %g ms, want none", got)
+		t.Errorf("one of 10 ms was missed while the worker stood still: %g ms, want none", got)
 	}
 	row.Lengths[2].Seen = NewRate(9, 9)
 	if got := row.Shortest(); got != 0 {

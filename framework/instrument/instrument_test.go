@@ -132,16 +132,18 @@ func row(lane history.Lane, seq uint64, due time.Duration, o history.Outcome) hi
 	return history.Request{Worker: "w", Lane: lane, Seq: seq, Due: due, Sent: due, Done: due + ms, Outcome: o}
 }
 
-// An outage is seen by a request that failed in it; it does not count for a lane that was late; a failure elsewhere is a
-// false alarm, but for a time-out.
+// An outage is seen by a request that failed in it. One that a lane missed because it was late counts all the same, and so does one
+// that became longer, if it was missed. A failure elsewhere is a false alarm, but for a time-out.
 func TestOutageRows(t *testing.T) {
 	base := time.Now()
-	at := func(from, to time.Duration, of time.Duration) window { return window{base.Add(from), base.Add(to), of} }
+	at := func(from, to time.Duration, of time.Duration) window {
+		return window{base.Add(from), base.Add(to), of, to-from > of+outageSlack}
+	}
 	windows := []window{
 		at(100*ms, 105*ms, 5*ms), // seen by fresh
 		at(200*ms, 205*ms, 5*ms), // seen by nobody
 		at(300*ms, 305*ms, 5*ms), // fresh was late
-		at(400*ms, 409*ms, 0),    // too long: does not count, and a failure in it is no false alarm
+		at(400*ms, 409*ms, 5*ms), // too long: it does not count for fresh, which saw it, and a failure in it is no false alarm
 		at(500*ms, 510*ms, 10*ms),
 	}
 	late := row(history.LaneFresh, 3, 301*ms, history.OK)
@@ -161,14 +163,14 @@ func TestOutageRows(t *testing.T) {
 		text := fmt.Sprintf("%s every %g ms, %d requests, late %d, false %d, timed out %d:", strings.Join(r.Lanes, "+"), r.GapMilliseconds,
 			r.Requests, r.Late, r.FalseAlarms, r.TimedOut)
 		for _, l := range r.Lengths[1:3] {
-			text += fmt.Sprintf(" %g: %d of %d (%.2f)", l.Milliseconds, l.Seen.Seen, l.Seen.Of, l.Expected)
+			text += fmt.Sprintf(" %g: %d of %d, late %d, missed late %d (%.2f)", l.Milliseconds, l.Seen.Seen, l.Seen.Of, l.Late, l.MissedLate, l.Expected)
 		}
 		got = append(got, text)
 	}
 	want := []string{
-		"fresh every 10 ms, 7 requests, late 1, false 1, timed out 1: 5: 1 of 2 (0.50) 10: 1 of 1 (1.00)",
-		"reused every 10 ms, 2 requests, late 1, false 0, timed out 0: 5: 1 of 3 (0.50) 10: 0 of 0 (1.00)",
-		"fresh+reused every 5 ms, 9 requests, late 2, false 1, timed out 1: 5: 1 of 2 (1.00) 10: 0 of 0 (1.00)",
+		"fresh every 10 ms, 7 requests, late 1, false 1, timed out 1: 5: 1 of 3, late 1, missed late 1 (0.50) 10: 1 of 1, late 0, missed late 0 (1.00)",
+		"reused every 10 ms, 2 requests, late 1, false 0, timed out 0: 5: 1 of 4, late 0, missed late 0 (0.50) 10: 0 of 1, late 1, missed late 1 (1.00)",
+		"fresh+reused every 5 ms, 9 requests, late 2, false 1, timed out 1: 5: 2 of 3, late 1, missed late 0 (1.00) 10: 1 of 1, late 1, missed late 0 (1.00)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -193,7 +195,7 @@ func TestAllowedLag(t *testing.T) {
 		{span{12 * ms, 14 * ms}, true}, {span{22 * ms, 24 * ms}, false}, {span{26 * ms, 30 * ms}, true}, {span{40 * ms, 41 * ms}, false},
 		{span{1 * ms, 9 * ms}, false},
 	} {
-		if got := test.s.missedBy(n, 5*ms, 2*ms); got != test.want {
+		if got := test.s.lateIn(n, 5*ms, 2*ms); got != test.want {
 			t.Errorf("%v: %t", test.s, got)
 		}
 	}
@@ -204,7 +206,7 @@ func TestWindowsAreWidened(t *testing.T) {
 	base := time.Now()
 	o := &outage{base: base}
 	o.reset.Store(int64(112 * ms))
-	w := window{base.Add(100 * ms), base.Add(110 * ms), 10 * ms}
+	w := window{base.Add(100 * ms), base.Add(110 * ms), 10 * ms, false}
 	w.extend(o)
 	if got := w.on(base, 2*ms); got != (span{98 * ms, 114 * ms}) {
 		t.Errorf("got %v", got)

@@ -35,7 +35,8 @@ const (
 // window is when an outage was in force.
 type window struct {
 	from, to time.Time
-	of       time.Duration // what it was to be; zero if it became longer, and does not count
+	of       time.Duration // what it was to be
+	longer   bool          // this machine made it longer: it counts if it was missed, as a shorter one would have been
 }
 
 // plantOutages has so many outages of each length, in turns, and returns when each was.
@@ -52,7 +53,7 @@ func plantOutages(ctx context.Context, o *outage, trials int, random *rand.Rand,
 					windows[n-1].extend(o)
 				}
 				windows = append(windows, w)
-				if w.of > 0 {
+				if !w.longer {
 					break
 				}
 			}
@@ -82,10 +83,8 @@ func (o *outage) strike(ctx context.Context, length, pause time.Duration) (windo
 	for time.Since(from) < length { // a timer would be late by up to a millisecond
 	}
 	o.down.Store(false)
-	w := window{from: from, to: time.Now()}
-	if w.to.Sub(from) <= length+outageSlack {
-		w.of = length
-	}
+	w := window{from: from, to: time.Now(), of: length}
+	w.longer = w.to.Sub(from) > length+outageSlack
 	return w, nil
 }
 
@@ -110,9 +109,9 @@ func (s span) seenBy(n *notable) bool {
 	return slices.ContainsFunc(n.failed, func(r history.Request) bool { return s.holds(&r) })
 }
 
-// missedBy tells whether a request was too late, or not sent, that was due in the window or just before: then the worker may
-// not have seen it, and a judge sees that by the rows.
-func (s span) missedBy(n *notable, gap, allowed time.Duration) bool {
+// lateIn tells whether a request was too late, or not sent, that was due in the window or just before: that is why the worker may
+// not have met it.
+func (s span) lateIn(n *notable, gap, allowed time.Duration) bool {
 	from, _ := slices.BinarySearchFunc(n.late, s.from-gap-allowed, func(l lateness, t time.Duration) int { return cmp.Compare(l.due, t) })
 	for _, l := range n.late[from:] {
 		if l.due > s.to {
@@ -125,7 +124,7 @@ func (s span) missedBy(n *notable, gap, allowed time.Duration) bool {
 	return false
 }
 
-// outageLag is by how much a request may be late, at the most, before it says nothing on an outage at its moment.
+// outageLag is by how much a request may be late, at the most, before that may be why an outage at its moment was missed.
 const outageLag = 2 * time.Millisecond
 
 // allowedLag is by how much requests may be late, so that an outage that is longer than the gap between them meets one all the
@@ -222,26 +221,34 @@ func outageRow(found map[history.Lane]*notable, of []history.Lane, gap time.Dura
 		row.FalseAlarms, row.TimedOut = row.FalseAlarms+alarms, row.TimedOut+timeouts
 	}
 	for _, length := range Lengths {
-		seen, counted := 0, 0
+		counted := reports.OutageLength{Milliseconds: milliseconds(length)}
+		seen, all := 0, 0
 		for i, w := range windows {
 			if w.of != length {
 				continue
 			}
-			missed, sees := false, false
+			late, sees := false, false
 			for _, lane := range of {
-				missed = missed || spans[i].missedBy(found[lane], gap, allowedLag(length, together))
+				late = late || spans[i].lateIn(found[lane], gap, allowedLag(length, together))
 				sees = sees || spans[i].seenBy(found[lane])
 			}
+			if sees && w.longer {
+				continue
+			}
+			all++
+			if late {
+				counted.Late++
+			}
 			switch {
-			case missed:
-				row.Late++
 			case sees:
-				seen, counted = seen+1, counted+1
-			default:
-				counted++
+				seen++
+			case late:
+				counted.MissedLate++
 			}
 		}
-		row.Lengths = append(row.Lengths, reports.NewOutageLength(milliseconds(length), seen, counted, row.GapMilliseconds))
+		counted.Seen, counted.Expected = reports.NewRate(seen, all), min(1, counted.Milliseconds/row.GapMilliseconds)
+		row.Late += counted.Late
+		row.Lengths = append(row.Lengths, counted)
 	}
 	return row
 }
