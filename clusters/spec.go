@@ -151,13 +151,18 @@ func (s Spec) Validate() error {
 	case s.ControlPlanes < 0:
 		return fmt.Errorf("control planes %d: must be at least 1", s.ControlPlanes)
 	case s.Kubernetes != "" && !versionPattern.MatchString(s.Kubernetes):
-		return fmt.Errorf("kubernetes version %q: want the form v1.37.0", s.Kubernetes)
+		return badVersion(s.Kubernetes)
 	case s.Profile != "" && s.Profile != Lab && s.Profile != Stock:
 		return fmt.Errorf("profile %q: want lab or stock", s.Profile)
 	case s.ProxyMode != "" && s.ProxyMode != NFTables && s.ProxyMode != IPTables:
 		return fmt.Errorf("kube-proxy mode %q: want nftables or iptables", s.ProxyMode)
 	}
 	return nil
+}
+
+// badVersion says what a version looks like, and where to find one that there is.
+func badVersion(version string) error {
+	return fmt.Errorf("kubernetes version %q: want v1.MINOR.PATCH, such as v1.37.0; 'holdfast image versions' lists what there is", version)
 }
 
 func (s Spec) validatePerWorker() error {

@@ -44,7 +44,7 @@ type Release struct {
 func CheckUpgrade(from, to string) error {
 	for _, version := range []string{from, to} {
 		if !versionPattern.MatchString(version) {
-			return fmt.Errorf("kubernetes version %q: want the form v1.37.0", version)
+			return badVersion(version)
 		}
 	}
 	fromMinor, toMinor := minorOf(from), minorOf(to)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,6 +27,12 @@ func Build(runDir string) (Model, error) {
 			m.Trouble = append(m.Trouble, e.Error())
 		}
 	}
+	if _, err := os.Stat(filepath.Join(runDir, history.RunFileName)); err == nil {
+		m.Damaged = fileErr
+	}
+	if fileErr == nil && (file.ID == "" || file.Seed == 0) { // no run is without
+		m.Trouble = append(m.Trouble, history.RunFileName+" is damaged: it lacks the run's name or seed")
+	}
 	if fileErr == nil && file.Ended.IsZero() {
 		m.Trouble = append(m.Trouble, "the run did not come to its end: it was killed, or is still going on")
 	}
@@ -37,14 +44,15 @@ func Build(runDir string) (Model, error) {
 			m.Scenarios = append(m.Scenarios, unlisted(runDir, dir))
 		}
 	}
-	m.fillIn(file)
+	m.fillIn(runDir, file)
 	m.noteTwins()
 	return m, nil
 }
 
 func modelOf(file history.RunFile) Model {
 	m := Model{
-		RunID: file.ID, Started: file.Started, Holdfast: file.Holdfast, Seed: file.Seed, Profile: file.Profile,
+		Interrupted: file.Interrupted,
+		RunID:       file.ID, Started: file.Started, Holdfast: file.Holdfast, Seed: file.Seed, Profile: file.Profile,
 		Reproduce: file.Reproduce, Incident: file.Incident,
 	}
 	if !file.Ended.IsZero() {
@@ -54,7 +62,17 @@ func modelOf(file history.RunFile) Model {
 }
 
 // fillIn takes from the scenarios what run.json does not say.
-func (m *Model) fillIn(file history.RunFile) {
+func (m *Model) fillIn(runDir string, file history.RunFile) {
+	m.RunID = cmp.Or(m.RunID, filepath.Base(runDir))
+	var profiles []string
+	for i := range m.Scenarios {
+		s := &m.Scenarios[i]
+		m.Seed = cmp.Or(m.Seed, s.Seed)
+		if p := s.Cluster.Profile; p != "" && !slices.Contains(profiles, p) {
+			profiles = append(profiles, p)
+		}
+	}
+	m.Profile = cmp.Or(m.Profile, strings.Join(profiles, " and "))
 	for i := range m.Scenarios {
 		if c := m.Scenarios[i].Cluster; c.Kubernetes != "" {
 			m.Cluster = c
@@ -68,8 +86,10 @@ func (m *Model) fillIn(file history.RunFile) {
 
 // scenarioOf reports on a scenario that run.json lists: its verdicts are there, the rest is in its record.
 func scenarioOf(runDir string, listed *history.ScenarioResult) Scenario {
-	if listed.NotSupported != "" { // the record has to say so, too
+	left := listed.NotBegun != "" || listed.Interrupted != ""
+	if listed.NotSupported != "" || left && hasRecord(runDir, listed.Dir) { // the record has to say so, too
 		judgeAnew(runDir, listed)
+		listed.NotBegun = ""
 	}
 	verdicts, err := verdictsOf(listed)
 	s := recorded(runDir, listed.Dir, verdicts)
@@ -111,6 +131,16 @@ func recorded(runDir, dir string, verdicts []invariant.Verdict) Scenario {
 	return Describe(run, verdicts)
 }
 
+// hasRecord tells whether something was recorded of a scenario, be it readable or not.
+func hasRecord(runDir, dir string) bool {
+	local := filepath.FromSlash(dir)
+	if !filepath.IsLocal(local) {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(runDir, local, history.EventsFile))
+	return err == nil
+}
+
 func verdictsOf(listed *history.ScenarioResult) ([]invariant.Verdict, error) {
 	var list []invariant.Verdict
 	for i, raw := range listed.Verdicts {
@@ -130,7 +160,20 @@ func (s *Scenario) heed(listed *history.ScenarioResult) {
 		s.Result, s.Why = Unsupported, listed.NotSupported
 		return
 	}
-	if listed.Error != "" && !s.Result.Broken() {
+	if listed.NotBegun != "" && len(s.Verdicts) == 0 {
+		s.Result, s.Why, s.Incomplete = NotBegun, listed.NotBegun, ""
+		return
+	}
+	if listed.Interrupted != "" && listed.Error == "" && (s.Mutant != nil || !s.Result.Broken()) {
+		s.Result, s.Why = Interrupted, listed.Interrupted
+		if len(s.Verdicts) == 0 { // there was no record yet
+			s.Incomplete = ""
+		}
+		s.Verdicts = nil // what they lack says nothing: the scenario was not tried to its end
+		return
+	}
+	s.NotJudged = listed.Error != ""
+	if s.NotJudged && !s.Result.Broken() {
 		s.Result, s.Why = Unknown, "the harness could not run or judge it: "+listed.Error
 	}
 	if said := invariant.Outcome(listed.Outcome); said != "" {

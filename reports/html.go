@@ -82,7 +82,7 @@ func newPage(m Model) (page, error) {
 		return page{}, err
 	}
 	p := page{Model: m, Style: look.style, Script: look.script, Result: m.Result(), Summary: m.summary()}
-	for _, r := range []Result{Held, Caught, Escaped, Violated, Missed, Unknown, Unsupported} {
+	for _, r := range []Result{Held, Caught, Escaped, Violated, Missed, Unknown, Unsupported, Interrupted, NotBegun} {
 		if n := m.Count(r); n > 0 {
 			p.Counts = append(p.Counts, resultCount{r, n})
 		}
@@ -151,7 +151,7 @@ func pairs(v invariant.Verdict) []figure {
 }
 
 // class is a result as a style class.
-func class(r Result) string { return strings.ToLower(string(r)) }
+func class(r Result) string { return strings.ReplaceAll(strings.ToLower(string(r)), " ", "-") }
 
 var notInAnchors = regexp.MustCompile(`[^A-Za-z0-9]+`)
 

@@ -25,8 +25,9 @@ func NewReport(m Model) Report {
 		Counts: ReportCounts{
 			Held: m.Count(Held), Violated: m.Count(Violated), Unknown: m.Count(Unknown),
 			Caught: m.Count(Caught), Missed: m.Count(Missed), Escaped: m.Count(Escaped), Unsupported: m.Count(Unsupported),
+			Interrupted: m.Count(Interrupted), NotBegun: m.Count(NotBegun),
 		},
-		Reproduce: m.Reproduce, Trouble: some(m.Trouble), Scenarios: []ReportScenario{},
+		Interrupted: m.Interrupted, Reproduce: m.Reproduce, Trouble: some(m.Trouble), Scenarios: []ReportScenario{},
 	}
 	if !m.Started.IsZero() {
 		r.Started = &m.Started

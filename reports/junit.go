@@ -113,7 +113,7 @@ func newJUnitSuite(m Model, name string, id int) junitSuite {
 		Timestamp: started.UTC().Format("2006-01-02T15:04:05"), SystemOut: junitText{readable(out)},
 		Properties: []junitProperty{
 			{"run", m.RunID}, {"holdfast", m.Holdfast}, {"kubernetes", m.Cluster.Kubernetes}, {"profile", m.Profile},
-			{"seed", strconv.FormatUint(m.Seed, 10)},
+			{"seed", m.seed()},
 		},
 	}
 }
@@ -122,12 +122,16 @@ func (j *junitSuite) add(s *Scenario, name string) {
 	c := junitCase{Name: name, Classname: j.Package + "." + j.Name, Time: junitSeconds(s.Took)}
 	j.Tests++
 	switch {
-	case s.Result == Unsupported:
+	case s.Result == Unsupported || s.Result == NotBegun:
 		j.Skipped++
 		c.Skipped = &junitSkipped{Message: s.Why}
 	case s.Result.Broken():
 		j.Failures++
 		c.Failure = &junitProblem{Message: s.Why, Type: strings.ToLower(string(s.Result)), Text: junitDetails(s)}
+	case s.Result == Interrupted:
+		// What came of it is not known; that it was begun and not ended is no test that was left out.
+		j.Errors++
+		c.Error = &junitProblem{Message: s.Why, Type: "interrupted", Text: junitDetails(s)}
 	case !s.Result.Good():
 		// An error and not a failure: JUnit's word for a test that could not tell, which is what Unknown means. Tools
 		// count errors apart from failures and turn a build red for both, as they must here.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -26,7 +27,7 @@ func WriteMarkdown(w io.Writer, m Model) error {
 	left := 0
 	for i := range m.Scenarios {
 		s := &m.Scenarios[i]
-		if s.Result.Good() {
+		if s.Result.Good() || s.Result == NotBegun { // of which there is nothing to tell
 			continue
 		}
 		if part := markdownDetails(s); b.Len()+len(part) <= MaxMarkdownBytes {
@@ -55,6 +56,8 @@ func shape(r Result) string {
 		return "✅"
 	case r.Broken():
 		return "❌"
+	case r == Interrupted || r == NotBegun:
+		return "⏹️"
 	}
 	return "❔"
 }
@@ -62,8 +65,16 @@ func shape(r Result) string {
 func markdownHead(b *strings.Builder, m Model) {
 	fmt.Fprintf(b, "## %s: holdfast run %s\n\n", mark(m.Result()), code(m.RunID))
 	fmt.Fprintf(b, "%s\n\n", m.summary())
-	fmt.Fprintf(b, "Kubernetes %s, profile %s, seed %d, holdfast %s", text(m.Cluster.Kubernetes), text(m.Profile),
-		m.Seed, text(m.Holdfast))
+	var facts []string
+	for _, f := range []struct{ name, value string }{
+		{"Kubernetes", m.Cluster.Kubernetes}, {"profile", m.Profile}, {"seed", m.seed()}, {"holdfast", m.Holdfast},
+	} {
+		if f.value == "" {
+			f.value = "not known"
+		}
+		facts = append(facts, f.name+" "+text(f.value))
+	}
+	b.WriteString(strings.Join(facts, ", "))
 	if m.Took > 0 {
 		fmt.Fprintf(b, ", took %s", brief(m.Took))
 	}
@@ -77,10 +88,21 @@ func markdownHead(b *strings.Builder, m Model) {
 	}
 }
 
+// seed of the run in words; empty: it is not known, for no run has the seed 0.
+func (m Model) seed() string {
+	if m.Seed == 0 {
+		return ""
+	}
+	return strconv.FormatUint(m.Seed, 10)
+}
+
+// Line is the run in one line: its result, and summary.
+func (m Model) Line() string { return strings.ToLower(string(m.Result())) + ": " + m.summary() }
+
 // summary counts results, requests and disruptions in one sentence.
 func (m Model) summary() string {
 	var parts []string
-	for _, r := range []Result{Held, Violated, Unknown, Caught, Missed, Escaped, Unsupported} {
+	for _, r := range []Result{Held, Violated, Unknown, Caught, Missed, Escaped, Unsupported, Interrupted, NotBegun} {
 		if n := m.Count(r); n > 0 {
 			word := strings.ToLower(string(r))
 			if r == Caught || r == Missed || r == Escaped {
@@ -94,16 +116,41 @@ func (m Model) summary() string {
 	if len(parts) == 0 {
 		parts = []string{"nothing ran"}
 	}
-	var sent, failed uint64
-	events := 0
+	text := strings.Join(parts, ", ") + "." + m.trapped()
+	if m.Interrupted != "" {
+		text += " Interrupted by " + m.Interrupted + "."
+	}
+	return text + m.requests()
+}
+
+// requests sums the requests of all scenarios but mutants up, and says what could not be read of them; empty: there were none. A
+// mutant's requests are meant to fail: counted in, they would say nothing about the promises.
+func (m Model) requests() (text string) {
+	var sent, failed, unread uint64
+	events, good := 0, 0
 	for i := range m.Scenarios {
-		// A mutant's requests are meant to fail: counted in, they would say nothing about the promises.
-		if s := &m.Scenarios[i]; s.Mutant == nil {
-			sent, failed, events = sent+s.Sent(), failed+s.Failed(), events+s.Disruptions.Total()
+		s := &m.Scenarios[i]
+		if s.Mutant != nil {
+			continue
+		}
+		good++
+		sent, failed, events = sent+s.Sent(), failed+s.Failed(), events+s.Disruptions.Total()
+		if s.Incomplete != "" {
+			unread++
 		}
 	}
-	return fmt.Sprintf("%s.%s Mutants apart: %s of %s failed over %s.", strings.Join(parts, ", "), m.trapped(), count(failed),
-		plural(sent, "request"), plural(uint64(events), "disruption event"))
+	if good == 0 {
+		return ""
+	}
+	apart := ""
+	if good < len(m.Scenarios) {
+		apart = "Mutants apart: "
+	}
+	text = fmt.Sprintf(" %s%s of %s failed over %s.", apart, count(failed), plural(sent, "request"), plural(uint64(events), "disruption event"))
+	if unread > 0 {
+		text += fmt.Sprintf(" The requests of %s could not be read whole: what is missing is not in this sum.", plural(unread, "scenario"))
+	}
+	return text
 }
 
 // trapped says how many mutants were caught with a trap; empty: none.

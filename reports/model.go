@@ -18,6 +18,10 @@ type Model struct {
 	Cluster  history.ClusterInfo // of the first scenario that says
 	// Reproduce is the command that runs the whole again.
 	Reproduce string
+	// Damaged says why run.json, which is there, could not be read; nil: it could.
+	Damaged error
+	// Interrupted says by what the run was interrupted, such as SIGINT; empty: it was not.
+	Interrupted string
 	// Incident is what the scenarios retell; nil: none.
 	Incident *history.Incident
 	// Trouble says what is wrong with the run's own record; empty when nothing is.
@@ -41,6 +45,7 @@ type Scenario struct {
 	TwinNote string
 	// Incomplete says why the record is not whole; empty when it is.
 	Incomplete string
+	NotJudged  bool     // the harness failed before
 	Trouble    []string // what weakened the evidence: troubles of the harness, gaps in a watch
 
 	From, To history.Offset // what the timeline shows; equal when there is no record

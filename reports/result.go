@@ -21,26 +21,33 @@ const (
 	Escaped Result = "Escaped"
 	// Unsupported is neither success nor failure: what it takes is not to be had where it was run, and nothing was tried.
 	Unsupported Result = "Unsupported"
+	// Interrupted was not run to its end, and NotBegun was chosen and not begun, because the run was interrupted: nothing is known
+	// of them. That is no evidence that is missing of what was tried.
+	Interrupted Result = "Interrupted"
+	NotBegun    Result = "Not begun"
 )
 
 // Good tells whether nothing is left to explain.
 func (r Result) Good() bool { return r == Held || r == Caught || r == Escaped }
 
 // Broken tells whether a promise was seen broken, or a broken workload went unnoticed. What is neither Good nor Broken
-// is Unknown, or Unsupported.
+// is Unknown, Unsupported, Interrupted or NotBegun.
 func (r Result) Broken() bool { return r == Violated || r == Missed }
 
-// Result sums up a run: the worst of its scenarios, as Held, Violated or Unknown.
+// Result sums up a run: the worst of its scenarios, as Held, Violated or Unknown, or Interrupted where nothing was broken before.
 func (m Model) Result() Result {
 	result := Held
-	if m.Count(Unsupported) == len(m.Scenarios) || len(m.Trouble) > 0 {
+	switch {
+	case m.Count(Interrupted, NotBegun) > 0:
+		result = Interrupted
+	case m.Count(Unsupported) == len(m.Scenarios) || len(m.Trouble) > 0:
 		result = Unknown
 	}
 	for i := range m.Scenarios {
 		switch r := m.Scenarios[i].Result; {
 		case r.Broken():
 			return Violated
-		case !r.Good() && r != Unsupported:
+		case !r.Good() && r != Unsupported && result == Held:
 			result = Unknown
 		}
 	}

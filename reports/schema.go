@@ -11,7 +11,7 @@ const SchemaVersion = "holdfast.dev/report/v1"
 type Report struct {
 	SchemaVersion string           `json:"schemaVersion"`
 	RunID         string           `json:"runID"`
-	Result        Result           `json:"result"`            // Held, Violated or Unknown
+	Result        Result           `json:"result"`            // Held, Violated, Unknown or Interrupted
 	Started       *time.Time       `json:"started,omitempty"` // wall clock
 	TookSeconds   float64          `json:"tookSeconds"`
 	Holdfast      string           `json:"holdfast"` // version of the harness
@@ -19,7 +19,8 @@ type Report struct {
 	Profile       string           `json:"profile"`
 	Cluster       ReportCluster    `json:"cluster"`
 	Counts        ReportCounts     `json:"counts"`
-	Reproduce     string           `json:"reproduce"` // a command
+	Reproduce     string           `json:"reproduce"`             // a command
+	Interrupted   string           `json:"interrupted,omitempty"` // by what, such as SIGINT
 	Incident      *ReportIncident  `json:"incident,omitempty"`
 	Trouble       []string         `json:"trouble"` // what is wrong with the run's own record
 	Scenarios     []ReportScenario `json:"scenarios"`
@@ -69,6 +70,9 @@ type ReportCounts struct {
 	Escaped int `json:"escaped,omitempty"`
 	// Unsupported is how many could not be tried where the run was; left out where there are none.
 	Unsupported int `json:"unsupported,omitempty"`
+	// Interrupted and NotBegun are how many were left because the run was interrupted; left out where there are none.
+	Interrupted int `json:"interrupted,omitempty"`
+	NotBegun    int `json:"notBegun,omitempty"`
 }
 
 // ReportCluster says what a scenario ran on.

@@ -39,6 +39,9 @@ type Selftest struct {
 	Scenarios []SelftestRow  `json:"scenarios"`         // the worst first
 	Explain   []SelftestCase `json:"explain,omitempty"` // whatever was not Held or Caught, the worst first
 	Remarks   []string       `json:"remarks,omitempty"` // on what could not be read
+	// Interrupted and NotBegun are scenarios' runs that a signal left without an end, or without a beginning. They count for nothing.
+	Interrupted int `json:"interrupted,omitempty"`
+	NotBegun    int `json:"notBegun,omitempty"`
 	// Instrument is what was measured without a cluster; nil: nothing was.
 	Instrument *Instrument `json:"instrument,omitempty"`
 }
@@ -127,10 +130,13 @@ func (t *Selftest) Add(folder string, f history.RunFile) error {
 		Scenarios: len(f.Scenarios),
 	})
 	for i := range f.Scenarios {
-		if begun := f.Scenarios[i].Took > 0 || f.Scenarios[i].Error == ""; begun { // the others say nothing
-			t.count(folder, f, &f.Scenarios[i])
+		s := &f.Scenarios[i]
+		if begun := s.Took > 0 || s.Error == ""; begun && !s.Left() { // the others say nothing
+			t.count(folder, f, s)
 		}
 	}
+	interrupted, notBegun := f.Left()
+	t.Interrupted, t.NotBegun = t.Interrupted+interrupted, t.NotBegun+notBegun
 	t.sum()
 	return nil
 }
@@ -284,8 +290,8 @@ func (r SelftestRow) share(n int) float64 { return float64(n) / float64(r.Runs) 
 // rank of a result: what is worst comes first.
 func rank(r Result) int { return slices.Index([]Result{Missed, Violated, Unknown, "", Unsupported}, r) }
 
-// Result of a selftest is the worst that was found: Violated for a miss or a false alarm, Unknown where a verdict or a round
-// is missing.
+// Result of a selftest is the worst that was found: Violated for a miss or a false alarm, Interrupted where a round was, Unknown
+// where a verdict or a round is missing.
 func (t *Selftest) Result() Result {
 	instrument := Held
 	if t.Instrument != nil {
@@ -298,6 +304,8 @@ func (t *Selftest) Result() Result {
 		return Violated
 	case instrument != Held:
 		return instrument
+	case t.Asked > 0 && t.Interrupted+t.NotBegun > 0:
+		return Interrupted
 	case s.Unknown.Seen+s.NotJudged > 0 || t.Whole < t.Asked || nothing && !t.instrumentAlone():
 		return Unknown
 	}
@@ -337,7 +345,9 @@ func (t *Selftest) addRun(folder string, judge bool) error {
 	}
 	if judge {
 		for i := range f.Scenarios {
-			judgeAnew(folder, &f.Scenarios[i])
+			if s := &f.Scenarios[i]; !s.Left() {
+				judgeAnew(folder, s)
+			}
 		}
 		for _, dir := range unlisted {
 			s := history.ScenarioResult{Name: dir, Dir: dir}

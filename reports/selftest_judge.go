@@ -31,6 +31,7 @@ func judgeAnew(folder string, s *history.ScenarioResult) {
 	found := invariant.FoundBy(run, verdicts)
 	outcome, _ := found.Sum()
 	s.Outcome = string(outcome)
+	s.CutShort(run.Interrupted())
 	if err := found.Put(s); err != nil {
 		s.Outcome, s.Error = "", err.Error()
 	}

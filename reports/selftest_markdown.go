@@ -124,6 +124,9 @@ func (t *Selftest) Sentence() string {
 	if s.Trapped > 0 {
 		text += fmt.Sprintf("; %d of the caught had a server that sets a trap: %s", s.Trapped, history.TrapWords)
 	}
+	if t.Interrupted+t.NotBegun > 0 {
+		text += fmt.Sprintf(", %d interrupted, %d not begun", t.Interrupted, t.NotBegun)
+	}
 	return text
 }
 

@@ -90,7 +90,12 @@ func plural(n uint64, one string) string {
 }
 
 // meaning says what the requests of a scenario prove, and what they do not.
-func (s *Scenario) meaning() string { return s.seenByClients() + s.maskedByGateway() }
+func (s *Scenario) meaning() string {
+	if s.Result == NotBegun {
+		return ""
+	}
+	return s.seenByClients() + s.maskedByGateway()
+}
 
 // maskedByGateway says what clients did not see, because a gateway tried again; empty without one.
 func (s *Scenario) maskedByGateway() string {

@@ -24,6 +24,11 @@ func WriteAll(runDir string) error {
 	if err != nil {
 		return err
 	}
+	return Write(runDir, m)
+}
+
+// Write is WriteAll of a model that was built already.
+func Write(runDir string, m Model) error {
 	var errs []error
 	for _, f := range []struct {
 		name  string

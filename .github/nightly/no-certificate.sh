@@ -8,8 +8,8 @@ if [ "$code" != 1 ]; then
   echo "::error::$PLANT was planted, and holdfast ended with $code, not with 1: something was violated"
   exit 1
 fi
-if ! grep -qF -- "$CAUSE" artifacts/latest/certificate.md; then
+if ! grep -qF -- "$CAUSE" artifacts/last-attempt/certificate.md; then
   echo "::error::$PLANT was planted, and the certificate does not say $CAUSE"
   exit 1
 fi
-cat artifacts/latest/certificate.md >> "$GITHUB_STEP_SUMMARY"
+cat artifacts/last-attempt/certificate.md >> "$GITHUB_STEP_SUMMARY"

@@ -174,9 +174,6 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	}
 	// As kubeadm has it: a controller that has heard nothing for a while must start anew, and not take all nodes for lost.
 	base.LeaderElection = true
-	if err := history.PointLatest(filepath.Dir(base.Dir), filepath.Base(base.Dir)); err != nil {
-		return err
-	}
 	sayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, 2*about(asked)+upgrade.About)
 	c := &certification{certifyFlags: f, profiles: profiles, base: base, releases: releases, engine: back.engine, ctx: ctx, out: out}
 	parts := []scenario.Part{

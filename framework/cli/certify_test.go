@@ -59,7 +59,7 @@ func TestCertifyIsAProcess(t *testing.T) {
 			if strings.Contains(out, "[3/3]") {
 				t.Error("after an upgrade that never was, something was tried")
 			}
-			doc, err := certificate.Read(filepath.Join(dir, history.LatestName))
+			doc, err := certificate.Read(filepath.Join(dir, history.LastAttemptName))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -37,22 +38,33 @@ func choose(all []scenario.Spec, scope string, names []string) ([]scenario.Spec,
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(s scenario.Spec) bool { return s.Name == name }) {
-			return nil, fmt.Errorf("scenario %q: there is none of that name; see 'holdfast run --list --scope full'", name)
+			return nil, fmt.Errorf("scenario %q: there is none of that name; %s", name,
+				cmp.Or(meant(name, namesOf(all)), "see 'holdfast run --list --scope full'"))
 		}
 	}
 	return chosen, nil
 }
 
+func namesOf(all []scenario.Spec) (names []string) {
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 func incidentOf(all []scenario.Incident, name string) (scenario.Incident, error) {
 	i := slices.IndexFunc(all, func(i scenario.Incident) bool { return i.Name == name })
 	if i < 0 {
-		names := make([]string, len(all))
-		for n := range all {
-			names[n] = all[n].Name
-		}
-		return scenario.Incident{}, fmt.Errorf("incident %q: there is none of that name; there are %s", name, strings.Join(names, ", "))
+		return scenario.Incident{}, fmt.Errorf("incident %q: there is none of that name; there are %s", name, strings.Join(incidentNames(all), ", "))
 	}
 	return all[i], nil
+}
+
+func incidentNames(all []scenario.Incident) (names []string) {
+	for _, i := range all {
+		names = append(names, i.Name)
+	}
+	return names
 }
 
 // printList names scenarios with their claims and, where nothing was asked for by name, incidents with their symptoms.

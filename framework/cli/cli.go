@@ -68,7 +68,12 @@ func noCommand(root *cobra.Command, args []string) error {
 func noArgs(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) }
 
 // oneArg wants exactly one argument.
-func oneArg(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) }
+func oneArg(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return usage(fmt.Errorf("want one argument, and %d were given: %s", len(args), cmd.UseLine()))
+}
 
 // sayTo writes lines for a person, such as what is about to be installed.
 func sayTo(w io.Writer) func(string, ...any) {

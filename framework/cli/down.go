@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/reports"
 )
 
 func downCommand() *cobra.Command {
@@ -91,7 +92,7 @@ func remove(ctx context.Context, e *engine.Engine, out io.Writer, name []string)
 		_, err = fmt.Fprintln(out, "nothing to remove")
 		return err
 	}
-	_, err = fmt.Fprintf(out, "removed %d containers, %d volumes, %d networks\n",
-		len(removed.Containers), len(removed.Volumes), len(removed.Networks))
+	_, err = fmt.Fprintf(out, "removed %s, %s, %s\n", reports.Plural(uint64(len(removed.Containers)), "container"),
+		reports.Plural(uint64(len(removed.Volumes)), "volume"), reports.Plural(uint64(len(removed.Networks)), "network"))
 	return err
 }

@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
@@ -45,7 +49,7 @@ func interrupted(ctx context.Context, err error) error {
 	var by interrupt.Signal
 	code := ExitCode(err)
 	if !errors.As(context.Cause(ctx), &by) || code != ExitFailed && code != ExitUnknown {
-		return err
+		return err // also a run's own word, see cutShort
 	}
 	return codeError{128 + int(by.By), fmt.Errorf("%w: %w", by, err)}
 }
@@ -77,6 +81,32 @@ func judged(o invariant.Outcome) error {
 	default:
 		return codeError{ExitUnknown, errors.New("unknown: evidence is missing, so nothing can be certified")}
 	}
+}
+
+// cutShort is the exit code of a run that was interrupted, now or when it was stored: that of the signal. Of a record alone it is
+// not known which signal it was. Where it was no signal but a limit, the harness failed.
+func cutShort(by string, interrupted, notBegun int) error {
+	code := ExitFailed
+	if signal := unix.SignalNum(by); signal > 0 {
+		code = 128 + int(signal)
+	} else if by == "" {
+		code = ExitInterrupted
+	}
+	return codeError{code, fmt.Errorf("interrupted by %s: %d interrupted, %d not begun", cmp.Or(by, "a signal"), interrupted, notBegun)}
+}
+
+// failedBefore is the exit code of a run in which the harness failed.
+func failedBefore() error {
+	return codeError{ExitFailed, errors.New("the harness or its environment failed before everything could be judged; see above")}
+}
+
+// leftOf counts what a run was interrupted in and what it did not begin; empty: nothing.
+func leftOf(f history.RunFile) string {
+	if !f.Cut() {
+		return ""
+	}
+	interrupted, notBegun := f.Left()
+	return fmt.Sprintf("; %d interrupted, %d not begun", interrupted, notBegun)
 }
 
 // besides is an outcome of a command that also failed to do something else, such as to write the report: a promise that was

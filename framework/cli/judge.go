@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/reports"
 )
 
 func judgeCommand() *cobra.Command {
@@ -37,7 +37,7 @@ run.json is an error, and so is a record that it lists and that is not there. Me
 	}
 }
 
-// judgeAll judges records below dir, writes a line for each promise, and ends with the worst outcome. A record that cannot
+// judgeAll judges records below dir, writes a line for each promise and one that sums up, and ends with the worst outcome. A record that cannot
 // be read keeps none of the others from being judged.
 func judgeAll(out io.Writer, dir string, records []string) error {
 	t := table.NewWriter()
@@ -49,12 +49,10 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 		{Number: 2, WidthMax: 36, WidthMaxEnforcer: text.WrapSoft},
 		{Number: 4, WidthMax: 80, WidthMaxEnforcer: text.WrapSoft},
 	})
-	worst := invariant.Held
+	var sum history.RunFile // of what was judged, as in run.json
 	var unread []error
 	headers := make(map[string]history.Header)
 	var causes invariant.Confusion
-	var outcomes history.RunFile
-	tried := false
 	for _, record := range records {
 		run, err := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
 		if err != nil {
@@ -66,16 +64,22 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 		if why := invariant.Unsupported(run, verdicts); why != "" {
 			t.AppendRow(table.Row{run.Header.Scenario, "", "not supported", why})
 			t.AppendSeparator()
+			sum.Scenarios = append(sum.Scenarios, history.ScenarioResult{Name: run.Header.Scenario, NotSupported: why})
 			continue
 		}
-		tried = true
 		found := invariant.FoundBy(run, verdicts)
 		outcome, _ := found.Sum()
-		worst = worse(worst, outcome)
-		outcomes.Scenarios = append(outcomes.Scenarios, history.ScenarioResult{
-			Name: run.Header.Scenario, Mutant: run.Header.Mutant, Outcome: string(outcome),
-		})
-		if found.Caught != nil {
+		one := history.ScenarioResult{Name: run.Header.Scenario, Mutant: run.Header.Mutant, Outcome: string(outcome)}
+		if err := found.Put(&one); err != nil {
+			unread = append(unread, err)
+		}
+		cut := one.CutShort(run.Interrupted())
+		sum.Scenarios = append(sum.Scenarios, one)
+		switch {
+		case cut:
+			t.AppendRow(table.Row{one.Name, "", history.OutcomeInterrupted, one.Interrupted})
+			verdicts = nil
+		case found.Caught != nil:
 			causes.Add(*run.Header.Mutant, *found.Caught)
 			verdicts = append([]invariant.Verdict{*found.Caught}, verdicts...)
 		}
@@ -87,13 +91,14 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 	if t.Length() > 0 {
 		t.Render()
 	}
-	if !tried {
-		worst = invariant.Unknown
-	}
-	unread = append(unread, missing(dir, records, headers)...)
+	left, problems := missing(dir, records, headers)
+	sum.Scenarios, sum.Interrupted = append(sum.Scenarios, left.Scenarios...), left.Interrupted
 	writeCauses(out, &causes)
-	writeNotes(out, outcomes)
-	return besides(judged(worst), unread...)
+	writeNotes(out, sum)
+	if len(sum.Scenarios) > 0 {
+		_, _ = fmt.Fprintln(out, summary(sum))
+	}
+	return besides(outcomeOf(sum), append(unread, problems...)...)
 }
 
 // writeCauses says how many mutants were caught for the reason that they plant, and which were not.
@@ -112,16 +117,16 @@ func writeCauses(out io.Writer, c *invariant.Confusion) {
 	}
 }
 
-// worse of two outcomes: Violated, then Unknown, then Held.
-func worse(a, b invariant.Outcome) invariant.Outcome {
-	return invariant.Overall([]invariant.Verdict{{Outcome: a}, {Outcome: b}})
-}
-
-// outcomeOf a run as an exit code: a promise that was broken counts before a harness that failed.
+// outcomeOf a run as an exit code: a promise that was broken counts before an interruption, and that before a harness that failed.
 func outcomeOf(f history.RunFile) error {
 	outcome := scenario.OutcomeOf(f)
-	if outcome != invariant.Violated && scenario.Failed(f) {
-		return codeError{ExitFailed, errors.New("the harness or its environment failed before everything could be judged; see above")}
+	switch {
+	case outcome == invariant.Violated:
+	case f.Cut():
+		interrupted, notBegun := f.Left()
+		return cutShort(f.Interrupted, interrupted, notBegun)
+	case scenario.Failed(f):
+		return failedBefore()
 	}
 	return judged(outcome)
 }
@@ -135,11 +140,18 @@ func summary(f history.RunFile) string {
 			unsupported += "; not supported here: " + s.Name
 			continue
 		}
+		if s.Left() { // see leftOf
+			continue
+		}
 		if s.Mutant != nil {
 			continue
 		}
 		counts[invariant.Outcome(s.Outcome)]++
 	}
-	return fmt.Sprintf("%d scenarios held, %d violated, %d unknown; %s",
-		counts[invariant.Held], counts[invariant.Violated], counts[invariant.Unknown]+counts[""], mutants) + unsupported
+	text := fmt.Sprintf("%s held, %d violated, %d unknown", reports.Plural(uint64(counts[invariant.Held]), "scenario"),
+		counts[invariant.Violated], counts[invariant.Unknown]+counts[""])
+	if mutants.demanded.of+mutants.byChance.of > 0 {
+		text += "; " + mutants.String()
+	}
+	return text + leftOf(f) + unsupported
 }

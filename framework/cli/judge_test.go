@@ -322,6 +322,7 @@ func stored(t *testing.T, builders ...*historytest.Builder) (dir string, file hi
 			outcome = invariant.Caught(run, verdicts).Outcome
 		}
 		one.Outcome = string(outcome)
+		one.CutShort(run.Interrupted())
 		file.Scenarios = append(file.Scenarios, one)
 	}
 	if err := file.Write(dir); err != nil {

@@ -20,7 +20,7 @@ type mutantCounts struct {
 
 func mutantsOf(f history.RunFile) (c mutantCounts) {
 	for _, s := range f.Scenarios {
-		if s.Mutant == nil || s.NotSupported != "" {
+		if s.Mutant == nil || s.NotSupported != "" || s.Left() {
 			continue
 		}
 		caught := s.Outcome == string(invariant.Held) && !escaped(s)
@@ -74,7 +74,7 @@ func (c mutantCounts) String() string {
 // writeNotes says of each mutant that was judged what must be said wherever it is said that it was caught.
 func writeNotes(out io.Writer, f history.RunFile) {
 	for _, s := range f.Scenarios {
-		if s.Mutant == nil {
+		if s.Mutant == nil || s.Left() {
 			continue
 		}
 		for _, note := range s.Mutant.Notes(f.TwinNote(*s.Mutant)) {

@@ -44,15 +44,15 @@ func TestTheEndOfARun(t *testing.T) {
 		},
 		{
 			[]*historytest.Builder{still(t, "chaos/a"), mutant(still(t, "mutants/c"))}, ExitViolated,
-			"1 scenarios held, 0 violated, 0 unknown; 0 of 1 mutants caught; mutants/c: its twin was not run",
+			"1 scenario held, 0 violated, 0 unknown; 0 of 1 mutants caught; mutants/c: its twin was not run",
 		},
 		{
 			[]*historytest.Builder{broken(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")}, ExitViolated,
-			"0 scenarios held, 1 violated, 1 unknown; 0 of 0 mutants caught",
+			"0 scenarios held, 1 violated, 1 unknown",
 		},
 		{
 			[]*historytest.Builder{still(t, "chaos/a"), mutant(still(t, "mutants/c").Incomplete("killed"))}, ExitUnknown,
-			"1 scenarios held, 0 violated, 0 unknown; 0 of 1 mutants caught",
+			"1 scenario held, 0 violated, 0 unknown; 0 of 1 mutants caught",
 		},
 	} {
 		dir, file := stored(t, test.records...)
@@ -126,15 +126,124 @@ func TestAMissOrALostCertificateThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// What was found is no matter of `holdfast report`: it succeeds when the reports are written.
+// What `holdfast report` says and ends with is what the run did, and what judge does, be its record whole or not.
 func TestReport(t *testing.T) {
-	dir, _ := stored(t, broken(t, "chaos/a"))
-	out, code, err := execute(t, "report", dir)
-	if want := "report: " + filepath.Join(dir, reports.HTMLFile) + "\n"; code != ExitHeld || out != want {
-		t.Errorf("exit code %d, %v, %q; want 0 and %q", code, err, out, want)
+	for what, test := range map[string]struct {
+		record *historytest.Builder
+		spoil  string // a file to change a byte in
+		code   int
+		line   string
+	}{
+		"held":     {still(t, "chaos/a"), "", ExitHeld, "held: 1 held. 0 of 0 requests failed"},
+		"violated": {broken(t, "chaos/a"), "", ExitViolated, "violated: 1 violated. "},
+		"caught":   {mutant(broken(t, "mutants/a")), "", ExitHeld, "held: 1 mutant caught.\n"},
+		"missed":   {mutant(still(t, "mutants/a")), "", ExitViolated, "violated: 1 mutant missed.\n"},
+		"damaged": {still(t, "chaos/a"), "chaos/a/events.jsonl", ExitUnknown,
+			"unknown: 1 unknown. 0 of 0 requests failed over 1 disruption event. The requests of 1 scenario could not be read whole: what is missing is not in this sum.\n"},
+		"run.json is changed": {still(t, "chaos/a"), history.RunFileName, ExitFailed, "unknown: 1 unknown. "},
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir, _ := stored(t, test.record)
+			if test.spoil != "" {
+				turn(t, filepath.Join(dir, filepath.FromSlash(test.spoil)))
+			}
+			out, code, err := execute(t, "report", dir)
+			want := "report: " + filepath.Join(dir, reports.HTMLFile) + "\n"
+			if code != test.code || !strings.HasPrefix(out, test.line) || !strings.HasSuffix(out, want) {
+				t.Errorf("exit code %d, %v, %q; want %d, %q and %q", code, err, out, test.code, test.line, want)
+			}
+			if diff := cmp.Diff(reportFiles, written(t, dir)); diff != "" {
+				t.Errorf("reports (-want +got):\n%s", diff)
+			}
+			if _, judged, err := execute(t, "judge", dir); judged != code {
+				t.Errorf("judge ends with %d: %v", judged, err)
+			}
+		})
 	}
-	if diff := cmp.Diff(reportFiles, written(t, dir)); diff != "" {
-		t.Errorf("reports (-want +got):\n%s", diff)
+}
+
+// turn changes the last digit that stands in the first half of a file.
+func turn(t *testing.T, name string) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.LastIndexAny(text[:len(text)/2], "0123456789")
+	text[at] ^= 1 // another digit
+	overwrite(t, name, string(text))
+}
+
+// What a damaged run.json has lost is not known, and is not said to be nothing.
+func TestReportOnARunWithoutItsDescription(t *testing.T) {
+	dir, file := stored(t, still(t, "chaos/a"))
+	file.Seed = 0
+	if err := file.Write(dir); err != nil { // with a checksum that is right
+		t.Fatal(err)
+	}
+	for what, spoil := range map[string]func(){
+		"without a seed": func() {}, "changed": func() { turn(t, filepath.Join(dir, history.RunFileName)) },
+	} {
+		spoil()
+		_, code, err := execute(t, "report", dir)
+		text, readErr := os.ReadFile(filepath.Join(dir, reports.MarkdownFile))
+		if code == ExitHeld || readErr != nil || strings.Contains(string(text), "seed 0") || !strings.Contains(string(text), "run.json") {
+			t.Errorf("%s: exit code %d, %v\n%s", what, code, err, text)
+		}
+	}
+}
+
+// A run that was interrupted says so in each of its outputs, and nowhere that it lacks evidence. A scenario that was not begun is
+// one that JUnit has skipped; one that was interrupted is an error there, as of a test that did not end.
+func TestARunThatWasInterrupted(t *testing.T) {
+	ended := history.Event{T: historytest.SeenAt, Trouble: &history.Trouble{What: "interrupted", Interrupted: true}}
+	cut := func() *historytest.Builder { return still(t, "chaos/b").Event(ended) }
+	lost := func() *historytest.Builder { return broken(t, "chaos/b").Event(ended) }
+	for what, test := range map[string]struct {
+		by     string
+		record *historytest.Builder
+		code   int
+		sum    string
+	}{
+		"by SIGINT":          {"SIGINT", cut(), ExitInterrupted, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
+		"by SIGTERM":         {"SIGTERM", cut(), ExitTerminated, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
+		"by a limit":         {"suite timeout occurred", cut(), ExitFailed, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
+		"broken before":      {"SIGINT", lost(), ExitViolated, "1 scenario held, 1 violated, 0 unknown; 0 interrupted, 2 not begun"},
+		"a mutant":           {"SIGINT", mutant(lost()), ExitInterrupted, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
+		"a mutant that held": {"SIGINT", mutant(cut()), ExitInterrupted, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir, file := stored(t, still(t, "chaos/a"), test.record)
+			file.Interrupted = test.by
+			for _, name := range []string{"chaos/c", "chaos/d"} {
+				file.Scenarios = append(file.Scenarios, history.ScenarioResult{Name: name, Dir: name, NotBegun: "not begun: the run was interrupted"})
+			}
+			if err := file.Write(dir); err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			err := report(&out, dir, file)
+			if code := ExitCode(err); code != test.code || !strings.HasPrefix(out.String(), "\n"+test.sum+"\n") {
+				t.Errorf("exit code %d, %v, %q; want %d and %q", code, err, out.String(), test.code, test.sum)
+			}
+			for _, again := range []string{"judge", "report"} {
+				out, code, err := execute(t, again, dir)
+				if code != test.code || again == "judge" && !strings.HasSuffix(out, test.sum+"\n") {
+					t.Errorf("%s: exit code %d, %v\n%s\nwant %d", again, code, err, out, test.code)
+				}
+			}
+			for _, name := range reportFiles {
+				text, err := os.ReadFile(filepath.Join(dir, name))
+				if err != nil || !bytes.Contains(bytes.ToLower(text), []byte("not begun")) || bytes.Contains(text, []byte("❔")) {
+					t.Errorf("%s, %v:\n%s", name, err, text)
+				}
+			}
+			text, err := os.ReadFile(filepath.Join(dir, reports.JUnitFile))
+			errors := map[bool]string{true: `errors="0"`, false: `errors="1"`}[test.code == ExitViolated]
+			if err != nil || !strings.Contains(string(text), errors+` skipped="2"`) {
+				t.Errorf("%v, want %s and 2 skipped\n%s", err, errors, text)
+			}
+		})
 	}
 }
 
@@ -176,7 +285,7 @@ func TestReportOnPartOfARun(t *testing.T) {
 	}
 	for what, dir := range map[string]string{"no scenarios": empty, "no run.json": killed} {
 		_, code, err := execute(t, "report", dir)
-		if diff := cmp.Diff(reportFiles, written(t, dir)); code != ExitHeld || diff != "" {
+		if diff := cmp.Diff(reportFiles, written(t, dir)); code != ExitUnknown || diff != "" {
 			t.Errorf("%s: exit code %d, %v; reports (-want +got):\n%s", what, code, err, diff)
 		}
 		text, err := os.ReadFile(filepath.Join(dir, reports.MarkdownFile))

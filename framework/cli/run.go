@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -42,10 +43,13 @@ func runCommand(version string) *cobra.Command {
 		Short: "Run scenarios on a real cluster, judge them, and write a report",
 		Long: `run provisions a cluster, runs scenarios on it, judges what was recorded, and writes a report. Without arguments it runs
 every scenario of the scope. --incident runs those that retell an outage. What it makes is removed again, on Ctrl-C too; the record
-stays under artifacts/. A second Ctrl-C, but not within a second, ends it at once and names what is left.
+stays under artifacts/: latest leads to the last run of which a scenario was judged, last-attempt to the one that was begun last. A
+second Ctrl-C, but not within a second, ends it at once and names what is left.
 
 With --cluster, it runs what fits that cluster, which no other run may use meanwhile: a Lease in its namespace holdfast says whose it
-is.`,
+is.
+
+` + exitCodes,
 		Example: `  holdfast run
   holdfast run chaos/rolling-update mutants/no-prestop
   holdfast run --list
@@ -71,6 +75,7 @@ is.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.incident, "incident", "", "run the scenarios that retell this outage; --list names them all")
 	flags.BoolVar(&f.list, "list", false, "list the scenarios and their claims, and run none")
+	completeRun(cmd)
 	return cmd
 }
 
@@ -142,6 +147,9 @@ func (f runFlags) settings(ctx context.Context, version string, out io.Writer, b
 	if err != nil {
 		return scenario.Settings{}, fmt.Errorf("make a folder for the run: %w", err)
 	}
+	if err := history.PointLastAttempt(f.artifacts, id); err != nil {
+		return scenario.Settings{}, err
+	}
 	interrupted := interrupt.Of(ctx)
 	if progress != nil {
 		interrupted.SayTo(progress.Note)
@@ -156,7 +164,11 @@ func (f runFlags) settings(ctx context.Context, version string, out io.Writer, b
 		Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings),
 		Open: f.opener(back), Close: f.closer(func(line string) { sayTo(out)("%s", line) }), Describe: back.facts,
 		Executable: executable, CacheDir: cache, KeepLogs: f.keepLogs,
-		Progress: progress, Compile: compiler(out),
+		Progress: progress, Compile: compiler(out), Judged: func() {
+			if err := history.PointLatest(f.artifacts, id); err != nil {
+				slog.Warn("point at the run", "error", err)
+			}
+		},
 	}, nil
 }
 

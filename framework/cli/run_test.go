@@ -263,11 +263,15 @@ func TestRunIsAProcess(t *testing.T) {
 			if test.not != "" && strings.Contains(out, test.not) {
 				t.Errorf("said\n%s\nwant no %q in it", out, test.not)
 			}
-			latest := filepath.Join(dir, history.LatestName)
-			if diff := cmp.Diff(reportFiles, written(t, latest)); diff != "" {
+			last := filepath.Join(dir, history.LastAttemptName)
+			// A run that failed before anything was judged does not take the place of the last one that was judged.
+			if _, err := os.Stat(filepath.Join(dir, history.LatestName)); (err == nil) != (test.code == ExitUnknown) {
+				t.Errorf("exit code %d, and %s: %v", code, history.LatestName, err)
+			}
+			if diff := cmp.Diff(reportFiles, written(t, last)); diff != "" {
 				t.Errorf("reports (-want +got):\n%s", diff)
 			}
-			file, err := history.ReadRunFile(latest)
+			file, err := history.ReadRunFile(last)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -330,7 +334,16 @@ func TestRunList(t *testing.T) {
 			t.Errorf("holdfast %s: exit code %d, %v\n%s\nwant\n%s", args, code, err, out, want)
 		}
 	}
-	for _, args := range []string{"run --list chaos/one chaos/three", "run --list chaos", "run --list chaos/*"} {
+	for typed, want := range map[string]string{
+		"chaos/on": "did you mean chaos/one?", "one": "did you mean chaos/one?", "chaos/thre": "did you mean mutants/three?",
+		"chaos": "did you mean chaos/one or chaos/two?", "mutants/threee": "did you mean mutants/three?",
+	} {
+		_, code, err := execute(t, "run", "--list", typed)
+		if want = fmt.Sprintf("scenario %q: there is none of that name; %s", typed, want); code != ExitUsage || err == nil || err.Error() != want {
+			t.Errorf("run %s: exit code %d, %v; want 4 and %s", typed, code, err, want)
+		}
+	}
+	for _, args := range []string{"run --list chaos/one chaos/drain-one-worker", "run --list chaos/*"} {
 		_, code, err := execute(t, strings.Fields(args)...)
 		if code != ExitUsage || err == nil || !strings.Contains(err.Error(), "there is none of that name; see 'holdfast run --list --scope full'") {
 			t.Errorf("holdfast %s: exit code %d, %v; want 4", args, code, err)

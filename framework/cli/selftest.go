@@ -87,6 +87,7 @@ everything could be judged; 5 something is Unknown; 130 and 143 the selftest was
 	flags.DurationVar(&f.losses, "losses", 55*time.Second, "of load in which one request of 10,000 is lost; 0: none")
 	flags.IntVar(&f.soak, "soak", 100_000, "requests, at 2,000 a second; 0: none")
 	flags.BoolVar(&f.judge, "judge", false, "with --from: judge the records anew")
+	completeRun(cmd)
 	return cmd
 }
 
@@ -151,9 +152,6 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 	if err != nil {
 		return err
 	}
-	if err := history.PointLatest(filepath.Dir(base.Dir), filepath.Base(base.Dir)); err != nil {
-		return err
-	}
 	t := reports.NewSelftest(base.RunID)
 	t.Asked = f.runs
 	var errs []error
@@ -186,6 +184,7 @@ func (f selftestFlags) instrument(ctx context.Context, out io.Writer, base scena
 	if written := reports.WriteSelftest(base.Dir, t); err != nil || written != nil {
 		return errors.Join(err, written)
 	}
+	base.Judged() // it was the instrument that was
 	say("instrument: %s", i.Sentence())
 	wrong, unknown := i.Findings()
 	for _, f := range wrong {
@@ -243,7 +242,7 @@ type watcher struct {
 // after adds a round, and writes down what is known by now: a selftest that is killed has lost the round at hand alone, and
 // of that no more than the count.
 func (w *watcher) after(round int, f history.RunFile) {
-	if len(f.Scenarios) == w.scenarios && w.ctx.Err() == nil {
+	if len(f.Scenarios) == w.scenarios && !f.Cut() {
 		w.t.Whole++
 	}
 	folder := filepath.Join(w.dir, fmt.Sprintf(reports.RoundFormat, round+1))
@@ -280,8 +279,11 @@ func measured(t *reports.Selftest) error {
 	case reports.Violated:
 		return codeError{ExitViolated, errors.New("a broken workload was missed, what should hold was called Violated, or the instrument is wrong; see above")}
 	}
+	if t.Result() == reports.Interrupted {
+		return codeError{ExitUnknown, errors.New("not every round came to its end")} // the signal makes the code, see interrupted
+	}
 	if t.Summary.NotJudged > 0 {
-		return outcomeOf(history.RunFile{Scenarios: []history.ScenarioResult{{Error: "not judged"}}})
+		return failedBefore()
 	}
 	return judged(invariant.Unknown)
 }

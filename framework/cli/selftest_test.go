@@ -65,7 +65,7 @@ func TestSelftestIsAProcess(t *testing.T) {
 			if n := strings.Count(out, "deleted a cluster"); n != test.deleted {
 				t.Errorf("%d clusters were deleted, want %d", n, test.deleted)
 			}
-			latest := filepath.Join(dir, history.LatestName)
+			latest := filepath.Join(dir, history.LastAttemptName)
 			rounds, seeds := map[string][]string{}, map[uint64]bool{}
 			for name := range test.rounds {
 				file, err := history.ReadRunFile(filepath.Join(latest, name))

@@ -336,6 +336,8 @@ type Segment struct {
 // Trouble is something that went wrong with the harness or its surroundings and weakens the evidence.
 type Trouble struct {
 	What string `json:"what"`
+	// Interrupted says that the harness was told to end: see Run.Interrupted.
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // End is the last line: nothing was cut off. Lines counts the lines before it. Checksum, the last field, is the CRC-32C

@@ -22,19 +22,21 @@ const RunFormat = 1
 // RunFile is run.json: what was asked of a run and what was found. The records, in the scenarios' folders, say more,
 // and are what verdicts are made of; this is the summary.
 type RunFile struct {
-	Format     int              `json:"format"`
-	ID         string           `json:"id"`
-	Started    time.Time        `json:"started"`
-	Ended      time.Time        `json:"ended,omitzero"` // zero while it runs, and for ever if it was killed
-	Holdfast   string           `json:"holdfast"`       // version of the harness
-	Kubernetes string           `json:"kubernetes"`
-	Profile    string           `json:"profile,omitempty"` // lab or stock; empty if each scenario had its own
-	Seed       uint64           `json:"seed"`
-	Args       []string         `json:"args,omitempty"`     // of the command line, as they were given
-	Reproduce  string           `json:"reproduce"`          // the command that does the same again
-	Incident   *Incident        `json:"incident,omitempty"` // that the scenarios retell
-	Outcome    string           `json:"outcome"`            // the worst of the scenarios'; empty while it runs
-	Scenarios  []ScenarioResult `json:"scenarios"`
+	Format     int       `json:"format"`
+	ID         string    `json:"id"`
+	Started    time.Time `json:"started"`
+	Ended      time.Time `json:"ended,omitzero"` // zero while it runs, and for ever if it was killed
+	Holdfast   string    `json:"holdfast"`       // version of the harness
+	Kubernetes string    `json:"kubernetes"`
+	Profile    string    `json:"profile,omitempty"` // lab or stock; empty if each scenario had its own
+	Seed       uint64    `json:"seed"`
+	Args       []string  `json:"args,omitempty"`     // of the command line, as they were given
+	Reproduce  string    `json:"reproduce"`          // the command that does the same again
+	Incident   *Incident `json:"incident,omitempty"` // that the scenarios retell
+	Outcome    string    `json:"outcome"`            // the worst of the scenarios', or OutcomeInterrupted; empty while it runs
+	// Interrupted says by what the run was interrupted, such as SIGINT. Empty: every scenario was run to its end.
+	Interrupted string           `json:"interrupted,omitempty"`
+	Scenarios   []ScenarioResult `json:"scenarios"`
 }
 
 // ScenarioResult is what was found of one scenario.
@@ -47,9 +49,13 @@ type ScenarioResult struct {
 	Error   string        `json:"error,omitempty"` // why the harness could not run or judge it
 	// NotSupported says why what it takes is not to be had where it was run, such as a feature of the kernel. Nothing was
 	// tried then, and it counts neither as success nor as failure: there is no Outcome and no Error.
-	NotSupported string  `json:"notSupported,omitempty"`
-	Reproduce    string  `json:"reproduce,omitempty"`
-	Mutant       *Mutant `json:"mutant,omitempty"`
+	NotSupported string `json:"notSupported,omitempty"`
+	// Interrupted says where the scenario was interrupted. It has an Outcome then only if a promise was broken before.
+	Interrupted string `json:"interrupted,omitempty"`
+	// NotBegun says why the scenario, which was chosen, was not begun: the run was interrupted. There is no Outcome and no Error.
+	NotBegun  string  `json:"notBegun,omitempty"`
+	Reproduce string  `json:"reproduce,omitempty"`
+	Mutant    *Mutant `json:"mutant,omitempty"`
 	// Verdicts are each an invariant.Verdict, which this package cannot name.
 	Verdicts []json.RawMessage `json:"verdicts,omitempty"`
 	// Caught is the verdict on a mutant, of the same type. None in older files.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -55,10 +54,7 @@ func Start(s Settings) error {
 	if err := begin(s); err != nil {
 		return err
 	}
-	if err := theRun.next(s); err != nil {
-		return err
-	}
-	return history.PointLatest(filepath.Dir(s.Dir), filepath.Base(s.Dir))
+	return theRun.next(s)
 }
 
 // begin sets up the run, of which nothing is written yet.

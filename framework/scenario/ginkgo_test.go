@@ -131,6 +131,11 @@ func TestPlot(t *testing.T) {
 	c.settings.Dir, c.settings.Progress = filepath.Join(os.Getenv(dirVariable), "r1"), NewProgress(os.Stdout, 0)
 	specs := plot(c)
 	c.founded = func(*town) {}
+	c.settings.Judged = func() {
+		if err := history.PointLatest(os.Getenv(dirVariable), "r1"); err != nil {
+			t.Error(err)
+		}
+	}
 	var report told
 	if n := repeated[os.Getenv(plotVariable)]; n > 0 {
 		report = playRounds(c, n, specs)
@@ -179,7 +184,7 @@ func playPlot(t *testing.T, plot string) (did told, file history.RunFile, dir, o
 // outcomes of a run's scenarios, in order.
 func outcomes(f history.RunFile) (words []string) {
 	for _, s := range f.Scenarios {
-		words = append(words, s.Name+" "+s.Outcome+s.Error)
+		words = append(words, s.Name+" "+s.Outcome+s.Error+s.Interrupted+s.NotBegun)
 	}
 	return words
 }
@@ -209,10 +214,13 @@ func TestRun(t *testing.T) {
 
 // Ctrl-C undoes the faults of the scenario at hand, keeps what was recorded, begins no other, and removes the cluster.
 func TestCtrlC(t *testing.T) {
-	got, file, dir, _ := playPlot(t, "interrupted")
-	want := []string{"chaos/first held", "chaos/second unknown", "chaos/third not begun: the run was interrupted"}
-	if diff := cmp.Diff(want, outcomes(file)); diff != "" || file.Outcome != "unknown" || !Failed(file) {
-		t.Errorf("outcome %s; scenarios (-want +got):\n%s", file.Outcome, diff)
+	got, file, dir, out := playPlot(t, "interrupted")
+	want := []string{"chaos/first held", "chaos/second interrupted in the phase disturbed", "chaos/third not begun: the run was interrupted"}
+	if diff := cmp.Diff(want, outcomes(file)); diff != "" || file.Outcome != history.OutcomeInterrupted || Failed(file) || file.Interrupted == "" {
+		t.Errorf("outcome %s, interrupted by %q; scenarios (-want +got):\n%s", file.Outcome, file.Interrupted, diff)
+	}
+	if strings.Contains(out, "UNKNOWN") || strings.Count(out, "  INTERRUPTED in ") != 1 {
+		t.Errorf("said\n%s\nwant INTERRUPTED, and nothing of a doubt", out)
 	}
 	if again := file.Scenarios[2].Reproduce; again != "again chaos/third " {
 		t.Errorf("the scenario that was not begun is reproduced by %q", again)

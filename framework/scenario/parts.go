@@ -98,12 +98,12 @@ func (s *sequence) count() {
 	}
 }
 
-// close ends the part that is open, if there is one. What was not begun of it is in none of its results: it says nothing.
+// close ends the part that is open, if there is one, with what was not begun of it.
 func (s *sequence) close() {
 	if s.at < 0 || !theRun.file.Ended.IsZero() {
 		return
 	}
-	if err := theRun.finish(nil); err != nil {
+	if err := theRun.finish(s.parts[s.at].Chosen); err != nil {
 		s.errs = append(s.errs, err)
 	}
 	s.over = !s.after(s.at, theRun.file)

@@ -103,6 +103,9 @@ func verdictWord(s Spec, r result) string {
 	if r.unsupported {
 		return "NOT SUPPORTED"
 	}
+	if r.interrupted {
+		return "INTERRUPTED"
+	}
 	mutant := map[invariant.Outcome]string{invariant.Held: "CAUGHT", invariant.Violated: "MISSED", invariant.Unknown: "UNKNOWN"}
 	plain := map[invariant.Outcome]string{invariant.Held: "HELD", invariant.Violated: "VIOLATED", invariant.Unknown: "UNKNOWN"}
 	if r.escaped {

@@ -26,6 +26,9 @@ func (r *run) keep(s Spec, found invariant.Found, harness error) result {
 			return r.keep(s, invariant.Found{}, err)
 		}
 	}
+	if kept.CutShort(r.where) {
+		out = result{outcome: invariant.Unknown, interrupted: true, why: r.where, err: out.err}
+	}
 	return r.add(kept, out)
 }
 
@@ -42,11 +45,14 @@ func (r *run) add(kept history.ScenarioResult, out result) result {
 	if err := r.file.Write(r.settings.Dir); err != nil && out.err == nil {
 		out.err = err
 	}
+	if kept.Outcome != "" && r.settings.Judged != nil {
+		r.settings.Judged()
+	}
 	return out
 }
 
-// finish completes run.json. Scenarios that were chosen and never begun, after Ctrl-C for example, are listed as not
-// judged: they cannot have held.
+// finish completes run.json. Scenarios that were chosen and never begun, after Ctrl-C for example, are listed as that: they
+// cannot have held, and nothing is known to be wrong with them.
 func (r *run) finish(chosen []Spec) error {
 	why := "the run was interrupted"
 	if r.stop != nil {
@@ -56,7 +62,7 @@ func (r *run) finish(chosen []Spec) error {
 		begun := slices.ContainsFunc(r.file.Scenarios, func(kept history.ScenarioResult) bool { return kept.Name == s.Name })
 		if !begun {
 			r.file.Scenarios = append(r.file.Scenarios, history.ScenarioResult{
-				Name: s.Name, Dir: s.Name, Claim: s.Claim, Mutant: s.Mutant, Error: "not begun: " + why,
+				Name: s.Name, Dir: s.Name, Claim: s.Claim, Mutant: s.Mutant, NotBegun: "not begun: " + why,
 				Reproduce: r.settings.Reproduce(s.Name, r.settings.Needs(s.Cluster).Kubernetes),
 			})
 		}
@@ -64,6 +70,12 @@ func (r *run) finish(chosen []Spec) error {
 	freed := history.FreeRoom(r.settings.Dir)
 	r.file.Ended = time.Now()
 	r.file.Outcome = string(OutcomeOf(r.file))
+	if r.file.Cut() {
+		r.file.Interrupted = r.interruption()
+		if r.file.Outcome != string(invariant.Violated) {
+			r.file.Outcome = history.OutcomeInterrupted
+		}
+	}
 	return joined(r.file.Write(r.settings.Dir), freed)
 }
 

@@ -79,14 +79,14 @@ func TestCtrlCInARound(t *testing.T) {
 	got, _, dir, _ := playPlot(t, "interrupted in the second round")
 	want := told{
 		Did: []string{"open 0", "close 0"}, Err: "<nil>", Whole: 1,
-		After: []string{"0: held of r1/round-01, ended true", "1: unknown of r1/round-02, ended true"},
+		After: []string{"0: held of r1/round-01, ended true", "1: interrupted of r1/round-02, ended true"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for round, want := range map[string][]string{
 		"round-01": {"chaos/first held", "chaos/second held", "chaos/third held"},
-		"round-02": {"chaos/third held", "chaos/second unknown"}, // backwards, and nothing is said of what was not begun
+		"round-02": {"chaos/third held", "chaos/second interrupted in the phase disturbed", "chaos/first not begun: the run was interrupted"}, // backwards
 	} {
 		file, err := history.ReadRunFile(filepath.Join(dir, "r1", round))
 		if err != nil {

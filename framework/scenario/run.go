@@ -40,6 +40,9 @@ type run struct {
 	turn       turn            // whose scenario is at hand
 	stop       error           // why no further scenario is begun; nil: one is
 	whole      context.Context // of the whole run; nil: Ginkgo's own command has the say
+	asked      context.Context // of the scenario at hand: it ends early if the run is interrupted
+	where      string          // the scenario at hand was interrupted; empty: it was not
+	cause      string          // why a scenario's context ended early; empty: none did
 }
 
 // theRun is set by start. Ginkgo's tree is built before its settings are known, so the specs find it here.
@@ -53,11 +56,13 @@ type result struct {
 	err     error // the harness failed before anything could be judged
 	// unsupported says that what it takes is not to be had here, and Why says what: there is no outcome.
 	unsupported bool
+	// interrupted says that it was not run to its end, and Why says where: there is no outcome.
+	interrupted bool
 }
 
 // one runs a scenario from its cluster to its verdicts and keeps the result.
 func (r *run) one(ctx context.Context, s Spec) result {
-	r.began = time.Now()
+	r.began, r.where, r.asked = time.Now(), "", ctx
 	r.settings.Progress.begin(s)
 	out := r.attempt(ctx, s)
 	r.settings.Progress.end(s, out, time.Since(r.began))
@@ -68,8 +73,12 @@ func (r *run) attempt(ctx context.Context, s Spec) result {
 	s.Cluster = r.settings.Needs(s.Cluster)
 	r.settings.Progress.now(history.Provision, "")
 	r.kubernetes = s.Cluster.Kubernetes // also where no cluster can be made of it
+	defer r.heard(ctx)
 	cluster, err := r.pool.get(ctx, s.Cluster)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return r.keepInterrupted(s)
+	case err != nil:
 		if r.settings.Cluster != "" { // the next one would not get it, either
 			r.stop = err
 		}
@@ -145,7 +154,9 @@ func (r *run) record(ctx context.Context, s Spec, cluster clusters.Cluster, dir 
 		backend: s.backends()[0].WithDefaults().Name}
 	defer func() {
 		if err != nil {
-			err = joined(err, writer.Append(trouble(writer, err)))
+			e := trouble(writer, err)
+			e.Trouble.Interrupted = r.asked != nil && r.asked.Err() != nil
+			err = joined(err, writer.Append(e))
 		}
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
 		defer cancel()
@@ -208,6 +219,7 @@ func (r *run) judge(s Spec, dir string, recordErr error) result {
 	if r.stop != nil && !slices.ContainsFunc(verdicts, broke) {
 		return r.keep(s, invariant.Found{}, r.stop)
 	}
+	r.where = recorded.Interrupted()
 	return r.keep(s, invariant.FoundBy(recorded, verdicts), nil)
 }
 

@@ -58,6 +58,8 @@ type Settings struct {
 	// Who interrupts wants it cleared away all the same.
 	LeaveBroken bool
 	Progress    *Progress
+	// Judged hears of each scenario that was judged, once that is in run.json; nil: nobody does.
+	Judged func()
 }
 
 // ClusterFacts are what a provider knows of a cluster beyond its Spec.

@@ -365,7 +365,7 @@ func TestFinishListsWhatWasNotBegun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(read.Scenarios) != 2 || read.Scenarios[1].Error == "" || read.Outcome != "unknown" || !Failed(read) {
+	if len(read.Scenarios) != 2 || read.Scenarios[1].NotBegun == "" || read.Outcome != history.OutcomeInterrupted || Failed(read) {
 		t.Errorf("run.json: %+v", read)
 	}
 }

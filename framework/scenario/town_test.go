@@ -204,7 +204,7 @@ func (c *county) witness(t *town) {
 			return "nothing yet"
 		}
 		last := f.Scenarios[len(f.Scenarios)-1]
-		return last.Outcome + last.Error
+		return last.Outcome + last.Error + last.Interrupted
 	}
 	t.logs = func(_ context.Context, dir string) error {
 		below, err := filepath.Rel(c.settings.Dir, dir)

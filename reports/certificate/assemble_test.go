@@ -84,9 +84,14 @@ func TestResults(t *testing.T) {
 			reasons: []string{"rollout, chaos/rollback: Unknown after the upgrade: the run after the upgrade has no record of it"},
 		},
 		"interrupted before it": {
-			sides:   sides{after: map[string]found{"chaos/kill": {err: "not begun: the run was interrupted"}}},
-			want:    "partial = Core: certified (certified, certified) Extended: not certified (unknown)",
-			reasons: []string{"node kill, chaos/kill: Unknown after the upgrade: the harness could not run or judge it: not begun"},
+			sides:   sides{after: map[string]found{"chaos/kill": {notBegun: "not begun: the run was interrupted"}}},
+			want:    "partial = Core: certified (certified, certified) Extended: not certified (interrupted)",
+			reasons: []string{"node kill, chaos/kill: after the upgrade: not begun: the run was interrupted"},
+		},
+		"interrupted in it": {
+			sides:   sides{after: map[string]found{"chaos/kill": {interrupted: "interrupted in the phase steady"}}},
+			want:    "partial = Core: certified (certified, certified) Extended: not certified (interrupted)",
+			reasons: []string{"node kill, chaos/kill: after the upgrade: interrupted in the phase steady"},
 		},
 		"its record is lost": {
 			sides:   sides{after: map[string]found{"chaos/kill": {outcome: invariant.Held, lost: true}}},

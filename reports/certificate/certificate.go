@@ -12,7 +12,7 @@ const (
 // Result is the word for a profile, a feature, or the whole.
 type Result string
 
-// The results. Only Certified is one; the last three are of features alone.
+// The results. Only Certified is one; the last four are of features alone.
 const (
 	Certified    Result = "certified"
 	Partial      Result = "partial"       // some of it is shown, and nothing was seen broken
@@ -20,6 +20,7 @@ const (
 	Skipped      Result = "skipped"       // left out on purpose
 	NotSupported Result = "not supported" // cannot be done here, such as on this kernel
 	NoEvidence   Result = "unknown"       // tried, and the evidence is missing
+	Interrupted  Result = "interrupted"   // not tried to the end, because the certification was interrupted
 )
 
 // Verdict is the word for a scenario, and for a promise.
@@ -32,6 +33,9 @@ const (
 	Unknown            Verdict = "Unknown"
 	VerdictSkipped     Verdict = "Skipped"
 	VerdictUnsupported Verdict = "Not supported"
+	// The certification was interrupted in the scenario, or before it: nothing is known of it.
+	VerdictInterrupted Verdict = "Interrupted"
+	VerdictNotBegun    Verdict = "Not begun"
 )
 
 // Certificate is certificate.json and certificate.yaml. Durations are in seconds, and their names end in Seconds. Lists are

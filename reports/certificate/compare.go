@@ -19,7 +19,7 @@ type Diff struct {
 	// Regressions were certified, or Held, and are not any more, or are Violated and were not known to be. What vanished, was
 	// skipped or cannot be done any more counts: no evidence, no pass.
 	Regressions []Change `json:"regressions"`
-	// Missing were certified, or Held, and are Unknown now.
+	// Missing were certified, or Held, and are Unknown now, or were not tried to their end.
 	Missing []Change `json:"missing"`
 	Better  []Change `json:"better"`
 	// Different are numbers that are marked, see Marked, and what has no order.
@@ -101,7 +101,7 @@ func (d *Diff) verdicts(what string, was, is Verdict, why, scenario string) {
 	case is == Held:
 		c.Why = ""
 		d.Better = append(d.Better, c)
-	case was == Held && is == Unknown:
+	case was == Held && (is == Unknown || is == VerdictInterrupted || is == VerdictNotBegun):
 		d.Missing = append(d.Missing, c)
 	case was == Held, is == Violated:
 		d.Regressions = append(d.Regressions, c)

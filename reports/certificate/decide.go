@@ -66,6 +66,8 @@ func featureResult(verdicts []Verdict) Result {
 		return NotCertified
 	case len(verdicts) == 0 || has(Unknown):
 		return NoEvidence
+	case has(VerdictInterrupted) || has(VerdictNotBegun):
+		return Interrupted
 	case !slices.ContainsFunc(verdicts, func(v Verdict) bool { return v != Held }): // whatever the word
 		return Certified
 	case has(Held):

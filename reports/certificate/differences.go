@@ -59,7 +59,7 @@ func Marked(was, is, factor, floor float64) bool {
 
 // rank of a verdict: the higher, the worse.
 func rank(v Verdict) int {
-	return slices.Index([]Verdict{Held, VerdictSkipped, VerdictUnsupported, Unknown, Violated}, v)
+	return slices.Index([]Verdict{Held, VerdictSkipped, VerdictUnsupported, VerdictNotBegun, VerdictInterrupted, Unknown, Violated}, v)
 }
 
 // promise finds the same one on another side.

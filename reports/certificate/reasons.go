@@ -66,6 +66,8 @@ func (c *Certificate) reasons(feature string, s *Scenario, runs []*folder) (why 
 			if f := runs[2*i]; f.lack == "" || side.Record != "" { // else the gate says so, once
 				add("Unknown %s the upgrade: %s", when, side.Why)
 			}
+		case VerdictInterrupted, VerdictNotBegun:
+			add("%s the upgrade: %s", when, side.Why)
 		case VerdictSkipped:
 			why = appendNew(why, fmt.Sprintf("%s, %s: skipped: %s", feature, s.Name, side.Why))
 		case VerdictUnsupported:

@@ -75,6 +75,8 @@ type found struct {
 	notSupported string
 	lost         bool   // its record is gone
 	err          string // that the harness had
+	notBegun     string
+	interrupted  string
 	mutant       bool
 }
 
@@ -88,7 +90,7 @@ func stored(t *testing.T, dir, kubernetes string, scenarios ...found) {
 	}
 	for _, f := range scenarios {
 		result := history.ScenarioResult{
-			Name: f.name, Dir: f.name, Outcome: string(f.outcome), NotSupported: f.notSupported, Error: f.err,
+			Name: f.name, Dir: f.name, Outcome: string(f.outcome), NotSupported: f.notSupported, Error: f.err, NotBegun: f.notBegun, Interrupted: f.interrupted,
 			Reproduce: "holdfast run " + f.name + " --seed 7", Took: 45 * sec,
 		}
 		record := f.record

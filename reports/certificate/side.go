@@ -135,6 +135,10 @@ func verdictOf(r *reports.ReportScenario) Verdict {
 		return Violated
 	case r.Result == reports.Held || r.Result == reports.Missed || r.Result == reports.Escaped:
 		return Held
+	case r.Result == reports.Interrupted:
+		return VerdictInterrupted
+	case r.Result == reports.NotBegun:
+		return VerdictNotBegun
 	}
 	return Unknown
 }

@@ -15,6 +15,8 @@ func look(word any) reports.Result {
 		return reports.Held
 	case string(NotCertified), string(Violated):
 		return reports.Violated
+	case string(VerdictInterrupted), string(VerdictNotBegun), string(Interrupted):
+		return reports.Interrupted
 	}
 	return reports.Unknown
 }

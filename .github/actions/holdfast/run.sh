@@ -24,8 +24,8 @@ case $code in
   *) verdict=failed ;; # 2, too: that is a crash of the program
 esac
 artifacts="" report=""
-if [ -e "$into/latest" ]; then
-  artifacts=$(readlink -f "$into/latest")
+if [ -e "$into/last-attempt" ]; then
+  artifacts=$(readlink -f "$into/last-attempt")
   for form in certificate.md report.md; do
     if [ -z "$report" ] && [ -s "$artifacts/$form" ]; then report="$artifacts/$form"; fi
   done

@@ -70,7 +70,7 @@ const fakeHoldfast = `printf '%s\n' "$*" >> "$RUNNER_TEMP/asked"
 into=""
 while [ $# -gt 0 ]; do if [ "$1" = --artifacts ]; then into=$2; fi; shift; done
 if [ -n "$LEAVES" ]; then
-  mkdir "$into/r1"; ln -s r1 "$into/latest"; echo "all of it" > "$into/r1/$LEAVES"
+  mkdir "$into/r1"; ln -s r1 "$into/last-attempt"; echo "all of it" > "$into/r1/$LEAVES"
 fi
 exit "$ENDS"
 `
@@ -315,8 +315,8 @@ func TestNoCertificate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRunner(t, "PLANT=late-kube-proxy", "CAUSE=late-withdrawal", fmt.Sprint("ENDS=", test.ends), "TEXT="+test.text)
 			r.program("holdfast", `[ "$*" = "certify --from a --to b --plant late-kube-proxy" ]
-mkdir -p artifacts/latest
-printf '%s' "$TEXT" > artifacts/latest/certificate.md
+mkdir -p artifacts/last-attempt
+printf '%s' "$TEXT" > artifacts/last-attempt/certificate.md
 exit "$ENDS"`)
 			code, said := r.run(filepath.Join(nightlyDir, "no-certificate.sh"), "--from", "a", "--to", "b")
 			if diff := cmp.Diff([]string{test.said, test.sum}, []string{said, r.read(r.summary)}); diff != "" || code != test.code {

@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// oneOf completes names, which are asked for when they are needed, and offers no files.
+func oneOf(names func() []string) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return names(), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeRun completes what a command that runs scenarios is told. A flag that the command does not have is left out.
+func completeRun(cmd *cobra.Command) {
+	cmd.ValidArgsFunction = oneOf(func() []string { return namesOf(scenario.All) })
+	for flag, names := range map[string]func() []string{
+		"scope":    func() []string { return []string{"short", "full"} },
+		"timings":  func() []string { return []string{string(clusters.Lab), string(clusters.Stock)} },
+		"incident": func() []string { return incidentNames(scenario.Incidents) },
+	} {
+		if cmd.Flags().Lookup(flag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, oneOf(names)) // it fails for a flag that is not there, alone
+		}
+	}
+}
