@@ -193,6 +193,27 @@ func TestReportOnARunWithoutItsDescription(t *testing.T) {
 	}
 }
 
+// A run.json that was edited to say that a scenario was interrupted, or not begun, hides nothing of the scenario's record.
+func TestWhatTheRecordSaysOfAnInterruption(t *testing.T) {
+	for what, edit := range map[string]func(*history.ScenarioResult){
+		"interrupted": func(s *history.ScenarioResult) { s.Interrupted = "interrupted in the phase steady" },
+		"not begun":   func(s *history.ScenarioResult) { s.NotBegun = "not begun: the run was interrupted" },
+	} {
+		dir, file := stored(t, broken(t, "chaos/a"))
+		s := &file.Scenarios[0]
+		s.Outcome, s.Verdicts = "", nil
+		edit(s)
+		if err := file.Write(dir); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range []string{"report", "judge"} {
+			if out, code, err := execute(t, command, dir); code != ExitViolated {
+				t.Errorf("%s: %s ends with %d, %v; want 1\n%s", what, command, code, err, out)
+			}
+		}
+	}
+}
+
 // A run that was interrupted says so in each of its outputs, and nowhere that it lacks evidence. A scenario that was not begun is
 // one that JUnit has skipped; one that was interrupted is an error there, as of a test that did not end.
 func TestARunThatWasInterrupted(t *testing.T) {

@@ -47,6 +47,8 @@ func misplaced(run history.RunFile, s history.ScenarioResult, dir string, there 
 	switch {
 	case !there && (s.Error != "" || s.NotBegun != "" || s.Interrupted != ""):
 		return nil
+	case there && s.NotBegun != "":
+		return []error{fmt.Errorf("judge %s: %s says that %s was not begun, and its record is in %s", run.ID, history.RunFileName, s.Name, dir)}
 	case !there:
 		return []error{fmt.Errorf("judge %s: %s says that %s was judged, and its record is not in %s", run.ID, history.RunFileName, s.Name, dir)}
 	case header.Scenario != "" && (header.Scenario != s.Name || header.RunID != run.ID):
