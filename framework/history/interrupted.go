@@ -1,5 +1,7 @@
 package history
 
+import "slices"
+
 // OutcomeInterrupted is the Outcome of a RunFile whose run was interrupted before every scenario was run to its end, and in which
 // nothing was broken until then. It is no invariant.Outcome: nothing is known of what was not tried.
 const OutcomeInterrupted = "interrupted"
@@ -48,8 +50,10 @@ func (r Run) Interrupted() string {
 		if e.Trouble == nil || !e.Trouble.Interrupted {
 			continue
 		}
-		if phases := r.Phases(); len(phases) > 0 {
-			return "interrupted in the phase " + string(phases[len(phases)-1].Name)
+		for _, phase := range slices.Backward(r.Phases()) {
+			if phase.Name != Drained { // in which what was sent is collected, however the scenario ended
+				return "interrupted in the phase " + string(phase.Name)
+			}
 		}
 		return "interrupted before it was deployed"
 	}
