@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
@@ -195,6 +197,54 @@ func (s *script) exec(command []string) ([]byte, error) {
 		return nil, errors.New(refused)
 	}
 	return []byte(answer), nil
+}
+
+// Load begins when every endpoint of the backend answers, and not one of them: without a readiness probe, pods are offered that do
+// not listen yet.
+func TestEveryEndpointAnswersBeforeThereIsLoad(t *testing.T) {
+	for name, test := range map[string]struct {
+		silent string
+		want   string
+	}{
+		"all answer":        {},
+		"the last does not": {silent: "10.0.0.3", want: "waited 2m0s for endpoint 10.0.0.3 of backend to answer from load"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				st, home, _ := newStage(t, quiet())
+				slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+					Namespace: st.namespace, Name: "backend-1", Labels: map[string]string{discoveryv1.LabelServiceName: "backend"},
+				}}
+				for _, ip := range []string{"10.0.0.1", "10.0.0.3", "10.0.0.2"} {
+					slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+						Addresses: []string{ip}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)},
+					})
+				}
+				slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+					Addresses: []string{"10.0.0.4"}, Conditions: discoveryv1.EndpointConditions{Ready: new(false)}, // not offered
+				})
+				home.put("/apis/discovery.k8s.io/v1/namespaces/"+st.namespace+"/endpointslices", slice)
+				asked := map[string]bool{}
+				home.machines[1].exec = func(command []string) ([]byte, error) {
+					url := command[len(command)-1]
+					asked[url] = true
+					if test.silent != "" && strings.Contains(url, test.silent) {
+						return nil, errors.New("refused")
+					}
+					return []byte("ok"), nil
+				}
+				checkError(t, st.listening(t.Context()), test.want)
+				for _, ip := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"} {
+					if !asked["http://"+ip+":8080/healthz"] {
+						t.Errorf("%s was not asked: %v", ip, asked)
+					}
+				}
+				if len(asked) != 3 {
+					t.Errorf("asked %v", asked)
+				}
+			})
+		})
+	}
 }
 
 // Load begins when its target answers from where it will be asked, and not before a gateway uses all it has.

@@ -123,6 +123,9 @@ func (st *stage) startLoad(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := st.listening(ctx); err != nil {
+		return err
+	}
 	for _, l := range plan.Lanes {
 		if l.Target != "" {
 			if err := st.serving(ctx, l.Target); err != nil {
