@@ -22,10 +22,11 @@ const LabelRegion = "topology.kubernetes.io/region"
 // ProxyMode is kube-proxy's mode.
 type ProxyMode string
 
-// kube-proxy's modes that work on every kernel holdfast meets.
+// kube-proxy's modes. IPVS needs a kernel that has it, see KernelHasIPVS; the others work on every kernel holdfast meets.
 const (
 	NFTables ProxyMode = "nftables"
 	IPTables ProxyMode = "iptables"
+	IPVS     ProxyMode = "ipvs"
 )
 
 // Spec is what a cluster is asked to be. The zero value of a field means its default, see WithDefaults.
@@ -154,8 +155,8 @@ func (s Spec) Validate() error {
 		return badVersion(s.Kubernetes)
 	case s.Profile != "" && s.Profile != Lab && s.Profile != Stock:
 		return fmt.Errorf("profile %q: want lab or stock", s.Profile)
-	case s.ProxyMode != "" && s.ProxyMode != NFTables && s.ProxyMode != IPTables:
-		return fmt.Errorf("kube-proxy mode %q: want nftables or iptables", s.ProxyMode)
+	case s.ProxyMode != "" && s.ProxyMode != NFTables && s.ProxyMode != IPTables && s.ProxyMode != IPVS:
+		return fmt.Errorf("kube-proxy mode %q: want nftables, iptables or ipvs", s.ProxyMode)
 	}
 	return nil
 }

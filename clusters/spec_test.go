@@ -46,7 +46,7 @@ func TestValidate(t *testing.T) {
 		{"version without v", with(func(s *Spec) { s.Kubernetes = "1.37.0" }), `kubernetes version "1.37.0": want v1.MINOR.PATCH, such as v1.37.0; 'holdfast image versions' lists what there is`},
 		{"short version", with(func(s *Spec) { s.Kubernetes = "v1.37" }), `kubernetes version "v1.37": want v1.MINOR.PATCH, such as v1.37.0; 'holdfast image versions' lists what there is`},
 		{"profile", with(func(s *Spec) { s.Profile = "fast" }), `profile "fast": want lab or stock`},
-		{"proxy mode", with(func(s *Spec) { s.ProxyMode = "ipvs" }), `kube-proxy mode "ipvs": want nftables or iptables`},
+		{"proxy mode", with(func(s *Spec) { s.ProxyMode = "userspace" }), `kube-proxy mode "userspace": want nftables, iptables or ipvs`},
 		{"label", with(func(s *Spec) { s.WorkerLabels = map[string]string{"disk": "fast"} }), ""},
 		{"label with a prefix", with(func(s *Spec) { s.WorkerLabels = map[string]string{"example.com/disk": "fast"} }), ""},
 		{"label's key", with(func(s *Spec) { s.WorkerLabels = map[string]string{"a b": "c"} }), `worker label a b="c": `},

@@ -113,7 +113,7 @@ func newJUnitSuite(m Model, name string, id int) junitSuite {
 		Timestamp: started.UTC().Format("2006-01-02T15:04:05"), SystemOut: junitText{readable(out)},
 		Properties: []junitProperty{
 			{"run", m.RunID}, {"holdfast", m.Holdfast}, {"kubernetes", m.Cluster.Kubernetes}, {"profile", m.Profile},
-			{"seed", m.seed()},
+			{"proxyMode", m.Cluster.ProxyMode}, {"seed", m.seed()},
 		},
 	}
 }

@@ -75,6 +75,9 @@ func markdownHead(b *strings.Builder, m Model) {
 		facts = append(facts, f.name+" "+text(f.value))
 	}
 	b.WriteString(strings.Join(facts, ", "))
+	if m.Cluster.ProxyMode != "" {
+		fmt.Fprintf(b, ", kube-proxy in %s mode", text(m.Cluster.ProxyMode))
+	}
 	if m.Took > 0 {
 		fmt.Fprintf(b, ", took %s", brief(m.Took))
 	}

@@ -74,6 +74,11 @@ func (p *Provider) create(ctx context.Context, name string, spec clusters.Spec) 
 	if err := errors.Join(checkName(name), spec.Validate()); err != nil {
 		return nil, err
 	}
+	if spec.ProxyMode == clusters.IPVS {
+		if err := clusters.KernelHasIPVS(); err != nil {
+			return nil, fmt.Errorf("kube-proxy in ipvs mode is not supported here: %w", err)
+		}
+	}
 	on, spec, err := p.prepare(ctx, spec)
 	if err != nil {
 		return nil, err

@@ -78,6 +78,9 @@ func (c *certification) reproduce() string {
 	if c.timings != string(clusters.Stock) {
 		words = append(words, "--timings", c.timings)
 	}
+	if c.proxyMode != "" {
+		words = append(words, "--proxy-mode", c.proxyMode)
+	}
 	return strings.Join(words, " ")
 }
 

@@ -22,10 +22,10 @@ import (
 
 // certifyFlags are what `holdfast certify` was told.
 type certifyFlags struct {
-	provider, from, to, timings, artifacts, plant string
-	profiles                                      []string
-	seed                                          uint64
-	keep, keepLogs                                bool
+	provider, from, to, timings, proxyMode, artifacts, plant string
+	profiles                                                 []string
+	seed                                                     uint64
+	keep, keepLogs                                           bool
 }
 
 func certifyCommand(version string) *cobra.Command {
@@ -62,6 +62,7 @@ before anything could be judged; 4 bad usage, such as an upgrade that Kubernetes
 	flags.StringVar(&f.to, "to", "", "version that it is upgraded to, such as v1.37.0")
 	flags.StringSliceVar(&f.profiles, "profile", []string{"core"}, "what is asked of the cluster: core (about five minutes a side), extended, or both")
 	flags.StringVar(&f.timings, "timings", string(clusters.Stock), "stock: Kubernetes' own; or lab, which takes a node for lost in seconds, and so maybe all of them while the API server is renewed")
+	flags.StringVar(&f.proxyMode, "proxy-mode", "", proxyModeHelp)
 	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "where the record and the certificate go")
 	flags.Uint64Var(&f.seed, "seed", 0, "of all random choices; default: a new one, which the certificate names")
 	flags.StringVar(&f.plant, "plant", "", "break the upgrade on purpose, to see that the certificate would catch it: "+strings.Join(plantNames(), ", "))
@@ -78,7 +79,8 @@ func (f certifyFlags) validate() ([]scenario.Profile, error) {
 	if err := clusters.CheckUpgrade(f.from, f.to); err != nil {
 		return nil, err
 	}
-	if err := (clusters.Spec{Zones: []string{"a"}, Profile: clusters.ProfileName(f.timings)}).Validate(); err != nil {
+	spec := clusters.Spec{Zones: []string{"a"}, Profile: clusters.ProfileName(f.timings), ProxyMode: clusters.ProxyMode(f.proxyMode)}
+	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
 	if _, err := f.planted(); err != nil {
@@ -211,7 +213,8 @@ func scenariosOf(profiles []scenario.Profile) (all []scenario.Spec) {
 
 func (f certifyFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *scenario.Progress) (scenario.Settings, error) {
 	r := runFlags{
-		provider: f.provider, scope: "full", timings: f.timings, artifacts: f.artifacts, seed: f.seed, keep: f.keep, keepLogs: f.keepLogs,
+		provider: f.provider, scope: "full", timings: f.timings, proxyMode: f.proxyMode, artifacts: f.artifacts, seed: f.seed, keep: f.keep,
+		keepLogs: f.keepLogs,
 	}
 	return r.settings(ctx, version, out, back, progress)
 }

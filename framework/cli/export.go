@@ -33,7 +33,7 @@ lane is told on standard error, and agrees with the verdicts to the last request
 A request is a success if holdfast says so: what succeeded only because Go's HTTP client silently sent it again has the error
 "masked". Times are from when a request was due. What was never sent, or not due under load, is left out.
 
---format csv: all requests of a run in one table with the columns run, scenario, under_load and those of requests/*.csv, times
+--format csv: all requests of a run in one table with the columns run, scenario, proxy_mode, under_load and those of requests/*.csv, times
 in nanoseconds since the scenario's base. Verdicts count the rows with under_load 1 whose outcome is not unsent. In SQL:
 
   sqlite3 run.db '.import --csv run.csv requests' "SELECT scenario, lane, count(*) AS requests, sum(outcome <> 'ok') AS failed,

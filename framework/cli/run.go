@@ -30,11 +30,13 @@ import (
 // runFlags are what `holdfast run` was told.
 type runFlags struct {
 	provider, cluster, scope, kubernetes, timings, artifacts string
-	incident                                                 string
+	proxyMode, incident                                      string
 	names                                                    []string // of scenarios; none: all of the scope
 	seed                                                     uint64
 	list, keep, keepLogs                                     bool
 }
+
+const proxyModeHelp = "kube-proxy's mode on every cluster: nftables, iptables, or ipvs where the kernel has it; default: nftables"
 
 func runCommand(version string) *cobra.Command {
 	var f runFlags
@@ -54,6 +56,7 @@ is.
   holdfast run chaos/rolling-update mutants/no-prestop
   holdfast run --list
   holdfast run --scope full --kubernetes v1.36.3
+  holdfast run --proxy-mode iptables
   holdfast run --incident maintenance-took-us-out
   holdfast up demo && holdfast run --cluster demo chaos/drain-one-worker`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -87,6 +90,7 @@ func (f *runFlags) common(cmd *cobra.Command) {
 	flags.StringVar(&f.scope, "scope", "short", "short (about ten minutes) or full (about three hours)")
 	flags.StringVar(&f.kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that can be had")
 	flags.StringVar(&f.timings, "timings", "", "lab or stock, for every scenario; default: what the scenario says")
+	flags.StringVar(&f.proxyMode, "proxy-mode", "", proxyModeHelp)
 	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "where the record and the report go")
 	flags.Uint64Var(&f.seed, "seed", 0, "of all random choices; default: a new one, which the report names")
 	flags.BoolVar(&f.keep, "keep", false, "keep the last cluster, to look at it")
@@ -94,7 +98,8 @@ func (f *runFlags) common(cmd *cobra.Command) {
 }
 
 func (f runFlags) validate() error {
-	spec := clusters.Spec{Zones: []string{"a"}, Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings)}
+	spec := clusters.Spec{Zones: []string{"a"}, Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings),
+		ProxyMode: clusters.ProxyMode(f.proxyMode)}
 	if f.cluster != "" && f.kubernetes != "" {
 		return errors.New("--kubernetes with --cluster: that cluster has a version already")
 	}
@@ -161,7 +166,7 @@ func (f runFlags) settings(ctx context.Context, version string, out io.Writer, b
 		},
 		RunID: id, Started: now, Dir: filepath.Join(f.artifacts, id), Version: version, Seed: f.seed, Args: os.Args[1:],
 		Reproduce:  f.reproduce,
-		Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings),
+		Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings), ProxyMode: clusters.ProxyMode(f.proxyMode),
 		Open: f.opener(back), Close: f.closer(func(line string) { sayTo(out)("%s", line) }), Describe: back.facts,
 		Executable: executable, CacheDir: cache, KeepLogs: f.keepLogs,
 		Progress: progress, Compile: compiler(out), Judged: func() {
@@ -225,6 +230,9 @@ func (f runFlags) reproduce(name string, kubernetes string) string {
 	}
 	if f.timings != "" {
 		words = append(words, "--timings", f.timings)
+	}
+	if f.proxyMode != "" {
+		words = append(words, "--proxy-mode", f.proxyMode)
 	}
 	return strings.Join(words, " ")
 }

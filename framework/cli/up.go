@@ -52,7 +52,7 @@ of a scenario. Beside the workers that are asked for, one more carries the load,
 	f.IntVar(&spec.WorkersPerZone, "workers-per-zone", standing.WorkersPerZone, "workers in each zone")
 	f.IntVar(&spec.ControlPlanes, "control-planes", standing.ControlPlanes, "control-plane nodes")
 	f.StringVar((*string)(&spec.Profile), "timings", string(standing.Profile), "lab: a lost node is noticed in seconds; stock: Kubernetes' defaults")
-	f.StringVar((*string)(&spec.ProxyMode), "proxy-mode", string(standing.ProxyMode), "kube-proxy's mode: nftables or iptables")
+	f.StringVar((*string)(&spec.ProxyMode), "proxy-mode", string(standing.ProxyMode), "kube-proxy's mode: nftables, iptables, or ipvs where the kernel has it")
 	f.BoolVar(&spec.LeaderElection, "leader-election", false, "have a lone kube-controller-manager and kube-scheduler elect a leader, as kubeadm does")
 	f.BoolVar(&spec.Egress, "egress", false, "leave the nodes their default route")
 	return cmd

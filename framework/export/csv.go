@@ -24,19 +24,19 @@ func Formats() []string {
 }
 
 // CSV writes the requests that records have of some lanes (none: all but the control lane) as one table: a header row, and then
-// a row a request, also of those that were never sent. Its columns are run, scenario, under_load (1 if a verdict counts the
-// row, once it was sent) and those of the files of requests, which history.Encoder documents.
+// a row a request, also of those that were never sent. Its columns are run, scenario, proxy_mode (kube-proxy's),
+// under_load (1 if a verdict counts the row, once it was sent) and those of the files of requests, which history.Encoder documents.
 func CSV(to io.Writer, runs []history.Run, lanes []history.Lane) ([]Counts, error) {
 	w := bufio.NewWriterSize(to, 1<<16)
 	encoder := history.NewEncoder()
-	line := append([]byte("run,scenario,under_load,"), encoder.AppendHeader(nil)...)
+	line := append([]byte("run,scenario,proxy_mode,under_load,"), encoder.AppendHeader(nil)...)
 	if _, err := w.Write(line); err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	var counts counted
 	for _, run := range runs {
 		s := scopeOf(run, lanes)
-		names := quoted(run.Header.RunID) + "," + quoted(run.Header.Scenario)
+		names := quoted(run.Header.RunID) + "," + quoted(run.Header.Scenario) + "," + quoted(run.Header.Cluster.ProxyMode)
 		for r, err := range run.Requests() {
 			if err != nil {
 				return nil, fmt.Errorf("export %s: %w", s.scenario, err)

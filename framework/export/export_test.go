@@ -324,7 +324,7 @@ func TestCSVHasEveryRow(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	encoder := history.NewEncoder()
-	if want := "run,scenario,under_load," + strings.TrimSpace(string(encoder.AppendHeader(nil))); lines[0] != want {
+	if want := "run,scenario,proxy_mode,under_load," + strings.TrimSpace(string(encoder.AppendHeader(nil))); lines[0] != want {
 		t.Errorf("%q, want %q", lines[0], want)
 	}
 	n := 1

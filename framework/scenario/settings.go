@@ -27,9 +27,10 @@ type Settings struct {
 	Reproduce func(scenario, kubernetes string) string
 	// Incident is what the scenarios retell; nil: none.
 	Incident *history.Incident
-	// Kubernetes overrides the version of every scenario's cluster, Profile its timings; empty leaves them.
+	// Kubernetes overrides the version of every scenario's cluster, Profile its timings, ProxyMode kube-proxy's mode; empty leaves them.
 	Kubernetes string
 	Profile    clusters.ProfileName
+	ProxyMode  clusters.ProxyMode
 	// LeaderElection has every cluster's controllers elect a leader; see clusters.Spec.
 	LeaderElection bool
 	// Open finds or makes a cluster. It may return one that exists already.
@@ -76,6 +77,9 @@ func (s Settings) Needs(c clusters.Spec) clusters.Spec {
 	}
 	if s.Profile != "" {
 		c.Profile = s.Profile
+	}
+	if s.ProxyMode != "" {
+		c.ProxyMode = s.ProxyMode
 	}
 	c.LeaderElection = c.LeaderElection || s.LeaderElection
 	return c.WithDefaults()
