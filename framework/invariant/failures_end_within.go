@@ -10,7 +10,8 @@ import (
 )
 
 // FailuresEndWithin is the promise of a lost node, without a gateway that would hide it: requests fail only from the
-// moment a fault begins until the cluster must have noticed, and then only the victims' share of them.
+// moment a fault begins until the cluster must have noticed, and then only the victims' share of them, over the whole time and in
+// each part of it. What fails at others, or of new connections when no endpoint has led to a victim for a while, is not theirs.
 //
 // Evidence: what NoFailedRequests demands; victims that answered requests before; a fault that was undone only after
 // the failures had to be over, or it was the undo that ended them. Of a fault that was never seen to bite nobody knows
@@ -160,6 +161,13 @@ func (j *failuresEndWithin) end() Verdict {
 		sorted.inside.sinceFault(&v, sorted.lanesBeyond(shares))
 		v.support(sorted.inside.evidence(j.tally, lanes)...)
 		return v.violated(d, "more than the victims' share failed: %s", excess)
+	}
+	if s := atOnce(shares); s != nil {
+		v.At = s.burst.from
+		sorted.inside.attributed().numbers(&v)
+		v.support(sorted.inside.evidence(j.tally, lanes)...)
+		return v.violated(d, "more than the victims' share failed at once: %s on %s; %s, which with sampling error allows %d",
+			s.burst, s.lane, s.outage.words, s.burst.most)
 	}
 	return j.held(v, lanes, sorted.inside, shares, disrupted, d)
 }

@@ -107,6 +107,19 @@ func (s *sortedFailures) mayBeNoise(o *outage, like alike, why string) {
 	x := s.maybe[lane]
 	x.add(like.n, why)
 	s.maybe[lane] = x
+	if lane != nil {
+		lane.explain(o, like)
+	}
+}
+
+// atOnce is the first lane on which more failed than that for a part of an outage.
+func atOnce(list []share) *share {
+	for i := range list {
+		if list[i].burst != nil {
+			return &list[i]
+		}
+	}
+	return nil
 }
 
 // tooMany is the first lane on which more failed than the victims' share explains, and than noise does.

@@ -173,3 +173,21 @@ func TestAShareOfFewConnectionsIsNotTested(t *testing.T) {
 	})
 	says(t, invariant.FailuresEndWithin{}.Check(dozen), invariant.Violated, "more than the victims' share failed: 12 of 12 requests that opened a connection")
 }
+
+// For 200 ms nobody answers, in the middle of an outage in which hardly anybody fails otherwise. Over the whole of it that is less
+// than the victims' share.
+func TestAShareIsNoAllowanceForABurst(t *testing.T) {
+	outage := func() *ht.Builder { return failVictims(killed(), history.LaneFresh, 15600*ms, 20900*ms) }
+	p := invariant.FailuresEndWithin{}
+	says(t, p.Check(outage().Run()), invariant.Held)
+	all := astray(outage(), 18*second, 18200*ms, history.Refused)
+	v := p.Check(all.Run())
+	says(t, v, invariant.Violated, "more than the victims' share failed at once: ", " on fresh; the victims had 1 of 6 endpoints of backend, 16.7 %, which with sampling error allows ")
+	if v.At < 17700*ms || v.At > 18200*ms {
+		t.Errorf("the burst is said to be at %s", v.At)
+	}
+	few := astray(outage(), 18*second, 18015*ms, history.Refused) // three in a row: chance does that
+	says(t, p.Check(few.Run()), invariant.Held)
+	_, real := unpackGolden(t, goldenKill)
+	says(t, p.Check(real), invariant.Held)
+}

@@ -13,8 +13,10 @@ import (
 // which is known.
 type outageLane struct {
 	lane        history.Lane
-	opened      []uint32       // by step
-	failed      uint64         // of those
+	opened      []uint32 // by step
+	fails       []uint32 // of those, by step
+	noisy       []uint32 // of those that failed, by step: what noise explains as well; see mayBeNoise
+	failed      uint64
 	first, last history.Offset // Sent of failures
 	keeps       bool           // there were requests on connections that were open already
 	kept        uint64         // failures of those
@@ -56,6 +58,7 @@ func (o *outage) count(r *history.Request, failed bool) {
 		l.first = at
 	}
 	l.last = max(l.last, at)
+	l.fails[(at-o.from)/outageStep]++
 	l.failed++
 }
 
@@ -68,7 +71,8 @@ func (o *outage) lane(name history.Lane) *outageLane {
 	if len(o.lanes) == maxLanes {
 		return nil // the tally says so
 	}
-	l := &outageLane{lane: name, opened: make([]uint32, (o.to-o.from)/outageStep+1)}
+	steps := (o.to-o.from)/outageStep + 1
+	l := &outageLane{lane: name, opened: make([]uint32, steps), fails: make([]uint32, steps), noisy: make([]uint32, steps)}
 	o.lanes = append(o.lanes, l)
 	return l
 }
@@ -82,6 +86,7 @@ type share struct {
 	kept        uint64 // failures on connections that were open already
 	choice      bool   // others of the lane did not open one
 	first       history.Offset
+	burst       *burst // nil: none
 	since       *death
 	measured    time.Duration // from then to the last failure
 }
@@ -116,7 +121,7 @@ func (o *outage) shareOf(l *outageLane) share {
 			s.all += uint64(l.opened[i])
 		}
 	}
-	s.most = o.mostOf(s.all)
+	s.most, s.burst = o.mostOf(s.all), o.burst(l)
 	return s
 }
 
