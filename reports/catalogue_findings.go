@@ -92,7 +92,8 @@ func (p findings) untried(claims []Claim) (names []string) {
 func (p findings) write(w io.Writer, m Model) error {
 	var b strings.Builder
 	b.WriteString("# What was tried, and what was seen\n\n")
-	b.WriteString("Written by `holdfast report RUN ... --catalogue suites/README.md` from the records of runs; not by hand.\n\n")
+	b.WriteString("Written by `holdfast report RUN ... --catalogue suites/README.md` from the records of runs; not by hand. An upper " +
+		"bound takes requests for independent, which those of one disruption are not.\n\n")
 	fmt.Fprintf(&b, "Last written from %s on Kubernetes %s, with holdfast %s. %s\n", code(m.RunID), text(m.Cluster.Kubernetes), text(m.Holdfast), m.summary())
 	for _, what := range m.Trouble {
 		fmt.Fprintf(&b, "\n> [!WARNING]\n> %s\n", text(what))

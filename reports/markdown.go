@@ -179,7 +179,7 @@ func markdownTable(b *strings.Builder, m Model) {
 		fmt.Fprintf(b, "| %s | **%s**<br>%s%s | %s | %s | %s | %s | %s | %s |\n", mark(s.Result), text(s.Name), text(s.Claim), text(s.mutantNotes("; ", "")),
 			row.Requests, row.Failed, row.Disruptions, row.Bound, row.P99, row.Lag)
 	}
-	b.WriteString("\n0 of N is not zero: \"at most, 95 %\" is the share of requests that may fail although none was seen to, " +
+	b.WriteString("\n0 of N is not zero: \"at most, 95 %\" is the share of requests that may fail although none was seen to, if requests are independent, " +
 		"3/N of the lane with the fewest. A mutant is a workload broken on purpose; a promise must catch it, so its requests are meant to fail.\n")
 }
 

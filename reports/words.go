@@ -137,6 +137,7 @@ func (s *Scenario) seenByClients() string {
 	if len(s.Lanes) > 1 {
 		text += " on a lane"
 	}
+	text += ", if they are independent"
 	if events > 0 {
 		text += fmt.Sprintf(", and at most %s of such disruptions lose one", percent(UpperBound95(events)))
 	}

@@ -68,12 +68,12 @@ func TestMeaning(t *testing.T) {
 		"none failed": {
 			Scenario{Lanes: lanes(12000, 0), Disruptions: Disruptions{PodTerminations: 5, NodeLosses: 1}},
 			"0 of 12,000 requests failed over 6 disruption events (5 pod terminations, 1 node loss). 0 of N is not zero: with " +
-				"95 % confidence at most 0.025 % of such requests fail on a lane, and at most 50 % of such disruptions lose one.",
+				"95 % confidence at most 0.025 % of such requests fail on a lane, if they are independent, and at most 50 % of such disruptions lose one.",
 		},
 		"no disruption": {
 			Scenario{Lanes: lanes(300, 0)},
 			"0 of 300 requests failed over 0 disruption events (0 pod terminations, 0 node losses). 0 of N is not zero: with " +
-				"95 % confidence at most 1 % of such requests fail on a lane.",
+				"95 % confidence at most 1 % of such requests fail on a lane, if they are independent.",
 		},
 		"some failed": {
 			Scenario{Lanes: lanes(90, 10), Disruptions: Disruptions{PodTerminations: 1}},

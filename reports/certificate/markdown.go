@@ -98,7 +98,7 @@ func markdownSides(b *strings.Builder, c *Certificate) {
 			both(func(s *Side) string { return share(s.UpperBound95) }), both(func(s *Side) string { return latency(s.p99()) }),
 			both(func(s *Side) string { return maybe(s.RecoverySeconds) }), both(func(s *Side) string { return skew(s.SettledSkew) }), strings.Join(marked, "<br>"))
 	}
-	fmt.Fprintf(b, "\n0 of N is not zero: \"at most, 95 %%\" is 3/N of the lane with the fewest. %s\n", c.Marks())
+	fmt.Fprintf(b, "\n0 of N is not zero: \"at most, 95 %%\" is 3/N of the lane with the fewest, if requests are independent. %s\n", c.Marks())
 }
 
 // failed is how many requests did, of how many; none without load.

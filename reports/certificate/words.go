@@ -60,7 +60,7 @@ func (s *Side) counted() string {
 		reports.Plural(uint64(s.Disruptions.Total()), "disruption event"), reports.Plural(uint64(s.Disruptions.PodTerminations), "pod termination"),
 		reports.Plural(uint64(s.Disruptions.NodeLosses), "node loss"))
 	if s.UpperBound95 != nil {
-		text += fmt.Sprintf("; with 95 %% confidence at most %s of such requests fail on a lane", reports.Percent(*s.UpperBound95))
+		text += fmt.Sprintf("; with 95 %% confidence at most %s of such requests fail on a lane, if they are independent", reports.Percent(*s.UpperBound95))
 	}
 	if s.Disruptions.UpperBound95 != nil {
 		text += fmt.Sprintf(", and at most %s of such disruptions lose one", reports.Percent(*s.Disruptions.UpperBound95))
