@@ -40,7 +40,7 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 		{"up", "want one argument, and 0 were given: holdfast up NAME"},
 		{"up demo --zones=", "zones: none given; name at least one"},
 		{"up demo --workers-per-zone -1", "workers per zone -1: must be at least 1"},
-		{"up demo --proxy-mode ipvs", `kube-proxy mode "ipvs": want nftables or iptables`},
+		{"up demo --proxy-mode userspace", `kube-proxy mode "userspace": want nftables, iptables or ipvs`},
 		{"down", "name one cluster, or give --all"},
 		{"down demo --all", "name one cluster, or give --all"},
 		{"judge", "want one argument, and 0 were given: holdfast judge RUN"},

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
@@ -9,8 +12,9 @@ import (
 
 // oneOf completes names, which are asked for when they are needed, and offers no files.
 func oneOf(names func() []string) cobra.CompletionFunc {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return names(), cobra.ShellCompDirectiveNoFileComp
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		begun := slices.DeleteFunc(slices.Clone(names()), func(name string) bool { return !strings.HasPrefix(name, typed) })
+		return begun, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

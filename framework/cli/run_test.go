@@ -335,7 +335,7 @@ func TestRunList(t *testing.T) {
 		}
 	}
 	for typed, want := range map[string]string{
-		"chaos/on": "did you mean chaos/one?", "one": "did you mean chaos/one?", "chaos/thre": "did you mean mutants/three?",
+		"chaos/on": "did you mean chaos/one?", "one": "did you mean chaos/one?", "thre": "did you mean mutants/three?",
 		"chaos": "did you mean chaos/one or chaos/two?", "mutants/threee": "did you mean mutants/three?",
 	} {
 		_, code, err := execute(t, "run", "--list", typed)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -123,8 +124,10 @@ func (st *stage) startLoad(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := st.listening(ctx); err != nil {
-		return err
+	if slices.ContainsFunc(plan.Lanes, func(l load.Lane) bool { return l.Target != "" }) {
+		if err := st.listening(ctx); err != nil {
+			return err
+		}
 	}
 	for _, l := range plan.Lanes {
 		if l.Target != "" {
