@@ -63,8 +63,8 @@ func TestExitCodesOfSignals(t *testing.T) {
 		code int
 		says string
 	}{
-		syscall.SIGINT:  {130, "holdfast: interrupted by SIGINT: "},
-		syscall.SIGTERM: {143, "holdfast: interrupted by SIGTERM: "},
+		syscall.SIGINT:  {130, ": interrupted by SIGINT"},
+		syscall.SIGTERM: {143, ": interrupted by SIGTERM"},
 		syscall.SIGQUIT: {2, "SIGQUIT: quit"}, // as a panic of any goroutine does, or memory that is not to be had
 	} {
 		t.Run(signal.String(), func(t *testing.T) {

@@ -70,7 +70,7 @@ func TestRefusedOptions(t *testing.T) {
 		"min available":    {Backend{Budget: Budget{MinAvailable: "-1"}}, `budget: minAvailable: "-1"`},
 		"max unavailable":  {Backend{Budget: Budget{MaxUnavailable: "a third"}}, `budget: maxUnavailable: "a third"`},
 		"resources":        {Backend{Resources: Resources{CPU: "much"}}, `resources: "much"`},
-		"at term":          {Backend{AtTerm: "explode"}, "want drain, shutdown, drop or hold"},
+		"at term":          {Backend{AtTerm: "explode"}, "want drain, shutdown, drop, hold, drop-untrapped or hold-untrapped"},
 		"gateway replicas": {Gateway{Replicas: -1}, "gateway gateway: -1 replicas"},
 		"gateway tries":    {Gateway{MaxTries: -1}, "must not be negative"},
 		"gateway upstream": {Gateway{Upstreams: []string{"w1"}}, `upstream "w1": want host:port`},

@@ -87,7 +87,7 @@ func restart(b *ht.Builder, from, to history.Offset, of func(history.Lane) bool)
 	}
 	n := history.Offset(0)
 	b.EditRequests(func(r *history.Request) {
-		if r.Sent >= from && r.Sent < to && of(r.Lane) && r.Outcome == history.OK {
+		if r.Sent >= from && r.Sent < to && of(r.Lane) && r.Outcome != history.Unsent {
 			took := r.Done - r.Sent
 			r.Sent = to + n*20_000
 			r.Done = r.Sent + took

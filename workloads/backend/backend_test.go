@@ -59,7 +59,7 @@ func TestParseRefuses(t *testing.T) {
 	}{
 		"unknown flag":   {[]string{"--colour=red"}, "", "backend: flag provided but not defined: -colour"},
 		"no duration":    {[]string{"--quiet=long"}, "", `backend: invalid value "long" for flag -quiet: parse error`},
-		"unknown end":    {[]string{"--at-term=explode"}, "", "want drain, shutdown, drop or hold"},
+		"unknown end":    {[]string{"--at-term=explode"}, "", "want drain, shutdown, drop, hold, drop-untrapped or hold-untrapped"},
 		"unknown fault":  {[]string{"--broken=slow"}, "", `broken "slow": want crash or hang`},
 		"negative limit": {[]string{"--limit=-1s"}, "", "backend: quiet 0s, limit -1s: must not be negative"},
 		"argument":       {[]string{"now"}, "", `backend: unexpected argument "now"`},

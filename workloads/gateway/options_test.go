@@ -63,7 +63,7 @@ func TestParseRefuses(t *testing.T) {
 		"health":         {"--upstreams=a:1 --unhealthy-after=-1", "must not be negative"},
 		"ejection":       {"--upstreams=a:1 --eject-for=-1s", "must not be negative"},
 		"tries":          {"--upstreams=a:1 --max-tries=-1", "gateway: -1 tries of 0s: must not be negative"},
-		"end":            {"--upstreams=a:1 --at-term=explode", "want drain, shutdown, drop or hold"},
+		"end":            {"--upstreams=a:1 --at-term=explode", "want drain, shutdown, drop, hold, drop-untrapped or hold-untrapped"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
