@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 
@@ -37,7 +38,8 @@ func Main(version string) int {
 	err := interrupt.Main(context.Background(), os.Stderr, func(ctx context.Context) error {
 		return interrupted(ctx, Command(version).ExecuteContext(ctx))
 	})
-	if err != nil {
+	var write *fs.PathError
+	if nobodyReads := errors.As(err, &write) && write.Path == os.Stdout.Name() && errors.Is(err, syscall.EPIPE); err != nil && !nobodyReads {
 		fmt.Fprintln(os.Stderr, "holdfast:", err)
 	}
 	return ExitCode(err)

@@ -108,11 +108,7 @@ func healAll(ctx context.Context, out io.Writer, names []string, open func(conte
 // healHeld heals a cluster that no other run uses, and that none uses meanwhile. While the API server is away, which may be what is
 // to be healed, what this machine knows of the cluster has to do.
 func healHeld(ctx context.Context, c clusters.Cluster, say func(string)) error {
-	o, err := holdOptions(c)
-	if err != nil {
-		return err
-	}
-	client, err := kubernetes.NewForConfig(c.Config())
+	client, o, err := holdOf(c)
 	if err != nil {
 		return fmt.Errorf("heal cluster %s: %w", c.Name(), err)
 	}

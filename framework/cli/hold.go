@@ -35,34 +35,37 @@ func holdOptions(c clusters.Cluster) (hold.Options, error) {
 	return o, nil
 }
 
-// take has a cluster for this process alone. A cluster that was not made by it must also be as it was.
-func take(ctx context.Context, c clusters.Cluster, run string, made bool) (*hold.Hold, error) {
+// holdOf are the client and the options with which a cluster is held.
+func holdOf(c clusters.Cluster) (kubernetes.Interface, hold.Options, error) {
 	o, err := holdOptions(c)
 	if err != nil {
-		return nil, err
+		return nil, o, err
 	}
 	client, err := kubernetes.NewForConfig(c.Config())
+	return client, o, err
+}
+
+// take has a cluster for this process alone.
+func take(ctx context.Context, c clusters.Cluster, run string) (*hold.Hold, error) {
+	client, o, err := holdOf(c)
 	if err != nil {
 		return nil, err
 	}
-	h, err := hold.Take(ctx, client, run, commandLine(), o)
-	if made {
-		return h, err
-	}
-	var away *hold.UnreachableError
-	if err == nil || errors.As(err, &away) {
-		err = errors.Join(scenario.Undisturbed(ctx, c), err)
-	}
-	if err != nil {
-		return nil, errors.Join(err, h.Release(ctx))
-	}
-	return h, nil
+	return hold.Take(ctx, client, run, commandLine(), o)
 }
 
-// free says why a cluster cannot be used: somebody else does, or a killed run has left it in the middle of a fault.
+// free says why a cluster cannot be used: somebody else does, or a killed run has left it in the middle of a fault. It takes nothing.
 func free(ctx context.Context, c clusters.Cluster) error {
-	h, err := take(ctx, c, "a look", false)
-	return errors.Join(err, h.Release(ctx))
+	client, o, err := holdOf(c)
+	if err != nil {
+		return err
+	}
+	err = hold.Check(ctx, client, o)
+	var away *hold.UnreachableError
+	if err == nil || errors.As(err, &away) { // its machines may tell why
+		err = errors.Join(scenario.Undisturbed(ctx, c), err)
+	}
+	return err
 }
 
 // left names what runs that were killed have left: clusters that nobody will remove, and clusters in the middle of a fault.

@@ -162,7 +162,7 @@ func (f runFlags) settings(ctx context.Context, version string, out io.Writer, b
 	return scenario.Settings{
 		Cluster: f.cluster, Keep: f.keep, Interrupt: interrupted,
 		Hold: func(ctx context.Context, c clusters.Cluster) (*hold.Hold, error) {
-			return take(ctx, c, "run "+id, f.cluster == "")
+			return take(ctx, c, "run "+id)
 		},
 		RunID: id, Started: now, Dir: filepath.Join(f.artifacts, id), Version: version, Seed: f.seed, Args: os.Args[1:],
 		Reproduce:  f.reproduce,

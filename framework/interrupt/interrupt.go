@@ -111,12 +111,17 @@ func (p *Process) Cause() error {
 // once. In every case it names what is left then. A panic of the command names it too.
 func Main(parent context.Context, out io.Writer, command func(context.Context) error) error {
 	signals := make(chan os.Signal, 8)
-	wanted := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE}
+	wanted := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup
 		wanted = append(wanted, syscall.SIGHUP)
 	}
 	signal.Notify(signals, wanted...)
 	defer signal.Stop(signals)
+	// Without this, a line that nobody reads any more would end the process at once, with all that it has made. Nobody listens: every
+	// broken connection is a SIGPIPE then, and an error of the write, which is what counts.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
 	return run(parent, signals, out, command)
 }
 
@@ -143,25 +148,16 @@ func run(parent context.Context, signals <-chan os.Signal, out io.Writer, comman
 		case s := <-signals:
 			by := Signal{s.(syscall.Signal)}
 			switch {
-			case by.By == syscall.SIGPIPE && p.idle(): // `holdfast judge x | head`: nobody reads on
-				return by
 			case first.IsZero():
 				first = time.Now()
 				p.interrupt(by)
 				cancel(by)
-			case by.By != syscall.SIGPIPE && time.Since(first) >= Echo: // every line that nobody reads is a SIGPIPE
+			case time.Since(first) >= Echo:
 				p.tellLeft()
 				return fmt.Errorf("%w once more, and ended before all was undone", by)
 			}
 		}
 	}
-}
-
-// idle tells whether nothing is to be undone.
-func (p *Process) idle() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.pending) == 0
 }
 
 // interrupt says what will be undone now, in which order.
