@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,8 +11,12 @@ import (
 
 // oneOf completes names, which are asked for when they are needed, and offers no files.
 func oneOf(names func() []string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		begun := slices.DeleteFunc(slices.Clone(names()), func(name string) bool { return !strings.HasPrefix(name, typed) })
+	return func(_ *cobra.Command, _ []string, typed string) (begun []string, _ cobra.ShellCompDirective) {
+		for _, name := range names() {
+			if strings.HasPrefix(name, typed) {
+				begun = append(begun, name)
+			}
+		}
 		return begun, cobra.ShellCompDirectiveNoFileComp
 	}
 }

@@ -13,12 +13,8 @@ const maxMeant = 4
 // two letters at most. "rolling-updat" is near chaos/rolling-update, with and without its suite. Empty: none is near.
 func meant(typed string, names []string) string {
 	near := func(name string) bool {
-		for _, candidate := range []string{name, path.Base(name)} {
-			if distance(typed, candidate) <= 2 || len(typed) > 3 && strings.Contains(candidate, typed) {
-				return true
-			}
-		}
-		return false
+		short := path.Base(name)
+		return distance(typed, name) <= 2 || distance(path.Base(typed), short) <= 2 || len(typed) > 3 && strings.Contains(name, typed)
 	}
 	var found []string
 	for _, name := range names {
