@@ -339,7 +339,7 @@ func TestCSVHasEveryRow(t *testing.T) {
 		if r.Due < ht.SteadyAt || r.Due >= ht.DrainedAt {
 			underLoad = "0"
 		}
-		want := run.Header.RunID + "," + run.Header.Scenario + "," + underLoad + "," + strings.TrimSuffix(string(encoder.Append(nil, r)), "\n")
+		want := run.Header.RunID + "," + run.Header.Scenario + "," + run.Header.Cluster.ProxyMode + "," + underLoad + "," + strings.TrimSuffix(string(encoder.Append(nil, r)), "\n")
 		if n >= len(lines) || lines[n] != want {
 			t.Fatalf("line %d: want %q", n, want)
 		}
