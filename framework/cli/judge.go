@@ -81,7 +81,7 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 			verdicts = nil
 		case found.Caught != nil:
 			causes.Add(*run.Header.Mutant, *found.Caught)
-			verdicts = append([]invariant.Verdict{*found.Caught}, verdicts...)
+			t.AppendRow(table.Row{one.Name, found.Caught.Promise, caughtWord(*found.Caught), found.Caught.Seen})
 		}
 		for _, v := range verdicts {
 			t.AppendRow(table.Row{run.Header.Scenario, v.Promise, v.Outcome, v.Seen})

@@ -98,9 +98,9 @@ func TestJudgeARun(t *testing.T) {
 		"violated and unknown": {records: []*historytest.Builder{broken(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")},
 			code: ExitViolated, out: []string{"violated", "unknown"}, err: "violated: "},
 		"a mutant caught": {records: []*historytest.Builder{mutant(broken(t, "mutants/a"))}, code: ExitHeld,
-			out: []string{"BudgetHonoured catches a", "without a budget", "caught: ", "violated"}},
+			out: []string{"BudgetHonoured catches a", "without a budget", "│ caught  ", "caught: ", "violated", "0 scenarios held, 0 violated, 0 unknown; 1 of 1 mutants caught"}},
 		"a mutant missed": {records: []*historytest.Builder{mutant(still(t, "mutants/a"))}, code: ExitViolated,
-			out: []string{"missed: "}, err: "violated: "},
+			out: []string{"│ missed ", "missed: "}, err: "violated: "},
 		"a mutant that is broken for another reason than it plants": {
 			records: []*historytest.Builder{mutant(broken(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.Cause = "scale-down" })},
 			code:    ExitUnknown, out: []string{

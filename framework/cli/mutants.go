@@ -71,6 +71,19 @@ func (c mutantCounts) String() string {
 	return text
 }
 
+// caughtWord is what came of a mutant, in the word that a run and its report have for it.
+func caughtWord(v invariant.Verdict) string {
+	switch {
+	case v.Escaped():
+		return "escaped"
+	case v.Outcome == invariant.Held:
+		return "caught"
+	case v.Outcome == invariant.Violated:
+		return "missed"
+	}
+	return string(v.Outcome)
+}
+
 // writeNotes says of each mutant that was judged what must be said wherever it is said that it was caught.
 func writeNotes(out io.Writer, f history.RunFile) {
 	for _, s := range f.Scenarios {

@@ -132,6 +132,10 @@ type founder struct {
 
 func (f founder) Create(ctx context.Context, name string, spec clusters.Spec) (clusters.Cluster, error) {
 	f.say("Starting control-plane")
+	if os.Getenv(foreverVariable) != "" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if dir := os.Getenv(folderVariable); dir != "" {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			return nil, err
