@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // findings are the catalogue, by scenario.
@@ -94,6 +96,8 @@ func (p findings) write(w io.Writer, m Model) error {
 	b.WriteString("# What was tried, and what was seen\n\n")
 	b.WriteString("Written by `holdfast report RUN ... --catalogue suites/README.md` from the records of runs; not by hand. An upper " +
 		"bound takes requests for independent, which those of one disruption are not.\n\n")
+	fmt.Fprintf(&b, "A scenario without one of its practices, a mutant, is caught if the promise that is named broke for the planted reason. "+
+		"Where its server sets a trap, %s, and being caught says nothing of how often such a server hurts a request.\n\n", history.TrapWords)
 	fmt.Fprintf(&b, "Last written from %s on Kubernetes %s, with holdfast %s. %s\n", code(m.RunID), text(m.Cluster.Kubernetes), text(m.Holdfast), m.summary())
 	for _, what := range m.Trouble {
 		fmt.Fprintf(&b, "\n> [!WARNING]\n> %s\n", text(what))

@@ -164,13 +164,18 @@ func (j *answersWithin) end() Verdict {
 func (j *answersWithin) violated(v Verdict, lanes []history.Lane, broken []slow, d doubts) Verdict {
 	worst := slices.MaxFunc(broken, func(x, y slow) int { return cmp.Compare(x.took, y.took) })
 	v.At = worst.at
-	for _, s := range broken {
+	for _, lane := range lanes {
+		v.measure(sinceNumber+string(lane), 0)
+	}
+	for _, s := range broken { // all of them since the first fault began: before it, answers are the measure
 		v.support(s.String())
+		v.Numbers[sinceNumber+string(s.lane)]++
 	}
 	if j.find(history.LaneControl) == nil {
 		d.add("no request was sent on the control lane, which would tell the harness's own slowness")
 	}
 	j.support(&v, lanes)
+	v.measure(doubtsNumber, float64(len(d)))
 	return v.violated(d, "%s, sent at %s", worst, moment(worst.at))
 }
 

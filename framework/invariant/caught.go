@@ -54,7 +54,7 @@ func (f *facts) proves(kind string) doubts {
 	switch {
 	case kind == "APIAnswersWithin":
 		from = never // what the watches missed is nothing to it
-	case NamesCauses(kind):
+	case judgesLanes(kind):
 		from = f.phases[history.Steady].From
 	}
 	return slices.Concat(f.inOrder(from), f.faultsBit(false))
@@ -112,7 +112,7 @@ func (v Verdict) caught(f *facts, m *history.Mutant, by Verdict) Verdict {
 		return v
 	}
 	causes := causesOf(by)
-	if NamesCauses(by.Kind) && v.saysSince() {
+	if judgesLanes(by.Kind) && v.saysSince() {
 		lanes, why := f.aboutLanes(m)
 		if why != "" {
 			return v.unknown(doubts{why})
@@ -121,8 +121,10 @@ func (v Verdict) caught(f *facts, m *history.Mutant, by Verdict) Verdict {
 		if anyLane := len(m.Params)+len(m.Lanes) == 0; len(broken) < len(lanes) && (!anyLane || len(broken) == 0) {
 			return v.laneMissed(m, by, lanes, broken)
 		}
-		causes = v.causesSince(lanes)
-		v.setCauses(causes)
+		if NamesCauses(by.Kind) {
+			causes = v.causesSince(lanes)
+			v.setCauses(causes)
+		}
 	} else if why := f.early(m, by); why != "" {
 		return v.unknown(doubts{why})
 	}
@@ -163,6 +165,9 @@ func (v Verdict) laneMissed(m *history.Mutant, by Verdict, lanes, broken []histo
 	return v.missed(m, seen)
 }
 
+// judgesLanes tells of a promise whether it judges each lane by itself.
+func judgesLanes(kind string) bool { return NamesCauses(kind) || kind == "AnswersWithin" }
+
 // lies tells of a promise whether it is about how a workload lies on its nodes, before a fault as well as after it.
 func lies(kind string) bool {
 	switch kind {
@@ -178,7 +183,7 @@ func (f *facts) early(m *history.Mutant, by Verdict) string {
 	switch {
 	case lies(by.Kind):
 		return ""
-	case NamesCauses(by.Kind) && len(m.Lanes) > 0:
+	case judgesLanes(by.Kind) && len(m.Lanes) > 0:
 		return "its verdict does not say which requests failed after the first fault began, as one of today's would: judge the record again"
 	case by.At != 0 && by.At < first.At:
 		return fmt.Sprintf("it was broken at %s, and the first fault began at %s: %s", moment(by.At), moment(first.At), by.Seen)

@@ -42,14 +42,16 @@ func judgedLanes(h history.Header, m *history.Mutant) (lanes []history.Lane) {
 	return slices.Compact(lanes)
 }
 
-// LanesOf are the lanes that a promise about failed requests judges, of those that carry load; sorted. Of another promise there
-// are none: it is about one lane, or about no requests.
+// LanesOf are the lanes that a promise judges each by itself, of those that carry load; sorted. Of another promise there are none: it
+// is about one lane, or about no requests.
 func LanesOf(p Invariant, planned []history.Lane) (lanes []history.Lane) {
 	var only []history.Lane
 	switch p := p.(type) {
 	case NoFailedRequests:
 		only = p.Lanes
 	case FailuresEndWithin:
+		only = p.Lanes
+	case AnswersWithin:
 		only = p.Lanes
 	default:
 		return nil

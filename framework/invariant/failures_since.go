@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// The numbers of a verdict by which a mutant is judged: how many requests of a lane failed that were sent after the first fault
-// began, as "failedSinceFault.<lane>", and why, as "causeSinceFault.<lane>.<cause>". Of those alone that
+// The numbers of a verdict by which a mutant is judged: how many requests of a lane failed, or were answered too late, that were sent
+// after the first fault began, as "failedSinceFault.<lane>", and why, as "causeSinceFault.<lane>.<cause>". Of those alone that
 // break the promise: what the harness's own noise explains as well is in neither.
 const (
 	sinceNumber      = "failedSinceFault."

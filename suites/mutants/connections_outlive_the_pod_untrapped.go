@@ -12,7 +12,7 @@ import (
 // what is in flight at that moment.
 var ConnectionsOutliveThePodUntrapped = scenario.Mutate(chaos.DeletePods, scenario.Mutation{
 	Name:     "mutants/connections-outlive-the-pod-untrapped",
-	Removed:  "asking clients off their long-lived connections before the end, by a server that sets no trap",
+	Removed:  "asking clients off their long-lived connections before the end (by a server that sets no trap)",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    []history.Lane{history.LaneReused}, // as in mutants/connections-outlive-the-pod
 	Cause:    invariant.CauseCutAtEnd,

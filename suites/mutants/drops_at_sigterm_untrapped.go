@@ -11,7 +11,7 @@ import (
 // DropsAtSIGTERMUntrapped is mutants/drops-at-sigterm without its trap: it exits at once, and cuts what is in flight at that moment.
 var DropsAtSIGTERMUntrapped = scenario.Mutate(chaos.DeletePods, scenario.Mutation{
 	Name:     "mutants/drops-at-sigterm-untrapped",
-	Removed:  "finishing the requests in flight at SIGTERM, by a server that sets no trap",
+	Removed:  "finishing the requests in flight at SIGTERM (by a server that sets no trap)",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    []history.Lane{history.LaneReused}, // as in mutants/drops-at-sigterm
 	Cause:    invariant.CauseCutAtSIGTERM,

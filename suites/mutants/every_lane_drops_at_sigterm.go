@@ -15,7 +15,7 @@ var lasting = []history.Lane{history.LaneStream, history.LaneSocket, history.Lan
 // trap: it waits up to a second for a request that it can cut. See mutants/every-lane-drops-at-sigterm-untrapped.
 var EveryLaneDropsAtSIGTERM = scenario.Mutate(chaos.EveryLaneRollingUpdate, scenario.Mutation{
 	Name:     "mutants/every-lane-drops-at-sigterm",
-	Removed:  "all that a server does at SIGTERM (three practices: GOAWAY, goodbyes, and finishing what is in flight)",
+	Removed:  "three practices at SIGTERM: GOAWAY, goodbyes, and finishing what is in flight",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    lasting, // a new connection finds no such pod any more, and mutants/drops-at-sigterm has the kept ones
 	Cause:    invariant.CauseCutAtSIGTERM,

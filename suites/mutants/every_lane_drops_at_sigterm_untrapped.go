@@ -10,9 +10,8 @@ import (
 // EveryLaneDropsAtSIGTERMUntrapped is mutants/every-lane-drops-at-sigterm without its trap: its answers take no time, so that a
 // lane is hurt only where a request meets the very end of a pod, or where the connection itself was to last.
 var EveryLaneDropsAtSIGTERMUntrapped = scenario.Mutate(chaos.EveryLaneRollingUpdate, scenario.Mutation{
-	Name: "mutants/every-lane-drops-at-sigterm-untrapped",
-	Removed: "all that a server does at SIGTERM (three practices: GOAWAY, goodbyes, and finishing what is in flight), by a server that " +
-		"sets no trap",
+	Name:     "mutants/every-lane-drops-at-sigterm-untrapped",
+	Removed:  "three practices at SIGTERM: GOAWAY, goodbyes, and finishing what is in flight (by a server that sets no trap)",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    lasting, // as in mutants/every-lane-drops-at-sigterm
 	Cause:    invariant.CauseCutAtSIGTERM,

@@ -10,7 +10,7 @@ import (
 // FullNodeByAllRevisions counts the old pods too, which are about to go: what is even during the update is not after it.
 var FullNodeByAllRevisions = scenario.Mutate(chaos.FullNode, scenario.Mutation{
 	Name:     "mutants/full-node-by-all-revisions",
-	Removed:  "matchLabelKeys, and a gateway that checks its entry nodes",
+	Removed:  "two practices: matchLabelKeys, and a gateway that checks its entry nodes",
 	CaughtBy: invariant.NoFailedRequests{},
 	Cause:    invariant.CauseEmptyUpstream,
 	Break: func(s *scenario.Spec) {

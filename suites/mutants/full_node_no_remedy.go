@@ -10,7 +10,7 @@ import (
 // FullNodeNoRemedy ends with both pods on one node, and every second request goes to the other.
 var FullNodeNoRemedy = scenario.Mutate(chaos.FullNode, scenario.Mutation{
 	Name:     "mutants/full-node-no-remedy",
-	Removed:  "a hard spread constraint, and a gateway that checks its entry nodes",
+	Removed:  "two practices: a hard spread constraint, and a gateway that checks its entry nodes",
 	CaughtBy: invariant.NoFailedRequests{},
 	Cause:    invariant.CauseEmptyUpstream,
 	Break: func(s *scenario.Spec) {

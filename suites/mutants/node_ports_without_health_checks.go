@@ -13,7 +13,7 @@ import (
 // its gateway goes on sending every second one there.
 var NodePortsWithoutHealthChecks = scenario.Mutate(chaos.KillOneWorkerBehindNodePorts, scenario.Mutation{
 	Name:     "mutants/node-ports-without-health-checks",
-	Removed:  "spreading, and a gateway that checks its fixed upstreams and tries another",
+	Removed:  "three practices: spreading, and a gateway that checks its fixed upstreams and tries another",
 	CaughtBy: invariant.NoFailedRequests{},
 	Cause:    invariant.CauseDeadUpstream,
 	Break: func(s *scenario.Spec) {

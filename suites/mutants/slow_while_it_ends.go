@@ -3,6 +3,7 @@ package mutants
 import (
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -14,6 +15,7 @@ var SlowWhileItEnds = scenario.Mutate(chaos.DeletePods, scenario.Mutation{
 	Name:     "mutants/slow-while-it-ends",
 	Removed:  "answering as fast as ever until the end",
 	CaughtBy: invariant.AnswersWithin{},
+	Lanes:    []history.Lane{history.LaneReused}, // a new connection finds no such pod any more
 	Break: func(s *scenario.Spec) {
 		s.Backend.EndingTime = 2500 * time.Millisecond // clients wait for 3 s
 	},
