@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/reports"
+)
+
+// Of a mutant, the exit code of its run, judge, the report and a selftest say the same, whatever its record is like. A report once
+// called a record Unknown that was cut off, which judge called caught.
+func TestEveryConsumerAgreesOnAMutant(t *testing.T) {
+	edit := func(b *historytest.Builder, edit func(*history.Mutant)) *historytest.Builder {
+		return mutant(b).Header(func(h *history.Header) { edit(h.Mutant) })
+	}
+	chance := func(m *history.Mutant) { m.ByChance = true }
+	for name, test := range map[string]struct {
+		record *historytest.Builder
+		code   int
+	}{
+		"caught":                  {mutant(broken(t, "mutants/a")), ExitHeld},
+		"missed":                  {mutant(still(t, "mutants/a")), ExitViolated},
+		"escaped":                 {edit(still(t, "mutants/a"), chance), ExitHeld},
+		"caught by chance":        {edit(broken(t, "mutants/a"), chance), ExitHeld},
+		"cut off":                 {mutant(broken(t, "mutants/a")).Incomplete("killed"), ExitUnknown},
+		"in trouble":              {mutant(broken(t, "mutants/a")).Trouble(20e9, "the load worker is gone"), ExitUnknown},
+		"for another cause":       {edit(broken(t, "mutants/a"), func(m *history.Mutant) { m.Cause = "slow" }), ExitUnknown},
+		"by a promise not made":   {edit(broken(t, "mutants/a"), func(m *history.Mutant) { m.Params = []byte(`{"atLeast":99}`) }), ExitUnknown},
+		"of the harness, cut off": {edit(still(t, "mutants/a"), func(m *history.Mutant) { m.Harness = true }).Incomplete("killed"), ExitUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, file := stored(t, test.record)
+			_, judge, _ := execute(t, "judge", dir)
+			_, selftest, _ := execute(t, "selftest", "--judge", "--from", dir, "--artifacts", t.TempDir())
+			model, err := reports.Build(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report := map[reports.Result]int{reports.Held: ExitHeld, reports.Violated: ExitViolated, reports.Unknown: ExitUnknown}[model.Result()]
+			if run := ExitCode(outcomeOf(file)); run != test.code || judge != test.code || report != test.code || selftest != test.code {
+				t.Errorf("the run says %d, judge %d, the report %d (%s), selftest %d; want %d", run, judge, report, model.Scenarios[0].Why,
+					selftest, test.code)
+			}
+		})
+	}
+}
