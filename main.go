@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"github.com/holdfast-ha/holdfast/framework/cli"
@@ -20,5 +21,5 @@ import (
 var version = "unreleased"
 
 func main() {
-	os.Exit(cli.Main(version))
+	os.Exit(cli.Main(context.Background(), version))
 }

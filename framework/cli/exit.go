@@ -34,8 +34,8 @@ understood; 5 evidence is missing; 130 and 143 SIGINT or SIGTERM interrupted it,
 
 // Main runs the command line of this process, and returns the code that the process should end with. A signal ends the context of
 // the command, and a second one, that is no echo, the process; see package interrupt.
-func Main(version string) int {
-	err := interrupt.Main(context.Background(), os.Stderr, func(ctx context.Context) error {
+func Main(ctx context.Context, version string) int {
+	err := interrupt.Main(ctx, os.Stderr, func(ctx context.Context) error {
 		return interrupted(ctx, Command(version).ExecuteContext(ctx))
 	})
 	var write *fs.PathError

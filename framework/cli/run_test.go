@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 		_, api := newLeaseServer()
 		_ = os.Setenv(apiVariable, api.URL) // which it takes
 	}
-	os.Exit(Main("v1.2.3"))
+	os.Exit(Main(context.Background(), "v1.2.3"))
 }
 
 // described are scenarios to choose from.
@@ -340,7 +340,7 @@ func TestRunList(t *testing.T) {
 	}
 	for typed, want := range map[string]string{
 		"chaos/on": "did you mean chaos/one?", "one": "did you mean chaos/one?", "thre": "did you mean mutants/three?",
-		"chaos": "did you mean chaos/one or chaos/two?", "mutants/threee": "did you mean mutants/three?",
+		"chaos": "did you mean chaos/one or chaos/two?", "mutants/thre": "did you mean mutants/three?",
 	} {
 		_, code, err := execute(t, "run", "--list", typed)
 		if want = fmt.Sprintf("scenario %q: there is none of that name; %s", typed, want); code != ExitUsage || err == nil || err.Error() != want {

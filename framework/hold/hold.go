@@ -265,7 +265,7 @@ func (h *Hold) delete(ctx context.Context) error {
 		return err
 	}
 	if s, err := holderOf(l); err != nil || s.Token != h.who.Token {
-		return nil //nolint:nilerr // it is somebody else's, whoever that is
+		return nil // another run holds it
 	}
 	only := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &l.UID, ResourceVersion: &l.ResourceVersion}}
 	if err := h.client.CoordinationV1().Leases(Namespace).Delete(ctx, LeaseName, only); err != nil && !outrun(err) {

@@ -177,7 +177,7 @@ func (l *budgetLedger) weigh(a asked, d *demand) {
 		l.ambiguous(e, left, "a watch was blind")
 	case left.most >= e.desired:
 		l.ambiguous(e, left, fmt.Sprintf("it may have been %d, as what lies within %s may have come the other way round", left.most, watchSkew))
-	case !a.pod.wentReady(from, to) && !a.pod.surelyReady(from, a.at) && !(guards && a.pod.surelyRunning(from, a.at)):
+	case !a.pod.wentReady(from, to) && !a.pod.surelyReady(from, a.at) && (!guards || !a.pod.surelyRunning(from, a.at)):
 		l.ambiguous(e, left, e.pod+" itself may not have been ready")
 	default:
 		l.broken = append(l.broken, e)
@@ -211,7 +211,7 @@ func (l *budgetLedger) left(a asked, d *demand) (r remaining) {
 		}
 		var healthy presence
 		switch went, told := p.goes(); {
-		case l.evictions[p] && ok && told && (mark{went.at, p.UID}).compare(mark{gone.at, a.pod.UID}) < 0, slices.Contains(l.evicted, p) && !(ok && told):
+		case l.evictions[p] && ok && told && (mark{went.at, p.UID}).compare(mark{gone.at, a.pod.UID}) < 0, slices.Contains(l.evicted, p) && (!ok || !told):
 			continue // it was evicted before, and the eviction API knew of that itself
 		case ok:
 			healthy = p.healthyBefore(gone.at-watchSkew, gone.at)

@@ -158,7 +158,7 @@ func (f *facts) excuseCause(at history.Offset, a Attribution) string {
 // excuseProxies says why proxies may have gone on sending to one of some pods for longer than they do on a machine that is well:
 // by no more than parts of the harness stood still meanwhile.
 func (f *facts) excuseProxies(at history.Offset, among []podOn) string {
-	late := time.Duration(never)
+	late := never
 	for _, p := range among {
 		if l := f.theLives().named(p.pod, at); l != nil {
 			late = min(late, at-l.withdrawn(at).At-proxyLag)
