@@ -66,7 +66,7 @@ var goldens = map[string]interface{ Objects(Place) ([]Object, error) }{
 		Resources: Resources{CPU: "100m", Memory: "48Mi", MemoryLimit: "96Mi"},
 	},
 	"load-default":    Load{},
-	"load-everything": Load{Name: "fire", Workers: 2, Args: []string{"--max-rows=1000"}, Resources: Resources{CPU: "1", Memory: "1Gi", MemoryLimit: "2Gi"}},
+	"load-everything": Load{Name: "fire", Workers: 2, AlsoOn: []string{"w1"}, Args: []string{"--max-rows=1000"}, Resources: Resources{CPU: "1", Memory: "1Gi", MemoryLimit: "2Gi"}},
 }
 
 func objectsOf(t *testing.T, name string) []Object {

@@ -9,11 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Load is the load workers: pods on the load node, each of which runs `holdfast workload load`. They are bare pods,
-// because a worker keeps its results in memory: one that is replaced is lost evidence, and must be seen to be.
+// Load is the load workers: pods on the load node and on others that are named, each of which runs `holdfast workload load`. They
+// are bare pods, because a worker keeps its results in memory: one that is replaced is lost evidence, and must be seen to be.
 type Load struct {
 	Name    string `json:"name,omitempty"`    // default "load"; the pods are load-0, load-1, ...
-	Workers int    `json:"workers,omitempty"` // default 1
+	Workers int    `json:"workers,omitempty"` // on the load node; default 1
+	// AlsoOn names nodes that get a worker of their own each, after the others: the requests of such a one are dealt to pods by the
+	// kube-proxy of its node.
+	AlsoOn []string `json:"alsoOn,omitempty"`
 	// Args follow `holdfast workload load`.
 	Args      []string  `json:"args,omitempty"`
 	Resources Resources `json:"resources"`
@@ -37,7 +40,7 @@ func (l Load) WithDefaults() Load {
 func (l Load) PodNames() []string {
 	l = l.WithDefaults()
 	var names []string
-	for i := range l.Workers {
+	for i := range l.Workers + len(l.AlsoOn) {
 		names = append(names, l.Name+"-"+strconv.Itoa(i))
 	}
 	return names
@@ -58,12 +61,15 @@ func (l Load) Objects(at Place) ([]Object, error) {
 	}.template(at)
 	template.Spec.NodeSelector, template.Spec.Tolerations = onRole(roleLoad), loadTolerations()
 	var objects []Object
-	for _, name := range l.PodNames() {
+	for i, name := range l.PodNames() {
 		worker := &corev1.Pod{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: at.meta(l.Name, ComponentLoad),
 			Spec: *template.Spec.DeepCopy(),
 		}
 		worker.Name = name
+		if i >= l.Workers {
+			worker.Spec.NodeSelector = map[string]string{Host: l.AlsoOn[i-l.Workers]}
+		}
 		objects = append(objects, worker)
 	}
 	return objects, nil

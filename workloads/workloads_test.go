@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -166,4 +167,21 @@ func differing[T any](a, b T) (names []string) {
 		}
 	}
 	return names
+}
+
+// TestLoadOnNamedNodes: the workers on named nodes are bound to them by name, and the others to the load node.
+func TestLoadOnNamedNodes(t *testing.T) {
+	objects, err := Load{AlsoOn: []string{"w1", "w2"}}.Objects(Place{Namespace: "ns", Image: "holdfast"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range objects {
+		p := o.(*corev1.Pod)
+		got = append(got, fmt.Sprint(p.Name, p.Spec.NodeSelector))
+	}
+	want := fmt.Sprint([]string{"load-0" + fmt.Sprint(onRole(roleLoad)), "load-1map[kubernetes.io/hostname:w1]", "load-2map[kubernetes.io/hostname:w2]"})
+	if fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
 }

@@ -227,14 +227,14 @@ func TestRunIsAProcess(t *testing.T) {
 			again:   "holdfast run --seed 5",
 		},
 		"no cluster": {
-			args: "run --provider nowhere --seed 5 --scope full --kubernetes v1.36.3 --timings stock", code: ExitFailed,
+			args: "run --provider nowhere --seed 5 --scope full --kubernetes v1.36.3 --timings stock --proxy-mode iptables", code: ExitFailed,
 			out: []string{"  FAILED in 0s: provision a cluster: no engine\n", "\n0 scenarios held, 0 violated, 2 unknown; 0 of 1 mutants caught\n"},
 			err: "holdfast: the harness or its environment failed before everything could be judged; see above",
 			results: []string{
 				"chaos/one provision a cluster: no engine", "chaos/two provision a cluster: no engine",
 				"mutants/three provision a cluster: no engine",
 			},
-			again: "holdfast run --scope full --seed 5 --kubernetes v1.36.3 --timings stock",
+			again: "holdfast run --scope full --seed 5 --kubernetes v1.36.3 --timings stock --proxy-mode iptables",
 		},
 		"some scenarios, and the cluster is kept": {
 			args: "run mutants/three chaos/two --provider hamlet --keep --seed 5", code: ExitUnknown, not: "deleted a cluster",

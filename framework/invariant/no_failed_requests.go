@@ -76,6 +76,9 @@ func (j *noFailedRequests) end() Verdict {
 	v.measure(doubtsNumber, float64(len(d)))
 	v.measure(starvedNumber, float64(len(j.tally.starved(lanes))))
 	v.measure(excusedNumber, float64(noise.total))
+	if line := j.tally.perWorker(lanes); line != "" {
+		v.support(line)
+	}
 	switch {
 	case blamed.total > 0:
 		return blamed.violate(v, j.tally, lanes, noise.doubt(d, j.failures.total))

@@ -58,6 +58,7 @@ type workerTally struct {
 type rowTally struct {
 	lane         *laneTally
 	rows, unsent uint64
+	sent, failed uint64 // under load
 	seqs         uint64 // the sum of Seq, which wraps around
 	sends        sends
 	due, skipped uint64 // in the time that is watched; skipped are unsent
@@ -96,6 +97,12 @@ func (t *tally) take(r *history.Request) bool {
 	if underLoad {
 		t.count(row.lane, r, unsent)
 		row.watch(t.watch, r, unsent)
+		if !unsent {
+			row.sent++
+			if r.Outcome.Failed() {
+				row.failed++
+			}
+		}
 	}
 	return underLoad
 }

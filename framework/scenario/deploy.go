@@ -101,7 +101,7 @@ func (st *stage) wanted(ctx context.Context) ([]workloads.Object, error) {
 		objects = append(objects, more...)
 	}
 	if len(st.spec.Load) > 0 {
-		more, err := st.spec.loadWorkers().Objects(at)
+		more, err := st.loadWorkers().Objects(at)
 		if err != nil {
 			return nil, err
 		}
@@ -176,9 +176,9 @@ func (st *stage) create(ctx context.Context, objects ...workloads.Object) error 
 	return nil
 }
 
-// loadReady waits for the load worker's pod.
+// loadReady waits for the load workers' pods.
 func (st *stage) loadReady(ctx context.Context) error {
-	for _, name := range (workloads.Load{}).PodNames() {
+	for _, name := range st.loadWorkers().PodNames() {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: st.namespace}}
 		ready := conditions.New(st.objects).PodConditionMatch(pod, corev1.PodReady, corev1.ConditionTrue)
 		err := poll.Until(ctx, "load worker "+name+" to be ready", deployLimit,
@@ -213,7 +213,7 @@ func (st *stage) plan(ctx context.Context) (load.Plan, error) {
 	return plan, nil
 }
 
-// serving waits until the load's target answers from the load node, and until a gateway there uses all its upstreams.
+// serving waits until the load's target answers from every node with a load worker, and until a gateway there uses all its upstreams.
 // That its endpoints are ready does not mean that kube-proxy on every node knows it, nor that the gateway has seen each
 // upstream well: what is not yet there at the beginning is no failure of what is tested.
 func (st *stage) serving(ctx context.Context, target string) error {
@@ -239,10 +239,11 @@ func (st *stage) serving(ctx context.Context, target string) error {
 	})
 }
 
-// ask reads a URL from the load node until the answer is as wanted.
+// ask reads a URL from every node with a load worker until the answer is as wanted.
 func (st *stage) ask(ctx context.Context, url, what string, wanted func(answer []byte) (bool, string, error)) error {
+	also := st.loadWorkers().AlsoOn
 	for _, n := range st.cluster.Nodes() {
-		if n.Role() != clusters.LoadNode {
+		if n.Role() != clusters.LoadNode && !slices.Contains(also, n.Name()) {
 			continue
 		}
 		err := poll.Until(ctx, what+" from "+n.Name(), deployLimit, func(ctx context.Context) (bool, string, error) {
@@ -259,13 +260,23 @@ func (st *stage) ask(ctx context.Context, url, what string, wanted func(answer [
 	return nil
 }
 
-// workerURL reaches the load worker through the API server's proxy: from wherever this process runs.
-func (st *stage) workerURL(host string) string {
-	return fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s:%d/proxy", strings.TrimSuffix(host, "/"), st.namespace,
-		(workloads.Load{}).PodNames()[0], workloads.Port)
+// workerURL reaches a load worker through the API server's proxy: from wherever this process runs.
+func (st *stage) workerURL(host, pod string) string {
+	return fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s:%d/proxy", strings.TrimSuffix(host, "/"), st.namespace, pod, workloads.Port)
 }
 
-// loadWorkers are the load workers of a scenario.
-func (s Spec) loadWorkers() workloads.Load {
-	return workloads.Load{Resources: workloads.Resources{CPU: s.LoadCPU, CPULimit: s.LoadCPU}}
+// loadWorkers are the load workers of the scenario: on the load node, and on the first workers.
+func (st *stage) loadWorkers() workloads.Load {
+	var also []string
+	for _, n := range st.cluster.Nodes() {
+		if n.Role() == clusters.Worker && len(also) < st.spec.LoadOnWorkers {
+			also = append(also, n.Name())
+		}
+	}
+	return st.spec.loadWorkers(also)
+}
+
+// loadWorkers are the load workers of a scenario, some of them on nodes that are named.
+func (s Spec) loadWorkers(also []string) workloads.Load {
+	return workloads.Load{AlsoOn: also, Resources: workloads.Resources{CPU: s.LoadCPU, CPULimit: s.LoadCPU}}
 }

@@ -48,6 +48,7 @@ func TestWhatAScenarioDeploys(t *testing.T) {
 	}{
 		"a backend":            {func(*Spec) {}, nil},
 		"and load":             {func(s *Spec) { s.Load = DefaultLoad }, []string{"Pod load-0"}},
+		"load on workers, too": {func(s *Spec) { s.Load, s.LoadOnWorkers = DefaultLoad, 2 }, []string{"Pod load-0", "Pod load-1", "Pod load-2"}},
 		"and a gateway before": {func(s *Spec) { s.Gateway = &workloads.Gateway{} }, []string{"ServiceAccount gateway", "Role gateway", "RoleBinding gateway", "Service gateway", "Deployment gateway"}},
 		"all of it, and node ports": {
 			func(s *Spec) {
@@ -175,7 +176,7 @@ func TestWorkerURL(t *testing.T) {
 	st := &stage{namespace: "ns"}
 	for _, host := range []string{"https://127.0.0.1:6443", "https://127.0.0.1:6443/"} {
 		const want = "https://127.0.0.1:6443/api/v1/namespaces/ns/pods/load-0:8080/proxy"
-		if got := st.workerURL(host); got != want {
+		if got := st.workerURL(host, "load-0"); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

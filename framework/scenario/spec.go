@@ -51,6 +51,10 @@ type Spec struct {
 	// Load is what flows from the beginning of Steady to the end of Recovered; none where a promise needs no traffic.
 	// A lane's target may stay empty: the gateway where there is one, else the backend's Service.
 	Load []load.Lane
+	// LoadOnWorkers has a load worker on each of the first n workers by name, too, beside the one on the load node: what its node's
+	// kube-proxy does to clients is seen from there. They share the rates of the lanes. Only with faults that take no node and drain
+	// none: a load worker that is lost is lost evidence.
+	LoadOnWorkers int
 	// LoadCPU is the quota of processors that the load worker gets, such as "20m": for a mutant of the harness. Empty: none.
 	LoadCPU string
 	// Steady and Recovered last this long; default 3 s and 5 s.
@@ -135,7 +139,7 @@ func (s Spec) Validate() error {
 }
 
 func (s Spec) validate() error {
-	workers, last := len(s.Cluster.Zones)*s.Cluster.WithDefaults().WorkersPerZone, max(s.PinTo, s.NodePorts)
+	workers, last := len(s.Cluster.Zones)*s.Cluster.WithDefaults().WorkersPerZone, max(s.PinTo, s.NodePorts, s.LoadOnWorkers)
 	switch n := len(namespaceOf(s)); {
 	case n > maxNamespace:
 		return fmt.Errorf("its namespace would have %d characters, and %d is the most", n, maxNamespace)
@@ -147,12 +151,14 @@ func (s Spec) validate() error {
 		return errors.New("no faults, so nothing is tried")
 	case s.Trials != 0 && (len(s.Load) > 0 || s.Gateway != nil || s.Backend.NodePort != 0):
 		return errors.New("trials share no load, gateway or node port")
-	case min(s.PinTo, s.NodePorts, s.Trials, s.StatefulSets, s.Room) < 0 || min(s.Steady, s.Recovered, s.Hold, s.About) < 0:
+	case min(s.PinTo, s.NodePorts, s.LoadOnWorkers, s.Trials, s.StatefulSets, s.Room) < 0 || min(s.Steady, s.Recovered, s.Hold, s.About) < 0:
 		return errors.New("a number or a time is negative")
 	case s.StatefulSets > s.Trials:
 		return fmt.Errorf("%d of %d trials are StatefulSets", s.StatefulSets, s.Trials)
 	case s.StatefulSets > 0 && s.Backend.StatefulSet:
 		return errors.New("some trials are StatefulSets, and all are")
+	case s.LoadOnWorkers > 0 && len(s.Load) == 0:
+		return errors.New("load workers on workers, and no load")
 	case s.NodePorts > 0 && s.Gateway == nil:
 		return errors.New("node ports without a gateway to use them")
 	case s.NodePorts > 0 && s.Backend.NodePort == 0:
@@ -202,7 +208,7 @@ func (s Spec) validateParts() error {
 	if len(s.Load) == 0 {
 		return nil
 	}
-	if _, err := s.loadWorkers().Objects(workloads.Place{}); err != nil {
+	if _, err := s.loadWorkers(nil).Objects(workloads.Place{}); err != nil {
 		return err
 	}
 	plan := load.Plan{ID: s.Name, Lanes: slices.Clone(s.Load)}

@@ -44,7 +44,7 @@ type stage struct {
 	config  *rest.Config // of what creates and disturbs: what the API server warns of then is in the record
 	objects *resources.Resources
 	watcher *observe.Watcher
-	session *load.Session
+	load    sessions // of each load worker
 	// What the gateway had counted when it was ready for the load, and where it tells; empty without one.
 	gatewayBefore gateway.Stats
 	gatewayStats  string
@@ -105,8 +105,8 @@ func (st *stage) perform(ctx context.Context) error {
 	if err := st.startLoad(ctx); err != nil {
 		return err
 	}
-	if st.session != nil {
-		target.Answered = st.session.Answered
+	if len(st.load) > 0 {
+		target.Answered = st.load.answered
 	}
 	spec := st.spec
 	spec.Faults = spec.faults()
@@ -115,7 +115,7 @@ func (st *stage) perform(ctx context.Context) error {
 	return p.run(ctx)
 }
 
-// startLoad gives the load worker its plan. It returns when the first request is on its way.
+// startLoad gives each load worker its part of the plan. It returns when their first requests are on their way.
 func (st *stage) startLoad(ctx context.Context) error {
 	if len(st.spec.Load) == 0 {
 		return nil
@@ -141,15 +141,17 @@ func (st *stage) startLoad(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reach the load worker: %w", err)
 	}
-	// The session must outlive an interrupted scenario: what was sent has to be collected.
-	st.session, err = load.Start(context.WithoutCancel(ctx), client, st.workerURL(config.Host), plan, st.writer)
-	if err != nil {
-		return fmt.Errorf("start the load: %w", err)
+	pods := st.loadWorkers().PodNames()
+	part := partOf(plan, len(pods))
+	for _, pod := range pods {
+		// The session must outlive an interrupted scenario: what was sent has to be collected.
+		one, err := load.Start(context.WithoutCancel(ctx), client, st.workerURL(config.Host, pod), part, st.writer)
+		if err != nil {
+			return fmt.Errorf("start the load of %s: %w", pod, err)
+		}
+		st.load = append(st.load, one)
 	}
-	st.run.settings.Progress.loading(func() (sent, failed uint64) {
-		t := st.session.Totals()
-		return t.Sent, t.Failed
-	})
+	st.run.settings.Progress.loading(st.load.totals)
 	return nil
 }
 
@@ -158,8 +160,8 @@ func (st *stage) collect(ctx context.Context) error {
 	var errs []error
 	st.now(history.Drained, "collecting the results")
 	errs = append(errs, st.writer.Append(history.Event{T: st.writer.Now(), Phase: &history.Phase{Name: history.Drained}}))
-	if st.session != nil {
-		errs = append(errs, st.session.Stop(ctx), st.noteGateway(ctx))
+	if len(st.load) > 0 {
+		errs = append(errs, st.load.stop(ctx), st.noteGateway(ctx))
 	}
 	st.run.settings.Progress.loading(nil)
 	if st.watcher != nil {

@@ -10,11 +10,12 @@ import (
 
 // KubeProxyKilled has every node's kube-proxy write its rules anew while requests flow through them.
 var KubeProxyKilled = scenario.Describe(scenario.Spec{
-	Name:    "chaos/kube-proxy-killed",
-	Claim:   "the sudden death of every kube-proxy is invisible to clients",
-	Cluster: smallCluster,
-	Load:    scenario.DefaultLoad,
-	Faults:  []fault.Fault{fault.ComponentKill{Component: fault.KubeProxy}},
+	Name:          "chaos/kube-proxy-killed",
+	Claim:         "the sudden death of every kube-proxy is invisible to clients on every node",
+	Cluster:       smallCluster,
+	Load:          scenario.DefaultLoad,
+	LoadOnWorkers: 2, // all there are: to the clients on a node, its own kube-proxy deals the requests
+	Faults:        []fault.Fault{fault.ComponentKill{Component: fault.KubeProxy}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
 		invariant.AnswersWithin{},
