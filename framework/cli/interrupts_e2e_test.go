@@ -6,6 +6,7 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,8 +114,13 @@ func (w realWorld) nothingUnnamed(ctx context.Context, got struck) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	made, err := kind.Makers(ctx, w.e)
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	for _, c := range all {
-		if c.Name == w.cluster {
+		used := slices.ContainsFunc(made, func(m kind.Made) bool { return m.Name == c.Name && (m.InUse() || m.Kept) })
+		if c.Name == w.cluster || used { // what somebody else has on this machine is none of ours
 			continue
 		}
 		if !strings.Contains(said, "holdfast down "+c.Name) {
