@@ -121,7 +121,7 @@ func TestAnAPIServerThatIsAwayEndsNoRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, client := newServer()
 		h := mustTake(t, client, "run 1", demo)
-		writes := s.writes
+		writes := s.written()
 		s.goAway(true)
 		time.Sleep(10 * Duration)
 		select {
@@ -133,7 +133,7 @@ func TestAnAPIServerThatIsAwayEndsNoRun(t *testing.T) {
 		_, err := take(t, client, "run 2", demo)
 		checkError(t, err, "in use since")
 		time.Sleep(2 * renewEvery)
-		if s.writes <= writes {
+		if s.written() <= writes {
 			t.Error("it was not renewed again")
 		}
 		if err := h.Release(t.Context()); err != nil {

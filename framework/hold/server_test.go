@@ -119,6 +119,13 @@ func (s *server) goAway(away bool) {
 	s.away = away
 }
 
+// written is how often the Lease was written.
+func (s *server) written() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writes
+}
+
 // holder is who has the Lease; nil: nobody.
 func (s *server) holder(t *testing.T) *Holder {
 	t.Helper()

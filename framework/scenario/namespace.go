@@ -41,7 +41,7 @@ func (st *stage) makeNamespace(ctx context.Context) error {
 			}
 			if old.Status.Phase != corev1.NamespaceTerminating {
 				inUse = fmt.Errorf("namespace %s is there already, and this run has not made it: a run that was killed has left it, "+
-					"or somebody else uses it; 'holdfast heal %s' removes it", st.namespace, st.cluster.Name())
+					"or another program uses it; 'holdfast heal %s' removes it", st.namespace, st.cluster.Name())
 			}
 			return inUse != nil, string(old.Status.Phase), nil
 		})

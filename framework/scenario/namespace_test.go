@@ -39,7 +39,7 @@ func TestMakeNamespace(t *testing.T) {
 			checkError(t, st.makeNamespace(t.Context()), "")
 			st.run.token = "another's"
 		}, "namespace hf-chaos-quiet is there already, and this run has not made it: a run that was killed has left it, " +
-			"or somebody else uses it; 'holdfast heal 0' removes it"},
+			"or another program uses it; 'holdfast heal 0' removes it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
