@@ -36,6 +36,9 @@ func apiAwayOf(run history.Run) (a APIAway) {
 		a.whose += " (" + program + ")"
 	}
 	for _, r := range run.Reaches() {
+		if r.Way == history.Control {
+			continue
+		}
 		by, returning, away := &a.Own, &a.OwnReturning, r.Longest
 		if r.Way == history.Balanced {
 			by, returning, away = &a.Balancer, &a.BalancerReturning, max(r.Longest, r.Failing)

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // council is three control planes with their members of etcd and their API servers, and the probe that asks these.
@@ -134,7 +135,7 @@ func (c *council) load(_ *machine, command []string) ([]byte, error) {
 	case what == "where":
 		return []byte("lb:6443\n"), nil
 	case what == "reach":
-		c.begun, c.ways = time.Now(), command[11:]
+		c.begun, c.ways = time.Now(), command[10:]
 	case what == "touch":
 		c.stopped = time.Now()
 	case what == "rm":
@@ -160,7 +161,7 @@ func (c *council) log() string {
 			name, _, _ := strings.Cut(way, "=")
 			since := at.Sub(c.lost)
 			status := 200
-			if !c.lost.IsZero() && since >= 0 && (since < c.away || name == balancerWay && since < c.balance && int(since/(200*time.Millisecond))%3 == 0) {
+			if name != controlWay && !c.lost.IsZero() && since >= 0 && (since < c.away || name == balancerWay && since < c.balance && int(since/(200*time.Millisecond))%3 == 0) {
 				status = 0
 			}
 			fmt.Fprintf(&text, "%s %d %d %03d\n", name, at.UnixMicro(), at.Add(20*time.Millisecond).UnixMicro(), status)
@@ -184,10 +185,12 @@ func TestControlPlaneKillTakesTheLeader(t *testing.T) {
 		if got := w.states(); slices.Contains(got, clusters.Exited) {
 			t.Errorf("states after the undo: %v", got)
 		}
-		if len(w.reached) != 3 || w.reached[1].Failed == 0 || w.reached[1].Longest < c.away || w.reached[0].Failing < 2*c.away {
+		if len(w.reached) != 4 || w.reached[2].Failed == 0 || w.reached[2].Longest < c.away || w.reached[1].Failing < 2*c.away ||
+			w.reached[0].Way != history.Control || w.reached[0].Host != "load" || w.reached[0].Failed > 0 {
 			t.Errorf("reached: %+v", w.reached) // a fake machine is back at once, so nothing is told of its return
 		}
-		if want := []string{"balanced=lb:6443", "cp2=10.0.0.2:6443", "cp3=10.0.0.3:6443"}; !slices.Equal(c.ways, want) || !c.removed {
+		if want := []string{"control=http://127.0.0.1:10248/healthz", "balanced=https://lb:6443/api/v1/nodes/load",
+			"cp2=https://10.0.0.2:6443/api/v1/nodes/load", "cp3=https://10.0.0.3:6443/api/v1/nodes/load"}; !slices.Equal(c.ways, want) || !c.removed {
 			t.Errorf("asked by %v, want %v; the folder is removed: %t", c.ways, want, c.removed)
 		}
 	})
@@ -210,8 +213,8 @@ func TestEtcdLeaderKillSeesAnotherLead(t *testing.T) {
 			t.Errorf("healed %s after the kill, and the member is back after %s", took, c.back)
 		}
 		// Way by way until the undo began, and, as the member needs some seconds to be back, from then on.
-		if len(w.reached) != 6 || w.reached[4].Host != "cp3" || w.reached[4].Returning || w.reached[4].Longest < c.away ||
-			!w.reached[5].Returning || w.reached[5].Failed > 0 {
+		if len(w.reached) != 8 || w.reached[6].Host != "cp3" || w.reached[6].Returning || w.reached[6].Longest < c.away ||
+			!w.reached[7].Returning || w.reached[7].Failed > 0 {
 			t.Errorf("reached: %+v", w.reached)
 		}
 	})
@@ -238,7 +241,7 @@ func TestControlPlaneFaultsSayWhatIsMissing(t *testing.T) {
 			"ask the API server from load: connection refused"},
 		"an API server that is away already": {ControlPlaneKill{}, nil, func(_ *world, c *council) {
 			c.lost, c.away = time.Now(), time.Hour
-		}, "waited 1m0s for the API server to be asked from load: last seen balanced: "},
+		}, "waited 1m0s for the API server to be asked from load: last seen control: "},
 		"no process": {EtcdLeaderKill{}, nil, func(_ *world, c *council) { c.broken = "pkill" },
 			"kill etcd's leader on cp1: connection refused"},
 	} {
@@ -275,7 +278,7 @@ func TestAProbeThatEndsTooEarly(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		err = heal(t.Context())
 		const want = "see how the API server was reached: the probe of the API server ended before the fault did: end of its time"
-		if err == nil || err.Error() != want || len(w.reached) != 3 {
+		if err == nil || err.Error() != want || len(w.reached) != 4 {
 			t.Errorf("got %v, %d ways; want %s", err, len(w.reached), want)
 		}
 	})

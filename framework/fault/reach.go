@@ -36,10 +36,15 @@ const (
 	answersWithin = time.Minute
 	// balancerWay is the probe's name for the way that clients take; the others have the names of their nodes.
 	balancerWay = "balanced"
+	// controlWay is its name for the way to the kubelet of the node that asks.
+	controlWay = "control"
 )
 
 // apiPort is where kubeadm has every API server listen.
 const apiPort = 6443
+
+// kubeletHealth is where a kubelet says to its own node that it is healthy: kubeadm leaves the kubelet's default.
+const kubeletHealth = "http://127.0.0.1:10248/healthz"
 
 // reaching is a probe of the API server that runs on a node.
 type reaching struct {
@@ -70,19 +75,24 @@ func (t Target) reach(ctx context.Context, planes []clusters.Node) (*reaching, e
 	if r.balancer = strings.TrimSpace(string(out)); r.balancer == "" {
 		return nil, fmt.Errorf("find the way to the API server of %s: the kubelet of %s names none", t.Cluster.Name(), r.node.Name())
 	}
-	ways := []string{balancerWay + "=" + r.balancer}
+	ways := []string{controlWay + "=" + kubeletHealth, r.asking(balancerWay, r.balancer)}
 	for _, n := range planes {
 		address, err := t.addressOf(ctx, n.Name())
 		if err != nil {
 			return nil, err
 		}
 		r.direct = append(r.direct, n.Name())
-		ways = append(ways, fmt.Sprintf("%s=%s:%d", n.Name(), address, apiPort))
+		ways = append(ways, r.asking(n.Name(), fmt.Sprintf("%s:%d", address, apiPort)))
 	}
 	if err := r.begin(ctx, ways); err != nil {
 		return nil, fmt.Errorf("ask the API server from %s: %w", r.node.Name(), err)
 	}
 	return r, r.learn(ctx)
+}
+
+// asking is a way for the probe: an API server is asked for the Node that asks.
+func (r *reaching) asking(way, host string) string {
+	return way + "=https://" + host + "/api/v1/nodes/" + r.node.Name()
 }
 
 // addressOf is a node's own address.
@@ -105,7 +115,7 @@ func (r *reaching) begin(ctx context.Context, ways []string) error {
 { setsid bash "$1/probe.sh" "$@" >"$1/log" 2>/dev/null </dev/null & }`
 	args := append([]string{
 		"bash", "-c", start, "reach", r.folder, apiProbe, r.folder, strconv.Itoa(int(askFor / time.Second)),
-		inSeconds(askEvery), inSeconds(askWait), r.node.Name(),
+		inSeconds(askEvery), inSeconds(askWait),
 	}, ways...)
 	_, err := r.node.Exec(ctx, args...)
 	return err
@@ -133,7 +143,7 @@ func (r *reaching) learn(ctx context.Context) error {
 }
 
 // ways are the probe's names for them.
-func (r *reaching) ways() []string { return append([]string{balancerWay}, r.direct...) }
+func (r *reaching) ways() []string { return append([]string{controlWay, balancerWay}, r.direct...) }
 
 // count is how many answers there are, way by way.
 func (r *reaching) count(answers map[string][]apiAnswer) map[string]int {
@@ -195,9 +205,12 @@ func (r *reaching) sum(way string, answers []apiAnswer) []history.Reach {
 		away = min(r.away[way], away)
 	}
 	h := history.Reach{Way: history.Direct, Host: way, BeforeAsked: before, Wait: askWait}
-	if way == balancerWay {
+	switch way {
+	case balancerWay:
 		h.Way = history.Balanced
 		h.Host, _, _ = strings.Cut(r.balancer, ":")
+	case controlWay:
+		h.Way, h.Host = history.Control, r.node.Name()
 	}
 	h.Before, _, h.BeforeFailed = gaps(answers[:before])
 	lost, back := h, h

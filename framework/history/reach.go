@@ -7,9 +7,12 @@ type Way string
 
 // The ways. Balanced: as clients reach it, through what stands before several control planes; of a kind cluster that is kind's
 // own load balancer, so that what is lost on this way is kind's as much as Kubernetes'. Direct: one API server at its own address.
+// Control: the kubelet of the node that asks, which no fault touches and which needs no network: what is missing there, the
+// asking node itself had no time for.
 const (
 	Balanced Way = "balanced"
 	Direct   Way = "direct"
+	Control  Way = "control"
 )
 
 // Reach is how the API server was reached by one way while a fault of the control plane was on. It was asked from a node that no
@@ -18,7 +21,7 @@ const (
 type Reach struct {
 	Fault int    `json:"fault"` // numbers the scenario's faults, as FaultMark.ID does
 	Way   Way    `json:"way"`
-	Host  string `json:"host"` // the node of the API server, or the name of the balancer
+	Host  string `json:"host"` // the node of the API server, or the name of the balancer, or the node that asks
 	// Returning tells of the time from the beginning of the undo until it was seen; otherwise it is the time before that, from just
 	// before the fault was injected.
 	Returning bool `json:"returning,omitempty"`

@@ -17,8 +17,9 @@ import (
 // which takes some seconds to notice that a control plane is dead, and sends it new connections until then.
 //
 // Evidence: answers before the fault, all of them good and none later than Limit after another, or the machine was too busy to
-// tell; and more of them after it began. Asked from one node, whose own standstill makes the API server look away: where less than
-// Limit is left without it, a violation is Unknown.
+// tell; and more of them after it began. All are asked from one node, and where that node stands still or has no time to ask,
+// every API server looks away. So the node's own kubelet is asked beside them. Where less than Limit is left without the longest
+// time in which the node stood still, or in which its kubelet gave no good answer, a violation is Unknown.
 //
 // Sources: https://kubernetes.io/docs/setup/production-environment/tools/kubeadm/ha-topology/,
 // https://etcd.io/docs/latest/op-guide/failures/#leader-failure
@@ -37,13 +38,16 @@ func (p APIAnswersWithin) judge(f *facts) Verdict {
 	d := slices.Concat(f.record(never), f.faultsBit(true)) // what the watches missed is nothing to it
 	var v Verdict
 	v.measure("limitSeconds", p.Limit.Seconds())
-	var direct, balanced []history.Reach
+	var direct, balanced, control []history.Reach
 	hosts := map[string]bool{}
 	for _, r := range f.run.Reaches() {
-		if r.Way == history.Direct {
+		switch r.Way {
+		case history.Direct:
 			direct, hosts[r.Host] = append(direct, r), true
-		} else {
+		case history.Balanced:
 			balanced = append(balanced, r)
+		case history.Control:
+			control = append(control, r)
 		}
 		p.doubt(r, &d)
 	}
@@ -70,11 +74,15 @@ func (p APIAnswersWithin) judge(f *facts) Verdict {
 		besides = fmt.Sprintf("; through %s, which is not judged, %d of %s failed %s, over %s", through.Host, through.Failed,
 			count(through.Asked, "request"), stageOf(through), moment(through.Failing))
 	}
-	if own.Longest > p.Limit {
-		if e := f.loudest(f.faultsOn()); e != nil && own.Longest-max(e.Noise.Pause, e.Noise.Throttled) <= p.Limit {
-			d.add("%s", inWords(e))
+	// One that the node which asks explains may hide another that it does not.
+	explained := func(r history.Reach) bool { return p.explained(f, r, control) != "" }
+	if late := slices.DeleteFunc(slices.Clone(direct), func(r history.Reach) bool { return r.Longest <= p.Limit }); len(late) > 0 {
+		plain := slices.DeleteFunc(slices.Clone(late), explained)
+		if len(plain) == 0 {
+			d.add("%s", p.explained(f, longest(late), control))
 			return v.unknown(d)
 		}
+		own = longest(plain)
 		return v.violated(d, "%s gave no answer for %s %s, and %s was the limit%s", own.Host, moment(own.Longest), stageOf(own), p.Limit, besides)
 	}
 	return v.held(d, "%s that %s left answered with never more than %s from one to the next (%d of %s failed)%s",
@@ -104,7 +112,27 @@ func stageOf(r history.Reach) string {
 	return "until the undo"
 }
 
-// longest is the one with the longest time without an answer.
+// explained says what of the node that asks leaves less than Limit of the time in which an API server gave no answer; empty:
+// nothing does.
+func (p APIAnswersWithin) explained(f *facts, r history.Reach, control []history.Reach) string {
+	if e := f.loudest(f.faultsOn()); e != nil && r.Longest-max(e.Noise.Pause, e.Noise.Throttled) <= p.Limit {
+		return inWords(e)
+	}
+	if c := longest(sameStage(control, r)); r.Longest-c.Longest <= p.Limit {
+		return fmt.Sprintf("%s asks, and its own kubelet gave it no good answer for %s %s", c.Host, moment(c.Longest), stageOf(c))
+	}
+	return ""
+}
+
+// sameStage are those that tell of the same time as r.
+func sameStage(all []history.Reach, r history.Reach) []history.Reach {
+	return slices.DeleteFunc(slices.Clone(all), func(o history.Reach) bool { return o.Fault != r.Fault || o.Returning != r.Returning })
+}
+
+// longest is the one with the longest time without an answer; the zero value for none.
 func longest(all []history.Reach) history.Reach {
+	if len(all) == 0 {
+		return history.Reach{}
+	}
 	return slices.MaxFunc(all, func(a, b history.Reach) int { return cmp.Compare(a.Longest, b.Longest) })
 }

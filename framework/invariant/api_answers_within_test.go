@@ -2,6 +2,7 @@ package invariant_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
@@ -38,6 +39,10 @@ func TestAPIAnswersWithin(t *testing.T) {
 	limit := invariant.APIAnswersWithin{Limit: 10 * second}
 	const besides = "; through lb, which is not judged, 6 of 153 requests failed until the undo, over 5.48s"
 	gone := of("cp3", func(r *history.Reach) { r.Longest, r.Failed = 21*second, 12 })
+	control := func(longest time.Duration, returning bool) *ht.Builder {
+		return beheaded(gone).Event(history.Event{T: healAt + 3*second, Reach: &history.Reach{Way: history.Control, Host: "load",
+			Returning: returning, Asked: 150, Failed: 9, Longest: longest, BeforeAsked: 40}})
+	}
 	checkAll(t, []sample{
 		{"held", beheaded(), limit, invariant.Held, 0,
 			"2 API servers that were left answered with never more than 1.51s from one to the next (0 of 341 requests failed)" + besides},
@@ -69,6 +74,12 @@ func TestAPIAnswersWithin(t *testing.T) {
 			"no verdict: worker-0 stood still for 12s within the second before 28s"},
 		{"it stood still, but not for so long", beheaded(gone).Event(history.Event{T: 28 * second,
 			Noise: &history.Noise{Of: ht.Worker, Since: 27 * second, Pause: 2 * second}}), limit, invariant.Violated, 0,
+			"cp3 gave no answer for 21s until the undo, and 10s was the limit" + besides},
+		{"the node that asks had no time to", control(19*second, false), limit, invariant.Unknown, 0,
+			"no verdict: load asks, and its own kubelet gave it no good answer for 19s until the undo"},
+		{"it had little time, but asked", control(9*second, false), limit, invariant.Violated, 0,
+			"cp3 gave no answer for 21s until the undo, and 10s was the limit" + besides},
+		{"it had no time to afterwards, which is another time", control(19*second, true), limit, invariant.Violated, 0,
 			"cp3 gave no answer for 21s until the undo, and 10s was the limit" + besides},
 		{"watches saw nothing meanwhile", beheaded().Gap("pods", 17*second, 20*second), limit, invariant.Held, 0,
 			"2 API servers that were left answered with never more than 1.51s from one to the next (0 of 341 requests failed)" + besides},

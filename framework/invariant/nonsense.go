@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -42,6 +43,24 @@ func oddTimes(e history.Event) string {
 		return "a clock is better than right"
 	}
 	return ""
+}
+
+// oddRow says what is wrong with the times of a request, if anything is. One worker reads all three from one clock.
+func oddRow(r *history.Request) string {
+	what := ""
+	switch {
+	case r.Outcome == history.Unsent && r.Done < r.Due:
+		what = "was given up before it was due"
+	case r.Outcome == history.Unsent:
+		return ""
+	case r.Sent < r.Due:
+		what = "was sent before it was due"
+	case r.Done < r.Sent:
+		what = "ended before it was sent"
+	default:
+		return ""
+	}
+	return fmt.Sprintf("the record makes no sense: request %d of %s on %s %s", r.Seq, r.Worker, r.Lane, what)
 }
 
 // stages doubts faults whose stages come twice, in another order, or under another name. A witness may be asked again whether a fault

@@ -105,3 +105,22 @@ func TestNonsenseIsNeverHeld(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsThatMakeNoSense: one worker reads all three times of a request from one clock, so that they have an order.
+func TestRowsThatMakeNoSense(t *testing.T) {
+	for what, edit := range map[string]func(*history.Request){
+		"request 7 of worker-0 on fresh was sent before it was due":     func(r *history.Request) { r.Sent = r.Due - ms },
+		"request 7 of worker-0 on fresh ended before it was sent":       func(r *history.Request) { r.Done = r.Sent - ms },
+		"request 7 of worker-0 on fresh was given up before it was due": func(r *history.Request) { r.Outcome, r.Done = history.Unsent, r.Due-ms },
+	} {
+		b := ht.Healthy().EditRequests(func(r *history.Request) {
+			if r.Worker == ht.Worker && r.Lane == history.LaneFresh && r.Seq == 7 {
+				edit(r)
+			}
+		}).Retotal()
+		v := invariant.NoFailedRequests{}.Check(b.Run())
+		if v.Outcome != invariant.Unknown || !strings.Contains(v.Seen, "the record makes no sense: "+what) {
+			t.Errorf("%s: %s: %s", what, v.Outcome, v.Seen)
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 
 // ReplacedWithin promises that what a workload lost with its nodes, or to their pressure, is replaced without them:
 // within a limit of the moment at which the last fault was seen, all its replicas are ready on other nodes, and stay so until
-// the first undo begins.
+// the first undo begins. Pressure on a node is seen when its pods have been evicted; the limit counts from the node's taint.
 // Where they are not, the evidence names the pods that keep it from being so, with the scheduler's reason.
 //
 // It says nothing of what comes after the undo: see RecoversWithin.
@@ -39,6 +39,7 @@ func (p ReplacedWithin) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
 	d := slices.Concat(f.record(f.begin()), f.faultsBit(false), missing)
 	seen, until, ok := f.inForce()
+	seen = f.pressedSince(seen)
 	if !ok || len(missing) > 0 { // what was never seen, faultsBit has told
 		return Verdict{}.unknown(d)
 	}
@@ -106,6 +107,22 @@ func (f *facts) inForce() (seen, until history.Offset, ok bool) {
 		until = f.end()
 	}
 	return seen, until, ok
+}
+
+// pressedSince is the moment at which the node was tainted whose pressure is the fault that was seen last, at the moment seen;
+// seen itself, if that fault is another.
+func (f *facts) pressedSince(seen history.Offset) history.Offset {
+	for _, fault := range f.faults {
+		if !fault.Seen.OK || fault.Seen.At != seen || !fault.Injecting.OK {
+			continue
+		}
+		for _, e := range f.run.Events {
+			if e.Node != nil && e.T >= fault.Injecting.At && e.T < seen && e.Node.UnderPressure() && slices.Contains(fault.Nodes, e.Node.Name) {
+				return e.T
+			}
+		}
+	}
+	return seen
 }
 
 // replacement is how a workload did without the nodes that were taken from it.

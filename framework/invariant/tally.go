@@ -26,9 +26,10 @@ type tally struct {
 	lanes   []*laneTally
 	workers []workerTally
 	victims *victims
-	last    int   // the worker of the last row: rows of one worker come in runs
-	beyond  bool  // there are more workers or lanes than are counted
-	err     error // that ended the reading
+	last    int    // the worker of the last row: rows of one worker come in runs
+	beyond  bool   // there are more workers or lanes than are counted
+	odd     string // what the first row says that cannot be
+	err     error  // that ended the reading
 }
 
 // laneTally counts a lane under load, all workers together.
@@ -93,6 +94,9 @@ func (t *tally) take(r *history.Request) bool {
 	unsent := r.Outcome == history.Unsent
 	if unsent {
 		row.unsent++
+	}
+	if t.odd == "" {
+		t.odd = oddRow(r)
 	}
 	if underLoad {
 		t.count(row.lane, r, unsent)
@@ -233,6 +237,9 @@ func (t *tally) delivered(lanes []history.Lane) (d doubts) {
 	}
 	if t.beyond {
 		d.add("there are more than %d workers or %d lanes in the record", maxWorkers, maxLanes)
+	}
+	if t.odd != "" {
+		d.add("%s", t.odd)
 	}
 	if len(lanes) == 0 {
 		d.add("no load was planned, and none was sent")

@@ -15,7 +15,8 @@ import (
 var DiskPressure = scenario.Describe(scenario.Spec{
 	Name: "chaos/disk-pressure",
 	Claim: "a kubelet short of disk evicts a node's pods although their budget allows no disruption; behind a gateway with health checks and " +
-		"retries no client sees it, at least 4 of 6 stay ready, and all are replaced on other nodes within 20 s, while the pressure lasts",
+		"retries no client sees it, at least 4 of 6 stay ready, and all are replaced on other nodes within 20 s of the node's taint, while the " +
+		"pressure lasts",
 	Cluster: threeNodes,
 	Backend: workloads.Backend{Budget: noneAllowed},
 	Gateway: &workloads.Gateway{},

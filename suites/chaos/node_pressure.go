@@ -23,7 +23,8 @@ var noneAllowed = workloads.Budget{MaxUnavailable: "0"}
 var NodePressure = scenario.Describe(scenario.Spec{
 	Name: "chaos/node-pressure",
 	Claim: "a kubelet short of memory evicts a node's pods although their budget allows no disruption; behind a gateway with health checks and " +
-		"retries no client sees it, at least 4 of 6 stay ready, and all are replaced on other nodes within 20 s, while the pressure lasts",
+		"retries no client sees it, at least 4 of 6 stay ready, and all are replaced on other nodes within 20 s of the node's taint, while the " +
+		"pressure lasts",
 	Cluster: threeNodes,
 	Backend: workloads.Backend{Budget: noneAllowed},
 	Gateway: &workloads.Gateway{},
