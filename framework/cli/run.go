@@ -87,7 +87,7 @@ func (f *runFlags) common(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.provider, providerFlag, "kind", "what makes the clusters")
 	flags.StringVar(&f.cluster, "cluster", "", "use this cluster, made by 'holdfast up', and leave it")
-	flags.StringVar(&f.scope, "scope", "short", "short (about ten minutes) or full (about three hours)")
+	flags.StringVar(&f.scope, "scope", "short", "short (a quarter of an hour) or full (about three hours)")
 	flags.StringVar(&f.kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that can be had")
 	flags.StringVar(&f.timings, "timings", "", "lab or stock, for every scenario; default: what the scenario says")
 	flags.StringVar(&f.proxyMode, "proxy-mode", "", proxyModeHelp)

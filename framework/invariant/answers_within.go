@@ -128,7 +128,7 @@ func (j *answersWithin) find(name history.Lane) *laneWaits {
 func (j *answersWithin) end() Verdict {
 	lanes := j.tally.judged(j.promise.Lanes)
 	disrupted := j.facts.disruptions()
-	d := slices.Concat(j.facts.inOrder(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
+	d := slices.Concat(j.facts.inOrder(j.facts.steady()), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
 		j.tally.delivered(lanes), j.tally.reached(lanes))
 	v := Verdict{}
 	j.tally.numbers(&v, lanes)

@@ -28,7 +28,7 @@ func (p AuditMends) Check(run history.Run) Verdict { return CheckAll(run, []Inva
 
 func (p AuditMends) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(true), missing)
+	d := slices.Concat(f.record(f.steady()), f.faultsBit(true), missing)
 	if len(missing) > 0 {
 		return Verdict{}.unknown(d)
 	}

@@ -36,7 +36,7 @@ func (p DrainBlocked) String() string {
 func (p DrainBlocked) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
 
 func (p DrainBlocked) judge(f *facts) Verdict {
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
+	d := slices.Concat(f.record(f.steady()), f.faultsBit(true))
 	from, _ := f.faultsOn()
 	to, undone := f.firstUndo()
 	if !undone {

@@ -71,6 +71,10 @@ func (f *facts) begin() history.Offset {
 	return f.phases[history.Steady].From
 }
 
+// steady is the moment from which on what faults do is judged. What a watch missed, or told late, and had made up for by then, is not
+// about them: the objects are known again, and nothing was done yet.
+func (f *facts) steady() history.Offset { return f.phases[history.Steady].From }
+
 // end is the end of Recovered, or of the record where it was cut off before.
 func (f *facts) end() history.Offset {
 	if p, ok := f.phases[history.Drained]; ok {

@@ -128,7 +128,7 @@ func (j *failuresEndWithin) end() Verdict {
 	lanes := j.tally.judged(j.promise.Lanes)
 	disrupted := j.facts.disruptions()
 	sorted := j.sort()
-	d := slices.Concat(j.facts.inOrder(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
+	d := slices.Concat(j.facts.inOrder(j.facts.steady()), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
 		j.tally.delivered(lanes), j.tally.reached(lanes))
 	if !j.promise.predicts(j.facts.run) {
 		d.add("the record does not say how soon its cluster notices a lost node")

@@ -64,7 +64,7 @@ func (j *noFailedRequests) end() Verdict {
 	if j.promise.Refused {
 		disrupted.refusals = j.facts.refusals()
 	}
-	d := slices.Concat(j.facts.inOrder(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
+	d := slices.Concat(j.facts.inOrder(j.facts.steady()), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
 		j.tally.delivered(lanes), j.tally.reached(lanes))
 	v := Verdict{}
 	j.tally.numbers(&v, lanes)

@@ -25,7 +25,7 @@ func (PolicyEnforced) String() string {
 func (p PolicyEnforced) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
 
 func (p PolicyEnforced) judge(f *facts) Verdict {
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
+	d := slices.Concat(f.record(f.steady()), f.faultsBit(true))
 	a := admissionsOf(f)
 	v := Verdict{}
 	v.measure("refused", float64(a.refused))

@@ -44,7 +44,7 @@ func (p PressureLeaves) Check(run history.Run) Verdict { return CheckAll(run, []
 
 func (p PressureLeaves) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(true), missing)
+	d := slices.Concat(f.record(f.steady()), f.faultsBit(true), missing)
 	if len(missing) > 0 {
 		return Verdict{}.unknown(d)
 	}

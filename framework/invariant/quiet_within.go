@@ -129,7 +129,7 @@ func (j *quietWithin) take(r *history.Request) {
 func (j *quietWithin) end() Verdict {
 	lanes := []history.Lane{j.promise.lane()}
 	q := j.quiet()
-	d := slices.Concat(j.facts.record(j.facts.phases[history.Steady].From), j.facts.faultsBit(true), j.tally.delivered(lanes))
+	d := slices.Concat(j.facts.record(j.facts.steady()), j.facts.faultsBit(true), j.tally.delivered(lanes))
 	if j.astray > 0 {
 		d.add("of %s on %s nobody knows which pods were tried", count(j.astray, "request"), lanes[0])
 	}

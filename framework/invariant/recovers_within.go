@@ -43,7 +43,7 @@ func (p RecoversWithin) Check(run history.Run) Verdict { return CheckAll(run, []
 
 func (p RecoversWithin) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(false), missing)
+	d := slices.Concat(f.inOrder(f.steady()), f.faultsBit(false), missing)
 	from, ok := p.from(f)
 	if !ok || len(missing) > 0 { // without such a moment, faultsBit has said why
 		return Verdict{}.unknown(d)
@@ -80,7 +80,7 @@ func (p RecoversWithin) verdict(f *facts, r recovery, from since, name string, d
 		v.measure("watchedSeconds", watched.Seconds())
 		v.support("at the end: " + r.saw)
 		if f.unseen(late, f.end()) {
-			return v.unknown(append(d, f.late(f.begin())...))
+			return v.unknown(append(d, f.late(f.steady())...))
 		}
 		if watched < p.Limit {
 			d.add("%s had not recovered when the watching ended, %s after %s: %s", name, moment(watched), from.words, r.saw)
@@ -96,7 +96,7 @@ func (p RecoversWithin) verdict(f *facts, r recovery, from since, name string, d
 	v.measure("recoveredSeconds", took.Seconds())
 	v.support(fmt.Sprintf("%s at %s; settled for good at %s: %s", from.words, moment(from.at), moment(r.recovered.At), r.saw))
 	if took > p.Limit && f.unseen(late, r.recovered.At) {
-		return v.unknown(append(d, f.late(f.begin())...))
+		return v.unknown(append(d, f.late(f.steady())...))
 	}
 	if unsure := f.orInTime(from.at, r.recovered.At, p.Limit); took > p.Limit && len(unsure) > 0 {
 		return v.unknown(append(d, unsure...))

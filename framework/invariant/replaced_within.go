@@ -37,7 +37,7 @@ func (p ReplacedWithin) Check(run history.Run) Verdict { return CheckAll(run, []
 
 func (p ReplacedWithin) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(false), missing)
+	d := slices.Concat(f.record(f.steady()), f.faultsBit(false), missing)
 	seen, until, ok := f.inForce()
 	seen = f.pressedSince(seen)
 	if !ok || len(missing) > 0 { // what was never seen, faultsBit has told

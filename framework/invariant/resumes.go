@@ -33,7 +33,7 @@ func (p Resumes) Check(run history.Run) Verdict { return CheckAll(run, []Invaria
 
 func (p Resumes) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true), missing)
+	d := slices.Concat(f.inOrder(f.steady()), f.faultsBit(true), missing)
 	seen, undo, ok := f.inForce()
 	if !ok || len(missing) > 0 { // what was never seen, faultsBit has told
 		return Verdict{}.unknown(d)
@@ -72,7 +72,7 @@ func (p Resumes) resumed(f *facts, v Verdict, d doubts, name string, s stall) Ve
 		v.measure("watchedSeconds", watched.Seconds())
 		if watched < p.Limit || f.unseen(s.undo+p.Limit, f.end()) {
 			d.add("%s had no more of them when the watching ended, %s after the undo began: %s", what, moment(watched), s.saw)
-			return v.unknown(append(d, f.late(f.begin())...))
+			return v.unknown(append(d, f.late(f.steady())...))
 		}
 		if unsure := f.orInTime(s.undo, f.end(), p.Limit); len(unsure) > 0 {
 			return v.unknown(append(d, unsure...))
@@ -85,7 +85,7 @@ func (p Resumes) resumed(f *facts, v Verdict, d doubts, name string, s stall) Ve
 	v.support(fmt.Sprintf("the undo began at %s; at %s: %s", moment(s.undo), moment(s.done.At), s.saw))
 	if took > p.Limit {
 		if f.unseen(s.undo+p.Limit, s.done.At) {
-			return v.unknown(append(d, f.late(f.begin())...))
+			return v.unknown(append(d, f.late(f.steady())...))
 		}
 		if unsure := f.orInTime(s.undo, s.done.At, p.Limit); len(unsure) > 0 {
 			return v.unknown(append(d, unsure...))

@@ -122,7 +122,7 @@ func (j *sharesLoad) take(r *history.Request) {
 
 func (j *sharesLoad) end() Verdict {
 	v, lanes := Verdict{}, []history.Lane{j.promise.lane()}
-	d := slices.Concat(j.facts.record(j.facts.begin()), j.facts.faultsBit(true), j.missing, j.doubts(), j.tally.delivered(lanes))
+	d := slices.Concat(j.facts.record(j.facts.steady()), j.facts.faultsBit(true), j.missing, j.doubts(), j.tally.delivered(lanes))
 	total := j.total()
 	if total == 0 || j.fresh() == 0 {
 		d.add("no new pod of %s was ready while %s flowed", j.name, lanes[0])

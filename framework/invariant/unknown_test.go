@@ -84,7 +84,7 @@ func TestOneThingIsMissing(t *testing.T) {
 		{"a quiet machine", ht.Healthy().Trouble(39*second, "the disk is full"), onAnything, "trouble at 39s: the disk is full"},
 		{"a watch under load", ht.Healthy().Gap("pods", 24*second, 25*second), onAnything,
 			"the watch of pods was blind from 24s to 25s: the watch broke off"},
-		{"a watch while the workload was deployed", ht.Healthy().Gap("pods", 4*second, 5*second), onEvents,
+		{"a watch while the workload was deployed", ht.Healthy().Gap("pods", 4*second, 5*second), []string{"BudgetHonoured", "Spread"},
 			"the watch of pods was blind from 4s to 5s: the watch broke off"},
 		{"a watch that no promise reads", ht.Healthy().Gap("events", 24*second, 25*second), nil, ""},
 		{"a watch before anything was deployed", ht.Healthy().Gap("nodes", 0, second), nil, ""},
