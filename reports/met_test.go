@@ -73,7 +73,7 @@ func TestTheReportCountsAsTheVerdictDoes(t *testing.T) {
 	run := historytest.Healthy().Run()
 	s := Describe(run, nil)
 	want := fmt.Sprintf("%d requests while drain one worker was on, from", s.Met[0].Requests)
-	v := invariant.NoFailedRequests{}.Check(run)
+	v := invariant.Check(run, invariant.NoFailedRequests{})
 	if got := strings.Join(v.Evidence, "\n"); !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}

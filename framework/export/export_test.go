@@ -74,7 +74,7 @@ func golden(t *testing.T) map[string]history.Run {
 
 // verdictNumbers are what holdfast says of the requests of some lanes.
 func verdictNumbers(run history.Run, lanes ...history.Lane) (requests, failed uint64) {
-	v := invariant.NoFailedRequests{Lanes: lanes}.Check(run)
+	v := invariant.Check(run, invariant.NoFailedRequests{Lanes: lanes})
 	return uint64(v.Numbers["requests"]), uint64(v.Numbers["failed"])
 }
 

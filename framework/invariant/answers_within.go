@@ -50,9 +50,6 @@ func (p AnswersWithin) String() string {
 		onLanes(p.Lanes), p.slowest(), p.p99())
 }
 
-// Check implements Invariant.
-func (p AnswersWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p AnswersWithin) start(f *facts, t *tally) judgement {
 	j := &answersWithin{promise: p, facts: f, tally: t, slots: newSlotted(t.watch), recovered: never}
 	if phase, ok := f.phases[history.Recovered]; ok {

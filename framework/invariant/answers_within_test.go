@@ -113,7 +113,7 @@ func TestInvisibleAndSlow(t *testing.T) {
 	_, run := unpackGolden(t, "drain-one-worker")
 	rows, began := rowsOf(t, run), run.Faults()[0].Injecting.At
 	p := invariant.AnswersWithin{}
-	if v := p.Check(run); v.Outcome != invariant.Held {
+	if v := invariant.Check(run, p); v.Outcome != invariant.Held {
 		t.Errorf("as it was it is %s: %s", v.Outcome, v.Seen)
 	}
 	for i := range rows {
@@ -122,10 +122,10 @@ func TestInvisibleAndSlow(t *testing.T) {
 		}
 	}
 	edited := withRows(run, rows)
-	if v := (invariant.NoFailedRequests{}).Check(edited); v.Outcome != invariant.Held {
+	if v := invariant.Check(edited, (invariant.NoFailedRequests{})); v.Outcome != invariant.Held {
 		t.Errorf("%s is %s: %s", v.Kind, v.Outcome, v.Seen)
 	}
-	if v := p.Check(edited); v.Outcome != invariant.Violated || v.At < began || v.Numbers["p99Seconds.fresh"] < 2.8 {
+	if v := invariant.Check(edited, p); v.Outcome != invariant.Violated || v.At < began || v.Numbers["p99Seconds.fresh"] < 2.8 {
 		t.Errorf("%s is %s at %s: %s", v.Kind, v.Outcome, v.At, v.Seen)
 	}
 }

@@ -31,9 +31,6 @@ func (p APIAnswersWithin) String() string {
 	return fmt.Sprintf("every API server that is left answers again within %s", p.Limit)
 }
 
-// Check implements Invariant.
-func (p APIAnswersWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p APIAnswersWithin) judge(f *facts) Verdict {
 	d := slices.Concat(f.record(never), f.faultsBit(true)) // what the watches missed is nothing to it
 	var v Verdict

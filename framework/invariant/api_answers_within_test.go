@@ -84,7 +84,7 @@ func TestAPIAnswersWithin(t *testing.T) {
 		{"watches saw nothing meanwhile", beheaded().Gap("pods", 17*second, 20*second), limit, invariant.Held, 0,
 			"2 API servers that were left answered with never more than 1.51s from one to the next (0 of 341 requests failed)" + besides},
 	})
-	v := limit.Check(beheaded().Run())
+	v := invariant.Check(beheaded().Run(), limit)
 	lines(t, v, "cp2, until the undo: 0 of 171 requests failed; at the most 1.35s from one answer to the next, 590ms before the fault",
 		"cp3, until the undo: 0 of 170 requests failed; at the most 1.51s from one answer to the next, 300ms before the fault")
 	numbers(t, v, map[string]float64{"limitSeconds": 10, "apiAwaySeconds": 1.51, "apiRequests": 341, "apiFailed": 0,

@@ -156,3 +156,6 @@ type podOn struct{ pod, node string }
 // OfSystem tells whether the failure is attributed to the system under test: such a failure breaks a promise however
 // noisy the harness was at the time. Of any other it is not known whose fault it was.
 func (a Attribution) OfSystem() bool { return a.Cause.OfSystem() && a.Confidence != ConfidenceNone }
+
+// blames tells whether a failure whose target is not known is laid to somebody.
+func (a Attribution) blames() bool { return a.OfSystem() && len(a.among) > 0 }

@@ -226,7 +226,7 @@ type FailureCauses struct{ shots *shots }
 
 // NewFailureCauses begins with a record's events.
 func NewFailureCauses(run history.Run) *FailureCauses {
-	return &FailureCauses{newShots(newFacts(run).theLives())}
+	return &FailureCauses{newShots(livesOf(newFacts(run)))}
 }
 
 // Take takes in a request, be it that it failed or not: what was answered tells who listened. The control lane leads to no

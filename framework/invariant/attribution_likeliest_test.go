@@ -51,7 +51,7 @@ func TestAProxySendsToWhatIsOffered(t *testing.T) {
 		"withdrawn, and nobody new":          {18500 * ms, invariant.CauseLateEndpoint},
 		"withdrawn, and one that is offered": {19200 * ms, invariant.CauseReadyTooEarly},
 	} {
-		v := invariant.NoFailedRequests{}.Check(astray(tooYoung(), s.from, s.from+100*ms, history.Refused).Run())
+		v := invariant.Check(astray(tooYoung(), s.from, s.from+100*ms, history.Refused).Run(), invariant.NoFailedRequests{})
 		if got := slices.Collect(maps.Keys(causesIn(v))); len(got) != 1 || got[0] != string(s.want) {
 			t.Errorf("%s: %v, want %s: %q", name, got, s.want, v.Evidence)
 		}
@@ -81,7 +81,7 @@ func TestProxiesAreNotBlamedForEndpoints(t *testing.T) {
 		"2 s later":     {withdrawn(at + 2*second), "late-endpoint"},
 		"after the end": {withdrawn(at + 3500*ms), "late-endpoint"},
 	} {
-		v := invariant.NoFailedRequests{}.Check(astray(s.run, at+3100*ms, at+3400*ms, history.Refused).Run())
+		v := invariant.Check(astray(s.run, at+3100*ms, at+3400*ms, history.Refused).Run(), invariant.NoFailedRequests{})
 		if diff := cmp.Diff(map[string]float64{s.want: 60}, causesIn(v)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s%q", name, diff, v.Evidence)
 		}
@@ -107,7 +107,7 @@ func TestCutsByGracePeriod(t *testing.T) {
 	} {
 		run := cutOff(pods(ht.Healthy(), history.Lifecycle{Readiness: true, PreStop: s.preStop, Grace: s.grace}),
 			ht.EvictedAt+s.cut, ht.EvictedAt+s.cut+50*ms)
-		v := invariant.NoFailedRequests{}.Check(run.Run())
+		v := invariant.Check(run.Run(), invariant.NoFailedRequests{})
 		if diff := cmp.Diff(map[string]float64{s.want: 10}, causesIn(v)); diff != "" {
 			t.Errorf("grace %s, preStop %s, cut after %s (-want +got):\n%s", s.grace, s.preStop, s.cut, diff)
 		}

@@ -65,12 +65,16 @@ type lives struct {
 	hosts    map[string]bool           // addresses that were dialled: whether they are no pod's
 }
 
-// theLives of a record, put together once.
-func (f *facts) theLives() *lives {
-	if f.lives == nil {
-		f.lives = newLives(f)
-	}
-	return f.lives
+// livesKey is what the lives of a record are remembered by.
+type livesKey struct{}
+
+// livesOf a record, put together once. From then on they are given the requests that were due under load.
+func livesOf(f *facts) *lives {
+	return memoize(f, livesKey{}, func() *lives {
+		s := newLives(f)
+		f.onRequest = append(f.onRequest, s.answered)
+		return s
+	})
 }
 
 func newLives(f *facts) *lives {

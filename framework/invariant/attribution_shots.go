@@ -146,3 +146,34 @@ func (s *lives) anyones(ip string) bool {
 	}
 	return false
 }
+
+// answeredWrongly tells whether it was the server named in the response that let the client down. Of a retry that was
+// masked, the response names the one that helped out.
+func answeredWrongly(o history.Outcome) bool {
+	switch o {
+	case history.BadStatus, history.WrongBody, history.Truncated, history.Stall:
+		return true
+	}
+	return false
+}
+
+// onKept tells whether a request was sent on a connection that was open already, and whom that leads to is known. Behind a
+// gateway each request has a choice of its own.
+func onKept(r *history.Request) bool {
+	return r.Reused && r.GatewayTries == 0 && (r.Pod != "" || r.Node != "")
+}
+
+// known tells whether it is known whom a request was sent to: the server said so, or its connection leads there.
+func (k shot) known() bool { return k.pod != "" || k.node != "" }
+
+// targets are those whom failures may have been sent to: of a known one, that one.
+func (k shot) targets(a Attribution) []podOn {
+	if !k.known() {
+		return a.among
+	}
+	p := podOn{k.pod, k.node}
+	if p.node == "" {
+		p.node = a.Node
+	}
+	return []podOn{p}
+}

@@ -216,7 +216,7 @@ func TestCausesOfFailures(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := invariant.NoFailedRequests{}.Check(s.run.Run())
+			v := invariant.Check(s.run.Run(), invariant.NoFailedRequests{})
 			if diff := cmp.Diff(s.want, causesIn(v)); diff != "" {
 				t.Errorf("causes (-want +got):\n%s%s\n%s", diff, v.Seen, strings.Join(v.Evidence, "\n"))
 			}
@@ -243,7 +243,7 @@ func causesIn(v invariant.Verdict) map[string]float64 {
 // TestTheStoryOfALateEndpoint is what an engineer reads first.
 func TestTheStoryOfALateEndpoint(t *testing.T) {
 	b := astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true}), ht.EvictedAt+100*ms, ht.EvictedAt+400*ms, history.Refused)
-	lines(t, invariant.NoFailedRequests{}.Check(b.Run()),
+	lines(t, invariant.Check(b.Run(), invariant.NoFailedRequests{}),
 		"17.1s fresh #1420 of worker-0: refused after 2ms, unknown server",
 		"60 of 60: sent to a pod that had stopped listening, because the proxies had not noticed yet (late-endpoint): "+
 			"backend-1 on w1, deletion requested at 17s, endpoint removed at 17.01s, no preStop sleep; in phase told to end 60; the only endpoint in trouble",

@@ -23,9 +23,6 @@ func (p AuditMends) String() string {
 	return fmt.Sprintf("the audit finds %s of %s, and nothing once its patches are applied", list(p.Rules), cmp.Or(p.Workload, "the workload"))
 }
 
-// Check implements Invariant.
-func (p AuditMends) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p AuditMends) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
 	d := slices.Concat(f.record(f.steady()), f.faultsBit(true), missing)

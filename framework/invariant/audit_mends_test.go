@@ -57,7 +57,7 @@ func TestAuditMends(t *testing.T) {
 		{"the fault was not seen", setStage(audited(both, none), history.Seen, -1), promise, invariant.Unknown, 0,
 			"no verdict: drain one worker was never seen to bite"},
 	})
-	v := promise.Check(audited(both, none).Run())
+	v := invariant.Check(audited(both, none).Run(), promise)
 	lines(t, v, "16s: no-budget: seen of no-budget", "16s: no-prestop: seen of no-prestop")
 	numbers(t, v, map[string]float64{"audits": 2, "found": 2, "left": 0})
 }

@@ -68,7 +68,7 @@ func TestBlindWatchesProveNothing(t *testing.T) {
 
 // TestBlindBudgetEvidence: the eviction that might have broken the promise is told.
 func TestBlindBudgetEvidence(t *testing.T) {
-	v := invariant.BudgetHonoured{}.Check(evict(ht.Healthy(), 2, 17500*ms).Gap("pods", 16500*ms, 18*second).Run())
+	v := invariant.Check(evict(ht.Healthy(), 2, 17500*ms).Gap("pods", 16500*ms, 18*second).Run(), invariant.BudgetHonoured{})
 	numbers(t, v, map[string]float64{"accepted": 2, "ambiguous": 1})
 }
 

@@ -66,7 +66,7 @@ func TestNothingWasSent(t *testing.T) {
 					left--
 				}
 			}
-			doubted(t, invariant.NoFailedRequests{}.Check(withRows(run, edited)), s.want)
+			doubted(t, invariant.Check(withRows(run, edited), invariant.NoFailedRequests{}), s.want)
 		})
 	}
 }
@@ -95,12 +95,12 @@ func TestLostNodeAndNothingSent(t *testing.T) {
 			}
 		})
 	}
-	doubted(t, invariant.FailuresEndWithin{}.Check(gap(20*second, 20900*ms).Run()),
+	doubted(t, invariant.Check(gap(20*second, 20900*ms).Run(), invariant.FailuresEndWithin{}),
 		"no request was sent on fresh for 905ms from 19.995s, and an outage of more than 255ms must not go unseen")
 	slow := killed().DropRequests(func(r history.Request) bool { return r.Lane == history.LaneFresh })
 	slow.Load(history.LaneFresh, 5, ht.SteadyAt, ht.DrainedAt).Header(func(h *history.Header) { h.Plan.Lanes[0].RatePerSecond = 5 })
 	p := invariant.NoFailedRequests{}
-	if v := p.Check(slow.Run()); v.Outcome != invariant.Held || v.Numbers["blindSeconds.fresh"] != 0.2 {
+	if v := invariant.Check(slow.Run(), p); v.Outcome != invariant.Held || v.Numbers["blindSeconds.fresh"] != 0.2 {
 		t.Errorf("a lane with 5 requests a second is %s: %s", v.Outcome, v.Seen)
 	}
 	slow.EditRequests(func(r *history.Request) {
@@ -108,7 +108,7 @@ func TestLostNodeAndNothingSent(t *testing.T) {
 			r.Sent, r.Done = r.Sent+300*ms, r.Done+300*ms
 		}
 	})
-	doubted(t, p.Check(slow.Run()), "no request was sent on fresh for 500ms from 19.8s, and an outage of more than 450ms must not go unseen")
+	doubted(t, invariant.Check(slow.Run(), p), "no request was sent on fresh for 500ms from 19.8s, and an outage of more than 450ms must not go unseen")
 }
 
 // TestOneOfTwoWorkersStandsStill: what the other sends comes from another node, and shows nothing of what the first would meet.
@@ -122,7 +122,7 @@ func TestOneOfTwoWorkersStandsStill(t *testing.T) {
 		rows[i].Seq /= 2
 	}
 	p := invariant.NoFailedRequests{}
-	if v := p.Check(withRows(run, slices.Clone(rows))); v.Outcome != invariant.Held {
+	if v := invariant.Check(withRows(run, slices.Clone(rows)), p); v.Outcome != invariant.Held {
 		t.Errorf("two workers are %s: %s", v.Outcome, v.Seen)
 	}
 	for i := range rows {
@@ -130,7 +130,7 @@ func TestOneOfTwoWorkersStandsStill(t *testing.T) {
 			r.Sent, r.Done = began+2150*ms, r.Done+began+2150*ms-r.Sent
 		}
 	}
-	doubted(t, p.Check(withRows(run, rows)),
+	doubted(t, invariant.Check(withRows(run, rows), p),
 		"load-1 sent no request on fresh for 962ms from 7.544s, and an outage of more than 270ms must not go unseen where it is")
 }
 
@@ -144,7 +144,7 @@ func TestRequestsThatAreNotSent(t *testing.T) {
 			unsend(&rows[i])
 		}
 	}
-	v := invariant.NoFailedRequests{}.Check(withRows(run, rows))
+	v := invariant.Check(withRows(run, rows), invariant.NoFailedRequests{})
 	doubted(t, v, "57 of 1136 requests due on fresh since the first fault began were not sent, and 1 % may be missing at most")
 	numbers(t, v, map[string]float64{"unsent.fresh": 57, "blindSeconds.fresh": 0.021})
 }
@@ -159,5 +159,5 @@ func TestSentInBursts(t *testing.T) {
 			r.Done, r.Sent = r.Done+sent-r.Sent, sent
 		}
 	}
-	doubted(t, invariant.NoFailedRequests{}.Check(withRows(run, rows)), "the requests on fresh came in bursts: for 78.9 % of the time since the first fault began none had been sent for 50ms or more")
+	doubted(t, invariant.Check(withRows(run, rows), invariant.NoFailedRequests{}), "the requests on fresh came in bursts: for 78.9 % of the time since the first fault began none had been sent for 50ms or more")
 }

@@ -4,20 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
-
-// evictionReason is the DisruptionTarget reason of a pod that went by the eviction API.
-//
-// Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
-const evictionReason = "EvictionByEvictionAPI"
-
-// watchSkew is how far the record's order may differ from the API server's. Pods, budgets and evictions reach the
-// record by different connections, each dated when it arrived, so what lies closer together may have happened the
-// other way round. What one watch told is in order.
-const watchSkew = time.Second
 
 // asked is an eviction that was asked for.
 type asked struct {

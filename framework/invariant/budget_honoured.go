@@ -46,9 +46,6 @@ func (p BudgetHonoured) String() string {
 	return text
 }
 
-// Check implements Invariant.
-func (p BudgetHonoured) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p BudgetHonoured) judge(f *facts) Verdict {
 	l := budgetLedger{facts: f, pods: followPods(f.run)}
 	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true))
@@ -61,7 +58,7 @@ func (p BudgetHonoured) judge(f *facts) Verdict {
 		d.add("the record has no budget")
 	}
 	if p.AtLeast > 0 {
-		d = append(d, l.demandOf(f.run, p)...)
+		d = append(d, l.demandOf(f.run, p.Workload, p.AtLeast)...)
 	}
 	for _, demand := range l.demands {
 		if demand.broken != "" {

@@ -184,7 +184,7 @@ func TestBudgetHonoured(t *testing.T) {
 }
 
 func TestBudgetHonouredEvidence(t *testing.T) {
-	v := invariant.BudgetHonoured{}.Check(refuse(ht.Healthy(), 3, 18*second, "backend").Run())
+	v := invariant.Check(refuse(ht.Healthy(), 3, 18*second, "backend").Run(), invariant.BudgetHonoured{})
 	lines(t, v,
 		"the tightest: the eviction of backend-1, accepted at 17s, left 5 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)",
 		"budget backend was put to the test at 17s: 5 healthy pods left, 5 demanded, and its status allowed no eviction",
@@ -195,19 +195,19 @@ func TestBudgetHonouredEvidence(t *testing.T) {
 // TestBudgetTimeline: what budgets do not bind is told all the same: for how long too few were healthy, by what, and for how
 // long the status of the budget said something else.
 func TestBudgetTimeline(t *testing.T) {
-	v := invariant.BudgetHonoured{}.Check(ht.Healthy().Run())
+	v := invariant.Check(ht.Healthy().Run(), invariant.BudgetHonoured{})
 	numbers(t, v, map[string]float64{"belowDemandSeconds": 0, "staleStatusSeconds": 0, "gone.eviction": 1})
 	lost := deleteDirectly(ht.Healthy(), 2, 3) // at 25 s, and nobody replaces them until Drained at 40 s
-	v = invariant.BudgetHonoured{}.Check(lost.Run())
+	v = invariant.Check(lost.Run(), invariant.BudgetHonoured{})
 	numbers(t, v, map[string]float64{"belowDemandSeconds": 15, "staleStatusSeconds": 15, "gone.eviction": 1, "gone.deletion": 2})
 	brief := ht.Healthy().Budget(25*second, ht.BackendBudget(4, 0)).Budget(26*second, ht.BackendBudget(6, 1)) // as long as the skew
-	numbers(t, invariant.BudgetHonoured{}.Check(brief.Run()), map[string]float64{"staleStatusSeconds": 0})
+	numbers(t, invariant.Check(brief.Run(), invariant.BudgetHonoured{}), map[string]float64{"staleStatusSeconds": 0})
 	late := ht.Healthy().Budget(25*second, ht.BackendBudget(4, 0)).Budget(26001*ms, ht.BackendBudget(6, 1))
-	numbers(t, invariant.BudgetHonoured{}.Check(late.Run()), map[string]float64{"staleStatusSeconds": 1.001})
+	numbers(t, invariant.Check(late.Run(), invariant.BudgetHonoured{}), map[string]float64{"staleStatusSeconds": 1.001})
 }
 
 func TestSeveralBudgetsEvidence(t *testing.T) {
-	v := invariant.BudgetHonoured{}.Check(severalBudgets().Run())
+	v := invariant.Check(severalBudgets().Run(), invariant.BudgetHonoured{})
 	numbers(t, v, map[string]float64{"accepted": 1, "refused": 1, "refusedUnderSeveralBudgets": 1})
 	lines(t, v,
 		"the tightest: the eviction of backend-1, accepted at 17s, left 5 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)",

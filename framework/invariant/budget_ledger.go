@@ -47,8 +47,8 @@ func (e entry) String() string {
 }
 
 // demandOf adds the promise's own demand.
-func (l *budgetLedger) demandOf(run history.Run, p BudgetHonoured) doubts {
-	key, d := workloadOf(run, p.Workload)
+func (l *budgetLedger) demandOf(run history.Run, workload string, atLeast int) doubts {
+	key, d := workloadOf(run, workload)
 	if len(d) > 0 {
 		return d
 	}
@@ -56,7 +56,7 @@ func (l *budgetLedger) demandOf(run history.Run, p BudgetHonoured) doubts {
 	for _, e := range run.Events {
 		if w := e.Workload; w != nil && w.Namespace == key.Namespace && w.Name == key.Name && own.selector == nil {
 			own.selector = w.Selector
-			own.points = []demandPoint{{at: e.T, desired: p.AtLeast, allowed: 1, words: fmt.Sprintf("at least %d of %s", p.AtLeast, key.Name)}}
+			own.points = []demandPoint{{at: e.T, desired: atLeast, allowed: 1, words: fmt.Sprintf("at least %d of %s", atLeast, key.Name)}}
 		}
 	}
 	l.demands = append(l.demands, own)

@@ -156,7 +156,7 @@ func TestBudgetModelObeyed(t *testing.T) {
 		for range 15 {
 			m.step(time.Duration(m.random.Int64N(int64(800 * ms))))
 		}
-		switch v := (invariant.BudgetHonoured{}).Check(m.record.Run()); v.Outcome {
+		switch v := invariant.Check(m.record.Run(), (invariant.BudgetHonoured{})); v.Outcome {
 		case invariant.Violated:
 			t.Errorf("seed %d: %s", seed, v.Seen)
 		case invariant.Held:
@@ -177,7 +177,7 @@ func TestBudgetModelBroken(t *testing.T) {
 		for range 3 {
 			m.step(3*second + time.Duration(m.random.Int64N(int64(second))))
 		}
-		v := invariant.BudgetHonoured{}.Check(m.record.Run())
+		v := invariant.Check(m.record.Run(), invariant.BudgetHonoured{})
 		if got := v.Outcome == invariant.Violated; got != m.broken {
 			t.Errorf("seed %d: broken is %t, and %s: %s", seed, m.broken, v.Outcome, v.Seen)
 		}

@@ -330,7 +330,7 @@ func (m *rulesModel) lose(node string) {
 
 // differs says how a verdict differs from what the model knows; empty: it does not.
 func (m *rulesModel) differs() string {
-	v := invariant.BudgetHonoured{}.Check(m.record.Run())
+	v := invariant.Check(m.record.Run(), invariant.BudgetHonoured{})
 	if got := v.Outcome == invariant.Violated; got != m.broken {
 		return fmt.Sprintf("broken is %t, and %s: %s", m.broken, v.Outcome, v.Seen)
 	}

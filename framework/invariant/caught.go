@@ -10,9 +10,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// CaughtNumber is the number of a verdict by Caught that is 1 if the mutant was caught and 0 if it was missed. An Unknown has none.
-const CaughtNumber = "caught"
-
 // Caught judges a mutant by its record and the verdicts on it, in the order of the record's promises: that the promise which is
 // named catches what was broken on purpose is a promise of the harness.
 //

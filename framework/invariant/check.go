@@ -7,26 +7,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// streaming is a promise about requests. All of them see the requests in the same single pass.
-type streaming interface {
-	Invariant
-	start(*facts, *tally) judgement
-}
-
-// still is a promise that reads the events only.
-type still interface {
-	Invariant
-	judge(*facts) Verdict
-}
-
-// judgement is a streaming promise at work. It must not keep the request it is given.
-type judgement interface {
-	// take is given each request that was due under load.
-	take(*history.Request)
-	// end is called after the last.
-	end() Verdict
-}
-
 // CheckAll judges a record by each promise and returns their verdicts in the same order. It reads the requests once,
 // whatever the number of promises, in memory that does not grow with them. A record whose requests cannot be read to
 // their end gets no Held.
@@ -34,6 +14,9 @@ func CheckAll(run history.Run, promises []Invariant) []Verdict {
 	verdicts, _ := checkAll(run, promises)
 	return verdicts
 }
+
+// Check judges a record by one promise.
+func Check(run history.Run, p Invariant) Verdict { return CheckAll(run, []Invariant{p})[0] }
 
 // checkAll also returns why the requests could not be read to their end.
 func checkAll(run history.Run, promises []Invariant) ([]Verdict, error) {
@@ -47,7 +30,11 @@ func checkAll(run history.Run, promises []Invariant) ([]Verdict, error) {
 			all = append(all, running[i])
 		}
 	}
-	t.read(run.Requests, all)
+	t.read(run.Requests, func(r *history.Request) {
+		for _, j := range all {
+			j.take(r)
+		}
+	})
 	verdicts := make([]Verdict, len(promises))
 	prefix := nodePrefix(run.Header.Cluster.Name)
 	for i, p := range promises {
@@ -58,7 +45,7 @@ func checkAll(run history.Run, promises []Invariant) ([]Verdict, error) {
 		case running[i] != nil:
 			v = running[i].end()
 		default:
-			v = p.Check(run)
+			v = Verdict{}.unknown(doubts{"this promise judges neither events nor requests"})
 		}
 		v = f.moved(p, v)
 		if t.err != nil && v.Outcome == Held {
@@ -91,28 +78,6 @@ func (v Verdict) shorten(prefix *regexp.Regexp) Verdict {
 		v.Evidence[i] = prefix.ReplaceAllString(v.Evidence[i], "$1")
 	}
 	return v
-}
-
-// read hands every request to the tally, and those under load to the judgements.
-func (t *tally) read(requests history.Requests, to []judgement) {
-	if requests == nil {
-		return
-	}
-	for r, err := range requests() {
-		if err != nil {
-			t.err = err
-			return
-		}
-		if !t.take(r) {
-			continue
-		}
-		if t.facts.lives != nil {
-			t.facts.lives.answered(r)
-		}
-		for _, j := range to {
-			j.take(r)
-		}
-	}
 }
 
 // Judge judges a record by the promises that are written in it, with the parameters they had when it was made. A
@@ -157,7 +122,7 @@ type undecoded struct {
 
 func (p undecoded) String() string { return p.stored.Kind + " " + string(p.stored.Params) }
 
-func (p undecoded) Check(history.Run) Verdict {
+func (p undecoded) judge(*facts) Verdict {
 	return Verdict{Kind: p.stored.Kind}.unknown(doubts{p.err.Error()})
 }
 

@@ -63,7 +63,7 @@ func TestTheLastWindowOfLoad(t *testing.T) {
 func TestANodeThatIsHeardOfBeforeItIsTaken(t *testing.T) {
 	alive := ht.ReadyNode("w3", "b")
 	run := killed().Node(killAt+100*ms, alive).Node(healAt, alive).Node(healAt+100*ms, alive).Run() // or when it is given back
-	if v := (invariant.NoFailedRequests{}).Check(run); v.Outcome != invariant.Held {
+	if v := invariant.Check(run, (invariant.NoFailedRequests{})); v.Outcome != invariant.Held {
 		t.Errorf("%s: %s", v.Outcome, v.Seen)
 	}
 }
@@ -74,7 +74,7 @@ func TestMomentsOfTwoFaults(t *testing.T) {
 	for _, at := range []history.Offset{15600 * ms, 15800 * ms, 17 * second, 22 * second, 26 * second, 31500 * ms} {
 		b.Fail(history.LaneFresh, at, at+5*ms, history.Reset)
 	}
-	v := invariant.NoFailedRequests{}.Check(b.EditRequests(func(r *history.Request) { r.Pod, r.Node = "", "" }).Run())
+	v := invariant.Check(b.EditRequests(func(r *history.Request) { r.Pod, r.Node = "", "" }).Run(), invariant.NoFailedRequests{})
 	want := []string{
 		"1 after kill one worker began at 15.5s, the first 100ms later",
 		"1 after kill another began at 15.7s, the first 100ms later",
@@ -169,6 +169,6 @@ func TestEvidenceOfFailuresThatEndTooLate(t *testing.T) {
 			"100 after kill one worker was seen to bite at 16s, the first 0s later",
 		}},
 	} {
-		t.Run(name, func(t *testing.T) { lines(t, invariant.FailuresEndWithin{}.Check(s.run.Run()), s.want...) })
+		t.Run(name, func(t *testing.T) { lines(t, invariant.Check(s.run.Run(), invariant.FailuresEndWithin{}), s.want...) })
 	}
 }

@@ -25,7 +25,7 @@ func TestCausesWithoutEvents(t *testing.T) {
 		"a gap":           {failing().Gap("events", at-second, at+second), true},
 		"a gap elsewhere": {failing().Gap("events", at+8*second, at+9*second), false},
 	} {
-		v := invariant.NoFailedRequests{}.Check(s.run.Run())
+		v := invariant.Check(s.run.Run(), invariant.NoFailedRequests{})
 		if got := strings.Contains(strings.Join(v.Evidence, "\n"), lost); got != s.want || v.Outcome != invariant.Violated {
 			t.Errorf("%s: %s %q", what, v.Outcome, v.Evidence)
 		}

@@ -32,9 +32,6 @@ func (p DrainBlocked) String() string {
 	return text
 }
 
-// Check implements Invariant.
-func (p DrainBlocked) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p DrainBlocked) judge(f *facts) Verdict {
 	d := slices.Concat(f.record(f.steady()), f.faultsBit(true))
 	from, _ := f.faultsOn()

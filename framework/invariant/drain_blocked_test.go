@@ -70,7 +70,7 @@ func TestDrainBlocked(t *testing.T) {
 		{"never undone", setStage(blocked(), history.Healed, -1), all, invariant.Unknown, 0,
 			"no verdict: drain one worker was never seen to be healed"},
 	})
-	v := all.Check(blocked().Run())
+	v := invariant.Check(blocked().Run(), all)
 	lines(t, v, "the eviction of backend-1 was refused: "+needs6)
 	numbers(t, v, map[string]float64{"refused": 12, "refusedSeconds": 11, "refusedPods": 1})
 }

@@ -33,9 +33,6 @@ func (p DrainCompletes) String() string {
 	return text
 }
 
-// Check implements Invariant.
-func (p DrainCompletes) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p DrainCompletes) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
 	d := slices.Concat(f.record(f.steady()), f.faultsBit(true), missing)

@@ -51,7 +51,7 @@ func TestDrainCompletes(t *testing.T) {
 		{"no such workload", ht.Healthy(), invariant.DrainCompletes{Workload: "other"}, invariant.Unknown, 0,
 			"no verdict: the record has no Deployment other"},
 	})
-	v := unready.Check(allowing(crashing(ht.Healthy()), 0).Run())
+	v := invariant.Check(allowing(crashing(ht.Healthy()), 0).Run(), unready)
 	lines(t, v, "backend-1 was not ready when its eviction was accepted at 17s, and budget backend allowed no disruption")
 	numbers(t, v, map[string]float64{"evicted": 1, "evictedUnready": 1, "refused": 0, "left": 0})
 }

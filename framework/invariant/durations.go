@@ -3,8 +3,6 @@ package invariant
 import (
 	"math/bits"
 	"time"
-
-	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // The buckets of durations: 32 for each doubling, so that a quantile is at most 1/32 above what it was, and one for each
@@ -59,14 +57,4 @@ func (d *durations) quantile(share float64) time.Duration {
 		}
 	}
 	return d.max
-}
-
-// lagNumbers tells how late the requests of a lane were sent.
-func (d *durations) lagNumbers(v *Verdict, lane history.Lane) {
-	if d.n == 0 {
-		return
-	}
-	v.measure("lagP50Seconds."+string(lane), d.quantile(0.5).Seconds())
-	v.measure("lagP99Seconds."+string(lane), d.quantile(0.99).Seconds())
-	v.measure("lagMaxSeconds."+string(lane), d.max.Seconds())
 }

@@ -2,7 +2,6 @@ package invariant
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -26,11 +25,6 @@ const (
 // never is a moment that does not come.
 const never = history.Offset(1<<63 - 1)
 
-// doubts are the reasons why the evidence is not there. None: it is.
-type doubts []string
-
-func (d *doubts) add(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }
-
 // facts are what several promises ask of a record, computed once.
 type facts struct {
 	run    history.Run
@@ -38,13 +32,15 @@ type facts struct {
 	faults []history.FaultLife
 	gaps   []history.Event // of the watches that promises read: Kubernetes Events are kept for the reader of a report
 	noise  noise
-	lives  *lives // once they are asked for: see theLives
+	memo   map[any]any // see memoize
+	// onRequest is given each request that was due under load, before promises are.
+	onRequest []func(*history.Request)
 
 	objects []history.Event // see inOneOrder; nil: not yet asked for
 }
 
 func newFacts(run history.Run) *facts {
-	f := &facts{run: run, phases: make(map[history.PhaseName]history.PhaseSpan), faults: run.Faults()}
+	f := &facts{run: run, memo: make(map[any]any), phases: make(map[history.PhaseName]history.PhaseSpan), faults: run.Faults()}
 	slices.SortStableFunc(f.faults, func(a, b history.FaultLife) int { return cmp.Compare(a.ID, b.ID) })
 	for _, p := range run.Phases() {
 		if _, again := f.phases[p.Name]; !again {
@@ -58,6 +54,16 @@ func newFacts(run history.Run) *facts {
 	}
 	f.hear()
 	return f
+}
+
+// memoize gives what was built of a record under a key before, or builds it.
+func memoize[T any](f *facts, key any, build func() T) T {
+	if had, ok := f.memo[key]; ok {
+		return had.(T)
+	}
+	built := build()
+	f.memo[key] = built
+	return built
 }
 
 // underLoad is the time in which requests count.
@@ -92,16 +98,6 @@ func (f *facts) record(from history.Offset) (d doubts) {
 	return append(f.inOrder(from), f.late(from)...)
 }
 
-// late doubts when something happened that a watch told of only at the end of a gap.
-func (f *facts) late(from history.Offset) (d doubts) {
-	for _, e := range f.gaps {
-		if e.Gap.Bridged && e.Gap.Since < f.end() && e.T >= from {
-			d.add("the watch of %s was late from %s to %s: %s", e.Gap.What, moment(e.Gap.Since), moment(e.T), e.Gap.Why)
-		}
-	}
-	return d
-}
-
 // inOrder is record for promises that late news of a change does not make easier to keep: those that ask for the order of
 // changes alone, or how soon something was over. They judge gaps that were bridged, and for a violation see blind.
 func (f *facts) inOrder(from history.Offset) (d doubts) {
@@ -132,105 +128,6 @@ func (f *facts) inOrder(from history.Offset) (d doubts) {
 	return d
 }
 
-// blind tells whether a watch may have missed something within the skew of a moment, or told it late. What the record says of
-// such a moment breaks no promise: something else may have been the case. Only gaps that are doubts of their own count.
-func (f *facts) blind(at history.Offset) bool {
-	return slices.ContainsFunc(f.gaps, f.hides(at))
-}
-
-// toldLate tells whether what the record says of a moment may have been told late.
-func (f *facts) toldLate(at history.Offset) bool {
-	hides := f.hides(at)
-	return slices.ContainsFunc(f.gaps, func(e history.Event) bool { return e.Gap.Bridged && hides(e) })
-}
-
-// hides tells of a gap whether it may hide what was the case at a moment.
-func (f *facts) hides(at history.Offset) func(history.Event) bool {
-	begin, end := f.begin(), f.end()
-	return func(e history.Event) bool {
-		return e.Gap.Since < end && e.T >= begin && e.Gap.Since <= at+watchSkew && at-watchSkew <= e.T
-	}
-}
-
-// faultsBit doubts faults that were not seen to be in force between the moment they were injected and the moment they
-// were undone. Unless mustHeal, a fault that nobody tried to undo is as good as one that was.
-func (f *facts) faultsBit(mustHeal bool) (d doubts) {
-	if len(f.faults) == 0 {
-		d.add("no fault was injected")
-	}
-	for _, fault := range f.faults {
-		switch {
-		case len(fault.Errors) > 0:
-			d.add("%s went wrong: %s", fault.Name, fault.Errors[0])
-		case !fault.Injecting.OK:
-			d.add("%s has no beginning in the record", fault.Name)
-		case !fault.Seen.OK:
-			d.add("%s was never seen to bite", fault.Name)
-		case !fault.Healed.OK && (mustHeal || fault.Healing.OK):
-			d.add("%s was never seen to be healed", fault.Name)
-		default:
-			f.lasted(fault, &d)
-		}
-	}
-	return d
-}
-
-// lasted doubts a fault that was over before the harness undid it.
-func (f *facts) lasted(fault history.FaultLife, d *doubts) {
-	undone := fault.Healing
-	if !undone.OK {
-		undone = history.Moment{At: f.end(), OK: true}
-	}
-	switch healed := f.firstHealed(fault.ID); {
-	case fault.Seen.At < fault.Injecting.At:
-		d.add("%s was seen at %s, before it was injected at %s", fault.Name, moment(fault.Seen.At), moment(fault.Injecting.At))
-	case fault.Seen.At > undone.At:
-		d.add("%s was seen at %s, after its undo began at %s", fault.Name, moment(fault.Seen.At), moment(undone.At))
-	case healed.OK && !fault.Healing.OK:
-		d.add("%s healed by itself at %s: no undo is in the record", fault.Name, moment(healed.At))
-	case healed.OK && healed.At < undone.At:
-		d.add("%s healed too early: at %s, before its undo began", fault.Name, moment(healed.At))
-	}
-	for _, node := range fault.Nodes {
-		if back := f.backEarly(node, fault.Injecting.At, undone.At); back.OK {
-			d.add("%s healed too early: %s was back at %s, before its undo began at %s",
-				fault.Name, node, moment(back.At), moment(undone.At))
-		}
-	}
-}
-
-// firstHealed is the first time a fault was seen as healed; FaultLife has the last.
-func (f *facts) firstHealed(id int) history.Moment {
-	for _, e := range f.run.Events {
-		if e.Fault != nil && e.Fault.ID == id && e.Fault.Stage == history.Healed && e.Fault.Error == "" {
-			return history.Moment{At: e.T, OK: true}
-		}
-	}
-	return history.Moment{}
-}
-
-// backEarly is when a node that had been taken away, closed to new pods or put under pressure after from was usable again
-// before to. Of one that was put under pressure nothing else counts: its kubelet is restarted for that, and may not be ready
-// for a moment.
-func (f *facts) backEarly(name string, from, to history.Offset) history.Moment {
-	taken, squeezed := false, slices.Contains(pressed(f.run, from, to), name)
-	for _, e := range f.run.Events {
-		n := e.Node
-		if n == nil || n.Name != name || e.T < from || e.T >= to {
-			continue
-		}
-		usable := n.Change != history.Deleted && n.Ready == "True" && !n.Unschedulable
-		if squeezed {
-			usable = !n.UnderPressure()
-		}
-		if taken && usable {
-			return history.Moment{At: e.T, OK: true}
-		}
-		taken = taken || !usable
-	}
-	return history.Moment{}
-}
-
 // clocks doubts workers whose clocks were not mapped to the run's well enough.
 func (f *facts) clocks(workers []string) (d doubts) {
 	worst := make(map[string]history.Offset)
@@ -249,4 +146,29 @@ func (f *facts) clocks(workers []string) (d doubts) {
 		}
 	}
 	return d
+}
+
+// watchSkew is how far the record's order may differ from the API server's. Pods, budgets and evictions reach the
+// record by different connections, each dated when it arrived, so what lies closer together may have happened the
+// other way round. What one watch told is in order.
+const watchSkew = time.Second
+
+// PropagationSlack is what NodeLossLimit allows from the moment the control plane marks a lost node's pods as not ready
+// to the moment no proxy sends anything to them: the EndpointSlice is written, every kube-proxy waits out its minimum
+// of 1 s between two syncs, and syncs. A busy machine of two cores takes 2 s; the rest is margin.
+const PropagationSlack = 3 * time.Second
+
+// evictionReason is the DisruptionTarget reason of a pod that went by the eviction API.
+//
+// Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
+const evictionReason = "EvictionByEvictionAPI"
+
+// clockError is how far the times of requests may be off the record's clock.
+func (f *facts) clockError() (worst history.Offset) {
+	for _, e := range f.run.Events {
+		if e.Clock != nil {
+			worst = max(worst, e.Clock.Uncertainty)
+		}
+	}
+	return worst
 }

@@ -121,7 +121,7 @@ func TestEvidence(t *testing.T) {
 			"fresh was planned at 200 requests a second, and had fewer due in 2 windows of 1s, the first from 10s"},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			got := invariant.NoFailedRequests{}.Check(s.run.Run())
+			got := invariant.Check(s.run.Run(), invariant.NoFailedRequests{})
 			if s.want == "" {
 				if got.Outcome != invariant.Held {
 					t.Errorf("%s: %s, want held", got.Outcome, got.Seen)

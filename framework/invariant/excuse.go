@@ -1,42 +1,11 @@
 package invariant
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
-
-// lostUnasked finds the node of a kind that was lost without a fault, while the machine was starved, and not back before a moment;
-// nil if there is none.
-func (f *facts) lostUnasked(name string, from, to history.Offset, like func(*history.NodeLoss) bool) *history.NodeLoss {
-	grace := f.run.Header.Cluster.Timings.NodeMonitorGrace + restless
-	for i := range f.noise.unasked {
-		loss := &f.noise.unasked[i]
-		back := never
-		if loss.Back.OK {
-			back = loss.Back.At + PropagationSlack
-		}
-		if (name == "" || loss.Name == name) && to >= loss.At-grace && from <= back && like(loss) {
-			return loss
-		}
-	}
-	return nil
-}
-
-// inhabited tells whether any pod of the scenario was on a node when it was lost, be it a load worker: else no request led there.
-func (f *facts) inhabited(loss *history.NodeLoss) bool {
-	is, known := f.noise.inhabited[loss]
-	if !known {
-		for _, pod := range f.run.StateAt(loss.At).Pods {
-			is = is || pod.Node == loss.Name && !pod.Ended()
-		}
-		f.noise.inhabited[loss] = is
-	}
-	return is
-}
 
 // excused are failures that the harness's noise explains as well as the system under test does. Of those that nothing in the
 // record attributes to the system: what was given up because its load worker stood still until then, or while the control lane
@@ -46,49 +15,6 @@ type excused struct {
 	total uint64
 	why   string // of one of them
 }
-
-// promptly is how long an answer takes that is there at once, to a worker on two busy cores: in runs that held beside compilers,
-// requests were sent up to 90 ms late.
-const promptly = 100 * time.Millisecond
-
-// explains tells whether the load worker's own pause explains that it gave a request up: but for the time that an answer takes,
-// it stood still from the sending to the giving up. Before and after that it ran, and would have taken an answer that was there;
-// so shorter pauses do not add up, and what a quota or a hypervisor takes from it counts as far as it shows as a pause. What the
-// system said in so many words (refused, reset, a wrong answer) no pause of a client's makes it say.
-func (n *noise) explains(r *history.Request) bool {
-	if !givenUp(r.Outcome) {
-		return false
-	}
-	samples, waited := n.of[r.Worker], r.Done-r.Sent
-	first, _ := slices.BinarySearchFunc(samples, r.Sent, func(e history.Event, at history.Offset) int { return cmp.Compare(e.T, at) })
-	for _, e := range samples[first:] {
-		if e.Noise.Since-e.Noise.Pause > r.Done {
-			break
-		}
-		end := min(max(r.Done, e.Noise.Since), e.T) // of the pause: it was noticed at some time between the two
-		if still := min(end, r.Done) - max(end-e.Noise.Pause, r.Sent); still > 0 && waited-still <= n.answer(r) {
-			return true
-		}
-	}
-	return false
-}
-
-// answer is how long an answer to a request takes, at the most half the time after which it was given up.
-func (n *noise) answer(r *history.Request) time.Duration {
-	takes := promptly
-	if took := n.took[r.Lane]; took != nil && r.Outcome != history.TimeoutConnect {
-		takes = max(takes, took.quantile(0.999))
-	}
-	return min(takes, (r.Done-r.Sent)/2)
-}
-
-// givenUp tells whether the client's patience ended a request.
-func givenUp(o history.Outcome) bool {
-	return o == history.TimeoutConnect || o == history.TimeoutResponse || o == history.Stall
-}
-
-// unanswered tells whether a request failed without a word from anybody.
-func unanswered(o history.Outcome) bool { return givenUp(o) || o == history.Other }
 
 // blamed takes out what is excused when all requests were read. What is left is to blame on the system.
 func (l *failures) blamed() (rest *failures, x excused) {
@@ -160,7 +86,7 @@ func (f *facts) excuseCause(at history.Offset, a Attribution) string {
 func (f *facts) excuseProxies(at history.Offset, among []podOn) string {
 	late := never
 	for _, p := range among {
-		if l := f.theLives().named(p.pod, at); l != nil {
+		if l := livesOf(f).named(p.pod, at); l != nil {
 			late = min(late, at-l.withdrawn(at).At-proxyLag)
 		}
 	}
@@ -178,17 +104,6 @@ func (f *facts) excuseProxies(at history.Offset, among []podOn) string {
 		return "the proxies were late, on a machine that was starved: " + inWords(e)
 	}
 	return ""
-}
-
-func anyLoss(*history.NodeLoss) bool { return true }
-
-// tookNodes tells whether a fault had taken nodes by a moment.
-func (f *facts) tookNodes(at history.Offset) bool {
-	return slices.ContainsFunc(f.faults, func(fault history.FaultLife) bool { return len(fault.Nodes) > 0 && fault.Injecting.At <= at })
-}
-
-func (f *facts) sayLost(loss *history.NodeLoss) string {
-	return fmt.Sprintf("%s was lost at %s without a fault, on a machine that was starved: %s", loss.Name, moment(loss.At), f.starved(loss))
 }
 
 // doubt puts how many of all failures are excused, and why, before other doubts.

@@ -49,7 +49,7 @@ func TestAShortPauseExplainsNoOutage(t *testing.T) {
 		"while a pod is withdrawn": {paused(blackHole(21*second, 23*second), 22*second, 250*ms), "800 of 12000 requests failed"},
 		"a pod that hangs":         {paused(hangs(), 14*second, 260*ms), "100 of 12000 requests failed"},
 	} {
-		v := p.Check(s.run.Run())
+		v := invariant.Check(s.run.Run(), p)
 		if v.Outcome != invariant.Violated || !strings.Contains(v.Seen, s.says) {
 			t.Errorf("%s: %s: %s", name, v.Outcome, v.Seen)
 		}
@@ -79,7 +79,7 @@ func TestAPauseIsMeasuredByTheLanesAnswers(t *testing.T) {
 	for outcome, want := range map[history.Outcome]invariant.Outcome{
 		history.TimeoutResponse: invariant.Unknown, history.TimeoutConnect: invariant.Violated,
 	} {
-		if v := (invariant.NoFailedRequests{}).Check(paused(slow(outcome), 21100*ms, 750*ms).Run()); v.Outcome != want {
+		if v := invariant.Check(paused(slow(outcome), 21100*ms, 750*ms).Run(), (invariant.NoFailedRequests{})); v.Outcome != want {
 			t.Errorf("%s: %s: %s", outcome, v.Outcome, v.Seen)
 		}
 	}
@@ -96,10 +96,10 @@ func TestNoiseInsideAnOutage(t *testing.T) {
 		})
 	}
 	p := invariant.FailuresEndWithin{}
-	says(t, p.Check(outage().Run()), invariant.Violated, "more than the victims' share failed: 20 of 20 requests")
-	says(t, p.Check(paused(outage(), 18550*ms, 1500*ms).Run()), invariant.Unknown,
+	says(t, invariant.Check(outage().Run(), p), invariant.Violated, "more than the victims' share failed: 20 of 20 requests")
+	says(t, invariant.Check(paused(outage(), 18550*ms, 1500*ms).Run(), p), invariant.Unknown,
 		"no verdict: 20 of 20 failures may be the harness's own noise: worker-0 stood still for 1.5s")
-	says(t, p.Check(paused(outage(), 18550*ms, 250*ms).Run()), invariant.Violated, "more than the victims' share failed")
+	says(t, invariant.Check(paused(outage(), 18550*ms, 250*ms).Run(), p), invariant.Violated, "more than the victims' share failed")
 	refused := astray(paused(outage(), 18550*ms, 1500*ms), 19*second, 19600*ms, history.Refused)
-	says(t, p.Check(refused.Run()), invariant.Violated, "more than the victims' share failed")
+	says(t, invariant.Check(refused.Run(), p), invariant.Violated, "more than the victims' share failed")
 }

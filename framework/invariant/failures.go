@@ -30,16 +30,6 @@ type failures struct {
 	noise          uint64 // failures of the control lane
 }
 
-// answeredWrongly tells whether it was the server named in the response that let the client down. Of a retry that was
-// masked, the response names the one that helped out.
-func answeredWrongly(o history.Outcome) bool {
-	switch o {
-	case history.BadStatus, history.WrongBody, history.Truncated, history.Stall:
-		return true
-	}
-	return false
-}
-
 // stage is a moment in a fault's life.
 type stage struct {
 	at    history.Offset
@@ -70,7 +60,7 @@ func newFailures(f *facts) *failures {
 	l := &failures{
 		facts:  f,
 		groups: make(map[failureKind]uint64),
-		noisy:  make(map[history.Offset]bool), failing: make(map[history.Offset]bool), shots: newShots(f.theLives()),
+		noisy:  make(map[history.Offset]bool), failing: make(map[history.Offset]bool), shots: newShots(livesOf(f)),
 	}
 	for _, fault := range f.faults {
 		for _, s := range []struct {
@@ -283,4 +273,32 @@ func describe(r *history.Request) string {
 		line += ": " + r.Err
 	}
 	return line
+}
+
+// breaks says where the first of some failures is that may not have been.
+func (l *failures) breaks(v *Verdict, t *tally, lanes []history.Lane) (first *history.Request) {
+	first = &l.first
+	v.At = first.Sent
+	l.attributed().numbers(v)
+	l.sinceFault(v, lanes)
+	v.support(l.evidence(t, lanes)...)
+	return first
+}
+
+// violate says that none of these may have failed.
+func (l *failures) violate(v Verdict, t *tally, lanes []history.Lane, d doubts) Verdict {
+	var all uint64
+	var parts []string
+	for _, lane := range lanes {
+		all += t.requests(lane)
+		parts = append(parts, fmt.Sprintf("%d on %s", l.of(lane), lane))
+	}
+	v.At = l.first.Sent
+	v.measure("firstFailureSeconds", l.first.Sent.Seconds())
+	v.measure("lastFailureSeconds", l.last.Seconds())
+	l.attributed().numbers(&v)
+	l.sinceFault(&v, lanes)
+	v.support(l.evidence(t, lanes)...)
+	return v.violated(d, "%d of %s failed (%s), the first at %s: %s, %s", l.total, count(all, "request"),
+		strings.Join(parts, ", "), moment(l.first.Sent), l.first.Outcome, kindOf(&l.first).server())
 }

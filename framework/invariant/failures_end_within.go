@@ -26,11 +26,6 @@ type FailuresEndWithin struct {
 	Service string `json:"service,omitempty"`
 }
 
-// PropagationSlack is what NodeLossLimit allows from the moment the control plane marks a lost node's pods as not ready
-// to the moment no proxy sends anything to them: the EndpointSlice is written, every kube-proxy waits out its minimum
-// of 1 s between two syncs, and syncs. A busy machine of two cores takes 2 s; the rest is margin.
-const PropagationSlack = 3 * time.Second
-
 // NodeLossLimit is the longest time from a node's death to the last request that is sent to its pods. The node
 // controller dates a sign of life by when it looked, up to one period after it was given; the grace begins there; and
 // that it has run out is noticed up to one period late.
@@ -48,17 +43,14 @@ func (p FailuresEndWithin) String() string {
 	return "requests fail on " + onLanes(p.Lanes) + " only " + until + ", and no more of them than the victims' share"
 }
 
-// Check implements Invariant.
-func (p FailuresEndWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p FailuresEndWithin) limit(run history.Run) time.Duration {
 	return cmp.Or(p.Limit, NodeLossLimit(run.Header.Cluster.Timings))
 }
 
 func (p FailuresEndWithin) start(f *facts, t *tally) judgement {
 	return &failuresEndWithin{
-		promise: p, facts: f, tally: t, limit: p.limit(f.run), outages: p.outages(f),
-		unclear: p.unclear(f), failures: newFailures(f),
+		promise: p, facts: f, tally: t, limit: p.limit(f.run),
+		sorter: &sorter{facts: f, outages: outages(f, p.limit(f.run), p.Service), unclear: p.unclear(f), failures: newFailures(f)},
 	}
 }
 
@@ -84,10 +76,7 @@ type failuresEndWithin struct {
 	facts   *facts
 	tally   *tally
 	limit   time.Duration
-	outages []*outage
-	unclear history.Offset // see there
-
-	failures *failures
+	sorter  *sorter
 }
 
 func (j *failuresEndWithin) judges(lane history.Lane) bool {
@@ -100,13 +89,13 @@ func (j *failuresEndWithin) judges(lane history.Lane) bool {
 func (j *failuresEndWithin) take(r *history.Request) {
 	failed := r.Outcome.Failed()
 	if r.Lane == history.LaneControl && failed {
-		j.failures.addNoise(r)
+		j.sorter.failures.addNoise(r)
 	}
 	if r.Outcome == history.Unsent {
 		return
 	}
 	if !failed { // on whatever lane: it tells who was alive
-		for _, o := range j.outages {
+		for _, o := range j.sorter.outages {
 			o.answered(r)
 		}
 	}
@@ -114,9 +103,9 @@ func (j *failuresEndWithin) take(r *history.Request) {
 		return
 	}
 	if failed {
-		j.failures.add(r)
+		j.sorter.failures.add(r)
 	}
-	for _, o := range j.outages {
+	for _, o := range j.sorter.outages {
 		if r.Done >= o.from && r.Sent < o.to {
 			o.count(r, failed)
 			return
@@ -127,26 +116,26 @@ func (j *failuresEndWithin) take(r *history.Request) {
 func (j *failuresEndWithin) end() Verdict {
 	lanes := j.tally.judged(j.promise.Lanes)
 	disrupted := j.facts.disruptions()
-	sorted := j.sort()
+	sorted := j.sorter.sort()
 	d := slices.Concat(j.facts.inOrder(j.facts.steady()), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
 		j.tally.delivered(lanes), j.tally.reached(lanes))
 	if !j.promise.predicts(j.facts.run) {
 		d.add("the record does not say how soon its cluster notices a lost node")
 	}
-	for _, o := range j.outages {
-		d = append(d, o.allDoubts(j.failures.total > 0)...)
+	for _, o := range j.sorter.outages {
+		d = append(d, o.allDoubts(j.sorter.failures.total > 0)...)
 	}
 	v := Verdict{}
 	j.tally.numbers(&v, lanes)
 	j.tally.victimNumbers(&v, lanes)
-	v.measure("failed", float64(j.failures.total))
+	v.measure("failed", float64(j.sorter.failures.total))
 	v.measure("failedOutside", float64(sorted.outside.total))
 	v.measure("limitSeconds", j.limit.Seconds())
 	disrupted.numbers(&v)
-	shares := j.shares(&v, lanes)
+	shares := j.sorter.shares(&v, lanes)
 	excess := sorted.tooMany(shares)
 	sorted.noise.numbers(&v)
-	d = slices.Concat(sorted.noise.doubt(nil, j.failures.total), d, sorted.doubts)
+	d = slices.Concat(sorted.noise.doubt(nil, j.sorter.failures.total), d, sorted.doubts)
 	v.measure(doubtsNumber, float64(len(d)))
 	switch {
 	case sorted.outside.total > 0:
@@ -200,20 +189,10 @@ func (j *failuresEndWithin) held(v Verdict, lanes []history.Lane, inside *failur
 		worst, untested, moment(worst.measured), worst.since.since(), moment(j.limit), j.tally.seen(lanes))
 }
 
-// breaks says where the first of some failures is that may not have been.
-func (l *failures) breaks(v *Verdict, t *tally, lanes []history.Lane) (first *history.Request) {
-	first = &l.first
-	v.At = first.Sent
-	l.attributed().numbers(v)
-	l.sinceFault(v, lanes)
-	v.support(l.evidence(t, lanes)...)
-	return first
-}
-
 func (j *failuresEndWithin) endedLate(v Verdict, outside *failures, lanes []history.Lane, d doubts) Verdict {
 	first := outside.breaks(&v, j.tally, lanes)
 	where := "before any fault began"
-	for _, o := range j.outages {
+	for _, o := range j.sorter.outages {
 		if first.Done >= o.from {
 			since := o.before(first.Sent)
 			where = fmt.Sprintf("%s after %s, and %s was predicted at most",

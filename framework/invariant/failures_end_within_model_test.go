@@ -288,7 +288,7 @@ func TestFailuresEndWithinModel(t *testing.T) {
 	seen := make(map[invariant.Outcome]int)
 	for seed := range uint64(200) {
 		m := newOutageModel(seed)
-		got := invariant.FailuresEndWithin{Limit: m.limit}.Check(m.record(base))
+		got := invariant.Check(m.record(base), invariant.FailuresEndWithin{Limit: m.limit})
 		want, at := m.judge()
 		if got.Outcome != want || got.At != at {
 			t.Errorf("seed %d: %s at %s, want %s at %s: %s %q", seed, got.Outcome, got.At, want, at, got.Seen, got.Evidence)

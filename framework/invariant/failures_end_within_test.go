@@ -86,7 +86,7 @@ func TestFailuresEndWithin(t *testing.T) {
 
 func TestFailuresEndWithinNumbers(t *testing.T) {
 	run := failVictims(killed(), history.LaneFresh, 15600*ms, noticedAt).Run()
-	v := invariant.FailuresEndWithin{}.Check(run)
+	v := invariant.Check(run, invariant.FailuresEndWithin{})
 	numbers(t, v, map[string]float64{
 		"limitSeconds": 9, "measuredSeconds": 5.008, "victimsShare": 1.0 / 6, "failedShare.fresh": 180.0 / 1076,
 		"allowedShare.fresh": 220.0 / 1076, "failed": 180, "failedOutside": 0, "nodeLosses": 1,

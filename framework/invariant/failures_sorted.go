@@ -7,6 +7,16 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
+// sorter tells failures apart by the outages that may explain them.
+type sorter struct {
+	facts    *facts
+	failures *failures
+	outages  []*outage
+	// unclear is the moment from which on nobody can tell whether a failure was allowed: a fault had begun of which it is not known when
+	// it bit, or for how long it may be felt.
+	unclear history.Offset
+}
+
 // sortedFailures are failures by what FailuresEndWithin has to say of them.
 type sortedFailures struct {
 	inside   *failures // the victims', as far as is known
@@ -20,16 +30,16 @@ type sortedFailures struct {
 }
 
 // sort sorts the failures when all requests were read.
-func (j *failuresEndWithin) sort() *sortedFailures {
-	j.findDeaths()
-	f, l := j.facts, j.failures
+func (x *sorter) sort() *sortedFailures {
+	x.findDeaths()
+	f, l := x.facts, x.failures
 	s := &sortedFailures{inside: l.none(), outside: l.none(), innocent: l.none(), stray: l.none(), maybe: make(map[*outageLane]excused)}
 	var late, hidden uint64
 	l.shots.each(func(kind shot, at history.Offset, all alike, a Attribution) {
-		for _, like := range j.apart(all, kind, a) {
-			o, to, why := j.outageOf(&like.first), s.inside, ""
+		for _, like := range x.apart(all, kind, a) {
+			o, to, why := x.outageOf(&like.first), s.inside, ""
 			switch is := o.standing(&like.first, kind, a); {
-			case like.first.Done >= j.unclear: // as it may have been; the doubts are there
+			case like.first.Done >= x.unclear: // as it may have been; the doubts are there
 			case is == disallowed:
 				to, why = s.outside, f.excuse(kind, at, a, l.noisy)
 			case is == another:
@@ -66,9 +76,9 @@ func (j *failuresEndWithin) sort() *sortedFailures {
 }
 
 // findDeaths finds the first failures of victims.
-func (j *failuresEndWithin) findDeaths() {
-	j.failures.shots.each(func(kind shot, _ history.Offset, like alike, a Attribution) {
-		for _, o := range j.outages {
+func (x *sorter) findDeaths() {
+	x.failures.shots.each(func(kind shot, _ history.Offset, like alike, a Attribution) {
+		for _, o := range x.outages {
 			for _, d := range o.deaths {
 				if (kind.known() || a.blames()) && slices.ContainsFunc(kind.targets(a), d.bit) {
 					d.letDown(&like.first)
@@ -80,8 +90,8 @@ func (j *failuresEndWithin) findDeaths() {
 }
 
 // outageOf is the outage that a request was sent in, or was in flight at the beginning of; nil if there is none.
-func (j *failuresEndWithin) outageOf(r *history.Request) *outage {
-	for _, o := range j.outages {
+func (x *sorter) outageOf(r *history.Request) *outage {
+	for _, o := range x.outages {
 		if r.Done >= o.from && r.Sent < o.to {
 			return o
 		}
@@ -90,8 +100,8 @@ func (j *failuresEndWithin) outageOf(r *history.Request) *outage {
 }
 
 // apart cuts the last off failures that are alike, when it was sent after the end of an outage, and the first was not.
-func (j *failuresEndWithin) apart(like alike, kind shot, a Attribution) []alike {
-	of := func(r *history.Request) standing { return j.outageOf(r).standing(r, kind, a) }
+func (x *sorter) apart(like alike, kind shot, a Attribution) []alike {
+	of := func(r *history.Request) standing { return x.outageOf(r).standing(r, kind, a) }
 	if like.n == 1 || of(&like.first) == of(&like.last) {
 		return []alike{like}
 	}
@@ -104,9 +114,9 @@ func (s *sortedFailures) mayBeNoise(o *outage, like alike, why string) {
 		return
 	}
 	lane := o.lane(like.first.Lane)
-	x := s.maybe[lane]
-	x.add(like.n, why)
-	s.maybe[lane] = x
+	e := s.maybe[lane]
+	e.add(like.n, why)
+	s.maybe[lane] = e
 	if lane != nil {
 		lane.explain(o, like)
 	}

@@ -20,7 +20,7 @@ func failing(n uint64, edit func(i uint64, r *history.Request)) invariant.Verdic
 			edit(i, r)
 		}
 	}).Run()
-	return invariant.NoFailedRequests{}.Check(run)
+	return invariant.Check(run, invariant.NoFailedRequests{})
 }
 
 // TestServersOfFailures: what is known of who answered, or would have, is told, and no more.
@@ -85,7 +85,7 @@ func TestMomentsOfFailures(t *testing.T) {
 	for _, at := range []history.Offset{11 * second, ht.InjectingAt, ht.SeenAt - 5*ms, ht.SeenAt, 29 * second, ht.HealingAt + ms*500, 36 * second} {
 		b.Fail(history.LaneReused, at, at+5*ms, history.Other)
 	}
-	v := invariant.NoFailedRequests{}.Check(b.Run())
+	v := invariant.Check(b.Run(), invariant.NoFailedRequests{})
 	want := []string{
 		"1 before any fault, the first at 11s",
 		"2 after drain one worker began at 15.5s, the first 0s later",

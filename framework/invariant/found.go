@@ -2,7 +2,6 @@ package invariant
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -61,18 +60,4 @@ func (f Found) Put(into *history.ScenarioResult) error {
 	}
 	into.Verdicts = all
 	return nil
-}
-
-func (v Verdict) written() (json.RawMessage, error) {
-	raw, err := json.Marshal(v)
-	if err != nil { // a number that is not finite, which no invariant measures
-		return nil, fmt.Errorf("write down the verdict on %q: %w", v.Promise, err)
-	}
-	return raw, nil
-}
-
-// Escaped tells of the verdict on a mutant that it was not caught, and need not have been.
-func (v Verdict) Escaped() bool {
-	caught, told := v.Numbers[CaughtNumber]
-	return v.Outcome == Held && told && caught == 0
 }

@@ -20,7 +20,7 @@ const (
 // check judges a record and compares the outcome, the instant and the text, which is part of the contract.
 func check(t *testing.T, run history.Run, promise invariant.Invariant, outcome invariant.Outcome, at history.Offset, seen string) invariant.Verdict {
 	t.Helper()
-	got := promise.Check(run)
+	got := invariant.Check(run, promise)
 	want := invariant.Verdict{Promise: promise.String(), Kind: invariant.Kind(promise), Outcome: outcome, At: at, Seen: seen}
 	judged := invariant.CheckAll(run, []invariant.Invariant{promise})[0]
 	short := judged

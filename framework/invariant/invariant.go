@@ -8,14 +8,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Invariant is a promise that a run keeps or breaks.
-type Invariant interface {
-	// String is the promise in words.
-	String() string
-	// Check judges a record. It says Held only when it has seen the evidence that the promise demands.
-	Check(history.Run) Verdict
-}
-
 // Outcome is one of three.
 type Outcome string
 

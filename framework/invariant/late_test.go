@@ -69,7 +69,7 @@ func TestAnEchoThatIsLateForAReason(t *testing.T) {
 		"a bridge of something else":  {bridged("pods", 21*second, 24*second), invariant.Unknown},
 		"a bridge before it was sent": {bridged("leases", 10*second, 19*second), invariant.Unknown},
 	} {
-		if v := (invariant.NoFailedRequests{}).Check(test.run.Run()); v.Outcome != test.want {
+		if v := invariant.Check(test.run.Run(), (invariant.NoFailedRequests{})); v.Outcome != test.want {
 			t.Errorf("%s: %s: %s", name, v.Outcome, v.Seen)
 		}
 	}

@@ -2,8 +2,6 @@ package invariant
 
 import (
 	"fmt"
-
-	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // movedByLosses tells of each kind of promise whether it is about where pods are, or how soon they are somewhere again: a node that
@@ -54,26 +52,4 @@ func (f *facts) moved(p Invariant, v Verdict) Verdict {
 	}
 	return v.unknown(doubts{fmt.Sprintf("%s was lost at %s without a fault, on a machine that was starved (%s), and else it would be violated: %s",
 		loss.Name, moment(loss.At), f.starved(loss), v.Seen)})
-}
-
-// carried tells whether a pod of a workload was on a node when it was lost.
-func (f *facts) carried(loss *history.NodeLoss) bool {
-	state := f.run.StateAt(loss.At)
-	for _, pod := range state.Pods {
-		if pod.Node != loss.Name || pod.Ended() {
-			continue
-		}
-		for _, w := range state.Workloads {
-			if w.Namespace == pod.Namespace && history.Selects(w.Selector, pod.Labels) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// starved says how it is known that the machine was starved when a node was lost.
-func (f *facts) starved(loss *history.NodeLoss) string {
-	grace := f.run.Header.Cluster.Timings.NodeMonitorGrace + restless
-	return inWords(f.loudest(loss.At-grace, loss.At))
 }

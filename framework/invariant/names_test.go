@@ -25,7 +25,7 @@ func TestNamesOfClusters(t *testing.T) {
 		run := ht.Healthy().Header(func(h *history.Header) { h.Cluster.Name = name }).
 			Fail(history.LaneFresh, 17*second, 17005*ms, history.Refused).
 			EditRequests(func(r *history.Request) { r.Node = "end-" + r.Node }).Run()
-		v := invariant.NoFailedRequests{}.Check(run)
+		v := invariant.Check(run, invariant.NoFailedRequests{})
 		if got := "1 of 12000 requests failed (1 on fresh, 0 on reused), the first at 17s: refused, " + want + " (inferred)"; v.Seen != got {
 			t.Errorf("cluster %q: %s\nwant %s", name, v.Seen, got)
 		}
@@ -72,7 +72,7 @@ func TestTwoNamespaces(t *testing.T) {
 	b.Budget(3*second, other)
 	run := b.Run()
 	for range 30 { // which the order of a map would not survive
-		v := invariant.BudgetHonoured{}.Check(run)
+		v := invariant.Check(run, invariant.BudgetHonoured{})
 		lines(t, v, `budget backend cannot be judged: read "most": want a number or a percentage`,
 			`budget backend cannot be judged: read "many": want a number or a percentage`)
 		if t.Failed() {

@@ -32,9 +32,6 @@ func (p NoFailedRequests) String() string {
 	return text
 }
 
-// Check implements Invariant.
-func (p NoFailedRequests) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p NoFailedRequests) start(f *facts, t *tally) judgement {
 	return &noFailedRequests{promise: p, facts: f, tally: t, failures: newFailures(f)}
 }
@@ -113,22 +110,4 @@ func (j *noFailedRequests) inFlight(v *Verdict, lanes []history.Lane) {
 		v.support(fmt.Sprintf("%s while %s was on, from %s to %s", count(n, "request"), fault.Name,
 			moment(fault.Injecting.At), moment(fault.Healed.At)))
 	}
-}
-
-// violate says that none of these may have failed.
-func (l *failures) violate(v Verdict, t *tally, lanes []history.Lane, d doubts) Verdict {
-	var all uint64
-	var parts []string
-	for _, lane := range lanes {
-		all += t.requests(lane)
-		parts = append(parts, fmt.Sprintf("%d on %s", l.of(lane), lane))
-	}
-	v.At = l.first.Sent
-	v.measure("firstFailureSeconds", l.first.Sent.Seconds())
-	v.measure("lastFailureSeconds", l.last.Seconds())
-	l.attributed().numbers(&v)
-	l.sinceFault(&v, lanes)
-	v.support(l.evidence(t, lanes)...)
-	return v.violated(d, "%d of %s failed (%s), the first at %s: %s, %s", l.total, count(all, "request"),
-		strings.Join(parts, ", "), moment(l.first.Sent), l.first.Outcome, kindOf(&l.first).server())
 }

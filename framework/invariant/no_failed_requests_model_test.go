@@ -100,7 +100,7 @@ func TestNoFailedRequestsModel(t *testing.T) {
 		for _, lane := range m.lanes {
 			run.Header.Plan.Lanes = append(run.Header.Plan.Lanes, history.LanePlan{Lane: lane, RatePerSecond: modelRate})
 		}
-		if err := m.compare(promise, promise.Check(withRows(run, slices.Concat(slices.Collect(maps.Values(m.rows))...))), seen); err != nil {
+		if err := m.compare(promise, invariant.Check(withRows(run, slices.Concat(slices.Collect(maps.Values(m.rows))...)), promise), seen); err != nil {
 			t.Errorf("seed %d, lanes %v, %s: %v", seed, m.lanes, promise, err)
 		}
 	}

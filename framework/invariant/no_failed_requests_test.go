@@ -100,7 +100,7 @@ func TestMaskedByTheGateway(t *testing.T) {
 			r.GatewayTries = 2
 		}
 	}).Run()
-	v := invariant.NoFailedRequests{}.Check(run)
+	v := invariant.Check(run, invariant.NoFailedRequests{})
 	if v.Outcome != invariant.Held {
 		t.Errorf("%s: %s", v.Outcome, v.Seen)
 	}
@@ -150,7 +150,7 @@ func TestNoFailedRequestsEvidence(t *testing.T) {
 
 // TestLagIsInTheNumbers: of each lane that is judged, from the rows themselves.
 func TestLagIsInTheNumbers(t *testing.T) {
-	v := invariant.NoFailedRequests{}.Check(ht.Healthy().EditRequests(func(r *history.Request) {
+	v := invariant.Check(ht.Healthy().EditRequests(func(r *history.Request) {
 		switch {
 		case r.Lane != history.LaneFresh:
 		case r.Seq == 77:
@@ -163,7 +163,8 @@ func TestLagIsInTheNumbers(t *testing.T) {
 			r.Sent += 10 * time.Microsecond
 			r.Done += 10 * time.Microsecond
 		}
-	}).Run())
+	}).Run(), invariant.NoFailedRequests{})
+
 	numbers(t, v, map[string]float64{"lagMaxSeconds.fresh": 0.04, "lagP50Seconds.fresh": 0.000011, "lagMaxSeconds.reused": 0})
 	if got := v.Numbers["lagP99Seconds.fresh"]; got < 0.003 || got > 0.0031 {
 		t.Errorf("the 99th percentile is %vs, want 3ms", got)

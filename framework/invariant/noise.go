@@ -81,14 +81,6 @@ func (f *facts) onTheWay(e history.Event) bool {
 	})
 }
 
-// asked tells whether a fault had taken a node, or may have: of one that failed it is not known which nodes it touched.
-func (f *facts) asked(loss history.NodeLoss) bool {
-	return slices.ContainsFunc(f.faults, func(fault history.FaultLife) bool {
-		return fault.Injecting.OK && fault.Injecting.At <= loss.At &&
-			(slices.Contains(fault.Nodes, loss.Name) || !fault.Seen.OK || len(fault.Errors) > 0 || loss.At < fault.Seen.At)
-	})
-}
-
 // during is the loudest sample of who, or nil, that overlaps a time.
 func (n *noise) during(who string, from, to history.Offset) (worst *history.Event) {
 	samples := n.of[who]

@@ -109,7 +109,7 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			v := invariant.NoFailedRequests{}.Check(test.run.Run())
+			v := invariant.Check(test.run.Run(), invariant.NoFailedRequests{})
 			if v.Outcome != test.want || !strings.HasPrefix(v.Seen, test.says) {
 				t.Errorf("got  %s: %s\nwant %s: %s ...", v.Outcome, v.Seen, test.want, test.says)
 			}
@@ -122,7 +122,7 @@ func TestNoiseBeforeTheSending(t *testing.T) {
 	b := ht.Healthy().Request(history.Request{
 		Lane: history.LaneFresh, Seq: 6000, Due: 12 * second, Sent: 12900 * ms, Done: 13900 * ms, Outcome: history.TimeoutConnect,
 	})
-	v := invariant.NoFailedRequests{}.Check(heard(b, 12900*ms, history.Noise{Of: ht.Worker, Pause: 900 * ms}).Run())
+	v := invariant.Check(heard(b, 12900*ms, history.Noise{Of: ht.Worker, Pause: 900 * ms}).Run(), invariant.NoFailedRequests{})
 	if v.Outcome != invariant.Violated {
 		t.Errorf("got %s: %s", v.Outcome, v.Seen)
 	}
@@ -132,7 +132,7 @@ func TestNoiseBeforeTheSending(t *testing.T) {
 func TestDamageUnderNoiseSaysSo(t *testing.T) {
 	run := heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: ht.Worker, Pause: second}).
 		Fail(history.LaneReused, 20*second, 20010*ms, history.Refused).Run()
-	v := invariant.NoFailedRequests{}.Check(run)
+	v := invariant.Check(run, invariant.NoFailedRequests{})
 	const want = "thin evidence: 20 of 22 failures may be the harness's own noise: worker-0 stood still for 1s within the second before 21.1s"
 	if last := v.Evidence[len(v.Evidence)-1]; last != want {
 		t.Errorf("evidence ends with\n%s, want\n%s", last, want)
@@ -153,7 +153,7 @@ func TestNoiseAfterAnOutage(t *testing.T) {
 func TestANodeLostUnaskedMovesPods(t *testing.T) {
 	apart := invariant.Spread{TopologyKey: ht.HostLabel, Max: 0}
 	noise := history.Noise{Of: history.NoiseHarness, Pause: 3 * second}
-	before := apart.Check(ht.Healthy().Run())
+	before := invariant.Check(ht.Healthy().Run(), apart)
 	if before.Outcome != invariant.Violated {
 		t.Fatalf("the record holds: %s", before.Seen)
 	}
@@ -176,7 +176,7 @@ func TestANodeLostUnaskedMovesPods(t *testing.T) {
 			invariant.BudgetHonoured{}, invariant.Violated, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := test.promise.Check(test.run.Run())
+			v := invariant.Check(test.run.Run(), test.promise)
 			if v.Outcome != test.want || !strings.Contains(v.Seen, test.says) {
 				t.Errorf("got  %s: %s\nwant %s: %s", v.Outcome, v.Seen, test.want, test.says)
 			}
@@ -188,7 +188,7 @@ func TestANodeLostUnaskedMovesPods(t *testing.T) {
 func TestALossThatWasAskedForIsNoNoise(t *testing.T) {
 	run := heard(killed().Fail(history.LaneFresh, 20*second, 20100*ms, history.TimeoutConnect), 16*second,
 		history.Noise{Of: history.NoiseHarness, Pause: 3 * second}).Run()
-	if v := (invariant.NoFailedRequests{}).Check(run); v.Outcome != invariant.Violated {
+	if v := invariant.Check(run, (invariant.NoFailedRequests{})); v.Outcome != invariant.Violated {
 		t.Errorf("got %s: %s", v.Outcome, v.Seen)
 	}
 }
@@ -198,13 +198,13 @@ func TestLateWatches(t *testing.T) {
 	echo := func(sent, at history.Offset) *ht.Builder {
 		return ht.Healthy().Event(history.Event{T: at, Echo: &history.Echo{Sent: sent}})
 	}
-	if v := (invariant.NoFailedRequests{}).Check(echo(20*second, 20900*ms).Run()); v.Outcome != invariant.Held {
+	if v := invariant.Check(echo(20*second, 20900*ms).Run(), (invariant.NoFailedRequests{})); v.Outcome != invariant.Held {
 		t.Errorf("watches that are 900 ms late: %s: %s", v.Outcome, v.Seen)
 	}
 	check(t, echo(20*second, 21500*ms).Run(), invariant.NoFailedRequests{}, invariant.Unknown, 0,
 		"no verdict: the watch of all objects was blind from 20s to 21.5s: a change took 1.5s to arrive")
 	late := evict(ht.Healthy(), 2, 17500*ms).Event(history.Event{T: 19 * second, Echo: &history.Echo{Sent: 16 * second}}).Run()
-	if v := (invariant.BudgetHonoured{}).Check(late); v.Outcome != invariant.Unknown {
+	if v := invariant.Check(late, (invariant.BudgetHonoured{})); v.Outcome != invariant.Unknown {
 		t.Errorf("an eviction too many, while the watches were late: %s: %s", v.Outcome, v.Seen)
 	}
 }

@@ -99,7 +99,7 @@ func TestNonsenseIsNeverHeld(t *testing.T) {
 			name := names[random.IntN(len(names))]
 			run := good.run().Run()
 			edits[name].edit(&run)
-			if v := good.promise.Check(run); v.Outcome == invariant.Held {
+			if v := invariant.Check(run, good.promise); v.Outcome == invariant.Held {
 				t.Errorf("%s with %s is held: %s", kind, name, v.Seen)
 			}
 		}
@@ -118,7 +118,7 @@ func TestRowsThatMakeNoSense(t *testing.T) {
 				edit(r)
 			}
 		}).Retotal()
-		v := invariant.NoFailedRequests{}.Check(b.Run())
+		v := invariant.Check(b.Run(), invariant.NoFailedRequests{})
 		if v.Outcome != invariant.Unknown || !strings.Contains(v.Seen, "the record makes no sense: "+what) {
 			t.Errorf("%s: %s: %s", what, v.Outcome, v.Seen)
 		}

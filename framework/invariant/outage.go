@@ -35,14 +35,15 @@ type outage struct {
 	lanes []*outageLane
 }
 
-// outages joins the faults that were seen to bite into outages.
-func (p FailuresEndWithin) outages(f *facts) (list []*outage) {
+// outages joins the faults that were seen to bite into outages, in each of which failures are allowed for so long. Service is the one
+// that requests go to; empty: the only one that had endpoints on the victims.
+func outages(f *facts, limit time.Duration, service string) (list []*outage) {
 	for _, fault := range f.faults {
 		if !fault.Injecting.OK || !fault.Seen.OK {
 			continue
 		}
 		d := &death{name: fault.Name, from: fault.Injecting.At, healing: fault.Healing, nodes: fault.Nodes, pods: fault.Pods}
-		o := &outage{name: d.name, from: d.from, limit: min(p.limit(f.run), maxOutage), deaths: []*death{d}}
+		o := &outage{name: d.name, from: d.from, limit: min(limit, maxOutage), deaths: []*death{d}}
 		// A damaged record may hold any moment. Memory is bounded all the same.
 		d.seen = min(max(fault.Seen.At, o.from), o.from+maxOutage)
 		o.to = d.seen + o.limit
@@ -54,7 +55,7 @@ func (p FailuresEndWithin) outages(f *facts) (list []*outage) {
 	slices.SortStableFunc(list, func(a, b *outage) int { return cmp.Compare(a.from, b.from) })
 	list = join(list)
 	for _, o := range list {
-		o.findShare(f, p.Service)
+		o.findShare(f, service)
 	}
 	return list
 }

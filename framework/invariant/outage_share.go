@@ -23,12 +23,6 @@ type outageLane struct {
 	end         history.Offset // Sent of the last failure that was allowed; see sort
 }
 
-// onKept tells whether a request was sent on a connection that was open already, and whom that leads to is known. Behind a
-// gateway each request has a choice of its own.
-func onKept(r *history.Request) bool {
-	return r.Reused && r.GatewayTries == 0 && (r.Pod != "" || r.Node != "")
-}
-
 // ends takes a failure that was allowed.
 func (o *outage) ends(r *history.Request) {
 	if l := o.lane(r.Lane); l != nil {
@@ -92,8 +86,8 @@ type share struct {
 }
 
 // shares measures every lane that had failures in every outage.
-func (j *failuresEndWithin) shares(v *Verdict, lanes []history.Lane) (list []share) {
-	for _, o := range j.outages {
+func (x *sorter) shares(v *Verdict, lanes []history.Lane) (list []share) {
+	for _, o := range x.outages {
 		v.measure("victimsShare", o.share)
 		for _, l := range o.lanes {
 			if l.failed+l.kept == 0 || !slices.Contains(lanes, l.lane) {

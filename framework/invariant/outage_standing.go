@@ -48,28 +48,10 @@ func within(deaths []*death, o *outage, r *history.Request) (best standing) {
 	return best
 }
 
-// known tells whether it is known whom a request was sent to: the server said so, or its connection leads there.
-func (k shot) known() bool { return k.pod != "" || k.node != "" }
-
-// targets are those whom failures may have been sent to: of a known one, that one.
-func (k shot) targets(a Attribution) []podOn {
-	if !k.known() {
-		return a.among
-	}
-	p := podOn{k.pod, k.node}
-	if p.node == "" {
-		p.node = a.Node
-	}
-	return []podOn{p}
-}
-
-// blames tells whether a failure whose target is not known is laid to somebody.
-func (a Attribution) blames() bool { return a.OfSystem() && len(a.among) > 0 }
-
 // strays tells whether failures of requests that opened a connection cannot be the victims', since no endpoint had led to one for
 // longer than the proxies need. A gateway may have endpoints of its own.
 func (o *outage) strays(f *facts, kind shot, at history.Offset) bool {
-	lives := f.theLives()
+	lives := livesOf(f)
 	if kind.known() || lives.gateways[kind.lane] || o.service == "" || f.blind(at) {
 		return false
 	}
@@ -88,7 +70,7 @@ func (o *outage) strays(f *facts, kind shot, at history.Offset) bool {
 
 // victims are those whom the service offered at any time.
 func (o *outage) victims(f *facts) (list []podOn) {
-	for _, l := range f.theLives().sorted(o.service) {
+	for _, l := range livesOf(f).sorted(o.service) {
 		if p := (podOn{l.name, l.node}); o.bit(p) {
 			list = append(list, p)
 		}

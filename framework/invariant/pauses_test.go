@@ -90,7 +90,7 @@ func TestAHarnessThatStoodStillDatesLate(t *testing.T) {
 		{"a pod that stayed for longer than a pause", stoodStill(left(), 30100*ms, 40*ms), drained, invariant.Violated},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v := test.promise.Check(test.run.Run())
+			v := invariant.Check(test.run.Run(), test.promise)
 			if v.Outcome != test.want {
 				t.Errorf("got %s, want %s: %s %q", v.Outcome, test.want, v.Seen, v.Evidence)
 			}
@@ -100,7 +100,7 @@ func TestAHarnessThatStoodStillDatesLate(t *testing.T) {
 
 // TestALateReplacement: by what was seen 6.9 s after the outage, or before.
 func TestALateReplacement(t *testing.T) {
-	first := invariant.ReplacedWithin{Limit: 40 * second}.Check(replaced().Run())
+	first := invariant.Check(replaced().Run(), invariant.ReplacedWithin{Limit: 40 * second})
 	took := history.Offset(first.Numbers["replacedSeconds"] * float64(second))
 	if first.Outcome != invariant.Held || took == 0 {
 		t.Fatalf("%s: %s", first.Outcome, first.Seen)
@@ -117,7 +117,7 @@ func TestALateReplacement(t *testing.T) {
 		{"too late by less than a pause", stoodStill(replaced(), outAt+took+50*ms, 180*ms), took - 100*ms, invariant.Unknown},
 		{"too late by more than a pause", stoodStill(replaced(), outAt+took+50*ms, 180*ms), took - 300*ms, invariant.Violated},
 	} {
-		if v := (invariant.ReplacedWithin{Limit: test.limit}).Check(test.run.Run()); v.Outcome != test.want {
+		if v := invariant.Check(test.run.Run(), (invariant.ReplacedWithin{Limit: test.limit})); v.Outcome != test.want {
 			t.Errorf("%s: got %s, want %s: %s", test.name, v.Outcome, test.want, v.Seen)
 		}
 	}
@@ -127,7 +127,7 @@ func TestALateReplacement(t *testing.T) {
 func TestThePauseIsNamed(t *testing.T) {
 	check(t, stoodStill(killed(), 31600*ms, 180*ms).Run(), invariant.RecoversWithin{Limit: 1400 * ms}, invariant.Unknown, 0,
 		"no verdict: it took 1.5s by the record, and 1.4s was the limit; but the harness may have dated the beginning 0s early and the end 180ms late")
-	v := invariant.BudgetHonoured{}.Check(stoodStill(evict(ht.Healthy(), 2, 17600*ms), 19050*ms, 1400*ms).Run())
+	v := invariant.Check(stoodStill(evict(ht.Healthy(), 2, 17600*ms), 19050*ms, 1400*ms).Run(), invariant.BudgetHonoured{})
 	if want := "no verdict: how many pods were healthy when "; v.Outcome != invariant.Unknown || len(v.Seen) < len(want) || v.Seen[:len(want)] != want {
 		t.Errorf("%s: %s %q", v.Outcome, v.Seen, v.Evidence)
 	}

@@ -25,9 +25,6 @@ func (p PerDomain) String() string {
 	return fmt.Sprintf("each domain of %s has at least %s at any time", p.TopologyKey, count(p.AtLeast, "ready pod"))
 }
 
-// Check implements Invariant.
-func (p PerDomain) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p PerDomain) judge(f *facts) Verdict {
 	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
 	keys := deployments(f.run)

@@ -35,9 +35,6 @@ func (p Placed) String() string {
 	return fmt.Sprintf("%s of %s, no more and no fewer, find no node while the faults are in force", count(p.Pending, "pod"), who)
 }
 
-// Check implements Invariant.
-func (p Placed) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p Placed) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
 	d := slices.Concat(f.record(f.begin()), f.faultsBit(true), missing)
@@ -81,16 +78,6 @@ func (p Placed) surge() string {
 func stranded(s *history.State, pod history.Pod) bool {
 	node, known := s.Nodes[pod.Node]
 	return pod.Deleting && known && node.Ready != "True"
-}
-
-// firstUndo is when the first undo of a fault began.
-func (f *facts) firstUndo() (at history.Offset, ok bool) {
-	for _, fault := range f.faults {
-		if fault.Healing.OK && (!ok || fault.Healing.At < at) {
-			at, ok = fault.Healing.At, true
-		}
-	}
-	return at, ok
 }
 
 // unplaced names the pods without a node, those that the scheduler has not tried, and its reasons, each once.

@@ -107,7 +107,7 @@ func TestPlaced(t *testing.T) {
 		},
 		{"no such workload", newStepped().Builder, two, invariant.Unknown, 0, "no verdict: the record has no Deployment backend"},
 	})
-	v := two.Check(scaledTo(2, true).Run())
+	v := invariant.Check(scaledTo(2, true).Run(), two)
 	lines(t, v, noRoom)
 	numbers(t, v, map[string]float64{"pods": 5, "pendingPods": 2, "promisedPendingPods": 2})
 }

@@ -36,9 +36,6 @@ func (p Placement) String() string {
 	return fmt.Sprintf("each pod of %s is put where the scheduler's hard rules allow it at that moment", who)
 }
 
-// Check implements Invariant.
-func (p Placement) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p Placement) judge(f *facts) Verdict {
 	keys, missing := p.workloads(f.run)
 	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true), missing)
@@ -110,23 +107,6 @@ func chosenBy(run history.Run, keys []history.Key) func(history.Pod) bool {
 			return w.Namespace == p.Namespace && history.Selects(w.Selector, p.Labels)
 		})
 	}
-}
-
-// doubts a record that does not tell by what rules pods were placed.
-func (l *placementLedger) doubts() (d doubts) {
-	silent := false
-	for _, p := range l.pods {
-		switch {
-		case p.err != nil:
-			d.add("the rules by which %s is placed cannot be weighed: %s", p.Name, p.err)
-		case p.rules == nil:
-			silent = true
-		}
-	}
-	if silent {
-		d.add("the record does not say by which rules pods are placed")
-	}
-	return d
 }
 
 // placementTally counts what became of the bindings.

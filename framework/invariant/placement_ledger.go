@@ -9,52 +9,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// presence says whether something was the case when the scheduler decided.
-type presence int
-
-const (
-	no presence = iota
-	maybe
-	sure
-)
-
-// mark is when a record told of something. Of what it told in one moment nobody knows the order: a name decides.
-type mark struct {
-	at   history.Offset
-	name string
-}
-
-// unseen is the mark of what a record did not tell; always, that of what was so before it began.
-var unseen, always = mark{at: never}, mark{at: -never}
-
-// compare orders marks.
-func (m mark) compare(other mark) int {
-	return cmp.Or(cmp.Compare(m.at, other.at), cmp.Compare(m.name, other.name))
-}
-
-// before tells whether the scheduler knew of m when it decided what the record tells at b. What lies within the skew it
-// may have known or not. Without a skew the order of the record is believed.
-func (m mark) before(b mark, skew time.Duration) presence {
-	switch {
-	case m == unseen:
-		return no
-	case skew == 0 && m.compare(b) < 0, skew > 0 && m.at <= b.at-skew:
-		return sure
-	case skew == 0, m.at > b.at+skew:
-		return no
-	}
-	return maybe
-}
-
-// endedBefore is before for the end of a pod. Pods are told of by one watch in the order in which things happened to
-// them, so that no end is known to the scheduler that was told after the binding.
-func (m mark) endedBefore(b mark, skew time.Duration) presence {
-	if m.at > b.at {
-		return no
-	}
-	return m.before(b, skew)
-}
-
 // placedPod is the life of a pod as far as it matters to where others may go.
 type placedPod struct {
 	history.Pod                     // as it was when it was bound, or else as it was first
@@ -185,4 +139,21 @@ func (l *placementLedger) node(at history.Offset, told *history.Node) {
 		told = nil
 	}
 	l.nodes[name] = append(points, nodePoint{m, told})
+}
+
+// doubts a record that does not tell by what rules pods were placed.
+func (l *placementLedger) doubts() (d doubts) {
+	silent := false
+	for _, p := range l.pods {
+		switch {
+		case p.err != nil:
+			d.add("the rules by which %s is placed cannot be weighed: %s", p.Name, p.err)
+		case p.rules == nil:
+			silent = true
+		}
+	}
+	if silent {
+		d.add("the record does not say by which rules pods are placed")
+	}
+	return d
 }

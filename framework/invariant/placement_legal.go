@@ -36,9 +36,6 @@ func surelyIf(broken bool) presence {
 	return no
 }
 
-// not turns round whether something is so.
-func (p presence) not() presence { return sure - p }
-
 // spread weighs a spread constraint. The skew is what the pod's domain had before it, and itself if the constraint is
 // about it, over what the emptiest domain had; that is nothing when there are fewer domains than minDomains.
 func (s *scene) spread(c spreadRule, here history.Node) finding {

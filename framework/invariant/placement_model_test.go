@@ -421,7 +421,7 @@ func TestPlacementModelObeyed(t *testing.T) {
 		for range 8 + m.random.IntN(20) {
 			m.step(m.some(slow))
 		}
-		v := invariant.Placement{}.Check(m.run())
+		v := invariant.Check(m.run(), invariant.Placement{})
 		if v.Outcome == invariant.Violated {
 			t.Fatalf("seed %d: %s", seed, v.Seen)
 		}
@@ -453,7 +453,7 @@ func TestPlacementModelBroken(t *testing.T) {
 				for range 20 {
 					m.step(2*second + m.some(300*ms))
 				}
-				v := invariant.Placement{}.Check(m.run())
+				v := invariant.Check(m.run(), invariant.Placement{})
 				if got := v.Outcome == invariant.Violated; got != m.broken {
 					t.Fatalf("seed %d: broken is %t, and %s: %s", seed, m.broken, v.Outcome, v.Seen)
 				}
@@ -487,7 +487,7 @@ func TestPlacementModelBursts(t *testing.T) {
 				}
 				m.now += 3 * second
 			}
-			v := invariant.Placement{}.Check(m.run())
+			v := invariant.Check(m.run(), invariant.Placement{})
 			if v.Outcome == invariant.Violated && !m.broken {
 				t.Fatalf("flaw %q, seed %d: %s", flaw, seed, v.Seen)
 			}

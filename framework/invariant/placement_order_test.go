@@ -52,7 +52,7 @@ func TestPlacementOfManyAtOnce(t *testing.T) {
 			invariant.Held, " in some order"},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			v := invariant.Placement{}.Check(newPlacing(s.rules).at10ms(s.nodes...).Run())
+			v := invariant.Check(newPlacing(s.rules).at10ms(s.nodes...).Run(), invariant.Placement{})
 			if v.Outcome != s.want || !strings.Contains(v.Seen, s.words) {
 				t.Errorf("%s: %s; want %s: %s", v.Outcome, v.Seen, s.want, s.words)
 			}
@@ -105,7 +105,7 @@ func TestPlacementOfDifferentPodsAtOnce(t *testing.T) {
 		"a rule about pods of another kind": {newPlacing("").by(other, "rev", "1").at10ms("w1", "w1").by(other, "rev", "2").at10ms("w1", "w2").
 			by(other, "rev", "1").at10ms("w2"), invariant.Violated},
 	} {
-		if v := (invariant.Placement{}).Check(s.p.Run()); v.Outcome != s.want {
+		if v := invariant.Check(s.p.Run(), (invariant.Placement{})); v.Outcome != s.want {
 			t.Errorf("%s: %s: %s", name, v.Outcome, v.Seen)
 		}
 	}
@@ -143,7 +143,7 @@ func TestPlacementFoldsEqualPodsOnly(t *testing.T) {
 			pause := time10(random) * 4
 			change(func(p *placing) { p.at += pause })
 		}
-		a, b := invariant.Placement{}.Check(alike.Run()), invariant.Placement{}.Check(apart.Run())
+		a, b := invariant.Check(alike.Run(), invariant.Placement{}), invariant.Check(apart.Run(), invariant.Placement{})
 		if a.Outcome != b.Outcome || a.At != b.At {
 			t.Fatalf("folded %s: %s\napart %s: %s", a.Outcome, a.Seen, b.Outcome, b.Seen)
 		}

@@ -285,7 +285,7 @@ func TestPlacementSkewIsExact(t *testing.T) {
 		went.terminate(3, "w5").at = gone + apart - 100*ms
 		went.bind("w2")
 		for what, p := range map[string]*placing{"came": came, "went": went} {
-			if v := (invariant.Placement{}).Check(p.Run()); v.Outcome != want {
+			if v := invariant.Check(p.Run(), (invariant.Placement{})); v.Outcome != want {
 				t.Errorf("%s %s before: %s: %s", what, apart, v.Outcome, v.Seen)
 			}
 		}

@@ -21,9 +21,6 @@ func (PolicyEnforced) String() string {
 	return "of the manifests tried while it is in force, an admission policy refuses each that it is to refuse, and no other"
 }
 
-// Check implements Invariant.
-func (p PolicyEnforced) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p PolicyEnforced) judge(f *facts) Verdict {
 	d := slices.Concat(f.record(f.steady()), f.faultsBit(true))
 	a := admissionsOf(f)

@@ -65,8 +65,8 @@ func TestPolicyEnforced(t *testing.T) {
 		{"the fault was not seen", setStage(enforced(), history.Seen, -1), promise, invariant.Unknown, 0, "no verdict: scale was never seen to bite"},
 		{"never undone", setStage(enforced(), history.Healed, -1), promise, invariant.Unknown, 0, "no verdict: scale was never seen to be healed"},
 	})
-	v := promise.Check(enforced(spared).Run())
+	v := invariant.Check(enforced(spared).Run(), promise)
 	lines(t, v, "StatefulSet soft was accepted at 40.3s, and zones is to refuse it")
 	numbers(t, v, map[string]float64{"refused": 1, "accepted": 1, "wrong": 1})
-	lines(t, promise.Check(enforced().Run()), "Deployment hard was accepted", "StatefulSet none was refused: zones denied it")
+	lines(t, invariant.Check(enforced().Run(), promise), "Deployment hard was accepted", "StatefulSet none was refused: zones denied it")
 }

@@ -39,9 +39,6 @@ func (p PressureLeaves) String() string {
 	return text
 }
 
-// Check implements Invariant.
-func (p PressureLeaves) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p PressureLeaves) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
 	d := slices.Concat(f.record(f.steady()), f.faultsBit(true), missing)

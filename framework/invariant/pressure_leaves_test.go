@@ -126,7 +126,7 @@ func gone(name string) history.Pod {
 }
 
 func TestPressureLeavesEvidence(t *testing.T) {
-	v := invariant.PressureLeaves{AtLeast: 5}.Check(squeezed().Run())
+	v := invariant.Check(squeezed().Run(), invariant.PressureLeaves{AtLeast: 5})
 	lines(t, v, "backend-5 was evicted from w5, and had ended at 22s, when budget backend allowed no disruption",
 		"backend-6 was evicted from w5, and had ended at 26s, when budget backend allowed no disruption")
 	numbers(t, v, map[string]float64{"evictedByKubelet": 2, "evictedDespiteBudget": 2, "leastReady": 5})
@@ -157,7 +157,7 @@ func TestReplacedUnderPressure(t *testing.T) {
 			"no verdict: no node was seen to be lost, or under pressure, while the faults were in force"},
 	})
 	still := onlyFirst().DropEvents(func(e history.Event) bool { return e.Pod != nil && e.Pod.Name == "backend-6" && e.T > 3*second })
-	lines(t, within(20*second).Check(still.Run()), "backend-6 is still bound to w5, which is under pressure")
+	lines(t, invariant.Check(still.Run(), within(20*second)), "backend-6 is still bound to w5, which is under pressure")
 }
 
 // TestEvictionsByAKubeletAreDisruptions: they are what there is to survive, and of what has ended nothing is started again.

@@ -49,9 +49,6 @@ func (p QuietWithin) String() string {
 	return fmt.Sprintf("no %s reaches a pod later than %s after its deletion", p.what(), p.Limit)
 }
 
-// Check implements Invariant.
-func (p QuietWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p QuietWithin) start(f *facts, t *tally) judgement {
 	j := &quietWithin{promise: p, facts: f, tally: t, byName: make(map[string]*ending)}
 	disturbed := f.phases[history.Disturbed]
@@ -273,14 +270,4 @@ func (e *ending) line(limit time.Duration) string {
 	}
 	return text + fmt.Sprintf("%s after that, the last %s later, %s before the limit", count(e.after, "request"), moment(e.last),
 		moment(limit-e.last))
-}
-
-// clockError is how far the times of requests may be off the record's clock.
-func (f *facts) clockError() (worst history.Offset) {
-	for _, e := range f.run.Events {
-		if e.Clock != nil {
-			worst = max(worst, e.Clock.Uncertainty)
-		}
-	}
-	return worst
 }

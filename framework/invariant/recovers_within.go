@@ -38,9 +38,6 @@ func (p RecoversWithin) String() string {
 	return fmt.Sprintf("%s recovers within %s", who, p.Limit)
 }
 
-// Check implements Invariant.
-func (p RecoversWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p RecoversWithin) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
 	d := slices.Concat(f.inOrder(f.steady()), f.faultsBit(false), missing)
@@ -111,44 +108,6 @@ func (p RecoversWithin) verdict(f *facts, r recovery, from since, name string, d
 	return v.held(d, "%s had recovered %s after %s at %s: %s", name, moment(took), from.words, moment(from.at), r.saw)
 }
 
-// unseen tells whether one gap hides all that was the case between two moments: who comes back from it may have come
-// back long before. What is listed again after a gap comes into the record within the skew.
-func (f *facts) unseen(from, to history.Offset) bool {
-	begin, end := f.begin(), f.end()
-	return slices.ContainsFunc(f.gaps, func(e history.Event) bool {
-		return e.Gap.Since < end && e.T >= begin && e.Gap.Since <= from && to <= e.T+watchSkew
-	})
-}
-
-// lastUndo is when the undo of the last fault began, or when it was seen if nobody undid it.
-func (f *facts) lastUndo() (at history.Offset, ok bool) {
-	for _, fault := range f.faults {
-		m := fault.Healing
-		if !m.OK {
-			m = fault.Seen
-		}
-		if m.OK {
-			at, ok = max(at, m.At), true
-		}
-	}
-	return at, ok
-}
-
-// undone tells whether every fault that was seen was undone, too.
-func (f *facts) undone() bool {
-	return !slices.ContainsFunc(f.faults, func(fault history.FaultLife) bool { return fault.Seen.OK && !fault.Healing.OK })
-}
-
-// firstInjecting is when the first fault began to be injected.
-func (f *facts) firstInjecting() (at history.Offset, ok bool) {
-	for _, fault := range f.faults {
-		if m := fault.Injecting; m.OK && (!ok || m.At < at) {
-			at, ok = m.At, true
-		}
-	}
-	return at, ok
-}
-
 // recovery is how a workload came back.
 type recovery struct {
 	disturbed bool           // it was not settled at some time while a fault was on
@@ -174,22 +133,6 @@ func followRecovery(f *facts, key history.Key) (r recovery) {
 		r.disturbed = r.disturbed || !done && at >= began && at <= over
 	})
 	return r
-}
-
-// faultsOn is the time from the first fault's beginning to the last heal, or to the end if one was never healed.
-func (f *facts) faultsOn() (from, to history.Offset) {
-	from = f.end()
-	for _, fault := range f.faults {
-		if fault.Injecting.OK {
-			from = min(from, fault.Injecting.At)
-		}
-		healed := fault.Healed.At
-		if !fault.Healed.OK {
-			healed = f.end()
-		}
-		to = max(to, healed)
-	}
-	return from, to
 }
 
 // recoveredNow tells whether a workload has settled and is offered to clients as it is.

@@ -241,7 +241,7 @@ func TestRecoversWithinModel(t *testing.T) {
 			limit = 40 * second // longer than is watched
 		}
 		want, at := m.judge(from, undo, healed, limit, end)
-		got := invariant.RecoversWithin{Limit: limit}.Check(m.record.Run())
+		got := invariant.Check(m.record.Run(), invariant.RecoversWithin{Limit: limit})
 		if got.Outcome != want || got.At != at {
 			t.Errorf("seed %d: %s at %s, want %s at %s: %s %q", seed, got.Outcome, got.At, want, at, got.Seen, got.Evidence)
 		}

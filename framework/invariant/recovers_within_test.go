@@ -91,7 +91,7 @@ func TestRecoversWithinFromTheFault(t *testing.T) {
 }
 
 func TestRecoversWithinNumbers(t *testing.T) {
-	v := invariant.RecoversWithin{Limit: 2 * second}.Check(setStage(killed(), history.Healing, 30500*ms).Run())
+	v := invariant.Check(setStage(killed(), history.Healing, 30500*ms).Run(), invariant.RecoversWithin{Limit: 2 * second})
 	numbers(t, v, map[string]float64{"limitSeconds": 2, "recoveredSeconds": 1})
 	lines(t, v, "the last undo began at 30.5s; settled for good at 31.5s: 6 of 6 replicas ready, 6 pods there, 6 ready endpoints")
 }

@@ -32,9 +32,6 @@ func (p ReplacedWithin) String() string {
 	return fmt.Sprintf("all replicas of %s are ready on other nodes within %s of a fault, before it is undone", who, p.Limit)
 }
 
-// Check implements Invariant.
-func (p ReplacedWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p ReplacedWithin) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
 	d := slices.Concat(f.record(f.steady()), f.faultsBit(false), missing)
@@ -95,36 +92,6 @@ func (p ReplacedWithin) verdict(f *facts, r replacement, key history.Key, d doub
 	return v.violated(d, "%s were not replaced %s later, and %s was the limit: %s%s", what, moment(took), p.Limit, r.saw, because(why))
 }
 
-// inForce is the time from when the last fault was seen until the first undo, or the end of the record.
-func (f *facts) inForce() (seen, until history.Offset, ok bool) {
-	for _, fault := range f.faults {
-		if fault.Seen.OK {
-			seen, ok = max(seen, fault.Seen.At), true
-		}
-	}
-	until, undone := f.firstUndo()
-	if !undone {
-		until = f.end()
-	}
-	return seen, until, ok
-}
-
-// pressedSince is the moment at which the node was tainted whose pressure is the fault that was seen last, at the moment seen;
-// seen itself, if that fault is another.
-func (f *facts) pressedSince(seen history.Offset) history.Offset {
-	for _, fault := range f.faults {
-		if !fault.Seen.OK || fault.Seen.At != seen || !fault.Injecting.OK {
-			continue
-		}
-		for _, e := range f.run.Events {
-			if e.Node != nil && e.T >= fault.Injecting.At && e.T < seen && e.Node.UnderPressure() && slices.Contains(fault.Nodes, e.Node.Name) {
-				return e.T
-			}
-		}
-	}
-	return seen
-}
-
 // replacement is how a workload did without the nodes that were taken from it.
 type replacement struct {
 	seen, until history.Offset
@@ -133,31 +100,6 @@ type replacement struct {
 	hit         int            // pods that were on them
 	whole       history.Moment // from when on all replicas were ready elsewhere
 	saw         string         // at the end
-}
-
-// taken are the nodes that stopped being ready, or were under pressure, at or after from and before to; lost, that
-// one of them was not under pressure.
-func taken(run history.Run, from, to history.Offset) (names []string, lost bool) {
-	names = pressed(run, from, to)
-	squeezed := len(names)
-	for _, loss := range run.NodeLosses(from, to) {
-		if !slices.Contains(names, loss.Name) {
-			names = append(names, loss.Name)
-		}
-	}
-	lost = len(names) > squeezed
-	slices.Sort(names)
-	return names, lost
-}
-
-// pressed are the nodes that were seen with the taint of memory or disk pressure at or after from and before to.
-func pressed(run history.Run, from, to history.Offset) (names []string) {
-	for _, e := range run.Events {
-		if e.Node != nil && e.T >= from && e.T < to && e.Node.UnderPressure() && !slices.Contains(names, e.Node.Name) {
-			names = append(names, e.Node.Name)
-		}
-	}
-	return names
 }
 
 func followReplacement(f *facts, key history.Key, seen, until history.Offset) replacement {

@@ -117,7 +117,7 @@ func TestReplacedWithin(t *testing.T) {
 
 // TestReplacedWithinEvidence names what is stuck, and why, at the moment at which the promise was broken.
 func TestReplacedWithinEvidence(t *testing.T) {
-	v := invariant.ReplacedWithin{Limit: 40 * second}.Check(waiting().Run())
+	v := invariant.Check(waiting().Run(), invariant.ReplacedWithin{Limit: 40 * second})
 	lines(t, v, "backend-7, made at 35s, has no node: "+noneLeft, "backend-8, made at 45s, has no node: "+noneLeft)
 	numbers(t, v, map[string]float64{"limitSeconds": 40, "lostPods": 2, "stuckPods": 2})
 
@@ -126,10 +126,10 @@ func TestReplacedWithinEvidence(t *testing.T) {
 			e.Pod.Ready, e.Pod.Waiting = false, "CrashLoopBackOff"
 		}
 	})
-	v = invariant.ReplacedWithin{Limit: 20 * second}.Check(crashing.Run())
+	v = invariant.Check(crashing.Run(), invariant.ReplacedWithin{Limit: 20 * second})
 	lines(t, v, "backend-6 is still bound to w6, which is lost", "backend-7, made at 35s, is not ready on w1: CrashLoopBackOff")
 
-	v = invariant.ReplacedWithin{Limit: 40 * second}.Check(replaced().Run())
+	v = invariant.Check(replaced().Run(), invariant.ReplacedWithin{Limit: 40 * second})
 	lines(t, v, "from 47s on, while nothing was undone: 6 of 6 replicas ready on other nodes")
 	numbers(t, v, map[string]float64{"limitSeconds": 40, "lostPods": 2, "replacedSeconds": 27})
 }

@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -177,3 +178,22 @@ func keep(list []settledThen, at history.Offset, is bool, what settledThen) []se
 }
 
 func nowIs(list []settledThen) bool { return len(list) > 0 && list[len(list)-1].now }
+
+// deployments are those of a record, by name.
+func deployments(run history.Run) (keys []history.Key) {
+	found := make(map[history.Key]bool)
+	for _, e := range run.Events {
+		if e.Workload == nil {
+			continue
+		}
+		key := history.Key{Namespace: e.Workload.Namespace, Name: e.Workload.Name}
+		if !found[key] {
+			found[key] = true
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b history.Key) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+	})
+	return keys
+}

@@ -24,9 +24,6 @@ func (p ResizedInPlace) String() string {
 	return "the pods of " + cmp.Or(p.Workload, "the workload") + " are resized while they run: none ends, and no container starts again"
 }
 
-// Check implements Invariant.
-func (p ResizedInPlace) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p ResizedInPlace) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
 	d := slices.Concat(f.record(f.steady()), f.faultsBit(true), missing)

@@ -76,7 +76,7 @@ func TestResizedInPlace(t *testing.T) {
 		{"a watch was blind", resizing(all).Gap("pods", 25*second, 26*second), promise, invariant.Unknown, 0,
 			"no verdict: the watch of pods was blind from 25s to 26s: the watch broke off"},
 	})
-	v := promise.Check(resizing(all).Run())
+	v := invariant.Check(resizing(all).Run(), promise)
 	numbers(t, v, map[string]float64{"resizedPods": 6, "disturbedPods": 0})
 	if len(v.Evidence) != 6 {
 		t.Errorf("evidence %q, want a line for each of 6 pods", v.Evidence)
@@ -99,7 +99,7 @@ func TestResizesAreDisruptions(t *testing.T) {
 			quiet.Pod(ht.InjectingAt+history.Offset(n+1)*second, p)
 		}
 	}
-	v := invariant.NoFailedRequests{}.Check(quiet.Run())
+	v := invariant.Check(quiet.Run(), invariant.NoFailedRequests{})
 	if v.Outcome != invariant.Held || v.Numbers["podResizes"] != 2 {
 		t.Errorf("%s: %s, %v resizes; want held and 2", v.Outcome, v.Seen, v.Numbers["podResizes"])
 	}

@@ -28,9 +28,6 @@ func (p Resumes) String() string {
 		cmp.Or(p.Workload, "the workload"), p.Limit)
 }
 
-// Check implements Invariant.
-func (p Resumes) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p Resumes) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
 	d := slices.Concat(f.inOrder(f.steady()), f.faultsBit(true), missing)

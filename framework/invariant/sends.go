@@ -41,16 +41,6 @@ func (t *tally) newWatch() *watch {
 	return w
 }
 
-// firstFault is when the first fault began.
-func (f *facts) firstFault() (first history.Moment) {
-	for _, fault := range f.faults {
-		if fault.Injecting.OK && (!first.OK || fault.Injecting.At < first.At) {
-			first = fault.Injecting
-		}
-	}
-	return first
-}
-
 // steps of the watch; a part of one counts.
 func (w *watch) steps() int { return int((w.to - w.from + w.step - 1) / w.step) }
 

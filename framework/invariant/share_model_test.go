@@ -35,12 +35,13 @@ func edited(run history.Run, edit func(*history.Request)) history.Run {
 func play(run history.Run, seed uint64, excess float64) invariant.Verdict {
 	random := rand.New(rand.NewPCG(seed, 3))
 	notice := deadAt + history.Offset(random.Int64N(int64(6*second)))
-	return invariant.FailuresEndWithin{}.Check(edited(run, func(r *history.Request) {
+	return invariant.Check(edited(run, func(r *history.Request) {
 		r.Addr, r.Reused = "10.96.0.1:80", false
 		if r.Sent >= killAt+100*ms && r.Sent < notice && random.Float64() < excess/6 {
 			r.Outcome, r.Pod, r.Node = history.TimeoutConnect, "", ""
 		}
-	}))
+	}), invariant.FailuresEndWithin{})
+
 }
 
 // TestFairTrafficIsNotBlamed: at the victims' share, hardly a run is violated; 0.1 % of each lane is what was chosen.

@@ -44,9 +44,6 @@ func (p SharesLoad) String() string {
 		p.Within, who, p.AtLeast, p.lane())
 }
 
-// Check implements Invariant.
-func (p SharesLoad) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 // shareParts is into how many parts the time is cut to show how shares went.
 const shareParts = 4
 

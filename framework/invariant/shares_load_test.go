@@ -203,7 +203,7 @@ func TestSharesLoadDoubts(t *testing.T) {
 func TestFairDealsAreHeld(t *testing.T) {
 	plain := idle(scaled())
 	for seed := range uint64(20) {
-		if v := eachQuarter.Check(dealt(plain, fair(seed))); v.Outcome != invariant.Held {
+		if v := invariant.Check(dealt(plain, fair(seed)), eachQuarter); v.Outcome != invariant.Held {
 			t.Errorf("seed %d is %s: %s", seed, v.Outcome, v.Seen)
 		}
 	}
@@ -215,7 +215,7 @@ func TestUnevenDealsAreNotBlamed(t *testing.T) {
 	for seed := range uint64(20) {
 		d := fair(seed)
 		d.closeAfter = 200
-		v := eachQuarter.Check(dealt(plain, d))
+		v := invariant.Check(dealt(plain, d), eachQuarter)
 		if v.Outcome != invariant.Unknown {
 			t.Errorf("seed %d is %s: %s", seed, v.Outcome, v.Seen)
 		}
@@ -229,7 +229,7 @@ func TestUnevenDealsAreNotBlamed(t *testing.T) {
 }
 
 func TestSharesLoadEvidence(t *testing.T) {
-	v := eachQuarter.Check(dealt(idle(scaled()), fair(1)))
+	v := invariant.Check(dealt(idle(scaled()), fair(1)), eachQuarter)
 	lines(t, v,
 		"backend-5 on w5, new at 18.7s: 0.80 until 24s, then 0.40, 0.66, 0.74, 0.88; 0.67 in all, 37 connections",
 		"backend-8 on w2, new at 19s: 0.60 until 24s, then 0.66, 1.06, 0.46, 1.40; 0.90 in all, 46 connections",
@@ -252,7 +252,7 @@ func TestSharesOfManyPods(t *testing.T) {
 		p := ht.ReadyPod(fmt.Sprintf("idle-%d", i), "w1", history.Listed)
 		b.Pod(3*second, p)
 	}
-	v := eachQuarter.Check(dealt(idle(b), fair(1)))
+	v := invariant.Check(dealt(idle(b), fair(1)), eachQuarter)
 	if len(v.Evidence) != invariant.MaxEvidence || v.Outcome != invariant.Violated ||
 		v.Evidence[0] != "idle-0 on w1: 0.00 until 24s, then 0.00, 0.00, 0.00, 0.00; 0.00 in all, 0 connections" ||
 		v.Evidence[9] != "3 pods more, with 1.57 to 1.88" {

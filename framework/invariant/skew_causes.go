@@ -54,14 +54,6 @@ func controllersDeleted(run history.Run) map[history.Key]bool {
 	return deleted
 }
 
-// deaf tells whether what Kubernetes' components said at about a moment may be missing: the watch of events was blind, and
-// what it missed was not listed afterwards.
-func (f *facts) deaf(at history.Offset) bool {
-	return slices.ContainsFunc(f.run.Events, func(e history.Event) bool {
-		return e.Gap != nil && e.Gap.What == "events" && !e.Gap.Bridged && e.Gap.Since <= at+watchSkew && at-watchSkew <= e.T
-	})
-}
-
 // explainPod says why a pod is counted that was not, or is not that was.
 func (l *skewLedger) explainPod(c *skewChange, was beforeEvent, p history.Pod) {
 	gone := p.Change == history.Deleted

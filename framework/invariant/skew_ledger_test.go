@@ -133,7 +133,7 @@ func TestSkewCauses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.run.settleAs()
-			v := invariant.Spread{TopologyKey: ht.ZoneLabel, Max: 1}.Check(c.run.Run())
+			v := invariant.Check(c.run.Run(), invariant.Spread{TopologyKey: ht.ZoneLabel, Max: 1})
 			got, want := causesOf(v), map[string]float64{}
 			if c.cause != "" {
 				want[c.cause] = 1
@@ -199,7 +199,7 @@ func TestSkewCausesOfOtherPromises(t *testing.T) {
 		invariant.SpreadWithin{Workload: "backend-1", TopologyKey: ht.ZoneLabel, Max: 1}: 1,
 		invariant.Spread{Workload: "backend-1", TopologyKey: ht.ZoneLabel, Max: 2}:       0,
 	} {
-		if got := causesOf(promise.Check(run))["scheduler"]; got != want {
+		if got := causesOf(invariant.Check(run, promise))["scheduler"]; got != want {
 			t.Errorf("%s: %v times the scheduler, want %v", promise, got, want)
 		}
 	}

@@ -3,8 +3,6 @@ package invariant
 import (
 	"fmt"
 	"slices"
-
-	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // Spread promises that whenever a workload has settled, from Deploy to the end of Recovered, the difference between the
@@ -44,9 +42,6 @@ func (p Spread) String() string {
 	}
 	return fmt.Sprintf("%s is spread over %s with a skew of at most %d whenever it has settled", who, p.TopologyKey, p.Max)
 }
-
-// Check implements Invariant.
-func (p Spread) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
 
 func (p Spread) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)

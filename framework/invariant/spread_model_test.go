@@ -242,7 +242,7 @@ func playSpread(t *testing.T, pause, delay history.Offset, nodesChange bool) {
 		run := m.play(1+m.random.IntN(4), nodesChange)
 		allowed := m.random.IntN(4)
 		want, largest, bad := m.judge(allowed)
-		got := invariant.Spread{TopologyKey: ht.ZoneLabel, Max: allowed}.Check(run)
+		got := invariant.Check(run, invariant.Spread{TopologyKey: ht.ZoneLabel, Max: allowed})
 		if got.Outcome != want || got.Numbers["largestSkew"] != float64(largest) || got.Numbers["badStates"] != float64(bad) ||
 			got.Numbers["settledStates"] != float64(len(m.settled)) {
 			t.Errorf("seed %d: %s, largest skew %v, %v of %v states bad; want %s, %d, %d of %d: %s %q", seed, got.Outcome,

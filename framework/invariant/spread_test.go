@@ -240,13 +240,13 @@ func TestSpreadNodeSelector(t *testing.T) {
 
 func TestSpreadEvidence(t *testing.T) {
 	run := newStepped().to("w1", "w3", "w5").node("w5", "Unknown", false).to("w1", "w3", "w4").to("w1", "w2", "w3", "w4").Run()
-	v := invariant.Spread{TopologyKey: ht.HostLabel, Max: 2}.Check(run)
+	v := invariant.Check(run, invariant.Spread{TopologyKey: ht.HostLabel, Max: 2})
 	lines(t, v,
 		"3.3s: w1=1 w2=0 w3=1 w4=0 w5=1 w6=0 (3 replicas), skew 1",
 		"3.9s: w1=1 w2=0 w3=1 w4=1 w6=0 (3 replicas) without w5 (lost), skew 1",
 		"4.4s: w1=1 w2=1 w3=1 w4=1 w6=0 (4 replicas) without w5 (lost), skew 1")
 	numbers(t, v, map[string]float64{"settledStates": 3, "badStates": 0, "largestSkew": 1, "allowedSkew": 2, "domains": 6})
-	v = invariant.Spread{TopologyKey: ht.HostLabel, Max: 0}.Check(run)
+	v = invariant.Check(run, invariant.Spread{TopologyKey: ht.HostLabel, Max: 0})
 	numbers(t, v, map[string]float64{"badStates": 3})
 	lines(t, v, "3.3s: w1=1 w2=0 w3=1 w4=0 w5=1 w6=0 (3 replicas)", "skew 0 -> 1 at 3.2s: backend-1 was bound to w1 (w1)",
 		"3.9s: w1=1 w2=0 w3=1 w4=1 w6=0 (3 replicas) without w5 (lost)",

@@ -26,9 +26,6 @@ func (p SpreadTogether) String() string {
 		p.TopologyKey, p.Max)
 }
 
-// Check implements Invariant.
-func (p SpreadTogether) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p SpreadTogether) judge(f *facts) Verdict {
 	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
 	keys := deployments(f.run)

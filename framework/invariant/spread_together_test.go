@@ -47,7 +47,7 @@ func TestSpreadTogether(t *testing.T) {
 		{"a pod in no zone", inTrials(on("w1", "w3"), on("cp", "w9")), promise, invariant.Unknown, 0,
 			"no verdict: at 3.3s there were 4 domains, and 1 pod in none"},
 	})
-	v := promise.Check(inTrials(on("w1", "w3"), on("w2", "w4")).Run())
+	v := invariant.Check(inTrials(on("w1", "w3"), on("w2", "w4")).Run(), promise)
 	lines(t, v, "3.3s: a=2 b=2 c=0 (4 replicas), skew 2", "skew 1 -> 2 at 3.2s: backend-2backend-1 was bound to w2 (a)")
 	numbers(t, v, map[string]float64{"settledStates": 1, "allowedSkew": 1, "largestSkew": 2})
 }

@@ -30,9 +30,6 @@ func (p SpreadTrials) String() string {
 	return fmt.Sprintf("%s the pods are spread over %s with a skew of at most %d whenever they have settled", which, p.TopologyKey, p.Max)
 }
 
-// Check implements Invariant.
-func (p SpreadTrials) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p SpreadTrials) judge(f *facts) Verdict {
 	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
 	keys := deployments(f.run)
@@ -121,23 +118,4 @@ func (t trials) measure(v *Verdict) {
 	v.measure("brokenTrials", float64(len(t.broken)))
 	v.measure("brokenShareLow95", low)
 	v.measure("brokenShareHigh95", high)
-}
-
-// deployments are those of a record, by name.
-func deployments(run history.Run) (keys []history.Key) {
-	found := make(map[history.Key]bool)
-	for _, e := range run.Events {
-		if e.Workload == nil {
-			continue
-		}
-		key := history.Key{Namespace: e.Workload.Namespace, Name: e.Workload.Name}
-		if !found[key] {
-			found[key] = true
-			keys = append(keys, key)
-		}
-	}
-	slices.SortFunc(keys, func(a, b history.Key) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
-	})
-	return keys
 }

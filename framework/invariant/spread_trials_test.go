@@ -96,7 +96,7 @@ func TestSpreadTrials(t *testing.T) {
 }
 
 func TestSpreadTrialsEvidence(t *testing.T) {
-	v := invariant.SpreadTrials{TopologyKey: ht.ZoneLabel, Max: 1}.Check(inTrials(even(), uneven()).Run())
+	v := invariant.Check(inTrials(even(), uneven()).Run(), invariant.SpreadTrials{TopologyKey: ht.ZoneLabel, Max: 1})
 	lines(t, v, "backend-2 at 3.8s: a=2 b=1 c=0 (3 replicas), skew 2, decayed by a rollout")
 	numbers(t, v, map[string]float64{"trials": 2, "brokenTrials": 1, "largestSkew": 2, "allowedSkew": 1})
 }
@@ -147,7 +147,7 @@ func TestPerDomain(t *testing.T) {
 			"no workload", inTrials(), promise, invariant.Unknown, 0, "no verdict: the record has no Deployment",
 		},
 	})
-	v := promise.Check(inTrials(oneReplaced(false)).Run())
+	v := invariant.Check(inTrials(oneReplaced(false)).Run(), promise)
 	lines(t, v, "backend-1 at 3.5s: c had 0, and 1 are promised")
 	numbers(t, v, map[string]float64{"trials": 1, "brokenTrials": 1, "promisedPods": 1, "fewestPods": 0})
 	if math.IsNaN(v.Numbers["brokenShareLow95"]) {

@@ -31,9 +31,6 @@ func (p SpreadWithin) String() string {
 		cmp.Or(p.Workload, "the workload"), p.TopologyKey, p.Max, p.Limit)
 }
 
-// Check implements Invariant.
-func (p SpreadWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
 func (p SpreadWithin) judge(f *facts) Verdict {
 	key, missing := workloadOf(f.run, p.Workload)
 	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true), missing)
@@ -100,16 +97,6 @@ func (p SpreadWithin) verdict(f *facts, v Verdict, d doubts, name string, seen h
 	d = append(d, f.orTooLate(seen, r.good.at, p.Limit)...)
 	return v.held(d, "the spread of %s was restored %s after the fault was seen at %s: from %s, skew %d, to %s, skew %d",
 		name, moment(took), moment(seen), r.from, r.worst, r.good, r.good.skew())
-}
-
-// lastFault is when the fault that was seen last had begun, and when it was seen.
-func (f *facts) lastFault() (began, seen history.Offset, ok bool) {
-	for _, fault := range f.faults {
-		if fault.Injecting.OK && fault.Seen.OK && fault.Seen.At >= seen {
-			began, seen, ok = fault.Injecting.At, fault.Seen.At, true
-		}
-	}
-	return began, seen, ok
 }
 
 // restoration is how a spread came back.

@@ -76,7 +76,7 @@ func TestSpreadWithin(t *testing.T) {
 
 func TestSpreadWithinEvidence(t *testing.T) {
 	promise := invariant.SpreadWithin{TopologyKey: ht.ZoneLabel, Max: 1, Limit: 20 * second}
-	v := promise.Check(unbalanced(func(s *stepped) { s.at = 20 * second; s.to("w3", "w4", "w5", "w6", "w1", "w2") }).Run())
+	v := invariant.Check(unbalanced(func(s *stepped) { s.at = 20 * second; s.to("w3", "w4", "w5", "w6", "w1", "w2") }).Run(), promise)
 	numbers(t, v, map[string]float64{"restoredSeconds": 6.3, "limitSeconds": 20, "largestSkew": 3, "allowedSkew": 1})
 	lines(t, v, "12.5s: b=3 c=3 (6 replicas) without w1 (cordoned) and w2 (cordoned), skew 0",
 		"13.8s: a=0 b=3 c=3 (6 replicas) without w2 (cordoned), skew 3",

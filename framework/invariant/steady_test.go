@@ -27,7 +27,7 @@ func lasted(drained, from, to history.Offset) *ht.Builder {
 
 // undelivered are the reasons of a verdict that speak of load.
 func undelivered(run *ht.Builder) (reasons []string) {
-	for _, line := range (invariant.NoFailedRequests{}).Check(run.Run()).Evidence {
+	for _, line := range invariant.Check(run.Run(), (invariant.NoFailedRequests{})).Evidence {
 		if strings.Contains(line, "were sent") || strings.Contains(line, "fewer due") {
 			reasons = append(reasons, line)
 		}

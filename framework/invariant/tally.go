@@ -400,12 +400,42 @@ func (t *tally) numbers(v *Verdict, lanes []history.Lane) {
 		v.measure("requests."+string(lane), float64(n))
 		if l := t.find(lane); l != nil {
 			retried += l.retried
-			l.lag.lagNumbers(v, lane)
+			lagNumbers(&l.lag, v, lane)
 			t.blind(lane).numbers(v)
 		}
 	}
 	v.measure("requests", float64(all))
 	if retried > 0 {
 		v.measure("maskedByGateway", float64(retried))
+	}
+}
+
+// lagNumbers tells how late the requests of a lane were sent.
+func lagNumbers(d *durations, v *Verdict, lane history.Lane) {
+	if d.n == 0 {
+		return
+	}
+	v.measure("lagP50Seconds."+string(lane), d.quantile(0.5).Seconds())
+	v.measure("lagP99Seconds."+string(lane), d.quantile(0.99).Seconds())
+	v.measure("lagMaxSeconds."+string(lane), d.max.Seconds())
+}
+
+// read counts every request, and hands on those that were due under load.
+func (t *tally) read(requests history.Requests, take func(*history.Request)) {
+	if requests == nil {
+		return
+	}
+	for r, err := range requests() {
+		if err != nil {
+			t.err = err
+			return
+		}
+		if !t.take(r) {
+			continue
+		}
+		for _, see := range t.facts.onRequest {
+			see(r)
+		}
+		take(r)
 	}
 }

@@ -86,7 +86,7 @@ func TestFailuresNobodyCanPlace(t *testing.T) {
 // TestOutageOfAnyLength: a fault may be said to have been seen whenever a damaged record likes; an outage of more than
 // an hour is not counted.
 func TestOutageOfAnyLength(t *testing.T) {
-	v := invariant.FailuresEndWithin{}.Check(failVictims(setStage(killed(), history.Seen, 2*3600*second), history.LaneFresh, 16*second, 17*second).Run())
+	v := invariant.Check(failVictims(setStage(killed(), history.Seen, 2*3600*second), history.LaneFresh, 16*second, 17*second).Run(), invariant.FailuresEndWithin{})
 	if v.Outcome != invariant.Unknown || len(v.Evidence) < 2 ||
 		v.Evidence[1] != "kill one worker was seen to bite at 2h0m0s, which makes no sense after 15.5s" {
 		t.Errorf("%s: %s %q", v.Outcome, v.Seen, v.Evidence)
@@ -128,13 +128,13 @@ func TestMoreThanIsCounted(t *testing.T) {
 	}
 	for name, b := range map[string]*ht.Builder{"lanes": lanes, "workers": workers} {
 		for _, p := range []invariant.Invariant{invariant.NoFailedRequests{}, invariant.FailuresEndWithin{}} {
-			v := p.Check(b.Run())
+			v := invariant.Check(b.Run(), p)
 			if v.Outcome == invariant.Held || v.Outcome == invariant.Unknown && v.Evidence[0] != doubt {
 				t.Errorf("%s: %s is %s: %s %q", name, v.Kind, v.Outcome, v.Seen, v.Evidence)
 			}
 		}
 	}
-	if v := (invariant.NoFailedRequests{}).Check(lanes.Run()); v.Outcome != invariant.Violated {
+	if v := invariant.Check(lanes.Run(), (invariant.NoFailedRequests{})); v.Outcome != invariant.Violated {
 		t.Errorf("a failure on a lane that is not counted is %s: %s", v.Outcome, v.Seen)
 	}
 }

@@ -17,9 +17,9 @@ type goodRecord struct {
 // judge a record that was made from it.
 func (g goodRecord) judge(b *ht.Builder) invariant.Verdict {
 	if invariant.Kind(g.promise) == "SharesLoad" { // its requests are not in the builder
-		return g.promise.Check(dealt(idle(b), fair(1)))
+		return invariant.Check(dealt(idle(b), fair(1)), g.promise)
 	}
-	return g.promise.Check(b.Run())
+	return invariant.Check(b.Run(), g.promise)
 }
 
 // kept is, of every kind of promise, a record in which it is held.
@@ -145,6 +145,6 @@ func healsEarly(b *ht.Builder) *ht.Builder {
 
 // TestWhatTheWitnessSaidIsTold: the reason is in the verdict's own words.
 func TestWhatTheWitnessSaidIsTold(t *testing.T) {
-	v := invariant.NoFailedRequests{}.Check(lasting(ht.Healthy(), "it was over before its undo began: w1 is not cordoned").Run())
+	v := invariant.Check(lasting(ht.Healthy(), "it was over before its undo began: w1 is not cordoned").Run(), invariant.NoFailedRequests{})
 	lines(t, v, "drain one worker went wrong: lasting: it was over before its undo began: w1 is not cordoned")
 }

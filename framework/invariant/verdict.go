@@ -1,6 +1,9 @@
 package invariant
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // unknown turns a verdict into one without the evidence for any other.
 func (v Verdict) unknown(d doubts) Verdict {
@@ -51,4 +54,26 @@ func (v *Verdict) measure(name string, value float64) {
 		v.Numbers = make(map[string]float64)
 	}
 	v.Numbers[name] = value
+}
+
+// doubts are the reasons why the evidence is not there. None: it is.
+type doubts []string
+
+func (d *doubts) add(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }
+
+// CaughtNumber is the number of a verdict by Caught that is 1 if the mutant was caught and 0 if it was missed. An Unknown has none.
+const CaughtNumber = "caught"
+
+func (v Verdict) written() (json.RawMessage, error) {
+	raw, err := json.Marshal(v)
+	if err != nil { // a number that is not finite, which no invariant measures
+		return nil, fmt.Errorf("write down the verdict on %q: %w", v.Promise, err)
+	}
+	return raw, nil
+}
+
+// Escaped tells of the verdict on a mutant that it was not caught, and need not have been.
+func (v Verdict) Escaped() bool {
+	caught, told := v.Numbers[CaughtNumber]
+	return v.Outcome == Held && told && caught == 0
 }

@@ -175,7 +175,7 @@ func TestEachFaultHasItsVictims(t *testing.T) {
 		}
 		return b
 	}
-	v := invariant.NoFailedRequests{}.Check(second2(ht.Healthy(), "backend-3", "w3").Run())
+	v := invariant.Check(second2(ht.Healthy(), "backend-3", "w3").Run(), invariant.NoFailedRequests{})
 	if v.Outcome != invariant.Held {
 		t.Errorf("%s: %s", v.Outcome, v.Seen)
 	}
@@ -189,7 +189,7 @@ func TestEachFaultHasItsVictims(t *testing.T) {
 			r.Pod, r.Node = "backend-4", "w4"
 		}
 	})
-	v = invariant.NoFailedRequests{}.Check(idle.Run())
+	v = invariant.Check(idle.Run(), invariant.NoFailedRequests{})
 	if v.Outcome != invariant.Unknown || !strings.Contains(v.Seen, "backend-3, which drain another took, had answered no request on reused") {
 		t.Errorf("%s: %s", v.Outcome, v.Seen)
 	}
@@ -207,7 +207,7 @@ func TestPodsOfAGateway(t *testing.T) {
 	lost := ht.ReadyNode("w9", "c")
 	lost.Ready = "Unknown"
 	b.Node(noticedAt, lost)
-	v := invariant.NoFailedRequests{}.Check(taking(b, []string{"w9"}, nil).Run())
+	v := invariant.Check(taking(b, []string{"w9"}, nil).Run(), invariant.NoFailedRequests{})
 	if v.Outcome != invariant.Held || !slices.Contains(v.Evidence, "kill one worker took no pod that clients were sent to") {
 		t.Errorf("%s: %s %q", v.Outcome, v.Seen, v.Evidence)
 	}

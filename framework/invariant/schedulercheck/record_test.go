@@ -37,7 +37,7 @@ const (
 
 // ask has Placement judge the record of a run in which the cluster's pod was bound to a node.
 func (c *cluster) ask(node string) (answer, invariant.Verdict) {
-	v := invariant.Placement{}.Check(c.record(node))
+	v := invariant.Check(c.record(node), invariant.Placement{})
 	of := func(name string) int { return int(v.Numbers[name]) }
 	switch {
 	case strings.Contains(strings.Join(append(v.Evidence, v.Seen), "\n"), "other namespaces"):
