@@ -24,6 +24,7 @@ func (s Spec) Unlike(need Spec) (has, needs string) {
 		func(s Spec) string { return string(s.Profile) + " timings" },
 		func(s Spec) string { return "kube-proxy in " + string(s.ProxyMode) + " mode" },
 		func(s Spec) string { return either(s.LeaderElection, "leader election of a lone control plane") },
+		func(s Spec) string { return "load on " + counted(s.LoadOnWorkers, "worker") },
 		func(s Spec) string { return either(s.Egress, "default route of the nodes") },
 		Spec.labels,
 	} {

@@ -53,6 +53,9 @@ type Spec struct {
 	// server is away for longer than a node may be silent, it matters: who cannot renew their lease end themselves, and have
 	// forgotten, when it is back, since when they have heard of no node; one that stayed takes all nodes for lost.
 	LeaderElection bool `json:"leaderElection,omitempty"`
+	// LoadOnWorkers is how many of the first workers carry a load worker, too. They go before the other nodes, as the load node does,
+	// when all nodes want the processors.
+	LoadOnWorkers int `json:"loadOnWorkers,omitempty"`
 	// Egress leaves the nodes their default route. Off by default: nothing in the cluster reaches off this machine.
 	Egress bool `json:"egress,omitempty"`
 }
@@ -149,6 +152,8 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("zones: none given; name at least one, for example --zones a,b,c")
 	case s.WorkersPerZone < 0:
 		return fmt.Errorf("workers per zone %d: must be at least 1", s.WorkersPerZone)
+	case s.LoadOnWorkers < 0 || s.LoadOnWorkers > len(s.Zones)*s.WithDefaults().WorkersPerZone:
+		return fmt.Errorf("load on %d workers: the cluster has %d", s.LoadOnWorkers, len(s.Zones)*s.WithDefaults().WorkersPerZone)
 	case s.ControlPlanes < 0:
 		return fmt.Errorf("control planes %d: must be at least 1", s.ControlPlanes)
 	case s.Kubernetes != "" && !versionPattern.MatchString(s.Kubernetes):

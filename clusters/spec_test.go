@@ -42,6 +42,8 @@ func TestValidate(t *testing.T) {
 		{"zone twice", with(func(s *Spec) { s.Zones = []string{"a", "a"} }), `zones ["a" "a"]: every zone needs a name of its own`},
 		{"zone that is no label", with(func(s *Spec) { s.Zones = []string{"a b"} }), `zone "a b": `},
 		{"no workers", with(func(s *Spec) { s.WorkersPerZone = -1 }), "workers per zone -1: must be at least 1"},
+		{"load on all workers", with(func(s *Spec) { s.LoadOnWorkers = len(s.Zones) * s.WithDefaults().WorkersPerZone }), ""},
+		{"load on more workers than there are", with(func(s *Spec) { s.LoadOnWorkers = 99 }), "load on 99 workers: the cluster has "},
 		{"no control plane", with(func(s *Spec) { s.ControlPlanes = -1 }), "control planes -1: must be at least 1"},
 		{"version without v", with(func(s *Spec) { s.Kubernetes = "1.37.0" }), `kubernetes version "1.37.0": want v1.MINOR.PATCH, such as v1.37.0; 'holdfast image versions' lists what there is`},
 		{"short version", with(func(s *Spec) { s.Kubernetes = "v1.37" }), `kubernetes version "v1.37": want v1.MINOR.PATCH, such as v1.37.0; 'holdfast image versions' lists what there is`},

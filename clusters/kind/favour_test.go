@@ -27,4 +27,15 @@ func TestFavourLoad(t *testing.T) {
 	if want := []string{"update --cpu-shares 10240 holdfast-demo-worker3"}; !slices.Equal(updates, want) {
 		t.Errorf("asked for %q, want %q: the load node only", updates, want)
 	}
+
+	f.run("holdfast-demo-worker")
+	f.run("holdfast-demo-worker3")
+	f.calls, f.fail, spec.LoadOnWorkers = nil, nil, 1
+	if err := favourLoad(t.Context(), f, "demo", spec); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"update --cpu-shares 10240 holdfast-demo-worker", "update --cpu-shares 10240 holdfast-demo-worker3"}
+	if !slices.Equal(f.calls, want) {
+		t.Errorf("asked for %q, want %q: the load node, and the worker that carries load", f.calls, want)
+	}
 }

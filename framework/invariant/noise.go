@@ -113,10 +113,13 @@ func inWords(e *history.Event) string {
 	n := e.Noise
 	text := fmt.Sprintf("%s stood still for %s", n.Of, moment(n.Pause))
 	if n.Throttled > 0 {
-		text += fmt.Sprintf(", kept by its quota from running for %s,", moment(n.Throttled))
+		text += ", kept by its quota from running for " + moment(n.Throttled)
 	}
 	if n.Steal > 0 {
-		text += fmt.Sprintf(", with %s of its processors given to others,", percent(n.Steal))
+		text += fmt.Sprintf(", with %s of its processors given to others", percent(n.Steal))
+	}
+	if n.Throttled > 0 || n.Steal > 0 {
+		text += ","
 	}
 	return fmt.Sprintf("%s within the second before %s", text, moment(e.T))
 }

@@ -99,6 +99,7 @@ func (s Spec) WithDefaults() Spec {
 	if len(s.Cluster.Zones) == 0 {
 		s.Cluster.Zones, s.Cluster.WorkersPerZone = []string{"a", "b", "c"}, 2
 	}
+	s.Cluster.LoadOnWorkers = max(s.Cluster.LoadOnWorkers, s.LoadOnWorkers)
 	if s.Steady == 0 {
 		s.Steady = 3 * time.Second
 	}

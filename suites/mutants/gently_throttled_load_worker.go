@@ -6,9 +6,9 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
 
-// gently is about what the load worker needs: with 30m of a processor it sent 47 of 100 requests, so that all of them take 64m. What
+// gently is about what the load worker needs: with 65m of a processor it sent 58 of 100 requests, so that all of them take 110m. What
 // is due in a tenth of a second, the period of a quota, is then sent at its beginning, and nothing for the rest of it.
-const gently = "65m"
+const gently = "110m"
 
 // GentlyThrottledLoadWorker has the load worker send every request, and in bursts: an outage between two of them fails none. That
 // too little was sent cannot be said, so that it is when it was sent that must be noticed. The workload is as it should be.
