@@ -237,7 +237,7 @@ func (c *FailureCauses) Take(r *history.Request) {
 	}
 	c.shots.lives.answered(r)
 	if r.Outcome.Failed() {
-		c.shots.add(alike{1, *r, *r})
+		c.shots.add(alike{n: 1, first: *r, last: *r})
 	}
 }
 

@@ -128,7 +128,7 @@ func (s *lives) attribute(kind shot, at history.Offset) Attribution {
 		if l := s.named(kind.pod, at); l != nil {
 			return s.known(kind, l, at)
 		}
-		return Attribution{Cause: CauseUnknown, Confidence: ConfidenceSeen, Pod: kind.pod, among: []podOn{{kind.pod, kind.node}}}
+		return Attribution{Cause: CauseUnknown, Confidence: ConfidenceSeen, Pod: kind.pod, among: []podOn{{pod: kind.pod, node: kind.node}}}
 	case s.facts.blind(at):
 		return nobody() // something else may have been the case
 	case s.gateways[kind.lane] && kind.status >= 500:
@@ -143,7 +143,7 @@ func nobody() Attribution { return Attribution{Cause: CauseUnknown, Confidence: 
 func (s *lives) known(kind shot, l *life, at history.Offset) Attribution {
 	a := Attribution{
 		Cause: CauseSlow, Confidence: ConfidenceSeen, Phase: PhaseReady,
-		Pod: l.name, Node: l.node, Zone: l.zone, Revision: l.revision, among: []podOn{{l.name, l.node}},
+		Pod: l.name, Node: l.node, Zone: l.zone, Revision: l.revision, among: []podOn{{pod: l.name, node: l.node}},
 	}
 	if kind.inferred {
 		a.Confidence = ConfidenceConnection

@@ -171,7 +171,7 @@ func (k shot) targets(a Attribution) []podOn {
 	if !k.known() {
 		return a.among
 	}
-	p := podOn{k.pod, k.node}
+	p := podOn{pod: k.pod, node: k.node}
 	if p.node == "" {
 		p.node = a.Node
 	}

@@ -45,6 +45,9 @@ func choose(n, k uint64) float64 {
 	return c
 }
 
+// rare is how unlikely the numbers of mostOf are.
+const rare = 0.001
+
 func TestMostOf(t *testing.T) {
 	for _, s := range []struct {
 		n    uint64
@@ -54,11 +57,11 @@ func TestMostOf(t *testing.T) {
 		{0, 0.5, 0}, {1, 0.5, 1}, {9, 0.5, 9}, {10, 0.5, 9}, {600, 1.0 / 6, 129}, {10_000_000, 1.0 / 3, 3_337_940},
 		{100, 1, 100},
 	} {
-		got := mostOf(s.n, s.p, chance)
+		got := mostOf(s.n, s.p, rare)
 		if got != s.want {
 			t.Errorf("of %d with %v: %d, want %d", s.n, s.p, got, s.want)
 		}
-		if got < s.n && binomialTail(got+1, s.n, s.p) >= chance {
+		if got < s.n && binomialTail(got+1, s.n, s.p) >= rare {
 			t.Errorf("of %d with %v: %d more were believable", s.n, s.p, got+1)
 		}
 	}
@@ -68,7 +71,7 @@ func TestMostOf(t *testing.T) {
 func TestMostOfFalseAlarms(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const runs, n, p = 5_000, 500, 1.0 / 3
-	most := mostOf(n, p, chance)
+	most := mostOf(n, p, rare)
 	alarms := 0
 	for range runs {
 		failed := uint64(0)
@@ -81,7 +84,7 @@ func TestMostOfFalseAlarms(t *testing.T) {
 			alarms++
 		}
 	}
-	if alarms > 2*runs*chance {
+	if alarms > 2*runs*rare {
 		t.Errorf("%d alarms in %d runs", alarms, runs)
 	}
 }

@@ -211,7 +211,7 @@ func (l *budgetLedger) left(a asked, d *demand) (r remaining) {
 		}
 		var healthy presence
 		switch went, told := p.goes(); {
-		case l.evictions[p] && ok && told && (mark{went.at, p.UID}).compare(mark{gone.at, a.pod.UID}) < 0, slices.Contains(l.evicted, p) && (!ok || !told):
+		case l.evictions[p] && ok && told && (mark{at: went.at, name: p.UID}).compare(mark{at: gone.at, name: a.pod.UID}) < 0, slices.Contains(l.evicted, p) && (!ok || !told):
 			continue // it was evicted before, and the eviction API knew of that itself
 		case ok:
 			healthy = p.healthyBefore(gone.at-watchSkew, gone.at)

@@ -34,7 +34,7 @@ func (d *death) bit(p podOn) bool {
 
 // hear takes a request that was answered well.
 func (d *death) hear(r *history.Request) {
-	if r.Done >= d.from && r.Done <= d.seen && r.Done > d.answered.At && !r.Inferred && d.bit(podOn{r.Pod, r.Node}) {
+	if r.Done >= d.from && r.Done <= d.seen && r.Done > d.answered.At && !r.Inferred && d.bit(podOn{pod: r.Pod, node: r.Node}) {
 		d.answered = history.Moment{At: r.Done, OK: true}
 	}
 }

@@ -81,7 +81,7 @@ func newFailures(f *facts) *failures {
 }
 
 // add takes a failed request.
-func (l *failures) add(r *history.Request) { l.addAlike(alike{1, *r, *r}) }
+func (l *failures) add(r *history.Request) { l.addAlike(alike{n: 1, first: *r, last: *r}) }
 
 // addAlike takes failed requests that differ in hardly more than their numbers.
 func (l *failures) addAlike(a alike) {

@@ -105,7 +105,7 @@ func (x *sorter) apart(like alike, kind shot, a Attribution) []alike {
 	if like.n == 1 || of(&like.first) == of(&like.last) {
 		return []alike{like}
 	}
-	return []alike{{like.n - 1, like.first, like.first}, {1, like.last, like.last}}
+	return []alike{{n: like.n - 1, first: like.first, last: like.first}, {n: 1, first: like.last, last: like.last}}
 }
 
 // mayBeNoise notes failures that noise explains as well as a victim, of those that the victims' share is about.

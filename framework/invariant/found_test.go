@@ -10,12 +10,12 @@ import (
 
 // A person is told what decided: the first verdict that is as bad as all of them together, or that on the mutant.
 func TestSumSaysWhatDecided(t *testing.T) {
-	verdict := func(promise string, o invariant.Outcome) invariant.Verdict {
+	verdictOn := func(promise string, o invariant.Outcome) invariant.Verdict {
 		return invariant.Verdict{Promise: promise, Outcome: o, Seen: "seen by " + promise}
 	}
-	held, unknown := verdict("one", invariant.Held), verdict("two", invariant.Unknown)
-	violated, later := verdict("three", invariant.Violated), verdict("four", invariant.Violated)
-	caught := verdict("it is caught", invariant.Held)
+	held, unknown := verdictOn("one", invariant.Held), verdictOn("two", invariant.Unknown)
+	violated, later := verdictOn("three", invariant.Violated), verdictOn("four", invariant.Violated)
+	caught := verdictOn("it is caught", invariant.Held)
 	for want, s := range map[string]struct {
 		found   invariant.Found
 		outcome invariant.Outcome

@@ -89,7 +89,7 @@ func (o *outage) findShare(f *facts, service string) {
 				continue
 			}
 			c.all++
-			if o.bit(podOn{e.Pod, e.Node}) {
+			if o.bit(podOn{pod: e.Pod, node: e.Node}) {
 				c.victims++
 			}
 		}

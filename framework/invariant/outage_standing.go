@@ -57,7 +57,7 @@ func (o *outage) strays(f *facts, kind shot, at history.Offset) bool {
 	}
 	ever := false
 	for _, l := range lives.sorted(o.service) {
-		if !o.bit(podOn{l.name, l.node}) {
+		if !o.bit(podOn{pod: l.name, node: l.node}) {
 			continue
 		}
 		ever = true
@@ -71,7 +71,7 @@ func (o *outage) strays(f *facts, kind shot, at history.Offset) bool {
 // victims are those whom the service offered at any time.
 func (o *outage) victims(f *facts) (list []podOn) {
 	for _, l := range livesOf(f).sorted(o.service) {
-		if p := (podOn{l.name, l.node}); o.bit(p) {
+		if p := (podOn{pod: l.name, node: l.node}); o.bit(p) {
 			list = append(list, p)
 		}
 	}

@@ -85,7 +85,7 @@ func newPlacementLedger(run history.Run) *placementLedger {
 	for _, e := range run.Events {
 		switch {
 		case e.Pod != nil:
-			l.pod(pods, mark{e.T, e.Pod.UID}, e.Pod)
+			l.pod(pods, mark{at: e.T, name: e.Pod.UID}, e.Pod)
 		case e.Node != nil:
 			l.node(e.T, e.Node)
 		}

@@ -103,12 +103,12 @@ func TestTheRecordSaysWhatWasAsked(t *testing.T) {
 			t.Errorf("header (-want +got):\n%s", diff)
 		}
 		kept := c.kept().Scenarios
-		var verdict invariant.Verdict
-		if len(kept) != 1 || len(kept[0].Verdicts) != 1 || json.Unmarshal(kept[0].Verdicts[0], &verdict) != nil {
+		var got invariant.Verdict
+		if len(kept) != 1 || len(kept[0].Verdicts) != 1 || json.Unmarshal(kept[0].Verdicts[0], &got) != nil {
 			t.Fatalf("run.json: %+v", kept)
 		}
-		if verdict.Kind != "Spread" || verdict.Outcome != invariant.Unknown {
-			t.Errorf("verdict: %+v", verdict)
+		if got.Kind != "Spread" || got.Outcome != invariant.Unknown {
+			t.Errorf("verdict: %+v", got)
 		}
 		var caught invariant.Verdict
 		if json.Unmarshal(kept[0].Caught, &caught) != nil || caught.Kind != "Caught" || caught.Outcome != invariant.Unknown {

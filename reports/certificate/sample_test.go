@@ -59,7 +59,7 @@ func failing(b *historytest.Builder) *historytest.Builder {
 	return b.Fail(history.LaneFresh, 18*sec, 20*sec, history.Refused)
 }
 
-func verdict(outcome invariant.Outcome, kind, seen string) invariant.Verdict {
+func verdictOn(outcome invariant.Outcome, kind, seen string) invariant.Verdict {
 	v := invariant.Verdict{Promise: "no request fails, on any lane", Kind: kind, Outcome: outcome, Seen: seen, Evidence: []string{"17.000s fresh #1"}}
 	if outcome == invariant.Violated {
 		v.At, v.Numbers = 18*sec, map[string]float64{"cause.late-withdrawal": 20, "cause.unknown": 1}
@@ -108,7 +108,7 @@ func stored(t *testing.T, dir, kubernetes string, scenarios ...found) {
 				invariant.Held: "0 of 600 requests failed", invariant.Violated: "21 of 600 requests failed, the first at 18s",
 				invariant.Unknown: "no verdict: the load worker stood still",
 			}[f.outcome]
-			raw, err := json.Marshal(verdict(f.outcome, "NoFailedRequests", seen))
+			raw, err := json.Marshal(verdictOn(f.outcome, "NoFailedRequests", seen))
 			must(t, err)
 			result.Verdicts = []json.RawMessage{raw}
 		}
