@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // Build reads a run's folder, such as artifacts/latest. What is damaged or missing is reported as such: a scenario
@@ -119,7 +119,7 @@ func unlisted(runDir, dir string) Scenario {
 }
 
 // recorded describes a scenario from its record, as far as there is one.
-func recorded(runDir, dir string, verdicts []invariant.Verdict) Scenario {
+func recorded(runDir, dir string, verdicts []verdict.Verdict) Scenario {
 	local := filepath.FromSlash(dir)
 	if !filepath.IsLocal(local) {
 		return Scenario{Verdicts: verdicts, Incomplete: fmt.Sprintf("its folder %q is not below the run's", dir)}
@@ -141,10 +141,10 @@ func hasRecord(runDir, dir string) bool {
 	return err == nil
 }
 
-func verdictsOf(listed *history.ScenarioResult) ([]invariant.Verdict, error) {
-	var list []invariant.Verdict
+func verdictsOf(listed *history.ScenarioResult) ([]verdict.Verdict, error) {
+	var list []verdict.Verdict
 	for i, raw := range listed.Verdicts {
-		var v invariant.Verdict
+		var v verdict.Verdict
 		if err := json.Unmarshal(raw, &v); err != nil {
 			return list, fmt.Errorf("read verdict %d of %s: %w", i+1, listed.Name, err)
 		}
@@ -176,10 +176,10 @@ func (s *Scenario) heed(listed *history.ScenarioResult) {
 	if s.NotJudged && !s.Result.Broken() {
 		s.Result, s.Why = Unknown, "the harness could not run or judge it: "+listed.Error
 	}
-	if said := invariant.Outcome(listed.Outcome); said != "" {
+	if said := verdict.Outcome(listed.Outcome); said != "" {
 		result := resultOf(said)
 		if s.Mutant != nil {
-			result = resultOfMutant(invariant.Verdict{Outcome: said})
+			result = resultOfMutant(verdict.Verdict{Outcome: said})
 		}
 		if s.Result.Good() && !result.Good() {
 			s.Result, s.Why = result, fmt.Sprintf("the run itself said %s (%s)", said, s.Why)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 func store(t *testing.T, dir string, b *historytest.Builder) {
@@ -22,7 +22,7 @@ func store(t *testing.T, dir string, b *historytest.Builder) {
 	}
 }
 
-func verdictJSON(t *testing.T, v invariant.Verdict) json.RawMessage {
+func verdictJSON(t *testing.T, v verdict.Verdict) json.RawMessage {
 	t.Helper()
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -154,7 +154,7 @@ func TestBuildMutantsOwnWord(t *testing.T) {
 		file.Scenarios = append([]history.ScenarioResult{{Name: "mutants/x", Dir: "mutants/x", Mutant: mutant, Outcome: outcome}}, file.Scenarios...)
 		listed := &file.Scenarios[0]
 		v := held("NoFailedRequests", "none fails", "9 failed", nil)
-		v.Outcome, v.At = invariant.Violated, 20*time.Second
+		v.Outcome, v.At = verdict.Violated, 20*time.Second
 		listed.Verdicts = []json.RawMessage{verdictJSON(t, v)}
 		if got := build(t, dir, file).Scenarios[0].Result; got != want {
 			t.Errorf("the run said %q: %s, want %s", outcome, got, want)

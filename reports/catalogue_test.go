@@ -5,12 +5,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // What was run again counts as it was found last; what a later run did not come to is as it was.
 func TestMergedTakesTheLastThatJudged(t *testing.T) {
-	verdicts := []invariant.Verdict{{Outcome: invariant.Held}}
+	verdicts := []verdict.Verdict{{Outcome: verdict.Held}}
 	m := merged([]Model{
 		{RunID: "first", Trouble: []string{"a"}, Scenarios: []Scenario{
 			{Name: "chaos/c", Why: "first", Verdicts: verdicts}, {Name: "chaos/b", Why: "first", Verdicts: verdicts},
@@ -34,7 +34,7 @@ func TestMergedTakesTheLastThatJudged(t *testing.T) {
 
 // What no longer is in the suites is no claim any more.
 func TestRestrictKeepsWhatIsAndWasJudged(t *testing.T) {
-	verdicts := []invariant.Verdict{{Outcome: invariant.Held}}
+	verdicts := []verdict.Verdict{{Outcome: verdict.Held}}
 	m := Model{Scenarios: []Scenario{
 		{Name: "chaos/a", Claim: "it holds", Verdicts: verdicts}, {Name: "chaos/b"}, {Name: "chaos/gone", Verdicts: verdicts},
 		{Name: "chaos/d", Claim: "it always holds", Verdicts: verdicts}, {Name: "chaos/e", Result: Unsupported},

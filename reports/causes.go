@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // confusion lays the causes that the mutants planted against those that were reported; nil when fewer than two name one.
-func (m Model) confusion() *invariant.Confusion {
-	var c invariant.Confusion
+func (m Model) confusion() *judge.Confusion {
+	var c judge.Confusion
 	for i := range m.Scenarios {
 		if s := &m.Scenarios[i]; s.Mutant != nil {
 			c.Add(*s.Mutant, s.caught())
@@ -22,9 +24,9 @@ func (m Model) confusion() *invariant.Confusion {
 }
 
 // caught is the verdict on the mutant; one that says nothing where there is none.
-func (s *Scenario) caught() invariant.Verdict {
+func (s *Scenario) caught() verdict.Verdict {
 	if s.Caught == nil {
-		return invariant.Verdict{}
+		return verdict.Verdict{}
 	}
 	return *s.Caught
 }
@@ -61,7 +63,7 @@ func markdownCauses(b *strings.Builder, m Model) {
 }
 
 // markdownConfusion draws the matrix.
-func markdownConfusion(b *strings.Builder, c *invariant.Confusion) {
+func markdownConfusion(b *strings.Builder, c *judge.Confusion) {
 	t := newConfusionTable(c)
 	if t == nil {
 		return
@@ -91,22 +93,22 @@ func markdownConfusion(b *strings.Builder, c *invariant.Confusion) {
 // confusionTable is the matrix as it is drawn.
 type confusionTable struct {
 	Agree, Of int
-	Reported  []invariant.Cause
+	Reported  []attribution.Cause
 	Rows      []confusionRow
 }
 
 type confusionRow struct {
-	Planted invariant.Cause
+	Planted attribution.Cause
 	Fields  []confusionField
 }
 
 type confusionField struct {
-	Reported invariant.Cause
+	Reported attribution.Cause
 	N        int
 	Agree    bool
 }
 
-func newConfusionTable(c *invariant.Confusion) *confusionTable {
+func newConfusionTable(c *judge.Confusion) *confusionTable {
 	if c == nil {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // TestThePageShowsCauses: a table a scenario with failures, and one of what mutants planted.
@@ -55,8 +55,8 @@ func TestAConfusedHarnessIsSeen(t *testing.T) {
 	caught := func(planted, reported string) Scenario {
 		return Scenario{
 			Mutant: &history.Mutant{CaughtBy: "NoFailedRequests", Cause: planted},
-			Caught: &invariant.Verdict{Numbers: map[string]float64{
-				"cause." + reported: 7, invariant.CaughtNumber: map[bool]float64{true: 1}[planted == reported],
+			Caught: &verdict.Verdict{Numbers: map[string]float64{
+				"cause." + reported: 7, verdict.CaughtNumber: map[bool]float64{true: 1}[planted == reported],
 			}},
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -55,7 +55,7 @@ func TestJSONReadsBack(t *testing.T) {
 
 // TestJSONOfNothing: who reads it in a language without null checks must find lists.
 func TestJSONOfNothing(t *testing.T) {
-	text := string(written(t, WriteJSON, Model{Scenarios: []Scenario{{Verdicts: []invariant.Verdict{{}}}}}))
+	text := string(written(t, WriteJSON, Model{Scenarios: []Scenario{{Verdicts: []verdict.Verdict{{}}}}}))
 	if strings.Contains(text, "null") {
 		t.Errorf("null in\n%s", text)
 	}
@@ -149,8 +149,8 @@ func TestJUnitCounts(t *testing.T) {
 
 // TestXMLTakesAnything: control characters in recorded words must not make a file that no tool reads.
 func TestXMLTakesAnything(t *testing.T) {
-	s := Scenario{Name: "a/b", Result: Violated, Why: "\x00\x1b[31m <&> ]]>\xff", Verdicts: []invariant.Verdict{{
-		Outcome: invariant.Violated, Seen: "\x07]]>", Evidence: []string{"\x02"},
+	s := Scenario{Name: "a/b", Result: Violated, Why: "\x00\x1b[31m <&> ]]>\xff", Verdicts: []verdict.Verdict{{
+		Outcome: verdict.Violated, Seen: "\x07]]>", Evidence: []string{"\x02"},
 	}}}
 	var got junitSuites
 	if err := xml.Unmarshal(written(t, WriteJUnit, Model{Scenarios: []Scenario{s}}), &got); err != nil {
@@ -165,8 +165,8 @@ func TestMarkdownStaysShort(t *testing.T) {
 	m := Model{RunID: "long"}
 	long := strings.Repeat("evidence ", 2000)
 	for range 100 {
-		m.Scenarios = append(m.Scenarios, Scenario{Name: "chaos/x", Result: Violated, Verdicts: []invariant.Verdict{
-			{Outcome: invariant.Violated, Seen: long},
+		m.Scenarios = append(m.Scenarios, Scenario{Name: "chaos/x", Result: Violated, Verdicts: []verdict.Verdict{
+			{Outcome: verdict.Violated, Seen: long},
 		}})
 	}
 	got := written(t, WriteMarkdown, m)

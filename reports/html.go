@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 //go:embed assets
@@ -142,7 +142,7 @@ func (l Lane) Kinds() string {
 type figure struct{ Name, Value string }
 
 // pairs are a verdict's numbers by name, as text.
-func pairs(v invariant.Verdict) []figure {
+func pairs(v verdict.Verdict) []figure {
 	var list []figure
 	for _, key := range slices.Sorted(maps.Keys(v.Numbers)) {
 		list = append(list, figure{key, number(v.Numbers[key])})

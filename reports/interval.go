@@ -3,7 +3,7 @@ package reports
 import (
 	"math"
 
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/stats"
 )
 
 // Rate is how often something was seen, and what its true share may be: 0.95 is the confidence in Low to High. Where it
@@ -30,7 +30,7 @@ func rateOf(seen, of int) Rate {
 	case of:
 		r.Low = end
 	default:
-		r.Low, r.High = invariant.Interval95(uint64(seen), uint64(of))
+		r.Low, r.High = stats.Interval95(uint64(seen), uint64(of))
 	}
 	return r
 }

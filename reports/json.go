@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // WriteJSON writes report.json, see Report.
@@ -42,7 +43,7 @@ func NewReport(m Model) Report {
 	return r
 }
 
-func reportConfusion(c *invariant.Confusion) *ReportConfusion {
+func reportConfusion(c *judge.Confusion) *ReportConfusion {
 	if c == nil {
 		return nil
 	}
@@ -137,7 +138,7 @@ func reportMutant(s *Scenario) *ReportMutant {
 	return r
 }
 
-func reportVerdict(v *invariant.Verdict) ReportVerdict {
+func reportVerdict(v *verdict.Verdict) ReportVerdict {
 	r := ReportVerdict{
 		Promise: v.Promise, Kind: v.Kind, Outcome: string(v.Outcome), AtSeconds: v.At.Seconds(), Seen: v.Seen,
 		Evidence: some(v.Evidence), Numbers: v.Numbers,

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // The elements of JUnit's XML. There are two schemas in wide use, Ant's and Jenkins'; this is what both allow. So
@@ -183,7 +183,7 @@ func junitDetails(s *Scenario) string {
 		fmt.Fprintf(&b, "mutant: without %s, to be caught by %s%s\n", s.Mutant.Removed, s.Mutant.CaughtBy, s.mutantNotes("; ", ""))
 	}
 	for i := range s.Verdicts {
-		if v := &s.Verdicts[i]; v.Outcome != invariant.Held || s.Mutant != nil {
+		if v := &s.Verdicts[i]; v.Outcome != verdict.Held || s.Mutant != nil {
 			fmt.Fprintf(&b, "%s: %s\n  %s\n", v.Outcome, v.Promise, v.Seen)
 			for _, line := range v.Evidence {
 				fmt.Fprintf(&b, "  - %s\n", line)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // MaxMarkdownBytes bounds report.md: a job summary of GitHub Actions takes 1 MiB and is refused whole when it is
@@ -260,13 +260,13 @@ func markdownDetails(s *Scenario) string {
 	return b.String()
 }
 
-func markdownVerdict(b *strings.Builder, v *invariant.Verdict) {
+func markdownVerdict(b *strings.Builder, v *verdict.Verdict) {
 	at := ""
 	if v.At > 0 {
 		at = ", at " + moment(v.At)
 	}
 	fmt.Fprintf(b, "\n- %s **%s** (%s%s): %s\n", mark(resultOf(v.Outcome)), text(v.Promise), code(v.Kind), at, text(v.Seen))
-	if v.Outcome == invariant.Held {
+	if v.Outcome == verdict.Held {
 		return
 	}
 	for _, line := range v.Evidence {
@@ -282,11 +282,11 @@ func markdownVerdict(b *strings.Builder, v *invariant.Verdict) {
 }
 
 // resultOf is a verdict's outcome as a result; a word that is not known is Unknown.
-func resultOf(o invariant.Outcome) Result {
+func resultOf(o verdict.Outcome) Result {
 	switch o {
-	case invariant.Held:
+	case verdict.Held:
 		return Held
-	case invariant.Violated:
+	case verdict.Violated:
 		return Violated
 	}
 	return Unknown

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
 // twoFaults is a healthy record with a second fault, from 21 s to 22 s, in which a pod was started again and a node lost. A
@@ -73,7 +74,7 @@ func TestTheReportCountsAsTheVerdictDoes(t *testing.T) {
 	run := historytest.Healthy().Run()
 	s := Describe(run, nil)
 	want := fmt.Sprintf("%d requests while drain one worker was on, from", s.Met[0].Requests)
-	v := invariant.Check(run, invariant.NoFailedRequests{})
+	v := judge.Check(run, invariant.NoFailedRequests{})
 	if got := strings.Join(v.Evidence, "\n"); !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}

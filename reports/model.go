@@ -3,8 +3,9 @@ package reports
 import (
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // Model is what a report says of a run: all formats are written from it, so they cannot disagree. Build makes one.
@@ -36,11 +37,11 @@ type Scenario struct {
 	// Result sums up the verdicts; Why says what decided it, in one sentence.
 	Result   Result
 	Why      string
-	Verdicts []invariant.Verdict
+	Verdicts []verdict.Verdict
 	// Mutant is set when the workload, or the harness, was broken on purpose.
 	Mutant *history.Mutant
 	// Caught is the verdict on the mutant, made from its record; nil without a record.
-	Caught *invariant.Verdict
+	Caught *verdict.Verdict
 	// TwinNote says what a reader must know of the mutant's twin; empty: it held in the same run.
 	TwinNote string
 	// Incomplete says why the record is not whole; empty when it is.
@@ -60,7 +61,7 @@ type Scenario struct {
 	// Lanes are the load, as planned first, the control lane last. Empty without traffic.
 	Lanes []Lane
 	// Causes say why requests failed, that of most first. Empty when none failed.
-	Causes []invariant.CauseCount
+	Causes []attribution.CauseCount
 	// Gateway is what a gateway counted of the load by itself; nil without one, or if it could not be asked.
 	Gateway *history.GatewayTotals
 	// BucketWidth is the time that one Bucket covers; zero without traffic.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // Result is the one word for a scenario.
@@ -68,7 +68,7 @@ func (m Model) Count(results ...Result) int {
 }
 
 // sumUp says what the verdicts of a scenario come to, and why. Of a mutant it is the verdict on the mutant itself that counts.
-func sumUp(verdicts []invariant.Verdict, mutant *history.Mutant, caught *invariant.Verdict, incomplete string) (Result, string) {
+func sumUp(verdicts []verdict.Verdict, mutant *history.Mutant, caught *verdict.Verdict, incomplete string) (Result, string) {
 	switch {
 	case mutant != nil:
 		return sumUpMutant(caught, incomplete)
@@ -77,12 +77,12 @@ func sumUp(verdicts []invariant.Verdict, mutant *history.Mutant, caught *invaria
 	case len(verdicts) == 0:
 		return Unknown, "no promise was judged"
 	}
-	if v := first(verdicts, invariant.Violated); v != nil {
+	if v := first(verdicts, verdict.Violated); v != nil {
 		return Violated, v.Seen
 	}
 	// Whatever word a newer harness may write, only Held is Held.
 	for i := range verdicts {
-		if verdicts[i].Outcome != invariant.Held {
+		if verdicts[i].Outcome != verdict.Held {
 			return Unknown, verdicts[i].Seen
 		}
 	}
@@ -90,15 +90,15 @@ func sumUp(verdicts []invariant.Verdict, mutant *history.Mutant, caught *invaria
 }
 
 // sumUpIncomplete: what was seen broken stays broken, though the rest of the record is missing.
-func sumUpIncomplete(verdicts []invariant.Verdict, incomplete string) (Result, string) {
-	if v := first(verdicts, invariant.Violated); v != nil {
+func sumUpIncomplete(verdicts []verdict.Verdict, incomplete string) (Result, string) {
+	if v := first(verdicts, verdict.Violated); v != nil {
 		return Violated, v.Seen
 	}
 	return Unknown, "the record is not whole: " + incomplete
 }
 
 // sumUpMutant takes the verdict on a mutant. A record that is not whole shows nothing: Caught is as good as Held.
-func sumUpMutant(caught *invariant.Verdict, incomplete string) (Result, string) {
+func sumUpMutant(caught *verdict.Verdict, incomplete string) (Result, string) {
 	switch {
 	case incomplete != "":
 		return Unknown, "the record is not whole: " + incomplete
@@ -110,19 +110,19 @@ func sumUpMutant(caught *invariant.Verdict, incomplete string) (Result, string) 
 }
 
 // resultOfMutant is the verdict on a mutant in one word.
-func resultOfMutant(caught invariant.Verdict) Result {
+func resultOfMutant(caught verdict.Verdict) Result {
 	switch {
 	case caught.Escaped():
 		return Escaped
-	case caught.Outcome == invariant.Held:
+	case caught.Outcome == verdict.Held:
 		return Caught
-	case caught.Outcome == invariant.Violated:
+	case caught.Outcome == verdict.Violated:
 		return Missed
 	}
 	return Unknown
 }
 
-func first(verdicts []invariant.Verdict, outcome invariant.Outcome) *invariant.Verdict {
+func first(verdicts []verdict.Verdict, outcome verdict.Outcome) *verdict.Verdict {
 	for i := range verdicts {
 		if verdicts[i].Outcome == outcome {
 			return &verdicts[i]

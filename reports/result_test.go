@@ -4,33 +4,33 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 func TestSumUp(t *testing.T) {
-	v := func(kind string, o invariant.Outcome) invariant.Verdict {
-		return invariant.Verdict{Kind: kind, Outcome: o, Seen: kind + " " + string(o)}
+	v := func(kind string, o verdict.Outcome) verdict.Verdict {
+		return verdict.Verdict{Kind: kind, Outcome: o, Seen: kind + " " + string(o)}
 	}
 	mutant := &history.Mutant{Removed: "the preStop sleep", CaughtBy: "A", Twin: "chaos/x"}
-	caught := func(o invariant.Outcome, n float64) *invariant.Verdict {
-		return &invariant.Verdict{Kind: "Caught", Outcome: o, Seen: "of the mutant", Numbers: map[string]float64{invariant.CaughtNumber: n}}
+	caught := func(o verdict.Outcome, n float64) *verdict.Verdict {
+		return &verdict.Verdict{Kind: "Caught", Outcome: o, Seen: "of the mutant", Numbers: map[string]float64{verdict.CaughtNumber: n}}
 	}
-	violated := []invariant.Verdict{v("A", "violated")}
+	violated := []verdict.Verdict{v("A", "violated")}
 	for name, test := range map[string]struct {
-		verdicts   []invariant.Verdict
+		verdicts   []verdict.Verdict
 		mutant     *history.Mutant
-		caught     *invariant.Verdict
+		caught     *verdict.Verdict
 		incomplete string
 		want       Result
 		why        string
 	}{
-		"all held":                     {[]invariant.Verdict{v("A", "held"), v("B", "held")}, nil, nil, "", Held, "A held"},
-		"one unknown":                  {[]invariant.Verdict{v("A", "held"), v("B", "unknown")}, nil, nil, "", Unknown, "B unknown"},
-		"violated before unknown":      {[]invariant.Verdict{v("A", "unknown"), v("B", "violated")}, nil, nil, "", Violated, "B violated"},
-		"a word of a later version":    {[]invariant.Verdict{v("A", "splendid")}, nil, nil, "", Unknown, "A splendid"},
+		"all held":                     {[]verdict.Verdict{v("A", "held"), v("B", "held")}, nil, nil, "", Held, "A held"},
+		"one unknown":                  {[]verdict.Verdict{v("A", "held"), v("B", "unknown")}, nil, nil, "", Unknown, "B unknown"},
+		"violated before unknown":      {[]verdict.Verdict{v("A", "unknown"), v("B", "violated")}, nil, nil, "", Violated, "B violated"},
+		"a word of a later version":    {[]verdict.Verdict{v("A", "splendid")}, nil, nil, "", Unknown, "A splendid"},
 		"nothing judged":               {nil, nil, nil, "", Unknown, "no promise was judged"},
-		"held on half a record":        {[]invariant.Verdict{v("A", "held")}, nil, nil, "torn", Unknown, "the record is not whole: torn"},
-		"violated on half a record":    {[]invariant.Verdict{v("A", "violated")}, nil, nil, "torn", Violated, "A violated"},
+		"held on half a record":        {[]verdict.Verdict{v("A", "held")}, nil, nil, "torn", Unknown, "the record is not whole: torn"},
+		"violated on half a record":    {[]verdict.Verdict{v("A", "violated")}, nil, nil, "torn", Violated, "A violated"},
 		"mutant caught":                {violated, mutant, caught("held", 1), "", Caught, "of the mutant"},
 		"mutant missed":                {violated, mutant, caught("violated", 0), "", Missed, "of the mutant"},
 		"mutant unknown":               {violated, mutant, caught("unknown", 0), "", Unknown, "of the mutant"},

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // Describe measures one scenario from its record and the verdicts on it. It reads the requests once, in memory that
 // does not grow with their number. A record that is damaged is described as far as it goes, and is never Held.
-func Describe(run history.Run, verdicts []invariant.Verdict) Scenario {
+func Describe(run history.Run, verdicts []verdict.Verdict) Scenario {
 	begin, end := bounds(run.Events)
 	s := Scenario{
 		Name: run.Header.Scenario, Claim: run.Header.Claim, Verdicts: verdicts, Mutant: run.Header.Mutant,
@@ -22,7 +24,7 @@ func Describe(run history.Run, verdicts []invariant.Verdict) Scenario {
 	s.meet(run)
 	s.measure(run)
 	s.Disruptions, s.Noise, s.APIAway = disruptions(run), noiseOf(run.Events), apiAwayOf(run)
-	s.Caught = invariant.FoundBy(run, verdicts).Caught
+	s.Caught = judge.FoundBy(run, verdicts).Caught
 	s.Result, s.Why = sumUp(verdicts, s.Mutant, s.Caught, s.Incomplete)
 	return s
 }
@@ -38,7 +40,7 @@ func (s *Scenario) measure(run history.Run) {
 	for i := range s.Faults {
 		load.on = append(load.on, met{from: began(&s.Faults[i]), to: ended(&s.Faults[i], max(s.End, s.To)), requests: &s.Met[i].Requests})
 	}
-	load.causes = invariant.NewFailureCauses(run)
+	load.causes = attribution.NewFailureCauses(run)
 	if err := load.read(run.Requests); err != nil && s.Incomplete == "" {
 		s.Incomplete = err.Error()
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 func TestDescribeADrain(t *testing.T) {
@@ -225,7 +225,7 @@ func TestDescribeDamage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := held("NoFailedRequests", "none fails", "0 failed", nil)
-			s := Describe(test.run.Run(), []invariant.Verdict{all})
+			s := Describe(test.run.Run(), []verdict.Verdict{all})
 			if s.Result != Unknown || s.Incomplete != test.want {
 				t.Errorf("%s, incomplete: %q", s.Result, s.Incomplete)
 			}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // The names of what a selftest writes, in its folder. RoundPattern is the form of its rounds' folders.
@@ -216,18 +216,18 @@ func resultIn(s *history.ScenarioResult) (Result, string) {
 		return sumUpMutant(&caught, "")
 	}
 	_, why := sumUp(verdicts, nil, nil, "")
-	return resultOf(invariant.Outcome(s.Outcome)), why
+	return resultOf(verdict.Outcome(s.Outcome)), why
 }
 
 // caughtOf is the verdict on a mutant, as run.json has it. One of an older version has its outcome alone.
-func caughtOf(s *history.ScenarioResult, verdicts []invariant.Verdict) (caught invariant.Verdict, err error) {
+func caughtOf(s *history.ScenarioResult, verdicts []verdict.Verdict) (caught verdict.Verdict, err error) {
 	if len(s.Caught) > 0 {
 		if err := json.Unmarshal(s.Caught, &caught); err != nil {
 			return caught, fmt.Errorf("read the verdict on the mutant %s: %w", s.Name, err)
 		}
 	}
-	if outcome := invariant.Outcome(s.Outcome); caught.Outcome != outcome {
-		caught = invariant.Verdict{Outcome: outcome, Seen: "no promise that is to catch it was judged"}
+	if outcome := verdict.Outcome(s.Outcome); caught.Outcome != outcome {
+		caught = verdict.Verdict{Outcome: outcome, Seen: "no promise that is to catch it was judged"}
 		for _, v := range verdicts {
 			if v.Kind == s.Mutant.CaughtBy {
 				caught.Seen = v.Seen

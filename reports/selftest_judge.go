@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
 // judgeAnew replaces a result's verdicts by those that its record gets now. A scenario that the harness failed in before
@@ -22,13 +22,13 @@ func judgeAnew(folder string, s *history.ScenarioResult) {
 		s.Error = cmp.Or(s.Error, err.Error())
 		return
 	}
-	verdicts := invariant.Judge(run)
+	verdicts := judge.Judge(run)
 	s.Name, s.Mutant, s.Error = cmp.Or(run.Header.Scenario, s.Name), run.Header.Mutant, ""
-	if s.NotSupported = invariant.Unsupported(run, verdicts); s.NotSupported != "" {
+	if s.NotSupported = judge.Unsupported(run, verdicts); s.NotSupported != "" {
 		s.Outcome, s.Verdicts, s.Caught = "", nil, nil
 		return
 	}
-	found := invariant.FoundBy(run, verdicts)
+	found := judge.FoundBy(run, verdicts)
 	outcome, _ := found.Sum()
 	s.Outcome = string(outcome)
 	s.CutShort(run.Interrupted())

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // found is what a run found of a scenario; of a mutant, if its name says so.
@@ -22,11 +23,11 @@ func found(name, outcome string) history.ScenarioResult {
 	s := history.ScenarioResult{
 		Name: name, Dir: name, Took: 30 * time.Second, Outcome: outcome, Reproduce: "holdfast run " + name + " --seed 1",
 	}
-	v := invariant.Verdict{
-		Kind: "Spread", Promise: "even", Outcome: invariant.Outcome(outcome), Seen: "it is " + outcome}
+	v := verdict.Verdict{
+		Kind: "Spread", Promise: "even", Outcome: verdict.Outcome(outcome), Seen: "it is " + outcome}
 	if strings.HasPrefix(name, "mutants/") {
 		s.Mutant = &history.Mutant{Removed: "sense", CaughtBy: "Spread", Twin: "chaos/a"}
-		v.Outcome = map[string]invariant.Outcome{"held": invariant.Violated, "violated": invariant.Held, "unknown": invariant.Unknown}[outcome]
+		v.Outcome = map[string]verdict.Outcome{"held": verdict.Violated, "violated": verdict.Held, "unknown": verdict.Unknown}[outcome]
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {

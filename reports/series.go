@@ -6,8 +6,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
 // MaxBuckets bounds a lane's buckets, and with them the memory and the size of a report, however long a run was.
@@ -40,8 +40,8 @@ type series struct {
 	lanes   map[history.Lane]*laneSeries
 	last    history.Offset // due time of the last request on the axis
 	offAxis uint64
-	on      []met                    // the faults
-	causes  *invariant.FailureCauses // nil: nobody asks
+	on      []met                      // the faults
+	causes  *attribution.FailureCauses // nil: nobody asks
 }
 
 // met counts the requests that were in flight while a fault was on, from its first moment to its last.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // Heights in pixels. Everything across the time axis is in percent of the plot's width instead, so that one drawing
@@ -156,11 +156,11 @@ func hasGenerations(z Zone) bool {
 	})
 }
 
-func flags(at scale, verdicts []invariant.Verdict) []verdictFlag {
+func flags(at scale, verdicts []verdict.Verdict) []verdictFlag {
 	var list []verdictFlag
 	for i := range verdicts {
 		v := &verdicts[i]
-		if v.Outcome == invariant.Held || v.At <= 0 || !at.shows(v.At, v.At+1) {
+		if v.Outcome == verdict.Held || v.At <= 0 || !at.shows(v.At, v.At+1) {
 			continue
 		}
 		x := at.percent(v.At)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 func TestScale(t *testing.T) {
@@ -148,12 +148,12 @@ func TestTicks(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	got := flags(scale{10 * sec, 20 * sec}, []invariant.Verdict{
-		{Kind: "A", Outcome: invariant.Violated, At: 12 * sec},
-		{Kind: "B", Outcome: invariant.Unknown, At: 19 * sec},
-		{Kind: "C", Outcome: invariant.Held, At: 12 * sec},
-		{Kind: "D", Outcome: invariant.Violated, At: 30 * sec},
-		{Kind: "E", Outcome: invariant.Violated},
+	got := flags(scale{10 * sec, 20 * sec}, []verdict.Verdict{
+		{Kind: "A", Outcome: verdict.Violated, At: 12 * sec},
+		{Kind: "B", Outcome: verdict.Unknown, At: 19 * sec},
+		{Kind: "C", Outcome: verdict.Held, At: 12 * sec},
+		{Kind: "D", Outcome: verdict.Violated, At: 30 * sec},
+		{Kind: "E", Outcome: verdict.Violated},
 	})
 	want := []verdictFlag{{X: "20%", Class: "violated", Label: "A"}, {X: "90%", Class: "unknown", Label: "B", Left: true}}
 	if diff := cmp.Diff(want, got); diff != "" {

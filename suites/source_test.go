@@ -13,8 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 
 	_ "github.com/holdfast-ha/holdfast/suites/chaos"
@@ -139,13 +141,13 @@ func TestEveryMutantHasATwinInTheSuites(t *testing.T) {
 func TestMutantsOfRequestsNameTheirCause(t *testing.T) {
 	named := 0
 	for _, s := range scenario.All {
-		if s.Mutant == nil || s.Mutant.Harness || !invariant.NamesCauses(s.Mutant.CaughtBy) {
+		if s.Mutant == nil || s.Mutant.Harness || !judge.NamesCauses(s.Mutant.CaughtBy) {
 			continue
 		}
 		named++
-		cause := invariant.Cause(s.Mutant.Cause)
-		if !slices.Contains(invariant.Causes(), cause) || !cause.OfSystem() {
-			t.Errorf("%s is caught by %s, and plants %q: want one of %q", s.Name, s.Mutant.CaughtBy, cause, invariant.Causes())
+		cause := attribution.Cause(s.Mutant.Cause)
+		if !slices.Contains(attribution.Causes(), cause) || !cause.OfSystem() {
+			t.Errorf("%s is caught by %s, and plants %q: want one of %q", s.Name, s.Mutant.CaughtBy, cause, attribution.Causes())
 		}
 	}
 	if named == 0 {

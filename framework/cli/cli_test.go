@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // execute runs a command line and returns what it printed and its exit code.
@@ -117,14 +117,14 @@ func TestVersion(t *testing.T) {
 
 func TestExitCodes(t *testing.T) {
 	for want, err := range map[int]error{
-		ExitHeld: nil, ExitViolated: judged(invariant.Violated), ExitUnknown: judged(invariant.Unknown),
+		ExitHeld: nil, ExitViolated: judged(verdict.Violated), ExitUnknown: judged(verdict.Unknown),
 		ExitFailed: errors.New("no engine"), ExitUsage: fmt.Errorf("wrapped: %w", usage(errors.New("what?"))),
 	} {
 		if got := ExitCode(err); got != want {
 			t.Errorf("%v: exit code %d, want %d", err, got, want)
 		}
 	}
-	if err := judged(invariant.Held); err != nil {
+	if err := judged(verdict.Held); err != nil {
 		t.Errorf("held: %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // The exit codes. No command ends with 2 on purpose: Go's runtime ends a process with 2 when it crashes, so a 2 says that there
@@ -74,11 +74,11 @@ func usage(err error) error {
 }
 
 // judged turns an outcome into the error that asks for its exit code.
-func judged(o invariant.Outcome) error {
+func judged(o verdict.Outcome) error {
 	switch o {
-	case invariant.Held:
+	case verdict.Held:
 		return nil
-	case invariant.Violated:
+	case verdict.Violated:
 		return codeError{ExitViolated, errors.New("violated: at least one promise was broken")}
 	default:
 		return codeError{ExitUnknown, errors.New("unknown: evidence is missing, so nothing can be certified")}

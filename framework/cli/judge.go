@@ -10,8 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
@@ -52,7 +53,7 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 	var sum history.RunFile // of what was judged, as in run.json
 	var unread []error
 	headers := make(map[string]history.Header)
-	var causes invariant.Confusion
+	var causes judge.Confusion
 	for _, record := range records {
 		run, err := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
 		if err != nil {
@@ -60,14 +61,14 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 			continue
 		}
 		headers[record] = run.Header
-		verdicts := invariant.Judge(run)
-		if why := invariant.Unsupported(run, verdicts); why != "" {
+		verdicts := judge.Judge(run)
+		if why := judge.Unsupported(run, verdicts); why != "" {
 			t.AppendRow(table.Row{run.Header.Scenario, "", "not supported", why})
 			t.AppendSeparator()
 			sum.Scenarios = append(sum.Scenarios, history.ScenarioResult{Name: run.Header.Scenario, NotSupported: why})
 			continue
 		}
-		found := invariant.FoundBy(run, verdicts)
+		found := judge.FoundBy(run, verdicts)
 		outcome, _ := found.Sum()
 		one := history.ScenarioResult{Name: run.Header.Scenario, Mutant: run.Header.Mutant, Outcome: string(outcome)}
 		if err := found.Put(&one); err != nil {
@@ -102,7 +103,7 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 }
 
 // writeCauses says how many mutants were caught for the reason that they plant, and which were not.
-func writeCauses(out io.Writer, c *invariant.Confusion) {
+func writeCauses(out io.Writer, c *judge.Confusion) {
 	agree, of := c.Agree()
 	if of == 0 {
 		return
@@ -121,7 +122,7 @@ func writeCauses(out io.Writer, c *invariant.Confusion) {
 func outcomeOf(f history.RunFile) error {
 	outcome := scenario.OutcomeOf(f)
 	switch {
-	case outcome == invariant.Violated:
+	case outcome == verdict.Violated:
 	case f.Cut():
 		interrupted, notBegun := f.Left()
 		return cutShort(f.Interrupted, interrupted, notBegun)
@@ -133,7 +134,7 @@ func outcomeOf(f history.RunFile) error {
 
 // summary is the last line of a run.
 func summary(f history.RunFile) string {
-	counts := map[invariant.Outcome]int{}
+	counts := map[verdict.Outcome]int{}
 	mutants, unsupported := mutantsOf(f), ""
 	for _, s := range f.Scenarios {
 		if s.NotSupported != "" {
@@ -146,10 +147,10 @@ func summary(f history.RunFile) string {
 		if s.Mutant != nil {
 			continue
 		}
-		counts[invariant.Outcome(s.Outcome)]++
+		counts[verdict.Outcome(s.Outcome)]++
 	}
-	text := fmt.Sprintf("%s held, %d violated, %d unknown", reports.Plural(uint64(counts[invariant.Held]), "scenario"),
-		counts[invariant.Violated], counts[invariant.Unknown]+counts[""])
+	text := fmt.Sprintf("%s held, %d violated, %d unknown", reports.Plural(uint64(counts[verdict.Held]), "scenario"),
+		counts[verdict.Violated], counts[verdict.Unknown]+counts[""])
 	if mutants.demanded.of+mutants.byChance.of > 0 {
 		text += "; " + mutants.String()
 	}

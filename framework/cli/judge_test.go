@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
 // still is a record that holds: few events, one promise that reads no requests.
@@ -309,7 +310,7 @@ func stored(t *testing.T, builders ...*historytest.Builder) (dir string, file hi
 	for _, b := range builders {
 		run := b.Run()
 		one := history.ScenarioResult{Name: run.Header.Scenario, Dir: run.Header.Scenario, Mutant: run.Header.Mutant}
-		verdicts := invariant.Judge(run)
+		verdicts := judge.Judge(run)
 		for _, v := range verdicts {
 			text, err := json.Marshal(v)
 			if err != nil {
@@ -317,9 +318,9 @@ func stored(t *testing.T, builders ...*historytest.Builder) (dir string, file hi
 			}
 			one.Verdicts = append(one.Verdicts, text)
 		}
-		outcome := invariant.Overall(verdicts)
+		outcome := judge.Overall(verdicts)
 		if run.Header.Mutant != nil {
-			outcome = invariant.Caught(run, verdicts).Outcome
+			outcome = judge.Caught(run, verdicts).Outcome
 		}
 		one.Outcome = string(outcome)
 		one.CutShort(run.Interrupted())

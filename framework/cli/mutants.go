@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // mutantCounts are what came of the mutants of a run. Those that are caught by chance alone are counted apart: nothing is demanded
@@ -23,7 +23,7 @@ func mutantsOf(f history.RunFile) (c mutantCounts) {
 		if s.Mutant == nil || s.NotSupported != "" || s.Left() {
 			continue
 		}
-		caught := s.Outcome == string(invariant.Held) && !escaped(s)
+		caught := s.Outcome == string(verdict.Held) && !escaped(s)
 		if s.Mutant.ByChance {
 			c.byChance.count(caught)
 		} else {
@@ -32,7 +32,7 @@ func mutantsOf(f history.RunFile) (c mutantCounts) {
 		if caught && s.Mutant.Trap {
 			c.trapped++
 		}
-		judged := s.Outcome == string(invariant.Held) || s.Outcome == string(invariant.Violated)
+		judged := s.Outcome == string(verdict.Held) || s.Outcome == string(verdict.Violated)
 		if note := f.TwinNote(*s.Mutant); note != "" && judged {
 			c.twins = append(c.twins, s.Name+": "+note)
 		}
@@ -42,7 +42,7 @@ func mutantsOf(f history.RunFile) (c mutantCounts) {
 
 // escaped tells of a mutant that it was not caught, and need not have been. An older run.json knows no such mutants.
 func escaped(s history.ScenarioResult) bool {
-	var caught invariant.Verdict
+	var caught verdict.Verdict
 	return len(s.Caught) > 0 && json.Unmarshal(s.Caught, &caught) == nil && caught.Escaped()
 }
 
@@ -72,13 +72,13 @@ func (c mutantCounts) String() string {
 }
 
 // caughtWord is what came of a mutant, in the word that a run and its report have for it.
-func caughtWord(v invariant.Verdict) string {
+func caughtWord(v verdict.Verdict) string {
 	switch {
 	case v.Escaped():
 		return "escaped"
-	case v.Outcome == invariant.Held:
+	case v.Outcome == verdict.Held:
 		return "caught"
-	case v.Outcome == invariant.Violated:
+	case v.Outcome == verdict.Violated:
 		return "missed"
 	}
 	return string(v.Outcome)

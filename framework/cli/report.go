@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
@@ -66,14 +66,14 @@ func reported(m reports.Model) error {
 	case reports.Held:
 		return nil
 	case reports.Violated:
-		return judged(invariant.Violated)
+		return judged(verdict.Violated)
 	case reports.Interrupted:
 		return cutShort(m.Interrupted, m.Count(reports.Interrupted), m.Count(reports.NotBegun))
 	}
 	if slices.ContainsFunc(m.Scenarios, func(s reports.Scenario) bool { return s.NotJudged }) {
 		return failedBefore()
 	}
-	return judged(invariant.Unknown)
+	return judged(verdict.Unknown)
 }
 
 // claims are those of every suite.

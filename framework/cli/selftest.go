@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/instrument"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
@@ -285,5 +285,5 @@ func measured(t *reports.Selftest) error {
 	if t.Summary.NotJudged > 0 {
 		return failedBefore()
 	}
-	return judged(invariant.Unknown)
+	return judged(verdict.Unknown)
 }

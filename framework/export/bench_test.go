@@ -14,6 +14,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // BenchmarkJudgeAndVegetaReport compares holdfast judge with the stock vegeta command's report on the same million requests,
@@ -83,7 +85,7 @@ func writeMany(b *testing.B, dir string, requests int) {
 	must(b, w.Close())
 	read, err := history.Open(dir)
 	must(b, err)
-	if o := invariant.Overall(invariant.Judge(read)); o != invariant.Held {
+	if o := judge.Overall(judge.Judge(read)); o != verdict.Held {
 		b.Fatalf("the record is %s", o)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
 // outcomes are all that a request can have come to, each with a status that vegeta would take for a success if it could.
@@ -74,7 +75,7 @@ func golden(t *testing.T) map[string]history.Run {
 
 // verdictNumbers are what holdfast says of the requests of some lanes.
 func verdictNumbers(run history.Run, lanes ...history.Lane) (requests, failed uint64) {
-	v := invariant.Check(run, invariant.NoFailedRequests{Lanes: lanes})
+	v := judge.Check(run, invariant.NoFailedRequests{Lanes: lanes})
 	return uint64(v.Numbers["requests"]), uint64(v.Numbers["failed"])
 }
 

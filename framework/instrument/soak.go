@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
@@ -67,7 +67,7 @@ func soakOf(run history.Run) (*reports.Soak, error) {
 			s.TimedOut++
 		}
 	}
-	for _, v := range invariant.Judge(run) {
+	for _, v := range judge.Judge(run) {
 		s.Verdict, s.Seen = string(v.Outcome), v.Seen
 		s.Judged = uint64(v.Numbers["failed"])
 	}

@@ -11,12 +11,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 var adversaryWhole = flag.Bool("adversary", false, "attack records as often as it takes to be sure, which takes minutes, and not a sample")
 
 // How often evidence is removed from records, and damage planted in them: in all, and in a sample. The sample of removals takes
-// each piece of evidence from each record once.
+// Each piece of evidence from each record once.
 const (
 	removals, sampleRemovals = 10_000, 0
 	plants, samplePlants     = 1_000, 120
@@ -41,8 +43,8 @@ func heldRecords(t *testing.T) (held []heldRecord) {
 	t.Helper()
 	for _, name := range goldenRuns(t) {
 		_, run := unpackGolden(t, name)
-		for i, v := range invariant.Judge(run) {
-			if v.Outcome != invariant.Held {
+		for i, v := range judge.Judge(run) {
+			if v.Outcome != verdict.Held {
 				continue
 			}
 			promise, err := invariant.Decode(run.Header.Promises[i])
@@ -104,7 +106,7 @@ func TestWithoutItsEvidenceNothingIsHeld(t *testing.T) {
 			continue
 		}
 		tried[r.need]++
-		if v := invariant.CheckAll(b.Run(), []invariant.Invariant{r.promise})[0]; v.Outcome == invariant.Held {
+		if v := judge.CheckAll(b.Run(), []invariant.Invariant{r.promise})[0]; v.Outcome == verdict.Held {
 			t.Errorf("%s: %s without %s (%s) is held: %s", r.name, v.Kind, r.need, how, v.Seen)
 		}
 	}
@@ -146,7 +148,7 @@ func remove(random *rand.Rand, need invariant.Evidence, p invariant.Invariant, b
 
 func pick[T any](random *rand.Rand, of ...T) T { return of[random.IntN(len(of))] }
 
-// underLoad is a moment between the beginning of Steady and that of Drained.
+// UnderLoad is a moment between the beginning of Steady and that of Drained.
 func underLoad(random *rand.Rand, b *ht.Builder) history.Offset {
 	from, to := b.Run().UnderLoad()
 	return from + history.Offset(random.Int64N(int64(to-from)))

@@ -12,11 +12,13 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // damage is one piece of damage, of the kind that a promise excludes.
 type damage struct {
-	kinds []string // of the promises that exclude it
+	kinds []string // Of the promises that exclude it
 	// do says what it did, and about which moment; empty: there is no place for it in the record.
 	do func(*rand.Rand, invariant.Invariant, *ht.Builder) string
 }
@@ -49,7 +51,7 @@ func TestDamageIsNeverHeld(t *testing.T) {
 					continue
 				}
 				done++
-				if v := invariant.CheckAll(b.Run(), []invariant.Invariant{h.promise})[0]; v.Outcome == invariant.Held {
+				if v := judge.CheckAll(b.Run(), []invariant.Invariant{h.promise})[0]; v.Outcome == verdict.Held {
 					t.Errorf("%s with %s is held: %s", h.name, how, v.Seen)
 				}
 			}
@@ -77,7 +79,7 @@ func failOne(random *rand.Rand, p invariant.Invariant, b *ht.Builder) string {
 	return ""
 }
 
-// bound are the pods of a record that were bound to a node under the eyes of the watch, by UID, with the node.
+// Bound are the pods of a record that were bound to a node under the eyes of the watch, by UID, with the node.
 func bound(b *ht.Builder) (uids []string, nodes map[string]string) {
 	nodes = make(map[string]string)
 	seen := make(map[string]bool)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 // slow is an answer, or the 99th percentile of a lane's answers, that took longer than allowed.
@@ -17,12 +18,12 @@ type slow struct {
 	steady time.Duration  // what it was before the first fault began
 	limit  time.Duration  // by how much more it may be
 	at     history.Offset // when the request of the slowest answer was sent
-	noise  string         // why it may be the harness's own doing; empty: it is not
+	noise  string         // Why it may be the harness's own doing; empty: it is not
 }
 
 func (s slow) String() string {
 	text := fmt.Sprintf("%s on %s took %s; before the first fault began it was %s, and %s more is allowed",
-		s.what, s.lane, moment(s.took), moment(s.steady), moment(s.limit))
+		s.what, s.lane, prose.Moment(s.took), prose.Moment(s.steady), prose.Moment(s.limit))
 	if s.noise != "" {
 		text += "; it may be the harness's own noise: " + s.noise
 	}
@@ -44,7 +45,7 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 	limit := j.promise.slowest()
 	for i := range a.slots {
 		slot := &a.slots[i]
-		s := slow{a.lane, "the slowest answer", slot.took, a.steady.sent.max, limit, slot.at, ""}
+		s := slow{a.lane, "the slowest answer", slot.took, a.steady.sent.Max, limit, slot.at, ""}
 		switch allowed, waited := s.steady+limit, j.waited(a.lane, slot.at, slot.at+slot.took); {
 		case slot.took > allowed+waited:
 			if s.took > worst.took {
@@ -52,9 +53,9 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 			}
 			continue
 		case slot.took > allowed:
-			s.noise = "the control lane, which leads to no system under test, waited " + moment(waited) + " longer at that moment"
-		case slot.due > a.steady.due.max+limit:
-			s.took, s.steady = slot.due, a.steady.due.max
+			s.noise = "the control lane, which leads to no system under test, waited " + prose.Moment(waited) + " longer at that moment"
+		case slot.due > a.steady.due.Max+limit:
+			s.took, s.steady = slot.due, a.steady.due.Max
 			s.noise = "from when it was due; it was sent late"
 		default:
 			continue
@@ -77,24 +78,24 @@ func (j *answersWithin) waited(lane history.Lane, from, to history.Offset) time.
 	if control == nil || lane == history.LaneControl {
 		return 0
 	}
-	return max(0, control.during(from, to, j.slots)-control.steady.due.max)
+	return max(0, control.during(from, to, j.slots)-control.steady.due.Max)
 }
 
 // slowPercentiles are those of the time in which the run was disturbed, and of the time after that.
 func (j *answersWithin) slowPercentiles(a *laneWaits) (all []slow) {
-	steady, limit := a.steady.sent.quantile(percentile), j.promise.p99()
-	steadyDue := a.steady.due.quantile(percentile)
+	steady, limit := a.steady.sent.Quantile(percentile), j.promise.p99()
+	steadyDue := a.steady.due.Quantile(percentile)
 	for _, phase := range []history.PhaseName{history.Disturbed, history.Recovered} {
 		of := a.of(phase)
-		s := slow{a.lane, "the 99th percentile while " + string(phase), of.sent.quantile(percentile), steady, limit, a.slowestAt(), ""}
+		s := slow{a.lane, "the 99th percentile while " + string(phase), of.sent.Quantile(percentile), steady, limit, a.slowestAt(), ""}
 		var waited time.Duration
 		if control := j.find(history.LaneControl); control != nil && a != control {
-			waited = max(0, control.of(phase).due.quantile(percentile)-control.steady.due.quantile(percentile))
+			waited = max(0, control.of(phase).due.Quantile(percentile)-control.steady.due.Quantile(percentile))
 		}
-		switch due := of.due.quantile(percentile); {
+		switch due := of.due.Quantile(percentile); {
 		case s.took > steady+limit+waited:
 		case s.took > steady+limit:
-			s.noise = "that of the control lane, which leads to no system under test, rose by " + moment(waited)
+			s.noise = "that of the control lane, which leads to no system under test, rose by " + prose.Moment(waited)
 		case due > steadyDue+limit:
 			s.took, s.steady, s.noise = due, steadyDue, "from when they were due; they were sent late"
 		default:
@@ -105,7 +106,7 @@ func (j *answersWithin) slowPercentiles(a *laneWaits) (all []slow) {
 	return all
 }
 
-// of are the answers of a phase.
+// Of are the answers of a phase.
 func (a *laneWaits) of(phase history.PhaseName) *answerTimes {
 	if phase == history.Recovered {
 		return &a.recovered

@@ -6,7 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // AnswersWithin promises that no client waits much longer for an answer than it did while nothing was disturbed: from the
@@ -47,12 +52,12 @@ func (p AnswersWithin) p99() time.Duration     { return cmp.Or(p.P99, P99Answer)
 
 func (p AnswersWithin) String() string {
 	return fmt.Sprintf("the slowest answer on %s takes at most %s longer than while nothing is disturbed, and 99 of 100 at most %s longer",
-		onLanes(p.Lanes), p.slowest(), p.p99())
+		prose.OnLanes(p.Lanes), p.slowest(), p.p99())
 }
 
-func (p AnswersWithin) start(f *facts, t *tally) judgement {
-	j := &answersWithin{promise: p, facts: f, tally: t, slots: newSlotted(t.watch), recovered: never}
-	if phase, ok := f.phases[history.Recovered]; ok {
+func (p AnswersWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
+	j := &answersWithin{promise: p, facts: f, tally: t, slots: newSlotted(t.Watch), recovered: evidence.Never}
+	if phase, ok := f.Phases[history.Recovered]; ok {
 		j.recovered = phase.From
 	}
 	return j
@@ -60,8 +65,8 @@ func (p AnswersWithin) start(f *facts, t *tally) judgement {
 
 type answersWithin struct {
 	promise   AnswersWithin
-	facts     *facts
-	tally     *tally
+	facts     *evidence.Run
+	tally     *requests.Stats
 	slots     slotted
 	recovered history.Offset
 	lanes     []*laneWaits
@@ -74,7 +79,7 @@ func (j *answersWithin) judges(lane history.Lane) bool {
 	return slices.Contains(j.promise.Lanes, lane)
 }
 
-func (j *answersWithin) take(r *history.Request) {
+func (j *answersWithin) Take(r *history.Request) {
 	control := r.Lane == history.LaneControl
 	if r.Outcome == history.Unsent || !control && !j.judges(r.Lane) {
 		return
@@ -89,7 +94,7 @@ func (j *answersWithin) take(r *history.Request) {
 			return
 		}
 	}
-	switch began := j.tally.watch.from; {
+	switch began := j.tally.Watch.From; {
 	case r.Done < began:
 		a.steady.add(r)
 		return
@@ -105,7 +110,7 @@ func (j *answersWithin) take(r *history.Request) {
 }
 
 func (j *answersWithin) lane(name history.Lane) *laneWaits {
-	if a := j.find(name); a != nil || len(j.lanes) == maxLanes {
+	if a := j.find(name); a != nil || len(j.lanes) == requests.MaxLanes {
 		return a
 	}
 	a := &laneWaits{lane: name, slots: make([]slowest, j.slots.n)}
@@ -122,15 +127,15 @@ func (j *answersWithin) find(name history.Lane) *laneWaits {
 	return nil
 }
 
-func (j *answersWithin) end() Verdict {
-	lanes := j.tally.judged(j.promise.Lanes)
-	disrupted := j.facts.disruptions()
-	d := slices.Concat(j.facts.inOrder(j.facts.steady()), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
-		j.tally.delivered(lanes), j.tally.reached(lanes))
-	v := Verdict{}
-	j.tally.numbers(&v, lanes)
-	j.tally.victimNumbers(&v, lanes)
-	disrupted.numbers(&v)
+func (j *answersWithin) End() verdict.Verdict {
+	lanes := j.tally.Judged(j.promise.Lanes)
+	disrupted := j.facts.Disruptions()
+	d := slices.Concat(j.facts.BaseOrdered(j.facts.Steady()), j.facts.FaultsActive(true), j.facts.Disrupted(disrupted),
+		j.tally.Delivered(lanes), j.tally.Reached(lanes))
+	v := verdict.Verdict{}
+	j.tally.Numbers(&v, lanes)
+	j.tally.VictimNumbers(&v, lanes)
+	disrupted.Numbers(&v)
 	var broken, noise []slow
 	for _, lane := range lanes {
 		a := j.find(lane)
@@ -148,78 +153,78 @@ func (j *answersWithin) end() Verdict {
 		}
 	}
 	for _, s := range noise {
-		d.add("%s", s)
+		d.Add("%s", s)
 	}
 	if len(broken) > 0 {
 		return j.violated(v, lanes, broken, d)
 	}
 	j.support(&v, lanes)
-	v.support(j.tally.victimLines(lanes)...)
-	return v.held(d, "%s, through %s; %s", j.inWords(lanes), disrupted, j.tally.seen(lanes))
+	v.Support(j.tally.VictimLines(lanes)...)
+	return v.Held(d, "%s, through %s; %s", j.inWords(lanes), disrupted, j.tally.Seen(lanes))
 }
 
-func (j *answersWithin) violated(v Verdict, lanes []history.Lane, broken []slow, d doubts) Verdict {
+func (j *answersWithin) violated(v verdict.Verdict, lanes []history.Lane, broken []slow, d verdict.Missing) verdict.Verdict {
 	worst := slices.MaxFunc(broken, func(x, y slow) int { return cmp.Compare(x.took, y.took) })
 	v.At = worst.at
 	for _, lane := range lanes {
-		v.measure(sinceNumber+string(lane), 0)
+		v.Measure(failures.SinceNumber+string(lane), 0)
 	}
 	for _, s := range broken { // all of them since the first fault began: before it, answers are the measure
-		v.support(s.String())
-		v.Numbers[sinceNumber+string(s.lane)]++
+		v.Support(s.String())
+		v.Numbers[failures.SinceNumber+string(s.lane)]++
 	}
 	if j.find(history.LaneControl) == nil {
-		d.add("no request was sent on the control lane, which would tell the harness's own slowness")
+		d.Add("no request was sent on the control lane, which would tell the harness's own slowness")
 	}
 	j.support(&v, lanes)
-	v.measure(doubtsNumber, float64(len(d)))
-	return v.violated(d, "%s, sent at %s", worst, moment(worst.at))
+	v.Measure(requests.DoubtsNumber, float64(len(d)))
+	return v.Violated(d, "%s, sent at %s", worst, prose.Moment(worst.at))
 }
 
-// doubts a lane whose answers are no measure.
-func (a *laneWaits) doubts(d *doubts) {
-	switch n := a.steady.sent.n; {
-	case n < minRequests:
-		d.add("%s came on %s before the first fault began, and fewer than %d have no 99th percentile", count(n, "answer"), a.lane, minRequests)
-	case a.steady.sent.max > steadyAnswer:
-		d.add("an answer on %s took %s before the first fault began: what is slower than %s is no measure",
-			a.lane, moment(a.steady.sent.max), moment(steadyAnswer))
+// Doubts a lane whose answers are no measure.
+func (a *laneWaits) doubts(d *verdict.Missing) {
+	switch n := a.steady.sent.N; {
+	case n < evidence.MinRequests:
+		d.Add("%s came on %s before the first fault began, and fewer than %d have no 99th percentile", prose.Count(n, "answer"), a.lane, evidence.MinRequests)
+	case a.steady.sent.Max > steadyAnswer:
+		d.Add("an answer on %s took %s before the first fault began: what is slower than %s is no measure",
+			a.lane, prose.Moment(a.steady.sent.Max), prose.Moment(steadyAnswer))
 	}
 	if a.failed > 0 && a.lane != history.LaneControl {
-		d.add("%s failed on %s: how long the answers would have taken is not known", count(a.failed, "request"), a.lane)
+		d.Add("%s failed on %s: how long the answers would have taken is not known", prose.Count(a.failed, "request"), a.lane)
 	}
 }
 
-// since the first fault began that share of the answers took no longer, while the run was disturbed nor afterwards: from when
+// Since the first fault began that share of the answers took no longer, while the run was disturbed nor afterwards: from when
 // their requests were sent, and from when they were due. All of them: the slowest.
 func (a *laneWaits) since(share float64) (sent, due time.Duration) {
-	return max(a.disturbed.sent.quantile(share), a.recovered.sent.quantile(share)),
-		max(a.disturbed.due.quantile(share), a.recovered.due.quantile(share))
+	return max(a.disturbed.sent.Quantile(share), a.recovered.sent.Quantile(share)),
+		max(a.disturbed.due.Quantile(share), a.recovered.due.Quantile(share))
 }
 
-func (a *laneWaits) numbers(v *Verdict) {
+func (a *laneWaits) numbers(v *verdict.Verdict) {
 	for name, share := range map[string]float64{"slowest": 1, "p99": percentile} {
 		sent, due := a.since(share)
-		v.measure(name+"Seconds."+string(a.lane), sent.Seconds())
-		v.measure(name+"SinceDueSeconds."+string(a.lane), due.Seconds())
-		v.measure(name+"SteadySeconds."+string(a.lane), a.steady.sent.quantile(share).Seconds())
+		v.Measure(name+"Seconds."+string(a.lane), sent.Seconds())
+		v.Measure(name+"SinceDueSeconds."+string(a.lane), due.Seconds())
+		v.Measure(name+"SteadySeconds."+string(a.lane), a.steady.sent.Quantile(share).Seconds())
 	}
 }
 
-// support has a line for each lane.
-func (j *answersWithin) support(v *Verdict, lanes []history.Lane) {
+// Support has a line for each lane.
+func (j *answersWithin) support(v *verdict.Verdict, lanes []history.Lane) {
 	for _, lane := range lanes {
 		if a := j.find(lane); a != nil {
 			slowest, slowestDue := a.since(1)
 			p99, p99Due := a.since(percentile)
-			v.support(fmt.Sprintf("%s: slowest answer %s (%s from when it was due), %s before the first fault began; 99th percentile %s (%s), %s before",
-				lane, moment(slowest), moment(slowestDue), moment(a.steady.sent.max), moment(p99), moment(p99Due),
-				moment(a.steady.sent.quantile(percentile))))
+			v.Support(fmt.Sprintf("%s: slowest answer %s (%s from when it was due), %s before the first fault began; 99th percentile %s (%s), %s before",
+				lane, prose.Moment(slowest), prose.Moment(slowestDue), prose.Moment(a.steady.sent.Max), prose.Moment(p99), prose.Moment(p99Due),
+				prose.Moment(a.steady.sent.Quantile(percentile))))
 		}
 	}
 }
 
-// inWords tells of the lane with the slowest answer, and of the one with the highest percentile.
+// InWords tells of the lane with the slowest answer, and of the one with the highest percentile.
 func (j *answersWithin) inWords(lanes []history.Lane) string {
 	of := func(share float64) (worst *laneWaits, took time.Duration) {
 		for _, lane := range lanes {
@@ -237,5 +242,5 @@ func (j *answersWithin) inWords(lanes []history.Lane) string {
 		return "no request was answered"
 	}
 	return fmt.Sprintf("the slowest answer took %s on %s, and %s before the first fault began; 99 of 100 took at most %s on %s, and %s before",
-		moment(slowest), a.lane, moment(a.steady.sent.max), moment(p99), b.lane, moment(b.steady.sent.quantile(percentile)))
+		prose.Moment(slowest), a.lane, prose.Moment(a.steady.sent.Max), prose.Moment(p99), b.lane, prose.Moment(b.steady.sent.Quantile(percentile)))
 }

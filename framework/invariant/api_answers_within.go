@@ -6,7 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // APIAnswersWithin promises that, while a fault of the control plane is on, every API server that is left answers again within a
@@ -31,13 +34,13 @@ func (p APIAnswersWithin) String() string {
 	return fmt.Sprintf("every API server that is left answers again within %s", p.Limit)
 }
 
-func (p APIAnswersWithin) judge(f *facts) Verdict {
-	d := slices.Concat(f.record(never), f.faultsBit(true)) // what the watches missed is nothing to it
-	var v Verdict
-	v.measure("limitSeconds", p.Limit.Seconds())
+func (p APIAnswersWithin) Judge(f *evidence.Run) verdict.Verdict {
+	d := slices.Concat(f.Base(evidence.Never), f.FaultsActive(true)) // what the watches missed is nothing to it
+	var v verdict.Verdict
+	v.Measure("limitSeconds", p.Limit.Seconds())
 	var direct, balanced, control []history.Reach
 	hosts := map[string]bool{}
-	for _, r := range f.run.Reaches() {
+	for _, r := range f.Record.Reaches() {
 		switch r.Way {
 		case history.Direct:
 			direct, hosts[r.Host] = append(direct, r), true
@@ -49,55 +52,55 @@ func (p APIAnswersWithin) judge(f *facts) Verdict {
 		p.doubt(r, &d)
 	}
 	if len(direct) == 0 {
-		d.add("no API server was asked at its own address while a fault was on")
-		return v.unknown(d)
+		d.Add("no API server was asked at its own address while a fault was on")
+		return v.Unknown(d)
 	}
 	own := longest(direct)
-	v.measure("apiAwaySeconds", own.Longest.Seconds())
+	v.Measure("apiAwaySeconds", own.Longest.Seconds())
 	asked, failed := 0, 0
 	for _, r := range direct {
 		asked, failed = asked+r.Asked, failed+r.Failed
-		v.support(fmt.Sprintf("%s, %s: %d of %s failed; at the most %s from one answer to the next, %s before the fault",
-			r.Host, stageOf(r), r.Failed, count(r.Asked, "request"), moment(r.Longest), moment(r.Before)))
+		v.Support(fmt.Sprintf("%s, %s: %d of %s failed; at the most %s from one answer to the next, %s before the fault",
+			r.Host, stageOf(r), r.Failed, prose.Count(r.Asked, "request"), prose.Moment(r.Longest), prose.Moment(r.Before)))
 	}
-	v.measure("apiRequests", float64(asked))
-	v.measure("apiFailed", float64(failed))
+	v.Measure("apiRequests", float64(asked))
+	v.Measure("apiFailed", float64(failed))
 	besides := ""
 	if len(balanced) > 0 {
 		through := slices.MaxFunc(balanced, func(a, b history.Reach) int { return cmp.Compare(a.Failing, b.Failing) })
-		v.measure("balancerAwaySeconds", longest(balanced).Longest.Seconds())
-		v.measure("balancerFailingSeconds", through.Failing.Seconds())
-		v.measure("balancerFailed", float64(through.Failed))
+		v.Measure("balancerAwaySeconds", longest(balanced).Longest.Seconds())
+		v.Measure("balancerFailingSeconds", through.Failing.Seconds())
+		v.Measure("balancerFailed", float64(through.Failed))
 		besides = fmt.Sprintf("; through %s, which is not judged, %d of %s failed %s, over %s", through.Host, through.Failed,
-			count(through.Asked, "request"), stageOf(through), moment(through.Failing))
+			prose.Count(through.Asked, "request"), stageOf(through), prose.Moment(through.Failing))
 	}
 	// One that the node which asks explains may hide another that it does not.
 	explained := func(r history.Reach) bool { return p.explained(f, r, control) != "" }
 	if late := slices.DeleteFunc(slices.Clone(direct), func(r history.Reach) bool { return r.Longest <= p.Limit }); len(late) > 0 {
 		plain := slices.DeleteFunc(slices.Clone(late), explained)
 		if len(plain) == 0 {
-			d.add("%s", p.explained(f, longest(late), control))
-			return v.unknown(d)
+			d.Add("%s", p.explained(f, longest(late), control))
+			return v.Unknown(d)
 		}
 		own = longest(plain)
-		return v.violated(d, "%s gave no answer for %s %s, and %s was the limit%s", own.Host, moment(own.Longest), stageOf(own), p.Limit, besides)
+		return v.Violated(d, "%s gave no answer for %s %s, and %s was the limit%s", own.Host, prose.Moment(own.Longest), stageOf(own), p.Limit, besides)
 	}
-	return v.held(d, "%s that %s left answered with never more than %s from one to the next (%d of %s failed)%s",
-		count(len(hosts), "API server"), map[bool]string{true: "was", false: "were"}[len(hosts) == 1],
-		moment(own.Longest), failed, count(asked, "request"), besides)
+	return v.Held(d, "%s that %s left answered with never more than %s from one to the next (%d of %s failed)%s",
+		prose.Count(len(hosts), "API server"), map[bool]string{true: "was", false: "were"}[len(hosts) == 1],
+		prose.Moment(own.Longest), failed, prose.Count(asked, "request"), besides)
 }
 
-// doubt doubts answers with which nothing can be compared, or that nobody gave.
-func (p APIAnswersWithin) doubt(r history.Reach, d *doubts) {
+// Doubt doubts answers with which nothing can be compared, or that nobody gave.
+func (p APIAnswersWithin) doubt(r history.Reach, d *verdict.Missing) {
 	switch {
 	case r.Way != history.Direct: // it is not judged
 	case r.Returning: // as it was doubted before
 	case r.BeforeAsked == 0 || r.Asked == 0:
-		d.add("%s was asked %d times before the fault and %d times from then on", r.Host, r.BeforeAsked, r.Asked)
+		d.Add("%s was asked %d times before the fault and %d times from then on", r.Host, r.BeforeAsked, r.Asked)
 	case r.BeforeFailed > 0:
-		d.add("%d of %s to %s failed before the fault", r.BeforeFailed, count(r.BeforeAsked, "request"), r.Host)
+		d.Add("%d of %s to %s failed before the fault", r.BeforeFailed, prose.Count(r.BeforeAsked, "request"), r.Host)
 	case r.Before > p.Limit:
-		d.add("%s gave no answer for %s before the fault", r.Host, moment(r.Before))
+		d.Add("%s gave no answer for %s before the fault", r.Host, prose.Moment(r.Before))
 	}
 }
 
@@ -111,12 +114,12 @@ func stageOf(r history.Reach) string {
 
 // explained says what of the node that asks leaves less than Limit of the time in which an API server gave no answer; empty:
 // nothing does.
-func (p APIAnswersWithin) explained(f *facts, r history.Reach, control []history.Reach) string {
-	if e := f.loudest(f.faultsOn()); e != nil && r.Longest-max(e.Noise.Pause, e.Noise.Throttled) <= p.Limit {
-		return inWords(e)
+func (p APIAnswersWithin) explained(f *evidence.Run, r history.Reach, control []history.Reach) string {
+	if e := f.Loudest(f.FaultsOn()); e != nil && r.Longest-max(e.Noise.Pause, e.Noise.Throttled) <= p.Limit {
+		return evidence.InWords(e)
 	}
 	if c := longest(sameStage(control, r)); r.Longest-c.Longest <= p.Limit {
-		return fmt.Sprintf("%s asks, and its own kubelet gave it no good answer for %s %s", c.Host, moment(c.Longest), stageOf(c))
+		return fmt.Sprintf("%s asks, and its own kubelet gave it no good answer for %s %s", c.Host, prose.Moment(c.Longest), stageOf(c))
 	}
 	return ""
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // TestBlindWatchesProveNothing: a promise that is judged by what the watches saw is broken only by what they surely
@@ -37,25 +39,25 @@ func TestBlindWatchesProveNothing(t *testing.T) {
 	const spread = "backend was spread at 3.3s as a=2 b=1 c=0 (3 replicas): skew 2, and 1 is allowed; chosen by the scheduler"
 
 	checkAll(t, []sample{
-		{"an eviction in sight", gap(tooMany(), 20*second, 21*second), invariant.BudgetHonoured{}, invariant.Violated, 17500 * ms, broken},
-		{"an eviction in a gap", gap(tooMany(), 16500*ms, 18*second), invariant.BudgetHonoured{}, invariant.Unknown, 0, blindFrom("16.5s", "18s") + " (and 1 more reason)"},
-		{"an eviction within the skew of a gap", gap(tooMany(), 18500*ms, 21*second), invariant.BudgetHonoured{}, invariant.Unknown, 0,
+		{"an eviction in sight", gap(tooMany(), 20*second, 21*second), invariant.BudgetHonoured{}, verdict.Violated, 17500 * ms, broken},
+		{"an eviction in a gap", gap(tooMany(), 16500*ms, 18*second), invariant.BudgetHonoured{}, verdict.Unknown, 0, blindFrom("16.5s", "18s") + " (and 1 more reason)"},
+		{"an eviction within the skew of a gap", gap(tooMany(), 18500*ms, 21*second), invariant.BudgetHonoured{}, verdict.Unknown, 0,
 			blindFrom("18.5s", "21s") + " (and 1 more reason)"},
-		{"an eviction just beyond the skew", gap(tooMany(), 18501*ms, 21*second), invariant.BudgetHonoured{}, invariant.Violated, 17500 * ms, broken},
+		{"an eviction just beyond the skew", gap(tooMany(), 18501*ms, 21*second), invariant.BudgetHonoured{}, verdict.Violated, 17500 * ms, broken},
 		{"an eviction, and a gap in what no promise reads", tooMany().Gap("events", 16500*ms, 18*second), invariant.BudgetHonoured{},
-			invariant.Violated, 17500 * ms, broken},
+			verdict.Violated, 17500 * ms, broken},
 
-		{"late, and a gap long before", gap(killed(), 30100*ms, 30499*ms), recovers(second), invariant.Violated, 31 * second, late},
-		{"late, and a gap that ends with the recovery", gap(killed(), 30100*ms, 31500*ms), recovers(second), invariant.Unknown, 0,
+		{"late, and a gap long before", gap(killed(), 30100*ms, 30499*ms), recovers(second), verdict.Violated, 31 * second, late},
+		{"late, and a gap that ends with the recovery", gap(killed(), 30100*ms, 31500*ms), recovers(second), verdict.Unknown, 0,
 			blindFrom("30.1s", "31.5s")},
-		{"late, and the list took its time", gap(killed(), 30100*ms, 31*second), recovers(second), invariant.Unknown, 0, blindFrom("30.1s", "31s")},
-		{"seen late before the gap", gap(killed(), 31200*ms, 31500*ms), recovers(second), invariant.Violated, 31 * second, late},
-		{"in time in spite of a gap", gap(killed(), 30100*ms, 30500*ms), recovers(2 * second), invariant.Unknown, 0, blindFrom("30.1s", "30.5s")},
-		{"never, as far as was seen", gap(never(), 34*second, 45*second), recovers(5 * second), invariant.Unknown, 0, blindFrom("34s", "45s")},
-		{"never, and seen so after a gap", gap(never(), 34*second, 36*second), recovers(5 * second), invariant.Violated, 35 * second, notAtAll},
+		{"late, and the list took its time", gap(killed(), 30100*ms, 31*second), recovers(second), verdict.Unknown, 0, blindFrom("30.1s", "31s")},
+		{"seen late before the gap", gap(killed(), 31200*ms, 31500*ms), recovers(second), verdict.Violated, 31 * second, late},
+		{"in time in spite of a gap", gap(killed(), 30100*ms, 30500*ms), recovers(2 * second), verdict.Unknown, 0, blindFrom("30.1s", "30.5s")},
+		{"never, as far as was seen", gap(never(), 34*second, 45*second), recovers(5 * second), verdict.Unknown, 0, blindFrom("34s", "45s")},
+		{"never, and seen so after a gap", gap(never(), 34*second, 36*second), recovers(5 * second), verdict.Violated, 35 * second, notAtAll},
 
-		{"a bad spread in sight", gap(bad(), 30*second, 31*second), zones, invariant.Violated, 3300 * ms, spread},
-		{"a bad spread in a gap only", gap(bad(), 3200*ms, 4*second), zones, invariant.Unknown, 0, blindFrom("3.2s", "4s")},
+		{"a bad spread in sight", gap(bad(), 30*second, 31*second), zones, verdict.Violated, 3300 * ms, spread},
+		{"a bad spread in a gap only", gap(bad(), 3200*ms, 4*second), zones, verdict.Unknown, 0, blindFrom("3.2s", "4s")},
 	})
 
 	// Bad in a gap, and again when all watches can see.
@@ -63,12 +65,12 @@ func TestBlindWatchesProveNothing(t *testing.T) {
 	again.at = 6 * second
 	p := again.pods["backend-1"]
 	p.Restarts = 1
-	check(t, again.Pod(again.at, p).Gap("pods", 3200*ms, 4*second).Run(), zones, invariant.Violated, 3300*ms, spread)
+	check(t, again.Pod(again.at, p).Gap("pods", 3200*ms, 4*second).Run(), zones, verdict.Violated, 3300*ms, spread)
 }
 
 // TestBlindBudgetEvidence: the eviction that might have broken the promise is told.
 func TestBlindBudgetEvidence(t *testing.T) {
-	v := invariant.Check(evict(ht.Healthy(), 2, 17500*ms).Gap("pods", 16500*ms, 18*second).Run(), invariant.BudgetHonoured{})
+	v := judge.Check(evict(ht.Healthy(), 2, 17500*ms).Gap("pods", 16500*ms, 18*second).Run(), invariant.BudgetHonoured{})
 	numbers(t, v, map[string]float64{"accepted": 2, "ambiguous": 1})
 }
 
@@ -101,6 +103,6 @@ func TestPodsInNoDomain(t *testing.T) {
 			return s
 		}(), "no verdict: backend had 1 pod in no domain at 3.3s"},
 	} {
-		t.Run(name, func(t *testing.T) { check(t, s.run.Run(), zones, invariant.Unknown, 0, s.want) })
+		t.Run(name, func(t *testing.T) { check(t, s.run.Run(), zones, verdict.Unknown, 0, s.want) })
 	}
 }

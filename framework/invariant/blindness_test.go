@@ -8,9 +8,11 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// late sends what would have been sent on some lanes from a moment on only at another, as a worker does that stood still.
+// Late sends what would have been sent on some lanes from a moment on only at another, as a worker does that stood still.
 func late(rows []history.Request, lanes []history.Lane, from, to history.Offset) {
 	for i := range rows {
 		r := &rows[i]
@@ -26,9 +28,9 @@ func unsend(r *history.Request) {
 }
 
 // doubted fails unless a promise is Unknown for a reason.
-func doubted(t *testing.T, v invariant.Verdict, why string) {
+func doubted(t *testing.T, v verdict.Verdict, why string) {
 	t.Helper()
-	if v.Outcome != invariant.Unknown || !strings.Contains(strings.Join(v.Evidence, "\n"), why) {
+	if v.Outcome != verdict.Unknown || !strings.Contains(strings.Join(v.Evidence, "\n"), why) {
 		t.Errorf("%s is %s: %s %q, want Unknown, with %q", v.Kind, v.Outcome, v.Seen, v.Evidence, why)
 	}
 }
@@ -66,7 +68,7 @@ func TestNothingWasSent(t *testing.T) {
 					left--
 				}
 			}
-			doubted(t, invariant.Check(withRows(run, edited), invariant.NoFailedRequests{}), s.want)
+			doubted(t, judge.Check(withRows(run, edited), invariant.NoFailedRequests{}), s.want)
 		})
 	}
 }
@@ -77,7 +79,7 @@ func TestShortStandstill(t *testing.T) {
 	rows, began := rowsOf(t, run), run.Faults()[0].Injecting.At
 	late(rows, []history.Lane{history.LaneFresh, history.LaneReused}, began+1200*ms, began+1440*ms)
 	unsend(&rows[slices.IndexFunc(rows, func(r history.Request) bool { return r.Lane == history.LaneFresh && r.Sent >= began+2*second })])
-	v := check(t, withRows(run, rows), invariant.NoFailedRequests{}, invariant.Held, 0,
+	v := check(t, withRows(run, rows), invariant.NoFailedRequests{}, verdict.Held, 0,
 		"no request failed (0 of 1435 on fresh, 0 of 1436 on reused) through 1 pod termination and 0 node losses; 95 % upper bound 0.209 % "+
 			"if requests are independent; longest time without a request sent: 248ms on reused; an outage of 249ms would have met one on each "+
 			"lane; 1 of 2272 requests not sent")
@@ -95,12 +97,12 @@ func TestLostNodeAndNothingSent(t *testing.T) {
 			}
 		})
 	}
-	doubted(t, invariant.Check(gap(20*second, 20900*ms).Run(), invariant.FailuresEndWithin{}),
+	doubted(t, judge.Check(gap(20*second, 20900*ms).Run(), invariant.FailuresEndWithin{}),
 		"no request was sent on fresh for 905ms from 19.995s, and an outage of more than 255ms must not go unseen")
 	slow := killed().DropRequests(func(r history.Request) bool { return r.Lane == history.LaneFresh })
 	slow.Load(history.LaneFresh, 5, ht.SteadyAt, ht.DrainedAt).Header(func(h *history.Header) { h.Plan.Lanes[0].RatePerSecond = 5 })
 	p := invariant.NoFailedRequests{}
-	if v := invariant.Check(slow.Run(), p); v.Outcome != invariant.Held || v.Numbers["blindSeconds.fresh"] != 0.2 {
+	if v := judge.Check(slow.Run(), p); v.Outcome != verdict.Held || v.Numbers["blindSeconds.fresh"] != 0.2 {
 		t.Errorf("a lane with 5 requests a second is %s: %s", v.Outcome, v.Seen)
 	}
 	slow.EditRequests(func(r *history.Request) {
@@ -108,7 +110,7 @@ func TestLostNodeAndNothingSent(t *testing.T) {
 			r.Sent, r.Done = r.Sent+300*ms, r.Done+300*ms
 		}
 	})
-	doubted(t, invariant.Check(slow.Run(), p), "no request was sent on fresh for 500ms from 19.8s, and an outage of more than 450ms must not go unseen")
+	doubted(t, judge.Check(slow.Run(), p), "no request was sent on fresh for 500ms from 19.8s, and an outage of more than 450ms must not go unseen")
 }
 
 // TestOneOfTwoWorkersStandsStill: what the other sends comes from another node, and shows nothing of what the first would meet.
@@ -122,7 +124,7 @@ func TestOneOfTwoWorkersStandsStill(t *testing.T) {
 		rows[i].Seq /= 2
 	}
 	p := invariant.NoFailedRequests{}
-	if v := invariant.Check(withRows(run, slices.Clone(rows)), p); v.Outcome != invariant.Held {
+	if v := judge.Check(withRows(run, slices.Clone(rows)), p); v.Outcome != verdict.Held {
 		t.Errorf("two workers are %s: %s", v.Outcome, v.Seen)
 	}
 	for i := range rows {
@@ -130,7 +132,7 @@ func TestOneOfTwoWorkersStandsStill(t *testing.T) {
 			r.Sent, r.Done = began+2150*ms, r.Done+began+2150*ms-r.Sent
 		}
 	}
-	doubted(t, invariant.Check(withRows(run, rows), p),
+	doubted(t, judge.Check(withRows(run, rows), p),
 		"load-1 sent no request on fresh for 962ms from 7.544s, and an outage of more than 270ms must not go unseen where it is")
 }
 
@@ -144,7 +146,7 @@ func TestRequestsThatAreNotSent(t *testing.T) {
 			unsend(&rows[i])
 		}
 	}
-	v := invariant.Check(withRows(run, rows), invariant.NoFailedRequests{})
+	v := judge.Check(withRows(run, rows), invariant.NoFailedRequests{})
 	doubted(t, v, "57 of 1136 requests due on fresh since the first fault began were not sent, and 1 % may be missing at most")
 	numbers(t, v, map[string]float64{"unsent.fresh": 57, "blindSeconds.fresh": 0.021})
 }
@@ -159,5 +161,5 @@ func TestSentInBursts(t *testing.T) {
 			r.Done, r.Sent = r.Done+sent-r.Sent, sent
 		}
 	}
-	doubted(t, invariant.Check(withRows(run, rows), invariant.NoFailedRequests{}), "the requests on fresh came in bursts: for 78.9 % of the time since the first fault began none had been sent for 50ms or more")
+	doubted(t, judge.Check(withRows(run, rows), invariant.NoFailedRequests{}), "the requests on fresh came in bursts: for 78.9 % of the time since the first fault began none had been sent for 50ms or more")
 }

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/budget"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // BudgetHonoured promises that no eviction was accepted which took the healthy pods below what a budget demands.
@@ -14,8 +18,8 @@ import (
 // that, too, while fewer pods are healthy than it demands. What left the budgets' pods by other ways than evictions is told
 // in the figures: see timeline.
 //
-// An eviction counts as a violation only if no order within watchSkew makes it legal. One that broke a demand by the order
-// of the record, and need not have, leaves no verdict.
+// An eviction counts as a violation only if no order within WatchSkew makes it legal. One that broke a demand by the order
+// Of the record, and need not have, leaves no verdict.
 //
 // Evidence: a budget, and an eviction of one of its pods that was at least asked for. Each budget under which one was asked for
 // was put to the test: it refused one when its status allowed none; or an accepted one left no more healthy pods than it
@@ -46,60 +50,60 @@ func (p BudgetHonoured) String() string {
 	return text
 }
 
-func (p BudgetHonoured) judge(f *facts) Verdict {
-	l := budgetLedger{facts: f, pods: followPods(f.run)}
-	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true))
-	l.demands = demands(f.run, func(key history.Key) bool { return p.Budget == "" || key.Name == p.Budget })
+func (p BudgetHonoured) Judge(f *evidence.Run) verdict.Verdict {
+	l := budget.BudgetLedger{Facts: f, Pods: budget.FollowPods(f.Record)}
+	d := slices.Concat(f.BaseOrdered(f.Begin()), f.FaultsActive(true))
+	l.Demands = budget.Demands(f.Record, func(key history.Key) bool { return p.Budget == "" || key.Name == p.Budget })
 	switch {
-	case len(l.demands) > 0:
+	case len(l.Demands) > 0:
 	case p.Budget != "":
-		d.add("the record has no budget %s", p.Budget)
+		d.Add("the record has no budget %s", p.Budget)
 	case p.AtLeast == 0:
-		d.add("the record has no budget")
+		d.Add("the record has no budget")
 	}
 	if p.AtLeast > 0 {
-		d = append(d, l.demandOf(f.run, p.Workload, p.AtLeast)...)
+		d = append(d, l.DemandOf(f.Record, p.Workload, p.AtLeast)...)
 	}
-	for _, demand := range l.demands {
-		if demand.broken != "" {
-			d.add("%s cannot be judged: %s", demand.words, demand.broken)
+	for _, demand := range l.Demands {
+		if demand.Broken != "" {
+			d.Add("%s cannot be judged: %s", demand.Words, demand.Broken)
 		}
 	}
-	l.weighAll(f.run)
+	l.WeighAll(f.Record)
 	v := p.verdict(&l, d)
-	l.timeline(&v)
+	l.Timeline(&v)
 	return v
 }
 
-func (p BudgetHonoured) verdict(l *budgetLedger, d doubts) Verdict {
-	v := Verdict{}
-	v.measure("accepted", float64(l.accepted))
-	v.measure("refused", float64(l.refused))
-	v.measure("ambiguous", float64(len(l.open)))
-	v.measure("refusedUnderSeveralBudgets", float64(l.underSeveral))
-	if l.accepted+l.refused == 0 {
-		d.add("no eviction of a pod under a budget was asked for")
+func (p BudgetHonoured) verdict(l *budget.BudgetLedger, d verdict.Missing) verdict.Verdict {
+	v := verdict.Verdict{}
+	v.Measure("accepted", float64(l.Accepted))
+	v.Measure("refused", float64(l.Refused))
+	v.Measure("ambiguous", float64(len(l.Open)))
+	v.Measure("refusedUnderSeveralBudgets", float64(l.UnderSeveral))
+	if l.Accepted+l.Refused == 0 {
+		d.Add("no eviction of a pod under a budget was asked for")
 	}
-	if p.MustRefuse && l.blocked == 0 {
-		d.add("no eviction was refused by a budget that allowed none at the time: %d accepted, %d refused", l.accepted, l.refused)
+	if p.MustRefuse && l.Blocked == 0 {
+		d.Add("no eviction was refused by a budget that allowed none at the time: %d accepted, %d refused", l.Accepted, l.Refused)
 	}
-	d = slices.Concat(d, l.unknown, l.unheard, l.untested(&v))
-	if l.tightest != nil {
-		v.measure("leastHealthy", float64(l.tightest.healthy))
-		v.measure("leastHealthyDemanded", float64(l.tightest.desired))
+	d = slices.Concat(d, l.Unknown, l.Unheard, l.Untested(&v))
+	if l.Tightest != nil {
+		v.Measure("leastHealthy", float64(l.Tightest.Healthy))
+		v.Measure("leastHealthyDemanded", float64(l.Tightest.Desired))
 	}
-	if len(l.broken) > 0 {
-		v.At = l.broken[0].at
-		for _, b := range l.broken {
-			v.support(b.String())
+	if len(l.Broken) > 0 {
+		v.At = l.Broken[0].At
+		for _, b := range l.Broken {
+			v.Support(b.String())
 		}
-		return v.violated(d, "%s", l.broken[0])
+		return v.Violated(d, "%s", l.Broken[0])
 	}
-	if l.tightest != nil {
-		v.support("the tightest: " + l.tightest.String())
+	if l.Tightest != nil {
+		v.Support("the tightest: " + l.Tightest.String())
 	}
-	v.support(l.tests...)
-	v.support(l.refusals...)
-	return v.held(d, "%s accepted and %d refused, and none took the healthy pods below what was demanded",
-		count(l.accepted, "eviction"), l.refused)
+	v.Support(l.Tests...)
+	v.Support(l.Refusals...)
+	return v.Held(d, "%s accepted and %d refused, and none took the healthy pods below what was demanded",
+		prose.Count(l.Accepted, "eviction"), l.Refused)
 }

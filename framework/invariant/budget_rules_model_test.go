@@ -14,6 +14,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // rulesModel is a cluster with two Deployments and two budgets that may choose the same pods. Its eviction API and its
@@ -26,7 +28,7 @@ type rulesModel struct {
 	random *rand.Rand
 	flaw   string // the rule that the API does not know
 	record *ht.Builder
-	log    []string // of what happened, for whoever has to understand a failure
+	log    []string // Of what happened, for whoever has to understand a failure
 
 	now      time.Duration
 	replicas map[string]int
@@ -134,7 +136,7 @@ func (m *rulesModel) tellBudget(b rulesBudget, at time.Duration) {
 
 func (b rulesBudget) chooses(p *rulesPod) bool { return p.labels()[b.label] == b.value }
 
-// healthy and desired are what the disruption controller computes.
+// Healthy and desired are what the disruption controller computes.
 func (m *rulesModel) healthy(b rulesBudget) (n int) {
 	for _, p := range m.pods {
 		if b.chooses(p) && p.ready {
@@ -330,8 +332,8 @@ func (m *rulesModel) lose(node string) {
 
 // differs says how a verdict differs from what the model knows; empty: it does not.
 func (m *rulesModel) differs() string {
-	v := invariant.Check(m.record.Run(), invariant.BudgetHonoured{})
-	if got := v.Outcome == invariant.Violated; got != m.broken {
+	v := judge.Check(m.record.Run(), invariant.BudgetHonoured{})
+	if got := v.Outcome == verdict.Violated; got != m.broken {
 		return fmt.Sprintf("broken is %t, and %s: %s", m.broken, v.Outcome, v.Seen)
 	}
 	counted := make(map[string]float64)

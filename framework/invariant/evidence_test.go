@@ -7,6 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // TestEvidence spoils one thing at a time in a record that is Held, and says what must be missed.
@@ -121,14 +123,14 @@ func TestEvidence(t *testing.T) {
 			"fresh was planned at 200 requests a second, and had fewer due in 2 windows of 1s, the first from 10s"},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			got := invariant.Check(s.run.Run(), invariant.NoFailedRequests{})
+			got := judge.Check(s.run.Run(), invariant.NoFailedRequests{})
 			if s.want == "" {
-				if got.Outcome != invariant.Held {
+				if got.Outcome != verdict.Held {
 					t.Errorf("%s: %s, want held", got.Outcome, got.Seen)
 				}
 				return
 			}
-			if got.Outcome != invariant.Unknown || got.Seen != "no verdict: "+s.want {
+			if got.Outcome != verdict.Unknown || got.Seen != "no verdict: "+s.want {
 				t.Errorf("%s: %s\nwant unknown: no verdict: %s\nevidence: %q", got.Outcome, got.Seen, s.want, got.Evidence)
 			}
 		})

@@ -6,12 +6,18 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
+	"github.com/holdfast-ha/holdfast/framework/analysis/outage"
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // FailuresEndWithin is the promise of a lost node, without a gateway that would hide it: requests fail only from the
-// moment a fault begins until the cluster must have noticed, and then only the victims' share of them, over the whole time and in
-// each part of it. What fails at others, or of new connections when no endpoint has led to a victim for a while, is not theirs.
+// Moment a fault begins until the cluster must have noticed, and then only the victims' share of them, over the whole time and in
+// Each part of it. What fails at others, or of new connections when no endpoint has led to a victim for a while, is not theirs.
 //
 // Evidence: what NoFailedRequests demands; victims that answered requests before; a fault that was undone only after
 // the failures had to be over, or it was the undo that ended them. Of a fault that was never seen to bite nobody knows
@@ -32,7 +38,7 @@ type FailuresEndWithin struct {
 //
 // Source: monitorNodeHealth and tryUpdateNodeHealth in kubernetes pkg/controller/nodelifecycle
 func NodeLossLimit(t history.Timings) time.Duration {
-	return t.NodeMonitorPeriod + t.NodeMonitorGrace + t.NodeMonitorPeriod + PropagationSlack
+	return t.NodeMonitorPeriod + t.NodeMonitorGrace + t.NodeMonitorPeriod + evidence.PropagationSlack
 }
 
 func (p FailuresEndWithin) String() string {
@@ -40,17 +46,17 @@ func (p FailuresEndWithin) String() string {
 	if p.Limit > 0 {
 		until = "until " + p.Limit.String() + " after a fault"
 	}
-	return "requests fail on " + onLanes(p.Lanes) + " only " + until + ", and no more of them than the victims' share"
+	return "requests fail on " + prose.OnLanes(p.Lanes) + " only " + until + ", and no more of them than the victims' share"
 }
 
 func (p FailuresEndWithin) limit(run history.Run) time.Duration {
 	return cmp.Or(p.Limit, NodeLossLimit(run.Header.Cluster.Timings))
 }
 
-func (p FailuresEndWithin) start(f *facts, t *tally) judgement {
+func (p FailuresEndWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	return &failuresEndWithin{
-		promise: p, facts: f, tally: t, limit: p.limit(f.run),
-		sorter: &sorter{facts: f, outages: outages(f, p.limit(f.run), p.Service), unclear: p.unclear(f), failures: newFailures(f)},
+		promise: p, facts: f, tally: t, limit: p.limit(f.Record),
+		sorter: &outage.Sorter{Facts: f, Outages: outage.Outages(f, p.limit(f.Record), p.Service), Unclear: p.unclear(f), Failures: failures.NewFailures(f)},
 	}
 }
 
@@ -59,12 +65,12 @@ func (p FailuresEndWithin) predicts(run history.Run) bool {
 	return p.Limit > 0 || run.Header.Cluster.Timings.NodeMonitorGrace > 0
 }
 
-// unclear is the moment from which on nobody can tell whether a failure was allowed: a fault had begun of which it is not
-// known when it bit, or for how long it may be felt.
-func (p FailuresEndWithin) unclear(f *facts) history.Offset {
-	from := never
-	for _, fault := range f.faults {
-		if !fault.Injecting.OK || !fault.Seen.OK || !p.predicts(f.run) {
+// Unclear is the moment from which on nobody can tell whether a failure was allowed: a fault had begun of which it is not
+// Known when it bit, or for how long it may be felt.
+func (p FailuresEndWithin) unclear(f *evidence.Run) history.Offset {
+	from := evidence.Never
+	for _, fault := range f.Faults {
+		if !fault.Injecting.OK || !fault.Seen.OK || !p.predicts(f.Record) {
 			from = min(from, fault.Injecting.At) // which is zero when the beginning is not in the record
 		}
 	}
@@ -73,10 +79,10 @@ func (p FailuresEndWithin) unclear(f *facts) history.Offset {
 
 type failuresEndWithin struct {
 	promise FailuresEndWithin
-	facts   *facts
-	tally   *tally
+	facts   *evidence.Run
+	tally   *requests.Stats
 	limit   time.Duration
-	sorter  *sorter
+	sorter  *outage.Sorter
 }
 
 func (j *failuresEndWithin) judges(lane history.Lane) bool {
@@ -86,131 +92,131 @@ func (j *failuresEndWithin) judges(lane history.Lane) bool {
 	return slices.Contains(j.promise.Lanes, lane)
 }
 
-func (j *failuresEndWithin) take(r *history.Request) {
+func (j *failuresEndWithin) Take(r *history.Request) {
 	failed := r.Outcome.Failed()
 	if r.Lane == history.LaneControl && failed {
-		j.sorter.failures.addNoise(r)
+		j.sorter.Failures.AddNoise(r)
 	}
 	if r.Outcome == history.Unsent {
 		return
 	}
 	if !failed { // on whatever lane: it tells who was alive
-		for _, o := range j.sorter.outages {
-			o.answered(r)
+		for _, o := range j.sorter.Outages {
+			o.Answered(r)
 		}
 	}
 	if !j.judges(r.Lane) {
 		return
 	}
 	if failed {
-		j.sorter.failures.add(r)
+		j.sorter.Failures.Add(r)
 	}
-	for _, o := range j.sorter.outages {
-		if r.Done >= o.from && r.Sent < o.to {
-			o.count(r, failed)
+	for _, o := range j.sorter.Outages {
+		if r.Done >= o.From && r.Sent < o.To {
+			o.Count(r, failed)
 			return
 		}
 	}
 }
 
-func (j *failuresEndWithin) end() Verdict {
-	lanes := j.tally.judged(j.promise.Lanes)
-	disrupted := j.facts.disruptions()
-	sorted := j.sorter.sort()
-	d := slices.Concat(j.facts.inOrder(j.facts.steady()), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
-		j.tally.delivered(lanes), j.tally.reached(lanes))
-	if !j.promise.predicts(j.facts.run) {
-		d.add("the record does not say how soon its cluster notices a lost node")
+func (j *failuresEndWithin) End() verdict.Verdict {
+	lanes := j.tally.Judged(j.promise.Lanes)
+	disrupted := j.facts.Disruptions()
+	sorted := j.sorter.Sort()
+	d := slices.Concat(j.facts.BaseOrdered(j.facts.Steady()), j.facts.FaultsActive(true), j.facts.Disrupted(disrupted),
+		j.tally.Delivered(lanes), j.tally.Reached(lanes))
+	if !j.promise.predicts(j.facts.Record) {
+		d.Add("the record does not say how soon its cluster notices a lost node")
 	}
-	for _, o := range j.sorter.outages {
-		d = append(d, o.allDoubts(j.sorter.failures.total > 0)...)
+	for _, o := range j.sorter.Outages {
+		d = append(d, o.AllDoubts(j.sorter.Failures.Total > 0)...)
 	}
-	v := Verdict{}
-	j.tally.numbers(&v, lanes)
-	j.tally.victimNumbers(&v, lanes)
-	v.measure("failed", float64(j.sorter.failures.total))
-	v.measure("failedOutside", float64(sorted.outside.total))
-	v.measure("limitSeconds", j.limit.Seconds())
-	disrupted.numbers(&v)
-	shares := j.sorter.shares(&v, lanes)
-	excess := sorted.tooMany(shares)
-	sorted.noise.numbers(&v)
-	d = slices.Concat(sorted.noise.doubt(nil, j.sorter.failures.total), d, sorted.doubts)
-	v.measure(doubtsNumber, float64(len(d)))
+	v := verdict.Verdict{}
+	j.tally.Numbers(&v, lanes)
+	j.tally.VictimNumbers(&v, lanes)
+	v.Measure("failed", float64(j.sorter.Failures.Total))
+	v.Measure("failedOutside", float64(sorted.Outside.Total))
+	v.Measure("limitSeconds", j.limit.Seconds())
+	disrupted.Numbers(&v)
+	shares := j.sorter.Shares(&v, lanes)
+	excess := sorted.TooMany(shares)
+	sorted.Noise.Numbers(&v)
+	d = slices.Concat(sorted.Noise.Doubt(nil, j.sorter.Failures.Total), d, sorted.Doubts)
+	v.Measure(requests.DoubtsNumber, float64(len(d)))
 	switch {
-	case sorted.outside.total > 0:
-		return j.endedLate(v, sorted.outside, lanes, d)
-	case sorted.innocent.total > 0:
-		return j.hitOthers(v, sorted.innocent, lanes, d)
-	case sorted.stray.total > 0:
-		return j.strayed(v, sorted.stray, lanes, d)
+	case sorted.Outside.Total > 0:
+		return j.endedLate(v, sorted.Outside, lanes, d)
+	case sorted.Innocent.Total > 0:
+		return j.hitOthers(v, sorted.Innocent, lanes, d)
+	case sorted.Stray.Total > 0:
+		return j.strayed(v, sorted.Stray, lanes, d)
 	case excess != nil:
-		v.At = excess.first
-		sorted.inside.attributed().numbers(&v)
-		sorted.inside.sinceFault(&v, sorted.lanesBeyond(shares))
-		v.support(sorted.inside.evidence(j.tally, lanes)...)
-		return v.violated(d, "more than the victims' share failed: %s", excess)
+		v.At = excess.First
+		sorted.Inside.Attributed().Numbers(&v)
+		sorted.Inside.SinceFault(&v, sorted.LanesBeyond(shares))
+		v.Support(sorted.Inside.Evidence(j.tally, lanes)...)
+		return v.Violated(d, "more than the victims' share failed: %s", excess)
 	}
-	if s := atOnce(shares); s != nil {
-		v.At = s.burst.from
-		sorted.inside.attributed().numbers(&v)
-		v.support(sorted.inside.evidence(j.tally, lanes)...)
-		return v.violated(d, "more than the victims' share failed at once: %s on %s; %s, which with sampling error allows %d",
-			s.burst, s.lane, s.outage.words, s.burst.most)
+	if s := outage.AtOnce(shares); s != nil {
+		v.At = s.Burst.From
+		sorted.Inside.Attributed().Numbers(&v)
+		v.Support(sorted.Inside.Evidence(j.tally, lanes)...)
+		return v.Violated(d, "more than the victims' share failed at once: %s on %s; %s, which with sampling error allows %d",
+			s.Burst, s.Lane, s.Outage.Words, s.Burst.Most)
 	}
-	return j.held(v, lanes, sorted.inside, shares, disrupted, d)
+	return j.held(v, lanes, sorted.Inside, shares, disrupted, d)
 }
 
-func (j *failuresEndWithin) held(v Verdict, lanes []history.Lane, inside *failures, shares []share, disrupted disruptions, d doubts) Verdict {
-	v.support(j.tally.victimLines(lanes)...)
+func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside *failures.Failures, shares []outage.Share, disrupted evidence.Disruptions, d verdict.Missing) verdict.Verdict {
+	v.Support(j.tally.VictimLines(lanes)...)
 	if len(shares) == 0 { // or the doubts say why failures have none
-		return v.held(d, "no request failed, though victims had answered before, through %s; failures had to end within %s; %s",
-			disrupted, moment(j.limit), j.tally.seen(lanes))
+		return v.Held(d, "no request failed, though victims had answered before, through %s; failures had to end within %s; %s",
+			disrupted, prose.Moment(j.limit), j.tally.Seen(lanes))
 	}
 	for _, s := range shares {
-		v.support(s.String())
+		v.Support(s.String())
 	}
-	causes := inside.attributed()
-	causes.numbers(&v)
-	v.support(causes.evidence(inside.shots.lives)...)
+	causes := inside.Attributed()
+	causes.Numbers(&v)
+	v.Support(causes.Evidence(inside.Shots.Lives)...)
 	worst := shares[0]
 	for _, s := range shares {
-		if s.measured > worst.measured {
+		if s.Measured > worst.Measured {
 			worst = s
 		}
 	}
 	var untested string
 	for _, s := range shares {
-		if s.failed > 0 && !s.tested() && s.lane != worst.lane {
-			untested += fmt.Sprintf("; on %s too few opened a connection to test the share", s.lane)
+		if s.Failed > 0 && !s.Tested() && s.Lane != worst.Lane {
+			untested += fmt.Sprintf("; on %s too few opened a connection to test the share", s.Lane)
 		}
 	}
-	return v.held(d, "%s%s; the last was sent %s after %s, and %s was predicted at most; %s",
-		worst, untested, moment(worst.measured), worst.since.since(), moment(j.limit), j.tally.seen(lanes))
+	return v.Held(d, "%s%s; the last was sent %s after %s, and %s was predicted at most; %s",
+		worst, untested, prose.Moment(worst.Measured), worst.Since.Since(), prose.Moment(j.limit), j.tally.Seen(lanes))
 }
 
-func (j *failuresEndWithin) endedLate(v Verdict, outside *failures, lanes []history.Lane, d doubts) Verdict {
-	first := outside.breaks(&v, j.tally, lanes)
+func (j *failuresEndWithin) endedLate(v verdict.Verdict, outside *failures.Failures, lanes []history.Lane, d verdict.Missing) verdict.Verdict {
+	first := outside.Breaks(&v, j.tally, lanes)
 	where := "before any fault began"
-	for _, o := range j.sorter.outages {
-		if first.Done >= o.from {
-			since := o.before(first.Sent)
+	for _, o := range j.sorter.Outages {
+		if first.Done >= o.From {
+			since := o.Before(first.Sent)
 			where = fmt.Sprintf("%s after %s, and %s was predicted at most",
-				moment(first.Sent-since.earliest()), since.since(), moment(j.limit))
+				prose.Moment(first.Sent-since.Earliest()), since.Since(), prose.Moment(j.limit))
 		}
 	}
-	return v.violated(d, "%s failed outside the predicted time, the first at %s on %s: %s, %s",
-		count(outside.total, "request"), moment(first.Sent), first.Lane, first.Outcome, where)
+	return v.Violated(d, "%s failed outside the predicted time, the first at %s on %s: %s, %s",
+		prose.Count(outside.Total, "request"), prose.Moment(first.Sent), first.Lane, first.Outcome, where)
 }
 
-func (j *failuresEndWithin) hitOthers(v Verdict, innocent *failures, lanes []history.Lane, d doubts) Verdict {
-	first := innocent.breaks(&v, j.tally, lanes)
-	return v.violated(d, "%s failed at pods that no fault had bitten, the first at %s on %s: %s, %s",
-		count(innocent.total, "request"), moment(first.Sent), first.Lane, first.Outcome, kindOf(first).server())
+func (j *failuresEndWithin) hitOthers(v verdict.Verdict, innocent *failures.Failures, lanes []history.Lane, d verdict.Missing) verdict.Verdict {
+	first := innocent.Breaks(&v, j.tally, lanes)
+	return v.Violated(d, "%s failed at pods that no fault had bitten, the first at %s on %s: %s, %s",
+		prose.Count(innocent.Total, "request"), prose.Moment(first.Sent), first.Lane, first.Outcome, failures.KindOf(first).Server())
 }
 
-func (j *failuresEndWithin) strayed(v Verdict, stray *failures, lanes []history.Lane, d doubts) Verdict {
-	first := stray.breaks(&v, j.tally, lanes)
-	return v.violated(d, "%s failed when no endpoint had led to a victim for %s, the first at %s on %s: %s",
-		count(stray.total, "request"), PropagationSlack, moment(first.Sent), first.Lane, first.Outcome)
+func (j *failuresEndWithin) strayed(v verdict.Verdict, stray *failures.Failures, lanes []history.Lane, d verdict.Missing) verdict.Verdict {
+	first := stray.Breaks(&v, j.tally, lanes)
+	return v.Violated(d, "%s failed when no endpoint had led to a victim for %s, the first at %s on %s: %s",
+		prose.Count(stray.Total, "request"), evidence.PropagationSlack, prose.Moment(first.Sent), first.Lane, first.Outcome)
 }

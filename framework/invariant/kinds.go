@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 // kinds are the promises that a record can hold, by their types' names. A new promise needs a line here.
@@ -62,7 +63,7 @@ func Encode(i Invariant) (history.Promise, error) {
 func Decode(p history.Promise) (Invariant, error) {
 	read, known := kinds[p.Kind]
 	if !known {
-		return nil, fmt.Errorf("decode promise: this holdfast knows no kind %q, only %s", p.Kind, list(Kinds()))
+		return nil, fmt.Errorf("decode promise: this holdfast knows no kind %q, only %s", p.Kind, prose.List(Kinds()))
 	}
 	i, err := read(p.Params)
 	if err != nil {

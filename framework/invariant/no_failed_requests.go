@@ -5,7 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/stats"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // NoFailedRequests promises that from the beginning of Steady to the end of Recovered not one request fails. A retry
@@ -25,89 +31,89 @@ type NoFailedRequests struct {
 }
 
 func (p NoFailedRequests) String() string {
-	text := "no request fails on " + onLanes(p.Lanes)
+	text := "no request fails on " + prose.OnLanes(p.Lanes)
 	if p.Refused {
 		text += ", be it that evictions are refused"
 	}
 	return text
 }
 
-func (p NoFailedRequests) start(f *facts, t *tally) judgement {
-	return &noFailedRequests{promise: p, facts: f, tally: t, failures: newFailures(f)}
+func (p NoFailedRequests) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
+	return &noFailedRequests{promise: p, facts: f, tally: t, failures: failures.NewFailures(f)}
 }
 
 type noFailedRequests struct {
 	promise  NoFailedRequests
-	facts    *facts
-	tally    *tally
-	failures *failures
+	facts    *evidence.Run
+	tally    *requests.Stats
+	failures *failures.Failures
 }
 
-func (j *noFailedRequests) take(r *history.Request) {
+func (j *noFailedRequests) Take(r *history.Request) {
 	switch {
 	case !r.Outcome.Failed():
 	case len(j.promise.Lanes) > 0 && slices.Contains(j.promise.Lanes, r.Lane):
-		j.failures.add(r)
+		j.failures.Add(r)
 	case r.Lane == history.LaneControl:
-		j.failures.addNoise(r)
+		j.failures.AddNoise(r)
 	case len(j.promise.Lanes) == 0:
-		j.failures.add(r)
+		j.failures.Add(r)
 	}
 }
 
-func (j *noFailedRequests) end() Verdict {
-	lanes := j.tally.judged(j.promise.Lanes)
-	disrupted := j.facts.disruptions()
+func (j *noFailedRequests) End() verdict.Verdict {
+	lanes := j.tally.Judged(j.promise.Lanes)
+	disrupted := j.facts.Disruptions()
 	if j.promise.Refused {
-		disrupted.refusals = j.facts.refusals()
+		disrupted.Refusals = j.facts.Refusals()
 	}
-	d := slices.Concat(j.facts.inOrder(j.facts.steady()), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
-		j.tally.delivered(lanes), j.tally.reached(lanes))
-	v := Verdict{}
-	j.tally.numbers(&v, lanes)
-	j.tally.victimNumbers(&v, lanes)
-	disrupted.numbers(&v)
-	v.measure("failed", float64(j.failures.total))
-	blamed, noise := j.failures.blamed()
-	noise.numbers(&v)
-	v.measure(doubtsNumber, float64(len(d)))
-	v.measure(starvedNumber, float64(len(j.tally.starved(lanes))))
-	v.measure(excusedNumber, float64(noise.total))
-	if line := j.tally.perWorker(lanes); line != "" {
-		v.support(line)
+	d := slices.Concat(j.facts.BaseOrdered(j.facts.Steady()), j.facts.FaultsActive(true), j.facts.Disrupted(disrupted),
+		j.tally.Delivered(lanes), j.tally.Reached(lanes))
+	v := verdict.Verdict{}
+	j.tally.Numbers(&v, lanes)
+	j.tally.VictimNumbers(&v, lanes)
+	disrupted.Numbers(&v)
+	v.Measure("failed", float64(j.failures.Total))
+	blamed, noise := j.failures.Blamed()
+	noise.Numbers(&v)
+	v.Measure(requests.DoubtsNumber, float64(len(d)))
+	v.Measure(requests.StarvedNumber, float64(len(j.tally.Starved(lanes))))
+	v.Measure(requests.ExcusedNumber, float64(noise.Total))
+	if line := j.tally.PerWorker(lanes); line != "" {
+		v.Support(line)
 	}
 	switch {
-	case blamed.total > 0:
-		return blamed.violate(v, j.tally, lanes, noise.doubt(d, j.failures.total))
-	case noise.total > 0:
-		return v.unknown(noise.doubt(d, noise.total))
+	case blamed.Total > 0:
+		return blamed.Violate(v, j.tally, lanes, noise.Doubt(d, j.failures.Total))
+	case noise.Total > 0:
+		return v.Unknown(noise.Doubt(d, noise.Total))
 	}
 	parts := make([]string, len(lanes))
 	worst := 0.0
 	for i, lane := range lanes {
-		n := j.tally.requests(lane)
+		n := j.tally.Requests(lane)
 		parts[i] = fmt.Sprintf("0 of %d on %s", n, lane)
-		worst = max(worst, upperBound95(n))
-		v.measure("upperBound95."+string(lane), upperBound95(n))
-		v.support(fmt.Sprintf("%s: 0 of %d failed; with 95 %% confidence fewer than %s of such requests do, if they are independent",
-			lane, n, percent(upperBound95(n))))
+		worst = max(worst, stats.UpperBound95(n))
+		v.Measure("upperBound95."+string(lane), stats.UpperBound95(n))
+		v.Support(fmt.Sprintf("%s: 0 of %d failed; with 95 %% confidence fewer than %s of such requests do, if they are independent",
+			lane, n, prose.Percent(stats.UpperBound95(n))))
 	}
-	v.support(j.tally.victimLines(lanes)...)
+	v.Support(j.tally.VictimLines(lanes)...)
 	j.inFlight(&v, lanes)
-	return v.held(d, "no request failed (%s) through %s; 95 %% upper bound %s if requests are independent; %s",
-		strings.Join(parts, ", "), disrupted, percent(worst), j.tally.seen(lanes))
+	return v.Held(d, "no request failed (%s) through %s; 95 %% upper bound %s if requests are independent; %s",
+		strings.Join(parts, ", "), disrupted, prose.Percent(worst), j.tally.Seen(lanes))
 }
 
-// inFlight says how many requests each fault met.
-func (j *noFailedRequests) inFlight(v *Verdict, lanes []history.Lane) {
-	for i, fault := range j.facts.faults {
+// InFlight says how many requests each fault met.
+func (j *noFailedRequests) inFlight(v *verdict.Verdict, lanes []history.Lane) {
+	for i, fault := range j.facts.Faults {
 		var n uint64
 		for _, lane := range lanes {
-			if l := j.tally.find(lane); l != nil {
-				n += l.inFlight[i]
+			if l := j.tally.Find(lane); l != nil {
+				n += l.InFlight[i]
 			}
 		}
-		v.support(fmt.Sprintf("%s while %s was on, from %s to %s", count(n, "request"), fault.Name,
-			moment(fault.Injecting.At), moment(fault.Healed.At)))
+		v.Support(fmt.Sprintf("%s while %s was on, from %s to %s", prose.Count(n, "request"), fault.Name,
+			prose.Moment(fault.Injecting.At), prose.Moment(fault.Healed.At)))
 	}
 }

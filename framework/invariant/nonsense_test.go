@@ -9,6 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // edits are what somebody may write into a record by hand, with checksums that are right, and what every verdict then says.
@@ -72,9 +74,9 @@ func TestEditedRuns(t *testing.T) {
 			run.Events = slices.Clone(whole.Events)
 			run.Header.Promises = slices.Clone(whole.Header.Promises)
 			test.edit(&run)
-			v := invariant.Judge(run)[0]
+			v := judge.Judge(run)[0]
 			lines := append([]string{v.Seen}, v.Evidence...)
-			if v.Outcome == invariant.Held || !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, test.says) }) {
+			if v.Outcome == verdict.Held || !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, test.says) }) {
 				t.Errorf("%s, %s: %s: %q, want %q", name, what, v.Outcome, lines, test.says)
 			}
 		}
@@ -99,7 +101,7 @@ func TestNonsenseIsNeverHeld(t *testing.T) {
 			name := names[random.IntN(len(names))]
 			run := good.run().Run()
 			edits[name].edit(&run)
-			if v := invariant.Check(run, good.promise); v.Outcome == invariant.Held {
+			if v := judge.Check(run, good.promise); v.Outcome == verdict.Held {
 				t.Errorf("%s with %s is held: %s", kind, name, v.Seen)
 			}
 		}
@@ -118,8 +120,8 @@ func TestRowsThatMakeNoSense(t *testing.T) {
 				edit(r)
 			}
 		}).Retotal()
-		v := invariant.Check(b.Run(), invariant.NoFailedRequests{})
-		if v.Outcome != invariant.Unknown || !strings.Contains(v.Seen, "the record makes no sense: "+what) {
+		v := judge.Check(b.Run(), invariant.NoFailedRequests{})
+		if v.Outcome != verdict.Unknown || !strings.Contains(v.Seen, "the record makes no sense: "+what) {
 			t.Errorf("%s: %s: %s", what, v.Outcome, v.Seen)
 		}
 	}

@@ -5,7 +5,11 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/spread"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // PerDomain promises that from the moment at which it first settled, every Deployment in the record has at least so
@@ -22,47 +26,47 @@ type PerDomain struct {
 }
 
 func (p PerDomain) String() string {
-	return fmt.Sprintf("each domain of %s has at least %s at any time", p.TopologyKey, count(p.AtLeast, "ready pod"))
+	return fmt.Sprintf("each domain of %s has at least %s at any time", p.TopologyKey, prose.Count(p.AtLeast, "ready pod"))
 }
 
-func (p PerDomain) judge(f *facts) Verdict {
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
-	keys := deployments(f.run)
-	if more := selectsByMore(f.run, keys...); len(more) > 0 {
-		return Verdict{}.unknown(append(d, more...))
+func (p PerDomain) Judge(f *evidence.Run) verdict.Verdict {
+	d := slices.Concat(f.Base(f.Begin()), f.FaultsActive(true))
+	keys := evidence.Deployments(f.Record)
+	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {
+		return verdict.Verdict{}.Unknown(append(d, more...))
 	}
 	if len(keys) == 0 {
-		d.add("the record has no Deployment")
+		d.Add("the record has no Deployment")
 	}
-	v, t, fewest := Verdict{}, trials{of: len(keys)}, -1
+	v, t, fewest := verdict.Verdict{}, trials{of: len(keys)}, -1
 	for _, key := range keys {
-		l := followDistribution(f, key, p.TopologyKey, false)
-		d = append(d, l.doubts(key.Name)...)
+		l := spread.FollowDistribution(f, key, p.TopologyKey, false)
+		d = append(d, l.Doubts(key.Name)...)
 		low := p.lowest(f, key)
 		if !low.seen {
 			continue // which the doubts say
 		}
 		if low.left == 0 {
-			d.add("no pod of %s was replaced", key.Name)
+			d.Add("no pod of %s was replaced", key.Name)
 		}
 		if fewest < 0 || low.pods < fewest {
 			fewest = low.pods
 		}
 		if low.pods < p.AtLeast && !low.blind {
-			t.broke(low.at, fmt.Sprintf("%s at %s: %s had %d, and %d are promised", key.Name, moment(low.at), low.domain, low.pods, p.AtLeast))
+			t.broke(low.at, fmt.Sprintf("%s at %s: %s had %d, and %d are promised", key.Name, prose.Moment(low.at), low.domain, low.pods, p.AtLeast))
 		} else if low.pods < p.AtLeast {
-			d.add("%s had too few pods in %s only as far as was seen while a watch was blind", key.Name, low.domain)
+			d.Add("%s had too few pods in %s only as far as was seen while a watch was blind", key.Name, low.domain)
 		}
 	}
 	t.measure(&v)
-	v.measure("promisedPods", float64(p.AtLeast))
-	v.measure("fewestPods", float64(fewest))
+	v.Measure("promisedPods", float64(p.AtLeast))
+	v.Measure("fewestPods", float64(fewest))
 	if len(t.broken) > 0 {
 		v.At = t.first
-		v.support(t.broken...)
-		return v.violated(d, "a domain of %s had fewer than %s in %s, down to %d", p.TopologyKey, count(p.AtLeast, "ready pod"), t, fewest)
+		v.Support(t.broken...)
+		return v.Violated(d, "a domain of %s had fewer than %s in %s, down to %d", p.TopologyKey, prose.Count(p.AtLeast, "ready pod"), t, fewest)
 	}
-	return v.held(d, "no domain of %s had fewer than %s: fewer than promised in %s", p.TopologyKey, count(fewest, "ready pod"), t)
+	return v.Held(d, "no domain of %s had fewer than %s: fewer than promised in %s", p.TopologyKey, prose.Count(fewest, "ready pod"), t)
 }
 
 // lowest is the emptiest that a domain was.
@@ -71,25 +75,25 @@ type lowest struct {
 	at     history.Offset
 	domain string
 	pods   int
-	left   int // pods that went
+	left   int // Pods that went
 	blind  bool
 }
 
 // lowest follows a workload from the moment it first settled.
-func (p PerDomain) lowest(f *facts, key history.Key) (low lowest) {
-	from, to := f.begin(), f.end()
-	before := make(map[string]bool) // pods that are there, by UID
-	moments(f.run, func(at history.Offset, s *history.State) {
+func (p PerDomain) lowest(f *evidence.Run, key history.Key) (low lowest) {
+	from, to := f.Begin(), f.End()
+	before := make(map[string]bool) // Pods that are there, by UID
+	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at < from || at >= to {
 			return
 		}
-		if _, ok := settled(s, key); !ok && !low.seen {
+		if _, ok := evidence.Settled(s, key); !ok && !low.seen {
 			return
 		}
 		w := s.Workloads[key]
 		var standing []history.Pod
 		now := make(map[string]bool)
-		for _, pod := range livePods(s, w) {
+		for _, pod := range evidence.LivePods(s, w) {
 			now[pod.UID] = true
 			if pod.Ready && !pod.Deleting && pod.Node != "" {
 				standing = append(standing, pod)
@@ -101,10 +105,10 @@ func (p PerDomain) lowest(f *facts, key history.Key) (low lowest) {
 			}
 		}
 		before = now
-		placed := place(s, w, standing, p.TopologyKey)
-		for _, domain := range slices.Sorted(maps.Keys(placed.counts)) {
-			if pods := placed.counts[domain]; !low.seen || pods < low.pods {
-				low.seen, low.at, low.domain, low.pods, low.blind = true, at, domain, pods, f.blind(at)
+		placed := spread.Place(s, w, standing, p.TopologyKey)
+		for _, domain := range slices.Sorted(maps.Keys(placed.Counts)) {
+			if pods := placed.Counts[domain]; !low.seen || pods < low.pods {
+				low.seen, low.at, low.domain, low.pods, low.blind = true, at, domain, pods, f.Blind(at)
 			}
 		}
 	})

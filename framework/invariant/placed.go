@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // Placed promises that while the faults are in force, exactly Pending pods of a workload have no node, because the
@@ -32,38 +35,38 @@ func (p Placed) String() string {
 	if p.Pending == 0 {
 		return fmt.Sprintf("every pod of %s has a node while the faults are in force", who)
 	}
-	return fmt.Sprintf("%s of %s, no more and no fewer, find no node while the faults are in force", count(p.Pending, "pod"), who)
+	return fmt.Sprintf("%s of %s, no more and no fewer, find no node while the faults are in force", prose.Count(p.Pending, "pod"), who)
 }
 
-func (p Placed) judge(f *facts) Verdict {
-	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(true), missing)
-	at, ok := f.firstUndo()
-	if !ok || len(missing) > 0 { // without an undo, faultsBit has said why
-		return Verdict{}.unknown(d)
+func (p Placed) Judge(f *evidence.Run) verdict.Verdict {
+	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
+	d := slices.Concat(f.Base(f.Begin()), f.FaultsActive(true), missing)
+	at, ok := f.FirstUndo()
+	if !ok || len(missing) > 0 { // without an undo, FaultsActive has said why
+		return verdict.Verdict{}.Unknown(d)
 	}
-	s := f.run.StateAt(at)
+	s := f.Record.StateAt(at)
 	w := s.Workloads[key]
-	pods := slices.DeleteFunc(livePods(s, w), func(pod history.Pod) bool { return stranded(s, pod) })
+	pods := slices.DeleteFunc(evidence.LivePods(s, w), func(pod history.Pod) bool { return stranded(s, pod) })
 	pending, untried, why := unplaced(pods)
-	v := Verdict{}
-	v.measure("pods", float64(len(pods)))
-	v.measure("pendingPods", float64(len(pending)))
-	v.measure("promisedPendingPods", float64(p.Pending))
-	v.support(why...)
+	v := verdict.Verdict{}
+	v.Measure("pods", float64(len(pods)))
+	v.Measure("pendingPods", float64(len(pending)))
+	v.Measure("promisedPendingPods", float64(p.Pending))
+	v.Support(why...)
 	switch {
-	case f.blind(at):
-		d.add("what was pending at %s is not known: a watch was blind", moment(at))
+	case f.Blind(at):
+		d.Add("what was pending at %s is not known: a watch was blind", prose.Moment(at))
 	case len(pods) < w.Replicas || len(pods) > w.Replicas+p.Surge:
-		d.add("%s had %s at %s, and %d were asked for%s", key.Name, count(len(pods), "pod"), moment(at), w.Replicas, p.surge())
+		d.Add("%s had %s at %s, and %d were asked for%s", key.Name, prose.Count(len(pods), "pod"), prose.Moment(at), w.Replicas, p.surge())
 	case len(untried) > 0:
-		d.add("the scheduler had said nothing of %s by %s", untried[0], moment(at))
+		d.Add("the scheduler had said nothing of %s by %s", untried[0], prose.Moment(at))
 	case len(pending) != p.Pending:
 		v.At = at
-		return v.violated(d, "%d of %s of %s had no node at %s, and %d were expected%s",
-			len(pending), count(len(pods), "pod"), key.Name, moment(at), p.Pending, because(why))
+		return v.Violated(d, "%d of %s of %s had no node at %s, and %d were expected%s",
+			len(pending), prose.Count(len(pods), "pod"), key.Name, prose.Moment(at), p.Pending, because(why))
 	}
-	return v.held(d, "%d of %s of %s had no node at %s%s", len(pending), count(len(pods), "pod"), key.Name, moment(at), because(why))
+	return v.Held(d, "%d of %s of %s had no node at %s%s", len(pending), prose.Count(len(pods), "pod"), key.Name, prose.Moment(at), because(why))
 }
 
 // surge says how many pods may be there beside those that were asked for.

@@ -4,7 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/placement"
+	"github.com/holdfast-ha/holdfast/framework/analysis/spread"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // Placement promises that each binding was legal when it was made, under the scheduler's own hard rules: topology spread
@@ -19,8 +24,8 @@ import (
 // The scheduler goes by its own cache and does not wait for what it has decided to be written, so that what the record
 // tells within the skew of a binding it may have known or not. A binding is illegal only if it is so in every such
 // case, taken rule by rule. Of pods that were bound close together and whose rules are about each other, one is illegal if
-// no order in which the scheduler may have come to them makes all of them legal. Where the search for such an order ends
-// before it has found one or excluded all, there is no verdict.
+// No order in which the scheduler may have come to them makes all of them legal. Where the search for such an order ends
+// Before it has found one or excluded all, there is no verdict.
 //
 // Evidence: a binding by rules about other pods, after Deploy began; and of every pod, its rules.
 type Placement struct {
@@ -36,21 +41,21 @@ func (p Placement) String() string {
 	return fmt.Sprintf("each pod of %s is put where the scheduler's hard rules allow it at that moment", who)
 }
 
-func (p Placement) judge(f *facts) Verdict {
-	keys, missing := p.workloads(f.run)
-	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true), missing)
-	l := newPlacementLedger(f.run)
-	d = append(d, l.doubts()...)
+func (p Placement) Judge(f *evidence.Run) verdict.Verdict {
+	keys, missing := p.workloads(f.Record)
+	d := slices.Concat(f.BaseOrdered(f.Begin()), f.FaultsActive(true), missing)
+	l := placement.NewPlacementLedger(f.Record)
+	d = append(d, l.Doubts()...)
 	t := placementTally{
-		facts: f, who: p.Workload, told: make(map[*placedPod]string), free: make(map[*placedPod]bool),
+		facts: f, who: p.Workload, told: make(map[*placement.PlacedPod]string), free: make(map[*placement.PlacedPod]bool),
 	}
 	if t.who == "" {
 		t.who = "all Deployments"
 	}
-	chosen := chosenBy(f.run, keys)
-	for _, pod := range l.pods {
-		judged := pod.rules != nil && pod.bound != unseen && !pod.early && chosen(pod.Pod)
-		if judged && pod.bound.at >= f.begin() && pod.bound.at < f.end() {
+	chosen := chosenBy(f.Record, keys)
+	for _, pod := range l.Pods {
+		judged := pod.Rules != nil && pod.Bound != evidence.Unseen && !pod.Early && chosen(pod.Pod)
+		if judged && pod.Bound.At >= f.Begin() && pod.Bound.At < f.End() {
 			t.take(l, pod)
 		}
 	}
@@ -62,34 +67,34 @@ func (p Placement) judge(f *facts) Verdict {
 
 // causes puts down who made more skew than the hard constraints of a workload's pods allow: for each of them how often,
 // whether it was the scheduler, which they bind, or what they do not bind. Pods are counted here whatever their revision.
-func (p Placement) causes(f *facts, l *placementLedger, keys []history.Key, v *Verdict) {
+func (p Placement) causes(f *evidence.Run, l *placement.PlacementLedger, keys []history.Key, v *verdict.Verdict) {
 	for _, key := range keys {
-		chosen := chosenBy(f.run, []history.Key{key})
+		chosen := chosenBy(f.Record, []history.Key{key})
 		allowed := make(map[string]int) // by topology
-		for _, pod := range l.pods {
-			if pod.rules == nil || !chosen(pod.Pod) {
+		for _, pod := range l.Pods {
+			if pod.Rules == nil || !chosen(pod.Pod) {
 				continue
 			}
-			for _, c := range pod.rules.Spread {
+			for _, c := range pod.Rules.Spread {
 				if had, ok := allowed[c.TopologyKey]; !ok || c.MaxSkew < had {
 					allowed[c.TopologyKey] = c.MaxSkew
 				}
 			}
 		}
 		for topology, skew := range allowed {
-			followSkew(f, topology, key).count(v, skew)
+			spread.FollowSkew(f, topology, key).Count(v, skew)
 		}
 	}
 }
 
 // workloads are the Deployments whose pods are judged.
-func (p Placement) workloads(run history.Run) (keys []history.Key, d doubts) {
+func (p Placement) workloads(run history.Run) (keys []history.Key, d verdict.Missing) {
 	if p.Workload != "" {
-		key, d := workloadOf(run, p.Workload)
+		key, d := evidence.WorkloadOf(run, p.Workload)
 		return []history.Key{key}, d
 	}
-	if keys = deployments(run); len(keys) == 0 {
-		d.add("the record has no Deployment")
+	if keys = evidence.Deployments(run); len(keys) == 0 {
+		d.Add("the record has no Deployment")
 	}
 	return keys, d
 }
@@ -111,63 +116,63 @@ func chosenBy(run history.Run, keys []history.Key) func(history.Pod) bool {
 
 // placementTally counts what became of the bindings.
 type placementTally struct {
-	facts *facts
+	facts *evidence.Run
 	who   string
 
 	bindings, certain, aboutOthers int
-	first                          history.Offset // of those that broke a rule
+	first                          history.Offset // Of those that broke a rule
 	broken, open, legal            []string
-	unknown                        doubts
+	unknown                        verdict.Missing
 
-	pods []*placedPod          // that were judged, in the order in which they were bound
-	told map[*placedPod]string // of those, which the order of the record makes illegal, and how
-	free map[*placedPod]bool   // of those, which cannot be accused
+	pods []*placement.PlacedPod          // that were judged, in the order in which they were bound
+	told map[*placement.PlacedPod]string // Of those, which the order of the record makes illegal, and how
+	free map[*placement.PlacedPod]bool   // Of those, which cannot be accused
 }
 
-func (t *placementTally) take(l *placementLedger, p *placedPod) {
-	found, known := l.judge(p)
+func (t *placementTally) take(l *placement.PlacementLedger, p *placement.PlacedPod) {
+	found, known := l.Judge(p)
 	if !known {
-		t.unknown.add("the record does not know %s, to which %s was bound at %s", p.Node, p.Name, moment(p.bound.at))
+		t.unknown.Add("the record does not know %s, to which %s was bound at %s", p.Node, p.Name, prose.Moment(p.Bound.At))
 		return
 	}
 	t.bindings++
-	if p.rules.aboutOthers() {
+	if p.Rules.AboutOthers() {
 		t.aboutOthers++
 	}
-	line := fmt.Sprintf("%s was bound to %s at %s", p.Name, p.Node, moment(p.bound.at))
-	if p.bySpec {
-		line = fmt.Sprintf("%s was made for %s at %s", p.Name, p.Node, moment(p.bound.at))
+	line := fmt.Sprintf("%s was bound to %s at %s", p.Name, p.Node, prose.Moment(p.Bound.At))
+	if p.BySpec {
+		line = fmt.Sprintf("%s was made for %s at %s", p.Name, p.Node, prose.Moment(p.Bound.At))
 	}
-	blind := t.facts.blind(p.bound.at)
+	blind := t.facts.Blind(p.Bound.At)
 	t.pods = append(t.pods, p)
-	t.free[p] = blind || found.broken == sure
+	t.free[p] = blind || found.Broken == evidence.Sure
 	switch {
-	case found.broken == sure && !blind:
-		t.breaks(p, line+", "+found.words)
-	case found.broken == sure:
-		t.open = append(t.open, "while a watch was blind, "+line+", "+found.words)
-		if t.facts.toldLate(p.bound.at) {
-			t.unknown.add("a watch was late when %s, %s", line, found.words)
+	case found.Broken == evidence.Sure && !blind:
+		t.breaks(p, line+", "+found.Words)
+	case found.Broken == evidence.Sure:
+		t.open = append(t.open, "while a watch was blind, "+line+", "+found.Words)
+		if t.facts.ToldLate(p.Bound.At) {
+			t.unknown.Add("a watch was late when %s, %s", line, found.Words)
 		}
-	case found.told:
-		t.told[p] = line + ", " + found.words
+	case found.Told:
+		t.told[p] = line + ", " + found.Words
 	default:
 		switch {
-		case found.broken == no:
+		case found.Broken == evidence.No:
 			t.certain++
-		case t.facts.stoodStill(p.bound.at):
-			t.unknown.add("the harness stood still when %s, which was legal only in some order", line)
+		case t.facts.StoodStill(p.Bound.At):
+			t.unknown.Add("the harness stood still when %s, which was legal only in some order", line)
 		}
-		for _, seen := range found.seen {
+		for _, seen := range found.Seen {
 			t.legal = append(t.legal, line+": "+seen)
 		}
 	}
 }
 
-// breaks notes a binding that broke a rule.
-func (t *placementTally) breaks(p *placedPod, words string) {
-	if len(t.broken) == 0 || p.bound.at < t.first {
-		t.first = p.bound.at
+// Breaks notes a binding that broke a rule.
+func (t *placementTally) breaks(p *placement.PlacedPod, words string) {
+	if len(t.broken) == 0 || p.Bound.At < t.first {
+		t.first = p.Bound.At
 		t.broken = slices.Insert(t.broken, 0, words)
 		return
 	}
@@ -176,44 +181,44 @@ func (t *placementTally) breaks(p *placedPod, words string) {
 
 // order looks for an order in which the bindings that lie close together were legal. If there is none, the first that
 // was not by the order of the record stands for them. If the search concludes neither, it is not known.
-func (t *placementTally) order(l *placementLedger) {
-	for _, pods := range bursts(t.pods) {
-		told := slices.DeleteFunc(slices.Clone(pods), func(p *placedPod) bool { return t.told[p] == "" || t.free[p] })
+func (t *placementTally) order(l *placement.PlacementLedger) {
+	for _, pods := range placement.Bursts(t.pods) {
+		told := slices.DeleteFunc(slices.Clone(pods), func(p *placement.PlacedPod) bool { return t.told[p] == "" || t.free[p] })
 		if len(told) == 0 {
 			continue // the order of the record is one
 		}
-		span := fmt.Sprintf("all %d bindings from %s to %s", len(pods), moment(pods[0].bound.at), moment(pods[len(pods)-1].bound.at))
-		switch l.ordered(pods, func(p *placedPod) bool { return !t.free[p] }) {
-		case noOrder:
+		span := fmt.Sprintf("all %d bindings from %s to %s", len(pods), prose.Moment(pods[0].Bound.At), prose.Moment(pods[len(pods)-1].Bound.At))
+		switch l.Ordered(pods, func(p *placement.PlacedPod) bool { return !t.free[p] }) {
+		case placement.NoOrder:
 			t.breaks(told[0], fmt.Sprintf("%s; in no order were %s legal", t.told[told[0]], span))
 			continue
-		case notConcluded:
-			t.unknown.add("whether %s were legal in some order was not concluded after %d weighings", span, maxWeighings)
+		case placement.NotConcluded:
+			t.unknown.Add("whether %s were legal in some order was not concluded after %d weighings", span, placement.MaxWeighings)
 		}
 		for _, p := range told {
 			t.open = append(t.open, fmt.Sprintf("by the order of the record, %s; what came within %s may have come the other way round",
-				t.told[p], watchSkew))
+				t.told[p], evidence.WatchSkew))
 		}
 	}
 }
 
-func (t *placementTally) verdict(d doubts) Verdict {
-	v := Verdict{}
-	v.measure("bindings", float64(t.bindings))
-	v.measure("certainBindings", float64(t.certain))
-	v.measure("openBindings", float64(len(t.open)))
-	v.measure("brokenBindings", float64(len(t.broken)))
+func (t *placementTally) verdict(d verdict.Missing) verdict.Verdict {
+	v := verdict.Verdict{}
+	v.Measure("bindings", float64(t.bindings))
+	v.Measure("certainBindings", float64(t.certain))
+	v.Measure("openBindings", float64(len(t.open)))
+	v.Measure("brokenBindings", float64(len(t.broken)))
 	d = append(d, t.unknown...)
 	if t.aboutOthers == 0 {
-		d.add("no pod of %s was bound by a rule about other pods", t.who)
+		d.Add("no pod of %s was bound by a rule about other pods", t.who)
 	}
-	v.support(t.broken...)
-	v.support(t.open...)
+	v.Support(t.broken...)
+	v.Support(t.open...)
 	if len(t.broken) > 0 {
 		v.At = t.first
-		return v.violated(d, "%s", t.broken[0])
+		return v.Violated(d, "%s", t.broken[0])
 	}
-	v.support(t.legal...)
-	return v.held(d, "%s of %s broke no rule: %d in every order of what came within %s of them, %d in some order",
-		count(t.bindings, "binding"), t.who, t.certain, watchSkew, t.bindings-t.certain)
+	v.Support(t.legal...)
+	return v.Held(d, "%s of %s broke no rule: %d in every order of what came within %s of them, %d in some order",
+		prose.Count(t.bindings, "binding"), t.who, t.certain, evidence.WatchSkew, t.bindings-t.certain)
 }

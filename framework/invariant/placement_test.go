@@ -9,6 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // placing is the record of pods that are bound one after the other, far enough from each other that there is no doubt
@@ -16,7 +18,7 @@ import (
 type placing struct {
 	*ht.Builder
 	at    history.Offset
-	rules string // of the pods to come
+	rules string // Of the pods to come
 	more  map[string]string
 	pods  int
 }
@@ -56,7 +58,7 @@ func (p *placing) made(n int, change history.Change) history.Pod {
 	return pod
 }
 
-// each binds pods one after the other.
+// Each binds pods one after the other.
 func (p *placing) each(nodes ...string) *placing {
 	for _, node := range nodes {
 		p.bind(node)
@@ -193,9 +195,9 @@ func TestPlacement(t *testing.T) {
 		{"a cordoned node", newPlacing(zones).change("w1", cordon).each("w1"), 5100 * ms, "backend-1 was bound to w1 at 5.1s, which was cordoned"},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			outcome := invariant.Held
+			outcome := verdict.Held
 			if s.at > 0 {
-				outcome = invariant.Violated
+				outcome = verdict.Violated
 			}
 			check(t, s.run.Run(), invariant.Placement{Workload: "backend"}, outcome, s.at, s.seen)
 		})
@@ -208,7 +210,7 @@ func TestPlacementWithinTheSkew(t *testing.T) {
 	zones, all := spreadOver(overZones, ""), invariant.Placement{}
 	const second2 = "backend-2 was bound to w2 at 3.3s, against maxSkew 1 over topology.kubernetes.io/zone: " +
 		"with a=1 b=0 c=0 before it, it made a skew of 2 in a"
-	v := check(t, newPlacing(zones).bind("w1", "w2", "w3", "w5").bind("w4").Run(), all, invariant.Held, 0,
+	v := check(t, newPlacing(zones).bind("w1", "w2", "w3", "w5").bind("w4").Run(), all, verdict.Held, 0,
 		"5 bindings of all Deployments broke no rule: 3 in every order of what came within 1s of them, 2 in some order")
 	lines(t, v, "by the order of the record, "+second2+"; what came within 1s may have come the other way round",
 		"backend-1 was bound to w1 at 3.1s: a=0 b=0 c=0 before it, skew 1 in a, and 1 is allowed",
@@ -217,7 +219,7 @@ func TestPlacementWithinTheSkew(t *testing.T) {
 		"backend-5 was bound to w4 at 5.9s: a=2 b=1 c=1 before it, skew 1 in b, and 1 is allowed")
 	numbers(t, v, map[string]float64{"bindings": 5, "certainBindings": 3, "openBindings": 1, "brokenBindings": 0})
 
-	v = check(t, newPlacing(zones).bind("w1", "w2", "w3").Run(), all, invariant.Violated, 3300*ms,
+	v = check(t, newPlacing(zones).bind("w1", "w2", "w3").Run(), all, verdict.Violated, 3300*ms,
 		second2+"; in no order were all 3 bindings from 3.1s to 3.5s legal")
 	numbers(t, v, map[string]float64{"bindings": 3, "certainBindings": 1, "openBindings": 0, "brokenBindings": 1})
 }
@@ -228,28 +230,28 @@ func TestPlacementUnknown(t *testing.T) {
 	good := func() *placing { return newPlacing(zones).each("w1", "w3") }
 	all := invariant.Placement{}
 	checkAll(t, []sample{
-		{"an old record", newPlacing("").each("w1").Builder, all, invariant.Unknown, 0,
+		{"an old record", newPlacing("").each("w1").Builder, all, verdict.Unknown, 0,
 			"no verdict: the record does not say by which rules pods are placed (and 1 more reason)"},
-		{"no rule about others", newPlacing(`{"nodeSelector":{"kubernetes.io/hostname":"w1"}}`).each("w1").Builder, all, invariant.Unknown, 0,
+		{"no rule about others", newPlacing(`{"nodeSelector":{"kubernetes.io/hostname":"w1"}}`).each("w1").Builder, all, verdict.Unknown, 0,
 			"no verdict: no pod of all Deployments was bound by a rule about other pods"},
-		{"nothing was bound", newPlacing(zones).Builder, all, invariant.Unknown, 0,
+		{"nothing was bound", newPlacing(zones).Builder, all, verdict.Unknown, 0,
 			"no verdict: no pod of all Deployments was bound by a rule about other pods"},
-		{"a rule that is not known", newPlacing(spreadOver(overZones, `,"maxShift":1`)).each("w1").Builder, all, invariant.Unknown, 0,
+		{"a rule that is not known", newPlacing(spreadOver(overZones, `,"maxShift":1`)).each("w1").Builder, all, verdict.Unknown, 0,
 			`no verdict: the rules by which backend-1 is placed cannot be weighed: json: unknown field "maxShift" (and 1 more reason)`},
 		{"a rule about other namespaces", newPlacing(affinityOver("podAffinity", overZones+`,"namespaceSelector":{}`)).each("w1").Builder, all,
-			invariant.Unknown, 0, "no verdict: the rules by which backend-1 is placed cannot be weighed: " +
+			verdict.Unknown, 0, "no verdict: the rules by which backend-1 is placed cannot be weighed: " +
 				"affinity over topology.kubernetes.io/zone is about pods of other namespaces (and 1 more reason)"},
-		{"a node that is not known", good().each("w9").Builder, all, invariant.Unknown, 0,
+		{"a node that is not known", good().each("w9").Builder, all, verdict.Unknown, 0,
 			"no verdict: the record does not know w9, to which backend-3 was bound at 7.5s"},
-		{"a gap, and nothing broken", good().Gap("nodes", 20*second, 21*second), all, invariant.Unknown, 0,
+		{"a gap, and nothing broken", good().Gap("nodes", 20*second, 21*second), all, verdict.Unknown, 0,
 			"no verdict: the watch of nodes was blind from 20s to 21s: the watch broke off"},
-		{"broken in a gap", broken().Gap("pods", 4*second, 5*second), all, invariant.Unknown, 0,
+		{"broken in a gap", broken().Gap("pods", 4*second, 5*second), all, verdict.Unknown, 0,
 			"no verdict: the watch of pods was blind from 4s to 5s: the watch broke off"},
-		{"broken far from a gap", broken().Gap("pods", 20*second, 21*second), all, invariant.Violated, 5300 * ms,
+		{"broken far from a gap", broken().Gap("pods", 20*second, 21*second), all, verdict.Violated, 5300 * ms,
 			"backend-2 was bound to w2 at 5.3s, against maxSkew 1 over topology.kubernetes.io/zone: with a=1 b=0 c=0 before it, it made a skew of 2 in a"},
-		{"no such Deployment", good().Builder, invariant.Placement{Workload: "cache"}, invariant.Unknown, 0,
+		{"no such Deployment", good().Builder, invariant.Placement{Workload: "cache"}, verdict.Unknown, 0,
 			"no verdict: the record has no Deployment cache (and 1 more reason)"},
-		{"pods of another Deployment", good().by(zones, "app.kubernetes.io/name", "other").each("w2", "w1").Builder, all, invariant.Held, 0,
+		{"pods of another Deployment", good().by(zones, "app.kubernetes.io/name", "other").each("w2", "w1").Builder, all, verdict.Held, 0,
 			"2 bindings of all Deployments broke no rule: 2 in every order of what came within 1s of them, 0 in some order"},
 	})
 }
@@ -264,9 +266,9 @@ func TestPlacementWithoutTheScheduler(t *testing.T) {
 		p.Pod(p.at, pod)
 		return p
 	}
-	check(t, made(history.Added).Run(), invariant.Placement{}, invariant.Violated, 5200*ms,
+	check(t, made(history.Added).Run(), invariant.Placement{}, verdict.Violated, 5200*ms,
 		"backend-9 was made for w2 at 5.2s, against maxSkew 1 over topology.kubernetes.io/zone: with a=1 b=0 c=0 before it, it made a skew of 2 in a")
-	check(t, made(history.Listed).Run(), invariant.Placement{}, invariant.Held, 0,
+	check(t, made(history.Listed).Run(), invariant.Placement{}, verdict.Held, 0,
 		"1 binding of all Deployments broke no rule: 1 in every order of what came within 1s of them, 0 in some order")
 }
 
@@ -275,7 +277,7 @@ func TestPlacementWithoutTheScheduler(t *testing.T) {
 func TestPlacementSkewIsExact(t *testing.T) {
 	named := spreadOver(`"topologyKey":"topology.kubernetes.io/zone","labelSelector":{"matchExpressions":`+
 		`[{"key":"app.kubernetes.io/name","operator":"Exists"}]}`, "")
-	for apart, want := range map[time.Duration]invariant.Outcome{second: invariant.Violated, second - 1: invariant.Held} {
+	for apart, want := range map[time.Duration]verdict.Outcome{second: verdict.Violated, second - 1: verdict.Held} {
 		came := newPlacing(named).by(named, "app.kubernetes.io/name", "other")
 		came.bind("w1")
 		came.at = 3100*ms + apart - 100*ms
@@ -285,7 +287,7 @@ func TestPlacementSkewIsExact(t *testing.T) {
 		went.terminate(3, "w5").at = gone + apart - 100*ms
 		went.bind("w2")
 		for what, p := range map[string]*placing{"came": came, "went": went} {
-			if v := invariant.Check(p.Run(), (invariant.Placement{})); v.Outcome != want {
+			if v := judge.Check(p.Run(), (invariant.Placement{})); v.Outcome != want {
 				t.Errorf("%s %s before: %s: %s", what, apart, v.Outcome, v.Seen)
 			}
 		}

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // PolicyEnforced promises that of the manifests that were tried while the faults were in force, an admission policy refused
-// each that it is to refuse, and no other: from the moment at which the last fault was seen to the moment at which the first
+// Each that it is to refuse, and no other: from the moment at which the last fault was seen to the moment at which the first
 // undo began.
 //
 // Evidence: at least one manifest of either sort, and whatever was refused was refused by the policy.
@@ -21,32 +24,32 @@ func (PolicyEnforced) String() string {
 	return "of the manifests tried while it is in force, an admission policy refuses each that it is to refuse, and no other"
 }
 
-func (p PolicyEnforced) judge(f *facts) Verdict {
-	d := slices.Concat(f.record(f.steady()), f.faultsBit(true))
+func (p PolicyEnforced) Judge(f *evidence.Run) verdict.Verdict {
+	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(true))
 	a := admissionsOf(f)
-	v := Verdict{}
-	v.measure("refused", float64(a.refused))
-	v.measure("accepted", float64(a.accepted))
-	v.measure("wrong", float64(len(a.wrong)))
+	v := verdict.Verdict{}
+	v.Measure("refused", float64(a.refused))
+	v.Measure("accepted", float64(a.accepted))
+	v.Measure("wrong", float64(len(a.wrong)))
 	if len(a.wrong) > 0 {
 		v.At = a.at
-		v.support(a.wrong...)
-		return v.violated(slices.Concat(d, a.other), "%d of %s got the wrong answer: %s",
-			len(a.wrong), count(a.tried, "manifest"), a.wrong[0])
+		v.Support(a.wrong...)
+		return v.Violated(slices.Concat(d, a.other), "%d of %s got the wrong answer: %s",
+			len(a.wrong), prose.Count(a.tried, "manifest"), a.wrong[0])
 	}
 	d = append(d, a.other...)
 	switch {
 	case a.refused == 0:
-		d.add("no manifest that is to be refused was tried and refused while the faults were in force")
+		d.Add("no manifest that is to be refused was tried and refused while the faults were in force")
 	case a.accepted == 0:
-		d.add("no manifest that is to be accepted was tried and accepted while the faults were in force")
+		d.Add("no manifest that is to be accepted was tried and accepted while the faults were in force")
 	}
 	if len(d) > 0 {
-		return v.unknown(d)
+		return v.Unknown(d)
 	}
-	v.support(a.right...)
-	return v.held(nil, "%s refused %d of %s, those that are to be refused, and the others were accepted",
-		list(a.policies), a.refused, count(a.tried, "manifest"))
+	v.Support(a.right...)
+	return v.Held(nil, "%s refused %d of %s, those that are to be refused, and the others were accepted",
+		prose.List(a.policies), a.refused, prose.Count(a.tried, "manifest"))
 }
 
 // admissions are the answers to what was tried while the faults were in force.
@@ -55,10 +58,10 @@ type admissions struct {
 	tried, refused, accepted int
 	right, wrong             []string // a line each
 	at                       history.Offset
-	other                    doubts // refusals that say nothing of the policy
+	other                    verdict.Missing // Refusals that say nothing of the policy
 }
 
-func admissionsOf(f *facts) (a admissions) {
+func admissionsOf(f *evidence.Run) (a admissions) {
 	tried := triedManifests(f)
 	for _, t := range tried {
 		if policy := t.Admission.Against; policy != "" && !slices.Contains(a.policies, policy) {
@@ -75,16 +78,16 @@ func admissionsOf(f *facts) (a admissions) {
 			a.accepted++
 			a.right = append(a.right, who+" was accepted")
 		case m.Accepted:
-			a.mistake(t.T, "%s was accepted at %s, and %s is to refuse it", who, moment(t.T), m.Against)
+			a.mistake(t.T, "%s was accepted at %s, and %s is to refuse it", who, prose.Moment(t.T), m.Against)
 		case against && m.By == m.Against:
 			a.refused++
 			a.right = append(a.right, fmt.Sprintf("%s was refused: %s", who, m.Message))
 		case !against && slices.Contains(a.policies, m.By):
-			a.mistake(t.T, "%s was refused by %s at %s, and is to be accepted: %s", who, m.By, moment(t.T), m.Message)
+			a.mistake(t.T, "%s was refused by %s at %s, and is to be accepted: %s", who, m.By, prose.Moment(t.T), m.Message)
 		case against:
-			a.other.add("%s was refused at %s, and not by %s: %s", who, moment(t.T), m.Against, m.Message)
+			a.other.Add("%s was refused at %s, and not by %s: %s", who, prose.Moment(t.T), m.Against, m.Message)
 		default:
-			a.other.add("%s was refused at %s, and not by what is to refuse others: %s", who, moment(t.T), m.Message)
+			a.other.Add("%s was refused at %s, and not by what is to refuse others: %s", who, prose.Moment(t.T), m.Message)
 		}
 	}
 	return a
@@ -98,16 +101,16 @@ func (a *admissions) mistake(at history.Offset, format string, args ...any) {
 }
 
 // triedManifests are the answers given while all faults were in force, in order; those of one moment by what was tried.
-func triedManifests(f *facts) (tried []history.Event) {
+func triedManifests(f *evidence.Run) (tried []history.Event) {
 	from := history.Offset(0)
-	for _, fault := range f.faults {
+	for _, fault := range f.Faults {
 		from = max(from, fault.Seen.At)
 	}
-	to, undone := f.firstUndo()
+	to, undone := f.FirstUndo()
 	if !undone {
-		to = f.end()
+		to = f.End()
 	}
-	for _, e := range f.run.Events {
+	for _, e := range f.Record.Events {
 		if e.Admission != nil && e.T >= from && e.T < to {
 			tried = append(tried, e)
 		}

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/budget"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // kubeletReason is the DisruptionTarget reason of a pod that its kubelet evicted because the node was under pressure.
@@ -32,47 +36,47 @@ func (p PressureLeaves) String() string {
 	if who == "" {
 		who = "the workload"
 	}
-	text := fmt.Sprintf("node pressure leaves at least %s of %s", count(p.AtLeast, "ready pod"), who)
+	text := fmt.Sprintf("node pressure leaves at least %s of %s", prose.Count(p.AtLeast, "ready pod"), who)
 	if p.DespiteBudget {
 		text += ", be it that the kubelet evicts what a budget would not let go"
 	}
 	return text
 }
 
-func (p PressureLeaves) judge(f *facts) Verdict {
-	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.record(f.steady()), f.faultsBit(true), missing)
+func (p PressureLeaves) Judge(f *evidence.Run) verdict.Verdict {
+	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
+	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(true), missing)
 	if len(missing) > 0 {
-		return Verdict{}.unknown(d)
+		return verdict.Verdict{}.Unknown(d)
 	}
 	squeezed := followPressure(f, key)
 	switch {
 	case len(squeezed.evicted) == 0:
-		d.add("no pod of %s was evicted by its kubelet while the faults were in force", key.Name)
-		return Verdict{}.unknown(d)
+		d.Add("no pod of %s was evicted by its kubelet while the faults were in force", key.Name)
+		return verdict.Verdict{}.Unknown(d)
 	case p.DespiteBudget && squeezed.despite == 0:
-		d.add("no pod of %s was evicted by its kubelet at a time when a budget allowed no disruption", key.Name)
+		d.Add("no pod of %s was evicted by its kubelet at a time when a budget allowed no disruption", key.Name)
 	}
 	return p.verdict(squeezed, key.Name, d)
 }
 
-func (p PressureLeaves) verdict(s squeeze, name string, d doubts) Verdict {
-	v := Verdict{}
-	v.measure("evictedByKubelet", float64(len(s.evicted)))
-	v.measure("evictedDespiteBudget", float64(s.despite))
-	v.measure("leastReady", float64(s.least))
-	v.support(s.evicted...)
+func (p PressureLeaves) verdict(s squeeze, name string, d verdict.Missing) verdict.Verdict {
+	v := verdict.Verdict{}
+	v.Measure("evictedByKubelet", float64(len(s.evicted)))
+	v.Measure("evictedDespiteBudget", float64(s.despite))
+	v.Measure("leastReady", float64(s.least))
+	v.Support(s.evicted...)
 	what := fmt.Sprintf("%s of %s evicted by the kubelet from %s, %d of them while a budget allowed no disruption",
-		count(len(s.evicted), "pod"), name, list(s.nodes), s.despite)
+		prose.Count(len(s.evicted), "pod"), name, prose.List(s.nodes), s.despite)
 	if s.least >= p.AtLeast {
-		return v.held(d, "%s; never fewer than %s left", what, count(s.least, "ready pod"))
+		return v.Held(d, "%s; never fewer than %s left", what, prose.Count(s.least, "ready pod"))
 	}
 	if s.blind {
-		d.add("%s had %s left only as far as was seen while a watch was blind", name, count(s.least, "ready pod"))
-		return v.unknown(d)
+		d.Add("%s had %s left only as far as was seen while a watch was blind", name, prose.Count(s.least, "ready pod"))
+		return v.Unknown(d)
 	}
 	v.At = s.at
-	return v.violated(d, "%s; %s left at %s, and %d are promised", what, count(s.least, "ready pod"), moment(s.at), p.AtLeast)
+	return v.Violated(d, "%s; %s left at %s, and %d are promised", what, prose.Count(s.least, "ready pod"), prose.Moment(s.at), p.AtLeast)
 }
 
 // squeeze is what kubelets under pressure did to a workload.
@@ -80,20 +84,20 @@ type squeeze struct {
 	evicted []string // what became of each pod, in words
 	nodes   []string
 	despite int // evicted while a budget of theirs allowed no disruption
-	least   int // pods that were ready
+	least   int // Pods that were ready
 	at      history.Offset
 	blind   bool
 }
 
-func followPressure(f *facts, key history.Key) (s squeeze) {
-	from, _ := f.faultsOn()
-	until, undone := f.firstUndo()
+func followPressure(f *evidence.Run, key history.Key) (s squeeze) {
+	from, _ := f.FaultsOn()
+	until, undone := f.FirstUndo()
 	if !undone {
-		until = f.end()
+		until = f.End()
 	}
-	budgets := demands(f.run, func(history.Key) bool { return true })
+	budgets := budget.Demands(f.Record, func(history.Key) bool { return true })
 	known := make(map[string]bool) // evicted pods, by UID
-	moments(f.run, func(at history.Offset, state *history.State) {
+	evidence.Moments(f.Record, func(at history.Offset, state *history.State) {
 		if at < from || at >= until {
 			return
 		}
@@ -109,7 +113,7 @@ func followPressure(f *facts, key history.Key) (s squeeze) {
 			return
 		}
 		if ready := len(state.ReadyPods(w.Namespace, w.Selector)); s.at == 0 || ready < s.least {
-			s.least, s.at, s.blind = ready, at, f.blind(at)
+			s.least, s.at, s.blind = ready, at, f.Blind(at)
 		}
 	})
 	slices.Sort(s.nodes)
@@ -117,13 +121,13 @@ func followPressure(f *facts, key history.Key) (s squeeze) {
 	return s
 }
 
-func (s *squeeze) evict(pod history.Pod, at history.Offset, budgets []*demand) {
-	line := fmt.Sprintf("%s was evicted from %s, and had ended at %s", pod.Name, pod.Node, moment(at))
+func (s *squeeze) evict(pod history.Pod, at history.Offset, budgets []*budget.Demand) {
+	line := fmt.Sprintf("%s was evicted from %s, and had ended at %s", pod.Name, pod.Node, prose.Moment(at))
 	for _, b := range budgets {
-		if b.key.Namespace == pod.Namespace && len(b.selector) > 0 && history.Selects(b.selector, pod.Labels) &&
-			b.blocked(at-watchSkew, at) && !b.open(at-watchSkew, at) {
+		if b.Key.Namespace == pod.Namespace && len(b.Selector) > 0 && history.Selects(b.Selector, pod.Labels) &&
+			b.Blocked(at-evidence.WatchSkew, at) && !b.Open(at-evidence.WatchSkew, at) {
 			s.despite++
-			line += ", when " + b.words + " allowed no disruption"
+			line += ", when " + b.Words + " allowed no disruption"
 			break
 		}
 	}

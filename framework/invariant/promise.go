@@ -1,25 +1,30 @@
 package invariant
 
-import "github.com/holdfast-ha/holdfast/framework/history"
+import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
 
-// streaming is a promise about requests. All of them see the requests in the same single pass.
-type streaming interface {
+// RequestInvariant is a promise about requests. All of them see the requests in the same single pass.
+type RequestInvariant interface {
 	Invariant
-	start(*facts, *tally) judgement
+	Requests(*evidence.Run, *requests.Stats) RequestCheck
 }
 
-// still is a promise that reads the events only.
-type still interface {
+// EventInvariant is a promise that reads the events only.
+type EventInvariant interface {
 	Invariant
-	judge(*facts) Verdict
+	Judge(*evidence.Run) verdict.Verdict
 }
 
-// judgement is a streaming promise at work. It must not keep the request it is given.
-type judgement interface {
-	// take is given each request that was due under load.
-	take(*history.Request)
-	// end is called after the last.
-	end() Verdict
+// RequestCheck is a streaming promise at work. It must not keep the request it is given.
+type RequestCheck interface {
+	// Take is given each request that was due under load.
+	Take(*history.Request)
+	// End is called after the last.
+	End() verdict.Verdict
 }
 
 // Invariant is a promise that a run keeps or breaks.

@@ -6,7 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/stats"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // QuietWithin promises that no request of a lane is sent that reaches a pod later than Limit after the pod's deletion. On
@@ -49,11 +54,11 @@ func (p QuietWithin) String() string {
 	return fmt.Sprintf("no %s reaches a pod later than %s after its deletion", p.what(), p.Limit)
 }
 
-func (p QuietWithin) start(f *facts, t *tally) judgement {
+func (p QuietWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	j := &quietWithin{promise: p, facts: f, tally: t, byName: make(map[string]*ending)}
-	disturbed := f.phases[history.Disturbed]
-	several := severalOfAName(f.run)
-	for _, end := range f.run.Terminations(disturbed.From, disturbed.To) {
+	disturbed := f.Phases[history.Disturbed]
+	several := severalOfAName(f.Record)
+	for _, end := range f.Record.Terminations(disturbed.From, disturbed.To) {
 		if end.Requested.OK && !several[end.Name] {
 			e := &ending{pod: end.Name, node: end.Node, began: end.Requested.At}
 			j.byName[e.pod] = e
@@ -82,8 +87,8 @@ func severalOfAName(run history.Run) map[string]bool {
 type ending struct {
 	pod, node string
 	began     history.Offset // its deletion
-	before    int            // requests within flowWindow before
-	after     int            // requests after
+	before    int            // Requests within flowWindow before
+	after     int            // Requests after
 	last      time.Duration  // after the deletion the last one was sent; 0 when none was
 	late      history.Moment // when the first was sent that was too late
 }
@@ -97,66 +102,66 @@ func (e *ending) take(sent history.Offset, limit time.Duration) {
 		if after > limit && (!e.late.OK || sent < e.late.At) {
 			e.late = history.Moment{At: sent, OK: true}
 		}
-	case justBefore(sent, e.began, flowWindow):
+	case requests.JustBefore(sent, e.began, flowWindow):
 		e.before++
 	}
 }
 
 type quietWithin struct {
 	promise QuietWithin
-	facts   *facts
-	tally   *tally
+	facts   *evidence.Run
+	tally   *requests.Stats
 	endings []*ending
 	byName  map[string]*ending
-	astray  uint64 // requests that reached a pod which nobody knows
+	astray  uint64 // Requests that reached a pod which nobody knows
 }
 
-func (j *quietWithin) take(r *history.Request) {
+func (j *quietWithin) Take(r *history.Request) {
 	if r.Lane != j.promise.lane() || r.Outcome == history.Unsent {
 		return
 	}
-	if !reached(r) || r.GatewayTries > 1 { // the upstreams that a gateway tried before are not in the record
+	if !evidence.Reached(r) || r.GatewayTries > 1 { // the upstreams that a gateway tried before are not in the record
 		j.astray++
 	}
-	if e := j.byName[r.Pod]; e != nil && reached(r) {
+	if e := j.byName[r.Pod]; e != nil && evidence.Reached(r) {
 		e.take(r.Sent, j.promise.Limit)
 	}
 }
 
-func (j *quietWithin) end() Verdict {
+func (j *quietWithin) End() verdict.Verdict {
 	lanes := []history.Lane{j.promise.lane()}
 	q := j.quiet()
-	d := slices.Concat(j.facts.record(j.facts.steady()), j.facts.faultsBit(true), j.tally.delivered(lanes))
+	d := slices.Concat(j.facts.Base(j.facts.Steady()), j.facts.FaultsActive(true), j.tally.Delivered(lanes))
 	if j.astray > 0 {
-		d.add("of %s on %s nobody knows which pods were tried", count(j.astray, "request"), lanes[0])
+		d.Add("of %s on %s nobody knows which pods were tried", prose.Count(j.astray, "request"), lanes[0])
 	}
 	if least := max(1, j.promise.Terminations); len(q.endings) < least {
-		d.add("%s of pods that %s reached until then and for %s could have gone on to, and %d are needed",
-			count(len(q.endings), "termination"), lanes[0], j.promise.Limit, least)
+		d.Add("%s of pods that %s reached until then and for %s could have gone on to, and %d are needed",
+			prose.Count(len(q.endings), "termination"), lanes[0], j.promise.Limit, least)
 	}
 	d = append(d, j.toldLate(q)...)
-	v := Verdict{}
-	j.tally.numbers(&v, lanes)
+	v := verdict.Verdict{}
+	j.tally.Numbers(&v, lanes)
 	q.numbers(&v, j.promise.Limit)
 	j.support(&v, q)
 	if q.late > 0 {
 		v.At = q.firstLate
-		return v.violated(d, "%d of %s got a %s later than %s after their deletion (%s, 95 %% interval %s to %s), the latest %s; %s",
-			q.late, count(len(q.endings), "pod"), j.promise.what(), j.promise.Limit, percent(q.share()), percent(q.low),
-			percent(q.high), q.endings[0], q)
+		return v.Violated(d, "%d of %s got a %s later than %s after their deletion (%s, 95 %% interval %s to %s), the latest %s; %s",
+			q.late, prose.Count(len(q.endings), "pod"), j.promise.what(), j.promise.Limit, prose.Percent(q.share()), prose.Percent(q.low),
+			prose.Percent(q.high), q.endings[0], q)
 	}
-	return v.held(d, "the last %s came %s after the deletion of %s; 0 later than %s, 95 %% upper bound %s",
-		j.promise.what(), q, count(len(q.endings), "pod"), j.promise.Limit, percent(q.high))
+	return v.Held(d, "the last %s came %s after the deletion of %s; 0 later than %s, 95 %% upper bound %s",
+		j.promise.what(), q, prose.Count(len(q.endings), "pod"), j.promise.Limit, prose.Percent(q.high))
 }
 
-// toldLate doubts that pods were quiet in time whose deletion a watch may have told of late, or the harness dated late because it
+// ToldLate doubts that pods were quiet in time whose deletion a watch may have told of late, or the harness dated late because it
 // stood still.
-func (j *quietWithin) toldLate(q quiet) (d doubts) {
+func (j *quietWithin) toldLate(q quiet) (d verdict.Missing) {
 	for _, e := range q.endings {
-		late := max(j.facts.noise.watches, j.facts.lateBy(e.began))
+		late := max(j.facts.Noise.Watches, j.facts.LateBy(e.began))
 		if q.late == 0 && e.last+late > j.promise.Limit {
-			d.add("the last %s came %s after a deletion, told of by watches that were up to %s late: together that is more than %s",
-				j.promise.what(), moment(e.last), moment(late), j.promise.Limit)
+			d.Add("the last %s came %s after a deletion, told of by watches that were up to %s late: together that is more than %s",
+				j.promise.what(), prose.Moment(e.last), prose.Moment(late), j.promise.Limit)
 			return d
 		}
 	}
@@ -175,7 +180,7 @@ type quiet struct {
 // got a request too late counts in any case.
 func (j *quietWithin) quiet() (q quiet) {
 	for _, e := range j.endings {
-		if !e.late.OK && (e.before == 0 || j.tally.to-e.began < j.promise.Limit) {
+		if !e.late.OK && (e.before == 0 || j.tally.To-e.began < j.promise.Limit) {
 			continue
 		}
 		q.endings = append(q.endings, e)
@@ -189,16 +194,16 @@ func (j *quietWithin) quiet() (q quiet) {
 	slices.SortStableFunc(q.endings, func(a, b *ending) int {
 		return cmp.Or(cmp.Compare(b.last, a.last), cmp.Compare(a.began, b.began), cmp.Compare(a.pod, b.pod))
 	})
-	q.low, q.high = Interval95(uint64(q.late), uint64(len(q.endings)))
+	q.low, q.high = stats.Interval95(uint64(q.late), uint64(len(q.endings)))
 	if q.late == 0 {
-		q.high = upperBound95(uint64(len(q.endings)))
+		q.high = stats.UpperBound95(uint64(len(q.endings)))
 	}
 	return q
 }
 
 func (q quiet) share() float64 { return float64(q.late) / float64(max(1, len(q.endings))) }
 
-// quantile is the time in which that share of the pods was quiet: the smallest that will do.
+// Quantile is the time in which that share of the pods was quiet: the smallest that will do.
 func (q quiet) quantile(share float64) time.Duration {
 	n := len(q.endings)
 	if n == 0 {
@@ -212,16 +217,16 @@ func (q quiet) quantile(share float64) time.Duration {
 // String is the distribution: "0.41s (p50), 0.9s (p90), 1.1s (p99), 1.2s (max)".
 func (q quiet) String() string {
 	return fmt.Sprintf("%s (p50), %s (p90), %s (p99), %s (max)",
-		moment(q.quantile(0.5)), moment(q.quantile(0.9)), moment(q.quantile(0.99)), moment(q.quantile(1)))
+		prose.Moment(q.quantile(0.5)), prose.Moment(q.quantile(0.9)), prose.Moment(q.quantile(0.99)), prose.Moment(q.quantile(1)))
 }
 
-func (q quiet) numbers(v *Verdict, limit time.Duration) {
-	v.measure("terminations", float64(len(q.endings)))
-	v.measure("late", float64(q.late))
-	v.measure("lateShareHigh95", q.high)
-	v.measure("limitSeconds", limit.Seconds())
+func (q quiet) numbers(v *verdict.Verdict, limit time.Duration) {
+	v.Measure("terminations", float64(len(q.endings)))
+	v.Measure("late", float64(q.late))
+	v.Measure("lateShareHigh95", q.high)
+	v.Measure("limitSeconds", limit.Seconds())
 	for name, share := range map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1} {
-		v.measure("lastSeconds."+name, q.quantile(share).Seconds())
+		v.Measure("lastSeconds."+name, q.quantile(share).Seconds())
 	}
 }
 
@@ -238,36 +243,38 @@ func (q quiet) pace() time.Duration {
 // latest is how many of the pods that were quiet last are told.
 const latest = 5
 
-// support tells the latest, and how well it could be measured.
-func (j *quietWithin) support(v *Verdict, q quiet) {
+// Support tells the latest, and how well it could be measured.
+func (j *quietWithin) support(v *verdict.Verdict, q quiet) {
 	for _, e := range q.endings[:min(latest, len(q.endings))] {
-		v.support(e.line(j.promise.Limit))
+		v.Support(e.line(j.promise.Limit))
 	}
 	if len(q.endings) > 0 {
 		pace := q.pace()
-		v.measure("paceSeconds", pace.Seconds())
-		v.support(fmt.Sprintf("before its deletion a pod got a request every %s: what was seen is that coarse", moment(pace)),
+		v.Measure("paceSeconds", pace.Seconds())
+		v.Support(fmt.Sprintf("before its deletion a pod got a request every %s: what was seen is that coarse", prose.Moment(pace)),
 			fmt.Sprintf("deletions are dated by when the watch told of them, which is never early; requests by when they were sent, right within %s",
-				j.facts.clockError()))
+				j.facts.ClockError()))
 	}
 	if left := len(j.endings) - len(q.endings); left > 0 {
-		v.support(fmt.Sprintf("%s more: not reached in the second before, or deleted less than %s before the load ended",
-			count(left, "termination"), j.promise.Limit))
+		v.Support(fmt.Sprintf("%s more: not reached in the second before, or deleted less than %s before the load ended",
+			prose.Count(left, "termination"), j.promise.Limit))
 	}
 }
 
 // String names the pod: "4.9s: backend-1 on w1".
-func (e *ending) String() string { return fmt.Sprintf("%s: %s on %s", moment(e.last), e.pod, e.node) }
+func (e *ending) String() string {
+	return fmt.Sprintf("%s: %s on %s", prose.Moment(e.last), e.pod, e.node)
+}
 
 func (e *ending) line(limit time.Duration) string {
-	text := fmt.Sprintf("%s on %s, deleted at %s: ", e.pod, e.node, moment(e.began))
+	text := fmt.Sprintf("%s on %s, deleted at %s: ", e.pod, e.node, prose.Moment(e.began))
 	switch {
 	case e.after == 0:
 		return text + "no request after that"
 	case e.last > limit:
-		return text + fmt.Sprintf("%s after that, the last %s later, %s beyond the limit", count(e.after, "request"), moment(e.last),
-			moment(e.last-limit))
+		return text + fmt.Sprintf("%s after that, the last %s later, %s beyond the limit", prose.Count(e.after, "request"), prose.Moment(e.last),
+			prose.Moment(e.last-limit))
 	}
-	return text + fmt.Sprintf("%s after that, the last %s later, %s before the limit", count(e.after, "request"), moment(e.last),
-		moment(limit-e.last))
+	return text + fmt.Sprintf("%s after that, the last %s later, %s before the limit", prose.Count(e.after, "request"), prose.Moment(e.last),
+		prose.Moment(limit-e.last))
 }

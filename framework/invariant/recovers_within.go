@@ -6,7 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // RecoversWithin promises that, once the undo of the last fault has begun, the workload settles within a limit and stays
@@ -15,8 +18,8 @@ import (
 //
 // It does not count from when the fault was seen as healed: often that is nothing but the workload's own recovery. Of a
 // fault that is only seen when the workload has settled again, such as a rollout, nothing is left to measure. FromFault counts
-// from before the first disturbance: for claims about what a fault costs, such as one that takes pods and puts nothing back,
-// of which the undo is nothing but to wait.
+// From before the first disturbance: for claims about what a fault costs, such as one that takes pods and puts nothing back,
+// Of which the undo is nothing but to wait.
 //
 // Evidence: a workload that was seen disturbed, and that was watched for as long as the limit unless it settled before.
 type RecoversWithin struct {
@@ -38,87 +41,87 @@ func (p RecoversWithin) String() string {
 	return fmt.Sprintf("%s recovers within %s", who, p.Limit)
 }
 
-func (p RecoversWithin) judge(f *facts) Verdict {
-	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.inOrder(f.steady()), f.faultsBit(false), missing)
+func (p RecoversWithin) Judge(f *evidence.Run) verdict.Verdict {
+	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
+	d := slices.Concat(f.BaseOrdered(f.Steady()), f.FaultsActive(false), missing)
 	from, ok := p.from(f)
-	if !ok || len(missing) > 0 { // without such a moment, faultsBit has said why
-		return Verdict{}.unknown(d)
+	if !ok || len(missing) > 0 { // without such a moment, FaultsActive has said why
+		return verdict.Verdict{}.Unknown(d)
 	}
 	r := followRecovery(f, key)
 	if !r.disturbed {
-		d.add("%s was never seen to be disturbed", key.Name)
+		d.Add("%s was never seen to be disturbed", key.Name)
 	}
 	return p.verdict(f, r, from, key.Name, d)
 }
 
-// since is the moment from which a recovery counts.
+// Since is the moment from which a recovery counts.
 type since struct {
 	at    history.Offset
 	words string
 }
 
-func (p RecoversWithin) from(f *facts) (from since, ok bool) {
+func (p RecoversWithin) from(f *evidence.Run) (from since, ok bool) {
 	if p.FromFault {
-		from.at, ok = f.firstInjecting()
+		from.at, ok = f.FirstInjecting()
 		from.words = "the fault began"
 		return from, ok
 	}
-	from.at, ok = f.lastUndo()
+	from.at, ok = f.LastUndo()
 	from.words = "the last undo began"
 	return from, ok
 }
 
-func (p RecoversWithin) verdict(f *facts, r recovery, from since, name string, d doubts) Verdict {
-	v := Verdict{}
-	v.measure("limitSeconds", p.Limit.Seconds())
-	watched, late := f.end()-from.at, from.at+p.Limit
+func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name string, d verdict.Missing) verdict.Verdict {
+	v := verdict.Verdict{}
+	v.Measure("limitSeconds", p.Limit.Seconds())
+	watched, late := f.End()-from.at, from.at+p.Limit
 	if !r.recovered.OK {
-		v.measure("watchedSeconds", watched.Seconds())
-		v.support("at the end: " + r.saw)
-		if f.unseen(late, f.end()) {
-			return v.unknown(append(d, f.late(f.steady())...))
+		v.Measure("watchedSeconds", watched.Seconds())
+		v.Support("at the end: " + r.saw)
+		if f.Unseen(late, f.End()) {
+			return v.Unknown(append(d, f.Late(f.Steady())...))
 		}
 		if watched < p.Limit {
-			d.add("%s had not recovered when the watching ended, %s after %s: %s", name, moment(watched), from.words, r.saw)
-			return v.unknown(d)
+			d.Add("%s had not recovered when the watching ended, %s after %s: %s", name, prose.Moment(watched), from.words, r.saw)
+			return v.Unknown(d)
 		}
-		if unsure := f.orInTime(from.at, f.end(), p.Limit); len(unsure) > 0 {
-			return v.unknown(append(d, unsure...))
+		if unsure := f.OrInTime(from.at, f.End(), p.Limit); len(unsure) > 0 {
+			return v.Unknown(append(d, unsure...))
 		}
 		v.At = late
-		return v.violated(d, "%s had not recovered %s after %s at %s: %s", name, moment(watched), from.words, moment(from.at), r.saw)
+		return v.Violated(d, "%s had not recovered %s after %s at %s: %s", name, prose.Moment(watched), from.words, prose.Moment(from.at), r.saw)
 	}
 	took := max(0, r.recovered.At-from.at)
-	v.measure("recoveredSeconds", took.Seconds())
-	v.support(fmt.Sprintf("%s at %s; settled for good at %s: %s", from.words, moment(from.at), moment(r.recovered.At), r.saw))
-	if took > p.Limit && f.unseen(late, r.recovered.At) {
-		return v.unknown(append(d, f.late(f.steady())...))
+	v.Measure("recoveredSeconds", took.Seconds())
+	v.Support(fmt.Sprintf("%s at %s; settled for good at %s: %s", from.words, prose.Moment(from.at), prose.Moment(r.recovered.At), r.saw))
+	if took > p.Limit && f.Unseen(late, r.recovered.At) {
+		return v.Unknown(append(d, f.Late(f.Steady())...))
 	}
-	if unsure := f.orInTime(from.at, r.recovered.At, p.Limit); took > p.Limit && len(unsure) > 0 {
-		return v.unknown(append(d, unsure...))
+	if unsure := f.OrInTime(from.at, r.recovered.At, p.Limit); took > p.Limit && len(unsure) > 0 {
+		return v.Unknown(append(d, unsure...))
 	}
 	if took > p.Limit {
 		v.At = late
-		return v.violated(d, "%s recovered %s after %s at %s, and %s was the limit", name, moment(took), from.words, moment(from.at), p.Limit)
+		return v.Violated(d, "%s recovered %s after %s at %s, and %s was the limit", name, prose.Moment(took), from.words, prose.Moment(from.at), p.Limit)
 	}
-	if !p.FromFault && !f.undone() {
-		d = append(d, f.orTooLate(from.at, r.recovered.At, p.Limit)...)
+	if !p.FromFault && !f.Undone() {
+		d = append(d, f.OrTooLate(from.at, r.recovered.At, p.Limit)...)
 	}
-	return v.held(d, "%s had recovered %s after %s at %s: %s", name, moment(took), from.words, moment(from.at), r.saw)
+	return v.Held(d, "%s had recovered %s after %s at %s: %s", name, prose.Moment(took), from.words, prose.Moment(from.at), r.saw)
 }
 
 // recovery is how a workload came back.
 type recovery struct {
 	disturbed bool           // it was not settled at some time while a fault was on
 	recovered history.Moment // when it settled for good
-	saw       string         // at the end of Recovered
+	saw       string         // At the end of Recovered
 }
 
-func followRecovery(f *facts, key history.Key) (r recovery) {
-	end := f.end()
-	began, over := f.faultsOn()
-	moments(f.run, func(at history.Offset, s *history.State) {
+func followRecovery(f *evidence.Run, key history.Key) (r recovery) {
+	end := f.End()
+	began, over := f.FaultsOn()
+	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at >= end {
 			return
 		}
@@ -137,7 +140,7 @@ func followRecovery(f *facts, key history.Key) (r recovery) {
 
 // recoveredNow tells whether a workload has settled and is offered to clients as it is.
 func recoveredNow(s *history.State, key history.Key) (done bool, saw string) {
-	w, done := settled(s, key)
+	w, done := evidence.Settled(s, key)
 	offered := make(map[string]bool)
 	for _, slice := range s.Slices {
 		if slice.Namespace != key.Namespace || slice.Service != key.Name {
@@ -153,7 +156,7 @@ func recoveredNow(s *history.State, key history.Key) (done bool, saw string) {
 	for _, p := range s.ReadyPods(w.Namespace, w.Selector) {
 		ready[p.Name] = true
 	}
-	saw = fmt.Sprintf("%d of %s ready, %s there, %s", len(ready), count(w.Replicas, "replica"),
-		count(len(livePods(s, w)), "pod"), count(len(offered), "ready endpoint"))
+	saw = fmt.Sprintf("%d of %s ready, %s there, %s", len(ready), prose.Count(w.Replicas, "replica"),
+		prose.Count(len(evidence.LivePods(s, w)), "pod"), prose.Count(len(offered), "ready endpoint"))
 	return done && maps.Equal(offered, ready), saw
 }

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // ReplacedWithin promises that what a workload lost with its nodes, or to their pressure, is replaced without them:
@@ -32,64 +35,64 @@ func (p ReplacedWithin) String() string {
 	return fmt.Sprintf("all replicas of %s are ready on other nodes within %s of a fault, before it is undone", who, p.Limit)
 }
 
-func (p ReplacedWithin) judge(f *facts) Verdict {
-	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.record(f.steady()), f.faultsBit(false), missing)
-	seen, until, ok := f.inForce()
-	seen = f.pressedSince(seen)
-	if !ok || len(missing) > 0 { // what was never seen, faultsBit has told
-		return Verdict{}.unknown(d)
+func (p ReplacedWithin) Judge(f *evidence.Run) verdict.Verdict {
+	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
+	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(false), missing)
+	seen, until, ok := f.InForce()
+	seen = f.PressedSince(seen)
+	if !ok || len(missing) > 0 { // what was never seen, FaultsActive has told
+		return verdict.Verdict{}.Unknown(d)
 	}
 	r := followReplacement(f, key, seen, until)
 	switch {
 	case len(r.nodes) == 0:
-		d.add("no node was seen to be lost, or under pressure, while the faults were in force")
+		d.Add("no node was seen to be lost, or under pressure, while the faults were in force")
 	case r.hit == 0:
-		d.add("%s had no pod on %s, and so nothing to replace", key.Name, list(r.nodes))
+		d.Add("%s had no pod on %s, and so nothing to replace", key.Name, prose.List(r.nodes))
 	}
 	return p.verdict(f, r, key, d)
 }
 
-func (p ReplacedWithin) verdict(f *facts, r replacement, key history.Key, d doubts) Verdict {
-	v := Verdict{}
-	v.measure("limitSeconds", p.Limit.Seconds())
-	v.measure("lostPods", float64(r.hit))
+func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key, d verdict.Missing) verdict.Verdict {
+	v := verdict.Verdict{}
+	v.Measure("limitSeconds", p.Limit.Seconds())
+	v.Measure("lostPods", float64(r.hit))
 	late, decided := r.seen+p.Limit, r.until
 	if r.whole.OK {
 		decided = r.whole.At
 	}
 	took := decided - r.seen
-	if r.hit == 0 || took > p.Limit && f.unseen(late, decided) {
-		return v.unknown(d)
+	if r.hit == 0 || took > p.Limit && f.Unseen(late, decided) {
+		return v.Unknown(d)
 	}
-	if unsure := f.orInTime(r.seen, decided, p.Limit); took > p.Limit && len(unsure) > 0 {
-		return v.unknown(append(d, unsure...))
+	if unsure := f.OrInTime(r.seen, decided, p.Limit); took > p.Limit && len(unsure) > 0 {
+		return v.Unknown(append(d, unsure...))
 	}
 	how := "lost with"
 	if !r.lost {
 		how = "evicted from"
 	}
-	what := fmt.Sprintf("%s of %s, %s %s at %s,", count(r.hit, "pod"), key.Name, how, list(r.nodes), moment(r.seen))
+	what := fmt.Sprintf("%s of %s, %s %s at %s,", prose.Count(r.hit, "pod"), key.Name, how, prose.List(r.nodes), prose.Moment(r.seen))
 	if r.whole.OK {
-		v.measure("replacedSeconds", took.Seconds())
+		v.Measure("replacedSeconds", took.Seconds())
 	}
 	switch {
 	case r.whole.OK && took <= p.Limit:
-		d = append(d, f.orTooLate(r.seen, r.whole.At, p.Limit)...)
-		v.support(fmt.Sprintf("from %s on, while nothing was undone: %s", moment(r.whole.At), r.saw))
-		return v.held(d, "%s were replaced within %s: %s", what, moment(took), r.saw)
+		d = append(d, f.OrTooLate(r.seen, r.whole.At, p.Limit)...)
+		v.Support(fmt.Sprintf("from %s on, while nothing was undone: %s", prose.Moment(r.whole.At), r.saw))
+		return v.Held(d, "%s were replaced within %s: %s", what, prose.Moment(took), r.saw)
 	case took < p.Limit:
-		d.add("%s were not replaced when the watching ended, %s later: %s", what, moment(took), r.saw)
-		return v.unknown(d)
+		d.Add("%s were not replaced when the watching ended, %s later: %s", what, prose.Moment(took), r.saw)
+		return v.Unknown(d)
 	}
 	stuck, why := r.stuck(f, key, late)
 	v.At = late
-	v.measure("stuckPods", float64(len(stuck)))
-	v.support(stuck...)
+	v.Measure("stuckPods", float64(len(stuck)))
+	v.Support(stuck...)
 	if r.whole.OK {
-		return v.violated(d, "%s were replaced %s later, and %s was the limit%s", what, moment(took), p.Limit, because(why))
+		return v.Violated(d, "%s were replaced %s later, and %s was the limit%s", what, prose.Moment(took), p.Limit, because(why))
 	}
-	return v.violated(d, "%s were not replaced %s later, and %s was the limit: %s%s", what, moment(took), p.Limit, r.saw, because(why))
+	return v.Violated(d, "%s were not replaced %s later, and %s was the limit: %s%s", what, prose.Moment(took), p.Limit, r.saw, because(why))
 }
 
 // replacement is how a workload did without the nodes that were taken from it.
@@ -97,23 +100,23 @@ type replacement struct {
 	seen, until history.Offset
 	nodes       []string       // that were lost or under pressure, by name
 	lost        bool           // one of them was lost
-	hit         int            // pods that were on them
-	whole       history.Moment // from when on all replicas were ready elsewhere
-	saw         string         // at the end
+	hit         int            // Pods that were on them
+	whole       history.Moment // From when on all replicas were ready elsewhere
+	saw         string         // At the end
 }
 
-func followReplacement(f *facts, key history.Key, seen, until history.Offset) replacement {
-	began, _ := f.faultsOn()
+func followReplacement(f *evidence.Run, key history.Key, seen, until history.Offset) replacement {
+	began, _ := f.FaultsOn()
 	r := replacement{seen: seen, until: until, saw: "nothing"}
-	r.nodes, r.lost = taken(f.run, began, until)
+	r.nodes, r.lost = evidence.Taken(f.Record, began, until)
 	hit := make(map[string]bool)
-	moments(f.run, func(at history.Offset, s *history.State) {
+	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at >= until {
 			return
 		}
 		w := s.Workloads[key]
 		ready := 0
-		for _, pod := range livePods(s, w) {
+		for _, pod := range evidence.LivePods(s, w) {
 			on := slices.Contains(r.nodes, pod.Node)
 			switch {
 			case on && at >= began:
@@ -122,7 +125,7 @@ func followReplacement(f *facts, key history.Key, seen, until history.Offset) re
 				ready++
 			}
 		}
-		r.saw = fmt.Sprintf("%d of %s ready on other nodes", ready, count(w.Replicas, "replica"))
+		r.saw = fmt.Sprintf("%d of %s ready on other nodes", ready, prose.Count(w.Replicas, "replica"))
 		switch {
 		case at < seen || ready < w.Replicas:
 			r.whole = history.Moment{}
@@ -135,9 +138,9 @@ func followReplacement(f *facts, key history.Key, seen, until history.Offset) re
 }
 
 // stuck says of each pod what kept the workload from being whole at a moment, and gives the scheduler's reasons.
-func (r replacement) stuck(f *facts, key history.Key, at history.Offset) (pods, why []string) {
+func (r replacement) stuck(f *evidence.Run, key history.Key, at history.Offset) (pods, why []string) {
 	since := make(map[string]history.Offset) // when each was first seen, by UID
-	for _, e := range f.run.Events {
+	for _, e := range f.Record.Events {
 		if e.Pod == nil {
 			continue
 		}
@@ -145,8 +148,8 @@ func (r replacement) stuck(f *facts, key history.Key, at history.Offset) (pods, 
 			since[e.Pod.UID] = e.T
 		}
 	}
-	s := f.run.StateAt(at)
-	live := livePods(s, s.Workloads[key])
+	s := f.Record.StateAt(at)
+	live := evidence.LivePods(s, s.Workloads[key])
 	_, _, why = unplaced(live)
 	state := "lost"
 	if !r.lost {
@@ -156,11 +159,11 @@ func (r replacement) stuck(f *facts, key history.Key, at history.Offset) (pods, 
 		lost := slices.Contains(r.nodes, pod.Node)
 		switch {
 		case pod.Node == "":
-			pods = append(pods, fmt.Sprintf("%s, made at %s, has no node%s", pod.Name, moment(since[pod.UID]), says(pod.Unschedulable)))
+			pods = append(pods, fmt.Sprintf("%s, made at %s, has no node%s", pod.Name, prose.Moment(since[pod.UID]), says(pod.Unschedulable)))
 		case lost && !pod.Deleting:
 			pods = append(pods, fmt.Sprintf("%s is still bound to %s, which is %s", pod.Name, pod.Node, state))
 		case !lost && !pod.Deleting && !pod.Ready:
-			pods = append(pods, fmt.Sprintf("%s, made at %s, is not ready on %s%s", pod.Name, moment(since[pod.UID]), pod.Node, says(pod.Waiting)))
+			pods = append(pods, fmt.Sprintf("%s, made at %s, is not ready on %s%s", pod.Name, prose.Moment(since[pod.UID]), pod.Node, says(pod.Waiting)))
 		}
 	}
 	return pods, why

@@ -3,6 +3,7 @@ package invariant
 import (
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
@@ -23,16 +24,16 @@ type readyPod struct {
 }
 
 // followScaleOut finds the pods of a workload that became ready while it was disturbed.
-func followScaleOut(f *facts, key history.Key) scaleOut {
-	out := scaleOut{to: f.end()}
-	for _, fault := range f.faults {
+func followScaleOut(f *evidence.Run, key history.Key) scaleOut {
+	out := scaleOut{to: f.End()}
+	for _, fault := range f.Faults {
 		if fault.Healing.OK {
 			out.to = min(out.to, fault.Healing.At)
 		}
 	}
-	disturbed, known := f.phases[history.Disturbed]
+	disturbed, known := f.Phases[history.Disturbed]
 	first := make(map[string]history.Offset) // by UID
-	moments(f.run, func(at history.Offset, s *history.State) {
+	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		w, exists := s.Workloads[key]
 		if !exists || !known || at >= out.to {
 			return
@@ -54,7 +55,7 @@ func followScaleOut(f *facts, key history.Key) scaleOut {
 	return out
 }
 
-// begin takes the pods that are ready when the last of the new ones has become so.
+// Begin takes the pods that are ready when the last of the new ones has become so.
 func (o *scaleOut) begin(at history.Offset, now []history.Pod, first map[string]history.Offset, disturbed history.Offset) {
 	o.ready, o.pods, o.unsteady = at, nil, nil
 	for _, pod := range now {
@@ -65,7 +66,7 @@ func (o *scaleOut) begin(at history.Offset, now []history.Pod, first map[string]
 // narrow leaves out the pods that are no longer ready, and notes those that are again.
 func (o *scaleOut) narrow(now []history.Pod) {
 	if len(o.pods) == 0 {
-		return // no new pod has come yet
+		return // No new pod has come yet
 	}
 	is := make(map[string]bool)
 	for _, pod := range now {

@@ -8,6 +8,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // The parts of scaled.
@@ -61,7 +63,7 @@ func scaled() *ht.Builder {
 // dealing is how a lane's connections come to pods.
 type dealing struct {
 	slots      int // connections that take turns
-	closeAfter int // requests each of them carries; 0: any number
+	closeAfter int // Requests each of them carries; 0: any number
 	// pick chooses a pod, from 1, for a new connection, of the first n.
 	pick func(n int) int
 }
@@ -105,7 +107,7 @@ func TestSharesLoad(t *testing.T) {
 	kept, few, partial, odd := fair(1), fair(1), fair(1), fair(5)
 	kept.closeAfter, few.closeAfter, odd.closeAfter = 0, 400, 400
 	random := rand.New(rand.NewPCG(1, 1))
-	partial.pick = func(n int) int { return 1 + random.IntN(n-n/allPods) } // of eight, never the last
+	partial.pick = func(n int) int { return 1 + random.IntN(n-n/allPods) } // Of eight, never the last
 	together := eachQuarter
 	together.Together = true
 	const all = " 8000 requests on reused (416 connections) from 24s to 1m4s; 5 of 8 pods were new, the last of them ready at 19s"
@@ -114,27 +116,27 @@ func TestSharesLoad(t *testing.T) {
 		name    string
 		deal    dealing
 		promise invariant.SharesLoad
-		outcome invariant.Outcome
+		outcome verdict.Outcome
 		at      history.Offset
 		seen    string
 	}{
-		{"fair", fair(1), eachQuarter, invariant.Held, 0, "each of 8 pods had at least 0.67 of an equal share of" + all},
-		{"fair, new pods together", fair(1), together, invariant.Held, 0, "the new pods together had at least 0.97 of an equal share of" + all},
-		{"connections that never end", kept, eachQuarter, invariant.Violated, countAt,
+		{"fair", fair(1), eachQuarter, verdict.Held, 0, "each of 8 pods had at least 0.67 of an equal share of" + all},
+		{"fair, new pods together", fair(1), together, verdict.Held, 0, "the new pods together had at least 0.97 of an equal share of" + all},
+		{"connections that never end", kept, eachQuarter, verdict.Violated, countAt,
 			"5 of 8 pods had less than 0.25 of an equal share, down to 0.00, of" + none},
-		{"connections that never end, new pods together", kept, together, invariant.Violated, countAt,
+		{"connections that never end, new pods together", kept, together, verdict.Violated, countAt,
 			"the new pods together had less than 0.25 of an equal share, down to 0.00, of" + none},
-		{"one is left out", partial, eachQuarter, invariant.Violated, countAt,
+		{"one is left out", partial, eachQuarter, verdict.Violated, countAt,
 			"1 of 8 pods had less than 0.25 of an equal share, down to 0.00, of" + all},
-		{"one is left out, new pods together", partial, together, invariant.Held, 0,
+		{"one is left out, new pods together", partial, together, verdict.Held, 0,
 			"the new pods together had at least 0.99 of an equal share of" + all},
-		{"too few connections to be even but by luck", few, eachQuarter, invariant.Unknown, 0,
+		{"too few connections to be even but by luck", few, eachQuarter, verdict.Unknown, 0,
 			"no verdict: 32 connections carried requests on reused from 24s to 1m4s, and 242 are needed: dealt at random to 8 pods, " +
 				"fewer leave one short by chance"},
-		{"too few connections to blame them", odd, eachQuarter, invariant.Unknown, 0,
+		{"too few connections to blame them", odd, eachQuarter, verdict.Unknown, 0,
 			"no verdict: 32 connections carried requests on reused from 24s to 1m4s, and 242 are needed: dealt at random to 8 pods, " +
 				"fewer leave one short by chance"},
-		{"enough for the new pods together", few, together, invariant.Held, 0,
+		{"enough for the new pods together", few, together, verdict.Held, 0,
 			"the new pods together had at least 0.60 of an equal share of 8000 requests on reused (32 connections) from 24s to 1m4s; " +
 				"5 of 8 pods were new, the last of them ready at 19s"},
 	} {
@@ -195,7 +197,7 @@ func TestSharesLoadDoubts(t *testing.T) {
 		{"a fault that did not bite", dealt(idle(setStage(scaled(), history.Seen, -1)), fair(1)), eachQuarter,
 			"no verdict: scale to 8 was never seen to bite"},
 	} {
-		t.Run(s.name, func(t *testing.T) { check(t, s.run, s.promise, invariant.Unknown, 0, s.seen) })
+		t.Run(s.name, func(t *testing.T) { check(t, s.run, s.promise, verdict.Unknown, 0, s.seen) })
 	}
 }
 
@@ -203,7 +205,7 @@ func TestSharesLoadDoubts(t *testing.T) {
 func TestFairDealsAreHeld(t *testing.T) {
 	plain := idle(scaled())
 	for seed := range uint64(20) {
-		if v := invariant.Check(dealt(plain, fair(seed)), eachQuarter); v.Outcome != invariant.Held {
+		if v := judge.Check(dealt(plain, fair(seed)), eachQuarter); v.Outcome != verdict.Held {
 			t.Errorf("seed %d is %s: %s", seed, v.Outcome, v.Seen)
 		}
 	}
@@ -215,8 +217,8 @@ func TestUnevenDealsAreNotBlamed(t *testing.T) {
 	for seed := range uint64(20) {
 		d := fair(seed)
 		d.closeAfter = 200
-		v := invariant.Check(dealt(plain, d), eachQuarter)
-		if v.Outcome != invariant.Unknown {
+		v := judge.Check(dealt(plain, d), eachQuarter)
+		if v.Outcome != verdict.Unknown {
 			t.Errorf("seed %d is %s: %s", seed, v.Outcome, v.Seen)
 		}
 		if v.Numbers["smallestShare"] < eachQuarter.AtLeast {
@@ -229,7 +231,7 @@ func TestUnevenDealsAreNotBlamed(t *testing.T) {
 }
 
 func TestSharesLoadEvidence(t *testing.T) {
-	v := invariant.Check(dealt(idle(scaled()), fair(1)), eachQuarter)
+	v := judge.Check(dealt(idle(scaled()), fair(1)), eachQuarter)
 	lines(t, v,
 		"backend-5 on w5, new at 18.7s: 0.80 until 24s, then 0.40, 0.66, 0.74, 0.88; 0.67 in all, 37 connections",
 		"backend-8 on w2, new at 19s: 0.60 until 24s, then 0.66, 1.06, 0.46, 1.40; 0.90 in all, 46 connections",
@@ -252,8 +254,8 @@ func TestSharesOfManyPods(t *testing.T) {
 		p := ht.ReadyPod(fmt.Sprintf("idle-%d", i), "w1", history.Listed)
 		b.Pod(3*second, p)
 	}
-	v := invariant.Check(dealt(idle(b), fair(1)), eachQuarter)
-	if len(v.Evidence) != invariant.MaxEvidence || v.Outcome != invariant.Violated ||
+	v := judge.Check(dealt(idle(b), fair(1)), eachQuarter)
+	if len(v.Evidence) != verdict.MaxEvidence || v.Outcome != verdict.Violated ||
 		v.Evidence[0] != "idle-0 on w1: 0.00 until 24s, then 0.00, 0.00, 0.00, 0.00; 0.00 in all, 0 connections" ||
 		v.Evidence[9] != "3 pods more, with 1.57 to 1.88" {
 		t.Errorf("%s: %q", v.Outcome, v.Evidence)

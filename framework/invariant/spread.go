@@ -2,6 +2,10 @@ package invariant
 
 import (
 	"fmt"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/spread"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"slices"
 )
 
@@ -43,57 +47,57 @@ func (p Spread) String() string {
 	return fmt.Sprintf("%s is spread over %s with a skew of at most %d whenever it has settled", who, p.TopologyKey, p.Max)
 }
 
-func (p Spread) judge(f *facts) Verdict {
-	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true), missing)
+func (p Spread) Judge(f *evidence.Run) verdict.Verdict {
+	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
+	d := slices.Concat(f.BaseOrdered(f.Begin()), f.FaultsActive(true), missing)
 	if len(missing) > 0 {
-		return Verdict{}.unknown(d)
+		return verdict.Verdict{}.Unknown(d)
 	}
-	l := followDistribution(f, key, p.TopologyKey, p.Waiting)
-	d = append(d, l.doubts(key.Name)...)
-	v := Verdict{}
-	ledger := followSkew(f, p.TopologyKey, key)
-	ledger.count(&v, p.Max)
-	l.blame(ledger, p.Max)
+	l := spread.FollowDistribution(f, key, p.TopologyKey, p.Waiting)
+	d = append(d, l.Doubts(key.Name)...)
+	v := verdict.Verdict{}
+	ledger := spread.FollowSkew(f, p.TopologyKey, key)
+	ledger.Count(&v, p.Max)
+	l.Blame(ledger, p.Max)
 	worst, bad, first := p.weigh(l)
-	fewest, most := l.domains()
-	v.measure("settledStates", float64(len(l.distributions)))
-	v.measure("badStates", float64(bad))
-	v.measure("allowedSkew", float64(p.Max))
+	fewest, most := l.Domains()
+	v.Measure("settledStates", float64(len(l.Distributions)))
+	v.Measure("badStates", float64(bad))
+	v.Measure("allowedSkew", float64(p.Max))
 	if worst != nil {
-		v.measure("largestSkew", float64(worst.skew()))
-		v.measure("domains", float64(most))
-		v.measure("fewestDomains", float64(fewest))
+		v.Measure("largestSkew", float64(worst.Skew()))
+		v.Measure("domains", float64(most))
+		v.Measure("fewestDomains", float64(fewest))
 	}
 	if first != nil {
-		v.At = first.at
-		var told *skewChange
-		for _, placed := range l.distributions {
-			if placed.skew() > p.Max {
-				v.support(placed.evidence(fmt.Sprintf("%s: %s", moment(placed.at), placed), &told)...)
+		v.At = first.At
+		var told *spread.SkewChange
+		for _, placed := range l.Distributions {
+			if placed.Skew() > p.Max {
+				v.Support(placed.Evidence(fmt.Sprintf("%s: %s", prose.Moment(placed.At), placed), &told)...)
 			}
 		}
-		return v.violated(d, "%s was spread at %s as %s: skew %d, and %d is allowed; %s",
-			key.Name, moment(first.at), first, first.skew(), p.Max, first.why)
+		return v.Violated(d, "%s was spread at %s as %s: skew %d, and %d is allowed; %s",
+			key.Name, prose.Moment(first.At), first, first.Skew(), p.Max, first.Why)
 	}
-	for _, placed := range l.distributions {
-		v.support(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()))
+	for _, placed := range l.Distributions {
+		v.Support(fmt.Sprintf("%s: %s, skew %d", prose.Moment(placed.At), placed, placed.Skew()))
 	}
 	if worst == nil || bad > 0 { // bad ones were seen only while a watch was blind
-		return v.unknown(append(d, f.late(f.begin())...))
+		return v.Unknown(append(d, f.Late(f.Begin())...))
 	}
-	return v.held(d, "%s was settled in %s (%s), with a skew of at most %d over %s of %s",
-		key.Name, count(len(l.distributions), "state"), l.replicas(), worst.skew(), l.overDomains(), p.TopologyKey)
+	return v.Held(d, "%s was settled in %s (%s), with a skew of at most %d over %s of %s",
+		key.Name, prose.Count(len(l.Distributions), "state"), l.Replicas(), worst.Skew(), l.OverDomains(), p.TopologyKey)
 }
 
 // weigh finds the distribution with the largest skew, and the first of those that surely have too much.
-func (p Spread) weigh(l distributions) (worst *distribution, bad int, first *distribution) {
-	for _, placed := range l.distributions {
-		if worst == nil || placed.skew() > worst.skew() {
+func (p Spread) weigh(l spread.Distributions) (worst *spread.Distribution, bad int, first *spread.Distribution) {
+	for _, placed := range l.Distributions {
+		if worst == nil || placed.Skew() > worst.Skew() {
 			worst = placed
 		}
-		if placed.skew() > p.Max {
-			if bad++; first == nil && !placed.blind {
+		if placed.Skew() > p.Max {
+			if bad++; first == nil && !placed.Blind {
 				first = placed
 			}
 		}

@@ -6,7 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/spread"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // SpreadWithin promises that a spread which a fault unbalanced is restored: within a limit after the last fault was seen
@@ -31,85 +35,85 @@ func (p SpreadWithin) String() string {
 		cmp.Or(p.Workload, "the workload"), p.TopologyKey, p.Max, p.Limit)
 }
 
-func (p SpreadWithin) judge(f *facts) Verdict {
-	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true), missing)
-	began, seen, ok := f.lastFault()
-	if !ok || len(missing) > 0 { // without a fault that was seen, faultsBit has said why
-		return Verdict{}.unknown(d)
+func (p SpreadWithin) Judge(f *evidence.Run) verdict.Verdict {
+	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
+	d := slices.Concat(f.BaseOrdered(f.Begin()), f.FaultsActive(true), missing)
+	began, seen, ok := f.LastFault()
+	if !ok || len(missing) > 0 { // without a fault that was seen, FaultsActive has said why
+		return verdict.Verdict{}.Unknown(d)
 	}
-	l := followDistribution(f, key, p.TopologyKey, false)
-	d = append(d, l.doubts(key.Name)...)
-	v := Verdict{}
-	ledger := followSkew(f, p.TopologyKey, key)
-	ledger.count(&v, p.Max)
-	l.blame(ledger, p.Max)
+	l := spread.FollowDistribution(f, key, p.TopologyKey, false)
+	d = append(d, l.Doubts(key.Name)...)
+	v := verdict.Verdict{}
+	ledger := spread.FollowSkew(f, p.TopologyKey, key)
+	ledger.Count(&v, p.Max)
+	l.Blame(ledger, p.Max)
 	r := p.follow(l, began)
-	v.measure("allowedSkew", float64(p.Max))
-	v.measure("limitSeconds", p.Limit.Seconds())
-	v.measure("largestSkew", float64(r.worst))
-	var told *skewChange
-	for _, placed := range l.distributions {
-		if placed.at >= began {
-			v.support(placed.evidence(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()), &told)...)
+	v.Measure("allowedSkew", float64(p.Max))
+	v.Measure("limitSeconds", p.Limit.Seconds())
+	v.Measure("largestSkew", float64(r.worst))
+	var told *spread.SkewChange
+	for _, placed := range l.Distributions {
+		if placed.At >= began {
+			v.Support(placed.Evidence(fmt.Sprintf("%s: %s, skew %d", prose.Moment(placed.At), placed, placed.Skew()), &told)...)
 		}
 	}
 	if r.last == nil {
-		d.add("%s was never seen settled with a skew above %d after the fault began at %s: there was nothing to restore",
-			key.Name, p.Max, moment(began))
-		return v.unknown(d)
+		d.Add("%s was never seen settled with a skew above %d after the fault began at %s: there was nothing to restore",
+			key.Name, p.Max, prose.Moment(began))
+		return v.Unknown(d)
 	}
 	return p.verdict(f, v, d, key.Name, seen, r)
 }
 
-func (p SpreadWithin) verdict(f *facts, v Verdict, d doubts, name string, seen history.Offset, r restoration) Verdict {
+func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, d verdict.Missing, name string, seen history.Offset, r restoration) verdict.Verdict {
 	deadline := seen + p.Limit
 	if r.good == nil {
-		watched := f.end() - seen
-		v.measure("watchedSeconds", watched.Seconds())
-		if f.unseen(deadline, f.end()) || r.last.blind {
-			return v.unknown(append(d, "where the pods were at the end is not known: a watch was blind"))
+		watched := f.End() - seen
+		v.Measure("watchedSeconds", watched.Seconds())
+		if f.Unseen(deadline, f.End()) || r.last.Blind {
+			return v.Unknown(append(d, "where the pods were at the end is not known: a watch was blind"))
 		}
 		if watched < p.Limit {
-			d.add("the spread of %s was not restored when the watching ended, %s after the fault was seen: %s", name, moment(watched), r.last)
-			return v.unknown(d)
+			d.Add("the spread of %s was not restored when the watching ended, %s after the fault was seen: %s", name, prose.Moment(watched), r.last)
+			return v.Unknown(d)
 		}
-		if unsure := f.orInTime(seen, f.end(), p.Limit); len(unsure) > 0 {
-			return v.unknown(append(d, unsure...))
+		if unsure := f.OrInTime(seen, f.End(), p.Limit); len(unsure) > 0 {
+			return v.Unknown(append(d, unsure...))
 		}
 		v.At = deadline
-		return v.violated(d, "the spread of %s was not restored %s after the fault was seen at %s: %s, skew %d, and %d is allowed",
-			name, moment(watched), moment(seen), r.last, r.last.skew(), p.Max)
+		return v.Violated(d, "the spread of %s was not restored %s after the fault was seen at %s: %s, skew %d, and %d is allowed",
+			name, prose.Moment(watched), prose.Moment(seen), r.last, r.last.Skew(), p.Max)
 	}
-	took := max(0, r.good.at-seen)
-	v.measure("restoredSeconds", took.Seconds())
+	took := max(0, r.good.At-seen)
+	v.Measure("restoredSeconds", took.Seconds())
 	if took > p.Limit {
-		if f.unseen(deadline, r.good.at) {
-			return v.unknown(append(d, "when the spread was restored is not known: a watch was blind"))
+		if f.Unseen(deadline, r.good.At) {
+			return v.Unknown(append(d, "when the spread was restored is not known: a watch was blind"))
 		}
-		if unsure := f.orInTime(seen, r.good.at, p.Limit); len(unsure) > 0 {
-			return v.unknown(append(d, unsure...))
+		if unsure := f.OrInTime(seen, r.good.At, p.Limit); len(unsure) > 0 {
+			return v.Unknown(append(d, unsure...))
 		}
 		v.At = deadline
-		return v.violated(d, "the spread of %s was restored %s after the fault was seen at %s, and %s was the limit: %s",
-			name, moment(took), moment(seen), p.Limit, r.good)
+		return v.Violated(d, "the spread of %s was restored %s after the fault was seen at %s, and %s was the limit: %s",
+			name, prose.Moment(took), prose.Moment(seen), p.Limit, r.good)
 	}
-	d = append(d, f.orTooLate(seen, r.good.at, p.Limit)...)
-	return v.held(d, "the spread of %s was restored %s after the fault was seen at %s: from %s, skew %d, to %s, skew %d",
-		name, moment(took), moment(seen), r.from, r.worst, r.good, r.good.skew())
+	d = append(d, f.OrTooLate(seen, r.good.At, p.Limit)...)
+	return v.Held(d, "the spread of %s was restored %s after the fault was seen at %s: from %s, skew %d, to %s, skew %d",
+		name, prose.Moment(took), prose.Moment(seen), r.from, r.worst, r.good, r.good.Skew())
 }
 
 // restoration is how a spread came back.
 type restoration struct {
-	from, last *distribution // of those that were too uneven: the worst, and the last
-	good       *distribution // with which it was restored for good; nil: it was not
-	worst      int           // the skew of the worst
+	from, last *spread.Distribution // Of those that were too uneven: the worst, and the last
+	good       *spread.Distribution // with which it was restored for good; nil: it was not
+	worst      int                  // the skew of the worst
 }
 
-func (p SpreadWithin) follow(l distributions, from history.Offset) (r restoration) {
-	for _, placed := range l.distributions {
-		switch skew := placed.skew(); {
-		case placed.at < from:
+func (p SpreadWithin) follow(l spread.Distributions, from history.Offset) (r restoration) {
+	for _, placed := range l.Distributions {
+		switch skew := placed.Skew(); {
+		case placed.At < from:
 		case skew > p.Max:
 			if skew >= r.worst {
 				r.from, r.worst = placed, skew

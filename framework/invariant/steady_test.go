@@ -9,9 +9,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
-// lasted makes load last for so long on the fresh lane alone, of which a span was not sent.
+// Lasted makes load last for so long on the fresh lane alone, of which a span was not sent.
 func lasted(drained, from, to history.Offset) *ht.Builder {
 	b := ht.Healthy().EditEvents(func(e *history.Event) {
 		if e.Phase != nil && e.Phase.Name == history.Drained {
@@ -27,7 +28,7 @@ func lasted(drained, from, to history.Offset) *ht.Builder {
 
 // undelivered are the reasons of a verdict that speak of load.
 func undelivered(run *ht.Builder) (reasons []string) {
-	for _, line := range invariant.Check(run.Run(), (invariant.NoFailedRequests{})).Evidence {
+	for _, line := range judge.Check(run.Run(), (invariant.NoFailedRequests{})).Evidence {
 		if strings.Contains(line, "were sent") || strings.Contains(line, "fewer due") {
 			reasons = append(reasons, line)
 		}
@@ -36,7 +37,7 @@ func undelivered(run *ht.Builder) (reasons []string) {
 }
 
 // TestEveryWindowCounts: 200 requests a second from 10 s on. Where fewer than 95 of 100 were sent in a window, be it the first, the
-// last or what is left behind the last, there is no verdict.
+// Last or what is left behind the last, there is no verdict.
 func TestEveryWindowCounts(t *testing.T) {
 	const end = 39700 * ms // so that the last window lasts 1.7 s
 	for name, s := range map[string]struct {

@@ -10,7 +10,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // Kinds of promises by what they need.
@@ -164,13 +165,13 @@ func TestOneThingIsMissing(t *testing.T) {
 		}), []string{"BudgetHonoured", "RecoversWithin"}, "backend was never seen to be disturbed"},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			for _, v := range invariant.CheckAll(s.run.Run(), everything()) {
+			for _, v := range judge.CheckAll(s.run.Run(), everything()) {
 				switch {
 				case !slices.Contains(s.who, v.Kind):
-					if v.Outcome == invariant.Unknown {
+					if v.Outcome == verdict.Unknown {
 						t.Errorf("%s does not need it, and says: %s", v.Kind, v.Seen)
 					}
-				case v.Outcome != invariant.Unknown || v.At != 0:
+				case v.Outcome != verdict.Unknown || v.At != 0:
 					t.Errorf("%s is %s at %s: %s", v.Kind, v.Outcome, v.At, v.Seen)
 				default:
 					if diff := gocmp.Diff(append([]string{cmp.Or(instead[s.name+" "+v.Kind], s.want)}, follows[s.name+" "+v.Kind]...), v.Evidence); diff != "" {

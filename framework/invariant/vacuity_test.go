@@ -6,6 +6,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // goodRecord is one in which a promise is held.
@@ -14,12 +16,12 @@ type goodRecord struct {
 	run     func() *ht.Builder
 }
 
-// judge a record that was made from it.
-func (g goodRecord) judge(b *ht.Builder) invariant.Verdict {
+// Judge a record that was made from it.
+func (g goodRecord) judge(b *ht.Builder) verdict.Verdict {
 	if invariant.Kind(g.promise) == "SharesLoad" { // its requests are not in the builder
-		return invariant.Check(dealt(idle(b), fair(1)), g.promise)
+		return judge.Check(dealt(idle(b), fair(1)), g.promise)
 	}
-	return invariant.Check(b.Run(), g.promise)
+	return judge.Check(b.Run(), g.promise)
 }
 
 // kept is, of every kind of promise, a record in which it is held.
@@ -115,12 +117,12 @@ func TestAFaultThatWasNotProvesNothing(t *testing.T) {
 		}
 		t.Run(kind, func(t *testing.T) {
 			for name, run := range map[string]*ht.Builder{"as it is": k.run(), "and its fault lasted": lasting(k.run(), "")} {
-				if v := k.judge(run); v.Outcome != invariant.Held || invariant.Kind(k.promise) != kind {
+				if v := k.judge(run); v.Outcome != verdict.Held || invariant.Kind(k.promise) != kind {
 					t.Errorf("%s, %s is %s: %s %q", name, v.Kind, v.Outcome, v.Seen, v.Evidence)
 				}
 			}
 			for name, spoil := range spoils {
-				if v := k.judge(spoil(k.run())); v.Outcome == invariant.Held {
+				if v := k.judge(spoil(k.run())); v.Outcome == verdict.Held {
 					t.Errorf("%s: it is held: %s", name, v.Seen)
 				}
 			}
@@ -145,6 +147,6 @@ func healsEarly(b *ht.Builder) *ht.Builder {
 
 // TestWhatTheWitnessSaidIsTold: the reason is in the verdict's own words.
 func TestWhatTheWitnessSaidIsTold(t *testing.T) {
-	v := invariant.Check(lasting(ht.Healthy(), "it was over before its undo began: w1 is not cordoned").Run(), invariant.NoFailedRequests{})
+	v := judge.Check(lasting(ht.Healthy(), "it was over before its undo began: w1 is not cordoned").Run(), invariant.NoFailedRequests{})
 	lines(t, v, "drain one worker went wrong: lasting: it was over before its undo began: w1 is not cordoned")
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // editRows returns a run whose requests were edited.
@@ -76,8 +78,8 @@ func TestVictimsWithoutTraffic(t *testing.T) {
 					moved++
 				}
 			})
-			for _, v := range invariant.Judge(run) {
-				if v.Kind == attack.kind && (v.Outcome != invariant.Unknown || v.Seen != "no verdict: "+attack.want) {
+			for _, v := range judge.Judge(run) {
+				if v.Kind == attack.kind && (v.Outcome != verdict.Unknown || v.Seen != "no verdict: "+attack.want) {
 					t.Errorf("%s: %s, want no verdict: %s", v.Outcome, v.Seen, attack.want)
 				}
 			}
@@ -121,38 +123,38 @@ func TestTrafficToTheVictim(t *testing.T) {
 	const none = "no verdict: backend-1, which drain one worker took, had answered no request on fresh in the 3s before"
 	const held = "no request failed (0 of 6000 on fresh) through 1 pod termination and 0 node losses; 95 % upper bound 0.05 % if requests are independent" + noneMissedOnFresh
 	checkAll(t, []sample{
-		{"a stream held to the victim", heldConnection(ht.Victim, ht.DrainedNode), stream, invariant.Held, 0,
+		{"a stream held to the victim", heldConnection(ht.Victim, ht.DrainedNode), stream, verdict.Held, 0,
 			"no request failed (0 of 1200 on stream) through 1 pod termination and 0 node losses; 95 % upper bound 0.25 % if requests are independent; longest time without a request sent: 25ms on stream; an outage of 26ms would have met one"},
-		{"a stream held to a bystander", heldConnection("backend-4", "w4"), stream, invariant.Unknown, 0,
+		{"a stream held to a bystander", heldConnection("backend-4", "w4"), stream, verdict.Unknown, 0,
 			"no verdict: backend-1, which drain one worker took, had answered no request on stream in the 3s before"},
-		{"a lane of six held to a bystander", heldConnection("backend-4", "w4"), invariant.NoFailedRequests{}, invariant.Unknown, 0,
+		{"a lane of six held to a bystander", heldConnection("backend-4", "w4"), invariant.NoFailedRequests{}, verdict.Unknown, 0,
 			"no verdict: backend-1, which drain one worker took, had answered no request on stream in the 3s before"},
 		{"until four seconds before", without(func(r history.Request) bool { return r.Sent > ht.InjectingAt-4*second }), fresh,
-			invariant.Unknown, 0, none},
+			verdict.Unknown, 0, none},
 		{"once, half a second before", without(func(r history.Request) bool {
 			return r.Sent > ht.InjectingAt-4*second && (r.Sent < 15*second || r.Sent > 15030*ms)
-		}), fresh, invariant.Held, 0, held},
+		}), fresh, verdict.Held, 0, held},
 		{"as was only inferred", ht.Healthy().EditRequests(func(r *history.Request) { r.Inferred = r.Pod == ht.Victim }), fresh,
-			invariant.Unknown, 0, none},
+			verdict.Unknown, 0, none},
 		{"the victim was not ready, as the watch says", without(func(history.Request) bool { return true }).EditEvents(func(e *history.Event) {
 			if e.Pod != nil && e.Pod.Name == ht.Victim {
 				e.Pod.Ready = false
 			}
-		}), fresh, invariant.Held, 0, held},
-		{"the victim is only named by its node", taking(ht.Healthy(), []string{ht.DrainedNode}, nil), fresh, invariant.Held, 0, held},
+		}), fresh, verdict.Held, 0, held},
+		{"the victim is only named by its node", taking(ht.Healthy(), []string{ht.DrainedNode}, nil), fresh, verdict.Held, 0, held},
 		{"the victim is only named by its node, and had no traffic",
-			taking(without(func(history.Request) bool { return true }), []string{ht.DrainedNode}, nil), fresh, invariant.Unknown, 0, none},
+			taking(without(func(history.Request) bool { return true }), []string{ht.DrainedNode}, nil), fresh, verdict.Unknown, 0, none},
 		{"two victims, of which one had traffic",
 			taking(without(func(history.Request) bool { return true }), []string{ht.DrainedNode}, []string{"backend-1", "backend-2"}), fresh,
-			invariant.Held, 0, held},
+			verdict.Held, 0, held},
 		{"an eviction that was refused to a pod without traffic",
 			taking(refused(without(func(history.Request) bool { return true })), []string{ht.DrainedNode}, nil),
-			invariant.NoFailedRequests{Refused: true}, invariant.Unknown, 0,
+			invariant.NoFailedRequests{Refused: true}, verdict.Unknown, 0,
 			"no verdict: backend-1, which drain one worker took, had answered no request on fresh in the 3s before"},
 	})
 }
 
-// refused is a record in which nothing was taken away, since every eviction was refused.
+// Refused is a record in which nothing was taken away, since every eviction was refused.
 func refused(b *ht.Builder) *ht.Builder {
 	return b.DropEvents(func(e history.Event) bool { return e.T > ht.DisturbedAt && e.Pod != nil }).EditEvents(func(e *history.Event) {
 		if e.Eviction != nil {
@@ -175,8 +177,8 @@ func TestEachFaultHasItsVictims(t *testing.T) {
 		}
 		return b
 	}
-	v := invariant.Check(second2(ht.Healthy(), "backend-3", "w3").Run(), invariant.NoFailedRequests{})
-	if v.Outcome != invariant.Held {
+	v := judge.Check(second2(ht.Healthy(), "backend-3", "w3").Run(), invariant.NoFailedRequests{})
+	if v.Outcome != verdict.Held {
 		t.Errorf("%s: %s", v.Outcome, v.Seen)
 	}
 	numbers(t, v, map[string]float64{"victimAnswers.fresh": 100, "victimAnswers.reused": 100})
@@ -189,8 +191,8 @@ func TestEachFaultHasItsVictims(t *testing.T) {
 			r.Pod, r.Node = "backend-4", "w4"
 		}
 	})
-	v = invariant.Check(idle.Run(), invariant.NoFailedRequests{})
-	if v.Outcome != invariant.Unknown || !strings.Contains(v.Seen, "backend-3, which drain another took, had answered no request on reused") {
+	v = judge.Check(idle.Run(), invariant.NoFailedRequests{})
+	if v.Outcome != verdict.Unknown || !strings.Contains(v.Seen, "backend-3, which drain another took, had answered no request on reused") {
 		t.Errorf("%s: %s", v.Outcome, v.Seen)
 	}
 	numbers(t, v, map[string]float64{"victimAnswers.fresh": 100, "victimAnswers.reused": 0})
@@ -207,8 +209,8 @@ func TestPodsOfAGateway(t *testing.T) {
 	lost := ht.ReadyNode("w9", "c")
 	lost.Ready = "Unknown"
 	b.Node(noticedAt, lost)
-	v := invariant.Check(taking(b, []string{"w9"}, nil).Run(), invariant.NoFailedRequests{})
-	if v.Outcome != invariant.Held || !slices.Contains(v.Evidence, "kill one worker took no pod that clients were sent to") {
+	v := judge.Check(taking(b, []string{"w9"}, nil).Run(), invariant.NoFailedRequests{})
+	if v.Outcome != verdict.Held || !slices.Contains(v.Evidence, "kill one worker took no pod that clients were sent to") {
 		t.Errorf("%s: %s %q", v.Outcome, v.Seen, v.Evidence)
 	}
 }

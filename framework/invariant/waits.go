@@ -3,7 +3,9 @@ package invariant
 import (
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/stats"
 )
 
 const (
@@ -19,22 +21,22 @@ const (
 type laneWaits struct {
 	lane                         history.Lane
 	steady, disturbed, recovered answerTimes
-	slots                        []slowest // from the beginning of the first fault on
+	slots                        []slowest // From the beginning of the first fault on
 	failed                       uint64
 }
 
 // answerTimes are those from the moment when a request was sent, and from the moment when it was due: a client does not care why
 // an answer was late.
-type answerTimes struct{ sent, due durations }
+type answerTimes struct{ sent, due stats.Durations }
 
 func (t *answerTimes) add(r *history.Request) {
-	t.sent.add(r.Done - r.Sent)
-	t.due.add(r.Done - r.Due)
+	t.sent.Add(r.Done - r.Sent)
+	t.due.Add(r.Done - r.Due)
 }
 
 // slowest is how long answers took at the most that were due in a slot.
 type slowest struct {
-	took, due time.Duration  // since the request was sent, and since it was due
+	took, due time.Duration  // Since the request was sent, and since it was due
 	at        history.Offset // when the former was sent
 }
 
@@ -45,21 +47,21 @@ type slotted struct {
 	n    int
 }
 
-func newSlotted(w *watch) slotted {
-	s := slotted{from: w.from, step: answerSlot}
-	for (w.to-w.from)/s.step >= maxAnswerSlots {
+func newSlotted(w *requests.Watch) slotted {
+	s := slotted{from: w.From, step: answerSlot}
+	for (w.To-w.From)/s.step >= maxAnswerSlots {
 		s.step *= 2
 	}
-	s.n = int((w.to-w.from)/s.step) + 1
+	s.n = int((w.To-w.From)/s.step) + 1
 	return s
 }
 
-// of a moment: the first slot for what was before.
+// Of a moment: the first slot for what was before.
 func (s slotted) of(at history.Offset) int {
 	return int(min(max(at-s.from, 0)/s.step, history.Offset(s.n-1)))
 }
 
-// add notes an answer at the moment when it was due.
+// Add notes an answer at the moment when it was due.
 func (a *laneWaits) add(r *history.Request, s slotted) {
 	slot := &a.slots[s.of(r.Due)]
 	if took := r.Done - r.Sent; took > slot.took {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -58,7 +58,7 @@ const defaultSyncPeriod = 30 * time.Second
 var lateKubeProxy = Plant{
 	Name:  lateName,
 	Does:  fmt.Sprintf("kube-proxy lets %s pass between two changes of its rules, and so removes endpoints late", proxyPause),
-	Cause: string(invariant.CauseLateWithdrawal),
+	Cause: string(attribution.CauseLateWithdrawal),
 	When:  AfterControlPlane,
 	cluster: &change{
 		make: delayProxies,

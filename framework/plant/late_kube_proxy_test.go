@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
 
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -74,7 +74,7 @@ func checkDelay(t *testing.T, text string) {
 func TestThePauseIsSeenAndNamed(t *testing.T) {
 	const explained = 10 * time.Second // proxyLagAtMost in framework/invariant
 	sleep := workloads.Backend{}.WithDefaults().PreStop
-	if proxyPause-sleep < 5*time.Second || proxyPause >= explained || sleep < invariant.PropagationSlack {
+	if proxyPause-sleep < 5*time.Second || proxyPause >= explained || sleep < evidence.PropagationSlack {
 		t.Errorf("pause %s, preStop sleep %s", proxyPause, sleep)
 	}
 }

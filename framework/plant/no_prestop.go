@@ -1,7 +1,7 @@
 package plant
 
 import (
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -10,7 +10,7 @@ import (
 var noPreStop = Plant{
 	Name:  "no-prestop",
 	Does:  "the workload ends without a preStop sleep, while clients still connect",
-	Cause: string(invariant.CauseLateEndpoint),
+	Cause: string(attribution.CauseLateEndpoint),
 	workload: func(s *scenario.Spec) {
 		s.Backend.PreStop = workloads.NoPreStop
 	},

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -75,7 +75,7 @@ func TestFind(t *testing.T) {
 // A cause is a word of the vocabulary of causes, or what the API server itself says.
 func TestCausesAreThoseThatAreReported(t *testing.T) {
 	want := map[string]string{
-		"late-kube-proxy": string(invariant.CauseLateWithdrawal), "no-prestop": string(invariant.CauseLateEndpoint),
+		"late-kube-proxy": string(attribution.CauseLateWithdrawal), "no-prestop": string(attribution.CauseLateEndpoint),
 		"webhook-without-replicas": `failed calling webhook "evictions.webhook-without-replicas.holdfast.dev"`,
 	}
 	got := map[string]string{}

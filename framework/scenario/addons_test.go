@@ -18,6 +18,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -66,7 +67,7 @@ func TestAddonsComeAndGo(t *testing.T) {
 				return nil
 			}
 		}
-		if got := c.one(t.Context(), s); got.err != nil || got.outcome == invariant.Unknown {
+		if got := c.one(t.Context(), s); got.err != nil || got.outcome == verdict.Unknown {
 			t.Fatalf("got %+v; troubles %q", got, troubles(c.recorded(s)))
 		}
 		if want := []string{"open", "compile sigs.k8s.io/descheduler v0.36.0"}; len(c.did) < 2 || !strings.HasPrefix(c.did[0], want[0]) || c.did[1] != want[1] {
@@ -117,7 +118,7 @@ func TestAddonsThatCannotBeHad(t *testing.T) {
 				c, s := balanced(t)
 				spoil(c)
 				got := c.one(t.Context(), s)
-				if trouble := strings.Join(troubles(c.recorded(s)), "; "); got.outcome != invariant.Unknown || !strings.Contains(trouble, want) {
+				if trouble := strings.Join(troubles(c.recorded(s)), "; "); got.outcome != verdict.Unknown || !strings.Contains(trouble, want) {
 					t.Errorf("got %+v\ntrouble %s\nwant    %s", got, trouble, want)
 				}
 				if left := outside(c.towns[0]); left != nil {

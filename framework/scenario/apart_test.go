@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // A run that is refused because another one uses its namespace removed that namespace afterwards, and with it the other's pods.
@@ -76,7 +76,7 @@ func TestAClusterThatStaysAndIsNotAsItWas(t *testing.T) {
 		if _, err := c.pool.get(t.Context(), s.Cluster); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.one(t.Context(), s); got.outcome != invariant.Held {
+		if got := c.one(t.Context(), s); got.outcome != verdict.Held {
 			t.Errorf("got %+v", got)
 		}
 		again := s

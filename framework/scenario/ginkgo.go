@@ -14,7 +14,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // interruptGrace is how long an interrupted scenario may take to undo its faults, collect what was recorded, keep the logs
@@ -139,7 +139,7 @@ func (r *run) judged(ctx context.Context, s Spec) {
 	if result.unsupported {
 		ginkgo.Skip(result.why)
 	}
-	if result.outcome != invariant.Held {
+	if result.outcome != verdict.Held {
 		ginkgo.Fail(fmt.Sprintf("%s: %s: %s", s.Name, result.outcome, result.why))
 	}
 }

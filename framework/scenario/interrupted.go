@@ -9,7 +9,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // keepInterrupted adds a scenario that was interrupted before there was a record of it.
@@ -18,7 +18,7 @@ func (r *run) keepInterrupted(s Spec) result {
 	return r.add(history.ScenarioResult{
 		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant, Interrupted: where,
 		Reproduce: r.settings.Reproduce(s.Name, r.kubernetes),
-	}, result{outcome: invariant.Unknown, interrupted: true, why: where})
+	}, result{outcome: verdict.Unknown, interrupted: true, why: where})
 }
 
 // interruption says by what the run was interrupted: a signal, or what stopped it. Empty: by a signal that only Ginkgo knows of.

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
 // Mutation takes one good practice away from a scenario that holds.
@@ -26,9 +28,9 @@ type Mutation struct {
 	Lanes []history.Lane
 	// Harness says that what is removed is the harness's: nothing can be known then, and the promise must be Unknown, for Doubt alone.
 	Harness bool
-	Doubt   invariant.Doubt
+	Doubt   judge.Doubt
 	// Cause is what the verdict must name as the reason. A mutant that is caught by a promise about failed requests has one.
-	Cause invariant.Cause
+	Cause attribution.Cause
 	// ByChance says that what is removed hurts a request by chance alone. How often it is caught is counted, and not demanded.
 	ByChance bool
 	// Break removes the practice, and nothing else. It may shorten what only the twin needs, such as a hold: what is left
@@ -78,9 +80,9 @@ func (m Mutation) stored(good, broken Spec) (*history.Mutant, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Harness != (m.Doubt != "") || m.Harness && (m.Doubt != invariant.DoubtStarvedWorker || promise.Kind != "NoFailedRequests") {
+	if m.Harness != (m.Doubt != "") || m.Harness && (m.Doubt != judge.DoubtStarvedWorker || promise.Kind != "NoFailedRequests") {
 		return nil, fmt.Errorf("harness %v, doubt %q of %s: a mutant of the harness, and no other, plants the doubt %s of NoFailedRequests",
-			m.Harness, m.Doubt, promise.Kind, invariant.DoubtStarvedWorker)
+			m.Harness, m.Doubt, promise.Kind, judge.DoubtStarvedWorker)
 	}
 	lanes, err := m.lanes(promise, broken)
 	if err != nil {
@@ -136,7 +138,7 @@ func (m Mutation) lanes(promise history.Promise, broken Spec) ([]history.Lane, e
 	for _, l := range broken.Load {
 		planned = append(planned, l.Lane)
 	}
-	judged := invariant.LanesOf(decoded, planned)
+	judged := judge.LanesOf(decoded, planned)
 	for _, lane := range m.Lanes {
 		if !slices.Contains(judged, lane) {
 			return nil, fmt.Errorf("lane %s has no load, or %s does not judge it", lane, promise.Kind)

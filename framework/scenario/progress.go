@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // Progress tells a person what is happening now: one line that moves on a terminal, plain lines elsewhere.
@@ -106,8 +106,8 @@ func verdictWord(s Spec, r result) string {
 	if r.interrupted {
 		return "INTERRUPTED"
 	}
-	mutant := map[invariant.Outcome]string{invariant.Held: "CAUGHT", invariant.Violated: "MISSED", invariant.Unknown: "UNKNOWN"}
-	plain := map[invariant.Outcome]string{invariant.Held: "HELD", invariant.Violated: "VIOLATED", invariant.Unknown: "UNKNOWN"}
+	mutant := map[verdict.Outcome]string{verdict.Held: "CAUGHT", verdict.Violated: "MISSED", verdict.Unknown: "UNKNOWN"}
+	plain := map[verdict.Outcome]string{verdict.Held: "HELD", verdict.Violated: "VIOLATED", verdict.Unknown: "UNKNOWN"}
 	if r.escaped {
 		return "NOT CAUGHT"
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 func TestProgressInPlainLines(t *testing.T) {
@@ -22,7 +22,7 @@ func TestProgressInPlainLines(t *testing.T) {
 		p.loading(func() (sent, failed uint64) { return 1200, 3 })
 		p.now(history.Disturbed, "drain 1 worker")
 		p.loading(nil)
-		p.end(s, result{outcome: invariant.Violated, why: "3 of 1200 requests failed"}, 41*time.Second)
+		p.end(s, result{outcome: verdict.Violated, why: "3 of 1200 requests failed"}, 41*time.Second)
 		p.begin(s)
 		p.end(s, result{err: errors.New("no engine")}, time.Second)
 		want := `[1/2] chaos/example: an example holds (about 45s)
@@ -43,11 +43,11 @@ func TestVerdictWords(t *testing.T) {
 	mutant.Mutant = &history.Mutant{}
 	for _, test := range []struct {
 		spec    Spec
-		outcome invariant.Outcome
+		outcome verdict.Outcome
 		want    string
 	}{
-		{good(), invariant.Held, "HELD"}, {good(), invariant.Violated, "VIOLATED"}, {good(), invariant.Unknown, "UNKNOWN"},
-		{mutant, invariant.Held, "CAUGHT"}, {mutant, invariant.Violated, "MISSED"}, {mutant, invariant.Unknown, "UNKNOWN"},
+		{good(), verdict.Held, "HELD"}, {good(), verdict.Violated, "VIOLATED"}, {good(), verdict.Unknown, "UNKNOWN"},
+		{mutant, verdict.Held, "CAUGHT"}, {mutant, verdict.Violated, "MISSED"}, {mutant, verdict.Unknown, "UNKNOWN"},
 	} {
 		if got := verdictWord(test.spec, result{outcome: test.outcome}); got != test.want {
 			t.Errorf("%s of a mutant=%t: %s, want %s", test.outcome, test.spec.Mutant != nil, got, test.want)
@@ -65,7 +65,7 @@ func TestProgressOnATerminal(t *testing.T) {
 		p.begin(s)
 		p.now(history.Steady, "load flows")
 		time.Sleep(2500 * time.Millisecond)
-		p.end(s, result{outcome: invariant.Held, why: "all is well"}, 3*time.Second)
+		p.end(s, result{outcome: verdict.Held, why: "all is well"}, 3*time.Second)
 		if !bytes.Contains(out.Bytes(), []byte("steady 2s: load flows")) {
 			t.Errorf("nothing moved: %q", out.String())
 		}

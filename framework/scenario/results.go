@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // keep adds a scenario's result to run.json, which is whole after each: a killed run keeps what it found. An error says
 // that the harness failed before anything could be judged.
-func (r *run) keep(s Spec, found invariant.Found, harness error) result {
+func (r *run) keep(s Spec, found judge.Found, harness error) result {
 	out := result{err: harness}
 	kept := history.ScenarioResult{
 		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant,
@@ -23,11 +24,11 @@ func (r *run) keep(s Spec, found invariant.Found, harness error) result {
 		out.escaped = found.Caught != nil && found.Caught.Escaped()
 		kept.Outcome = string(out.outcome)
 		if err := found.Put(&kept); err != nil {
-			return r.keep(s, invariant.Found{}, err)
+			return r.keep(s, judge.Found{}, err)
 		}
 	}
 	if kept.CutShort(r.where) {
-		out = result{outcome: invariant.Unknown, interrupted: true, why: r.where, err: out.err}
+		out = result{outcome: verdict.Unknown, interrupted: true, why: r.where, err: out.err}
 	}
 	return r.add(kept, out)
 }
@@ -72,7 +73,7 @@ func (r *run) finish(chosen []Spec) error {
 	r.file.Outcome = string(OutcomeOf(r.file))
 	if r.file.Cut() {
 		r.file.Interrupted = r.interruption()
-		if r.file.Outcome != string(invariant.Violated) {
+		if r.file.Outcome != string(verdict.Violated) {
 			r.file.Outcome = history.OutcomeInterrupted
 		}
 	}
@@ -81,23 +82,23 @@ func (r *run) finish(chosen []Spec) error {
 
 // OutcomeOf a run is the worst of its scenarios': Violated, then Unknown, then Held. A scenario that was not judged, and
 // a run of none, are Unknown. One that is not supported does not count; a run of no other is one of none.
-func OutcomeOf(f history.RunFile) invariant.Outcome {
-	worst, tried := invariant.Held, false
+func OutcomeOf(f history.RunFile) verdict.Outcome {
+	worst, tried := verdict.Held, false
 	for _, s := range f.Scenarios {
 		if s.NotSupported != "" {
 			continue
 		}
 		tried = true
-		switch invariant.Outcome(s.Outcome) {
-		case invariant.Violated:
-			return invariant.Violated
-		case invariant.Held:
+		switch verdict.Outcome(s.Outcome) {
+		case verdict.Violated:
+			return verdict.Violated
+		case verdict.Held:
 		default:
-			worst = invariant.Unknown
+			worst = verdict.Unknown
 		}
 	}
 	if !tried {
-		return invariant.Unknown
+		return verdict.Unknown
 	}
 	return worst
 }

@@ -12,29 +12,30 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // run.json is whole after each scenario, whatever became of it.
 func TestKeep(t *testing.T) {
 	c := newCounty(t)
-	held := invariant.Verdict{Kind: "Spread", Promise: "even", Outcome: invariant.Held, Seen: "even"}
+	held := verdict.Verdict{Kind: "Spread", Promise: "even", Outcome: verdict.Held, Seen: "even"}
 	odd := held
 	odd.Numbers = map[string]float64{"skew": math.NaN()}
 	first, second, third := quiet(), quiet(), quiet()
 	first.Name, second.Name, third.Name = "chaos/first", "chaos/second", "chaos/third"
 
 	c.kubernetes = "v1.37.0"
-	if got := c.keep(first, invariant.Found{Verdicts: []invariant.Verdict{held}}, nil); got.outcome != invariant.Held || got.err != nil {
+	if got := c.keep(first, judge.Found{Verdicts: []verdict.Verdict{held}}, nil); got.outcome != verdict.Held || got.err != nil {
 		t.Errorf("held: %+v", got)
 	}
 	if diff := cmp.Diff([]string{"chaos/first held"}, outcomes(c.kept())); diff != "" {
 		t.Errorf("after the first (-want +got):\n%s", diff)
 	}
 	// A verdict that cannot be written down is none.
-	got := c.keep(second, invariant.Found{Verdicts: []invariant.Verdict{held, odd}}, nil)
+	got := c.keep(second, judge.Found{Verdicts: []verdict.Verdict{held, odd}}, nil)
 	checkError(t, got.err, `write down the verdict on "even": json: unsupported value: NaN`)
-	c.keep(third, invariant.Found{Verdicts: []invariant.Verdict{held}}, errors.New("no engine"))
+	c.keep(third, judge.Found{Verdicts: []verdict.Verdict{held}}, errors.New("no engine"))
 	want := []string{"chaos/first held", "chaos/second " + got.err.Error(), "chaos/third no engine"}
 	if diff := cmp.Diff(want, outcomes(c.kept())); diff != "" {
 		t.Errorf("after the third (-want +got):\n%s", diff)
@@ -56,11 +57,11 @@ func TestWhatIsNotSupportedIsKeptByName(t *testing.T) {
 		kept.NotSupported != "tc netem is not supported here" || kept.Name != s.Name || kept.Outcome+kept.Error != "" || len(kept.Verdicts) != 0 {
 		t.Errorf("got %+v, kept %+v", got, kept)
 	}
-	if o := OutcomeOf(c.kept()); o != invariant.Unknown {
+	if o := OutcomeOf(c.kept()); o != verdict.Unknown {
 		t.Errorf("a run of no other scenario is %s", o)
 	}
-	c.keep(s, invariant.Found{Verdicts: []invariant.Verdict{{Kind: "Spread", Outcome: invariant.Held}}}, nil)
-	if o := OutcomeOf(c.kept()); o != invariant.Held || Failed(c.kept()) {
+	c.keep(s, judge.Found{Verdicts: []verdict.Verdict{{Kind: "Spread", Outcome: verdict.Held}}}, nil)
+	if o := OutcomeOf(c.kept()); o != verdict.Held || Failed(c.kept()) {
 		t.Errorf("a run of one that held is %s", o)
 	}
 }
@@ -72,7 +73,7 @@ func TestAFaultThatIsNotSupportedIsInTheRecord(t *testing.T) {
 		t.Errorf("%v, in the record: %q", err, (history.Run{Events: events}).NotSupported())
 	}
 	for _, v := range verdicts {
-		if v.Outcome != invariant.Unknown {
+		if v.Outcome != verdict.Unknown {
 			t.Errorf("%s is %s", v.Kind, v.Outcome)
 		}
 	}
@@ -91,7 +92,7 @@ func TestAResultThatCannotBeKeptIsAnError(t *testing.T) {
 	if err := os.WriteFile(c.settings.Dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := c.keep(quiet(), invariant.Found{Verdicts: []invariant.Verdict{{Outcome: invariant.Held}}}, nil)
+	got := c.keep(quiet(), judge.Found{Verdicts: []verdict.Verdict{{Outcome: verdict.Held}}}, nil)
 	checkError(t, got.err, "write run.json: ")
 	checkError(t, c.finish(nil), "write run.json: ")
 }

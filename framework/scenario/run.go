@@ -21,7 +21,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/observe"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // cleanLimit bounds each of the three things done after a scenario, whatever came of it: to collect what was recorded, to
@@ -50,7 +52,7 @@ var theRun *run
 
 // result is what came of one scenario.
 type result struct {
-	outcome invariant.Outcome
+	outcome verdict.Outcome
 	why     string
 	escaped bool  // a mutant that is caught by chance was not
 	err     error // the harness failed before anything could be judged
@@ -82,7 +84,7 @@ func (r *run) attempt(ctx context.Context, s Spec) result {
 		if r.settings.Cluster != "" { // the next one would not get it, either
 			r.stop = err
 		}
-		return r.keep(s, invariant.Found{}, err)
+		return r.keep(s, judge.Found{}, err)
 	}
 	held := r.pool.hold
 	ctx, release := whileOpen(ctx, held.Lost(), held.Err) // another run has it: this one disturbs nothing any more
@@ -99,7 +101,7 @@ func (r *run) attempt(ctx context.Context, s Spec) result {
 		r.settings.Progress.Note("  it did not run to its end: " + recordErr.Error())
 	}
 	if st == nil { // what may lie there is another's record
-		return r.keep(s, invariant.Found{}, recordErr)
+		return r.keep(s, judge.Found{}, recordErr)
 	}
 	out := r.judge(s, dir, recordErr)
 	if recordErr != nil && r.settings.LeaveBroken && ctx.Err() == nil {
@@ -112,7 +114,7 @@ func (r *run) attempt(ctx context.Context, s Spec) result {
 
 // leave clears a scenario away once it is judged: until then its pods, and with them their logs, are still there.
 func (r *run) leave(ctx context.Context, st *stage, out result) {
-	if out.err != nil || out.outcome != invariant.Held && !out.unsupported || r.settings.KeepLogs {
+	if out.err != nil || out.outcome != verdict.Held && !out.unsupported || r.settings.KeepLogs {
 		r.collectLogs(ctx, st.cluster, st.spec)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
@@ -210,20 +212,20 @@ func (r *run) header(s Spec, cluster clusters.Cluster) (history.Header, error) {
 func (r *run) judge(s Spec, dir string, recordErr error) result {
 	recorded, err := history.Open(dir)
 	if err != nil {
-		return r.keep(s, invariant.Found{}, errors.Join(recordErr, err))
+		return r.keep(s, judge.Found{}, errors.Join(recordErr, err))
 	}
-	verdicts := invariant.Judge(recorded)
-	if why := invariant.Unsupported(recorded, verdicts); why != "" {
+	verdicts := judge.Judge(recorded)
+	if why := judge.Unsupported(recorded, verdicts); why != "" {
 		return r.keepUnsupported(s, why)
 	}
 	if r.stop != nil && !slices.ContainsFunc(verdicts, broke) {
-		return r.keep(s, invariant.Found{}, r.stop)
+		return r.keep(s, judge.Found{}, r.stop)
 	}
 	r.where = recorded.Interrupted()
-	return r.keep(s, invariant.FoundBy(recorded, verdicts), nil)
+	return r.keep(s, judge.FoundBy(recorded, verdicts), nil)
 }
 
-func broke(v invariant.Verdict) bool { return v.Outcome == invariant.Violated }
+func broke(v verdict.Verdict) bool { return v.Outcome == verdict.Violated }
 
 // recorded ends the run where a record can no longer be written: the next one could not be, either. What is known by then finds
 // room.

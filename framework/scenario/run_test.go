@@ -24,6 +24,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // quiet is a scenario without traffic that holds on a town.
@@ -41,7 +42,7 @@ func TestAScenarioThatHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := newCounty(t), quiet()
 		got := c.one(t.Context(), s)
-		if got.outcome != invariant.Held || got.err != nil || !strings.Contains(got.why, "skew of at most 0 over 3 domains") {
+		if got.outcome != verdict.Held || got.err != nil || !strings.Contains(got.why, "skew of at most 0 over 3 domains") {
 			t.Errorf("got %+v", got)
 		}
 		r := c.recorded(s)
@@ -103,15 +104,15 @@ func TestTheRecordSaysWhatWasAsked(t *testing.T) {
 			t.Errorf("header (-want +got):\n%s", diff)
 		}
 		kept := c.kept().Scenarios
-		var got invariant.Verdict
+		var got verdict.Verdict
 		if len(kept) != 1 || len(kept[0].Verdicts) != 1 || json.Unmarshal(kept[0].Verdicts[0], &got) != nil {
 			t.Fatalf("run.json: %+v", kept)
 		}
-		if got.Kind != "Spread" || got.Outcome != invariant.Unknown {
+		if got.Kind != "Spread" || got.Outcome != verdict.Unknown {
 			t.Errorf("verdict: %+v", got)
 		}
-		var caught invariant.Verdict
-		if json.Unmarshal(kept[0].Caught, &caught) != nil || caught.Kind != "Caught" || caught.Outcome != invariant.Unknown {
+		var caught verdict.Verdict
+		if json.Unmarshal(kept[0].Caught, &caught) != nil || caught.Kind != "Caught" || caught.Outcome != verdict.Unknown {
 			t.Errorf("the verdict on the mutant: %+v", caught)
 		}
 		kept[0].Verdicts, kept[0].Caught = nil, nil
@@ -215,7 +216,7 @@ func TestAScenarioThatGoesWrong(t *testing.T) {
 				}
 				got := c.one(ctx, s)
 				r := c.recorded(s)
-				if got.err != nil || got.outcome != invariant.Unknown {
+				if got.err != nil || got.outcome != verdict.Unknown {
 					t.Errorf("got %+v, want Unknown", got)
 				}
 				if all := strings.Join(troubles(r), "\n"); !strings.Contains(all, test.trouble) || r.Incomplete != "" {
@@ -432,7 +433,7 @@ func TestAClusterThatIsNotAsItWasIsGivenBack(t *testing.T) {
 				if _, err := c.pool.get(t.Context(), s.Cluster); err != nil {
 					t.Fatal(err)
 				}
-				if got := c.one(t.Context(), s); got.outcome != invariant.Held {
+				if got := c.one(t.Context(), s); got.outcome != verdict.Held {
 					t.Errorf("got %+v", got)
 				}
 				if _, err := c.pool.get(t.Context(), s.Cluster); err != nil {
@@ -484,7 +485,7 @@ func TestLogsThatHangAreGivenUp(t *testing.T) {
 		for range 2 {
 			s := quiet()
 			s.Name += strings.Repeat("-again", len(c.file.Scenarios))
-			if got := c.one(t.Context(), s); got.outcome != invariant.Held {
+			if got := c.one(t.Context(), s); got.outcome != verdict.Held {
 				t.Errorf("got %+v", got)
 			}
 		}

@@ -12,10 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -197,7 +200,7 @@ func TestMutate(t *testing.T) {
 		twin := Describe(s)
 		Mutate(twin, Mutation{
 			Name: "mutants/example", Removed: "a practice", CaughtBy: invariant.NoFailedRequests{},
-			Cause: invariant.CauseLateEndpoint,
+			Cause: attribution.CauseLateEndpoint,
 			Break: func(s *Spec) { s.Backend.PreStop, s.Gateway.MaxTries = workloads.NoPreStop, 1 },
 		})
 	})
@@ -292,7 +295,7 @@ func TestMutateRefusesWhatCannotBeCaught(t *testing.T) {
 		"lane grpc has no load, or NoFailedRequests does not":    {CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{history.LaneGRPC}, Break: nothing},
 		"lane control has no load, or NoFailedRequests does not": {CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{history.LaneControl}, Break: nothing},
 		`harness true, doubt ""`:                                 {CaughtBy: invariant.NoFailedRequests{}, Harness: true, Break: nothing},
-		"harness false, doubt":                                   {CaughtBy: invariant.NoFailedRequests{}, Doubt: invariant.DoubtStarvedWorker, Break: nothing},
+		"harness false, doubt":                                   {CaughtBy: invariant.NoFailedRequests{}, Doubt: judge.DoubtStarvedWorker, Break: nothing},
 		`doubt "spleen"`:                                         {CaughtBy: invariant.NoFailedRequests{}, Harness: true, Doubt: "spleen", Break: nothing},
 	} {
 		func() {
@@ -343,10 +346,10 @@ func TestOutcomeOf(t *testing.T) {
 		}
 		return f
 	}
-	for want, files := range map[invariant.Outcome][]history.RunFile{
-		invariant.Held:     {file("held"), file("held", "held")},
-		invariant.Violated: {file("held", "violated"), file("", "violated"), file("violated", "unknown")},
-		invariant.Unknown:  {file(), file("held", ""), file("unknown", "held"), file("perhaps")},
+	for want, files := range map[verdict.Outcome][]history.RunFile{
+		verdict.Held:     {file("held"), file("held", "held")},
+		verdict.Violated: {file("held", "violated"), file("", "violated"), file("violated", "unknown")},
+		verdict.Unknown:  {file(), file("held", ""), file("unknown", "held"), file("perhaps")},
 	} {
 		for _, f := range files {
 			if got := OutcomeOf(f); got != want {

@@ -28,6 +28,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -304,7 +305,7 @@ func TestLoadReachesTheRecord(t *testing.T) {
 			s.Faults = []fault.Fault{errand{"a wait", wait}}
 			s.Load = []load.Lane{{Lane: history.LaneReused, Target: url, Rate: 200}, {Lane: history.LaneControl, Rate: 50}}
 			s.Promises = []invariant.Invariant{invariant.NoFailedRequests{}}
-			if got := c.one(ctx, s); got.outcome != invariant.Violated || !strings.Contains(got.why, "bad-status") {
+			if got := c.one(ctx, s); got.outcome != verdict.Violated || !strings.Contains(got.why, "bad-status") {
 				t.Errorf("got %+v, want Violated: each tenth request fails", got)
 			}
 			own := len(curl.asked) - 1 // the endpoints' own addresses; the control lane's target is the worker itself
@@ -352,7 +353,7 @@ func TestALoadWorkerThatDoesNotAnswer(t *testing.T) {
 		s.Load = []load.Lane{{Lane: history.LaneControl, Rate: 20}}
 		got := c.one(t.Context(), s)
 		trouble := strings.Join(troubles(c.recorded(s)), "; ")
-		if got.outcome != invariant.Unknown || !strings.Contains(trouble, "start the load of load-0: start load hf-chaos-quiet: read clock: tried for 1m0s: ") {
+		if got.outcome != verdict.Unknown || !strings.Contains(trouble, "start the load of load-0: start load hf-chaos-quiet: read clock: tried for 1m0s: ") {
 			t.Errorf("got %+v, trouble: %s", got, trouble)
 		}
 	})

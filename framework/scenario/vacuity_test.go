@@ -32,6 +32,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // idleFaults are all that there are, each in a form that would bite. Where they are played, nobody does what they ask for.
@@ -221,7 +223,7 @@ var promised = []invariant.Invariant{
 }
 
 // playOn plays one fault to its end, and judges a record with what was written down of it.
-func playOn(t *testing.T, f fault.Fault, target fault.Target) (events []history.Event, verdicts []invariant.Verdict, err error) {
+func playOn(t *testing.T, f fault.Fault, target fault.Target) (events []history.Event, verdicts []verdict.Verdict, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		record := &notebook{began: time.Now()}
@@ -232,7 +234,7 @@ func playOn(t *testing.T, f fault.Fault, target fault.Target) (events []history.
 		err = p.run(t.Context())
 		events = record.events
 	})
-	return events, invariant.CheckAll(retold(events), promised), err
+	return events, judge.CheckAll(retold(events), promised), err
 }
 
 // TestAnInjectorThatDoesNothingIsNeverHeld: every fault, played by the runner where all calls of the API and of the engine are
@@ -250,7 +252,7 @@ func TestAnInjectorThatDoesNothingIsNeverHeld(t *testing.T) {
 				t.Error("it was seen")
 			}
 			for _, v := range verdicts {
-				if v.Outcome == invariant.Held {
+				if v.Outcome == verdict.Held {
 					t.Errorf("%s is held: %s", v.Kind, v.Seen)
 				}
 			}
@@ -274,7 +276,7 @@ func TestAFaultThatSomebodyElseUndidIsNeverHeld(t *testing.T) {
 				t.Error(err)
 			}
 			for _, v := range verdicts {
-				if (v.Outcome == invariant.Held) != test.held || v.Outcome == invariant.Violated {
+				if (v.Outcome == verdict.Held) != test.held || v.Outcome == verdict.Violated {
 					t.Errorf("%s is %s: %s %q", v.Kind, v.Outcome, v.Seen, v.Evidence)
 				}
 			}

@@ -11,12 +11,12 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 var (
-	violated = found{outcome: invariant.Violated}
-	unknown  = found{outcome: invariant.Unknown}
+	violated = found{outcome: verdict.Violated}
+	unknown  = found{outcome: verdict.Unknown}
 	never    = found{}
 )
 
@@ -94,26 +94,26 @@ func TestResults(t *testing.T) {
 			reasons: []string{"node kill, chaos/kill: after the upgrade: interrupted in the phase steady"},
 		},
 		"its record is lost": {
-			sides:   sides{after: map[string]found{"chaos/kill": {outcome: invariant.Held, lost: true}}},
+			sides:   sides{after: map[string]found{"chaos/kill": {outcome: verdict.Held, lost: true}}},
 			want:    "partial = Core: certified (certified, certified) Extended: not certified (unknown)",
 			reasons: []string{"node kill, chaos/kill: Unknown after the upgrade: the record is not whole"},
 		},
 		"its record is cut off": {
 			sides: sides{after: map[string]found{"chaos/kill": {
-				outcome: invariant.Held, record: light("chaos/kill", to).Incomplete("killed"),
+				outcome: verdict.Held, record: light("chaos/kill", to).Incomplete("killed"),
 			}}},
 			want:    "partial = Core: certified (certified, certified) Extended: not certified (unknown)",
 			reasons: []string{"node kill, chaos/kill: Unknown after the upgrade: the record is not whole"},
 		},
 		"not upgraded": {
 			sides: sides{after: map[string]found{"chaos/kill": {
-				outcome: invariant.Held, record: light("chaos/kill", from),
+				outcome: verdict.Held, record: light("chaos/kill", from),
 			}}},
 			want:    "partial = Core: certified (certified, certified) Extended: not certified (unknown)",
 			reasons: []string{"chaos/kill: Unknown after the upgrade: its record says that the cluster ran v1.36.3, and not v1.37.0"},
 		},
 		"a caught mutant": { // what is broken on purpose certifies nothing
-			sides: sides{after: map[string]found{"chaos/drain": {outcome: invariant.Violated, mutant: true}}}, want: drain, broken: true,
+			sides: sides{after: map[string]found{"chaos/drain": {outcome: verdict.Violated, mutant: true}}}, want: drain, broken: true,
 			reasons: []string{"drain, chaos/drain: held on v1.36.3, and was Violated on v1.37.0"},
 		},
 		"skipped": {
@@ -154,11 +154,11 @@ func TestResults(t *testing.T) {
 			reasons: []string{"of the upgrade itself nothing is known: no verdict: the load worker stood still"},
 		},
 		"an upgrade without steps": {
-			sides: sides{upgrade: found{outcome: invariant.Held, record: light(UpgradeScenario, to)}}, want: refused,
+			sides: sides{upgrade: found{outcome: verdict.Held, record: light(UpgradeScenario, to)}}, want: refused,
 			reasons: []string{"of the upgrade itself nothing is known: its record has no step of an upgrade"},
 		},
 		"an upgrade without load": {
-			sides: sides{upgrade: found{outcome: invariant.Held, record: upgraded().DropRequests(func(history.Request) bool { return true })}},
+			sides: sides{upgrade: found{outcome: verdict.Held, record: upgraded().DropRequests(func(history.Request) bool { return true })}},
 			want:  refused, reasons: []string{"of the upgrade itself nothing is known: no request was sent while it went on"},
 		},
 		"an upgrade that stopped": {
@@ -170,13 +170,13 @@ func TestResults(t *testing.T) {
 				"cause: webhook-unreachable (an admission webhook"},
 		},
 		"a step that failed": {
-			sides: sides{upgrade: found{outcome: invariant.Held, record: upgraded().Step(32*sec, history.Step{
+			sides: sides{upgrade: found{outcome: verdict.Held, record: upgraded().Step(32*sec, history.Step{
 				ID: 9, What: "drain", Node: "w2", Stage: history.StepEnd, Error: "Cannot evict pod as it would violate the pod's disruption budget.",
 			})}},
 			want: refused, broken: true, reasons: []string{`the upgrade stopped at "drain" on w2: Cannot evict pod`},
 		},
 		"a step that never ended": {
-			sides: sides{upgrade: found{outcome: invariant.Held, record: upgraded().Step(32*sec, history.Step{
+			sides: sides{upgrade: found{outcome: verdict.Held, record: upgraded().Step(32*sec, history.Step{
 				ID: 9, What: "Ready", Node: "w2", Stage: history.StepBegin,
 			})}},
 			want: refused, broken: true, reasons: []string{`the upgrade stopped at "Ready" on w2: its end was never recorded`},
@@ -250,7 +250,7 @@ func TestNotTriedIsListed(t *testing.T) {
 func TestTheSameAgainIsTheSame(t *testing.T) {
 	slow := light("chaos/drain", to).EditRequests(func(r *history.Request) { r.Done += 900_000_000 })
 	first := assemble(t, input(t, sides{}))
-	again := assemble(t, input(t, sides{after: map[string]found{"chaos/drain": {outcome: invariant.Held, record: slow}}}))
+	again := assemble(t, input(t, sides{after: map[string]found{"chaos/drain": {outcome: verdict.Held, record: slow}}}))
 	if results(first) != results(again) || len(again.Reasons) > 0 {
 		t.Errorf("%s\n%s\n%q", results(first), results(again), again.Reasons)
 	}
@@ -261,7 +261,7 @@ func TestTheSameAgainIsTheSame(t *testing.T) {
 }
 
 func TestTheUpgrade(t *testing.T) {
-	in := input(t, sides{upgrade: found{outcome: invariant.Violated, record: failing(upgraded()).
+	in := input(t, sides{upgrade: found{outcome: verdict.Violated, record: failing(upgraded()).
 		Gap("pods", 20*sec, 21*sec).Eviction(18*sec, history.Eviction{Pod: "backend-2", Budget: "backend"})}})
 	u := assemble(t, in).Upgrade
 	want := []Step{

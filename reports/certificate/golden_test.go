@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew, but never that of format v1")
@@ -27,7 +27,7 @@ func sample(t *testing.T) *Certificate {
 	}
 	in := input(t, sides{
 		after:   map[string]found{"chaos/drain": violated, "chaos/rollback": unknown, "chaos/kill": {notSupported: "Specified qdisc kind is unknown here"}},
-		upgrade: found{outcome: invariant.Violated, record: failing(upgraded()).Gap("pods", 20*sec, 21*sec)},
+		upgrade: found{outcome: verdict.Violated, record: failing(upgraded()).Gap("pods", 20*sec, 21*sec)},
 	})
 	in.Planted = "endpoints are removed late by kube-proxy"
 	in.Failure = &Failure{Step: "drain", Node: "w3", Why: `failed calling webhook "guard.example.com"`}

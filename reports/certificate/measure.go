@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
 // zones are what spread is measured over.
@@ -22,7 +23,7 @@ func (s *Side) measure(run history.Run) {
 		return
 	}
 	run.Requests = nil // neither reads them
-	verdicts := invariant.CheckAll(run, []invariant.Invariant{
+	verdicts := judge.CheckAll(run, []invariant.Invariant{
 		invariant.RecoversWithin{Workload: who, Limit: ample},
 		invariant.Spread{Workload: who, TopologyKey: zones, Max: math.MaxInt32},
 	})

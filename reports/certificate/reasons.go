@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 )
 
 // gate says what keeps every profile from being certified, whatever its scenarios found: a run that is missing or cut off, an
@@ -112,7 +112,7 @@ func named(cause string) string {
 	if cause == "" {
 		return ""
 	}
-	words := invariant.Cause(cause).Words()
+	words := attribution.Cause(cause).Words()
 	for _, known := range failureCauses {
 		if known.cause == cause {
 			words = known.words

@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 const (
@@ -59,9 +59,9 @@ func failing(b *historytest.Builder) *historytest.Builder {
 	return b.Fail(history.LaneFresh, 18*sec, 20*sec, history.Refused)
 }
 
-func verdictOn(outcome invariant.Outcome, kind, seen string) invariant.Verdict {
-	v := invariant.Verdict{Promise: "no request fails, on any lane", Kind: kind, Outcome: outcome, Seen: seen, Evidence: []string{"17.000s fresh #1"}}
-	if outcome == invariant.Violated {
+func verdictOn(outcome verdict.Outcome, kind, seen string) verdict.Verdict {
+	v := verdict.Verdict{Promise: "no request fails, on any lane", Kind: kind, Outcome: outcome, Seen: seen, Evidence: []string{"17.000s fresh #1"}}
+	if outcome == verdict.Violated {
 		v.At, v.Numbers = 18*sec, map[string]float64{"cause.late-withdrawal": 20, "cause.unknown": 1}
 	}
 	return v
@@ -70,7 +70,7 @@ func verdictOn(outcome invariant.Outcome, kind, seen string) invariant.Verdict {
 // found is a scenario of a run, for stored.
 type found struct {
 	name         string
-	outcome      invariant.Outcome
+	outcome      verdict.Outcome
 	record       *historytest.Builder // nil: a light one
 	notSupported string
 	lost         bool   // its record is gone
@@ -96,7 +96,7 @@ func stored(t *testing.T, dir, kubernetes string, scenarios ...found) {
 		record := f.record
 		if record == nil {
 			record = light(f.name, kubernetes)
-			if f.outcome == invariant.Violated {
+			if f.outcome == verdict.Violated {
 				failing(record)
 			}
 			if f.notSupported != "" {
@@ -104,9 +104,9 @@ func stored(t *testing.T, dir, kubernetes string, scenarios ...found) {
 			}
 		}
 		if f.outcome != "" {
-			seen := map[invariant.Outcome]string{
-				invariant.Held: "0 of 600 requests failed", invariant.Violated: "21 of 600 requests failed, the first at 18s",
-				invariant.Unknown: "no verdict: the load worker stood still",
+			seen := map[verdict.Outcome]string{
+				verdict.Held: "0 of 600 requests failed", verdict.Violated: "21 of 600 requests failed, the first at 18s",
+				verdict.Unknown: "no verdict: the load worker stood still",
 			}[f.outcome]
 			raw, err := json.Marshal(verdictOn(f.outcome, "NoFailedRequests", seen))
 			must(t, err)
@@ -162,7 +162,7 @@ func input(t *testing.T, s sides) Input {
 		for _, name := range all {
 			f, told := other[name]
 			if !told {
-				f = found{outcome: invariant.Held}
+				f = found{outcome: verdict.Held}
 			}
 			if f == (found{}) {
 				continue // as if it had never been begun
@@ -175,12 +175,12 @@ func input(t *testing.T, s sides) Input {
 	side(in.Before, from, s.before)
 	side(in.After, to, s.after)
 	if s.upgrade.outcome == "" {
-		s.upgrade.outcome = invariant.Held
+		s.upgrade.outcome = verdict.Held
 	}
 	s.upgrade.name = UpgradeScenario
 	if s.upgrade.record == nil {
 		s.upgrade.record = upgraded()
-		if s.upgrade.outcome == invariant.Violated {
+		if s.upgrade.outcome == verdict.Violated {
 			failing(s.upgrade.record)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
@@ -128,7 +129,7 @@ func (f *folder) open(dir string) (run history.Run, ok bool) {
 // is any other that broke a promise.
 func verdictOf(r *reports.ReportScenario) Verdict {
 	broken := r.Mutant != nil && slices.ContainsFunc(r.Verdicts, func(v reports.ReportVerdict) bool {
-		return v.Outcome == string(invariant.Violated)
+		return v.Outcome == string(verdict.Violated)
 	})
 	switch {
 	case broken || r.Result == reports.Violated || r.Result == reports.Caught:
@@ -146,15 +147,15 @@ func verdictOf(r *reports.ReportScenario) Verdict {
 // promiseOf a verdict. Of a record that is not whole, nothing has held.
 func promiseOf(v *reports.ReportVerdict, incomplete string) Promise {
 	p := Promise{Promise: v.Promise, Kind: v.Kind, Verdict: Unknown, Seen: v.Seen, Evidence: v.Evidence}
-	outcome := invariant.Outcome(v.Outcome)
+	outcome := verdict.Outcome(v.Outcome)
 	switch {
-	case outcome == invariant.Violated:
+	case outcome == verdict.Violated:
 		p.Verdict = Violated
-	case outcome == invariant.Held && incomplete == "":
+	case outcome == verdict.Held && incomplete == "":
 		p.Verdict = Held
 	}
-	cause := invariant.ReportedCause(invariant.Verdict{Outcome: outcome, Numbers: v.Numbers})
-	if cause != invariant.CauseNone {
+	cause := judge.ReportedCause(verdict.Verdict{Outcome: outcome, Numbers: v.Numbers})
+	if cause != judge.CauseNone {
 		p.Cause = string(cause)
 	}
 	return p

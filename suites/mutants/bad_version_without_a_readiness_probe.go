@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -12,6 +13,6 @@ var BadVersionWithoutAReadinessProbe = scenario.Mutate(chaos.RolloutThatNeverBec
 	Name:     "mutants/bad-version-without-a-readiness-probe",
 	Removed:  "a readiness probe that tells a bad version from a good one",
 	CaughtBy: invariant.NoFailedRequests{},
-	Cause:    invariant.CauseReadyTooEarly,
+	Cause:    attribution.CauseReadyTooEarly,
 	Break:    func(s *scenario.Spec) { s.Backend.Readiness = workloads.NoReadiness },
 })

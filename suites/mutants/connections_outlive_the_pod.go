@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -15,6 +16,6 @@ var ConnectionsOutliveThePod = scenario.Mutate(chaos.DeletePods, scenario.Mutati
 	Removed:  "asking clients off their long-lived connections before the end",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    []history.Lane{history.LaneReused}, // nobody connects any more when it ends: its preStop sleep has passed
-	Cause:    invariant.CauseCutAtEnd,
+	Cause:    attribution.CauseCutAtEnd,
 	Break:    func(s *scenario.Spec) { s.Backend.AtTerm = workloads.Hold },
 })

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -15,7 +16,7 @@ var ConnectionsOutliveThePodUntrapped = scenario.Mutate(chaos.DeletePods, scenar
 	Removed:  "asking clients off their long-lived connections before the end (by a server that sets no trap)",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    []history.Lane{history.LaneReused}, // as in mutants/connections-outlive-the-pod
-	Cause:    invariant.CauseCutAtEnd,
+	Cause:    attribution.CauseCutAtEnd,
 	ByChance: true, // some request must be in flight when the pod exits
 	Break: func(s *scenario.Spec) {
 		s.Backend.AtTerm = workloads.HoldUntrapped

@@ -3,6 +3,7 @@ package mutants
 import (
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -17,7 +18,7 @@ var DrainOfTheOnlyNode = scenario.Mutate(chaos.DrainWithoutABudget, scenario.Mut
 	Name:     "mutants/drain-of-the-only-node",
 	Removed:  "topology spread constraints",
 	CaughtBy: invariant.NoFailedRequests{},
-	Cause:    invariant.CauseOutageEviction,
+	Cause:    attribution.CauseOutageEviction,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = workloads.NoSpread
 		s.About = 6 * time.Minute

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -15,6 +16,6 @@ var DropsAtSIGTERM = scenario.Mutate(chaos.DeletePods, scenario.Mutation{
 	Removed:  "finishing the requests in flight at SIGTERM",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    []history.Lane{history.LaneReused}, // its preStop sleep keeps new connections away before SIGTERM comes
-	Cause:    invariant.CauseCutAtSIGTERM,
+	Cause:    attribution.CauseCutAtSIGTERM,
 	Break:    func(s *scenario.Spec) { s.Backend.AtTerm = workloads.Drop },
 })

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -14,7 +15,7 @@ var DropsAtSIGTERMUntrapped = scenario.Mutate(chaos.DeletePods, scenario.Mutatio
 	Removed:  "finishing the requests in flight at SIGTERM (by a server that sets no trap)",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    []history.Lane{history.LaneReused}, // as in mutants/drops-at-sigterm
-	Cause:    invariant.CauseCutAtSIGTERM,
+	Cause:    attribution.CauseCutAtSIGTERM,
 	ByChance: true, // some request must be in flight when the pod exits
 	Break: func(s *scenario.Spec) {
 		s.Backend.AtTerm = workloads.DropUntrapped

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -18,6 +19,6 @@ var EveryLaneDropsAtSIGTERM = scenario.Mutate(chaos.EveryLaneRollingUpdate, scen
 	Removed:  "three practices at SIGTERM: GOAWAY, goodbyes, and finishing what is in flight",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    lasting, // a new connection finds no such pod any more, and mutants/drops-at-sigterm has the kept ones
-	Cause:    invariant.CauseCutAtSIGTERM,
+	Cause:    attribution.CauseCutAtSIGTERM,
 	Break:    func(s *scenario.Spec) { s.Backend.AtTerm = workloads.Drop },
 })

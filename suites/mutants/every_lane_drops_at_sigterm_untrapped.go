@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -14,7 +15,7 @@ var EveryLaneDropsAtSIGTERMUntrapped = scenario.Mutate(chaos.EveryLaneRollingUpd
 	Removed:  "three practices at SIGTERM: GOAWAY, goodbyes, and finishing what is in flight (by a server that sets no trap)",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    lasting, // as in mutants/every-lane-drops-at-sigterm
-	Cause:    invariant.CauseCutAtSIGTERM,
+	Cause:    attribution.CauseCutAtSIGTERM,
 	ByChance: true, // on each lane some request must be in flight when a pod exits
 	Break:    func(s *scenario.Spec) { s.Backend.AtTerm = workloads.DropUntrapped },
 })

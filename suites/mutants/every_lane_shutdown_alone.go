@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -17,6 +18,6 @@ var EveryLaneShutdownAlone = scenario.Mutate(chaos.EveryLaneRollingUpdate, scena
 	Removed:  "saying goodbye on connections that last",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    []history.Lane{history.LaneStream, history.LaneSocket}, // the others carry requests, which Shutdown finishes
-	Cause:    invariant.CauseCutAtSIGTERM,
+	Cause:    attribution.CauseCutAtSIGTERM,
 	Break:    func(s *scenario.Spec) { s.Backend.AtTerm = workloads.Shutdown },
 })

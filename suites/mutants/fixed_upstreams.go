@@ -3,6 +3,7 @@ package mutants
 import (
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -15,7 +16,7 @@ var FixedUpstreams = scenario.Mutate(chaos.KillOneWorker, scenario.Mutation{
 	Name:     "mutants/fixed-upstreams",
 	Removed:  "a route that follows the EndpointSlices",
 	CaughtBy: invariant.FailuresEndWithin{},
-	Cause:    invariant.CauseDeadUpstream,
+	Cause:    attribution.CauseDeadUpstream,
 	Break: func(s *scenario.Spec) {
 		s.Backend.NodePort, s.NodePorts = 30080, 6 // all workers: whichever dies is among them
 		s.Gateway = &workloads.Gateway{Health: workloads.NoHealth, Ejection: workloads.NoEjection, MaxTries: 1}

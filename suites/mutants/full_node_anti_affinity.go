@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -13,7 +14,7 @@ var FullNodeAntiAffinity = scenario.Mutate(chaos.FullNodeAntiAffinitySurge, scen
 	Name:     "mutants/full-node-anti-affinity",
 	Removed:  "an update that gives up no pod (maxUnavailable 1 instead of maxSurge 1)",
 	CaughtBy: invariant.NoFailedRequests{},
-	Cause:    invariant.CauseEmptyUpstream,
+	Cause:    attribution.CauseEmptyUpstream,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Strategy = workloads.Strategy{MaxSurge: "0", MaxUnavailable: "1"}
 	},

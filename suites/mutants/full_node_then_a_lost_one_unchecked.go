@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -12,7 +13,7 @@ var FullNodeThenALostOneUnchecked = scenario.Mutate(chaos.FullNodeThenALostOne, 
 	Name:     "mutants/full-node-then-a-lost-one-unchecked",
 	Removed:  "a gateway that checks its entry nodes",
 	CaughtBy: invariant.NoFailedRequests{},
-	Cause:    invariant.CauseDeadUpstream,
+	Cause:    attribution.CauseDeadUpstream,
 	Break: func(s *scenario.Spec) {
 		s.Gateway.Health, s.Gateway.Ejection, s.Gateway.MaxTries = workloads.NoHealth, workloads.NoEjection, 1
 	},

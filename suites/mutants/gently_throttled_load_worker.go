@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
@@ -17,7 +18,7 @@ var GentlyThrottledLoadWorker = scenario.Mutate(chaos.RollingUpdate, scenario.Mu
 	Removed:  "processor time for the load worker to send each request when it is due",
 	CaughtBy: invariant.NoFailedRequests{},
 	Harness:  true,
-	Doubt:    invariant.DoubtStarvedWorker,
+	Doubt:    judge.DoubtStarvedWorker,
 	Break: func(s *scenario.Spec) {
 		s.LoadCPU = gently
 		s.Full = true

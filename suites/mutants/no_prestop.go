@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -14,7 +15,7 @@ var NoPreStop = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Removed:  "a preStop sleep",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    []history.Lane{history.LaneFresh}, // a connection that is kept is asked off in order, preStop sleep or not
-	Cause:    invariant.CauseLateEndpoint,
+	Cause:    attribution.CauseLateEndpoint,
 	Break: func(s *scenario.Spec) {
 		s.Backend.PreStop = workloads.NoPreStop
 		s.Backend.StartDelay = 0 // it is there for another mutant, and here its wait would show nothing

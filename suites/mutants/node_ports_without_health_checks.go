@@ -3,6 +3,7 @@ package mutants
 import (
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -15,7 +16,7 @@ var NodePortsWithoutHealthChecks = scenario.Mutate(chaos.KillOneWorkerBehindNode
 	Name:     "mutants/node-ports-without-health-checks",
 	Removed:  "three practices: spreading, and a gateway that checks its fixed upstreams and tries another",
 	CaughtBy: invariant.NoFailedRequests{},
-	Cause:    invariant.CauseDeadUpstream,
+	Cause:    attribution.CauseDeadUpstream,
 	Break: func(s *scenario.Spec) {
 		s.PinTo, s.Backend.NodePortLocal = 1, false
 		s.Gateway.Health, s.Gateway.Ejection, s.Gateway.MaxTries = workloads.NoHealth, workloads.NoEjection, 1

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -14,6 +15,6 @@ var NodePressurePreStopAlone = scenario.Mutate(chaos.NodePressureSoft, scenario.
 	Removed:  "a gateway with health checks and retries",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    []history.Lane{history.LaneFresh}, // a connection that is kept is asked off in order before its pod stops listening
-	Cause:    invariant.CausePressure,
+	Cause:    attribution.CausePressure,
 	Break:    func(s *scenario.Spec) { s.Gateway = nil },
 })

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -12,7 +13,7 @@ var ThreeReplicasOnOneNode = scenario.Mutate(chaos.KillOneWorkerOfThreeReplicas,
 	Name:     "mutants/three-replicas-on-one-node",
 	Removed:  "topology spread constraints",
 	CaughtBy: invariant.NoFailedRequests{},
-	Cause:    invariant.CauseOutageNodeLost,
+	Cause:    attribution.CauseOutageNodeLost,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = workloads.NoSpread
 		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Host}} // to its own pods: the second goes where the first is

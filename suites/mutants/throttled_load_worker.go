@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
@@ -16,7 +17,7 @@ var ThrottledLoadWorker = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation
 	Removed:  "processor time for the load worker",
 	CaughtBy: invariant.NoFailedRequests{},
 	Harness:  true,
-	Doubt:    invariant.DoubtStarvedWorker,
+	Doubt:    judge.DoubtStarvedWorker,
 	Break: func(s *scenario.Spec) {
 		s.LoadCPU = throttled
 		s.Full = true

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -15,7 +16,7 @@ var ThrottledNoPreStop = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Removed:  "a preStop sleep, and processor time for the load worker",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    []history.Lane{history.LaneFresh}, // as in mutants/no-prestop
-	Cause:    invariant.CauseLateEndpoint,
+	Cause:    attribution.CauseLateEndpoint,
 	Break: func(s *scenario.Spec) {
 		s.Backend.PreStop, s.Backend.StartDelay = workloads.NoPreStop, 0 // as in mutants/no-prestop
 		s.LoadCPU = throttled

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -11,6 +12,6 @@ var VerticalAutoscalingRestarts = scenario.Mutate(chaos.VerticalAutoscaling, sce
 	Name:     "mutants/vertical-autoscaling-restarts",
 	Removed:  "a resizePolicy of NotRequired (its default)",
 	CaughtBy: invariant.NoFailedRequests{},
-	Cause:    invariant.CauseRestart,
+	Cause:    attribution.CauseRestart,
 	Break:    func(s *scenario.Spec) { s.Backend.ResizeRestarts = true },
 })

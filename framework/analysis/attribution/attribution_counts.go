@@ -1,0 +1,253 @@
+package attribution
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// Attributed is why requests failed, as far as that could be found out.
+type Attributed struct {
+	total    uint64
+	ofSystem uint64
+	causes   map[Cause]*causeCount
+}
+
+// causeCount is how many failures had a cause, how well that is known, and who they were sent to.
+type causeCount struct {
+	cause       Cause
+	n           uint64
+	first, last history.Offset
+	known       map[Confidence]uint64
+	phases      map[PodPhase]uint64
+	pods        map[string]uint64 // by name; empty where it is not known
+	nodes       map[string]uint64 // the same
+}
+
+// Attributed finds the causes. Call it when all requests were read: what comes later tells of what was before.
+func (s *Shots) Attributed() *Attributed {
+	if s.found != nil {
+		return s.found
+	}
+	s.found = &Attributed{causes: make(map[Cause]*causeCount)}
+	s.Each(func(_ Shot, at history.Offset, like Alike, a Attribution) { s.found.add(at, like.N, a) })
+	return s.found
+}
+
+// Each visits all failures, those together that failed alike at about the same moment, in the order of the first of them.
+func (s *Shots) Each(visit func(kind Shot, at history.Offset, like Alike, a Attribution)) {
+	s.Lives.settle()
+	kinds := slices.SortedFunc(maps.Keys(s.kinds), func(a, b Shot) int {
+		x, y := s.kinds[a].First, s.kinds[b].First
+		return cmp.Or(cmp.Compare(x.Sent, y.Sent), cmp.Compare(x.Done, y.Done), cmp.Compare(x.Worker, y.Worker),
+			cmp.Compare(x.Lane, y.Lane), cmp.Compare(x.Seq, y.Seq))
+	})
+	for _, kind := range kinds {
+		at := s.at(kind)
+		visit(kind, at, s.kinds[kind], s.Lives.attribute(kind, at))
+	}
+}
+
+func (f *Attributed) add(at history.Offset, n uint64, a Attribution) {
+	f.total += n
+	if a.OfSystem() {
+		f.ofSystem += n
+	}
+	c := f.causes[a.Cause]
+	if c == nil {
+		c = &causeCount{
+			cause: a.Cause, first: at, known: make(map[Confidence]uint64), phases: make(map[PodPhase]uint64),
+			pods: make(map[string]uint64), nodes: make(map[string]uint64),
+		}
+		f.causes[a.Cause] = c
+	}
+	c.n += n
+	c.first, c.last = min(c.first, at), max(c.last, at)
+	c.known[a.Confidence] += n
+	c.phases[a.Phase] += n
+	c.pods[a.Pod] += n
+	c.nodes[a.Node] += n
+}
+
+// unattributed is how many failures are not known to be the system's.
+func (f *Attributed) unattributed() uint64 { return f.total - f.ofSystem }
+
+// Sorted are the causes, that of most failures first.
+func (f *Attributed) sorted() []*causeCount {
+	return slices.SortedFunc(maps.Values(f.causes), func(a, b *causeCount) int {
+		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.cause.rank(), b.cause.rank()))
+	})
+}
+
+// CauseNumber is how a verdict's number is named that counts what had a cause. See ReportedCause.
+const CauseNumber = "cause."
+
+// Numbers are "cause.<name>", and how many failures are not known to be the system's.
+func (f *Attributed) Numbers(v *verdict.Verdict) {
+	if f.total == 0 {
+		return
+	}
+	for cause, c := range f.causes {
+		v.Measure(CauseNumber+string(cause), float64(c.n))
+	}
+	v.Measure("unattributed", float64(f.unattributed()))
+}
+
+// Evidence gives a line to each of the three causes of most failures, and one to the rest.
+func (f *Attributed) Evidence(s *lives) (lines []string) {
+	const most = 3
+	list := f.sorted()
+	var rest []string
+	for i, c := range list {
+		if i >= most && len(list) > most+1 {
+			rest = append(rest, fmt.Sprintf("%d %s", c.n, c.cause))
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%d of %d: %s (%s)%s", c.n, f.total, c.cause.Words(), c.cause, c.details(s)))
+	}
+	if len(rest) > 0 {
+		lines = append(lines, "of other causes: "+strings.Join(rest, ", "))
+	}
+	return lines
+}
+
+// details say who it was, as far as that is known, and how well.
+func (c *causeCount) details(s *lives) string {
+	var parts []string
+	if pod := largest(c.pods); pod != "" {
+		parts = append(parts, s.story(pod, c.first))
+	} else if node := largest(c.nodes); node != "" {
+		parts = append(parts, node)
+	}
+	if in := c.phased(); in != "" {
+		parts = append(parts, in)
+	}
+	if known := weighed(c.known, c.n); known != "" {
+		parts = append(parts, known)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, "; ")
+}
+
+// phased says in which phases of their lives the pods were, where the cause does not say so already.
+func (c *causeCount) phased() string {
+	var parts []string
+	for _, p := range []PodPhase{PhaseEvicted, PhaseDeleting, PhaseRemoved, PhaseSIGTERM, PhaseGone} {
+		if n := c.phases[p]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", p, n))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "in phase " + strings.Join(parts, ", ")
+}
+
+// largest is the name that counts most, and empty if nobody has one.
+func largest(counts map[string]uint64) (best string) {
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if name != "" && (best == "" || counts[name] > counts[best]) {
+			best = name
+		}
+	}
+	return best
+}
+
+// weighed says how well the causes are known: "the only endpoint in trouble", or with numbers where that differs.
+func weighed(known map[Confidence]uint64, all uint64) string {
+	var parts []string
+	for _, c := range []Confidence{
+		ConfidenceSeen, ConfidenceConnection, ConfidenceAll, ConfidenceOnly, ConfidenceOneOf, ConfidenceNone,
+	} {
+		switch n := known[c]; {
+		case n == 0 || c == ConfidenceNone:
+		case n == all:
+			return string(c)
+		default:
+			parts = append(parts, fmt.Sprintf("%s %d", c, n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// story is what became of a pod: "backend-1 on w1, deletion requested at 9.5s, its endpoint removed 5ms later, ended at 12s, no
+// preStop sleep".
+func (s *lives) story(pod string, at history.Offset) string {
+	l := s.Named(pod, at)
+	if l == nil {
+		return pod
+	}
+	text := l.Name
+	if l.Node != "" {
+		text += " on " + l.Node
+	}
+	if l.evicting.OK {
+		text += ", evicted by its kubelet at " + prose.Moment(l.evicting.At)
+	}
+	if l.deleted.OK {
+		text += ", deletion requested at " + prose.Moment(l.deleted.At)
+	}
+	if w := l.Withdrawn(evidence.Never); w.OK && l.ends() != evidence.Never {
+		text += ", endpoint removed at " + prose.Moment(w.At)
+	}
+	if end := l.ended; end.OK {
+		text += ", ended at " + prose.Moment(end.At)
+	}
+	switch {
+	case l.lifecycle == nil || l.ends() == evidence.Never:
+	case l.lifecycle.PreStop == 0:
+		text += ", no preStop sleep"
+	default:
+		text += fmt.Sprintf(", preStop sleep %s", l.lifecycle.PreStop)
+	}
+	if s.facts.Deaf(at) {
+		text += "; what Kubernetes said of it may be lost, as the watch of events was blind"
+	}
+	return text
+}
+
+// CauseCount is how many failed requests had a cause.
+type CauseCount struct {
+	Cause  Cause
+	Failed uint64
+	// Known says how that is known: "seen 3, the only endpoint in trouble 8". Empty: it is not.
+	Known string
+}
+
+// FailureCauses finds out why requests failed, for those who read the requests of a record themselves. Memory does not grow
+// with their number.
+type FailureCauses struct{ shots *Shots }
+
+// NewFailureCauses begins with a record's events.
+func NewFailureCauses(run history.Run) *FailureCauses {
+	return &FailureCauses{NewShots(LivesOf(evidence.New(run)))}
+}
+
+// Take takes in a request, be it that it failed or not: what was answered tells who listened. The control lane leads to no
+// system under test, and is left out.
+func (c *FailureCauses) Take(r *history.Request) {
+	if r.Lane == history.LaneControl || r.Outcome == history.Unsent {
+		return
+	}
+	c.shots.Lives.answered(r)
+	if r.Outcome.Failed() {
+		c.shots.Add(Alike{N: 1, First: *r, Last: *r})
+	}
+}
+
+// Counts are the causes of what was taken in, that of most failures first.
+func (c *FailureCauses) Counts() (list []CauseCount) {
+	for _, cause := range c.shots.Attributed().sorted() {
+		list = append(list, CauseCount{cause.cause, cause.n, weighed(cause.known, cause.n)})
+	}
+	return list
+}

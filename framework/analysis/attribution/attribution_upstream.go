@@ -1,0 +1,84 @@
+package attribution
+
+import (
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// upstream attributes an error of the gateway's own.
+func (s *lives) upstream(kind Shot, at history.Offset) Attribution {
+	a := s.look(s.target, at, ProxyLag, false)
+	if a.fine == 0 {
+		if found, ok := s.outage(at, a.troubled); ok {
+			return found
+		}
+		if found, ok := s.choose(kind, at, a); ok {
+			return found
+		}
+		return nobody()
+	}
+	if lost := s.lostAt(at); len(lost) > 0 {
+		found := oneOfNodes(CauseDeadUpstream, lost)
+		found.Phase = PhaseNodeLost
+		return found
+	}
+	if empty := s.emptyAt(at); len(empty) > 0 {
+		return oneOfNodes(CauseEmptyUpstream, empty)
+	}
+	if found, ok := s.choose(Shot{}, at, around{fine: a.fine, troubled: a.troubled}); ok {
+		return found
+	}
+	if kind.status == 504 {
+		return Attribution{Cause: CauseSlow, Confidence: ConfidenceNone}
+	}
+	return nobody()
+}
+
+// oneOfNodes attributes a failure to nodes, of which any may be the one.
+func oneOfNodes(cause Cause, nodes []string) Attribution {
+	a := Attribution{Cause: cause, Confidence: ConfidenceOneOf}
+	for _, node := range nodes {
+		a.Among = append(a.Among, PodOn{Node: node})
+	}
+	if len(nodes) == 1 {
+		a.Confidence, a.Node = ConfidenceOnly, nodes[0]
+	}
+	return a
+}
+
+// lostAt are the nodes that were away.
+func (s *lives) lostAt(at history.Offset) (names []string) {
+	for _, n := range s.lost {
+		if n.seen && n.from <= at && at <= n.until() && !slices.Contains(names, n.node) {
+			names = append(names, n.node)
+		}
+	}
+	return names
+}
+
+// until is when the node may have been of use again.
+func (n lostNode) until() history.Offset {
+	if n.to == evidence.Never {
+		return evidence.Never
+	}
+	return n.to + returning
+}
+
+// emptyAt are the nodes that had had a ready endpoint and had none now, or none that is known to everybody yet.
+func (s *lives) emptyAt(at history.Offset) (names []string) {
+	full := make(map[string]bool)
+	ready := func(o Offer) bool { return o.Ready }
+	for _, service := range s.target {
+		for _, l := range s.Sorted(service) {
+			switch {
+			case l.OfferedBetween(service, at, at, ready) && l.OfferedBetween(service, at-lateStart, at-lateStart, ready):
+				full[l.Node] = true
+			case l.firstOffer.OK && l.firstOffer.At <= at && l.Node != "" && !slices.Contains(names, l.Node):
+				names = append(names, l.Node)
+			}
+		}
+	}
+	return slices.DeleteFunc(names, func(n string) bool { return full[n] })
+}

@@ -1,0 +1,233 @@
+package evidence
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// Disruptions are what the faults of a run did to a workload: pods that began to end, whose containers were started again, or
+// that were given other resources, and nodes that stopped being ready. They come from the watches, not from the faults' own
+// word; what no watch can see, a network that loses packets or a component that is gone, from what a fault's witness counted.
+//
+// Only what a fault did counts: between the moment it was injected and the moment its undo began, and only of pods and nodes
+// that it bit. What the harness itself asks for meanwhile, such as a replica more while a component is away, and what an undo
+// takes back, is no disruption.
+type Disruptions struct {
+	terminations, restarts, losses int
+	resizes                        int
+	additions                      int // Pods that came, by faults that took none
+	impaired                       int // networks that were worse: probes of the fault's witness were hit
+	processes                      int // Of components that were gone, as the fault's witness counted
+	Refusals                       int // Of evictions, where they count as evidence
+}
+
+// Disruptions counts what the faults did.
+func (f *Run) Disruptions() (n Disruptions) {
+	if _, ok := f.Phases[history.Disturbed]; !ok {
+		return n
+	}
+	workloads := f.Selectors()
+	for _, end := range f.Record.Terminations(0, Never) {
+		if owned(workloads, end.Namespace, end.Labels) && f.took(end.Name, end.Node, end.Began()) {
+			n.terminations++
+		}
+	}
+	restarts, cpu := make(map[string]int), make(map[string]string) // by UID
+	for _, e := range f.Record.Events {
+		p := e.Pod
+		if p == nil || p.Ended() || !owned(workloads, p.Namespace, p.Labels) {
+			continue // a kubelet that is restarted counts one more of a pod that it had evicted
+		}
+		bitten := f.took(p.Name, p.Node, e.T)
+		if more := p.Restarts - restarts[p.UID]; more > 0 && bitten {
+			n.restarts += more
+		}
+		restarts[p.UID] = p.Restarts
+		if had := cpu[p.UID]; had != "" && p.CPU != "" && p.CPU != had && bitten {
+			n.resizes++
+		}
+		cpu[p.UID] = cmp.Or(p.CPU, cpu[p.UID]) // a container that starts again says nothing
+	}
+	for _, loss := range f.Record.NodeLosses(0, Never) {
+		if f.tookNode(loss.Name, loss.At) {
+			n.losses++
+		}
+	}
+	n.additions = f.additions(workloads)
+	for _, fault := range f.Faults {
+		if fault.Seen.OK {
+			n.processes += fault.Processes
+		}
+		if fault.Seen.OK && fault.Hit > 0 {
+			n.impaired++
+		}
+	}
+	return n
+}
+
+// atWork tells whether a moment lies between the injection of a fault and the beginning of its undo, while the run was
+// disturbed.
+func (f *Run) atWork(fault *history.FaultLife, at history.Offset) bool {
+	disturbed, undone := f.Phases[history.Disturbed], Never
+	if fault.Healing.OK {
+		undone = fault.Healing.At
+	}
+	return fault.Injecting.OK && at >= max(disturbed.From, fault.Injecting.At) && at < min(disturbed.To, undone)
+}
+
+// Took tells whether a fault that was in force at a moment bit a pod, or the node that it was on.
+func (f *Run) took(pod, node string, at history.Offset) bool {
+	for i := range f.Faults {
+		fault := &f.Faults[i]
+		if f.atWork(fault, at) && (slices.Contains(fault.Pods, pod) || slices.Contains(fault.Nodes, node)) {
+			return true
+		}
+	}
+	return false
+}
+
+// tookNode tells whether a fault that was in force at a moment bit a node, or had a step to do on it: an upgrade takes its
+// nodes one by one, and names none.
+func (f *Run) tookNode(node string, at history.Offset) bool {
+	for i := range f.Faults {
+		fault := &f.Faults[i]
+		if f.atWork(fault, at) && (slices.Contains(fault.Nodes, node) || f.stepped(fault, node)) {
+			return true
+		}
+	}
+	return false
+}
+
+// stepped tells whether a fault had a step to do on a node.
+func (f *Run) stepped(fault *history.FaultLife, node string) bool {
+	return slices.ContainsFunc(f.Record.Events, func(e history.Event) bool {
+		return e.Step != nil && e.Step.Node == node && f.atWork(fault, e.T)
+	})
+}
+
+// additions counts the pods that came while a fault was injected that took none, as when a workload is scaled up. Where a pod
+// ended meanwhile, what comes may only take its place. What comes after the fault was seen, the harness may have asked for.
+func (f *Run) additions(workloads []selector) (n int) {
+	known := make(map[string]bool) // by UID
+	came := make([]int, len(f.Faults))
+	for _, e := range f.Record.Events {
+		p := e.Pod
+		if p == nil || known[p.UID] || p.Change == history.Deleted || !owned(workloads, p.Namespace, p.Labels) {
+			continue
+		}
+		known[p.UID] = true
+		for i, fault := range f.Faults {
+			if len(fault.Nodes)+len(fault.Pods) == 0 && f.atWork(&fault, e.T) && e.T < fault.Seen.At {
+				came[i]++
+			}
+		}
+	}
+	for i, fault := range f.Faults {
+		if came[i] == 0 || slices.ContainsFunc(f.Record.Terminations(fault.Injecting.At, fault.Seen.At), func(end history.Termination) bool {
+			return owned(workloads, end.Namespace, end.Labels)
+		}) {
+			continue
+		}
+		n += came[i]
+	}
+	return n
+}
+
+// Selector of a workload's pods.
+type selector struct {
+	namespace string
+	labels    map[string]string
+}
+
+func (s selector) Owns(namespace string, labels map[string]string) bool {
+	return s.namespace == namespace && history.Selects(s.labels, labels)
+}
+
+// Selectors of all workloads that were ever seen.
+func (f *Run) Selectors() (list []selector) {
+	for _, e := range f.Record.Events {
+		if e.Workload == nil || len(e.Workload.Selector) == 0 {
+			continue
+		}
+		s := selector{e.Workload.Namespace, e.Workload.Selector}
+		if !slices.ContainsFunc(list, func(had selector) bool { return had.namespace == s.namespace && maps.Equal(had.labels, s.labels) }) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func owned(workloads []selector, namespace string, labels map[string]string) bool {
+	return slices.ContainsFunc(workloads, func(s selector) bool { return s.Owns(namespace, labels) })
+}
+
+// Refusals counts the evictions that budgets refused while the run was disturbed.
+func (f *Run) Refusals() (n int) {
+	p := f.Phases[history.Disturbed]
+	for _, e := range f.Record.Events {
+		if e.Eviction != nil && !e.Eviction.Accepted && e.Eviction.Budget != "" && e.T >= p.From && e.T < p.To {
+			n++
+		}
+	}
+	return n
+}
+
+// Disrupted doubts a run in which nothing was seen of what its faults did. Of one whose faults did not bite at all, FaultsActive
+// says so.
+func (f *Run) Disrupted(n Disruptions) (d verdict.Missing) {
+	bit := slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool { return fault.Injecting.OK && fault.Seen.OK })
+	if bit && n == (Disruptions{}) {
+		d.Add("nothing was disrupted: no pod was seen to end and no node to be lost by a fault's doing, before its undo began")
+	}
+	return d
+}
+
+func (n Disruptions) String() string {
+	words := []string{prose.Count(n.terminations, "pod termination")}
+	if n.restarts > 0 {
+		words = append(words, prose.Count(n.restarts, "pod restart"))
+	}
+	if n.resizes > 0 {
+		words = append(words, prose.Count(n.resizes, "pod resize"))
+	}
+	words = append(words, prose.Count(n.losses, "node loss"))
+	if n.additions > 0 {
+		words = append(words, prose.Count(n.additions, "pod addition"))
+	}
+	if n.processes > 0 {
+		words = append(words, prose.Count(n.processes, "process")+" of a component gone")
+	}
+	if n.impaired > 0 {
+		words = append(words, prose.Count(n.impaired, "impaired network"))
+	}
+	if n.Refusals > 0 {
+		words = append(words, prose.Count(n.Refusals, "refused eviction"))
+	}
+	return prose.List(words)
+}
+
+func (n Disruptions) Numbers(v *verdict.Verdict) {
+	v.Measure("podTerminations", float64(n.terminations))
+	v.Measure("podRestarts", float64(n.restarts))
+	v.Measure("nodeLosses", float64(n.losses))
+	if n.resizes > 0 {
+		v.Measure("podResizes", float64(n.resizes))
+	}
+	if n.additions > 0 {
+		v.Measure("podAdditions", float64(n.additions))
+	}
+	if n.processes > 0 {
+		v.Measure("processesGone", float64(n.processes))
+	}
+	if n.impaired > 0 {
+		v.Measure("impairedNetworks", float64(n.impaired))
+	}
+	if n.Refusals > 0 {
+		v.Measure("refusedEvictions", float64(n.Refusals))
+	}
+}

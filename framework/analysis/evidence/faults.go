@@ -1,0 +1,223 @@
+package evidence
+
+import (
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// pressed are the nodes that were seen with the taint of memory or disk pressure at or after from and before to.
+func pressed(run history.Run, from, to history.Offset) (names []string) {
+	for _, e := range run.Events {
+		if e.Node != nil && e.T >= from && e.T < to && e.Node.UnderPressure() && !slices.Contains(names, e.Node.Name) {
+			names = append(names, e.Node.Name)
+		}
+	}
+	return names
+}
+
+// Taken are the nodes that stopped being ready, or were under pressure, at or after from and before to; lost, that
+// one of them was not under pressure.
+func Taken(run history.Run, from, to history.Offset) (names []string, lost bool) {
+	names = pressed(run, from, to)
+	squeezed := len(names)
+	for _, loss := range run.NodeLosses(from, to) {
+		if !slices.Contains(names, loss.Name) {
+			names = append(names, loss.Name)
+		}
+	}
+	lost = len(names) > squeezed
+	slices.Sort(names)
+	return names, lost
+}
+
+// InForce is the time from when the last fault was seen until the first undo, or the end of the record.
+func (f *Run) InForce() (seen, until history.Offset, ok bool) {
+	for _, fault := range f.Faults {
+		if fault.Seen.OK {
+			seen, ok = max(seen, fault.Seen.At), true
+		}
+	}
+	until, undone := f.FirstUndo()
+	if !undone {
+		until = f.End()
+	}
+	return seen, until, ok
+}
+
+// PressedSince is the moment at which the node was tainted whose pressure is the fault that was seen last, at the moment seen;
+// Seen itself, if that fault is another.
+func (f *Run) PressedSince(seen history.Offset) history.Offset {
+	for _, fault := range f.Faults {
+		if !fault.Seen.OK || fault.Seen.At != seen || !fault.Injecting.OK {
+			continue
+		}
+		for _, e := range f.Record.Events {
+			if e.Node != nil && e.T >= fault.Injecting.At && e.T < seen && e.Node.UnderPressure() && slices.Contains(fault.Nodes, e.Node.Name) {
+				return e.T
+			}
+		}
+	}
+	return seen
+}
+
+// FirstUndo is when the first undo of a fault began.
+func (f *Run) FirstUndo() (at history.Offset, ok bool) {
+	for _, fault := range f.Faults {
+		if fault.Healing.OK && (!ok || fault.Healing.At < at) {
+			at, ok = fault.Healing.At, true
+		}
+	}
+	return at, ok
+}
+
+// LastUndo is when the undo of the last fault began, or when it was seen if nobody undid it.
+func (f *Run) LastUndo() (at history.Offset, ok bool) {
+	for _, fault := range f.Faults {
+		m := fault.Healing
+		if !m.OK {
+			m = fault.Seen
+		}
+		if m.OK {
+			at, ok = max(at, m.At), true
+		}
+	}
+	return at, ok
+}
+
+// Undone tells whether every fault that was seen was undone, too.
+func (f *Run) Undone() bool {
+	return !slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool { return fault.Seen.OK && !fault.Healing.OK })
+}
+
+// FirstInjecting is when the first fault began to be injected.
+func (f *Run) FirstInjecting() (at history.Offset, ok bool) {
+	for _, fault := range f.Faults {
+		if m := fault.Injecting; m.OK && (!ok || m.At < at) {
+			at, ok = m.At, true
+		}
+	}
+	return at, ok
+}
+
+// FaultsOn is the time from the first fault's beginning to the last heal, or to the end if one was never healed.
+func (f *Run) FaultsOn() (from, to history.Offset) {
+	from = f.End()
+	for _, fault := range f.Faults {
+		if fault.Injecting.OK {
+			from = min(from, fault.Injecting.At)
+		}
+		healed := fault.Healed.At
+		if !fault.Healed.OK {
+			healed = f.End()
+		}
+		to = max(to, healed)
+	}
+	return from, to
+}
+
+// LastFault is when the fault that was seen last had begun, and when it was seen.
+func (f *Run) LastFault() (began, seen history.Offset, ok bool) {
+	for _, fault := range f.Faults {
+		if fault.Injecting.OK && fault.Seen.OK && fault.Seen.At >= seen {
+			began, seen, ok = fault.Injecting.At, fault.Seen.At, true
+		}
+	}
+	return began, seen, ok
+}
+
+// FirstFault is when the first fault began.
+func (f *Run) FirstFault() (first history.Moment) {
+	for _, fault := range f.Faults {
+		if fault.Injecting.OK && (!first.OK || fault.Injecting.At < first.At) {
+			first = fault.Injecting
+		}
+	}
+	return first
+}
+
+// FaultsActive doubts faults that were not seen to be in force between the moment they were injected and the moment they
+// were undone. Unless mustHeal, a fault that nobody tried to undo is as good as one that was.
+func (f *Run) FaultsActive(mustHeal bool) (d verdict.Missing) {
+	if len(f.Faults) == 0 {
+		d.Add("no fault was injected")
+	}
+	for _, fault := range f.Faults {
+		switch {
+		case len(fault.Errors) > 0:
+			d.Add("%s went wrong: %s", fault.Name, fault.Errors[0])
+		case !fault.Injecting.OK:
+			d.Add("%s has no beginning in the record", fault.Name)
+		case !fault.Seen.OK:
+			d.Add("%s was never seen to bite", fault.Name)
+		case !fault.Healed.OK && (mustHeal || fault.Healing.OK):
+			d.Add("%s was never seen to be healed", fault.Name)
+		default:
+			f.lasted(fault, &d)
+		}
+	}
+	return d
+}
+
+// Lasted doubts a fault that was over before the harness undid it.
+func (f *Run) lasted(fault history.FaultLife, d *verdict.Missing) {
+	undone := fault.Healing
+	if !undone.OK {
+		undone = history.Moment{At: f.End(), OK: true}
+	}
+	switch healed := f.firstHealed(fault.ID); {
+	case fault.Seen.At < fault.Injecting.At:
+		d.Add("%s was seen at %s, before it was injected at %s", fault.Name, prose.Moment(fault.Seen.At), prose.Moment(fault.Injecting.At))
+	case fault.Seen.At > undone.At:
+		d.Add("%s was seen at %s, after its undo began at %s", fault.Name, prose.Moment(fault.Seen.At), prose.Moment(undone.At))
+	case healed.OK && !fault.Healing.OK:
+		d.Add("%s healed by itself at %s: no undo is in the record", fault.Name, prose.Moment(healed.At))
+	case healed.OK && healed.At < undone.At:
+		d.Add("%s healed too early: at %s, before its undo began", fault.Name, prose.Moment(healed.At))
+	}
+	for _, node := range fault.Nodes {
+		if back := f.backEarly(node, fault.Injecting.At, undone.At); back.OK {
+			d.Add("%s healed too early: %s was back at %s, before its undo began at %s",
+				fault.Name, node, prose.Moment(back.At), prose.Moment(undone.At))
+		}
+	}
+}
+
+// firstHealed is the first time a fault was seen as healed; FaultLife has the last.
+func (f *Run) firstHealed(id int) history.Moment {
+	for _, e := range f.Record.Events {
+		if e.Fault != nil && e.Fault.ID == id && e.Fault.Stage == history.Healed && e.Fault.Error == "" {
+			return history.Moment{At: e.T, OK: true}
+		}
+	}
+	return history.Moment{}
+}
+
+// backEarly is when a node that had been taken away, closed to new pods or put under pressure after from was usable again
+// Before to. Of one that was put under pressure nothing else counts: its kubelet is restarted for that, and may not be ready
+// for a moment.
+func (f *Run) backEarly(name string, from, to history.Offset) history.Moment {
+	taken, squeezed := false, slices.Contains(pressed(f.Record, from, to), name)
+	for _, e := range f.Record.Events {
+		n := e.Node
+		if n == nil || n.Name != name || e.T < from || e.T >= to {
+			continue
+		}
+		usable := n.Change != history.Deleted && n.Ready == "True" && !n.Unschedulable
+		if squeezed {
+			usable = !n.UnderPressure()
+		}
+		if taken && usable {
+			return history.Moment{At: e.T, OK: true}
+		}
+		taken = taken || !usable
+	}
+	return history.Moment{}
+}
+
+// TookNodes tells whether a fault had taken nodes by a moment.
+func (f *Run) TookNodes(at history.Offset) bool {
+	return slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool { return len(fault.Nodes) > 0 && fault.Injecting.At <= at })
+}

@@ -1,0 +1,71 @@
+package failures
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// The numbers of a verdict by which a mutant is judged: how many requests of a lane failed, or were answered too late, that were sent
+// after the first fault began, as "failedSinceFault.<lane>", and why, as "causeSinceFault.<lane>.<cause>". Of those alone that
+// break the promise: what the harness's own noise explains as well is in neither.
+const (
+	SinceNumber      = "failedSinceFault."
+	sinceCauseNumber = "causeSinceFault."
+)
+
+// SinceFault measures what failed on each of the lanes after the first fault began. Call it when all requests were read.
+func (l *Failures) SinceFault(v *verdict.Verdict, lanes []history.Lane) {
+	for _, lane := range lanes {
+		v.Measure(SinceNumber+string(lane), 0)
+	}
+	l.Shots.Each(func(kind attribution.Shot, _ history.Offset, like attribution.Alike, a attribution.Attribution) {
+		name := SinceNumber + string(kind.Lane)
+		if _, judged := v.Numbers[name]; judged && kind.Since {
+			v.Numbers[name] += float64(like.N)
+			v.Numbers[sinceCauseNumber+string(kind.Lane)+"."+string(a.Cause)] += float64(like.N)
+		}
+	})
+}
+
+// CausesSince are the causes of what failed on some lanes after the first fault began.
+func CausesSince(v verdict.Verdict, lanes []history.Lane) map[attribution.Cause]float64 {
+	causes := make(map[attribution.Cause]float64)
+	for _, lane := range lanes {
+		for name, n := range v.Numbers {
+			if cause, ok := strings.CutPrefix(name, sinceCauseNumber+string(lane)+"."); ok {
+				causes[attribution.Cause(cause)] += n
+			}
+		}
+	}
+	return causes
+}
+
+// SaysSince tells whether a verdict says what failed after the first fault began; one of an older version does not.
+func SaysSince(v verdict.Verdict) bool {
+	for name := range v.Numbers {
+		if strings.HasPrefix(name, SinceNumber) {
+			return true
+		}
+	}
+	return false
+}
+
+// FailedSince is how many requests of a lane failed for a cause, or any, that were sent after the first fault began.
+func FailedSince(v verdict.Verdict, lane history.Lane, cause string) float64 {
+	if cause == "" {
+		return v.Numbers[SinceNumber+string(lane)]
+	}
+	return v.Numbers[sinceCauseNumber+string(lane)+"."+cause]
+}
+
+// SetCauses lets a verdict name these causes and no others.
+func SetCauses(v verdict.Verdict, causes map[attribution.Cause]float64) {
+	maps.DeleteFunc(v.Numbers, func(name string, _ float64) bool { return strings.HasPrefix(name, attribution.CauseNumber) })
+	for cause, n := range causes {
+		v.Numbers[attribution.CauseNumber+string(cause)] = n
+	}
+}

@@ -1,0 +1,155 @@
+package requests
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// What a load may leave unseen. An outage between two requests fails none, so that a promise is held only as far as requests
+// were sent. One that was sent late was not there when it was due.
+const (
+	// mostUnsent is the share of a lane's requests that may not have been sent. Runs that held had one such request, or none.
+	mostUnsent = 0.01
+	// What passes after a request beyond farApart, and beyond some intervals, counts as unseen.
+	farApart          = 50 * time.Millisecond
+	farApartIntervals = 3
+	// mostUnseen is the share of the time that may be unseen in pieces, each of them short enough. In runs that held, beside
+	// compilers that wanted both cores, it was 3 %.
+	mostUnseen = 0.2
+)
+
+// blindness is what a lane left unseen from the beginning of the first fault to the end of the load.
+type blindness struct {
+	lane        history.Lane
+	watched     time.Duration // for how long, and
+	step        time.Duration // how finely
+	interval    time.Duration // between the lane's requests, as planned
+	due, unsent uint64
+
+	longest gap     // without a request sent, by any worker
+	unseen  float64 // Share of the time
+	workers int
+	still   gap // Of several workers, the one that sent nothing for longest
+	who     string
+
+	uncounted bool // there are more workers than are watched
+	endless   bool // the end of the load is not in the record
+}
+
+// Blind measures what a lane left unseen.
+func (t *Stats) blind(name history.Lane) blindness {
+	b := blindness{lane: name, watched: t.Watch.To - t.Watch.From, step: t.Watch.step, endless: t.windows == 0}
+	all := t.Watch.empty()
+	for _, w := range t.workers {
+		for _, row := range w.lanes {
+			if row.lane.lane != name {
+				continue
+			}
+			all.join(row.sends)
+			b.due, b.unsent = b.due+row.due, b.unsent+row.skipped
+			b.workers++
+			if row.sends == nil {
+				b.uncounted = true
+				continue
+			}
+			if still, _ := row.sends.gaps(t.Watch, 0); still.length > b.still.length {
+				b.still, b.who = still, w.name
+			}
+		}
+	}
+	if rate := t.rate(name); rate > 0 {
+		b.interval = time.Duration(float64(time.Second) / rate)
+	}
+	var beyond history.Offset
+	b.longest, beyond = all.gaps(t.Watch, b.apart())
+	b.unseen = float64(beyond) / float64(max(b.watched, 1))
+	return b
+}
+
+// rate of a lane, as planned or as its requests were due; the higher of the two.
+func (t *Stats) rate(name history.Lane) float64 {
+	rate := t.plan[name]
+	if lane := t.Find(name); lane != nil && t.windows > 0 {
+		var due uint64
+		for _, phase := range lane.phases {
+			due += phase.due
+		}
+		rate = max(rate, float64(due)/(t.To-t.from).Seconds())
+	}
+	return rate
+}
+
+// limit is how long so many workers that take turns may have sent nothing: until the next request is due, and for as long
+// after that as a harness takes that is not said to stand still.
+func (b blindness) limit(workers int) time.Duration {
+	return time.Duration(workers)*b.interval + evidence.Standstill
+}
+
+// apart is how far requests may be apart without anything unseen between them.
+func (b blindness) apart() time.Duration { return max(farApart, farApartIntervals*b.interval) }
+
+// shortest is how long an outage must have lasted to meet a request wherever it fell.
+func (b blindness) shortest() time.Duration { return b.longest.length + b.step }
+
+// Doubts a load that was not there for too long at a time, or too often.
+func (b blindness) doubts() (d verdict.Missing) {
+	if b.workers == 0 || b.endless {
+		return nil // which is a reason of its own
+	}
+	switch {
+	case b.watched <= 0:
+		d.Add("no load on %s is known to have followed the beginning of the first fault", b.lane)
+	case b.uncounted:
+		d.Add("there are more than %d lanes of workers in the record: when all of them sent requests on %s is not known", maxSends, b.lane)
+	case b.longest.length > b.limit(1):
+		d.Add("no request was sent on %s for %s from %s, and an outage of more than %s must not go unseen",
+			b.lane, prose.Moment(b.longest.length), prose.Moment(b.longest.from), prose.Moment(b.limit(1)))
+	case b.workers > 1 && b.still.length > b.limit(b.workers):
+		d.Add("%s sent no request on %s for %s from %s, and an outage of more than %s must not go unseen where it is",
+			b.who, b.lane, prose.Moment(b.still.length), prose.Moment(b.still.from), prose.Moment(b.limit(b.workers)))
+	}
+	if b.unsent > 1 && float64(b.unsent) > mostUnsent*float64(b.due) {
+		d.Add("%d of %s due on %s since the first fault began were not sent, and %s may be missing at most",
+			b.unsent, prose.Count(b.due, "request"), b.lane, prose.Percent(mostUnsent))
+	}
+	if b.unseen > mostUnseen {
+		d.Add("the requests on %s came in bursts: for %s of the time since the first fault began none had been sent for %s or more, "+
+			"and %s is the most", b.lane, prose.Percent(b.unseen), prose.Moment(b.apart()), prose.Percent(mostUnseen))
+	}
+	return d
+}
+
+func (b blindness) numbers(v *verdict.Verdict) {
+	lane := string(b.lane)
+	v.Measure("blindSeconds."+lane, b.longest.length.Seconds())
+	v.Measure("shortestOutageSeenSeconds."+lane, b.shortest().Seconds())
+	v.Measure("unseenShare."+lane, b.unseen)
+	v.Measure("unsent."+lane, float64(b.unsent))
+}
+
+// Seen says which outages a promise's lanes would have met.
+func (t *Stats) Seen(lanes []history.Lane) string {
+	var worst blindness
+	var due, unsent uint64
+	for _, lane := range lanes {
+		b := t.blind(lane)
+		due, unsent = due+b.due, unsent+b.unsent
+		if worst.lane == "" || b.longest.length > worst.longest.length {
+			worst = b
+		}
+	}
+	text := fmt.Sprintf("longest time without a request sent: %s on %s; an outage of %s would have met one",
+		prose.Moment(worst.longest.length), worst.lane, prose.Moment(worst.shortest()))
+	if len(lanes) > 1 {
+		text += " on each lane"
+	}
+	if unsent > 0 {
+		text += fmt.Sprintf("; %d of %s not sent", unsent, prose.Count(due, "request"))
+	}
+	return text
+}

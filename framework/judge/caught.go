@@ -1,0 +1,195 @@
+package judge
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// Caught judges a mutant by its record and the verdicts on it, in the order of the record's promises: that the promise which is
+// Named catches what was broken on purpose is a promise of the harness.
+//
+// Held: it was caught. The record is whole, every fault took effect, the promise with its parameters was Violated, on each lane that
+// the mutant is about, by requests that were sent after the first fault began, and mostly for the planted cause, where one is named. Of a
+// mutant of the harness: the promise was Unknown, for the planted doubt alone. Violated: it was missed. Anything else is Unknown, and
+// says why. A mutant that is caught by chance may be missed: that is Held, and CaughtNumber tells the two apart.
+//
+// Promises about how a workload lies (see lies) are broken by a bad workload as soon as it is deployed, and may be.
+func Caught(run history.Run, verdicts []verdict.Verdict) verdict.Verdict {
+	v := verdict.Verdict{Kind: "Caught", Promise: "a mutant is caught"}
+	m := run.Header.Mutant
+	if m == nil {
+		return v.Unknown(verdict.Missing{"the record is of no mutant"})
+	}
+	v.Promise = m.CaughtBy + " catches a workload without " + m.Removed
+	if m.Harness {
+		v.Promise = m.CaughtBy + " is Unknown for a harness without " + m.Removed
+	}
+	f := evidence.New(run)
+	by, why := named(run.Header, verdicts)
+	v.At, v.Evidence, v.Numbers = by.At, slices.Clone(by.Evidence), maps.Clone(by.Numbers)
+	d := proves(f, m.CaughtBy)
+	switch {
+	case len(d) > 0:
+		failures.SetCauses(v, nil)
+		return v.Unknown(d)
+	case why != "":
+		return v.Unknown(verdict.Missing{why})
+	case m.Harness:
+		return doubted(v, f, m, by)
+	}
+	return caught(v, f, m, by)
+}
+
+// proves doubts a record from which nothing can be learnt about a mutant.
+func proves(f *evidence.Run, kind string) verdict.Missing {
+	from := f.Begin()
+	switch {
+	case kind == "APIAnswersWithin":
+		from = evidence.Never // what the watches missed is nothing to it
+	case judgesLanes(kind):
+		from = f.Phases[history.Steady].From
+	}
+	return slices.Concat(f.BaseOrdered(from), f.FaultsActive(false))
+}
+
+// Named finds the verdict on the promise that a mutant names. Of several in an older record, which names a kind alone, it is the
+// one that is worst. Why says what is wrong with the name; empty: nothing.
+func named(h history.Header, verdicts []verdict.Verdict) (by verdict.Verdict, why string) {
+	m := h.Mutant
+	if len(verdicts) == 0 {
+		return by, m.CaughtBy + " was not judged"
+	}
+	if len(verdicts) != len(h.Promises) {
+		return by, fmt.Sprintf("the record has %s, and was given %s", prose.Count(len(h.Promises), "promise"), prose.Count(len(verdicts), "verdict"))
+	}
+	var of []verdict.Verdict
+	for i, p := range h.Promises {
+		if p.Kind != m.CaughtBy || len(m.Params) > 0 && !sameParams(p.Params, m.Params) {
+			continue
+		}
+		if verdicts[i].Kind != p.Kind {
+			return by, fmt.Sprintf("verdict %d is on %s, and the promise is %s", i+1, verdicts[i].Kind, p.Kind)
+		}
+		of = append(of, verdicts[i])
+	}
+	if len(of) == 0 {
+		return by, fmt.Sprintf("the mutant names %s %s, which the scenario does not promise", m.CaughtBy, m.Params)
+	}
+	outcome := Overall(of)
+	if i := slices.IndexFunc(of, func(v verdict.Verdict) bool { return v.Outcome == outcome }); i >= 0 {
+		return of[i], ""
+	}
+	return by, m.CaughtBy + " has no verdict"
+}
+
+// sameParams compares parameters by what they say.
+func sameParams(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
+		return false
+	}
+	return bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// caught turns round what the promise said of a workload that was broken.
+func caught(v verdict.Verdict, f *evidence.Run, m *history.Mutant, by verdict.Verdict) verdict.Verdict {
+	switch by.Outcome {
+	case verdict.Violated:
+	case verdict.Held:
+		failures.SetCauses(v, nil)
+		return missed(v, m, by.Seen)
+	default:
+		failures.SetCauses(v, nil)
+		v.Outcome, v.At, v.Seen = verdict.Unknown, 0, by.Seen
+		return v
+	}
+	causes := causesOf(by)
+	if judgesLanes(by.Kind) && failures.SaysSince(v) {
+		lanes, why := aboutLanes(f, m)
+		if why != "" {
+			return v.Unknown(verdict.Missing{why})
+		}
+		broken := slices.DeleteFunc(slices.Clone(lanes), func(l history.Lane) bool { return failures.FailedSince(v, l, m.Cause) == 0 })
+		if anyLane := len(m.Params)+len(m.Lanes) == 0; len(broken) < len(lanes) && (!anyLane || len(broken) == 0) {
+			return laneMissed(v, m, by, lanes, broken)
+		}
+		if NamesCauses(by.Kind) {
+			causes = failures.CausesSince(v, lanes)
+			failures.SetCauses(v, causes)
+		}
+	} else if why := early(f, m, by); why != "" {
+		return v.Unknown(verdict.Missing{why})
+	}
+	if reported := mostly(causes); m.Cause != "" && reported != attribution.Cause(m.Cause) {
+		return v.Unknown(verdict.Missing{fmt.Sprintf("%s was planted, and %s reported: %s", m.Cause, reported, by.Seen)})
+	}
+	v.Measure(verdict.CaughtNumber, 1)
+	return v.Held(nil, "caught: %s", by.Seen)
+}
+
+// missed says that a mutant was not caught. One that need not be has kept what is promised of it.
+func missed(v verdict.Verdict, m *history.Mutant, seen string) verdict.Verdict {
+	v.Measure(verdict.CaughtNumber, 0)
+	if m.ByChance {
+		return v.Held(nil, "not caught, as may happen, for it is caught by chance alone: %s", seen)
+	}
+	return v.Violated(nil, "missed: %s", seen)
+}
+
+// laneMissed says that no request failed, for the planted cause, on some lanes that the mutant is about. It was missed there only
+// where the promise had all of its evidence.
+func laneMissed(v verdict.Verdict, m *history.Mutant, by verdict.Verdict, lanes, broken []history.Lane) verdict.Verdict {
+	left := slices.DeleteFunc(slices.Clone(lanes), func(l history.Lane) bool { return slices.Contains(broken, l) })
+	names := make([]string, len(left))
+	var others float64 // that failed there for other causes
+	for i, lane := range left {
+		names[i] = string(lane)
+		others += v.Numbers[failures.SinceNumber+string(lane)]
+	}
+	of := ""
+	if m.Cause != "" {
+		of = " for " + m.Cause
+	}
+	seen := fmt.Sprintf("of the requests on %s that were sent after the first fault began, none failed%s; in all, %s", prose.List(names), of, by.Seen)
+	if doubted := v.Numbers[requests.DoubtsNumber] > 0; doubted || others > 0 || v.Numbers[requests.ExcusedNumber] > 0 {
+		return v.Unknown(verdict.Missing{seen})
+	}
+	return missed(v, m, seen)
+}
+
+// judgesLanes tells of a promise whether it judges each lane by itself.
+func judgesLanes(kind string) bool { return NamesCauses(kind) || kind == "AnswersWithin" }
+
+// lies tells of a promise whether it is about how a workload lies on its nodes, before a fault as well as after it.
+func lies(kind string) bool {
+	switch kind {
+	case "Placement", "Placed", "Spread", "SpreadTogether", "SpreadTrials", "PerDomain":
+		return true
+	}
+	return false
+}
+
+// Early says that a promise was broken before the first fault began; empty: it was not.
+func early(f *evidence.Run, m *history.Mutant, by verdict.Verdict) string {
+	first := f.FirstFault()
+	switch {
+	case lies(by.Kind):
+		return ""
+	case judgesLanes(by.Kind) && len(m.Lanes) > 0:
+		return "its verdict does not say which requests failed after the first fault began, as one of today's would: judge the record again"
+	case by.At != 0 && by.At < first.At:
+		return fmt.Sprintf("it was broken at %s, and the first fault began at %s: %s", prose.Moment(by.At), prose.Moment(first.At), by.Seen)
+	}
+	return ""
+}

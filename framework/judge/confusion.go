@@ -1,0 +1,103 @@
+package judge
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// CauseNone stands for the cause that a verdict does not name, because the promise was not seen broken, or the failures have
+// None that is known.
+const CauseNone attribution.Cause = "none"
+
+// NamesCauses tells whether a kind of promise says why requests failed. A mutant that it must catch has to name the cause
+// that it plants.
+func NamesCauses(kind string) bool { return kind == "NoFailedRequests" || kind == "FailuresEndWithin" }
+
+// ReportedCause is the cause that a verdict names: that of its numbers "cause.<name>" which is the largest. So can any promise
+// Name one, in words of its own.
+func ReportedCause(v verdict.Verdict) attribution.Cause {
+	if v.Outcome != verdict.Violated {
+		return CauseNone
+	}
+	return mostly(causesOf(v))
+}
+
+// causesOf are the causes that a verdict counts.
+func causesOf(v verdict.Verdict) map[attribution.Cause]float64 {
+	causes := make(map[attribution.Cause]float64)
+	for name, n := range v.Numbers {
+		if cause, ok := strings.CutPrefix(name, attribution.CauseNumber); ok {
+			causes[attribution.Cause(cause)] = n
+		}
+	}
+	return causes
+}
+
+// mostly is the largest of the causes.
+func mostly(causes map[attribution.Cause]float64) attribution.Cause {
+	best, most := CauseNone, 0.0
+	for _, cause := range slices.Sorted(maps.Keys(causes)) {
+		if causes[cause] > most {
+			best, most = cause, causes[cause]
+		}
+	}
+	if best == attribution.CauseUnknown {
+		return CauseNone
+	}
+	return best
+}
+
+// Confusion lays the causes that mutants planted against those that were reported. A harness that catches a mutant for
+// another reason than the one that was planted was lucky.
+type Confusion struct {
+	// Planted and Reported are the rows and the columns, sorted.
+	Planted, Reported []attribution.Cause
+	counts            map[[2]attribution.Cause]int
+}
+
+// Add takes a mutant and what Caught says of its run. A mutant that names no cause is left out. One that was not caught agrees
+// with no cause: from a record that proves nothing none is taken.
+func (c *Confusion) Add(m history.Mutant, caught verdict.Verdict) {
+	if m.Cause == "" {
+		return
+	}
+	planted, reported := attribution.Cause(m.Cause), mostly(causesOf(caught))
+	if caught.Numbers[verdict.CaughtNumber] != 1 && reported == planted {
+		reported = CauseNone
+	}
+	if c.counts == nil {
+		c.counts = make(map[[2]attribution.Cause]int)
+	}
+	c.counts[[2]attribution.Cause{planted, reported}]++
+	c.Planted, c.Reported = with(c.Planted, planted), with(c.Reported, reported)
+}
+
+// with adds a cause to a sorted list, once.
+func with(list []attribution.Cause, cause attribution.Cause) []attribution.Cause {
+	i, found := slices.BinarySearch(list, cause)
+	if found {
+		return list
+	}
+	return slices.Insert(list, i, cause)
+}
+
+// Count is how many mutants planted the one and were reported as the other.
+func (c *Confusion) Count(planted, reported attribution.Cause) int {
+	return c.counts[[2]attribution.Cause{planted, reported}]
+}
+
+// Agree is how many mutants were caught for the reason that was planted, of all.
+func (c *Confusion) Agree() (agree, of int) {
+	for pair, n := range c.counts {
+		of += n
+		if pair[0] == pair[1] {
+			agree += n
+		}
+	}
+	return agree, of
+}
