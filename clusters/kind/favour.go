@@ -7,12 +7,12 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// loadShares is the load node's weight when all nodes want the processors at once; each other node has an engine's
-// default of 1024. With eight nodes it gets more than half then, not an eighth: a client that waits for its turn
-// sends late, and measures itself.
+// loadShares is the CPU weight of the load node when all nodes compete for CPU. The other nodes have the engine's default of
+// 1024. With eight nodes the load node gets more than half instead of an eighth: a client that waits for CPU sends late, and
+// would measure its own delay.
 const loadShares = "10240"
 
-// favourLoad lets the node that carries the load go before all others.
+// favourLoad gives the load node CPU priority over all other nodes.
 func favourLoad(ctx context.Context, e runner, name string, spec clusters.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, actWithin)
 	defer cancel()
@@ -21,7 +21,7 @@ func favourLoad(ctx context.Context, e runner, name string, spec clusters.Spec) 
 			continue
 		}
 		if _, err := e.Output(ctx, "update", "--cpu-shares", loadShares, m.name); err != nil {
-			return fmt.Errorf("let %s go before the other nodes: %w", m.name, err)
+			return fmt.Errorf("raise the CPU shares of %s: %w", m.name, err)
 		}
 	}
 	return nil
