@@ -60,8 +60,8 @@ const (
 	Worker       Role = "worker"
 )
 
-// Node is one machine of a cluster. An action on a node returns only after a witness other than the acting component has seen
-// the effect.
+// Node is one machine of a cluster. An action on a node returns only after its effect was seen by a witness other than the
+// component that performed it.
 type Node interface {
 	Name() string
 	Role() Role

@@ -10,7 +10,7 @@ import (
 // TestKernelHas asks for a family that every kernel has, and for a family that no kernel has.
 func TestKernelHas(t *testing.T) {
 	if err := kernelHas("nlctrl"); err != nil {
-		t.Errorf("the family that answers is not there: %v", err)
+		t.Errorf("family nlctrl: %v", err)
 	}
 	err := kernelHas("HOLDFAST")
 	if !errors.Is(err, unix.ENOENT) || err.Error() != "ask the kernel for HOLDFAST: no such file or directory" {

@@ -96,7 +96,7 @@ func (p ProfileName) Timings() Timings {
 	}
 	return Timings{
 		NodeStatusUpdate: 2 * time.Second, NodeLease: 4 * time.Second,
-		NodeMonitorPeriod: 1 * time.Second, NodeMonitorGrace: 8 * time.Second, // 8 missed renewals, so that a busy machine is not mistaken for a lost node
+		NodeMonitorPeriod: 1 * time.Second, NodeMonitorGrace: 8 * time.Second, // 8 missed renewals: tolerates a busy machine
 		Toleration: 5 * time.Second,
 	}
 }

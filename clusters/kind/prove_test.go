@@ -253,7 +253,8 @@ func TestStartSaysWhatIsMissing(t *testing.T) {
 			return []byte("pod 10.244.0.2 not reachable from the pods\nwitness 10.244.1.9\nend\n"), nil
 		}
 		err := worker.Start(t.Context())
-		const want = "start holdfast-x-worker: node is not back: waited 3m0s: pod 10.244.0.2 not reachable from the pods: context deadline exceeded"
+		const want = "start holdfast-x-worker: node is not back: " +
+			"waited 3m0s: pod 10.244.0.2 not reachable from the pods: context deadline exceeded"
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}

@@ -48,7 +48,7 @@ func TestMachine(t *testing.T) {
 		{"version 2", "sys/fs/cgroup/cpu.stat", "usage_usec 9\nthrottled_usec 1000\n", "usage_usec 99\nthrottled_usec 251000\n", 250 * time.Millisecond},
 		{"version 1", "sys/fs/cgroup/cpu/cpu.stat", "nr_throttled 2\nthrottled_time 5\n", "nr_throttled 3\nthrottled_time 30000005\n", 30 * time.Millisecond},
 		{"version 1, its other name", "sys/fs/cgroup/cpu,cpuacct/cpu.stat", "throttled_time 0\n", "throttled_time 7\n", 7},
-		{"a group that was made anew", "sys/fs/cgroup/cpu.stat", "throttled_usec 1000\n", "throttled_usec 0\n", 0},
+		{"a recreated cgroup", "sys/fs/cgroup/cpu.stat", "throttled_usec 1000\n", "throttled_usec 0\n", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			first, then := files(before), files(after)
