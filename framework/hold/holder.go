@@ -28,8 +28,8 @@ type seen struct {
 	renewed time.Time // zero when read from the copy
 }
 
-// abandoned reports whether the holder will never release the cluster. For a holder on another machine only the Lease's age can
-// show it.
+// abandoned reports whether the holder will never release the cluster: its process has ended, or it has recorded Left. A holder
+// on another machine, whose process cannot be checked, also counts as gone when its Lease is older than Duration.
 func (s seen) abandoned(now time.Time) bool {
 	switch s.Life() {
 	case process.Ended:
