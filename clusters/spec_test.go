@@ -19,7 +19,7 @@ func TestWithDefaults(t *testing.T) {
 		Profile: Stock, ProxyMode: IPTables, Egress: true, WorkerLabels: map[string]string{"a": "b"},
 	}
 	if diff := cmp.Diff(full, full.WithDefaults()); diff != "" {
-		t.Errorf("what was given has changed (-want +got):\n%s", diff)
+		t.Errorf("WithDefaults changed explicit values (-want +got):\n%s", diff)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestValidate(t *testing.T) {
 		{"label without values", with(func(s *Spec) { s.PerWorker = map[string][]string{"rack": {}} }), "label rack of each worker: want at least one value"},
 		{"label of all and of each", with(func(s *Spec) {
 			s.WorkerLabels, s.PerWorker = map[string]string{"rack": "r"}, map[string][]string{"rack": {"r1"}}
-		}), "label rack of each worker: want at least one value, and none that all workers have"},
+		}), "label rack of each worker: want at least one value, and a key that is not also a worker label"},
 		{"a worker's label that is ours", with(func(s *Spec) { s.PerWorker = map[string][]string{LabelZone: {"x"}} }),
 			`label topology.kubernetes.io/zone="x" of a worker: holdfast sets it itself`},
 		{"a worker's label's value", with(func(s *Spec) { s.PerWorker = map[string][]string{"rack": {"r1", "r 2"}} }), `label rack="r 2" of a worker: `},
@@ -78,7 +78,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// The lab profile is there to see a lost node soon; stock must be what Kubernetes does by itself.
+// The lab profile must notice a lost node quickly. The stock profile must match the Kubernetes defaults.
 func TestTimings(t *testing.T) {
 	lab, stock := Lab.Timings(), Stock.Timings()
 	if got, want := lab.NodeLossNoticed(), 10*time.Second; got != want {
@@ -88,7 +88,7 @@ func TestTimings(t *testing.T) {
 		t.Errorf("stock notices after %s, want %s", got, want)
 	}
 	for name, timings := range map[string]Timings{"lab": lab, "stock": stock} {
-		// A kubelet renews its lease every quarter of it; a node must not be lost over one late renewal.
+		// A kubelet renews its lease every quarter of the lease duration. One late renewal must not make a node count as lost.
 		if renewals := timings.NodeMonitorGrace / (timings.NodeLease / 4); renewals < 4 {
 			t.Errorf("%s: a node is lost after %d missed renewals", name, renewals)
 		}
@@ -98,7 +98,7 @@ func TestTimings(t *testing.T) {
 	}
 }
 
-// A spec lies on a label of a container network, and must come back from it as it was.
+// A spec is stored as JSON in a label of the container network, and must survive the round trip.
 func TestSpecAsJSON(t *testing.T) {
 	want := Spec{Zones: []string{"a", "b"}, Egress: true, WorkerLabels: map[string]string{"x": "y"},
 		PerWorker: map[string][]string{"rack": {"r1", "r2"}}}.WithDefaults()
@@ -115,7 +115,7 @@ func TestSpecAsJSON(t *testing.T) {
 	}
 }
 
-// Values are dealt out in turn, and each label begins again by itself.
+// The values of each label are assigned in turn, independently of other labels.
 func TestDealt(t *testing.T) {
 	s := Spec{PerWorker: map[string][]string{"rack": {"r1", "r2", "r3"}, "power": {"p1", "p2"}}}
 	var got []string
@@ -127,6 +127,6 @@ func TestDealt(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if labels := (Spec{}).Dealt(3); len(labels) != 0 {
-		t.Errorf("nothing to deal, and yet %v", labels)
+		t.Errorf("got %v from a spec without PerWorker", labels)
 	}
 }

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// overlay is the file system of images and nodes.
+// overlay checks for the file system of images and nodes.
 func (m *machine) overlay() Check {
 	if strings.Contains(m.text("/proc/filesystems"), "\toverlay") {
 		return Check{Name: "overlayfs", Status: OK, Found: "in the kernel"}
 	}
 	return Check{
-		Name: "overlayfs", Status: Warn, Found: "not in the kernel, unless it is loaded when it is needed",
+		Name: "overlayfs", Status: Warn, Found: "not in the kernel, unless loaded on demand",
 		Remedy: "sudo modprobe overlay",
 	}
 }
 
-// bridge and veth are what connects nodes.
+// bridge checks for the bridge and veth devices that connect nodes.
 func (m *machine) bridge(ctx context.Context) Check {
 	check := Check{Name: "bridge", Status: OK, Found: "bridge and veth work"}
 	for _, kind := range []string{"bridge", "veth"} {
@@ -35,7 +35,7 @@ func (m *machine) bridge(ctx context.Context) Check {
 	return check
 }
 
-// ruleset is made of what kube-proxy's nftables mode and our partitions use.
+// ruleset uses the nftables features of kube-proxy's nftables mode and of holdfast's partitions.
 const ruleset = `
 table inet holdfast {
 	chain in {
@@ -59,8 +59,8 @@ table ip holdfast {
 }
 `
 
-// nftables carries Services in every node, and our partitions. It is the kernel's part that counts: nft itself is in
-// the node image, and is on the machine only to be asked here.
+// nftables checks for the kernel features that Services in every node and holdfast's partitions use. The nft program is in the
+// node image. On this machine it is needed only for this check.
 func (m *machine) nftables(ctx context.Context) Check {
 	check := Check{Name: "nftables", Status: OK, Found: "nat, ct, fib, limit, numgen and reject work"}
 	err := m.isolated(ctx, ruleset, "nft", "-f", "-")
@@ -69,12 +69,12 @@ func (m *machine) nftables(ctx context.Context) Check {
 		check.Status, check.Found, check.Remedy = Warn, err.Error(), "run as root, with nftables installed"
 	case err != nil:
 		check.Status, check.Found = Fail, "this kernel refuses rules that Services need: "+err.Error()
-		check.Remedy = "a kernel with nf_tables and its parts; with modules: sudo modprobe nf_tables"
+		check.Remedy = "use a kernel with nf_tables; if it is a module: sudo modprobe nf_tables"
 	}
 	return check
 }
 
-// netem is what adds latency.
+// netem checks for the queueing discipline that adds latency.
 func (m *machine) netem(ctx context.Context) Check {
 	check := Check{Name: "netem", Status: OK, Found: "latency can be added"}
 	err := m.isolated(ctx, "", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms")
@@ -83,7 +83,7 @@ func (m *machine) netem(ctx context.Context) Check {
 		check.Status, check.Found, check.Remedy = Warn, err.Error(), "run as root, with iproute2 installed"
 	case err != nil:
 		check.Status, check.Found = Warn, "added latency is not supported by this kernel: "+err.Error()
-		check.Remedy = "nothing, unless a scenario adds latency: then a kernel with sch_netem " +
+		check.Remedy = "none, unless a scenario adds latency: then use a kernel with sch_netem " +
 			"(Ubuntu: the package linux-modules-extra)"
 	}
 	return check

@@ -23,13 +23,13 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// fakeSource has at most one cluster, and takes down what is done.
+// fakeSource has at most one cluster, and records the calls.
 type fakeSource struct {
 	there *fakeCluster
 	spec  clusters.Spec
 	did   []string
 	err   error
-	host  string // of the API server
+	host  string // URL of the API server
 }
 
 func (f *fakeSource) create(_ context.Context, name string, spec clusters.Spec) (cluster, error) {
@@ -90,7 +90,7 @@ func (c *fakeCluster) Nodes() []clusters.Node {
 	}
 }
 
-// fakeNode has the verbs that are used; another one would panic.
+// fakeNode implements the methods that the tests use. Any other method panics.
 type fakeNode struct {
 	clusters.Node
 	cluster *fakeCluster
@@ -111,7 +111,7 @@ func TestLifeOfACluster(t *testing.T) {
 	source := &fakeSource{}
 	ctx := t.Context()
 	p := &Provider{source: source}
-	// As envfuncs.CreateClusterWithOpts does.
+	// The same calls as in envfuncs.CreateClusterWithOpts.
 	var k support.E2EClusterProvider = p
 	k = k.SetDefaults().WithName("x").WithVersion("v1.37.0").WithPath("/opt/kind").WithOpts(func(p support.E2EClusterProvider) {
 		p.(*Provider).spec.Zones = []string{"a", "b"}
@@ -173,7 +173,7 @@ func TestBeforeCreate(t *testing.T) {
 		}
 	}
 	if p.Cluster() != nil || p.KubernetesRestConfig() != nil || p.GetKubeconfig() != "" {
-		t.Error("a cluster that was not created is given")
+		t.Error("the provider has a cluster before Create")
 	}
 }
 
@@ -187,8 +187,8 @@ func TestRefusals(t *testing.T) {
 	if _, err := p.Create(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.StopNode(ctx, node); err == nil || err.Error() != `node "holdfast-x-worker7": cluster x has none of that name; see ListNode` {
-		t.Errorf("a stranger: %v", err)
+	if err := p.StopNode(ctx, node); err == nil || err.Error() != `node "holdfast-x-worker7": cluster x has no such node; see ListNode` {
+		t.Errorf("unknown node: %v", err)
 	}
 	if err := p.AddNode(ctx, node); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("add: %v", err)
@@ -196,7 +196,7 @@ func TestRefusals(t *testing.T) {
 	if err := p.RemoveNode(ctx, node); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("remove: %v", err)
 	}
-	source.err = errors.New("the engine died")
+	source.err = errors.New("the engine crashed")
 	if err := p.WaitForControlPlane(ctx, nil); !errors.Is(err, source.err) {
 		t.Errorf("wait: %v", err)
 	}

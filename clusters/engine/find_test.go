@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// dockerRefusal is what docker 20.10 said where root lacked CAP_SYS_RESOURCE.
+// dockerRefusal is the error of docker 20.10 when root lacked CAP_SYS_RESOURCE.
 const dockerRefusal = "docker: Error response from daemon: failed to create shim task: OCI runtime create failed: " +
 	"runc create failed: unable to start container process: unable to apply caps: operation not permitted: unknown."
 
@@ -141,8 +141,8 @@ func TestFindNothing(t *testing.T) {
 	const want = `find a container engine: none runs a privileged container
   docker: its daemon does not answer: permission denied while trying to connect
   podman: not installed
-one of these may mend it:
-  sudo usermod -aG docker "$USER"   # then log in anew
+try one of these:
+  sudo usermod -aG docker "$USER"   # then log in again
   sudo apt-get update && sudo apt-get install --yes --no-install-recommends podman runc netavark aardvark-dns uidmap nftables`
 	if err == nil {
 		t.Fatal("found an engine where there is none")
@@ -163,7 +163,7 @@ func TestFindWithoutACacheFolder(t *testing.T) {
 	}
 	f := fake{programs: []string{"podman"}, answers: works("podman", podmanUp)}
 	_, err := find(t.Context(), f.host(), Options{CacheDir: filepath.Join(file, "cache")})
-	if err == nil || !strings.Contains(err.Error(), "set HOLDFAST_CACHE to a folder that can be written") {
+	if err == nil || !strings.Contains(err.Error(), "set HOLDFAST_CACHE to a writable folder") {
 		t.Errorf("%v, want an error that says what to do", err)
 	}
 }

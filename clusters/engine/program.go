@@ -7,12 +7,12 @@ import (
 	"fmt"
 )
 
-// The proof needs a program to run in a container, and neither a registry nor a compiler may be at hand. So it is
-// written here as machine code: mount a tmpfs over /proc, which only a privileged container may, and exit with the
-// error number of the kernel's answer (0: done).
+// The proof needs a program to run in a container, but there may be neither a registry nor a compiler. So the program is
+// generated here as machine code: it mounts a tmpfs over /proc, which requires a privileged container, and exits with the
+// kernel's errno (0: success).
 
 const (
-	programBase   = 0x400000 // where the program is loaded; a multiple of every page size
+	programBase   = 0x400000 // load address, a multiple of every page size
 	programHeader = 64 + 56  // an ELF header and one program header
 
 	machineAMD64 = 62 // EM_X86_64
@@ -36,7 +36,7 @@ func programFor(arch string) ([]byte, error) {
 	return nil, fmt.Errorf("prove a privileged container: no probe for %s, only for amd64 and arm64", arch)
 }
 
-// codeAMD64 is mount(target, target, kind, 0, 0) and exit(-result).
+// codeAMD64 calls mount(target, target, kind, 0, 0) and exit(-result).
 func codeAMD64(target, kind uint32) []byte {
 	code := []byte{0xb8, 165, 0, 0, 0} // mov eax, mount
 	for _, load := range []struct {
@@ -55,7 +55,7 @@ func codeAMD64(target, kind uint32) []byte {
 		0x0f, 0x05) // syscall
 }
 
-// codeARM64 is mount(target, target, kind, 0, 0) and exit(-result).
+// codeARM64 calls mount(target, target, kind, 0, 0) and exit(-result).
 func codeARM64(target, kind uint32) []byte {
 	var code []byte
 	put := func(words ...uint32) {
@@ -79,7 +79,7 @@ func codeARM64(target, kind uint32) []byte {
 	return code
 }
 
-// executable wraps code in the smallest ELF file that Linux runs, with the strings behind the code.
+// executable wraps code in a minimal ELF file for Linux. The strings follow the code.
 func executable(machine uint16, code func(target, kind uint32) []byte) []byte {
 	start := uint32(programBase + programHeader)
 	target := start + uint32(len(code(0, 0)))
@@ -92,21 +92,21 @@ func executable(machine uint16, code func(target, kind uint32) []byte) []byte {
 	file = little.AppendUint16(file, machine)
 	file = little.AppendUint32(file, 1)
 	file = little.AppendUint64(file, uint64(start))
-	file = little.AppendUint64(file, 64) // the program header follows at once
+	file = little.AppendUint64(file, 64) // offset of the program header
 	file = little.AppendUint64(file, 0)  // no sections
 	file = little.AppendUint32(file, 0)
-	for _, half := range []uint16{64, 56, 1, 64, 0, 0} { // sizes and counts of headers
+	for _, half := range []uint16{64, 56, 1, 64, 0, 0} { // sizes and counts of the headers
 		file = little.AppendUint16(file, half)
 	}
-	file = little.AppendUint32(file, 1) // load ...
-	file = little.AppendUint32(file, 5) // ... readable and executable
+	file = little.AppendUint32(file, 1) // PT_LOAD
+	file = little.AppendUint32(file, 5) // PF_R and PF_X
 	for _, word := range []uint64{0, programBase, programBase, size, size, 0x10000} {
 		file = little.AppendUint64(file, word)
 	}
 	return append(file, body...)
 }
 
-// rootFS is a tar of a root file system that holds one program, /name.
+// rootFS is a tar archive of a root file system that contains only the program /name.
 func rootFS(name string, program []byte) ([]byte, error) {
 	var buffer bytes.Buffer
 	archive := tar.NewWriter(&buffer)

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// runProgram runs the program on this machine, in namespaces of its own, and returns its exit status.
+// runProgram runs the program on this machine with the given process attributes, and returns its exit status.
 func runProgram(t *testing.T, attributes *syscall.SysProcAttr) int {
 	t.Helper()
 	program, err := programFor(runtime.GOARCH)
@@ -27,7 +27,7 @@ func runProgram(t *testing.T, attributes *syscall.SysProcAttr) int {
 		t.Fatal(err)
 	}
 	for dir := filepath.Dir(path); len(dir) > len(os.TempDir()); dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o755); err != nil { // nobody has to get there
+		if err := os.Chmod(dir, 0o755); err != nil { // so that user nobody can execute the program
 			t.Fatal(err)
 		}
 	}
@@ -45,7 +45,7 @@ func runProgram(t *testing.T, attributes *syscall.SysProcAttr) int {
 
 func TestProgramMountsWherePrivileged(t *testing.T) {
 	self := func(id int) []syscall.SysProcIDMap { return []syscall.SysProcIDMap{{HostID: id, Size: 1}} }
-	status := runProgram(t, &syscall.SysProcAttr{ // root of a namespace of its own: nothing reaches this machine's /proc
+	status := runProgram(t, &syscall.SysProcAttr{ // root in its own user and mount namespaces, so this machine's /proc is not affected
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
 		UidMappings: self(os.Getuid()), GidMappings: self(os.Getgid()),
 	})
@@ -64,7 +64,8 @@ func TestProgramTellsWhyNot(t *testing.T) {
 	}
 }
 
-// The code is fixed, for no machine here can run both. It was compared with the output of Go's own assembler.
+// The code is fixed in the test, because no single machine can run both programs. It was compared with the output of Go's
+// assembler.
 func TestProgramCode(t *testing.T) {
 	tests := map[string]struct {
 		machine elf.Machine

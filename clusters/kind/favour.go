@@ -7,13 +7,13 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// loadShares is the weight of a node that carries load when all nodes want the processors at once; each other node has an engine's
-// default of 1024. With eight nodes it gets more than half then, not an eighth: a client that waits for its turn
-// sends late, and measures itself.
+// loadShares is the CPU weight of a node that carries load when all nodes compete for CPU. The other nodes have the engine's default
+// of 1024. With eight nodes the load node gets more than half instead of an eighth: a client that waits for CPU sends late, and
+// would measure its own delay.
 const loadShares = "10240"
 
-// favourLoad lets the nodes that carry load go before all others. With the load node alone in favour, its own kube-proxy, when every
-// kube-proxy was started again, kept the load workers of other nodes from sending anything for up to 368 ms.
+// favourLoad gives the nodes that carry load CPU priority over all other nodes. When only the load node had it and every kube-proxy
+// restarted, the load node's kube-proxy kept the load workers of other nodes from sending for up to 368 ms.
 func favourLoad(ctx context.Context, e runner, name string, spec clusters.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, actWithin)
 	defer cancel()
@@ -26,7 +26,7 @@ func favourLoad(ctx context.Context, e runner, name string, spec clusters.Spec) 
 			continue
 		}
 		if _, err := e.Output(ctx, "update", "--cpu-shares", loadShares, m.name); err != nil {
-			return fmt.Errorf("let %s go before the other nodes: %w", m.name, err)
+			return fmt.Errorf("raise the CPU shares of %s: %w", m.name, err)
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func TestFavourLoad(t *testing.T) {
 	}
 	spec := clusters.Spec{Zones: []string{"a", "b"}}.WithDefaults()
 	err := favourLoad(t.Context(), f, "demo", spec)
-	if want := "let holdfast-demo-worker3 go before the other nodes: no such controller"; err == nil || err.Error() != want {
+	if want := "raise the CPU shares of holdfast-demo-worker3: no such controller"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	updates := slices.DeleteFunc(slices.Clone(f.calls), func(call string) bool { return !strings.HasPrefix(call, "update") })

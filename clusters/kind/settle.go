@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// lookEvery is how often a condition is looked at: short beside the seconds that a node takes, long beside the
-// milliseconds that a look costs.
+// lookEvery is the interval between checks: short compared to the seconds that a node takes, long compared to the milliseconds
+// that a check costs.
 const lookEvery = 200 * time.Millisecond
 
-// settle looks until nothing is missing. The look returns what is, in words. When the limit is over, or ctx ends, the
-// error gives what was missing last; a look that was cut off says nothing of that.
+// settle calls look until look returns nothing missing. When the limit passes or ctx ends, the error lists what was missing
+// last. A look that was cut off by the limit does not replace an earlier result.
 func settle(ctx context.Context, limit time.Duration, look func(context.Context) []string) error {
 	begin := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, limit)

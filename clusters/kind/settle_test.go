@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// canceled is a context that has ended.
 func canceled(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

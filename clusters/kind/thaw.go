@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// freezers is where version 1 of cgroups keeps its freezers; version 2 has none, and there a frozen process can be killed.
+// freezers is the root of the cgroup v1 freezer hierarchy. cgroup v2 does not need it: there, frozen processes can be killed.
 const freezers = "/sys/fs/cgroup/freezer"
 
 var containerID = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// thaw lets the processes of killed containers die, whose IDs are in what the engine said. runc freezes a container for
-// the moment in which it changes its devices; a node that is killed in that moment leaves it frozen, and what is frozen takes
-// no SIGKILL, so that the node's first process waits for it for ever.
+// thaw unfreezes the processes of killed containers, whose IDs it finds in the engine's message. runc briefly freezes a
+// container to change its device rules. A node that is killed at that moment stays frozen, and frozen processes do not act on
+// SIGKILL, so the node's init waits for them forever.
 //
 // Source: https://docs.kernel.org/admin-guide/cgroup-v1/freezer-subsystem.html
 func thaw(root, said string) error {
@@ -24,7 +24,7 @@ func thaw(root, said string) error {
 	for _, id := range containerID.FindAllString(said, -1) {
 		errs = append(errs, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || filepath.Base(path) != "freezer.state" || !strings.Contains(path, id) {
-				return nil //nolint:nilerr // a cgroup that is gone meanwhile holds nothing
+				return nil //nolint:nilerr // a cgroup that has disappeared contains no process
 			}
 			if err := os.WriteFile(path, []byte("THAWED"), 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err

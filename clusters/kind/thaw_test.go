@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// frozen is a freezer of version 1 that holds a process of a node.
+// frozen creates a cgroup v1 freezer that holds a process of a node.
 func frozen(t *testing.T, root, id string) (state string) {
 	t.Helper()
 	state = filepath.Join(root, "libpod_parent", "libpod-"+id, "kubelet.slice", "pod", "freezer.state")
@@ -21,14 +21,14 @@ func frozen(t *testing.T, root, id string) (state string) {
 	return state
 }
 
-// A node whose processes are frozen is not dead when it was killed: its first process waits for them. Kill lets them die, and
-// only then does it say that the node is gone.
+// A killed node with frozen processes does not exit: its init waits for them. Kill unfreezes them, and reports success only
+// once the node has exited.
 func TestAKilledNodeIsThawed(t *testing.T) {
 	id := strings.Repeat("6c", 32)
 	for name, test := range map[string]struct{ frozen, want string }{
 		"its own": {id, ""},
 		"another's": {strings.Repeat("ab", 32),
-			"see holdfast-x-worker after kill: waited 30s: podman says it is running, not exited: context deadline exceeded"},
+			"kill holdfast-x-worker: effect not seen: waited 30s: podman says it is running, not exited: context deadline exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestAKilledNodeIsThawed(t *testing.T) {
 	}
 }
 
-// What is paused is frozen, and meant to be.
+// A paused node is frozen on purpose, and is not unfrozen.
 func TestAPausedNodeStaysFrozen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newFakeEngine("podman")

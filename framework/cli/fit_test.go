@@ -26,7 +26,7 @@ func TestAClusterThatDoesNotFit(t *testing.T) {
 	small := clusters.Spec{Kubernetes: "v1.37.1", Zones: []string{"a", "b"}}.WithDefaults()
 	for i, want := range []string{
 		"cluster demo has zones a,b with 1 worker each; chaos/one needs zones a,b,c with 2 workers each: make such a cluster with 'holdfast up NAME'",
-		"cluster demo has zones a,b with 1 worker each, no labels of its own on workers; chaos/two needs zones a,b,c with 2 workers each, " +
+		"cluster demo has zones a,b with 1 worker each, no extra labels on workers; chaos/two needs zones a,b,c with 2 workers each, " +
 			"workers labelled rack=r1,r2: make such a cluster with 'holdfast up NAME --for chaos/two'",
 	} {
 		s := scenario.All[i]

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// beat is how long the metronome sleeps each time: what stops a process for as long as this is seen.
+// beat is the interval of the metronome. A pause of the process at least this long is detected.
 const beat = 10 * time.Millisecond
 
-// metronome wakes up again and again, and remembers by how much it was late.
+// metronome wakes up at every beat, and keeps the longest delay.
 type metronome struct{ worst atomic.Int64 }
 
-// run beats until it is over.
+// run measures until over is closed.
 func (m *metronome) run(over <-chan struct{}) {
 	ticks := time.NewTicker(beat)
 	defer ticks.Stop()
@@ -29,9 +29,9 @@ func (m *metronome) run(over <-chan struct{}) {
 
 func (m *metronome) note(late time.Duration) {
 	if int64(late) > m.worst.Load() {
-		m.worst.Store(int64(late)) // nobody else raises it
+		m.worst.Store(int64(late)) // run is the only writer that raises the value
 	}
 }
 
-// take is the worst since the last call.
+// take returns the longest delay since the last call, and resets it.
 func (m *metronome) take() time.Duration { return time.Duration(m.worst.Swap(0)) }

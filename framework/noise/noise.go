@@ -9,20 +9,20 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Every is how often a sample is taken.
+// Every is the sampling interval.
 const Every = time.Second
 
-// Sample is a history.Noise at its moment.
+// Sample is a history.Noise with its time.
 type Sample struct {
 	At history.Offset `json:"at"`
 	history.Noise
 }
 
-// Event is the sample as a record has it.
+// Event is the sample as a history event.
 func (s Sample) Event() history.Event { return history.Event{T: s.At, Noise: &s.Noise} }
 
-// Listen samples this process and its machine, under the name of, until stop is called, which gives the last sample and
-// returns when keep has had it. Keep is called by one goroutine at a time.
+// Listen samples this process and its machine under the name of, until stop is called. stop takes the last sample, and returns
+// after keep has received it. keep is never called concurrently.
 func Listen(of string, now func() history.Offset, keep func(Sample)) (stop func()) {
 	return listen(os.DirFS("/"), of, now, keep)
 }
@@ -39,7 +39,7 @@ func listen(root fs.FS, of string, now func() history.Offset, keep func(Sample))
 	})
 }
 
-// ear is one listening.
+// ear is the state of one Listen call.
 type ear struct {
 	root fs.FS
 	of   string
@@ -66,7 +66,7 @@ func (e *ear) run(over <-chan struct{}) {
 	}
 }
 
-// sample is what happened since the one before.
+// sample is what happened since the previous sample.
 func (e *ear) sample() Sample {
 	s := Sample{At: e.now(), Noise: history.Noise{Of: e.of, Since: e.since, Pause: e.metronome.take()}}
 	s.GC, s.Sched = e.pauses.longest()
