@@ -41,8 +41,8 @@ func TestAddonGolden(t *testing.T) {
 	}
 }
 
-// TestAddonsAreRestricted: an add-on's pod is admitted to a namespace of Pod Security's restricted level, runs where no
-// fault is, and is never pulled. Of volumes that level allows these two and some more.
+// TestAddonsAreRestricted: an add-on's pod complies with the restricted Pod Security level, runs on the load node, and its
+// image is never pulled. The level allows more volume types than the two that are checked here.
 // Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
 func TestAddonsAreRestricted(t *testing.T) {
 	for name := range addonGoldens {
@@ -83,8 +83,8 @@ func TestAddonsAreRestricted(t *testing.T) {
 	}
 }
 
-// TestAddonsAreOurs: all that an add-on makes is labelled, and what lies outside of the scenario's namespace is named
-// after it, so that two scenarios do not meet, and can be found and removed.
+// TestAddonsAreOurs: every object of an add-on is labelled, and the name of an object outside of the scenario's namespace
+// contains the namespace, so that two scenarios do not collide and the objects can be found and removed.
 func TestAddonsAreOurs(t *testing.T) {
 	for name := range addonGoldens {
 		for _, o := range addonObjects(t, name) {
@@ -93,7 +93,7 @@ func TestAddonsAreOurs(t *testing.T) {
 			if kind.Kind == "" || kind.Version == "" || labels[LabelPartOf] != "holdfast" || labels[LabelComponent] != ComponentAddon || labels[LabelName] == "" {
 				t.Errorf("%s: %s %s/%s labelled %v", name, kind, o.GetNamespace(), o.GetName(), labels)
 			}
-			// An API's name is given by its group and version, or kind.
+			// The name of an API is given by its group and its version or kind.
 			api := kind.Kind == "APIService" || kind.Kind == "CustomResourceDefinition"
 			if o.GetNamespace() != "hf-test" && !strings.HasPrefix(o.GetName(), "hf-test-") && !api {
 				t.Errorf("%s: %s %s/%s lies outside of the namespace, and its name does not say whose it is", name, kind.Kind, o.GetNamespace(), o.GetName())
@@ -102,7 +102,7 @@ func TestAddonsAreOurs(t *testing.T) {
 	}
 }
 
-// TestRolesOfAddonsAreBound: every role that is made is bound to the add-on's own account, and only to that.
+// TestRolesOfAddonsAreBound: every role is bound to the add-on's own service account, and to nothing else.
 func TestRolesOfAddonsAreBound(t *testing.T) {
 	for name := range addonGoldens {
 		made, bound := map[string]bool{}, map[string]bool{}
@@ -136,7 +136,7 @@ func TestRolesOfAddonsAreBound(t *testing.T) {
 	}
 }
 
-// TestDeschedulerEvictsHereOnly: whatever its policy says, it may evict no pod of another namespace.
+// TestDeschedulerEvictsHereOnly: whatever its policy says, it may not evict pods of another namespace.
 func TestDeschedulerEvictsHereOnly(t *testing.T) {
 	here := false
 	for _, o := range addonObjects(t, "descheduler-default") {
@@ -158,7 +158,7 @@ func TestDeschedulerEvictsHereOnly(t *testing.T) {
 	}
 }
 
-// TestDeschedulerPolicy: it can be read as what it is, and means what was asked for.
+// TestDeschedulerPolicy: the policy parses, and contains the requested constraints.
 func TestDeschedulerPolicy(t *testing.T) {
 	for d, want := range map[Descheduler][]string{{}: {"DoNotSchedule"}, {Soft: true}: {"DoNotSchedule", "ScheduleAnyway"}} {
 		var policy struct {
