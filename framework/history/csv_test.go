@@ -197,7 +197,7 @@ func TestDamagedRequests(t *testing.T) {
 	}{
 		"empty":            {"", 0, "row 1: cut off in the middle of the line"},
 		"half a header":    {"worker,lane", 0, "row 1: cut off in the middle of the line"},
-		"another file":     {"a,b\n1,2\n", 0, "this is no file of requests"},
+		"another file":     {"a,b\n1,2\n", 0, "this is not a requests file"},
 		"column twice":     {"worker,lane,worker\n", 0, `row 1: two columns are named "worker"`},
 		"half a row":       {names + good + "w,fresh,1,2", 1, "row 3: cut off in the middle of the line"},
 		"no line end":      {names + good[:len(good)-1], 0, "row 2: cut off in the middle of the line"},
