@@ -298,7 +298,7 @@ func TestAFullDiskLeavesTheRecordIncomplete(t *testing.T) {
 			}
 			run, err := Open(dir)
 			must(t, err)
-			if !strings.Contains(run.Incomplete, "has no last line") {
+			if !strings.Contains(run.Incomplete, "has no end line") {
 				t.Errorf("incomplete %q", run.Incomplete)
 			}
 			got, err := collect(run.Requests)
