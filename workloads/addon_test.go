@@ -57,7 +57,7 @@ func TestAddonsAreRestricted(t *testing.T) {
 			c, all := spec.Containers[0], spec.SecurityContext
 			checks := map[string]bool{
 				"one container":      len(spec.Containers) == 1 && len(spec.InitContainers) == 0,
-				"runs as nobody":     *all.RunAsNonRoot && *all.RunAsUser != 0,
+				"unprivileged user":  *all.RunAsNonRoot && *all.RunAsUser != 0,
 				"seccomp":            all.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
 				"no escalation":      !*c.SecurityContext.AllowPrivilegeEscalation,
 				"no capabilities":    cmp.Equal(c.SecurityContext.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}),
@@ -96,7 +96,7 @@ func TestAddonsAreOurs(t *testing.T) {
 			// The name of an API is given by its group and its version or kind.
 			api := kind.Kind == "APIService" || kind.Kind == "CustomResourceDefinition"
 			if o.GetNamespace() != "hf-test" && !strings.HasPrefix(o.GetName(), "hf-test-") && !api {
-				t.Errorf("%s: %s %s/%s lies outside of the namespace, and its name does not say whose it is", name, kind.Kind, o.GetNamespace(), o.GetName())
+				t.Errorf("%s: %s %s/%s is outside of the namespace, but its name does not contain it", name, kind.Kind, o.GetNamespace(), o.GetName())
 			}
 		}
 	}
@@ -127,7 +127,7 @@ func TestRolesOfAddonsAreBound(t *testing.T) {
 		}
 		for role := range made {
 			if !bound[role] {
-				t.Errorf("%s: %s is bound to nobody", name, role)
+				t.Errorf("%s: %s is not bound", name, role)
 			}
 		}
 		if len(made) == 0 {

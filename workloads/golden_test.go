@@ -156,7 +156,7 @@ func TestPodsAreRestricted(t *testing.T) {
 			c, all := spec.Containers[0], spec.SecurityContext
 			checks := map[string]bool{
 				"one container":           len(spec.Containers) == 1 && len(spec.InitContainers) == 0,
-				"runs as nobody":          *all.RunAsNonRoot && *all.RunAsUser != 0,
+				"unprivileged user":       *all.RunAsNonRoot && *all.RunAsUser != 0,
 				"seccomp":                 all.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
 				"no escalation":           !*c.SecurityContext.AllowPrivilegeEscalation,
 				"no capabilities":         cmp.Equal(c.SecurityContext.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}),

@@ -119,7 +119,7 @@ func (i inspected) balancer() (held Balancer, current bool) {
 	return held, i.Config.Labels[LabelRecipe] == balancerKey()
 }
 
-// isBalancer says whether an engine's name for an image is that of the balancer; Docker omits the host.
+// isBalancer reports whether an engine's name for an image is that of the balancer; Docker omits the host.
 func isBalancer(image string) bool {
 	return strings.TrimPrefix(image, "docker.io/") == strings.TrimPrefix(BalancerImage, "docker.io/")
 }

@@ -126,7 +126,7 @@ func inspectAll(ctx context.Context, e images, names ...string) ([]inspected, er
 	}
 	var found []inspected
 	if err := json.Unmarshal(out, &found); err != nil {
-		return nil, fmt.Errorf("read what %s says of %s: %w", e.Name(), strings.Join(names, " "), err)
+		return nil, fmt.Errorf("parse what %s reports about %s: %w", e.Name(), strings.Join(names, " "), err)
 	}
 	if len(found) != len(names) {
 		return nil, fmt.Errorf("inspect %s: %s returned %d images", strings.Join(names, " "), e.Name(), len(found))

@@ -145,7 +145,7 @@ type Lifecycle struct {
 	Grace time.Duration `json:"grace,omitempty"`
 }
 
-// Ended says whether all containers of the pod have terminated for good. Such a pod holds no resources and counts for
+// Ended reports whether all containers of the pod have terminated for good. Such a pod holds no resources and counts for
 // nothing. A pod that a kubelet evicted stays in this state.
 func (p Pod) Ended() bool { return p.Phase == "Succeeded" || p.Phase == "Failed" }
 
@@ -159,7 +159,7 @@ type Node struct {
 	Taints        []string          `json:"taints,omitempty"` // key=value:effect
 }
 
-// UnderPressure says whether the node controller has tainted the node because its kubelet reports memory or disk pressure.
+// UnderPressure reports whether the node controller has tainted the node because its kubelet reports memory or disk pressure.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-conditions
 func (n Node) UnderPressure() bool {
@@ -189,7 +189,7 @@ type Workload struct {
 	Observed bool `json:"observed"` // the controller has seen the newest generation
 }
 
-// Settled says whether all replicas are of the newest revision and available, and there are no other pods.
+// Settled reports whether all replicas are of the newest revision and available, and there are no other pods.
 func (w Workload) Settled() bool {
 	return w.Observed && w.Updated == w.Replicas && w.Available == w.Replicas && w.Total == w.Replicas
 }
@@ -225,7 +225,7 @@ type Budget struct {
 	MaxUnavailable string `json:"maxUnavailable,omitempty"` // number or percentage
 	// UnhealthyPodEvictionPolicy is AlwaysAllow or IfHealthyBudget, the default. Empty in older records.
 	UnhealthyPodEvictionPolicy string `json:"unhealthyPodEvictionPolicy,omitempty"`
-	// Observed says whether the status below belongs to the newest generation.
+	// Observed reports whether the status below belongs to the newest generation.
 	Observed           bool `json:"observed"`
 	CurrentHealthy     int  `json:"currentHealthy"`
 	DesiredHealthy     int  `json:"desiredHealthy"`

@@ -8,7 +8,7 @@ type Moment struct {
 	OK bool
 }
 
-// Within says whether the moment exists and is within [from, to).
+// Within reports whether the moment exists and is within [from, to).
 func (m Moment) Within(from, to Offset) bool { return m.OK && m.At >= from && m.At < to }
 
 // FaultLife is the recorded life of one fault.

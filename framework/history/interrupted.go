@@ -6,7 +6,7 @@ import "slices"
 // if no promise had been broken by then. It is not an invariant.Outcome, because the untried scenarios have no verdict.
 const OutcomeInterrupted = "interrupted"
 
-// Cut says whether the run was interrupted before every scenario had been run to its end.
+// Cut reports whether the run was interrupted before every scenario had been run to its end.
 func (f RunFile) Cut() bool {
 	interrupted, notBegun := f.Left()
 	return interrupted+notBegun > 0
@@ -25,7 +25,7 @@ func (f RunFile) Left() (interrupted, notBegun int) {
 	return interrupted, notBegun
 }
 
-// Left says whether the scenario was not run to its end because the run was interrupted. A scenario that had broken a
+// Left reports whether the scenario was not run to its end because the run was interrupted. A scenario that had broken a
 // promise before counts as violated, and not as left.
 func (s ScenarioResult) Left() bool {
 	return s.NotBegun != "" || s.Interrupted != "" && s.Outcome == ""

@@ -27,7 +27,7 @@ type Mutant struct {
 }
 
 // TwinNote is what a reader of a mutant's result must know about its twin: only if the twin held in the same run, the
-// missing practice is proven to be what was caught. outcome is the twin's, empty if it was not judged; run says whether the
+// missing practice is proven to be what was caught. outcome is the twin's, empty if it was not judged; run reports whether the
 // twin was part of the run. The note is empty if the twin held.
 func (m Mutant) TwinNote(outcome string, run bool) string {
 	switch {

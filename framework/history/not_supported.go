@@ -11,7 +11,7 @@ var kernelWords = []string{
 	"Could not process rule: Protocol not supported",
 }
 
-// KernelRefused says whether a tool's output means that the kernel lacks a feature.
+// KernelRefused reports whether a tool's output means that the kernel lacks a feature.
 func KernelRefused(said string) bool {
 	for _, words := range kernelWords {
 		if strings.Contains(said, words) {

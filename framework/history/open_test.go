@@ -90,7 +90,7 @@ func TestDamageIsNamed(t *testing.T) {
 		"a file more": {func(f fstest.MapFS) {
 			f["requests/worker-2-00000.csv"] = &fstest.MapFile{Data: bytes.ReplaceAll(f[last].Data, []byte("r-1"), []byte("r-2"))}
 		}, "dir/requests/worker-2-00000.csv is not listed as closed", "", 17},
-		"a file of rows told before": {func(f fstest.MapFS) { f["requests/worker-2-00000.csv"] = f[last] },
+		"a file of older rows": {func(f fstest.MapFS) { f["requests/worker-2-00000.csv"] = f[last] },
 			"is not listed as closed", "row 2: done at 1.002s, after one that was done at 1.006s", 12},
 		"another tool's file": {func(f fstest.MapFS) { f["requests/all.parquet"] = f[last] }, "", "", 12},
 		"an odd file name": {func(f fstest.MapFS) { replace(f, EventsFile, "worker-1-00000", "../../x") },

@@ -42,7 +42,7 @@ const (
 	Other           Outcome = "other"            // see Err
 )
 
-// Failed says whether the client saw a failure.
+// Failed reports whether the client saw a failure.
 func (o Outcome) Failed() bool { return o != OK && o != Unsent }
 
 // Request is one planned request.

@@ -76,7 +76,7 @@ func set[K comparable, V any](objects map[K]V, key K, object V, change Change) {
 	}
 }
 
-// Selects says whether labels match a selector of required labels. As in Kubernetes, an empty selector matches everything.
+// Selects reports whether labels match a selector of required labels. As in Kubernetes, an empty selector matches everything.
 func Selects(selector, labels map[string]string) bool {
 	for k, v := range selector {
 		if got, ok := labels[k]; !ok || got != v {

@@ -18,7 +18,7 @@ type APIWarning struct {
 // Source: k8s.io/apiserver/pkg/endpoints/deprecation, and warnings.go below k8s.io/kubernetes/pkg/api
 var deprecation = regexp.MustCompile(`\b(deprecated|non-functional)\b`)
 
-// Deprecation says whether the warning is about something deprecated or non-functional. API servers also warn about other
+// Deprecation reports whether the warning is about something deprecated or non-functional. API servers also warn about other
 // things, such as duplicate names or violations of a Pod Security level.
 func (w APIWarning) Deprecation() bool { return deprecation.MatchString(w.Text) }
 

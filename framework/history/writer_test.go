@@ -285,7 +285,7 @@ func TestAFullDiskLeavesTheRecordIncomplete(t *testing.T) {
 			select {
 			case <-w.Broken():
 			default:
-				t.Error("whoever goes on recording is not told")
+				t.Error("Broken is not closed")
 			}
 			if !errors.Is(w.Err(), syscall.ENOSPC) {
 				t.Errorf("broken by %v", w.Err())

@@ -276,7 +276,7 @@ func TestRecordEvictionsLeavesTheConfigAlone(t *testing.T) {
 	sink := &notebook{began: time.Now()}
 	recording := RecordEvictions(config, sink)
 	if recording.ContentType != "application/json" || recording.AcceptContentTypes != "application/json" {
-		t.Errorf("refusals come as %s: nobody can read them", recording.ContentType)
+		t.Errorf("refusals come as %s, which cannot be parsed", recording.ContentType)
 	}
 	if config.ContentType != "application/vnd.kubernetes.protobuf" || config.WrapTransport != nil {
 		t.Errorf("the config was changed: %+v", config)

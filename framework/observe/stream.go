@@ -300,7 +300,7 @@ func (s *stream) record(object runtime.Object, change history.Change) error {
 	return s.sink.Append(event)
 }
 
-// isGone says whether the API server no longer has the version that the watch asked for.
+// isGone reports whether the API server no longer has the version that the watch asked for.
 func isGone(err error) bool {
 	return apierrors.IsGone(err) || apierrors.IsResourceExpired(err)
 }

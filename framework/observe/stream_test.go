@@ -137,8 +137,8 @@ func TestWhatMayHaveBeenMissedIsAGap(t *testing.T) {
 	for name, end := range map[string]func() any{
 		"refused at connect":          func() any { return expired },
 		"refused at connect, as gone": func() any { return gone },
-		"told in the stream":          func() any { return played(trouble(expired)) },
-		"told in the stream, as gone": func() any { return played(trouble(gone)) },
+		"sent in the stream":          func() any { return played(trouble(expired)) },
+		"sent in the stream, as gone": func() any { return played(trouble(gone)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestWhoComesUnderAnotherOnesNameIsThere(t *testing.T) {
 			state.Apply(e)
 		}
 		if _, there := state.Nodes["w1"]; !there {
-			t.Errorf("w1 is not in the state that the history tells: %q", sink.words())
+			t.Errorf("w1 is missing in the state: %q", sink.words())
 		}
 	})
 }

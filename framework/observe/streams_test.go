@@ -117,7 +117,7 @@ func TestNodeEvent(t *testing.T) {
 		// invariant.Spread expects the effect after the last colon
 		Taints: []string{"node.kubernetes.io/unschedulable:NoSchedule", "gpu=yes:NoExecute"},
 	})
-	same(t, "a node that has not said a word", nodeEvent(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w2"}}, history.Added).Node,
+	same(t, "a node without conditions", nodeEvent(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w2"}}, history.Added).Node,
 		&history.Node{Change: history.Added, Name: "w2", Ready: "Unknown"})
 }
 
@@ -200,7 +200,7 @@ func TestWorkloadEvent(t *testing.T) {
 		t.Error("a status that is about an older generation")
 	}
 	bare := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "bare", Namespace: "ns", Generation: 1}}
-	same(t, "a Deployment that says little", workloadEvent(bare, history.Added).Workload,
+	same(t, "a Deployment without optional fields", workloadEvent(bare, history.Added).Workload,
 		&history.Workload{Change: history.Added, Namespace: "ns", Name: "bare", Replicas: 1})
 }
 

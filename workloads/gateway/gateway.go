@@ -96,7 +96,7 @@ func (g *gateway) try(r *http.Request, u *upstream, number int) (*http.Response,
 	return response, err
 }
 
-// repeatable says whether sending the request twice has the same effect as sending it once.
+// repeatable reports whether sending the request twice has the same effect as sending it once.
 func repeatable(r *http.Request) bool {
 	if r.Body != nil && r.Body != http.NoBody {
 		return false
@@ -104,7 +104,7 @@ func repeatable(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
 }
 
-// badGateway says whether the upstream could not reach what it serves.
+// badGateway reports whether the upstream could not reach what it serves.
 func badGateway(response *http.Response) bool {
 	switch response.StatusCode {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

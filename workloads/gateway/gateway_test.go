@@ -112,7 +112,7 @@ func TestTries(t *testing.T) {
 		"the same again":   {Options{}, []string{refuses(t)}, answer{502, "8", ""}, Stats{Tries: 8, Retried: 1, Failed: 1}},
 		"no retries":       {Options{MaxTries: 1}, []string{refuses(t), backend(t, good)}, answer{502, "1", ""}, Stats{Tries: 1, Failed: 1}},
 		"took too long":    {Options{PerTry: 100 * time.Millisecond, MaxTries: 2}, []string{backend(t, stalls), backend(t, stalls)}, answer{504, "2", ""}, Stats{Tries: 2, Retried: 1, Failed: 1}},
-		"nobody":           {Options{}, nil, answer{503, "0", ""}, Stats{Failed: 1}},
+		"no upstream":      {Options{}, nil, answer{503, "0", ""}, Stats{Failed: 1}},
 		"without keeping":  {Options{NoKeepAlive: true}, []string{backend(t, good)}, well("1"), Stats{Tries: 1}},
 		"long and chunked": {Options{}, []string{backend(t, long)}, answer{200, "1", strings.Repeat("x", 3*headBytes)}, Stats{Tries: 1}},
 	}

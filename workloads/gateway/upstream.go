@@ -19,7 +19,7 @@ type upstream struct {
 	tries, failed uint64
 }
 
-// usable says whether the upstream gets requests.
+// usable reports whether the upstream gets requests.
 func (u *upstream) usable(now time.Time) bool { return !u.unhealthy && !now.Before(u.ejected) }
 
 // checked records the result of a health check, and returns true if the upstream's health changed.

@@ -55,5 +55,5 @@ func (f *frames) begin() {
 	}
 }
 
-// between says whether another frame may be inserted here.
+// between reports whether another frame may be inserted here.
 func (f *frames) between() bool { return f.begun && f.have == 0 && f.left == 0 && !f.block }

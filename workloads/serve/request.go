@@ -43,7 +43,7 @@ func probe(w http.ResponseWriter, ok bool) {
 	_, _ = w.Write([]byte(body)) // an error means that the client went away
 }
 
-// lastOfConnection counts the request, and says whether its connection must be closed after it.
+// lastOfConnection counts the request, and reports whether its connection must be closed after it.
 func (s *server) lastOfConnection(r *http.Request) bool {
 	if s.draining.Load() {
 		return r.ProtoMajor == 1 // HTTP/2 clients got a GOAWAY; "Connection: close" would make net/http refuse requests on their way

@@ -43,7 +43,7 @@ const (
 	HoldUntrapped AtTerm = "hold-untrapped"
 )
 
-// Traps says whether the server waits for a request that it can cut.
+// Traps reports whether the server waits for a request that it can cut.
 func (a AtTerm) Traps() bool { return a == Drop || a == Hold }
 
 // ways are all values of AtTerm.
