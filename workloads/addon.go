@@ -67,7 +67,7 @@ func (a addon) subjects(at Place) []rbacv1.Subject {
 	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: a.name, Namespace: at.Namespace}}
 }
 
-// everywhere allows the add-on something in the whole cluster.
+// everywhere grants the rules in the whole cluster.
 func (a addon) everywhere(at Place, rules ...rbacv1.PolicyRule) []Object {
 	return []Object{
 		&rbacv1.ClusterRole{TypeMeta: rbacKind("ClusterRole"), ObjectMeta: a.wide(at), Rules: rules},
@@ -78,7 +78,7 @@ func (a addon) everywhere(at Place, rules ...rbacv1.PolicyRule) []Object {
 	}
 }
 
-// here allows the add-on something in the scenario's namespace only.
+// here grants the rules in the scenario's namespace only.
 func (a addon) here(at Place, rules ...rbacv1.PolicyRule) []Object {
 	return []Object{
 		&rbacv1.Role{TypeMeta: rbacKind("Role"), ObjectMeta: a.meta(at), Rules: rules},

@@ -67,7 +67,7 @@ func (m MetricsServer) Objects(at Place) ([]Object, error) {
 		args: []string{
 			"--cert-dir=" + tmp, fmt.Sprintf("--secure-port=%d", metricsPort), "--kubelet-insecure-tls",
 			"--kubelet-preferred-address-types=InternalIP", "--kubelet-use-node-status-port",
-			fmt.Sprintf("--metric-resolution=%ds", seconds(m.Every)), "--kubelet-request-timeout=5s", // 10s, the default, needs more than 11s between readings
+			fmt.Sprintf("--metric-resolution=%ds", seconds(m.Every)), "--kubelet-request-timeout=5s", // 10s (default) needs more than 11s between readings
 		},
 	}
 	objects := []Object{a.account(at)}

@@ -124,7 +124,7 @@ func TestNeed(t *testing.T) {
 		{name: "no apt", missing: []string{"apt-get"}, want: "a compiler is missing; install it (Debian packages: gcc make), " +
 			"or load a kindest/node image into the container engine"},
 		{name: "the installation fails", install: answer{err: errors.New("no space")}, runs: 1, want: "install gcc make: no space"},
-		{name: "missing after the installation", runs: 1, want: "a compiler is still missing after: apt-get install --no-install-recommends gcc make"},
+		{name: "still missing", runs: 1, want: "a compiler is still missing after: apt-get install --no-install-recommends gcc make"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMachine(t)

@@ -50,10 +50,10 @@ var balancerSource embed.FS
 
 // EnsureBalancer makes sure that the engine holds the image that kind starts in front of several control planes: the one
 // that the engine has, otherwise kind's own from a registry, otherwise a replacement that is built here and stored in this
-// engine alone, under the name of kind's image. A replacement that another recipe built is replaced.
+// engine alone, under the name of kind's image. A replacement that another recipe built counts as missing.
 //
-// Why a replacement image, and not control planes that join without a load balancer: kind supports no other way to several
-// control planes, and with the replacement kind's cluster creation, kubeconfigs and cluster deletion work unchanged. Why
+// Why a replacement image, and not control planes that join without a load balancer: kind always starts a load balancer for
+// several control planes, and with the replacement kind's cluster creation, kubeconfigs and cluster deletion work unchanged. Why
 // HAProxy: every distribution packages it, and kubeadm's own guide to high availability names it. kind writes configuration
 // for Envoy; the program in the replacement, which is installed under Envoy's name, converts it to a HAProxy configuration
 // (see balancer) with kind's own numbers: GET /healthz over TLS every 2 s with a time-out of 3 s, down after two failures

@@ -1,5 +1,4 @@
-# Runs in a container of a node image, without a network. Prints a tar archive with the image's kubeadm, kubelet, kubectl
-# and
+# Runs in a container of a node image, without a network. Prints a tar archive with the image's kubeadm, kubelet, kubectl and
 # control plane images. The file "images" in it lists the images, one per line: file, reference, digest. $1 is the version.
 set -euo pipefail
 mkdir -p /release && cd /release

@@ -57,7 +57,7 @@ func (g goTool) kubernetesSource(ctx context.Context, version string) (module, e
 	}
 	near := strings.Join(nearest(known, version), ", ")
 	if slices.Contains(known, version) {
-		return module{}, fmt.Errorf("get the source of Kubernetes %s: the version exists, but cannot be downloaded here; try one near it: %s (%w)",
+		return module{}, fmt.Errorf("get the source of Kubernetes %s: the version exists, but cannot be downloaded; try one near it: %s (%w)",
 			version, near, cause)
 	}
 	return module{}, fmt.Errorf("kubernetes %s does not exist; near it are %s (%w)", version, near, cause)

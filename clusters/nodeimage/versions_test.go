@@ -112,7 +112,7 @@ func TestKubernetesSource(t *testing.T) {
 		{
 			name: "refused", version: "v1.37.2", list: answer{text: listed},
 			answer: answer{text: `{"Error":"reading x: 403 Forbidden\n\tno"}`, err: errors.New("exit status 1")},
-			want: "get the source of Kubernetes v1.37.2: the version exists, but cannot be downloaded here; " +
+			want: "get the source of Kubernetes v1.37.2: the version exists, but cannot be downloaded; " +
 				"try one near it: v1.37.1, v1.37.0, v1.36.2, v1.36.3, v1.35.4 (reading x: 403 Forbidden no)",
 		},
 		{

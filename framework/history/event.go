@@ -126,9 +126,9 @@ type Pod struct {
 	Unschedulable string `json:"unschedulable,omitempty"`
 	// Waiting is the reason of a waiting container, such as CrashLoopBackOff.
 	Waiting string `json:"waiting,omitempty"`
-	// Rules are the pod's hard scheduling constraints in Kubernetes' JSON: nodeSelector, tolerations,
-	// topologySpreadConstraints, and required affinity; {} if there are none. Only Listed and Added events contain them,
-	// see State. In older records no event has them.
+	// Rules are the pod's scheduling constraints in Kubernetes' JSON: nodeSelector, tolerations, topologySpreadConstraints,
+	// and required affinity; {} if there are none. Only Listed and Added events contain them, see State. In older records
+	// no event has them.
 	Rules json.RawMessage `json:"rules,omitempty"`
 	// Lifecycle is present in the same events as Rules; nil in all events of older records.
 	Lifecycle *Lifecycle `json:"lifecycle,omitempty"`

@@ -168,11 +168,11 @@ func TestSetKeepsWhatIsKnown(t *testing.T) {
 	p.checked(p.find("a"), false)
 	p.set([]string{"a", "c"})
 	if p.find("a").usable(time.Now()) {
-		t.Error("a lost its state: it was unhealthy")
+		t.Error("upstream a lost its state: it was unhealthy")
 	}
 	p.set([]string{"c"})
 	p.set([]string{"a", "c"})
 	if !p.find("a").usable(time.Now()) {
-		t.Error("a removed and re-added a kept its old state")
+		t.Error("upstream a, removed and added again, kept its old state")
 	}
 }

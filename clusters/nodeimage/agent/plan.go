@@ -35,8 +35,8 @@ type plan struct {
 func makePlan(nodes []node, self string, nets subnets, egress bool, mtu int) plan {
 	p := plan{egress: egress, ruleset: ruleset(nodes, nets, egress)}
 	// Processes on the node use an address of the node's own pod range towards pods and Services, the one that ptp assigns
-	// to the node's end of every pod's interface pair. If they used the node's InternalIP, a host that filters bridged
-	// packets was seen to masquerade their packets, because such a packet seems to leave the engine's network.
+	// to the node's end of every pod's interface pair. When they used the node's InternalIP, a host that filters bridged
+	// packets was seen to masquerade their packets, because such packets seem to leave the engine's network.
 	src := ""
 	for _, n := range nodes {
 		if n.Name == self && n.PodCIDR != "" {
