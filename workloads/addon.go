@@ -13,8 +13,8 @@ import (
 )
 
 // Addon is a third-party program that is installed in a cluster because a claim depends on it. It runs on the load node,
-// which no fault touches, in the scenario's namespace. Names of its objects outside of that namespace begin with the
-// namespace's name.
+// which no fault touches, in the scenario's namespace. The names of its other objects begin with the namespace's name,
+// except those of APIServices and CustomResourceDefinitions, which are given by their API.
 type Addon interface {
 	// Program is the program that the add-on runs.
 	Program() Program
