@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// distribution is where the packages of a root file system come from.
+// distribution is where the packages of a root file system are downloaded from.
 type distribution struct {
 	mirror     string
 	suite      string
@@ -17,7 +17,7 @@ type distribution struct {
 	proxy      string // empty: none
 }
 
-// source is one line of apt's configuration: a mirror and what is to be had from it.
+// source is one entry of apt's configuration: a mirror, and the suites and components to use from it.
 type source struct {
 	uri        string
 	suites     []string
@@ -25,8 +25,8 @@ type source struct {
 	keyring    string
 }
 
-// findDistribution takes the mirror from this machine's own apt configuration. A Debian mirror has every release, so a
-// Debian host of any release serves for debianSuite; a host of another family serves for its own release.
+// findDistribution takes the mirror from this machine's apt configuration. A Debian mirror has every release, so a Debian
+// host of any release can provide debianSuite. A host of another distribution, such as Ubuntu, provides its own release.
 func (h host) findDistribution(ctx context.Context) (distribution, error) {
 	about := osRelease(h.text("/etc/os-release"))
 	sources, err := h.aptSources()
@@ -38,7 +38,7 @@ func (h host) findDistribution(ctx context.Context) (distribution, error) {
 		return slices.Contains(s.suites, own) && slices.Contains(s.components, "main")
 	})
 	if own == "" || i < 0 {
-		return distribution{}, fmt.Errorf("find a package mirror: apt on this machine (%s) names none for its own release %q, over http or https; "+
+		return distribution{}, fmt.Errorf("find a package mirror: apt on this machine (%s) has no http or https source for its own release %q; "+
 			"a node image is built from Debian's or Ubuntu's packages", about["ID"], own)
 	}
 	d := distribution{mirror: sources[i].uri, suite: debianSuite, components: "main", keyring: sources[i].keyring, proxy: h.aptProxy(ctx)}
@@ -48,7 +48,7 @@ func (h host) findDistribution(ctx context.Context) (distribution, error) {
 	return d, nil
 }
 
-// aptSources reads both of apt's formats.
+// aptSources reads both formats of apt's configuration.
 func (h host) aptSources() ([]source, error) {
 	files := []string{"/etc/apt/sources.list"}
 	for _, pattern := range []string{"/etc/apt/sources.list.d/*.list", "/etc/apt/sources.list.d/*.sources"} {
@@ -99,7 +99,7 @@ func oneLineSources(text string) []source {
 	return sources
 }
 
-// stanzas reads the deb822 format: fields of a paragraph, where an indented line goes on with the field above.
+// stanzas reads the deb822 format: paragraphs of fields, where an indented line continues the field above.
 func stanzas(text string) []source {
 	var sources []source
 	for _, paragraph := range strings.Split(strings.ReplaceAll(text, "\r", "")+"\n", "\n\n") {
@@ -121,7 +121,7 @@ func stanzas(text string) []source {
 		}
 		for _, uri := range fields["uris"] {
 			s := source{uri: uri, suites: fields["suites"], components: fields["components"]}
-			// A key may stand here in full, instead of the name of its file.
+			// Signed-By may contain the key itself instead of a file name.
 			if signed := fields["signed-by"]; len(signed) == 1 && strings.HasPrefix(signed[0], "/") {
 				s.keyring = signed[0]
 			}
@@ -131,7 +131,7 @@ func stanzas(text string) []source {
 	return sources
 }
 
-// aptProxy is the proxy that apt goes through, empty if none.
+// aptProxy is the proxy that apt uses; empty if none.
 func (h host) aptProxy(ctx context.Context) string {
 	out, err := h.run(ctx, call{name: "apt-config", args: []string{"dump", "--format", "%f %v%n", "Acquire::http::Proxy"}})
 	if err != nil {
@@ -144,21 +144,21 @@ func (h host) aptProxy(ctx context.Context) string {
 	return proxy
 }
 
-// need installs packages for a program that is not there, or says how to.
+// need installs packages if a program is missing. If it may not install, it returns an error with the command that does.
 func (h host) need(ctx context.Context, o Options, what string, there func() bool, names ...string) error {
 	if there() {
 		return nil
 	}
 	command := "apt-get install --no-install-recommends " + strings.Join(names, " ")
 	if _, err := h.lookPath("apt-get"); err != nil {
-		return fmt.Errorf("%s is missing, which Debian has in the packages %s; install it, or bring a kindest/node image into the container engine",
+		return fmt.Errorf("%s is missing; install it (Debian packages: %s), or load a kindest/node image into the container engine",
 			what, strings.Join(names, " "))
 	}
 	if o.NoInstall || h.uid != 0 {
 		return fmt.Errorf("%s is missing; as root: %s", what, command)
 	}
 	env := []string{"DEBIAN_FRONTEND=noninteractive", "NEEDRESTART_SUSPEND=1", "LC_ALL=C.UTF-8"}
-	// A package system that was stopped half-way has to be mended by hand, so this goes on after an interrupt.
+	// An interrupted dpkg needs manual repair, so the installation continues after an interrupt.
 	whole := context.WithoutCancel(ctx)
 	_, update := h.run(whole, call{name: "apt-get", args: []string{"-q", "update"}, env: env})
 	args := append([]string{"-q", "-o", "DPkg::Lock::Timeout=120", "install", "--yes", "--no-install-recommends"}, names...)
@@ -166,13 +166,13 @@ func (h host) need(ctx context.Context, o Options, what string, there func() boo
 		return fmt.Errorf("install %s: %w", strings.Join(names, " "), errors.Join(err, update))
 	}
 	if !there() {
-		return fmt.Errorf("%s is missing, also after: %s", what, command)
+		return fmt.Errorf("%s is still missing after: %s", what, command)
 	}
 	return context.Cause(ctx)
 }
 
 func (h host) text(path string) string {
-	content, _ := h.readFile(path) // what cannot be read says nothing
+	content, _ := h.readFile(path) // an unreadable file counts as empty
 	return string(content)
 }
 

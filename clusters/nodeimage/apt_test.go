@@ -69,7 +69,7 @@ func TestFindDistribution(t *testing.T) {
 		{
 			name: "a source that is switched off", release: debian12,
 			files: map[string]string{"/etc/apt/sources.list.d/debian.sources": "Enabled: no\n" + firstStanza},
-			fails: `apt on this machine (debian) names none for its own release "bookworm"`,
+			fails: `apt on this machine (debian) has no http or https source for its own release "bookworm"`,
 		},
 		{
 			name: "a key in full", release: debian12,
@@ -78,7 +78,7 @@ func TestFindDistribution(t *testing.T) {
 		},
 		{
 			name: "another family", release: "ID=fedora\n",
-			fails: `apt on this machine (fedora) names none for its own release ""`,
+			fails: `apt on this machine (fedora) has no http or https source for its own release ""`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,10 +121,10 @@ func TestNeed(t *testing.T) {
 		{name: "root installs it", mended: true, runs: 1},
 		{name: "refused", options: Options{NoInstall: true}, want: "a compiler is missing; as root: apt-get install --no-install-recommends gcc make"},
 		{name: "not root", uid: 1000, want: "a compiler is missing; as root: apt-get install --no-install-recommends gcc make"},
-		{name: "no apt", missing: []string{"apt-get"}, want: "a compiler is missing, which Debian has in the packages gcc make; " +
-			"install it, or bring a kindest/node image into the container engine"},
-		{name: "it cannot be had", install: answer{err: errors.New("no space")}, runs: 1, want: "install gcc make: no space"},
-		{name: "no cure", runs: 1, want: "a compiler is missing, also after: apt-get install --no-install-recommends gcc make"},
+		{name: "no apt", missing: []string{"apt-get"}, want: "a compiler is missing; install it (Debian packages: gcc make), " +
+			"or load a kindest/node image into the container engine"},
+		{name: "the installation fails", install: answer{err: errors.New("no space")}, runs: 1, want: "install gcc make: no space"},
+		{name: "still missing", runs: 1, want: "a compiler is still missing after: apt-get install --no-install-recommends gcc make"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMachine(t)
@@ -147,7 +147,7 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// What was begun with the package system is ended, and only then the interrupt counts.
+// An interrupt takes effect only when the installation has finished.
 func TestNeedIsNotInterrupted(t *testing.T) {
 	m := newMachine(t)
 	ctx, cancel := context.WithCancelCause(t.Context())

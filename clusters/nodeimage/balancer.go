@@ -17,49 +17,50 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// BalancerImage is what kind puts before several control planes. The name is internal to kind; a test compares the two.
+// BalancerImage is the image that kind starts in front of several control planes. The name is internal to kind; a test
+// compares the two.
 const BalancerImage = "docker.io/envoyproxy/envoy:v1.36.2"
 
-// LabelBalancer marks the image that stands in for kind's; its value is the program that does the work.
+// LabelBalancer marks the image that replaces kind's; its value is the program that balances.
 const LabelBalancer = "holdfast.dev/balancer"
 
-// The programs that balance: kind's own, and the one that stands in for it, which is also the value of LabelBalancer.
+// The programs that balance: kind's own, and the replacement's, which is also the value of LabelBalancer.
 const (
 	Envoy   = "envoy"
 	HAProxy = "haproxy"
 )
 
-// Balancer is the image of a load balancer that the engine holds under kind's name for it.
+// Balancer is a load balancer image that the engine holds under kind's name for it.
 type Balancer struct {
 	Image  string `json:"image"`
 	Source Source `json:"source"`
 	Digest string `json:"digest"` // the engine's ID of the image: "sha256:..."
-	// Program is Envoy where the image is kind's own, HAProxy where it is the one that stands in for it.
+	// Program is Envoy for kind's own image and HAProxy for the replacement.
 	Program string `json:"program"`
 }
 
-// balancerPackages are in its root file system beside debootstrap's minbase, which has the shell that kind's command wants.
+// balancerPackages are added to debootstrap's minbase, which contains the shell that kind's command needs.
 var balancerPackages = []string{"haproxy"}
 
-// balancerYAML is the reader of YAML that its program is compiled with; must be the version in go.mod.
+// balancerYAML is the version of sigs.k8s.io/yaml that the balancer is compiled with; must match go.mod.
 const balancerYAML = "v1.6.0"
 
 //go:embed balancer/main.go balancer/envoy.go balancer/haproxy.go balancer/follow.go
 var balancerSource embed.FS
 
-// EnsureBalancer sees to it that the engine holds the image that kind puts before several control planes: the one it has,
-// else kind's own from a registry, else one that is built here and stands in for it under the same name, in this engine's
-// store alone. One of ours that another recipe made is replaced.
+// EnsureBalancer makes sure that the engine holds the image that kind starts in front of several control planes: the one
+// that the engine has, otherwise kind's own from a registry, otherwise a replacement that is built here and stored in this
+// engine alone, under the name of kind's image. A replacement that another recipe built counts as missing.
 //
-// Why a stand-in, and not control planes that kubeadm joins without any balancer: kind knows no other way to several control
-// planes, and its clusters, kubeconfigs and removal keep working as they are. Why HAProxy: it is a real balancer that every
-// distribution packages, and the one that kubeadm's own guide to high availability names. What kind hands the container
-// is for Envoy; a program of ours under Envoy's name makes HAProxy's configuration of it (see balancer), with kind's own
-// numbers: GET /healthz over TLS every 2 s with a time-out of 3 s, down after two failures and up after one success,
-// connections to a control plane given up after 250 ms and not tried again. A health check that finds nobody gives up after 2 s,
-// so that a control plane that dies is noticed within 8 s (seen: 7 s); Envoy, whose check waits for 3 s, takes up to 10 s. Until
-// then new connections that come to it fail. The program that a container runs is in what `holdfast doctor` and `holdfast image
-// list` say.
+// Why a replacement image, and not control planes that join without a load balancer: kind always starts a load balancer for
+// several control planes, and with the replacement kind's cluster creation, kubeconfigs and cluster deletion work unchanged. Why
+// HAProxy: every distribution packages it, and kubeadm's own guide to high availability names it. kind writes configuration
+// for Envoy; the program in the replacement, which is installed under Envoy's name, converts it to a HAProxy configuration
+// (see balancer) with kind's own numbers: GET /healthz over TLS every 2 s with a time-out of 3 s, down after two failures
+// and up after one success, and connections to a control plane time out after 250 ms and are not retried. A HAProxy health
+// check that cannot connect gives up after 2 s, so a dead control plane is noticed within 8 s (seen: 7 s). Envoy's check
+// waits for 3 s, so Envoy needs up to 10 s. Until then new connections that are routed to the dead control plane fail.
+// `holdfast doctor` and `holdfast image list` show which program a cluster uses.
 //
 // Source: https://github.com/kubernetes/kubeadm/blob/main/docs/ha-considerations.md
 func EnsureBalancer(ctx context.Context, e *engine.Engine, o Options) (Balancer, error) {
@@ -91,13 +92,14 @@ func ensureBalancer(ctx context.Context, h host, e images, o Options) (Balancer,
 	}
 	built, _, err := heldBalancer(ctx, e)
 	if err == nil && held.Digest != "" && held.Digest != built.Digest {
-		_, _ = e.Output(ctx, "image", "rm", held.Digest) // it has lost its name; where a cluster uses it, it stays
+		_, _ = e.Output(ctx, "image", "rm", held.Digest) // the old image is untagged now; if a cluster uses it, the engine keeps it
 	}
 	built.Source = Built
 	return built, err
 }
 
-// heldBalancer is the one that the engine holds, and whether it would be used: kind's own always, ours if this recipe made it.
+// heldBalancer is the image that the engine holds, and whether EnsureBalancer would use it: kind's own always, the
+// replacement if this recipe built it.
 func heldBalancer(ctx context.Context, e images) (held Balancer, current bool, err error) {
 	found, err := inspectAll(ctx, e, BalancerImage)
 	if err != nil {
@@ -117,12 +119,13 @@ func (i inspected) balancer() (held Balancer, current bool) {
 	return held, i.Config.Labels[LabelRecipe] == balancerKey()
 }
 
-// isBalancer says whether an engine's name for an image is that of the balancer; docker leaves the host away.
+// isBalancer reports whether an engine's name for an image is that of the balancer; Docker omits the host.
 func isBalancer(image string) bool {
 	return strings.TrimPrefix(image, "docker.io/") == strings.TrimPrefix(BalancerImage, "docker.io/")
 }
 
-// balancerKey is the same for two balancers exactly if they were made of the same things in the same way; see recipeKey.
+// balancerKey is the same for two balancers if and only if they were made from the same inputs in the same way; see
+// recipeKey.
 func balancerKey() string {
 	return digest(slices.Concat(contents(balancerSource), balancerPackages,
 		[]string{fmt.Sprint(revision), runtime.GOARCH, debianSuite, BalancerImage, balancerYAML})...)
@@ -142,7 +145,7 @@ func buildBalancer(ctx context.Context, h host, e images, o Options) (err error)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work) //nolint:errcheck // the next build sweeps what is left
+	defer os.RemoveAll(work) //nolint:errcheck // the next build removes leftovers
 	b := &builder{host: h, options: o, cache: c, steps: steps{of: balancerSteps, tell: o.Progress}}
 	if b.golang, err = newGoTool(ctx, h, work); err != nil {
 		return err
@@ -186,7 +189,7 @@ func (b *builder) balancerRootfs(ctx context.Context) (dir string, cached bool, 
 	})
 }
 
-// assembleBalancer brings the image into the engine, which names it when it has all of it.
+// assembleBalancer loads the image into the engine, which tags the image only when it has all of it.
 func (b *builder) assembleBalancer(ctx context.Context, e images, rootfs, program, work string) error {
 	upper := tree{}
 	upper.program("usr/local/bin/envoy", filepath.Join(program, "envoy"))

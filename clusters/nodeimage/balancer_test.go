@@ -13,7 +13,7 @@ import (
 
 const envoySays = `{"Id":"sha256:eee","Size":200,"Config":{"Labels":null}}`
 
-// haproxySays is what inspect says of a balancer that a recipe made.
+// haproxySays is the output of inspect for a replacement that a recipe built.
 func haproxySays(id, recipe string) string {
 	return `{"Id":"` + id + `","Size":120,"Config":{"Labels":{"` + LabelBalancer + `":"haproxy","` + LabelRecipe + `":"` + recipe + `"}}}`
 }
@@ -25,7 +25,7 @@ func TestEnsureBalancer(t *testing.T) {
 	as := func(b Balancer, source Source) Balancer { b.Source = source; return b }
 	for _, c := range []struct {
 		name    string
-		held    string // what inspect says before; empty: there is none
+		held    string // output of inspect before; empty: no image
 		pull    string
 		want    Balancer
 		pulls   bool
@@ -89,7 +89,7 @@ func balancerMachine(t *testing.T) *machine {
 	return m
 }
 
-// What the engine is given: kind's name for it, two layers, and labels that tell whose it is.
+// The archive for the engine has kind's image name, two layers, and labels that identify it as the replacement.
 func TestBuildBalancer(t *testing.T) {
 	m, archive := balancerMachine(t), filepath.Join(t.TempDir(), "archive.tar")
 	e := &fakeEngine{scripts: map[string]string{"load": "cat > " + archive}}
@@ -133,7 +133,7 @@ func TestBuildBalancer(t *testing.T) {
 	}
 }
 
-// The name is internal to kind: a newer kind that wants another one is noticed here.
+// The name is internal to kind. This test fails when a newer kind wants another image.
 func TestBalancerImageIsThatOfKind(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(kindModuleDir(t), "pkg/cluster/internal/loadbalancer/const.go"))
 	if err != nil {
@@ -145,7 +145,7 @@ func TestBalancerImageIsThatOfKind(t *testing.T) {
 	}
 }
 
-// The balancer's program is compiled with the reader of YAML that its tests ran with.
+// The balancer's program is compiled with the version of the YAML library that its tests use.
 func TestBalancerYAMLIsThatOfGoMod(t *testing.T) {
 	if got := required(t, "sigs.k8s.io/yaml"); got != balancerYAML {
 		t.Errorf("go.mod has %q, the recipe %s", got, balancerYAML)

@@ -16,10 +16,10 @@ import (
 // buildSteps is the number of steps that Build reports.
 const buildSteps = 9
 
-// Build makes a node image for a version of Kubernetes ("" means DefaultKubernetes) from what the cache holds and what
-// it has to make, and leaves it in the engine. It needs root, Debian's or Ubuntu's packages, and the Go toolchain. A
-// build that is ended, at any moment and in any way, leaves no image and no half entry in the cache; what it finished
-// is used by the next one. Builds of several processes follow each other.
+// Build makes a node image for a version of Kubernetes ("" means DefaultKubernetes) and loads it into the engine. It reuses
+// finished parts from the cache. It needs root, Debian's or Ubuntu's packages, and the Go toolchain. A build that is
+// interrupted or killed leaves no image and no incomplete cache entry; the next build reuses the parts that it finished.
+// Builds in several processes run one after the other.
 func Build(ctx context.Context, e *engine.Engine, version string, o Options) (Ref, error) {
 	if version == "" {
 		version = DefaultKubernetes
@@ -56,7 +56,7 @@ func build(ctx context.Context, h host, e images, version string, o Options) (re
 	if err != nil {
 		return Ref{}, err
 	}
-	defer os.RemoveAll(work) //nolint:errcheck // the next build sweeps what is left
+	defer os.RemoveAll(work) //nolint:errcheck // the next build removes leftovers
 	b := &builder{host: h, options: o, cache: c, steps: steps{of: buildSteps, tell: o.Progress}, version: version}
 	if b.golang, err = newGoTool(ctx, h, work); err != nil {
 		return Ref{}, err
@@ -65,7 +65,7 @@ func build(ctx context.Context, h host, e images, version string, o Options) (re
 	if err != nil {
 		return Ref{}, err
 	}
-	before, _ := inspect(ctx, e, name) // most often there is none
+	before, _ := inspect(ctx, e, name) // usually there is no image yet
 	err = b.steps.do(ctx, "put the image together and bring it into "+e.Name(), func(ctx context.Context) (bool, error) {
 		return false, b.assemble(ctx, e, made, name, work)
 	})
@@ -75,26 +75,26 @@ func build(ctx context.Context, h host, e images, version string, o Options) (re
 	ref, err = inspect(ctx, e, name)
 	ref.Source = Built
 	if err == nil && before.Digest != "" && before.Digest != ref.Digest {
-		_, _ = e.Output(ctx, "image", "rm", before.Digest) // it has lost its name; where a node uses it, it stays
+		_, _ = e.Output(ctx, "image", "rm", before.Digest) // the old image is untagged now; if a node uses it, the engine keeps it
 	}
 	return ref, err
 }
 
-// parts are folders of the cache with all that an image is made of.
+// parts are the cache folders with everything that goes into an image.
 type parts struct {
 	rootfs                                       string
 	kubernetes, containerd, runc, cni, etcd, dns string
 	pause, agent                                 string
-	kind                                         string // kind's module
+	kind                                         string // the module of kind
 	wanted                                       wanted
 	etcdVersion, dnsVersion                      string
 }
 
-// parts makes what the cache does not hold. The root file system waits for a mirror and unpacks while the compiler
-// works; compilations follow each other, since each of them uses the whole machine.
+// parts makes what the cache does not hold. The root file system mostly waits for a mirror, so it is made while the
+// compiler works. Compilations run one after the other, since each of them uses the whole machine.
 func (b *builder) parts(ctx context.Context) (parts, error) {
 	var p parts
-	source, err := b.golang.kubernetesSource(ctx, b.version) // before anything slow: the version may not exist
+	source, err := b.golang.kubernetesSource(ctx, b.version) // first, because the version may not exist
 	if err != nil {
 		return p, err
 	}
@@ -132,7 +132,7 @@ func (b *builder) binaries(ctx context.Context, p *parts, source module) error {
 	p.etcdVersion, p.dnsVersion = etcdSource.Version, dnsSource.Version
 	kind, err := b.golang.download(ctx, kindModule, kindVersion)
 	if err != nil {
-		return fmt.Errorf("get kind's files: %w", err)
+		return fmt.Errorf("download kind's source: %w", err)
 	}
 	p.kind = kind.Dir
 	for _, next := range []struct {
@@ -149,7 +149,7 @@ func (b *builder) binaries(ctx context.Context, p *parts, source module) error {
 	return b.small(ctx, p, source)
 }
 
-// program is one step: the commands of a module, from the cache or compiled.
+// program is one step: it takes the commands of a module from the cache, or compiles them.
 func (b *builder) program(ctx context.Context, p program, into *string) error {
 	return b.steps.do(ctx, p.name+" "+p.version, func(ctx context.Context) (cached bool, err error) {
 		name := p.name + "-" + p.version + "-" + p.key(b.golang.version)
@@ -165,7 +165,7 @@ func (b *builder) program(ctx context.Context, p program, into *string) error {
 	})
 }
 
-// small is one step: the pause program, which Kubernetes has in C, and the network agent.
+// small is one step: the pause program, which is written in C in Kubernetes' source, and the network agent.
 func (b *builder) small(ctx context.Context, p *parts, source module) error {
 	return b.steps.do(ctx, "pause, network agent", func(ctx context.Context) (bool, error) {
 		tag := p.wanted["pause"].TagStr()
@@ -189,7 +189,7 @@ func (b *builder) small(ctx context.Context, p *parts, source module) error {
 	})
 }
 
-// needCompiler checks for a C compiler with static libc and libseccomp by using them.
+// needCompiler makes sure that a C compiler with static libc and libseccomp works, by using it.
 func (b *builder) needCompiler(ctx context.Context, work string) error {
 	there := func() bool {
 		_, compiles := b.run(ctx, call{name: "gcc", stdin: strings.NewReader("#include <seccomp.h>\nint main(void){return seccomp_api_get()==0;}\n"),
@@ -200,7 +200,7 @@ func (b *builder) needCompiler(ctx context.Context, work string) error {
 	return b.need(ctx, b.options, "a C compiler with libseccomp", there, "gcc", "libc6-dev", "libseccomp-dev", "pkg-config")
 }
 
-// logged gives a step a file for what its programs print, and names the file where it fails.
+// logged opens a log file for what a step's programs print, and names it in the step's error.
 func (b *builder) logged(name string, part func(*os.File) error) error {
 	log, err := b.cache.log(name)
 	if err != nil {

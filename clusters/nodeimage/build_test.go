@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// buildMachine has everything a build needs, as far as files go: programs are texts, and the root file system is made
-// of programs of this machine.
+// buildMachine has everything that a build reads or runs: programs are text files, and the root file system consists of
+// programs of this machine.
 func buildMachine(t *testing.T) *machine {
 	m := newMachine(t)
 	kind := kindModuleDir(t)
@@ -63,7 +63,7 @@ func fakeRootfs(root string, program []byte) error {
 	return nil
 }
 
-// loads is an engine that keeps the archive of the image it is given.
+// loads is an engine that stores the archive of the image that is loaded into it.
 func loads(t *testing.T) (e *fakeEngine, archive string) {
 	archive = filepath.Join(t.TempDir(), "archive.tar")
 	e = &fakeEngine{scripts: map[string]string{"load": "cat > " + archive}}
@@ -100,7 +100,7 @@ func TestBuild(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 
-	// Another version needs nothing anew but Kubernetes and what belongs to it.
+	// Another version of Kubernetes rebuilds only Kubernetes and the parts of its version.
 	told = nil
 	e.held[builtName("v1.36.3")] = builtSays
 	if _, err := build(t.Context(), m.host(), e, "v1.36.3", o); err != nil {
@@ -131,7 +131,7 @@ func sorted(lines []string) []string {
 	return lines
 }
 
-// unfinished are the entries of a cache folder that belong to no finished thing.
+// unfinished are the files in a cache folder that belong to no finished entry.
 func unfinished(t *testing.T, dir string) []string {
 	t.Helper()
 	var left []string
@@ -150,7 +150,8 @@ type savedImage struct {
 	Layers   []string
 }
 
-// readArchive reads an archive as `docker save` writes it: its configuration, and what is in its layers, by their names.
+// readArchive reads an archive in the format of `docker save`: its configuration, and the content of its layers by file
+// name.
 func readArchive(t *testing.T, path string, config any) (manifest []savedImage, layers map[string]string) {
 	t.Helper()
 	layers = map[string]string{}
@@ -176,7 +177,7 @@ func readArchive(t *testing.T, path string, config any) (manifest []savedImage, 
 	return manifest, layers
 }
 
-// checkArchive looks into what the engine was given.
+// checkArchive checks the archive that the engine received.
 func checkArchive(t *testing.T, path string) {
 	t.Helper()
 	var config struct {
@@ -239,7 +240,7 @@ func checkArchive(t *testing.T, path string) {
 	}
 }
 
-// The image that loses its name to a new one is removed.
+// The image whose tag moves to a new image is removed.
 func TestBuildAgain(t *testing.T) {
 	m := buildMachine(t)
 	e, _ := loads(t)
@@ -258,22 +259,23 @@ func TestBuildAgain(t *testing.T) {
 	}
 }
 
-// However a build ends, it leaves neither an image nor half of anything; what it finished stays for the next.
+// A build that fails or is interrupted leaves no image and no incomplete cache entry; the next build reuses the finished
+// parts.
 func TestInterruptedBuild(t *testing.T) {
 	stop := errors.New("stop")
 	for _, c := range []struct {
 		name  string
 		at    string // the command that fails
 		load  string // what the engine does instead of loading
-		kept  string // an entry that is kept
-		lost  string // one that is not
+		kept  string // a cache entry that is kept
+		lost  string // a cache entry that is not
 		want  string
 		fatal bool // the context ends, instead of the command failing
 	}{
 		{name: "debootstrap fails", at: "debootstrap", lost: "rootfs-", want: "root file system (bookworm): stop"},
 		{name: "the compiler fails", at: "go build", lost: "kubernetes-", want: "kubernetes v1.37.1: stop"},
 		{name: "kubeadm fails", at: "kubeadm config images list", kept: "kubernetes-", want: "ask kubeadm for its images: stop"},
-		{name: "the import fails", at: "ctr --address", kept: "rootfs-", want: "bring the control plane's images into containerd's folder: stop"},
+		{name: "the import fails", at: "ctr --address", kept: "rootfs-", want: "import the control plane's images into containerd: stop"},
 		{name: "Ctrl-C in a compilation", at: "go build", fatal: true, lost: "kubernetes-", want: "stop"},
 		{name: "Ctrl-C in the import", at: "ctr --address", fatal: true, kept: "rootfs-", want: "stop"},
 		{name: "the engine's disk is full", load: "head -c 1000 >/dev/null; echo no space left on device >&2; exit 1", kept: "rootfs-",

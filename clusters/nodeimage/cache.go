@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// cache is a folder of finished things, each in a folder of its own. One that is there is whole: it was made under
-// another name and renamed. Only the holder of the lock makes any.
+// cache is a folder with one subfolder for each finished entry. An entry that exists is complete: it was made under a
+// temporary name and then renamed. Only the holder of the lock makes entries.
 type cache struct {
 	dir  string
 	lock *os.File
@@ -24,8 +24,8 @@ const (
 	lockRetry  = 500 * time.Millisecond
 )
 
-// openCache takes the lock, waiting for another build to end, and removes what builds that were killed left behind.
-// The kernel drops the lock with its process, however that ends.
+// openCache takes the lock, waits for another build if necessary, and removes what killed builds left behind. The kernel
+// releases the lock when its process ends, even after a kill.
 func openCache(ctx context.Context, dir string, waiting func()) (*cache, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "log"), 0o755); err != nil {
 		return nil, fmt.Errorf("make the cache folder: %w; set HOLDFAST_CACHE to a folder that can be written", err)
@@ -63,8 +63,8 @@ func waitForLock(ctx context.Context, file *os.File, waiting func()) error {
 
 func (c *cache) close() error { return c.lock.Close() }
 
-// sweep removes what is half made. Nobody else is at work on it, since we hold the lock; but what a killed build
-// started may live on for a moment. What cannot be removed takes room, no more, and the next build tries again.
+// sweep removes unfinished entries. No other build works on them, since this process holds the lock; but programs that a
+// killed build started may run on for a moment. What cannot be removed only takes space, and the next build tries again.
 func (c *cache) sweep() {
 	left, err := filepath.Glob(filepath.Join(c.dir, tempPrefix+"*"))
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *cache) sweep() {
 	}
 }
 
-// temp is a folder for one build; remove it with os.RemoveAll.
+// temp returns a new folder for one build; the caller removes it with os.RemoveAll.
 func (c *cache) temp() (string, error) {
 	dir, err := os.MkdirTemp(c.dir, tempPrefix)
 	if err != nil {
@@ -84,8 +84,8 @@ func (c *cache) temp() (string, error) {
 	return dir, nil
 }
 
-// entry returns the folder of a finished thing. If there is none, fill makes it: it writes what is to be kept to keep,
-// and has work for the rest.
+// entry returns the folder of a finished entry. If the entry does not exist, fill makes it: fill writes the content of the
+// entry into keep, and may use work for everything else.
 func (c *cache) entry(name string, fill func(keep, work string) error) (dir string, cached bool, err error) {
 	dir = filepath.Join(c.dir, name)
 	if _, err := os.Stat(dir); err == nil {
@@ -97,7 +97,7 @@ func (c *cache) entry(name string, fill func(keep, work string) error) (dir stri
 	if err != nil {
 		return "", false, err
 	}
-	defer os.RemoveAll(temp) //nolint:errcheck // the next build sweeps what is left
+	defer os.RemoveAll(temp) //nolint:errcheck // the next build removes leftovers
 	keep, work := filepath.Join(temp, "keep"), filepath.Join(temp, "work")
 	for _, made := range []string{keep, work} {
 		if err := os.Mkdir(made, 0o755); err != nil {
@@ -110,13 +110,13 @@ func (c *cache) entry(name string, fill func(keep, work string) error) (dir stri
 	return dir, false, os.Rename(keep, dir)
 }
 
-// log is a file for what the programs of one step print; the last build's is kept.
+// log opens a file for what the programs of one step print. It replaces the file of the last build.
 func (c *cache) log(name string) (*os.File, error) {
 	return os.Create(filepath.Join(c.dir, "log", name+".log"))
 }
 
-// ClearCache removes everything that builds have kept: binaries, root file systems, logs. Images stay where they are,
-// in the engine.
+// ClearCache removes everything that builds have kept: binaries, root file systems, logs. It does not remove images from
+// the engine.
 func ClearCache(ctx context.Context, o Options) error {
 	if err := o.fill(); err != nil {
 		return err
@@ -131,7 +131,7 @@ func ClearCache(ctx context.Context, o Options) error {
 	entries, err := os.ReadDir(c.dir)
 	errs := []error{err}
 	for _, entry := range entries {
-		if entry.Name() != lockName { // whoever waits for the lock waits for this very file
+		if entry.Name() != lockName { // a process that waits for the lock waits for this very file
 			errs = append(errs, os.RemoveAll(filepath.Join(c.dir, entry.Name())))
 		}
 	}

@@ -74,7 +74,7 @@ func TestFailedEntryLeavesNothing(t *testing.T) {
 	}
 }
 
-// A build that was killed could not clean up after itself.
+// A killed build could not clean up.
 func TestOpenSweeps(t *testing.T) {
 	dir := t.TempDir()
 	half := filepath.Join(dir, tempPrefix+"123", "keep")

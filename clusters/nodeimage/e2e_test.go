@@ -13,7 +13,7 @@ import (
 )
 
 // TestBuildForReal builds the image of the version in HOLDFAST_KUBERNETES (default: the newest) with this machine's
-// engine and cache, and then asks for it again.
+// engine and cache. A second call must return the same image.
 func TestBuildForReal(t *testing.T) {
 	ctx := t.Context()
 	e, err := engine.Find(ctx, engine.Options{})
@@ -41,7 +41,7 @@ func TestBuildForReal(t *testing.T) {
 	t.Logf("%+v", again)
 }
 
-// TestUnknownVersionForReal asks for versions that cannot be had: nothing is built, and the error helps.
+// TestUnknownVersionForReal: asking for a version that does not exist builds nothing and returns a helpful error.
 func TestUnknownVersionForReal(t *testing.T) {
 	ctx := t.Context()
 	e, err := engine.Find(ctx, engine.Options{})

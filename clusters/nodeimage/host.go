@@ -17,18 +17,18 @@ import (
 // call is a program to run, other than the engine.
 type call struct {
 	dir   string
-	env   []string // added to that of this process
+	env   []string // added to this process's own
 	name  string
 	args  []string
 	stdin io.Reader
-	log   *os.File // gets what the program prints, beside what is returned; may be nil
-	// mounts that the program makes are its own and end with it, however it ends.
+	log   *os.File // gets a copy of what the program prints; may be nil
+	// ownMounts runs the program in a mount namespace of its own, so that its mounts end with it.
 	ownMounts bool
 }
 
-// host is the machine as a build sees it. Tests put another in its place.
+// host is the machine that a build runs on. Tests replace it.
 type host struct {
-	run      func(ctx context.Context, c call) ([]byte, error) // its standard output
+	run      func(ctx context.Context, c call) ([]byte, error) // returns standard output
 	lookPath func(program string) (string, error)
 	readFile func(path string) ([]byte, error)
 	glob     func(pattern string) ([]string, error)
@@ -40,7 +40,7 @@ func thisHost() host {
 	return host{run: run, lookPath: lookPath, readFile: os.ReadFile, glob: filepath.Glob, start: startContainerd, uid: os.Geteuid()}
 }
 
-// lookPath also looks where root's programs are: a user's PATH, and that of some root shells, leaves them out.
+// lookPath also searches the sbin directories: the PATH of users, and of some root shells, does not contain them.
 func lookPath(program string) (string, error) {
 	path, err := exec.LookPath(program)
 	if err == nil {
@@ -54,7 +54,7 @@ func lookPath(program string) (string, error) {
 	return "", err
 }
 
-// run ends the whole process group with ctx: go and debootstrap start many programs.
+// run kills the whole process group when ctx ends: go and debootstrap start many programs.
 func run(ctx context.Context, c call) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, c.name, c.args...)
 	cmd.Dir = c.dir
@@ -65,7 +65,7 @@ func run(ctx context.Context, c call) ([]byte, error) {
 	if c.log != nil {
 		cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, c.log), io.MultiWriter(&stderr, c.log)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // also where we are killed
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // the child dies even if this process is killed
 	if c.ownMounts {
 		cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
 	}
@@ -86,11 +86,10 @@ func run(ctx context.Context, c call) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// failure of a program.
 type failure struct {
 	command string
 	cause   error
-	said    string // the end of its standard error, may be empty
+	said    string // the end of its standard error; may be empty
 }
 
 const shownCommand = 120 // characters
@@ -109,8 +108,8 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.cause }
 
-// tail is the end of what a program said: compilers give the cause some lines before the last. What it downloaded is
-// left out.
+// tail is the last lines of a program's output, without messages about downloads: compilers print the cause some lines
+// before the last.
 func tail(text string) string {
 	const shown = 6
 	var lines []string

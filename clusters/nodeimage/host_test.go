@@ -44,7 +44,7 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// What a program started ends with it: a compiler's children go on otherwise, and write into a folder that is gone.
+// Child processes end with the program: otherwise a compiler's children continue and write into a folder that is gone.
 func TestRunEndsTheWholeGroup(t *testing.T) {
 	stop := errors.New("Ctrl-C")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -71,7 +71,8 @@ func TestRunEndsTheWholeGroup(t *testing.T) {
 	}
 }
 
-// zombie says whether a process has ended and nobody asked how, as in a container whose first process does not care.
+// zombie returns true if a process has exited but its parent has not waited for it, as happens in a container whose PID 1
+// does not reap.
 func zombie(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && strings.Contains(string(text), ") Z ")
@@ -132,7 +133,7 @@ func script(t *testing.T, text string) string {
 
 func TestStartContainerdThatEnds(t *testing.T) {
 	_, err := startContainerd(t.Context(), script(t, "echo no root >&2; exit 7"), "c", filepath.Join(t.TempDir(), "sock"))
-	if message(err) != "start containerd: it ended: exit status 7:\n  no root" {
+	if message(err) != "start containerd: exited: exit status 7:\n  no root" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := startContainerd(t.Context(), "/nonexistent", "c", "s"); !errors.Is(err, os.ErrNotExist) {

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// enabled are the units that a node starts.
+// enabled are the systemd units that start with the node.
 var enabled = []string{"containerd", "kubelet", "undo-mount-hacks", "holdfast-net"}
 
-// base is the layer that is the same for every version of Kubernetes.
+// base is the layer that all versions of Kubernetes share.
 func (b *builder) base(ctx context.Context, p parts) (tree, error) {
 	t, err := kindFiles(p.kind)
 	if err != nil {
@@ -35,19 +35,19 @@ func (b *builder) base(ctx context.Context, p parts) (tree, error) {
 	for _, unit := range enabled {
 		t.link("etc/systemd/system/multi-user.target.wants/"+unit+".service", "/etc/systemd/system/"+unit+".service")
 	}
-	t.link("etc/systemd/system/systemd-binfmt.service", "/dev/null") // what it registers counts for the whole machine
+	t.link("etc/systemd/system/systemd-binfmt.service", "/dev/null") // binfmt handlers are registered in the host's kernel
 	t.link("usr/sbin/init", "/usr/lib/systemd/systemd")
 	t.folder("etc/kubernetes/manifests")
 	spec, err := b.run(ctx, call{name: filepath.Join(p.containerd, "ctr"), args: []string{"oci", "spec"}})
 	if err != nil {
-		return nil, fmt.Errorf("make the containers' base: %w", err)
+		return nil, fmt.Errorf("create the containers' base spec: %w", err)
 	}
 	text, err := containerBase(spec)
 	t.add("etc/containerd/cri-base.json", text)
 	return t, err
 }
 
-// addOurs adds the files of this package.
+// addOurs adds this package's embedded files.
 func (t tree) addOurs() error {
 	list := contents(ours)
 	for pair := range slices.Chunk(list, 2) {
@@ -60,16 +60,16 @@ func (t tree) addOurs() error {
 	return nil
 }
 
-// containerBase is what every container starts from: kind's hook, which hides the machine's hardware names, and no
-// limits, which would be those of this machine.
+// containerBase is the base OCI spec of every container: with kind's hook, which hides the host's hardware names, and
+// without rlimits, which would be those of the build machine.
 func containerBase(spec []byte) (string, error) {
 	var base map[string]any
 	if err := json.Unmarshal(spec, &base); err != nil {
-		return "", fmt.Errorf("read the containers' base: %w", err)
+		return "", fmt.Errorf("read the containers' base spec: %w", err)
 	}
 	process, ok := base["process"].(map[string]any)
 	if !ok {
-		return "", errors.New("read the containers' base: no process in it")
+		return "", errors.New("read the containers' base spec: it has no process section")
 	}
 	delete(process, "rlimits")
 	base["hooks"] = map[string]any{"createContainer": []any{map[string]any{"path": "/kind/bin/mount-product-files.sh"}}}
@@ -82,8 +82,8 @@ var (
 	oomLine     = regexp.MustCompile(`(?m)^(\s*restrict_oom_score_adj\s*=\s*)false$`)
 )
 
-// containerdConfig sets two lines of kind's file: the pause image, and that a container's OOM score never goes below
-// containerd's own, for which a root without CAP_SYS_RESOURCE would lack the right.
+// containerdConfig sets two values in kind's containerd configuration: the pause image, and that a container's OOM score
+// never goes below containerd's own. Lowering the score needs CAP_SYS_RESOURCE, which root may lack.
 func containerdConfig(text, pause string) (string, error) {
 	if !sandboxLine.MatchString(text) || !oomLine.MatchString(text) {
 		return "", errors.New("read kind's containerd configuration: it has no sandbox_image or no restrict_oom_score_adj")
@@ -92,7 +92,7 @@ func containerdConfig(text, pause string) (string, error) {
 	return oomLine.ReplaceAllString(text, "${1}true"), nil
 }
 
-// ofVersion is the layer of one version of Kubernetes.
+// ofVersion is the layer for one version of Kubernetes.
 func (b *builder) ofVersion(ctx context.Context, p parts, base tree, work string) (tree, error) {
 	bin := map[string]string{
 		"etcd": filepath.Join(p.etcd, "etcd"), "coredns": filepath.Join(p.dns, "coredns"), "pause": filepath.Join(p.pause, "pause"),
@@ -102,7 +102,7 @@ func (b *builder) ofVersion(ctx context.Context, p parts, base tree, work string
 		name := path.Base(command)
 		bin[name] = filepath.Join(p.kubernetes, name)
 		if !strings.HasPrefix(name, "kube-") {
-			t.program("usr/bin/"+name, bin[name]) // where kind's units look for them
+			t.program("usr/bin/"+name, bin[name]) // where kind's units expect them
 		}
 	}
 	images, err := controlPlane(p.wanted, bin, filepath.Join(p.rootfs, netfilterTar))
@@ -111,7 +111,7 @@ func (b *builder) ofVersion(ctx context.Context, p parts, base tree, work string
 	}
 	root, err := b.preload(ctx, p.containerd, work, images)
 	if err != nil {
-		return nil, fmt.Errorf("bring the control plane's images into containerd's folder: %w", err)
+		return nil, fmt.Errorf("import the control plane's images into containerd: %w", err)
 	}
 	for _, folder := range contentFolders {
 		if err := t.copy("var/lib/containerd/"+folder, filepath.Join(root, folder)); err != nil {
@@ -132,8 +132,8 @@ func (b *builder) ofVersion(ctx context.Context, p parts, base tree, work string
 	return t, err
 }
 
-// made tells what an image was made of, for a person who wonders. A version beside etcd or CoreDNS that is not the one
-// in its tag was the nearest that could be had.
+// made lists what an image was made of, for people who inspect it. The version of etcd or CoreDNS differs from the one in
+// the image's tag if that version could not be downloaded; see servable.
 func (b *builder) made(p parts) map[string]string {
 	return map[string]string{
 		"kubernetes": b.version, "go": b.golang.version, "debian": debianSuite, "kind": kindVersion,

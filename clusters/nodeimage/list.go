@@ -13,15 +13,15 @@ import (
 // Held is a node image that an engine holds.
 type Held struct {
 	Ref
-	SizeBytes int64     `json:"sizeBytes"` // layers that images share are counted for each
+	SizeBytes int64     `json:"sizeBytes"` // shared layers count for each image
 	Created   time.Time `json:"created"`
-	// Current says that Ensure would use it: a kindest/node, or built by the recipe of this holdfast.
+	// Current is true for a kindest/node image, and for an image that the current recipe built: Ensure would use it.
 	Current bool `json:"current"`
-	// Balancer is set of the load balancer for several control planes, which is no node's: see Balancer.Program.
+	// Balancer is set only for the image of the load balancer for several control planes: see Balancer.Program.
 	Balancer string `json:"balancer,omitempty"`
 }
 
-// List returns the node images that the engine holds, built and pulled, and that of the load balancer, sorted by reference.
+// List returns the node images that the engine holds, built and pulled, and the load balancer's image, sorted by reference.
 func List(ctx context.Context, e *engine.Engine) ([]Held, error) { return list(ctx, e) }
 
 func list(ctx context.Context, e images) ([]Held, error) {
@@ -61,7 +61,7 @@ func list(ctx context.Context, e images) ([]Held, error) {
 	return held, nil
 }
 
-// cutTag divides a reference at its tag; a colon before a slash belongs to a port.
+// cutTag splits a reference at its tag; a colon before a slash belongs to a port.
 func cutTag(image string) (repository, tag string, found bool) {
 	at := strings.LastIndex(image, ":")
 	if at < 0 || strings.Contains(image[at:], "/") {
@@ -70,7 +70,7 @@ func cutTag(image string) (repository, tag string, found bool) {
 	return image[:at], image[at+1:], true
 }
 
-// Remove takes a node image out of the engine. An image that a container uses stays, and that is an error.
+// Remove removes a node image from the engine. An image that a container uses is kept, and Remove returns an error.
 func Remove(ctx context.Context, e *engine.Engine, image string) error {
 	if _, err := e.Output(ctx, "image", "rm", image); err != nil {
 		return fmt.Errorf("remove %s: %w", image, err)

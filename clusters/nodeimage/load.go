@@ -18,8 +18,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// assemble brings the image into the engine: three layers, of which the lower two are the same for every version of
-// Kubernetes, so that the engine stores them once. The engine names the image when it has all of it.
+// assemble loads the image into the engine. It has three layers. The lower two are the same for every version of
+// Kubernetes, so the engine stores them once. The engine tags the image only when it has all of it.
 func (b *builder) assemble(ctx context.Context, e images, p parts, name, work string) error {
 	base, err := b.base(ctx, p)
 	if err != nil {
@@ -41,13 +41,14 @@ func (b *builder) assemble(ctx context.Context, e images, p parts, name, work st
 		Config: v1.Config{
 			Env: []string{
 				searchPath,
-				"container=docker", // systemd takes other ways in a container
-				// kind's entrypoint takes the host's search domains out of resolv.conf, unless a cluster's dnsSearch says
-				// otherwise. With them, every lookup of a Service by its long name first asks the world for it.
+				"container=docker", // systemd detects by this that it runs in a container
+				// An empty value makes kind's entrypoint remove the host's search domains from resolv.conf, unless the
+				// cluster sets dnsSearch. With search domains, every lookup of a Service by its long name asks external DNS
+				// servers first.
 				"KIND_DNS_SEARCH=",
 			},
 			Entrypoint: []string{"/usr/local/bin/entrypoint", "/sbin/init"},
-			StopSignal: "SIGRTMIN+3", // systemd executes itself anew at SIGTERM
+			StopSignal: "SIGRTMIN+3", // at SIGTERM systemd re-executes itself instead
 			Labels: map[string]string{
 				LabelKubernetes: b.version, LabelNetwork: string(NetworkAgent), LabelRecipe: recipeKey(b.version),
 			},
@@ -56,7 +57,7 @@ func (b *builder) assemble(ctx context.Context, e images, p parts, name, work st
 	return load(ctx, e, name, config, files)
 }
 
-// load gives the engine an archive as `docker save` writes it, while it is being written.
+// load streams an archive in the format of `docker save` into the engine while it is being written.
 func load(ctx context.Context, e images, name string, config v1.ConfigFile, layers []string) error {
 	for _, layer := range layers {
 		sum, err := sha256File(layer)
@@ -70,14 +71,14 @@ func load(ctx context.Context, e images, name string, config v1.ConfigFile, laye
 	go func() {
 		err := writeArchive(writer, name, config, layers)
 		written <- err
-		_ = writer.CloseWithError(err) // never fails
+		_ = writer.CloseWithError(err) // CloseWithError never fails
 	}()
 	cmd := e.Command(ctx, "load")
 	cmd.Stdin = reader
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	err := cmd.Run()
-	_ = reader.CloseWithError(io.ErrClosedPipe) // an engine that ended early must not block the writer; never fails
+	_ = reader.CloseWithError(io.ErrClosedPipe) // an engine that exited early must not block the writer; CloseWithError never fails
 	archive := <-written
 	switch {
 	case ctx.Err() != nil:

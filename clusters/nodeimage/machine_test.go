@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// machine is a host with the files and programs it is given. It answers a command with the longest of its answers whose
-// key the command line starts with, and writes down what it was asked.
+// machine is a host with given files and programs. It answers a command with the answer whose key is the longest prefix of
+// the command line, and records the commands.
 type machine struct {
 	t       *testing.T
 	files   map[string]string
@@ -108,7 +108,7 @@ func (m *machine) run(ctx context.Context, c call) ([]byte, error) {
 	return []byte(given.text), given.err
 }
 
-// count is how many of the commands start so.
+// count is the number of commands that start with start.
 func (m *machine) count(start string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -123,7 +123,7 @@ func (m *machine) count(start string) int {
 
 // fakeEngine is a container engine that is a map of images. Its commands are shell scripts.
 type fakeEngine struct {
-	held    map[string]string // reference to what inspect says of it
+	held    map[string]string // output of inspect, by reference
 	scripts map[string]string // by verb: "pull", "load"; $1 is the image
 	after   func(verb, image string)
 	asked   []string

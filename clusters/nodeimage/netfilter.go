@@ -13,23 +13,24 @@ import (
 	"strings"
 )
 
-// netfilterPrograms are what kube-proxy calls.
+// netfilterPrograms are the programs that kube-proxy calls.
 var netfilterPrograms = []string{"usr/sbin/nft", "usr/sbin/xtables-nft-multi", "usr/sbin/conntrack"}
 
-// netfilterFiles are what they read. Without the protocols' names nft prints 6 for tcp. A kube-proxy that starts where another one
-// was reads its rules back so, takes them for rules of nobody's and removes them, its own among them, which are the same: from
-// then on no Service is reached. Seen with v1.37.0 and v1.37.1, whenever kube-proxy was restarted.
+// netfilterFiles are the files that those programs read. Without protocol names nft prints 6 for tcp. When kube-proxy
+// restarts, it reads its old rules back in that form, takes them for unknown rules and deletes them; the same deletion
+// removes the rules that it has just written, because they are identical. From then on no Service is reachable. Seen with
+// v1.37.0 and v1.37.1 at every restart of kube-proxy.
 var netfilterFiles = []string{"etc/protocols"}
 
-// iptablesNames are links to xtables-nft-multi, which acts by the name it was called by.
+// iptablesNames are links to xtables-nft-multi, which acts according to the name under which it is called.
 var iptablesNames = []string{"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore"}
 
-// writeNetfilter packs the netfilter programs of a root file system with every library and file that they need, to be the lower
-// part of kube-proxy's image.
+// writeNetfilter packs the netfilter programs of a root file system, with every library and file that they need. The
+// archive becomes the lower part of the kube-proxy image.
 func writeNetfilter(w io.Writer, root string) error {
 	t, libraries := tree{}, libraryIndex(root)
 	todo := slices.Clone(netfilterPrograms)
-	extensions, err := filepath.Glob(filepath.Join(root, "usr/lib/*/xtables/*.so")) // loaded by name, not by the linker
+	extensions, err := filepath.Glob(filepath.Join(root, "usr/lib/*/xtables/*.so")) // loaded by name at run time, not listed in ELF headers
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func writeNetfilter(w io.Writer, root string) error {
 				return fmt.Errorf("find %s, which %s needs", library, name)
 			}
 			todo = append(todo, at)
-			if strings.HasPrefix(library, "/") { // the dynamic linker, by its full name
+			if strings.HasPrefix(library, "/") { // the dynamic linker, by its absolute path
 				t.link("lib64", "usr/lib64")
 				t.link("lib", "usr/lib")
 			}
@@ -80,7 +81,7 @@ func writeNetfilter(w io.Writer, root string) error {
 	return t.write(w)
 }
 
-// libraryIndex finds libraries by their file names.
+// libraryIndex returns the paths of libraries by their file names.
 func libraryIndex(root string) map[string]string {
 	index := map[string]string{}
 	for _, pattern := range []string{"usr/lib/*.so*", "usr/lib64/*.so*", "usr/lib/*/*.so*"} {
@@ -91,7 +92,7 @@ func libraryIndex(root string) map[string]string {
 			}
 		}
 	}
-	// The linker is asked for by its full name, and has to lie there.
+	// Programs name the dynamic linker by its absolute path, so it has to be at that path.
 	for name, at := range index {
 		if strings.HasPrefix(name, "ld-linux") {
 			for _, dir := range []string{"usr/lib64/", "usr/lib/"} {
@@ -106,7 +107,7 @@ func libraryIndex(root string) map[string]string {
 	return index
 }
 
-// needs are the libraries and the interpreter of a program or library.
+// needs returns the libraries and the interpreter of a program or library.
 func needs(file string) ([]string, error) {
 	f, err := elf.Open(file)
 	if err != nil {
@@ -129,10 +130,10 @@ func needs(file string) ([]string, error) {
 	return libraries, nil
 }
 
-// inside follows links as they would be followed with root as the root.
+// inside resolves symlinks as if root were the root directory.
 func inside(root, name string) (string, error) {
 	at := path.Clean("/" + name)
-	for range 40 { // as many as the kernel follows
+	for range 40 { // the kernel's own limit
 		file := filepath.Join(root, filepath.FromSlash(at))
 		info, err := os.Lstat(file)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// Source says how an image was had.
+// Source is where an image came from.
 type Source string
 
 // The sources, in the order in which Ensure tries them.
@@ -24,10 +24,10 @@ const (
 	Built   Source = "built"
 )
 
-// Network says what carries pods between the nodes of an image.
+// Network is what connects the pods of an image's nodes.
 type Network string
 
-// NetworkKindnet is what kindest/node brings, NetworkAgent what a built image does; see the package comment.
+// NetworkKindnet comes with kindest/node, NetworkAgent with a built image; see the package comment.
 const (
 	NetworkKindnet Network = "kindnet"
 	NetworkAgent   Network = "agent"
@@ -35,21 +35,21 @@ const (
 
 // Ref is a node image that the engine holds.
 type Ref struct {
-	Image      string  `json:"image"`      // the reference, as the engine and kind take it
+	Image      string  `json:"image"`      // the reference, in the form that the engine and kind accept
 	Kubernetes string  `json:"kubernetes"` // for example "v1.37.1"
 	Source     Source  `json:"source"`
 	Digest     string  `json:"digest"` // the engine's ID of the image: "sha256:..."
 	Network    Network `json:"network"`
 }
 
-// Options of Ensure and Build. The zero value is the default.
+// Options of Ensure and Build. The zero value means the defaults.
 type Options struct {
-	// CacheDir is where what was built is kept; default: nodeimage in engine.CacheDir().
+	// CacheDir is where build results are kept; default: nodeimage in engine.CacheDir().
 	CacheDir string
-	// NoInstall refuses to install what a build needs (debootstrap, a C compiler) and says what is missing; so does
-	// HOLDFAST_NO_INSTALL=1.
+	// NoInstall refuses to install what a build needs (debootstrap, a C compiler) and returns an error that names what is
+	// missing. HOLDFAST_NO_INSTALL=1 does the same.
 	NoInstall bool
-	// Progress hears of every step of a build, from several goroutines but one call at a time. See Lines.
+	// Progress receives every step of a build, from several goroutines but one call at a time. See Lines.
 	Progress func(Step)
 }
 
@@ -77,9 +77,9 @@ type images interface {
 	Output(ctx context.Context, args ...string) ([]byte, error)
 }
 
-// Ensure returns an image for a version of Kubernetes, "" meaning the newest that builds: one that the engine holds,
-// else kindest/node from a registry, else one that it builds. Where no registry answers, that is noticed within
-// seconds. Where a registry has no image of the newest version, an empty version means kind's own default.
+// Ensure returns an image for a version of Kubernetes: one that the engine holds, otherwise kindest/node from a registry,
+// otherwise one that it builds. An empty version means DefaultKubernetes; then kind's own default image is accepted as
+// well, both in the engine and from a registry. Ensure notices within seconds when no registry answers.
 //
 // A second call takes about as long as the engine needs to look the image up.
 func Ensure(ctx context.Context, e *engine.Engine, version string, o Options) (Ref, error) {
@@ -123,32 +123,32 @@ func ensure(ctx context.Context, e images, version string, build func(context.Co
 			return Ref{}, err
 		}
 		if errors.Is(err, errNoRegistry) {
-			break // it would be no different for another image
+			break // the registry would not answer for another image either
 		}
 	}
 	return build(ctx, wanted)
 }
 
-// builtRepository is where images of ours are named. Podman puts localhost before a name without a host, Docker leaves
-// it as it is; with it, both mean the same.
+// builtRepository is the repository of built images. The host part is explicit because podman prefixes a name without a
+// host with localhost and Docker does not.
 const builtRepository = "localhost/holdfast/node"
 
-// builtName is the name of the image that this recipe makes.
+// builtName is the image name for this version and this recipe.
 func builtName(version string) string {
 	return builtRepository + ":" + version + "-" + recipeKey(version)
 }
 
-// stockName is kindest/node, with the host of the default registry: podman takes no short names unless it is told so.
+// stockName is kindest/node with the host of the default registry: podman resolves short names only if it is configured to.
 func stockName(version string) string { return qualified("kindest/node:" + version) }
 
-// kindDefault is the image that this version of kind would take by itself, by its digest.
+// kindDefault is the default image of this version of kind, by digest.
 func kindDefault() string {
-	named, sum, _ := strings.Cut(defaults.Image, "@") // podman refuses a tag and a digest together
+	named, sum, _ := strings.Cut(defaults.Image, "@") // podman rejects a reference with both a tag and a digest
 	repository, _, _ := strings.Cut(named, ":")
 	return qualified(repository + "@" + sum)
 }
 
-// checkForm refuses what cannot be a version before anything slow is done.
+// checkForm rejects a malformed version before anything slow starts.
 func checkForm(version string) error {
 	if !versionForm.MatchString(version) {
 		return fmt.Errorf("kubernetes version %q: want the form %s", version, DefaultKubernetes)

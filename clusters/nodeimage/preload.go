@@ -24,11 +24,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// wanted are the images that a version of kubeadm wants, by the last part of their name: "etcd", "kube-proxy", ...
+// wanted are the images that kubeadm wants for a version of Kubernetes, by the last element of their name: "etcd",
+// "kube-proxy", ...
 type wanted map[string]name.Tag
 
-// parseWanted reads what `kubeadm config images list` prints. It must name exactly the images that this recipe makes: a
-// version of Kubernetes that wants another one needs another recipe.
+// parseWanted reads the output of `kubeadm config images list`. The list must be exactly the images that this recipe makes:
+// a version of Kubernetes that wants another image needs another recipe.
 func parseWanted(text string) (wanted, error) {
 	w := wanted{}
 	for line := range strings.Lines(text) {
@@ -49,25 +50,25 @@ func parseWanted(text string) (wanted, error) {
 		}
 	}
 	if len(w) != len(known) {
-		return nil, fmt.Errorf("read kubeadm's list of images: it names one that holdfast cannot make: %q", text)
+		return nil, fmt.Errorf("read kubeadm's list of images: it contains an image that holdfast cannot make: %q", text)
 	}
 	return w, nil
 }
 
-// version is that of the program in an image: etcd's tag 3.7.0-0 is its second part after v3.7.0.
+// version is the version of the program in an image, for example v3.7.0 for etcd's tag 3.7.0-0.
 func (w wanted) version(image string) string {
 	version, _, _ := strings.Cut(strings.TrimPrefix(w[image].TagStr(), "v"), "-")
 	return "v" + version
 }
 
-// controlPlane are the images of a cluster's own pods: each is one static program. kube-proxy also calls netfilter's
-// programs, which are dynamic and lie below it.
+// controlPlane makes the images of the control plane and of kube-proxy: each is one static program. kube-proxy also calls
+// the netfilter programs, which are dynamically linked and are packed into the same layer.
 func controlPlane(w wanted, bin map[string]string, netfilter string) (map[name.Tag]v1.Image, error) {
 	images := map[name.Tag]v1.Image{}
 	for image, tag := range w {
 		at := "usr/local/bin/" + image
 		if image == "coredns" || image == "pause" {
-			at = image // kubeadm and the kubelet start these by the image's entry point; this is where they have always been
+			at = image // kubeadm and the kubelet start these by the image's entry point; the official images have them at this path
 		}
 		t := tree{}
 		t.program(at, bin[image])
@@ -88,7 +89,7 @@ func controlPlane(w wanted, bin map[string]string, netfilter string) (map[name.T
 	return images, nil
 }
 
-// join puts a tar file before another.
+// join concatenates two tar archives.
 func join(lower string, upper []byte) ([]byte, error) {
 	file, err := os.Open(lower)
 	if err != nil {
@@ -103,7 +104,7 @@ func join(lower string, upper []byte) ([]byte, error) {
 	return both.Bytes(), nil
 }
 
-// searchPath is that of a container, because kubeadm starts some programs by their bare names.
+// searchPath is the PATH of a container; it is needed because kubeadm starts some programs by their bare names.
 const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 func singleLayer(content []byte, entrypoint string) (v1.Image, error) {
@@ -123,17 +124,17 @@ func singleLayer(content []byte, entrypoint string) (v1.Image, error) {
 	return mutate.AppendLayers(image, layer)
 }
 
-// contentFolders are the parts of containerd's folder that hold images which are not unpacked.
+// contentFolders are the parts of containerd's folder that hold images which have not been unpacked.
 var contentFolders = []string{"io.containerd.content.v1.content/blobs", "io.containerd.metadata.v1.bolt"}
 
-// preload brings images into a containerd folder, by a containerd of ours that runs on this machine for as long as that
-// takes, away from any other: with its own folders and socket, and without the parts that run containers.
+// preload imports images into a new containerd folder. It starts a containerd of its own on this machine for the import.
+// That containerd has its own folders and socket, and the plugins that run containers are disabled.
 func (h host) preload(ctx context.Context, bin, work string, images map[name.Tag]v1.Image) (root string, err error) {
 	archive := filepath.Join(work, "images.tar")
 	if err := tarball.MultiWriteToFile(archive, images); err != nil {
 		return "", fmt.Errorf("write the control plane's images: %w", err)
 	}
-	short, err := os.MkdirTemp("", "holdfast-") // a socket's path may have 107 characters
+	short, err := os.MkdirTemp("", "holdfast-") // the path of a socket is limited to 107 characters
 	if err != nil {
 		return "", err
 	}
@@ -163,7 +164,8 @@ disabled_plugins = ["io.containerd.cri.v1.images", "io.containerd.cri.v1.runtime
 address = %q
 `
 
-// startContainerd returns when its socket takes connections. stop ends it in order, so that its database is whole.
+// startContainerd returns when containerd accepts connections. stop shuts containerd down cleanly, so that its database is
+// complete.
 func startContainerd(ctx context.Context, program, config, socket string) (stop func() error, err error) {
 	cmd := exec.CommandContext(ctx, program, "--config", config)
 	var said bytes.Buffer
@@ -192,7 +194,7 @@ func startContainerd(ctx context.Context, program, config, socket string) (stop 
 		case <-ctx.Done():
 			return nil, errors.Join(context.Cause(ctx), stop())
 		case err := <-ended:
-			return nil, fmt.Errorf("start containerd: it ended: %w:\n%s", err, tail(said.String()))
+			return nil, fmt.Errorf("start containerd: exited: %w:\n%s", err, tail(said.String()))
 		case <-tick.C:
 			if conn, err := net.Dial("unix", socket); err == nil {
 				return stop, conn.Close()

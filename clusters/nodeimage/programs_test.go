@@ -161,7 +161,7 @@ func TestDownload(t *testing.T) {
 	}{
 		{"refused", answer{text: `{"Error":"a\n\tb"}`, err: errors.New("exit status 1")}, "a b"},
 		{"go itself fails", answer{err: errors.New("no such file")}, "no such file"},
-		{"nothing said", answer{text: `{}`}, "download x@v1.0.0: go names no folder"},
+		{"no directory", answer{text: `{}`}, "download x@v1.0.0: go reported no directory"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMachine(t)

@@ -14,20 +14,20 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// Labels of a built image. A container inherits the labels of its image.
+// Labels of a built image. Containers inherit the labels of their image.
 const (
 	LabelKubernetes = "holdfast.dev/kubernetes"
 	LabelNetwork    = "holdfast.dev/network"
 	LabelRecipe     = "holdfast.dev/recipe"
 )
 
-// contactLimit is how long a registry may take to name an image's parts. An engine itself would try for a minute.
+// contactLimit is how long a registry may take before it lists an image's parts. An engine alone would try for a minute.
 const contactLimit = 5 * time.Second
 
-// errNoRegistry means that nobody answered, in contrast to a registry that has no such image.
+// errNoRegistry means that no registry answered, in contrast to a registry that does not have the image.
 var errNoRegistry = errors.New("no registry answers")
 
-// qualified adds the default registry's host to a short name.
+// qualified adds the host of the default registry to a short name.
 func qualified(image string) string {
 	ref, err := name.ParseReference(image)
 	if err != nil {
@@ -36,7 +36,7 @@ func qualified(image string) string {
 	return ref.Name()
 }
 
-// pull fetches an image, and gives up early where no registry answers.
+// pull fetches an image. It gives up early if no registry answers.
 func pull(ctx context.Context, e images, image string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -67,8 +67,8 @@ func pull(ctx context.Context, e images, image string) error {
 	return fmt.Errorf("pull %s: %w: %s", image, errNoRegistry, last)
 }
 
-// listen reads what the engine says of a pull, and returns the last line. The first word of a layer means contact; a
-// retry means that there is none, and it is not waited for.
+// listen reads the engine's output during a pull and returns the last line. Output about the image's parts means that a
+// registry answered. An announced retry before that means that none did, so listen cancels the pull.
 func listen(r io.Reader, contact *atomic.Bool, cancel context.CancelCauseFunc) string {
 	var last string
 	lines := bufio.NewScanner(r)
@@ -85,11 +85,12 @@ func listen(r io.Reader, contact *atomic.Bool, cancel context.CancelCauseFunc) s
 		}
 		last = line
 	}
-	_, _ = io.Copy(io.Discard, r) // a line that is too long must not block the engine
+	_, _ = io.Copy(io.Discard, r) // a line beyond the scanner's limit must not block the engine
 	return last
 }
 
-// refused tells a registry's "no" from silence, by the words of both engines and of the registry protocol.
+// refused tells a registry's refusal from an unreachable registry, by the messages of both engines and of the registry
+// protocol.
 func refused(line string) bool {
 	for _, word := range []string{"manifest unknown", "not found", "name unknown", "denied", "unauthorized", "does not exist"} {
 		if strings.Contains(strings.ToLower(line), word) {
@@ -99,7 +100,7 @@ func refused(line string) bool {
 	return false
 }
 
-// inspected is what both engines tell of an image.
+// inspected is the output of "image inspect" that both engines have in common.
 type inspected struct {
 	ID      string `json:"Id"`
 	Size    int64
@@ -125,19 +126,20 @@ func inspectAll(ctx context.Context, e images, names ...string) ([]inspected, er
 	}
 	var found []inspected
 	if err := json.Unmarshal(out, &found); err != nil {
-		return nil, fmt.Errorf("read what %s says of %s: %w", e.Name(), strings.Join(names, " "), err)
+		return nil, fmt.Errorf("parse what %s reports about %s: %w", e.Name(), strings.Join(names, " "), err)
 	}
 	if len(found) != len(names) {
-		return nil, fmt.Errorf("inspect %s: %s tells of %d images", strings.Join(names, " "), e.Name(), len(found))
+		return nil, fmt.Errorf("inspect %s: %s returned %d images", strings.Join(names, " "), e.Name(), len(found))
 	}
 	return found, nil
 }
 
-// ref reads a built image's labels. A stock image has none; its version is in its tag, and kind's default is known.
+// ref reads the labels of a built image. A stock image has no labels; its version comes from its tag, or is that of kind's
+// default image.
 func (i inspected) ref(image string) Ref {
 	ref := Ref{Image: image, Digest: i.ID, Kubernetes: i.Config.Labels[LabelKubernetes], Network: NetworkKindnet}
 	if !strings.HasPrefix(ref.Digest, "sha256:") {
-		ref.Digest = "sha256:" + ref.Digest // podman's way
+		ref.Digest = "sha256:" + ref.Digest // podman omits the prefix
 	}
 	if network := i.Config.Labels[LabelNetwork]; network != "" {
 		ref.Network = Network(network)

@@ -14,7 +14,7 @@ import (
 // Files of a root file system's cache entry.
 const (
 	rootfsTar    = "rootfs.tar"    // the lowest layer of a node image
-	netfilterTar = "netfilter.tar" // nft, iptables, conntrack and their libraries, for kube-proxy's image
+	netfilterTar = "netfilter.tar" // nft, iptables, conntrack and their libraries, for the kube-proxy image
 )
 
 // rootfs returns the cache entry of the root file system.
@@ -36,10 +36,10 @@ func (b *builder) rootfs(ctx context.Context) (dir string, cached bool, err erro
 	})
 }
 
-// bootstrap makes a root file system with packages in a folder of work, which it returns.
+// bootstrap makes a root file system with packages in a folder below work, and returns the folder.
 func (b *builder) bootstrap(ctx context.Context, from distribution, packages []string, work string) (tree string, err error) {
 	if b.uid != 0 {
-		return "", errors.New("only root can do this (debootstrap changes owners and mounts): run holdfast as root, or bring the image into the container engine")
+		return "", errors.New("only root can do this (debootstrap changes owners and mounts): run holdfast as root, or load the image into the container engine")
 	}
 	tree = filepath.Join(work, "rootfs")
 	if err := b.debootstrap(ctx, from, packages, tree); err != nil {
@@ -78,8 +78,9 @@ func (b *builder) debootstrap(ctx context.Context, from distribution, packages [
 	return nil
 }
 
-// useless are files that a node has no use for: the machine's own settings that debootstrap copies, package lists,
-// documentation. Units: kind's Dockerfile removes all but its own, since most of them do what only the host may do.
+// useless are files that a node does not need: settings of this machine that debootstrap copies, package lists, and
+// documentation. systemd units are removed because kind's Dockerfile removes all but its own: most of them do what only the
+// host may do.
 var useless = []string{
 	"etc/resolv.conf", "etc/hostname", "etc/machine-id", "etc/apt/sources.list",
 	"var/lib/apt/lists/*", "var/cache/*", "var/log/*",
@@ -110,8 +111,8 @@ func tarTreeTo(file, tree string) error {
 	return writeFileWith(file, func(w io.Writer) error { return tarTree(w, tree) })
 }
 
-// tarTree writes a whole folder with owners and modes, in the order of names. What is not a file, folder or link (the
-// devices that debootstrap makes) is left out: an engine makes its own.
+// tarTree writes a directory with owners and modes, in name order. Anything but files, directories and symlinks (the device
+// nodes that debootstrap makes) is left out: an engine makes its own.
 func tarTree(w io.Writer, tree string) error {
 	out := tar.NewWriter(w)
 	err := filepath.WalkDir(tree, func(path string, _ os.DirEntry, err error) error {
@@ -153,7 +154,7 @@ func addToTar(out *tar.Writer, path, name string, info os.FileInfo) error {
 	if info.IsDir() {
 		header.Name += "/"
 	}
-	header.Uname, header.Gname = "", "" // names are those of the machine we are on; numbers count
+	header.Uname, header.Gname = "", "" // user and group names would be those of this machine; only the numbers matter
 	if err := out.WriteHeader(header); err != nil || !info.Mode().IsRegular() {
 		return err
 	}

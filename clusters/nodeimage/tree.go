@@ -15,14 +15,14 @@ import (
 	"strings"
 )
 
-// tree is the content of one image layer, by path. Paths are relative and use the real folders of a merged-/usr system
-// (usr/sbin, never sbin, which is a link). Packed twice it gives the same bytes.
+// tree is the content of one image layer, by path. Paths are relative and use the real directories of a merged-/usr system
+// (usr/sbin, not the symlink sbin). Packing a tree is deterministic.
 type tree map[string]item
 
 // item is one file, link or folder of a tree.
 type item struct {
 	mode   fs.FileMode // with fs.ModeDir for a folder, fs.ModeSymlink for a link
-	from   string      // the file that has the content; or
+	from   string      // the file with the content; or
 	text   []byte      // the content itself
 	target string      // of a link
 }
@@ -43,7 +43,7 @@ func (t tree) read(name string) (string, error) {
 	return string(text), err
 }
 
-// programs adds every file of a folder as a program.
+// programs adds every file of a directory as an executable.
 func (t tree) programs(folder, from string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -55,7 +55,7 @@ func (t tree) programs(folder, from string) error {
 	return nil
 }
 
-// copy adds a whole folder, below folder.
+// copy adds the regular files and directories below from, under folder.
 func (t tree) copy(folder, from string) error {
 	return filepath.WalkDir(from, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -76,8 +76,8 @@ func (t tree) copy(folder, from string) error {
 	})
 }
 
-// write packs the tree. A folder that has no entry of its own gets one: engines differ in what they make of a file
-// whose folder is missing.
+// write packs the tree. Parent directories without an entry of their own get one, because engines differ in how they treat
+// a file whose directory is missing.
 func (t tree) write(w io.Writer) error {
 	all := tree{}
 	for name, n := range t {
@@ -129,7 +129,7 @@ func (i item) write(out *tar.Writer, name string) error {
 	return err
 }
 
-// appendTar copies the entries of a tar file to another, which is not closed.
+// appendTar copies the entries of a tar file to out without closing out.
 func appendTar(out *tar.Writer, from io.Reader) error {
 	in := tar.NewReader(from)
 	for {
@@ -149,8 +149,8 @@ func appendTar(out *tar.Writer, from io.Reader) error {
 	}
 }
 
-// kindFiles are the static files of kind's own base image, which lie in its module. Scripts are programs. Those for
-// rootless nodes on fuse-overlayfs, and for building the image, are left out.
+// kindFiles are the static files of kind's base image, read from kind's module. Scripts become executable. Files for
+// rootless nodes on fuse-overlayfs and for building the image are left out.
 func kindFiles(moduleDir string) (tree, error) {
 	root := filepath.Join(moduleDir, "images", "base", "files")
 	t := tree{}
@@ -171,7 +171,7 @@ func kindFiles(moduleDir string) (tree, error) {
 	return t, nil
 }
 
-// pack is the tree in memory; for layers of one program.
+// pack returns the packed tree; meant for layers with a single program.
 func (t tree) pack() ([]byte, error) {
 	var out bytes.Buffer
 	err := t.write(&out)

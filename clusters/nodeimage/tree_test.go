@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// listTar is one line an entry: mode, kind, name, size or target.
+// listTar returns one line per entry: mode, kind, name, size or target.
 func listTar(t *testing.T, r io.Reader) []string {
 	t.Helper()
 	var lines []string
@@ -122,7 +122,7 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// kind's files are read from the module that clusters are made with, so a new kind may bring new ones.
+// kind's files are read from the module that creates the clusters, so a new kind may bring new files.
 func TestKindFiles(t *testing.T) {
 	tr, err := kindFiles(kindModuleDir(t))
 	if err != nil {

@@ -279,7 +279,7 @@ func TestReportOnWhatIsNoRun(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"cut off": {string(whole[:len(whole)/2]), "run.json is damaged"},
 		"changed": {string(changed), "it was changed"}, "newer": {string(newer), "is of format 9"},
-		"empty": {"", "run.json is damaged"}, "of something else": {"{}", "is no description of a run"},
+		"empty": {"", "run.json is damaged"}, "of something else": {"{}", "is not a run file of holdfast"},
 	} {
 		dir := t.TempDir()
 		overwrite(t, filepath.Join(dir, history.RunFileName), test.text)

@@ -1,18 +1,18 @@
 package history
 
-// column ties a column of a requests file to the field of a Request that it holds. Exactly one pointer is set.
+// column connects a column of a requests file with a field of Request. Exactly one pointer is set.
 type column struct {
-	name     string // with its unit, where it has one
-	required bool   // a file without it holds no requests; other columns may be missing, and are zero then
+	name     string // including the unit, if it has one
+	required bool   // a file without it is not a requests file; other columns may be missing and are then zero
 
 	text   *string
 	signed *int64
 	count  *uint64
 	number *int
-	flag   *bool // 0 or 1, which every tool can sum
+	flag   *bool // 0 or 1, so that every tool can sum them
 }
 
-// bind lists the columns of a requests file, in order. It is the one place that names them.
+// bind lists the columns of a requests file, in order. No other code defines their names.
 func bind(r *Request) []column {
 	return []column{
 		{name: "worker", required: true, text: &r.Worker},

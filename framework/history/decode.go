@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// DecodeRequests reads what an Encoder wrote. Columns are found by their names in the header row: unknown ones are
-// skipped, and those that may be missing are zero. The request pointed at is valid until the next step. An error names
-// the row (the header row is row 1) and ends the sequence; a last row without its line end is an error.
+// DecodeRequests reads what an Encoder wrote. Columns are identified by their names in the header row. Unknown columns are
+// skipped, and missing optional columns are zero. The Request is valid only until the next iteration. An error contains the
+// number of the row (the header row is row 1) and ends the sequence. A last row without a newline is an error.
 func DecodeRequests(csv []byte) iter.Seq2[*Request, error] {
 	return func(yield func(*Request, error) bool) {
 		d := newDecoder()
@@ -30,7 +30,8 @@ func DecodeRequests(csv []byte) iter.Seq2[*Request, error] {
 	}
 }
 
-// MaxLineBytes bounds a line of any file of a run: what is longer is damage, and must not fill the memory.
+// MaxLineBytes is the maximum length of a line in any file of a run: a longer line is damaged, and must not fill the
+// memory.
 const MaxLineBytes = 1 << 20
 
 var (
@@ -38,15 +39,15 @@ var (
 	errLongLine = fmt.Errorf("the line is longer than %d bytes", MaxLineBytes)
 )
 
-// decoder reads rows into one Request, again and again.
+// decoder reads all rows into the same Request.
 type decoder struct {
 	row   Request
 	known map[string]column
 	texts texts
 
-	columns []column // of this file, in its order; the zero column is skipped
+	columns []column // the columns of this file, in order; a zero column is skipped
 	rest    []byte   // not yet read
-	line    int      // of the row read last
+	line    int      // number of the row that was read last
 }
 
 func newDecoder() *decoder {
@@ -57,7 +58,7 @@ func newDecoder() *decoder {
 	return d
 }
 
-// header begins with a new file. Texts seen in earlier files are kept.
+// header starts a new file. Texts of earlier files are kept.
 func (d *decoder) header(csv []byte) error {
 	d.row, d.columns, d.line = Request{}, d.columns[:0], 1
 	end := bytes.IndexByte(csv, '\n')
@@ -76,7 +77,7 @@ func (d *decoder) header(csv []byte) error {
 	}
 	for name, c := range d.known {
 		if c.required && !seen[name] {
-			return d.fail(fmt.Errorf("no column is named %q: this is no file of requests", name))
+			return d.fail(fmt.Errorf("no column is named %q: this is not a requests file", name))
 		}
 	}
 	return nil
@@ -109,7 +110,7 @@ func (d *decoder) next() error {
 	return nil
 }
 
-// blame names the row and column of an error. Data that ends too early is what it is, whatever field it ends in.
+// blame adds the row and the column to an error. If the data ends early, the error is errCutOff, whatever the field.
 func (d *decoder) blame(i int, err error) error {
 	if bytes.IndexByte(d.rest, '\n') < 0 {
 		return d.fail(errCutOff)
@@ -122,7 +123,7 @@ func (d *decoder) blame(i int, err error) error {
 	return d.fail(fmt.Errorf("column %d: %w", i+1, err))
 }
 
-// field reads the field at the start of data into column i and tells how many bytes it and its stop take.
+// field parses the field at the start of data into column i, and returns its length, including the stop byte.
 func (d *decoder) field(i int, data []byte, stop byte) (int, error) {
 	switch c := &d.columns[i]; {
 	case c.signed != nil:

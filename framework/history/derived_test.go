@@ -136,7 +136,7 @@ func TestTerminationsThatWereHalfSeen(t *testing.T) {
 	}, got)
 }
 
-// TestTerminationsByAKubelet: nobody asks for the deletion of what a kubelet evicts, and the object stays.
+// TestTerminationsByAKubelet: a kubelet eviction does not delete the pod, and its object remains.
 func TestTerminationsByAKubelet(t *testing.T) {
 	evicted := historytest.ReadyPod("p1", "w1", history.Modified)
 	evicted.Phase, evicted.Ready, evicted.Disruption = "Failed", false, "TerminationByKubelet"
@@ -282,7 +282,8 @@ func TestSelects(t *testing.T) {
 	}
 }
 
-// TestRulesAreToldOnce: a pod keeps them across what is told of it later, and takes none from one that had its name.
+// TestRulesAreToldOnce: a pod keeps its rules across later events without rules, and does not inherit those of another pod
+// with the same name.
 func TestRulesAreToldOnce(t *testing.T) {
 	tell := func(b *historytest.Builder, at history.Offset, uid string, change history.Change, rules string) {
 		p := history.Pod{Change: change, Name: "p", UID: uid}
@@ -294,7 +295,7 @@ func TestRulesAreToldOnce(t *testing.T) {
 	b := historytest.New()
 	tell(b, 1*s, "u1", history.Added, `{"nodeSelector":{"a":"1"}}`)
 	tell(b, 2*s, "u1", history.Modified, "")
-	tell(b, 3*s, "u1", history.Listed, `{}`) // as they are now
+	tell(b, 3*s, "u1", history.Listed, `{}`) // the rules at that time
 	tell(b, 4*s, "u2", history.Modified, "")
 	tell(b, 5*s, "u1", history.Deleted, "")
 	tell(b, 6*s, "u1", history.Modified, "")
@@ -307,7 +308,7 @@ func TestRulesAreToldOnce(t *testing.T) {
 	if got := run.StateAt(4 * s).Pods["u2"].Rules; got != nil {
 		t.Errorf("u2 has %s", got)
 	}
-	for _, e := range run.Events { // what was recorded is not touched
+	for _, e := range run.Events { // the recorded events are not modified
 		if e.T == 2*s && e.Pod != nil && e.Pod.Rules != nil {
 			t.Errorf("the event at 2s has got %s", e.Pod.Rules)
 		}

@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// MaxTextBytes is how much of a text field a requests file keeps: no error message is worth more, and a row stays far
-// below what a reader takes.
+// MaxTextBytes is the maximum length of a text field in a requests file. No error message needs more, and a row stays far
+// below MaxLineBytes.
 const MaxTextBytes = 4096
 
-// Encoder writes requests as CSV: a header row whose names carry the units, then one line a request. Times are
-// nanoseconds since the run's base, flags are 0 or 1. A row never spans lines, so that line tools can read it too:
-// control characters in texts become spaces, bytes that are not UTF-8 become U+FFFD, and texts end at MaxTextBytes. It
-// is not for use by several goroutines at once.
+// Encoder writes requests as CSV: a header row whose column names contain the units, then one line per request. Times are
+// nanoseconds since the run's base, flags are 0 or 1. A row never spans lines, so line-based tools can read the file:
+// control characters in texts become spaces, invalid UTF-8 becomes U+FFFD, and texts are cut at MaxTextBytes. An Encoder is
+// not safe for concurrent use.
 type Encoder struct {
 	row     Request
 	columns []column
@@ -66,7 +66,7 @@ func (c *column) appendTo(dst []byte) []byte {
 	}
 }
 
-// appendText takes the short way for what nearly every text is: short, printable ASCII that needs no quotes.
+// appendText has a fast path for nearly all texts: short, printable ASCII that needs no quotes.
 func appendText(dst []byte, s string) []byte {
 	if len(s) > MaxTextBytes {
 		return appendOddText(dst, s)
@@ -89,9 +89,9 @@ func appendOddText(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// cleanText is s as a requests file can hold it; what is clean stays as it is.
+// cleanText is s in the form that a requests file can contain; a clean text is unchanged.
 func cleanText(s string) string {
-	s = strings.Map(func(r rune) rune { // which also turns bytes that are not UTF-8 into U+FFFD
+	s = strings.Map(func(r rune) rune { // Map also turns invalid UTF-8 into U+FFFD
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}

@@ -1,10 +1,10 @@
 package history
 
-// Incident is an outage that people had, as it is told to the next who has it.
+// Incident is an outage that happened to real users, described for others who see the same symptom.
 type Incident struct {
 	Name    string `json:"name"`    // kebab-case
-	Story   string `json:"story"`   // what was there, and what happened to it
+	Story   string `json:"story"`   // the setup, and what happened
 	Symptom string `json:"symptom"` // what was noticed
 	Cause   string `json:"cause"`
-	Fix     string `json:"fix"` // and when it is not enough
+	Fix     string `json:"fix"` // including when it is not sufficient
 }

@@ -9,11 +9,11 @@ import (
 // lineReader reads lines of at most MaxLineBytes.
 type lineReader struct {
 	from *bufio.Reader
-	long []byte // a line that is longer than the buffer of from
+	long []byte // a line that does not fit into the buffer of from
 }
 
-// next returns a line with its newline, valid until the next call. It returns io.EOF after the last line, and
-// errCutOff when that has no newline.
+// next returns a line with its newline, valid until the next call. It returns io.EOF after the last line, and errCutOff if
+// the last line has no newline.
 func (l *lineReader) next() ([]byte, error) {
 	l.long = l.long[:0]
 	for {

@@ -1,22 +1,22 @@
 package history
 
-// NodeLoss is a time in which a node that had been ready was not.
+// NodeLoss is a time in which a node that had been Ready was not.
 type NodeLoss struct {
 	Name   string
-	Labels map[string]string // as they were last before
-	At     Offset            // when it was first seen as not ready
-	// Ready is what it was seen as: False, Unknown, or empty when the node object was deleted.
+	Labels map[string]string // the last ones before the loss
+	At     Offset            // when the node was first seen not Ready
+	// Ready is the status that was seen: False, Unknown, or empty if the node object was deleted.
 	Ready string
-	// Back is when it was seen as ready again; not OK if it never was.
+	// Back is when the node was seen Ready again; not OK if it never was.
 	Back Moment
 }
 
-// NodeLosses lists the losses that began at or after from and before to, in that order. A node that was never seen as
-// ready cannot be lost.
+// NodeLosses lists the losses that began within [from, to), ordered by when they began. A node that was never seen Ready
+// cannot be lost.
 func (r Run) NodeLosses(from, to Offset) []NodeLoss {
 	var losses []NodeLoss
 	ready := make(map[string]bool)
-	lost := make(map[string]int) // the open loss of a node, in losses
+	lost := make(map[string]int) // index of a node's current loss
 	labels := make(map[string]map[string]string)
 	for _, e := range r.Events {
 		n := e.Node

@@ -15,7 +15,7 @@ var (
 
 // parseCount reads digits up to stop.
 func parseCount(to *uint64, data []byte, stop byte) (int, error) {
-	const safe = 19 // so many digits always fit
+	const safe = 19 // 19 digits always fit into a uint64
 	var n uint64
 	i := 0
 	for i < len(data) && i < safe && data[i]-'0' <= 9 {
@@ -39,7 +39,7 @@ func parseCount(to *uint64, data []byte, stop byte) (int, error) {
 	return i + 1, nil
 }
 
-// wrongStop tells a field too many or too few from a field that is no number.
+// wrongStop distinguishes a wrong number of fields from a malformed field.
 func wrongStop(rest []byte, otherwise error) error {
 	if len(rest) > 0 && (rest[0] == ',' || rest[0] == '\n') {
 		return errFields
@@ -93,7 +93,7 @@ func parseFlag(to *bool, data []byte, stop byte) (int, error) {
 	return 2, nil
 }
 
-// parseText finds the text up to stop. It points into data unless quotes had to be undone.
+// parseText finds the text up to stop. The result points into data unless quotes had to be removed.
 func parseText(data []byte, stop byte) (text []byte, hash uint32, used int, err error) {
 	if len(data) > 0 && data[0] == '"' {
 		return parseQuoted(data, stop)
@@ -110,7 +110,7 @@ func parseText(data []byte, stop byte) (text []byte, hash uint32, used int, err 
 	return nil, 0, 0, errFields
 }
 
-// hashFactor spreads names that differ in one character only.
+// hashFactor gives names that differ in a single character different hashes.
 const hashFactor = 31
 
 func parseQuoted(data []byte, stop byte) (text []byte, hash uint32, used int, err error) {

@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// requestFiles are a record's files of requests, in the order in which to read them.
+// requestFiles are a record's requests files, in the order in which to read them.
 type requestFiles struct {
 	files    []requestFile
-	problems []string // why they are not whole
+	problems []string // why the record is incomplete
 }
 
-// requestFile is one. Without a segment it was left behind by a killed harness, and ends somewhere.
+// requestFile is one requests file. A file without a segment was left behind by a killed harness and may be cut off.
 type requestFile struct {
 	path    string // below the scenario's folder
 	name    string // for messages
 	segment *Segment
 }
 
-// findRequests pairs the segments that the events list with the files that are there, without reading these.
+// findRequests pairs the segments in the events with the existing files, without reading the files.
 func findRequests(fsys fs.FS, dir string, events []Event) (*requestFiles, error) {
 	found := &requestFiles{}
 	listed := make(map[string]bool)
@@ -46,10 +46,10 @@ func findRequests(fsys fs.FS, dir string, events []Event) (*requestFiles, error)
 	return found, found.addLeftovers(fsys, dir, listed)
 }
 
-// check compares what can be compared without reading.
+// check compares the file with its segment, as far as possible without reading the file.
 func (f requestFile) check(fsys fs.FS) error {
 	if f.segment.File != path.Base(f.path) || !fs.ValidPath(f.path) {
-		return fmt.Errorf("%q is no name for a file of requests", f.segment.File)
+		return fmt.Errorf("invalid name %q of a requests file", f.segment.File)
 	}
 	info, err := fs.Stat(fsys, f.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,12 +59,12 @@ func (f requestFile) check(fsys fs.FS) error {
 		return err
 	}
 	if info.Size() != f.segment.Bytes {
-		return fmt.Errorf("%s has %d bytes, and had %d when it was closed", f.name, info.Size(), f.segment.Bytes)
+		return fmt.Errorf("%s has %d bytes, but had %d when it was closed", f.name, info.Size(), f.segment.Bytes)
 	}
 	return nil
 }
 
-// addLeftovers adds the files that a killed harness had not closed, or had not listed yet.
+// addLeftovers adds files that a killed harness had not closed or not listed yet.
 func (f *requestFiles) addLeftovers(fsys fs.FS, dir string, listed map[string]bool) error {
 	entries, err := fs.ReadDir(fsys, RequestsFolder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +73,7 @@ func (f *requestFiles) addLeftovers(fsys fs.FS, dir string, listed map[string]bo
 	if err != nil {
 		return err
 	}
-	for _, entry := range entries { // which are sorted by name
+	for _, entry := range entries { // ReadDir sorts by name
 		base := entry.Name()
 		if listed[base] || !strings.HasSuffix(strings.TrimSuffix(base, openSuffix), ".csv") {
 			continue
@@ -85,8 +85,8 @@ func (f *requestFiles) addLeftovers(fsys fs.FS, dir string, listed map[string]bo
 	return nil
 }
 
-// requests reads all files, one at a time, each checked before its first row is handed out. Memory is bounded by the
-// largest file, not by their number.
+// requests reads all files one after the other and checks each file before it returns its first row. Memory is bounded by
+// the largest file, not by the number of files.
 func (f *requestFiles) requests(fsys fs.FS) Requests {
 	return func() iter.Seq2[*Request, error] {
 		return func(yield func(*Request, error) bool) {

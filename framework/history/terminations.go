@@ -4,19 +4,19 @@ package history
 type Termination struct {
 	Namespace, Name, UID string
 	Node                 string            // empty if it was never bound
-	Labels               map[string]string // as they were last
-	// Requested is when it was first seen as being deleted; not OK if it vanished without that being seen.
+	Labels               map[string]string // as last seen
+	// Requested is when the pod was first seen with a deletionTimestamp; not OK if it vanished without one being seen.
 	Requested Moment
-	// Ended is when it was first seen as having ended, be it that the object stays. So it is with what a kubelet evicts: nobody
-	// asks for its deletion.
+	// Ended is when the pod was first seen in a final phase. The pod object may still exist: a kubelet eviction fails the
+	// pod without deleting it.
 	Ended Moment
-	// Gone is when it had vanished; not OK if it was there until the end.
+	// Gone is when the object was deleted; not OK if it existed until the end of the record.
 	Gone Moment
-	// Disruption is the reason of its DisruptionTarget condition, see Pod.
+	// Disruption is the reason of the pod's DisruptionTarget condition, see Pod.
 	Disruption string
 }
 
-// Began is when the end began, as far as it was seen.
+// Began is the first sign of the pod's end that was seen.
 func (t Termination) Began() Offset {
 	switch {
 	case t.Requested.OK:
@@ -27,10 +27,10 @@ func (t Termination) Began() Offset {
 	return t.Gone.At
 }
 
-// Terminations lists the pods whose end began at or after from and before to, in that order.
+// Terminations lists the pods whose end began within [from, to), ordered by when it began.
 func (r Run) Terminations(from, to Offset) []Termination {
 	var ends []Termination
-	byUID := make(map[string]int) // of those that are in ends
+	byUID := make(map[string]int) // indices into ends
 	for _, e := range r.Events {
 		p := e.Pod
 		if p == nil || !p.Deleting && !p.Ended() && p.Change != Deleted {

@@ -1,13 +1,13 @@
 package history
 
-// texts hands out one string for equal bytes, because requests name the same few pods millions of times. A slot keeps
-// the text that used it last, so that memory is bounded; texts that share a slot cost a copy and nothing else.
+// texts returns the same string for equal bytes, because requests contain the same few pod names millions of times. A slot
+// keeps its last text, so memory is bounded. Different texts in the same slot only cost a copy.
 type texts [1024]string
 
-// get returns text as a string. The hash is any number that equal texts have in common.
+// get returns text as a string. hash must be the same for equal texts.
 func (t *texts) get(text []byte, hash uint32) string {
 	slot := &t[hash%uint32(len(t))]
-	if *slot != string(text) { // the compiler makes no copy to compare
+	if *slot != string(text) { // the compiler does not copy for the comparison
 		*slot = string(text)
 	}
 	return *slot

@@ -1,7 +1,6 @@
 package history
 
-// Gaps lists the events that carry a Gap which overlaps the time from (included) until to (excluded). A gap begins at
-// its Since and ends at the event's T.
+// Gaps lists the events with a Gap that overlaps [from, to). A gap lasts from its Since until the event's T.
 func (r Run) Gaps(from, to Offset) []Event {
 	var gaps []Event
 	for _, e := range r.Events {
@@ -12,7 +11,7 @@ func (r Run) Gaps(from, to Offset) []Event {
 	return gaps
 }
 
-// Troubles lists the events that carry a Trouble.
+// Troubles lists the events with a Trouble.
 func (r Run) Troubles() []Event {
 	var troubles []Event
 	for _, e := range r.Events {

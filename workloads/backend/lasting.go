@@ -17,14 +17,15 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-// Connections that last: a client sends messages, each an id, whenever it likes, and gets an answer to each, in their order:
-// "ok", the id, and how many messages this connection has brought so far. Who answers is in the header of the response
-// that began it. A server that is about to end says Leave, and answers on: a client that gets it sends its next message
-// on another connection, and closes this one once it has its answers. A close alone would meet messages on their way.
+// Long-lived connections: a client sends messages, each an ID, at any time, and gets an answer to each, in order: "ok", the
+// ID, and the number of messages on this connection so far. The response header that establishes the connection identifies
+// the backend. A server that is about to shut down sends Leave and keeps answering. A client that receives Leave sends its
+// next message on a new connection, and closes the old one once it has all answers. If the server just closed the
+// connection, messages on their way would be lost.
 const (
 	WebSocketPath = "/websocket"
-	// StreamPath leads to messages that are lines, by an upgrade of HTTP/1.1 to StreamProtocol. Bye is the last line of a
-	// server that ends in order; a WebSocket has its close frame for that, with code 1001.
+	// StreamPath is an HTTP/1.1 upgrade to StreamProtocol, whose messages are lines. Bye is the last line of a server that
+	// shuts down cleanly; a WebSocket uses a close frame with code 1001 instead.
 	StreamPath     = "/stream"
 	StreamProtocol = "holdfast-stream"
 	Leave          = "leave"
@@ -33,22 +34,22 @@ const (
 
 const (
 	maxMessageBytes = 4096
-	// maxUnanswered bounds the messages of a connection that wait for their answer: more are not read.
+	// maxUnanswered is the maximum number of unanswered messages on a connection; further messages are not read.
 	maxUnanswered = 1024
-	// patience with a client that does not take its answers, or that never says a word.
+	// writePatience is for a client that does not read its answers, talkPatience for one that sends nothing.
 	writePatience = 10 * time.Second
 	talkPatience  = 2 * time.Minute
 )
 
-// talk is a connection that lasts.
+// talk is a long-lived connection.
 type talk interface {
 	hear() (string, error)
 	say(string) error
-	bye()         // the server ends in order
-	close() error // also while another goroutine hears
+	bye()         // announces a clean end of the server
+	close() error // may be called while another goroutine is in hear
 }
 
-// withLasting answers at the paths of what lasts.
+// withLasting adds the handlers for long-lived connections.
 func (o Options) withLasting(otherwise http.Handler) http.Handler {
 	mux, who := http.NewServeMux(), o.who()
 	mux.Handle("/", otherwise)
@@ -59,7 +60,7 @@ func (o Options) withLasting(otherwise http.Handler) http.Handler {
 			maps.Copy(w.Header(), who)
 			t, err := begin(w, r)
 			if err != nil {
-				return // whoever asked was told
+				return // begin has sent an error response
 			}
 			defer func() { _ = t.close() }()
 			o.answerAll(r.Context(), t)
@@ -68,13 +69,14 @@ func (o Options) withLasting(otherwise http.Handler) http.Handler {
 	return mux
 }
 
-// heard is a message and when it is to be answered.
+// heard is a message and the time at which it is to be answered.
 type heard struct {
 	id string
 	at time.Time
 }
 
-// answerAll answers until the client closes, breaks off, or has had its time to leave.
+// answerAll answers messages until the client closes the connection, the connection breaks, or the client's time to leave
+// is over.
 func (o Options) answerAll(ctx context.Context, t talk) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -116,7 +118,7 @@ func (o Options) answerAll(ctx context.Context, t talk) {
 	}
 }
 
-// webSocket is a talk by WebSocket.
+// webSocket is a talk over a WebSocket.
 //
 // Source: https://www.rfc-editor.org/rfc/rfc6455
 type webSocket struct{ *websocket.Conn }
@@ -148,12 +150,12 @@ func (s webSocket) say(text string) error {
 
 func (s webSocket) bye() {
 	frame := websocket.FormatCloseMessage(websocket.CloseGoingAway, "the server ends")
-	_ = s.WriteControl(websocket.CloseMessage, frame, time.Now().Add(writePatience)) // if it is broken, the client knows
+	_ = s.WriteControl(websocket.CloseMessage, frame, time.Now().Add(writePatience)) // fails only if the connection is broken
 }
 
 func (s webSocket) close() error { return s.Close() }
 
-// stream is a talk by lines.
+// stream is a talk in lines.
 type stream struct {
 	net.Conn
 	in *bufio.Reader
@@ -195,6 +197,6 @@ func (s stream) say(text string) error {
 	return err
 }
 
-func (s stream) bye() { _ = s.say(Bye) } // if it is broken, the client knows
+func (s stream) bye() { _ = s.say(Bye) } // fails only if the connection is broken
 
 func (s stream) close() error { return s.Close() }

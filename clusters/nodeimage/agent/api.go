@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// answerWithin bounds everything but a watch.
+// answerWithin is the time limit of every request except a watch.
 const answerWithin = 10 * time.Second
 
 // api is a connection to the API server with one kubeconfig's credentials.
@@ -24,7 +24,7 @@ type api struct {
 	http   *http.Client
 }
 
-// connect reads a kubeconfig anew each time, because the kubelet's certificate is renewed under it.
+// connect reads the kubeconfig at every call, because the kubelet's certificate is rotated while the agent runs.
 func connect(kubeconfig string) (*api, error) {
 	content, err := os.ReadFile(kubeconfig)
 	if err != nil {
@@ -54,14 +54,14 @@ func connect(kubeconfig string) (*api, error) {
 		DialContext:         (&net.Dialer{Timeout: answerWithin}).DialContext,
 		TLSHandshakeTimeout: answerWithin,
 		ForceAttemptHTTP2:   true,
-		// A server that was killed with its machine sends no goodbye: without pings its watch would look alive for good.
+		// A server that dies with its machine closes no connection. Without pings the watch would look alive forever.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: answerWithin, PingTimeout: answerWithin / 2},
 	}}}, nil
 }
 
 func (a *api) close() { a.http.CloseIdleConnections() }
 
-// get returns the body of a 200. The caller closes it.
+// get returns the body of a response with status 200. The caller closes it.
 func (a *api) get(ctx context.Context, path string) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.server+path, nil)
 	if err != nil {
@@ -85,11 +85,11 @@ func (a *api) read(ctx context.Context, path string, into any) error {
 	if err != nil {
 		return err
 	}
-	defer body.Close() //nolint:errcheck // read to its end, or not wanted
+	defer body.Close() //nolint:errcheck // read to its end, or not needed
 	return json.NewDecoder(body).Decode(into)
 }
 
-// create posts a JSON object and returns the status.
+// create posts a JSON object and returns the HTTP status.
 func (a *api) create(ctx context.Context, path string, object io.Reader) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -105,8 +105,8 @@ func (a *api) create(ctx context.Context, path string, object io.Reader) (int, e
 	return response.StatusCode, response.Body.Close()
 }
 
-// kubeconfigFile is a kubeconfig as kubeadm writes it: one cluster, one user, each value on one line. That is all the
-// YAML that is understood here; a parser would be the agent's only dependency.
+// kubeconfigFile is a kubeconfig as kubeadm writes it: one cluster, one user, each value on one line. The agent parses only
+// this form, because a YAML parser would be its only dependency.
 type kubeconfigFile []byte
 
 func (k kubeconfigFile) word(key string) string {
@@ -117,7 +117,7 @@ func (k kubeconfigFile) word(key string) string {
 	return string(match[1])
 }
 
-// value is the content behind a key, given in the file itself (key-data) or as a path.
+// value is the content of a key, which is either inline (key-data) or in a file that the key names.
 func (k kubeconfigFile) value(key string) ([]byte, error) {
 	if data := k.word(key + "-data"); data != "" {
 		return base64.StdEncoding.DecodeString(data)

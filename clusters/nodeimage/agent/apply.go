@@ -15,19 +15,19 @@ import (
 	"strings"
 )
 
-// routeOwner marks our routes in the kernel's table (an unassigned number of /etc/iproute2/rt_protos), so that the ones
-// that no plan names any more are found and removed.
+// routeOwner marks the agent's routes in the kernel's table (an unassigned number of /etc/iproute2/rt_protos), so that
+// routes which the plan no longer contains can be found and removed.
 const routeOwner = "107"
 
-// paths are the files that the agent reads and writes.
+// paths are the files that the agent uses.
 type paths struct {
-	kubelet, admin string // credentials; admin is there on a control plane only
-	kubeadm        string // kind's configuration, with the subnets
+	kubelet, admin string // credentials; admin exists on control plane nodes only
+	kubeadm        string // kind's configuration, which contains the subnets
 	conflist       string
 	state          string
 	noEgress       string
 	ipam           string // host-local's allocations
-	booted         string // exists from the agent's first start to the node's end
+	booted         string // exists from the agent's first start until the node stops
 }
 
 func onNode() paths {
@@ -43,7 +43,7 @@ func onNode() paths {
 	}
 }
 
-// runner runs a command of the node and returns what it printed.
+// runner runs a command on the node and returns its output.
 type runner func(ctx context.Context, stdin string, name string, args ...string) (string, error)
 
 func execute(ctx context.Context, stdin string, name string, args ...string) (string, error) {
@@ -58,7 +58,7 @@ func execute(ctx context.Context, stdin string, name string, args ...string) (st
 	return string(out), err
 }
 
-// apply does as much of the plan as it can. The CNI configuration comes last: with it the kubelet says Ready.
+// apply does as much of the plan as it can. The CNI configuration comes last, because it makes the kubelet report Ready.
 func (p plan) apply(ctx context.Context, run runner, at paths) error {
 	errs := []error{p.applyRoutes(ctx, run)}
 	_, err := run(ctx, p.ruleset, "nft", "-f", "-")
@@ -84,7 +84,7 @@ func (p plan) applyRoutes(ctx context.Context, run runner) error {
 	for _, r := range p.routes {
 		fmt.Fprintf(&batch, "route replace %s proto %s\n", strings.TrimSpace(r.to+" "+r.how), routeOwner)
 	}
-	// -force: a neighbour whose address is out of date must not cost the routes after it.
+	// -force: a route to a node whose address is out of date must not prevent the routes after it.
 	_, err = run(ctx, batch.String(), "ip", "-4", "-force", "-batch", "-")
 	if p.egress {
 		return err
@@ -96,7 +96,7 @@ func (p plan) applyRoutes(ctx context.Context, run runner) error {
 	return errors.Join(err, showErr)
 }
 
-// staleRoutes are the destinations in ip-route's listing that the plan does not name.
+// staleRoutes are the destinations in the listing of `ip route` that the plan does not contain.
 func (p plan) staleRoutes(listing string) []string {
 	wanted := map[string]bool{}
 	for _, r := range p.routes {
@@ -115,7 +115,8 @@ func (p plan) staleRoutes(listing string) []string {
 	return stale
 }
 
-// replaceFile leaves a file alone that already says so: containerd reads its CNI configuration anew at each change.
+// replaceFile does not touch a file that already has the content, because containerd reloads its CNI configuration at every
+// change.
 func replaceFile(path string, content []byte) error {
 	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, content) {
 		return nil
@@ -131,9 +132,9 @@ func replaceFile(path string, content []byte) error {
 	return os.Rename(temp, path)
 }
 
-// forgetPods frees the addresses of all pods, once after each start of the node: none of them lives any more, and after
-// a kill nobody else would do it. The address that was given last is kept, so that the next pod gets a later one: where
-// pods swapped their addresses, requests to an endpoint that is out of date would reach another pod.
+// forgetPods frees the addresses of all pods, once after each start of the node: no pod survives a stop of the node, and
+// after a kill nothing else frees the addresses. The last reserved address is kept, so that the next pod gets a later one:
+// if new pods got the addresses of other former pods, requests to an outdated endpoint would reach the wrong pod.
 func forgetPods(at paths) error {
 	if _, err := os.Stat(at.booted); err == nil {
 		return nil
@@ -154,7 +155,7 @@ func forgetPods(at paths) error {
 	return replaceFile(at.booted, nil)
 }
 
-// notify tells systemd that the node's start may go on.
+// notify reports to systemd that the agent is ready, so that the units after it start.
 func notify() error {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {
@@ -183,7 +184,7 @@ func recall(path string) []node {
 	}
 	var nodes []node
 	if err := json.Unmarshal(content, &nodes); err != nil {
-		slog.Error("recall the nodes; they will be asked for again", "file", path, "error", err)
+		slog.Error("read the stored nodes; they will be listed again", "file", path, "error", err)
 		return nil
 	}
 	return nodes
@@ -191,7 +192,7 @@ func recall(path string) []node {
 
 var subnetLine = regexp.MustCompile(`(?m)^\s*(podSubnet|serviceSubnet):\s*"?([^"\s]+)"?\s*$`)
 
-// readSubnets takes the cluster's subnets from the file that kind writes on every node before kubeadm runs.
+// readSubnets reads the cluster's subnets from the file that kind writes on every node before kubeadm runs.
 func readSubnets(path string) (subnets, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -203,12 +204,12 @@ func readSubnets(path string) (subnets, error) {
 	}
 	nets := subnets{pods: found["podSubnet"], services: found["serviceSubnet"]}
 	if nets.pods == "" || nets.services == "" {
-		return subnets{}, fmt.Errorf("%s names no IPv4 podSubnet and serviceSubnet", path)
+		return subnets{}, fmt.Errorf("%s: no IPv4 podSubnet or no IPv4 serviceSubnet", path)
 	}
 	return nets, nil
 }
 
-// deviceMTU is what pods' interfaces should have too: the engine's network may have less than Ethernet's 1500.
+// deviceMTU is the MTU for pods' interfaces: the engine's network may have a smaller one than Ethernet's 1500.
 func deviceMTU() int {
 	if eth, err := net.InterfaceByName(device); err == nil {
 		return eth.MTU

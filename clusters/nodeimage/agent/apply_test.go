@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// machine answers commands and writes down what it was asked.
+// machine answers commands and records them.
 type machine struct {
 	answers map[string]string
 	fails   map[string]bool
@@ -119,7 +119,7 @@ func TestApplyWithoutEgress(t *testing.T) {
 	}
 }
 
-// A neighbour whose address is wrong, or rules that do not load, must not keep the node from its CNI configuration.
+// A wrong address of another node, or rules that do not load, must not keep the node from getting its CNI configuration.
 func TestApplyGoesOn(t *testing.T) {
 	m := &machine{fails: map[string]bool{"ip -4 -force -batch -": true, "nft -f -": true}}
 	at := testPaths(t)

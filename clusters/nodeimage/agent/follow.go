@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// nodeObject is the part of a Kubernetes Node that is read here.
+// nodeObject is the part of a Kubernetes Node that the agent needs.
 type nodeObject struct {
 	Metadata struct {
 		Name            string `json:"name"`
@@ -38,8 +38,8 @@ func (o nodeObject) node() node {
 	return node{Name: o.Metadata.Name, IP: firstIPv4(ips), PodCIDR: firstIPv4(o.Spec.PodCIDRs)}
 }
 
-// follow sends the nodes, sorted by name, whenever one may have changed, until ctx ends. An API server that is away is
-// asked again and again.
+// follow sends the nodes, sorted by name, whenever a node may have changed, until ctx ends. It retries while the API server
+// is away.
 func follow(ctx context.Context, at paths, heard chan<- []node) {
 	granted, last := false, ""
 	for {
@@ -52,7 +52,7 @@ func follow(ctx context.Context, at paths, heard chan<- []node) {
 			}
 			return watch(ctx, at.kubelet, heard)
 		}()
-		if err != nil && err.Error() != last { // once, not twice a second
+		if err != nil && err.Error() != last { // log a repeated error once, not twice a second
 			last = err.Error()
 			slog.Info("not following the nodes", "why", err)
 		}
@@ -64,7 +64,7 @@ func follow(ctx context.Context, at paths, heard chan<- []node) {
 	}
 }
 
-// watch lists the nodes and follows their changes until the server ends it.
+// watch lists the nodes and follows their changes until the server ends the watch.
 func watch(ctx context.Context, kubeconfig string, heard chan<- []node) error {
 	api, err := connect(kubeconfig)
 	if err != nil {
@@ -91,11 +91,11 @@ func watch(ctx context.Context, kubeconfig string, heard chan<- []node) error {
 	if err != nil {
 		return err
 	}
-	defer body.Close() //nolint:errcheck // read to its end, or not wanted
+	defer body.Close() //nolint:errcheck // read to its end, or not needed
 	return events(ctx, body, known, heard)
 }
 
-// events applies the lines of a watch to what is known, until its regular end.
+// events applies the events of a watch to known until the watch ends regularly.
 func events(ctx context.Context, body io.Reader, known map[string]node, heard chan<- []node) error {
 	lines := json.NewDecoder(body)
 	for {
@@ -139,8 +139,8 @@ func tell(ctx context.Context, heard chan<- []node, known map[string]node) error
 	}
 }
 
-// grant lets every node list all nodes. The node authorizer lets a kubelet read none but its own since Kubernetes 1.32,
-// and what RBAC allows beside it counts as well.
+// grant lets every node list all nodes. Since Kubernetes 1.32 the node authorizer lets a kubelet read no Node but its own;
+// RBAC rules grant permissions in addition.
 func grant(ctx context.Context, adminConfig string) error {
 	api, err := connect(adminConfig)
 	if err != nil {

@@ -32,7 +32,7 @@ func event(kind, object string) string {
 	return fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object)
 }
 
-// server is an API server that knows some nodes and then says what it is told to.
+// server is an API server that has some nodes and answers a watch with given lines.
 type server struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -65,7 +65,7 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
-// kubeconfig is one as kubeadm writes it.
+// kubeconfig returns a kubeconfig as kubeadm writes it.
 func (s *server) kubeconfig(t *testing.T) string {
 	t.Helper()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
@@ -151,7 +151,7 @@ func TestGrant(t *testing.T) {
 	}
 }
 
-// The control plane grants before it lists; a server that cannot be reached is asked again until it can.
+// The agent on the control plane grants before it lists, and follow retries while the server cannot be reached.
 func TestFollow(t *testing.T) {
 	s := newServer(t)
 	at := testPaths(t)
@@ -188,7 +188,7 @@ func TestConnectTellsWhatIsMissing(t *testing.T) {
 			t.Errorf("without %s: %v", key, err)
 		}
 	}
-	// The kubelet's own file names files.
+	// The kubelet's kubeconfig refers to files.
 	at := testPaths(t)
 	cert, key := keyPair(t)
 	write(t, at.state, string(cert)+string(key))
@@ -200,7 +200,7 @@ func TestConnectTellsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// The agent works from what it last knew, notices the no-egress file within a second, and repairs every half minute.
+// The agent works from the last known nodes, notices the no-egress file within a second, and syncs every half minute.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := testPaths(t)
@@ -230,7 +230,7 @@ func TestKeep(t *testing.T) {
 			t.Errorf("in between: %q", got)
 		}
 		if got := asked(3 * lookEvery); got == "" {
-			t.Error("it does not look after its work")
+			t.Error("no sync after syncEvery")
 		}
 		cancel()
 		<-over

@@ -1,9 +1,9 @@
-// Command agent, on a node the unit holdfast-net, keeps one node's share of the pod network: the CNI configuration from
-// the node's own podCIDR, routes to the other nodes' pods, and who may leave the cluster. It works from what it last
-// knew while the API server is away.
+// Command agent is the systemd unit holdfast-net on a node. It maintains the node's part of the pod network: the CNI
+// configuration from the node's own podCIDR, routes to the pods of other nodes, and rules about egress. While the API
+// server is away it works from the last known list of nodes.
 //
-// It is no network plugin (ptp and host-local do that work), no Service proxy, and it knows IPv4 only. It is built into
-// a node image from this source, so it imports the standard library and nothing else.
+// The agent is neither a CNI plugin (ptp and host-local are) nor a Service proxy, and it supports IPv4 only. It is compiled
+// from this source when a node image is built, so it imports only the standard library.
 package main
 
 import (
@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	lookEvery = time.Second      // how soon the no-egress file is noticed
-	syncEvery = 30 * time.Second // how soon something that others removed is put back
+	lookEvery = time.Second      // interval of the check for the no-egress file
+	syncEvery = 30 * time.Second // interval at which things that other programs removed are restored
 	retryIn   = 500 * time.Millisecond
 )
 
@@ -36,7 +36,7 @@ func main() {
 	a.keep(ctx)
 }
 
-// agent is what one node knows and does.
+// agent is the state of the agent on one node.
 type agent struct {
 	self  string
 	paths paths
@@ -56,7 +56,7 @@ func (a *agent) keep(ctx context.Context) {
 	a.nodes = recall(a.paths.state)
 	a.look(ctx)
 	if err := notify(); err != nil {
-		slog.Error("tell systemd", "error", err)
+		slog.Error("notify systemd", "error", err)
 	}
 	heard := make(chan []node)
 	go follow(ctx, a.paths, heard)
@@ -74,7 +74,7 @@ func (a *agent) keep(ctx context.Context) {
 	}
 }
 
-// learn takes the newest list of nodes. Most events of a node change nothing here.
+// learn handles a new list of nodes. Most events of a Node change nothing here.
 func (a *agent) learn(ctx context.Context, nodes []node) {
 	if slices.Equal(a.nodes, nodes) {
 		return
@@ -86,7 +86,7 @@ func (a *agent) learn(ctx context.Context, nodes []node) {
 	a.sync(ctx)
 }
 
-// look syncs where the no-egress file came or went, and now and then in any case.
+// look syncs if the no-egress file appeared or disappeared, and every syncEvery in any case.
 func (a *agent) look(ctx context.Context) {
 	_, err := os.Stat(a.paths.noEgress)
 	egress := errors.Is(err, fs.ErrNotExist)
@@ -96,7 +96,7 @@ func (a *agent) look(ctx context.Context) {
 	}
 }
 
-// sync makes the node's network what the plan says. What fails is logged and tried again at the next sync.
+// sync brings the node's network in line with the plan. A failure is logged, and the next sync tries again.
 func (a *agent) sync(ctx context.Context) {
 	a.synced = time.Now()
 	subnets, err := readSubnets(a.paths.kubeadm)
@@ -109,5 +109,5 @@ func (a *agent) sync(ctx context.Context) {
 		slog.Error("set up the network", "error", err)
 		return
 	}
-	slog.Debug("in order", "routes", len(p.routes), "egress", a.egress)
+	slog.Debug("network is up to date", "routes", len(p.routes), "egress", a.egress)
 }

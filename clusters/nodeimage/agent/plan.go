@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// device is the node's one network interface. Docker and podman both call a container's first one this.
+// device is the node's only network interface. Docker and podman both use this name for a container's first interface.
 const device = "eth0"
 
-// node is what the network needs to know of a node.
+// node is what the agent needs to know about a node.
 type node struct {
 	Name    string `json:"name"`
-	IP      string `json:"ip"`      // the InternalIP, IPv4; empty when not known
-	PodCIDR string `json:"podCIDR"` // IPv4; empty when not given yet
+	IP      string `json:"ip"`      // the InternalIP, IPv4; empty if unknown
+	PodCIDR string `json:"podCIDR"` // IPv4; empty if not assigned yet
 }
 
-// subnets are the cluster's own address ranges, IPv4.
+// subnets are the cluster's address ranges, IPv4.
 type subnets struct{ pods, services string }
 
-// route is one line of the routing table: a destination, and the rest in ip-route's words.
+// route is one route: the destination, and the rest in the syntax of `ip route`.
 type route struct{ to, how string }
 
-// plan is what a node's network has to look like.
+// plan is the desired state of a node's network.
 type plan struct {
-	address  string // the node's own address among the pods, empty while it has no podCIDR
+	address  string // the node's own address in the pod network; empty while it has no podCIDR
 	routes   []route
 	ruleset  string // for nft -f
 	conflist []byte // nil while the node has no podCIDR
@@ -34,21 +34,21 @@ type plan struct {
 
 func makePlan(nodes []node, self string, nets subnets, egress bool, mtu int) plan {
 	p := plan{egress: egress, ruleset: ruleset(nodes, nets, egress)}
-	// A process of the node itself talks to pods and Services from an address of the node's own pod range, the one
-	// that ptp gives to the node's side of every pod. With the node's outer address a bridge whose host filters bridged
-	// packets was seen to masquerade them, because such a packet seems to leave the engine's network.
+	// Processes on the node use an address of the node's own pod range towards pods and Services, the one that ptp assigns
+	// to the node's end of every pod's interface pair. When they used the node's InternalIP, a host that filters bridged
+	// packets was seen to masquerade their packets, because such packets seem to leave the engine's network.
 	src := ""
 	for _, n := range nodes {
 		if n.Name == self && n.PodCIDR != "" {
 			p.address = gateway(n.PodCIDR)
 			src = " src " + p.address
 			p.conflist = conflist(n.PodCIDR, mtu)
-			// Pods have host routes of their own. What is left of the range is no pod's: dropped here, or it would go
-			// to the default route and off this machine.
+			// Every pod has a host route of its own. The rest of the range belongs to no pod; without this route its
+			// packets would take the default route and leave this machine.
 			p.routes = append(p.routes, route{"blackhole " + n.PodCIDR, ""})
 		}
 	}
-	// Without a default route a process of the node itself cannot reach a ClusterIP: the route is looked up before
+	// Without a default route a process on the node cannot reach a ClusterIP, because the route is looked up before
 	// kube-proxy's rules translate the address. Any route will do.
 	p.routes = append(p.routes, route{nets.services, "dev " + device + src})
 	for _, n := range nodes {
@@ -59,7 +59,7 @@ func makePlan(nodes []node, self string, nets subnets, egress bool, mtu int) pla
 	return p
 }
 
-// gateway is the first address of a range, which host-local gives to no pod.
+// gateway is the first address of a range, which host-local assigns to no pod.
 func gateway(podCIDR string) string {
 	prefix, err := netip.ParsePrefix(podCIDR)
 	if err != nil {
@@ -68,7 +68,7 @@ func gateway(podCIDR string) string {
 	return prefix.Masked().Addr().Next().String()
 }
 
-// ipamDir is where host-local keeps which pod has which address. It outlives a restart of the node, see forgetPods.
+// ipamDir is where host-local stores which pod has which address. It survives a restart of the node, see forgetPods.
 const ipamDir = "/var/lib/holdfast-net/ipam"
 
 // conflist is the CNI configuration.
@@ -94,12 +94,12 @@ func conflist(podCIDR string, mtu int) []byte {
 	return append(out, '\n')
 }
 
-// ruleset replaces the whole table, so that it can be loaded again and again.
+// ruleset replaces the whole nft table, so it can be loaded repeatedly.
 //
-// What a pod sends to anything but a pod goes in its node's name, as with kind's own network. It matters inside the
-// cluster, too: kube-proxy takes whatever comes from the pods' range for traffic of its own node's pods. To a node port
-// with externalTrafficPolicy Local it would lead such a connection to pods of other nodes, whose answers then miss
-// the node port's node on their way back, and the connection times out.
+// Traffic from a pod to anything but a pod is masqueraded to the node's address, as with kindnet. This also matters inside
+// the cluster: kube-proxy treats all traffic from the pod range as traffic of its own node's pods. For a node port with
+// externalTrafficPolicy Local it would forward such a connection to pods on other nodes. Their answers would not return
+// through the node of the node port, and the connection would time out.
 func ruleset(nodes []node, nets subnets, egress bool) string {
 	chains := fmt.Sprintf("\tchain postrouting { type nat hook postrouting priority srcnat; "+
 		"oifname %q ip saddr %s ip daddr != %[2]s masquerade; }\n", device, nets.pods)
@@ -110,9 +110,10 @@ func ruleset(nodes []node, nets subnets, egress bool) string {
 				inside = append(inside, n.IP)
 			}
 		}
-		// Before the route is looked up: "no route" reaches a pod's UDP socket as silence, and every lookup of a foreign
-		// name would end in a time-out; "prohibited" reaches it as an error. Only what a pod begins is refused, replies
-		// to the engine's host must pass. The hook comes after kube-proxy's translation.
+		// Reject in prerouting, before the route is looked up. A pod's UDP socket does not see "no route", so every lookup
+		// of an external name would end in a time-out; it sees "admin-prohibited" as an error. Only new connections from
+		// pods are rejected, because replies to the engine's host must pass. The hook runs after kube-proxy's address
+		// translation.
 		chains += fmt.Sprintf("\tchain prerouting { type filter hook prerouting priority filter; "+
 			"iifname != %q ip saddr %s ip daddr != { %s } ct state new reject with icmp admin-prohibited; }\n",
 			device, nets.pods, strings.Join(inside, ", "))
@@ -120,7 +121,7 @@ func ruleset(nodes []node, nets subnets, egress bool) string {
 	return "table ip holdfast\ndelete table ip holdfast\ntable ip holdfast {\n" + chains + "}\n"
 }
 
-// firstIPv4 is the first IPv4 address or prefix among some.
+// firstIPv4 is the first IPv4 address or prefix in a list.
 func firstIPv4(of []string) string {
 	for _, s := range of {
 		host, _, _ := strings.Cut(s, "/")

@@ -11,16 +11,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// plan is what Envoy is asked to do: the listener of lds.yaml before the cluster of cds.yaml.
+// plan is what kind configures Envoy to do: the listener of lds.yaml in front of the cluster of cds.yaml.
 type plan struct {
 	listen   string // host:port
-	name     string // of the cluster
+	name     string // name of the cluster
 	connect  time.Duration
 	check    check
 	backends []string // host:port
 }
 
-// check is how a backend's health is looked at.
+// check is the health check of a backend.
 type check struct {
 	path              string
 	tls               bool
@@ -28,7 +28,7 @@ type check struct {
 	fall, rise        int
 }
 
-// The parts of Envoy's files that kind writes, by Envoy's names.
+// The parts of Envoy's configuration that kind writes, under Envoy's names.
 type (
 	bootstrap struct {
 		Dynamic struct {
@@ -92,7 +92,6 @@ func (a address) String() string {
 	return net.JoinHostPort(a.Socket.Address, strconv.Itoa(a.Socket.Port))
 }
 
-// read reads one of Envoy's files.
 func read(path string, into any) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -104,11 +103,11 @@ func read(path string, into any) error {
 	return nil
 }
 
-// errNothing says that there is nothing to do yet: kind starts Envoy with empty files, and fills them when it knows the
+// errNothing means that there is no configuration yet: kind starts Envoy with empty files, and fills them when it knows the
 // control planes.
 var errNothing = errors.New("no listener and no cluster yet")
 
-// readPlan reads the files that a bootstrap file names.
+// readPlan reads the files that a bootstrap file refers to.
 func readPlan(path string) (plan, error) {
 	var b bootstrap
 	if err := read(path, &b); err != nil {
@@ -125,7 +124,7 @@ func readPlan(path string) (plan, error) {
 	return makePlan(l, c)
 }
 
-// makePlan refuses what kind does not write, so that a newer kind which writes more is noticed.
+// makePlan rejects anything that kind does not write today, so that additions of a newer kind are noticed.
 func makePlan(l listeners, c clusters) (plan, error) {
 	if len(l.Resources) != 1 || len(c.Resources) != 1 {
 		return plan{}, fmt.Errorf("%d listeners and %d clusters: want one of each", len(l.Resources), len(c.Resources))
@@ -133,7 +132,7 @@ func makePlan(l listeners, c clusters) (plan, error) {
 	listener, cluster := l.Resources[0], c.Resources[0]
 	if len(listener.FilterChains) != 1 || len(listener.FilterChains[0].Filters) != 1 ||
 		listener.FilterChains[0].Filters[0].Config.Cluster != cluster.Name {
-		return plan{}, fmt.Errorf("the listener does not pass everything to cluster %q", cluster.Name)
+		return plan{}, fmt.Errorf("the listener does not forward everything to cluster %q", cluster.Name)
 	}
 	if len(cluster.HealthChecks) != 1 {
 		return plan{}, fmt.Errorf("cluster %s: %d health checks, want one", cluster.Name, len(cluster.HealthChecks))

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// kindTemplates are the constants of kind's own source in which it keeps what it writes for Envoy.
+// kindTemplates are the constants of kind's source that contain the templates of Envoy's files.
 func kindTemplates(t *testing.T) map[string]string {
 	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kind").Output()
@@ -44,7 +44,7 @@ func kindTemplates(t *testing.T) map[string]string {
 	return found
 }
 
-// written are the files as kind writes them for these control planes, in a folder of the test's own.
+// written writes the files into a temporary directory, as kind writes them for these control planes.
 func written(t *testing.T, servers map[string]string, ipv6 bool) (bootstrap string) {
 	t.Helper()
 	dir, kind := t.TempDir(), kindTemplates(t)
@@ -81,7 +81,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// What this version of kind writes is understood, all of it that counts.
+// The plan contains everything relevant that this version of kind writes.
 func TestReadPlanOfKind(t *testing.T) {
 	got, err := readPlan(written(t, map[string]string{"a": "a:6443", "b": "b:6443", "c": "c:6443"}, false))
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// balancer has HAProxy do what Envoy's files say, now and whenever they change.
+// balancer keeps HAProxy configured according to Envoy's files.
 type balancer struct {
-	bootstrap string // Envoy's file, which names the others
-	config    string // HAProxy's
-	program   string // HAProxy
+	bootstrap string // Envoy's bootstrap file, which refers to the others
+	config    string // HAProxy's configuration file
+	program   string // the HAProxy executable
 	lookup    func(ctx context.Context, host string) ([]string, error)
 
 	resolved  time.Time
-	addresses map[string]string // by name; what was once known is kept, as a killed container has no name
-	tried     string            // the last configuration, good or bad
-	master    *exec.Cmd         // HAProxy's, once it runs
+	addresses map[string]string // by name; an address is kept when its name no longer resolves, because a killed container has no name
+	tried     string            // the last configuration, accepted or not
+	master    *exec.Cmd         // HAProxy's master process, once it runs
 	ended     chan error
 }
 
@@ -34,7 +34,7 @@ func newBalancer(bootstrap, config, program string) *balancer {
 	}
 }
 
-// keep works until ctx ends, or HAProxy does.
+// keep works until ctx ends or HAProxy exits.
 func (b *balancer) keep(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -46,13 +46,13 @@ func (b *balancer) keep(ctx context.Context) error {
 		case <-ctx.Done():
 			return b.stop()
 		case err := <-b.ended:
-			return fmt.Errorf("haproxy ended: %w", errors.Join(err, errors.New("nobody asked it to")))
+			return fmt.Errorf("haproxy exited unexpectedly: %w", errors.Join(err, errors.New("the balancer did not stop it")))
 		case <-tick.C:
 		}
 	}
 }
 
-// look brings HAProxy up to date. A configuration that HAProxy refuses is tried once; the one before it stays in force.
+// look updates HAProxy. A configuration that HAProxy rejects is tried once; the previous one stays active.
 func (b *balancer) look(ctx context.Context) error {
 	p, err := readPlan(b.bootstrap)
 	if err != nil {
@@ -78,7 +78,7 @@ func (b *balancer) look(ctx context.Context) error {
 	return b.apply()
 }
 
-// resolve looks names up: at once those that are new, the others now and then.
+// resolve looks up names: new ones at once, all others every resolveEvery.
 func (b *balancer) resolve(ctx context.Context, p plan) {
 	stale := time.Since(b.resolved) >= resolveEvery
 	for _, backend := range p.backends {
@@ -98,7 +98,7 @@ func (b *balancer) resolve(ctx context.Context, p plan) {
 	}
 }
 
-// prefer is the address that is in use if it is still among those found, else the first in IPv4, else the first.
+// prefer returns the current address if it is among those found, otherwise the first IPv4 address, otherwise the first.
 func prefer(found []string, now string) string {
 	if slices.Contains(found, now) {
 		return now
@@ -114,12 +114,12 @@ func prefer(found []string, now string) string {
 	return ""
 }
 
-// apply starts HAProxy, or has its master take the new configuration: connections that are open stay with the old worker.
+// apply starts HAProxy, or makes its master load the new configuration; open connections stay with the old worker.
 func (b *balancer) apply() error {
 	if b.master != nil {
 		return b.master.Process.Signal(syscall.SIGUSR2)
 	}
-	master := exec.Command(b.program, "-W", "-f", b.config) // it is asked to end, see stop
+	master := exec.Command(b.program, "-W", "-f", b.config) // no CommandContext: stop asks it to exit
 	master.Stdout, master.Stderr = os.Stdout, os.Stderr
 	master.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	if err := master.Start(); err != nil {
@@ -130,7 +130,7 @@ func (b *balancer) apply() error {
 	return nil
 }
 
-// stop ends HAProxy, if it runs.
+// stop stops HAProxy if it runs.
 func (b *balancer) stop() error {
 	if b.master == nil {
 		return nil
@@ -139,7 +139,7 @@ func (b *balancer) stop() error {
 		return err
 	}
 	if err := <-b.ended; err != nil {
-		slog.Debug("haproxy has ended", "error", err) // as it was asked to
+		slog.Debug("haproxy exited", "error", err) // after SIGTERM this is expected
 	}
 	return nil
 }

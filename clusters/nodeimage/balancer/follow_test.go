@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeHAProxy writes down what it is asked: a check of a configuration, which it refuses if it names 6.6.6.6; a start; a
-// reload; and its end, when it is asked to end or when a file called die appears.
+// fakeHAProxy records what it is asked to do: check a configuration, which it rejects if it contains 6.6.6.6; start;
+// reload; and exit, on SIGTERM or when a file called die appears.
 const fakeHAProxy = `#!/bin/sh
 cd "$(dirname "$0")"
 if [ "$1" = -c ]; then
@@ -41,7 +41,7 @@ func newTestBalancer(t *testing.T, bootstrap string) (b *balancer, said func() s
 	}
 }
 
-// until waits for a fact that a process of its own brings about.
+// until waits for a condition that another process brings about.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for begun := time.Now(); !is(); time.Sleep(5 * time.Millisecond) {
@@ -51,7 +51,8 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// The whole life: nothing to do, kind's files, the same again, an address that changes, one that HAProxy refuses, the end.
+// The whole life cycle: no configuration, kind's files, no change, a changed address, an address that HAProxy rejects, the
+// end.
 func TestFollow(t *testing.T) {
 	bootstrap := written(t, map[string]string{"a": "a:6443", "b": "b:6443"}, false)
 	cds := filepath.Join(filepath.Dir(bootstrap), "cds.yaml")
@@ -69,7 +70,7 @@ func TestFollow(t *testing.T) {
 		return []string{"fd00::1", at[host]}, nil
 	}
 	look := func() error {
-		b.resolved = time.Time{} // five seconds have passed
+		b.resolved = time.Time{} // as if five seconds had passed
 		return b.look(t.Context())
 	}
 	if err := look(); !errors.Is(err, errNothing) || b.master != nil {
@@ -85,7 +86,7 @@ func TestFollow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	delete(at, "a") // killed: the engine knows its name no more
+	delete(at, "a") // killed: the engine no longer resolves its name
 	at["b"] = "10.0.0.9"
 	if err := look(); err != nil {
 		t.Fatal(err)
@@ -93,14 +94,14 @@ func TestFollow(t *testing.T) {
 	until(t, "the reload", func() bool { return strings.Contains(said(), "reload") })
 	config, err := os.ReadFile(b.config)
 	if err != nil || !strings.Contains(string(config), "10.0.0.1:6443") || !strings.Contains(string(config), "10.0.0.9:6443") {
-		t.Errorf("after a changed its address and b lost its name: %v\n%s", err, config)
+		t.Errorf("after a lost its name and b changed its address: %v\n%s", err, config)
 	}
 	at["b"] = "6.6.6.6"
 	if err := look(); err == nil || !strings.Contains(err.Error(), "bad address") {
 		t.Errorf("HAProxy refused it: %v", err)
 	}
 	if err := look(); err != nil {
-		t.Errorf("what was refused is tried again: %v", err)
+		t.Errorf("a rejected configuration is tried again: %v", err)
 	}
 	if err := b.stop(); err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// kind's shell starts Envoy again when it has failed, and does not when it has ended in order.
+// kind's shell restarts the program after a failure, and does not after a clean exit.
 func TestKeepEnds(t *testing.T) {
 	begin := func(t *testing.T) (b *balancer, cancel context.CancelFunc, ended chan error) {
 		b, said := newTestBalancer(t, written(t, map[string]string{"a": "a:6443"}, false))
@@ -132,7 +133,7 @@ func TestKeepEnds(t *testing.T) {
 	t.Run("HAProxy dies", func(t *testing.T) {
 		b, _, ended := begin(t)
 		write(t, filepath.Join(filepath.Dir(b.program), "die"), "")
-		if err := <-ended; err == nil || !strings.Contains(err.Error(), "haproxy ended: exit status 7") {
+		if err := <-ended; err == nil || !strings.Contains(err.Error(), "haproxy exited unexpectedly: exit status 7") {
 			t.Errorf("got %v", err)
 		}
 	})

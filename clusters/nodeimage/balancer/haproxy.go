@@ -7,14 +7,16 @@ import (
 	"time"
 )
 
-// idle is how long a connection may be silent: Envoy's own default for TCP. A watch is silent for minutes.
+// idle is how long a connection may be idle: Envoy's default for TCP. A watch may be idle for minutes.
 const idle = time.Hour
 
-// render is HAProxy's configuration for a plan; addresses are where the backends' names lead, and one without is left out.
+// render returns HAProxy's configuration for a plan. addresses are the resolved names of the backends; a backend without an
+// address is left out.
 //
-// Each backend is there twice: "checks" looks at its health and "listen" follows that, because HAProxy knows one time-out
-// for connecting, and a health check has to get through TLS on a busy machine. There is no second try, as with Envoy: a
-// client whose connection came to a dead control plane loses it, and that is part of what is measured.
+// Each backend is listed twice: section "checks" runs the health check and the listener tracks its result. HAProxy has only
+// one connect time-out per section, and a health check needs more time than kind's connect time-out, because it includes a
+// TLS handshake on a busy machine. As with Envoy there is no retry: a client that was connected to a dead control plane
+// loses its connection, and that loss is part of what is measured.
 func render(p plan, addresses map[string]string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, `# Written by holdfast from the files that kind writes for Envoy.
@@ -43,7 +45,8 @@ backend checks
 	return text.String()
 }
 
-// servers writes a line for each backend that has an address; track is the section whose checks it follows, if any.
+// servers writes one line for each backend that has an address. track is the section whose checks the backends track; it
+// may be empty.
 func servers(text *strings.Builder, p plan, addresses map[string]string, track string) {
 	for _, backend := range p.backends {
 		name, port, err := net.SplitHostPort(backend)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden file anew")
+var update = flag.Bool("update", false, "rewrite the golden file")
 
 func TestRender(t *testing.T) {
 	p, err := readPlan(written(t, map[string]string{"x-control-plane": "x-control-plane:6443", "x-control-plane2": "x-control-plane2:6443",
@@ -18,7 +18,7 @@ func TestRender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The third has no address yet, and must not keep HAProxy from serving the others.
+	// The third backend has no address yet. It must not keep HAProxy from serving the others.
 	got := render(p, map[string]string{"x-control-plane": "10.89.0.2", "x-control-plane2": "fd00::3"})
 	golden := filepath.Join("testdata", "haproxy.cfg")
 	if *update {
@@ -33,7 +33,7 @@ func TestRender(t *testing.T) {
 	}
 	if program, err := exec.LookPath(haproxy); err == nil {
 		if out, err := exec.CommandContext(t.Context(), program, "-c", "-f", golden).CombinedOutput(); err != nil {
-			t.Errorf("haproxy refuses it: %v: %s", err, out)
+			t.Errorf("haproxy rejects it: %v: %s", err, out)
 		}
 	}
 }

@@ -1,9 +1,11 @@
-// Command balancer stands in for Envoy, under Envoy's name, in the container that kind puts before several control planes:
-// it reads the files that kind writes for Envoy, and has HAProxy do what they say. Names, ports, intervals and thresholds
-// are taken from those files, so that what is measured through HAProxy is near what kind's own balancer would do.
+// Command balancer replaces Envoy, under Envoy's name, in the container that kind starts in front of several control
+// planes. It reads the files that kind writes for Envoy and runs HAProxy with an equivalent configuration. Names, ports,
+// intervals and thresholds come from those files, so that measurements through HAProxy are close to those with kind's own
+// load balancer.
 //
-// It knows what kind writes and nothing else of Envoy: one TCP listener before one cluster with an HTTP health check. It is
-// built into an image from this source, so it imports the standard library and a YAML reader.
+// It supports only the part of Envoy's configuration that kind writes: one TCP listener in front of one cluster with an
+// HTTP health check. It is compiled from this source when the balancer's image is built, so it imports only the standard
+// library and a YAML library.
 //
 // Source: sigs.k8s.io/kind/pkg/cluster/internal/loadbalancer
 package main
@@ -20,12 +22,12 @@ import (
 
 const (
 	haproxy = "/usr/sbin/haproxy"
-	// configFile is HAProxy's, written from Envoy's.
+	// configFile is HAProxy's configuration, generated from Envoy's.
 	configFile = "/run/haproxy.cfg"
-	// lookEvery is how soon a file that kind has moved into place is noticed. Envoy is told at once, by inotify; that is one of
-	// a machine's 128 instances, and kind does not wait.
+	// lookEvery is the interval at which changed files are noticed. Envoy uses inotify and notices at once. But that takes
+	// one of a machine's 128 inotify instances, and kind does not wait for the balancer.
 	lookEvery = 200 * time.Millisecond
-	// resolveEvery is how often the names of the control planes are looked up, as Envoy's STRICT_DNS does.
+	// resolveEvery is the interval at which the control planes' names are resolved, the same as for Envoy's STRICT_DNS.
 	resolveEvery = 5 * time.Second
 )
 
@@ -35,7 +37,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	err := newBalancer(*bootstrap, configFile, haproxy).keep(ctx)
 	stop()
-	if err != nil { // kind's shell starts us again after a second
+	if err != nil { // kind's shell restarts this program after a second
 		slog.Error("balance the load of the control planes", "error", err)
 		os.Exit(1)
 	}
