@@ -8,7 +8,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// FreezeOneWorker is the same without a gateway: who was sent to one of its pods waits in vain until Kubernetes has noticed.
+// FreezeOneWorker is FreezeOneWorkerBehindAGateway without the gateway: a client that was sent to one of the node's pods waits
+// in vain until Kubernetes has noticed.
 var FreezeOneWorker = scenario.Describe(scenario.Spec{
 	Name:     "chaos/freeze-one-worker",
 	Claim:    "after a worker hangs only its share of the requests fails, and only for the predicted time, as if it had died",

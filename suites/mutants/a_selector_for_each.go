@@ -6,7 +6,8 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
 
-// ASelectorForEach spreads each workload by itself, which of one replica says nothing: together they lie as it happens.
+// ASelectorForEach spreads each workload by itself, which does nothing for workloads of one replica: all together they are
+// spread by chance.
 var ASelectorForEach = scenario.Mutate(conformance.OneSelectorForSeveral, scenario.Mutation{
 	Name:     "mutants/a-selector-for-each",
 	Removed:  "a selector that all workloads share",
