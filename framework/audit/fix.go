@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Step is one change that mends a finding, as a command to type and as data to apply.
+// Step is one change of a fix, both as a command to type and as data to apply.
 type Step struct {
 	// Command is for a POSIX shell.
 	Command string `json:"command"`
 	Do      Verb   `json:"do"`
 	Target  Target `json:"target"`
-	// PatchType is how Body is meant, of a Patch: kubectl's --type.
+	// PatchType is the type of Body if Do is Patch: kubectl's --type.
 	PatchType PatchType `json:"patchType,omitempty"`
 	// Body is the patch, or the object to create.
 	Body json.RawMessage `json:"body,omitempty"`
@@ -32,8 +32,8 @@ const (
 // PatchType is a kind of patch, in kubectl's words.
 type PatchType string
 
-// The types of patches that are used. A JSON patch tests what it is about to change, so that it cannot hit a list that
-// has changed since.
+// The types of patches that are used. A JSON patch tests what it is about to change, so that it cannot change an entry of a
+// list that was modified since it was read.
 const (
 	JSONPatch      PatchType = "json"
 	StrategicPatch PatchType = "strategic"
@@ -86,7 +86,7 @@ func (s *subject) target() Target {
 	return Target{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}
 }
 
-// patchOps patches the subject; no operations, no step.
+// patchOps patches the subject. Without operations it returns no step.
 func (s *subject) patchOps(ops []op) []Step {
 	if len(ops) == 0 {
 		return nil
