@@ -89,7 +89,8 @@ func (s *subject) expected(b policyv1.PodDisruptionBudget) int {
 }
 
 // demanded returns what a budget demands, in words, and how many of the expected pods must be healthy. Percentages are rounded
-// up, those of maxUnavailable too. Source: getExpectedPodCount in k8s.io/kubernetes/pkg/controller/disruption
+// up, those of maxUnavailable too.
+// Source: getExpectedPodCount in k8s.io/kubernetes/pkg/controller/disruption
 func demanded(spec policyv1.PodDisruptionBudgetSpec, expected int) (words string, healthy int) {
 	scaled := func(share *intstr.IntOrString) int {
 		n, err := intstr.GetScaledValueFromIntOrPercent(share, expected, true)

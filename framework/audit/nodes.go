@@ -14,8 +14,8 @@ const (
 	hostKey = corev1.LabelHostname
 )
 
-// admits reports whether a pod's node selector and required node affinity allow it on a node. Source:
-// https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/
+// admits reports whether a pod's node selector and required node affinity allow it on a node.
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/
 func admits(pod corev1.PodSpec, n *corev1.Node) bool {
 	for key, value := range pod.NodeSelector {
 		if n.Labels[key] != value {

@@ -20,8 +20,8 @@ var pendingOnHardConstraint = Rule{
 	Doc: docSpread, needs: []Resource{Pods, Nodes}, check: checkPending,
 }
 
-// The scheduler's reasons why a node does not fit. Source: the ErrReason constants of
-// k8s.io/kubernetes/pkg/scheduler/framework/plugins
+// The scheduler's reasons why a node does not fit.
+// Source: the ErrReason constants of k8s.io/kubernetes/pkg/scheduler/framework/plugins
 const (
 	becauseOfSpread       = "didn't match pod topology spread constraints"
 	becauseOfApart        = "didn't match pod anti-affinity rules"

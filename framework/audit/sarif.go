@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// The part of SARIF 2.1.0 that reports use. Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+// The part of SARIF 2.1.0 that reports use.
+// Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
