@@ -107,8 +107,8 @@ func (s *subject) restart() Step {
 	}
 }
 
-// encode as the API server does, escapes and all: a JSON patch's test compares what is written, not what it means. What
-// is encoded here are maps and API types, which always can be.
+// encode encodes as the API server does, escapes included, because a JSON patch's test compares the encoded text. The values
+// are maps and API types, whose encoding cannot fail.
 func encode(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -117,10 +117,10 @@ func encode(v any) json.RawMessage {
 	return text
 }
 
-// Quote for a POSIX shell.
+// Quote quotes a word for a POSIX shell.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// sentences joins cautions that are there.
+// sentences joins the cautions that are not empty.
 func sentences(parts ...string) string {
 	var there []string
 	for _, p := range parts {

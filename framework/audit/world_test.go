@@ -443,7 +443,7 @@ func (w *world) typed(step Step) {
 	case Delete:
 		want = []string{"delete", kind, t.Name, "--namespace", t.Namespace}
 		err = w.delete(t)
-	case Restart: // settle does
+	case Restart: // settle replaces the pods
 		want = []string{"rollout", "restart", kind + "/" + t.Name, "--namespace", t.Namespace}
 	}
 	w.must(err)

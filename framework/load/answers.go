@@ -98,7 +98,7 @@ func (s *session) stray(id, text string) {
 // message of the connection's turn fails.
 func (d *duplex) ended(s *session, err error) {
 	if !d.all[s] {
-		return // it was left
+		return // the session was left before
 	}
 	s.at = waiting
 	if errors.Is(err, errCut) {

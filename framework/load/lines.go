@@ -92,4 +92,4 @@ func (l *lines) say(message string, limit time.Duration) error {
 	return err
 }
 
-func (l *lines) leave() { _ = l.conn.Close() } // nothing is owed
+func (l *lines) leave() { _ = l.conn.Close() } // no answers are missing

@@ -138,7 +138,7 @@ func (r *recorder) seal(last bool) error {
 // collected forgets a segment and makes room.
 func (r *recorder) collected(n int) { r.held.Add(-int64(r.shelf.remove(n))) }
 
-// status of the lanes, in the plan's order.
+// status returns the status of lanes, in the plan's order.
 func (r *recorder) status(lanes []Lane) []LaneStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,7 +21,7 @@ var HorizontalAutoscaling = scenario.Describe(scenario.Spec{
 		"no request fails, not even when it scales in again",
 	Backend: workloads.Backend{
 		Replicas: 2, Work: time.Millisecond / 2, Resources: workloads.Resources{CPU: "20m"},
-		CloseAfter: 50, // at 5 requests a second on each connection: every 10 s
+		CloseAfter: 50, // each connection carries 5 requests a second, so it closes every 10 s
 	},
 	Addons: []workloads.Addon{workloads.MetricsServer{Every: 10 * time.Second}},
 	Load: []load.Lane{

@@ -16,7 +16,7 @@ var KillOneWorker = scenario.Describe(scenario.Spec{
 		"predicted time",
 	Load:   scenario.DefaultLoad,
 	Faults: []fault.Fault{fault.NodeKill{}},
-	Hold:   18 * time.Second, // 13 s are predicted: the failures have to end while the node is still away
+	Hold:   18 * time.Second, // longer than the predicted 13 s: the failures must end before the undo
 	Promises: []invariant.Invariant{
 		invariant.FailuresEndWithin{},
 	},

@@ -17,7 +17,7 @@ var PartitionOneWorker = scenario.Describe(scenario.Spec{
 	Cluster:  threeNodes,
 	Load:     scenario.DefaultLoad,
 	Faults:   []fault.Fault{fault.Partition{}},
-	Hold:     18 * time.Second, // 13 s are predicted: the failures have to end while it is cut off
+	Hold:     18 * time.Second, // longer than the predicted 13 s: the failures must end before the undo
 	Promises: []invariant.Invariant{invariant.FailuresEndWithin{}},
 	About:    70 * time.Second,
 	Full:     true,

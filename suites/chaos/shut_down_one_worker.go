@@ -19,7 +19,7 @@ var ShutDownOneWorker = scenario.Describe(scenario.Spec{
 	Cluster:  threeNodes,
 	Load:     scenario.DefaultLoad,
 	Faults:   []fault.Fault{fault.NodeStop{}},
-	Hold:     18 * time.Second, // 13 s are predicted: the failures have to end while it is off
+	Hold:     18 * time.Second, // longer than the predicted 13 s: the failures must end before the undo
 	Promises: []invariant.Invariant{invariant.FailuresEndWithin{}},
 	About:    80 * time.Second,
 	Full:     true,

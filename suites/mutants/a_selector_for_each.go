@@ -12,5 +12,5 @@ var ASelectorForEach = scenario.Mutate(conformance.OneSelectorForSeveral, scenar
 	Name:     "mutants/a-selector-for-each",
 	Removed:  "a selector that all workloads share",
 	CaughtBy: invariant.SpreadTogether{},
-	Break:    func(s *scenario.Spec) { s.Backend.Spread[0].Selector = nil }, // its own pods
+	Break:    func(s *scenario.Spec) { s.Backend.Spread[0].Selector = nil }, // nil selects the workload's own pods
 })
