@@ -71,9 +71,9 @@ func (s *subject) surges() bool {
 	return s.Kind == Deployment && s.Update.Rolling && s.Update.MaxSurge > 0 && s.Update.MaxUnavailable == 0
 }
 
-// letGo raises maxUnavailable so that a Deployment's rollout ends old pods in order to make room for new ones. Anti-affinity is
-// symmetric: an old pod keeps new ones out of its domain, whatever the new template says. Pending is how many pods are
-// unavailable already.
+// letGo returns the operations that raise maxUnavailable, so that a Deployment's rollout ends old pods to make room for new
+// ones. Anti-affinity is symmetric: an old pod keeps new ones out of its domain, whatever the new template says. pending is how
+// many pods are unavailable already.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity
 func (s *subject) letGo(pending int) (ops []op, caution string) {

@@ -216,7 +216,7 @@ func (t *talker) send(k uint64, due history.Offset) {
 	l.record.add(row)
 }
 
-// exchange sends a message on a session and waits for its answer. It returns again if the session takes no more messages, and
+// exchange sends a message on a session and waits for its answer. again is true if the session takes no more messages, so that
 // another session is needed.
 func (t *talker) exchange(s *session, row *history.Request, id string) (again bool) {
 	select {

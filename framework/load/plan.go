@@ -54,7 +54,7 @@ type Plan struct {
 	StartAt history.Offset `json:"startAt,omitempty"`
 }
 
-// Lane is one stream of equal requests. Zero fields except Lane and Rate mean their defaults.
+// Lane is one stream of identical requests. Zero fields except Lane and Rate mean their defaults.
 type Lane struct {
 	Lane history.Lane `json:"lane"`
 	// Target is an http URL. On the control lane it may be empty: the worker's own server.
