@@ -4,7 +4,7 @@
 //
 //	CGO_ENABLED=0 go run github.com/onsi/ginkgo/v2/ginkgo --tags e2e --focus rolling-update ./suites
 //
-// Without cgo, because the test's executable is also what runs in the pods.
+// Without cgo, because the pods run the test's executable, too.
 package suites_test
 
 import (

@@ -27,7 +27,7 @@ import (
 	_ "github.com/holdfast-ha/holdfast/suites/upgrade"
 )
 
-// implementers names the types of a package that have a method.
+// implementers returns the exported types of a package that have a method.
 func implementers(t *testing.T, dir, method string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -84,7 +84,7 @@ func TestEveryFaultIsUsedByAScenario(t *testing.T) {
 	}
 }
 
-// A promise that only mutants make is kept by nobody, and one that no mutant breaks may catch nothing.
+// A promise that only mutants make is never kept, and a promise that no mutant breaks may catch nothing.
 func TestEveryInvariantIsPromisedAndHasAMutant(t *testing.T) {
 	promised, caught := map[string]bool{}, map[string]bool{}
 	for _, s := range scenario.All {
@@ -137,7 +137,7 @@ func TestEveryMutantHasATwinInTheSuites(t *testing.T) {
 	}
 }
 
-// A promise that says why requests failed must say what was planted: it can only be compared if the mutant says so, too.
+// A verdict that names why requests failed can only be compared with the planted cause if the mutant names that cause.
 func TestMutantsOfRequestsNameTheirCause(t *testing.T) {
 	named := 0
 	for _, s := range scenario.All {
@@ -155,8 +155,8 @@ func TestMutantsOfRequestsNameTheirCause(t *testing.T) {
 	}
 }
 
-// practices are what a mutant can take away. What is done to mend a workload, or to refuse it, is one, too; what disturbs it
-// is none.
+// practices are what a mutant can take away. A fault that fixes or rejects a workload is also a practice; a fault that disturbs
+// it is not.
 func practices(s scenario.Spec) []any {
 	all := []any{s.Backend, s.Gateway, s.Addons, s.PinTo, s.NodePorts, s.LoadCPU, s.Cluster.ControlPlanes}
 	for _, f := range s.Faults {
@@ -178,7 +178,7 @@ func TestNamesAreUnique(t *testing.T) {
 	}
 }
 
-// One file a scenario, incident or profile: whoever looks for a claim finds it by its file's name.
+// One file per scenario, incident or profile, so that a claim is found by its file's name.
 func TestOneScenarioAFile(t *testing.T) {
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || entry.Name() == "doc.go" {

@@ -10,8 +10,8 @@ import (
 var unmeetableAntiAffinity = Rule{
 	ID: "unmeetable-anti-affinity", Severity: Error,
 	Title: "required anti-affinity cannot be met",
-	Why: "Pods that must not share a domain need a domain each. Those beyond stay Pending for ever; and a rollout that must " +
-		"start a new pod before it ends an old one needs one domain more, and hangs without it.",
+	Why: "Pods that must not share a domain need one domain each. Any further pod stays Pending for ever. A rollout that must " +
+		"start a new pod before it ends an old one needs one more domain, and hangs without it.",
 	Doc: docAffinity, needs: []Resource{Nodes}, check: checkUnmeetableAntiAffinity,
 }
 
@@ -34,7 +34,7 @@ func checkUnmeetableAntiAffinity(s *subject) {
 			s.find(Finding{
 				Evidence: fmt.Sprintf("a rollout starts a new pod while all %d old ones are there, and only %d domains of %s can take them",
 					s.Replicas, room, t.TopologyKey),
-				Fix: s.patchOps(ops), Caution: "a rollout then has a pod fewer than it wants, for as long as it lasts",
+				Fix: s.patchOps(ops), Caution: "during a rollout it then runs one pod fewer than wanted",
 			})
 		}
 	}
@@ -46,7 +46,7 @@ const (
 	pathPreferredApart  = pathPodAntiAffinity + "/preferredDuringSchedulingIgnoredDuringExecution"
 )
 
-// antiAffinity are the required terms.
+// antiAffinity returns the required terms of pod anti-affinity.
 func (s *subject) antiAffinity() []corev1.PodAffinityTerm {
 	if s.Template.Spec.Affinity == nil || s.Template.Spec.Affinity.PodAntiAffinity == nil {
 		return nil
@@ -54,7 +54,8 @@ func (s *subject) antiAffinity() []corev1.PodAffinityTerm {
 	return s.Template.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 }
 
-// roomApart is how many pods fit when no two share a domain; a node without the label is no domain, and takes any number.
+// roomApart returns how many pods fit when no two may share a domain. The number is not bounded if some node lacks the label:
+// such a node is no domain, and takes any number of pods.
 func (s *subject) roomApart(key string) (room int, bounded bool) {
 	homes := s.homes()
 	for _, n := range homes {
@@ -65,14 +66,14 @@ func (s *subject) roomApart(key string) (room int, bounded bool) {
 	return len(domains(homes, key)), true
 }
 
-// surges tells whether a rollout starts a pod before it may end one.
+// surges reports whether a rollout must start a pod before it may end one.
 func (s *subject) surges() bool {
 	return s.Kind == Deployment && s.Update.Rolling && s.Update.MaxSurge > 0 && s.Update.MaxUnavailable == 0
 }
 
-// letGo has a Deployment's rollout give up pods where it would wait for places that only they can give it: anti-affinity is
-// symmetric, so that an old pod keeps new ones out of its domain, whatever those ask for. So many are pending, and are out
-// already.
+// letGo returns the operations that raise maxUnavailable, so that a Deployment's rollout ends old pods to make room for new
+// ones. Anti-affinity is symmetric: an old pod keeps new ones out of its domain, whatever the new template says. pending is how
+// many pods are unavailable already.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity
 func (s *subject) letGo(pending int) (ops []op, caution string) {
@@ -80,21 +81,23 @@ func (s *subject) letGo(pending int) (ops []op, caution string) {
 		return nil, ""
 	}
 	return []op{{"add", pathMaxUnavailable, pending + 1}}, fmt.Sprintf(
-		"old pods keep new ones out of their domains, so it lets rollouts have %s out: set maxUnavailable back when this one is done", count(pending+1, "pod"))
+		"old pods keep new ones out of their domains, so rollouts may have %s unavailable: reset maxUnavailable after this rollout",
+		count(pending+1, "pod"))
 }
 
 const pathMaxUnavailable = "/spec/strategy/rollingUpdate/maxUnavailable"
 
-// preferApart turns required terms into preferences of the same kind, and lets the rollout that brings them go on although
-// so many pods are pending.
+// preferApart turns required terms into preferences of the same kind. It also lets the rollout of that change proceed although
+// that many pods are pending.
 func (s *subject) preferApart(terms []int, pending int) (ops []op, caution string) {
 	given, caution := s.letGo(pending)
-	return append(s.asPreferences(terms), given...), sentences("this makes it a preference, which crowds pods where it must", caution)
+	return append(s.asPreferences(terms), given...),
+		sentences("this makes it a preference, and pods share a domain where there is no other place", caution)
 }
 
 func (s *subject) asPreferences(terms []int) (ops []op) {
 	var preferences []corev1.WeightedPodAffinityTerm
-	for _, i := range slices.Backward(terms) { // backward: an index must stay what it was
+	for _, i := range slices.Backward(terms) { // backward, so that a removal does not shift the indexes still to come
 		t := s.antiAffinity()[i]
 		preferences = append(preferences, corev1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: t})
 		term := fmt.Sprintf("%s/%d", pathAntiAffinity, i)

@@ -18,7 +18,7 @@ func TestUnmeetableAntiAffinity(t *testing.T) {
 		mutant{
 			name: "more pods than zones", backend: apart(4, workloads.Zone), on: []string{"a1", "b1", "c1", "a2"},
 			evidence: "its 4 pods need as many domains of topology.kubernetes.io/zone, and 3 can take them",
-			caution:  "crowds pods where it must; old pods keep new ones out of their domains, so it lets rollouts have 2 pods out",
+			caution:  "where there is no other place; old pods keep new ones out of their domains, so rollouts may have 2 pods unavailable",
 		},
 		mutant{
 			name: "a StatefulSet", backend: apart(7, workloads.Host), statefulSet: true, on: []string{"a1", "b1", "c1", "a2", "b2", "c2"},
@@ -27,7 +27,7 @@ func TestUnmeetableAntiAffinity(t *testing.T) {
 		mutant{
 			name: "no room to surge", backend: apart(6, workloads.Host),
 			evidence: "a rollout starts a new pod while all 6 old ones are there, and only 6 domains of kubernetes.io/hostname can take them",
-			caution:  "a rollout then has a pod fewer",
+			caution:  "during a rollout it then runs one pod fewer",
 		},
 		mutant{
 			name: "no room to surge by default: a quarter of three is none", backend: apart(3, workloads.Zone),
@@ -35,7 +35,7 @@ func TestUnmeetableAntiAffinity(t *testing.T) {
 			evidence: "a rollout starts a new pod while all 3 old ones are there, and only 3 domains of topology.kubernetes.io/zone can take them",
 		},
 		mutant{
-			name: "a wish is there already", on: []string{"a1", "b1", "c1", "a2"},
+			name: "a preference exists already", on: []string{"a1", "b1", "c1", "a2"},
 			backend: workloads.Backend{Replicas: 4, Affinity: []workloads.Affinity{
 				{Key: workloads.Host, Away: true, Weight: 1}, {Key: workloads.Zone, Away: true},
 			}},
@@ -67,7 +67,7 @@ func TestUnmeetableAntiAffinity(t *testing.T) {
 	)
 }
 
-// aQuarter is what an API server makes of a Deployment that says nothing.
+// aQuarter is the API server's default for a Deployment.
 func aQuarter() *appsv1.RollingUpdateDeployment {
 	quarter := intstr.FromString("25%")
 	return &appsv1.RollingUpdateDeployment{MaxSurge: &quarter, MaxUnavailable: &quarter}

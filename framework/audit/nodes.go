@@ -8,13 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Labels of nodes that name the domains which fail together.
+// Node labels of the topology domains whose members fail together.
 const (
 	zoneKey = corev1.LabelTopologyZone
 	hostKey = corev1.LabelHostname
 )
 
-// admits tells whether a pod's node selector and required node affinity let it onto a node.
+// admits reports whether a pod's node selector and required node affinity allow it on a node.
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/
 func admits(pod corev1.PodSpec, n *corev1.Node) bool {
 	for key, value := range pod.NodeSelector {
@@ -30,7 +30,7 @@ func admits(pod corev1.PodSpec, n *corev1.Node) bool {
 	return slices.ContainsFunc(terms, func(t corev1.NodeSelectorTerm) bool { return termAdmits(t, n) })
 }
 
-// termAdmits: all that a term requires must be so; an empty one admits nothing.
+// termAdmits reports whether a node meets all requirements of a term; an empty term admits no node.
 func termAdmits(t corev1.NodeSelectorTerm, n *corev1.Node) bool {
 	fields := map[string]string{"metadata.name": n.Name}
 	for _, r := range t.MatchExpressions {
@@ -68,7 +68,8 @@ func meets(r corev1.NodeSelectorRequirement, values map[string]string) bool {
 	return false
 }
 
-// repelling are the taints of a node that count, keep new pods out, and are not tolerated.
+// repelling returns the taints of a node that keep a new pod out because the pod does not tolerate them, among those for which
+// counts is true.
 func repelling(pod corev1.PodSpec, n *corev1.Node, counts func(corev1.Taint) bool) (taints []corev1.Taint) {
 	for _, taint := range n.Spec.Taints {
 		if taint.Effect == corev1.TaintEffectPreferNoSchedule || !counts(taint) {
@@ -81,8 +82,7 @@ func repelling(pod corev1.PodSpec, n *corev1.Node, counts func(corev1.Taint) boo
 	return taints
 }
 
-// tolerates is corev1's ToleratesTaint without its logger. A numeric comparison, which is off by default, tolerates
-// nothing.
+// tolerates is corev1's ToleratesTaint without its logger. A numeric comparison, which is off by default, tolerates nothing.
 func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
 	if t.Effect != "" && t.Effect != taint.Effect || t.Key != "" && t.Key != taint.Key {
 		return false
@@ -97,6 +97,6 @@ func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
 
 func anyTaint(corev1.Taint) bool { return true }
 
-// lasting taints are those that people put on a node. Kubernetes' own come and go with a node's health, and with a
+// lasting is true for taints that users put on a node. Kubernetes' own taints come and go with a node's health, and with a
 // cordon.
 func lasting(t corev1.Taint) bool { return !strings.HasPrefix(t.Key, "node.kubernetes.io/") }

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Which nodes admit a pod, in the words of Kubernetes' documentation on node affinity.
+// TestAdmits follows Kubernetes' documentation on node affinity.
 func TestAdmits(t *testing.T) {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w1", Labels: map[string]string{"disk": "fast", "cores": "8"}}}
 	term := func(key string, operator corev1.NodeSelectorOperator, values ...string) corev1.NodeSelectorTerm {
@@ -33,7 +33,7 @@ func TestAdmits(t *testing.T) {
 		{"less than", []corev1.NodeSelectorTerm{term("cores", "Lt", "9")}, true},
 		{"no number", []corev1.NodeSelectorTerm{term("disk", "Lt", "9")}, false},
 		{"compared with no number", []corev1.NodeSelectorTerm{term("cores", "Lt", "many")}, false},
-		{"an operator of tomorrow", []corev1.NodeSelectorTerm{term("cores", "Like", "8")}, false},
+		{"an unknown operator", []corev1.NodeSelectorTerm{term("cores", "Like", "8")}, false},
 		{"either", []corev1.NodeSelectorTerm{term("disk", "In", "slow"), name}, true},
 		{"both", []corev1.NodeSelectorTerm{both}, false},
 		{"an empty term", []corev1.NodeSelectorTerm{{}}, false},
@@ -62,7 +62,7 @@ func TestTolerates(t *testing.T) {
 		want bool
 	}{
 		{"equal", corev1.Toleration{Key: "role", Value: "db"}, true},
-		{"equal, said", corev1.Toleration{Key: "role", Operator: corev1.TolerationOpEqual, Value: "db", Effect: taint.Effect}, true},
+		{"equal, explicitly", corev1.Toleration{Key: "role", Operator: corev1.TolerationOpEqual, Value: "db", Effect: taint.Effect}, true},
 		{"another value", corev1.Toleration{Key: "role", Value: "web"}, false},
 		{"another key", corev1.Toleration{Key: "zone", Operator: corev1.TolerationOpExists}, false},
 		{"another effect", corev1.Toleration{Key: "role", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}, false},

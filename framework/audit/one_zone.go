@@ -9,8 +9,8 @@ import (
 var oneZone = Rule{
 	ID: "one-zone", Severity: Error,
 	Title: "all replicas are in one zone",
-	Why: "A zone that is lost takes every replica with it, however many nodes they are on. " +
-		"A Note where the cluster has no other zone for them. Where all are on one node, one-node says so instead.",
+	Why: "A lost zone takes every replica with it, however many nodes they are on. " +
+		"A Note if the cluster has no other zone for them. If all are on one node, the rule one-node reports it instead.",
 	Doc: docZones, needs: []Resource{Pods, Nodes}, check: checkOneZone,
 }
 
@@ -40,7 +40,7 @@ func checkOneZone(s *subject) {
 	s.find(f)
 }
 
-// zones that the subject's pods are in, and the nodes among theirs that name none.
+// zones returns the zones that the subject's pods are in, and those of their nodes that have no zone label.
 func (s *subject) zones() (in, unlabelled []string) {
 	found := map[string]bool{}
 	for _, host := range s.hosts() {
@@ -53,7 +53,8 @@ func (s *subject) zones() (in, unlabelled []string) {
 	return slices.Sorted(maps.Keys(found)), unlabelled
 }
 
-// selectsAway tells whether nodes outside of a zone would take the subject's pods if it did not exclude them itself.
+// selectsAway reports whether nodes in other zones would take the subject's pods if its own selector or affinity did not
+// exclude them.
 func (s *subject) selectsAway(zone string) bool {
 	for _, n := range s.allNodes() {
 		elsewhere := n.Labels[zoneKey] != "" && n.Labels[zoneKey] != zone

@@ -9,19 +9,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// PendingLimit is how long a pod may be unschedulable before it is a finding: a node that restarts or is added takes
-// minutes.
+// PendingLimit is how long a pod may be unschedulable before it is a finding: it takes minutes to restart or add a node.
 const PendingLimit = 5 * time.Minute
 
 var pendingOnHardConstraint = Rule{
 	ID: "pending-on-hard-constraint", Severity: Error,
-	Title: "pods are long Pending because of a hard constraint",
-	Why: "A hard constraint keeps its promise by not running pods. For longer than five minutes that is no rollout but a " +
-		"workload that runs short, and the next loss is felt. Pods that only lack processors or memory are not meant here.",
+	Title: "pods have long been Pending because of a hard constraint",
+	Why: "A hard constraint is kept by leaving pods Pending. If that lasts longer than five minutes it is not just a rollout: the " +
+		"workload has too few pods, and clients feel the next loss. Pods that only lack CPU or memory are not reported.",
 	Doc: docSpread, needs: []Resource{Pods, Nodes}, check: checkPending,
 }
 
-// The scheduler's words for what kept a pod from a node.
+// The scheduler's reasons why a node does not fit.
 // Source: the ErrReason constants of k8s.io/kubernetes/pkg/scheduler/framework/plugins
 const (
 	becauseOfSpread       = "didn't match pod topology spread constraints"
@@ -40,7 +39,7 @@ func checkPending(s *subject) {
 	if !because {
 		return
 	}
-	if s.Kind == StatefulSet && len(fix) > 0 { // it waits for a broken pod before it updates it
+	if s.Kind == StatefulSet && len(fix) > 0 { // a StatefulSet's rollout waits for a broken pod
 		for _, p := range pods {
 			fix = append(fix, s.remove(Target{Kind: "Pod", Namespace: s.Namespace, Name: p}))
 		}
@@ -52,7 +51,8 @@ func checkPending(s *subject) {
 	})
 }
 
-// unschedulable are the pods that have been so for too long, since when the first, and what the scheduler said of it.
+// unschedulable returns the pods that have been unschedulable for longer than PendingLimit, since when the first of them has,
+// and the scheduler's message about it.
 func (s *subject) unschedulable() (pods []string, since time.Time, said string) {
 	for _, p := range s.Pods {
 		for _, c := range p.Status.Conditions {
@@ -69,9 +69,9 @@ func (s *subject) unschedulable() (pods []string, since time.Time, said string) 
 	return pods, since, said
 }
 
-// unblock is what lets the pods be placed, given what the scheduler said; because: a hard constraint keeps them. The
-// scheduler looks at affinity last, so a node of which it says that has nothing else against it: to give way there is
-// enough.
+// unblock returns what lets the pods be scheduled, given the scheduler's message; because reports whether a hard constraint
+// keeps them. The scheduler checks affinity last, so a node that it rejects for affinity passes all other checks: relaxing the
+// affinity is enough.
 func (s *subject) unblock(said string) (fix []Step, caution string, because bool) {
 	for _, cause := range []struct {
 		is      bool
@@ -91,12 +91,14 @@ func (s *subject) unblock(said string) (fix []Step, caution string, because bool
 	return fix, caution, because
 }
 
-// unblockSelector has nothing to patch: which label was meant is not known.
+// unblockSelector returns no patch: which label was meant is not known.
 func (s *subject) unblockSelector() ([]Step, string) {
-	return nil, "no node carries what its node selector or affinity wants, or each that does is tainted: label a node, or correct the selector"
+	return nil, "no node has the labels that its node selector or affinity requires, or each such node is tainted: label a node, or " +
+		"correct the selector"
 }
 
-// unblockSpread mends the constraint if it counts what is not there, and else makes the one in the way a wish.
+// unblockSpread fixes a constraint that counts domains its pods cannot go to. Otherwise it makes the constraint in the way
+// soft.
 func (s *subject) unblockSpread() ([]Step, string) {
 	e := &edit{subject: s}
 	for i, c := range s.Template.Spec.TopologySpreadConstraints {
@@ -124,16 +126,16 @@ func (s *subject) unblockSpread() ([]Step, string) {
 		if room := s.emptiest(c); len(room) > 0 {
 			e.change(i, "whenUnsatisfiable", corev1.ScheduleAnyway)
 			e.ops = append(e.ops, e.noMinDomains(i)...)
-			cautions = append(cautions, fmt.Sprintf("this gives up the promise over %s; better, give %s room", c.TopologyKey, names(room)))
+			cautions = append(cautions, fmt.Sprintf("this makes the constraint over %s soft; better make room in %s", c.TopologyKey, names(room)))
 		}
 	}
 	if len(cautions) == 0 {
-		return nil, "no constraint of its template is in the way by what was read: another one was when the scheduler looked last"
+		return nil, "no constraint of its template keeps the pods pending, by what was read: another one did when the scheduler last tried"
 	}
 	return s.patchOps(e.done()), strings.Join(cautions, "; ")
 }
 
-// noMinDomains removes what only a hard constraint may have.
+// noMinDomains removes minDomains, which only a hard constraint may have.
 func (e *edit) noMinDomains(i int) []op {
 	if e.Template.Spec.TopologySpreadConstraints[i].MinDomains == nil {
 		return nil
@@ -141,8 +143,8 @@ func (e *edit) noMinDomains(i int) []op {
 	return []op{{Op: "remove", Path: fmt.Sprintf("%s/%d/minDomains", pathConstraints, i)}}
 }
 
-// emptiest are the domains that a constraint wants the next pod in, when it keeps it out of others: the ones without
-// room. None: the constraint is in nobody's way.
+// emptiest returns the domains that a constraint reserves for the next pod while it keeps the pod out of the others: the ones
+// that lack room. None: the constraint keeps no pod out.
 func (s *subject) emptiest(c corev1.TopologySpreadConstraint) (room []string) {
 	counts := map[string]int{}
 	for _, d := range domains(s.counted(c), c.TopologyKey) {
@@ -170,7 +172,7 @@ func (s *subject) emptiest(c corev1.TopologySpreadConstraint) (room []string) {
 	return room
 }
 
-// unblockApart makes wishes of the anti-affinity that is in the way.
+// unblockApart turns the required anti-affinity that is in the way into preferences.
 func (s *subject) unblockApart() ([]Step, string) {
 	var own []int
 	for i, t := range s.antiAffinity() {
@@ -179,16 +181,16 @@ func (s *subject) unblockApart() ([]Step, string) {
 		}
 	}
 	if len(own) == 0 {
-		return nil, "it is kept apart from other workloads' pods, or they from it: which of them shall give way is for you to say"
+		return nil, "anti-affinity keeps it apart from other workloads' pods, or them from it: decide which of them gives way"
 	}
 	ops, caution := s.preferApart(own, s.Replicas-len(s.placed()))
 	return s.patchOps(ops), caution
 }
 
-// unblockAffinity makes wishes of what draws its pods to others.
+// unblockAffinity turns required affinity to other pods into preferences.
 func (s *subject) unblockAffinity() ([]Step, string) {
 	if s.Template.Spec.Affinity == nil || s.Template.Spec.Affinity.PodAffinity == nil {
-		return nil, "its pods ask for pod affinity that its template does not: something adds it when they are created"
+		return nil, "its pods have pod affinity that its template lacks: something adds it when they are created"
 	}
 	together := s.Template.Spec.Affinity.PodAffinity
 	var preferences []corev1.WeightedPodAffinityTerm
@@ -200,5 +202,5 @@ func (s *subject) unblockAffinity() ([]Step, string) {
 	return s.patchOps([]op{
 		{"test", at + "/requiredDuringSchedulingIgnoredDuringExecution", together.RequiredDuringSchedulingIgnoredDuringExecution},
 		{"add", at, corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: preferences}},
-	}), "this makes it a preference; better, give the nodes of the pods it wants to be near room"
+	}), "this makes it a preference; better make room on the nodes of the pods it wants to be near"
 }

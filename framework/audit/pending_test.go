@@ -25,7 +25,7 @@ func TestPendingOnHardConstraint(t *testing.T) {
 	}
 	caught(t, pendingOnHardConstraint,
 		mutant{
-			name: "more domains than there are", backend: spread(workloads.Spread{Key: workloads.Zone, MinDomains: 4}, host),
+			name: "minDomains exceeds the domains that exist", backend: spread(workloads.Spread{Key: workloads.Zone, MinDomains: 4}, host),
 			evidence: "3 of 6 pods Pending, the first for 12m0s; the scheduler says: 0/8 nodes are available: " +
 				"1 node(s) didn't match Pod's node affinity/selector, 1 node(s) didn't match pod topology spread constraints.",
 			caution: "the constraint counted domains that its pods cannot go to",
@@ -37,12 +37,12 @@ func TestPendingOnHardConstraint(t *testing.T) {
 				"1 node(s) didn't match Pod's node affinity/selector, 1 node(s) didn't match pod topology spread constraints.",
 		},
 		mutant{
-			name: "a zone that is there, and unreachable", nodes: zonesOf("c"),
+			name: "a zone that exists and is unreachable", nodes: zonesOf("c"),
 			backend: spread(workloads.Spread{Key: workloads.Zone, NodeTaintsPolicy: corev1.NodeInclusionPolicyIgnore}, host),
 			evidence: "4 of 6 pods Pending, the first for 12m0s; the scheduler says: 0/8 nodes are available: " +
 				"1 node(s) didn't match Pod's node affinity/selector, 1 node(s) didn't match pod topology spread constraints, " +
 				"1 node(s) had untolerated taint.",
-			caution: "this gives up the promise over topology.kubernetes.io/zone; better, give topology.kubernetes.io/zone c room",
+			caution: "this makes the constraint over topology.kubernetes.io/zone soft; better make room in topology.kubernetes.io/zone c",
 		},
 		mutant{
 			name: "nowhere near others", backend: workloads.Backend{Affinity: []workloads.Affinity{{Key: workloads.Zone, Selector: map[string]string{"app": "cache"}}}},
@@ -54,7 +54,7 @@ func TestPendingOnHardConstraint(t *testing.T) {
 			name: "no such node", backend: workloads.Backend{NodeSelector: map[string]string{"disk": "fast"}}, steps: -1,
 			evidence: "6 of 6 pods Pending, the first for 12m0s; the scheduler says: 0/8 nodes are available: " +
 				"1 node(s) didn't match Pod's node affinity/selector.",
-			caution: "no node carries what its node selector or affinity wants",
+			caution: "no node has the labels that its node selector or affinity requires",
 		},
 		mutant{
 			name: "a label that no node has", backend: spread(workloads.Spread{Key: "rack"}, workloads.Spread{Key: workloads.Zone}), steps: -1,
@@ -65,13 +65,13 @@ func TestPendingOnHardConstraint(t *testing.T) {
 	)
 }
 
-// Anti-affinity that cannot be met has a rule of its own; when it could be, and pods are in the way, this one says so.
+// Anti-affinity that cannot be met has a rule of its own. If it could be met but is not, this rule reports the pending pods.
 func TestPendingApart(t *testing.T) {
 	w := newWorld(t, mutant{
 		backend: workloads.Backend{Affinity: []workloads.Affinity{{Key: workloads.Host, Away: true}}},
 		harm:    func(d *appsv1.Deployment) { d.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType },
 		nodes: func(nodes []*corev1.Node) {
-			nodes[7].Spec.Unschedulable = true // cordoned: it will be back
+			nodes[7].Spec.Unschedulable = true // cordoned: it counts as a node that will take pods again
 		},
 	})
 	w.settle()
@@ -86,7 +86,7 @@ func TestPendingApart(t *testing.T) {
 	}
 }
 
-// What is not for long, or not for a constraint, is no finding of this rule.
+// Pods that are pending only briefly, or not because of a constraint, are no finding of this rule.
 func TestPendingForOtherReasons(t *testing.T) {
 	for _, test := range []struct {
 		name, message string

@@ -11,8 +11,9 @@ import (
 var softConstraintViolated = Rule{
 	ID: "soft-constraint-violated", Severity: Warning,
 	Title: "a soft constraint is violated now",
-	Why: "ScheduleAnyway and preferred anti-affinity are wishes: the scheduler grants them when it can, and nothing mends " +
-		"them later. Judged are the subject's own pods, on domains that take pods now; what harder constraints force is no violation.",
+	Why: "ScheduleAnyway and preferred anti-affinity are preferences: the scheduler follows them when it can, and nothing corrects " +
+		"the placement later. The rule counts the workload's own pods on domains that take pods now. A skew that hard constraints " +
+		"force is no violation.",
 	Doc: docSpread, needs: []Resource{Pods, Nodes}, check: checkSoftConstraintViolated,
 }
 
@@ -25,7 +26,7 @@ func checkSoftConstraintViolated(s *subject) {
 		}
 		allowed := max(int(c.MaxSkew), s.forced(c.TopologyKey))
 		if counts := s.tally(c.TopologyKey, s.largest(c.MatchLabelKeys)); extent(counts) > allowed {
-			evidence = append(evidence, fmt.Sprintf("over %s the pods differ by %d, and %d is wished for: %s",
+			evidence = append(evidence, fmt.Sprintf("the skew over %s is %d, and %d is preferred: %s",
 				c.TopologyKey, extent(counts), allowed, amounts(counts)))
 			e.require(c.TopologyKey, int32(allowed))
 		}
@@ -41,15 +42,16 @@ func checkSoftConstraintViolated(s *subject) {
 	}
 	f := Finding{Evidence: strings.Join(evidence, "; "), Fix: s.patchOps(e.done())}
 	if f.Fix == nil {
-		f.Fix, f.Caution = []Step{s.restart()}, "a hard constraint asks for it already, but binds only pods that are being placed"
+		f.Fix, f.Caution = []Step{s.restart()}, "a hard constraint requires it already, but applies only when pods are scheduled"
 	} else {
-		f.Caution = sentences("this makes the wish strict: where a domain has no room, pods stay Pending; "+
-			"`"+s.restart().Command+"` asks for the wish once more, and promises nothing", s.rollout(), s.volumes())
+		f.Caution = sentences("this makes the preference a hard constraint: where a domain has no room, pods stay Pending; "+
+			"`"+s.restart().Command+"` tries the preference once more, without a guarantee", s.rollout(), s.volumes())
 	}
 	s.find(f)
 }
 
-// largest of the groups that matchLabelKeys tell apart: in a rollout, the revision that most pods are of.
+// largest returns the pods of the largest group with equal values of matchLabelKeys: in a rollout, the revision with the most
+// pods.
 func (s *subject) largest(keys []string) (pods []corev1.Pod) {
 	groups := map[string][]corev1.Pod{}
 	for _, p := range s.placed() {
@@ -66,8 +68,8 @@ func (s *subject) largest(keys []string) (pods []corev1.Pod) {
 	return pods
 }
 
-// forced is the skew over key that the hard constraints over other topologies may force: zones with as many pods each
-// and nodes of unequal number leave nodes unequally full. 1 where they force none.
+// forced returns the skew over key that hard constraints over other topologies may force; at least 1. If zones have equally
+// many pods but different numbers of nodes, their nodes have different numbers of pods.
 func (s *subject) forced(key string) int {
 	skew := 1
 	for _, c := range s.Template.Spec.TopologySpreadConstraints {
@@ -94,7 +96,7 @@ func (s *subject) forced(key string) int {
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
-// wishedApart are the topologies over which the subject's pods prefer to be apart from each other.
+// wishedApart returns the topology keys of the subject's preferred anti-affinity to its own pods.
 func (s *subject) wishedApart() (keys []string) {
 	if s.Template.Spec.Affinity == nil || s.Template.Spec.Affinity.PodAntiAffinity == nil {
 		return nil
@@ -107,7 +109,7 @@ func (s *subject) wishedApart() (keys []string) {
 	return keys
 }
 
-// crowded tells whether a domain has two while another has none.
+// crowded reports whether a domain has two pods or more while another has none.
 func crowded(counts map[string]int) bool {
 	most, least := 0, 1
 	for _, n := range counts {

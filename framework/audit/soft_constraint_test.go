@@ -17,16 +17,16 @@ func TestSoftConstraintViolated(t *testing.T) {
 	caught(t, softConstraintViolated,
 		mutant{
 			name: "zones", backend: workloads.Backend{Spread: []workloads.Spread{softZone}}, on: []string{"a1", "a2", "a1", "a2", "b1", "c1"},
-			evidence: "over topology.kubernetes.io/zone the pods differ by 3, and 1 is wished for: a has 4, b has 1 and c has 1",
-			caution:  "this makes the wish strict",
+			evidence: "the skew over topology.kubernetes.io/zone is 3, and 1 is preferred: a has 4, b has 1 and c has 1",
+			caution:  "this makes the preference a hard constraint",
 		},
 		mutant{
 			name: "nodes", on: crowdedNodes,
-			evidence: "over kubernetes.io/hostname the pods differ by 2, and 1 is wished for: " + byNode,
+			evidence: "the skew over kubernetes.io/hostname is 2, and 1 is preferred: " + byNode,
 		},
 		mutant{
 			name: "nodes of a StatefulSet", on: crowdedNodes, statefulSet: true,
-			evidence: "over kubernetes.io/hostname the pods differ by 2, and 1 is wished for: " + byNode,
+			evidence: "the skew over kubernetes.io/hostname is 2, and 1 is preferred: " + byNode,
 		},
 		mutant{
 			name: "a preference to be apart", on: crowdedNodes,
@@ -35,18 +35,18 @@ func TestSoftConstraintViolated(t *testing.T) {
 		},
 		mutant{
 			name: "both", on: crowdedNodes, backend: workloads.Backend{Affinity: apart},
-			evidence: "over kubernetes.io/hostname the pods differ by 2, and 1 is wished for: " + byNode +
+			evidence: "the skew over kubernetes.io/hostname is 2, and 1 is preferred: " + byNode +
 				"; pods that prefer to be apart share kubernetes.io/hostname while others are empty: " + byNode,
 		},
 		mutant{
-			name: "the same, strictly, and older than the pods", on: []string{"a1", "a2", "a1", "a2", "b1", "c1"},
+			name: "the same as a hard constraint too, which came after the pods", on: []string{"a1", "a2", "a1", "a2", "b1", "c1"},
 			backend:  workloads.Backend{Spread: []workloads.Spread{softZone, {Key: workloads.Zone}}},
-			evidence: "over topology.kubernetes.io/zone the pods differ by 3, and 1 is wished for: a has 4, b has 1 and c has 1",
-			caution:  "a hard constraint asks for it already",
+			evidence: "the skew over topology.kubernetes.io/zone is 3, and 1 is preferred: a has 4, b has 1 and c has 1",
+			caution:  "a hard constraint requires it already",
 		},
 	)
 	clean(t,
-		mutant{name: "as it is wished", backend: workloads.Backend{Spread: []workloads.Spread{softZone, softHost}}},
+		mutant{name: "as preferred", backend: workloads.Backend{Spread: []workloads.Spread{softZone, softHost}}},
 		mutant{
 			name: "zones with nodes of unequal number force it", backend: workloads.Backend{Spread: []workloads.Spread{{Key: workloads.Zone}, softHost}},
 			nodes: func(nodes []*corev1.Node) { nodes[7].Labels["holdfast.dev/role"] = "retired" }, // zone c has c1 alone
@@ -63,7 +63,7 @@ func TestSoftConstraintViolated(t *testing.T) {
 	)
 }
 
-// In the middle of a rollout the constraint that tells revisions apart is judged on the pods of one of them.
+// During a rollout, a constraint with pod-template-hash in matchLabelKeys is judged on the pods of one revision.
 func TestSoftConstraintInARollout(t *testing.T) {
 	s := subject{Workload: &Workload{}}
 	pod := func(revision string, going bool) corev1.Pod {

@@ -10,9 +10,9 @@ import (
 var unusableDomain = Rule{
 	ID: "unusable-domain", Severity: Warning,
 	Title: "nodes that cannot take its pods, such as control-plane nodes, count as domains",
-	Why: "A hard spread constraint compares with the emptiest domain. One that stays empty for ever (by default the nodes' " +
-		"taints are ignored) lets the others have maxSkew pods each, and no more: the rest stays Pending. " +
-		"An Error where the replicas wanted are more than that already.",
+	Why: "A hard spread constraint compares with the emptiest domain. If a domain stays empty for ever (by default node taints " +
+		"are ignored), the others can have at most maxSkew pods each, and the rest stays Pending. " +
+		"An Error if more replicas than that are wanted already.",
 	Doc: docSpread, needs: []Resource{Nodes}, check: checkUnusableDomain,
 }
 
@@ -47,7 +47,7 @@ func (s *subject) honor(e *edit, i int, c corev1.TopologySpreadConstraint) {
 	}
 }
 
-// dead are the domains that a constraint counts though none of their nodes can take the subject's pods, and those nodes
+// dead returns the domains that a constraint counts although none of their nodes can take the subject's pods, and those nodes
 // with the reason.
 func (s *subject) dead(c corev1.TopologySpreadConstraint) (dead, nodes []string) {
 	alive := domains(s.homes(), c.TopologyKey)
@@ -66,8 +66,9 @@ func (s *subject) dead(c corev1.TopologySpreadConstraint) (dead, nodes []string)
 	return dead, nodes
 }
 
-// counted are the nodes whose domains the scheduler counts for a hard constraint: those that carry the labels of all
-// hard constraints, less those that its policies leave out. What comes and goes with a node's health is not looked at.
+// counted returns the nodes whose domains the scheduler counts for a hard constraint: those with the topology labels of all
+// hard constraints, except those that the constraint's node inclusion policies exclude. Taints that come and go with a node's
+// health are ignored.
 func (s *subject) counted(c corev1.TopologySpreadConstraint) (nodes []*corev1.Node) {
 	for _, n := range s.allNodes() {
 		labelled := !slices.ContainsFunc(s.Template.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
@@ -83,7 +84,7 @@ func (s *subject) counted(c corev1.TopologySpreadConstraint) (nodes []*corev1.No
 	return nodes
 }
 
-// excludes says why a node cannot take the subject's pods.
+// excludes returns why a node cannot take the subject's pods.
 func (s *subject) excludes(n *corev1.Node) string {
 	if taints := repelling(s.Template.Spec, n, lasting); len(taints) > 0 {
 		return "is tainted " + taints[0].Key

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// count says how many of something.
+// count returns a number with its noun in singular or plural.
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -15,10 +15,10 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// mostNames is how many names a sentence holds.
+// mostNames is how many names a sentence may list.
 const mostNames = 8
 
-// names lists names, the first few of them.
+// names joins names for a sentence, and only counts those beyond mostNames.
 func names(all []string) string {
 	if more := len(all) - mostNames; more > 0 {
 		return strings.Join(all[:mostNames], ", ") + fmt.Sprintf(" and %d more", more)
@@ -29,7 +29,7 @@ func names(all []string) string {
 	return strings.Join(all, "")
 }
 
-// amounts says how many there are in each domain.
+// amounts lists how many pods each domain has.
 func amounts(counts map[string]int) string {
 	var parts []string
 	for _, d := range slices.Sorted(maps.Keys(counts)) {
@@ -38,7 +38,7 @@ func amounts(counts map[string]int) string {
 	return names(parts)
 }
 
-// extent is the difference between the fullest and the emptiest domain.
+// extent returns the difference between the largest and the smallest count.
 func extent(counts map[string]int) int {
 	if len(counts) == 0 {
 		return 0

@@ -141,7 +141,7 @@ func TestAuditTable(t *testing.T) {
 ├───┼──────────┼─────────────────────────┼────────────────┼────────────────────────────────────────────────────────────────────────┤
 │ 1 │ error    │ shop/Deployment/backend │ single-replica │ spec.replicas is 1                                                     │
 │ 2 │ warning  │ shop/Deployment/backend │ no-prestop     │ container backend, which Service backend sends requests to, gets       │
-│   │          │                         │                │ SIGTERM while they still come                                          │
+│   │          │                         │                │ SIGTERM while requests still arrive                                    │
 └───┴──────────┴─────────────────────────┴────────────────┴────────────────────────────────────────────────────────────────────────┘
 
 1. shop/Deployment/backend: single-replica
@@ -150,7 +150,7 @@ func TestAuditTable(t *testing.T) {
 
 2. shop/Deployment/backend: no-prestop
    kubectl --kubeconfig 'CONFIG' --context 'two' patch deployment backend --namespace shop --type strategic --patch '{"spec":{"template":{"spec":{"containers":[{"lifecycle":{"preStop":{"sleep":{"seconds":5}}},"name":"backend"}]}}}}'
-   # the sleep action needs Kubernetes 1.30; before, exec a sleep
+   # the sleep action needs Kubernetes 1.30; on older versions, exec a sleep
 
 not checked in all namespaces: one-zone, pending-on-hard-constraint, unmeetable-anti-affinity, unusable-domain, soft-constraint-violated, fixed-node-ports
    nodes is forbidden: not for you

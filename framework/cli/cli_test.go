@@ -72,7 +72,10 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 		{"certify --from v1.35.4 --to v1.37.0", "that skips v1.36, and kubeadm goes up by one minor version at a time"},
 		{"certify --from v1.36.3 --to v1.37.0 --profile everything", `profile "everything": there are `},
 		{"certify --from v1.36.3 --to v1.37.0 --profile=", "want at least one of "},
-		{"certify --from v1.36.3 --to v1.37.0 --plant weeds", `no plant is called "weeds", only late-kube-proxy, no-prestop, webhook-without-replicas`},
+		{
+			"certify --from v1.36.3 --to v1.37.0 --plant weeds",
+			`unknown plant "weeds": want one of late-kube-proxy, no-prestop, webhook-without-replicas`,
+		},
 		{"certify --from v1.36.3 --to v1.37.0 --timings fast", `profile "fast": want lab or stock`},
 		{"certify now", `unknown command "now"`},
 		{"selftest --runs 0", "--runs 0: want 1 to 999"},

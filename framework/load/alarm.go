@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// alarm ends what a sender does when its time is up. It is a context with a deadline that can be set again, because a
-// new context for every request costs more than all the rest of this package does.
+// alarm is a context with a deadline that can be reset. A new context for every request would cost more than the rest of this
+// package.
 type alarm struct {
 	parent context.Context
 	ctx    context.Context
 	timer  *time.Timer
 }
 
-// errAlarm is the cause of an alarm's context.
+// errAlarm is the cause of an alarm's context. It is a time-out, as those of package net are.
 type errAlarm struct{}
 
 func (errAlarm) Error() string { return "the request's time-out passed" }
 
-// Timeout makes it a time-out, as those of package net are.
+// Timeout marks the error as a time-out.
 func (errAlarm) Timeout() bool { return true }
 
-// renew makes a new context, on which no alarm went off.
+// renew makes a new context, whose alarm has not gone off.
 func (a *alarm) renew() {
 	if a.timer != nil {
 		a.timer.Stop()
@@ -32,8 +32,8 @@ func (a *alarm) renew() {
 	a.timer.Stop()
 }
 
-// set has the alarm go off after that time, and no longer at an earlier setting's.
+// set makes the alarm go off after that time, and overrides an earlier setting.
 func (a *alarm) set(after time.Duration) { a.timer.Reset(after) }
 
-// off disarms it. It tells whether the context is still good: that it did not go off before.
+// off disarms the alarm, and reports whether the context is still usable: the alarm has not gone off.
 func (a *alarm) off() bool { return a.timer.Stop() }

@@ -15,16 +15,17 @@ import (
 // leaveNotice asks the client to send its next message on another connection.
 const leaveNotice = "leave"
 
-// errGoodbye says that the server ended a connection as it should.
-var errGoodbye = errors.New("goodbye")
+// errGoodbye marks an orderly end of a connection by the server.
+var errGoodbye = errors.New("close message")
 
-// errBadStatus says that a server answered, and did not begin what it was asked for.
-var errBadStatus = errors.New("it was not begun")
+// errBadStatus is returned when the server answers the opening request of a connection with another status than the expected
+// one.
+var errBadStatus = errors.New("unexpected status")
 
-// errCut says that a connection ended in the middle of a message.
+// errCut is returned when a connection ends in the middle of a message.
 var errCut = errors.New("the message was cut off")
 
-// say sends a message. That it could not be, the one who hears is told too.
+// say sends a message. If that fails it closes the connection, and the goroutine that reads it fails the message.
 func (s *session) say(id string, limit time.Duration) *message {
 	s.sent++
 	m := &message{id: id, nth: s.sent, result: make(chan result, 1)}
@@ -39,7 +40,7 @@ func (s *session) say(id string, limit time.Duration) *message {
 	return m
 }
 
-// answer takes an answer. What was sent before its message, and is not answered, was skipped.
+// answer handles an answer. Messages that were sent before the answered one, and have no answer yet, were skipped.
 func (s *session) answer(text string) {
 	body, count, _ := lastField(text)
 	id := strings.TrimPrefix(body, "ok ")
@@ -74,7 +75,8 @@ func lastField(text string) (before, last string, ok bool) {
 	return text[:at], text[at+1:], true
 }
 
-// stray blames an answer to nothing on who waits for one, or on the next; but one that comes late is none.
+// stray handles an answer that matches no waiting message. It fails the first message that still waits, or else the next one. A
+// late answer to a message that was given up is no error.
 func (s *session) stray(id, text string) {
 	if s.late[id] {
 		delete(s.late, id)
@@ -89,13 +91,14 @@ func (s *session) stray(id, text string) {
 			return
 		}
 	}
-	s.astray = fmt.Sprintf("before it, and for no message, came %.100q", text)
+	s.astray = fmt.Sprintf("an answer to no message came before it: %.100q", text)
 }
 
-// ended takes the end of a connection. Whoever waits is let down; if nobody does, and there was no goodbye, it is the next.
+// ended handles the end of a connection. Messages that wait fail. If none waits and there was no close message, the next
+// message of the connection's turn fails.
 func (d *duplex) ended(s *session, err error) {
 	if !d.all[s] {
-		return // it was left
+		return // the session was left before
 	}
 	s.at = waiting
 	if errors.Is(err, errCut) {
@@ -109,7 +112,7 @@ func (d *duplex) ended(s *session, err error) {
 			m.end(outcome, text)
 		}
 		if outcome == history.Truncated {
-			outcome = history.ClosedEarly // of those behind it not a byte came
+			outcome = history.ClosedEarly // no byte of the later answers has arrived
 		}
 	}
 	_ = s.conn.Close()
@@ -120,7 +123,7 @@ func (d *duplex) ended(s *session, err error) {
 	d.drop(s)
 }
 
-// how a connection's end is to be called.
+// how returns the outcome of a connection's end.
 func (s *session) how(err error, at stage) history.Outcome {
 	if errors.Is(err, errGoodbye) {
 		return history.GoAway
@@ -129,13 +132,13 @@ func (s *session) how(err error, at stage) history.Outcome {
 	if why := s.conn.end(); why != nil {
 		outcome = classify(why, at)
 	}
-	if outcome == history.Other { // such as a close frame with another code
+	if outcome == history.Other { // for example a close frame with another code
 		outcome = history.ClosedEarly
 	}
 	return outcome
 }
 
-// refused says why there is no connection.
+// refused fills in the row of a message for which no connection could be made.
 func (s *session) refused(row *history.Request) {
 	at := connecting
 	if s.conn != nil {
@@ -155,7 +158,7 @@ func (s *session) refused(row *history.Request) {
 	}
 }
 
-// fill names the connection, and who answers on it.
+// fill adds the connection to a row, and the server that answers on it.
 func (s *session) fill(row *history.Request) {
 	row.Conn, row.Addr = s.conn.id, s.conn.addr
 	if row.Outcome != history.OK {

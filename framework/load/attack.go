@@ -11,22 +11,22 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/noise"
 )
 
-// segmentEvery is how often rows are closed into a segment: what a harness sees is at most this old.
+// segmentEvery is how often rows are closed into a segment, and so the greatest age of rows that the harness has not seen.
 const segmentEvery = 2 * time.Second
 
-// attack is a plan at work.
+// attack is a running plan.
 type attack struct {
 	worker   string
-	plan     Plan // as it was asked for
+	plan     Plan // as requested, without defaults
 	lanes    []*lane
 	record   *recorder
 	halt     *halt
 	noise    *noises
-	finished chan struct{} // every request has its row, the last segment is closed, and the last noise was heard
+	finished chan struct{} // every request has its row, the last segment is closed, and the noise is recorded
 }
 
-// newAttack prepares a valid plan, which starts now, for run. The context carries values only: a plan ends by itself or
-// by stop, because requests that were cut off would look like failures.
+// newAttack prepares a valid plan, which starts now; run plays it. The context is used for its values only: a plan ends by
+// itself or by stop, because cancelled requests would look like failures.
 func newAttack(ctx context.Context, asked Plan, w *worker) (*attack, error) {
 	plan := asked.withDefaults(w.control)
 	a := &attack{
@@ -53,13 +53,13 @@ func newAttack(ctx context.Context, asked Plan, w *worker) (*attack, error) {
 	return a, nil
 }
 
-// stagger makes lanes of the same rate take turns instead of sending at the same moments: together they see shorter
-// outages than one of them.
+// stagger delays lane i of n, so that lanes of the same rate send in turn and not at the same moments. Together they detect
+// shorter outages than one lane.
 func stagger(i, n int, rate float64) time.Duration {
 	return time.Duration(float64(i) / float64(n) / rate * float64(time.Second))
 }
 
-// run plays all lanes and closes a segment every so often, until every request has its row.
+// run plays all lanes and closes a segment every segmentEvery, until every request has its row.
 func (a *attack) run(log *slog.Logger) {
 	quiet := noise.Listen(a.worker, a.record.now, a.noise.add)
 	var lanes sync.WaitGroup
@@ -80,14 +80,14 @@ func (a *attack) run(log *slog.Logger) {
 			last = true
 		}
 		if err := a.record.seal(last); err != nil {
-			log.Error("rows are lost", "err", err) // the harness finds them missing in its count
+			log.Error("rows are lost", "err", err) // the harness detects that rows are missing by their number
 		}
 	}
 	quiet()
 	close(a.finished)
 }
 
-// stop halts the load now. Requests that wait for an answer get it, or their time-out.
+// stop halts the load now. Requests in flight still get their answer, or their time-out.
 func (a *attack) stop(now history.Offset) { a.halt.stop(now) }
 
 func (a *attack) done() bool {

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// randomPlan has any lanes, rates and limits, and is over within seconds.
+// randomPlan returns a plan of a few seconds with random lanes, rates and limits.
 func randomPlan(d *dice) Plan {
 	p := Plan{ID: "p", Duration: time.Second + d.upTo(6*time.Second)}
 	for _, name := range []history.Lane{history.LaneFresh, history.LaneReused, history.LaneStream, history.LaneControl} {
@@ -31,8 +31,8 @@ func randomPlan(d *dice) Plan {
 	return p
 }
 
-// Planned = sent + unsent, and one row each, whatever happens: servers that are late or silent, a limit of requests in
-// flight, a process that is frozen, no room for rows, a stop in the middle.
+// Planned = sent + unsent, and one row each, whatever happens: servers that are late or silent, a limit of requests in flight,
+// a frozen process, no room for rows, a stop in the middle.
 func TestEveryPlannedRequestHasItsRow(t *testing.T) {
 	why := make(map[string]int)
 	for seed := range uint64(100) {
@@ -59,7 +59,7 @@ func TestEveryPlannedRequestHasItsRow(t *testing.T) {
 	t.Log(slices.Sorted(maps.Keys(why)))
 }
 
-// playRandomly plays a plan to its end, or stops it before, and returns when no request was due any more.
+// playRandomly plays a plan to its end, or stops it before, and returns from when on no request was due.
 func playRandomly(t *testing.T, w *worker, d *dice) (*attack, history.Offset) {
 	p := randomPlan(d)
 	a, err := newAttack(t.Context(), p, w)
@@ -84,19 +84,19 @@ func playRandomly(t *testing.T, w *worker, d *dice) (*attack, history.Offset) {
 	return a, until
 }
 
-// checkUnderWay makes sure that at any moment what is neither sent nor unsent is waiting for its answer.
+// checkUnderWay checks that requests that are neither sent nor unsent are in flight.
 func checkUnderWay(t *testing.T, a *attack) {
 	t.Helper()
 	for i, status := range a.record.status(a.plan.Lanes) {
-		most := uint64(a.lanes[i].InFlight + 1) // one more may be in the hands of the schedule, or on the stream
+		most := uint64(a.lanes[i].InFlight + 1) // one more may be in dispatch, or waiting for a stream
 		if status.Sent+status.Unsent+most < status.Planned || status.Planned < status.Sent+status.Unsent {
-			t.Errorf("planned %d, sent %d, unsent %d, with at most %d under way: %s",
+			t.Errorf("planned %d, sent %d, unsent %d, with at most %d in flight: %s",
 				status.Planned, status.Sent, status.Unsent, most, status.Lane)
 		}
 	}
 }
 
-// checkPlanned compares what was planned with the schedule itself.
+// checkPlanned compares the number of planned requests with the schedule.
 func checkPlanned(t *testing.T, a *attack, until history.Offset) {
 	t.Helper()
 	for i, status := range a.record.status(a.plan.Lanes) {
@@ -111,7 +111,7 @@ func checkPlanned(t *testing.T, a *attack, until history.Offset) {
 	}
 }
 
-// checkAttack checks the rows of an attack that is over, and returns them.
+// checkAttack checks the rows of a finished attack, and returns them.
 func checkAttack(t *testing.T, a *attack) []history.Request {
 	t.Helper()
 	var rows []history.Request
@@ -130,7 +130,7 @@ func checkAttack(t *testing.T, a *attack) []history.Request {
 	return rows
 }
 
-// A lane is open-loop: a server that takes its time gets the next requests all the same, when they are due.
+// A lane is an open loop: requests are sent when they are due even if the server is slow.
 func TestSlowAnswersDoNotSlowTheSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, err := newAttack(t.Context(), Plan{ID: "p", Duration: 2 * time.Second, Lanes: []Lane{
@@ -151,7 +151,7 @@ func TestSlowAnswersDoNotSlowTheSchedule(t *testing.T) {
 	})
 }
 
-// A worker that was frozen makes up for it, without a burst that would be another load than the one that was planned.
+// A worker that was frozen catches up without a burst, which would not be the planned load.
 func TestCatchingUpIsNoBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := fakeWorker(t, late(0))
@@ -170,7 +170,7 @@ func TestCatchingUpIsNoBurst(t *testing.T) {
 			}
 			sent = append(sent, r.Sent)
 		}
-		const most = 17 // 10 ms at four times the rate make 8 requests, and as many may have been saved up
+		const most = 17 // 10 ms at four times the rate are 8 requests, and catchUpBurst allows as many again
 		for i := most; i < len(sent); i++ {
 			if in := sent[i] - sent[i-most]; in <= 10*time.Millisecond {
 				t.Fatalf("%d requests were sent within %v from %v on", most+1, in, sent[i-most])
@@ -182,7 +182,7 @@ func TestCatchingUpIsNoBurst(t *testing.T) {
 	})
 }
 
-// freeze is a pacer that stops its asker once.
+// freeze is a pacer that blocks its caller once.
 type freeze struct {
 	vegeta.Pacer
 	at   uint64

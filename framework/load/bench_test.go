@@ -18,27 +18,27 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// The benchmarks of this package measure what is promised of the load, each in one pass of some minutes:
+// Run the benchmarks of this package in one pass of some minutes:
 //
 //	go test -run '^$' -bench . -benchtime 1x -timeout 40m ./framework/load
 //
-// How the CPU time of a request is measured: rounds of the two clients in turn, because a machine's speed drifts, each
-// against the same server in a process of its own. What counts is the user and system time of the client's process
-// alone, from its start to its end, over the requests that were answered: starting up, planning, handing over the rows
-// (holdfast) and writing the results to a file (vegeta) included.
+// The CPU time of a request is measured in rounds of both clients in turn, because a machine's speed drifts, against the same
+// server in a process of its own. It is the user and system time of the client's process from its start to its end, divided by
+// the number of answered requests. It includes starting up, planning, handing over the rows (holdfast) and writing the results
+// to a file (vegeta).
 const (
 	benchRounds = 7
 	benchTries  = 4 * benchRounds
 	benchSpan   = 4 * time.Second
-	// benchShare of the requests have to be answered, or the round does not count.
+	// benchShare is the share of requests that must be answered for a round to count.
 	benchShare = 0.9
-	// benchConnections is the most of either client. Without it, vegeta on a machine that stops for a moment opens
-	// thousands, and leaves the machine without ports.
+	// benchConnections is the largest number of connections of either client. Without the limit, vegeta opens thousands on a
+	// machine that stalls for a moment, and the machine runs out of ports.
 	benchConnections = 1024
 )
 
-// BenchmarkCPUPerRequest compares the reused lane with the stock vegeta command line. Metrics are medians: microseconds
-// of CPU time a request, and their ratio.
+// BenchmarkCPUPerRequest compares the reused lane with the stock vegeta command line. Metrics are medians: microseconds of CPU
+// time per request, and their ratio.
 func BenchmarkCPUPerRequest(b *testing.B) {
 	vegeta := buildVegeta(b)
 	target := startRole(b, "target")
@@ -61,7 +61,7 @@ func BenchmarkCPUPerRequest(b *testing.B) {
 				b.ReportMetric(median(ours), "holdfast-µs/req")
 				b.ReportMetric(median(stock), "vegeta-µs/req")
 				b.ReportMetric(median(ratios), "ratio")
-				b.ReportMetric(0, "ns/op") // the length of the rounds, which says nothing
+				b.ReportMetric(0, "ns/op") // hides the length of the rounds, which means nothing
 			}
 		})
 	}
@@ -72,8 +72,8 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// oursPerRequest runs a worker and a session, and returns the worker's CPU time a request, in microseconds; zero when
-// too few were answered.
+// oursPerRequest runs a worker and a session, and returns the worker's CPU time per request, in microseconds; zero when too few
+// were answered.
 func oursPerRequest(b *testing.B, target string, rate int) float64 {
 	b.Helper()
 	worker := startRole(b, "worker")
@@ -105,17 +105,17 @@ func oursPerRequest(b *testing.B, target string, rate int) float64 {
 	return perRequest(b, "holdfast", worker.stop(b), t.Sent-t.Failed, rate)
 }
 
-// perRequest makes sure that what is compared is the same work.
+// perRequest returns the CPU time per answered request, and zero if too few were answered to compare the clients.
 func perRequest(b *testing.B, who string, microseconds float64, answered uint64, rate int) float64 {
 	b.Helper()
 	if want := float64(rate) * benchSpan.Seconds(); float64(answered) < benchShare*want {
-		b.Logf("%s: %d requests were answered, of %.0f: this round does not count", who, answered, want)
+		b.Logf("%s: %d of %.0f requests were answered: this round does not count", who, answered, want)
 		return 0
 	}
 	return microseconds / float64(answered)
 }
 
-// stockPerRequest runs the vegeta command and returns its CPU time a request, in microseconds; zero when too few were
+// stockPerRequest runs the vegeta command and returns its CPU time per request, in microseconds; zero when too few were
 // answered.
 func stockPerRequest(b *testing.B, vegeta, target string, rate int) float64 {
 	b.Helper()
@@ -146,7 +146,8 @@ func cpuMicroseconds(p *os.ProcessState) float64 {
 	return float64((p.UserTime() + p.SystemTime()).Nanoseconds()) / 1e3
 }
 
-// buildVegeta builds the command from the module that this package uses the library of, with its own dependencies.
+// buildVegeta builds the vegeta command from the version of the module that this package uses as a library, with that module's
+// own dependencies.
 func buildVegeta(b *testing.B) string {
 	b.Helper()
 	list := exec.CommandContext(b.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tsenart/vegeta/v12")
@@ -162,7 +163,7 @@ func buildVegeta(b *testing.B) string {
 	return program
 }
 
-// role is this program playing a part in another process.
+// role is this program running as a worker or a target in another process.
 type role struct {
 	url     string
 	command *exec.Cmd

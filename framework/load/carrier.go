@@ -6,10 +6,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// carrier is how the requests of a lane get to the server, and how the answers come back: all that a lane knows of its
-// protocol. When a request is due, and that it gets its row, is the lane's; what becomes of it is the carrier's.
+// carrier implements a lane's protocol. The lane decides when a request is due and that it gets a row; the carrier sends it and
+// fills in the row.
 type carrier interface {
-	// sender is asked for once by each goroutine that sends.
+	// sender is called once by each goroutine that sends.
 	sender(l *lane) sender
 	// close ends the connections, once the last request has its row.
 	close()
@@ -21,7 +21,7 @@ type sender interface {
 	send(k uint64, due history.Offset)
 }
 
-// newCarrier makes the carrier of a lane; ids numbers the connections of the whole worker.
+// newCarrier returns the carrier of a lane; ids numbers the connections of the whole worker.
 func newCarrier(l Lane, ids *atomic.Uint64) carrier {
 	switch d := newDialer(l, ids); l.Lane {
 	case history.LaneGRPC:

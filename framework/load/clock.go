@@ -8,12 +8,11 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// clockTrips is how many times a worker's clock is read. The quickest of them counts: its answer was on the way for the
-// shortest time, and so leaves the least doubt about when it was true.
+// clockTrips is how many times a worker's clock is read. The quickest reading counts, because its uncertainty is the smallest.
 const clockTrips = 16
 
-// estimate tells what to add to the worker's clock to get the run's. It is right within uncertainty, half of the
-// quickest round trip, however unequal the two ways were.
+// estimate returns the offset to add to the worker's clock to get the run's clock. Its error is at most Uncertainty, half of
+// the quickest round trip, however unequal the two ways are.
 func (r *remote) estimate(ctx context.Context) (history.Clock, error) {
 	var best history.Clock
 	for i := range clockTrips {
@@ -30,7 +29,8 @@ func (r *remote) estimate(ctx context.Context) (history.Clock, error) {
 	return best, nil
 }
 
-// again is what a second estimate says of the first: the offset that was used, and how far off it can be by now.
+// again combines two estimates: it keeps the first one's offset, which was used, and widens its uncertainty by the drift
+// between the two.
 func again(first, second history.Clock) history.Clock {
 	drift := second.Offset - first.Offset
 	first.Uncertainty = max(first.Uncertainty, drift.Abs()+second.Uncertainty)

@@ -10,20 +10,20 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// conn is a connection that knows its number, who answered on it last, and how it broke.
+// conn is a connection that knows its number, the server that last answered on it, and how it broke.
 type conn struct {
 	net.Conn
 	id   uint64
 	addr string
-	// who is set by a request that has the connection, before it gives it back.
+	// who is set by the request that has the connection, before it returns the connection to the pool.
 	who  atomic.Pointer[server]
-	used atomic.Bool // by a request; where net/http does not tell
-	// broke is the first error, which net/http keeps to itself when it tries again. Linux tells of a reset only once: who
-	// reads after it was told to who writes is told of an end.
+	used atomic.Bool // by a request; for protocols where net/http does not report it
+	// broke is the first error, which net/http does not return when it retries. Linux reports a reset only once: if a write got
+	// it, a read gets EOF.
 	broke atomic.Pointer[error]
 }
 
-// Read remembers its error.
+// Read remembers the first error.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write remembers its error.
+// Write remembers the first error.
 func (c *conn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	if err != nil {
@@ -41,10 +41,11 @@ func (c *conn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// breaks has an argument of its own, because that of its callers would be allocated at every call.
+// breaks takes the error as an argument of its own, because taking the address of its callers' variable would allocate at every
+// call.
 func (c *conn) breaks(err error) { c.broke.CompareAndSwap(nil, &err) }
 
-// end is how the connection broke; nil if it did not, or not yet.
+// end returns how the connection broke; nil if it did not, or not yet.
 func (c *conn) end() error {
 	if err := c.broke.Load(); err != nil {
 		return *err
@@ -52,25 +53,25 @@ func (c *conn) end() error {
 	return nil
 }
 
-// knows tells whether that is who answered on it last.
+// knows reports whether who is the server that answered last on the connection.
 func (c *conn) knows(who server) bool {
 	last := c.who.Load()
 	return last != nil && *last == who
 }
 
-// server is who answered, in its own words.
+// server identifies the server that answered, by its response headers.
 type server struct {
 	pod, node, zone, revision string
-	// gateway is true when the answer came through one: the connection then says nothing of the pod behind it.
+	// gateway is true when the answer came through one: the connection then does not identify the pod behind it.
 	gateway bool
 }
 
-// connections are those of a lane.
+// connections are the HTTP transports of a lane, used in turn.
 type connections struct {
 	turns []http.RoundTripper
 }
 
-// newConnections makes the connections of a lane; ids numbers those of the whole worker.
+// newConnections returns the connections of a lane; ids numbers the connections of the whole worker.
 func newConnections(l Lane, ids *atomic.Uint64) *connections {
 	d := newDialer(l, ids)
 	if l.Lane == history.LaneFresh {
@@ -82,7 +83,7 @@ func newConnections(l Lane, ids *atomic.Uint64) *connections {
 func (d *dialer) connections(l Lane) *connections {
 	count := l.Connections
 	if l.Lane == history.LaneFresh {
-		count = 1 // of transports, which keep no connection
+		count = 1 // one transport, which keeps no connections
 	}
 	all := &connections{}
 	for i := range count {
@@ -95,25 +96,26 @@ func (d *dialer) connections(l Lane) *connections {
 	return all
 }
 
-// share is the i-th of so many parts of a whole, which differ by at most one.
+// share returns the i-th part of a whole that is divided into parts that differ by at most one.
 func share(whole, parts, i int) int { return (whole + parts - 1 - i) / parts }
 
-// of is what sends request k. Each connection has a transport of its own, because a shared one would use the connection
-// used last, again and again, and leave the others idle. A transport makes another connection when its own is busy, and
-// keeps it, so that slow answers do not turn a reused lane into a fresh one; with MaxConnections the request waits once the
-// transport has its share of them.
+// of returns the transport for request k. Each connection has a transport of its own, because a shared transport would reuse
+// the connection used last and leave the others idle. A transport opens another connection when its own is busy, and keeps it,
+// so slow answers do not turn a reused lane into a fresh one. With MaxConnections, the request waits once the transport has its
+// share of them.
 func (c *connections) of(k uint64) http.RoundTripper { return c.turns[k%uint64(len(c.turns))] }
 
 const (
-	idleTimeout  = 90 * time.Second // net/http's own default: what a server must cope with
-	maxHeadBytes = 64 << 10         // of a response; the backend's has about 300 bytes
+	idleTimeout  = 90 * time.Second // net/http's default, which servers must cope with
+	maxHeadBytes = 64 << 10         // of a response head; the backend's has about 300 bytes
 )
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// newTransport is net/http as most clients have it, without what would bend the truth: proxies, compression, HTTP/2
-// behind the caller's back. The waits are bounded by the dialer and by the sender's alarm. HTTP/2 gets pings besides: it does
-// not give up a connection on which requests time out, and one to a dead node would carry the lane's for a quarter of an hour.
+// newTransport returns a transport like that of most clients, but without features that would hide what happens: proxies,
+// compression, and an automatic upgrade to HTTP/2. The dialer and the sender's alarm bound the waits. HTTP/2 connections are
+// pinged: without pings, HTTP/2 does not give up a connection on which requests time out, and one to a dead node would carry
+// the lane's requests for a quarter of an hour.
 func newTransport(l Lane, dial dialFunc, turns int) *http.Transport {
 	t := &http.Transport{
 		Proxy:                  nil,
@@ -132,7 +134,7 @@ func newTransport(l Lane, dial dialFunc, turns int) *http.Transport {
 	return t
 }
 
-// close ends the connections that are idle.
+// close closes the idle connections.
 func (c *connections) close() {
 	for _, t := range c.turns {
 		if t, ok := t.(*http.Transport); ok {

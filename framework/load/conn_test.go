@@ -19,8 +19,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// A server that stalls while requests go on coming: each opens a connection of its own, unless there is a limit. Then it
-// waits, and has been sent all the same.
+// If a server stalls while requests are due, each opens a connection of its own, unless there is a limit. With a limit a
+// request waits, and still counts as sent.
 func TestMaxConnections(t *testing.T) {
 	const inFlight, due, most = 20, 24, 3
 	for name, test := range map[string]struct{ most, opened int }{
@@ -53,15 +53,15 @@ func TestMaxConnections(t *testing.T) {
 				<-accepted
 			}
 			if more := len(accepted); more > 0 {
-				t.Errorf("it opened %d connections more than %d", more, test.opened)
+				t.Errorf("%d connections more than %d were opened", more, test.opened)
 			}
 			released := l.record.now()
 			close(release)
 			close(l.work)
 			l.done.Wait()
-			// On a machine that does much else, net/http gives a connection up that was slow to say that it is free.
+			// On a busy machine, net/http discards a connection that was returned to the pool too late.
 			if more := len(accepted); test.most > 0 && more > test.most {
-				t.Errorf("in the end it opened %d connections more than %d", more, test.opened)
+				t.Errorf("in the end %d connections more than %d were opened", more, test.opened)
 			}
 			rows := rowsOf(t, l.record)
 			checkRows(t, rows, l.record.status([]Lane{l.Lane}))
@@ -75,18 +75,18 @@ func TestMaxConnections(t *testing.T) {
 				}
 			}
 			if unsent != due-inFlight {
-				t.Errorf("%d were unsent, want the %d that were due beyond what may be in flight", unsent, due-inFlight)
+				t.Errorf("%d were unsent, want the %d that exceed the limit of requests in flight", unsent, due-inFlight)
 			}
 		})
 	}
 }
 
-// What waits for a connection has the time-outs of what does not, from the moment when its wait began.
+// The time-outs of a request that waits for a connection begin when its wait begins.
 func TestTheWaitForAConnectionCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := testLane(t, Lane{Lane: history.LaneReused, Target: "http://pipe.test/", Rate: 1, Connections: 1, MaxConnections: 1})
 		l.carrier.(*connections).turns[0].(*http.Transport).DialContext = piped(func(n uint64, c net.Conn, id string) {
-			if n == 1 { // the first has a body that never comes
+			if n == 1 { // the body of the first answer never comes
 				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
 				return
 			}
@@ -122,7 +122,7 @@ func TestTheWaitForAConnectionCounts(t *testing.T) {
 	})
 }
 
-// piped dials a server without a network, whose answer to each request is given. It numbers its connections from 1.
+// piped dials an in-memory server that answers each request with answer. It numbers its connections from 1.
 func piped(answer func(n uint64, c net.Conn, id string)) dialFunc {
 	var ids atomic.Uint64
 	return func(context.Context, string, string) (net.Conn, error) {
@@ -143,7 +143,7 @@ func piped(answer func(n uint64, c net.Conn, id string)) dialFunc {
 	}
 }
 
-// Transports share the limit, to the last connection.
+// The shares of a limit add up to it, and differ by at most one.
 func TestShare(t *testing.T) {
 	for _, whole := range []int{3, 4, 7, 32, 8192} {
 		sum, least, most := 0, whole, 0

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// serveControl runs the target of the control lane: a server on the pod's own loopback, which answers as the backend
-// does. What goes wrong on the way to it is the harness's own noise. It returns the URL, and ends with the context.
+// serveControl serves the target of the control lane on the pod's own loopback, with the backend's answers. Failures on the way
+// to it are the harness's own noise. It returns the URL, and the server ends with the context.
 func serveControl(ctx context.Context, name string) (string, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -19,7 +19,7 @@ func serveControl(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("serve control target: %w", err)
 	}
 	s := newServer(controlTarget(name))
-	go func() { _ = s.Serve(l) }() // it ends when it is closed; if it ended earlier, the lane would say so
+	go func() { _ = s.Serve(l) }() // it returns when it is closed; if it returned earlier, requests of the lane would fail
 	context.AfterFunc(ctx, func() { _ = s.Close() })
 	return "http://" + l.Addr().String() + "/", nil
 }
@@ -33,12 +33,12 @@ func controlTarget(name string) http.Handler {
 		h := w.Header()
 		h.Set(headerPod, name)
 		h.Set("Content-Length", strconv.Itoa(len("ok \n")+len(id)))
-		_, _ = io.WriteString(w, "ok "+id+"\n") // the client notices
+		_, _ = io.WriteString(w, "ok "+id+"\n") // the client detects a failed write
 	})
 }
 
-// newServer is an HTTP server with a limit on everything. Idle connections stay open for longer than any client keeps
-// them, so that it is never the server that ends one.
+// newServer returns an HTTP server with limits on everything. Idle connections stay open for longer than any client keeps them,
+// so the server never closes one first.
 func newServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           handler,

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// dialer makes the connections of a lane. Of a name's several addresses it tries one and no other: package net's own
-// dialer would go on to the next and hide that one was refused. The addresses take turns.
+// dialer makes the connections of a lane. It tries only one address of a name, because package net's dialer would go on to the
+// next address and hide that one was refused. The addresses take turns.
 type dialer struct {
 	limit  time.Duration
 	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
-	ids    *atomic.Uint64 // of the worker's connections
+	ids    *atomic.Uint64 // numbers the worker's connections
 	turn   atomic.Uint64
-	ports  *sourcePorts // nil: of Linux's choice
+	ports  *sourcePorts // nil: Linux chooses
 }
 
 func newDialer(l Lane, ids *atomic.Uint64) *dialer {
 	return &dialer{limit: l.Timeouts.Connect, lookup: net.DefaultResolver.LookupNetIP, ids: ids}
 }
 
-// dial connects within the limit, the looking up of the name included.
+// dial connects within the limit, which includes the name lookup.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
@@ -42,7 +42,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return &conn{Conn: c, id: d.ids.Add(1), addr: c.RemoteAddr().String()}, nil
 }
 
-// pick chooses one of a host's addresses; an IPv4 one where there is any, as in most clusters.
+// pick chooses one of a host's addresses, an IPv4 address if there is one, as in most clusters.
 func (d *dialer) pick(ctx context.Context, host string) (netip.Addr, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// addresses is a name with those.
+// addresses is a lookup that returns these addresses for every name.
 func addresses(all ...string) func(context.Context, string, string) ([]netip.Addr, error) {
 	return func(context.Context, string, string) ([]netip.Addr, error) {
 		var ips []netip.Addr
@@ -23,7 +23,7 @@ func addresses(all ...string) func(context.Context, string, string) ([]netip.Add
 	}
 }
 
-// One of a name's addresses refuses. A client that went on to the next would never say so.
+// One of a name's addresses refuses. A client that tried the next address would hide that.
 func TestNoAddressStandsInForAnother(t *testing.T) {
 	url, l := listen(t, func(_ *testing.T, n int, c *exchange) { c.answers(n) })
 	port := strings.TrimPrefix(l.Addr().String(), "127.0.0.1")

@@ -8,64 +8,65 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// duplex is the carrier of lanes that hold each connection for as long as it lasts: each request is a message on one of them,
-// which take turns, sent when it is due, whatever became of those before, and answered in its turn. When the server asks the client to leave, or
-// lets a message wait for too long, its next turn goes on another connection, and this one is left once it has its
-// answers: that a connection ends is no failure, if the server says goodbye and owes nothing. One that ends otherwise is
-// a failure of the messages that wait, or else of the next one, which would have gone on it.
+// duplex is the carrier of lanes that hold each connection for as long as it lasts. Each request is a message on one of the
+// connections, which take turns. A message is sent when it is due, whatever became of earlier messages, and the answers come in
+// order. When the server asks the client to leave, or does not answer a message in time, the next message of that turn opens
+// another connection, and the old one is closed once its answers have arrived. A connection that the server ends with a close
+// message and without missing answers is no failure. Any other end fails the messages that wait, or else the next message
+// of the turn.
 type duplex struct {
 	lane   Lane
 	dialer *dialer
 	open   opener
 
 	mu      sync.Mutex
-	present []*session // by turn, those that take messages; nil: the next message begins one
+	present []*session // by turn, the sessions that take messages; nil: the next message begins one
 	all     map[*session]bool
 }
 
 // line is a connection that carries messages both ways.
 type line interface {
-	// hear returns the next message. Its error is errGoodbye, wrapped, when the server ended as it should.
+	// hear returns the next message. Its error wraps errGoodbye if the server sent a close message.
 	hear() (string, error)
 	say(message string, limit time.Duration) error
-	// leave says goodbye, and closes.
+	// leave sends a close message, and closes the connection.
 	leave()
 }
 
-// opener makes a line of a connection: where in the exchange it failed, the error does not tell, but the status does, if
-// there was an answer. Who answered is told to the connection.
+// opener opens a line on a connection. If the server answered with an unexpected status, it returns the status with the error.
+// It stores the server that answered in the connection.
 type opener func(ctx context.Context, c *conn, target string) (made line, status int, err error)
 
 func newDuplex(l Lane, d *dialer, open opener) *duplex {
 	return &duplex{lane: l, dialer: d, open: open, present: make([]*session, l.Connections), all: make(map[*session]bool)}
 }
 
-// session is a connection in use. Its fields are guarded by the duplex's lock; but until ready is closed they are the
-// dialling goroutine's, and then conn, line, status and err do not change.
+// session is a connection in use. Its fields are guarded by the duplex's lock, except that until ready is closed they belong to
+// the dialling goroutine; from then on conn, line, status and err do not change.
 type session struct {
 	turn    int // of the lane's connections
 	ready   chan struct{}
-	dialled chan struct{} // there is a connection, which has not been answered yet
+	dialled chan struct{} // closed once there is a connection; the server may not have answered yet
 	conn    *conn
 	line    line
 	status  int
-	err     error // there is no line
+	err     error // why there is no line
 
-	waiting []*message // in the order in which they were sent; those that were given up stay until one behind them is answered
+	waiting []*message // in the order of sending; messages that were given up stay until a later one is answered
 	late    map[string]bool
 	sent    int
-	skipped int    // of these, as far as it is known
-	lag     int    // by which the server's count is behind
-	astray  string // an answer to nothing, which no message could be blamed for yet
+	skipped int    // how many of them were skipped, as far as is known
+	lag     int    // how far the server's count is behind
+	astray  string // an answer to no message, for which the next message will fail
 	leaving bool   // no more messages
-	broken  error  // it ended without a goodbye, and nobody has been told yet
+	broken  error  // the end without a close message, for which the next message will fail
 	at      stage
 }
 
-// message is one on its way.
+// message is a message in flight.
 type message struct {
 	id     string
-	nth    int // of its connection
+	nth    int // number on its connection, from 1
 	over   bool
 	result chan result // has room for one
 }
@@ -95,7 +96,7 @@ func (d *duplex) use(ctx context.Context, k uint64) *session {
 	return d.present[turn]
 }
 
-// begin makes the connection, and hears what comes on it.
+// begin makes the connection, and reads messages from it until it ends.
 func (d *duplex) begin(ctx context.Context, s *session) {
 	ctx, cancel := context.WithTimeout(ctx, d.lane.Timeouts.Connect+d.lane.Timeouts.Response)
 	defer cancel()
@@ -123,7 +124,7 @@ func (d *duplex) begin(ctx context.Context, s *session) {
 	}
 	close(s.ready)
 	d.mu.Lock()
-	late := !d.all[s] // the load is over
+	late := !d.all[s] // the load ended meanwhile
 	d.mu.Unlock()
 	if late {
 		s.line.leave()
@@ -140,13 +141,13 @@ func (d *duplex) begin(ctx context.Context, s *session) {
 	}
 }
 
-// drop forgets a session that takes no more messages.
+// drop forgets a session.
 func (d *duplex) drop(s *session) {
 	delete(d.all, s)
 	d.retire(s)
 }
 
-// retire has the next message of its turn begin another session.
+// retire makes the next message of the session's turn begin another session.
 func (d *duplex) retire(s *session) {
 	s.leaving = true
 	if d.present[s.turn] == s {
@@ -154,7 +155,7 @@ func (d *duplex) retire(s *session) {
 	}
 }
 
-// heard takes what came on a connection, or that nothing will. It tells whether that was the last.
+// heard handles a message or the error that ended the connection. It reports whether nothing more will come.
 func (d *duplex) heard(s *session, text string, err error) (over bool) {
 	switch {
 	case err != nil:
@@ -169,7 +170,7 @@ func (d *duplex) heard(s *session, text string, err error) (over bool) {
 	return false
 }
 
-// finish leaves a connection that is to be left, once nobody waits on it.
+// finish closes a connection that is to be left, once no message waits for an answer on it.
 func (d *duplex) finish(s *session) {
 	if !s.leaving {
 		return
@@ -215,7 +216,8 @@ func (t *talker) send(k uint64, due history.Offset) {
 	l.record.add(row)
 }
 
-// exchange sends a message on a session and waits for its answer. It asks for another session when this one takes no more.
+// exchange sends a message on a session and waits for its answer. again is true if the session takes no more messages, so that
+// another session is needed.
 func (t *talker) exchange(s *session, row *history.Request, id string) (again bool) {
 	select {
 	case <-s.ready:
@@ -234,7 +236,7 @@ func (t *talker) exchange(s *session, row *history.Request, id string) (again bo
 		d.mu.Unlock()
 		return true
 	case s.broken != nil:
-		row.Outcome, row.Err = s.how(s.broken, s.at), "the connection had ended without a goodbye: "+errorText(s.broken)
+		row.Outcome, row.Err = s.how(s.broken, s.at), "the connection had ended without a close message: "+errorText(s.broken)
 		d.drop(s)
 		d.mu.Unlock()
 		s.fill(row)
@@ -248,7 +250,7 @@ func (t *talker) exchange(s *session, row *history.Request, id string) (again bo
 	return false
 }
 
-// await waits for a message's answer, but not for ever.
+// await waits for a message's answer, up to the time-out.
 func (t *talker) await(s *session, m *message, row *history.Request) {
 	var r result
 	select {
@@ -257,7 +259,7 @@ func (t *talker) await(s *session, m *message, row *history.Request) {
 		d := t.through
 		d.mu.Lock()
 		m.end(history.Stall, "no answer to the message came in time")
-		r = <-m.result // or what came at the same moment
+		r = <-m.result // or the answer that came at the same moment
 		d.retire(s)
 		d.finish(s)
 		d.mu.Unlock()
@@ -268,7 +270,7 @@ func (t *talker) await(s *session, m *message, row *history.Request) {
 	}
 }
 
-// tooLate is said of a message that waited for a connection.
+// tooLate fills in the row of a message that waited in vain for a connection.
 func (t *talker) tooLate(s *session, row *history.Request) {
 	row.Outcome = history.TimeoutConnect
 	select {
@@ -291,7 +293,7 @@ func (d *duplex) close() {
 			if s.line != nil {
 				s.line.leave()
 			}
-		default: // who dials sees it
+		default: // begin, which is still dialling, closes it
 		}
 	}
 }

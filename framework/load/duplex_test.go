@@ -17,21 +17,21 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// lasting is the server's end of a connection that lasts, which does on demand what servers do wrong.
+// lasting is the server's end of a long-lived connection. Its methods answer well or misbehave on demand.
 type lasting interface {
 	hear() (id string, ok bool)
 	say(text string)
 	heard(id string, nth int)
-	cut() // the beginning of a message, and no more
-	bye() // the server ends
+	cut() // sends only the beginning of a message
+	bye() // sends a close message
 
-	// These are exchange's.
+	// Methods of exchange.
 	resets()
 	waits()
 	silent(time.Duration) bool
 }
 
-// lastingServer reads what a client begins with, and answers it well, if it is to.
+// lastingServer reads a client's opening request, and answers it if well is true.
 type lastingServer func(c *exchange, n int, well bool) lasting
 
 type lineServer struct{ *exchange }
@@ -65,7 +65,7 @@ func webSocketServer(c *exchange, n int, well bool) lasting {
 	return frameServer{c}
 }
 
-// hear reads a short frame, which clients mask.
+// hear reads a short frame. Clients mask their frames.
 func (s frameServer) hear() (string, bool) {
 	var head [6]byte
 	if _, err := io.ReadFull(s.in, head[:]); err != nil {
@@ -86,11 +86,11 @@ func (s frameServer) cut() { _, _ = s.Write([]byte{0x80 | websocket.TextMessage,
 func (s frameServer) bye() { s.closes(websocket.CloseGoingAway) }
 func (s frameServer) closes(code uint16) {
 	_, _ = s.Write(binary.BigEndian.AppendUint16([]byte{0x80 | websocket.CloseMessage, 2}, code))
-	s.waits() // a client that closes first is not reset
+	s.waits() // so that the client closes first, and the connection is not reset
 }
 func (s frameServer) heard(id string, nth int) { s.say(fmt.Sprintf("ok %s %d", id, nth)) }
 
-// deedsOfWhatLasts are done after one message was answered, where nothing else is said.
+// deedsOfWhatLasts are the misbehaviours on lasting connections, most of them after one message was answered.
 func deedsOfWhatLasts(begin lastingServer) map[string]deed {
 	after := func(do func(s lasting)) script {
 		return func(_ *testing.T, n int, c *exchange) {
@@ -107,7 +107,7 @@ func deedsOfWhatLasts(begin lastingServer) map[string]deed {
 		"resets":       {requests: 2, want: history.Reset, err: "reset by peer", serve: after(func(s lasting) { s.resets() })},
 		"closes early": {requests: 2, want: history.ClosedEarly, err: "EOF", serve: after(func(lasting) {})},
 		"no answer in time": {want: history.TimeoutResponse, quick: quickResponse, serve: func(_ *testing.T, n int, c *exchange) {
-			begin(c, n, false).waits() // it is the beginning that is not answered; a message that is not is a stall
+			begin(c, n, false).waits() // the opening request is not answered; an unanswered message would be a stall
 		}},
 		"stalls":              {requests: 2, want: history.Stall, quick: quickResponse, serve: after(func(s lasting) { s.waits() })},
 		"cuts the answer off": {requests: 2, want: history.Truncated, err: "cut off", serve: after(func(s lasting) { s.cut() })},
@@ -116,8 +116,8 @@ func deedsOfWhatLasts(begin lastingServer) map[string]deed {
 			begin(c, n, false)
 			c.head(503, 0, pod(n)...)
 		}},
-		"goes away meanwhile": {requests: 2, want: history.GoAway, err: "goodbye: ", serve: after(func(s lasting) { s.bye() })},
-		"breaks an idle connection": {requests: 2, want: history.ClosedEarly, err: "without a goodbye: ", serve: func(_ *testing.T, n int, c *exchange) {
+		"goes away meanwhile": {requests: 2, want: history.GoAway, err: "close message: ", serve: after(func(s lasting) { s.bye() })},
+		"breaks an idle connection": {requests: 2, want: history.ClosedEarly, err: "without a close message: ", serve: func(_ *testing.T, n int, c *exchange) {
 			s := begin(c, n, true)
 			id, _ := s.hear()
 			s.heard(id, 1)
@@ -135,8 +135,7 @@ func deedsOfWhatLasts(begin lastingServer) map[string]deed {
 
 var lastingServers = map[history.Lane]lastingServer{history.LaneStream: streamServer, history.LaneSocket: webSocketServer}
 
-// converse sends n messages, each when the one before has been answered, and tells of each what became of it, and on which
-// connection.
+// converse sends n messages, one after the other, and returns for each its outcome and its connection.
 func converse(t *testing.T, lane history.Lane, n int, serve func(s lasting, n int)) (told []string) {
 	t.Helper()
 	url, _ := listen(t, func(_ *testing.T, n int, c *exchange) { serve(lastingServers[lane](c, n, true), n) })
@@ -147,12 +146,12 @@ func converse(t *testing.T, lane history.Lane, n int, serve func(s lasting, n in
 	return told
 }
 
-// Whoever ends as it should, and owes nothing, lets nobody down: the client comes back on another connection.
+// A server that ends in an orderly way, with no answers missing, causes no failure: the client reconnects.
 func TestGoodbyesAreNoFailures(t *testing.T) {
 	for lane := range lastingServers {
 		for name, end := range map[string]func(s lasting){
-			"a notice":  func(s lasting) { s.say(leaveNotice); s.hear() },
-			"a goodbye": func(s lasting) { s.bye() },
+			"a notice": func(s lasting) { s.say(leaveNotice); s.hear() },
+			"a bye":    func(s lasting) { s.bye() },
 		} {
 			t.Run(fmt.Sprint(lane, " ", name), func(t *testing.T) {
 				ended := make(chan struct{}, 1)
@@ -184,7 +183,7 @@ func TestGoodbyesAreNoFailures(t *testing.T) {
 	}
 }
 
-// gone waits until the client has noticed.
+// gone waits until the client has noticed that the connection ended.
 func gone(t *testing.T, l *lane) {
 	t.Helper()
 	d := l.carrier.(*duplex)
@@ -203,7 +202,7 @@ func gone(t *testing.T, l *lane) {
 	}
 }
 
-// A server that is told to leave alone, answers on, and is left when it owes nothing.
+// After a leave notice, the client waits for its answers on the connection, sends nothing more on it, and then closes it.
 func TestANoticeIsNoEnd(t *testing.T) {
 	for lane := range lastingServers {
 		t.Run(string(lane), func(t *testing.T) {
@@ -229,13 +228,13 @@ func TestANoticeIsNoEnd(t *testing.T) {
 				}
 			}
 			if !<-left {
-				t.Error("it did not wait for its answer, or sent another message on a connection that was to be left")
+				t.Error("the client did not wait for its answer, or sent another message after the leave notice")
 			}
 		})
 	}
 }
 
-// A close frame with another code than those of an orderly end is none.
+// A close frame with a code other than goodbyes is no orderly end.
 func TestOtherCloseCodesAreFailures(t *testing.T) {
 	got := converse(t, history.LaneSocket, 3, func(s lasting, n int) {
 		id, _ := s.hear()
@@ -254,7 +253,7 @@ func TestOtherCloseCodesAreFailures(t *testing.T) {
 	}
 }
 
-// answers to messages that were sent one after the other, and what becomes of each.
+// TestAnswers checks the outcomes of messages that were sent one after the other, for given answers.
 func TestAnswers(t *testing.T) {
 	tests := map[string]struct {
 		sent    int
@@ -268,7 +267,7 @@ func TestAnswers(t *testing.T) {
 		"counted twice":               {2, []string{"ok a 1", "ok b 3"}, []history.Outcome{history.OK, history.WrongBody}},
 		"not counted":                 {2, []string{"ok a 1", "ok b 1"}, []history.Outcome{history.OK, history.WrongBody}},
 		"answered twice":              {3, []string{"ok a 1", "ok a 1", "ok b 2", "ok c 3"}, []history.Outcome{history.OK, history.WrongBody, history.OK}},
-		"answered for nothing":        {1, []string{"ok a 1", "ok a 1"}, []history.Outcome{history.OK}},
+		"one answer too many":         {1, []string{"ok a 1", "ok a 1"}, []history.Outcome{history.OK}},
 		"no answer":                   {2, []string{"hello"}, []history.Outcome{history.WrongBody, ""}},
 		"another's":                   {2, []string{"ok z 1", "ok b 2"}, []history.Outcome{history.WrongBody, history.OK}},
 	}
@@ -291,9 +290,9 @@ func TestAnswers(t *testing.T) {
 					t.Errorf("message %d is %q, want %q", i, got, test.want[i])
 				}
 			}
-			if name == "answered for nothing" {
+			if name == "one answer too many" {
 				m := s.say("b", time.Second)
-				if r := <-m.result; r.outcome != history.WrongBody || !strings.Contains(r.err, `for no message, came "ok a 1"`) {
+				if r := <-m.result; r.outcome != history.WrongBody || !strings.Contains(r.err, `an answer to no message came before it: "ok a 1"`) {
 					t.Errorf("the next message is %+v", r)
 				}
 			}
@@ -301,14 +300,14 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// mute is a line that carries nothing.
+// mute is a line without a server.
 type mute struct{}
 
 func (*mute) hear() (string, error)           { select {} }
 func (*mute) say(string, time.Duration) error { return nil }
 func (*mute) leave()                          {}
 
-// A message that stalls is given up when its time is over, and so is its connection; those behind it have their own time.
+// A message that stalls fails after its time-out, and its connection is given up. Messages behind it have their own time-outs.
 func TestAStallMovesTheNextMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := Timeouts{Connect: time.Second, Response: 3 * time.Second, Request: 5 * time.Second}
@@ -337,13 +336,13 @@ func TestAStallMovesTheNextMessage(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		if d.present[0] != nil || d.all[quiet] {
-			t.Error("it would still send on a connection that stalls")
+			t.Error("the stalled connection still takes messages")
 		}
 		d.drop(other)
 	})
 }
 
-// newSession is one whose server takes everything and says nothing.
+// newSession returns a session whose server never answers.
 func newSession(id uint64) *session {
 	s := &session{ready: make(chan struct{}), dialled: make(chan struct{}), late: map[string]bool{}, line: &mute{}, conn: &conn{id: id}}
 	close(s.ready)

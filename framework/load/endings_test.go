@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-// clusterIP does what a Service does: a connection leads to the pod that was there when it was made, for as long as both
-// live.
+// clusterIP is a TCP proxy that behaves like a Service: a connection leads to the pod that was the endpoint when it was made,
+// for as long as both live.
 type clusterIP struct {
 	net.Listener
 	to       atomic.Pointer[string]
@@ -61,7 +61,7 @@ func (s *clusterIP) carry(c net.Conn) {
 	_ = c.Close()
 }
 
-// startPod runs a backend, the only one of the Service from now on.
+// startPod runs a backend, and makes it the only endpoint of the Service.
 func (s *clusterIP) startPod(t *testing.T, name string, end serve.AtTerm) (term func(), ended <-chan error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -93,11 +93,10 @@ func (s *clusterIP) startPod(t *testing.T, name string, end serve.AtTerm) (term 
 	return term, result
 }
 
-// settle returns when the pod that was there before gets no more connections, and has accepted those that it got: what a
-// preStop sleep is for.
+// settle returns when the old pod gets no more connections, and has accepted those it got. That is what a preStop sleep is for.
 func (s *clusterIP) settle(t *testing.T, old string) {
 	t.Helper()
-	last := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // it is accepted after all before it
+	last := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // its connection is accepted after all earlier ones
 	err := poll.Until(t.Context(), "connections to be accepted", time.Minute, func(ctx context.Context) (bool, string, error) {
 		if s.dialling.Load() > 0 {
 			return false, "dials", nil
@@ -117,7 +116,7 @@ func (s *clusterIP) settle(t *testing.T, old string) {
 	}
 }
 
-// replaced plays a lane while the pod it leads to is replaced twice, and returns the rows.
+// replaced plays a lane while its pod is replaced twice, and returns the rows.
 func replaced(t *testing.T, lane history.Lane, end serve.AtTerm) []history.Request {
 	t.Helper()
 	s := newClusterIP(t)
@@ -134,7 +133,7 @@ func replaced(t *testing.T, lane history.Lane, end serve.AtTerm) []history.Reque
 	}
 	go a.run(w.log)
 	for n := 1; n <= 2; n++ {
-		until(t, a, uint64(n*40)) // the pod has answered that many
+		until(t, a, uint64(n*40)) // until the pod has answered some requests
 		oldTerm, oldEnded := term, ended
 		term, ended = s.startPod(t, fmt.Sprint("pod-", n), end)
 		oldTerm()
@@ -163,14 +162,14 @@ func until(t *testing.T, a *attack, sent uint64) {
 	}
 }
 
-// A server that ends in order loses nothing on any lane: each client is asked to leave, and comes back elsewhere.
+// A server that drains loses no request on any lane: each client is asked to leave, and reconnects to the next pod.
 func TestOrderlyEndsAreNoFailures(t *testing.T) {
 	for _, lane := range Lanes {
 		t.Run(string(lane), func(t *testing.T) {
 			t.Parallel()
 			pods, conns := map[string]int{}, map[uint64]bool{}
 			for _, r := range replaced(t, lane, serve.Drain) {
-				if r.Outcome == history.Unsent { // on a machine that is very busy
+				if r.Outcome == history.Unsent { // on a very busy machine
 					continue
 				}
 				if r.Outcome != history.OK {
@@ -179,15 +178,15 @@ func TestOrderlyEndsAreNoFailures(t *testing.T) {
 				pods[r.Pod]++
 				conns[r.Conn] = true
 			}
-			// On a machine that does much else, the pod in the middle may come and go unseen.
+			// On a busy machine, the second pod may come and go without a request.
 			if pods["pod-0"] == 0 || pods["pod-2"] == 0 || len(conns) < 2 {
-				t.Errorf("it reached %v, on %d connections, want the first pod and the last", pods, len(conns))
+				t.Errorf("requests reached %v, on %d connections, want the first and the last pod", pods, len(conns))
 			}
 		})
 	}
 }
 
-// One that drops its connections is caught on every lane that keeps some.
+// A server that drops its connections is caught on every lane that keeps connections.
 func TestDroppedConnectionsAreFailures(t *testing.T) {
 	for _, lane := range Lanes {
 		if lane == history.LaneFresh {
@@ -202,7 +201,7 @@ func TestDroppedConnectionsAreFailures(t *testing.T) {
 				}
 			}
 			if failed == 0 {
-				t.Error("nothing failed")
+				t.Error("no request failed")
 			}
 		})
 	}

@@ -17,12 +17,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// roundTrip is a server without a network, for tests in synctest's bubble.
+// roundTrip is an in-memory server, for tests in a synctest bubble.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// dice is randomness that goroutines share.
+// dice is a random source that goroutines share.
 type dice struct {
 	mu sync.Mutex
 	r  *rand.Rand
@@ -38,7 +38,7 @@ func (d *dice) n(n int) int {
 
 func (d *dice) upTo(most time.Duration) time.Duration { return time.Duration(d.n(int(most) + 1)) }
 
-// moody is a server that mostly answers at once, and sometimes late, never, or by refusing.
+// moody is a server that mostly answers at once, but sometimes late or never, and sometimes refuses.
 func moody(d *dice) roundTrip {
 	return func(r *http.Request) (*http.Response, error) {
 		wait := d.upTo(10 * time.Millisecond)
@@ -61,7 +61,7 @@ func moody(d *dice) roundTrip {
 	}
 }
 
-// late answers well, after a while.
+// late is a server that answers correctly after a delay.
 func late(after time.Duration) roundTrip {
 	return func(r *http.Request) (*http.Response, error) {
 		time.Sleep(after)
@@ -69,7 +69,7 @@ func late(after time.Duration) roundTrip {
 	}
 }
 
-// well is the right answer.
+// well returns the correct answer.
 func well(r *http.Request) *http.Response {
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{headerPod: {"pod"}},
@@ -77,7 +77,7 @@ func well(r *http.Request) *http.Response {
 	}
 }
 
-// fakeWorker is a worker whose requests go to a server without a network.
+// fakeWorker returns a worker whose requests go to an in-memory server.
 func fakeWorker(t *testing.T, server http.RoundTripper) *worker {
 	return &worker{
 		ctx: t.Context(), name: "w", instance: "first", base: time.Now(), control: "http://control/",
@@ -86,7 +86,7 @@ func fakeWorker(t *testing.T, server http.RoundTripper) *worker {
 	}
 }
 
-// sleepy is a pacer whose asker, the schedule, is frozen now and then: what throttling does to a process.
+// sleepy is a pacer that blocks its caller, the schedule, now and then, as throttling does.
 type sleepy struct {
 	vegeta.Pacer
 	d *dice
@@ -99,7 +99,7 @@ func (s sleepy) Pace(elapsed time.Duration, hits uint64) (time.Duration, bool) {
 	return s.Pacer.Pace(elapsed, hits)
 }
 
-// checkRows makes sure that each planned request has exactly one row, in the order of Done, and that the counts agree.
+// checkRows checks that each planned request has exactly one row, in the order of Done, and that the counts agree.
 func checkRows(t *testing.T, rows []history.Request, lanes []LaneStatus) {
 	t.Helper()
 	seen := make(map[history.Lane]map[uint64]bool)
@@ -116,11 +116,11 @@ func checkRows(t *testing.T, rows []history.Request, lanes []LaneStatus) {
 		if r.Outcome == history.Unsent {
 			unsent[r.Lane]++
 			if r.Sent != 0 || r.Err == "" {
-				t.Errorf("%s request %d was not sent: sent at %v, because %q", r.Lane, r.Seq, r.Sent, r.Err)
+				t.Errorf("%s request %d is unsent, with sent time %v and reason %q", r.Lane, r.Seq, r.Sent, r.Err)
 			}
 		}
 		if r.Done < last {
-			t.Errorf("%s request %d was done at %v, and stands behind one of %v", r.Lane, r.Seq, r.Done, last)
+			t.Errorf("%s request %d was done at %v, and comes after one of %v", r.Lane, r.Seq, r.Done, last)
 		}
 		last = r.Done
 	}

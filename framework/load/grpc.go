@@ -20,33 +20,33 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// What is called, as the backend has it.
+// The methods of the backend that are called.
 const (
 	echoService = "holdfast.Echo"
 	echoMethod  = "/" + echoService + "/Say"
-	// healthEvery so many calls, the first among them, one asks gRPC's health service instead.
+	// healthEvery: one in so many calls, starting with the first, goes to gRPC's health service instead.
 	healthEvery = 10
 )
 
-// redialAfter is how long a channel waits after a connection that could not be made; gRPC's own default is a second. In
-// between it fails every call at once, and a row is to say what became of a call, not of a connection a second ago.
+// redialAfter is how long a channel waits after a failed attempt to connect; gRPC's default is a second. Meanwhile it fails
+// every call at once, but a row must report what became of its own call, not of an attempt a second ago.
 const redialAfter = 50 * time.Millisecond
 
-// keepaliveEvery is the least that gRPC takes. Without it, a connection to a dead node would carry calls for a quarter of an
-// hour.
+// keepaliveEvery is the shortest interval that gRPC accepts. Without it, a connection to a dead node would carry calls for a
+// quarter of an hour.
 const keepaliveEvery = 10 * time.Second
 
-// channels are gRPC's connections of a lane, which take turns.
+// channels are a lane's gRPC connections, which take turns.
 type channels struct {
 	turns  []*grpc.ClientConn
-	broken error // why there are none
+	broken error // why there are no channels
 	dialer *dialer
 	host   string
-	byPort sync.Map                     // *conn by its local address: gRPC tells no more of a call's connection
-	undone atomic.Pointer[failedToDial] // the last
+	byPort sync.Map                     // *conn by local address, which is all that gRPC reports of a call's connection
+	undone atomic.Pointer[failedToDial] // the last failed attempt, nil after a successful one
 }
 
-// failedToDial is why a connection could not be made, and where to.
+// failedToDial is why a connection could not be made, with its address.
 type failedToDial struct{ error }
 
 func newChannels(l Lane, d *dialer) *channels {
@@ -57,7 +57,7 @@ func newChannels(l Lane, d *dialer) *channels {
 			grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithContextDialer(all.dial),
 			grpc.WithNoProxy(),
-			grpc.WithDisableServiceConfig(), // no retries but those that gRPC makes of itself, and no waiting for health
+			grpc.WithDisableServiceConfig(), // only gRPC's transparent retries, and no health checks
 			grpc.WithDisableRetry(),
 			grpc.WithIdleTimeout(0),
 			grpc.WithStatsHandler(watcher{all}),
@@ -89,7 +89,7 @@ func (c *channels) dial(ctx context.Context, address string) (net.Conn, error) {
 
 func (c *channels) close() {
 	for _, one := range c.turns {
-		_ = one.Close() // what it could tell, the calls have told
+		_ = one.Close() // the calls have reported any error
 	}
 }
 
@@ -97,19 +97,19 @@ func (c *channels) sender(l *lane) sender {
 	return &callSender{lane: l, through: c, right: newRight(l), alarm: &alarm{}}
 }
 
-// rpc is what a watcher has seen of a call. gRPC calls again without a word.
+// rpc is what a watcher has seen of a call. gRPC does not report its retries otherwise.
 type rpc struct {
 	mu          sync.Mutex
-	attempts    int // written to a connection
+	attempts    int // that were written to a connection
 	first, last *conn
 	reused      bool
-	head, end   bool // of the answer
+	head, end   bool // of the answer have arrived
 	answering   func()
 }
 
 type callKey struct{}
 
-// watcher is told by gRPC what happens to calls.
+// watcher gets gRPC's events of calls.
 type watcher struct{ channels *channels }
 
 func (watcher) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
@@ -143,7 +143,7 @@ func (w watcher) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	}
 }
 
-// callSender sends calls, one after the other.
+// callSender sends gRPC calls, one after the other.
 type callSender struct {
 	lane    *lane
 	through *channels
@@ -181,7 +181,7 @@ func (s *callSender) send(k uint64, due history.Offset) {
 	l.record.add(&s.row)
 }
 
-// ask makes the call. What health answers is told as its own body, so that a bad one is a wrong body.
+// ask makes the call. For a health check the body is the health status, so that a bad status is a wrong body.
 func (s *callSender) ask(k uint64) (body string, who metadata.MD, err error) {
 	if s.through.broken != nil {
 		return "", nil, s.through.broken
@@ -202,7 +202,7 @@ func (s *callSender) ask(k uint64) (body string, who metadata.MD, err error) {
 	return answer.Value, who, err
 }
 
-// fill names the connection, of several the first, and who answered.
+// fill adds the connection to the row, the first of several, and the server that answered.
 func (s *callSender) fill(who metadata.MD) {
 	c := s.call
 	s.row.Attempts, s.row.Reused = c.attempts, c.reused
@@ -210,7 +210,7 @@ func (s *callSender) fill(who metadata.MD) {
 		s.row.Conn, s.row.Addr = c.first.id, c.first.addr
 	}
 	if c.head || c.end {
-		s.row.Status = 200 // what every answer of gRPC has
+		s.row.Status = 200 // as in every gRPC answer
 	}
 	said := server{pod: one(who, headerPod), node: one(who, headerNode), zone: one(who, headerZone), revision: one(who, headerRevision)}
 	if said.pod == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// call reads up to the next call, and returns its stream and what it asks for; zero when the client has gone.
+// call reads up to the next call, and returns its stream and its message; zero when the client has gone.
 func (s *h2) call() (stream uint32, asked string) {
 	if stream, _ = s.stream(); stream == 0 {
 		return 0, ""
@@ -30,19 +30,19 @@ func (s *h2) call() (stream uint32, asked string) {
 	}
 }
 
-// message writes a message, of which so many bytes are missing.
+// message writes a message without its last missing bytes.
 func (s *h2) message(stream uint32, m proto.Message, missing int) {
 	b, _ := proto.Marshal(m)
 	b = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b))), b...)
 	_ = s.WriteData(stream, false, b[:len(b)-missing])
 }
 
-// heads begins an answer.
+// heads sends the headers of an answer.
 func (s *h2) heads(stream uint32, n int) {
 	s.respond(stream, false, append([]string{":status: 200", "content-type: application/grpc"}, pod(n)...)...)
 }
 
-// replies to a call well, with those trailers.
+// replies sends a complete and correct answer to a call.
 func (s *h2) replies(stream uint32, asked string, n int) {
 	s.heads(stream, n)
 	if asked == echoService {
@@ -53,7 +53,7 @@ func (s *h2) replies(stream uint32, asked string, n int) {
 	s.respond(stream, true, "grpc-status: 0")
 }
 
-// overGRPC is a script of a server that answered one call, that for its health, and has been asked for more.
+// overGRPC returns a script that answers the first call, a health check, and passes the second one to serve.
 func overGRPC(serve func(s *h2, stream uint32, n int)) script {
 	return func(_ *testing.T, n int, c *exchange) {
 		s := c.asH2()
@@ -102,7 +102,7 @@ func deedsGRPC() map[string]deed {
 			if n == 0 {
 				s.replies(stream, asked, n)
 				_, _ = s.call()
-				_ = s.WriteGoAway(stream, http2.ErrCodeNo, nil) // it has seen the first only
+				_ = s.WriteGoAway(stream, http2.ErrCodeNo, nil) // only the first was processed
 			} else {
 				s.replies(stream, asked, n)
 			}
@@ -111,7 +111,7 @@ func deedsGRPC() map[string]deed {
 	})
 }
 
-// What is told in other ways than the table's.
+// TestCallsThatFail has failures of gRPC calls that the table of misbehaviours does not have.
 func TestCallsThatFail(t *testing.T) {
 	tests := map[string]deed{
 		"the stream is reset": {want: history.Reset, err: "RST_STREAM", serve: overGRPC(func(s *h2, id uint32, _ int) {
@@ -147,7 +147,7 @@ func TestCallsThatFail(t *testing.T) {
 	}
 }
 
-// Unless it says so, a call is answered by who said so on its connection before.
+// Without a server in the answer, the row has the server that last answered on the connection, as inferred.
 func TestCallsNameTheirServer(t *testing.T) {
 	url, _ := listen(t, overGRPC(func(s *h2, id uint32, _ int) { s.resets() }))
 	l := testLane(t, Lane{Lane: history.LaneGRPC, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// What the backend calls them.
+// The backend's names for its stream.
 const (
 	streamPath     = "stream"
 	streamProtocol = "holdfast-stream"
@@ -21,7 +21,7 @@ const (
 
 const maxMessageBytes = 4096
 
-// hostOf is the address and the path of a target.
+// hostOf returns the address and the path of a target.
 func hostOf(target string) (address, path string, err error) {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -34,7 +34,7 @@ func hostOf(target string) (address, path string, err error) {
 	return address, strings.TrimSuffix(u.Path, "/") + "/", nil
 }
 
-// lines carry messages as lines, after an upgrade of HTTP/1.1.
+// lines carries messages as lines of text, after an HTTP/1.1 upgrade.
 type lines struct {
 	conn *conn
 	in   *bufio.Reader
@@ -66,7 +66,7 @@ func openLines(ctx context.Context, c *conn, target string) (line, int, error) {
 	return &lines{c, in}, 0, nil
 }
 
-// introduce takes over who answers.
+// introduce stores the server that answers, from the headers of its response.
 func (c *conn) introduce(h http.Header) {
 	c.who.Store(&server{pod: h.Get(headerPod), node: h.Get(headerNode), zone: h.Get(headerZone), revision: h.Get(headerRevision)})
 }
@@ -92,4 +92,4 @@ func (l *lines) say(message string, limit time.Duration) error {
 	return err
 }
 
-func (l *lines) leave() { _ = l.conn.Close() } // nothing is owed
+func (l *lines) leave() { _ = l.conn.Close() } // no answers are missing

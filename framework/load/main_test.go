@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// roleVariable makes the test binary play a part of a benchmark in a process of its own, whose CPU time can be told.
+// roleVariable makes the test binary run as a role of a benchmark in a separate process, whose CPU time can be measured.
 const roleVariable = "HOLDFAST_LOAD_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -27,9 +27,9 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// play serves on a free port of loopback, says where, and ends when it is told to.
+// play serves on a free port of loopback, prints its URL, and ends at SIGTERM.
 func play(role string) error {
-	// Whoever started it may be killed: a process of a benchmark ends by itself.
+	// The parent may be killed, so the process also ends by itself.
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)

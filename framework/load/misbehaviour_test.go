@@ -17,25 +17,25 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// deed is what a server does wrong on a lane, and what the last of so many requests is told to have become.
+// deed is a misbehaviour of a server on a lane, and the expected outcome of the last of so many requests.
 type deed struct {
 	serve    script
 	requests int
-	quick    func(*Timeouts) // the time-out that passes
+	quick    func(*Timeouts) // shortens the time-out that is to pass
 	want     history.Outcome
-	err      string // in the row's text
-	// never says why it cannot happen on this lane; nothing is tried then.
+	err      string // a part of the row's text
+	// never is why the misbehaviour cannot happen on this lane; the test then skips it.
 	never string
 }
 
-// misbehaviours are what each lane must tell apart.
+// misbehaviours are what each lane must distinguish.
 var misbehaviours = []string{
 	"refuses connections", "no connection in time", "resets", "closes early", "no answer in time", "stalls", "cuts the answer off",
 	"wrong body", "bad status", "goes away meanwhile", "breaks an idle connection", "refuses a request it has not begun",
 	"skips an answer",
 }
 
-// deeds of servers, by lane.
+// deeds returns the misbehaviours of servers, by lane.
 func deeds() map[history.Lane]map[string]deed {
 	return map[history.Lane]map[string]deed{
 		history.LaneFresh:   deedsHTTP1("each request has a connection of its own, which has never been idle"),
@@ -52,15 +52,15 @@ func quickResponse(l *Timeouts) { l.Response = 300 * time.Millisecond }
 func quickRequest(l *Timeouts)  { l.Request = 300 * time.Millisecond }
 func quickConnect(l *Timeouts)  { l.Connect = 100 * time.Millisecond }
 
-// everywhere is what needs no protocol.
+// everywhere adds the misbehaviours that do not depend on the protocol.
 func everywhere(of map[string]deed) map[string]deed {
 	of["refuses connections"] = deed{want: history.Refused, err: "connect: connection refused"}
 	of["no connection in time"] = deed{want: history.TimeoutConnect, quick: quickConnect}
 	return of
 }
 
-// deedsHTTP1 are done to the first request of a connection, but for what needs one that has been used: net/http sends
-// again what broke on such a connection, as long as there is no response.
+// deedsHTTP1 happen to the first request of a connection, except those that need a used connection: net/http retries a request
+// whose used connection breaks before the response.
 func deedsHTTP1(neverIdle string) map[string]deed {
 	once := func(do func(n int, c *exchange)) script {
 		return func(_ *testing.T, n int, c *exchange) {
@@ -93,7 +93,7 @@ func deedsHTTP1(neverIdle string) map[string]deed {
 	})
 }
 
-// unordered answers cannot be skipped: what is late for one request says nothing about another.
+// unordered is why answers cannot be skipped: a late answer says nothing about other requests.
 const unordered = "answers have no order"
 
 func deedsH2C() map[string]deed {
@@ -116,13 +116,14 @@ func deedsH2C() map[string]deed {
 			_ = s.WriteGoAway(id, http2.ErrCodeNo, nil)
 		})},
 		"skips an answer": {never: unordered},
-		// Go's client sees that it ended before the next request is written. What comes at the same moment ends with the connection.
+		// Go's client notices the end before it writes the next request. A request that is written at the same moment ends with
+		// the connection.
 		"breaks an idle connection": {never: "a request whose connection has ended is written to another, for the first time"},
 		"refuses a request it has not begun": {want: history.Masked, requests: 2, err: "answered by pod-1", serve: func(_ *testing.T, n int, c *exchange) {
 			s := c.asH2()
 			if s.answersH2(n); n == 0 {
 				_, _ = s.stream()
-				_ = s.WriteGoAway(1, http2.ErrCodeNo, nil) // it has seen the first only
+				_ = s.WriteGoAway(1, http2.ErrCodeNo, nil) // only the first was processed
 			}
 			s.answersH2(n)
 			s.waits()
@@ -130,13 +131,13 @@ func deedsH2C() map[string]deed {
 	})
 }
 
-// Each lane tells apart what a server can do to it, or cannot meet it. What the worker's list of lanes has, this table has.
+// Each lane distinguishes all misbehaviours, except those that cannot happen on it. Every lane of Lanes is in the table.
 func TestLanesTellMisbehavioursApart(t *testing.T) {
 	for lane, of := range deeds() {
 		for _, name := range misbehaviours {
 			d, known := of[name]
 			if !known {
-				t.Errorf("nobody says what %s makes of a server that %s", lane, name)
+				t.Errorf("lane %s: no entry for a server that %s", lane, name)
 			}
 			if !known || d.never != "" {
 				continue
@@ -148,7 +149,7 @@ func TestLanesTellMisbehavioursApart(t *testing.T) {
 		}
 		for name := range of {
 			if !slices.Contains(misbehaviours, name) {
-				t.Errorf("%s: %q is no misbehaviour of the list", lane, name)
+				t.Errorf("%s: %q is not in the list of misbehaviours", lane, name)
 			}
 		}
 	}
@@ -183,7 +184,7 @@ func (d deed) check(t *testing.T, lane history.Lane) {
 	}
 }
 
-// send sends the requests one after the other; or, where an answer may be skipped, all at once.
+// send sends the requests one after the other, or all at once if an answer is to be skipped.
 func (d deed) send(t *testing.T, l *lane) []history.Request {
 	t.Helper()
 	if d.want != history.Skipped {
@@ -196,14 +197,14 @@ func (d deed) send(t *testing.T, l *lane) []history.Request {
 	}
 	all.Wait()
 	rows := rowsOf(t, l.record)
-	slices.SortFunc(rows, func(a, b history.Request) int { // who sent first was skipped
+	slices.SortFunc(rows, func(a, b history.Request) int { // the first message sent was skipped
 		return cmp.Compare(b.Outcome, a.Outcome)
 	})
 	slices.Reverse(rows)
 	return rows
 }
 
-// target is where the server listens; or nobody does, or nobody answers.
+// target returns the URL of the server, of a closed port, or of a listener that does not answer.
 func (d deed) target(t *testing.T) string {
 	if d.serve == nil && d.want == history.TimeoutConnect {
 		return "http://" + deaf(t) + "/"
@@ -220,7 +221,7 @@ func (d deed) target(t *testing.T) string {
 	return "http://" + l.Addr().String() + "/"
 }
 
-// deaf is an address whose listener has a full queue, and drops what comes, as a dead node does.
+// deaf returns the address of a listener with a full queue, which drops packets as a dead node does.
 func deaf(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)

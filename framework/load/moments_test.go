@@ -12,12 +12,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// turnstile counts the requests of each lane that are with a server.
+// turnstile counts the requests of each lane that a server is handling.
 type turnstile struct {
 	server roundTrip
 	mu     sync.Mutex
 	within map[history.Lane]uint64
-	most   uint64 // at any time, of one lane
+	most   uint64 // the largest such number of a lane
 }
 
 func (s *turnstile) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -40,9 +40,8 @@ func (s *turnstile) underWay(lane history.Lane) uint64 {
 	return s.within[lane]
 }
 
-// Planned = sent + unsent + under way, to the request, at whatever moment somebody looks: before and after a stop, with busy
-// lanes, a full shelf and a process that is frozen now and then. What is under way is what the server has, and on the stream
-// lane what waits for its one connection.
+// Planned = sent + unsent + in flight, exactly, at any moment: before and after a stop, with busy lanes, without room for rows,
+// and with a process that is frozen now and then. Requests in flight are with the server, or queued for a sender.
 func TestAtEveryMomentNothingIsMissing(t *testing.T) {
 	looks, busy, unsent := 0, uint64(0), uint64(0)
 	for seed := range uint64(40) {
@@ -67,7 +66,7 @@ func TestAtEveryMomentNothingIsMissing(t *testing.T) {
 					if d.n(40) == 0 {
 						a.stop(w.clock())
 					}
-					synctest.Wait() // nobody has a request in hand: it is counted, or with the server, or in the queue
+					synctest.Wait() // every request is counted, or with the server, or in the queue
 					looks++
 					for i, status := range a.record.status(a.plan.Lanes) {
 						queued := uint64(len(a.lanes[i].work))
@@ -81,7 +80,7 @@ func TestAtEveryMomentNothingIsMissing(t *testing.T) {
 				for _, status := range a.record.status(a.plan.Lanes) {
 					unsent += status.Unsent
 				}
-				checkAttack(t, a) // in the end, rows = planned = sent + unsent
+				checkAttack(t, a) // at the end, rows = planned = sent + unsent
 				busy = max(busy, server.most)
 			})
 		})

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/noise"
 )
 
-// noises keeps what the worker heard of itself: a sample a second, for a day at most.
+// noises keeps the worker's noise samples: one a second, for a day at most.
 type noises struct {
 	mu  sync.Mutex
 	all []noise.Sample
@@ -19,7 +19,7 @@ func (n *noises) add(s noise.Sample) {
 	n.all = append(n.all, s)
 }
 
-// after lists at most maxListed of the samples that come after the first so many.
+// after returns at most maxListed samples, without the first so many.
 func (n *noises) after(first int) []noise.Sample {
 	n.mu.Lock()
 	defer n.mu.Unlock()

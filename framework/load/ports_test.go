@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// accepted listens on loopback and returns the source ports of what connects.
+// accepted listens on loopback and returns the source ports of accepted connections.
 func accepted(t *testing.T) (address string, ports <-chan int) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -33,7 +33,7 @@ func accepted(t *testing.T) (address string, ports <-chan int) {
 func TestSourcePortsTakeTurns(t *testing.T) {
 	address, ports := accepted(t)
 	var p sourcePorts
-	p.turn.Store(rand.Uint32N(20_000)) // a port that was used stays in use for a minute, by an earlier run of this test too
+	p.turn.Store(rand.Uint32N(20_000)) // a used port stays in use for a minute, also one of an earlier run of this test
 	var got []int
 	for range 20 {
 		c, err := p.connect(t.Context(), "tcp", address)
@@ -43,7 +43,7 @@ func TestSourcePortsTakeTurns(t *testing.T) {
 		got = append(got, <-ports)
 		_ = c.Close()
 	}
-	own := slices.DeleteFunc(slices.Clone(got), func(port int) bool { return port > lastPort }) // of Linux's choice: in use
+	own := slices.DeleteFunc(slices.Clone(got), func(port int) bool { return port > lastPort }) // assigned by Linux, because the next port was in use
 	if len(own) < 10 || !slices.IsSorted(own) || len(slices.Compact(slices.Clone(own))) != len(own) {
 		t.Errorf("source ports %v: want them one after the other", got)
 	}
@@ -55,7 +55,7 @@ func TestAPortInUseIsPassedOver(t *testing.T) {
 	turn := rand.Uint32N(20_000)
 	p.turn.Store(turn)
 	taken, err := net.ListenTCP("tcp", &net.TCPAddr{Port: firstPort + int(turn)})
-	if err == nil { // else something else has it, which does as well
+	if err == nil { // otherwise another program uses it, which is as good
 		defer func() { _ = taken.Close() }()
 	}
 	c, err := p.connect(t.Context(), "tcp", address)

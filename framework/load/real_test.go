@@ -34,7 +34,7 @@ func startWorker(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// Every lane, over real connections, from a real worker into a real record.
+// TestLanesForReal sends on every lane, over real connections, from a real worker into a real record.
 func TestLanesForReal(t *testing.T) {
 	target := newClusterIP(t)
 	target.startPod(t, "backend-0", serve.Drain)
@@ -82,7 +82,7 @@ func TestLanesForReal(t *testing.T) {
 	}
 }
 
-// checkConnections makes sure that each lane uses connections as it says.
+// checkConnections checks that each lane uses connections as documented.
 func checkConnections(t *testing.T, rows []history.Request) {
 	t.Helper()
 	used := make(map[history.Lane]map[uint64]int)
@@ -91,7 +91,7 @@ func checkConnections(t *testing.T, rows []history.Request) {
 		if used[r.Lane] == nil {
 			used[r.Lane] = make(map[uint64]int)
 		}
-		if r.Outcome == history.Unsent { // on a machine that is very busy
+		if r.Outcome == history.Unsent { // on a very busy machine
 			continue
 		}
 		if r.Outcome != history.OK || r.Status != 200 || r.Attempts != 1 || !strings.HasPrefix(r.Addr, "127.0.0.1:") {
@@ -112,7 +112,7 @@ func checkConnections(t *testing.T, rows []history.Request) {
 			t.Errorf("the %s lane used %d connections, want %d", lane, n, want)
 		}
 	}
-	// On a machine that does much else, net/http gives a connection up that was slow to say that it is free.
+	// On a busy machine, net/http discards a connection that was returned to the pool too late.
 	if n := len(used[history.LaneReused]); n < 4 || n > 25 {
 		t.Errorf("the reused lane used %d connections, want 4 and a few for slow answers", n)
 	}
@@ -122,18 +122,18 @@ func checkConnections(t *testing.T, rows []history.Request) {
 	for lane := range used {
 		for conn, begun := range used[lane] {
 			if begun != 1 {
-				t.Errorf("connection %d was said to be new %d times", conn, begun)
+				t.Errorf("connection %d is new in %d rows", conn, begun)
 			}
 			for other := range used {
 				if other != lane && used[other][conn] > 0 {
-					t.Errorf("connection %d is said to be of lane %s and of %s", conn, lane, other)
+					t.Errorf("connection %d is new on lane %s and on %s", conn, lane, other)
 				}
 			}
 		}
 	}
 }
 
-// The API of a worker that runs, and its end.
+// TestRunWorker checks that a worker serves its API, and ends without an error.
 func TestRunWorker(t *testing.T) {
 	url := startWorker(t)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/healthz", nil)

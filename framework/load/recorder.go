@@ -10,12 +10,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// DefaultMaxRows is how many uncollected rows a worker holds before it stops sending. A row takes some 30 bytes, so
-// this is about 60 MB, and with 220 requests a second two and a half hours without the harness.
+// DefaultMaxRows is how many uncollected rows a worker holds before it stops sending. A row takes about 30 bytes, so this is
+// about 60 MB, and at 220 requests a second two and a half hours without the harness.
 const DefaultMaxRows = 2_000_000
 
-// recorder keeps the rows of a plan until they are collected. Rows are in the order of Done across all lanes: Done is
-// read where rows are put in order.
+// recorder keeps the rows of a plan until they are collected. Rows are in the order of Done across all lanes, because Done is
+// read under the lock that orders the rows.
 type recorder struct {
 	now     func() history.Offset
 	maxRows int
@@ -24,27 +24,28 @@ type recorder struct {
 	encoder *history.Encoder
 	open    []byte // CSV of the open segment
 	rows    int    // in it
-	spare   []byte // an earlier one's, to be used again
+	spare   []byte // a former segment's buffer, for reuse
 	lanes   map[history.Lane]*counts
 	spans   []span
 
-	held  atomic.Int64 // rows not yet collected, those in open included
+	held  atomic.Int64 // uncollected rows, those in the open segment included
 	shelf shelf
 }
 
-// counts are those of a lane. Planned is counted by the schedule, the others by the rows.
+// counts are a lane's counters. The schedule counts planned; rows count the others.
 type counts struct {
 	planned atomic.Uint64
 
 	sent, unsent, failed, masked uint64
-	lag                          *hdrhistogram.Histogram   // of sending, in microseconds
+	lag                          *hdrhistogram.Histogram   // from due to sent, in microseconds
 	answered                     map[string]history.Offset // when each pod gave its last good answer
 }
 
-// justNow is how long ago a pod may have answered for the status to name it: each of a lane's connections has had a turn since.
+// justNow is how long ago a pod's last good answer may be for the status to name the pod: long enough for each of a lane's
+// connections to have had a turn.
 const justNow = time.Second
 
-// The reach of a lag histogram, from microseconds on.
+// maxLag is the largest value of a lag histogram, which starts at a microsecond.
 const maxLag = time.Hour
 
 func newRecorder(now func() history.Offset, maxRows int, lanes []Lane) *recorder {
@@ -56,7 +57,7 @@ func newRecorder(now func() history.Offset, maxRows int, lanes []Lane) *recorder
 	return r
 }
 
-// add records a row, as done now.
+// add records a row, and sets its Done to now.
 func (r *recorder) add(row *history.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,17 +86,17 @@ func (c *counts) count(row *history.Request) {
 	_ = c.lag.RecordValue(min(row.Sent-row.Due, maxLag).Microseconds()) // bounded, so it fits
 }
 
-// full tells whether there is no room for another row.
+// full reports whether there is no room for another row.
 func (r *recorder) full() bool { return r.held.Load() >= int64(r.maxRows) }
 
-// span is a run of requests that were not sent because there was no room for their rows. It takes no room: its rows
-// are made when they are collected.
+// span is a run of consecutive requests that were not sent because there was no room for their rows. Its rows are generated
+// when they are collected.
 type span struct {
 	lane     *lane
 	first, n uint64
 }
 
-// skipped records that a request was not sent for want of room.
+// skipped records that a request was not sent for lack of room.
 func (r *recorder) skipped(l *lane, k uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,7 +110,7 @@ func (r *recorder) skipped(l *lane, k uint64) {
 	r.spans = append(r.spans, span{lane: l, first: k, n: 1})
 }
 
-// seal closes the open segment. While there is no room, spans grow on and are left out, unless this is the last time.
+// seal closes the open segment. It leaves spans open while there is no room, so that they grow, unless it is the last call.
 func (r *recorder) seal(last bool) error {
 	r.mu.Lock()
 	csv, rows := r.open, r.rows
@@ -137,7 +138,7 @@ func (r *recorder) seal(last bool) error {
 // collected forgets a segment and makes room.
 func (r *recorder) collected(n int) { r.held.Add(-int64(r.shelf.remove(n))) }
 
-// status of the lanes, in the plan's order.
+// status returns the status of lanes, in the plan's order.
 func (r *recorder) status(lanes []Lane) []LaneStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// clockwork is a recorder whose clock ticks once a reading.
+// clockwork returns a recorder whose clock advances by one with each reading.
 func clockwork(maxRows int) *recorder {
 	var now history.Offset
 	tick := func() history.Offset { now++; return now }
@@ -40,7 +40,7 @@ func TestRecorderCounts(t *testing.T) {
 	}
 }
 
-// An absurd lag, of a process that was frozen for a day, must not break the counting.
+// The lag of a process that was frozen for a day must not break the counts.
 func TestRecorderBoundsLag(t *testing.T) {
 	r := clockwork(100)
 	r.add(&history.Request{Lane: history.LaneFresh, Sent: 24 * time.Hour, Outcome: history.OK})
@@ -49,7 +49,7 @@ func TestRecorderBoundsLag(t *testing.T) {
 	}
 }
 
-// Without room nothing is sent and nothing forgotten; once rows were collected, there is room again.
+// Without room, skipped requests are kept as spans; once rows are collected, there is room again.
 func TestRecorderIsBounded(t *testing.T) {
 	r := clockwork(3)
 	l := &lane{Lane: Lane{Lane: history.LaneFresh, Rate: 1000}, worker: "w", pacer: pace(1000), record: r}
@@ -67,12 +67,12 @@ func TestRecorderIsBounded(t *testing.T) {
 	}
 	seal(t, r, false)
 	if got := len(r.shelf.after(0)); got != 1 {
-		t.Fatalf("%d segments, want only the one with the rows: what is skipped still grows", got)
+		t.Fatalf("%d segments, want only the one with the rows: the span still grows", got)
 	}
 	r.collected(1)
-	r.collected(1) // a call that is repeated
+	r.collected(1) // as a repeated call does
 	if r.full() || r.held.Load() != 0 {
-		t.Fatalf("no room, though all was collected: %d held", r.held.Load())
+		t.Fatalf("no room, although all rows were collected: %d held", r.held.Load())
 	}
 	seal(t, r, false)
 	want := []Segment{{N: 2, Rows: spanRows}, {N: 3, Rows: 7}}
@@ -110,7 +110,7 @@ func checkSpan(t *testing.T, rows []history.Request) {
 	}
 }
 
-// A skipped request that does not follow on the one before begins a span of its own.
+// A skipped request that is not consecutive to the previous one begins a new span.
 func TestSpansHaveNoGaps(t *testing.T) {
 	r := clockwork(1)
 	fresh := &lane{Lane: Lane{Lane: history.LaneFresh}, pacer: pace(1), record: r}
@@ -149,10 +149,10 @@ func TestAlarm(t *testing.T) {
 	a.set(0)
 	<-a.ctx.Done()
 	if a.off() {
-		t.Error("it can be switched off though it went off")
+		t.Error("off returned true after the alarm went off")
 	}
 	a.renew()
 	if a.ctx.Err() != nil {
-		t.Error("the new one has gone off")
+		t.Error("the renewed alarm has gone off")
 	}
 }

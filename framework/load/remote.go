@@ -20,24 +20,24 @@ import (
 )
 
 const (
-	// callLimit bounds one call. A segment through a busy API server takes well under a second; stopping takes a
+	// callLimit bounds one call. Getting a segment through a busy API server takes well under a second; stopping takes up to a
 	// request's time-out.
 	callLimit = 20 * time.Second
-	// backoffFirst and backoffMost bound the pause before a call is repeated. An API server that is back should be used
-	// soon: what is asked for is small.
+	// backoffFirst and backoffMost bound the pause before a call is repeated. It is short, because the calls are cheap and an
+	// API server that is back should be used soon.
 	backoffFirst = 100 * time.Millisecond
 	backoffMost  = 2 * time.Second
-	// missLimit is how often in a row the worker's pod may be unknown to what lies between before it counts as gone:
-	// some ten seconds. A server that only just starts may be wrong about it for a moment.
+	// missLimit is how many 404s in a row from the API server mean that the worker's pod is gone: some ten seconds of them. A
+	// starting API server may return 404 for a moment.
 	missLimit = 10
-	// maxAnswerBytes bounds an answer, and what a segment unpacks to: the largest is two seconds of MaxRate on each lane.
+	// maxAnswerBytes bounds an answer, and an unpacked segment: the largest has two seconds of MaxRate on each lane.
 	maxAnswerBytes = 256 << 20
 )
 
-// ErrWorkerGone says that the worker, and every row not yet collected, is lost.
+// ErrWorkerGone means that the worker and all rows that were not collected are lost.
 var ErrWorkerGone = errors.New("the load worker is gone")
 
-// remote is a worker as the harness reaches it: over a network that may be away for minutes.
+// remote is the harness's client of a worker, over a network that may be down for minutes.
 type remote struct {
 	client   *http.Client
 	base     string
@@ -52,24 +52,24 @@ type reply struct {
 	body   []byte
 }
 
-// refusal is an answer of the worker, or of something in between, that is not what was asked for.
+// refusal is an error status from the worker, or from a proxy in front of it.
 type refusal struct {
 	status int
 	text   string
-	// worker: it was the worker itself that spoke, so that asking again will not help.
+	// worker: the worker itself answered, so repeating the call will not help.
 	worker bool
 }
 
 func (r *refusal) Error() string {
-	who := "between here and the worker"
+	who := "a proxy in front of the worker"
 	if r.worker {
 		who = "the worker"
 	}
 	return fmt.Sprintf("%s said %d: %.300s", who, r.status, r.text)
 }
 
-// persist calls until it gets an answer from the worker. The error is the worker's own refusal, ErrWorkerGone, or says
-// how long it was tried in vain.
+// persist repeats a call until the worker answers. It fails with the worker's own refusal, with ErrWorkerGone, or with the last
+// error and how long it tried when the context ends.
 func (r *remote) persist(ctx context.Context, method, path string, body []byte) (reply, error) {
 	began, misses := r.now(), 0
 	for pause := backoffFirst; ; pause = min(2*pause, backoffMost) {
@@ -87,7 +87,7 @@ func (r *remote) persist(ctx context.Context, method, path string, body []byte) 
 			misses = 0
 		}
 		if misses == missLimit {
-			return reply{}, fmt.Errorf("%w: its pod was not found, %d times: %w", ErrWorkerGone, misses, err)
+			return reply{}, fmt.Errorf("%w: its pod was not found %d times in a row: %w", ErrWorkerGone, misses, err)
 		}
 		if waitErr := poll.Pass(ctx, pause); waitErr != nil {
 			return reply{}, fmt.Errorf("tried for %s: %w (%w)", (r.now() - began).Round(time.Millisecond), err, waitErr)
@@ -95,7 +95,7 @@ func (r *remote) persist(ctx context.Context, method, path string, body []byte) 
 	}
 }
 
-// call calls once.
+// call makes one call.
 func (r *remote) call(ctx context.Context, method, path string, body []byte) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
@@ -118,7 +118,7 @@ func (r *remote) call(ctx context.Context, method, path string, body []byte) (re
 	return reply{status: response.StatusCode, body: content}, nil
 }
 
-// check tells an answer of the worker from one of what lies between, and this worker from one that took its place.
+// check distinguishes the worker's answers from those of proxies, and this worker from another process in its place.
 func (r *remote) check(response *http.Response, content []byte) error {
 	instance := response.Header.Get(headerWorker)
 	switch ok := response.StatusCode < 300; {
@@ -129,14 +129,14 @@ func (r *remote) check(response *http.Response, content []byte) error {
 	case !ok:
 		return &refusal{status: response.StatusCode, text: strings.TrimSpace(string(content)), worker: true}
 	}
-	if r.instance == "" { // the first talk, before several ask at a time
+	if r.instance == "" { // set by the first call, before there are concurrent calls
 		r.instance = instance
 	}
 	r.heard.Store(int64(r.now()))
 	return nil
 }
 
-// ask calls until it gets an answer, which is JSON.
+// ask repeats a call until the worker answers, and decodes the answer from JSON.
 func (r *remote) ask(ctx context.Context, method, path string, body []byte, to any) error {
 	got, err := r.persist(ctx, method, path, body)
 	if err != nil {
@@ -148,10 +148,11 @@ func (r *remote) ask(ctx context.Context, method, path string, body []byte, to a
 	return nil
 }
 
-// of is the query that names the plan.
+// of returns the query that names the plan.
 func of(plan string) string { return "?plan=" + url.QueryEscape(plan) }
 
-// rows gets a segment's rows, on the worker's clock. They are whole: gzip has a checksum, and they are counted.
+// rows gets a segment's rows, on the worker's clock. A truncated answer is an error: gzip has a checksum, and the rows are
+// counted.
 func (r *remote) rows(ctx context.Context, plan string, s Segment) ([]history.Request, error) {
 	path := "/segments/" + strconv.Itoa(s.N) + of(plan)
 	got, err := r.persist(ctx, http.MethodGet, path, nil)

@@ -10,19 +10,20 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// maxBodyBytes bounds a response's body; what is as long is a wrong body, and is not read further.
+// maxBodyBytes bounds a response's body. A body of that length is a wrong body, and not read further.
 const maxBodyBytes = 64 << 10
 
 // receive reads the response.
 func (s *httpSender) receive(r *http.Response) {
 	s.fillResponse(r)
 	body, err := s.readBody(r.Body)
-	_ = r.Body.Close() // what it could tell, reading has told
+	_ = r.Body.Close() // reading has reported any error
 	s.row.Bytes = int64(len(body))
 	s.outcome(body, err)
 }
 
-// fillResponse takes the response's head, and tells the connection who answered before it can be used again.
+// fillResponse takes the response's head into the row, and stores the server in the connection before another request can use
+// it.
 func (s *httpSender) fillResponse(r *http.Response) {
 	s.row.Status = r.StatusCode
 	if tries := header(r, headerTries); tries != "" {
@@ -37,13 +38,13 @@ func (s *httpSender) fillResponse(r *http.Response) {
 		infer(&s.row, s.first)
 		return
 	case s.last != nil && !s.last.knows(who):
-		now := who // who itself would be allocated for every response
+		now := who // taking the address of who would allocate for every response
 		s.last.who.Store(&now)
 	}
 	who.fill(&s.row)
 }
 
-// header is a header by its canonical name.
+// header returns a header by its canonical name.
 func header(r *http.Response, name string) string {
 	if values := r.Header[name]; len(values) > 0 {
 		return values[0]
@@ -51,10 +52,10 @@ func header(r *http.Response, name string) string {
 	return ""
 }
 
-// errLongBody says that the body was not read to its end.
+// errLongBody is returned for a body that was not read to its end.
 var errLongBody = errors.New("the body goes on after " + strconv.Itoa(maxBodyBytes) + " bytes")
 
-// readBody reads the body whole. What it returns is valid until the next call.
+// readBody reads the whole body. The result is valid until the next call.
 func (s *httpSender) readBody(r io.Reader) ([]byte, error) {
 	b := s.body[:0]
 	for {
@@ -76,7 +77,7 @@ func (s *httpSender) readBody(r io.Reader) ([]byte, error) {
 	}
 }
 
-// outcome judges a request that has a response.
+// outcome sets the outcome of a request that has a response.
 func (s *httpSender) outcome(body []byte, err error) {
 	switch {
 	case s.row.Status != http.StatusOK:
@@ -94,8 +95,8 @@ func (s *httpSender) outcome(body []byte, err error) {
 	}
 }
 
-// masked marks a request that a client without a second try would have lost. The row is about the connection that
-// broke and the server behind it; its text says who answered in the end.
+// masked marks a request that a client without retries would have lost. The row names the connection that broke and the server
+// behind it; its text names the pod that answered in the end.
 func (s *httpSender) masked() {
 	s.row.Outcome, s.row.Err = history.Masked, masked(s.first, s.row.Pod)
 	infer(&s.row, s.first)

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// right is the right answer to the requests of a sender.
+// right makes the expected answers to a sender's requests.
 type right struct {
 	prefix string
 	want   []byte
@@ -15,7 +15,7 @@ type right struct {
 
 func newRight(l *lane) right { return right{prefix: fmt.Sprintf("ok %s/%s/", l.worker, l.Lane.Lane)} }
 
-// of names request k and the body it must be answered with.
+// of returns the id of request k, and sets the expected body.
 func (r *right) of(k uint64) (id string) {
 	r.want = append(r.want[:0], r.prefix...)
 	r.want = strconv.AppendUint(r.want, k, 10)
@@ -24,19 +24,19 @@ func (r *right) of(k uint64) (id string) {
 	return id
 }
 
-// got says that another body came.
+// got describes a body that differs from the expected one.
 func (r *right) got(body []byte) string { return fmt.Sprintf("want %q, got %.100q", r.want, body) }
 
-// masked says what a client without a second try would have lost: of the first connection, and by whom it was saved.
+// masked returns the text of a masked request: how its first connection ended, and which pod answered in the end.
 func masked(first *conn, pod string) string {
 	how := "broke"
 	if first != nil && first.end() != nil {
 		how = errorText(first.end())
 	}
-	return fmt.Sprintf("sent again behind the caller's back, because its connection ended (%s); answered by %s", how, pod)
+	return fmt.Sprintf("silently sent again by the client library, because its connection ended (%s); answered by %s", how, pod)
 }
 
-// infer takes the server from the connection's last answer.
+// infer fills in the server of the connection's last answer, and marks the row as inferred.
 func infer(row *history.Request, from *conn) {
 	if from == nil {
 		return

@@ -21,8 +21,8 @@ const (
 	headerTries    = "X-Holdfast-Gateway-Tries"
 )
 
-// httpSender is the sender of connections that carry one request at a time, by net/http. What can be used again, is: the load
-// must not cost more than the plain client it is compared with.
+// httpSender sends HTTP requests with net/http, one at a time. It reuses what it can: the load must not cost more than the
+// plain client it is compared with.
 type httpSender struct {
 	lane     *lane
 	through  *connections
@@ -33,7 +33,7 @@ type httpSender struct {
 	body     []byte
 
 	row      history.Request
-	written  *atomic.Int64 // how often the request was written since it got its connection; HTTP/2 only
+	written  *atomic.Int64 // writes of the request since it got its connection; HTTP/2 only
 	asking   bool          // for a connection
 	attempts int
 	first    *conn // of the attempts
@@ -48,19 +48,19 @@ func (c *connections) sender(l *lane) sender {
 	return s
 }
 
-// trace is told of each attempt: net/http tries again without a word.
+// trace observes each attempt, because net/http retries silently.
 func (s *httpSender) trace() *httptrace.ClientTrace {
-	// Both are called by the goroutine that sends.
+	// The sending goroutine calls both.
 	t := &httptrace.ClientTrace{GetConn: func(string) { s.asking = true }, GotConn: s.gotConn}
 	if s.lane.Lane.Lane == history.LaneH2C {
 		written := new(atomic.Int64)
 		s.written = written
-		t.WroteHeaders = func() { written.Add(1) } // by any goroutine
+		t.WroteHeaders = func() { written.Add(1) } // called by any goroutine
 	}
 	return t
 }
 
-// renew gives up what an earlier request may still hold.
+// renew replaces everything that an earlier request may still use.
 func (s *httpSender) renew() {
 	s.alarm.parent = httptrace.WithClientTrace(s.lane.template.Context(), s.trace())
 	s.alarm.renew()
@@ -73,7 +73,7 @@ func (s *httpSender) renew() {
 func (s *httpSender) gotConn(info httptrace.GotConnInfo) {
 	s.asking = false
 	if s.written != nil && s.written.Swap(0) == 0 && s.attempts > 0 {
-		s.attempts-- // a connection that shut, to new requests, in the moment between: nothing was written to it
+		s.attempts-- // nothing was written: the connection stopped taking requests in the meantime
 	}
 	s.attempts++
 	s.last, _ = info.Conn.(*conn)
@@ -82,7 +82,7 @@ func (s *httpSender) gotConn(info httptrace.GotConnInfo) {
 	}
 }
 
-// send sends request k and records what became of it.
+// send sends request k and records its row.
 func (s *httpSender) send(k uint64, due history.Offset) {
 	l := s.lane
 	s.asking, s.attempts, s.first, s.last, s.reused = false, 0, nil, nil, false
@@ -113,7 +113,7 @@ func (s *httpSender) exchange(k uint64) {
 	}
 }
 
-// fillConn names the connection; of several, the first, which let the client down.
+// fillConn adds the connection to the row; of several, the first, which failed.
 func (s *httpSender) fillConn() {
 	s.row.Reused = s.reused
 	if s.first != nil {
@@ -134,10 +134,11 @@ func (s *httpSender) failed(err error) {
 	infer(&s.row, s.first)
 }
 
-// fail sets the outcome. What net/http's words do not tell, the connection may: among that, that its end was a reset.
+// fail sets the outcome. Where net/http's error is unspecific, the error of the connection decides, for example that it ended
+// by a reset.
 func (s *httpSender) fail(err error, at stage) {
 	if cause := context.Cause(s.alarm.ctx); cause != nil && errors.Is(err, context.Canceled) {
-		err = cause // HTTP/2 does not tell it
+		err = cause // HTTP/2 does not return the cause
 	}
 	s.row.Outcome, s.row.Err = classify(err, at), errorText(err)
 	if o := s.row.Outcome; (o == history.Other || o == history.ClosedEarly) && s.last != nil && s.last.end() != nil {

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// startLimit bounds the first talk with a worker, whose pod is ready by then.
+	// startLimit bounds the first calls to a worker, whose pod is ready by then.
 	startLimit = time.Minute
-	// collectEvery is how often rows are fetched: often enough for a progress line, and not a load of its own.
+	// collectEvery is how often rows are fetched: often enough for a progress line, without causing load.
 	collectEvery = time.Second
 	// stopEvery is how often a worker is asked whether its last requests have ended.
 	stopEvery = 100 * time.Millisecond
@@ -34,7 +34,7 @@ type Sink interface {
 	Requests(worker string) (*history.RequestWriter, error)
 }
 
-// Session is a load at work, seen from the harness.
+// Session is a running load, as the harness sees it.
 type Session struct {
 	plan   Plan
 	remote *remote
@@ -43,13 +43,13 @@ type Session struct {
 	clock  history.Clock
 
 	cancel context.CancelFunc
-	done   chan struct{} // the collecting has ended
+	done   chan struct{} // closed when collecting has ended
 
-	// Of whoever collects: first the session's goroutine, then Stop.
+	// Owned by the collecting goroutine, and by Stop after that goroutine has ended.
 	taken    int // number of the last segment that is in the record
 	dropped  int // number of the last segment that the worker was told to forget
 	recorded map[history.Lane]uint64
-	heard    int // how many samples of the worker's noise are in the record
+	heard    int // samples of the worker's noise that are in the record
 
 	mu     sync.Mutex
 	status Status
@@ -57,18 +57,18 @@ type Session struct {
 	ending sync.Once
 }
 
-// Totals are a session's counts so far, all lanes but the control lane together.
+// Totals are a session's counts so far, over all lanes except the control lane.
 type Totals struct {
 	Planned, Sent, Unsent, Failed, Masked uint64
-	// Silent is how long ago the worker was last heard.
+	// Silent is how long ago the worker last answered.
 	Silent time.Duration
 	// Finished: the load has ended.
 	Finished bool
 }
 
-// Start has the worker at baseURL begin the plan, and collects its rows into the sink, with their times on the run's
-// clock, until Stop. The client may lead through an API server that goes away for as long as it likes: the worker
-// keeps what is not collected. When the context ends, so does the collecting; Stop still gets the rest.
+// Start makes the worker at baseURL begin the plan, and collects its rows into the sink until Stop, with their times on the
+// run's clock. The client may lead through an API server that is away for any time: the worker keeps uncollected rows. When the
+// context ends, collecting ends; Stop still gets the rest.
 func Start(ctx context.Context, client *http.Client, baseURL string, plan Plan, sink Sink) (*Session, error) {
 	s := &Session{
 		plan:     plan,
@@ -112,7 +112,7 @@ func (s *Session) note(e history.Event) error {
 	return s.sink.Append(e)
 }
 
-// Totals are the counts as last heard.
+// Totals returns the counts that the worker last reported.
 func (s *Session) Totals() Totals {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,18 +130,18 @@ func (s *Session) Totals() Totals {
 	return t
 }
 
-// Status is what the worker last said of itself.
+// Status returns the worker's last reported status.
 func (s *Session) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.status
 }
 
-// Answered asks the worker which pods gave a good answer on each lane within the last second, those of the control lane left out.
+// Answered asks the worker which pods gave a good answer on each lane, except the control lane, within the last second.
 func (s *Session) Answered(ctx context.Context) (map[history.Lane][]string, error) {
 	var status Status
 	if err := s.remote.ask(ctx, http.MethodGet, "/status"+of(s.plan.ID), nil, &status); err != nil {
-		return nil, fmt.Errorf("ask load %s who answers: %w", s.plan.ID, err)
+		return nil, fmt.Errorf("ask load %s which pods answer: %w", s.plan.ID, err)
 	}
 	answered := make(map[history.Lane][]string)
 	for _, l := range status.Lanes {
@@ -152,14 +152,14 @@ func (s *Session) Answered(ctx context.Context) (map[history.Lane][]string, erro
 	return answered, nil
 }
 
-// Err is what ended the collecting before its time: the worker is gone, or the record cannot be written.
+// Err returns why collecting ended early: the worker is gone, or the record cannot be written.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// collect takes what there is, again and again.
+// collect sweeps every collectEvery.
 func (s *Session) collect(ctx context.Context) {
 	defer close(s.done)
 	for {
@@ -173,7 +173,7 @@ func (s *Session) collect(ctx context.Context) {
 	}
 }
 
-// fail keeps the first error, and writes it into the record: from now on evidence is missing.
+// fail keeps the first error and writes it into the record, because evidence is missing from now on.
 func (s *Session) fail(err error) {
 	s.mu.Lock()
 	first := s.err == nil
@@ -183,11 +183,11 @@ func (s *Session) fail(err error) {
 	what := s.err.Error()
 	s.mu.Unlock()
 	if first {
-		_ = s.note(history.Event{Trouble: &history.Trouble{What: what}}) // a record that refuses it is incomplete anyway
+		_ = s.note(history.Event{Trouble: &history.Trouble{What: what}}) // if it cannot be written, the record is incomplete anyway
 	}
 }
 
-// sweep takes every segment that is closed.
+// sweep records the worker's status, noise and closed segments.
 func (s *Session) sweep(ctx context.Context) error {
 	if err := s.look(ctx, http.MethodGet, "/status"); err != nil {
 		return err
@@ -212,7 +212,7 @@ func (s *Session) sweep(ctx context.Context) error {
 	}
 }
 
-// listen records the worker's noise that is new, on the run's clock.
+// listen records the worker's new noise samples, on the run's clock.
 func (s *Session) listen(ctx context.Context) error {
 	for samples := make([]noise.Sample, maxListed); len(samples) == maxListed; {
 		samples = nil
@@ -232,7 +232,7 @@ func (s *Session) listen(ctx context.Context) error {
 	return nil
 }
 
-// look takes over the worker's status.
+// look calls the worker, and stores the status it returns.
 func (s *Session) look(ctx context.Context, method, path string) error {
 	var status Status
 	if err := s.remote.ask(ctx, method, path+of(s.plan.ID), nil, &status); err != nil {
@@ -244,7 +244,7 @@ func (s *Session) look(ctx context.Context, method, path string) error {
 	return nil
 }
 
-// take records a segment's rows, unless it did that before, and only then has the worker forget them.
+// take records a segment's rows, unless it did so before, and then tells the worker to forget them.
 func (s *Session) take(ctx context.Context, segment Segment) error {
 	if segment.N > s.taken {
 		if segment.N != s.taken+1 {
@@ -287,9 +287,9 @@ func (s *Session) record(rows []history.Request) error {
 	return nil
 }
 
-// Stop ends the load, collects what is left, and completes the record: how far the worker's clock can be off, and its
-// totals of each lane. It fails, and leaves a Trouble in the record, unless every planned request has its row there.
-// Stopping again says the same.
+// Stop ends the load, collects the remaining rows, and completes the record with the uncertainty of the worker's clock and the
+// worker's totals of each lane. It returns an error, and leaves a Trouble in the record, unless every planned request has its
+// row there. Calling it again returns the same error.
 func (s *Session) Stop(ctx context.Context) error {
 	s.ending.Do(func() {
 		s.cancel()

@@ -17,23 +17,23 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// network leads to a worker, and away from it: it is what an API server is to a session.
+// network is a session's way to a worker, like an API server that may be away.
 type network struct {
-	mu     sync.Mutex // of what tests change under way
+	mu     sync.Mutex // guards what tests change while a session runs
 	worker *worker
 	d      *dice
-	delay  time.Duration // of each way
-	// lost is how many of 100 calls are lost before they reach the worker, and as many again after: the worker has then
-	// done what it was asked for, and nobody knows.
+	delay  time.Duration // one way
+	// lost is how many of 100 calls are lost before they reach the worker, and how many of 100 answers are lost: the worker has
+	// then done what it was asked for, but the session does not know.
 	lost int
-	// gone tells, at a moment, what to answer in the worker's place; nil: nothing.
+	// gone returns an answer that replaces the worker's at a moment; nil: the worker answers.
 	gone func(now time.Duration) *http.Response
 	base time.Time
 }
 
 func (n *network) client() *http.Client { return &http.Client{Transport: roundTrip(n.carry)} }
 
-// proxyPath is where an API server leads to a pod.
+// proxyPath is the API server's proxy path of a pod.
 const proxyPath = "/api/v1/namespaces/load/pods/load-0:8080/proxy"
 
 var errAway = errors.New("connection refused")
@@ -67,7 +67,7 @@ func textAnswer(status int, text string) *http.Response {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}
 }
 
-// away is an API server that nobody can reach from then to then.
+// away is an API server that is unavailable between two moments.
 func away(from, to time.Duration) func(time.Duration) *http.Response {
 	return func(now time.Duration) *http.Response {
 		if now < from || now >= to {
@@ -77,7 +77,7 @@ func away(from, to time.Duration) func(time.Duration) *http.Response {
 	}
 }
 
-// newRecord is a record to collect into, and a way to read it once it is closed.
+// newRecord returns a record to collect into, and a function that closes and reads it.
 func newRecord(t *testing.T) (*history.Writer, func() history.Run) {
 	t.Helper()
 	dir := t.TempDir()
@@ -100,7 +100,7 @@ func newRecord(t *testing.T) (*history.Writer, func() history.Run) {
 	}
 }
 
-// recorded is what the record says of the load.
+// recorded is what a record contains of the load.
 type recorded struct {
 	rows    []history.Request
 	totals  []LaneStatus
@@ -139,7 +139,7 @@ func twoLanes(d time.Duration) Plan {
 	}}
 }
 
-// However the network misbehaves, and for however long, each request is in the record once.
+// Each request is in the record exactly once, however and for however long the network misbehaves.
 func TestNothingIsLostOrDoubled(t *testing.T) {
 	tests := []struct {
 		name string
@@ -150,7 +150,7 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 		{"calls and answers get lost", 20, nil},
 		{"away for a minute", 0, away(10*time.Second, 70*time.Second)},
 		{"away while the load is stopped", 10, away(85*time.Second, 150*time.Second)},
-		{"pods are briefly unknown", 0, func(now time.Duration) *http.Response {
+		{"pods are briefly not found", 0, func(now time.Duration) *http.Response {
 			if now%(10*time.Second) > 300*time.Millisecond {
 				return nil
 			}
@@ -197,7 +197,7 @@ func TestRowsAreOnTheRunsClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		begun := sink.Now() - n.delay // the plan arrived a way before
+		begun := sink.Now() - n.delay // the plan arrived one delay earlier
 		time.Sleep(3 * time.Second)
 		if err := s.Stop(t.Context()); err != nil {
 			t.Error(err)
@@ -223,7 +223,7 @@ func TestRowsAreOnTheRunsClock(t *testing.T) {
 	})
 }
 
-// Unsent requests were never sent, on whatever clock.
+// Unsent requests have no sent time on any clock.
 func TestUnsentHasNoMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Minute)
@@ -258,13 +258,13 @@ func TestTotalsWhileItRuns(t *testing.T) {
 		}
 		time.Sleep(10*time.Second + 10*time.Millisecond)
 		got := s.Totals()
-		// The request that is due at that very moment may be in or not.
+		// The request that is due at this moment may or may not be counted.
 		if got.Sent/2 != 100 || got.Failed < 20 || got.Failed > 21 || got.Silent > time.Second || got.Finished {
 			t.Errorf("after ten seconds: %+v", got)
 		}
 		time.Sleep(15 * time.Second)
 		if silent := s.Totals().Silent; silent < 14*time.Second || silent > 16*time.Second {
-			t.Errorf("the worker was not heard for %v, want some 15s", silent)
+			t.Errorf("silent for %v, want about 15s", silent)
 		}
 		time.Sleep(time.Minute)
 		if got := s.Totals(); !got.Finished || got.Sent != 1200 || s.Err() != nil {
@@ -276,7 +276,7 @@ func TestTotalsWhileItRuns(t *testing.T) {
 	})
 }
 
-// A worker that is lost takes rows with it, and the record says so.
+// Rows are lost with their worker, and the record says so.
 func TestWorkerIsGone(t *testing.T) {
 	tests := []struct {
 		name string
@@ -290,7 +290,7 @@ func TestWorkerIsGone(t *testing.T) {
 		}, "another process answers in its place"},
 		{"its pod was deleted", func(_ *testing.T, n *network) {
 			n.gone = func(time.Duration) *http.Response { return textAnswer(404, `pods "load-0" not found`) }
-		}, `its pod was not found, 10 times`},
+		}, `its pod was not found 10 times in a row`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -324,7 +324,7 @@ func TestWorkerIsGone(t *testing.T) {
 	}
 }
 
-// An API server that does not come back is given up when the caller's patience ends, and no row is invented.
+// Stop gives up on an API server that does not come back when its context ends, and no row is invented.
 func TestStopGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := fakeWorker(t, late(0))
@@ -338,7 +338,7 @@ func TestStopGivesUp(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		err = s.Stop(ctx)
-		want := "collect load p/1: tried for 1m0s: POST /stop?plan=p%2F1: between here and the worker said 503: " +
+		want := "collect load p/1: tried for 1m0s: POST /stop?plan=p%2F1: a proxy in front of the worker said 503: " +
 			"the server is currently unable to handle the request (context deadline exceeded)"
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
@@ -350,7 +350,7 @@ func TestStopGivesUp(t *testing.T) {
 	})
 }
 
-// The caller's context ends the collecting, not the load: what is left can still be had.
+// The end of Start's context ends collecting, not the load: Stop still gets the rest.
 func TestStopAfterTheContextEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &network{worker: fakeWorker(t, late(0)), d: newDice(1)}
@@ -393,7 +393,7 @@ func TestStartRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err = Start(t.Context(), n.client(), "http://api"+proxyPath, planFor("two", time.Second), sink); err == nil ||
-			!strings.Contains(err.Error(), "the worker said 409: plan p/1 is at work or not yet collected") {
+			!strings.Contains(err.Error(), "the worker said 409: plan p/1 is running or not yet collected") {
 			t.Errorf("on a busy worker: %v", err)
 		}
 		if err := other.Stop(t.Context()); err != nil {
@@ -402,7 +402,7 @@ func TestStartRefuses(t *testing.T) {
 	})
 }
 
-// A record that cannot be written ends the collecting, and nothing is forgotten that is not in the record.
+// A record that cannot be written ends collecting, and the worker keeps all rows that are not in the record.
 func TestRecordCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := fakeWorker(t, late(0))

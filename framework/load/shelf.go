@@ -12,29 +12,29 @@ import (
 )
 
 const (
-	// spanRows is the most rows of a segment that is made of a span: some 2 MB, like other segments.
+	// spanRows is the largest number of rows of a span's segment: some 2 MB, like other segments.
 	spanRows = 20_000
-	// packBytes is how much is packed in one go, about 0.3 ms, before requests that are due get their turn.
+	// packBytes is how much is packed at a time, in about 0.3 ms, before other goroutines may send requests that are due.
 	packBytes = 64 << 10
 )
 
-// shelf keeps closed segments, numbered from 1, until they are collected. Their content is CSV as package history
-// writes it, packed by gzip, whose checksum tells a reader that it is whole.
+// shelf keeps closed segments, numbered from 1, until they are collected. Their content is package history's CSV, packed by
+// gzip, whose checksum shows a reader that it is complete.
 type shelf struct {
 	mu       sync.Mutex
-	last     int // number given
+	last     int // number of the last segment
 	segments []shelved
-	packer   *gzip.Writer // used by whoever seals, one at a time
+	packer   *gzip.Writer // used by seal, which is not called concurrently
 }
 
 type shelved struct {
 	Segment
 	packed []byte
-	span   span // with n > 0, the rows are made when they are asked for
+	span   span // if n > 0, the rows are generated when they are read
 	done   history.Offset
 }
 
-// put shelves CSV.
+// put adds CSV as a segment.
 func (s *shelf) put(csv []byte, rows int) error {
 	var to bytes.Buffer
 	if s.packer == nil {
@@ -64,7 +64,7 @@ func packTo(packer *gzip.Writer, csv []byte) error {
 	return packer.Close()
 }
 
-// putSpan shelves a span, in parts that can be read at once.
+// putSpan adds a span, in segments of at most spanRows.
 func (s *shelf) putSpan(whole span, done history.Offset) {
 	for whole.n > 0 {
 		part := whole
@@ -83,7 +83,7 @@ func (s *shelf) add(one shelved) {
 	s.segments = append(s.segments, one)
 }
 
-// after lists at most maxListed of the segments with a higher number than n.
+// after returns at most maxListed segments with a higher number than n.
 func (s *shelf) after(n int) []Segment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,10 +96,10 @@ func (s *shelf) after(n int) []Segment {
 	return list
 }
 
-// maxListed keeps a list of segments to a size that every proxy lets through.
+// maxListed keeps a list short enough for every proxy.
 const maxListed = 1000
 
-// get finds a segment.
+// get returns a segment by its number.
 func (s *shelf) get(n int) (shelved, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *shelf) get(n int) (shelved, bool) {
 	return shelved{}, false
 }
 
-// remove drops a segment, if it is still there, and tells how many rows that had room go with it.
+// remove drops a segment if it exists, and returns how many stored rows that frees. Rows of a span were never stored.
 func (s *shelf) remove(n int) (rows int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,14 +127,14 @@ func (s *shelf) remove(n int) (rows int) {
 	return 0
 }
 
-// empty tells whether everything was collected.
+// empty reports whether all segments were collected.
 func (s *shelf) empty() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.segments) == 0
 }
 
-// writeTo writes the packed content.
+// writeTo writes a segment's packed content.
 func (one *shelved) writeTo(w io.Writer) error {
 	if one.span.n == 0 {
 		_, err := w.Write(one.packed)

@@ -13,15 +13,15 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// webSocketPath is what the backend calls it.
+// webSocketPath is the backend's path for WebSockets.
 const webSocketPath = "websocket"
 
-// goodbyes are the close codes of a server that ends as it should.
+// goodbyes are the close codes of an orderly end.
 // Source: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1
 var goodbyes = []int{websocket.CloseNormalClosure, websocket.CloseGoingAway, websocket.CloseServiceRestart}
 
-// webSocket carries messages by WebSocket. The library is the one that client-go brings along; it does nothing of its own
-// accord but to answer pings and close frames.
+// webSocket carries messages over a WebSocket. The library is a dependency of client-go; the only thing it does on its own is
+// to answer pings and close frames.
 type webSocket struct{ *websocket.Conn }
 
 func openWebSocket(ctx context.Context, c *conn, target string) (line, int, error) {
@@ -32,7 +32,7 @@ func openWebSocket(ctx context.Context, c *conn, target string) (line, int, erro
 	d := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return c, nil }}
 	made, answer, err := d.DialContext(ctx, "ws://"+address+path+webSocketPath, http.Header{"User-Agent": {"holdfast"}})
 	if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
-		_ = answer.Body.Close() // it is in memory
+		_ = answer.Body.Close() // the body is in memory
 		return nil, answer.StatusCode, errBadStatus
 	}
 	if err != nil {
@@ -68,6 +68,6 @@ func (s webSocket) say(message string, limit time.Duration) error {
 
 func (s webSocket) leave() {
 	frame := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	_ = s.WriteControl(websocket.CloseMessage, frame, time.Now().Add(time.Second)) // it is closed in any case
+	_ = s.WriteControl(websocket.CloseMessage, frame, time.Now().Add(time.Second)) // the connection is closed in any case
 	_ = s.Close()
 }

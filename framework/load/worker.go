@@ -19,39 +19,38 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// DefaultAddr is where a worker listens.
+// DefaultAddr is the address that a worker listens on.
 const DefaultAddr = ":8080"
 
-// maxPlanBytes bounds a plan; one has a few hundred bytes.
+// maxPlanBytes bounds a plan, which usually has a few hundred bytes.
 const maxPlanBytes = 1 << 20
 
-// WorkerOptions say how a worker runs.
+// WorkerOptions configure a worker.
 type WorkerOptions struct {
-	// Name is the worker's name in every row: its pod's.
+	// Name is the worker's name in every row: the name of its pod.
 	Name string
-	// Listener is where it listens; nil: on Addr, which is DefaultAddr when empty.
+	// Listener is what it serves on; nil: it listens on Addr, default DefaultAddr.
 	Listener net.Listener
 	Addr     string
-	// MaxRows is how many uncollected rows it holds; zero: DefaultMaxRows.
+	// MaxRows is how many uncollected rows it may hold; zero: DefaultMaxRows.
 	MaxRows int
 	Log     *slog.Logger // nil: slog.Default()
 }
 
-// RunWorker serves until the context ends; it then stops the load, and all rows that were not collected are lost. It
-// answers
+// RunWorker serves until the context ends; it then stops the load, and all rows that were not collected are lost. Its API:
 //
 //	GET /healthz                     200 once it runs
 //	GET /clock                       Clock
-//	PUT /plan                        starts a Plan, and says what GET /status says; again: nothing more
-//	POST /stop?plan=ID               stops it, waits for the requests under way, closes the last segment
+//	PUT /plan                        starts a Plan unless it is running already; answers like GET /status
+//	POST /stop?plan=ID               stops it, waits for requests in flight, closes the last segment; answers like GET /status
 //	GET /status?plan=ID              Status
 //	GET /segments?plan=ID&after=N    the closed Segments with a higher number
-//	GET /noise?plan=ID&after=N       the worker's own noise, a noise.Sample a second, but for the first N
-//	GET /segments/N?plan=ID          the rows of one, as package history writes them, packed by gzip
-//	DELETE /segments/N?plan=ID       the rows are safe elsewhere and can be forgotten
+//	GET /noise?plan=ID&after=N       the worker's own noise, a noise.Sample a second, without the first N
+//	GET /segments/N?plan=ID          the rows of a segment as package history writes them, packed by gzip
+//	DELETE /segments/N?plan=ID       the rows are stored elsewhere and can be forgotten
 //
-// All of these are safe to repeat. A plan that is not the present one is 404; a plan given while another is at work or
-// not collected is 409.
+// All calls are safe to repeat. A plan other than the current one is 404. A new plan while another is running or not
+// collected is 409.
 func RunWorker(ctx context.Context, o WorkerOptions) error {
 	w, err := newWorker(ctx, o)
 	if err != nil {
@@ -77,7 +76,7 @@ func RunWorker(ctx context.Context, o WorkerOptions) error {
 
 // worker is the state behind the API.
 type worker struct {
-	ctx      context.Context // of the process, for the values it carries
+	ctx      context.Context // the process's context, used for its values
 	name     string
 	instance string
 	base     time.Time
@@ -107,7 +106,7 @@ func newWorker(ctx context.Context, o WorkerOptions) (*worker, error) {
 // clock is the time since the worker began, on the monotonic clock.
 func (w *worker) clock() history.Offset { return time.Since(w.base) }
 
-// end stops what is at work.
+// end stops the running plan.
 func (w *worker) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,13 +134,13 @@ func (w *worker) api() http.Handler {
 	})
 }
 
-// answer writes JSON. A connection that breaks meanwhile is the asker's to notice.
+// answer writes JSON. If the connection breaks, the caller notices.
 func answer(rw http.ResponseWriter, value any) {
 	rw.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(rw).Encode(value)
 }
 
-// of finds the plan that a request is about.
+// of serves requests about the current plan, and answers 404 for any other plan.
 func (w *worker) of(serve func(http.ResponseWriter, *http.Request, *attack)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
@@ -149,7 +148,7 @@ func (w *worker) of(serve func(http.ResponseWriter, *http.Request, *attack)) htt
 		w.mu.Unlock()
 		id := r.URL.Query().Get("plan")
 		if a == nil || a.plan.ID != id {
-			http.Error(rw, fmt.Sprintf("there is no plan %q here", id), http.StatusNotFound)
+			http.Error(rw, fmt.Sprintf("no plan %q", id), http.StatusNotFound)
 			return
 		}
 		serve(rw, r, a)
@@ -174,7 +173,7 @@ func (w *worker) putPlan(rw http.ResponseWriter, r *http.Request) {
 	answer(rw, w.status(a))
 }
 
-// adopt begins a plan, unless it is the one at work.
+// adopt starts a plan, unless it is the current one.
 func (w *worker) adopt(p Plan) (*attack, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -183,9 +182,9 @@ func (w *worker) adopt(p Plan) (*attack, error) {
 		case reflect.DeepEqual(a.plan, p):
 			return a, nil
 		case a.plan.ID == p.ID:
-			return nil, fmt.Errorf("plan %s is here already, and is another one", p.ID)
+			return nil, fmt.Errorf("plan %s exists already, with other contents", p.ID)
 		case !a.done() || !a.record.shelf.empty():
-			return nil, fmt.Errorf("plan %s is at work or not yet collected", a.plan.ID)
+			return nil, fmt.Errorf("plan %s is running or not yet collected", a.plan.ID)
 		}
 	}
 	a, err := newAttack(w.ctx, p, w)
@@ -199,7 +198,7 @@ func (w *worker) adopt(p Plan) (*attack, error) {
 }
 
 func (w *worker) status(a *attack) Status {
-	// Finished is read first: counts that are final must not be taken for such a moment too early.
+	// Finished is read before the counts: it must not be true with counts that are not final.
 	finished := a.done()
 	return Status{
 		Worker: w.name, Plan: a.plan.ID, Finished: finished, Lanes: a.record.status(a.plan.Lanes),
@@ -228,11 +227,11 @@ func (w *worker) listNoise(rw http.ResponseWriter, r *http.Request, a *attack) {
 	}
 }
 
-// afterOf is how much of a list the asker has already.
+// afterOf parses the query's after: how much of a list the caller has already.
 func afterOf(rw http.ResponseWriter, r *http.Request) (after int, ok bool) {
 	after, err := strconv.Atoi(cmp.Or(r.URL.Query().Get("after"), "0"))
 	if err != nil {
-		http.Error(rw, "after is no number", http.StatusBadRequest)
+		http.Error(rw, "after is not a number", http.StatusBadRequest)
 	}
 	return after, err == nil
 }
@@ -241,17 +240,17 @@ func (w *worker) getSegment(rw http.ResponseWriter, r *http.Request, a *attack) 
 	n, err := strconv.Atoi(r.PathValue("n"))
 	one, found := a.record.shelf.get(n)
 	if err != nil || !found {
-		http.Error(rw, fmt.Sprintf("there is no segment %s", r.PathValue("n")), http.StatusNotFound)
+		http.Error(rw, fmt.Sprintf("no segment %s", r.PathValue("n")), http.StatusNotFound)
 		return
 	}
 	rw.Header().Set("Content-Type", "application/gzip")
-	_ = one.writeTo(rw) // a reader that misses the end sees it by the checksum
+	_ = one.writeTo(rw) // a reader detects a missing end by the checksum
 }
 
 func (w *worker) deleteSegment(rw http.ResponseWriter, r *http.Request, a *attack) {
 	n, err := strconv.Atoi(r.PathValue("n"))
 	if err != nil {
-		http.Error(rw, "a segment is a number", http.StatusBadRequest)
+		http.Error(rw, "segment is not a number", http.StatusBadRequest)
 		return
 	}
 	a.record.collected(n)

@@ -26,7 +26,7 @@ func call(t *testing.T, api http.Handler, method, path string, body any) (int, [
 	rw := httptest.NewRecorder()
 	api.ServeHTTP(rw, httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(content)))
 	if rw.Header().Get(headerWorker) == "" {
-		t.Errorf("%s %s: the answer does not say whose it is", method, path)
+		t.Errorf("%s %s: the answer does not name the worker", method, path)
 	}
 	return rw.Code, rw.Body.Bytes()
 }
@@ -45,7 +45,7 @@ func planFor(id string, duration time.Duration) Plan {
 	return Plan{ID: id, Duration: duration, Lanes: []Lane{{Lane: history.LaneFresh, Target: "http://target/", Rate: 10}}}
 }
 
-// Every call can be repeated without harm.
+// Every call of the API is safe to repeat.
 func TestWorkerAPICanBeRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := fakeWorker(t, late(time.Millisecond))
@@ -55,19 +55,19 @@ func TestWorkerAPICanBeRepeated(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		again := get[Status](t, api, "PUT", "/plan", plan)
 		if again.Lanes[0].Planned != 30 && again.Lanes[0].Planned != 31 {
-			t.Errorf("the plan at work is not the one of three seconds ago: %+v", again.Lanes[0])
+			t.Errorf("the running plan is not the one of three seconds ago: %+v", again.Lanes[0])
 		}
 		first := get[Status](t, api, "POST", "/stop?plan=one", nil)
 		time.Sleep(3 * time.Second)
 		second := get[Status](t, api, "POST", "/stop?plan=one", nil)
 		if got, want := fmt.Sprint(first.Lanes[0].Answered, second.Lanes[0].Answered), "[pod] []"; got != want {
-			t.Errorf("within a second, %s had answered, want %s", got, want)
+			t.Errorf("pods that answered within a second: %s, want %s", got, want)
 		}
 		second.Lanes[0].Answered = first.Lanes[0].Answered
 		if !first.Finished || !cmp.Equal(first.Lanes, second.Lanes) {
 			t.Errorf("stopped with %+v, and later with %+v", first, second)
 		}
-		get[Status](t, api, "PUT", "/plan", plan) // late, and repeated: it must not begin anew
+		get[Status](t, api, "PUT", "/plan", plan) // a late repetition must not restart the plan
 
 		list := get[[]Segment](t, api, "GET", "/segments?plan=one", nil)
 		if len(list) != 2 || list[1].N != 2 {
@@ -116,10 +116,10 @@ func TestWorkerRefuses(t *testing.T) {
 		refuse(http.StatusBadRequest, "DELETE", "/segments/x?plan=one", nil)
 		refuse(http.StatusBadRequest, "GET", "/segments?plan=one&after=x", nil)
 		get[Status](t, api, "POST", "/stop?plan=one", nil)
-		refuse(http.StatusConflict, "PUT", "/plan", planFor("two", time.Second)) // the rows of one are still here
+		refuse(http.StatusConflict, "PUT", "/plan", planFor("two", time.Second)) // the rows of plan one are not collected yet
 		call(t, api, "DELETE", "/segments/1?plan=one", nil)
 		get[Status](t, api, "PUT", "/plan", planFor("two", time.Second))
-		refuse(http.StatusNotFound, "DELETE", "/segments/1?plan=one", nil) // late: it must not hit the new plan's rows
+		refuse(http.StatusNotFound, "DELETE", "/segments/1?plan=one", nil) // a late repetition must not delete the new plan's rows
 		time.Sleep(time.Minute)
 		if s := get[Status](t, api, "GET", "/status?plan=two", nil); !s.Finished || s.Lanes[0].Planned != 10 {
 			t.Errorf("the load did not stop by itself after its second: %+v", s)
@@ -127,7 +127,7 @@ func TestWorkerRefuses(t *testing.T) {
 	})
 }
 
-// A plan may begin at a later moment, so that several workers begin together.
+// A plan may begin later than it arrives, so that several workers can begin together.
 func TestPlanBeginsWhenItIsTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := fakeWorker(t, late(0))

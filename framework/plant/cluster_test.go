@@ -14,7 +14,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 )
 
-// kubeadmsConfig is a part of what kubeadm v1.37 writes, with the patch that kind has of it.
+// kubeadmsConfig is a part of the configuration that kubeadm v1.37 writes, with kind's patch.
 const kubeadmsConfig = `apiVersion: kubeproxy.config.k8s.io/v1alpha1
 bindAddress: 0.0.0.0
 clientConnection:
@@ -36,8 +36,8 @@ nftables:
 oomScoreAdj: null
 `
 
-// newCluster has kube-proxy, as kubeadm makes it, and its DaemonSet's controller, which takes a look to notice a change, and another
-// to have done it. It answers evictions of a pod that is not there.
+// newCluster returns a cluster with kube-proxy, as kubeadm sets it up. The status of its DaemonSet reports a change after one
+// more read, and its completion after two more. Evictions of a pod that does not exist are answered.
 func newCluster() *fake.Clientset {
 	client := fake.NewClientset(
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: kubeSystem, Name: kubeProxy}, Data: map[string]string{
@@ -94,7 +94,7 @@ func newCluster() *fake.Clientset {
 	return client
 }
 
-// errCalling is what an API server of v1.37 says.
+// errCalling is the error of a v1.37 API server for a webhook that it cannot call.
 type errCalling string
 
 func (e errCalling) Error() string {
@@ -102,7 +102,7 @@ func (e errCalling) Error() string {
 		`dial tcp 10.96.44.7:443: connect: connection refused`
 }
 
-// stateOf is all that a plant may touch.
+// stateOf is everything that a plant may change.
 type stateOf struct {
 	Config   map[string]string
 	Notes    map[string]string

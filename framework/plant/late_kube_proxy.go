@@ -27,37 +27,37 @@ const (
 
 const (
 	lateName = "late-kube-proxy"
-	// planted marks what a plant has changed: kube-proxy's ConfigMap, with the configuration as it was for its value, and its
-	// DaemonSet's pods.
+	// planted is the annotation of what a plant has changed: kube-proxy's ConfigMap, where its value is the original
+	// configuration, and the pod template of its DaemonSet.
 	planted = "holdfast.dev/planted"
-	// rolloutLimit bounds the restart of kube-proxy, a node after the other. On two cores a node takes some five seconds.
+	// rolloutLimit bounds the restart of kube-proxy, which goes node by node. On two cores a node takes about five seconds.
 	rolloutLimit = 5 * time.Minute
 )
 
-// proxyPause is what kube-proxy is told to let pass after each change of its rules before the next, in place of a second. How that
-// delays a withdrawal, by proxy/runner/bounded_frequency_runner.go in k8s.io/kubernetes (the same in v1.36 and v1.37, and for
-// nftables, iptables and ipvs):
+// proxyPause is the minSyncPeriod that kube-proxy gets, instead of one second: the pause after each change of its rules. It delays
+// the withdrawal of endpoints as follows, by proxy/runner/bounded_frequency_runner.go in k8s.io/kubernetes (the same in v1.36 and
+// v1.37, and for nftables, iptables and ipvs):
 //
-//   - syncProxyRules runs when a Service or an EndpointSlice has changed, and then not again before minSyncPeriod has passed since
-//     it ended. What changes meanwhile waits for that. The first change after a quiet time is not delayed at all: no setting
-//     delays that one (syncPeriod bounds retries of what failed, configSyncPeriod has informers repeat what they know).
-//   - So what is alone is withdrawn in time: one pod of a drained node. In a rolling update none is: a new pod that becomes ready
-//     is such a change, and makes kube-proxy write its rules; the old pod that it replaces begins to end some tenths of a second
-//     later, which has to wait for nearly all of the pause.
+//   - syncProxyRules runs when a Service or an EndpointSlice has changed, and then not again until minSyncPeriod has passed since
+//     it ended. Changes wait meanwhile. The first change after a quiet time is not delayed, and no setting delays it (syncPeriod
+//     bounds retries after errors, configSyncPeriod makes informers repeat what they know).
+//   - So a single change, such as the one pod of a drained node, is withdrawn in time. In a rolling update no pod is: a new pod
+//     that becomes ready makes kube-proxy write its rules. The old pod that it replaces is deleted some tenths of a second later,
+//     and its withdrawal waits for nearly the whole pause.
 //
-// 9 s are long enough for that old pod to have been refusing for 6 s, after a preStop sleep of 3 s; and short enough for each
-// failure to be laid at its door: a withdrawal explains failures of the 10 s after it (proxyLagAtMost in framework/invariant).
+// 9 s are long enough for the old pod to refuse connections for 6 s after a preStop sleep of 3 s, and short enough to attribute
+// each failure: a withdrawal explains failures of the 10 s after it (proxyLagAtMost in framework/invariant).
 const proxyPause = 9 * time.Second
 
-// defaultSyncPeriod is kube-proxy's own. It refuses a minSyncPeriod that is longer than syncPeriod.
+// defaultSyncPeriod is kube-proxy's default. kube-proxy rejects a minSyncPeriod that is longer than syncPeriod.
 const defaultSyncPeriod = 30 * time.Second
 
-// lateKubeProxy has kube-proxy keep endpoints of pods that have gone.
+// lateKubeProxy makes kube-proxy keep the endpoints of deleted pods for too long.
 //
 // Source: https://kubernetes.io/docs/reference/config-api/kube-proxy-config.v1alpha1/
 var lateKubeProxy = Plant{
 	Name:  lateName,
-	Does:  fmt.Sprintf("kube-proxy lets %s pass between two changes of its rules, and so removes endpoints late", proxyPause),
+	Does:  fmt.Sprintf("kube-proxy waits %s between two changes of its rules, and so removes endpoints late", proxyPause),
 	Cause: string(attribution.CauseLateWithdrawal),
 	When:  AfterControlPlane,
 	cluster: &change{
@@ -77,12 +77,12 @@ var lateKubeProxy = Plant{
 			if err := restartProxies(ctx, client, was, nil); err != nil {
 				return err
 			}
-			return markConfig(ctx, client, nil) // last: until then it is known what to undo
+			return markConfig(ctx, client, nil) // last, because the mark holds the original configuration
 		},
 	},
 }
 
-// delayProxies keeps the configuration as it was beside the new one, in one change: whoever finds it can undo it.
+// delayProxies sets the delay. It first stores the original configuration in the ConfigMap, so that anyone can undo the change.
 func delayProxies(ctx context.Context, client kubernetes.Interface) error {
 	config, err := client.CoreV1().ConfigMaps(kubeSystem).Get(ctx, kubeProxy, metav1.GetOptions{})
 	if err != nil {
@@ -99,7 +99,7 @@ func delayProxies(ctx context.Context, client kubernetes.Interface) error {
 	return restartProxies(ctx, client, delayed, new(lateName))
 }
 
-// delay puts the pause into a configuration, for whatever mode it has.
+// delay puts the pause into a configuration, for all modes.
 func delay(config string) (string, error) {
 	var all map[string]any
 	if err := yaml.Unmarshal([]byte(config), &all); err != nil {
@@ -121,7 +121,7 @@ func delay(config string) (string, error) {
 	return string(text), err
 }
 
-// configBefore is kube-proxy's configuration before it was delayed; empty: it is not delayed, or not kubeadm's.
+// configBefore returns kube-proxy's original configuration; empty: it is not delayed, or kubeadm did not set it up.
 func configBefore(ctx context.Context, client kubernetes.Interface) (string, error) {
 	config, err := client.CoreV1().ConfigMaps(kubeSystem).Get(ctx, kubeProxy, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -133,8 +133,8 @@ func configBefore(ctx context.Context, client kubernetes.Interface) (string, err
 	return config.Annotations[planted], nil
 }
 
-// restartProxies gives kube-proxy a configuration and sees every node's run with it: it is read at the start alone. The mark on
-// the pods of the DaemonSet is what replaces them.
+// restartProxies changes kube-proxy's configuration, and returns when every node's kube-proxy runs with it. kube-proxy reads it
+// at its start only, and the changed mark on the DaemonSet's pod template replaces the pods.
 func restartProxies(ctx context.Context, client kubernetes.Interface, config string, mark *string) error {
 	if err := patchConfig(ctx, client, map[string]any{"data": map[string]any{proxyConfig: config}}); err != nil {
 		return err
@@ -158,20 +158,20 @@ func restartProxies(ctx context.Context, client kubernetes.Interface, config str
 	})
 }
 
-// restarted tells whether every node's pod is of the newest template and ready.
+// restarted reports whether every node's pod has the current template and is available.
 func restarted(set *appsv1.DaemonSet) (done bool, saw string) {
 	s := set.Status
 	saw = fmt.Sprintf("%d of %d restarted, %d available", s.UpdatedNumberScheduled, s.DesiredNumberScheduled, s.NumberAvailable)
 	if s.ObservedGeneration < set.Generation {
-		return false, "the change is not noticed yet"
+		return false, "the change is not observed yet"
 	}
 	return s.DesiredNumberScheduled > 0 && s.UpdatedNumberScheduled == s.DesiredNumberScheduled && s.NumberAvailable == s.DesiredNumberScheduled, saw
 }
 
-// markConfig keeps what the configuration was; nil removes the mark.
+// markConfig stores the original configuration as the mark; nil removes the mark.
 func markConfig(ctx context.Context, client kubernetes.Interface, was *string) error {
 	if was != nil && *was == "" {
-		return errors.New("keep kube-proxy's configuration: it is empty")
+		return errors.New("store kube-proxy's configuration: it is empty")
 	}
 	return patchConfig(ctx, client, map[string]any{"metadata": map[string]any{"annotations": map[string]any{planted: was}}})
 }

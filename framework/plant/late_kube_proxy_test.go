@@ -24,7 +24,7 @@ func TestLateKubeProxy(t *testing.T) {
 		undo, err := lateKubeProxy.Cluster(t.Context(), client)
 		must(t, err)
 		if time.Since(began) == 0 {
-			t.Error("it did not wait for the restart to be noticed and done")
+			t.Error("it did not wait until the restart was complete")
 		}
 		planted := state(t, client)
 		if planted.Template["holdfast.dev/planted"] != "late-kube-proxy" || planted.Notes["holdfast.dev/planted"] != kubeadmsConfig ||
@@ -32,7 +32,7 @@ func TestLateKubeProxy(t *testing.T) {
 			t.Errorf("planted: %+v", planted)
 		}
 		checkDelay(t, planted.Config[proxyConfig])
-		// What to undo is kept before anything is to be undone.
+		// The original configuration is stored before anything else changes.
 		want := []string{"patch configmaps kube-proxy", "patch configmaps kube-proxy", "patch daemonsets kube-proxy"}
 		if diff := cmp.Diff(want, changes(client)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -44,7 +44,7 @@ func TestLateKubeProxy(t *testing.T) {
 	})
 }
 
-// checkDelay wants the delay in whatever mode is in use, in a configuration that kube-proxy accepts, and nothing else changed.
+// checkDelay checks the delay for each mode, in a configuration that kube-proxy accepts, and that nothing else has changed.
 func checkDelay(t *testing.T, text string) {
 	t.Helper()
 	var was, is map[string]any
@@ -69,8 +69,8 @@ func checkDelay(t *testing.T, text string) {
 	}
 }
 
-// The pause is longer than the workload's preStop sleep by a good deal, or nothing would fail, and shorter than the time for which a
-// withdrawal explains a failure.
+// The pause must be several seconds longer than the workload's preStop sleep, or no request would fail, and shorter than the
+// time for which a withdrawal explains a failure.
 func TestThePauseIsSeenAndNamed(t *testing.T) {
 	const explained = 10 * time.Second // proxyLagAtMost in framework/invariant
 	sleep := workloads.Backend{}.WithDefaults().PreStop
@@ -106,7 +106,7 @@ func TestConfigurationsThatAreNotKubeProxys(t *testing.T) {
 	}
 }
 
-// A restart that does not come to an end is an error that says how far it came.
+// A restart that does not complete is an error that says how far it got.
 func TestARestartThatGetsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newCluster()
@@ -119,7 +119,7 @@ func TestARestartThatGetsStuck(t *testing.T) {
 		_, err = lateKubeProxy.Cluster(t.Context(), stuck)
 		wantError(t, err, "waited 5m0s for kube-proxy to be restarted on every node: last seen 1 of 3 restarted, 2 available")
 		if strings.Contains(err.Error(), "undo") {
-			t.Errorf("it was undone by itself: %v", err)
+			t.Errorf("the plant undid its change itself: %v", err)
 		}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// noPreStop is what mutants/no-prestop takes away, from the workload of every scenario.
+// noPreStop removes the preStop sleep from the workload of every scenario, as mutants/no-prestop does.
 var noPreStop = Plant{
 	Name:  "no-prestop",
 	Does:  "the workload ends without a preStop sleep, while clients still connect",

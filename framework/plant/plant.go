@@ -1,8 +1,8 @@
-// Package plant breaks an upgrade on purpose, in ways that upgrades have broken: a certificate that would not notice is worth
-// nothing. `holdfast certify --plant NAME` must end without a certificate, and name the cause.
+// Package plant breaks an upgrade on purpose, in ways in which upgrades have broken before, to show that the certificate detects
+// it. `holdfast certify --plant NAME` must end without a certificate, and name the cause.
 //
-// It does not judge whether it was caught, and is no fault of a scenario: a fault is undone before a scenario ends, a plant
-// lasts for the rest of the upgrade, as if the new version were like this.
+// The package does not judge whether the regression was detected. A plant is not a fault of a scenario: a fault is undone before
+// its scenario ends, but a plant lasts for the rest of the upgrade, as if the new version had the regression.
 package plant
 
 import (
@@ -19,46 +19,47 @@ import (
 // Moment is when a plant changes the cluster.
 type Moment string
 
-// The moments of an upgrade at which something is planted.
+// The moments of an upgrade at which a plant changes the cluster.
 const (
-	// Never: it changes workloads alone.
+	// Never: the plant only changes workloads.
 	Never Moment = ""
-	// AfterControlPlane is once every control-plane node runs the target version and kubeadm has upgraded its add-ons, before
-	// anything is done to the workload on old workers.
+	// AfterControlPlane is when every control-plane node runs the target version and kubeadm has upgraded its add-ons, before
+	// the workload on old workers is disturbed.
 	AfterControlPlane Moment = "after-control-plane"
-	// BeforeWorkers is before the first worker is drained to be upgraded.
+	// BeforeWorkers is before the first worker is drained for its upgrade.
 	BeforeWorkers Moment = "before-workers"
 )
 
-// Plant is a regression.
+// Plant is a regression that is introduced on purpose.
 type Plant struct {
-	// Name picks it, for example "no-prestop".
+	// Name selects the plant, for example "no-prestop".
 	Name string
-	// Does says what is broken, in words that complete "planted: ...".
+	// Does describes what is broken, in words that complete "planted: ...".
 	Does string
-	// Cause is what the reasons that the certificate gives must contain, word for word.
+	// Cause is a text that the certificate's reasons must contain literally.
 	Cause string
-	// When the cluster is to be changed.
+	// When is the moment at which the cluster is changed.
 	When Moment
 
 	workload func(*scenario.Spec)
 	cluster  *change
 }
 
-// change is made to a cluster, and is to be undone there by whoever finds it: the harness that made it may have been killed.
+// change is a change of a cluster. Any later process can find and undo it there, because the harness that made it may have been
+// killed.
 type change struct {
-	// make returns when its effect was seen.
+	// make makes the change, and returns when its effect was seen.
 	make func(context.Context, kubernetes.Interface) error
-	// left tells what of it is there, in words; empty: nothing.
+	// left describes what is left of the change in the cluster; empty: nothing.
 	left func(context.Context, kubernetes.Interface) (string, error)
-	// undo returns when its end was seen. Nothing to undo is no error.
+	// undo returns when the effect was seen to be gone. Nothing to undo is no error.
 	undo func(context.Context, kubernetes.Interface) error
 }
 
-// All are the plants, in order of their names.
+// All returns the plants, sorted by name.
 func All() []Plant { return []Plant{lateKubeProxy, noPreStop, webhookWithoutReplicas} }
 
-// Find is the plant of a name.
+// Find returns the plant with a name.
 func Find(name string) (Plant, error) {
 	var names []string
 	for _, p := range All() {
@@ -67,11 +68,11 @@ func Find(name string) (Plant, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return Plant{}, fmt.Errorf("no plant is called %q, only %s", name, strings.Join(names, ", "))
+	return Plant{}, fmt.Errorf("unknown plant %q: want one of %s", name, strings.Join(names, ", "))
 }
 
-// Workload is a scenario with the regression planted in its workload. A plant of the cluster leaves it as it is, and so does every
-// plant a mutant, which is broken already.
+// Workload returns a scenario with the regression in its workload. A plant of the cluster changes no scenario, and no plant
+// changes a mutant, which is broken already.
 func (p Plant) Workload(s scenario.Spec) scenario.Spec {
 	if p.workload != nil && s.Mutant == nil {
 		p.workload(&s)
@@ -79,8 +80,9 @@ func (p Plant) Workload(s scenario.Spec) scenario.Spec {
 	return s
 }
 
-// Cluster plants the regression in a cluster, and returns when its effect was seen there. The undo is not nil even with an
-// error, may be called after the context has ended, and more than once. A cluster that has the plant already is refused.
+// Cluster introduces the regression in a cluster, and returns when its effect was seen there. The undo is never nil, may be
+// called after the context has ended, and more than once. A cluster that has the change already is an error, and is not
+// changed.
 func (p Plant) Cluster(ctx context.Context, client kubernetes.Interface) (undo func(context.Context) error, err error) {
 	if p.cluster == nil {
 		return func(context.Context) error { return nil }, nil
@@ -93,9 +95,9 @@ func (p Plant) Cluster(ctx context.Context, client kubernetes.Interface) (undo f
 	}
 	left, err := p.cluster.left(ctx, client)
 	if err == nil && left != "" {
-		err = fmt.Errorf("%s is there already: `holdfast heal` removes it", left)
+		err = fmt.Errorf("%s exists already: run `holdfast heal` to remove it", left)
 	}
-	if err != nil { // what is there is another's
+	if err != nil { // an existing change is not this plant's to undo
 		return func(context.Context) error { return nil }, fmt.Errorf("plant %s: %w", p.Name, err)
 	}
 	if err := p.cluster.make(ctx, client); err != nil {
@@ -104,7 +106,7 @@ func (p Plant) Cluster(ctx context.Context, client kubernetes.Interface) (undo f
 	return undo, nil
 }
 
-// Heal undoes what any plant has left in a cluster, and says what that was.
+// Heal undoes what any plant has left in a cluster, and returns descriptions of what it undid.
 func Heal(ctx context.Context, client kubernetes.Interface) (healed []string, err error) {
 	var errs []error
 	for _, p := range All() {

@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// changes are what was written to a cluster, in order, for example "patch daemonsets kube-proxy". What is tried as a dry run is none.
+// changes returns the writes to a cluster, in order, for example "patch daemonsets kube-proxy", without dry runs.
 func changes(client *fake.Clientset) (list []string) {
 	for _, a := range client.Actions() {
 		name := ""
@@ -66,13 +66,13 @@ func TestFind(t *testing.T) {
 		}
 	}
 	_, err := Find("no-preStop")
-	wantError(t, err, `no plant is called "no-preStop", only late-kube-proxy, no-prestop, webhook-without-replicas`)
+	wantError(t, err, `unknown plant "no-preStop": want one of late-kube-proxy, no-prestop, webhook-without-replicas`)
 	if !slices.IsSortedFunc(All(), func(a, b Plant) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("not in order")
 	}
 }
 
-// A cause is a word of the vocabulary of causes, or what the API server itself says.
+// A cause is one of invariant's causes, or an error text of the API server.
 func TestCausesAreThoseThatAreReported(t *testing.T) {
 	want := map[string]string{
 		"late-kube-proxy": string(attribution.CauseLateWithdrawal), "no-prestop": string(attribution.CauseLateEndpoint),
@@ -113,11 +113,11 @@ func TestAPlantOfTheWorkloadLeavesTheClusterAlone(t *testing.T) {
 	must(t, err)
 	must(t, undo(t.Context()))
 	if len(client.Actions()) > 0 {
-		t.Errorf("it asked %v", client.Actions())
+		t.Errorf("requests: %v", client.Actions())
 	}
 }
 
-// Whatever a harness that was killed has left is undone by another, which knows nothing of it; and then there is nothing more.
+// A process that knows nothing of the killed harness undoes what it left; a second Heal finds nothing.
 func TestHeal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newCluster()
@@ -151,7 +151,7 @@ func TestHealGoesOnAfterAnError(t *testing.T) {
 	})
 }
 
-// A cluster that has a plant already keeps it, and what is needed to undo it.
+// A cluster that has a plant's change already keeps the change, and what is needed to undo it.
 func TestWhatIsPlantedIsNotPlantedAgain(t *testing.T) {
 	for _, p := range []Plant{lateKubeProxy, webhookWithoutReplicas} {
 		t.Run(p.Name, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestWhatIsPlantedIsNotPlantedAgain(t *testing.T) {
 				must(t, err)
 				client.ClearActions()
 				undo, err := p.Cluster(t.Context(), client)
-				wantError(t, err, " is there already: `holdfast heal` removes it")
+				wantError(t, err, " exists already: run `holdfast heal` to remove it")
 				must(t, undo(t.Context()))
 				if did := changes(client); len(did) > 0 {
 					t.Errorf("did %v", did)
@@ -171,7 +171,7 @@ func TestWhatIsPlantedIsNotPlantedAgain(t *testing.T) {
 	}
 }
 
-// What was half planted is undone, also when the context that planted it has ended.
+// A partial change is undone, also after the context of Cluster has ended.
 func TestWhatIsHalfPlantedIsUndone(t *testing.T) {
 	for name, test := range map[string]struct {
 		plant          Plant
@@ -200,7 +200,7 @@ func TestWhatIsHalfPlantedIsUndone(t *testing.T) {
 	}
 }
 
-// refuse has the cluster say no to something, until it is allowed.
+// refuse makes the cluster refuse a kind of request until allow is called.
 func refuse(client *fake.Clientset, verb, resource string) (allow func()) {
 	allowed := false
 	client.PrependReactor(verb, resource, func(k8stesting.Action) (bool, runtime.Object, error) {

@@ -20,21 +20,21 @@ import (
 
 const (
 	webhookName = "webhook-without-replicas"
-	// webhook is its full name, which the API server gives in what it refuses.
+	// webhook is the full name of the webhook, which the API server's errors contain.
 	webhook = "evictions." + webhookName + ".holdfast.dev"
-	// webhookLimit is until the API server calls a new webhook, or forgets one: seconds, by a watch. Each look takes as long as a
-	// call that nobody answers.
+	// webhookLimit bounds how long the API server takes to call a new webhook, or to stop calling a deleted one: seconds, by a
+	// watch. Each attempt takes as long as a call that nothing answers.
 	webhookLimit = time.Minute
 	callSeconds  = 2
 )
 
-// refusal is how the API server says that a webhook that must be asked cannot be.
+// refusal is a part of the API server's error when it cannot call a required webhook.
 //
 // Source: k8s.io/apiserver/pkg/admission/plugin/webhook/errors
 const refusal = `failed calling webhook "` + webhook + `"`
 
-// webhookWithoutReplicas has every eviction wait for the consent of a webhook that nobody runs: its Service has no endpoints. No
-// node can be drained then, and kubectl does not try again, as it would where a budget refuses.
+// webhookWithoutReplicas makes every eviction depend on a webhook whose Service has no endpoints. No node can be drained then,
+// and kubectl does not retry, as it would if a budget refused the eviction.
 //
 // Source: https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/
 var webhookWithoutReplicas = Plant{
@@ -69,7 +69,7 @@ var webhookWithoutReplicas = Plant{
 			return "the webhook without replicas", nil
 		},
 		undo: func(ctx context.Context, client kubernetes.Interface) error {
-			// Both, also when one cannot be removed. The webhook first: without it the Service does no harm.
+			// Delete both, even if one deletion fails. The webhook first: without it the Service does no harm.
 			err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(ctx, webhookName, metav1.DeleteOptions{})
 			if err := errors.Join(unlessGone(err), unlessGone(client.CoreV1().Services(kubeSystem).Delete(ctx, webhookName, metav1.DeleteOptions{}))); err != nil {
 				return err
@@ -92,7 +92,7 @@ func webhookMeta() metav1.ObjectMeta {
 	}}
 }
 
-// emptyService selects pods that nobody makes.
+// emptyService selects pods that do not exist.
 func emptyService() *corev1.Service {
 	return &corev1.Service{ObjectMeta: webhookMeta(), Spec: corev1.ServiceSpec{
 		Selector: map[string]string{workloads.LabelName: webhookName},
@@ -118,8 +118,8 @@ func blockingWebhook() *admissionv1.ValidatingWebhookConfiguration {
 	}
 }
 
-// seeEvictions returns when the API server asks the webhook about evictions, or does not any more. What is evicted to find out is a
-// pod that does not exist, and only as a dry run: webhooks are asked before the pod is looked for.
+// seeEvictions returns when the API server calls the webhook for evictions (refused), or no longer does. It tries to evict a
+// pod that does not exist, as a dry run: webhooks are called before the pod is looked up.
 //
 // Source: EvictionREST.Create in k8s.io/kubernetes/pkg/registry/core/pod/storage/eviction.go
 func seeEvictions(ctx context.Context, client kubernetes.Interface, refused bool) error {
@@ -134,10 +134,10 @@ func seeEvictions(ctx context.Context, client kubernetes.Interface, refused bool
 	return poll.Until(ctx, what, webhookLimit, func(ctx context.Context) (bool, string, error) {
 		err := client.PolicyV1().Evictions(kubeSystem).Evict(ctx, eviction)
 		if err == nil {
-			return false, "", errors.New("a pod that is not there was evicted")
+			return false, "", errors.New("a pod that does not exist was evicted")
 		}
 		if apierrors.IsNotFound(err) {
-			return !refused, "the webhook is not asked", nil
+			return !refused, "the webhook is not called", nil
 		}
 		if strings.Contains(err.Error(), refusal) {
 			return refused, err.Error(), nil

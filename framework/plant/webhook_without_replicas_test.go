@@ -28,7 +28,7 @@ func TestWebhookWithoutReplicas(t *testing.T) {
 		if diff := cmp.Diff([][]string{{webhookName}, {webhookName}}, [][]string{planted.Services, planted.Webhooks}); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		for _, a := range client.Actions() { // no pod is touched: what is evicted does not exist, and only as a dry run
+		for _, a := range client.Actions() { // no pod is evicted: the evictions are dry runs for a pod that does not exist
 			create, ok := a.(k8stesting.CreateActionImpl)
 			if !ok || a.GetSubresource() != "eviction" {
 				continue
@@ -44,7 +44,7 @@ func TestWebhookWithoutReplicas(t *testing.T) {
 	})
 }
 
-// What the API server is asked to do with an eviction, as far as it decides whether a drain stops.
+// The parts of the webhook's configuration that decide whether a drain is blocked.
 func TestTheWebhookMustConsentToEvictions(t *testing.T) {
 	hook := blockingWebhook().Webhooks[0]
 	want := []admissionv1.RuleWithOperations{{
@@ -55,31 +55,31 @@ func TestTheWebhookMustConsentToEvictions(t *testing.T) {
 		t.Errorf("%+v\n%s", hook, diff)
 	}
 	if hook.NamespaceSelector != nil || hook.ObjectSelector != nil {
-		t.Error("it spares some pods")
+		t.Error("the webhook does not apply to all pods")
 	}
 	service := emptyService()
 	if to := hook.ClientConfig.Service; to.Name != service.Name || to.Namespace != kubeSystem || service.Spec.Ports[0].Port != 443 {
-		t.Errorf("it is sent to %+v, and the Service is %+v", to, service)
+		t.Errorf("the webhook calls %+v, and the Service is %+v", to, service)
 	}
-	if len(service.Spec.Selector) == 0 { // somebody else would have to make its endpoints
+	if len(service.Spec.Selector) == 0 { // without a selector, endpoints could be created by hand
 		t.Error("the Service selects nothing")
 	}
 	pod := labels.Set{"app.kubernetes.io/name": "backend", "k8s-app": "kube-dns"}
 	if labels.SelectorFromSet(service.Spec.Selector).Matches(pod) {
-		t.Error("the Service selects pods that are there")
+		t.Error("the Service selects existing pods")
 	}
 }
 
-// It is planted when the API server refuses because of it, and only then.
+// The plant takes effect when the API server refuses evictions because of its webhook, and only then.
 func TestAWebhookThatIsNotAsked(t *testing.T) {
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "holdfast-no-such-pod")
 	for name, test := range map[string]struct {
 		answer error
 		want   string
 	}{
-		"not asked":            {gone, "waited 1m0s for evictions to be refused: last seen the webhook is not asked ("},
+		"not asked":            {gone, "waited 1m0s for evictions to be refused: last seen the webhook is not called ("},
 		"refused by another":   {apierrors.NewInternalError(errCalling("other.example.org")), `last error: Internal error occurred: failed calling webhook "other.example.org"`},
-		"nothing there, gone?": {nil, "a pod that is not there was evicted"},
+		"nothing there, gone?": {nil, "a pod that does not exist was evicted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestAWebhookThatIsNotAsked(t *testing.T) {
 	}
 }
 
-// The undo returns when the API server has forgotten the webhook.
+// The undo returns when the API server no longer calls the webhook.
 func TestTheUndoOfTheWebhookIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newCluster()
@@ -106,12 +106,12 @@ func TestTheUndoOfTheWebhookIsSeen(t *testing.T) {
 		})
 		must(t, undo(t.Context()))
 		if time.Now().Before(forgets) {
-			t.Error("it returned while evictions were still refused")
+			t.Error("the undo returned while evictions were still refused")
 		}
 	})
 }
 
-// Somebody else's Services and webhooks are neither found nor removed.
+// Services and webhooks that holdfast did not create are neither found nor removed.
 func TestOthersAreLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newCluster()

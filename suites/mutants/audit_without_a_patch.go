@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
 
-// AuditWithoutAPatch applies all patches but one, as somebody in a hurry does.
+// AuditWithoutAPatch applies all patches but one.
 var AuditWithoutAPatch = scenario.Mutate(conformance.AuditMendsCarelessPods, scenario.Mutation{
 	Name:     "mutants/audit-without-a-patch",
 	Removed:  "the patch for the preStop sleep",

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// FrozenWorkerWithoutHealthChecks waits for each request that it sends to the machine that hangs, and tries no other.
+// FrozenWorkerWithoutHealthChecks waits for each request that it sends to the hanging node, and never retries on another.
 var FrozenWorkerWithoutHealthChecks = scenario.Mutate(chaos.FreezeOneWorkerBehindAGateway, scenario.Mutation{
 	Name:     "mutants/frozen-worker-without-health-checks",
 	Removed:  "a gateway that checks its upstreams and tries another",
@@ -18,6 +18,6 @@ var FrozenWorkerWithoutHealthChecks = scenario.Mutate(chaos.FreezeOneWorkerBehin
 	Cause:    attribution.CauseDeadUpstream,
 	Break: func(s *scenario.Spec) {
 		s.Gateway.Health, s.Gateway.Ejection, s.Gateway.MaxTries = workloads.NoHealth, workloads.NoEjection, 1
-		s.Hold = 15 * time.Second // enough for the loss to be noticed; requests fail from the first second on
+		s.Hold = 15 * time.Second // long enough for the loss to be noticed; requests fail from the first second on
 	},
 })

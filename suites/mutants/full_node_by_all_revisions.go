@@ -8,7 +8,8 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// FullNodeByAllRevisions counts the old pods too, which are about to go: what is even during the update is not after it.
+// FullNodeByAllRevisions also counts the old pods, which are about to end: a spread that is even during the update is uneven
+// afterwards.
 var FullNodeByAllRevisions = scenario.Mutate(chaos.FullNode, scenario.Mutation{
 	Name:     "mutants/full-node-by-all-revisions",
 	Removed:  "two practices: matchLabelKeys, and a gateway that checks its entry nodes",

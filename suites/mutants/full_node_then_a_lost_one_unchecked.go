@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// FullNodeThenALostOneUnchecked goes on sending every second request to the dead node.
+// FullNodeThenALostOneUnchecked keeps sending every second request to the dead node.
 var FullNodeThenALostOneUnchecked = scenario.Mutate(chaos.FullNodeThenALostOne, scenario.Mutation{
 	Name:     "mutants/full-node-then-a-lost-one-unchecked",
 	Removed:  "a gateway that checks its entry nodes",

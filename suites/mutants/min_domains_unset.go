@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// MinDomainsUnset crowds the zones that are there.
+// MinDomainsUnset crowds the existing zones.
 var MinDomainsUnset = scenario.Mutate(conformance.MinDomains, scenario.Mutation{
 	Name:     "mutants/min-domains-unset",
 	Removed:  "minDomains",

@@ -7,10 +7,10 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
 
-// PolicyForDeploymentsAlone refuses whom it knows, and a StatefulSet goes past it.
+// PolicyForDeploymentsAlone refuses Deployments only, so a bad StatefulSet is accepted.
 var PolicyForDeploymentsAlone = scenario.Mutate(conformance.CriticalNeedsAHardZoneConstraint, scenario.Mutation{
 	Name:     "mutants/policy-for-deployments-alone",
-	Removed:  "StatefulSets among what the policy binds",
+	Removed:  "StatefulSets in the scope of the policy",
 	CaughtBy: invariant.PolicyEnforced{},
 	Break:    func(s *scenario.Spec) { s.Faults = []fault.Fault{fault.Enforce{DeploymentsOnly: true}} },
 })

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// SpreadAnyway crowds the node that has room, and nobody is told.
+// SpreadAnyway crowds the node that has room, and nothing reports it.
 var SpreadAnyway = scenario.Mutate(conformance.FullNodeHardSpread, scenario.Mutation{
 	Name:     "mutants/spread-anyway",
 	Removed:  "DoNotSchedule (ScheduleAnyway instead)",

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// ThreeReplicasOnOneNode loses all three with the one node they are on.
+// ThreeReplicasOnOneNode loses all three replicas with the one node they are on.
 var ThreeReplicasOnOneNode = scenario.Mutate(chaos.KillOneWorkerOfThreeReplicas, scenario.Mutation{
 	Name:     "mutants/three-replicas-on-one-node",
 	Removed:  "topology spread constraints",
@@ -16,6 +16,6 @@ var ThreeReplicasOnOneNode = scenario.Mutate(chaos.KillOneWorkerOfThreeReplicas,
 	Cause:    attribution.CauseOutageNodeLost,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = workloads.NoSpread
-		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Host}} // to its own pods: the second goes where the first is
+		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Host}} // to its own pods: the second replica follows the first
 	},
 })

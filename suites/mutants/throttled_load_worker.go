@@ -11,7 +11,7 @@ import (
 // 58 of 100, with 30m 5 of 100, and none of those that follow on one lane.
 const throttled = "50m"
 
-// ThrottledLoadWorker keeps the load worker from running most of the time. The workload is as it should be.
+// ThrottledLoadWorker keeps the load worker from running most of the time. The workload itself is fine.
 var ThrottledLoadWorker = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Name:     "mutants/throttled-load-worker",
 	Removed:  "processor time for the load worker",

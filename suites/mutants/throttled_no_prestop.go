@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// ThrottledNoPreStop keeps the load worker from running most of the time, and the workload is broken as well: what the system
-// itself said stays said.
+// ThrottledNoPreStop keeps the load worker from running most of the time, and the workload is broken as well: failures that the
+// system itself reported still count.
 var ThrottledNoPreStop = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Name:     "mutants/throttled-no-prestop",
 	Removed:  "a preStop sleep, and processor time for the load worker",

@@ -7,7 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
 
-// VerticalAutoscalingRestarts has the autoscaler, which asks no budget for what it does in place, restart what it resizes.
+// VerticalAutoscalingRestarts has the autoscaler restart the pods it resizes. A budget does not stop it, because it resizes in
+// place.
 var VerticalAutoscalingRestarts = scenario.Mutate(chaos.VerticalAutoscaling, scenario.Mutation{
 	Name:     "mutants/vertical-autoscaling-restarts",
 	Removed:  "a resizePolicy of NotRequired (its default)",
