@@ -89,14 +89,20 @@ func TestSignals(t *testing.T) {
 
 // lines may be written and read by several goroutines.
 type lines struct {
-	mu sync.Mutex
-	bytes.Buffer
+	mu  sync.Mutex
+	all bytes.Buffer
 }
 
 func (l *lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.Buffer.Write(b)
+	return l.all.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
 }
 
 // A command that ends of itself says nothing, unless something is left.
