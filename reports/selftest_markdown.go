@@ -85,18 +85,20 @@ func (t *Selftest) each(value func(SelftestRun) string) string {
 	return strings.Join(all, ", ")
 }
 
+// first is when the first run began, and last when the last one ended: stored runs are added up in any order.
 func (t *Selftest) first() string {
 	if len(t.Runs) == 0 {
 		return "never"
 	}
-	return t.Runs[0].Started.UTC().Format(time.DateTime)
+	first := slices.MinFunc(t.Runs, func(a, b SelftestRun) int { return a.Started.Compare(b.Started) })
+	return first.Started.UTC().Format(time.DateTime)
 }
 
 func (t *Selftest) last() string {
 	if len(t.Runs) == 0 {
 		return "never"
 	}
-	last := t.Runs[len(t.Runs)-1]
+	last := slices.MaxFunc(t.Runs, func(a, b SelftestRun) int { return a.Started.Compare(b.Started) })
 	if last.Ended.IsZero() {
 		return "an end that is not known"
 	}

@@ -331,3 +331,19 @@ func TestSelftestOfMuchTrouble(t *testing.T) {
 		t.Errorf("%d cases in all, want %d", len(s.Explain), len(rounds))
 	}
 }
+
+// Stored runs are added up in any order; the time that they span is the same.
+func TestSelftestSpansItsRuns(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	early := history.RunFile{ID: "1", Started: noon, Ended: noon.Add(time.Minute)}
+	late := history.RunFile{ID: "2", Started: noon.Add(time.Hour), Ended: noon.Add(2 * time.Hour)}
+	total := NewSelftest("x")
+	for _, f := range []history.RunFile{late, early} {
+		if err := total.Add("folder", f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if from, to := total.first(), total.last(); from != "2026-11-21 12:00:00" || to != "2026-11-21 14:00:00" {
+		t.Errorf("from %s to %s", from, to)
+	}
+}

@@ -54,8 +54,14 @@ func deleteAll(ctx context.Context, e runner) (Removed, error) {
 			return nil
 		})
 	}
-	_ = group.Wait() // errors are in errs
-	errs[len(found)] = removeStates()
+	_ = group.Wait()  // errors are in errs
+	var left []string // of these something may still be there, to be reached and removed
+	for i, summary := range found {
+		if errs[i] != nil {
+			left = append(left, summary.Name)
+		}
+	}
+	errs[len(found)] = removeStates(left)
 	var all Removed
 	for _, one := range removed {
 		all.add(one)
@@ -63,14 +69,29 @@ func deleteAll(ctx context.Context, e runner) (Removed, error) {
 	return all, errors.Join(errs...)
 }
 
-// removeStates removes the folder with the kubeconfigs and other files of all clusters.
-func removeStates() error {
+// removeStates removes the kubeconfigs and other files of all clusters except those that are left.
+func removeStates(left []string) error {
 	dir, err := stateDir("")
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	if len(left) == 0 {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove the kubeconfigs: %w", err)
+		}
+		return nil
+	}
+	states, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove the kubeconfigs: %w", err)
+	}
+	for _, state := range states {
+		if slices.Contains(left, state.Name()) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(dir, state.Name())); err != nil {
+			return fmt.Errorf("remove the kubeconfig of %s: %w", state.Name(), err)
+		}
 	}
 	return nil
 }

@@ -56,6 +56,34 @@ func TestDeleteAllTakesOursOnly(t *testing.T) {
 	}
 }
 
+// A cluster that could not be removed keeps its kubeconfig, so that it can be reached; the others lose theirs.
+func TestDeleteAllKeepsTheStateOfWhatIsLeft(t *testing.T) {
+	cache := inCache(t)
+	e := newFakeEngine("podman")
+	fakeCluster(t, e)
+	e.fail = func(args []string) error {
+		if args[0] == "rm" {
+			return errors.New("device or resource busy")
+		}
+		return nil
+	}
+	for _, name := range []string{"x", "gone"} {
+		file := filepath.Join(cache, "clusters", name, "kubeconfig")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := deleteAll(t.Context(), e); err == nil {
+		t.Fatal("no error")
+	}
+	if _, err := os.Stat(filepath.Join(cache, "clusters", "x", "kubeconfig")); err != nil {
+		t.Errorf("of the one that is left: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(cache, "clusters", "gone")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("of the other: %v", err)
+	}
+}
+
 func TestRemoveLooksAgain(t *testing.T) {
 	inCache(t)
 	e := newFakeEngine("podman")
