@@ -55,7 +55,7 @@ func deleteAll(ctx context.Context, e runner) (Removed, error) {
 		})
 	}
 	_ = group.Wait()  // errors are in errs
-	var left []string // of these something may still be there, to be reached and removed
+	var left []string // the clusters whose removal failed: their kubeconfigs are still needed
 	for i, summary := range found {
 		if errs[i] != nil {
 			left = append(left, summary.Name)

@@ -120,7 +120,7 @@ func (w realWorld) nothingUnnamed(ctx context.Context, got struck) {
 	}
 	for _, c := range all {
 		used := slices.ContainsFunc(made, func(m kind.Made) bool { return m.Name == c.Name && (m.InUse() || m.Kept) })
-		if c.Name == w.cluster || used { // what somebody else has on this machine is none of ours
+		if c.Name == w.cluster || used { // clusters of other users of this machine are not looked at
 			continue
 		}
 		if !strings.Contains(said, "holdfast down "+c.Name) {
