@@ -18,7 +18,7 @@ import (
 var adversaryWhole = flag.Bool("adversary", false, "attack records as often as it takes to be sure, which takes minutes, and not a sample")
 
 // How often evidence is removed from records, and damage planted in them: in all, and in a sample. The sample of removals takes
-// Each piece of evidence from each record once.
+// each piece of evidence from each record once.
 const (
 	removals, sampleRemovals = 10_000, 0
 	plants, samplePlants     = 1_000, 120
@@ -148,7 +148,7 @@ func remove(random *rand.Rand, need invariant.Evidence, p invariant.Invariant, b
 
 func pick[T any](random *rand.Rand, of ...T) T { return of[random.IntN(len(of))] }
 
-// UnderLoad is a moment between the beginning of Steady and that of Drained.
+// underLoad is a moment between the beginning of Steady and that of Drained.
 func underLoad(random *rand.Rand, b *ht.Builder) history.Offset {
 	from, to := b.Run().UnderLoad()
 	return from + history.Offset(random.Int64N(int64(to-from)))

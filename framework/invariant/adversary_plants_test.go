@@ -18,7 +18,7 @@ import (
 
 // damage is one piece of damage, of the kind that a promise excludes.
 type damage struct {
-	kinds []string // Of the promises that exclude it
+	kinds []string // of the promises that exclude it
 	// do says what it did, and about which moment; empty: there is no place for it in the record.
 	do func(*rand.Rand, invariant.Invariant, *ht.Builder) string
 }
@@ -79,7 +79,7 @@ func failOne(random *rand.Rand, p invariant.Invariant, b *ht.Builder) string {
 	return ""
 }
 
-// Bound are the pods of a record that were bound to a node under the eyes of the watch, by UID, with the node.
+// bound are the pods of a record that were bound to a node under the eyes of the watch, by UID, with the node.
 func bound(b *ht.Builder) (uids []string, nodes map[string]string) {
 	nodes = make(map[string]string)
 	seen := make(map[string]bool)

@@ -12,7 +12,7 @@ import (
 )
 
 // attack is an edit of a real record by which somebody would have a promise be Held that was not kept, or that nothing was
-// Seen of. Whatever finds a new way to a wrong verdict becomes a row here.
+// seen of. Whatever finds a new way to a wrong verdict becomes a row here.
 type attack struct {
 	name string
 	// kinds are the promises that are Held before and must not be afterwards.

@@ -18,7 +18,7 @@ type slow struct {
 	steady time.Duration  // what it was before the first fault began
 	limit  time.Duration  // by how much more it may be
 	at     history.Offset // when the request of the slowest answer was sent
-	noise  string         // Why it may be the harness's own doing; empty: it is not
+	noise  string         // why it may be the harness's own doing; empty: it is not
 }
 
 func (s slow) String() string {
@@ -106,7 +106,7 @@ func (j *answersWithin) slowPercentiles(a *laneWaits) (all []slow) {
 	return all
 }
 
-// Of are the answers of a phase.
+// of are the answers of a phase.
 func (a *laneWaits) of(phase history.PhaseName) *answerTimes {
 	if phase == history.Recovered {
 		return &a.recovered

@@ -181,7 +181,7 @@ func (j *answersWithin) violated(v verdict.Verdict, lanes []history.Lane, broken
 	return v.Violated(d, "%s, sent at %s", worst, prose.Moment(worst.at))
 }
 
-// Doubts a lane whose answers are no measure.
+// doubts a lane whose answers are no measure.
 func (a *laneWaits) doubts(d *verdict.Missing) {
 	switch n := a.steady.sent.N; {
 	case n < evidence.MinRequests:
@@ -195,7 +195,7 @@ func (a *laneWaits) doubts(d *verdict.Missing) {
 	}
 }
 
-// Since the first fault began that share of the answers took no longer, while the run was disturbed nor afterwards: from when
+// since the first fault began that share of the answers took no longer, while the run was disturbed nor afterwards: from when
 // their requests were sent, and from when they were due. All of them: the slowest.
 func (a *laneWaits) since(share float64) (sent, due time.Duration) {
 	return max(a.disturbed.sent.Quantile(share), a.recovered.sent.Quantile(share)),
@@ -211,7 +211,7 @@ func (a *laneWaits) numbers(v *verdict.Verdict) {
 	}
 }
 
-// Support has a line for each lane.
+// support has a line for each lane.
 func (j *answersWithin) support(v *verdict.Verdict, lanes []history.Lane) {
 	for _, lane := range lanes {
 		if a := j.find(lane); a != nil {
@@ -224,7 +224,7 @@ func (j *answersWithin) support(v *verdict.Verdict, lanes []history.Lane) {
 	}
 }
 
-// InWords tells of the lane with the slowest answer, and of the one with the highest percentile.
+// inWords tells of the lane with the slowest answer, and of the one with the highest percentile.
 func (j *answersWithin) inWords(lanes []history.Lane) string {
 	of := func(share float64) (worst *laneWaits, took time.Duration) {
 		for _, lane := range lanes {

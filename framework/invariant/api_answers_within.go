@@ -90,7 +90,7 @@ func (p APIAnswersWithin) Judge(f *evidence.Run) verdict.Verdict {
 		prose.Moment(own.Longest), failed, prose.Count(asked, "request"), besides)
 }
 
-// Doubt doubts answers with which nothing can be compared, or that nobody gave.
+// doubt doubts answers with which nothing can be compared, or that nobody gave.
 func (p APIAnswersWithin) doubt(r history.Reach, d *verdict.Missing) {
 	switch {
 	case r.Way != history.Direct: // it is not judged

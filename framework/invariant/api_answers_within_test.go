@@ -28,7 +28,7 @@ func beheaded(edits ...func(*history.Reach)) *ht.Builder {
 	return b
 }
 
-// Of edits what was seen by one way.
+// of edits what was seen by one way.
 func of(host string, edit func(*history.Reach)) func(*history.Reach) {
 	return func(r *history.Reach) {
 		if r.Host == host {

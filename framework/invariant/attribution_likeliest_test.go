@@ -105,7 +105,7 @@ func TestCutsByGracePeriod(t *testing.T) {
 		{5 * second, 3 * second, 4950 * ms, "cut-at-end"},
 		{3 * second, 5 * second, 3100 * ms, "cut-at-sigterm"}, // the hook has used it up, and 2 s are left
 		{3 * second, 5 * second, 4950 * ms, "cut-at-end"},
-		{0, 3 * second, 4 * second, "cut-at-sigterm"}, // Of an old record
+		{0, 3 * second, 4 * second, "cut-at-sigterm"}, // of an old record
 	} {
 		run := cutOff(pods(ht.Healthy(), history.Lifecycle{Readiness: true, PreStop: s.preStop, Grace: s.grace}),
 			ht.EvictedAt+s.cut, ht.EvictedAt+s.cut+50*ms)

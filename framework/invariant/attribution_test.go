@@ -31,7 +31,7 @@ func astray(b *ht.Builder, from, to history.Offset, outcome history.Outcome) *ht
 	})
 }
 
-// Pods says of all of them how they begin and end.
+// pods says of all of them how they begin and end.
 func pods(b *ht.Builder, l history.Lifecycle) *ht.Builder {
 	return b.EditEvents(func(e *history.Event) {
 		if e.Pod != nil && (e.Pod.Change == history.Listed || e.Pod.Change == history.Added) {
@@ -127,7 +127,7 @@ func TestCausesOfFailures(t *testing.T) {
 		},
 		"refused while a new pod that was asked gets no requests yet": {
 			astray(notBefore(pods(ht.Healthy(), careful), ht.Replacement, 21500*ms), 20500*ms, 20800*ms, history.Refused),
-			map[string]float64{"late-withdrawal": 50}, // Of the victim, whose endpoint was removed 3.5 s before
+			map[string]float64{"late-withdrawal": 50}, // of the victim, whose endpoint was removed 3.5 s before
 		},
 		"refused just after the preStop sleep, by a proxy that is within its time": {
 			astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true, PreStop: time.Second}), at+1200*ms, at+1500*ms, history.Refused),

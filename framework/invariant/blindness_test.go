@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Late sends what would have been sent on some lanes from a moment on only at another, as a worker does that stood still.
+// late sends what would have been sent on some lanes from a moment on only at another, as a worker does that stood still.
 func late(rows []history.Request, lanes []history.Lane, from, to history.Offset) {
 	for i := range rows {
 		r := &rows[i]

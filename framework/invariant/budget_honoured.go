@@ -19,7 +19,7 @@ import (
 // in the figures: see timeline.
 //
 // An eviction counts as a violation only if no order within WatchSkew makes it legal. One that broke a demand by the order
-// Of the record, and need not have, leaves no verdict.
+// of the record, and need not have, leaves no verdict.
 //
 // Evidence: a budget, and an eviction of one of its pods that was at least asked for. Each budget under which one was asked for
 // was put to the test: it refused one when its status allowed none; or an accepted one left no more healthy pods than it

@@ -63,7 +63,7 @@ func TestBudgetHonoured(t *testing.T) {
 	noEviction := func() *ht.Builder {
 		return ht.Healthy().DropEvents(func(e history.Event) bool { return e.Eviction != nil })
 	}
-	threeUnready := func() *ht.Builder { // Of seven
+	threeUnready := func() *ht.Builder { // of seven
 		return allowsNone(unready(unready(unready(noEviction().DropEvents(isVictim), 2, 13*second), 3, 13*second), 4, 13*second))
 	}
 	const oneHeld = "1 eviction accepted and 0 refused, and none took the healthy pods below what was demanded"
@@ -199,7 +199,7 @@ func TestBudgetHonouredEvidence(t *testing.T) {
 func TestBudgetTimeline(t *testing.T) {
 	v := judge.Check(ht.Healthy().Run(), invariant.BudgetHonoured{})
 	numbers(t, v, map[string]float64{"belowDemandSeconds": 0, "staleStatusSeconds": 0, "gone.eviction": 1})
-	lost := deleteDirectly(ht.Healthy(), 2, 3) // At 25 s, and nobody replaces them until Drained at 40 s
+	lost := deleteDirectly(ht.Healthy(), 2, 3) // at 25 s, and nobody replaces them until Drained at 40 s
 	v = judge.Check(lost.Run(), invariant.BudgetHonoured{})
 	numbers(t, v, map[string]float64{"belowDemandSeconds": 15, "staleStatusSeconds": 15, "gone.eviction": 1, "gone.deletion": 2})
 	brief := ht.Healthy().Budget(25*second, ht.BackendBudget(4, 0)).Budget(26*second, ht.BackendBudget(6, 1)) // as long as the skew
@@ -235,7 +235,7 @@ func guarding(policy string, b *ht.Builder) *ht.Builder {
 	})
 }
 
-// Ready has backend-n be ready again.
+// ready has backend-n be ready again.
 func ready(b *ht.Builder, n int, at history.Offset) *ht.Builder {
 	return b.Pod(at, ht.ReadyPod(fmt.Sprintf("backend-%d", n), fmt.Sprintf("w%d", n), history.Modified))
 }

@@ -17,7 +17,7 @@ func successor(b *ht.Builder, n string, uid string, at history.Offset) *ht.Build
 }
 
 // TestBudgetKnowsPodsByUID: a StatefulSet makes a pod of the same name. It is not the one that was evicted, and an eviction
-// Of the one says nothing of an eviction of the other.
+// of the one says nothing of an eviction of the other.
 func TestBudgetKnowsPodsByUID(t *testing.T) {
 	all := invariant.BudgetHonoured{}
 	const broken = "the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"

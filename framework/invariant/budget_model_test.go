@@ -27,7 +27,7 @@ type budgetModel struct {
 	pods    []modelPod
 	made    int
 	budget  history.Budget
-	arrived map[string]time.Duration // Of the last event of a stream
+	arrived map[string]time.Duration // of the last event of a stream
 	broken  bool                     // an accepted eviction took the healthy pods below what is desired
 }
 

@@ -28,7 +28,7 @@ type rulesModel struct {
 	random *rand.Rand
 	flaw   string // the rule that the API does not know
 	record *ht.Builder
-	log    []string // Of what happened, for whoever has to understand a failure
+	log    []string // of what happened, for whoever has to understand a failure
 
 	now      time.Duration
 	replicas map[string]int
@@ -136,7 +136,7 @@ func (m *rulesModel) tellBudget(b rulesBudget, at time.Duration) {
 
 func (b rulesBudget) chooses(p *rulesPod) bool { return p.labels()[b.label] == b.value }
 
-// Healthy and desired are what the disruption controller computes.
+// healthy and desired are what the disruption controller computes.
 func (m *rulesModel) healthy(b rulesBudget) (n int) {
 	for _, p := range m.pods {
 		if b.chooses(p) && p.ready {

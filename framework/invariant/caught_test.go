@@ -324,7 +324,7 @@ func TestAClockThatWasNeverReadIsNotThePlantedDoubt(t *testing.T) {
 	}
 }
 
-// Starved makes a record the harness's mutant, with a worker that its quota kept from running.
+// starved makes a record the harness's mutant, with a worker that its quota kept from running.
 func starved(b *ht.Builder) *ht.Builder {
 	header := starvedMutant().Run().Header
 	return heard(b, 21100*ms, history.Noise{Of: ht.Worker, Pause: 1100 * ms, Throttled: 1100 * ms}).Header(func(h *history.Header) {

@@ -45,7 +45,7 @@ func TestConfusion(t *testing.T) {
 	add("restart", "restart", 1)
 	add("late-endpoint", "restart", 0)
 	add("node-lost", "node-lost", 0) // it was not caught, whatever was seen
-	add("", "restart", 1)            // Of an old record
+	add("", "restart", 1)            // of an old record
 	if agree, of := c.Agree(); agree != 2 || of != 4 {
 		t.Errorf("%d of %d agree", agree, of)
 	}

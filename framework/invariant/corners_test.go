@@ -14,7 +14,7 @@ import (
 )
 
 // TestReplicasThatABudgetCounts: percentages are of what the Deployments of the budget's own pods want, together, and of
-// No other's; a budget whose pods belong to none goes by its status.
+// no other's; a budget whose pods belong to none goes by its status.
 func TestReplicasThatABudgetCounts(t *testing.T) {
 	other := func(namespace, app string, replicas int) *ht.Builder {
 		w := ht.BackendWorkload(replicas, replicas)

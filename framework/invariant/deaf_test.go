@@ -12,7 +12,7 @@ import (
 )
 
 // TestCausesWithoutEvents: a kubelet says in a Kubernetes Event that it evicts a pod. Where the watch of events was blind, the
-// Evidence of a failure says that such a word may be missing.
+// evidence of a failure says that such a word may be missing.
 func TestCausesWithoutEvents(t *testing.T) {
 	const lost = "; what Kubernetes said of it may be lost, as the watch of events was blind"
 	at := ht.EvictedAt

@@ -15,7 +15,7 @@ import (
 
 // DrainBlocked promises that a budget blocks a drain for as long as it is tried: from the moment at which the first fault
 // begins to the moment at which the first undo does, each eviction of a pod under the budget is refused by it, and none
-// Of its pods ends.
+// of its pods ends.
 //
 // Evidence: refusals by the budget, at times when its status allowed no disruption, over a span of at least For.
 type DrainBlocked struct {
@@ -93,7 +93,7 @@ func (p DrainBlocked) verdict(b blockade, d verdict.Missing) verdict.Verdict {
 // blockade is what became of the evictions of a budget's pods.
 type blockade struct {
 	by          *budget.Demand
-	refused     int // At times when it allowed none
+	refused     int // at times when it allowed none
 	first, last history.Offset
 	pods        []string          // whose evictions it refused, in that order
 	messages    map[string]string // what the API said of each, last

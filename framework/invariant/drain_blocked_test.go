@@ -13,7 +13,7 @@ import (
 // needs6 is what the API says of a budget that demands all.
 const needs6 = "The disruption budget backend needs 6 healthy pods and has 6 currently"
 
-// Blocked is the record of a drain of w1 that a budget of all replicas refused twelve times, from 17 s to 28 s.
+// blocked is the record of a drain of w1 that a budget of all replicas refused twelve times, from 17 s to 28 s.
 func blocked() *ht.Builder {
 	b := ht.Healthy().DropEvents(func(e history.Event) bool {
 		return e.T >= ht.EvictedAt && (e.Eviction != nil || e.Pod != nil || e.Slice != nil || e.Workload != nil || e.Budget != nil)

@@ -19,7 +19,7 @@ type DrainCompletes struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
 	// Unready demands the evidence of an eviction, of a pod that was not ready, that was accepted at a time when the status
-	// Of a budget allowed no disruption: nothing but its unhealthyPodEvictionPolicy let that pass.
+	// of a budget allowed no disruption: nothing but its unhealthyPodEvictionPolicy let that pass.
 	//
 	// Source: https://kubernetes.io/docs/tasks/run-application/configure-pdb/#unhealthy-pod-eviction-policy
 	Unready bool `json:"unready,omitempty"`

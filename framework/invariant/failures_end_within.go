@@ -16,8 +16,8 @@ import (
 )
 
 // FailuresEndWithin is the promise of a lost node, without a gateway that would hide it: requests fail only from the
-// Moment a fault begins until the cluster must have noticed, and then only the victims' share of them, over the whole time and in
-// Each part of it. What fails at others, or of new connections when no endpoint has led to a victim for a while, is not theirs.
+// moment a fault begins until the cluster must have noticed, and then only the victims' share of them, over the whole time and in
+// each part of it. What fails at others, or of new connections when no endpoint has led to a victim for a while, is not theirs.
 //
 // Evidence: what NoFailedRequests demands; victims that answered requests before; a fault that was undone only after
 // the failures had to be over, or it was the undo that ended them. Of a fault that was never seen to bite nobody knows
@@ -65,8 +65,8 @@ func (p FailuresEndWithin) predicts(run history.Run) bool {
 	return p.Limit > 0 || run.Header.Cluster.Timings.NodeMonitorGrace > 0
 }
 
-// Unclear is the moment from which on nobody can tell whether a failure was allowed: a fault had begun of which it is not
-// Known when it bit, or for how long it may be felt.
+// unclear is the moment from which on nobody can tell whether a failure was allowed: a fault had begun of which it is not
+// known when it bit, or for how long it may be felt.
 func (p FailuresEndWithin) unclear(f *evidence.Run) history.Offset {
 	from := evidence.Never
 	for _, fault := range f.Faults {

@@ -28,7 +28,7 @@ type outageModel struct {
 type death struct {
 	from, seen, undone history.Offset
 	victim             string
-	over               history.Offset // Requests that are sent from then on no longer fail
+	over               history.Offset // requests that are sent from then on no longer fail
 
 	first, last history.Offset // when it may have died, as answers tell; see outageModel.died
 }
@@ -166,7 +166,7 @@ func (m *outageModel) died(d *death) {
 	d.first, d.last = first, max(first, last)
 }
 
-// Judge restates the promise.
+// judge restates the promise.
 func (m *outageModel) judge() (want verdict.Outcome, at history.Offset) {
 	all := m.spans()
 	var late, innocent *history.Request // the first that failed when none may, and of those that failed though nobody touched them
@@ -236,10 +236,10 @@ func (m *outageModel) judge() (want verdict.Outcome, at history.Offset) {
 	return verdict.Held, 0
 }
 
-// Blamed tells whether more of a span's requests failed, from the first that did to the last, than chance allows.
+// blamed tells whether more of a span's requests failed, from the first that did to the last, than chance allows.
 func (m *outageModel) blamed(all []span, which int, share float64) (at history.Offset, blamed bool) {
 	s := all[which]
-	var steps []history.Offset // Of its requests: hundredths of a second, as they are counted
+	var steps []history.Offset // of its requests: hundredths of a second, as they are counted
 	var bad []history.Offset
 	for _, r := range m.rows {
 		mine := slices.IndexFunc(all, func(s span) bool { return r.Done >= s.from && r.Sent < s.to })

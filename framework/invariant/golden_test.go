@@ -33,7 +33,7 @@ const (
 )
 
 // goldenVerdict is what a later version must find too: what was found, when, and the figures. It may word it otherwise, and
-// Measure more.
+// measure more.
 type goldenVerdict struct {
 	Kind    string             `json:"kind"`
 	Outcome verdict.Outcome    `json:"outcome"`

@@ -64,7 +64,7 @@ func lines(t *testing.T, v verdict.Verdict, want ...string) {
 	}
 }
 
-// Numbers compares some of a verdict's figures.
+// numbers compares some of a verdict's figures.
 func numbers(t *testing.T, v verdict.Verdict, want map[string]float64) {
 	t.Helper()
 	for name, number := range want {

@@ -140,7 +140,7 @@ func TestKinds(t *testing.T) {
 }
 
 // TestRoundTrip fills every parameter of every kind at random: what comes back is what was promised, and promises the
-// Same in words. A kind that is new is filled, too.
+// same in words. A kind that is new is filled, too.
 func TestRoundTrip(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 17))
 	for _, kind := range invariant.Kinds() {

@@ -104,7 +104,7 @@ func (j *noFailedRequests) End() verdict.Verdict {
 		strings.Join(parts, ", "), disrupted, prose.Percent(worst), j.tally.Seen(lanes))
 }
 
-// InFlight says how many requests each fault met.
+// inFlight says how many requests each fault met.
 func (j *noFailedRequests) inFlight(v *verdict.Verdict, lanes []history.Lane) {
 	for i, fault := range j.facts.Faults {
 		var n uint64

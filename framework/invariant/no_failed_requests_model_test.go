@@ -60,7 +60,7 @@ func (m *loadModel) lane(lane history.Lane) {
 	}
 }
 
-// Count looks for requests under load.
+// count looks for requests under load.
 func (m *loadModel) count(lane history.Lane, from, to history.Offset, is func(history.Request) bool) (n int) {
 	for _, r := range m.rows[lane] {
 		if r.Due >= from && r.Due < to && is(r) {
@@ -74,7 +74,7 @@ func due(history.Request) bool      { return true }
 func sent(r history.Request) bool   { return r.Outcome != history.Unsent }
 func failed(r history.Request) bool { return r.Outcome != history.OK && r.Outcome != history.Unsent }
 
-// Delivered is what the promise demands of the load of a lane, second by second.
+// delivered is what the promise demands of the load of a lane, second by second.
 func (m *loadModel) delivered(lane history.Lane) bool {
 	for at := ht.SteadyAt; at < ht.DrainedAt; at += second {
 		if n := m.count(lane, at, at+second, due); n < modelRate || 100*m.count(lane, at, at+second, sent) < 95*n {

@@ -27,7 +27,7 @@ func givenUp(outcome history.Outcome) *ht.Builder {
 	})
 }
 
-// LostUnasked is a record in which w5, which no fault touches, is not ready from 20 s to 25 s.
+// lostUnasked is a record in which w5, which no fault touches, is not ready from 20 s to 25 s.
 func lostUnasked(b *ht.Builder) *ht.Builder {
 	lost, back := ht.ReadyNode("w5", "c"), ht.ReadyNode("w5", "c")
 	lost.Change, lost.Ready, back.Change = history.Modified, "Unknown", history.Modified

@@ -152,7 +152,7 @@ func TestTheRestOfThePredictedTime(t *testing.T) {
 }
 
 // Few new connections can all have met a victim by chance. That is no test of the victims' share, and is said to be none; what was
-// Open before is judged by whom it leads to.
+// open before is judged by whom it leads to.
 func TestAShareOfFewConnectionsIsNotTested(t *testing.T) {
 	_, run := unpackGolden(t, goldenKill)
 	v := judge.Check(run, invariant.FailuresEndWithin{})

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// StoodStill adds the sample of a harness that had stood still for a while, taken at the moment given.
+// stoodStill adds the sample of a harness that had stood still for a while, taken at the moment given.
 func stoodStill(b *ht.Builder, at, pause history.Offset) *ht.Builder {
 	return heard(b, at, history.Noise{Of: history.NoiseHarness, Pause: pause})
 }

@@ -75,14 +75,14 @@ type lowest struct {
 	at     history.Offset
 	domain string
 	pods   int
-	left   int // Pods that went
+	left   int // pods that went
 	blind  bool
 }
 
 // lowest follows a workload from the moment it first settled.
 func (p PerDomain) lowest(f *evidence.Run, key history.Key) (low lowest) {
 	from, to := f.Begin(), f.End()
-	before := make(map[string]bool) // Pods that are there, by UID
+	before := make(map[string]bool) // pods that are there, by UID
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at < from || at >= to {
 			return

@@ -24,8 +24,8 @@ import (
 // The scheduler goes by its own cache and does not wait for what it has decided to be written, so that what the record
 // tells within the skew of a binding it may have known or not. A binding is illegal only if it is so in every such
 // case, taken rule by rule. Of pods that were bound close together and whose rules are about each other, one is illegal if
-// No order in which the scheduler may have come to them makes all of them legal. Where the search for such an order ends
-// Before it has found one or excluded all, there is no verdict.
+// no order in which the scheduler may have come to them makes all of them legal. Where the search for such an order ends
+// before it has found one or excluded all, there is no verdict.
 //
 // Evidence: a binding by rules about other pods, after Deploy began; and of every pod, its rules.
 type Placement struct {
@@ -120,13 +120,13 @@ type placementTally struct {
 	who   string
 
 	bindings, certain, aboutOthers int
-	first                          history.Offset // Of those that broke a rule
+	first                          history.Offset // of those that broke a rule
 	broken, open, legal            []string
 	unknown                        verdict.Missing
 
 	pods []*placement.PlacedPod          // that were judged, in the order in which they were bound
-	told map[*placement.PlacedPod]string // Of those, which the order of the record makes illegal, and how
-	free map[*placement.PlacedPod]bool   // Of those, which cannot be accused
+	told map[*placement.PlacedPod]string // of those, which the order of the record makes illegal, and how
+	free map[*placement.PlacedPod]bool   // of those, which cannot be accused
 }
 
 func (t *placementTally) take(l *placement.PlacementLedger, p *placement.PlacedPod) {
@@ -169,7 +169,7 @@ func (t *placementTally) take(l *placement.PlacementLedger, p *placement.PlacedP
 	}
 }
 
-// Breaks notes a binding that broke a rule.
+// breaks notes a binding that broke a rule.
 func (t *placementTally) breaks(p *placement.PlacedPod, words string) {
 	if len(t.broken) == 0 || p.Bound.At < t.first {
 		t.first = p.Bound.At

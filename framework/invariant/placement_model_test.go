@@ -27,9 +27,9 @@ type placementModel struct {
 	lag    time.Duration // the longest that the cache, a binding and a watch each take
 	real   modelWorld
 	cache  modelWorld
-	coming []modelChange // To the cache
+	coming []modelChange // to the cache
 	told   []modelEvent
-	kinds  []modelPlaced // Of pods
+	kinds  []modelPlaced // of pods
 	pods   int
 	broken bool // a binding was against the rules as things were
 }
@@ -412,7 +412,7 @@ func (m *placementModel) run() history.Run {
 }
 
 // TestPlacementModelObeyed: whatever a scheduler that obeys did not know yet, and in whatever order it is told, it is
-// Never accused.
+// never accused.
 func TestPlacementModelObeyed(t *testing.T) {
 	t.Parallel()
 	const runs = 2000

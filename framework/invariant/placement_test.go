@@ -18,7 +18,7 @@ import (
 type placing struct {
 	*ht.Builder
 	at    history.Offset
-	rules string // Of the pods to come
+	rules string // of the pods to come
 	more  map[string]string
 	pods  int
 }
@@ -58,7 +58,7 @@ func (p *placing) made(n int, change history.Change) history.Pod {
 	return pod
 }
 
-// Each binds pods one after the other.
+// each binds pods one after the other.
 func (p *placing) each(nodes ...string) *placing {
 	for _, node := range nodes {
 		p.bind(node)

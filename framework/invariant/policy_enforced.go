@@ -12,7 +12,7 @@ import (
 )
 
 // PolicyEnforced promises that of the manifests that were tried while the faults were in force, an admission policy refused
-// Each that it is to refuse, and no other: from the moment at which the last fault was seen to the moment at which the first
+// each that it is to refuse, and no other: from the moment at which the last fault was seen to the moment at which the first
 // undo began.
 //
 // Evidence: at least one manifest of either sort, and whatever was refused was refused by the policy.
@@ -58,7 +58,7 @@ type admissions struct {
 	tried, refused, accepted int
 	right, wrong             []string // a line each
 	at                       history.Offset
-	other                    verdict.Missing // Refusals that say nothing of the policy
+	other                    verdict.Missing // refusals that say nothing of the policy
 }
 
 func admissionsOf(f *evidence.Run) (a admissions) {

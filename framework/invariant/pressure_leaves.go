@@ -84,7 +84,7 @@ type squeeze struct {
 	evicted []string // what became of each pod, in words
 	nodes   []string
 	despite int // evicted while a budget of theirs allowed no disruption
-	least   int // Pods that were ready
+	least   int // pods that were ready
 	at      history.Offset
 	blind   bool
 }

@@ -87,8 +87,8 @@ func severalOfAName(run history.Run) map[string]bool {
 type ending struct {
 	pod, node string
 	began     history.Offset // its deletion
-	before    int            // Requests within flowWindow before
-	after     int            // Requests after
+	before    int            // requests within flowWindow before
+	after     int            // requests after
 	last      time.Duration  // after the deletion the last one was sent; 0 when none was
 	late      history.Moment // when the first was sent that was too late
 }
@@ -113,7 +113,7 @@ type quietWithin struct {
 	tally   *requests.Stats
 	endings []*ending
 	byName  map[string]*ending
-	astray  uint64 // Requests that reached a pod which nobody knows
+	astray  uint64 // requests that reached a pod which nobody knows
 }
 
 func (j *quietWithin) Take(r *history.Request) {
@@ -154,7 +154,7 @@ func (j *quietWithin) End() verdict.Verdict {
 		j.promise.what(), q, prose.Count(len(q.endings), "pod"), j.promise.Limit, prose.Percent(q.high))
 }
 
-// ToldLate doubts that pods were quiet in time whose deletion a watch may have told of late, or the harness dated late because it
+// toldLate doubts that pods were quiet in time whose deletion a watch may have told of late, or the harness dated late because it
 // stood still.
 func (j *quietWithin) toldLate(q quiet) (d verdict.Missing) {
 	for _, e := range q.endings {
@@ -203,7 +203,7 @@ func (j *quietWithin) quiet() (q quiet) {
 
 func (q quiet) share() float64 { return float64(q.late) / float64(max(1, len(q.endings))) }
 
-// Quantile is the time in which that share of the pods was quiet: the smallest that will do.
+// quantile is the time in which that share of the pods was quiet: the smallest that will do.
 func (q quiet) quantile(share float64) time.Duration {
 	n := len(q.endings)
 	if n == 0 {
@@ -243,7 +243,7 @@ func (q quiet) pace() time.Duration {
 // latest is how many of the pods that were quiet last are told.
 const latest = 5
 
-// Support tells the latest, and how well it could be measured.
+// support tells the latest, and how well it could be measured.
 func (j *quietWithin) support(v *verdict.Verdict, q quiet) {
 	for _, e := range q.endings[:min(latest, len(q.endings))] {
 		v.Support(e.line(j.promise.Limit))

@@ -18,8 +18,8 @@ import (
 //
 // It does not count from when the fault was seen as healed: often that is nothing but the workload's own recovery. Of a
 // fault that is only seen when the workload has settled again, such as a rollout, nothing is left to measure. FromFault counts
-// From before the first disturbance: for claims about what a fault costs, such as one that takes pods and puts nothing back,
-// Of which the undo is nothing but to wait.
+// from before the first disturbance: for claims about what a fault costs, such as one that takes pods and puts nothing back,
+// of which the undo is nothing but to wait.
 //
 // Evidence: a workload that was seen disturbed, and that was watched for as long as the limit unless it settled before.
 type RecoversWithin struct {
@@ -55,7 +55,7 @@ func (p RecoversWithin) Judge(f *evidence.Run) verdict.Verdict {
 	return p.verdict(f, r, from, key.Name, d)
 }
 
-// Since is the moment from which a recovery counts.
+// since is the moment from which a recovery counts.
 type since struct {
 	at    history.Offset
 	words string
@@ -115,7 +115,7 @@ func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name st
 type recovery struct {
 	disturbed bool           // it was not settled at some time while a fault was on
 	recovered history.Moment // when it settled for good
-	saw       string         // At the end of Recovered
+	saw       string         // at the end of Recovered
 }
 
 func followRecovery(f *evidence.Run, key history.Key) (r recovery) {

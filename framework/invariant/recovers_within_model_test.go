@@ -185,7 +185,7 @@ func (m *recoveryModel) fault(from, undo, healed history.Offset) {
 	}
 }
 
-// Judge restates the promise.
+// judge restates the promise.
 func (m *recoveryModel) judge(from, undo, healed, limit, end history.Offset) (want verdict.Outcome, at history.Offset) {
 	disturbed, lastBad := false, -1
 	for i, g := range m.good {
@@ -211,7 +211,7 @@ func (m *recoveryModel) judge(from, undo, healed, limit, end history.Offset) (wa
 
 // TestRecoversWithinModel disturbs a workload at random, and asks after each moment whether all was well.
 func TestRecoversWithinModel(t *testing.T) {
-	const end = 50 * second // Of Recovered, see below
+	const end = 50 * second // of Recovered, see below
 	seen := make(map[verdict.Outcome]int)
 	for seed := range uint64(1500) {
 		m := newRecoveryModel(seed)

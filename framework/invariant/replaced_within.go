@@ -100,9 +100,9 @@ type replacement struct {
 	seen, until history.Offset
 	nodes       []string       // that were lost or under pressure, by name
 	lost        bool           // one of them was lost
-	hit         int            // Pods that were on them
-	whole       history.Moment // From when on all replicas were ready elsewhere
-	saw         string         // At the end
+	hit         int            // pods that were on them
+	whole       history.Moment // from when on all replicas were ready elsewhere
+	saw         string         // at the end
 }
 
 func followReplacement(f *evidence.Run, key history.Key, seen, until history.Offset) replacement {

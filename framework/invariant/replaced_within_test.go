@@ -22,7 +22,7 @@ const (
 const noneLeft = "0/8 nodes are available: 2 node(s) had untolerated taint {node.kubernetes.io/unreachable: }, " +
 	"4 node(s) didn't match pod topology spread constraints."
 
-// Outage is the record of a zone, w5 and w6, that was lost with a pod on each, one of six. The pods are going from
+// outage is the record of a zone, w5 and w6, that was lost with a pod on each, one of six. The pods are going from
 // firstGoes and secondGoes on; nothing has replaced them yet.
 func outage() *ht.Builder {
 	b := ht.New().Phase(history.Provision, 0).Phase(history.Deploy, 2*second).Phase(history.Steady, 10*second)

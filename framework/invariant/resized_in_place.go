@@ -12,10 +12,10 @@ import (
 )
 
 // ResizedInPlace promises that the pods of a workload are given other resources while they run: from the first fault to the
-// Last undo none of them ends, and none of their containers starts again.
+// last undo none of them ends, and none of their containers starts again.
 //
 // Evidence: each pod that was there when the first fault began was given another amount of processor time by its kubelet
-// Before the first undo began.
+// before the first undo began.
 //
 // Source: https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
 type ResizedInPlace struct {

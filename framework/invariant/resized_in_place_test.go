@@ -12,7 +12,7 @@ import (
 )
 
 // resizing is a record of six pods with 5m of processor time. The fault begins at 11 s, is seen at 40 s, and its undo lasts
-// From 41 s to 49 s. What the kubelets say in between is given.
+// from 41 s to 49 s. What the kubelets say in between is given.
 func resizing(say func(pod func(at history.Offset, i int, cpu string, restarts int))) *ht.Builder {
 	s := newStepped().to("w1", "w2", "w3", "w4", "w5", "w6")
 	b := s.EditEvents(func(e *history.Event) {

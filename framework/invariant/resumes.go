@@ -17,7 +17,7 @@ import (
 // limit of that moment the workload had more ready replicas than it had been asked for when the fault began, and had settled.
 //
 // Evidence: a fault that was seen; that there was something to stall, which is either that the workload was asked for more
-// Replicas than it had when the undo began, or that no change which the harness itself asked for came back to it from a second
+// replicas than it had when the undo began, or that no change which the harness itself asked for came back to it from a second
 // after the fault was seen until then. Changes must have come back before the fault was seen and after its undo, or the harness
 // was deaf; and in the meantime some must have failed, where the record has those that do.
 type Resumes struct {
@@ -101,9 +101,9 @@ func (p Resumes) resumed(f *evidence.Run, v verdict.Verdict, d verdict.Missing, 
 // stall is how a workload stood still and went on.
 type stall struct {
 	seen, undo history.Offset
-	had, asked int            // Replicas wanted when the fault was seen, and when its undo began
-	through    []string       // Pods that came to be ready in spite of it
-	unclear    []string       // Pods that may have: a watch told of them just after the undo began
+	had, asked int            // replicas wanted when the fault was seen, and when its undo began
+	through    []string       // pods that came to be ready in spite of it
+	unclear    []string       // pods that may have: a watch told of them just after the undo began
 	first      history.Offset // when the first of them did
 	echoes     int            // changes of the harness's own that came back meanwhile
 	failed     int            // changes of the harness's own that failed meanwhile

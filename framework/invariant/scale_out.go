@@ -55,7 +55,7 @@ func followScaleOut(f *evidence.Run, key history.Key) scaleOut {
 	return out
 }
 
-// Begin takes the pods that are ready when the last of the new ones has become so.
+// begin takes the pods that are ready when the last of the new ones has become so.
 func (o *scaleOut) begin(at history.Offset, now []history.Pod, first map[string]history.Offset, disturbed history.Offset) {
 	o.ready, o.pods, o.unsteady = at, nil, nil
 	for _, pod := range now {
@@ -66,7 +66,7 @@ func (o *scaleOut) begin(at history.Offset, now []history.Pod, first map[string]
 // narrow leaves out the pods that are no longer ready, and notes those that are again.
 func (o *scaleOut) narrow(now []history.Pod) {
 	if len(o.pods) == 0 {
-		return // No new pod has come yet
+		return // no new pod has come yet
 	}
 	is := make(map[string]bool)
 	for _, pod := range now {

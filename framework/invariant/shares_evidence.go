@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Numbers measures the shares. The hands are sorted.
+// numbers measures the shares. The hands are sorted.
 func (j *sharesLoad) numbers(v *verdict.Verdict, total uint64, enough int) {
 	v.Measure("pods", float64(len(j.hands)))
 	v.Measure("newPods", float64(j.fresh()))
@@ -41,7 +41,7 @@ func (j *sharesLoad) praised() string {
 	return "each of " + prose.Count(len(j.hands), "pod")
 }
 
-// Support tells each pod's share in the course of time, those that got least first.
+// support tells each pod's share in the course of time, those that got least first.
 func (j *sharesLoad) support(v *verdict.Verdict, total uint64) {
 	told := len(j.hands)
 	if told >= verdict.MaxEvidence {

@@ -17,13 +17,13 @@ import (
 
 // SharesLoad promises that new pods are of use: from Within after the last of those that came while the run was disturbed
 // became ready, and until the fault began to be undone, every ready pod of the workload got at least AtLeast of an equal
-// Share of a lane's requests. On the reused lane, the default, that takes connections that end now and then: a Service
+// share of a lane's requests. On the reused lane, the default, that takes connections that end now and then: a Service
 // picks a pod for each connection, and never again.
 //
 // Evidence: what NoFailedRequests demands of the load; a new pod; pods that were ready all the time; and so many
 // connections that a fair deal of them, at random, would break the promise in less than one of a million runs. Fewer
 // connections prove it broken where chance cannot explain who got none of them. How many those are depends on the number of
-// Pods and on AtLeast; to a backend that closes a connection after n requests they come at rate / n a second. What comes
+// pods and on AtLeast; to a backend that closes a connection after n requests they come at rate / n a second. What comes
 // through a gateway is not judged: its connections to the pods are not in the record.
 //
 // Source: https://kubernetes.io/docs/reference/networking/virtual-ips/
@@ -74,14 +74,14 @@ type sharesLoad struct {
 	facts   *evidence.Run
 	tally   *requests.Stats
 	missing verdict.Missing
-	name    string // Of the workload
+	name    string // of the workload
 	scaleOut
-	from history.Offset // Shares count from here on
+	from history.Offset // shares count from here on
 
 	hands   []*hand
 	byName  map[string]*hand
 	dealt   map[connection]bool
-	gateway bool // Requests came through one
+	gateway bool // requests came through one
 }
 
 // connection of a worker.
@@ -93,8 +93,8 @@ type connection struct {
 // hand is what a pod got.
 type hand struct {
 	readyPod
-	early       uint64             // Requests before they count
-	parts       [shareParts]uint64 // Requests that count
+	early       uint64             // requests before they count
+	parts       [shareParts]uint64 // requests that count
 	connections int
 }
 
@@ -136,7 +136,7 @@ func (j *sharesLoad) End() verdict.Verdict {
 	enough := j.deal().Enough()
 	fewDealt := len(j.dealt) < enough
 	if len(starved) > 0 && stats.Surprise(len(j.hands), len(starved), len(j.dealt), got) < outage.Chance {
-		fewDealt = false // Enough to tell that it was not chance
+		fewDealt = false // enough to tell that it was not chance
 	}
 	if fewDealt {
 		d.Add("%s carried requests on %s from %s to %s, and %d are needed: dealt at random to %s, fewer leave one short by chance",
@@ -155,7 +155,7 @@ func (j *sharesLoad) End() verdict.Verdict {
 	return v.Held(d, "%s had at least %s of an equal share of %s", j.praised(), shareText(j.least(total)), j.load(total))
 }
 
-// Doubts are reasons why shares prove nothing.
+// doubts are reasons why shares prove nothing.
 func (j *sharesLoad) doubts() (d verdict.Missing) {
 	if len(j.missing) > 0 {
 		return nil
@@ -175,7 +175,7 @@ func (j *sharesLoad) doubts() (d verdict.Missing) {
 	return d
 }
 
-// Blind tells whether a watch may have missed who was ready.
+// blind tells whether a watch may have missed who was ready.
 func (j *sharesLoad) blind() bool {
 	begin, end := j.facts.Begin(), j.facts.End()
 	return slices.ContainsFunc(j.facts.Gaps, func(e history.Event) bool {
@@ -199,7 +199,7 @@ func (j *sharesLoad) total() (n uint64) {
 	return n
 }
 
-// Share of some pods of what all of them got; 1 is what they would get if all got the same.
+// share of some pods of what all of them got; 1 is what they would get if all got the same.
 func (j *sharesLoad) share(of []*hand, total uint64) float64 {
 	var n uint64
 	for _, h := range of {
@@ -218,7 +218,7 @@ func (j *sharesLoad) newcomers() (list []*hand) {
 	return list
 }
 
-// Starved are the pods that got too little, and how many connections they got.
+// starved are the pods that got too little, and how many connections they got.
 func (j *sharesLoad) starved(total uint64) (list []*hand, connections int) {
 	if j.promise.Together {
 		if list = j.newcomers(); j.share(list, total) >= j.promise.AtLeast {
@@ -245,7 +245,7 @@ func (j *sharesLoad) least(total uint64) float64 {
 	return j.share(j.hands[:1], total)
 }
 
-// Sort puts those that got least first.
+// sort puts those that got least first.
 func (j *sharesLoad) sort() {
 	slices.SortStableFunc(j.hands, func(a, b *hand) int {
 		return cmp.Or(cmp.Compare(a.requests(), b.requests()), cmp.Compare(a.name, b.name))

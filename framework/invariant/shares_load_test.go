@@ -63,7 +63,7 @@ func scaled() *ht.Builder {
 // dealing is how a lane's connections come to pods.
 type dealing struct {
 	slots      int // connections that take turns
-	closeAfter int // Requests each of them carries; 0: any number
+	closeAfter int // requests each of them carries; 0: any number
 	// pick chooses a pod, from 1, for a new connection, of the first n.
 	pick func(n int) int
 }
@@ -107,7 +107,7 @@ func TestSharesLoad(t *testing.T) {
 	kept, few, partial, odd := fair(1), fair(1), fair(1), fair(5)
 	kept.closeAfter, few.closeAfter, odd.closeAfter = 0, 400, 400
 	random := rand.New(rand.NewPCG(1, 1))
-	partial.pick = func(n int) int { return 1 + random.IntN(n-n/allPods) } // Of eight, never the last
+	partial.pick = func(n int) int { return 1 + random.IntN(n-n/allPods) } // of eight, never the last
 	together := eachQuarter
 	together.Together = true
 	const all = " 8000 requests on reused (416 connections) from 24s to 1m4s; 5 of 8 pods were new, the last of them ready at 19s"

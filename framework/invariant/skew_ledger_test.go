@@ -56,7 +56,7 @@ func (s *stepped) noted(message string) *stepped {
 	return s
 }
 
-// Deaf has the watch of Kubernetes Events miss what was said in the last second, or only be late with it.
+// deaf has the watch of Kubernetes Events miss what was said in the last second, or only be late with it.
 func (s *stepped) deaf(bridged bool) *stepped {
 	s.Event(history.Event{T: s.at, Gap: &history.Gap{What: "events", Since: s.at - second, Why: "the watch broke off", Bridged: bridged}})
 	return s
@@ -91,7 +91,7 @@ func (s *stepped) edited(name, zone string, change history.Change) *stepped {
 func TestSkewCauses(t *testing.T) {
 	const allOfA = "left w2 (a) "
 	for _, c := range []struct {
-		name, cause, words string // Of the last change for the worse; none: there was none
+		name, cause, words string // of the last change for the worse; none: there was none
 		run                *stepped
 	}{
 		{"nobody", "", "", evenly()},

@@ -214,7 +214,7 @@ func (m *spreadModel) play(steps int, nodesChange bool) history.Run {
 	return m.record.Run()
 }
 
-// Judge restates the promise. A workload that is seen settled at every step, as a model's is, has the rest of the
+// judge restates the promise. A workload that is seen settled at every step, as a model's is, has the rest of the
 // evidence, too.
 func (m *spreadModel) judge(allowed int) (want verdict.Outcome, largest, bad int) {
 	most := 0
@@ -263,5 +263,5 @@ func playSpread(t *testing.T, pause, delay history.Offset, nodesChange bool) {
 func TestSpreadModel(t *testing.T) { playSpread(t, 1500*ms, 0, true) }
 
 // TestSpreadModelSkewed tells of the pods and of the Deployment by streams that are late, each by a time of its own: no
-// Settled state is missed, and none is made up.
+// settled state is missed, and none is made up.
 func TestSpreadModelSkewed(t *testing.T) { playSpread(t, 1200*ms, 900*ms, false) }

@@ -44,7 +44,7 @@ func workload(replicas, ready, total int, observed bool) history.Workload {
 	return w
 }
 
-// To brings the workload to one pod on each of the nodes, a node may be named more than once.
+// to brings the workload to one pod on each of the nodes, a node may be named more than once.
 func (s *stepped) to(nodes ...string) *stepped {
 	before := len(s.pods)
 	s.Workload(s.at, workload(len(nodes), before, before, false))
@@ -82,7 +82,7 @@ func (s *stepped) to(nodes ...string) *stepped {
 	return s
 }
 
-// Node has a node change at the present step.
+// node has a node change at the present step.
 func (s *stepped) node(name, ready string, cordoned bool) *stepped {
 	n := ht.ReadyNode(name, ht.ZoneOf(name))
 	n.Change, n.Ready, n.Unschedulable = history.Modified, ready, cordoned
@@ -164,7 +164,7 @@ func (s *stepped) terminating(name string) *stepped {
 	return s
 }
 
-// Asked has a number of replicas wanted that never come.
+// asked has a number of replicas wanted that never come.
 func (s *stepped) asked(replicas int) *stepped {
 	s.Workload(s.at, workload(replicas, len(s.pods), len(s.pods), true))
 	return s

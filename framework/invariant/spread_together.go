@@ -13,7 +13,7 @@ import (
 
 // SpreadTogether promises that whenever every workload in the record has settled, until the first undo begins, the pods of
 // all of them together, Deployments and StatefulSets alike, are spread over the domains of a topology with a skew of at
-// Most Max. It is for workloads that are one to whoever depends on them, and several to Kubernetes.
+// most Max. It is for workloads that are one to whoever depends on them, and several to Kubernetes.
 //
 // What an undo leaves is not judged: a scale-down heeds no spread, of one workload or of several. Domains are as for
 // Spread, by the node selector, which must be the same for all.

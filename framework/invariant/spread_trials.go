@@ -16,7 +16,7 @@ import (
 )
 
 // SpreadTrials promises Spread of every Deployment in the record, each of them a trial of the same thing: what happens by
-// Chance shows in some of them, and the verdict says in how many.
+// chance shows in some of them, and the verdict says in how many.
 //
 // Evidence: that of Spread, for each trial; and two trials.
 type SpreadTrials struct {
@@ -60,7 +60,7 @@ func (p SpreadTrials) Judge(f *evidence.Run) verdict.Verdict {
 		switch {
 		case first != nil:
 			t.broke(first.At, fmt.Sprintf("%s at %s: %s, skew %d, %s", key.Name, prose.Moment(first.At), first, first.Skew(), first.Why))
-		case bad > 0: // Seen only while a watch was blind
+		case bad > 0: // seen only while a watch was blind
 			d.Add("the spread of %s was too uneven only as far as was seen while a watch was blind", key.Name)
 		}
 		if worst != nil {

@@ -105,7 +105,7 @@ func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, d verdict.Miss
 
 // restoration is how a spread came back.
 type restoration struct {
-	from, last *spread.Distribution // Of those that were too uneven: the worst, and the last
+	from, last *spread.Distribution // of those that were too uneven: the worst, and the last
 	good       *spread.Distribution // with which it was restored for good; nil: it was not
 	worst      int                  // the skew of the worst
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
-// Lasted makes load last for so long on the fresh lane alone, of which a span was not sent.
+// lasted makes load last for so long on the fresh lane alone, of which a span was not sent.
 func lasted(drained, from, to history.Offset) *ht.Builder {
 	b := ht.Healthy().EditEvents(func(e *history.Event) {
 		if e.Phase != nil && e.Phase.Name == history.Drained {
@@ -37,7 +37,7 @@ func undelivered(run *ht.Builder) (reasons []string) {
 }
 
 // TestEveryWindowCounts: 200 requests a second from 10 s on. Where fewer than 95 of 100 were sent in a window, be it the first, the
-// Last or what is left behind the last, there is no verdict.
+// last or what is left behind the last, there is no verdict.
 func TestEveryWindowCounts(t *testing.T) {
 	const end = 39700 * ms // so that the last window lasts 1.7 s
 	for name, s := range map[string]struct {

@@ -16,7 +16,7 @@ type goodRecord struct {
 	run     func() *ht.Builder
 }
 
-// Judge a record that was made from it.
+// judge a record that was made from it.
 func (g goodRecord) judge(b *ht.Builder) verdict.Verdict {
 	if invariant.Kind(g.promise) == "SharesLoad" { // its requests are not in the builder
 		return judge.Check(dealt(idle(b), fair(1)), g.promise)

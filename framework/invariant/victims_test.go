@@ -154,7 +154,7 @@ func TestTrafficToTheVictim(t *testing.T) {
 	})
 }
 
-// Refused is a record in which nothing was taken away, since every eviction was refused.
+// refused is a record in which nothing was taken away, since every eviction was refused.
 func refused(b *ht.Builder) *ht.Builder {
 	return b.DropEvents(func(e history.Event) bool { return e.T > ht.DisturbedAt && e.Pod != nil }).EditEvents(func(e *history.Event) {
 		if e.Eviction != nil {

@@ -21,7 +21,7 @@ const (
 type laneWaits struct {
 	lane                         history.Lane
 	steady, disturbed, recovered answerTimes
-	slots                        []slowest // From the beginning of the first fault on
+	slots                        []slowest // from the beginning of the first fault on
 	failed                       uint64
 }
 
@@ -36,7 +36,7 @@ func (t *answerTimes) add(r *history.Request) {
 
 // slowest is how long answers took at the most that were due in a slot.
 type slowest struct {
-	took, due time.Duration  // Since the request was sent, and since it was due
+	took, due time.Duration  // since the request was sent, and since it was due
 	at        history.Offset // when the former was sent
 }
 
@@ -56,12 +56,12 @@ func newSlotted(w *requests.Watch) slotted {
 	return s
 }
 
-// Of a moment: the first slot for what was before.
+// of a moment: the first slot for what was before.
 func (s slotted) of(at history.Offset) int {
 	return int(min(max(at-s.from, 0)/s.step, history.Offset(s.n-1)))
 }
 
-// Add notes an answer at the moment when it was due.
+// add notes an answer at the moment when it was due.
 func (a *laneWaits) add(r *history.Request, s slotted) {
 	slot := &a.slots[s.of(r.Due)]
 	if took := r.Done - r.Sent; took > slot.took {

@@ -17,7 +17,7 @@ import (
 )
 
 // Caught judges a mutant by its record and the verdicts on it, in the order of the record's promises: that the promise which is
-// Named catches what was broken on purpose is a promise of the harness.
+// named catches what was broken on purpose is a promise of the harness.
 //
 // Held: it was caught. The record is whole, every fault took effect, the promise with its parameters was Violated, on each lane that
 // the mutant is about, by requests that were sent after the first fault began, and mostly for the planted cause, where one is named. Of a
@@ -63,7 +63,7 @@ func proves(f *evidence.Run, kind string) verdict.Missing {
 	return slices.Concat(f.BaseOrdered(from), f.FaultsActive(false))
 }
 
-// Named finds the verdict on the promise that a mutant names. Of several in an older record, which names a kind alone, it is the
+// named finds the verdict on the promise that a mutant names. Of several in an older record, which names a kind alone, it is the
 // one that is worst. Why says what is wrong with the name; empty: nothing.
 func named(h history.Header, verdicts []verdict.Verdict) (by verdict.Verdict, why string) {
 	m := h.Mutant
@@ -180,7 +180,7 @@ func lies(kind string) bool {
 	return false
 }
 
-// Early says that a promise was broken before the first fault began; empty: it was not.
+// early says that a promise was broken before the first fault began; empty: it was not.
 func early(f *evidence.Run, m *history.Mutant, by verdict.Verdict) string {
 	first := f.FirstFault()
 	switch {

@@ -88,7 +88,7 @@ func shorten(v verdict.Verdict, prefix *regexp.Regexp) verdict.Verdict {
 
 // Judge judges a record by the promises that are written in it, with the parameters they had when it was made. A
 // promise that this version does not know is Unknown, and so is every promise of a record that is not whole: what is left
-// Of it may have been changed, so it proves no failure either, and no mutant was caught by it. The verdict tells what is left.
+// of it may have been changed, so it proves no failure either, and no mutant was caught by it. The verdict tells what is left.
 func Judge(run history.Run) []verdict.Verdict {
 	promises := make([]invariant.Invariant, len(run.Header.Promises))
 	for i, stored := range run.Header.Promises {

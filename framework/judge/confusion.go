@@ -11,7 +11,7 @@ import (
 )
 
 // CauseNone stands for the cause that a verdict does not name, because the promise was not seen broken, or the failures have
-// None that is known.
+// none that is known.
 const CauseNone attribution.Cause = "none"
 
 // NamesCauses tells whether a kind of promise says why requests failed. A mutant that it must catch has to name the cause
@@ -19,7 +19,7 @@ const CauseNone attribution.Cause = "none"
 func NamesCauses(kind string) bool { return kind == "NoFailedRequests" || kind == "FailuresEndWithin" }
 
 // ReportedCause is the cause that a verdict names: that of its numbers "cause.<name>" which is the largest. So can any promise
-// Name one, in words of its own.
+// name one, in words of its own.
 func ReportedCause(v verdict.Verdict) attribution.Cause {
 	if v.Outcome != verdict.Violated {
 		return CauseNone

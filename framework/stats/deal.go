@@ -3,7 +3,7 @@ package stats
 import "math"
 
 // A Service deals connections to its pods at random. Few of them are dealt unevenly by chance alone: 32 leave one of ten
-// Pods out in a third of all deals. So a promise about shares has to know how many were dealt.
+// pods out in a third of all deals. So a promise about shares has to know how many were dealt.
 
 // unluckyDeal is how seldom a fair deal may look unfair before it proves nothing.
 const unluckyDeal = 1e-6
@@ -13,9 +13,9 @@ const MaxDeal = 1 << 16
 
 // Deal is connections that are dealt at random.
 type Deal struct {
-	Chance  float64 // Of each connection to come to the hand that is looked at
-	Hands   int     // Of which the worst is looked at
-	AtLeast float64 // Of its equal share
+	Chance  float64 // of each connection to come to the hand that is looked at
+	Hands   int     // of which the worst is looked at
+	AtLeast float64 // of its equal share
 }
 
 // unlucky is at most the probability that a fair deal of n connections leaves a hand with less than it should have.

@@ -56,7 +56,7 @@ func TestSurprise(t *testing.T) {
 		{10, 7, 32, 0, 0, 1e-14},     // seven of ten pods get nothing of 32 connections
 		{10, 1, 32, 0, 0.34, 0.35},   // one of them, which is common
 		{10, 1, 200, 0, 0, 1e-8},     // and of 200, which is not
-		{10, 1, 0, 0, 1, 1},          // Of none at all
+		{10, 1, 0, 0, 1, 1},          // of none at all
 		{10, 1, 20, 20, 1, 1},        // it got them all
 		{10, 10, 32, 32, 1, 1},       // as they must
 		{2, 1, 10, 5, 1, 1},          // half of them

@@ -54,7 +54,7 @@ func TestOddDurations(t *testing.T) {
 		t.Error("nothing was counted, and it took some time")
 	}
 	l.Add(-1)
-	l.Add(math.MinInt64) // Of a damaged record
+	l.Add(math.MinInt64) // of a damaged record
 	if l.Quantile(1) != 0 || l.N != 2 {
 		t.Errorf("%s, of %d", l.Quantile(1), l.N)
 	}

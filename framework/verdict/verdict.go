@@ -28,7 +28,7 @@ func (v Verdict) Held(d Missing, seen string, args ...any) Verdict {
 }
 
 // Violated says Violated. What was seen to break a promise stays broken however thin the rest of the evidence is; the
-// Doubts are the last lines of the evidence. What only looks so because a watch was blind was not seen: see facts.blind.
+// doubts are the last lines of the evidence. What only looks so because a watch was blind was not seen: see facts.blind.
 func (v Verdict) Violated(d Missing, seen string, args ...any) Verdict {
 	v.Outcome, v.Seen = Violated, fmt.Sprintf(seen, args...)
 	if n := min(len(d), MaxEvidence/2); len(v.Evidence) > MaxEvidence-n {
@@ -57,7 +57,7 @@ func (v *Verdict) Measure(name string, value float64) {
 	v.Numbers[name] = value
 }
 
-// Doubts are the reasons why the evidence is not there. None: it is.
+// doubts are the reasons why the evidence is not there. None: it is.
 type Missing []string
 
 func (d *Missing) Add(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }

@@ -118,11 +118,11 @@ const (
 	PhaseRestarting PodPhase = "restarting"         // its container has ended, or is told to, and is started again
 	PhaseEvicted    PodPhase = "being evicted"      // by its kubelet, without a deletion
 	PhaseDeleting   PodPhase = "deletion requested" // and its endpoint is still ready
-	PhaseRemoved    PodPhase = "endpoint removed"   // From the EndpointSlice: each proxy follows in its own time
+	PhaseRemoved    PodPhase = "endpoint removed"   // from the EndpointSlice: each proxy follows in its own time
 	PhaseSIGTERM    PodPhase = "told to end"        // SIGTERM was sent, as far as can be reckoned
 	PhaseGone       PodPhase = "gone"               // its containers have ended
 	PhaseNodeLost   PodPhase = "on a lost node"
-	PhaseUnknown    PodPhase = "" // Of a pod that nobody knows
+	PhaseUnknown    PodPhase = "" // of a pod that nobody knows
 )
 
 // Confidence says how it is known which pod a failed request was sent to.
@@ -154,7 +154,7 @@ type Attribution struct {
 type PodOn struct{ Pod, Node string }
 
 // OfSystem tells whether the failure is attributed to the system under test: such a failure breaks a promise however
-// Noisy the harness was at the time. Of any other it is not known whose fault it was.
+// noisy the harness was at the time. Of any other it is not known whose fault it was.
 func (a Attribution) OfSystem() bool { return a.Cause.OfSystem() && a.Confidence != ConfidenceNone }
 
 // Blames tells whether a failure whose target is not known is laid to somebody.

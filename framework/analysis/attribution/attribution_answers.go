@@ -17,7 +17,7 @@ const (
 	listening = 400 * time.Millisecond
 )
 
-// Accepted are the moments at which a pod took a connection and answered on it: a bit a step.
+// accepted are the moments at which a pod took a connection and answered on it: a bit a step.
 type accepted []uint64
 
 func (a *accepted) add(at history.Offset) {
@@ -48,7 +48,7 @@ func (a accepted) listened(at history.Offset) bool {
 	return a.between(at-listening, at) && a.between(at, at+listening)
 }
 
-// Answered takes in a request that was answered well. On a connection that it found open it says nothing of whether the pod
+// answered takes in a request that was answered well. On a connection that it found open it says nothing of whether the pod
 // EventInvariant takes new ones; behind a gateway nobody knows, and it must do.
 func (s *lives) answered(r *history.Request) {
 	if r.GatewayTries > 0 {

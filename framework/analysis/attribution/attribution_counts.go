@@ -79,7 +79,7 @@ func (f *Attributed) add(at history.Offset, n uint64, a Attribution) {
 // unattributed is how many failures are not known to be the system's.
 func (f *Attributed) unattributed() uint64 { return f.total - f.ofSystem }
 
-// Sorted are the causes, that of most failures first.
+// sorted are the causes, that of most failures first.
 func (f *Attributed) sorted() []*causeCount {
 	return slices.SortedFunc(maps.Values(f.causes), func(a, b *causeCount) int {
 		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.cause.rank(), b.cause.rank()))

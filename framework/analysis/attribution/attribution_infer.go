@@ -140,7 +140,7 @@ func (s *lives) attribute(kind Shot, at history.Offset) Attribution {
 
 func nobody() Attribution { return Attribution{Cause: CauseUnknown, Confidence: ConfidenceNone} }
 
-// Known attributes what went to a pod that is known.
+// known attributes what went to a pod that is known.
 func (s *lives) known(kind Shot, l *life, at history.Offset) Attribution {
 	a := Attribution{
 		Cause: CauseSlow, Confidence: ConfidenceSeen, Phase: PhaseReady,
@@ -188,7 +188,7 @@ func (l *life) cutBy(at history.Offset) Cause {
 	}
 	drops := dropsWithin
 	if l.lifecycle.Grace > 0 {
-		left := max(l.lifecycle.Grace-l.lifecycle.PreStop, leastGrace) // From SIGTERM to SIGKILL
+		left := max(l.lifecycle.Grace-l.lifecycle.PreStop, leastGrace) // from SIGTERM to SIGKILL
 		drops = min(drops, left/2)
 	}
 	if at <= term.At+drops {
@@ -218,7 +218,7 @@ func (s *lives) unknownPod(kind Shot, at history.Offset) Attribution {
 }
 
 // choose takes the cause that most of the pods in trouble have, of those that can show in such a way and that proxies are likeliest
-// To have sent to.
+// to have sent to.
 func (s *lives) choose(kind Shot, at history.Offset, a around) (Attribution, bool) {
 	if a.fine == 0 && !a.entry {
 		if found, ok := s.outage(at, a.troubled); ok {

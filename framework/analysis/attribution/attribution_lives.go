@@ -16,9 +16,9 @@ const zoneLabel = "topology.kubernetes.io/zone"
 type life struct {
 	namespace, Name, uid     string
 	ip, Node, zone, revision string
-	running, ready           history.Moment // First seen as
+	running, ready           history.Moment // first seen as
 	deleted, ended, gone     history.Moment
-	evicting                 history.Moment // Of its kubelet's own accord
+	evicting                 history.Moment // of its kubelet's own accord
 	disruption               string
 	lifecycle                *history.Lifecycle // nil in an old record
 	seenUnready              bool               // it ran before it was ready: it has a readiness probe
@@ -28,7 +28,7 @@ type life struct {
 	offers                   map[string][]Offer // by Service, in order
 	accepted                 accepted
 	firstAnswer, firstOffer  history.Moment
-	alone                    bool // No other pod had its name
+	alone                    bool // no other pod had its name
 }
 
 // downtime is a time in which a pod's container was started again.
@@ -48,7 +48,7 @@ type lostNode struct {
 	told     history.Offset // when it was seen
 }
 
-// Lives are who could be sent to, and how they were, through a whole record.
+// lives are who could be sent to, and how they were, through a whole record.
 type lives struct {
 	facts    *evidence.Run
 	all      []*life
@@ -62,7 +62,7 @@ type lives struct {
 	entry    []string                  // the others
 	from     history.Offset            // when load began
 	last     *life                     // that answered
-	order    map[string][]*life        // Of a Service, in the order in which they were seen
+	order    map[string][]*life        // of a Service, in the order in which they were seen
 	hosts    map[string]bool           // addresses that were dialled: whether they are no pod's
 }
 
@@ -128,7 +128,7 @@ func (s *lives) life(uids map[string]*life, p *history.Pod) *life {
 // kin are the pods of the same template.
 func (l *life) kin() string { return l.namespace + "/" + l.revision }
 
-// See takes in what the watch told of the pod.
+// see takes in what the watch told of the pod.
 func (l *life) see(at history.Offset, p *history.Pod) {
 	l.Node, l.ip = cmp.Or(p.Node, l.Node), cmp.Or(p.IP, l.ip)
 	l.revision = cmp.Or(p.Labels["pod-template-hash"], p.Labels["controller-revision-hash"], l.revision)
@@ -295,7 +295,7 @@ func (l *life) Withdrawn(before history.Offset) (m history.Moment) {
 }
 
 // lostNodes are the times in which nodes were away: from the beginning of the fault that took them, where there is one. A
-// Node that a fault bit, and of which nobody says that it was not ready, may have been.
+// node that a fault bit, and of which nobody says that it was not ready, may have been.
 func lostNodes(f *evidence.Run) (list []lostNode) {
 	for _, loss := range f.Record.NodeLosses(0, evidence.Never) {
 		n := lostNode{node: loss.Name, from: loss.At, to: evidence.Never, seen: true, told: loss.At}

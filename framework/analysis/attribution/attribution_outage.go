@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Outage attributes a failure at a time when nobody could have answered, because all had ended or were out of reach. Pods
+// outage attributes a failure at a time when nobody could have answered, because all had ended or were out of reach. Pods
 // that are starting, or start again, are no outage: they would answer if nobody had sent to them yet.
 func (s *lives) outage(at history.Offset, all []trouble) (Attribution, bool) {
 	gone := slices.DeleteFunc(slices.Clone(all), func(t trouble) bool {

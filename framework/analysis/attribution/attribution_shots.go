@@ -113,7 +113,7 @@ func (s *Shots) coarsen() {
 	}
 }
 
-// At is a moment within a shot's step: its middle, so that it is wrong by half a step at most.
+// at is a moment within a shot's step: its middle, so that it is wrong by half a step at most.
 func (s *Shots) at(kind Shot) history.Offset { return history.Offset(kind.step)*s.step + s.step/2 }
 
 // dialled names the pod whose own address was dialled; empty when it was a Service's.

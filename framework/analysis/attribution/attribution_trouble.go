@@ -114,7 +114,7 @@ func (l *life) downAt(at history.Offset) bool {
 func (l *life) starting(at history.Offset) bool { return !l.firstAnswer.OK || at < l.firstAnswer.At }
 
 // tooEarly tells whether a pod is known to have been offered before it listened: nobody asked it whether it is ready, and it
-// Answered late, or never.
+// answered late, or never.
 func (s *lives) tooEarly(l *life) bool {
 	if s.probed[l.kin()] || !l.firstOffer.OK {
 		return false
@@ -170,7 +170,7 @@ func (s *lives) dying(node string, at history.Offset) bool {
 	})
 }
 
-// Most is the cause of most, the one that is named first in the vocabulary where two are equal.
+// most is the cause of most, the one that is named first in the vocabulary where two are equal.
 func most(list []trouble) (best Cause) {
 	counts := make(map[Cause]int)
 	for _, t := range list {

@@ -35,7 +35,7 @@ func (l *BudgetLedger) WeighAll(run history.Run) {
 	}
 }
 
-// Answered are the evictions of which the record has an answer, and those that only the pods tell of.
+// answered are the evictions of which the record has an answer, and those that only the pods tell of.
 func (l *BudgetLedger) answered(run history.Run) (all []Asked) {
 	for _, e := range run.Events {
 		if e.Eviction == nil || e.Eviction.Lost != "" {
@@ -82,7 +82,7 @@ func (l *BudgetLedger) lost(run history.Run, all *[]Asked) {
 	}
 }
 
-// Find is the pod that was meant: the one with the UID, or else the newest of that name which had been seen by then. Only
+// find is the pod that was meant: the one with the UID, or else the newest of that name which had been seen by then. Only
 // where none had been, the first that was seen within the skew.
 func (l *BudgetLedger) find(at history.Offset, e history.Eviction) (pod *PodLife) {
 	for _, p := range l.Pods {

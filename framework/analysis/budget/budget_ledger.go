@@ -18,17 +18,17 @@ type BudgetLedger struct {
 	Pods    []*PodLife
 	evicted []*PodLife // so far; they are no longer healthy
 
-	evictions map[*PodLife]bool // Of which pods one was accepted
+	evictions map[*PodLife]bool // of which pods one was accepted
 
 	Accepted, Refused, Blocked int
-	UnderSeveral               int // Of those refused
+	UnderSeveral               int // of those refused
 	Broken                     []entry
 	Tightest                   *entry
 	Open                       []string // evictions that may have broken a budget
 	Refusals                   []string
 	Tests                      []string // that budgets stood
 	Unknown                    verdict.Missing
-	Unheard                    verdict.Missing // Of evictions that no watch told of
+	Unheard                    verdict.Missing // of evictions that no watch told of
 }
 
 // entry is an accepted eviction and what it left.
@@ -201,9 +201,9 @@ func (l *BudgetLedger) ambiguous(e entry, left remaining, why string) {
 // the record.
 type remaining struct{ most, recorded int }
 
-// Left counts the pods that an eviction left. The pods are told of by one watch, in the order in which things happened to
+// left counts the pods that an eviction left. The pods are told of by one watch, in the order in which things happened to
 // them: what it told after the pod had begun to go came too late. What it told within the skew before, the API server need
-// Not have heard of from the disruption controller.
+// not have heard of from the disruption controller.
 func (l *BudgetLedger) left(a Asked, d *Demand) (r remaining) {
 	from, to := a.since-evidence.WatchSkew, a.At+evidence.WatchSkew
 	gone, ok := a.pod.goes()

@@ -17,7 +17,7 @@ type podPoint struct {
 	at              history.Offset
 	ready, deleting bool
 	running         bool   // its phase; of a pod in another the API asks no budget
-	disruption      string // Why it goes
+	disruption      string // why it goes
 }
 
 // FollowPods follows every pod through a run, in the order in which they were first seen.
@@ -102,7 +102,7 @@ func (l *PodLife) healthyBefore(from, at history.Offset) (healthy evidence.Prese
 }
 
 // wentReady tells whether the pod began to go from from to to, and was told to be ready until then. The eviction API deletes a
-// Pod that it took for not ready only as long as nothing about it has changed.
+// pod that it took for not ready only as long as nothing about it has changed.
 //
 // Source: Create in kubernetes pkg/registry/core/pod/storage/eviction.go, which sets the resource version as a precondition
 func (l *PodLife) wentReady(from, to history.Offset) bool {

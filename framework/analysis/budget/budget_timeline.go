@@ -25,7 +25,7 @@ func (l *BudgetLedger) Timeline(v *verdict.Verdict) {
 	l.departures(v)
 	from, to := max(l.Facts.Begin(), l.Facts.Phases[history.Steady].From), l.Facts.End()
 	below, stale := 0*time.Second, 0*time.Second
-	spans := make([]struct{ below, stale history.Offset }, len(l.Demands)) // Since when it is so; 0: it is not
+	spans := make([]struct{ below, stale history.Offset }, len(l.Demands)) // since when it is so; 0: it is not
 	finish := func(since *history.Offset, at history.Offset, atLeast time.Duration, sum *time.Duration) {
 		if *since > 0 && at-*since > atLeast {
 			*sum += at - *since
@@ -52,7 +52,7 @@ func (l *BudgetLedger) Timeline(v *verdict.Verdict) {
 	v.Measure("staleStatusSeconds", stale.Seconds())
 }
 
-// Open begins a span when something is so, and has it closed when it is not.
+// open begins a span when something is so, and has it closed when it is not.
 func open(since *history.Offset, at history.Offset, is bool, finish func()) {
 	switch {
 	case !is:

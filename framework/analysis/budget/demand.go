@@ -48,7 +48,7 @@ type Demand struct {
 	Words    string // "budget backend"
 	Selector map[string]string
 	points   []demandPoint // in order
-	Broken   string        // Why it cannot be judged; empty: it can
+	Broken   string        // why it cannot be judged; empty: it can
 	own      bool          // it is the promise's own, and no budget's
 
 	asked, tested bool // an eviction under it was asked for; it was put to the test: see BudgetLedger.test
@@ -119,7 +119,7 @@ func (d *Demand) follow(at history.Offset, s *history.State, b history.Budget) {
 	d.add(p)
 }
 
-// Add keeps a point that differs from the last.
+// add keeps a point that differs from the last.
 func (d *Demand) add(p demandPoint) {
 	if n := len(d.points); n > 0 {
 		if last := d.points[n-1]; last.desired == p.desired && last.allowed == p.allowed && last.guards == p.guards {
@@ -152,7 +152,7 @@ func expectedPods(s *history.State, b history.Budget) (expected int, unclear str
 	return expected, ""
 }
 
-// At is the least that was demanded at some moment from from to to, and its words; -1 when nothing was demanded yet.
+// at is the least that was demanded at some moment from from to to, and its words; -1 when nothing was demanded yet.
 func (d *Demand) at(from, to history.Offset) demandPoint {
 	least := demandPoint{desired: -1}
 	for i, p := range d.points {

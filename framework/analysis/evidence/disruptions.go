@@ -20,10 +20,10 @@ import (
 type Disruptions struct {
 	terminations, restarts, losses int
 	resizes                        int
-	additions                      int // Pods that came, by faults that took none
+	additions                      int // pods that came, by faults that took none
 	impaired                       int // networks that were worse: probes of the fault's witness were hit
-	processes                      int // Of components that were gone, as the fault's witness counted
-	Refusals                       int // Of evictions, where they count as evidence
+	processes                      int // of components that were gone, as the fault's witness counted
+	Refusals                       int // of evictions, where they count as evidence
 }
 
 // Disruptions counts what the faults did.
@@ -80,7 +80,7 @@ func (f *Run) atWork(fault *history.FaultLife, at history.Offset) bool {
 	return fault.Injecting.OK && at >= max(disturbed.From, fault.Injecting.At) && at < min(disturbed.To, undone)
 }
 
-// Took tells whether a fault that was in force at a moment bit a pod, or the node that it was on.
+// took tells whether a fault that was in force at a moment bit a pod, or the node that it was on.
 func (f *Run) took(pod, node string, at history.Offset) bool {
 	for i := range f.Faults {
 		fault := &f.Faults[i]
@@ -138,7 +138,7 @@ func (f *Run) additions(workloads []selector) (n int) {
 	return n
 }
 
-// Selector of a workload's pods.
+// selector of a workload's pods.
 type selector struct {
 	namespace string
 	labels    map[string]string

@@ -27,18 +27,18 @@ const (
 // Never is a moment that does not come.
 const Never = history.Offset(1<<63 - 1)
 
-// Facts are what several promises ask of a record, computed once.
+// facts are what several promises ask of a record, computed once.
 type Run struct {
 	Record history.Run
 	Phases map[history.PhaseName]history.PhaseSpan // the first of each name
 	Faults []history.FaultLife
-	Gaps   []history.Event // Of the watches that promises read: Kubernetes Events are kept for the reader of a report
+	Gaps   []history.Event // of the watches that promises read: Kubernetes Events are kept for the reader of a report
 	Noise  noise
 	memo   map[any]any // See memoize
 	// OnRequest is given each request that was due under load, before promises are.
 	OnRequest []func(*history.Request)
 
-	Objects []history.Event // See inOneOrder; nil: not yet asked for
+	Objects []history.Event // see inOneOrder; nil: not yet asked for
 }
 
 func New(run history.Run) *Run {
@@ -156,8 +156,8 @@ func (f *Run) Clocks(workers []string) (d verdict.Missing) {
 const WatchSkew = time.Second
 
 // PropagationSlack is what NodeLossLimit allows from the moment the control plane marks a lost node's pods as not ready
-// To the moment no proxy sends anything to them: the EndpointSlice is written, every kube-proxy waits out its minimum
-// Of 1 s between two syncs, and syncs. A busy machine of two cores takes 2 s; the rest is margin.
+// to the moment no proxy sends anything to them: the EndpointSlice is written, every kube-proxy waits out its minimum
+// of 1 s between two syncs, and syncs. A busy machine of two cores takes 2 s; the rest is margin.
 const PropagationSlack = 3 * time.Second
 
 // EvictionReason is the DisruptionTarget reason of a pod that went by the eviction API.

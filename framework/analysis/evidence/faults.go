@@ -48,7 +48,7 @@ func (f *Run) InForce() (seen, until history.Offset, ok bool) {
 }
 
 // PressedSince is the moment at which the node was tainted whose pressure is the fault that was seen last, at the moment seen;
-// Seen itself, if that fault is another.
+// seen itself, if that fault is another.
 func (f *Run) PressedSince(seen history.Offset) history.Offset {
 	for _, fault := range f.Faults {
 		if !fault.Seen.OK || fault.Seen.At != seen || !fault.Injecting.OK {
@@ -161,7 +161,7 @@ func (f *Run) FaultsActive(mustHeal bool) (d verdict.Missing) {
 	return d
 }
 
-// Lasted doubts a fault that was over before the harness undid it.
+// lasted doubts a fault that was over before the harness undid it.
 func (f *Run) lasted(fault history.FaultLife, d *verdict.Missing) {
 	undone := fault.Healing
 	if !undone.OK {
@@ -196,7 +196,7 @@ func (f *Run) firstHealed(id int) history.Moment {
 }
 
 // backEarly is when a node that had been taken away, closed to new pods or put under pressure after from was usable again
-// Before to. Of one that was put under pressure nothing else counts: its kubelet is restarted for that, and may not be ready
+// before to. Of one that was put under pressure nothing else counts: its kubelet is restarted for that, and may not be ready
 // for a moment.
 func (f *Run) backEarly(name string, from, to history.Offset) history.Moment {
 	taken, squeezed := false, slices.Contains(pressed(f.Record, from, to), name)

@@ -65,7 +65,7 @@ func (f *Run) Starved(loss *history.NodeLoss) string {
 	return InWords(f.Loudest(loss.At-grace, loss.At))
 }
 
-// Asked tells whether a fault had taken a node, or may have: of one that failed it is not known which nodes it touched.
+// asked tells whether a fault had taken a node, or may have: of one that failed it is not known which nodes it touched.
 func (f *Run) asked(loss history.NodeLoss) bool {
 	return slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool {
 		return fault.Injecting.OK && fault.Injecting.At <= loss.At &&

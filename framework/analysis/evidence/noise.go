@@ -32,15 +32,15 @@ func loud(n *history.Noise) bool {
 	return n.Pause >= Standstill || n.Throttled >= Standstill || n.Steal >= stolen && n.Pause >= lateBeat
 }
 
-// Noise is what the harness's parts heard of themselves.
+// noise is what the harness's parts heard of themselves.
 type noise struct {
 	Of      map[string][]history.Event // loud samples, in order; by who took them
-	unasked []history.NodeLoss         // Of nodes that no fault had touched, while somebody was loud
+	unasked []history.NodeLoss         // of nodes that no fault had touched, while somebody was loud
 	// Which of those had pods on them, as far as that was asked.
 	inhabited map[*history.NodeLoss]bool
 	Took      map[history.Lane]*stats.Durations // how long good answers took, before any fault
 	Watches   time.Duration                     // by how much the watches were late at the worst; zero in a record that does not tell
-	pauses    []history.Event                   // Of the harness, in order
+	pauses    []history.Event                   // of the harness, in order
 	echoes    []history.Event                   // that came back
 }
 

@@ -22,7 +22,7 @@ func (n *noise) Explains(r *history.Request) bool {
 		if e.Noise.Since-e.Noise.Pause > r.Done {
 			break
 		}
-		end := min(max(r.Done, e.Noise.Since), e.T) // Of the pause: it was noticed at some time between the two
+		end := min(max(r.Done, e.Noise.Since), e.T) // of the pause: it was noticed at some time between the two
 		if still := min(end, r.Done) - max(end-e.Noise.Pause, r.Sent); still > 0 && waited-still <= n.answer(r) {
 			return true
 		}
@@ -30,7 +30,7 @@ func (n *noise) Explains(r *history.Request) bool {
 	return false
 }
 
-// Answer is how long an answer to a request takes, at the most half the time after which it was given up.
+// answer is how long an answer to a request takes, at the most half the time after which it was given up.
 func (n *noise) answer(r *history.Request) time.Duration {
 	takes := promptly
 	if took := n.Took[r.Lane]; took != nil && r.Outcome != history.TimeoutConnect {
@@ -40,7 +40,7 @@ func (n *noise) answer(r *history.Request) time.Duration {
 }
 
 // promptly is how long an answer takes that is there at once, to a worker on two busy cores: in runs that held beside compilers,
-// Requests were sent up to 90 ms late.
+// requests were sent up to 90 ms late.
 const promptly = 100 * time.Millisecond
 
 // givenUp tells whether the client's patience ended a request.

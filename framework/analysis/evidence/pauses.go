@@ -46,7 +46,7 @@ func (f *Run) paused(at history.Offset) (longest time.Duration) {
 }
 
 // LateBy is how much earlier something may have happened than a watch told of it: as long as the harness had stood still, or an echo
-// Took at that time. An echo that took longer than the skew is a gap.
+// took at that time. An echo that took longer than the skew is a gap.
 func (f *Run) LateBy(at history.Offset) time.Duration {
 	late := f.paused(at)
 	for _, e := range f.Noise.echoes {
@@ -79,7 +79,7 @@ func (f *Run) OrTooLate(seen, at history.Offset, limit time.Duration) (d verdict
 }
 
 // StoodStill tells whether the harness stood still, for longer than the skew, when it dated something: the order of what it was told
-// Of then is lost.
+// of then is lost.
 func (f *Run) StoodStill(at history.Offset) bool { return f.paused(at) > WatchSkew }
 
 // ToldGone are the pods, by UID, of which a watch told after a moment that they had ended, so soon that they may have before it.

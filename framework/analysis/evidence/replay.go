@@ -116,7 +116,7 @@ func Settled(s *history.State, key history.Key) (w history.Workload, ok bool) {
 }
 
 // Settler follows a workload and finds every state in which it had settled, however short. Two watches that agree are
-// Not a trick of their order; but of a state that lasts a fraction of a second, as a step of a Scale does, one watch may
+// not a trick of their order; but of a state that lasts a fraction of a second, as a step of a Scale does, one watch may
 // tell when the other has gone on already. So what one of them says is compared with all that the other said within the
 // skew. A workload that has gone on to a rollout is not compared: halfway through it, its pods may all be ready.
 //
@@ -124,9 +124,9 @@ func Settled(s *history.State, key history.Key) (w history.Workload, ok bool) {
 type Settler struct {
 	Key       history.Key
 	Waiting   bool
-	workloads []settledThen // Settled ones, oldest first; only those seen within the skew
+	workloads []settledThen // settled ones, oldest first; only those seen within the skew
 	pods      []settledThen // all of them ready
-	Both      bool          // At the moment seen last, both were so
+	Both      bool          // at the moment seen last, both were so
 }
 
 // settledThen is what one watch said, until when.

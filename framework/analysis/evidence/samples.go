@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// Unheard is how long there may be no sample of the harness's own process, beside what it stood still: they come every second.
+	// unheard is how long there may be no sample of the harness's own process, beside what it stood still: they come every second.
 	unheard = 3 * time.Second
 	// unechoed is the same of its calls: one comes a second after another, and may be waited for five seconds.
 	unechoed = 10 * time.Second

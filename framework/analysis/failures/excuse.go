@@ -17,7 +17,7 @@ import (
 // proxy on such a machine, is the cause of.
 type Excused struct {
 	Total uint64
-	Why   string // Of one of them
+	Why   string // of one of them
 }
 
 // Blamed takes out what is excused when all requests were read. What is left is to blame on the system.
@@ -69,7 +69,7 @@ func ExcuseUnknown(f *evidence.Run, kind attribution.Shot, at history.Offset, no
 	if e := f.Loudest(at-evidence.LoadWindow, at+history.Offset(kind.Lasted+1)*evidence.LoadWindow); e != nil {
 		return evidence.InWords(e)
 	}
-	return "the load worker stood still" // At a moment that is no longer known: see shots.coarsen
+	return "the load worker stood still" // at a moment that is no longer known: see shots.coarsen
 }
 
 // excuseCause says why the cause of a failure may itself be the harness's noise: it takes processors from all of its machine.

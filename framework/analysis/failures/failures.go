@@ -32,7 +32,7 @@ type Failures struct {
 
 	// Seconds in which there were failures: on the control lane, and on others.
 	Noisy, failing map[history.Offset]bool
-	noise          uint64 // Failures of the control lane
+	noise          uint64 // failures of the control lane
 }
 
 // stage is a moment in a fault's life.
@@ -113,7 +113,7 @@ func (l *Failures) None() *Failures {
 	return none
 }
 
-// Place counts failures after the last stage before them.
+// place counts failures after the last stage before them.
 func (l *Failures) place(sent history.Offset, n uint64) {
 	i := len(l.stages)
 	for i > 0 && l.stages[i-1].at > sent {
@@ -137,7 +137,7 @@ func remember(seconds map[history.Offset]bool, at history.Offset) {
 	}
 }
 
-// Of is how many requests of a lane failed.
+// of is how many requests of a lane failed.
 func (l *Failures) of(lane history.Lane) (n uint64) {
 	for key, failed := range l.groups {
 		if key.lane == lane {
@@ -217,7 +217,7 @@ func (k failureKind) Server() string {
 	return name
 }
 
-// Moments tells how the failures lie to the stages of the faults.
+// moments tells how the failures lie to the stages of the faults.
 func (l *Failures) moments() (lines []string) {
 	for i, a := range l.after {
 		switch {

@@ -42,7 +42,7 @@ func (d *death) hear(r *history.Request) {
 }
 
 // letDown takes a request that a victim is known to have failed. Who waits in vain was sent to the dead; any other failure is
-// Told the moment it happens.
+// told the moment it happens.
 func (d *death) letDown(r *history.Request) {
 	at := r.Done
 	if evidence.Unanswered(r.Outcome) {

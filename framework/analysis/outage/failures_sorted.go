@@ -25,13 +25,13 @@ type Sorter struct {
 // sortedFailures are failures by what FailuresEndWithin has to say of them.
 type sortedFailures struct {
 	Inside   *failures.Failures // the victims', as far as is known
-	Outside  *failures.Failures // At a time when none was allowed
+	Outside  *failures.Failures // at a time when none was allowed
 	Innocent *failures.Failures // during an outage, at pods that no fault had bitten
 	Stray    *failures.Failures // during an outage, when it was over for those who open a connection
 	Noise    failures.Excused   // what would be one of the others
 	Doubts   verdict.Missing
 
-	maybe map[*outageLane]failures.Excused // Of those that opened a connection, what noise explains as well as a victim
+	maybe map[*outageLane]failures.Excused // of those that opened a connection, what noise explains as well as a victim
 }
 
 // Sort sorts the failures when all requests were read.

@@ -23,16 +23,16 @@ const (
 	Chance = 0.001
 )
 
-// Outage is a time in which failures are allowed: from a fault's beginning to the predicted end. Outages that overlap
+// outage is a time in which failures are allowed: from a fault's beginning to the predicted end. Outages that overlap
 // are one, with the victims of all their faults.
 type outage struct {
-	name     string         // Of the fault, or faults
+	name     string         // of the fault, or faults
 	From, To history.Offset // nothing that is sent from then on may fail, whenever the victims died
 	limit    time.Duration
 	deaths   []*death
 
 	service string  // that had endpoints on the victims; empty: not known which is meant
-	share   float64 // Of its ready endpoints just before, on the victims
+	share   float64 // of its ready endpoints just before, on the victims
 	Words   string  // the same in words
 	doubts  verdict.Missing
 

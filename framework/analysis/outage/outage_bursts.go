@@ -10,15 +10,15 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/stats"
 )
 
-// Burst is a part of an outage in which more failed than the victims' share explains. Over the whole of an outage it may hide: once
+// burst is a part of an outage in which more failed than the victims' share explains. Over the whole of an outage it may hide: once
 // its end is near, hardly anybody fails any more.
 type burst struct {
 	From              history.Offset
 	length            time.Duration
-	failed, all, Most uint64 // Of requests that opened a connection
+	failed, all, Most uint64 // of requests that opened a connection
 }
 
-// Burst finds the part, of any length that is a power of two, in which most fail beyond what chance allows; nil if there is none. So
+// burst finds the part, of any length that is a power of two, in which most fail beyond what chance allows; nil if there is none. So
 // many parts are looked at that chance is divided by their number. What noise explains as well is left out.
 func (o *outage) burst(l *outageLane) (worst *burst) {
 	if o.share <= 0 || l.failed == 0 {

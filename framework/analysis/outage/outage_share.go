@@ -14,17 +14,17 @@ import (
 )
 
 // outageLane counts a lane's requests during an outage. Those that opened a connection met a victim by chance, as often as its
-// Share of the endpoints is. Those on a connection that was open already had no choice: each failed because of whom it leads to,
+// share of the endpoints is. Those on a connection that was open already had no choice: each failed because of whom it leads to,
 // which is known.
 type outageLane struct {
 	lane        history.Lane
 	opened      []uint32 // by step
-	fails       []uint32 // Of those, by step
-	noisy       []uint32 // Of those that failed, by step: what noise explains as well; see mayBeNoise
+	fails       []uint32 // of those, by step
+	noisy       []uint32 // of those that failed, by step: what noise explains as well; see mayBeNoise
 	failed      uint64
 	first, last history.Offset // Sent of failures
 	keeps       bool           // there were requests on connections that were open already
-	kept        uint64         // Failures of those
+	kept        uint64         // failures of those
 	end         history.Offset // Sent of the last failure that was allowed; see sort
 }
 
@@ -81,13 +81,13 @@ type Share struct {
 	Outage      *outage
 	Lane        history.Lane
 	Failed, all uint64 // that opened a connection, from the first failure to the last
-	most        uint64 // Of all that may fail by chance
-	kept        uint64 // Failures on connections that were open already
+	most        uint64 // of all that may fail by chance
+	kept        uint64 // failures on connections that were open already
 	choice      bool   // others of the lane did not open one
 	First       history.Offset
 	Burst       *burst // nil: none
 	Since       *death
-	Measured    time.Duration // From then to the last failure
+	Measured    time.Duration // from then to the last failure
 }
 
 // Shares measures every lane that had failures in every outage.
@@ -124,7 +124,7 @@ func (o *outage) shareOf(l *outageLane) Share {
 	return s
 }
 
-// MostOf is how many of so many may fail. The first and the last failed by definition: they are where the outage was cut. What
+// mostOf is how many of so many may fail. The first and the last failed by definition: they are where the outage was cut. What
 // lies between is a sample.
 func (o *outage) mostOf(all uint64) uint64 {
 	if o.share <= 0 || all <= 2 {

@@ -36,8 +36,8 @@ func (p *PlacedPod) kind() string {
 // relatives groups pods so that no rule of a pod is about one in another group. Each pod of a StatefulSet is of a kind of
 // its own, and its rules are about the others all the same.
 func relatives(pods []*PlacedPod) (groups [][]*PlacedPod) {
-	var first []*PlacedPod // Of each kind
-	var group []int        // Of each kind
+	var first []*PlacedPod // of each kind
+	var group []int        // of each kind
 	kinds := make(map[string]int)
 	of := make([]int, len(pods))
 	for i, p := range pods {
@@ -60,7 +60,7 @@ func relatives(pods []*PlacedPod) (groups [][]*PlacedPod) {
 		}
 		of[i] = kind
 	}
-	at := make(map[int]int) // Of each group, where it is
+	at := make(map[int]int) // of each group, where it is
 	for i, p := range pods {
 		n, known := at[group[of[i]]]
 		if !known {

@@ -10,7 +10,7 @@ import (
 )
 
 // fold is a number of pods of a burst between which no rule of the burst can tell, in the order in which they were bound:
-// Of one kind, on nodes that make the same domains, and with the same around them. Where one of them may be the next,
+// of one kind, on nodes that make the same domains, and with the same around them. Where one of them may be the next,
 // so may the first of them; so a search need only know how many of each fold were placed.
 type fold struct {
 	pods   []*PlacedPod
@@ -20,7 +20,7 @@ type fold struct {
 // burstScene is the scene of a pod of a burst.
 type burstScene struct {
 	*scene
-	folds []foldPlace // Of each of the scene's pods
+	folds []foldPlace // of each of the scene's pods
 }
 
 // foldPlace is which pod of which fold a pod is; a fold of -1: it is not of the burst.
@@ -126,7 +126,7 @@ func foldRulesOf(pods []*PlacedPod) (r foldRules) {
 	return r
 }
 
-// State says all that the rules can ask of a node.
+// state says all that the rules can ask of a node.
 func (r foldRules) state(n history.Node) string {
 	var text strings.Builder
 	for _, key := range r.keys {
@@ -151,8 +151,8 @@ func (r foldRules) view(v *nodeView) (text string, single bool) {
 	return fmt.Sprintf("%t %s", v.gone, strings.Join(states, "|")), len(states) == 1 && !v.gone
 }
 
-// Alike gives each node a text that it shares with those that are as good as it in every scene. A node that may have been
-// Seen in several states is like no other: a pod shares its own node's domain whatever that is.
+// alike gives each node a text that it shares with those that are as good as it in every scene. A node that may have been
+// seen in several states is like no other: a pod shares its own node's domain whatever that is.
 func (r foldRules) alike(names []string, scenes []*scene) map[string]string {
 	texts := make(map[string]string, len(names))
 	for _, name := range names {

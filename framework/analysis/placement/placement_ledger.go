@@ -16,7 +16,7 @@ type PlacedPod struct {
 	history.Pod                     // as it was when it was bound, or else as it was first
 	Rules       *podRules           // nil when the record does not tell them, or they cannot be read
 	rulesText   string              // as they were told
-	err         error               // Why they cannot be read
+	err         error               // why they cannot be read
 	labels      []map[string]string // all that it had
 
 	Bound       evidence.Mark // when it got its node
@@ -82,7 +82,7 @@ type nodePoint struct {
 type PlacementLedger struct {
 	Pods  []*PlacedPod // in the order in which they were bound
 	nodes map[string][]nodePoint
-	names []string // Of the nodes, sorted
+	names []string // of the nodes, sorted
 }
 
 func NewPlacementLedger(run history.Run) *PlacementLedger {
@@ -131,7 +131,7 @@ func (l *PlacementLedger) pod(pods map[string]*PlacedPod, m evidence.Mark, told 
 }
 
 func (l *PlacementLedger) node(at history.Offset, told *history.Node) {
-	m := evidence.Mark{At: at} // Before all that a pod was told to do in the same moment
+	m := evidence.Mark{At: at} // before all that a pod was told to do in the same moment
 	name := told.Name
 	points := l.nodes[name]
 	switch {

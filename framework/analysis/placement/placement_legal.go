@@ -13,7 +13,7 @@ import (
 type finding struct {
 	broken evidence.Presence // sure: in every order of what the scheduler may have seen
 	words  string            // how it is or would be broken, to follow "backend-1 was bound to w1 at 3s, "
-	seen   string            // Of a spread, what there was
+	seen   string            // of a spread, what there was
 }
 
 // findings goes through all rules for a binding to a node in the given state, always in the same order.
@@ -175,7 +175,7 @@ func (l *PlacementLedger) Judge(p *PlacedPod) (v legality, known bool) {
 	return v, true
 }
 
-// Read finds the words: those of the record's order, which is one of the orders that may have been.
+// read finds the words: those of the record's order, which is one of the orders that may have been.
 func (v *legality) read(told, wide *scene, rule int) {
 	here := wide.on.states[0]
 	if told.on != nil {

@@ -77,7 +77,7 @@ func (r *podRules) tolerates(t taint) bool {
 // cordonTaint is what a pod must tolerate to be placed on a node that was cordoned.
 var cordonTaint = taint{key: "node.kubernetes.io/unschedulable", effect: "NoSchedule"}
 
-// Counts tells whether a node makes a domain of one of a pod's spread constraints. It must have the labels of all of
+// counts tells whether a node makes a domain of one of a pod's spread constraints. It must have the labels of all of
 // them.
 func (r *podRules) counts(c spreadRule, n history.Node) bool {
 	for _, each := range r.Spread {

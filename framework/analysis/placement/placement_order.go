@@ -10,11 +10,11 @@ import (
 )
 
 // MaxWeighings bounds how many bindings are weighed in the search for an order of those that lie close together. Equal
-// Pods are folded, so that it is enough for hundreds of pods under a maxSkew of 1; where it is not enough, the search
+// pods are folded, so that it is enough for hundreds of pods under a maxSkew of 1; where it is not enough, the search
 // answers that it concluded nothing.
 const MaxWeighings = 20_000
 
-// Answer is what the search for an order came to.
+// answer is what the search for an order came to.
 type answer int
 
 const (
@@ -33,7 +33,7 @@ type orderSearch struct {
 }
 
 // Ordered tells whether the pods of a burst can have been bound in some order. Those that are not accused may have been
-// Bound anyhow.
+// bound anyhow.
 func (l *PlacementLedger) Ordered(pods []*PlacedPod, accused func(*PlacedPod) bool) answer {
 	s := &orderSearch{folds: l.folded(pods, accused), weighs: MaxWeighings, dead: make(map[string]bool)}
 	return s.complete(make([]int, len(s.folds)), len(pods))

@@ -78,7 +78,7 @@ func viewOf(points []nodePoint, b evidence.Mark, skew time.Duration) *nodeView {
 	return v
 }
 
-// Domains are those of a topology that a node may make, if it may be taken for one at all; and whether it surely makes one.
+// domains are those of a topology that a node may make, if it may be taken for one at all; and whether it surely makes one.
 func (v *nodeView) domains(key string, counts func(history.Node) bool) (of []string, one evidence.Presence) {
 	out := v.gone
 	for _, n := range v.states {

@@ -32,16 +32,16 @@ type blindness struct {
 	due, unsent uint64
 
 	longest gap     // without a request sent, by any worker
-	unseen  float64 // Share of the time
+	unseen  float64 // share of the time
 	workers int
-	still   gap // Of several workers, the one that sent nothing for longest
+	still   gap // of several workers, the one that sent nothing for longest
 	who     string
 
 	uncounted bool // there are more workers than are watched
 	endless   bool // the end of the load is not in the record
 }
 
-// Blind measures what a lane left unseen.
+// blind measures what a lane left unseen.
 func (t *Stats) blind(name history.Lane) blindness {
 	b := blindness{lane: name, watched: t.Watch.To - t.Watch.From, step: t.Watch.step, endless: t.windows == 0}
 	all := t.Watch.empty()
@@ -96,7 +96,7 @@ func (b blindness) apart() time.Duration { return max(farApart, farApartInterval
 // shortest is how long an outage must have lasted to meet a request wherever it fell.
 func (b blindness) shortest() time.Duration { return b.longest.length + b.step }
 
-// Doubts a load that was not there for too long at a time, or too often.
+// doubts a load that was not there for too long at a time, or too often.
 func (b blindness) doubts() (d verdict.Missing) {
 	if b.workers == 0 || b.endless {
 		return nil // which is a reason of its own

@@ -23,7 +23,7 @@ const (
 type Watch struct {
 	From, To history.Offset
 	step     history.Offset
-	lanes    int // Of workers, so far
+	lanes    int // of workers, so far
 }
 
 // newWatch is empty where the time under load has no end.
@@ -44,7 +44,7 @@ func (t *Stats) newWatch() *Watch {
 // steps of the watch; a part of one counts.
 func (w *Watch) steps() int { return int((w.To - w.From + w.step - 1) / w.step) }
 
-// At is the moment at which a step begins.
+// at is the moment at which a step begins.
 func (w *Watch) at(step int) history.Offset { return w.From + history.Offset(step)*w.step }
 
 // sends are the steps of a watch in which a request was sent, a bit each.
@@ -60,7 +60,7 @@ func (w *Watch) sends() sends {
 	return w.empty()
 }
 
-// Add notes that a request was sent at a moment.
+// add notes that a request was sent at a moment.
 func (s sends) add(w *Watch, at history.Offset) {
 	if at < w.From || at >= w.To {
 		return
@@ -83,7 +83,7 @@ type gap struct {
 	length history.Offset
 }
 
-// Gaps are the longest time between a request and the next, the beginning and the end of the watch counted as requests, and
+// gaps are the longest time between a request and the next, the beginning and the end of the watch counted as requests, and
 // how long all of them were together beyond what each may last.
 func (s sends) gaps(w *Watch, each history.Offset) (longest gap, beyond history.Offset) {
 	last := 0

@@ -31,7 +31,7 @@ func (t *Stats) Starved(lanes []history.Lane) (d verdict.Missing) {
 	if t.Find(history.LaneControl) != nil && !slices.Contains(lanes, history.LaneControl) {
 		t.steady(history.LaneControl, &d)
 	}
-	var known []string // To the record's clock
+	var known []string // to the record's clock
 	for _, e := range t.facts.Record.Events {
 		if e.Clock != nil {
 			known = append(known, e.Clock.Worker)

@@ -23,7 +23,7 @@ const (
 type Stats struct {
 	facts    *evidence.Run
 	from, To history.Offset // the time under load
-	windows  int            // None when the time under load has no end
+	windows  int            // none when the time under load has no end
 	plan     map[history.Lane]float64
 	Watch    *Watch
 
@@ -42,9 +42,9 @@ type laneTally struct {
 	due, sent []uint32 // by window
 	phases    [len(loaded)]delivery
 	requests  uint64          // sent
-	retried   uint64          // Of these, by the gateway: its first try had failed
+	retried   uint64          // of these, by the gateway: its first try had failed
 	InFlight  []uint64        // while each fault was on
-	lag       stats.Durations // From when requests were due to when they were sent
+	lag       stats.Durations // from when requests were due to when they were sent
 	took      stats.Durations // how long good answers took while nothing was done yet
 }
 
@@ -85,7 +85,7 @@ func NewTally(f *evidence.Run) *Stats {
 	return t
 }
 
-// Take counts a request. It tells whether it was due under load.
+// take counts a request. It tells whether it was due under load.
 func (t *Stats) take(r *history.Request) bool {
 	underLoad := r.Due >= t.from && r.Due < t.To
 	row := t.row(r)
@@ -269,7 +269,7 @@ func (t *Stats) Delivered(lanes []history.Lane) (d verdict.Missing) {
 
 // complete doubts rows that do not agree with the workers' own totals.
 func (t *Stats) complete() (d verdict.Missing) {
-	totals := make(map[string]bool) // Of a worker and lane
+	totals := make(map[string]bool) // of a worker and lane
 	planned := make(map[history.Lane]bool)
 	for _, e := range t.facts.Record.Events {
 		if e.Load != nil {
@@ -323,7 +323,7 @@ func (t *Stats) compare(total history.LoadTotals, d *verdict.Missing) {
 	}
 }
 
-// Enough doubts a lane with too little load.
+// enough doubts a lane with too little load.
 func (t *Stats) enough(name history.Lane, d *verdict.Missing) {
 	lane := t.Find(name)
 	if lane == nil {
@@ -341,7 +341,7 @@ func (t *Stats) enough(name history.Lane, d *verdict.Missing) {
 	}
 }
 
-// Steady doubts a lane that was sent too little of what was due in some window, or that had too little due.
+// steady doubts a lane that was sent too little of what was due in some window, or that had too little due.
 func (t *Stats) steady(name history.Lane, d *verdict.Missing) {
 	lane := t.Find(name)
 	unsent, undue := 0, 0
@@ -367,7 +367,7 @@ func (t *Stats) steady(name history.Lane, d *verdict.Missing) {
 			if undue++; undue == 1 {
 				first = prose.Moment(at)
 			}
-		case sent < evidence.MinDelivered*planned: // Each of the two is a little less than it should be
+		case sent < evidence.MinDelivered*planned: // each of the two is a little less than it should be
 			if unsent++; unsent == 1 {
 				d.Add("only %s were sent on %s within %s from %s, and %.4g were planned",
 					prose.Count(int(sent), "request"), name, prose.Moment(length), prose.Moment(at), t.plan[name]*length.Seconds())

@@ -17,7 +17,7 @@ import (
 const victimWindow = 3 * time.Second
 
 // victims are the pods that the faults of a run took or touched, with the requests that each had answered just before. Which
-// Pods they are, the faults' marks say: the pods that they name, and those on the nodes that they name. A fault of the control
+// pods they are, the faults' marks say: the pods that they name, and those on the nodes that they name. A fault of the control
 // plane or of kube-proxy has none, nor has one that only adds pods.
 type victims struct {
 	all    []*victim
@@ -72,7 +72,7 @@ func newVictims(f *evidence.Run) *victims {
 	return s
 }
 
-// Find adds the victims of a fault.
+// find adds the victims of a fault.
 func (s *victims) find(f *evidence.Run, i int) {
 	fault := &f.Faults[i]
 	if !fault.Injecting.OK || len(fault.Pods)+len(fault.Nodes) == 0 {
@@ -108,7 +108,7 @@ func (s *victims) find(f *evidence.Run, i int) {
 }
 
 // idle tells whether the watch said of the pod that had a name at a moment that it was not ready. Of a pod that the watch does
-// Not know then, it did not.
+// not know then, it did not.
 func idle(f *evidence.Run, name string, at history.Offset) bool {
 	known, ready := false, false
 	for _, e := range f.Record.Events {
@@ -122,7 +122,7 @@ func idle(f *evidence.Run, name string, at history.Offset) bool {
 	return known && !ready
 }
 
-// Take counts a request that was sent.
+// take counts a request that was sent.
 func (s *victims) take(r *history.Request) {
 	if r.Outcome != history.OK || r.Inferred || r.Pod == "" {
 		return
@@ -159,7 +159,7 @@ func (t *victim) of(lane history.Lane) uint64 {
 }
 
 // offered are the victims of a fault that clients could be sent to: those that were ready, of workloads of which some pod
-// Answered under load. The pods of a gateway answer nothing in their own name.
+// answered under load. The pods of a gateway answer nothing in their own name.
 func (s *victims) offered(fault int) (list []*victim) {
 	answering := make(map[int]bool) // workloads
 	for _, known := range s.byName {
@@ -181,7 +181,7 @@ type flow struct {
 	lane     history.Lane
 	victims  []*victim
 	answers  uint64
-	answered int // Of the victims
+	answered int // of the victims
 }
 
 // flows lists, for each fault that has victims and each lane, what the victims answered just before.

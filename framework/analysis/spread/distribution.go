@@ -21,8 +21,8 @@ type Distribution struct {
 	At        history.Offset
 	replicas  int
 	Counts    map[string]int // pods, by domain; empty domains are there with 0
-	Outside   int            // Pods on nodes that are in no domain
-	waiting   int            // Pods on no node
+	Outside   int            // pods on nodes that are in no domain
+	waiting   int            // pods on no node
 	excluded  []string       // nodes that made no domain, with the reason
 	revisions []string
 	Why       string      // what brought it about
@@ -59,12 +59,12 @@ func (p *Distribution) Same(other *Distribution) bool {
 // Distributions are those of a workload in the course of a run.
 type Distributions struct {
 	Distributions []*Distribution
-	wanted        map[int]bool // Numbers of replicas that were asked for
+	wanted        map[int]bool // numbers of replicas that were asked for
 	AtEnd         bool         // it was settled at the end
 }
 
 // FollowDistribution notes every settled state that differs from the one before; with waiting, also those in which pods
-// Find no node.
+// find no node.
 func FollowDistribution(f *evidence.Run, key history.Key, topology string, waiting bool) (l Distributions) {
 	l.wanted = make(map[int]bool)
 	from, to := f.Begin(), f.End()

@@ -45,7 +45,7 @@ type skewLedger struct {
 
 	State     *history.State
 	selectors map[history.Key]map[string]string
-	deleted   map[history.Key]bool // Pods that a controller says it deleted
+	deleted   map[history.Key]bool // pods that a controller says it deleted
 	revisions map[history.Key][]revisionSeen
 	replicas  map[history.Key][]replicasSeen
 	lost      map[string]bool // nodes that were lost when they were last closed
@@ -92,7 +92,7 @@ func NewSkewLedger(f *evidence.Run, topology string, keys []history.Key) *skewLe
 }
 
 // inOneOrder are the events about nodes, workloads and pods, in that order where they are of one moment: each kind was told
-// Of by a watch of its own, and nobody knows which came first.
+// of by a watch of its own, and nobody knows which came first.
 func inOneOrder(events []history.Event) (sorted []history.Event) {
 	for _, e := range events {
 		if e.Node != nil || e.Workload != nil || e.Pod != nil {
@@ -143,7 +143,7 @@ func (l *skewLedger) survey(events []history.Event) {
 	}
 }
 
-// Of is the workload that a pod belongs to.
+// of is the workload that a pod belongs to.
 func (l *skewLedger) of(p history.Pod) (history.Key, bool) {
 	for _, key := range l.keys {
 		if of := l.selectors[key]; key.Namespace == p.Namespace && len(of) > 0 && history.Selects(of, p.Labels) {
@@ -158,7 +158,7 @@ func revisionOf(p history.Pod) string {
 	return cmp.Or(p.Labels[revisionLabel], p.Labels["controller-revision-hash"])
 }
 
-// Take takes in one event, and notes what it did to the skew.
+// take takes in one event, and notes what it did to the skew.
 func (l *skewLedger) take(e history.Event) {
 	was := l.before(e)
 	l.State.Apply(e)
@@ -184,7 +184,7 @@ func (l *skewLedger) take(e history.Event) {
 	l.skew = skew
 }
 
-// Before is what an event's object was before it.
+// before is what an event's object was before it.
 type beforeEvent struct {
 	pod  *history.Pod
 	node *history.Node
@@ -225,7 +225,7 @@ func sameLabels(a, b map[string]string) bool { return len(a) == len(b) && histor
 // stays tells whether a pod has a node and is not going.
 func stays(p history.Pod) bool { return p.Node != "" && !p.Deleting && !p.Ended() }
 
-// Measure is the skew of the workloads' pods, taken together.
+// measure is the skew of the workloads' pods, taken together.
 func (l *skewLedger) measure() int {
 	var together history.Workload
 	var pods []history.Pod
