@@ -55,6 +55,17 @@ func (p AnswersWithin) String() string {
 		prose.OnLanes(p.Lanes), p.slowest(), p.p99())
 }
 
+// Needs implements Invariant.
+func (p AnswersWithin) Needs() evidence.Needs {
+	return evidence.Needs{Watches: evidence.Ordered, Since: evidence.Undisturbed, Requests: true}
+}
+
+// OnLanes implements LaneInvariant.
+func (p AnswersWithin) OnLanes() []history.Lane { return p.Lanes }
+
+// NamesCauses implements LaneInvariant.
+func (p AnswersWithin) NamesCauses() bool { return false }
+
 func (p AnswersWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	j := &answersWithin{promise: p, facts: f, tally: t, slots: newSlotted(t.Watch), recovered: evidence.Never}
 	if phase, ok := f.Phases[history.Recovered]; ok {
@@ -127,10 +138,10 @@ func (j *answersWithin) find(name history.Lane) *laneWaits {
 	return nil
 }
 
-func (j *answersWithin) End() verdict.Verdict {
+func (j *answersWithin) End(missing verdict.Missing) verdict.Verdict {
 	lanes := j.tally.Judged(j.promise.Lanes)
 	disrupted := j.facts.Disruptions()
-	d := slices.Concat(j.facts.BaseOrdered(j.facts.Steady()), j.facts.FaultsActive(true), j.facts.Disrupted(disrupted),
+	missing = slices.Concat(missing, j.facts.Disrupted(disrupted),
 		j.tally.Delivered(lanes), j.tally.Reached(lanes))
 	v := verdict.Verdict{}
 	j.tally.Numbers(&v, lanes)
@@ -143,7 +154,7 @@ func (j *answersWithin) End() verdict.Verdict {
 			continue // which is a doubt already
 		}
 		a.numbers(&v)
-		a.doubts(&d)
+		a.doubts(&missing)
 		for _, s := range j.slowOf(a) {
 			if s.noise == "" {
 				broken = append(broken, s)
@@ -153,17 +164,17 @@ func (j *answersWithin) End() verdict.Verdict {
 		}
 	}
 	for _, s := range noise {
-		d.Add("%s", s)
+		missing.Add("%s", s)
 	}
 	if len(broken) > 0 {
-		return j.violated(v, lanes, broken, d)
+		return j.violated(v, lanes, broken, missing)
 	}
 	j.support(&v, lanes)
 	v.Support(j.tally.VictimLines(lanes)...)
-	return v.Held(d, "%s, through %s; %s", j.inWords(lanes), disrupted, j.tally.Seen(lanes))
+	return v.Held(missing, "%s, through %s; %s", j.inWords(lanes), disrupted, j.tally.Seen(lanes))
 }
 
-func (j *answersWithin) violated(v verdict.Verdict, lanes []history.Lane, broken []slow, d verdict.Missing) verdict.Verdict {
+func (j *answersWithin) violated(v verdict.Verdict, lanes []history.Lane, broken []slow, missing verdict.Missing) verdict.Verdict {
 	worst := slices.MaxFunc(broken, func(x, y slow) int { return cmp.Compare(x.took, y.took) })
 	v.At = worst.at
 	for _, lane := range lanes {
@@ -174,24 +185,24 @@ func (j *answersWithin) violated(v verdict.Verdict, lanes []history.Lane, broken
 		v.Numbers[failures.SinceNumber+string(s.lane)]++
 	}
 	if j.find(history.LaneControl) == nil {
-		d.Add("no request was sent on the control lane, which would tell the harness's own slowness")
+		missing.Add("no request was sent on the control lane, which would tell the harness's own slowness")
 	}
 	j.support(&v, lanes)
-	v.Measure(requests.DoubtsNumber, float64(len(d)))
-	return v.Violated(d, "%s, sent at %s", worst, prose.Moment(worst.at))
+	v.Measure(requests.DoubtsNumber, float64(len(missing)))
+	return v.Violated(missing, "%s, sent at %s", worst, prose.Moment(worst.at))
 }
 
 // doubts a lane whose answers are no measure.
-func (a *laneWaits) doubts(d *verdict.Missing) {
+func (a *laneWaits) doubts(missing *verdict.Missing) {
 	switch n := a.steady.sent.N; {
 	case n < evidence.MinRequests:
-		d.Add("%s came on %s before the first fault began, and fewer than %d have no 99th percentile", prose.Count(n, "answer"), a.lane, evidence.MinRequests)
+		missing.Add("%s came on %s before the first fault began, and fewer than %d have no 99th percentile", prose.Count(n, "answer"), a.lane, evidence.MinRequests)
 	case a.steady.sent.Max > steadyAnswer:
-		d.Add("an answer on %s took %s before the first fault began: what is slower than %s is no measure",
+		missing.Add("an answer on %s took %s before the first fault began: what is slower than %s is no measure",
 			a.lane, prose.Moment(a.steady.sent.Max), prose.Moment(steadyAnswer))
 	}
 	if a.failed > 0 && a.lane != history.LaneControl {
-		d.Add("%s failed on %s: how long the answers would have taken is not known", prose.Count(a.failed, "request"), a.lane)
+		missing.Add("%s failed on %s: how long the answers would have taken is not known", prose.Count(a.failed, "request"), a.lane)
 	}
 }
 

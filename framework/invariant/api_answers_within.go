@@ -34,8 +34,12 @@ func (p APIAnswersWithin) String() string {
 	return fmt.Sprintf("every API server that is left answers again within %s", p.Limit)
 }
 
-func (p APIAnswersWithin) Judge(f *evidence.Run) verdict.Verdict {
-	d := slices.Concat(f.Base(evidence.Never), f.FaultsActive(true)) // what the watches missed is nothing to it
+// Needs implements Invariant.
+func (p APIAnswersWithin) Needs() evidence.Needs {
+	return evidence.Needs{Watches: evidence.Unwatched, Parts: []evidence.Part{evidence.PartProbes}}
+}
+
+func (p APIAnswersWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	var v verdict.Verdict
 	v.Measure("limitSeconds", p.Limit.Seconds())
 	var direct, balanced, control []history.Reach
@@ -49,11 +53,11 @@ func (p APIAnswersWithin) Judge(f *evidence.Run) verdict.Verdict {
 		case history.Control:
 			control = append(control, r)
 		}
-		p.doubt(r, &d)
+		p.doubt(r, &missing)
 	}
 	if len(direct) == 0 {
-		d.Add("no API server was asked at its own address while a fault was on")
-		return v.Unknown(d)
+		missing.Add("no API server was asked at its own address while a fault was on")
+		return v.Unknown(missing)
 	}
 	own := longest(direct)
 	v.Measure("apiAwaySeconds", own.Longest.Seconds())
@@ -79,28 +83,28 @@ func (p APIAnswersWithin) Judge(f *evidence.Run) verdict.Verdict {
 	if late := slices.DeleteFunc(slices.Clone(direct), func(r history.Reach) bool { return r.Longest <= p.Limit }); len(late) > 0 {
 		plain := slices.DeleteFunc(slices.Clone(late), explained)
 		if len(plain) == 0 {
-			d.Add("%s", p.explained(f, longest(late), control))
-			return v.Unknown(d)
+			missing.Add("%s", p.explained(f, longest(late), control))
+			return v.Unknown(missing)
 		}
 		own = longest(plain)
-		return v.Violated(d, "%s gave no answer for %s %s, and %s was the limit%s", own.Host, prose.Moment(own.Longest), stageOf(own), p.Limit, besides)
+		return v.Violated(missing, "%s gave no answer for %s %s, and %s was the limit%s", own.Host, prose.Moment(own.Longest), stageOf(own), p.Limit, besides)
 	}
-	return v.Held(d, "%s that %s left answered with never more than %s from one to the next (%d of %s failed)%s",
+	return v.Held(missing, "%s that %s left answered with never more than %s from one to the next (%d of %s failed)%s",
 		prose.Count(len(hosts), "API server"), map[bool]string{true: "was", false: "were"}[len(hosts) == 1],
 		prose.Moment(own.Longest), failed, prose.Count(asked, "request"), besides)
 }
 
 // doubt doubts answers with which nothing can be compared, or that nobody gave.
-func (p APIAnswersWithin) doubt(r history.Reach, d *verdict.Missing) {
+func (p APIAnswersWithin) doubt(r history.Reach, missing *verdict.Missing) {
 	switch {
 	case r.Way != history.Direct: // it is not judged
 	case r.Returning: // as it was doubted before
 	case r.BeforeAsked == 0 || r.Asked == 0:
-		d.Add("%s was asked %d times before the fault and %d times from then on", r.Host, r.BeforeAsked, r.Asked)
+		missing.Add("%s was asked %d times before the fault and %d times from then on", r.Host, r.BeforeAsked, r.Asked)
 	case r.BeforeFailed > 0:
-		d.Add("%d of %s to %s failed before the fault", r.BeforeFailed, prose.Count(r.BeforeAsked, "request"), r.Host)
+		missing.Add("%d of %s to %s failed before the fault", r.BeforeFailed, prose.Count(r.BeforeAsked, "request"), r.Host)
 	case r.Before > p.Limit:
-		d.Add("%s gave no answer for %s before the fault", r.Host, prose.Moment(r.Before))
+		missing.Add("%s gave no answer for %s before the fault", r.Host, prose.Moment(r.Before))
 	}
 }
 

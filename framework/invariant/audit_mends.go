@@ -26,14 +26,19 @@ func (p AuditMends) String() string {
 	return fmt.Sprintf("the audit finds %s of %s, and nothing once its patches are applied", prose.List(p.Rules), cmp.Or(p.Workload, "the workload"))
 }
 
-func (p AuditMends) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(true), missing)
-	if len(missing) > 0 {
-		return verdict.Verdict{}.Unknown(d)
+// Needs implements Invariant.
+func (p AuditMends) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartAudits}}
+}
+
+func (p AuditMends) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	if len(ambiguous) > 0 {
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	if len(p.Rules) == 0 {
-		d.Add("no rule is named that the audit must find")
+		missing.Add("no rule is named that the audit must find")
 	}
 	var looks []history.Event
 	for _, e := range f.Record.Events {
@@ -44,13 +49,13 @@ func (p AuditMends) Judge(f *evidence.Run) verdict.Verdict {
 	v := verdict.Verdict{}
 	v.Measure("audits", float64(len(looks)))
 	if len(looks) < 2 {
-		d.Add("%s was audited %s: what patches change is not known", key.Name, prose.Count(len(looks), "time"))
-		return v.Unknown(d)
+		missing.Add("%s was audited %s: what patches change is not known", key.Name, prose.Count(len(looks), "time"))
+		return v.Unknown(missing)
 	}
 	first, last := looks[0], looks[len(looks)-1]
 	for _, look := range []history.Event{first, last} {
 		if len(look.Audit.NotChecked) > 0 {
-			d.Add("the audit at %s could not check %s", prose.Moment(look.T), look.Audit.NotChecked[0])
+			missing.Add("the audit at %s could not check %s", prose.Moment(look.T), look.Audit.NotChecked[0])
 		}
 		for _, finding := range look.Audit.Findings {
 			v.Support(fmt.Sprintf("%s: %s: %s", prose.Moment(look.T), finding.Rule, finding.Evidence))
@@ -61,15 +66,15 @@ func (p AuditMends) Judge(f *evidence.Run) verdict.Verdict {
 	for _, rule := range p.Rules {
 		if !slices.Contains(rulesOf(first.Audit), rule) {
 			v.At = first.T
-			return v.Violated(d, "the audit of %s found %s at %s, and not %s", key.Name, cmp.Or(prose.List(rulesOf(first.Audit)), "nothing"), prose.Moment(first.T), rule)
+			return v.Violated(missing, "the audit of %s found %s at %s, and not %s", key.Name, cmp.Or(prose.List(rulesOf(first.Audit)), "nothing"), prose.Moment(first.T), rule)
 		}
 	}
 	if left := rulesOf(last.Audit); len(left) > 0 {
 		v.At = last.T
-		return v.Violated(d, "the audit of %s still found %s at %s, after its patches: %s",
+		return v.Violated(missing, "the audit of %s still found %s at %s, after its patches: %s",
 			key.Name, prose.List(left), prose.Moment(last.T), last.Audit.Findings[0].Evidence)
 	}
-	return v.Held(d, "the audit of %s found %s at %s, and nothing at %s, after %s of mending",
+	return v.Held(missing, "the audit of %s found %s at %s, and nothing at %s, after %s of mending",
 		key.Name, prose.List(rulesOf(first.Audit)), prose.Moment(first.T), prose.Moment(last.T), prose.Count(len(looks)-1, "step"))
 }
 

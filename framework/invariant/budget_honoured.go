@@ -50,44 +50,52 @@ func (p BudgetHonoured) String() string {
 	return text
 }
 
-func (p BudgetHonoured) Judge(f *evidence.Run) verdict.Verdict {
+// Needs implements Invariant.
+func (p BudgetHonoured) Needs() evidence.Needs {
+	needs := evidence.Needs{Watches: evidence.Ordered, Parts: []evidence.Part{evidence.PartEvictions, evidence.PartPods}}
+	if p.AtLeast == 0 {
+		needs.Parts = append(needs.Parts, evidence.PartBudgets)
+	}
+	return needs
+}
+
+func (p BudgetHonoured) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	l := budget.BudgetLedger{Facts: f, Pods: budget.FollowPods(f.Record)}
-	d := slices.Concat(f.BaseOrdered(f.Begin()), f.FaultsActive(true))
 	l.Demands = budget.Demands(f.Record, func(key history.Key) bool { return p.Budget == "" || key.Name == p.Budget })
 	switch {
 	case len(l.Demands) > 0:
 	case p.Budget != "":
-		d.Add("the record has no budget %s", p.Budget)
+		missing.Add("the record has no budget %s", p.Budget)
 	case p.AtLeast == 0:
-		d.Add("the record has no budget")
+		missing.Add("the record has no budget")
 	}
 	if p.AtLeast > 0 {
-		d = append(d, l.DemandOf(f.Record, p.Workload, p.AtLeast)...)
+		missing = append(missing, l.DemandOf(f.Record, p.Workload, p.AtLeast)...)
 	}
 	for _, demand := range l.Demands {
 		if demand.Broken != "" {
-			d.Add("%s cannot be judged: %s", demand.Words, demand.Broken)
+			missing.Add("%s cannot be judged: %s", demand.Words, demand.Broken)
 		}
 	}
 	l.WeighAll(f.Record)
-	v := p.verdict(&l, d)
+	v := p.verdict(&l, missing)
 	l.Timeline(&v)
 	return v
 }
 
-func (p BudgetHonoured) verdict(l *budget.BudgetLedger, d verdict.Missing) verdict.Verdict {
+func (p BudgetHonoured) verdict(l *budget.BudgetLedger, missing verdict.Missing) verdict.Verdict {
 	v := verdict.Verdict{}
 	v.Measure("accepted", float64(l.Accepted))
 	v.Measure("refused", float64(l.Refused))
 	v.Measure("ambiguous", float64(len(l.Open)))
 	v.Measure("refusedUnderSeveralBudgets", float64(l.UnderSeveral))
 	if l.Accepted+l.Refused == 0 {
-		d.Add("no eviction of a pod under a budget was asked for")
+		missing.Add("no eviction of a pod under a budget was asked for")
 	}
 	if p.MustRefuse && l.Blocked == 0 {
-		d.Add("no eviction was refused by a budget that allowed none at the time: %d accepted, %d refused", l.Accepted, l.Refused)
+		missing.Add("no eviction was refused by a budget that allowed none at the time: %d accepted, %d refused", l.Accepted, l.Refused)
 	}
-	d = slices.Concat(d, l.Unknown, l.Unheard, l.Untested(&v))
+	missing = slices.Concat(missing, l.Unknown, l.Unheard, l.Untested(&v))
 	if l.Tightest != nil {
 		v.Measure("leastHealthy", float64(l.Tightest.Healthy))
 		v.Measure("leastHealthyDemanded", float64(l.Tightest.Desired))
@@ -97,13 +105,13 @@ func (p BudgetHonoured) verdict(l *budget.BudgetLedger, d verdict.Missing) verdi
 		for _, b := range l.Broken {
 			v.Support(b.String())
 		}
-		return v.Violated(d, "%s", l.Broken[0])
+		return v.Violated(missing, "%s", l.Broken[0])
 	}
 	if l.Tightest != nil {
 		v.Support("the tightest: " + l.Tightest.String())
 	}
 	v.Support(l.Tests...)
 	v.Support(l.Refusals...)
-	return v.Held(d, "%s accepted and %d refused, and none took the healthy pods below what was demanded",
+	return v.Held(missing, "%s accepted and %d refused, and none took the healthy pods below what was demanded",
 		prose.Count(l.Accepted, "eviction"), l.Refused)
 }

@@ -36,8 +36,12 @@ func (p DrainBlocked) String() string {
 	return text
 }
 
-func (p DrainBlocked) Judge(f *evidence.Run) verdict.Verdict {
-	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(true))
+// Needs implements Invariant.
+func (p DrainBlocked) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartBudgets, evidence.PartEvictions}}
+}
+
+func (p DrainBlocked) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	from, _ := f.FaultsOn()
 	to, undone := f.FirstUndo()
 	if !undone {
@@ -46,20 +50,20 @@ func (p DrainBlocked) Judge(f *evidence.Run) verdict.Verdict {
 	all := budget.Demands(f.Record, func(key history.Key) bool { return p.Budget == "" || key.Name == p.Budget })
 	switch {
 	case len(all) == 0 && p.Budget != "":
-		d.Add("the record has no budget %s", p.Budget)
+		missing.Add("the record has no budget %s", p.Budget)
 	case len(all) == 0:
-		d.Add("the record has no budget")
+		missing.Add("the record has no budget")
 	case len(all) > 1:
-		d.Add("the record has %d budgets: name the one that is meant", len(all))
+		missing.Add("the record has %d budgets: name the one that is meant", len(all))
 	case all[0].Broken != "":
-		d.Add("%s cannot be judged: %s", all[0].Words, all[0].Broken)
+		missing.Add("%s cannot be judged: %s", all[0].Words, all[0].Broken)
 	default:
-		return p.verdict(blockedBy(f, all[0], from, to), d)
+		return p.verdict(blockedBy(f, all[0], from, to), missing)
 	}
-	return verdict.Verdict{}.Unknown(d)
+	return verdict.Verdict{}.Unknown(missing)
 }
 
-func (p DrainBlocked) verdict(b blockade, d verdict.Missing) verdict.Verdict {
+func (p DrainBlocked) verdict(b blockade, missing verdict.Missing) verdict.Verdict {
 	v := verdict.Verdict{}
 	span := b.last - b.first
 	v.Measure("refused", float64(b.refused))
@@ -71,20 +75,20 @@ func (p DrainBlocked) verdict(b blockade, d verdict.Missing) verdict.Verdict {
 		for _, t := range b.through {
 			v.Support(t.words)
 		}
-		return v.Violated(d, "%s, and %s was to block that", b.through[0].words, b.by.Words)
+		return v.Violated(missing, "%s, and %s was to block that", b.through[0].words, b.by.Words)
 	}
-	d = append(d, b.other...)
+	missing = append(missing, b.other...)
 	switch {
 	case b.refused == 0:
-		d.Add("%s refused no eviction at a time when it allowed none", b.by.Words)
+		missing.Add("%s refused no eviction at a time when it allowed none", b.by.Words)
 	case span < p.For:
-		d.Add("%s was seen to refuse evictions for %s, and %s is the least", b.by.Words, prose.Moment(span), p.For)
+		missing.Add("%s was seen to refuse evictions for %s, and %s is the least", b.by.Words, prose.Moment(span), p.For)
 	}
 	for _, name := range b.pods {
 		v.Support(fmt.Sprintf("the eviction of %s was refused: %s", name, b.messages[name]))
 	}
-	if len(d) > 0 {
-		return v.Unknown(d)
+	if len(missing) > 0 {
+		return v.Unknown(missing)
 	}
 	return v.Held(nil, "%s refused %s of %s from %s to %s, and none of its pods ended: %s", b.by.Words,
 		prose.Count(b.refused, "eviction"), prose.List(b.pods), prose.Moment(b.first), prose.Moment(b.last), b.messages[b.pods[0]])

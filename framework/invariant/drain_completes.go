@@ -37,11 +37,20 @@ func (p DrainCompletes) String() string {
 	return text
 }
 
-func (p DrainCompletes) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(true), missing)
-	if len(missing) > 0 {
-		return verdict.Verdict{}.Unknown(d)
+// Needs implements Invariant.
+func (p DrainCompletes) Needs() evidence.Needs {
+	return evidence.Needs{
+		Since:           evidence.Undisturbed,
+		MovedByNodeLoss: true,
+		Parts:           []evidence.Part{evidence.PartEvictions, evidence.PartPods, evidence.PartWorkloads},
+	}
+}
+
+func (p DrainCompletes) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	if len(ambiguous) > 0 {
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	v := verdict.Verdict{}
 	var all drained
@@ -58,18 +67,18 @@ func (p DrainCompletes) Judge(f *evidence.Run) verdict.Verdict {
 	if len(all.left) > 0 {
 		v.Support(all.left...)
 		v.At = all.at
-		return v.Violated(d, "%s", all.left[0])
+		return v.Violated(missing, "%s", all.left[0])
 	}
 	switch {
 	case len(all.nodes) == 0:
-		d.Add("no fault with a node was undone")
+		missing.Add("no fault with a node was undone")
 	case len(all.evicted) == 0:
-		d.Add("no eviction of a pod of %s on %s was accepted", key.Name, prose.List(all.nodes))
+		missing.Add("no eviction of a pod of %s on %s was accepted", key.Name, prose.List(all.nodes))
 	case p.Unready && len(all.unready) == 0:
-		d.Add("no pod that was not ready was evicted when a budget allowed no disruption")
+		missing.Add("no pod that was not ready was evicted when a budget allowed no disruption")
 	}
-	d = append(d, all.unclear...)
-	return v.Held(d, "no pod of %s was left on %s: %s evicted, %d of them not ready when their budget allowed no disruption",
+	missing = append(missing, all.unclear...)
+	return v.Held(missing, "no pod of %s was left on %s: %s evicted, %d of them not ready when their budget allowed no disruption",
 		key.Name, prose.List(all.nodes), prose.Count(len(all.evicted), "pod"), len(all.unready))
 }
 

@@ -53,6 +53,17 @@ func (p FailuresEndWithin) limit(run history.Run) time.Duration {
 	return cmp.Or(p.Limit, NodeLossLimit(run.Header.Cluster.Timings))
 }
 
+// Needs implements Invariant.
+func (p FailuresEndWithin) Needs() evidence.Needs {
+	return evidence.Needs{Watches: evidence.Ordered, Since: evidence.Undisturbed, Requests: true}
+}
+
+// OnLanes implements LaneInvariant.
+func (p FailuresEndWithin) OnLanes() []history.Lane { return p.Lanes }
+
+// NamesCauses implements LaneInvariant.
+func (p FailuresEndWithin) NamesCauses() bool { return true }
+
 func (p FailuresEndWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	return &failuresEndWithin{
 		promise: p, facts: f, tally: t, limit: p.limit(f.Record),
@@ -119,17 +130,17 @@ func (j *failuresEndWithin) Take(r *history.Request) {
 	}
 }
 
-func (j *failuresEndWithin) End() verdict.Verdict {
+func (j *failuresEndWithin) End(missing verdict.Missing) verdict.Verdict {
 	lanes := j.tally.Judged(j.promise.Lanes)
 	disrupted := j.facts.Disruptions()
 	sorted := j.sorter.Sort()
-	d := slices.Concat(j.facts.BaseOrdered(j.facts.Steady()), j.facts.FaultsActive(true), j.facts.Disrupted(disrupted),
+	missing = slices.Concat(missing, j.facts.Disrupted(disrupted),
 		j.tally.Delivered(lanes), j.tally.Reached(lanes))
 	if !j.promise.predicts(j.facts.Record) {
-		d.Add("the record does not say how soon its cluster notices a lost node")
+		missing.Add("the record does not say how soon its cluster notices a lost node")
 	}
 	for _, o := range j.sorter.Outages {
-		d = append(d, o.AllDoubts(j.sorter.Failures.Total > 0)...)
+		missing = append(missing, o.AllDoubts(j.sorter.Failures.Total > 0)...)
 	}
 	v := verdict.Verdict{}
 	j.tally.Numbers(&v, lanes)
@@ -141,36 +152,36 @@ func (j *failuresEndWithin) End() verdict.Verdict {
 	shares := j.sorter.Shares(&v, lanes)
 	excess := sorted.TooMany(shares)
 	sorted.Noise.Numbers(&v)
-	d = slices.Concat(sorted.Noise.Doubt(nil, j.sorter.Failures.Total), d, sorted.Doubts)
-	v.Measure(requests.DoubtsNumber, float64(len(d)))
+	missing = slices.Concat(sorted.Noise.Doubt(nil, j.sorter.Failures.Total), missing, sorted.Doubts)
+	v.Measure(requests.DoubtsNumber, float64(len(missing)))
 	switch {
 	case sorted.Outside.Total > 0:
-		return j.endedLate(v, sorted.Outside, lanes, d)
+		return j.endedLate(v, sorted.Outside, lanes, missing)
 	case sorted.Innocent.Total > 0:
-		return j.hitOthers(v, sorted.Innocent, lanes, d)
+		return j.hitOthers(v, sorted.Innocent, lanes, missing)
 	case sorted.Stray.Total > 0:
-		return j.strayed(v, sorted.Stray, lanes, d)
+		return j.strayed(v, sorted.Stray, lanes, missing)
 	case excess != nil:
 		v.At = excess.First
 		sorted.Inside.Attributed().Numbers(&v)
 		sorted.Inside.SinceFault(&v, sorted.LanesBeyond(shares))
 		v.Support(sorted.Inside.Evidence(j.tally, lanes)...)
-		return v.Violated(d, "more than the victims' share failed: %s", excess)
+		return v.Violated(missing, "more than the victims' share failed: %s", excess)
 	}
 	if s := outage.AtOnce(shares); s != nil {
 		v.At = s.Burst.From
 		sorted.Inside.Attributed().Numbers(&v)
 		v.Support(sorted.Inside.Evidence(j.tally, lanes)...)
-		return v.Violated(d, "more than the victims' share failed at once: %s on %s; %s, which with sampling error allows %d",
+		return v.Violated(missing, "more than the victims' share failed at once: %s on %s; %s, which with sampling error allows %d",
 			s.Burst, s.Lane, s.Outage.Words, s.Burst.Most)
 	}
-	return j.held(v, lanes, sorted.Inside, shares, disrupted, d)
+	return j.held(v, lanes, sorted.Inside, shares, disrupted, missing)
 }
 
-func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside *failures.Failures, shares []outage.Share, disrupted evidence.Disruptions, d verdict.Missing) verdict.Verdict {
+func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside *failures.Failures, shares []outage.Share, disrupted evidence.Disruptions, missing verdict.Missing) verdict.Verdict {
 	v.Support(j.tally.VictimLines(lanes)...)
 	if len(shares) == 0 { // or the doubts say why failures have none
-		return v.Held(d, "no request failed, though victims had answered before, through %s; failures had to end within %s; %s",
+		return v.Held(missing, "no request failed, though victims had answered before, through %s; failures had to end within %s; %s",
 			disrupted, prose.Moment(j.limit), j.tally.Seen(lanes))
 	}
 	for _, s := range shares {
@@ -191,11 +202,11 @@ func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside
 			untested += fmt.Sprintf("; on %s too few opened a connection to test the share", s.Lane)
 		}
 	}
-	return v.Held(d, "%s%s; the last was sent %s after %s, and %s was predicted at most; %s",
+	return v.Held(missing, "%s%s; the last was sent %s after %s, and %s was predicted at most; %s",
 		worst, untested, prose.Moment(worst.Measured), worst.Since.Since(), prose.Moment(j.limit), j.tally.Seen(lanes))
 }
 
-func (j *failuresEndWithin) endedLate(v verdict.Verdict, outside *failures.Failures, lanes []history.Lane, d verdict.Missing) verdict.Verdict {
+func (j *failuresEndWithin) endedLate(v verdict.Verdict, outside *failures.Failures, lanes []history.Lane, missing verdict.Missing) verdict.Verdict {
 	first := outside.Breaks(&v, j.tally, lanes)
 	where := "before any fault began"
 	for _, o := range j.sorter.Outages {
@@ -205,18 +216,18 @@ func (j *failuresEndWithin) endedLate(v verdict.Verdict, outside *failures.Failu
 				prose.Moment(first.Sent-since.Earliest()), since.Since(), prose.Moment(j.limit))
 		}
 	}
-	return v.Violated(d, "%s failed outside the predicted time, the first at %s on %s: %s, %s",
+	return v.Violated(missing, "%s failed outside the predicted time, the first at %s on %s: %s, %s",
 		prose.Count(outside.Total, "request"), prose.Moment(first.Sent), first.Lane, first.Outcome, where)
 }
 
-func (j *failuresEndWithin) hitOthers(v verdict.Verdict, innocent *failures.Failures, lanes []history.Lane, d verdict.Missing) verdict.Verdict {
+func (j *failuresEndWithin) hitOthers(v verdict.Verdict, innocent *failures.Failures, lanes []history.Lane, missing verdict.Missing) verdict.Verdict {
 	first := innocent.Breaks(&v, j.tally, lanes)
-	return v.Violated(d, "%s failed at pods that no fault had bitten, the first at %s on %s: %s, %s",
+	return v.Violated(missing, "%s failed at pods that no fault had bitten, the first at %s on %s: %s, %s",
 		prose.Count(innocent.Total, "request"), prose.Moment(first.Sent), first.Lane, first.Outcome, failures.KindOf(first).Server())
 }
 
-func (j *failuresEndWithin) strayed(v verdict.Verdict, stray *failures.Failures, lanes []history.Lane, d verdict.Missing) verdict.Verdict {
+func (j *failuresEndWithin) strayed(v verdict.Verdict, stray *failures.Failures, lanes []history.Lane, missing verdict.Missing) verdict.Verdict {
 	first := stray.Breaks(&v, j.tally, lanes)
-	return v.Violated(d, "%s failed when no endpoint had led to a victim for %s, the first at %s on %s: %s",
+	return v.Violated(missing, "%s failed when no endpoint had led to a victim for %s, the first at %s on %s: %s",
 		prose.Count(stray.Total, "request"), evidence.PropagationSlack, prose.Moment(first.Sent), first.Lane, first.Outcome)
 }

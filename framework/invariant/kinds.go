@@ -42,6 +42,26 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 // Kinds lists the names of the promises that a record can hold, sorted.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
+// Of is a promise of a kind, without parameters; nil: this version does not know the kind.
+func Of(kind string) Invariant {
+	p, err := Decode(history.Promise{Kind: kind})
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+// Extend adds a promise of another module to the kinds that a record can hold. Call it in main, before anything is run or judged.
+func Extend[T Invariant]() error {
+	var promise T
+	kind := Kind(promise)
+	if _, taken := kinds[kind]; taken {
+		return fmt.Errorf("add promise %s: there is a kind of that name", kind)
+	}
+	kinds[kind] = decode[T]
+	return nil
+}
+
 // Kind names a promise's type, for example NoFailedRequests.
 func Kind(i Invariant) string { return reflect.Indirect(reflect.ValueOf(i)).Type().Name() }
 

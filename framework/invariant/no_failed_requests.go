@@ -38,6 +38,17 @@ func (p NoFailedRequests) String() string {
 	return text
 }
 
+// Needs implements Invariant.
+func (p NoFailedRequests) Needs() evidence.Needs {
+	return evidence.Needs{Watches: evidence.Ordered, Since: evidence.Undisturbed, Requests: true}
+}
+
+// OnLanes implements LaneInvariant.
+func (p NoFailedRequests) OnLanes() []history.Lane { return p.Lanes }
+
+// NamesCauses implements LaneInvariant.
+func (p NoFailedRequests) NamesCauses() bool { return true }
+
 func (p NoFailedRequests) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	return &noFailedRequests{promise: p, facts: f, tally: t, failures: failures.NewFailures(f)}
 }
@@ -61,13 +72,13 @@ func (j *noFailedRequests) Take(r *history.Request) {
 	}
 }
 
-func (j *noFailedRequests) End() verdict.Verdict {
+func (j *noFailedRequests) End(missing verdict.Missing) verdict.Verdict {
 	lanes := j.tally.Judged(j.promise.Lanes)
 	disrupted := j.facts.Disruptions()
 	if j.promise.Refused {
 		disrupted.Refusals = j.facts.Refusals()
 	}
-	d := slices.Concat(j.facts.BaseOrdered(j.facts.Steady()), j.facts.FaultsActive(true), j.facts.Disrupted(disrupted),
+	missing = slices.Concat(missing, j.facts.Disrupted(disrupted),
 		j.tally.Delivered(lanes), j.tally.Reached(lanes))
 	v := verdict.Verdict{}
 	j.tally.Numbers(&v, lanes)
@@ -76,7 +87,7 @@ func (j *noFailedRequests) End() verdict.Verdict {
 	v.Measure("failed", float64(j.failures.Total))
 	blamed, noise := j.failures.Blamed()
 	noise.Numbers(&v)
-	v.Measure(requests.DoubtsNumber, float64(len(d)))
+	v.Measure(requests.DoubtsNumber, float64(len(missing)))
 	v.Measure(requests.StarvedNumber, float64(len(j.tally.Starved(lanes))))
 	v.Measure(requests.ExcusedNumber, float64(noise.Total))
 	if line := j.tally.PerWorker(lanes); line != "" {
@@ -84,9 +95,9 @@ func (j *noFailedRequests) End() verdict.Verdict {
 	}
 	switch {
 	case blamed.Total > 0:
-		return blamed.Violate(v, j.tally, lanes, noise.Doubt(d, j.failures.Total))
+		return blamed.Violate(v, j.tally, lanes, noise.Doubt(missing, j.failures.Total))
 	case noise.Total > 0:
-		return v.Unknown(noise.Doubt(d, noise.Total))
+		return v.Unknown(noise.Doubt(missing, noise.Total))
 	}
 	parts := make([]string, len(lanes))
 	worst := 0.0
@@ -100,7 +111,7 @@ func (j *noFailedRequests) End() verdict.Verdict {
 	}
 	v.Support(j.tally.VictimLines(lanes)...)
 	j.inFlight(&v, lanes)
-	return v.Held(d, "no request failed (%s) through %s; 95 %% upper bound %s if requests are independent; %s",
+	return v.Held(missing, "no request failed (%s) through %s; 95 %% upper bound %s if requests are independent; %s",
 		strings.Join(parts, ", "), disrupted, prose.Percent(worst), j.tally.Seen(lanes))
 }
 

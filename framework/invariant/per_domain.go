@@ -29,25 +29,32 @@ func (p PerDomain) String() string {
 	return fmt.Sprintf("each domain of %s has at least %s at any time", p.TopologyKey, prose.Count(p.AtLeast, "ready pod"))
 }
 
-func (p PerDomain) Judge(f *evidence.Run) verdict.Verdict {
-	d := slices.Concat(f.Base(f.Begin()), f.FaultsActive(true))
+// Needs implements Invariant.
+func (p PerDomain) Needs() evidence.Needs {
+	return evidence.Needs{MovedByNodeLoss: true, Parts: []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads}}
+}
+
+// AboutPlacement implements PlacementInvariant.
+func (p PerDomain) AboutPlacement() {}
+
+func (p PerDomain) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	keys := evidence.Deployments(f.Record)
 	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {
-		return verdict.Verdict{}.Unknown(append(d, more...))
+		return verdict.Verdict{}.Unknown(append(missing, more...))
 	}
 	if len(keys) == 0 {
-		d.Add("the record has no Deployment")
+		missing.Add("the record has no Deployment")
 	}
 	v, t, fewest := verdict.Verdict{}, trials{of: len(keys)}, -1
 	for _, key := range keys {
 		l := spread.FollowDistribution(f, key, p.TopologyKey, false)
-		d = append(d, l.Doubts(key.Name)...)
+		missing = append(missing, l.Doubts(key.Name)...)
 		low := p.lowest(f, key)
 		if !low.seen {
 			continue // which the doubts say
 		}
 		if low.left == 0 {
-			d.Add("no pod of %s was replaced", key.Name)
+			missing.Add("no pod of %s was replaced", key.Name)
 		}
 		if fewest < 0 || low.pods < fewest {
 			fewest = low.pods
@@ -55,7 +62,7 @@ func (p PerDomain) Judge(f *evidence.Run) verdict.Verdict {
 		if low.pods < p.AtLeast && !low.blind {
 			t.broke(low.at, fmt.Sprintf("%s at %s: %s had %d, and %d are promised", key.Name, prose.Moment(low.at), low.domain, low.pods, p.AtLeast))
 		} else if low.pods < p.AtLeast {
-			d.Add("%s had too few pods in %s only as far as was seen while a watch was blind", key.Name, low.domain)
+			missing.Add("%s had too few pods in %s only as far as was seen while a watch was blind", key.Name, low.domain)
 		}
 	}
 	t.measure(&v)
@@ -64,9 +71,9 @@ func (p PerDomain) Judge(f *evidence.Run) verdict.Verdict {
 	if len(t.broken) > 0 {
 		v.At = t.first
 		v.Support(t.broken...)
-		return v.Violated(d, "a domain of %s had fewer than %s in %s, down to %d", p.TopologyKey, prose.Count(p.AtLeast, "ready pod"), t, fewest)
+		return v.Violated(missing, "a domain of %s had fewer than %s in %s, down to %d", p.TopologyKey, prose.Count(p.AtLeast, "ready pod"), t, fewest)
 	}
-	return v.Held(d, "no domain of %s had fewer than %s: fewer than promised in %s", p.TopologyKey, prose.Count(fewest, "ready pod"), t)
+	return v.Held(missing, "no domain of %s had fewer than %s: fewer than promised in %s", p.TopologyKey, prose.Count(fewest, "ready pod"), t)
 }
 
 // lowest is the emptiest that a domain was.

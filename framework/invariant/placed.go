@@ -38,12 +38,20 @@ func (p Placed) String() string {
 	return fmt.Sprintf("%s of %s, no more and no fewer, find no node while the faults are in force", prose.Count(p.Pending, "pod"), who)
 }
 
-func (p Placed) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.Base(f.Begin()), f.FaultsActive(true), missing)
+// Needs implements Invariant.
+func (p Placed) Needs() evidence.Needs {
+	return evidence.Needs{MovedByNodeLoss: true, Parts: []evidence.Part{evidence.PartPods, evidence.PartWorkloads}}
+}
+
+// AboutPlacement implements PlacementInvariant.
+func (p Placed) AboutPlacement() {}
+
+func (p Placed) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
 	at, ok := f.FirstUndo()
-	if !ok || len(missing) > 0 { // without an undo, FaultsActive has said why
-		return verdict.Verdict{}.Unknown(d)
+	if !ok || len(ambiguous) > 0 { // without an undo, FaultsActive has said why
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	s := f.Record.StateAt(at)
 	w := s.Workloads[key]
@@ -56,17 +64,17 @@ func (p Placed) Judge(f *evidence.Run) verdict.Verdict {
 	v.Support(why...)
 	switch {
 	case f.Blind(at):
-		d.Add("what was pending at %s is not known: a watch was blind", prose.Moment(at))
+		missing.Add("what was pending at %s is not known: a watch was blind", prose.Moment(at))
 	case len(pods) < w.Replicas || len(pods) > w.Replicas+p.Surge:
-		d.Add("%s had %s at %s, and %d were asked for%s", key.Name, prose.Count(len(pods), "pod"), prose.Moment(at), w.Replicas, p.surge())
+		missing.Add("%s had %s at %s, and %d were asked for%s", key.Name, prose.Count(len(pods), "pod"), prose.Moment(at), w.Replicas, p.surge())
 	case len(untried) > 0:
-		d.Add("the scheduler had said nothing of %s by %s", untried[0], prose.Moment(at))
+		missing.Add("the scheduler had said nothing of %s by %s", untried[0], prose.Moment(at))
 	case len(pending) != p.Pending:
 		v.At = at
-		return v.Violated(d, "%d of %s of %s had no node at %s, and %d were expected%s",
+		return v.Violated(missing, "%d of %s of %s had no node at %s, and %d were expected%s",
 			len(pending), prose.Count(len(pods), "pod"), key.Name, prose.Moment(at), p.Pending, because(why))
 	}
-	return v.Held(d, "%d of %s of %s had no node at %s%s", len(pending), prose.Count(len(pods), "pod"), key.Name, prose.Moment(at), because(why))
+	return v.Held(missing, "%d of %s of %s had no node at %s%s", len(pending), prose.Count(len(pods), "pod"), key.Name, prose.Moment(at), because(why))
 }
 
 // surge says how many pods may be there beside those that were asked for.

@@ -41,11 +41,22 @@ func (p Placement) String() string {
 	return fmt.Sprintf("each pod of %s is put where the scheduler's hard rules allow it at that moment", who)
 }
 
-func (p Placement) Judge(f *evidence.Run) verdict.Verdict {
-	keys, missing := p.workloads(f.Record)
-	d := slices.Concat(f.BaseOrdered(f.Begin()), f.FaultsActive(true), missing)
+// Needs implements Invariant.
+func (p Placement) Needs() evidence.Needs {
+	return evidence.Needs{
+		Watches: evidence.Ordered,
+		Parts:   []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads, evidence.PartRules},
+	}
+}
+
+// AboutPlacement implements PlacementInvariant.
+func (p Placement) AboutPlacement() {}
+
+func (p Placement) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	keys, ambiguous := p.workloads(f.Record)
+	missing = append(missing, ambiguous...)
 	l := placement.NewPlacementLedger(f.Record)
-	d = append(d, l.Doubts()...)
+	missing = append(missing, l.Doubts()...)
 	t := placementTally{
 		facts: f, who: p.Workload, told: make(map[*placement.PlacedPod]string), free: make(map[*placement.PlacedPod]bool),
 	}
@@ -60,7 +71,7 @@ func (p Placement) Judge(f *evidence.Run) verdict.Verdict {
 		}
 	}
 	t.order(l)
-	v := t.verdict(d)
+	v := t.verdict(missing)
 	p.causes(f, l, keys, &v)
 	return v
 }
@@ -88,15 +99,15 @@ func (p Placement) causes(f *evidence.Run, l *placement.PlacementLedger, keys []
 }
 
 // workloads are the Deployments whose pods are judged.
-func (p Placement) workloads(run history.Run) (keys []history.Key, d verdict.Missing) {
+func (p Placement) workloads(run history.Run) (keys []history.Key, missing verdict.Missing) {
 	if p.Workload != "" {
-		key, d := evidence.WorkloadOf(run, p.Workload)
-		return []history.Key{key}, d
+		key, missing := evidence.WorkloadOf(run, p.Workload)
+		return []history.Key{key}, missing
 	}
 	if keys = evidence.Deployments(run); len(keys) == 0 {
-		d.Add("the record has no Deployment")
+		missing.Add("the record has no Deployment")
 	}
-	return keys, d
+	return keys, missing
 }
 
 // chosenBy returns what tells whether one of the Deployments chooses a pod.
@@ -202,23 +213,23 @@ func (t *placementTally) order(l *placement.PlacementLedger) {
 	}
 }
 
-func (t *placementTally) verdict(d verdict.Missing) verdict.Verdict {
+func (t *placementTally) verdict(missing verdict.Missing) verdict.Verdict {
 	v := verdict.Verdict{}
 	v.Measure("bindings", float64(t.bindings))
 	v.Measure("certainBindings", float64(t.certain))
 	v.Measure("openBindings", float64(len(t.open)))
 	v.Measure("brokenBindings", float64(len(t.broken)))
-	d = append(d, t.unknown...)
+	missing = append(missing, t.unknown...)
 	if t.aboutOthers == 0 {
-		d.Add("no pod of %s was bound by a rule about other pods", t.who)
+		missing.Add("no pod of %s was bound by a rule about other pods", t.who)
 	}
 	v.Support(t.broken...)
 	v.Support(t.open...)
 	if len(t.broken) > 0 {
 		v.At = t.first
-		return v.Violated(d, "%s", t.broken[0])
+		return v.Violated(missing, "%s", t.broken[0])
 	}
 	v.Support(t.legal...)
-	return v.Held(d, "%s of %s broke no rule: %d in every order of what came within %s of them, %d in some order",
+	return v.Held(missing, "%s of %s broke no rule: %d in every order of what came within %s of them, %d in some order",
 		prose.Count(t.bindings, "binding"), t.who, t.certain, evidence.WatchSkew, t.bindings-t.certain)
 }

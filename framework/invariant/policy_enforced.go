@@ -24,8 +24,12 @@ func (PolicyEnforced) String() string {
 	return "of the manifests tried while it is in force, an admission policy refuses each that it is to refuse, and no other"
 }
 
-func (p PolicyEnforced) Judge(f *evidence.Run) verdict.Verdict {
-	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(true))
+// Needs implements Invariant.
+func (p PolicyEnforced) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartAdmissions}}
+}
+
+func (p PolicyEnforced) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	a := admissionsOf(f)
 	v := verdict.Verdict{}
 	v.Measure("refused", float64(a.refused))
@@ -34,18 +38,18 @@ func (p PolicyEnforced) Judge(f *evidence.Run) verdict.Verdict {
 	if len(a.wrong) > 0 {
 		v.At = a.at
 		v.Support(a.wrong...)
-		return v.Violated(slices.Concat(d, a.other), "%d of %s got the wrong answer: %s",
+		return v.Violated(slices.Concat(missing, a.other), "%d of %s got the wrong answer: %s",
 			len(a.wrong), prose.Count(a.tried, "manifest"), a.wrong[0])
 	}
-	d = append(d, a.other...)
+	missing = append(missing, a.other...)
 	switch {
 	case a.refused == 0:
-		d.Add("no manifest that is to be refused was tried and refused while the faults were in force")
+		missing.Add("no manifest that is to be refused was tried and refused while the faults were in force")
 	case a.accepted == 0:
-		d.Add("no manifest that is to be accepted was tried and accepted while the faults were in force")
+		missing.Add("no manifest that is to be accepted was tried and accepted while the faults were in force")
 	}
-	if len(d) > 0 {
-		return v.Unknown(d)
+	if len(missing) > 0 {
+		return v.Unknown(missing)
 	}
 	v.Support(a.right...)
 	return v.Held(nil, "%s refused %d of %s, those that are to be refused, and the others were accepted",

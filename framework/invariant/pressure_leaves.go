@@ -43,24 +43,33 @@ func (p PressureLeaves) String() string {
 	return text
 }
 
-func (p PressureLeaves) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(true), missing)
-	if len(missing) > 0 {
-		return verdict.Verdict{}.Unknown(d)
+// Needs implements Invariant.
+func (p PressureLeaves) Needs() evidence.Needs {
+	needs := evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartPods, evidence.PartWorkloads}}
+	if p.DespiteBudget {
+		needs.Parts = append(needs.Parts, evidence.PartBudgets)
+	}
+	return needs
+}
+
+func (p PressureLeaves) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	if len(ambiguous) > 0 {
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	squeezed := followPressure(f, key)
 	switch {
 	case len(squeezed.evicted) == 0:
-		d.Add("no pod of %s was evicted by its kubelet while the faults were in force", key.Name)
-		return verdict.Verdict{}.Unknown(d)
+		missing.Add("no pod of %s was evicted by its kubelet while the faults were in force", key.Name)
+		return verdict.Verdict{}.Unknown(missing)
 	case p.DespiteBudget && squeezed.despite == 0:
-		d.Add("no pod of %s was evicted by its kubelet at a time when a budget allowed no disruption", key.Name)
+		missing.Add("no pod of %s was evicted by its kubelet at a time when a budget allowed no disruption", key.Name)
 	}
-	return p.verdict(squeezed, key.Name, d)
+	return p.verdict(squeezed, key.Name, missing)
 }
 
-func (p PressureLeaves) verdict(s squeeze, name string, d verdict.Missing) verdict.Verdict {
+func (p PressureLeaves) verdict(s squeeze, name string, missing verdict.Missing) verdict.Verdict {
 	v := verdict.Verdict{}
 	v.Measure("evictedByKubelet", float64(len(s.evicted)))
 	v.Measure("evictedDespiteBudget", float64(s.despite))
@@ -69,14 +78,14 @@ func (p PressureLeaves) verdict(s squeeze, name string, d verdict.Missing) verdi
 	what := fmt.Sprintf("%s of %s evicted by the kubelet from %s, %d of them while a budget allowed no disruption",
 		prose.Count(len(s.evicted), "pod"), name, prose.List(s.nodes), s.despite)
 	if s.least >= p.AtLeast {
-		return v.Held(d, "%s; never fewer than %s left", what, prose.Count(s.least, "ready pod"))
+		return v.Held(missing, "%s; never fewer than %s left", what, prose.Count(s.least, "ready pod"))
 	}
 	if s.blind {
-		d.Add("%s had %s left only as far as was seen while a watch was blind", name, prose.Count(s.least, "ready pod"))
-		return v.Unknown(d)
+		missing.Add("%s had %s left only as far as was seen while a watch was blind", name, prose.Count(s.least, "ready pod"))
+		return v.Unknown(missing)
 	}
 	v.At = s.at
-	return v.Violated(d, "%s; %s left at %s, and %d are promised", what, prose.Count(s.least, "ready pod"), prose.Moment(s.at), p.AtLeast)
+	return v.Violated(missing, "%s; %s left at %s, and %d are promised", what, prose.Count(s.least, "ready pod"), prose.Moment(s.at), p.AtLeast)
 }
 
 // squeeze is what kubelets under pressure did to a workload.

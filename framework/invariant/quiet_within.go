@@ -54,6 +54,11 @@ func (p QuietWithin) String() string {
 	return fmt.Sprintf("no %s reaches a pod later than %s after its deletion", p.what(), p.Limit)
 }
 
+// Needs implements Invariant.
+func (p QuietWithin) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Requests: true, Parts: []evidence.Part{evidence.PartPods}}
+}
+
 func (p QuietWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	j := &quietWithin{promise: p, facts: f, tally: t, byName: make(map[string]*ending)}
 	disturbed := f.Phases[history.Disturbed]
@@ -128,44 +133,44 @@ func (j *quietWithin) Take(r *history.Request) {
 	}
 }
 
-func (j *quietWithin) End() verdict.Verdict {
+func (j *quietWithin) End(missing verdict.Missing) verdict.Verdict {
 	lanes := []history.Lane{j.promise.lane()}
 	q := j.quiet()
-	d := slices.Concat(j.facts.Base(j.facts.Steady()), j.facts.FaultsActive(true), j.tally.Delivered(lanes))
+	missing = slices.Concat(missing, j.tally.Delivered(lanes))
 	if j.astray > 0 {
-		d.Add("of %s on %s nobody knows which pods were tried", prose.Count(j.astray, "request"), lanes[0])
+		missing.Add("of %s on %s nobody knows which pods were tried", prose.Count(j.astray, "request"), lanes[0])
 	}
 	if least := max(1, j.promise.Terminations); len(q.endings) < least {
-		d.Add("%s of pods that %s reached until then and for %s could have gone on to, and %d are needed",
+		missing.Add("%s of pods that %s reached until then and for %s could have gone on to, and %d are needed",
 			prose.Count(len(q.endings), "termination"), lanes[0], j.promise.Limit, least)
 	}
-	d = append(d, j.toldLate(q)...)
+	missing = append(missing, j.toldLate(q)...)
 	v := verdict.Verdict{}
 	j.tally.Numbers(&v, lanes)
 	q.numbers(&v, j.promise.Limit)
 	j.support(&v, q)
 	if q.late > 0 {
 		v.At = q.firstLate
-		return v.Violated(d, "%d of %s got a %s later than %s after their deletion (%s, 95 %% interval %s to %s), the latest %s; %s",
+		return v.Violated(missing, "%d of %s got a %s later than %s after their deletion (%s, 95 %% interval %s to %s), the latest %s; %s",
 			q.late, prose.Count(len(q.endings), "pod"), j.promise.what(), j.promise.Limit, prose.Percent(q.share()), prose.Percent(q.low),
 			prose.Percent(q.high), q.endings[0], q)
 	}
-	return v.Held(d, "the last %s came %s after the deletion of %s; 0 later than %s, 95 %% upper bound %s",
+	return v.Held(missing, "the last %s came %s after the deletion of %s; 0 later than %s, 95 %% upper bound %s",
 		j.promise.what(), q, prose.Count(len(q.endings), "pod"), j.promise.Limit, prose.Percent(q.high))
 }
 
 // toldLate doubts that pods were quiet in time whose deletion a watch may have told of late, or the harness dated late because it
 // stood still.
-func (j *quietWithin) toldLate(q quiet) (d verdict.Missing) {
+func (j *quietWithin) toldLate(q quiet) (missing verdict.Missing) {
 	for _, e := range q.endings {
 		late := max(j.facts.Noise.Watches, j.facts.LateBy(e.began))
 		if q.late == 0 && e.last+late > j.promise.Limit {
-			d.Add("the last %s came %s after a deletion, told of by watches that were up to %s late: together that is more than %s",
+			missing.Add("the last %s came %s after a deletion, told of by watches that were up to %s late: together that is more than %s",
 				j.promise.what(), prose.Moment(e.last), prose.Moment(late), j.promise.Limit)
-			return d
+			return missing
 		}
 	}
-	return d
+	return missing
 }
 
 // quiet is how long it took until pods were quiet.

@@ -3,7 +3,6 @@ package invariant
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -41,18 +40,29 @@ func (p RecoversWithin) String() string {
 	return fmt.Sprintf("%s recovers within %s", who, p.Limit)
 }
 
-func (p RecoversWithin) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.BaseOrdered(f.Steady()), f.FaultsActive(false), missing)
+// Needs implements Invariant.
+func (p RecoversWithin) Needs() evidence.Needs {
+	return evidence.Needs{
+		Watches:         evidence.Ordered,
+		Since:           evidence.Undisturbed,
+		Standing:        true,
+		MovedByNodeLoss: true,
+		Parts:           []evidence.Part{evidence.PartPods, evidence.PartWorkloads, evidence.PartSlices},
+	}
+}
+
+func (p RecoversWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
 	from, ok := p.from(f)
-	if !ok || len(missing) > 0 { // without such a moment, FaultsActive has said why
-		return verdict.Verdict{}.Unknown(d)
+	if !ok || len(ambiguous) > 0 { // without such a moment, FaultsActive has said why
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	r := followRecovery(f, key)
 	if !r.disturbed {
-		d.Add("%s was never seen to be disturbed", key.Name)
+		missing.Add("%s was never seen to be disturbed", key.Name)
 	}
-	return p.verdict(f, r, from, key.Name, d)
+	return p.verdict(f, r, from, key.Name, missing)
 }
 
 // since is the moment from which a recovery counts.
@@ -72,7 +82,7 @@ func (p RecoversWithin) from(f *evidence.Run) (from since, ok bool) {
 	return from, ok
 }
 
-func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name string, d verdict.Missing) verdict.Verdict {
+func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name string, missing verdict.Missing) verdict.Verdict {
 	v := verdict.Verdict{}
 	v.Measure("limitSeconds", p.Limit.Seconds())
 	watched, late := f.End()-from.at, from.at+p.Limit
@@ -80,35 +90,35 @@ func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name st
 		v.Measure("watchedSeconds", watched.Seconds())
 		v.Support("at the end: " + r.saw)
 		if f.Unseen(late, f.End()) {
-			return v.Unknown(append(d, f.Late(f.Steady())...))
+			return v.Unknown(append(missing, f.Late(f.Steady())...))
 		}
 		if watched < p.Limit {
-			d.Add("%s had not recovered when the watching ended, %s after %s: %s", name, prose.Moment(watched), from.words, r.saw)
-			return v.Unknown(d)
+			missing.Add("%s had not recovered when the watching ended, %s after %s: %s", name, prose.Moment(watched), from.words, r.saw)
+			return v.Unknown(missing)
 		}
 		if unsure := f.OrInTime(from.at, f.End(), p.Limit); len(unsure) > 0 {
-			return v.Unknown(append(d, unsure...))
+			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = late
-		return v.Violated(d, "%s had not recovered %s after %s at %s: %s", name, prose.Moment(watched), from.words, prose.Moment(from.at), r.saw)
+		return v.Violated(missing, "%s had not recovered %s after %s at %s: %s", name, prose.Moment(watched), from.words, prose.Moment(from.at), r.saw)
 	}
 	took := max(0, r.recovered.At-from.at)
 	v.Measure("recoveredSeconds", took.Seconds())
 	v.Support(fmt.Sprintf("%s at %s; settled for good at %s: %s", from.words, prose.Moment(from.at), prose.Moment(r.recovered.At), r.saw))
 	if took > p.Limit && f.Unseen(late, r.recovered.At) {
-		return v.Unknown(append(d, f.Late(f.Steady())...))
+		return v.Unknown(append(missing, f.Late(f.Steady())...))
 	}
 	if unsure := f.OrInTime(from.at, r.recovered.At, p.Limit); took > p.Limit && len(unsure) > 0 {
-		return v.Unknown(append(d, unsure...))
+		return v.Unknown(append(missing, unsure...))
 	}
 	if took > p.Limit {
 		v.At = late
-		return v.Violated(d, "%s recovered %s after %s at %s, and %s was the limit", name, prose.Moment(took), from.words, prose.Moment(from.at), p.Limit)
+		return v.Violated(missing, "%s recovered %s after %s at %s, and %s was the limit", name, prose.Moment(took), from.words, prose.Moment(from.at), p.Limit)
 	}
 	if !p.FromFault && !f.Undone() {
-		d = append(d, f.OrTooLate(from.at, r.recovered.At, p.Limit)...)
+		missing = append(missing, f.OrTooLate(from.at, r.recovered.At, p.Limit)...)
 	}
-	return v.Held(d, "%s had recovered %s after %s at %s: %s", name, prose.Moment(took), from.words, prose.Moment(from.at), r.saw)
+	return v.Held(missing, "%s had recovered %s after %s at %s: %s", name, prose.Moment(took), from.words, prose.Moment(from.at), r.saw)
 }
 
 // recovery is how a workload came back.

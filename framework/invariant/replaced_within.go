@@ -35,25 +35,35 @@ func (p ReplacedWithin) String() string {
 	return fmt.Sprintf("all replicas of %s are ready on other nodes within %s of a fault, before it is undone", who, p.Limit)
 }
 
-func (p ReplacedWithin) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(false), missing)
+// Needs implements Invariant.
+func (p ReplacedWithin) Needs() evidence.Needs {
+	return evidence.Needs{
+		Since:           evidence.Undisturbed,
+		Standing:        true,
+		MovedByNodeLoss: true,
+		Parts:           []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads},
+	}
+}
+
+func (p ReplacedWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
 	seen, until, ok := f.InForce()
 	seen = f.PressedSince(seen)
-	if !ok || len(missing) > 0 { // what was never seen, FaultsActive has told
-		return verdict.Verdict{}.Unknown(d)
+	if !ok || len(ambiguous) > 0 { // what was never seen, FaultsActive has told
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	r := followReplacement(f, key, seen, until)
 	switch {
 	case len(r.nodes) == 0:
-		d.Add("no node was seen to be lost, or under pressure, while the faults were in force")
+		missing.Add("no node was seen to be lost, or under pressure, while the faults were in force")
 	case r.hit == 0:
-		d.Add("%s had no pod on %s, and so nothing to replace", key.Name, prose.List(r.nodes))
+		missing.Add("%s had no pod on %s, and so nothing to replace", key.Name, prose.List(r.nodes))
 	}
-	return p.verdict(f, r, key, d)
+	return p.verdict(f, r, key, missing)
 }
 
-func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key, d verdict.Missing) verdict.Verdict {
+func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key, missing verdict.Missing) verdict.Verdict {
 	v := verdict.Verdict{}
 	v.Measure("limitSeconds", p.Limit.Seconds())
 	v.Measure("lostPods", float64(r.hit))
@@ -63,10 +73,10 @@ func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key,
 	}
 	took := decided - r.seen
 	if r.hit == 0 || took > p.Limit && f.Unseen(late, decided) {
-		return v.Unknown(d)
+		return v.Unknown(missing)
 	}
 	if unsure := f.OrInTime(r.seen, decided, p.Limit); took > p.Limit && len(unsure) > 0 {
-		return v.Unknown(append(d, unsure...))
+		return v.Unknown(append(missing, unsure...))
 	}
 	how := "lost with"
 	if !r.lost {
@@ -78,21 +88,21 @@ func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key,
 	}
 	switch {
 	case r.whole.OK && took <= p.Limit:
-		d = append(d, f.OrTooLate(r.seen, r.whole.At, p.Limit)...)
+		missing = append(missing, f.OrTooLate(r.seen, r.whole.At, p.Limit)...)
 		v.Support(fmt.Sprintf("from %s on, while nothing was undone: %s", prose.Moment(r.whole.At), r.saw))
-		return v.Held(d, "%s were replaced within %s: %s", what, prose.Moment(took), r.saw)
+		return v.Held(missing, "%s were replaced within %s: %s", what, prose.Moment(took), r.saw)
 	case took < p.Limit:
-		d.Add("%s were not replaced when the watching ended, %s later: %s", what, prose.Moment(took), r.saw)
-		return v.Unknown(d)
+		missing.Add("%s were not replaced when the watching ended, %s later: %s", what, prose.Moment(took), r.saw)
+		return v.Unknown(missing)
 	}
 	stuck, why := r.stuck(f, key, late)
 	v.At = late
 	v.Measure("stuckPods", float64(len(stuck)))
 	v.Support(stuck...)
 	if r.whole.OK {
-		return v.Violated(d, "%s were replaced %s later, and %s was the limit%s", what, prose.Moment(took), p.Limit, because(why))
+		return v.Violated(missing, "%s were replaced %s later, and %s was the limit%s", what, prose.Moment(took), p.Limit, because(why))
 	}
-	return v.Violated(d, "%s were not replaced %s later, and %s was the limit: %s%s", what, prose.Moment(took), p.Limit, r.saw, because(why))
+	return v.Violated(missing, "%s were not replaced %s later, and %s was the limit: %s%s", what, prose.Moment(took), p.Limit, r.saw, because(why))
 }
 
 // replacement is how a workload did without the nodes that were taken from it.

@@ -27,11 +27,16 @@ func (p ResizedInPlace) String() string {
 	return "the pods of " + cmp.Or(p.Workload, "the workload") + " are resized while they run: none ends, and no container starts again"
 }
 
-func (p ResizedInPlace) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(true), missing)
-	if len(missing) > 0 {
-		return verdict.Verdict{}.Unknown(d)
+// Needs implements Invariant.
+func (p ResizedInPlace) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartPods, evidence.PartWorkloads}}
+}
+
+func (p ResizedInPlace) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	if len(ambiguous) > 0 {
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	r := followResizes(f, key)
 	v := verdict.Verdict{}
@@ -40,16 +45,16 @@ func (p ResizedInPlace) Judge(f *evidence.Run) verdict.Verdict {
 	if len(r.disturbed) > 0 {
 		v.At = r.at
 		v.Support(r.disturbed...)
-		return v.Violated(d, "being resized disturbed %s: %s", prose.Count(len(r.disturbed), "pod"), r.disturbed[0])
+		return v.Violated(missing, "being resized disturbed %s: %s", prose.Count(len(r.disturbed), "pod"), r.disturbed[0])
 	}
 	v.Support(r.resized...)
 	switch {
 	case r.pods == 0:
-		d.Add("%s had no pods when the first fault began", key.Name)
+		missing.Add("%s had no pods when the first fault began", key.Name)
 	case len(r.resized) < r.pods:
-		d.Add("%d of %s were seen to be resized", len(r.resized), prose.Count(r.pods, "pod"))
+		missing.Add("%d of %s were seen to be resized", len(r.resized), prose.Count(r.pods, "pod"))
 	}
-	return v.Held(d, "%s of %s were resized while they ran: %s", prose.Count(r.pods, "pod"), key.Name, first(r.resized))
+	return v.Held(missing, "%s of %s were resized while they ran: %s", prose.Count(r.pods, "pod"), key.Name, first(r.resized))
 }
 
 func first(lines []string) string {

@@ -3,7 +3,6 @@ package invariant
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -31,12 +30,21 @@ func (p Resumes) String() string {
 		cmp.Or(p.Workload, "the workload"), p.Limit)
 }
 
-func (p Resumes) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.BaseOrdered(f.Steady()), f.FaultsActive(true), missing)
+// Needs implements Invariant.
+func (p Resumes) Needs() evidence.Needs {
+	return evidence.Needs{
+		Watches: evidence.Ordered,
+		Since:   evidence.Undisturbed,
+		Parts:   []evidence.Part{evidence.PartPods, evidence.PartWorkloads},
+	}
+}
+
+func (p Resumes) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
 	seen, undo, ok := f.InForce()
-	if !ok || len(missing) > 0 { // what was never seen, FaultsActive has told
-		return verdict.Verdict{}.Unknown(d)
+	if !ok || len(ambiguous) > 0 { // what was never seen, FaultsActive has told
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	s := followStall(f, key, seen, undo)
 	v := verdict.Verdict{}
@@ -45,56 +53,56 @@ func (p Resumes) Judge(f *evidence.Run) verdict.Verdict {
 	v.Measure("readyMeanwhile", float64(len(s.through)))
 	switch {
 	case len(s.through) > 0 && f.ToldLate(seen):
-		d.Add("when %s came to be ready is not known: a watch was late", s.through[0])
+		missing.Add("when %s came to be ready is not known: a watch was late", s.through[0])
 	case len(s.through) > 0:
 		v.At = s.first
 		v.Support(s.through...)
-		return v.Violated(d, "%s came to be ready while the fault was in force, from %s to %s: %s", prose.Count(len(s.through), "pod"),
+		return v.Violated(missing, "%s came to be ready while the fault was in force, from %s to %s: %s", prose.Count(len(s.through), "pod"),
 			prose.Moment(seen), prose.Moment(undo), s.through[0])
 	case s.asked <= s.had && s.echoes > 0:
-		d.Add("nothing could stall: %s was asked for %s, as before, and changes were made all the while", key.Name, prose.Count(s.had, "replica"))
+		missing.Add("nothing could stall: %s was asked for %s, as before, and changes were made all the while", key.Name, prose.Count(s.had, "replica"))
 	case s.asked <= s.had && (s.echoesBefore == 0 || s.echoesAfter == 0):
-		d.Add("whether anything could stall is not known: %s was asked for %s, as before, and of the harness's own changes %d came back before the fault and %d after its undo",
+		missing.Add("whether anything could stall is not known: %s was asked for %s, as before, and of the harness's own changes %d came back before the fault and %d after its undo",
 			key.Name, prose.Count(s.had, "replica"), s.echoesBefore, s.echoesAfter)
 	case s.asked <= s.had && s.failed == 0 && f.Record.Header.Samples >= history.SamplesOfItself:
-		d.Add("whether anything could stall is not known: %s was asked for %s, as before, and no change of the harness's own failed", key.Name, prose.Count(s.had, "replica"))
+		missing.Add("whether anything could stall is not known: %s was asked for %s, as before, and no change of the harness's own failed", key.Name, prose.Count(s.had, "replica"))
 	}
 	if len(s.unclear) > 0 {
-		d.Add("%s just after the undo began, as far as was told: the harness may have dated that late", s.unclear[0])
+		missing.Add("%s just after the undo began, as far as was told: the harness may have dated that late", s.unclear[0])
 	}
-	return p.resumed(f, v, d, key.Name, s)
+	return p.resumed(f, v, missing, key.Name, s)
 }
 
-func (p Resumes) resumed(f *evidence.Run, v verdict.Verdict, d verdict.Missing, name string, s stall) verdict.Verdict {
+func (p Resumes) resumed(f *evidence.Run, v verdict.Verdict, missing verdict.Missing, name string, s stall) verdict.Verdict {
 	what := fmt.Sprintf("%s, which had %s,", name, prose.Count(s.had, "replica"))
 	if !s.done.OK {
 		watched := f.End() - s.undo
 		v.Measure("watchedSeconds", watched.Seconds())
 		if watched < p.Limit || f.Unseen(s.undo+p.Limit, f.End()) {
-			d.Add("%s had no more of them when the watching ended, %s after the undo began: %s", what, prose.Moment(watched), s.saw)
-			return v.Unknown(append(d, f.Late(f.Steady())...))
+			missing.Add("%s had no more of them when the watching ended, %s after the undo began: %s", what, prose.Moment(watched), s.saw)
+			return v.Unknown(append(missing, f.Late(f.Steady())...))
 		}
 		if unsure := f.OrInTime(s.undo, f.End(), p.Limit); len(unsure) > 0 {
-			return v.Unknown(append(d, unsure...))
+			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = s.undo + p.Limit
-		return v.Violated(d, "%s had no more of them %s after the undo began at %s: %s", what, prose.Moment(watched), prose.Moment(s.undo), s.saw)
+		return v.Violated(missing, "%s had no more of them %s after the undo began at %s: %s", what, prose.Moment(watched), prose.Moment(s.undo), s.saw)
 	}
 	took := s.done.At - s.undo
 	v.Measure("resumedSeconds", took.Seconds())
 	v.Support(fmt.Sprintf("the undo began at %s; at %s: %s", prose.Moment(s.undo), prose.Moment(s.done.At), s.saw))
 	if took > p.Limit {
 		if f.Unseen(s.undo+p.Limit, s.done.At) {
-			return v.Unknown(append(d, f.Late(f.Steady())...))
+			return v.Unknown(append(missing, f.Late(f.Steady())...))
 		}
 		if unsure := f.OrInTime(s.undo, s.done.At, p.Limit); len(unsure) > 0 {
-			return v.Unknown(append(d, unsure...))
+			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = s.undo + p.Limit
-		return v.Violated(d, "%s had %s after the undo began at %s what it was asked for, and %s was the limit: %s",
+		return v.Violated(missing, "%s had %s after the undo began at %s what it was asked for, and %s was the limit: %s",
 			what, prose.Moment(took), prose.Moment(s.undo), p.Limit, s.saw)
 	}
-	return v.Held(d, "%s stalled for %s and had what it was asked for %s after the undo began at %s: %s",
+	return v.Held(missing, "%s stalled for %s and had what it was asked for %s after the undo began at %s: %s",
 		what, prose.Moment(s.undo-s.seen), prose.Moment(took), prose.Moment(s.undo), s.saw)
 }
 

@@ -2,9 +2,10 @@ package invariant
 
 import (
 	"fmt"
+	"strings"
+
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
-	"strings"
 )
 
 // numbers measures the shares. The hands are sorted.

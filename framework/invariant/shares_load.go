@@ -53,11 +53,16 @@ func (p SharesLoad) String() string {
 // shareParts is into how many parts the time is cut to show how shares went.
 const shareParts = 4
 
+// Needs implements Invariant.
+func (p SharesLoad) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Requests: true, Parts: []evidence.Part{evidence.PartPods}}
+}
+
 func (p SharesLoad) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	j := &sharesLoad{promise: p, facts: f, tally: t, missing: missing, name: key.Name,
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	j := &sharesLoad{promise: p, facts: f, tally: t, ambiguous: ambiguous, name: key.Name,
 		byName: make(map[string]*hand), dealt: make(map[connection]bool)}
-	if len(missing) == 0 {
+	if len(ambiguous) == 0 {
 		j.scaleOut = followScaleOut(f, key)
 	}
 	j.from = min(j.ready+max(0, p.Within), j.to)
@@ -70,11 +75,11 @@ func (p SharesLoad) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 }
 
 type sharesLoad struct {
-	promise SharesLoad
-	facts   *evidence.Run
-	tally   *requests.Stats
-	missing verdict.Missing
-	name    string // of the workload
+	promise   SharesLoad
+	facts     *evidence.Run
+	tally     *requests.Stats
+	ambiguous verdict.Missing
+	name      string // of the workload
 	scaleOut
 	from history.Offset // shares count from here on
 
@@ -123,13 +128,13 @@ func (j *sharesLoad) Take(r *history.Request) {
 	}
 }
 
-func (j *sharesLoad) End() verdict.Verdict {
+func (j *sharesLoad) End(missing verdict.Missing) verdict.Verdict {
 	v, lanes := verdict.Verdict{}, []history.Lane{j.promise.lane()}
-	d := slices.Concat(j.facts.Base(j.facts.Steady()), j.facts.FaultsActive(true), j.missing, j.doubts(), j.tally.Delivered(lanes))
+	missing = slices.Concat(missing, j.ambiguous, j.doubts(), j.tally.Delivered(lanes))
 	total := j.total()
 	if total == 0 || j.fresh() == 0 {
-		d.Add("no new pod of %s was ready while %s flowed", j.name, lanes[0])
-		return v.Unknown(d)
+		missing.Add("no new pod of %s was ready while %s flowed", j.name, lanes[0])
+		return v.Unknown(missing)
 	}
 	j.sort()
 	starved, got := j.starved(total)
@@ -139,40 +144,40 @@ func (j *sharesLoad) End() verdict.Verdict {
 		fewDealt = false // enough to tell that it was not chance
 	}
 	if fewDealt {
-		d.Add("%s carried requests on %s from %s to %s, and %d are needed: dealt at random to %s, fewer leave one short by chance",
+		missing.Add("%s carried requests on %s from %s to %s, and %d are needed: dealt at random to %s, fewer leave one short by chance",
 			prose.Count(len(j.dealt), "connection"), lanes[0], prose.Moment(j.from), prose.Moment(j.to), enough, prose.Count(len(j.hands), "pod"))
 	}
 	j.numbers(&v, total, enough)
 	j.support(&v, total)
 	if len(starved) > 0 {
 		if fewDealt || j.gateway || j.blind() {
-			return v.Unknown(d)
+			return v.Unknown(missing)
 		}
 		v.At = j.from
-		return v.Violated(d, "%s had less than %v of an equal share, down to %s, of %s", j.accused(starved), j.promise.AtLeast,
+		return v.Violated(missing, "%s had less than %v of an equal share, down to %s, of %s", j.accused(starved), j.promise.AtLeast,
 			shareText(j.least(total)), j.load(total))
 	}
-	return v.Held(d, "%s had at least %s of an equal share of %s", j.praised(), shareText(j.least(total)), j.load(total))
+	return v.Held(missing, "%s had at least %s of an equal share of %s", j.praised(), shareText(j.least(total)), j.load(total))
 }
 
 // doubts are reasons why shares prove nothing.
-func (j *sharesLoad) doubts() (d verdict.Missing) {
-	if len(j.missing) > 0 {
+func (j *sharesLoad) doubts() (missing verdict.Missing) {
+	if len(j.ambiguous) > 0 {
 		return nil
 	}
 	if j.gateway {
-		d.Add("requests came through a gateway, and its connections to the pods are not in the record")
+		missing.Add("requests came through a gateway, and its connections to the pods are not in the record")
 	}
 	if len(j.unsteady) > 0 {
-		d.Add("%s of %s was not ready all the time from %s to %s", j.unsteady[0], j.name, prose.Moment(j.ready), prose.Moment(j.to))
+		missing.Add("%s of %s was not ready all the time from %s to %s", j.unsteady[0], j.name, prose.Moment(j.ready), prose.Moment(j.to))
 	}
 	if j.fresh() > 0 && j.to-j.ready <= j.promise.Within {
-		d.Add("the pods were all ready for %s, and what they got counts from %s on", prose.Moment(j.to-j.ready), j.promise.Within)
+		missing.Add("the pods were all ready for %s, and what they got counts from %s on", prose.Moment(j.to-j.ready), j.promise.Within)
 	}
 	if n := len(j.hands); n == 1 || n > 0 && j.fresh() == n && j.promise.Together {
-		d.Add("there is nobody to share with: %s, %d of them new", prose.Count(n, "pod"), j.fresh())
+		missing.Add("there is nobody to share with: %s, %d of them new", prose.Count(n, "pod"), j.fresh())
 	}
-	return d
+	return missing
 }
 
 // blind tells whether a watch may have missed who was ready.

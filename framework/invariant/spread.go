@@ -2,11 +2,11 @@ package invariant
 
 import (
 	"fmt"
+
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/analysis/spread"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
-	"slices"
 )
 
 // Spread promises that whenever a workload has settled, from Deploy to the end of Recovered, the difference between the
@@ -47,14 +47,26 @@ func (p Spread) String() string {
 	return fmt.Sprintf("%s is spread over %s with a skew of at most %d whenever it has settled", who, p.TopologyKey, p.Max)
 }
 
-func (p Spread) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.BaseOrdered(f.Begin()), f.FaultsActive(true), missing)
-	if len(missing) > 0 {
-		return verdict.Verdict{}.Unknown(d)
+// Needs implements Invariant.
+func (p Spread) Needs() evidence.Needs {
+	return evidence.Needs{
+		Watches:         evidence.Ordered,
+		MovedByNodeLoss: true,
+		Parts:           []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads},
+	}
+}
+
+// AboutPlacement implements PlacementInvariant.
+func (p Spread) AboutPlacement() {}
+
+func (p Spread) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	if len(ambiguous) > 0 {
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	l := spread.FollowDistribution(f, key, p.TopologyKey, p.Waiting)
-	d = append(d, l.Doubts(key.Name)...)
+	missing = append(missing, l.Doubts(key.Name)...)
 	v := verdict.Verdict{}
 	ledger := spread.FollowSkew(f, p.TopologyKey, key)
 	ledger.Count(&v, p.Max)
@@ -77,16 +89,16 @@ func (p Spread) Judge(f *evidence.Run) verdict.Verdict {
 				v.Support(placed.Evidence(fmt.Sprintf("%s: %s", prose.Moment(placed.At), placed), &told)...)
 			}
 		}
-		return v.Violated(d, "%s was spread at %s as %s: skew %d, and %d is allowed; %s",
+		return v.Violated(missing, "%s was spread at %s as %s: skew %d, and %d is allowed; %s",
 			key.Name, prose.Moment(first.At), first, first.Skew(), p.Max, first.Why)
 	}
 	for _, placed := range l.Distributions {
 		v.Support(fmt.Sprintf("%s: %s, skew %d", prose.Moment(placed.At), placed, placed.Skew()))
 	}
 	if worst == nil || bad > 0 { // bad ones were seen only while a watch was blind
-		return v.Unknown(append(d, f.Late(f.Begin())...))
+		return v.Unknown(append(missing, f.Late(f.Begin())...))
 	}
-	return v.Held(d, "%s was settled in %s (%s), with a skew of at most %d over %s of %s",
+	return v.Held(missing, "%s was settled in %s (%s), with a skew of at most %d over %s of %s",
 		key.Name, prose.Count(len(l.Distributions), "state"), l.Replicas(), worst.Skew(), l.OverDomains(), p.TopologyKey)
 }
 

@@ -30,19 +30,26 @@ func (p SpreadTogether) String() string {
 		p.TopologyKey, p.Max)
 }
 
-func (p SpreadTogether) Judge(f *evidence.Run) verdict.Verdict {
-	d := slices.Concat(f.Base(f.Begin()), f.FaultsActive(true))
+// Needs implements Invariant.
+func (p SpreadTogether) Needs() evidence.Needs {
+	return evidence.Needs{MovedByNodeLoss: true, Parts: []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads}}
+}
+
+// AboutPlacement implements PlacementInvariant.
+func (p SpreadTogether) AboutPlacement() {}
+
+func (p SpreadTogether) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	keys := evidence.Deployments(f.Record)
 	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {
-		return verdict.Verdict{}.Unknown(append(d, more...))
+		return verdict.Verdict{}.Unknown(append(missing, more...))
 	}
 	who := byKind(f.Record, keys)
 	if len(keys) < 2 {
-		d.Add("the record has %s, and fewer than 2 are not spread together", who)
+		missing.Add("the record has %s, and fewer than 2 are not spread together", who)
 	}
 	until, ok := f.FirstUndo()
 	if !ok || len(keys) == 0 { // without an undo, FaultsActive has said why
-		return verdict.Verdict{}.Unknown(d)
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	all := p.follow(f, keys, until)
 	v := verdict.Verdict{}
@@ -51,13 +58,13 @@ func (p SpreadTogether) Judge(f *evidence.Run) verdict.Verdict {
 	all.Blame(ledger, p.Max)
 	worst, bad, first := Spread{TopologyKey: p.TopologyKey, Max: p.Max}.weigh(all)
 	if !all.AtEnd {
-		d.Add("not all of %s had settled when the first undo began at %s", who, prose.Moment(until))
+		missing.Add("not all of %s had settled when the first undo began at %s", who, prose.Moment(until))
 	}
 	var told *spread.SkewChange
 	for _, placed := range all.Distributions {
 		v.Support(placed.Evidence(fmt.Sprintf("%s: %s, skew %d", prose.Moment(placed.At), placed, placed.Skew()), &told)...)
 		if len(placed.Counts) < 2 || placed.Outside > 0 {
-			d.Add("at %s there were %s, and %s in none", prose.Moment(placed.At), prose.Count(len(placed.Counts), "domain"), prose.Count(placed.Outside, "pod"))
+			missing.Add("at %s there were %s, and %s in none", prose.Moment(placed.At), prose.Count(len(placed.Counts), "domain"), prose.Count(placed.Outside, "pod"))
 			break
 		}
 	}
@@ -68,12 +75,12 @@ func (p SpreadTogether) Judge(f *evidence.Run) verdict.Verdict {
 	}
 	if first != nil {
 		v.At = first.At
-		return v.Violated(d, "the pods of %s were at %s together %s: skew %d, and %d is allowed", who, prose.Moment(first.At), first, first.Skew(), p.Max)
+		return v.Violated(missing, "the pods of %s were at %s together %s: skew %d, and %d is allowed", who, prose.Moment(first.At), first, first.Skew(), p.Max)
 	}
 	if worst == nil || bad > 0 { // bad ones were seen only while a watch was blind
-		return v.Unknown(d)
+		return v.Unknown(missing)
 	}
-	return v.Held(d, "the pods of %s were together at most %d apart over %s of %s, in %s",
+	return v.Held(missing, "the pods of %s were together at most %d apart over %s of %s, in %s",
 		who, worst.Skew(), all.OverDomains(), p.TopologyKey, prose.Count(len(all.Distributions), "settled state"))
 }
 

@@ -3,7 +3,6 @@ package invariant
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -35,15 +34,24 @@ func (p SpreadWithin) String() string {
 		cmp.Or(p.Workload, "the workload"), p.TopologyKey, p.Max, p.Limit)
 }
 
-func (p SpreadWithin) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.BaseOrdered(f.Begin()), f.FaultsActive(true), missing)
+// Needs implements Invariant.
+func (p SpreadWithin) Needs() evidence.Needs {
+	return evidence.Needs{
+		Watches:         evidence.Ordered,
+		MovedByNodeLoss: true,
+		Parts:           []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads},
+	}
+}
+
+func (p SpreadWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
 	began, seen, ok := f.LastFault()
-	if !ok || len(missing) > 0 { // without a fault that was seen, FaultsActive has said why
-		return verdict.Verdict{}.Unknown(d)
+	if !ok || len(ambiguous) > 0 { // without a fault that was seen, FaultsActive has said why
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	l := spread.FollowDistribution(f, key, p.TopologyKey, false)
-	d = append(d, l.Doubts(key.Name)...)
+	missing = append(missing, l.Doubts(key.Name)...)
 	v := verdict.Verdict{}
 	ledger := spread.FollowSkew(f, p.TopologyKey, key)
 	ledger.Count(&v, p.Max)
@@ -59,47 +67,47 @@ func (p SpreadWithin) Judge(f *evidence.Run) verdict.Verdict {
 		}
 	}
 	if r.last == nil {
-		d.Add("%s was never seen settled with a skew above %d after the fault began at %s: there was nothing to restore",
+		missing.Add("%s was never seen settled with a skew above %d after the fault began at %s: there was nothing to restore",
 			key.Name, p.Max, prose.Moment(began))
-		return v.Unknown(d)
+		return v.Unknown(missing)
 	}
-	return p.verdict(f, v, d, key.Name, seen, r)
+	return p.verdict(f, v, missing, key.Name, seen, r)
 }
 
-func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, d verdict.Missing, name string, seen history.Offset, r restoration) verdict.Verdict {
+func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdict.Missing, name string, seen history.Offset, r restoration) verdict.Verdict {
 	deadline := seen + p.Limit
 	if r.good == nil {
 		watched := f.End() - seen
 		v.Measure("watchedSeconds", watched.Seconds())
 		if f.Unseen(deadline, f.End()) || r.last.Blind {
-			return v.Unknown(append(d, "where the pods were at the end is not known: a watch was blind"))
+			return v.Unknown(append(missing, "where the pods were at the end is not known: a watch was blind"))
 		}
 		if watched < p.Limit {
-			d.Add("the spread of %s was not restored when the watching ended, %s after the fault was seen: %s", name, prose.Moment(watched), r.last)
-			return v.Unknown(d)
+			missing.Add("the spread of %s was not restored when the watching ended, %s after the fault was seen: %s", name, prose.Moment(watched), r.last)
+			return v.Unknown(missing)
 		}
 		if unsure := f.OrInTime(seen, f.End(), p.Limit); len(unsure) > 0 {
-			return v.Unknown(append(d, unsure...))
+			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = deadline
-		return v.Violated(d, "the spread of %s was not restored %s after the fault was seen at %s: %s, skew %d, and %d is allowed",
+		return v.Violated(missing, "the spread of %s was not restored %s after the fault was seen at %s: %s, skew %d, and %d is allowed",
 			name, prose.Moment(watched), prose.Moment(seen), r.last, r.last.Skew(), p.Max)
 	}
 	took := max(0, r.good.At-seen)
 	v.Measure("restoredSeconds", took.Seconds())
 	if took > p.Limit {
 		if f.Unseen(deadline, r.good.At) {
-			return v.Unknown(append(d, "when the spread was restored is not known: a watch was blind"))
+			return v.Unknown(append(missing, "when the spread was restored is not known: a watch was blind"))
 		}
 		if unsure := f.OrInTime(seen, r.good.At, p.Limit); len(unsure) > 0 {
-			return v.Unknown(append(d, unsure...))
+			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = deadline
-		return v.Violated(d, "the spread of %s was restored %s after the fault was seen at %s, and %s was the limit: %s",
+		return v.Violated(missing, "the spread of %s was restored %s after the fault was seen at %s, and %s was the limit: %s",
 			name, prose.Moment(took), prose.Moment(seen), p.Limit, r.good)
 	}
-	d = append(d, f.OrTooLate(seen, r.good.At, p.Limit)...)
-	return v.Held(d, "the spread of %s was restored %s after the fault was seen at %s: from %s, skew %d, to %s, skew %d",
+	missing = append(missing, f.OrTooLate(seen, r.good.At, p.Limit)...)
+	return v.Held(missing, "the spread of %s was restored %s after the fault was seen at %s: from %s, skew %d, to %s, skew %d",
 		name, prose.Moment(took), prose.Moment(seen), r.from, r.worst, r.good, r.good.Skew())
 }
 

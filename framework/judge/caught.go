@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
 	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -24,7 +25,7 @@ import (
 // mutant of the harness: the promise was Unknown, for the planted doubt alone. Violated: it was missed. Anything else is Unknown, and
 // says why. A mutant that is caught by chance may be missed: that is Held, and CaughtNumber tells the two apart.
 //
-// Promises about how a workload lies (see lies) are broken by a bad workload as soon as it is deployed, and may be.
+// Promises about where pods are (invariant.PlacementInvariant) may be broken as soon as a bad workload is deployed.
 func Caught(run history.Run, verdicts []verdict.Verdict) verdict.Verdict {
 	v := verdict.Verdict{Kind: "Caught", Promise: "a mutant is caught"}
 	m := run.Header.Mutant
@@ -53,14 +54,19 @@ func Caught(run history.Run, verdicts []verdict.Verdict) verdict.Verdict {
 
 // proves doubts a record from which nothing can be learnt about a mutant.
 func proves(f *evidence.Run, kind string) verdict.Missing {
-	from := f.Begin()
-	switch {
-	case kind == "APIAnswersWithin":
-		from = evidence.Never // what the watches missed is nothing to it
-	case judgesLanes(kind):
-		from = f.Phases[history.Steady].From
+	var needs evidence.Needs
+	if p := invariant.Of(kind); p != nil {
+		needs = p.Needs()
 	}
-	return slices.Concat(f.BaseOrdered(from), f.FaultsActive(false))
+	switch {
+	case needs.Watches == evidence.Unwatched:
+	case judgesLanes(kind):
+		needs.Watches, needs.Since = evidence.Ordered, evidence.Undisturbed
+	default:
+		needs.Watches, needs.Since = evidence.Ordered, evidence.Deployed
+	}
+	needs.Standing = true
+	return f.Lacks(needs)
 }
 
 // named finds the verdict on the promise that a mutant names. Of several in an older record, which names a kind alone, it is the
@@ -168,23 +174,23 @@ func laneMissed(v verdict.Verdict, m *history.Mutant, by verdict.Verdict, lanes,
 	return missed(v, m, seen)
 }
 
-// judgesLanes tells of a promise whether it judges each lane by itself.
-func judgesLanes(kind string) bool { return NamesCauses(kind) || kind == "AnswersWithin" }
+// judgesLanes tells whether a kind of promise judges each lane by itself.
+func judgesLanes(kind string) bool {
+	_, ok := invariant.Of(kind).(invariant.LaneInvariant)
+	return ok
+}
 
-// lies tells of a promise whether it is about how a workload lies on its nodes, before a fault as well as after it.
-func lies(kind string) bool {
-	switch kind {
-	case "Placement", "Placed", "Spread", "SpreadTogether", "SpreadTrials", "PerDomain":
-		return true
-	}
-	return false
+// aboutPlacement tells whether a kind of promise is about where pods are, before a fault as well as after it.
+func aboutPlacement(kind string) bool {
+	_, ok := invariant.Of(kind).(invariant.PlacementInvariant)
+	return ok
 }
 
 // early says that a promise was broken before the first fault began; empty: it was not.
 func early(f *evidence.Run, m *history.Mutant, by verdict.Verdict) string {
 	first := f.FirstFault()
 	switch {
-	case lies(by.Kind):
+	case aboutPlacement(by.Kind):
 		return ""
 	case judgesLanes(by.Kind) && len(m.Lanes) > 0:
 		return "its verdict does not say which requests failed after the first fault began, as one of today's would: judge the record again"

@@ -47,17 +47,11 @@ func judgedLanes(h history.Header, m *history.Mutant) (lanes []history.Lane) {
 // LanesOf are the lanes that a promise judges each by itself, of those that carry load; sorted. Of another promise there are none: it
 // is about one lane, or about no requests.
 func LanesOf(p invariant.Invariant, planned []history.Lane) (lanes []history.Lane) {
-	var only []history.Lane
-	switch p := p.(type) {
-	case invariant.NoFailedRequests:
-		only = p.Lanes
-	case invariant.FailuresEndWithin:
-		only = p.Lanes
-	case invariant.AnswersWithin:
-		only = p.Lanes
-	default:
+	each, ok := p.(invariant.LaneInvariant)
+	if !ok {
 		return nil
 	}
+	only := each.OnLanes()
 	for _, lane := range planned {
 		if len(only) == 0 && lane != history.LaneControl || slices.Contains(only, lane) {
 			lanes = append(lanes, lane)

@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"regexp"
+	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
@@ -44,14 +45,18 @@ func checkAll(run history.Run, promises []invariant.Invariant) ([]verdict.Verdic
 	verdicts := make([]verdict.Verdict, len(promises))
 	prefix := nodePrefix(run.Header.Cluster.Name)
 	for i, p := range promises {
+		missing := slices.Clip(f.Lacks(p.Needs()))
 		var v verdict.Verdict
 		switch s, ok := p.(invariant.EventInvariant); {
 		case ok:
-			v = s.Judge(f)
+			v = s.Judge(f, missing)
 		case running[i] != nil:
-			v = running[i].End()
+			v = running[i].End(missing)
 		default:
 			v = verdict.Verdict{}.Unknown(verdict.Missing{"this promise judges neither events nor requests"})
+		}
+		if v.Outcome == verdict.Held && len(missing) > 0 {
+			v = v.Unknown(missing)
 		}
 		v = moved(f, p, v)
 		if t.Err != nil && v.Outcome == verdict.Held {
@@ -128,7 +133,9 @@ type undecoded struct {
 
 func (p undecoded) String() string { return p.stored.Kind + " " + string(p.stored.Params) }
 
-func (p undecoded) Judge(*evidence.Run) verdict.Verdict {
+func (p undecoded) Needs() evidence.Needs { return evidence.Needs{} }
+
+func (p undecoded) Judge(*evidence.Run, verdict.Missing) verdict.Verdict {
 	return verdict.Verdict{Kind: p.stored.Kind}.Unknown(verdict.Missing{p.err.Error()})
 }
 

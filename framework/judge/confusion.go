@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -16,7 +17,10 @@ const CauseNone attribution.Cause = "none"
 
 // NamesCauses tells whether a kind of promise says why requests failed. A mutant that it must catch has to name the cause
 // that it plants.
-func NamesCauses(kind string) bool { return kind == "NoFailedRequests" || kind == "FailuresEndWithin" }
+func NamesCauses(kind string) bool {
+	p, ok := invariant.Of(kind).(invariant.LaneInvariant)
+	return ok && p.NamesCauses()
+}
 
 // ReportedCause is the cause that a verdict names: that of its numbers "cause.<name>" which is the largest. So can any promise
 // name one, in words of its own.
