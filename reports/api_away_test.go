@@ -29,7 +29,7 @@ func lostAControlPlane() *historytest.Builder {
 func TestAPIAwayIsReported(t *testing.T) {
 	const words = "API server away: through kind's load balancer 5.48 s (6 of 153 new connections had no good answer; before the fault up to " +
 		"600 ms from one to the next), Kubernetes' own 1.51 s (0 of 1,341 new connections had no good answer; before the fault up to " +
-		"590 ms from one to the next); while what was taken came back 700 ms and 800 ms"
+		"590 ms from one to the next); while the fault was reverted 700 ms and 800 ms"
 	for name, test := range map[string]struct {
 		run  *historytest.Builder
 		want bool

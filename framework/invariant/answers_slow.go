@@ -56,7 +56,7 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 			s.noise = "the control lane, which leads to no system under test, waited " + prose.Moment(waited) + " longer at that moment"
 		case slot.due > a.steady.due.Max+limit:
 			s.took, s.steady = slot.due, a.steady.due.Max
-			s.noise = "from when it was due; it was sent late"
+			s.noise = "counted from when it was due, and it was sent late"
 		default:
 			continue
 		}
@@ -97,7 +97,7 @@ func (j *answersWithin) slowPercentiles(a *laneWaits) (all []slow) {
 		case s.took > steady+limit:
 			s.noise = "that of the control lane, which leads to no system under test, rose by " + prose.Moment(waited)
 		case due > steadyDue+limit:
-			s.took, s.steady, s.noise = due, steadyDue, "from when they were due; they were sent late"
+			s.took, s.steady, s.noise = due, steadyDue, "counted from when they were due, and they were sent late"
 		default:
 			continue
 		}

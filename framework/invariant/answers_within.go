@@ -185,7 +185,7 @@ func (j *answersWithin) violated(v verdict.Verdict, lanes []history.Lane, broken
 		v.Numbers[failures.SinceNumber+string(s.lane)]++
 	}
 	if j.find(history.LaneControl) == nil {
-		missing.Add("no request was sent on the control lane, which would tell the harness's own slowness")
+		missing.Add("no request was sent on the control lane, which shows how slow the harness itself was")
 	}
 	j.support(&v, lanes)
 	v.Measure(requests.DoubtsNumber, float64(len(missing)))
@@ -196,13 +196,13 @@ func (j *answersWithin) violated(v verdict.Verdict, lanes []history.Lane, broken
 func (a *laneWaits) doubts(missing *verdict.Missing) {
 	switch n := a.steady.sent.N; {
 	case n < evidence.MinRequests:
-		missing.Add("%s came on %s before the first fault began, and fewer than %d have no 99th percentile", prose.Count(n, "answer"), a.lane, evidence.MinRequests)
+		missing.Add("%s came on %s before the first fault began; a 99th percentile needs at least %d", prose.Count(n, "answer"), a.lane, evidence.MinRequests)
 	case a.steady.sent.Max > steadyAnswer:
-		missing.Add("an answer on %s took %s before the first fault began: what is slower than %s is no measure",
+		missing.Add("an answer on %s took %s before the first fault began; answers slower than %s cannot be compared with",
 			a.lane, prose.Moment(a.steady.sent.Max), prose.Moment(steadyAnswer))
 	}
 	if a.failed > 0 && a.lane != history.LaneControl {
-		missing.Add("%s failed on %s: how long the answers would have taken is not known", prose.Count(a.failed, "request"), a.lane)
+		missing.Add("%s failed on %s, so the time that their answers would have taken is unknown", prose.Count(a.failed, "request"), a.lane)
 	}
 }
 
@@ -228,7 +228,7 @@ func (j *answersWithin) support(v *verdict.Verdict, lanes []history.Lane) {
 		if a := j.find(lane); a != nil {
 			slowest, slowestDue := a.since(1)
 			p99, p99Due := a.since(percentile)
-			v.Support(fmt.Sprintf("%s: slowest answer %s (%s from when it was due), %s before the first fault began; 99th percentile %s (%s), %s before",
+			v.Support(fmt.Sprintf("%s: slowest answer %s (%s after it was due), %s before the first fault began; 99th percentile %s (%s), %s before",
 				lane, prose.Moment(slowest), prose.Moment(slowestDue), prose.Moment(a.steady.sent.Max), prose.Moment(p99), prose.Moment(p99Due),
 				prose.Moment(a.steady.sent.Quantile(percentile))))
 		}

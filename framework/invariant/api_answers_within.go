@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// APIAnswersWithin promises that, while a fault of the control plane is on, every API server that is left answers again within a
+// APIAnswersWithin promises that, while a fault of the control plane is on, every remaining API server answers again within a
 // limit: each of them, at its own address, gives good answers with never more than Limit from one to the next. They are asked
 // for what etcd has to agree about, so that an election of another leader counts.
 //
@@ -31,7 +31,7 @@ type APIAnswersWithin struct {
 }
 
 func (p APIAnswersWithin) String() string {
-	return fmt.Sprintf("every API server that is left answers again within %s", p.Limit)
+	return fmt.Sprintf("every remaining API server answers again within %s", p.Limit)
 }
 
 // Needs implements Invariant.
@@ -56,7 +56,7 @@ func (p APIAnswersWithin) Judge(f *evidence.Run, missing verdict.Missing) verdic
 		p.doubt(r, &missing)
 	}
 	if len(direct) == 0 {
-		missing.Add("no API server was asked at its own address while a fault was on")
+		missing.Add("no API server was probed at its own address while a fault was active")
 		return v.Unknown(missing)
 	}
 	own := longest(direct)
@@ -64,7 +64,7 @@ func (p APIAnswersWithin) Judge(f *evidence.Run, missing verdict.Missing) verdic
 	asked, failed := 0, 0
 	for _, r := range direct {
 		asked, failed = asked+r.Asked, failed+r.Failed
-		v.Support(fmt.Sprintf("%s, %s: %d of %s failed; at the most %s from one answer to the next, %s before the fault",
+		v.Support(fmt.Sprintf("%s, %s: %d of %s failed; at most %s between two answers, %s before the fault",
 			r.Host, stageOf(r), r.Failed, prose.Count(r.Asked, "request"), prose.Moment(r.Longest), prose.Moment(r.Before)))
 	}
 	v.Measure("apiRequests", float64(asked))
@@ -89,9 +89,8 @@ func (p APIAnswersWithin) Judge(f *evidence.Run, missing verdict.Missing) verdic
 		own = longest(plain)
 		return v.Violated(missing, "%s gave no answer for %s %s, and %s was the limit%s", own.Host, prose.Moment(own.Longest), stageOf(own), p.Limit, besides)
 	}
-	return v.Held(missing, "%s that %s left answered with never more than %s from one to the next (%d of %s failed)%s",
-		prose.Count(len(hosts), "API server"), map[bool]string{true: "was", false: "were"}[len(hosts) == 1],
-		prose.Moment(own.Longest), failed, prose.Count(asked, "request"), besides)
+	return v.Held(missing, "%s that remained answered with at most %s between two answers (%d of %s failed)%s",
+		prose.Count(len(hosts), "API server"), prose.Moment(own.Longest), failed, prose.Count(asked, "request"), besides)
 }
 
 // doubt doubts answers with which nothing can be compared, or that nobody gave.
@@ -100,7 +99,7 @@ func (p APIAnswersWithin) doubt(r history.Reach, missing *verdict.Missing) {
 	case r.Way != history.Direct: // it is not judged
 	case r.Returning: // as it was doubted before
 	case r.BeforeAsked == 0 || r.Asked == 0:
-		missing.Add("%s was asked %d times before the fault and %d times from then on", r.Host, r.BeforeAsked, r.Asked)
+		missing.Add("%s was probed %d times before the fault and %d times afterwards", r.Host, r.BeforeAsked, r.Asked)
 	case r.BeforeFailed > 0:
 		missing.Add("%d of %s to %s failed before the fault", r.BeforeFailed, prose.Count(r.BeforeAsked, "request"), r.Host)
 	case r.Before > p.Limit:
@@ -111,9 +110,9 @@ func (p APIAnswersWithin) doubt(r history.Reach, missing *verdict.Missing) {
 // stageOf says which time it tells of.
 func stageOf(r history.Reach) string {
 	if r.Returning {
-		return "while what was taken came back"
+		return "while the fault was reverted"
 	}
-	return "until the undo"
+	return "until the revert"
 }
 
 // explained says what of the node that asks leaves less than Limit of the time in which an API server gave no answer; empty:
@@ -123,7 +122,7 @@ func (p APIAnswersWithin) explained(f *evidence.Run, r history.Reach, control []
 		return evidence.InWords(e)
 	}
 	if c := longest(sameStage(control, r)); r.Longest-c.Longest <= p.Limit {
-		return fmt.Sprintf("%s asks, and its own kubelet gave it no good answer for %s %s", c.Host, prose.Moment(c.Longest), stageOf(c))
+		return fmt.Sprintf("%s sends the probes, and its own kubelet gave it no good answer for %s %s", c.Host, prose.Moment(c.Longest), stageOf(c))
 	}
 	return ""
 }

@@ -23,7 +23,7 @@ type AuditMends struct {
 }
 
 func (p AuditMends) String() string {
-	return fmt.Sprintf("the audit finds %s of %s, and nothing once its patches are applied", prose.List(p.Rules), cmp.Or(p.Workload, "the workload"))
+	return fmt.Sprintf("the audit finds %s in %s, and nothing after its patches are applied", prose.List(p.Rules), cmp.Or(p.Workload, "the workload"))
 }
 
 // Needs implements Invariant.
@@ -38,7 +38,7 @@ func (p AuditMends) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verd
 		return verdict.Verdict{}.Unknown(missing)
 	}
 	if len(p.Rules) == 0 {
-		missing.Add("no rule is named that the audit must find")
+		missing.Add("no audit rule is named")
 	}
 	var looks []history.Event
 	for _, e := range f.Record.Events {
@@ -49,7 +49,7 @@ func (p AuditMends) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verd
 	v := verdict.Verdict{}
 	v.Measure("audits", float64(len(looks)))
 	if len(looks) < 2 {
-		missing.Add("%s was audited %s: what patches change is not known", key.Name, prose.Count(len(looks), "time"))
+		missing.Add("%s was audited %s, so what the patches change is unknown", key.Name, prose.Count(len(looks), "time"))
 		return v.Unknown(missing)
 	}
 	first, last := looks[0], looks[len(looks)-1]
@@ -71,10 +71,10 @@ func (p AuditMends) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verd
 	}
 	if left := rulesOf(last.Audit); len(left) > 0 {
 		v.At = last.T
-		return v.Violated(missing, "the audit of %s still found %s at %s, after its patches: %s",
+		return v.Violated(missing, "the audit of %s still found %s at %s, after its patches were applied: %s",
 			key.Name, prose.List(left), prose.Moment(last.T), last.Audit.Findings[0].Evidence)
 	}
-	return v.Held(missing, "the audit of %s found %s at %s, and nothing at %s, after %s of mending",
+	return v.Held(missing, "the audit of %s found %s at %s, and nothing at %s, after %s of fixes",
 		key.Name, prose.List(rulesOf(first.Audit)), prose.Moment(first.T), prose.Moment(last.T), prose.Count(len(looks)-1, "step"))
 }
 

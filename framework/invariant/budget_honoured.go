@@ -93,7 +93,7 @@ func (p BudgetHonoured) verdict(l *budget.BudgetLedger, missing verdict.Missing)
 		missing.Add("no eviction of a pod under a budget was asked for")
 	}
 	if p.MustRefuse && l.Blocked == 0 {
-		missing.Add("no eviction was refused by a budget that allowed none at the time: %d accepted, %d refused", l.Accepted, l.Refused)
+		missing.Add("no eviction was refused by a budget that allowed no disruption: %d accepted, %d refused", l.Accepted, l.Refused)
 	}
 	missing = slices.Concat(missing, l.Unknown, l.Unheard, l.Untested(&v))
 	if l.Tightest != nil {
@@ -112,6 +112,6 @@ func (p BudgetHonoured) verdict(l *budget.BudgetLedger, missing verdict.Missing)
 	}
 	v.Support(l.Tests...)
 	v.Support(l.Refusals...)
-	return v.Held(missing, "%s accepted and %d refused, and none took the healthy pods below what was demanded",
+	return v.Held(missing, "%s accepted and %d refused; none took the healthy pods below what the budgets demand",
 		prose.Count(l.Accepted, "eviction"), l.Refused)
 }

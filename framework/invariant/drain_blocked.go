@@ -14,7 +14,7 @@ import (
 )
 
 // DrainBlocked promises that a budget blocks a drain for as long as it is tried: from the moment at which the first fault
-// begins to the moment at which the first undo does, each eviction of a pod under the budget is refused by it, and none
+// begins to the moment at which the first revert does, each eviction of a pod under the budget is refused by it, and none
 // of its pods ends.
 //
 // Evidence: refusals by the budget, at times when its status allowed no disruption, over a span of at least For.
@@ -54,7 +54,7 @@ func (p DrainBlocked) Judge(f *evidence.Run, missing verdict.Missing) verdict.Ve
 	case len(all) == 0:
 		missing.Add("the record has no budget")
 	case len(all) > 1:
-		missing.Add("the record has %d budgets: name the one that is meant", len(all))
+		missing.Add("the record has %d budgets; the promise must name one", len(all))
 	case all[0].Broken != "":
 		missing.Add("%s cannot be judged: %s", all[0].Words, all[0].Broken)
 	default:
@@ -75,14 +75,14 @@ func (p DrainBlocked) verdict(b blockade, missing verdict.Missing) verdict.Verdi
 		for _, t := range b.through {
 			v.Support(t.words)
 		}
-		return v.Violated(missing, "%s, and %s was to block that", b.through[0].words, b.by.Words)
+		return v.Violated(missing, "%s, but %s must block it", b.through[0].words, b.by.Words)
 	}
 	missing = append(missing, b.other...)
 	switch {
 	case b.refused == 0:
-		missing.Add("%s refused no eviction at a time when it allowed none", b.by.Words)
+		missing.Add("%s refused no eviction while it allowed no disruption", b.by.Words)
 	case span < p.For:
-		missing.Add("%s was seen to refuse evictions for %s, and %s is the least", b.by.Words, prose.Moment(span), p.For)
+		missing.Add("%s refused evictions for %s, and at least %s is promised", b.by.Words, prose.Moment(span), p.For)
 	}
 	for _, name := range b.pods {
 		v.Support(fmt.Sprintf("the eviction of %s was refused: %s", name, b.messages[name]))
@@ -128,9 +128,9 @@ func blockedBy(f *evidence.Run, by *budget.Demand, from, to history.Offset) bloc
 			evicted[a.Pod] = true
 			b.through = append(b.through, passage{e.At, fmt.Sprintf("the eviction of %s was accepted at %s", a.Pod, prose.Moment(e.At))})
 		case a.Lost != "":
-			b.other.Add("whether the eviction of %s was accepted by %s is not known: %s", a.Pod, prose.Moment(e.At), a.Lost)
+			b.other.Add("the answer to the eviction of %s at %s was lost: %s", a.Pod, prose.Moment(e.At), a.Lost)
 		case a.Budget != by.Key.Name:
-			b.other.Add("the eviction of %s was refused at %s, and not by %s: %s", a.Pod, prose.Moment(e.At), by.Words, a.Message)
+			b.other.Add("the eviction of %s was refused at %s, but not by %s: %s", a.Pod, prose.Moment(e.At), by.Words, a.Message)
 		case by.Blocked(e.At-evidence.WatchSkew, e.At+evidence.WatchSkew):
 			b.refuse(e.At, a)
 		}

@@ -71,14 +71,14 @@ func (p DrainCompletes) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	}
 	switch {
 	case len(all.nodes) == 0:
-		missing.Add("no fault with a node was undone")
+		missing.Add("no fault that names a node was reverted")
 	case len(all.evicted) == 0:
 		missing.Add("no eviction of a pod of %s on %s was accepted", key.Name, prose.List(all.nodes))
 	case p.Unready && len(all.unready) == 0:
-		missing.Add("no pod that was not ready was evicted when a budget allowed no disruption")
+		missing.Add("no unready pod was evicted while a budget allowed no disruption")
 	}
 	missing = append(missing, all.unclear...)
-	return v.Held(missing, "no pod of %s was left on %s: %s evicted, %d of them not ready when their budget allowed no disruption",
+	return v.Held(missing, "no pod of %s was left on %s: %s evicted, %d of them unready while their budget allowed no disruption",
 		key.Name, prose.List(all.nodes), prose.Count(len(all.evicted), "pod"), len(all.unready))
 }
 
@@ -117,7 +117,7 @@ func (r *drained) follow(f *evidence.Run, key history.Key, fault history.FaultLi
 		}
 	}
 	if f.Blind(at) {
-		r.unclear.Add("what was left on %s at %s is not known: a watch was blind", prose.List(fault.Nodes), prose.Moment(at))
+		r.unclear.Add("which pods were left on %s at %s is unknown: a watch had a gap", prose.List(fault.Nodes), prose.Moment(at))
 		return
 	}
 	gone := f.ToldGone(at)
@@ -125,7 +125,7 @@ func (r *drained) follow(f *evidence.Run, key history.Key, fault history.FaultLi
 		switch {
 		case !slices.Contains(fault.Nodes, pod.Node):
 		case gone[pod.UID]:
-			r.unclear.Add("%s had left %s just after %s, as far as was told: the harness may have dated that late", pod.Name, pod.Node, prose.Moment(at))
+			r.unclear.Add("%s had left %s just after %s according to the record, but the harness may have recorded that late", pod.Name, pod.Node, prose.Moment(at))
 		default:
 			r.at = at
 			r.left = append(r.left, leftBehind(pod, at, refusals[pod.Name]))
@@ -142,7 +142,7 @@ func (r *drained) forgiven(pod *budget.PodLife, at history.Offset, budgets []*bu
 			b.Open(from, to) || !b.Blocked(from, to) {
 			continue
 		}
-		r.unready = append(r.unready, fmt.Sprintf("%s was not ready when its eviction was accepted at %s, and %s allowed no disruption",
+		r.unready = append(r.unready, fmt.Sprintf("%s was unready when its eviction was accepted at %s, and %s allowed no disruption",
 			pod.Name, prose.Moment(at), b.Words))
 		return
 	}
@@ -158,7 +158,7 @@ func leftBehind(pod history.Pod, at history.Offset, refusals []string) string {
 	case !pod.Ready:
 		state = "not ready"
 	}
-	text := fmt.Sprintf("%s was still on %s at %s, when the drain was undone (%s)", pod.Name, pod.Node, prose.Moment(at), state)
+	text := fmt.Sprintf("%s was still on %s at %s, when the drain was reverted (%s)", pod.Name, pod.Node, prose.Moment(at), state)
 	if n := len(refusals); n > 0 {
 		text += fmt.Sprintf("; its eviction was refused %d times: %s", n, refusals[n-1])
 	}

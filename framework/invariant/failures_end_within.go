@@ -20,7 +20,7 @@ import (
 // each part of it. What fails at others, or of new connections when no endpoint has led to a victim for a while, is not theirs.
 //
 // Evidence: what NoFailedRequests demands; victims that answered requests before; a fault that was undone only after
-// the failures had to be over, or it was the undo that ended them. Of a fault that was never seen to bite nobody knows
+// the failures had to be over, or it was the undo that ended them. Of a fault that was never seen in effect nobody knows
 // what it explains: failures after it began break nothing, and leave the promise Unknown.
 type FailuresEndWithin struct {
 	// Lanes to judge; none means all but the control lane. Each is judged by itself.
@@ -42,11 +42,11 @@ func NodeLossLimit(t history.Timings) time.Duration {
 }
 
 func (p FailuresEndWithin) String() string {
-	until := "until a lost node must have been noticed"
+	until := "until the cluster must have noticed the lost node"
 	if p.Limit > 0 {
 		until = "until " + p.Limit.String() + " after a fault"
 	}
-	return "requests fail on " + prose.OnLanes(p.Lanes) + " only " + until + ", and no more of them than the victims' share"
+	return "requests fail on " + prose.OnLanes(p.Lanes) + " only " + until + ", and only the victims' share of them fails"
 }
 
 func (p FailuresEndWithin) limit(run history.Run) time.Duration {
@@ -137,7 +137,7 @@ func (j *failuresEndWithin) End(missing verdict.Missing) verdict.Verdict {
 	missing = slices.Concat(missing, j.facts.Disrupted(disrupted),
 		j.tally.Delivered(lanes), j.tally.Reached(lanes))
 	if !j.promise.predicts(j.facts.Record) {
-		missing.Add("the record does not say how soon its cluster notices a lost node")
+		missing.Add("the record lacks the timings after which its cluster notices a lost node")
 	}
 	for _, o := range j.sorter.Outages {
 		missing = append(missing, o.AllDoubts(j.sorter.Failures.Total > 0)...)
@@ -181,7 +181,7 @@ func (j *failuresEndWithin) End(missing verdict.Missing) verdict.Verdict {
 func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside *failures.Failures, shares []outage.Share, disrupted evidence.Disruptions, missing verdict.Missing) verdict.Verdict {
 	v.Support(j.tally.VictimLines(lanes)...)
 	if len(shares) == 0 { // or the doubts say why failures have none
-		return v.Held(missing, "no request failed, though victims had answered before, through %s; failures had to end within %s; %s",
+		return v.Held(missing, "no request failed, although the victims had answered before, through %s; failures had to end within %s; %s",
 			disrupted, prose.Moment(j.limit), j.tally.Seen(lanes))
 	}
 	for _, s := range shares {
@@ -199,10 +199,10 @@ func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside
 	var untested string
 	for _, s := range shares {
 		if s.Failed > 0 && !s.Tested() && s.Lane != worst.Lane {
-			untested += fmt.Sprintf("; on %s too few opened a connection to test the share", s.Lane)
+			untested += fmt.Sprintf("; on %s too few requests opened a connection to test the share", s.Lane)
 		}
 	}
-	return v.Held(missing, "%s%s; the last was sent %s after %s, and %s was predicted at most; %s",
+	return v.Held(missing, "%s%s; the last was sent %s after %s, and at most %s was predicted; %s",
 		worst, untested, prose.Moment(worst.Measured), worst.Since.Since(), prose.Moment(j.limit), j.tally.Seen(lanes))
 }
 
@@ -216,18 +216,18 @@ func (j *failuresEndWithin) endedLate(v verdict.Verdict, outside *failures.Failu
 				prose.Moment(first.Sent-since.Earliest()), since.Since(), prose.Moment(j.limit))
 		}
 	}
-	return v.Violated(missing, "%s failed outside the predicted time, the first at %s on %s: %s, %s",
+	return v.Violated(missing, "%s failed outside the predicted time; the first was sent at %s on %s: %s, %s",
 		prose.Count(outside.Total, "request"), prose.Moment(first.Sent), first.Lane, first.Outcome, where)
 }
 
 func (j *failuresEndWithin) hitOthers(v verdict.Verdict, innocent *failures.Failures, lanes []history.Lane, missing verdict.Missing) verdict.Verdict {
 	first := innocent.Breaks(&v, j.tally, lanes)
-	return v.Violated(missing, "%s failed at pods that no fault had bitten, the first at %s on %s: %s, %s",
+	return v.Violated(missing, "%s failed at pods that no fault had affected; the first was sent at %s on %s: %s, %s",
 		prose.Count(innocent.Total, "request"), prose.Moment(first.Sent), first.Lane, first.Outcome, failures.KindOf(first).Server())
 }
 
 func (j *failuresEndWithin) strayed(v verdict.Verdict, stray *failures.Failures, lanes []history.Lane, missing verdict.Missing) verdict.Verdict {
 	first := stray.Breaks(&v, j.tally, lanes)
-	return v.Violated(missing, "%s failed when no endpoint had led to a victim for %s, the first at %s on %s: %s",
+	return v.Violated(missing, "%s failed although no endpoint had led to a victim for %s; the first was sent at %s on %s: %s",
 		prose.Count(stray.Total, "request"), evidence.PropagationSlack, prose.Moment(first.Sent), first.Lane, first.Outcome)
 }

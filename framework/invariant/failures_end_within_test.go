@@ -34,9 +34,9 @@ func TestFailuresEndWithin(t *testing.T) {
 				r.Pod, r.Node = "backend-4", "w4"
 			}
 		}), predicted, verdict.Unknown, 0,
-			"no verdict: backend-3, which kill one worker took, had answered no request on fresh in the 3s before (and 1 more reason)"},
+			"no verdict: backend-3, which kill one worker took, answered no request on fresh in the 3s before the fault (and 1 more reason)"},
 		{"too late", outage().Fail(history.LaneFresh, 25*second, 25010*ms, history.Reset), predicted, verdict.Violated, 25 * second,
-			"2 requests failed outside the predicted time, the first at 25s on fresh: reset, 9.018s after " +
+			"2 requests failed outside the predicted time; the first was sent at 25s on fresh: reset, 9.018s after " +
 				"the victims of kill one worker had last answered, and 9s was predicted at most"},
 		{"in the last moment", onceMore(outage(), 24980*ms), predicted, verdict.Held, 0,
 			"181 of 1875 requests (9.65 %) failed on fresh during the outage of kill one worker; " + victims + "365; " +
@@ -48,13 +48,13 @@ func TestFailuresEndWithin(t *testing.T) {
 			"110 of 656 requests (16.8 %) failed on fresh during the outage of kill one worker; " + victims + "141; " +
 				"the last was sent 2.908s after the victims of kill one worker had last answered, and 3s was predicted at most" + noneMissedOnFresh},
 		{"beyond a limit of its own", outage(), fresh, verdict.Violated, 19010 * ms,
-			"67 requests failed outside the predicted time, the first at 19.01s on fresh: timeout-connect, 3.028s after " +
+			"67 requests failed outside the predicted time; the first was sent at 19.01s on fresh: timeout-connect, 3.028s after " +
 				"the victims of kill one worker had last answered, and 3s was predicted at most"},
 		{"on a lane that is not promised", failVictims(killed(), history.LaneReused, 15600*ms, 27*second), fresh, verdict.Held, 0,
 			"no request failed, though victims had answered before, through 0 pod terminations and 1 node loss; " +
 				"failures had to end within 3s" + noneMissedOnFresh},
 		{"before the fault", failVictims(killed(), history.LaneFresh, 12*second, 12050*ms), predicted, verdict.Violated, 12020 * ms,
-			"1 request failed outside the predicted time, the first at 12.02s on fresh: timeout-connect, before any fault began"},
+			"1 request failed outside the predicted time; the first was sent at 12.02s on fresh: timeout-connect, before any fault began"},
 		{"more than the victims' share", astray(killed(), 16*second, 17*second, history.Refused), predicted,
 			verdict.Violated, 16 * second,
 			"more than the victims' share failed: 200 of 200 requests (100 %) failed on fresh during the outage of kill one worker; " +
@@ -71,13 +71,13 @@ func TestFailuresEndWithin(t *testing.T) {
 				r.Outcome, r.Status = history.BadStatus, 500
 			}
 		}), predicted, verdict.Violated, 17005 * ms,
-			"1 request failed at pods that no fault had bitten, the first at 17.005s on reused: bad-status, backend-4 on w4"},
+			"1 request failed at pods that no fault had affected; the first was sent at 17.005s on reused: bad-status, backend-4 on w4"},
 		{"healed before failures had to be over", setStage(outage(), history.Healing, 24*second), predicted, verdict.Unknown, 0,
 			"no verdict: kill one worker began to be undone at 24s, before failures had to be over at 24.982s"},
 		{"no endpoints known", outage().DropEvents(func(e history.Event) bool { return e.Slice != nil }), predicted,
 			verdict.Unknown, 0, "no verdict: no service had an endpoint on the victims of kill one worker"},
 		{"two services on the victim", twoServices(outage()), predicted, verdict.Unknown, 0,
-			"no verdict: backend and gateway had endpoints on the victims of kill one worker: name the one that is meant"},
+			"no verdict: backend and gateway had endpoints on the victims of kill one worker; the promise must name one"},
 		{"two services, one named", twoServices(failVictims(killed(), history.LaneFresh, 16*second, 17*second)),
 			invariant.FailuresEndWithin{Service: "backend"}, verdict.Held, 0,
 			"33 of 194 requests (17 %) failed on fresh during the outage of kill one worker; " + victims + "51; " +

@@ -56,7 +56,7 @@ func Extend[T Invariant]() error {
 	var promise T
 	kind := Kind(promise)
 	if _, taken := kinds[kind]; taken {
-		return fmt.Errorf("add promise %s: there is a kind of that name", kind)
+		return fmt.Errorf("add promise %s: a promise of that name exists", kind)
 	}
 	kinds[kind] = decode[T]
 	return nil
@@ -69,7 +69,7 @@ func Kind(i Invariant) string { return reflect.Indirect(reflect.ValueOf(i)).Type
 func Encode(i Invariant) (history.Promise, error) {
 	kind := Kind(i)
 	if _, known := kinds[kind]; !known {
-		return history.Promise{}, fmt.Errorf("encode promise %q: kind %s is not in the table of kinds", i, kind)
+		return history.Promise{}, fmt.Errorf("encode promise %q: kind %s is not one that a record can hold", i, kind)
 	}
 	params, err := json.Marshal(i)
 	if err != nil {
@@ -83,7 +83,7 @@ func Encode(i Invariant) (history.Promise, error) {
 func Decode(p history.Promise) (Invariant, error) {
 	read, known := kinds[p.Kind]
 	if !known {
-		return nil, fmt.Errorf("decode promise: this holdfast knows no kind %q, only %s", p.Kind, prose.List(Kinds()))
+		return nil, fmt.Errorf("decode promise: this version of holdfast does not know kind %q; it knows %s", p.Kind, prose.List(Kinds()))
 	}
 	i, err := read(p.Params)
 	if err != nil {

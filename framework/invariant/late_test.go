@@ -42,12 +42,12 @@ func TestLateNewsIsNoBlindness(t *testing.T) {
 	recovers := func(limit history.Offset) invariant.Invariant { return invariant.RecoversWithin{Limit: limit} }
 	checkAll(t, []sample{
 		{"an eviction long before", gap(ht.Healthy(), 40*second, 41*second), invariant.BudgetHonoured{}, verdict.Held, 0,
-			"1 eviction accepted and 0 refused, and none took the healthy pods below what was demanded"},
+			"1 eviction accepted and 0 refused; none took the healthy pods below what the budgets demand"},
 		{"one too many, as far as was told", gap(tooMany(), 16500*ms, 18*second), invariant.BudgetHonoured{}, verdict.Unknown, 0,
 			"no verdict: how many pods were healthy when backend-1 was evicted at 17s is not known: a watch was late (and 2 more reasons)"},
 		{"recovered late, as far as was told", gap(killed(), 30100*ms, 31500*ms), recovers(second), verdict.Unknown, 0, late("30.1s", "31.5s")},
 		{"recovered in time, though told late", gap(killed(), 30100*ms, 30500*ms), recovers(2 * second), verdict.Held, 0,
-			"backend had recovered 1.5s after the last undo began at 30s: 6 of 6 replicas ready, 6 pods there, 6 ready endpoints"},
+			"backend had recovered 1.5s after the last revert began at 30s: 6 of 6 replicas ready, 6 pods, 6 ready endpoints"},
 	})
 }
 

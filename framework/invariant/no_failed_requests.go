@@ -33,7 +33,7 @@ type NoFailedRequests struct {
 func (p NoFailedRequests) String() string {
 	text := "no request fails on " + prose.OnLanes(p.Lanes)
 	if p.Refused {
-		text += ", be it that evictions are refused"
+		text += ", even while evictions are refused"
 	}
 	return text
 }
@@ -106,7 +106,7 @@ func (j *noFailedRequests) End(missing verdict.Missing) verdict.Verdict {
 		parts[i] = fmt.Sprintf("0 of %d on %s", n, lane)
 		worst = max(worst, stats.UpperBound95(n))
 		v.Measure("upperBound95."+string(lane), stats.UpperBound95(n))
-		v.Support(fmt.Sprintf("%s: 0 of %d failed; with 95 %% confidence fewer than %s of such requests do, if they are independent",
+		v.Support(fmt.Sprintf("%s: 0 of %d failed; with 95 %% confidence fewer than %s of such requests fail, if they are independent",
 			lane, n, prose.Percent(stats.UpperBound95(n))))
 	}
 	v.Support(j.tally.VictimLines(lanes)...)

@@ -62,7 +62,7 @@ func (p PerDomain) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdi
 		if low.pods < p.AtLeast && !low.blind {
 			t.broke(low.at, fmt.Sprintf("%s at %s: %s had %d, and %d are promised", key.Name, prose.Moment(low.at), low.domain, low.pods, p.AtLeast))
 		} else if low.pods < p.AtLeast {
-			missing.Add("%s had too few pods in %s only as far as was seen while a watch was blind", key.Name, low.domain)
+			missing.Add("%s had too few pods in %s, but only during a gap of a watch", key.Name, low.domain)
 		}
 	}
 	t.measure(&v)
@@ -71,9 +71,9 @@ func (p PerDomain) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdi
 	if len(t.broken) > 0 {
 		v.At = t.first
 		v.Support(t.broken...)
-		return v.Violated(missing, "a domain of %s had fewer than %s in %s, down to %d", p.TopologyKey, prose.Count(p.AtLeast, "ready pod"), t, fewest)
+		return v.Violated(missing, "some domain of %s had fewer than %s in %s; the fewest were %d", p.TopologyKey, prose.Count(p.AtLeast, "ready pod"), t, fewest)
 	}
-	return v.Held(missing, "no domain of %s had fewer than %s: fewer than promised in %s", p.TopologyKey, prose.Count(fewest, "ready pod"), t)
+	return v.Held(missing, "no domain of %s had fewer than %s; fewer than promised in %s", p.TopologyKey, prose.Count(fewest, "ready pod"), t)
 }
 
 // lowest is the emptiest that a domain was.

@@ -11,7 +11,7 @@ import (
 )
 
 // Placed promises that while the faults are in force, exactly Pending pods of a workload have no node, because the
-// scheduler found none that their rules allow; 0: every pod has one. It is judged at the moment at which the first undo
+// scheduler found none that their rules allow; 0: every pod has one. It is judged at the moment at which the first revert
 // begins: by then the faults have been held, and what is pending stays so.
 //
 // Evidence: the workload has as many pods as it was asked for, or up to Surge more, and the scheduler has tried each that has no node. A pod that
@@ -30,12 +30,12 @@ func (p Placed) String() string {
 		who = "the workload"
 	}
 	if p.Surge > 0 {
-		who = fmt.Sprintf("%s, which may have %d more than it was asked for", who, p.Surge)
+		who = fmt.Sprintf("%s (a surge of up to %d included)", who, p.Surge)
 	}
 	if p.Pending == 0 {
-		return fmt.Sprintf("every pod of %s has a node while the faults are in force", who)
+		return fmt.Sprintf("every pod of %s has a node while the faults are active", who)
 	}
-	return fmt.Sprintf("%s of %s, no more and no fewer, find no node while the faults are in force", prose.Count(p.Pending, "pod"), who)
+	return fmt.Sprintf("%s of %s, no more and no fewer, have no node while the faults are active", prose.Count(p.Pending, "pod"), who)
 }
 
 // Needs implements Invariant.
@@ -64,11 +64,11 @@ func (p Placed) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict 
 	v.Support(why...)
 	switch {
 	case f.Blind(at):
-		missing.Add("what was pending at %s is not known: a watch was blind", prose.Moment(at))
+		missing.Add("which pods were pending at %s is unknown: a watch had a gap", prose.Moment(at))
 	case len(pods) < w.Replicas || len(pods) > w.Replicas+p.Surge:
-		missing.Add("%s had %s at %s, and %d were asked for%s", key.Name, prose.Count(len(pods), "pod"), prose.Moment(at), w.Replicas, p.surge())
+		missing.Add("%s had %s at %s, and %d were wanted%s", key.Name, prose.Count(len(pods), "pod"), prose.Moment(at), w.Replicas, p.surge())
 	case len(untried) > 0:
-		missing.Add("the scheduler had said nothing of %s by %s", untried[0], prose.Moment(at))
+		missing.Add("the scheduler had not tried %s by %s", untried[0], prose.Moment(at))
 	case len(pending) != p.Pending:
 		v.At = at
 		return v.Violated(missing, "%d of %s of %s had no node at %s, and %d were expected%s",

@@ -38,7 +38,7 @@ func (p Placement) String() string {
 	if who == "" {
 		who = "every Deployment"
 	}
-	return fmt.Sprintf("each pod of %s is put where the scheduler's hard rules allow it at that moment", who)
+	return fmt.Sprintf("each pod of %s is bound where the scheduler's hard rules allowed it at that moment", who)
 }
 
 // Needs implements Invariant.
@@ -143,7 +143,7 @@ type placementTally struct {
 func (t *placementTally) take(l *placement.PlacementLedger, p *placement.PlacedPod) {
 	found, known := l.Judge(p)
 	if !known {
-		t.unknown.Add("the record does not know %s, to which %s was bound at %s", p.Node, p.Name, prose.Moment(p.Bound.At))
+		t.unknown.Add("the record does not have node %s, to which %s was bound at %s", p.Node, p.Name, prose.Moment(p.Bound.At))
 		return
 	}
 	t.bindings++
@@ -172,7 +172,7 @@ func (t *placementTally) take(l *placement.PlacementLedger, p *placement.PlacedP
 		case found.Broken == evidence.No:
 			t.certain++
 		case t.facts.StoodStill(p.Bound.At):
-			t.unknown.Add("the harness stood still when %s, which was legal only in some order", line)
+			t.unknown.Add("the harness was paused when %s, which was legal only in some order", line)
 		}
 		for _, seen := range found.Seen {
 			t.legal = append(t.legal, line+": "+seen)
@@ -201,13 +201,13 @@ func (t *placementTally) order(l *placement.PlacementLedger) {
 		span := fmt.Sprintf("all %d bindings from %s to %s", len(pods), prose.Moment(pods[0].Bound.At), prose.Moment(pods[len(pods)-1].Bound.At))
 		switch l.Ordered(pods, func(p *placement.PlacedPod) bool { return !t.free[p] }) {
 		case placement.NoOrder:
-			t.breaks(told[0], fmt.Sprintf("%s; in no order were %s legal", t.told[told[0]], span))
+			t.breaks(told[0], fmt.Sprintf("%s; no order makes %s legal", t.told[told[0]], span))
 			continue
 		case placement.NotConcluded:
-			t.unknown.Add("whether %s were legal in some order was not concluded after %d weighings", span, placement.MaxWeighings)
+			t.unknown.Add("whether %s were legal in some order was undecided after %d comparisons", span, placement.MaxWeighings)
 		}
 		for _, p := range told {
-			t.open = append(t.open, fmt.Sprintf("by the order of the record, %s; what came within %s may have come the other way round",
+			t.open = append(t.open, fmt.Sprintf("by the order of the record, %s; events within %s of each other may have happened in the other order",
 				t.told[p], evidence.WatchSkew))
 		}
 	}
@@ -221,7 +221,7 @@ func (t *placementTally) verdict(missing verdict.Missing) verdict.Verdict {
 	v.Measure("brokenBindings", float64(len(t.broken)))
 	missing = append(missing, t.unknown...)
 	if t.aboutOthers == 0 {
-		missing.Add("no pod of %s was bound by a rule about other pods", t.who)
+		missing.Add("no pod of %s was bound under a rule about other pods", t.who)
 	}
 	v.Support(t.broken...)
 	v.Support(t.open...)
@@ -230,6 +230,6 @@ func (t *placementTally) verdict(missing verdict.Missing) verdict.Verdict {
 		return v.Violated(missing, "%s", t.broken[0])
 	}
 	v.Support(t.legal...)
-	return v.Held(missing, "%s of %s broke no rule: %d in every order of what came within %s of them, %d in some order",
+	return v.Held(missing, "%s of %s broke no rule: %d in every order of the events within %s of them, %d in some order",
 		prose.Count(t.bindings, "binding"), t.who, t.certain, evidence.WatchSkew, t.bindings-t.certain)
 }

@@ -71,7 +71,7 @@ func TestPlacementIsNotConcluded(t *testing.T) {
 		nodes = append(nodes, times(9, node)...)
 	}
 	v := check(t, newPlacing(loose).at10ms(append(nodes, times(3, "w6")...)...).Run(), invariant.Placement{}, verdict.Unknown, 0,
-		"no verdict: whether all 48 bindings from 3.1s to 3.57s were legal in some order was not concluded after 20000 weighings")
+		"no verdict: whether all 48 bindings from 3.1s to 3.57s were legal in some order was undecided after 20000 comparisons")
 	if strings.Contains(v.Seen, "in some order,") {
 		t.Errorf("it claims an order: %s", v.Seen)
 	}

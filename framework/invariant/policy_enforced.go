@@ -21,7 +21,7 @@ import (
 type PolicyEnforced struct{}
 
 func (PolicyEnforced) String() string {
-	return "of the manifests tried while it is in force, an admission policy refuses each that it is to refuse, and no other"
+	return "an admission policy refuses each manifest that it must refuse, and no other, while it is active"
 }
 
 // Needs implements Invariant.
@@ -44,15 +44,15 @@ func (p PolicyEnforced) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	missing = append(missing, a.other...)
 	switch {
 	case a.refused == 0:
-		missing.Add("no manifest that is to be refused was tried and refused while the faults were in force")
+		missing.Add("no manifest that must be refused was tried and refused while the faults were active")
 	case a.accepted == 0:
-		missing.Add("no manifest that is to be accepted was tried and accepted while the faults were in force")
+		missing.Add("no manifest that must be accepted was tried and accepted while the faults were active")
 	}
 	if len(missing) > 0 {
 		return v.Unknown(missing)
 	}
 	v.Support(a.right...)
-	return v.Held(nil, "%s refused %d of %s, those that are to be refused, and the others were accepted",
+	return v.Held(nil, "%s refused %d of %s, exactly those that it must refuse, and the others were accepted",
 		prose.List(a.policies), a.refused, prose.Count(a.tried, "manifest"))
 }
 
@@ -82,16 +82,16 @@ func admissionsOf(f *evidence.Run) (a admissions) {
 			a.accepted++
 			a.right = append(a.right, who+" was accepted")
 		case m.Accepted:
-			a.mistake(t.T, "%s was accepted at %s, and %s is to refuse it", who, prose.Moment(t.T), m.Against)
+			a.mistake(t.T, "%s was accepted at %s, but %s must refuse it", who, prose.Moment(t.T), m.Against)
 		case against && m.By == m.Against:
 			a.refused++
 			a.right = append(a.right, fmt.Sprintf("%s was refused: %s", who, m.Message))
 		case !against && slices.Contains(a.policies, m.By):
-			a.mistake(t.T, "%s was refused by %s at %s, and is to be accepted: %s", who, m.By, prose.Moment(t.T), m.Message)
+			a.mistake(t.T, "%s was refused by %s at %s, but must be accepted: %s", who, m.By, prose.Moment(t.T), m.Message)
 		case against:
-			a.other.Add("%s was refused at %s, and not by %s: %s", who, prose.Moment(t.T), m.Against, m.Message)
+			a.other.Add("%s was refused at %s, but not by %s: %s", who, prose.Moment(t.T), m.Against, m.Message)
 		default:
-			a.other.Add("%s was refused at %s, and not by what is to refuse others: %s", who, prose.Moment(t.T), m.Message)
+			a.other.Add("%s was refused at %s, but not by the policy under test: %s", who, prose.Moment(t.T), m.Message)
 		}
 	}
 	return a

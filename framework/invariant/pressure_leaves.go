@@ -17,7 +17,7 @@ import (
 const kubeletReason = "TerminationByKubelet"
 
 // PressureLeaves promises that a kubelet whose node is under pressure, and which asks no budget, leaves so many pods of a
-// workload ready: from the first that it evicts until the first undo begins, there are never fewer.
+// workload ready: from the first that it evicts until the first revert begins, there are never fewer.
 //
 // What keeps the promise is not a budget but where the pods are, and how soon those that go are replaced elsewhere.
 //
@@ -38,7 +38,7 @@ func (p PressureLeaves) String() string {
 	}
 	text := fmt.Sprintf("node pressure leaves at least %s of %s", prose.Count(p.AtLeast, "ready pod"), who)
 	if p.DespiteBudget {
-		text += ", be it that the kubelet evicts what a budget would not let go"
+		text += ", even though the kubelet evicts pods that a budget protects"
 	}
 	return text
 }
@@ -61,7 +61,7 @@ func (p PressureLeaves) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	squeezed := followPressure(f, key)
 	switch {
 	case len(squeezed.evicted) == 0:
-		missing.Add("no pod of %s was evicted by its kubelet while the faults were in force", key.Name)
+		missing.Add("no pod of %s was evicted by its kubelet while the faults were active", key.Name)
 		return verdict.Verdict{}.Unknown(missing)
 	case p.DespiteBudget && squeezed.despite == 0:
 		missing.Add("no pod of %s was evicted by its kubelet at a time when a budget allowed no disruption", key.Name)
@@ -81,11 +81,11 @@ func (p PressureLeaves) verdict(s squeeze, name string, missing verdict.Missing)
 		return v.Held(missing, "%s; never fewer than %s left", what, prose.Count(s.least, "ready pod"))
 	}
 	if s.blind {
-		missing.Add("%s had %s left only as far as was seen while a watch was blind", name, prose.Count(s.least, "ready pod"))
+		missing.Add("%s had %s left, but only during a gap of a watch", name, prose.Count(s.least, "ready pod"))
 		return v.Unknown(missing)
 	}
 	v.At = s.at
-	return v.Violated(missing, "%s; %s left at %s, and %d are promised", what, prose.Count(s.least, "ready pod"), prose.Moment(s.at), p.AtLeast)
+	return v.Violated(missing, "%s; %s left at %s, and at least %d are promised", what, prose.Count(s.least, "ready pod"), prose.Moment(s.at), p.AtLeast)
 }
 
 // squeeze is what kubelets under pressure did to a workload.

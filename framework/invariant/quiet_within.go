@@ -138,7 +138,7 @@ func (j *quietWithin) End(missing verdict.Missing) verdict.Verdict {
 	q := j.quiet()
 	missing = slices.Concat(missing, j.tally.Delivered(lanes))
 	if j.astray > 0 {
-		missing.Add("of %s on %s nobody knows which pods were tried", prose.Count(j.astray, "request"), lanes[0])
+		missing.Add("of %s on %s it is unknown which pods were tried", prose.Count(j.astray, "request"), lanes[0])
 	}
 	if least := max(1, j.promise.Terminations); len(q.endings) < least {
 		missing.Add("%s of pods that %s reached until then and for %s could have gone on to, and %d are needed",
@@ -151,7 +151,7 @@ func (j *quietWithin) End(missing verdict.Missing) verdict.Verdict {
 	j.support(&v, q)
 	if q.late > 0 {
 		v.At = q.firstLate
-		return v.Violated(missing, "%d of %s got a %s later than %s after their deletion (%s, 95 %% interval %s to %s), the latest %s; %s",
+		return v.Violated(missing, "%d of %s got a %s more than %s after their deletion (%s, 95 %% interval %s to %s), the latest %s; %s",
 			q.late, prose.Count(len(q.endings), "pod"), j.promise.what(), j.promise.Limit, prose.Percent(q.share()), prose.Percent(q.low),
 			prose.Percent(q.high), q.endings[0], q)
 	}
@@ -165,7 +165,7 @@ func (j *quietWithin) toldLate(q quiet) (missing verdict.Missing) {
 	for _, e := range q.endings {
 		late := max(j.facts.Noise.Watches, j.facts.LateBy(e.began))
 		if q.late == 0 && e.last+late > j.promise.Limit {
-			missing.Add("the last %s came %s after a deletion, told of by watches that were up to %s late: together that is more than %s",
+			missing.Add("the last %s came %s after a deletion that the watches reported up to %s late; together that is more than %s",
 				j.promise.what(), prose.Moment(e.last), prose.Moment(late), j.promise.Limit)
 			return missing
 		}
@@ -256,8 +256,8 @@ func (j *quietWithin) support(v *verdict.Verdict, q quiet) {
 	if len(q.endings) > 0 {
 		pace := q.pace()
 		v.Measure("paceSeconds", pace.Seconds())
-		v.Support(fmt.Sprintf("before its deletion a pod got a request every %s: what was seen is that coarse", prose.Moment(pace)),
-			fmt.Sprintf("deletions are dated by when the watch told of them, which is never early; requests by when they were sent, right within %s",
+		v.Support(fmt.Sprintf("before its deletion a pod got a request every %s, which limits the precision", prose.Moment(pace)),
+			fmt.Sprintf("deletions are dated by the watch, which is never early; requests by when they were sent, exact within %s",
 				j.facts.ClockError()))
 	}
 	if left := len(j.endings) - len(q.endings); left > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// RecoversWithin promises that, once the undo of the last fault has begun, the workload settles within a limit and stays
+// RecoversWithin promises that, once the revert of the last fault has begun, the workload settles within a limit and stays
 // so until the end of Recovered: all its replicas, and only those, are there and ready, and the EndpointSlices of the
 // Service of its name offer exactly its ready pods. A fault that nobody undoes counts from when it was seen.
 //
@@ -25,7 +25,7 @@ type RecoversWithin struct {
 	Limit time.Duration `json:"limit"`
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
-	// FromFault counts from the moment at which the first fault began to be injected, and not from the last undo.
+	// FromFault counts from the moment at which the first fault began to be injected, and not from the last revert.
 	FromFault bool `json:"fromFault,omitempty"`
 }
 
@@ -60,7 +60,7 @@ func (p RecoversWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	}
 	r := followRecovery(f, key)
 	if !r.disturbed {
-		missing.Add("%s was never seen to be disturbed", key.Name)
+		missing.Add("%s was never disturbed", key.Name)
 	}
 	return p.verdict(f, r, from, key.Name, missing)
 }
@@ -78,7 +78,7 @@ func (p RecoversWithin) from(f *evidence.Run) (from since, ok bool) {
 		return from, ok
 	}
 	from.at, ok = f.LastUndo()
-	from.words = "the last undo began"
+	from.words = "the last revert began"
 	return from, ok
 }
 
@@ -93,7 +93,7 @@ func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name st
 			return v.Unknown(append(missing, f.Late(f.Steady())...))
 		}
 		if watched < p.Limit {
-			missing.Add("%s had not recovered when the watching ended, %s after %s: %s", name, prose.Moment(watched), from.words, r.saw)
+			missing.Add("%s had not recovered when the record ended, %s after %s: %s", name, prose.Moment(watched), from.words, r.saw)
 			return v.Unknown(missing)
 		}
 		if unsure := f.OrInTime(from.at, f.End(), p.Limit); len(unsure) > 0 {
@@ -166,7 +166,7 @@ func recoveredNow(s *history.State, key history.Key) (done bool, saw string) {
 	for _, p := range s.ReadyPods(w.Namespace, w.Selector) {
 		ready[p.Name] = true
 	}
-	saw = fmt.Sprintf("%d of %s ready, %s there, %s", len(ready), prose.Count(w.Replicas, "replica"),
+	saw = fmt.Sprintf("%d of %s ready, %s, %s", len(ready), prose.Count(w.Replicas, "replica"),
 		prose.Count(len(evidence.LivePods(s, w)), "pod"), prose.Count(len(offered), "ready endpoint"))
 	return done && maps.Equal(offered, ready), saw
 }

@@ -13,13 +13,13 @@ import (
 
 // ReplacedWithin promises that what a workload lost with its nodes, or to their pressure, is replaced without them:
 // within a limit of the moment at which the last fault was seen, all its replicas are ready on other nodes, and stay so until
-// the first undo begins. Pressure on a node is seen when its pods have been evicted; the limit counts from the node's taint.
+// the first revert begins. Pressure on a node is seen when its pods have been evicted; the limit counts from the node's taint.
 // Where they are not, the evidence names the pods that keep it from being so, with the scheduler's reason.
 //
 // It says nothing of what comes after the undo: see RecoversWithin.
 //
 // Evidence: a watch saw a node being lost, or tainted for its pressure, that pods of the workload were on, and the
-// limit passed before the first undo unless all were replaced before. Pods on such a node do not count, whether it is back or
+// limit passed before the first revert unless all were replaced before. Pods on such a node do not count, whether it is back or
 // not.
 type ReplacedWithin struct {
 	Limit time.Duration `json:"limit"`
@@ -32,7 +32,7 @@ func (p ReplacedWithin) String() string {
 	if who == "" {
 		who = "the workload"
 	}
-	return fmt.Sprintf("all replicas of %s are ready on other nodes within %s of a fault, before it is undone", who, p.Limit)
+	return fmt.Sprintf("all replicas of %s are ready on other nodes within %s of a fault, before it is reverted", who, p.Limit)
 }
 
 // Needs implements Invariant.
@@ -56,9 +56,9 @@ func (p ReplacedWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	r := followReplacement(f, key, seen, until)
 	switch {
 	case len(r.nodes) == 0:
-		missing.Add("no node was seen to be lost, or under pressure, while the faults were in force")
+		missing.Add("no node was lost or under pressure while the faults were active")
 	case r.hit == 0:
-		missing.Add("%s had no pod on %s, and so nothing to replace", key.Name, prose.List(r.nodes))
+		missing.Add("%s had no pod on %s, so there was nothing to replace", key.Name, prose.List(r.nodes))
 	}
 	return p.verdict(f, r, key, missing)
 }
@@ -89,10 +89,10 @@ func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key,
 	switch {
 	case r.whole.OK && took <= p.Limit:
 		missing = append(missing, f.OrTooLate(r.seen, r.whole.At, p.Limit)...)
-		v.Support(fmt.Sprintf("from %s on, while nothing was undone: %s", prose.Moment(r.whole.At), r.saw))
+		v.Support(fmt.Sprintf("from %s on, before anything was reverted: %s", prose.Moment(r.whole.At), r.saw))
 		return v.Held(missing, "%s were replaced within %s: %s", what, prose.Moment(took), r.saw)
 	case took < p.Limit:
-		missing.Add("%s were not replaced when the watching ended, %s later: %s", what, prose.Moment(took), r.saw)
+		missing.Add("%s were not replaced when the record ended, %s later: %s", what, prose.Moment(took), r.saw)
 		return v.Unknown(missing)
 	}
 	stuck, why := r.stuck(f, key, late)

@@ -15,7 +15,7 @@ import (
 // last undo none of them ends, and none of their containers starts again.
 //
 // Evidence: each pod that was there when the first fault began was given another amount of processor time by its kubelet
-// before the first undo began.
+// before the first revert began.
 //
 // Source: https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
 type ResizedInPlace struct {
@@ -24,7 +24,7 @@ type ResizedInPlace struct {
 }
 
 func (p ResizedInPlace) String() string {
-	return "the pods of " + cmp.Or(p.Workload, "the workload") + " are resized while they run: none ends, and no container starts again"
+	return "the pods of " + cmp.Or(p.Workload, "the workload") + " are resized in place: no pod ends, and no container restarts"
 }
 
 // Needs implements Invariant.
@@ -45,16 +45,16 @@ func (p ResizedInPlace) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	if len(r.disturbed) > 0 {
 		v.At = r.at
 		v.Support(r.disturbed...)
-		return v.Violated(missing, "being resized disturbed %s: %s", prose.Count(len(r.disturbed), "pod"), r.disturbed[0])
+		return v.Violated(missing, "the resize disturbed %s: %s", prose.Count(len(r.disturbed), "pod"), r.disturbed[0])
 	}
 	v.Support(r.resized...)
 	switch {
 	case r.pods == 0:
 		missing.Add("%s had no pods when the first fault began", key.Name)
 	case len(r.resized) < r.pods:
-		missing.Add("%d of %s were seen to be resized", len(r.resized), prose.Count(r.pods, "pod"))
+		missing.Add("%d of %s were resized", len(r.resized), prose.Count(r.pods, "pod"))
 	}
-	return v.Held(missing, "%s of %s were resized while they ran: %s", prose.Count(r.pods, "pod"), key.Name, first(r.resized))
+	return v.Held(missing, "%s of %s were resized in place: %s", prose.Count(r.pods, "pod"), key.Name, first(r.resized))
 }
 
 func first(lines []string) string {
@@ -67,7 +67,7 @@ func first(lines []string) string {
 // resizes are what became of the pods that were there when the first fault began.
 type resizes struct {
 	pods      int
-	resized   []string // a line each, before the first undo
+	resized   []string // a line each, before the first revert
 	disturbed []string // a line each
 	at        history.Offset
 }
@@ -108,14 +108,14 @@ func followResizes(f *evidence.Run, key history.Key) (r resizes) {
 		}
 		if was.CPU != "" && e.Pod.CPU != "" && e.Pod.CPU != was.CPU && e.T < undo && !resized[was.UID] {
 			resized[was.UID] = true
-			r.resized = append(r.resized, fmt.Sprintf("%s from %s to %s of processor time at %s", was.Name, was.CPU, e.Pod.CPU, prose.Moment(e.T)))
+			r.resized = append(r.resized, fmt.Sprintf("%s from %s to %s of CPU at %s", was.Name, was.CPU, e.Pod.CPU, prose.Moment(e.T)))
 		}
 		how := ""
 		switch {
 		case e.Pod.Change == history.Deleted || e.Pod.Deleting || e.Pod.Ended():
 			how = "ended"
 		case e.Pod.Restarts > was.Restarts:
-			how = "had a container started again"
+			how = "had a container restarted"
 		}
 		if how != "" && !disturbed[was.UID] {
 			if len(disturbed) == 0 {

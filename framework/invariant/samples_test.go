@@ -40,9 +40,9 @@ func TestAHarnessThatIsSilentIsNotQuiet(t *testing.T) {
 		"no sample at all": {without(func(e history.Event) bool { return e.Noise != nil }), verdict.Unknown,
 			"no verdict: the harness says nothing of itself for 3"},
 		"four that are missing": {without(func(e history.Event) bool { return e.Noise != nil && between(e, 20*second, 24*second) }),
-			verdict.Unknown, "no verdict: the harness says nothing of itself for 4s from 20s: how late it dated what it saw is not known"},
+			verdict.Unknown, "no verdict: the harness took no samples of itself for 4s from 20s, so how late it recorded events is unknown"},
 		"none at the end": {without(func(e history.Event) bool { return e.Noise != nil && e.T > 30*second }), verdict.Unknown,
-			"no verdict: the harness says nothing of itself for 10s from 30s: how late it dated what it saw is not known"},
+			"no verdict: the harness took no samples of itself for 10s from 30s, so how late it recorded events is unknown"},
 		"those of a worker alone": {without(func(history.Event) bool { return false }).EditEvents(func(e *history.Event) {
 			if e.Noise != nil {
 				e.Noise.Of = ht.Worker

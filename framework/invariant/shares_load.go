@@ -144,7 +144,7 @@ func (j *sharesLoad) End(missing verdict.Missing) verdict.Verdict {
 		fewDealt = false // enough to tell that it was not chance
 	}
 	if fewDealt {
-		missing.Add("%s carried requests on %s from %s to %s, and %d are needed: dealt at random to %s, fewer leave one short by chance",
+		missing.Add("%s carried requests on %s from %s to %s, and %d are needed: fewer, spread at random over %s, leave one pod short by chance",
 			prose.Count(len(j.dealt), "connection"), lanes[0], prose.Moment(j.from), prose.Moment(j.to), enough, prose.Count(len(j.hands), "pod"))
 	}
 	j.numbers(&v, total, enough)
@@ -154,7 +154,7 @@ func (j *sharesLoad) End(missing verdict.Missing) verdict.Verdict {
 			return v.Unknown(missing)
 		}
 		v.At = j.from
-		return v.Violated(missing, "%s had less than %v of an equal share, down to %s, of %s", j.accused(starved), j.promise.AtLeast,
+		return v.Violated(missing, "%s had less than %v of an equal share; the least was %s, of %s", j.accused(starved), j.promise.AtLeast,
 			shareText(j.least(total)), j.load(total))
 	}
 	return v.Held(missing, "%s had at least %s of an equal share of %s", j.praised(), shareText(j.least(total)), j.load(total))
@@ -166,16 +166,16 @@ func (j *sharesLoad) doubts() (missing verdict.Missing) {
 		return nil
 	}
 	if j.gateway {
-		missing.Add("requests came through a gateway, and its connections to the pods are not in the record")
+		missing.Add("requests came through a gateway, whose connections to the pods are not in the record")
 	}
 	if len(j.unsteady) > 0 {
-		missing.Add("%s of %s was not ready all the time from %s to %s", j.unsteady[0], j.name, prose.Moment(j.ready), prose.Moment(j.to))
+		missing.Add("%s of %s was not always ready from %s to %s", j.unsteady[0], j.name, prose.Moment(j.ready), prose.Moment(j.to))
 	}
 	if j.fresh() > 0 && j.to-j.ready <= j.promise.Within {
-		missing.Add("the pods were all ready for %s, and what they got counts from %s on", prose.Moment(j.to-j.ready), j.promise.Within)
+		missing.Add("the pods were all ready for %s only, and their share counts from %s on", prose.Moment(j.to-j.ready), j.promise.Within)
 	}
 	if n := len(j.hands); n == 1 || n > 0 && j.fresh() == n && j.promise.Together {
-		missing.Add("there is nobody to share with: %s, %d of them new", prose.Count(n, "pod"), j.fresh())
+		missing.Add("there are no pods to share with: %s, %d of them new", prose.Count(n, "pod"), j.fresh())
 	}
 	return missing
 }

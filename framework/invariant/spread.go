@@ -42,7 +42,7 @@ func (p Spread) String() string {
 		who = "the workload"
 	}
 	if p.Waiting {
-		return fmt.Sprintf("%s is spread over %s with a skew of at most %d whenever all of it is ready or finds no node", who, p.TopologyKey, p.Max)
+		return fmt.Sprintf("%s is spread over %s with a skew of at most %d whenever each of its pods is ready or unschedulable", who, p.TopologyKey, p.Max)
 	}
 	return fmt.Sprintf("%s is spread over %s with a skew of at most %d whenever it has settled", who, p.TopologyKey, p.Max)
 }

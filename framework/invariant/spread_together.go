@@ -11,14 +11,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// SpreadTogether promises that whenever every workload in the record has settled, until the first undo begins, the pods of
+// SpreadTogether promises that whenever every workload in the record has settled, until the first revert begins, the pods of
 // all of them together, Deployments and StatefulSets alike, are spread over the domains of a topology with a skew of at
 // most Max. It is for workloads that are one to whoever depends on them, and several to Kubernetes.
 //
 // What an undo leaves is not judged: a scale-down heeds no spread, of one workload or of several. Domains are as for
 // Spread, by the node selector, which must be the same for all.
 //
-// Evidence: two workloads, two domains, all of them settled when the first undo begins, and no pod outside of the domains.
+// Evidence: two workloads, two domains, all of them settled when the first revert begins, and no pod outside of the domains.
 type SpreadTogether struct {
 	// TopologyKey and Max are Spread's.
 	TopologyKey string `json:"topologyKey"`
@@ -45,7 +45,7 @@ func (p SpreadTogether) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	}
 	who := byKind(f.Record, keys)
 	if len(keys) < 2 {
-		missing.Add("the record has %s, and fewer than 2 are not spread together", who)
+		missing.Add("the record has %s, and a combined spread needs at least 2", who)
 	}
 	until, ok := f.FirstUndo()
 	if !ok || len(keys) == 0 { // without an undo, FaultsActive has said why
@@ -58,7 +58,7 @@ func (p SpreadTogether) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	all.Blame(ledger, p.Max)
 	worst, bad, first := Spread{TopologyKey: p.TopologyKey, Max: p.Max}.weigh(all)
 	if !all.AtEnd {
-		missing.Add("not all of %s had settled when the first undo began at %s", who, prose.Moment(until))
+		missing.Add("not all of %s had settled when the first revert began at %s", who, prose.Moment(until))
 	}
 	var told *spread.SkewChange
 	for _, placed := range all.Distributions {
@@ -75,7 +75,7 @@ func (p SpreadTogether) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	}
 	if first != nil {
 		v.At = first.At
-		return v.Violated(missing, "the pods of %s were at %s together %s: skew %d, and %d is allowed", who, prose.Moment(first.At), first, first.Skew(), p.Max)
+		return v.Violated(missing, "the pods of %s were at %s combined %s: skew %d, and %d is allowed", who, prose.Moment(first.At), first, first.Skew(), p.Max)
 	}
 	if worst == nil || bad > 0 { // bad ones were seen only while a watch was blind
 		return v.Unknown(missing)

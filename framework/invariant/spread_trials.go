@@ -49,10 +49,10 @@ func (p SpreadTrials) Judge(f *evidence.Run, missing verdict.Missing) verdict.Ve
 		return verdict.Verdict{}.Unknown(append(missing, more...))
 	}
 	if len(keys) < 2 {
-		missing.Add("the record has %s, and fewer than 2 trials say nothing of chance", prose.Count(len(keys), "Deployment"))
+		missing.Add("the record has %s, and at least 2 trials are needed to judge chance", prose.Count(len(keys), "Deployment"))
 	}
 	if p.Often < 0 || p.Often >= 1 {
-		missing.Add("%s of the trials may break it, so that nothing is promised", prose.Percent(p.Often))
+		missing.Add("%s of the trials may break the promise, so it promises nothing", prose.Percent(p.Often))
 	}
 	v, t := verdict.Verdict{}, trials{of: len(keys)}
 	states, largest := 0, map[int]int{} // how many trials had this as their largest skew
@@ -68,7 +68,7 @@ func (p SpreadTrials) Judge(f *evidence.Run, missing verdict.Missing) verdict.Ve
 		case first != nil:
 			t.broke(first.At, fmt.Sprintf("%s at %s: %s, skew %d, %s", key.Name, prose.Moment(first.At), first, first.Skew(), first.Why))
 		case bad > 0: // seen only while a watch was blind
-			missing.Add("the spread of %s was too uneven only as far as was seen while a watch was blind", key.Name)
+			missing.Add("the spread of %s was too uneven, but only during a gap of a watch", key.Name)
 		}
 		if worst != nil {
 			t.worst = max(t.worst, worst.Skew())

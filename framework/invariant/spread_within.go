@@ -80,10 +80,10 @@ func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdic
 		watched := f.End() - seen
 		v.Measure("watchedSeconds", watched.Seconds())
 		if f.Unseen(deadline, f.End()) || r.last.Blind {
-			return v.Unknown(append(missing, "where the pods were at the end is not known: a watch was blind"))
+			return v.Unknown(append(missing, "where the pods were at the end is unknown: a watch had a gap"))
 		}
 		if watched < p.Limit {
-			missing.Add("the spread of %s was not restored when the watching ended, %s after the fault was seen: %s", name, prose.Moment(watched), r.last)
+			missing.Add("the spread of %s was not restored when the record ended, %s after the fault was seen: %s", name, prose.Moment(watched), r.last)
 			return v.Unknown(missing)
 		}
 		if unsure := f.OrInTime(seen, f.End(), p.Limit); len(unsure) > 0 {
@@ -97,7 +97,7 @@ func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdic
 	v.Measure("restoredSeconds", took.Seconds())
 	if took > p.Limit {
 		if f.Unseen(deadline, r.good.At) {
-			return v.Unknown(append(missing, "when the spread was restored is not known: a watch was blind"))
+			return v.Unknown(append(missing, "when the spread was restored is unknown: a watch had a gap"))
 		}
 		if unsure := f.OrInTime(seen, r.good.At, p.Limit); len(unsure) > 0 {
 			return v.Unknown(append(missing, unsure...))

@@ -55,11 +55,11 @@ func TestVictimsWithoutTraffic(t *testing.T) {
 		moved        []history.Lane
 		want         string
 	}{
-		{"drain-one-worker", "NoFailedRequests", all, "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, had answered no request on fresh in the 3s before (and 1 more reason)"},
-		{"drain-one-worker", "NoFailedRequests", all[:1], "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, had answered no request on fresh in the 3s before"},
-		{"drain-one-worker", "NoFailedRequests", all[1:], "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, had answered no request on reused in the 3s before"},
-		{"resize-in-place", "NoFailedRequests", all[1:], "none of the 6 pods that resize all pods to 20m of processor time took had answered a request on reused in the 3s before"},
-		{"kill-one-worker", "FailuresEndWithin", all[1:], "backend-6f7f76f664-t7754, which kill one worker took, had answered no request on reused in the 3s before"},
+		{"drain-one-worker", "NoFailedRequests", all, "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, answered no request on fresh in the 3s before the fault (and 1 more reason)"},
+		{"drain-one-worker", "NoFailedRequests", all[:1], "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, answered no request on fresh in the 3s before the fault"},
+		{"drain-one-worker", "NoFailedRequests", all[1:], "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, answered no request on reused in the 3s before the fault"},
+		{"resize-in-place", "NoFailedRequests", all[1:], "none of the 6 pods that resize all pods to 20m of processor time took answered a request on reused in the 3s before the fault"},
+		{"kill-one-worker", "FailuresEndWithin", all[1:], "backend-6f7f76f664-t7754, which kill one worker took, answered no request on reused in the 3s before the fault"},
 	} {
 		t.Run(attack.golden+" on "+string(attack.moved[0]), func(t *testing.T) {
 			_, run := unpackGolden(t, attack.golden)
@@ -120,15 +120,15 @@ func TestTrafficToTheVictim(t *testing.T) {
 			}
 		})
 	}
-	const none = "no verdict: backend-1, which drain one worker took, had answered no request on fresh in the 3s before"
+	const none = "no verdict: backend-1, which drain one worker took, answered no request on fresh in the 3s before the fault"
 	const held = "no request failed (0 of 6000 on fresh) through 1 pod termination and 0 node losses; 95 % upper bound 0.05 % if requests are independent" + noneMissedOnFresh
 	checkAll(t, []sample{
 		{"a stream held to the victim", heldConnection(ht.Victim, ht.DrainedNode), stream, verdict.Held, 0,
-			"no request failed (0 of 1200 on stream) through 1 pod termination and 0 node losses; 95 % upper bound 0.25 % if requests are independent; longest time without a request sent: 25ms on stream; an outage of 26ms would have met one"},
+			"no request failed (0 of 1200 on stream) through 1 pod termination and 0 node losses; 95 % upper bound 0.25 % if requests are independent; longest time without a request sent: 25ms on stream; an outage of 26ms would have hit a request"},
 		{"a stream held to a bystander", heldConnection("backend-4", "w4"), stream, verdict.Unknown, 0,
-			"no verdict: backend-1, which drain one worker took, had answered no request on stream in the 3s before"},
+			"no verdict: backend-1, which drain one worker took, answered no request on stream in the 3s before the fault"},
 		{"a lane of six held to a bystander", heldConnection("backend-4", "w4"), invariant.NoFailedRequests{}, verdict.Unknown, 0,
-			"no verdict: backend-1, which drain one worker took, had answered no request on stream in the 3s before"},
+			"no verdict: backend-1, which drain one worker took, answered no request on stream in the 3s before the fault"},
 		{"until four seconds before", without(func(r history.Request) bool { return r.Sent > ht.InjectingAt-4*second }), fresh,
 			verdict.Unknown, 0, none},
 		{"once, half a second before", without(func(r history.Request) bool {
@@ -150,7 +150,7 @@ func TestTrafficToTheVictim(t *testing.T) {
 		{"an eviction that was refused to a pod without traffic",
 			taking(refused(without(func(history.Request) bool { return true })), []string{ht.DrainedNode}, nil),
 			invariant.NoFailedRequests{Refused: true}, verdict.Unknown, 0,
-			"no verdict: backend-1, which drain one worker took, had answered no request on fresh in the 3s before"},
+			"no verdict: backend-1, which drain one worker took, answered no request on fresh in the 3s before the fault"},
 	})
 }
 
@@ -210,7 +210,7 @@ func TestPodsOfAGateway(t *testing.T) {
 	lost.Ready = "Unknown"
 	b.Node(noticedAt, lost)
 	v := judge.Check(taking(b, []string{"w9"}, nil).Run(), invariant.NoFailedRequests{})
-	if v.Outcome != verdict.Held || !slices.Contains(v.Evidence, "kill one worker took no pod that clients were sent to") {
+	if v.Outcome != verdict.Held || !slices.Contains(v.Evidence, "kill one worker took no pod that received requests") {
 		t.Errorf("%s: %s %q", v.Outcome, v.Seen, v.Evidence)
 	}
 }

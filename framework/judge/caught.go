@@ -77,7 +77,7 @@ func named(h history.Header, verdicts []verdict.Verdict) (by verdict.Verdict, wh
 		return by, m.CaughtBy + " was not judged"
 	}
 	if len(verdicts) != len(h.Promises) {
-		return by, fmt.Sprintf("the record has %s, and was given %s", prose.Count(len(h.Promises), "promise"), prose.Count(len(verdicts), "verdict"))
+		return by, fmt.Sprintf("the record has %s, but %s were given", prose.Count(len(h.Promises), "promise"), prose.Count(len(verdicts), "verdict"))
 	}
 	var of []verdict.Verdict
 	for i, p := range h.Promises {
@@ -85,7 +85,7 @@ func named(h history.Header, verdicts []verdict.Verdict) (by verdict.Verdict, wh
 			continue
 		}
 		if verdicts[i].Kind != p.Kind {
-			return by, fmt.Sprintf("verdict %d is on %s, and the promise is %s", i+1, verdicts[i].Kind, p.Kind)
+			return by, fmt.Sprintf("verdict %d is on %s, but the promise is %s", i+1, verdicts[i].Kind, p.Kind)
 		}
 		of = append(of, verdicts[i])
 	}
@@ -138,7 +138,7 @@ func caught(v verdict.Verdict, f *evidence.Run, m *history.Mutant, by verdict.Ve
 		return v.Unknown(verdict.Missing{why})
 	}
 	if reported := mostly(causes); m.Cause != "" && reported != attribution.Cause(m.Cause) {
-		return v.Unknown(verdict.Missing{fmt.Sprintf("%s was planted, and %s reported: %s", m.Cause, reported, by.Seen)})
+		return v.Unknown(verdict.Missing{fmt.Sprintf("%s is the cause that was planted, but %s was reported: %s", m.Cause, reported, by.Seen)})
 	}
 	v.Measure(verdict.CaughtNumber, 1)
 	return v.Held(nil, "caught: %s", by.Seen)
@@ -148,7 +148,7 @@ func caught(v verdict.Verdict, f *evidence.Run, m *history.Mutant, by verdict.Ve
 func missed(v verdict.Verdict, m *history.Mutant, seen string) verdict.Verdict {
 	v.Measure(verdict.CaughtNumber, 0)
 	if m.ByChance {
-		return v.Held(nil, "not caught, as may happen, for it is caught by chance alone: %s", seen)
+		return v.Held(nil, "not caught, which is allowed, because this mutant is caught by chance only: %s", seen)
 	}
 	return v.Violated(nil, "missed: %s", seen)
 }
@@ -167,7 +167,7 @@ func laneMissed(v verdict.Verdict, m *history.Mutant, by verdict.Verdict, lanes,
 	if m.Cause != "" {
 		of = " for " + m.Cause
 	}
-	seen := fmt.Sprintf("of the requests on %s that were sent after the first fault began, none failed%s; in all, %s", prose.List(names), of, by.Seen)
+	seen := fmt.Sprintf("of the requests on %s that were sent after the first fault began, none failed%s; of all requests: %s", prose.List(names), of, by.Seen)
 	if doubted := v.Numbers[requests.DoubtsNumber] > 0; doubted || others > 0 || v.Numbers[requests.ExcusedNumber] > 0 {
 		return v.Unknown(verdict.Missing{seen})
 	}
@@ -193,9 +193,9 @@ func early(f *evidence.Run, m *history.Mutant, by verdict.Verdict) string {
 	case aboutPlacement(by.Kind):
 		return ""
 	case judgesLanes(by.Kind) && len(m.Lanes) > 0:
-		return "its verdict does not say which requests failed after the first fault began, as one of today's would: judge the record again"
+		return "the verdict, from an older version of holdfast, does not say which requests failed after the first fault began; judge the record again"
 	case by.At != 0 && by.At < first.At:
-		return fmt.Sprintf("it was broken at %s, and the first fault began at %s: %s", prose.Moment(by.At), prose.Moment(first.At), by.Seen)
+		return fmt.Sprintf("the promise was broken at %s, before the first fault began at %s: %s", prose.Moment(by.At), prose.Moment(first.At), by.Seen)
 	}
 	return ""
 }

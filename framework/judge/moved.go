@@ -23,6 +23,6 @@ func moved(f *evidence.Run, p invariant.Invariant, v verdict.Verdict) verdict.Ve
 	if loss == nil {
 		return v
 	}
-	return v.Unknown(verdict.Missing{fmt.Sprintf("%s was lost at %s without a fault, on a machine that was starved (%s), and else it would be violated: %s",
+	return v.Unknown(verdict.Missing{fmt.Sprintf("%s was lost at %s without a fault, on a machine without enough processor time (%s); otherwise the verdict would be Violated: %s",
 		loss.Name, prose.Moment(loss.At), f.Starved(loss), v.Seen)})
 }

@@ -35,7 +35,7 @@ func (v Verdict) Violated(d Missing, seen string, args ...any) Verdict {
 		v.Evidence = v.Evidence[:MaxEvidence-n]
 	}
 	for _, doubt := range d {
-		v.Support("thin evidence: " + doubt)
+		v.Support("missing evidence: " + doubt)
 	}
 	return v
 }

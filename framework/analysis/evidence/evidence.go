@@ -111,9 +111,9 @@ func (f *Run) BaseOrdered(from history.Offset) (d verdict.Missing) {
 		p, ok := f.Phases[name]
 		switch {
 		case !ok:
-			d.Add("there is no phase %s in the record", name)
+			d.Add("the record has no phase %s", name)
 		case p.From < last:
-			d.Add("phase %s begins at %s, before the one that precedes it", name, prose.Moment(p.From))
+			d.Add("phase %s begins at %s, before the phase that precedes it", name, prose.Moment(p.From))
 		}
 		last = p.From
 	}
@@ -124,7 +124,7 @@ func (f *Run) BaseOrdered(from history.Offset) (d verdict.Missing) {
 	}
 	for _, e := range f.Gaps {
 		if !e.Gap.Bridged && e.Gap.Since < f.End() && e.T >= from {
-			d.Add("the watch of %s was blind from %s to %s: %s", e.Gap.What, prose.Moment(e.Gap.Since), prose.Moment(e.T), e.Gap.Why)
+			d.Add("the watch of %s had a gap from %s to %s: %s", e.Gap.What, prose.Moment(e.Gap.Since), prose.Moment(e.T), e.Gap.Why)
 		}
 	}
 	return d
@@ -143,7 +143,7 @@ func (f *Run) Clocks(workers []string) (d verdict.Missing) {
 		case !known:
 			d.Add("the clock of %s was never compared with the run's", w)
 		case uncertainty > maxClockUncertainty:
-			d.Add("the clock of %s may be off by %s, and %s is the most that tells phases apart",
+			d.Add("the clock of %s may be off by %s, and at most %s is precise enough to tell phases apart",
 				w, prose.Moment(uncertainty), prose.Moment(maxClockUncertainty))
 		}
 	}

@@ -33,7 +33,7 @@ func Taken(run history.Run, from, to history.Offset) (names []string, lost bool)
 	return names, lost
 }
 
-// InForce is the time from when the last fault was seen until the first undo, or the end of the record.
+// InForce is the time from when the last fault was seen until the first revert, or the end of the record.
 func (f *Run) InForce() (seen, until history.Offset, ok bool) {
 	for _, fault := range f.Faults {
 		if fault.Seen.OK {
@@ -63,7 +63,7 @@ func (f *Run) PressedSince(seen history.Offset) history.Offset {
 	return seen
 }
 
-// FirstUndo is when the first undo of a fault began.
+// FirstUndo is when the first revert of a fault began.
 func (f *Run) FirstUndo() (at history.Offset, ok bool) {
 	for _, fault := range f.Faults {
 		if fault.Healing.OK && (!ok || fault.Healing.At < at) {
@@ -73,7 +73,7 @@ func (f *Run) FirstUndo() (at history.Offset, ok bool) {
 	return at, ok
 }
 
-// LastUndo is when the undo of the last fault began, or when it was seen if nobody undid it.
+// LastUndo is when the revert of the last fault began, or when it was seen if nobody undid it.
 func (f *Run) LastUndo() (at history.Offset, ok bool) {
 	for _, fault := range f.Faults {
 		m := fault.Healing
@@ -149,11 +149,11 @@ func (f *Run) FaultsActive(mustHeal bool) (d verdict.Missing) {
 		case len(fault.Errors) > 0:
 			d.Add("%s went wrong: %s", fault.Name, fault.Errors[0])
 		case !fault.Injecting.OK:
-			d.Add("%s has no beginning in the record", fault.Name)
+			d.Add("%s has no start in the record", fault.Name)
 		case !fault.Seen.OK:
-			d.Add("%s was never seen to bite", fault.Name)
+			d.Add("%s was never seen in effect", fault.Name)
 		case !fault.Healed.OK && (mustHeal || fault.Healing.OK):
-			d.Add("%s was never seen to be healed", fault.Name)
+			d.Add("%s was never seen to be reverted", fault.Name)
 		default:
 			f.lasted(fault, &d)
 		}
@@ -169,17 +169,17 @@ func (f *Run) lasted(fault history.FaultLife, d *verdict.Missing) {
 	}
 	switch healed := f.firstHealed(fault.ID); {
 	case fault.Seen.At < fault.Injecting.At:
-		d.Add("%s was seen at %s, before it was injected at %s", fault.Name, prose.Moment(fault.Seen.At), prose.Moment(fault.Injecting.At))
+		d.Add("%s was seen at %s, before it was applied at %s", fault.Name, prose.Moment(fault.Seen.At), prose.Moment(fault.Injecting.At))
 	case fault.Seen.At > undone.At:
-		d.Add("%s was seen at %s, after its undo began at %s", fault.Name, prose.Moment(fault.Seen.At), prose.Moment(undone.At))
+		d.Add("%s was seen at %s, after its revert began at %s", fault.Name, prose.Moment(fault.Seen.At), prose.Moment(undone.At))
 	case healed.OK && !fault.Healing.OK:
-		d.Add("%s healed by itself at %s: no undo is in the record", fault.Name, prose.Moment(healed.At))
+		d.Add("%s ended by itself at %s: the record has no revert", fault.Name, prose.Moment(healed.At))
 	case healed.OK && healed.At < undone.At:
-		d.Add("%s healed too early: at %s, before its undo began", fault.Name, prose.Moment(healed.At))
+		d.Add("%s ended too early: at %s, before its revert began", fault.Name, prose.Moment(healed.At))
 	}
 	for _, node := range fault.Nodes {
 		if back := f.backEarly(node, fault.Injecting.At, undone.At); back.OK {
-			d.Add("%s healed too early: %s was back at %s, before its undo began at %s",
+			d.Add("%s ended too early: %s was back at %s, before its revert began at %s",
 				fault.Name, node, prose.Moment(back.At), prose.Moment(undone.At))
 		}
 	}

@@ -105,7 +105,7 @@ func ExcuseProxies(f *evidence.Run, at history.Offset, among []attribution.PodOn
 		stood = max(stood, sum)
 	}
 	if e := f.Loudest(at-attribution.ProxyLagAtMost, at); e != nil && late <= stood {
-		return "the proxies were late, on a machine that was starved: " + evidence.InWords(e)
+		return "the proxies were late, on a machine without enough processor time: " + evidence.InWords(e)
 	}
 	return ""
 }

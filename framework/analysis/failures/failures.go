@@ -244,7 +244,7 @@ func (l *Failures) noiseLine() []string {
 			both++
 		}
 	}
-	return []string{fmt.Sprintf("the control lane failed %d times too, in %d of the %d seconds with failures: the harness was not well",
+	return []string{fmt.Sprintf("the control lane failed %d times too, in %d of the %d seconds with failures: the harness itself had problems",
 		l.noise, both, len(l.failing))}
 }
 

@@ -103,22 +103,22 @@ func (b blindness) doubts() (d verdict.Missing) {
 	}
 	switch {
 	case b.watched <= 0:
-		d.Add("no load on %s is known to have followed the beginning of the first fault", b.lane)
+		d.Add("the record shows no load on %s after the first fault began", b.lane)
 	case b.uncounted:
-		d.Add("there are more than %d lanes of workers in the record: when all of them sent requests on %s is not known", maxSends, b.lane)
+		d.Add("there are more than %d lanes of workers in the record, so when each of them sent requests on %s is unknown", maxSends, b.lane)
 	case b.longest.length > b.limit(1):
-		d.Add("no request was sent on %s for %s from %s, and an outage of more than %s must not go unseen",
+		d.Add("no request was sent on %s for %s from %s, so an outage of more than %s could go unseen",
 			b.lane, prose.Moment(b.longest.length), prose.Moment(b.longest.from), prose.Moment(b.limit(1)))
 	case b.workers > 1 && b.still.length > b.limit(b.workers):
-		d.Add("%s sent no request on %s for %s from %s, and an outage of more than %s must not go unseen where it is",
+		d.Add("%s sent no request on %s for %s from %s, so an outage of more than %s at its node could go unseen",
 			b.who, b.lane, prose.Moment(b.still.length), prose.Moment(b.still.from), prose.Moment(b.limit(b.workers)))
 	}
 	if b.unsent > 1 && float64(b.unsent) > mostUnsent*float64(b.due) {
-		d.Add("%d of %s due on %s since the first fault began were not sent, and %s may be missing at most",
+		d.Add("%d of %s due on %s since the first fault began were not sent, and at most %s may be unsent",
 			b.unsent, prose.Count(b.due, "request"), b.lane, prose.Percent(mostUnsent))
 	}
 	if b.unseen > mostUnseen {
-		d.Add("the requests on %s came in bursts: for %s of the time since the first fault began none had been sent for %s or more, "+
+		d.Add("the requests on %s were sent in bursts: for %s of the time since the first fault began none had been sent for %s or more, "+
 			"and %s is the most", b.lane, prose.Percent(b.unseen), prose.Moment(b.apart()), prose.Percent(mostUnseen))
 	}
 	return d
@@ -143,7 +143,7 @@ func (t *Stats) Seen(lanes []history.Lane) string {
 			worst = b
 		}
 	}
-	text := fmt.Sprintf("longest time without a request sent: %s on %s; an outage of %s would have met one",
+	text := fmt.Sprintf("longest time without a request sent: %s on %s; an outage of %s would have hit a request",
 		prose.Moment(worst.longest.length), worst.lane, prose.Moment(worst.shortest()))
 	if len(lanes) > 1 {
 		text += " on each lane"

@@ -240,13 +240,13 @@ func (t *Stats) Delivered(lanes []history.Lane) (d verdict.Missing) {
 		d.Add("the requests could not be read to their end: %v", t.Err)
 	}
 	if t.beyond {
-		d.Add("there are more than %d workers or %d lanes in the record", MaxWorkers, MaxLanes)
+		d.Add("the record has more than %d workers or %d lanes", MaxWorkers, MaxLanes)
 	}
 	if t.odd != "" {
 		d.Add("%s", t.odd)
 	}
 	if len(lanes) == 0 {
-		d.Add("no load was planned, and none was sent")
+		d.Add("no load was planned or sent")
 	}
 	var workers []string
 	for _, w := range t.workers {
@@ -315,11 +315,11 @@ func (t *Stats) compare(total history.LoadTotals, d *verdict.Missing) {
 	case total.Planned != total.Sent+total.Unsent:
 		d.Add("%s planned %d requests, sent %d and did not send %d", who, total.Planned, total.Sent, total.Unsent)
 	case total.Planned != row.rows:
-		d.Add("%s planned %d requests, and the record has %d", who, total.Planned, row.rows)
+		d.Add("%s planned %d requests, but the record has %d", who, total.Planned, row.rows)
 	case total.Unsent != row.unsent:
-		d.Add("%s says it did not send %d requests, and the record has %d of those", who, total.Unsent, row.unsent)
+		d.Add("%s says it did not send %d requests, but the record has %d unsent requests", who, total.Unsent, row.unsent)
 	case row.seqs != seqs:
-		d.Add("%s has requests twice in the record, or under wrong numbers", who)
+		d.Add("%s has duplicate or misnumbered requests in the record", who)
 	}
 }
 
@@ -331,12 +331,12 @@ func (t *Stats) enough(name history.Lane, d *verdict.Missing) {
 		return
 	}
 	if lane.requests < evidence.MinRequests {
-		d.Add("%s were sent on %s, and fewer than %d say little", prose.Count(lane.requests, "request"), name, evidence.MinRequests)
+		d.Add("%s were sent on %s, and at least %d are needed", prose.Count(lane.requests, "request"), name, evidence.MinRequests)
 	}
 	t.steady(name, d)
 	for i, fault := range t.facts.Faults {
 		if fault.Injecting.OK && fault.Healed.OK && lane.InFlight[i] == 0 {
-			d.Add("no request was in flight on %s while %s was on", name, fault.Name)
+			d.Add("no request was in flight on %s while %s was active", name, fault.Name)
 		}
 	}
 }
@@ -369,7 +369,7 @@ func (t *Stats) steady(name history.Lane, d *verdict.Missing) {
 			}
 		case sent < evidence.MinDelivered*planned: // each of the two is a little less than it should be
 			if unsent++; unsent == 1 {
-				d.Add("only %s were sent on %s within %s from %s, and %.4g were planned",
+				d.Add("only %s were sent on %s within %s from %s, but %.4g were planned",
 					prose.Count(int(sent), "request"), name, prose.Moment(length), prose.Moment(at), t.plan[name]*length.Seconds())
 			}
 		}
@@ -381,7 +381,7 @@ func (t *Stats) steady(name history.Lane, d *verdict.Missing) {
 		d.Add("of %d windows under load, %d lacked requests on %s", len(lane.due), unsent, name)
 	}
 	if undue > 0 {
-		d.Add("%s was planned at %v requests a second, and had fewer due in %s of %s, the first from %s",
+		d.Add("%s was planned at %v requests a second, but had fewer due in %s of %s, the first from %s",
 			name, t.plan[name], prose.Count(undue, "window"), prose.Moment(evidence.LoadWindow), first)
 	}
 }

@@ -216,10 +216,10 @@ func (t *Stats) Reached(lanes []history.Lane) (d verdict.Missing) {
 			continue
 		}
 		if n := len(one.victims); n > 1 {
-			d.Add("none of the %d pods that %s took had answered a request on %s in the %s before", n, one.fault.Name, one.lane, victimWindow)
+			d.Add("none of the %d pods that %s took answered a request on %s in the %s before the fault", n, one.fault.Name, one.lane, victimWindow)
 			continue
 		}
-		d.Add("%s, which %s took, had answered no request on %s in the %s before", one.victims[0].pod, one.fault.Name, one.lane, victimWindow)
+		d.Add("%s, which %s took, answered no request on %s in the %s before the fault", one.victims[0].pod, one.fault.Name, one.lane, victimWindow)
 	}
 	return d
 }
@@ -246,7 +246,7 @@ func (t *Stats) VictimLines(lanes []history.Lane) (lines []string) {
 			}
 		}
 		if len(parts) == 0 {
-			lines = append(lines, fault.Name+" took no pod that clients were sent to")
+			lines = append(lines, fault.Name+" took no pod that received requests")
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("in the %s before, the victims of %s answered %s", victimWindow, fault.Name, strings.Join(parts, ", ")))
