@@ -17,15 +17,16 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Caught judges a mutant by its record and the verdicts on it, in the order of the record's promises: that the promise which is
-// named catches what was broken on purpose is a promise of the harness.
+// Caught judges a mutant by its record and by the verdicts on it, which are in the order of the record's promises. The harness
+// promises that the named promise catches what the mutant removes.
 //
-// Held: it was caught. The record is whole, every fault took effect, the promise with its parameters was Violated, on each lane that
-// the mutant is about, by requests that were sent after the first fault began, and mostly for the planted cause, where one is named. Of a
-// mutant of the harness: the promise was Unknown, for the planted doubt alone. Violated: it was missed. Anything else is Unknown, and
-// says why. A mutant that is caught by chance may be missed: that is Held, and CaughtNumber tells the two apart.
+// Held means caught: the record is whole, every fault took effect, and the promise with its parameters was Violated, on each lane
+// that the mutant is about, by requests that were sent after the first fault began, and mostly for the planted cause, if one is
+// named. A mutant of the harness is caught if the promise was Unknown for the planted doubt alone. Violated means missed. Anything
+// else is Unknown, with the reason. A mutant that is caught by chance only may be missed: that is Held, and CaughtNumber tells the
+// two apart.
 //
-// Promises about where pods are (invariant.PlacementInvariant) may be broken as soon as a bad workload is deployed.
+// A promise about where pods are (invariant.PlacementInvariant) may be broken as soon as a bad workload is deployed.
 func Caught(run history.Run, verdicts []verdict.Verdict) verdict.Verdict {
 	v := verdict.Verdict{Kind: "Caught", Promise: "a mutant is caught"}
 	m := run.Header.Mutant
@@ -52,7 +53,7 @@ func Caught(run history.Run, verdicts []verdict.Verdict) verdict.Verdict {
 	return caught(v, f, m, by)
 }
 
-// proves doubts a record from which nothing can be learnt about a mutant.
+// proves reports what a record lacks to say anything about a mutant.
 func proves(f *evidence.Run, kind string) verdict.Missing {
 	var needs evidence.Needs
 	if p := invariant.Of(kind); p != nil {
@@ -69,8 +70,8 @@ func proves(f *evidence.Run, kind string) verdict.Missing {
 	return f.Lacks(needs)
 }
 
-// named finds the verdict on the promise that a mutant names. Of several in an older record, which names a kind alone, it is the
-// one that is worst. Why says what is wrong with the name; empty: nothing.
+// named finds the verdict on the promise that a mutant names. An older record names only the kind; the worst verdict of that kind
+// counts. Why says what is wrong with the name; empty: nothing.
 func named(h history.Header, verdicts []verdict.Verdict) (by verdict.Verdict, why string) {
 	m := h.Mutant
 	if len(verdicts) == 0 {
@@ -99,7 +100,7 @@ func named(h history.Header, verdicts []verdict.Verdict) (by verdict.Verdict, wh
 	return by, m.CaughtBy + " has no verdict"
 }
 
-// sameParams compares parameters by what they say.
+// sameParams compares parameters by their values.
 func sameParams(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
@@ -108,7 +109,7 @@ func sameParams(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// caught turns round what the promise said of a workload that was broken.
+// caught turns the verdict on a broken workload into the verdict on its mutant.
 func caught(v verdict.Verdict, f *evidence.Run, m *history.Mutant, by verdict.Verdict) verdict.Verdict {
 	switch by.Outcome {
 	case verdict.Violated:
@@ -144,7 +145,7 @@ func caught(v verdict.Verdict, f *evidence.Run, m *history.Mutant, by verdict.Ve
 	return v.Held(nil, "caught: %s", by.Seen)
 }
 
-// missed says that a mutant was not caught. One that need not be has kept what is promised of it.
+// missed is the verdict on a mutant that was not caught. A mutant that may escape has kept its promise.
 func missed(v verdict.Verdict, m *history.Mutant, seen string) verdict.Verdict {
 	v.Measure(verdict.CaughtNumber, 0)
 	if m.ByChance {
@@ -153,12 +154,12 @@ func missed(v verdict.Verdict, m *history.Mutant, seen string) verdict.Verdict {
 	return v.Violated(nil, "missed: %s", seen)
 }
 
-// laneMissed says that no request failed, for the planted cause, on some lanes that the mutant is about. It was missed there only
-// where the promise had all of its evidence.
+// laneMissed is the verdict where no request failed for the planted cause on some lanes that the mutant is about. The mutant was
+// missed there only if the promise had all of its evidence.
 func laneMissed(v verdict.Verdict, m *history.Mutant, by verdict.Verdict, lanes, broken []history.Lane) verdict.Verdict {
 	left := slices.DeleteFunc(slices.Clone(lanes), func(l history.Lane) bool { return slices.Contains(broken, l) })
 	names := make([]string, len(left))
-	var others float64 // that failed there for other causes
+	var others float64 // requests that failed there for other causes
 	for i, lane := range left {
 		names[i] = string(lane)
 		others += v.Numbers[failures.SinceNumber+string(lane)]
@@ -174,19 +175,19 @@ func laneMissed(v verdict.Verdict, m *history.Mutant, by verdict.Verdict, lanes,
 	return missed(v, m, seen)
 }
 
-// judgesLanes tells whether a kind of promise judges each lane by itself.
+// judgesLanes says whether a kind of promise judges each lane by itself.
 func judgesLanes(kind string) bool {
 	_, ok := invariant.Of(kind).(invariant.LaneInvariant)
 	return ok
 }
 
-// aboutPlacement tells whether a kind of promise is about where pods are, before a fault as well as after it.
+// aboutPlacement says whether a kind of promise is about where pods are, before a fault as well as after it.
 func aboutPlacement(kind string) bool {
 	_, ok := invariant.Of(kind).(invariant.PlacementInvariant)
 	return ok
 }
 
-// early says that a promise was broken before the first fault began; empty: it was not.
+// early describes how a promise was broken before the first fault began; empty: it was not.
 func early(f *evidence.Run, m *history.Mutant, by verdict.Verdict) string {
 	first := f.FirstFault()
 	switch {

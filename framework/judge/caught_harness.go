@@ -9,15 +9,15 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Doubt says in a word why a promise is Unknown. Mutants of the harness name the one that they plant.
+// Doubt is the reason, in a word, why a promise is Unknown. A mutant of the harness names the doubt that it plants.
 type Doubt string
 
-// DoubtStarvedWorker is the doubt that a load worker plants which gets too little processor time: it sent too little, or too late,
-// or gave up on answers that were there, and its own samples of noise say that its quota kept it from running. The record is whole
-// all the same.
+// DoubtStarvedWorker is the doubt that a load worker with too little processor time plants: it sent too few requests, or sent them
+// too late, or timed out before answers that had arrived, and its own samples of noise say that its CPU quota throttled it. The
+// record is whole nevertheless.
 const DoubtStarvedWorker Doubt = "starved-load-worker"
 
-// doubted turns round what the promise said of a harness that was broken.
+// doubted turns the verdict of a broken harness into the verdict on its mutant.
 func doubted(v verdict.Verdict, f *evidence.Run, m *history.Mutant, by verdict.Verdict) verdict.Verdict {
 	switch by.Outcome {
 	case verdict.Held:

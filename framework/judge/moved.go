@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// moved turns round a violation that a node explains as well which was lost without a fault, on a starved machine, with a pod of the
-// workload on it.
+// moved turns a violation into Unknown if a node with a pod of the workload was lost without a fault, on a machine that lacked
+// processor time: the loss may have moved the pods.
 func moved(f *evidence.Run, p invariant.Invariant, v verdict.Verdict) verdict.Verdict {
 	if v.Outcome != verdict.Violated || !p.Needs().MovedByNodeLoss {
 		return v
