@@ -192,7 +192,7 @@ func TestEachFaultHasItsVictims(t *testing.T) {
 		}
 	})
 	v = judge.Check(idle.Run(), invariant.NoFailedRequests{})
-	if v.Outcome != verdict.Unknown || !strings.Contains(v.Seen, "backend-3, which drain another took, had answered no request on reused") {
+	if v.Outcome != verdict.Unknown || !strings.Contains(v.Seen, "backend-3, which drain another took, answered no request on reused") {
 		t.Errorf("%s: %s", v.Outcome, v.Seen)
 	}
 	numbers(t, v, map[string]float64{"victimAnswers.fresh": 100, "victimAnswers.reused": 0})
