@@ -41,10 +41,10 @@ func deeds() map[history.Lane]map[string]deed {
 		history.LaneFresh:   deedsHTTP1("each request has a connection of its own, which has never been idle"),
 		history.LaneReused:  deedsHTTP1(""),
 		history.LaneControl: deedsHTTP1(""),
-		history.LaneStream:  deedsOfWhatLasts(streamServer),
-		history.LaneSocket:  deedsOfWhatLasts(webSocketServer),
-		history.LaneH2C:     deedsH2C(),
-		history.LaneGRPC:    deedsGRPC(),
+		LaneStream:          deedsOfWhatLasts(streamServer),
+		LaneSocket:          deedsOfWhatLasts(webSocketServer),
+		LaneH2C:             deedsH2C(),
+		LaneGRPC:            deedsGRPC(),
 	}
 }
 
@@ -153,7 +153,7 @@ func TestLanesTellMisbehavioursApart(t *testing.T) {
 			}
 		}
 	}
-	for _, lane := range Lanes {
+	for _, lane := range LaneNames() {
 		if deeds()[lane] == nil {
 			t.Errorf("%s is not in the table", lane)
 		}
@@ -193,7 +193,7 @@ func (d deed) send(t *testing.T, l *lane) []history.Request {
 	var all sync.WaitGroup
 	for k := range d.requests {
 		due := l.record.now()
-		all.Go(func() { l.carrier.sender(l).send(uint64(k), due) })
+		all.Go(func() { l.transport.sender(l).send(uint64(k), due) })
 	}
 	all.Wait()
 	rows := rowsOf(t, l.record)

@@ -84,7 +84,7 @@ func TestSpecValidate(t *testing.T) {
 			s.Addons = []workloads.Addon{workloads.Descheduler{}, workloads.Descheduler{Soft: true}}
 		}},
 		{"lane websocket: the gateway passes on requests of HTTP alone", func(s *Spec) {
-			s.Gateway, s.Load = &workloads.Gateway{}, []load.Lane{{Lane: history.LaneH2C, Rate: 1}, {Lane: history.LaneSocket, Rate: 1}}
+			s.Gateway, s.Load = &workloads.Gateway{}, []load.Lane{{Lane: load.LaneH2C, Rate: 1}, {Lane: load.LaneSocket, Rate: 1}}
 		}},
 		{`lane "fresh": rate 0 is not between`, func(s *Spec) { s.Load = []load.Lane{{Lane: history.LaneFresh}} }},
 		{`two lanes are named "fresh"`, func(s *Spec) { s.Load = []load.Lane{DefaultLoad[0], DefaultLoad[0]} }},
@@ -292,7 +292,7 @@ func TestMutateRefusesWhatCannotBeCaught(t *testing.T) {
 		"or makes several promises of that kind":                 {CaughtBy: invariant.Spread{}, Break: nothing},
 		`promise Spread {"topologyKey":"zone","max":2}`:          {CaughtBy: invariant.Spread{TopologyKey: "zone", Max: 2}, Break: nothing},
 		"it does not promise NoFailedRequests {} any more":       {CaughtBy: invariant.NoFailedRequests{}, Break: func(s *Spec) { s.Promises = s.Promises[1:] }},
-		"lane grpc has no load, or NoFailedRequests does not":    {CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{history.LaneGRPC}, Break: nothing},
+		"lane grpc has no load, or NoFailedRequests does not":    {CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{load.LaneGRPC}, Break: nothing},
 		"lane control has no load, or NoFailedRequests does not": {CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{history.LaneControl}, Break: nothing},
 		`harness true, doubt ""`:                                 {CaughtBy: invariant.NoFailedRequests{}, Harness: true, Break: nothing},
 		"harness false, doubt":                                   {CaughtBy: invariant.NoFailedRequests{}, Doubt: judge.DoubtStarvedWorker, Break: nothing},

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
 // lasting is the server's end of a long-lived connection. Its methods answer well or misbehave on demand.
@@ -38,7 +40,7 @@ type lineServer struct{ *exchange }
 
 func streamServer(c *exchange, n int, well bool) lasting {
 	if c.request(); well {
-		_, _ = fmt.Fprintf(c, "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s\r\n", streamProtocol, headLines(pod(n)))
+		_, _ = fmt.Fprintf(c, "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s\r\n", backend.StreamProtocol, headLines(pod(n)))
 	}
 	return lineServer{c}
 }
@@ -50,7 +52,7 @@ func (s lineServer) hear() (string, bool) {
 
 func (s lineServer) say(text string)          { _, _ = io.WriteString(s, text+"\n") }
 func (s lineServer) cut()                     { _, _ = io.WriteString(s, "ok w/") }
-func (s lineServer) bye()                     { s.say(byeLine) }
+func (s lineServer) bye()                     { s.say(backend.Bye) }
 func (s lineServer) heard(id string, nth int) { s.say(fmt.Sprintf("ok %s %d", id, nth)) }
 
 type frameServer struct{ *exchange }
@@ -133,7 +135,7 @@ func deedsOfWhatLasts(begin lastingServer) map[string]deed {
 	})
 }
 
-var lastingServers = map[history.Lane]lastingServer{history.LaneStream: streamServer, history.LaneSocket: webSocketServer}
+var lastingServers = map[history.Lane]lastingServer{LaneStream: streamServer, LaneSocket: webSocketServer}
 
 // converse sends n messages, one after the other, and returns for each its outcome and its connection.
 func converse(t *testing.T, lane history.Lane, n int, serve func(s lasting, n int)) (told []string) {
@@ -150,7 +152,7 @@ func converse(t *testing.T, lane history.Lane, n int, serve func(s lasting, n in
 func TestGoodbyesAreNoFailures(t *testing.T) {
 	for lane := range lastingServers {
 		for name, end := range map[string]func(s lasting){
-			"a notice": func(s lasting) { s.say(leaveNotice); s.hear() },
+			"a notice": func(s lasting) { s.say(backend.Leave); s.hear() },
 			"a bye":    func(s lasting) { s.bye() },
 		} {
 			t.Run(fmt.Sprint(lane, " ", name), func(t *testing.T) {
@@ -165,7 +167,7 @@ func TestGoodbyesAreNoFailures(t *testing.T) {
 					ended <- struct{}{}
 				})
 				l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
-				s := l.carrier.sender(l)
+				s := l.transport.sender(l)
 				for k := range uint64(6) {
 					if k > 0 && k%2 == 0 {
 						<-ended
@@ -186,10 +188,10 @@ func TestGoodbyesAreNoFailures(t *testing.T) {
 // gone waits until the client has noticed that the connection ended.
 func gone(t *testing.T, l *lane) {
 	t.Helper()
-	d := l.carrier.(*duplex)
+	d := l.transport.(*bidiTransport)
 	for {
 		d.mu.Lock()
-		noticed := d.present[0] == nil
+		noticed := d.current[0] == nil
 		d.mu.Unlock()
 		if noticed {
 			return
@@ -211,7 +213,7 @@ func TestANoticeIsNoEnd(t *testing.T) {
 				s := lastingServers[lane](c, n, true)
 				id, _ := s.hear()
 				if n == 0 {
-					s.say(leaveNotice)
+					s.say(backend.Leave)
 					stays := s.silent(50 * time.Millisecond)
 					s.heard(id, 1)
 					_, more := s.hear()
@@ -234,9 +236,9 @@ func TestANoticeIsNoEnd(t *testing.T) {
 	}
 }
 
-// A close frame with a code other than goodbyes is no orderly end.
+// A close frame with a code other than orderlyEnds is no orderly end.
 func TestOtherCloseCodesAreFailures(t *testing.T) {
-	got := converse(t, history.LaneSocket, 3, func(s lasting, n int) {
+	got := converse(t, LaneSocket, 3, func(s lasting, n int) {
 		id, _ := s.hear()
 		if n == 0 {
 			s.(frameServer).closes(websocket.CloseInternalServerErr)
@@ -273,10 +275,10 @@ func TestAnswers(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := &session{late: map[string]bool{}, line: &mute{}}
+			s := &bidiStream{late: map[string]bool{}, messages: &mute{}}
 			var messages []*message
 			for i := range test.sent {
-				messages = append(messages, s.say(string(rune('a'+i)), time.Second))
+				messages = append(messages, s.send(string(rune('a'+i)), time.Second))
 			}
 			for _, text := range test.answers {
 				s.answer(text)
@@ -291,7 +293,7 @@ func TestAnswers(t *testing.T) {
 				}
 			}
 			if name == "one answer too many" {
-				m := s.say("b", time.Second)
+				m := s.send("b", time.Second)
 				if r := <-m.result; r.outcome != history.WrongBody || !strings.Contains(r.err, `an answer to no message came before it: "ok a 1"`) {
 					t.Errorf("the next message is %+v", r)
 				}
@@ -300,22 +302,22 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// mute is a line without a server.
+// mute is a message connection without a server.
 type mute struct{}
 
-func (*mute) hear() (string, error)           { select {} }
-func (*mute) say(string, time.Duration) error { return nil }
-func (*mute) leave()                          {}
+func (*mute) receive() (string, error)         { select {} }
+func (*mute) send(string, time.Duration) error { return nil }
+func (*mute) close()                           {}
 
 // A message that stalls fails after its time-out, and its connection is given up. Messages behind it have their own time-outs.
 func TestAStallMovesTheNextMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := Timeouts{Connect: time.Second, Response: 3 * time.Second, Request: 5 * time.Second}
-		l := testLane(t, Lane{Lane: history.LaneStream, Target: "http://pipe.test/", Rate: 1, Connections: 1, Timeouts: limits})
-		d := l.carrier.(*duplex)
-		quiet := newSession(2)
-		other := newSession(3)
-		d.present[0], d.all[quiet], d.all[other] = quiet, true, true
+		l := testLane(t, Lane{Lane: LaneStream, Target: "http://pipe.test/", Rate: 1, Connections: 1, Timeouts: limits})
+		d := l.transport.(*bidiTransport)
+		quiet := silentStream(2)
+		other := silentStream(3)
+		d.current[0], d.all[quiet], d.all[other] = quiet, true, true
 		var ended []string
 		done := make(chan struct{})
 		go func() {
@@ -323,7 +325,7 @@ func TestAStallMovesTheNextMessage(t *testing.T) {
 			for k, at := range []time.Duration{0, 2 * time.Second} {
 				time.Sleep(at)
 				go func() {
-					l.carrier.sender(l).send(uint64(k), l.record.now())
+					l.transport.sender(l).send(uint64(k), l.record.now())
 				}()
 			}
 			time.Sleep(10 * time.Second)
@@ -335,16 +337,45 @@ func TestAStallMovesTheNextMessage(t *testing.T) {
 		if got, want := strings.Join(ended, ", "), "0 stall on 2 after 3s, 1 stall on 2 after 3s"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if d.present[0] != nil || d.all[quiet] {
+		if d.current[0] != nil || d.all[quiet] {
 			t.Error("the stalled connection still takes messages")
 		}
 		d.drop(other)
 	})
 }
 
-// newSession returns a session whose server never answers.
-func newSession(id uint64) *session {
-	s := &session{ready: make(chan struct{}), dialled: make(chan struct{}), late: map[string]bool{}, line: &mute{}, conn: &conn{id: id}}
+// A connection that breaks while it is idle fails the next message, in the same words whether that message was sent before or after
+// the client noticed.
+func TestABreakHasOneText(t *testing.T) {
+	const want = "the connection ended without a close message: EOF"
+	broken := func(t *testing.T) (*lane, *bidiTransport, *bidiStream) {
+		l := testLane(t, Lane{Lane: LaneStream, Target: "http://pipe.test/", Rate: 1, Connections: 1, Timeouts: roomy})
+		d, s := l.transport.(*bidiTransport), silentStream(1)
+		s.conn.Conn, _ = net.Pipe()
+		s.conn.breaks(io.EOF)
+		d.current[0], d.all[s] = s, true
+		return l, d, s
+	}
+	t.Run("sent before", func(t *testing.T) {
+		_, d, s := broken(t)
+		m := s.send("a", time.Second)
+		d.received(s, "", io.EOF)
+		if r := <-m.result; r.outcome != history.ClosedEarly || r.err != want {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("sent after", func(t *testing.T) {
+		l, d, s := broken(t)
+		d.received(s, "", io.EOF)
+		if r := sendAll(t, l, 1)[0]; r.Outcome != history.ClosedEarly || r.Err != want || r.Conn != 1 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// silentStream returns a stream whose server never answers.
+func silentStream(id uint64) *bidiStream {
+	s := &bidiStream{ready: make(chan struct{}), dialled: make(chan struct{}), late: map[string]bool{}, messages: &mute{}, conn: &conn{id: id}}
 	close(s.ready)
 	close(s.dialled)
 	return s

@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/loadtest"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
 // If a server stalls while requests are due, each opens a connection of its own, unless there is a limit. With a limit a
@@ -41,10 +43,10 @@ func TestMaxConnections(t *testing.T) {
 			})
 			trace := &httptrace.ClientTrace{GetConn: func(host string) { asked <- host }}
 			l.template = l.template.WithContext(httptrace.WithClientTrace(t.Context(), trace))
-			l.work = make(chan shot)
+			l.work = make(chan dueRequest)
 			for k := range uint64(due) {
 				l.counts.planned.Add(1)
-				l.dispatch(shot{k: k, due: l.record.now()})
+				l.dispatch(dueRequest{k: k, due: l.record.now()})
 			}
 			for range inFlight {
 				<-asked
@@ -64,7 +66,7 @@ func TestMaxConnections(t *testing.T) {
 				t.Errorf("in the end %d connections more than %d were opened", more, test.opened)
 			}
 			rows := rowsOf(t, l.record)
-			checkRows(t, rows, l.record.status([]Lane{l.Lane}))
+			loadtest.CheckRows(t, rows, totals(l.record.status([]Lane{l.Lane})))
 			unsent := 0
 			for _, r := range rows {
 				switch {
@@ -85,7 +87,7 @@ func TestMaxConnections(t *testing.T) {
 func TestTheWaitForAConnectionCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := testLane(t, Lane{Lane: history.LaneReused, Target: "http://pipe.test/", Rate: 1, Connections: 1, MaxConnections: 1})
-		l.carrier.(*connections).turns[0].(*http.Transport).DialContext = piped(func(n uint64, c net.Conn, id string) {
+		l.transport.(*httpTransport).turns[0].(*http.Transport).DialContext = piped(func(n uint64, c net.Conn, id string) {
 			if n == 1 { // the body of the first answer never comes
 				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
 				return
@@ -96,7 +98,7 @@ func TestTheWaitForAConnectionCounts(t *testing.T) {
 		for k, at := range []time.Duration{0, 500 * time.Millisecond, 2500 * time.Millisecond} {
 			all.Go(func() {
 				time.Sleep(at)
-				l.carrier.sender(l).send(uint64(k), l.record.now())
+				l.transport.sender(l).send(uint64(k), l.record.now())
 			})
 		}
 		all.Wait()
@@ -136,7 +138,7 @@ func piped(answer func(n uint64, c net.Conn, id string)) dialFunc {
 				if err != nil {
 					return
 				}
-				answer(n, there, r.Header.Get(headerID))
+				answer(n, there, r.Header.Get(backend.HeaderID))
 			}
 		}()
 		return &conn{Conn: here, id: n, addr: "pipe"}, nil

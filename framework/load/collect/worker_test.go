@@ -1,4 +1,4 @@
-package load
+package collect
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/loadtest"
 )
 
 // call calls a worker's API and returns the status and the body.
@@ -41,14 +43,14 @@ func get[T any](t *testing.T, api http.Handler, method, path string, body any) T
 	return value
 }
 
-func planFor(id string, duration time.Duration) Plan {
-	return Plan{ID: id, Duration: duration, Lanes: []Lane{{Lane: history.LaneFresh, Target: "http://target/", Rate: 10}}}
+func planFor(id string, duration time.Duration) load.Plan {
+	return load.Plan{ID: id, Duration: duration, Lanes: []load.Lane{{Lane: history.LaneFresh, Target: "http://target/", Rate: 10}}}
 }
 
 // Every call of the API is safe to repeat.
 func TestWorkerAPICanBeRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := fakeWorker(t, late(time.Millisecond))
+		w := fakeWorker(t, loadtest.Late(time.Millisecond))
 		api := w.api()
 		plan := planFor("one", time.Minute)
 		get[Status](t, api, "PUT", "/plan", plan)
@@ -96,7 +98,7 @@ func TestWorkerAPICanBeRepeated(t *testing.T) {
 
 func TestWorkerRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := fakeWorker(t, late(time.Millisecond))
+		w := fakeWorker(t, loadtest.Late(time.Millisecond))
 		api := w.api()
 		get[Status](t, api, "PUT", "/plan", planFor("one", 10*time.Second))
 		refuse := func(want int, method, path string, body any) {
@@ -106,7 +108,7 @@ func TestWorkerRefuses(t *testing.T) {
 			}
 		}
 		refuse(http.StatusBadRequest, "PUT", "/plan", "no plan")
-		refuse(http.StatusBadRequest, "PUT", "/plan", Plan{ID: "two"})
+		refuse(http.StatusBadRequest, "PUT", "/plan", load.Plan{ID: "two"})
 		refuse(http.StatusConflict, "PUT", "/plan", planFor("one", time.Second))
 		refuse(http.StatusConflict, "PUT", "/plan", planFor("two", time.Second))
 		refuse(http.StatusNotFound, "GET", "/status?plan=two", nil)
@@ -130,13 +132,17 @@ func TestWorkerRefuses(t *testing.T) {
 // A plan may begin later than it arrives, so that several workers can begin together.
 func TestPlanBeginsWhenItIsTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := fakeWorker(t, late(0))
+		w := fakeWorker(t, loadtest.Late(0))
 		plan := planFor("one", time.Second)
 		plan.StartAt = 5 * time.Second
 		get[Status](t, w.api(), "PUT", "/plan", plan)
-		a := w.present
-		<-a.finished
-		rows := checkAttack(t, a)
+		p := w.current
+		<-p.finished
+		var rows []history.Request
+		for _, one := range p.segments.segments {
+			rows = append(rows, rowsIn(t, one)...)
+		}
+		loadtest.CheckRows(t, rows, totals(p.attack.Status()))
 		if len(rows) != 10 || rows[0].Due != 5*time.Second || rows[0].Sent != 5*time.Second {
 			t.Errorf("%d rows, the first %+v: want it due after 5s", len(rows), rows[0])
 		}

@@ -1,4 +1,4 @@
-package load
+package collect
 
 import (
 	"bufio"
@@ -16,11 +16,12 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
 )
 
 // Run the benchmarks of this package in one pass of some minutes:
 //
-//	go test -run '^$' -bench . -benchtime 1x -timeout 40m ./framework/load
+//	go test -run '^$' -bench . -benchtime 1x -timeout 40m ./framework/load/collect
 //
 // The CPU time of a request is measured in rounds of both clients in turn, because a machine's speed drifts, against the same
 // server in a process of its own. It is the user and system time of the client's process from its start to its end, divided by
@@ -77,9 +78,9 @@ func median(values []float64) float64 {
 func oursPerRequest(b *testing.B, target string, rate int) float64 {
 	b.Helper()
 	worker := startRole(b, "worker")
-	plan := Plan{
+	plan := load.Plan{
 		ID: "bench", Duration: benchSpan,
-		Lanes: []Lane{{Lane: history.LaneReused, Target: target, Rate: float64(rate), InFlight: benchConnections}},
+		Lanes: []load.Lane{{Lane: history.LaneReused, Target: target, Rate: float64(rate), InFlight: benchConnections}},
 	}
 	sink, err := history.Create(b.TempDir(), history.Header{})
 	if err != nil {
@@ -121,7 +122,7 @@ func stockPerRequest(b *testing.B, vegeta, target string, rate int) float64 {
 	b.Helper()
 	results := filepath.Join(b.TempDir(), "results.bin")
 	attack := exec.CommandContext(b.Context(), vegeta, "attack", "-keepalive", fmt.Sprintf("-connections=%d", benchConnections),
-		fmt.Sprintf("-max-connections=%d", benchConnections), "-timeout="+DefaultTimeouts.Request.String(), fmt.Sprintf("-rate=%d", rate), "-duration="+benchSpan.String(),
+		fmt.Sprintf("-max-connections=%d", benchConnections), "-timeout="+load.DefaultTimeouts.Request.String(), fmt.Sprintf("-rate=%d", rate), "-duration="+benchSpan.String(),
 		"-output="+results)
 	attack.Stdin = strings.NewReader("GET " + target + "\n")
 	attack.Stderr = os.Stderr

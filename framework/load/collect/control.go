@@ -1,4 +1,4 @@
-package load
+package collect
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
 // serveControl serves the target of the control lane on the pod's own loopback, with the backend's answers. Failures on the way
@@ -26,12 +28,12 @@ func serveControl(ctx context.Context, name string) (string, error) {
 
 func controlTarget(name string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := r.Header.Get(headerID)
+		id := r.Header.Get(backend.HeaderID)
 		if id == "" {
 			id = "-"
 		}
 		h := w.Header()
-		h.Set(headerPod, name)
+		h.Set(backend.HeaderPod, name)
 		h.Set("Content-Length", strconv.Itoa(len("ok \n")+len(id)))
 		_, _ = io.WriteString(w, "ok "+id+"\n") // the client detects a failed write
 	})

@@ -10,14 +10,13 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// The backend's names for its stream.
-const (
-	streamPath     = "stream"
-	streamProtocol = "holdfast-stream"
-	byeLine        = "bye"
-)
+// LaneStream is messages in lines, on connections that are kept as long as possible.
+const LaneStream history.Lane = "stream"
 
 const maxMessageBytes = 4096
 
@@ -31,7 +30,7 @@ func hostOf(target string) (address, path string, err error) {
 	if u.Port() == "" {
 		address += ":80"
 	}
-	return address, strings.TrimSuffix(u.Path, "/") + "/", nil
+	return address, strings.TrimSuffix(u.Path, "/"), nil
 }
 
 // lines carries messages as lines of text, after an HTTP/1.1 upgrade.
@@ -40,16 +39,18 @@ type lines struct {
 	in   *bufio.Reader
 }
 
-func openLines(ctx context.Context, c *conn, target string) (line, int, error) {
+func newStreams(l Lane, d *dialer) transport { return newBidi(l, d, openLines) }
+
+func openLines(ctx context.Context, c *conn, target string) (messageConn, int, error) {
 	address, path, err := hostOf(target)
 	if err != nil {
 		return nil, 0, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path+streamPath, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path+backend.StreamPath, nil)
 	if err != nil {
 		return nil, 0, err
 	}
-	r.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {streamProtocol}, "User-Agent": {"holdfast"}}
+	r.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {backend.StreamProtocol}, "User-Agent": {"holdfast"}}
 	if err := r.Write(c); err != nil {
 		return nil, 0, err
 	}
@@ -62,20 +63,15 @@ func openLines(ctx context.Context, c *conn, target string) (line, int, error) {
 		_ = answer.Body.Close()
 		return nil, answer.StatusCode, errBadStatus
 	}
-	c.introduce(answer.Header)
+	c.answeredBy(identity(answer.Header))
 	return &lines{c, in}, 0, nil
 }
 
-// introduce stores the server that answers, from the headers of its response.
-func (c *conn) introduce(h http.Header) {
-	c.who.Store(&server{pod: h.Get(headerPod), node: h.Get(headerNode), zone: h.Get(headerZone), revision: h.Get(headerRevision)})
-}
-
-func (l *lines) hear() (string, error) {
+func (l *lines) receive() (string, error) {
 	text, err := l.in.ReadSlice('\n')
 	switch {
-	case err == nil && string(text) == byeLine+"\n":
-		return "", fmt.Errorf("%w: the server ends", errGoodbye)
+	case err == nil && string(text) == backend.Bye+"\n":
+		return "", fmt.Errorf("%w: the server ends", errCloseMessage)
 	case err == nil:
 		return string(text[:len(text)-1]), nil
 	case len(text) > 0 && errors.Is(err, io.EOF):
@@ -84,7 +80,7 @@ func (l *lines) hear() (string, error) {
 	return "", err
 }
 
-func (l *lines) say(message string, limit time.Duration) error {
+func (l *lines) send(message string, limit time.Duration) error {
 	if err := l.conn.SetWriteDeadline(time.Now().Add(limit)); err != nil {
 		return err
 	}
@@ -92,4 +88,4 @@ func (l *lines) say(message string, limit time.Duration) error {
 	return err
 }
 
-func (l *lines) leave() { _ = l.conn.Close() } // no answers are missing
+func (l *lines) close() { _ = l.conn.Close() } // no answers are missing

@@ -1,4 +1,4 @@
-package load
+package collect
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/noise"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
@@ -36,7 +37,7 @@ type Sink interface {
 
 // Session is a running load, as the harness sees it.
 type Session struct {
-	plan   Plan
+	plan   load.Plan
 	remote *remote
 	sink   Sink
 	rows   *history.RequestWriter
@@ -46,10 +47,10 @@ type Session struct {
 	done   chan struct{} // closed when collecting has ended
 
 	// Owned by the collecting goroutine, and by Stop after that goroutine has ended.
-	taken    int // number of the last segment that is in the record
-	dropped  int // number of the last segment that the worker was told to forget
-	recorded map[history.Lane]uint64
-	heard    int // samples of the worker's noise that are in the record
+	collected int // number of the last segment that is in the record
+	dropped   int // number of the last segment that the worker was told to forget
+	recorded  map[history.Lane]uint64
+	samples   int // samples of the worker's noise that are in the record
 
 	mu     sync.Mutex
 	status Status
@@ -69,7 +70,7 @@ type Totals struct {
 // Start makes the worker at baseURL begin the plan, and collects its rows into the sink until Stop, with their times on the
 // run's clock. The client may lead through an API server that is away for any time: the worker keeps uncollected rows. When the
 // context ends, collecting ends; Stop still gets the rest.
-func Start(ctx context.Context, client *http.Client, baseURL string, plan Plan, sink Sink) (*Session, error) {
+func Start(ctx context.Context, client *http.Client, baseURL string, plan load.Plan, sink Sink) (*Session, error) {
 	s := &Session{
 		plan:     plan,
 		remote:   &remote{client: client, base: strings.TrimSuffix(baseURL, "/"), now: sink.Now},
@@ -101,13 +102,13 @@ func (s *Session) begin(ctx context.Context) error {
 	if s.rows, err = s.sink.Requests(s.clock.Worker); err != nil {
 		return err
 	}
-	if err := s.note(history.Event{Clock: &s.clock}); err != nil {
+	if err := s.append(history.Event{Clock: &s.clock}); err != nil {
 		return err
 	}
 	return s.remote.ask(ctx, http.MethodPut, "/plan", plan, &s.status)
 }
 
-func (s *Session) note(e history.Event) error {
+func (s *Session) append(e history.Event) error {
 	e.T = s.sink.Now()
 	return s.sink.Append(e)
 }
@@ -116,7 +117,7 @@ func (s *Session) note(e history.Event) error {
 func (s *Session) Totals() Totals {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := Totals{Finished: s.status.Finished, Silent: s.sink.Now() - history.Offset(s.remote.heard.Load())}
+	t := Totals{Finished: s.status.Finished, Silent: s.sink.Now() - history.Offset(s.remote.lastAnswer.Load())}
 	for _, l := range s.status.Lanes {
 		if l.Lane == history.LaneControl {
 			continue
@@ -140,7 +141,7 @@ func (s *Session) Status() Status {
 // Answered asks the worker which pods gave a good answer on each lane, except the control lane, within the last second.
 func (s *Session) Answered(ctx context.Context) (map[history.Lane][]string, error) {
 	var status Status
-	if err := s.remote.ask(ctx, http.MethodGet, "/status"+of(s.plan.ID), nil, &status); err != nil {
+	if err := s.remote.ask(ctx, http.MethodGet, "/status"+planQuery(s.plan.ID), nil, &status); err != nil {
 		return nil, fmt.Errorf("ask load %s which pods answer: %w", s.plan.ID, err)
 	}
 	answered := make(map[history.Lane][]string)
@@ -159,11 +160,11 @@ func (s *Session) Err() error {
 	return s.err
 }
 
-// collect sweeps every collectEvery.
+// collect collects all that is new every collectEvery.
 func (s *Session) collect(ctx context.Context) {
 	defer close(s.done)
 	for {
-		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
+		if err := s.collectAll(ctx); err != nil && ctx.Err() == nil {
 			s.fail(err)
 			return
 		}
@@ -183,21 +184,21 @@ func (s *Session) fail(err error) {
 	what := s.err.Error()
 	s.mu.Unlock()
 	if first {
-		_ = s.note(history.Event{Trouble: &history.Trouble{What: what}}) // if it cannot be written, the record is incomplete anyway
+		_ = s.append(history.Event{Trouble: &history.Trouble{What: what}}) // if it cannot be written, the record is incomplete anyway
 	}
 }
 
-// sweep records the worker's status, noise and closed segments.
-func (s *Session) sweep(ctx context.Context) error {
-	if err := s.look(ctx, http.MethodGet, "/status"); err != nil {
+// collectAll records the worker's status, noise and closed segments.
+func (s *Session) collectAll(ctx context.Context) error {
+	if err := s.updateStatus(ctx, http.MethodGet, "/status"); err != nil {
 		return err
 	}
-	if err := s.listen(ctx); err != nil {
+	if err := s.collectNoise(ctx); err != nil {
 		return err
 	}
 	for {
 		var list []Segment
-		path := "/segments" + of(s.plan.ID) + "&after=" + strconv.Itoa(s.dropped)
+		path := "/segments" + planQuery(s.plan.ID) + "&after=" + strconv.Itoa(s.dropped)
 		if err := s.remote.ask(ctx, http.MethodGet, path, nil, &list); err != nil {
 			return err
 		}
@@ -205,18 +206,18 @@ func (s *Session) sweep(ctx context.Context) error {
 			return nil
 		}
 		for _, segment := range list {
-			if err := s.take(ctx, segment); err != nil {
+			if err := s.collectSegment(ctx, segment); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// listen records the worker's new noise samples, on the run's clock.
-func (s *Session) listen(ctx context.Context) error {
+// collectNoise records the worker's new noise samples, on the run's clock.
+func (s *Session) collectNoise(ctx context.Context) error {
 	for samples := make([]noise.Sample, maxListed); len(samples) == maxListed; {
 		samples = nil
-		path := "/noise" + of(s.plan.ID) + "&after=" + strconv.Itoa(s.heard)
+		path := "/noise" + planQuery(s.plan.ID) + "&after=" + strconv.Itoa(s.samples)
 		if err := s.remote.ask(ctx, http.MethodGet, path, nil, &samples); err != nil {
 			return err
 		}
@@ -226,16 +227,16 @@ func (s *Session) listen(ctx context.Context) error {
 			if err := s.sink.Append(sample.Event()); err != nil {
 				return err
 			}
-			s.heard++
+			s.samples++
 		}
 	}
 	return nil
 }
 
-// look calls the worker, and stores the status it returns.
-func (s *Session) look(ctx context.Context, method, path string) error {
+// updateStatus calls the worker, and stores the status it returns.
+func (s *Session) updateStatus(ctx context.Context, method, path string) error {
 	var status Status
-	if err := s.remote.ask(ctx, method, path+of(s.plan.ID), nil, &status); err != nil {
+	if err := s.remote.ask(ctx, method, path+planQuery(s.plan.ID), nil, &status); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -244,11 +245,11 @@ func (s *Session) look(ctx context.Context, method, path string) error {
 	return nil
 }
 
-// take records a segment's rows, unless it did so before, and then tells the worker to forget them.
-func (s *Session) take(ctx context.Context, segment Segment) error {
-	if segment.N > s.taken {
-		if segment.N != s.taken+1 {
-			return fmt.Errorf("segment %d comes after %d: rows are lost", segment.N, s.taken)
+// collectSegment records a segment's rows, unless it did so before, and then tells the worker to forget them.
+func (s *Session) collectSegment(ctx context.Context, segment Segment) error {
+	if segment.N > s.collected {
+		if segment.N != s.collected+1 {
+			return fmt.Errorf("segment %d comes after %d: rows are lost", segment.N, s.collected)
 		}
 		rows, err := s.remote.rows(ctx, s.plan.ID, segment)
 		if err != nil {
@@ -257,10 +258,10 @@ func (s *Session) take(ctx context.Context, segment Segment) error {
 		if err := s.record(rows); err != nil {
 			return err
 		}
-		s.taken = segment.N
+		s.collected = segment.N
 	}
-	path := "/segments/" + strconv.Itoa(segment.N) + of(s.plan.ID)
-	if _, err := s.remote.persist(ctx, http.MethodDelete, path, nil); err != nil {
+	path := "/segments/" + strconv.Itoa(segment.N) + planQuery(s.plan.ID)
+	if _, err := s.remote.retry(ctx, http.MethodDelete, path, nil); err != nil {
 		return err
 	}
 	s.dropped = segment.N
@@ -281,7 +282,7 @@ func (s *Session) record(rows []history.Request) error {
 	if err := s.rows.Append(rows...); err != nil {
 		return err
 	}
-	if (s.taken+1)%rollEvery == 0 {
+	if (s.collected+1)%rollEvery == 0 {
 		return s.rows.Roll()
 	}
 	return nil
@@ -306,7 +307,7 @@ func (s *Session) Stop(ctx context.Context) error {
 
 func (s *Session) drain(ctx context.Context) error {
 	for {
-		if err := s.look(ctx, http.MethodPost, "/stop"); err != nil {
+		if err := s.updateStatus(ctx, http.MethodPost, "/stop"); err != nil {
 			return err
 		}
 		if s.Status().Finished {
@@ -316,15 +317,15 @@ func (s *Session) drain(ctx context.Context) error {
 			return fmt.Errorf("wait for the last requests: %w", err)
 		}
 	}
-	if err := s.sweep(ctx); err != nil {
+	if err := s.collectAll(ctx); err != nil {
 		return err
 	}
 	now, err := s.remote.estimate(ctx)
 	if err != nil {
 		return err
 	}
-	clock := again(s.clock, now)
-	if err := s.note(history.Event{Clock: &clock}); err != nil {
+	clock := combine(s.clock, now)
+	if err := s.append(history.Event{Clock: &clock}); err != nil {
 		return err
 	}
 	return s.total()
@@ -337,7 +338,7 @@ func (s *Session) total() error {
 		totals := &history.LoadTotals{
 			Worker: s.clock.Worker, Lane: l.Lane, Planned: l.Planned, Sent: l.Sent, Unsent: l.Unsent,
 		}
-		errs = append(errs, s.note(history.Event{Load: totals}))
+		errs = append(errs, s.append(history.Event{Load: totals}))
 		if rows := s.recorded[l.Lane]; l.Planned != l.Sent+l.Unsent || l.Planned != rows {
 			errs = append(errs, fmt.Errorf("lane %s: planned %d, sent %d, unsent %d, and %d rows",
 				l.Lane, l.Planned, l.Sent, l.Unsent, rows))

@@ -1,4 +1,4 @@
-package load
+package collect
 
 import (
 	"cmp"
@@ -13,10 +13,11 @@ import (
 	"reflect"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/noise"
 )
 
 // DefaultAddr is the address that a worker listens on.
@@ -32,7 +33,7 @@ type WorkerOptions struct {
 	// Listener is what it serves on; nil: it listens on Addr, default DefaultAddr.
 	Listener net.Listener
 	Addr     string
-	// MaxRows is how many uncollected rows it may hold; zero: DefaultMaxRows.
+	// MaxRows is how many uncollected rows it may hold; zero: load.DefaultMaxRows.
 	MaxRows int
 	Log     *slog.Logger // nil: slog.Default()
 }
@@ -41,7 +42,7 @@ type WorkerOptions struct {
 //
 //	GET /healthz                     200 once it runs
 //	GET /clock                       Clock
-//	PUT /plan                        starts a Plan unless it is running already; answers like GET /status
+//	PUT /plan                        starts a load.Plan unless it is running already; answers like GET /status
 //	POST /stop?plan=ID               stops it, waits for requests in flight, closes the last segment; answers like GET /status
 //	GET /status?plan=ID              Status
 //	GET /segments?plan=ID&after=N    the closed Segments with a higher number
@@ -83,10 +84,28 @@ type worker struct {
 	control  string
 	maxRows  int
 	log      *slog.Logger
-	connect  func(Lane, *atomic.Uint64) carrier
+	server   http.RoundTripper // tests without a network replace the lanes' connections
 
 	mu      sync.Mutex
-	present *attack
+	current *playing
+}
+
+// playing is the current plan, and what is kept of it until it is collected.
+type playing struct {
+	plan     load.Plan // as requested, without defaults
+	attack   *load.Attack
+	segments segmentStore
+	noise    noises
+	finished chan struct{} // every request has its row, the last segment is closed, and the noise is recorded
+}
+
+func (p *playing) done() bool {
+	select {
+	case <-p.finished:
+		return true
+	default:
+		return false
+	}
 }
 
 func newWorker(ctx context.Context, o WorkerOptions) (*worker, error) {
@@ -99,7 +118,7 @@ func newWorker(ctx context.Context, o WorkerOptions) (*worker, error) {
 	}
 	return &worker{
 		ctx: ctx, name: o.Name, instance: rand.Text(), base: time.Now(), control: control,
-		maxRows: cmp.Or(o.MaxRows, DefaultMaxRows), log: cmp.Or(o.Log, slog.Default()), connect: newCarrier,
+		maxRows: o.MaxRows, log: cmp.Or(o.Log, slog.Default()),
 	}, nil
 }
 
@@ -110,8 +129,8 @@ func (w *worker) clock() history.Offset { return time.Since(w.base) }
 func (w *worker) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.present != nil {
-		w.present.stop(w.clock())
+	if w.current != nil {
+		w.current.attack.Stop()
 	}
 }
 
@@ -122,12 +141,12 @@ func (w *worker) api() http.Handler {
 		answer(rw, Clock{Worker: w.name, Now: w.clock()})
 	})
 	mux.HandleFunc("PUT /plan", w.putPlan)
-	mux.HandleFunc("POST /stop", w.of(w.stop))
-	mux.HandleFunc("GET /status", w.of(func(rw http.ResponseWriter, _ *http.Request, a *attack) { answer(rw, w.status(a)) }))
-	mux.HandleFunc("GET /noise", w.of(w.listNoise))
-	mux.HandleFunc("GET /segments", w.of(w.listSegments))
-	mux.HandleFunc("GET /segments/{n}", w.of(w.getSegment))
-	mux.HandleFunc("DELETE /segments/{n}", w.of(w.deleteSegment))
+	mux.HandleFunc("POST /stop", w.forPlan(w.stop))
+	mux.HandleFunc("GET /status", w.forPlan(func(rw http.ResponseWriter, _ *http.Request, p *playing) { answer(rw, w.status(p)) }))
+	mux.HandleFunc("GET /noise", w.forPlan(w.listNoise))
+	mux.HandleFunc("GET /segments", w.forPlan(w.listSegments))
+	mux.HandleFunc("GET /segments/{n}", w.forPlan(w.getSegment))
+	mux.HandleFunc("DELETE /segments/{n}", w.forPlan(w.deleteSegment))
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set(headerWorker, w.instance)
 		mux.ServeHTTP(rw, r)
@@ -140,90 +159,98 @@ func answer(rw http.ResponseWriter, value any) {
 	_ = json.NewEncoder(rw).Encode(value)
 }
 
-// of serves requests about the current plan, and answers 404 for any other plan.
-func (w *worker) of(serve func(http.ResponseWriter, *http.Request, *attack)) http.HandlerFunc {
+// forPlan serves requests about the current plan, and answers 404 for any other plan.
+func (w *worker) forPlan(serve func(http.ResponseWriter, *http.Request, *playing)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
-		a := w.present
+		p := w.current
 		w.mu.Unlock()
 		id := r.URL.Query().Get("plan")
-		if a == nil || a.plan.ID != id {
+		if p == nil || p.plan.ID != id {
 			http.Error(rw, fmt.Sprintf("no plan %q", id), http.StatusNotFound)
 			return
 		}
-		serve(rw, r, a)
+		serve(rw, r, p)
 	}
 }
 
 func (w *worker) putPlan(rw http.ResponseWriter, r *http.Request) {
-	var p Plan
-	if err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxPlanBytes)).Decode(&p); err != nil {
+	var plan load.Plan
+	if err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxPlanBytes)).Decode(&plan); err != nil {
 		http.Error(rw, "read plan: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	if err := p.Validate(); err != nil {
+	if err := plan.Validate(); err != nil {
 		http.Error(rw, err.Error(), http.StatusBadRequest)
 		return
 	}
-	a, err := w.adopt(p)
+	p, err := w.adopt(plan)
 	if err != nil {
 		http.Error(rw, err.Error(), http.StatusConflict)
 		return
 	}
-	answer(rw, w.status(a))
+	answer(rw, w.status(p))
 }
 
 // adopt starts a plan, unless it is the current one.
-func (w *worker) adopt(p Plan) (*attack, error) {
+func (w *worker) adopt(plan load.Plan) (*playing, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if a := w.present; a != nil {
+	if p := w.current; p != nil {
 		switch {
-		case reflect.DeepEqual(a.plan, p):
-			return a, nil
-		case a.plan.ID == p.ID:
-			return nil, fmt.Errorf("plan %s exists already, with other contents", p.ID)
-		case !a.done() || !a.record.shelf.empty():
-			return nil, fmt.Errorf("plan %s is running or not yet collected", a.plan.ID)
+		case reflect.DeepEqual(p.plan, plan):
+			return p, nil
+		case p.plan.ID == plan.ID:
+			return nil, fmt.Errorf("plan %s exists already, with other contents", plan.ID)
+		case !p.done() || !p.segments.empty():
+			return nil, fmt.Errorf("plan %s is running or not yet collected", p.plan.ID)
 		}
 	}
-	a, err := newAttack(w.ctx, p, w)
+	p := &playing{plan: plan, finished: make(chan struct{})}
+	var err error
+	p.attack, err = load.NewAttack(w.ctx, plan, load.Options{
+		Worker: w.name, Control: w.control, Now: w.clock, MaxRows: w.maxRows, Segments: &p.segments, Log: w.log, Server: w.server,
+	})
 	if err != nil {
 		return nil, err
 	}
-	go a.run(w.log)
-	w.log.Info("plan begins", "plan", p.ID)
-	w.present = a
-	return a, nil
+	go w.play(p)
+	w.log.Info("plan begins", "plan", plan.ID)
+	w.current = p
+	return p, nil
 }
 
-func (w *worker) status(a *attack) Status {
+func (w *worker) play(p *playing) {
+	stopNoise := noise.Listen(w.name, w.clock, p.noise.add)
+	p.attack.Run()
+	stopNoise()
+	close(p.finished)
+}
+
+func (w *worker) status(p *playing) Status {
 	// Finished is read before the counts: it must not be true with counts that are not final.
-	finished := a.done()
-	return Status{
-		Worker: w.name, Plan: a.plan.ID, Finished: finished, Lanes: a.record.status(a.plan.Lanes),
-		Held: int(a.record.held.Load()),
-	}
+	finished := p.done()
+	return Status{Worker: w.name, Plan: p.plan.ID, Finished: finished, Lanes: p.attack.Status(), Held: p.attack.Held()}
 }
 
-func (w *worker) stop(rw http.ResponseWriter, r *http.Request, a *attack) {
-	a.stop(w.clock())
+func (w *worker) stop(rw http.ResponseWriter, r *http.Request, p *playing) {
+	p.attack.Stop()
 	select {
-	case <-a.finished:
+	case <-p.finished:
 	case <-r.Context().Done():
 	}
-	answer(rw, w.status(a))
+	answer(rw, w.status(p))
 }
 
-func (w *worker) listSegments(rw http.ResponseWriter, r *http.Request, a *attack) {
+func (w *worker) listSegments(rw http.ResponseWriter, r *http.Request, p *playing) {
 	if after, ok := afterOf(rw, r); ok {
-		answer(rw, a.record.shelf.after(after))
+		answer(rw, p.segments.after(after))
 	}
 }
 
-func (w *worker) listNoise(rw http.ResponseWriter, r *http.Request, a *attack) {
+func (w *worker) listNoise(rw http.ResponseWriter, r *http.Request, p *playing) {
 	if after, ok := afterOf(rw, r); ok {
-		answer(rw, a.noise.after(after))
+		answer(rw, p.noise.after(after))
 	}
 }
 
@@ -236,9 +263,9 @@ func afterOf(rw http.ResponseWriter, r *http.Request) (after int, ok bool) {
 	return after, err == nil
 }
 
-func (w *worker) getSegment(rw http.ResponseWriter, r *http.Request, a *attack) {
+func (w *worker) getSegment(rw http.ResponseWriter, r *http.Request, p *playing) {
 	n, err := strconv.Atoi(r.PathValue("n"))
-	one, found := a.record.shelf.get(n)
+	one, found := p.segments.get(n)
 	if err != nil || !found {
 		http.Error(rw, fmt.Sprintf("no segment %s", r.PathValue("n")), http.StatusNotFound)
 		return
@@ -247,12 +274,12 @@ func (w *worker) getSegment(rw http.ResponseWriter, r *http.Request, a *attack) 
 	_ = one.writeTo(rw) // a reader detects a missing end by the checksum
 }
 
-func (w *worker) deleteSegment(rw http.ResponseWriter, r *http.Request, a *attack) {
+func (w *worker) deleteSegment(rw http.ResponseWriter, r *http.Request, p *playing) {
 	n, err := strconv.Atoi(r.PathValue("n"))
 	if err != nil {
 		http.Error(rw, "segment is not a number", http.StatusBadRequest)
 		return
 	}
-	a.record.collected(n)
+	p.attack.Forget(p.segments.remove(n))
 	rw.WriteHeader(http.StatusNoContent)
 }

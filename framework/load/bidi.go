@@ -6,51 +6,52 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// duplex is the carrier of lanes that hold each connection for as long as it lasts. Each request is a message on one of the
+// bidiTransport is the transport of lanes that hold each connection for as long as it lasts. Each request is a message on one of the
 // connections, which take turns. A message is sent when it is due, whatever became of earlier messages, and the answers come in
 // order. When the server asks the client to leave, or does not answer a message in time, the next message of that turn opens
 // another connection, and the old one is closed once its answers have arrived. A connection that the server ends with a close
 // message and without missing answers is no failure. Any other end fails the messages that wait, or else the next message
 // of the turn.
-type duplex struct {
+type bidiTransport struct {
 	lane   Lane
 	dialer *dialer
 	open   opener
 
 	mu      sync.Mutex
-	present []*session // by turn, the sessions that take messages; nil: the next message begins one
-	all     map[*session]bool
+	current []*bidiStream // by turn, the streams that take messages; nil: the next message begins one
+	all     map[*bidiStream]bool
 }
 
-// line is a connection that carries messages both ways.
-type line interface {
-	// hear returns the next message. Its error wraps errGoodbye if the server sent a close message.
-	hear() (string, error)
-	say(message string, limit time.Duration) error
-	// leave sends a close message, and closes the connection.
-	leave()
+// messageConn is a connection that carries messages both ways.
+type messageConn interface {
+	// receive returns the next message. Its error wraps errCloseMessage if the server sent a close message.
+	receive() (string, error)
+	send(message string, limit time.Duration) error
+	// close sends a close message, and closes the connection.
+	close()
 }
 
-// opener opens a line on a connection. If the server answered with an unexpected status, it returns the status with the error.
-// It stores the server that answered in the connection.
-type opener func(ctx context.Context, c *conn, target string) (made line, status int, err error)
+// opener makes a message connection of a connection. If the server answered with an unexpected status, it returns the status
+// with the error. It stores the server that answered in the connection.
+type opener func(ctx context.Context, c *conn, target string) (made messageConn, status int, err error)
 
-func newDuplex(l Lane, d *dialer, open opener) *duplex {
-	return &duplex{lane: l, dialer: d, open: open, present: make([]*session, l.Connections), all: make(map[*session]bool)}
+func newBidi(l Lane, d *dialer, open opener) *bidiTransport {
+	return &bidiTransport{lane: l, dialer: d, open: open, current: make([]*bidiStream, l.Connections), all: make(map[*bidiStream]bool)}
 }
 
-// session is a connection in use. Its fields are guarded by the duplex's lock, except that until ready is closed they belong to
-// the dialling goroutine; from then on conn, line, status and err do not change.
-type session struct {
-	turn    int // of the lane's connections
-	ready   chan struct{}
-	dialled chan struct{} // closed once there is a connection; the server may not have answered yet
-	conn    *conn
-	line    line
-	status  int
-	err     error // why there is no line
+// bidiStream is a connection in use. Its fields are guarded by the transport's lock, except that until ready is closed they belong
+// to the dialling goroutine; from then on conn, messages, status and err do not change.
+type bidiStream struct {
+	turn     int // of the lane's connections
+	ready    chan struct{}
+	dialled  chan struct{} // closed once there is a connection; the server may not have answered yet
+	conn     *conn
+	messages messageConn
+	status   int
+	err      error // why there is no message connection
 
 	waiting []*message // in the order of sending; messages that were given up stay until a later one is answered
 	late    map[string]bool
@@ -60,7 +61,6 @@ type session struct {
 	astray  string // an answer to no message, for which the next message will fail
 	leaving bool   // no more messages
 	broken  error  // the end without a close message, for which the next message will fail
-	at      stage
 }
 
 // message is a message in flight.
@@ -83,21 +83,21 @@ func (m *message) end(o history.Outcome, err string) {
 	}
 }
 
-// use returns the session for message k, and dials if there is none.
-func (d *duplex) use(ctx context.Context, k uint64) *session {
+// use returns the stream for message k, and dials if there is none.
+func (d *bidiTransport) use(ctx context.Context, k uint64) *bidiStream {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	turn := int(k % uint64(len(d.present)))
-	if d.present[turn] == nil {
-		s := &session{turn: turn, ready: make(chan struct{}), dialled: make(chan struct{}), late: make(map[string]bool)}
-		d.present[turn], d.all[s] = s, true
+	turn := int(k % uint64(len(d.current)))
+	if d.current[turn] == nil {
+		s := &bidiStream{turn: turn, ready: make(chan struct{}), dialled: make(chan struct{}), late: make(map[string]bool)}
+		d.current[turn], d.all[s] = s, true
 		go d.begin(context.WithoutCancel(ctx), s)
 	}
-	return d.present[turn]
+	return d.current[turn]
 }
 
 // begin makes the connection, and reads messages from it until it ends.
-func (d *duplex) begin(ctx context.Context, s *session) {
+func (d *bidiTransport) begin(ctx context.Context, s *bidiStream) {
 	ctx, cancel := context.WithTimeout(ctx, d.lane.Timeouts.Connect+d.lane.Timeouts.Response)
 	defer cancel()
 	address, _, _ := hostOf(d.lane.Target)
@@ -106,9 +106,9 @@ func (d *duplex) begin(ctx context.Context, s *session) {
 		s.conn = c.(*conn)
 		close(s.dialled)
 		stop := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
-		s.line, s.status, err = d.open(ctx, s.conn, d.lane.Target)
+		s.messages, s.status, err = d.open(ctx, s.conn, d.lane.Target)
 		if !stop() {
-			err = errAlarm{}
+			err = errDeadline{}
 		}
 	}
 	if err != nil {
@@ -127,13 +127,13 @@ func (d *duplex) begin(ctx context.Context, s *session) {
 	late := !d.all[s] // the load ended meanwhile
 	d.mu.Unlock()
 	if late {
-		s.line.leave()
+		s.messages.close()
 		return
 	}
 	for {
-		text, err := s.line.hear()
+		text, err := s.messages.receive()
 		d.mu.Lock()
-		over := d.heard(s, text, err)
+		over := d.received(s, text, err)
 		d.mu.Unlock()
 		if over {
 			return
@@ -141,27 +141,27 @@ func (d *duplex) begin(ctx context.Context, s *session) {
 	}
 }
 
-// drop forgets a session.
-func (d *duplex) drop(s *session) {
+// drop forgets a stream.
+func (d *bidiTransport) drop(s *bidiStream) {
 	delete(d.all, s)
 	d.retire(s)
 }
 
-// retire makes the next message of the session's turn begin another session.
-func (d *duplex) retire(s *session) {
+// retire makes the next message of the stream's turn begin another stream.
+func (d *bidiTransport) retire(s *bidiStream) {
 	s.leaving = true
-	if d.present[s.turn] == s {
-		d.present[s.turn] = nil
+	if d.current[s.turn] == s {
+		d.current[s.turn] = nil
 	}
 }
 
-// heard handles a message or the error that ended the connection. It reports whether nothing more will come.
-func (d *duplex) heard(s *session, text string, err error) (over bool) {
+// received handles a message or the error that ended the connection. It reports whether nothing more will come.
+func (d *bidiTransport) received(s *bidiStream, text string, err error) (over bool) {
 	switch {
 	case err != nil:
 		d.ended(s, err)
 		return true
-	case text == leaveNotice:
+	case text == backend.Leave:
 		d.retire(s)
 	default:
 		s.answer(text)
@@ -171,7 +171,7 @@ func (d *duplex) heard(s *session, text string, err error) (over bool) {
 }
 
 // finish closes a connection that is to be left, once no message waits for an answer on it.
-func (d *duplex) finish(s *session) {
+func (d *bidiTransport) finish(s *bidiStream) {
 	if !s.leaving {
 		return
 	}
@@ -182,25 +182,25 @@ func (d *duplex) finish(s *session) {
 	}
 	if d.all[s] {
 		d.drop(s)
-		go s.line.leave()
+		go s.messages.close()
 	}
 }
 
-// talker is a sender of messages.
-type talker struct {
+// messageSender sends messages, one after the other.
+type messageSender struct {
 	lane    *lane
-	through *duplex
-	right   right
+	through *bidiTransport
+	check   *echoChecker
 	timer   *time.Timer
 }
 
-func (d *duplex) sender(l *lane) sender {
+func (d *bidiTransport) sender(l *lane) sender {
 	t := time.NewTimer(time.Hour)
 	t.Stop()
-	return &talker{lane: l, through: d, right: newRight(l), timer: t}
+	return &messageSender{lane: l, through: d, check: newEchoChecker(l), timer: t}
 }
 
-func (t *talker) send(k uint64, due history.Offset) {
+func (t *messageSender) send(k uint64, due history.Offset) {
 	l := t.lane
 	row := &history.Request{Worker: l.worker, Lane: l.Lane.Lane, Seq: k, Due: due, Sent: l.record.now()}
 	limit := min(l.Timeouts.Response, l.Timeouts.Request)
@@ -208,7 +208,7 @@ func (t *talker) send(k uint64, due history.Offset) {
 	defer t.timer.Stop()
 	for again := true; again; {
 		s := t.through.use(l.template.Context(), k)
-		again = t.exchange(s, row, t.right.of(k))
+		again = t.exchange(s, row, t.check.request(k))
 	}
 	if row.Outcome == history.Unsent {
 		row.Sent = 0
@@ -216,9 +216,9 @@ func (t *talker) send(k uint64, due history.Offset) {
 	l.record.add(row)
 }
 
-// exchange sends a message on a session and waits for its answer. again is true if the session takes no more messages, so that
-// another session is needed.
-func (t *talker) exchange(s *session, row *history.Request, id string) (again bool) {
+// exchange sends a message on a stream and waits for its answer. again is true if the stream takes no more messages, so that
+// another stream is needed.
+func (t *messageSender) exchange(s *bidiStream, row *history.Request, id string) (again bool) {
 	select {
 	case <-s.ready:
 	case <-t.timer.C:
@@ -236,13 +236,13 @@ func (t *talker) exchange(s *session, row *history.Request, id string) (again bo
 		d.mu.Unlock()
 		return true
 	case s.broken != nil:
-		row.Outcome, row.Err = s.how(s.broken, s.at), "the connection had ended without a close message: "+errorText(s.broken)
+		row.Outcome, row.Err = s.outcomeOf(s.broken), endText(s.broken)
 		d.drop(s)
 		d.mu.Unlock()
 		s.fill(row)
 		return false
 	}
-	m := s.say(id, t.lane.Timeouts.Response)
+	m := s.send(id, t.lane.Timeouts.Response)
 	d.mu.Unlock()
 	row.Attempts, row.Reused = 1, m.nth > 1
 	t.await(s, m, row)
@@ -251,7 +251,7 @@ func (t *talker) exchange(s *session, row *history.Request, id string) (again bo
 }
 
 // await waits for a message's answer, up to the time-out.
-func (t *talker) await(s *session, m *message, row *history.Request) {
+func (t *messageSender) await(s *bidiStream, m *message, row *history.Request) {
 	var r result
 	select {
 	case r = <-m.result:
@@ -271,7 +271,7 @@ func (t *talker) await(s *session, m *message, row *history.Request) {
 }
 
 // tooLate fills in the row of a message that waited in vain for a connection.
-func (t *talker) tooLate(s *session, row *history.Request) {
+func (t *messageSender) tooLate(s *bidiStream, row *history.Request) {
 	row.Outcome = history.TimeoutConnect
 	select {
 	case <-s.dialled:
@@ -279,19 +279,19 @@ func (t *talker) tooLate(s *session, row *history.Request) {
 		s.fill(row)
 	default:
 	}
-	row.Err = errAlarm{}.Error()
+	row.Err = errDeadline{}.Error()
 }
 
-// close implements carrier.
-func (d *duplex) close() {
+// close implements transport.
+func (d *bidiTransport) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for s := range d.all {
 		d.drop(s)
 		select {
 		case <-s.ready:
-			if s.line != nil {
-				s.line.leave()
+			if s.messages != nil {
+				s.messages.close()
 			}
 		default: // begin, which is still dialling, closes it
 		}

@@ -1,4 +1,4 @@
-package load
+package collect
 
 import (
 	"bytes"
@@ -23,14 +23,14 @@ const (
 	// callLimit bounds one call. Getting a segment through a busy API server takes well under a second; stopping takes up to a
 	// request's time-out.
 	callLimit = 20 * time.Second
-	// backoffFirst and backoffMost bound the pause before a call is repeated. It is short, because the calls are cheap and an
+	// firstBackoff and maxBackoff bound the pause before a call is repeated. It is short, because the calls are cheap and an
 	// API server that is back should be used soon.
-	backoffFirst = 100 * time.Millisecond
-	backoffMost  = 2 * time.Second
+	firstBackoff = 100 * time.Millisecond
+	maxBackoff   = 2 * time.Second
 	// missLimit is how many 404s in a row from the API server mean that the worker's pod is gone: some ten seconds of them. A
 	// starting API server may return 404 for a moment.
 	missLimit = 10
-	// maxAnswerBytes bounds an answer, and an unpacked segment: the largest has two seconds of MaxRate on each lane.
+	// maxAnswerBytes bounds an answer, and an unpacked segment: the largest has two seconds of load.MaxRate on each lane.
 	maxAnswerBytes = 256 << 20
 )
 
@@ -39,11 +39,11 @@ var ErrWorkerGone = errors.New("the load worker is gone")
 
 // remote is the harness's client of a worker, over a network that may be down for minutes.
 type remote struct {
-	client   *http.Client
-	base     string
-	instance string       // of the worker's process, once known
-	heard    atomic.Int64 // when it last answered, in nanoseconds on the harness's clock
-	now      func() history.Offset
+	client     *http.Client
+	base       string
+	instance   string       // of the worker's process, once known
+	lastAnswer atomic.Int64 // when it last answered, in nanoseconds on the harness's clock
+	now        func() history.Offset
 }
 
 // reply is what a worker answered.
@@ -68,11 +68,11 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s said %d: %.300s", who, r.status, r.text)
 }
 
-// persist repeats a call until the worker answers. It fails with the worker's own refusal, with ErrWorkerGone, or with the last
+// retry repeats a call until the worker answers. It fails with the worker's own refusal, with ErrWorkerGone, or with the last
 // error and how long it tried when the context ends.
-func (r *remote) persist(ctx context.Context, method, path string, body []byte) (reply, error) {
+func (r *remote) retry(ctx context.Context, method, path string, body []byte) (reply, error) {
 	began, misses := r.now(), 0
-	for pause := backoffFirst; ; pause = min(2*pause, backoffMost) {
+	for pause := firstBackoff; ; pause = min(2*pause, maxBackoff) {
 		got, err := r.call(ctx, method, path, body)
 		if err == nil || errors.Is(err, ErrWorkerGone) {
 			return got, err
@@ -132,13 +132,13 @@ func (r *remote) check(response *http.Response, content []byte) error {
 	if r.instance == "" { // set by the first call, before there are concurrent calls
 		r.instance = instance
 	}
-	r.heard.Store(int64(r.now()))
+	r.lastAnswer.Store(int64(r.now()))
 	return nil
 }
 
 // ask repeats a call until the worker answers, and decodes the answer from JSON.
 func (r *remote) ask(ctx context.Context, method, path string, body []byte, to any) error {
-	got, err := r.persist(ctx, method, path, body)
+	got, err := r.retry(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
@@ -148,14 +148,14 @@ func (r *remote) ask(ctx context.Context, method, path string, body []byte, to a
 	return nil
 }
 
-// of returns the query that names the plan.
-func of(plan string) string { return "?plan=" + url.QueryEscape(plan) }
+// planQuery returns the query that names the plan.
+func planQuery(plan string) string { return "?plan=" + url.QueryEscape(plan) }
 
 // rows gets a segment's rows, on the worker's clock. A truncated answer is an error: gzip has a checksum, and the rows are
 // counted.
 func (r *remote) rows(ctx context.Context, plan string, s Segment) ([]history.Request, error) {
-	path := "/segments/" + strconv.Itoa(s.N) + of(plan)
-	got, err := r.persist(ctx, http.MethodGet, path, nil)
+	path := "/segments/" + strconv.Itoa(s.N) + planQuery(plan)
+	got, err := r.retry(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,10 @@
-package load
+package collect
 
 import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,13 +16,16 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/loadtest"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
 // network is a session's way to a worker, like an API server that may be away.
 type network struct {
 	mu     sync.Mutex // guards what tests change while a session runs
 	worker *worker
-	d      *dice
+	d      *loadtest.Dice
 	delay  time.Duration // one way
 	// lost is how many of 100 calls are lost before they reach the worker, and how many of 100 answers are lost: the worker has
 	// then done what it was asked for, but the session does not know.
@@ -31,7 +35,7 @@ type network struct {
 	base time.Time
 }
 
-func (n *network) client() *http.Client { return &http.Client{Transport: roundTrip(n.carry)} }
+func (n *network) client() *http.Client { return &http.Client{Transport: loadtest.RoundTrip(n.carry)} }
 
 // proxyPath is the API server's proxy path of a pod.
 const proxyPath = "/api/v1/namespaces/load/pods/load-0:8080/proxy"
@@ -48,7 +52,7 @@ func (n *network) carry(r *http.Request) (*http.Response, error) {
 			return answer, nil
 		}
 	}
-	if n.d.n(100) < n.lost {
+	if n.d.N(100) < n.lost {
 		return nil, errAway
 	}
 	rw := httptest.NewRecorder()
@@ -56,7 +60,7 @@ func (n *network) carry(r *http.Request) (*http.Response, error) {
 	if r.Context().Err() != nil {
 		return nil, r.Context().Err()
 	}
-	if n.d.n(100) < n.lost {
+	if n.d.N(100) < n.lost {
 		return nil, errAway
 	}
 	time.Sleep(n.delay)
@@ -74,6 +78,14 @@ func away(from, to time.Duration) func(time.Duration) *http.Response {
 			return nil
 		}
 		return textAnswer(http.StatusServiceUnavailable, "the server is currently unable to handle the request")
+	}
+}
+
+// fakeWorker returns a worker whose requests go to an in-memory server.
+func fakeWorker(t *testing.T, server http.RoundTripper) *worker {
+	return &worker{
+		ctx: t.Context(), name: "w", instance: "first", base: time.Now(), control: "http://control/",
+		log: slog.New(slog.DiscardHandler), server: server,
 	}
 }
 
@@ -103,7 +115,7 @@ func newRecord(t *testing.T) (*history.Writer, func() history.Run) {
 // recorded is what a record contains of the load.
 type recorded struct {
 	rows    []history.Request
-	totals  []LaneStatus
+	totals  []history.LoadTotals
 	clocks  []history.Clock
 	trouble []string
 }
@@ -120,9 +132,7 @@ func read(t *testing.T, run history.Run) recorded {
 	for _, e := range run.Events {
 		switch {
 		case e.Load != nil:
-			all.totals = append(all.totals, LaneStatus{
-				Lane: e.Load.Lane, Planned: e.Load.Planned, Sent: e.Load.Sent, Unsent: e.Load.Unsent,
-			})
+			all.totals = append(all.totals, *e.Load)
 		case e.Clock != nil:
 			all.clocks = append(all.clocks, *e.Clock)
 		case e.Trouble != nil:
@@ -132,8 +142,8 @@ func read(t *testing.T, run history.Run) recorded {
 	return all
 }
 
-func twoLanes(d time.Duration) Plan {
-	return Plan{ID: "p/1", Duration: d, Lanes: []Lane{
+func twoLanes(d time.Duration) load.Plan {
+	return load.Plan{ID: "p/1", Duration: d, Lanes: []load.Lane{
 		{Lane: history.LaneFresh, Target: "http://target/", Rate: 20},
 		{Lane: history.LaneControl, Rate: 5},
 	}}
@@ -160,8 +170,8 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 	for seed, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := newDice(uint64(seed))
-				w := fakeWorker(t, moody(d))
+				d := loadtest.NewDice(uint64(seed))
+				w := fakeWorker(t, loadtest.Moody(d))
 				n := &network{worker: w, d: d, delay: time.Millisecond, lost: tt.lost, gone: tt.gone, base: time.Now()}
 				sink, reopen := newRecord(t)
 				s, err := Start(t.Context(), n.client(), "http://api"+proxyPath+"/", twoLanes(time.Hour), sink)
@@ -173,11 +183,11 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 					t.Error(err)
 				}
 				got := read(t, reopen())
-				checkRows(t, got.rows, got.totals)
+				loadtest.CheckRows(t, got.rows, got.totals)
 				if len(got.totals) != 2 || got.totals[0].Planned < 1800 || len(got.clocks) != 2 || len(got.trouble) != 0 {
 					t.Errorf("totals %v, clocks %v, trouble %v", got.totals, got.clocks, got.trouble)
 				}
-				if left := len(w.present.record.shelf.segments); left != 0 {
+				if left := len(w.current.segments.segments); left != 0 {
 					t.Errorf("the worker still holds %d segments", left)
 				}
 			})
@@ -190,9 +200,9 @@ func TestRowsAreOnTheRunsClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink, reopen := newRecord(t)
 		time.Sleep(time.Minute)
-		w := fakeWorker(t, late(7*time.Millisecond))
+		w := fakeWorker(t, loadtest.Late(7*time.Millisecond))
 		time.Sleep(5 * time.Second)
-		n := &network{worker: w, d: newDice(1), delay: time.Millisecond}
+		n := &network{worker: w, d: loadtest.NewDice(1), delay: time.Millisecond}
 		s, err := Start(t.Context(), n.client(), "http://api"+proxyPath, twoLanes(time.Second), sink)
 		if err != nil {
 			t.Fatal(err)
@@ -228,9 +238,9 @@ func TestUnsentHasNoMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Minute)
 		sink, reopen := newRecord(t)
-		w := fakeWorker(t, late(0))
+		w := fakeWorker(t, loadtest.Late(0))
 		w.maxRows = 1
-		s, err := Start(t.Context(), (&network{worker: w, d: newDice(1)}).client(), "http://api"+proxyPath, twoLanes(time.Second), sink)
+		s, err := Start(t.Context(), (&network{worker: w, d: loadtest.NewDice(1)}).client(), "http://api"+proxyPath, twoLanes(time.Second), sink)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,19 +248,19 @@ func TestUnsentHasNoMoment(t *testing.T) {
 			t.Error(err)
 		}
 		got := read(t, reopen())
-		checkRows(t, got.rows, got.totals) // which looks at Sent
+		loadtest.CheckRows(t, got.rows, got.totals) // which looks at Sent
 	})
 }
 
 func TestTotalsWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &network{worker: fakeWorker(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			answer := well(r)
-			if strings.HasSuffix(r.Header.Get(headerID), "0") {
+		n := &network{worker: fakeWorker(t, loadtest.RoundTrip(func(r *http.Request) (*http.Response, error) {
+			answer := loadtest.Good(r)
+			if strings.HasSuffix(r.Header.Get(backend.HeaderID), "0") {
 				answer.StatusCode = http.StatusServiceUnavailable
 			}
 			return answer, nil
-		})), d: newDice(1), base: time.Now(), gone: away(11*time.Second, 30*time.Second)}
+		})), d: loadtest.NewDice(1), base: time.Now(), gone: away(11*time.Second, 30*time.Second)}
 		sink, _ := newRecord(t)
 		s, err := Start(t.Context(), n.client(), "http://api"+proxyPath, twoLanes(time.Minute), sink)
 		if err != nil {
@@ -284,8 +294,8 @@ func TestWorkerIsGone(t *testing.T) {
 		want string
 	}{
 		{"its process was restarted", func(t *testing.T, n *network) {
-			n.worker.present.stop(0)
-			n.worker = fakeWorker(t, late(0))
+			n.worker.current.attack.Stop()
+			n.worker = fakeWorker(t, loadtest.Late(0))
 			n.worker.instance = "second"
 		}, "another process answers in its place"},
 		{"its pod was deleted", func(_ *testing.T, n *network) {
@@ -295,7 +305,7 @@ func TestWorkerIsGone(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := &network{worker: fakeWorker(t, late(0)), d: newDice(1)}
+				n := &network{worker: fakeWorker(t, loadtest.Late(0)), d: loadtest.NewDice(1)}
 				first := n.worker
 				sink, reopen := newRecord(t)
 				s, err := Start(t.Context(), n.client(), "http://api"+proxyPath, twoLanes(time.Minute), sink)
@@ -318,7 +328,7 @@ func TestWorkerIsGone(t *testing.T) {
 				if len(got.trouble) != 1 || !strings.Contains(got.trouble[0], tt.want) || len(got.totals) != 0 {
 					t.Errorf("the record has trouble %q and totals %v", got.trouble, got.totals)
 				}
-				<-first.present.finished
+				<-first.current.finished
 			})
 		})
 	}
@@ -327,8 +337,8 @@ func TestWorkerIsGone(t *testing.T) {
 // Stop gives up on an API server that does not come back when its context ends, and no row is invented.
 func TestStopGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := fakeWorker(t, late(0))
-		n := &network{worker: w, d: newDice(1), base: time.Now(), gone: away(5*time.Second, time.Hour)}
+		w := fakeWorker(t, loadtest.Late(0))
+		n := &network{worker: w, d: loadtest.NewDice(1), base: time.Now(), gone: away(5*time.Second, time.Hour)}
 		sink, reopen := newRecord(t)
 		s, err := Start(t.Context(), n.client(), "http://api"+proxyPath, twoLanes(time.Minute), sink)
 		if err != nil {
@@ -346,14 +356,14 @@ func TestStopGivesUp(t *testing.T) {
 		if got := read(t, reopen()); len(got.trouble) != 1 {
 			t.Errorf("trouble in the record: %q", got.trouble)
 		}
-		<-w.present.finished
+		<-w.current.finished
 	})
 }
 
 // The end of Start's context ends collecting, not the load: Stop still gets the rest.
 func TestStopAfterTheContextEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &network{worker: fakeWorker(t, late(0)), d: newDice(1)}
+		n := &network{worker: fakeWorker(t, loadtest.Late(0)), d: loadtest.NewDice(1)}
 		sink, reopen := newRecord(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		s, err := Start(ctx, n.client(), "http://api"+proxyPath, twoLanes(time.Minute), sink)
@@ -367,7 +377,7 @@ func TestStopAfterTheContextEnded(t *testing.T) {
 			t.Error(err)
 		}
 		got := read(t, reopen())
-		checkRows(t, got.rows, got.totals)
+		loadtest.CheckRows(t, got.rows, got.totals)
 		if got.totals[0].Planned < 200 {
 			t.Errorf("totals %v, want ten seconds of load", got.totals)
 		}
@@ -376,9 +386,9 @@ func TestStopAfterTheContextEnded(t *testing.T) {
 
 func TestStartRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &network{worker: fakeWorker(t, late(0)), d: newDice(1), base: time.Now()}
+		n := &network{worker: fakeWorker(t, loadtest.Late(0)), d: loadtest.NewDice(1), base: time.Now()}
 		sink, _ := newRecord(t)
-		_, err := Start(t.Context(), n.client(), "http://api"+proxyPath, Plan{ID: "x"}, sink)
+		_, err := Start(t.Context(), n.client(), "http://api"+proxyPath, load.Plan{ID: "x"}, sink)
 		if err == nil || err.Error() != "start load x: plan x: no lanes" {
 			t.Errorf("without lanes: %v", err)
 		}
@@ -405,8 +415,8 @@ func TestStartRefuses(t *testing.T) {
 // A record that cannot be written ends collecting, and the worker keeps all rows that are not in the record.
 func TestRecordCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := fakeWorker(t, late(0))
-		n := &network{worker: w, d: newDice(1)}
+		w := fakeWorker(t, loadtest.Late(0))
+		n := &network{worker: w, d: loadtest.NewDice(1)}
 		dir := t.TempDir()
 		sink, err := history.Create(dir, history.Header{})
 		if err != nil {
@@ -426,7 +436,7 @@ func TestRecordCannotBeWritten(t *testing.T) {
 		if err := s.Stop(t.Context()); err == nil {
 			t.Error("stopped without an error")
 		}
-		if w.present.record.shelf.empty() {
+		if w.current.segments.empty() {
 			t.Error("the worker was told to forget what is not in the record")
 		}
 	})
@@ -436,7 +446,7 @@ func TestClockUncertaintyGrowsWithDrift(t *testing.T) {
 	first := history.Clock{Worker: "w", Offset: time.Second, Uncertainty: time.Millisecond}
 	second := history.Clock{Worker: "w", Offset: time.Second - 3*time.Millisecond, Uncertainty: 2 * time.Millisecond}
 	want := history.Clock{Worker: "w", Offset: time.Second, Uncertainty: 5 * time.Millisecond}
-	if got := again(first, second); got != want {
+	if got := combine(first, second); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package load
+package collect
 
 import (
 	"slices"

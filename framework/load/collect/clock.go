@@ -1,4 +1,4 @@
-package load
+package collect
 
 import (
 	"context"
@@ -29,9 +29,9 @@ func (r *remote) estimate(ctx context.Context) (history.Clock, error) {
 	return best, nil
 }
 
-// again combines two estimates: it keeps the first one's offset, which was used, and widens its uncertainty by the drift
+// combine combines two estimates: it keeps the first one's offset, which was used, and widens its uncertainty by the drift
 // between the two.
-func again(first, second history.Clock) history.Clock {
+func combine(first, second history.Clock) history.Clock {
 	drift := second.Offset - first.Offset
 	first.Uncertainty = max(first.Uncertainty, drift.Abs()+second.Uncertainty)
 	return first
