@@ -221,7 +221,7 @@ func (w *worker) adopt(plan load.Plan) (*playing, error) {
 }
 
 func (w *worker) play(p *playing) {
-	stopNoise := noise.Listen(w.name, w.clock, p.noise.add)
+	stopNoise := noise.Start(w.name, w.clock, p.noise.add)
 	p.attack.Run()
 	stopNoise()
 	close(p.finished)
