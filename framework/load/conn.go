@@ -1,9 +1,30 @@
 package load
 
 import (
+	"context"
 	"net"
 	"sync/atomic"
+
+	"github.com/holdfast-ha/holdfast/framework/load/dial"
 )
+
+// dialer makes the connections of a lane.
+type dialer struct {
+	dial.Dialer
+	ids *atomic.Uint64 // numbers the worker's connections
+}
+
+func newDialer(l Lane, ids *atomic.Uint64) *dialer {
+	return &dialer{Dialer: dial.Dialer{Limit: l.Timeouts.Connect, Lookup: net.DefaultResolver.LookupNetIP}, ids: ids}
+}
+
+func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := d.Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: c, id: d.ids.Add(1), addr: c.RemoteAddr().String()}, nil
+}
 
 // conn is a connection that knows its number, the server that last answered on it, and how it broke.
 type conn struct {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/dial"
 )
 
 // LaneH2C is a few HTTP/2 connections without TLS, each with many concurrent requests.
@@ -20,7 +21,7 @@ type httpTransport struct {
 }
 
 func newFresh(l Lane, d *dialer) transport {
-	d.ports = &sourcePorts{}
+	d.Ports = &dial.SourcePorts{}
 	l.Connections = 1 // one transport, which keeps no connections
 	return newHTTP(l, d, func(t *http.Transport) { t.DisableKeepAlives = true })
 }

@@ -1,4 +1,4 @@
-package load
+package dial
 
 import (
 	"math/rand/v2"
@@ -32,7 +32,7 @@ func accepted(t *testing.T) (address string, ports <-chan int) {
 
 func TestSourcePortsTakeTurns(t *testing.T) {
 	address, ports := accepted(t)
-	var p sourcePorts
+	var p SourcePorts
 	p.turn.Store(rand.Uint32N(20_000)) // a used port stays in use for a minute, also one of an earlier run of this test
 	var got []int
 	for range 20 {
@@ -51,7 +51,7 @@ func TestSourcePortsTakeTurns(t *testing.T) {
 
 func TestAPortInUseIsPassedOver(t *testing.T) {
 	address, ports := accepted(t)
-	var p sourcePorts
+	var p SourcePorts
 	turn := rand.Uint32N(20_000)
 	p.turn.Store(turn)
 	taken, err := net.ListenTCP("tcp", &net.TCPAddr{Port: firstPort + int(turn)})
@@ -69,7 +69,7 @@ func TestAPortInUseIsPassedOver(t *testing.T) {
 }
 
 func TestSourcePortsComeRound(t *testing.T) {
-	var p sourcePorts
+	var p SourcePorts
 	p.turn.Store(lastPort - firstPort)
 	if last, first := p.next(), p.next(); last != lastPort || first != firstPort {
 		t.Errorf("ports %d, %d; want %d, %d", last, first, lastPort, firstPort)

@@ -1,4 +1,4 @@
-package load
+package dial
 
 import (
 	"context"
@@ -14,7 +14,7 @@ const (
 	lastPort  = 32_767
 )
 
-// sourcePorts gives each connection another source port, and reuses a port as late as possible.
+// SourcePorts gives each connection another source port, and reuses a port as late as possible.
 //
 // Ports assigned by Linux repeat after about 30 s at 100 connections a second. The node's connection tracking has an entry per
 // source port that translates a Service's address, and a connection that was never answered leaves its entry there for 120 s
@@ -22,17 +22,17 @@ const (
 // kube-proxy has removed it. One worker stands for many clients, to which that does not happen. Here a port is not reused for
 // over 120 s at up to 189 connections a second.
 // Source: https://www.kernel.org/doc/Documentation/networking/nf_conntrack-sysctl.txt
-type sourcePorts struct {
+type SourcePorts struct {
 	turn atomic.Uint32
 }
 
-func (p *sourcePorts) next() int {
+func (p *SourcePorts) next() int {
 	return firstPort + int((p.turn.Add(1)-1)%(lastPort-firstPort+1))
 }
 
 // connect connects from the next port, or from one that Linux assigns if that port is in use. If p is nil, Linux assigns all
 // ports.
-func (p *sourcePorts) connect(ctx context.Context, network, address string) (net.Conn, error) {
+func (p *SourcePorts) connect(ctx context.Context, network, address string) (net.Conn, error) {
 	var anyPort net.Dialer
 	if p == nil {
 		return anyPort.DialContext(ctx, network, address)
