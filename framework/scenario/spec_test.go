@@ -256,7 +256,7 @@ func TestBreakingAMutantBreaksNothingElse(t *testing.T) {
 		s := good()
 		s.Load = append([]load.Lane(nil), DefaultLoad...)
 		s.Stock, s.Gateway = true, &workloads.Gateway{Upstreams: []string{"10.0.0.1:80"}}
-		s.Cluster.WorkerLabels, s.Cluster.PerWorker = map[string]string{"disk": "fast"}, map[string][]string{"rack": {"r1"}}
+		s.Cluster.PerWorker = map[string][]string{"rack": {"r1"}}
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Zone, MaxSkew: 1}}
 		s.Backend.NodeSelector = map[string]string{"disk": "fast"}
 		s.Promises = append(s.Promises, invariant.Spread{TopologyKey: "zone", Max: 1})
@@ -266,7 +266,7 @@ func TestBreakingAMutantBreaksNothingElse(t *testing.T) {
 		twin := Describe(whole())
 		Mutate(twin, Mutation{Name: "mutants/example", Removed: "all", CaughtBy: invariant.NoFailedRequests{}, Break: func(s *Spec) {
 			s.Load[0].Rate, s.Faults[0], s.Promises[1] = 1, fault.PodDelete{Count: 1}, invariant.Spread{TopologyKey: "host", Max: 9}
-			s.Cluster.Zones[0], s.Cluster.WorkerLabels["disk"], s.Cluster.PerWorker["rack"][0] = "z", "slow", "r9"
+			s.Cluster.Zones[0], s.Cluster.PerWorker["rack"][0] = "z", "r9"
 			s.Backend.Spread[0].MaxSkew, s.Backend.NodeSelector["disk"] = 9, "slow"
 			s.Gateway.Upstreams[0] = "10.0.0.9:80"
 		}})
