@@ -19,13 +19,13 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// lasting is the server's end of a long-lived connection. Its methods answer well or misbehave on demand.
-type lasting interface {
-	hear() (id string, ok bool)
-	say(text string)
-	heard(id string, nth int)
-	cut() // sends only the beginning of a message
-	bye() // sends a close message
+// heldConn is the server's end of a long-lived connection. Its methods answer well or misbehave on demand.
+type heldConn interface {
+	receive() (id string, ok bool)
+	send(text string)
+	answer(id string, nth int)
+	cut()       // sends only the beginning of a message
+	sendClose() // sends a close message
 
 	// Methods of exchange.
 	resets()
@@ -33,31 +33,31 @@ type lasting interface {
 	silent(time.Duration) bool
 }
 
-// lastingServer reads a client's opening request, and answers it if well is true.
-type lastingServer func(c *exchange, n int, well bool) lasting
+// heldServer reads a client's opening request, and answers it if well is true.
+type heldServer func(c *exchange, n int, well bool) heldConn
 
 type lineServer struct{ *exchange }
 
-func streamServer(c *exchange, n int, well bool) lasting {
+func streamServer(c *exchange, n int, well bool) heldConn {
 	if c.request(); well {
 		_, _ = fmt.Fprintf(c, "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s\r\n", backend.StreamProtocol, headLines(pod(n)))
 	}
 	return lineServer{c}
 }
 
-func (s lineServer) hear() (string, bool) {
+func (s lineServer) receive() (string, bool) {
 	text, err := s.in.ReadString('\n')
 	return strings.TrimSuffix(text, "\n"), err == nil
 }
 
-func (s lineServer) say(text string)          { _, _ = io.WriteString(s, text+"\n") }
-func (s lineServer) cut()                     { _, _ = io.WriteString(s, "ok w/") }
-func (s lineServer) bye()                     { s.say(backend.Bye) }
-func (s lineServer) heard(id string, nth int) { s.say(fmt.Sprintf("ok %s %d", id, nth)) }
+func (s lineServer) send(text string)          { _, _ = io.WriteString(s, text+"\n") }
+func (s lineServer) cut()                      { _, _ = io.WriteString(s, "ok w/") }
+func (s lineServer) sendClose()                { s.send(backend.Bye) }
+func (s lineServer) answer(id string, nth int) { s.send(fmt.Sprintf("ok %s %d", id, nth)) }
 
 type frameServer struct{ *exchange }
 
-func webSocketServer(c *exchange, n int, well bool) lasting {
+func webSocketServer(c *exchange, n int, well bool) heldConn {
 	r, err := http.ReadRequest(c.in)
 	if err == nil && well {
 		sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
@@ -67,8 +67,8 @@ func webSocketServer(c *exchange, n int, well bool) lasting {
 	return frameServer{c}
 }
 
-// hear reads a short frame. Clients mask their frames.
-func (s frameServer) hear() (string, bool) {
+// receive reads a short frame. Clients mask their frames.
+func (s frameServer) receive() (string, bool) {
 	var head [6]byte
 	if _, err := io.ReadFull(s.in, head[:]); err != nil {
 		return "", false
@@ -81,87 +81,87 @@ func (s frameServer) hear() (string, bool) {
 	return string(text), err == nil && head[0]&0xf == websocket.TextMessage
 }
 
-func (s frameServer) say(text string) {
+func (s frameServer) send(text string) {
 	_, _ = s.Write(append([]byte{0x80 | websocket.TextMessage, byte(len(text))}, text...))
 }
-func (s frameServer) cut() { _, _ = s.Write([]byte{0x80 | websocket.TextMessage, 50, 'o', 'k'}) }
-func (s frameServer) bye() { s.closes(websocket.CloseGoingAway) }
+func (s frameServer) cut()       { _, _ = s.Write([]byte{0x80 | websocket.TextMessage, 50, 'o', 'k'}) }
+func (s frameServer) sendClose() { s.closes(websocket.CloseGoingAway) }
 func (s frameServer) closes(code uint16) {
 	_, _ = s.Write(binary.BigEndian.AppendUint16([]byte{0x80 | websocket.CloseMessage, 2}, code))
 	s.waits() // so that the client closes first, and the connection is not reset
 }
-func (s frameServer) heard(id string, nth int) { s.say(fmt.Sprintf("ok %s %d", id, nth)) }
+func (s frameServer) answer(id string, nth int) { s.send(fmt.Sprintf("ok %s %d", id, nth)) }
 
-// deedsOfWhatLasts are the misbehaviours on lasting connections, most of them after one message was answered.
-func deedsOfWhatLasts(begin lastingServer) map[string]deed {
-	after := func(do func(s lasting)) script {
+// heldMisbehaviours are the misbehaviours on held connections, most of them after one message was answered.
+func heldMisbehaviours(begin heldServer) map[string]misbehaviour {
+	after := func(do func(s heldConn)) script {
 		return func(_ *testing.T, n int, c *exchange) {
 			s := begin(c, n, true)
-			id, _ := s.hear()
-			s.heard(id, 1)
-			if _, ok := s.hear(); ok {
+			id, _ := s.receive()
+			s.answer(id, 1)
+			if _, ok := s.receive(); ok {
 				do(s)
 			}
 		}
 	}
 	const once = "a message is written once"
-	return everywhere(map[string]deed{
-		"resets":       {requests: 2, want: history.Reset, err: "reset by peer", serve: after(func(s lasting) { s.resets() })},
-		"closes early": {requests: 2, want: history.ClosedEarly, err: "EOF", serve: after(func(lasting) {})},
+	return everywhere(map[string]misbehaviour{
+		"resets":       {requests: 2, want: history.Reset, err: "reset by peer", serve: after(func(s heldConn) { s.resets() })},
+		"closes early": {requests: 2, want: history.ClosedEarly, err: "EOF", serve: after(func(heldConn) {})},
 		"no answer in time": {want: history.TimeoutResponse, quick: quickResponse, serve: func(_ *testing.T, n int, c *exchange) {
 			begin(c, n, false).waits() // the opening request is not answered; an unanswered message would be a stall
 		}},
-		"stalls":              {requests: 2, want: history.Stall, quick: quickResponse, serve: after(func(s lasting) { s.waits() })},
-		"cuts the answer off": {requests: 2, want: history.Truncated, err: "cut off", serve: after(func(s lasting) { s.cut() })},
-		"wrong body":          {requests: 2, want: history.WrongBody, err: `got "ok no 2"`, serve: after(func(s lasting) { s.heard("no", 2); s.waits() })},
+		"stalls":              {requests: 2, want: history.Stall, quick: quickResponse, serve: after(func(s heldConn) { s.waits() })},
+		"cuts the answer off": {requests: 2, want: history.Truncated, err: "cut off", serve: after(func(s heldConn) { s.cut() })},
+		"wrong body":          {requests: 2, want: history.WrongBody, err: `got "ok no 2"`, serve: after(func(s heldConn) { s.answer("no", 2); s.waits() })},
 		"bad status": {want: history.BadStatus, err: "status 503", serve: func(_ *testing.T, n int, c *exchange) {
 			begin(c, n, false)
 			c.head(503, 0, pod(n)...)
 		}},
-		"goes away meanwhile": {requests: 2, want: history.GoAway, err: "close message: ", serve: after(func(s lasting) { s.bye() })},
+		"goes away meanwhile": {requests: 2, want: history.GoAway, err: "close message: ", serve: after(func(s heldConn) { s.sendClose() })},
 		"breaks an idle connection": {requests: 2, want: history.ClosedEarly, err: "without a close message: ", serve: func(_ *testing.T, n int, c *exchange) {
 			s := begin(c, n, true)
-			id, _ := s.hear()
-			s.heard(id, 1)
+			id, _ := s.receive()
+			s.answer(id, 1)
 		}},
 		"refuses a request it has not begun": {never: once},
 		"skips an answer": {requests: 2, want: history.Skipped, err: "number 2 of the connection by the server's count", serve: func(_ *testing.T, n int, c *exchange) {
 			s := begin(c, n, true)
-			s.hear()
-			id, _ := s.hear()
-			s.heard(id, 2)
+			s.receive()
+			id, _ := s.receive()
+			s.answer(id, 2)
 			s.waits()
 		}},
 	})
 }
 
-var lastingServers = map[history.Lane]lastingServer{LaneStream: streamServer, LaneSocket: webSocketServer}
+var heldServers = map[history.Lane]heldServer{LaneStream: streamServer, LaneSocket: webSocketServer}
 
 // converse sends n messages, one after the other, and returns for each its outcome and its connection.
-func converse(t *testing.T, lane history.Lane, n int, serve func(s lasting, n int)) (told []string) {
+func converse(t *testing.T, lane history.Lane, n int, serve func(s heldConn, n int)) (got []string) {
 	t.Helper()
-	url, _ := listen(t, func(_ *testing.T, n int, c *exchange) { serve(lastingServers[lane](c, n, true), n) })
+	url, _ := listen(t, func(_ *testing.T, n int, c *exchange) { serve(heldServers[lane](c, n, true), n) })
 	l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
 	for _, r := range sendAll(t, l, n) {
-		told = append(told, fmt.Sprintf("%s on %d by %s", r.Outcome, r.Conn, r.Pod))
+		got = append(got, fmt.Sprintf("%s on %d by %s", r.Outcome, r.Conn, r.Pod))
 	}
-	return told
+	return got
 }
 
 // A server that ends in an orderly way, with no answers missing, causes no failure: the client reconnects.
-func TestGoodbyesAreNoFailures(t *testing.T) {
-	for lane := range lastingServers {
-		for name, end := range map[string]func(s lasting){
-			"a notice": func(s lasting) { s.say(backend.Leave); s.hear() },
-			"a bye":    func(s lasting) { s.bye() },
+func TestCloseMessagesAreNoFailures(t *testing.T) {
+	for lane := range heldServers {
+		for name, end := range map[string]func(s heldConn){
+			"a notice":        func(s heldConn) { s.send(backend.Leave); s.receive() },
+			"a close message": func(s heldConn) { s.sendClose() },
 		} {
 			t.Run(fmt.Sprint(lane, " ", name), func(t *testing.T) {
 				ended := make(chan struct{}, 1)
 				url, _ := listen(t, func(_ *testing.T, n int, c *exchange) {
-					s := lastingServers[lane](c, n, true)
+					s := heldServers[lane](c, n, true)
 					for nth := 1; nth < 3; nth++ {
-						id, _ := s.hear()
-						s.heard(id, nth)
+						id, _ := s.receive()
+						s.answer(id, nth)
 					}
 					end(s)
 					ended <- struct{}{}
@@ -206,21 +206,21 @@ func gone(t *testing.T, l *lane) {
 
 // After a leave notice, the client waits for its answers on the connection, sends nothing more on it, and then closes it.
 func TestANoticeIsNoEnd(t *testing.T) {
-	for lane := range lastingServers {
+	for lane := range heldServers {
 		t.Run(string(lane), func(t *testing.T) {
 			left := make(chan bool, 1)
 			url, _ := listen(t, func(_ *testing.T, n int, c *exchange) {
-				s := lastingServers[lane](c, n, true)
-				id, _ := s.hear()
+				s := heldServers[lane](c, n, true)
+				id, _ := s.receive()
 				if n == 0 {
-					s.say(backend.Leave)
+					s.send(backend.Leave)
 					stays := s.silent(50 * time.Millisecond)
-					s.heard(id, 1)
-					_, more := s.hear()
+					s.answer(id, 1)
+					_, more := s.receive()
 					left <- stays && !more
 					return
 				}
-				s.heard(id, 1)
+				s.answer(id, 1)
 				s.waits()
 			})
 			l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
@@ -238,15 +238,15 @@ func TestANoticeIsNoEnd(t *testing.T) {
 
 // A close frame with a code other than orderlyEnds is no orderly end.
 func TestOtherCloseCodesAreFailures(t *testing.T) {
-	got := converse(t, LaneSocket, 3, func(s lasting, n int) {
-		id, _ := s.hear()
+	got := converse(t, LaneSocket, 3, func(s heldConn, n int) {
+		id, _ := s.receive()
 		if n == 0 {
 			s.(frameServer).closes(websocket.CloseInternalServerErr)
 			return
 		}
-		s.heard(id, 1)
-		if id, ok := s.hear(); ok {
-			s.heard(id, 2)
+		s.answer(id, 1)
+		if id, ok := s.receive(); ok {
+			s.answer(id, 2)
 		}
 		s.waits()
 	})

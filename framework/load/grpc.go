@@ -168,7 +168,7 @@ func (s *callSender) send(k uint64, due history.Offset) {
 	switch {
 	case err != nil:
 		s.failed(err)
-	case s.check.wrong([]byte(body)) != "":
+	case body != string(s.check.want):
 		s.row.Outcome, s.row.Err = history.WrongBody, s.check.wrong([]byte(body))
 	case s.call.attempts > 1:
 		s.row.Outcome, s.row.Err = history.Masked, masked(s.call.first, s.row.Pod)

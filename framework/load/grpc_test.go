@@ -67,15 +67,15 @@ func overGRPC(serve func(s *h2, stream uint32, n int)) script {
 
 func first(stream uint32, _ string) uint32 { return stream }
 
-func deedsGRPC() map[string]deed {
-	wrong := func(serve func(s *h2, stream uint32, n int)) deed {
-		return deed{requests: 2, serve: overGRPC(serve)}
+func grpcMisbehaviours() map[string]misbehaviour {
+	wrong := func(serve func(s *h2, stream uint32, n int)) misbehaviour {
+		return misbehaviour{requests: 2, serve: overGRPC(serve)}
 	}
-	with := func(d deed, want history.Outcome, err string, quick func(*Timeouts)) deed {
+	with := func(d misbehaviour, want history.Outcome, err string, quick func(*Timeouts)) misbehaviour {
 		d.want, d.err, d.quick = want, err, quick
 		return d
 	}
-	return everywhere(map[string]deed{
+	return everywhere(map[string]misbehaviour{
 		"resets":            with(wrong(func(s *h2, _ uint32, _ int) { s.resets() }), history.Reset, "reset by peer", nil),
 		"closes early":      with(wrong(func(*h2, uint32, int) {}), history.ClosedEarly, "EOF", nil),
 		"no answer in time": with(wrong(func(s *h2, _ uint32, _ int) { s.waits() }), history.TimeoutResponse, "time-out passed", quickResponse),
@@ -114,7 +114,7 @@ func deedsGRPC() map[string]deed {
 
 // TestCallsThatFail has failures of gRPC calls that the table of misbehaviours does not have.
 func TestCallsThatFail(t *testing.T) {
-	tests := map[string]deed{
+	tests := map[string]misbehaviour{
 		"the stream is reset": {want: history.Reset, err: "RST_STREAM", serve: overGRPC(func(s *h2, id uint32, _ int) {
 			_ = s.WriteRSTStream(id, http2.ErrCodeInternal)
 			s.waits()

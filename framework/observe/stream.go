@@ -22,7 +22,7 @@ import (
 const reconnectLimit = 15 * time.Minute
 
 // stream follows one kind of object. It does not use client-go's RetryWatcher, which hides disconnections, drops bookmarks, and
-// retries for ever when the API server refuses a watch because the version is too old. All three belong into the record.
+// retries forever when the API server refuses a watch because its version is too old. The record must show all of these.
 type stream struct {
 	what  string
 	lists func(context.Context, metav1.ListOptions) (runtime.Object, error)

@@ -1,8 +1,10 @@
-package collect
+package loadtest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -14,6 +16,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
+	"github.com/holdfast-ha/holdfast/framework/load/loadtest"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/expect"
@@ -51,28 +55,72 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintln(w, "your cart is empty")
 }
 
+// collectRows has a real worker send a plan to its end, and returns what is in the record.
+func collectRows(t *testing.T, plan load.Plan) (rows []history.Request, totals []history.LoadTotals) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- collect.RunWorker(ctx, collect.WorkerOptions{Name: "load-0", Listener: l}) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the worker ended with %v", err)
+		}
+	})
+	dir := t.TempDir()
+	sink, err := history.Create(dir, history.Header{Scenario: "test/foreign"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := collect.Start(t.Context(), http.DefaultClient, "http://"+l.Addr().String(), plan, sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = poll.Until(t.Context(), "the load to end", time.Minute, func(context.Context) (bool, string, error) {
+		return s.Totals().Finished, "", s.Err()
+	})
+	if err := errors.Join(err, s.Stop(t.Context()), sink.Close()); err != nil {
+		t.Fatal(err)
+	}
+	run, err := history.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, err := range run.Requests() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, *row)
+	}
+	for _, e := range run.Events {
+		if e.Load != nil {
+			totals = append(totals, *e.Load)
+		}
+	}
+	return rows, totals
+}
+
 // The load of an application that is not the sample backend: its probe says what a good answer is, on fresh and reused connections.
 func TestForeignWorkload(t *testing.T) {
 	app := &shop{}
 	server := httptest.NewServer(app)
 	defer server.Close()
 	probe := app.Probes()[0]
+	limits := load.Timeouts{Connect: time.Minute, Response: time.Minute, Request: time.Minute}
 	plan := load.Plan{ID: "shop", Duration: time.Second, Lanes: []load.Lane{
-		{Lane: history.LaneFresh, Rate: 50, Timeouts: roomy},
-		{Lane: history.LaneReused, Rate: 50, Connections: connectionsOf, Timeouts: roomy},
-		{Lane: history.LaneControl, Rate: 10, Timeouts: roomy},
+		{Lane: history.LaneFresh, Rate: 50, Timeouts: limits},
+		{Lane: history.LaneReused, Rate: 50, Connections: 3, Timeouts: limits},
+		{Lane: history.LaneControl, Rate: 10, Timeouts: limits},
 	}}.To(server.URL+probe.Path, probe.Expect)
+	rows, totals := collectRows(t, plan)
+	loadtest.CheckRows(t, rows, totals)
 	outcomes := make(map[history.Lane]map[history.Outcome]int)
 	sent := 0
-	got := play(t, plan, func(s *Session) {
-		err := poll.Until(t.Context(), "the load to end", time.Minute, func(context.Context) (bool, string, error) {
-			return s.Totals().Finished, "", s.Err()
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	})
-	for _, r := range got.rows {
+	for _, r := range rows {
 		if outcomes[r.Lane] == nil {
 			outcomes[r.Lane] = make(map[history.Outcome]int)
 		}
