@@ -134,7 +134,7 @@ func TestAMutantIsCaughtForThePlantedReason(t *testing.T) {
 		"a watch was blind":         {withGap(whole), verdict.Unknown, "had a gap"},
 		"a promise with other parameters": {onGolden(t, drops, `{"lanes":["reused"]}`, cause, history.LaneReused), verdict.Unknown,
 			"which the scenario does not promise"},
-		"a lane without load": {onGolden(t, drops, params, cause, history.LaneGRPC), verdict.Unknown, "about lane grpc"},
+		"a lane without load": {onGolden(t, drops, params, cause, "grpc"), verdict.Unknown, "about lane grpc"},
 		"the control lane":    {onGolden(t, drops, params, cause, history.LaneControl), verdict.Unknown, "about lane control"},
 		"no promises":         {promising(whole), verdict.Unknown, "NoFailedRequests was not judged"},
 		"a promise that is not known": {promising(whole, history.Promise{Kind: "Harmony"}), verdict.Unknown,
