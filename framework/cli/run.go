@@ -22,6 +22,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -111,7 +112,7 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 		return err
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	progress := scenario.NewProgress(out, len(chosen))
+	progress := run.NewProgress(out, len(chosen))
 	back, err := provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
@@ -128,21 +129,21 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	if err := tell(out, told); err != nil {
 		return err
 	}
-	file, err := scenario.Run(ctx, settings, chosen)
+	file, err := run.Scenarios(ctx, settings, chosen)
 	if len(file.Scenarios) == 0 { // nothing was begun
 		return err
 	}
 	return report(out, settings.Dir, file, err)
 }
 
-func (f runFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *scenario.Progress) (scenario.Settings, error) {
+func (f runFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *run.Progress) (run.Settings, error) {
 	executable, err := os.Executable()
 	if err != nil {
-		return scenario.Settings{}, err
+		return run.Settings{}, err
 	}
 	cache, err := engine.CacheDir()
 	if err != nil {
-		return scenario.Settings{}, err
+		return run.Settings{}, err
 	}
 	if f.seed == 0 {
 		f.seed = rand.Uint64()>>11 | 1 // 53 bits: JSON's numbers carry no more
@@ -150,16 +151,16 @@ func (f runFlags) settings(ctx context.Context, version string, out io.Writer, b
 	now := time.Now()
 	id, err := claimRun(f.artifacts, now)
 	if err != nil {
-		return scenario.Settings{}, fmt.Errorf("make a folder for the run: %w", err)
+		return run.Settings{}, fmt.Errorf("make a folder for the run: %w", err)
 	}
 	if err := history.PointLastAttempt(f.artifacts, id); err != nil {
-		return scenario.Settings{}, err
+		return run.Settings{}, err
 	}
 	interrupted := interrupt.Of(ctx)
 	if progress != nil {
 		interrupted.SayTo(progress.Note)
 	}
-	return scenario.Settings{
+	return run.Settings{
 		Cluster: f.cluster, Keep: f.keep, Interrupt: interrupted,
 		Hold: func(ctx context.Context, c clusters.Cluster) (*hold.Hold, error) {
 			return take(ctx, c, "run "+id)
@@ -201,12 +202,12 @@ func claimRun(artifacts string, now time.Time) (id string, err error) {
 }
 
 // SettingsFor are the settings of a run that Ginkgo's own command starts: those of `holdfast run` without flags.
-func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, scenarios int) (scenario.Settings, error) {
+func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, scenarios int) (run.Settings, error) {
 	f := runFlags{provider: "kind", scope: "full", artifacts: artifacts}
-	progress := scenario.NewProgress(out, scenarios)
+	progress := run.NewProgress(out, scenarios)
 	back, err := provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
-		return scenario.Settings{}, err
+		return run.Settings{}, err
 	}
 	return f.settings(ctx, version, out, back, progress)
 }

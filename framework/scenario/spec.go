@@ -141,7 +141,7 @@ func (s Spec) Validate() error {
 
 func (s Spec) validate() error {
 	workers, last := len(s.Cluster.Zones)*s.Cluster.WithDefaults().WorkersPerZone, max(s.PinTo, s.NodePorts, s.LoadOnWorkers)
-	switch n := len(namespaceOf(s)); {
+	switch n := len(s.Namespace()); {
 	case n > maxNamespace:
 		return fmt.Errorf("its namespace would have %d characters, and %d is the most", n, maxNamespace)
 	case s.Claim == "":
@@ -186,7 +186,7 @@ func (s Spec) validateParts() error {
 			return fmt.Errorf("%s needs %d control planes, and its cluster has %d", f, needs.ControlPlanes(), have)
 		}
 	}
-	for _, b := range s.backends() {
+	for _, b := range s.Backends() {
 		if err := b.Validate(); err != nil {
 			return err
 		}
@@ -209,7 +209,7 @@ func (s Spec) validateParts() error {
 	if len(s.Load) == 0 {
 		return nil
 	}
-	if _, err := s.loadWorkers(nil).Objects(workloads.Place{}); err != nil {
+	if _, err := s.LoadWorkers(nil).Objects(workloads.Place{}); err != nil {
 		return err
 	}
 	plan := load.Plan{ID: s.Name, Lanes: slices.Clone(s.Load)}
