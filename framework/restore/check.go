@@ -14,13 +14,13 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/fault"
 )
 
-// glanceLimit bounds Undisturbed: a machine that is starved answers later than one that is not.
-const glanceLimit = 20 * time.Second
+// checkLimit bounds Check. A starved machine answers slowly.
+const checkLimit = 20 * time.Second
 
-// Undisturbed says what a run that was killed has left on the machines of a cluster: machines that do not run, and undos of what
-// may be in force. It asks each machine once, and takes a second or less.
+// Check returns an error if a killed run has left a fault in a cluster: a node that does not run, or an undo script that has not
+// run. It asks each node once, without the API server, and takes about a second.
 func Check(ctx context.Context, cluster clusters.Cluster) error {
-	ctx, cancel := context.WithTimeout(ctx, glanceLimit)
+	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
 	machines := cluster.Nodes()
 	found := make([]string, len(machines))
@@ -43,7 +43,7 @@ func Check(ctx context.Context, cluster clusters.Cluster) error {
 		cluster.Name(), strings.Join(found, ", "), cluster.Name())
 }
 
-// disturbed says what is wrong with a machine; empty: nothing.
+// disturbed is what a fault has left on a node; empty: nothing.
 func disturbed(ctx context.Context, n clusters.Node) (string, error) {
 	state, err := n.State(ctx)
 	if err != nil {

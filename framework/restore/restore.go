@@ -24,17 +24,16 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// serverLimit bounds how long an API server may take to answer once its machine runs and what kept it away is undone. One whose
-// etcd had been away was seen to take three minutes and twenty seconds: see suites/chaos/etcd_away.go.
+// serverLimit bounds how long an API server may take to answer after its node runs and the fault is reverted. Measured after an
+// etcd outage: 3 min 20 s, see suites/chaos/etcd_away.go.
 const serverLimit = 5 * time.Minute
 
-// Heal undoes what a harness that was killed has left of its faults and its scenario in a cluster: it thaws and starts
-// machines, runs the undos that are left on them, opens the nodes that a fault has closed, and removes namespaces and whatever
-// else carries our label. It says what it did, a line each, and nothing where there was nothing to do; and returns when every
-// node is Ready and what serves the cluster itself is available, or says what keeps it from being so. It must not be called
-// while a run uses the cluster.
+// Cluster reverts the faults that a killed harness has left in a cluster, and removes its objects: it unpauses and starts nodes,
+// runs the undo scripts that faults have stored on them, uncordons nodes that a fault has cordoned, and deletes the namespaces and
+// all other objects with holdfast's labels. It calls say once for each thing it did. It returns when AwaitIntact does. It must not
+// be called while a run uses the cluster.
 func Cluster(ctx context.Context, cluster clusters.Cluster, say func(string)) error {
-	h := healer{cluster: cluster, say: say}
+	h := restorer{cluster: cluster, say: say}
 	if err := h.machines(ctx); err != nil {
 		return fmt.Errorf("heal cluster %s: %w", cluster.Name(), err)
 	}
@@ -44,15 +43,15 @@ func Cluster(ctx context.Context, cluster clusters.Cluster, say func(string)) er
 	return nil
 }
 
-type healer struct {
+type restorer struct {
 	cluster clusters.Cluster
 	say     func(string)
 }
 
-// machines brings all machines back. The undos of those that run come first: one of them may be what brings the API server
-// back, without which no other can be seen Ready. A machine that came back late, or not Ready because of what is left on it, is
-// looked at again when that is undone.
-func (h healer) machines(ctx context.Context) error {
+// machines brings all nodes back. The undo scripts of running nodes come first: one of them may bring the API server back, which
+// reports whether the others are Ready. At the end it waits for every node once more, because a node may become Ready only after
+// its undo scripts have run.
+func (h restorer) machines(ctx context.Context) error {
 	var away, up []clusters.Node
 	for _, n := range h.cluster.Nodes() { // control planes first
 		state, err := n.State(ctx)
@@ -73,9 +72,9 @@ func (h healer) machines(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	var group errgroup.Group // not one by one: it is mostly waiting, and each node may have been away
+	var group errgroup.Group // in parallel, because it is mostly waiting
 	for _, n := range h.cluster.Nodes() {
-		group.Go(func() error { return n.Start(ctx) }) // of a machine that runs, it waits until it is back
+		group.Go(func() error { return n.Start(ctx) }) // on a running node, Start waits until it is Ready
 	}
 	if err := group.Wait(); err != nil {
 		return fmt.Errorf("%w; try once more, or remove the cluster with 'holdfast down %s'", err, h.cluster.Name())
@@ -83,16 +82,16 @@ func (h healer) machines(ctx context.Context) error {
 	return nil
 }
 
-// revive thaws or starts a machine. That it does not come back all the way is said later, when all is undone; that it does not
-// even run, at once.
-func (h healer) revive(ctx context.Context, n clusters.Node) error {
+// revive unpauses or starts a node. It returns an error only if the node does not run then. Whether the node becomes Ready is
+// checked after all undo scripts have run.
+func (h restorer) revive(ctx context.Context, n clusters.Node) error {
 	state, err := n.State(ctx)
 	if err != nil {
 		return err
 	}
 	verb, does := n.Start, "started "
 	if state == clusters.Paused {
-		verb, does = n.Resume, "thawed "
+		verb, does = n.Resume, "unpaused "
 	}
 	refused := verb(ctx)
 	if now, err := n.State(ctx); err != nil || now != clusters.Running {
@@ -102,8 +101,8 @@ func (h healer) revive(ctx context.Context, n clusters.Node) error {
 	return nil
 }
 
-// undo runs what faults have left on nodes.
-func (h healer) undo(ctx context.Context, nodes []clusters.Node) error {
+// undo runs the undo scripts that faults have stored on nodes.
+func (h restorer) undo(ctx context.Context, nodes []clusters.Node) error {
 	var errs []error
 	for _, n := range nodes {
 		did, err := fault.RunUndos(ctx, n)
@@ -115,15 +114,15 @@ func (h healer) undo(ctx context.Context, nodes []clusters.Node) error {
 	return errors.Join(errs...)
 }
 
-// quiet reaches the API server, and keeps to itself which of all kinds are deprecated.
-func (h healer) quiet() *rest.Config {
+// quiet is the cluster's configuration without the API server's warnings about deprecated kinds.
+func (h restorer) quiet() *rest.Config {
 	config := h.cluster.Config()
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	return config
 }
 
-// objects removes what is left in the API server, and opens nodes.
-func (h healer) objects(ctx context.Context) error {
+// objects uncordons nodes, and removes the objects that are left in the API server.
+func (h restorer) objects(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(h.quiet())
 	if err != nil {
 		return err
@@ -142,20 +141,20 @@ func (h healer) objects(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.outside(ctx, client.Discovery()); err != nil { // before namespaces: see environment.clear
+	if err := h.outside(ctx, client.Discovery()); err != nil { // before namespaces: a namespace that is deleted while an aggregated API has no server stays Terminating
 		return err
 	}
 	if err := h.namespaces(ctx, client); err != nil {
 		return err
 	}
 	if err := AwaitIntact(ctx, client, h.cluster); err != nil {
-		return fmt.Errorf("%w; what no fault did is left alone: mend it with kubectl, or remove the cluster with 'holdfast down %s'", err, h.cluster.Name())
+		return fmt.Errorf("%w; holdfast does not change what no fault has changed: repair it with kubectl, or remove the cluster with 'holdfast down %s'", err, h.cluster.Name())
 	}
 	return nil
 }
 
-// namespaces empties and deletes those of scenarios.
-func (h healer) namespaces(ctx context.Context, client kubernetes.Interface) error {
+// namespaces empties and deletes the namespaces of scenarios.
+func (h restorer) namespaces(ctx context.Context, client kubernetes.Interface) error {
 	list, err := client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list namespaces: %w", err)
@@ -174,15 +173,15 @@ func (h healer) namespaces(ctx context.Context, client kubernetes.Interface) err
 	return nil
 }
 
-// outside removes whatever carries our label and lies in no namespace of a scenario: all kinds that the API server knows are
-// asked for, so that nobody has to remember them.
-func (h healer) outside(ctx context.Context, server discovery.DiscoveryInterface) error {
+// outside removes the objects with holdfast's labels that are in no namespace of a scenario. It lists every kind that the API
+// server knows.
+func (h restorer) outside(ctx context.Context, server discovery.DiscoveryInterface) error {
 	untyped, err := dynamic.NewForConfig(h.quiet())
 	if err != nil {
 		return err
 	}
 	lists, err := server.ServerPreferredResources()
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // an APIService of ours may have no server any more
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // an APIService of a scenario may have no server any more
 		return fmt.Errorf("ask what kinds there are: %w", err)
 	}
 	for _, list := range lists {
@@ -206,14 +205,14 @@ func (h healer) outside(ctx context.Context, server discovery.DiscoveryInterface
 	return nil
 }
 
-// ours selects what a scenario or one of its faults has made.
-var ours = []string{workloads.LabelPartOf + "=" + workloads.PartOf, fault.EnforcedBy}
+// selectors match what scenarios and faults have created.
+var selectors = []string{workloads.LabelPartOf + "=" + workloads.PartOf, fault.EnforcedBy}
 
-func (h healer) removeLabelled(ctx context.Context, at dynamic.ResourceInterface, kind string) error {
-	for _, selector := range ours {
+func (h restorer) removeLabelled(ctx context.Context, at dynamic.ResourceInterface, kind string) error {
+	for _, selector := range selectors {
 		list, err := at.List(ctx, metav1.ListOptions{LabelSelector: selector})
 		if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsServiceUnavailable(err) {
-			continue // a kind that is going, or whose server is away: what is of it goes with its APIService
+			continue // the kind is being removed, or its server is away: its objects disappear with its APIService
 		}
 		if err != nil {
 			return fmt.Errorf("list what is left of kind %s: %w", kind, err)

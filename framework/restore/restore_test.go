@@ -58,15 +58,15 @@ func healed(t *testing.T, home *clustertest.Cluster) (said []string, err error) 
 	return said, err
 }
 
-// TestHealUndoesWhatAKilledHarnessLeft, says so, and a second time finds nothing.
-func TestHealUndoesWhatAKilledHarnessLeft(t *testing.T) {
+// TestClusterRevertsWhatAKilledHarnessLeft, and does nothing the second time.
+func TestClusterRevertsWhatAKilledHarnessLeft(t *testing.T) {
 	part := map[string]string{workloads.LabelPartOf: workloads.PartOf}
 	for name, test := range map[string]struct {
 		left func(*clustertest.Cluster, map[string]*disk)
 		want []string
 	}{
 		"nothing":  {func(*clustertest.Cluster, map[string]*disk) {}, nil},
-		"a frozen": {func(h *clustertest.Cluster, _ map[string]*disk) { h.Node("wa1").SetState(clusters.Paused) }, []string{"thawed wa1"}},
+		"a frozen": {func(h *clustertest.Cluster, _ map[string]*disk) { h.Node("wa1").SetState(clusters.Paused) }, []string{"unpaused wa1"}},
 		"a dead":   {func(h *clustertest.Cluster, _ map[string]*disk) { h.Node("wb1").SetState(clusters.Exited) }, []string{"started wb1"}},
 		"all of it away, the control plane first": {func(h *clustertest.Cluster, _ map[string]*disk) {
 			for _, m := range h.Machines {
@@ -76,7 +76,7 @@ func TestHealUndoesWhatAKilledHarnessLeft(t *testing.T) {
 		"undos, also on what is frozen": {func(h *clustertest.Cluster, d map[string]*disk) {
 			h.Node("wa1").SetState(clusters.Paused)
 			d["wa1"].undos, d["cp"].undos = []string{"partition", "node-pressure"}, []string{"kube-apiserver", "../no", "lost+found"}
-		}, []string{"ran the undo kube-apiserver on cp", "thawed wa1", "ran the undo partition on wa1", "ran the undo node-pressure on wa1"}},
+		}, []string{"ran the undo kube-apiserver on cp", "unpaused wa1", "ran the undo partition on wa1", "ran the undo node-pressure on wa1"}},
 		"a timer": {func(_ *clustertest.Cluster, d map[string]*disk) { d["wa1"].timer = "holdfast-undo-x.timer\n" }, []string{"removed holdfast-undo-x.timer on wa1"}},
 		"a cordon of ours": {func(h *clustertest.Cluster, _ map[string]*disk) {
 			h.EditNode("wa1", func(n *corev1.Node) {
@@ -114,8 +114,8 @@ func TestHealUndoesWhatAKilledHarnessLeft(t *testing.T) {
 	}
 }
 
-// TestHealSaysWhatItCannotDo: which node, why, and what to do next; and what can be done is done all the same.
-func TestHealSaysWhatItCannotDo(t *testing.T) {
+// TestClusterNamesWhatItCannotRevert: the node, the reason and the next step. It still reverts the rest.
+func TestClusterNamesWhatItCannotRevert(t *testing.T) {
 	for name, test := range map[string]struct {
 		left func(*clustertest.Cluster, map[string]*disk)
 		said []string
@@ -125,7 +125,7 @@ func TestHealSaysWhatItCannotDo(t *testing.T) {
 		"one cannot be thawed": {func(h *clustertest.Cluster, _ map[string]*disk) {
 			h.Node("wa1").SetState(clusters.Paused)
 			h.Node("wa1").NotBack = errors.New("see wa1 after resume: its kubelet does not answer")
-		}, []string{"thawed wa1"}, "heal cluster demo: see wa1 after resume: its kubelet does not answer; try once more, or remove the cluster with 'holdfast down demo'"},
+		}, []string{"unpaused wa1"}, "heal cluster demo: see wa1 after resume: its kubelet does not answer; try once more, or remove the cluster with 'holdfast down demo'"},
 		"one undo fails": {func(_ *clustertest.Cluster, d map[string]*disk) {
 			d["wa1"].undos, d["wa1"].broken = []string{"bad", "good"}, "bad"
 			d["wb1"].undos = []string{"other"}

@@ -24,8 +24,7 @@ type addonImage struct {
 	ref string
 }
 
-// loadAddons compiles what is not compiled yet, and brings the images into the load node, where add-ons run, unless it
-// holds them.
+// loadAddons compiles the add-ons if necessary, and loads their images into the load node, where add-ons run.
 func (env *environment) loadAddons(ctx context.Context) error {
 	for _, a := range env.spec.Addons {
 		p := a.Program()
@@ -49,7 +48,7 @@ func (env *environment) loadAddons(ctx context.Context) error {
 	return nil
 }
 
-// deployAddons creates all that they consist of, and returns when they work.
+// deployAddons creates the objects of the add-ons, and returns when the add-ons are ready.
 func (env *environment) deployAddons(ctx context.Context) error {
 	for _, a := range env.addons {
 		objects, err := a.Objects(env.place(a.ref))
@@ -70,8 +69,8 @@ func (env *environment) deployAddons(ctx context.Context) error {
 	return nil
 }
 
-// createAnywhere also creates what does not go with the namespace, and keeps in mind to remove it. What of it an earlier
-// run left that was killed is replaced; what is somebody else's is left alone.
+// createAnywhere creates an object. An object outside of the namespace is removed by removeOutside. An object that a killed run
+// has left is replaced, and an object that holdfast did not create is an error.
 func (env *environment) createAnywhere(ctx context.Context, o workloads.Object) error {
 	if o.GetNamespace() == env.namespace {
 		return env.create(ctx, o)
@@ -80,10 +79,10 @@ func (env *environment) createAnywhere(ctx context.Context, o workloads.Object) 
 	err := env.create(ctx, o)
 	if apierrors.IsAlreadyExists(err) {
 		if err := env.objects.Get(ctx, o.GetName(), o.GetNamespace(), left.(k8s.Object)); err != nil {
-			return fmt.Errorf("look at %s: %w", named(o), err)
+			return fmt.Errorf("look at %s: %w", objectName(o), err)
 		}
 		if left.GetLabels()[workloads.LabelPartOf] != o.GetLabels()[workloads.LabelPartOf] {
-			return fmt.Errorf("create %s: there is one already, and it is not ours", named(o))
+			return fmt.Errorf("create %s: it exists already, and holdfast did not create it", objectName(o))
 		}
 		if err := env.remove(ctx, left); err != nil {
 			return err
@@ -96,7 +95,7 @@ func (env *environment) createAnywhere(ctx context.Context, o workloads.Object) 
 	return err
 }
 
-// removeOutside removes what was created outside of the namespace, the last first.
+// removeOutside removes the objects that were created outside of the namespace, in reverse order.
 func (env *environment) removeOutside(ctx context.Context) error {
 	var errs []error
 	for _, o := range slices.Backward(env.outside) {
@@ -106,9 +105,9 @@ func (env *environment) removeOutside(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// remove deletes an object and returns when it is gone.
+// remove deletes an object, and returns when it is gone.
 func (env *environment) remove(ctx context.Context, o workloads.Object) error {
-	return poll.Until(ctx, named(o)+" to be gone", clearLimit, func(ctx context.Context) (bool, string, error) {
+	return poll.Until(ctx, objectName(o)+" to be gone", clearLimit, func(ctx context.Context) (bool, string, error) {
 		err := env.objects.Delete(ctx, o.(k8s.Object))
 		if apierrors.IsNotFound(err) {
 			return true, "", nil
@@ -117,11 +116,11 @@ func (env *environment) remove(ctx context.Context, o workloads.Object) error {
 	})
 }
 
-func named(o workloads.Object) string {
+func objectName(o workloads.Object) string {
 	return o.GetObjectKind().GroupVersionKind().Kind + " " + o.GetName()
 }
 
-// works waits until the add-on says that it does, by its readiness.
+// works waits until an add-on is available.
 func (env *environment) works(ctx context.Context, name string) error {
 	return poll.Until(ctx, "add-on "+name+" to be ready", deployLimit, func(ctx context.Context) (bool, string, error) {
 		d, err := env.client.AppsV1().Deployments(env.namespace).Get(ctx, name, metav1.GetOptions{})

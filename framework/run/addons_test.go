@@ -133,7 +133,7 @@ func TestAddonsThatCannotBeHad(t *testing.T) {
 // else's is left as it is.
 func TestWhatLiesThereAlready(t *testing.T) {
 	for owner, want := range map[string]string{
-		"holdfast": "", "somebody": "create ClusterRole hf-chaos-quiet-descheduler: there is one already, and it is not ours",
+		"holdfast": "", "somebody": "create ClusterRole hf-chaos-quiet-descheduler: it exists already, and holdfast did not create it",
 	} {
 		t.Run(owner, func(t *testing.T) {
 			s := quiet()
@@ -166,7 +166,7 @@ func TestAddonsHaveTheirOwnImage(t *testing.T) {
 	env, home, _ := newEnvironment(t, quiet())
 	env.addons = []addonImage{{workloads.Descheduler{}, "another"}}
 	errtest.Check(t, env.create(t.Context(), workloads.Namespace(env.namespace)), "")
-	errtest.Check(t, env.deploy(t.Context()), "")
+	errtest.Check(t, env.createWorkload(t.Context()), "")
 	images := map[string]string{}
 	for _, o := range home.List("/api/v1/namespaces/hf-chaos-quiet/pods") {
 		p := o.(*corev1.Pod)

@@ -12,18 +12,18 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// Batch is a run with its own folder, settings and scenarios, one of several that share their clusters.
+// Batch is a run with its own folder, settings and scenarios. Batches share their clusters.
 type Batch struct {
 	Name     string
 	Settings Settings
 	Chosen   []scenario.Spec // in this order
 }
 
-// Batches runs parts one after the other, so that whatever ends them early leaves the earlier ones whole. Clusters are opened and
-// closed as the first one's settings say. After hears of each part what is then in its run.json, the last one too, which may be
-// cut short; where it returns false, the parts that follow are not begun. Batches returns how many came to their end; an error
-// means that one could not be kept.
-func Batches(ctx context.Context, batches []Batch, after func(part int, f history.RunFile) (goOn bool)) (whole int, err error) {
+// Batches runs batches one after the other. An early end leaves the earlier batches whole. Clusters are opened and closed by the
+// settings of the first batch. After is called with the run.json of each batch that was begun, also if it was interrupted. If it
+// returns false, the following batches are not begun. Batches returns how many batches were run to their end. An error means that
+// a run.json could not be written.
+func Batches(ctx context.Context, batches []Batch, after func(batch int, f history.RunFile) (goOn bool)) (whole int, err error) {
 	if len(batches) == 0 {
 		return 0, errors.New("start: no batches")
 	}
@@ -43,22 +43,22 @@ func Batches(ctx context.Context, batches []Batch, after func(part int, f histor
 	s.register()
 	runSpecs(time.Duration(len(batches)) * runLimit)
 	theRun.end(ctx)
-	s.close() // what was interrupted
+	s.close() // an interrupted batch is still open
 	return s.whole, errors.Join(s.errs...)
 }
 
-// sequence is Batches at work.
+// sequence is the state of Batches.
 type sequence struct {
 	batches []Batch
 	after   func(int, history.RunFile) bool
-	at      int // the part that is open, counted from 0; -1: none was
-	done    int // scenarios of it
-	whole   int // parts that came to their end
+	at      int // the open batch, counted from 0; -1: none yet
+	done    int // finished scenarios of the open batch
+	whole   int // batches that were run to their end
 	over    bool
 	errs    []error
 }
 
-// register tells Ginkgo of all parts.
+// register declares the scenarios of all batches to Ginkgo.
 func (s *sequence) register() {
 	ginkgo.Describe("batches", ginkgo.Ordered, ginkgo.ContinueOnFailure, func() {
 		for n, p := range s.batches {
@@ -78,11 +78,11 @@ func (s *sequence) register() {
 	})
 }
 
-// open makes the run at hand that of a part.
+// open makes theRun that of a batch.
 func (s *sequence) open(n int) {
 	s.at, s.done = n, 0
 	settings := s.batches[n].Settings
-	if n > 0 { // the first one's moment is that of the whole
+	if n > 0 { // the first batch starts with the whole run
 		settings.Started = time.Now()
 	}
 	if err := theRun.next(settings); err != nil {
@@ -91,7 +91,7 @@ func (s *sequence) open(n int) {
 	}
 }
 
-// count a scenario that is over, and with the last of them the part.
+// count counts a finished scenario. The last one ends the batch.
 func (s *sequence) count() {
 	if s.done++; s.done == len(s.batches[s.at].Chosen) {
 		s.close()
@@ -99,7 +99,7 @@ func (s *sequence) count() {
 	}
 }
 
-// close ends the part that is open, if there is one, with what was not begun of it.
+// close ends the open batch, if there is one, and lists the scenarios that were not begun.
 func (s *sequence) close() {
 	if s.at < 0 || !theRun.file.Ended.IsZero() {
 		return

@@ -22,7 +22,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/image"
 )
 
-// loadImage brings this executable into every node that does not hold it yet.
+// loadImage loads this executable as an image into every node that does not have it.
 func (env *environment) loadImage(ctx context.Context) error {
 	built, err := env.run.image()
 	if err != nil {
@@ -35,8 +35,8 @@ func (env *environment) loadImage(ctx context.Context) error {
 	return nil
 }
 
-// image is this executable as an image: built once, and the same for every scenario of the run, also when somebody builds
-// the executable anew meanwhile.
+// image is this executable as an image. It is built once, so that all scenarios of the run have the same image even if the
+// executable is rebuilt meanwhile.
 func (r *runner) image() (clusters.Image, error) {
 	if r.built.Ref != "" {
 		return r.built, nil
@@ -48,8 +48,8 @@ func (r *runner) image() (clusters.Image, error) {
 	return r.built, err
 }
 
-// deploy creates the backend, the gateway and the load worker, and returns when all are as they should be.
-func (env *environment) deploy(ctx context.Context) error {
+// createWorkload creates the backend, the gateway, the add-ons and the load workers, and returns when all are ready.
+func (env *environment) createWorkload(ctx context.Context) error {
 	objects, err := env.wanted(ctx)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (env *environment) deploy(ctx context.Context) error {
 	return err
 }
 
-// wanted are all objects of the scenario, in the order in which to create them.
+// wanted are the objects of the scenario, in the order of their creation.
 func (env *environment) wanted(ctx context.Context) ([]workloads.Object, error) {
 	at := env.place(env.image)
 	var objects []workloads.Object
@@ -193,8 +193,8 @@ func (env *environment) loadReady(ctx context.Context) error {
 	return nil
 }
 
-// plan fills in where the lanes lead: the cluster IP of the gateway's Service, or of the backend's. By name it would be
-// the cluster's DNS that is tested.
+// plan fills in the targets of the lanes: the cluster IP of the gateway's Service, or of the backend's. A name would test the
+// cluster's DNS as well.
 func (env *environment) plan(ctx context.Context) (load.Plan, error) {
 	name := env.backend
 	if env.spec.Gateway != nil {
@@ -213,9 +213,9 @@ func (env *environment) plan(ctx context.Context) (load.Plan, error) {
 	return plan, nil
 }
 
-// serving waits until the load's target answers from every node with a load worker, and until a gateway there uses all its upstreams.
-// That its endpoints are ready does not mean that kube-proxy on every node knows it, nor that the gateway has seen each
-// upstream well: what is not yet there at the beginning is no failure of what is tested.
+// serving waits until the target answers requests from every node with a load worker, and until the gateway, if there is one, uses
+// all its upstreams. Ready endpoints do not prove that kube-proxy on every node has its rules, or that the gateway's health checks
+// have passed, and a request that fails for that reason would be attributed to a fault.
 func (env *environment) serving(ctx context.Context, target string) error {
 	err := env.ask(ctx, target, target+" to answer", anyAnswer)
 	if err != nil || env.spec.Gateway == nil {
@@ -239,7 +239,7 @@ func (env *environment) serving(ctx context.Context, target string) error {
 	})
 }
 
-// ask reads a URL from every node with a load worker until the answer is as wanted.
+// ask requests a URL from every node with a load worker until wanted returns true.
 func (env *environment) ask(ctx context.Context, url, what string, wanted func(answer []byte) (bool, string, error)) error {
 	also := env.loadWorkers().AlsoOn
 	for _, n := range env.cluster.Nodes() {
@@ -260,7 +260,7 @@ func (env *environment) ask(ctx context.Context, url, what string, wanted func(a
 	return nil
 }
 
-// workerURL reaches a load worker through the API server's proxy: from wherever this process runs.
+// workerURL is the URL of a load worker through the API server's proxy, which works wherever this process runs.
 func (env *environment) workerURL(host, pod string) string {
 	return fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s:%d/proxy", strings.TrimSuffix(host, "/"), env.namespace, pod, workloads.Port)
 }
@@ -269,9 +269,9 @@ func (env *environment) workerURL(host, pod string) string {
 func (env *environment) loadWorkers() workloads.Load {
 	var also []string
 	for _, n := range env.cluster.Nodes() {
-		if n.Role() == clusters.Worker && len(also) < env.spec.LoadOnWorkers {
+		if n.Role() == clusters.Worker && len(also) < env.spec.LoadWorkers.OnWorkers {
 			also = append(also, n.Name())
 		}
 	}
-	return env.spec.LoadWorkers(also)
+	return env.spec.LoadWorkload(also)
 }

@@ -51,7 +51,7 @@ func TestWhatAScenarioDeploys(t *testing.T) {
 	}{
 		"a backend":            {func(*scenario.Spec) {}, nil},
 		"and load":             {func(s *scenario.Spec) { s.Load = scenario.DefaultLoad }, []string{"Pod load-0"}},
-		"load on workers, too": {func(s *scenario.Spec) { s.Load, s.LoadOnWorkers = scenario.DefaultLoad, 2 }, []string{"Pod load-0", "Pod load-1", "Pod load-2"}},
+		"load on workers, too": {func(s *scenario.Spec) { s.Load, s.LoadWorkers.OnWorkers = scenario.DefaultLoad, 2 }, []string{"Pod load-0", "Pod load-1", "Pod load-2"}},
 		"and a gateway before": {func(s *scenario.Spec) { s.Gateway = &workloads.Gateway{} }, []string{"ServiceAccount gateway", "Role gateway", "RoleBinding gateway", "Service gateway", "Deployment gateway"}},
 		"all of it, and node ports": {
 			func(s *scenario.Spec) {
@@ -362,7 +362,7 @@ func TestDeployWaitsForAll(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
-				errtest.Check(t, env.deploy(ctx), want)
+				errtest.Check(t, env.createWorkload(ctx), want)
 			})
 		})
 	}

@@ -28,8 +28,7 @@ const (
 	clearLimit  = 2 * time.Minute
 )
 
-// stage is what one scenario is played on: its namespace, workloads, watches and load. It is built once and cleared
-// once.
+// environment is what a scenario runs in: its namespace, workloads, watches and load. It is built once and cleared once.
 type environment struct {
 	run       *runner
 	spec      scenario.Spec
@@ -39,15 +38,16 @@ type environment struct {
 	backend   string // the Deployment under test; of trials, the first
 	image     string // that all pods run, but those of add-ons
 	addons    []addonImage
-	outside   []workloads.Object // what was created outside of the namespace, and does not go with it
-	gone      func()             // tells whoever interrupts that the namespace is; nil: there was none
+	outside   []workloads.Object // objects outside of the namespace, which are not deleted with it
+	gone      func()             // reports to Settings.Interrupt that the namespace is removed; nil: there was none
 
-	client  kubernetes.Interface
-	config  *rest.Config // of what creates and disturbs: what the API server warns of then is in the record
-	objects *resources.Resources
-	watcher *observe.Watcher
-	load    sessions // of each load worker
-	// What the gateway had counted when it was ready for the load, and where it tells; empty without one.
+	client      kubernetes.Interface
+	config      *rest.Config // of all that creates and disrupts: it records the API server's warnings
+	objects     *resources.Resources
+	watcher     *observe.Watcher
+	load        sessions     // of each load worker
+	faultTarget fault.Target // set by prepare
+	// What the gateway had counted when it was ready for the load, and the URL of its counts; empty without a gateway.
 	gatewayBefore gateway.Stats
 	gatewayStats  string
 }
@@ -76,7 +76,7 @@ func (env *environment) build(ctx context.Context) error {
 		return fmt.Errorf("watch the cluster: %w", err)
 	}
 	env.watcher = watcher
-	return env.deploy(ctx)
+	return env.createWorkload(ctx)
 }
 
 func (env *environment) connect() error {
@@ -91,8 +91,8 @@ func (env *environment) connect() error {
 	return nil
 }
 
-// perform lets the load flow, plays, and collects the results.
-func (env *environment) perform(ctx context.Context) error {
+// prepare lets the faults prepare themselves, before any load flows.
+func (env *environment) prepare(ctx context.Context) error {
 	target, err := env.target(env.config)
 	if err != nil {
 		return err
@@ -104,20 +104,23 @@ func (env *environment) perform(ctx context.Context) error {
 			}
 		}
 	}
-	if err := env.startLoad(ctx); err != nil {
-		return err
-	}
+	env.faultTarget = target
+	return nil
+}
+
+// perform lets load flow while the faults are injected and reverted.
+func (env *environment) perform(ctx context.Context) error {
+	spec, target := env.spec, env.faultTarget
 	if len(env.load) > 0 {
 		target.Answered = env.load.answered
 	}
-	spec := env.spec
 	spec.Faults = faultsOf(spec)
 	p := &play{spec: spec, target: target, record: env.writer, tell: env.now, leave: env.run.settings.LeaveBroken,
 		hold: env.run.pool.hold, interrupt: env.run.settings.Interrupt}
 	return p.run(ctx)
 }
 
-// startLoad gives each load worker its part of the plan. It returns when their first requests are on their way.
+// startLoad gives each load worker its share of the plan. It returns when every worker has sent its first requests.
 func (env *environment) startLoad(ctx context.Context) error {
 	if len(env.spec.Load) == 0 {
 		return nil
@@ -146,7 +149,7 @@ func (env *environment) startLoad(ctx context.Context) error {
 	pods := env.loadWorkers().PodNames()
 	part := partOf(plan, len(pods))
 	for _, pod := range pods {
-		// The session must outlive an interrupted scenario: what was sent has to be collected.
+		// The session must outlive an interrupted scenario, because all sent requests have to be collected.
 		one, err := load.Start(context.WithoutCancel(ctx), client, env.workerURL(config.Host, pod), part, env.writer)
 		if err != nil {
 			return fmt.Errorf("start the load of %s: %w", pod, err)
@@ -157,7 +160,7 @@ func (env *environment) startLoad(ctx context.Context) error {
 	return nil
 }
 
-// collect stops the load and the watches, so that all they saw is in the record. Doing it after half a build is fine.
+// collect stops the load and the watches, and records all they saw. It may follow an incomplete build.
 func (env *environment) collect(ctx context.Context) error {
 	var errs []error
 	env.now(history.Drained, "collecting the results")
@@ -171,18 +174,18 @@ func (env *environment) collect(ctx context.Context) error {
 	}
 	for i, err := range errs {
 		if err != nil {
-			errs[i] = joined(err, env.writer.Append(trouble(env.writer, err)))
+			errs[i] = joined(err, env.writer.Append(harnessError(env.writer, err)))
 		}
 	}
 	return joined(errs...)
 }
 
-// clear removes what the scenario made, and says whether the next one finds the cluster as this one did.
+// clear removes what the scenario created. It returns an error unless the next scenario finds the cluster as this one did.
 func (env *environment) clear(ctx context.Context) error {
 	if env.client == nil {
 		return nil
 	}
-	// Before the namespace: one that goes while an API has no server any more stays for good.
+	// Before the namespace: a namespace that is deleted while an aggregated API has no server stays Terminating.
 	if err := errors.Join(env.removeOutside(ctx), env.emptyNamespace(ctx)); err != nil {
 		return err
 	}

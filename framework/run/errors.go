@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// joined is errors.Join, but that it says each error once: a record that broke refuses every further event with the same error.
+// joined is errors.Join without repetitions. A record that cannot be written refuses every further event with the same error.
 func joined(errs ...error) error {
 	var kept []error
 	for _, err := range errs {

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/gateway"
 )
 
-// noteGateway writes down what the gateway has counted since it was ready for the load. One that cannot be asked, or has
-// begun anew and counts from zero again, leaves no note: the requests tell what clients saw, and that is what is judged.
+// noteGateway records what the gateway has counted since it was ready for the load. If the gateway does not answer, or was
+// restarted and counts from zero again, nothing is recorded. The verdicts depend on the clients' requests, not on these counts.
 func (env *environment) noteGateway(ctx context.Context) error {
 	before := env.gatewayBefore
 	for _, n := range env.cluster.Nodes() {

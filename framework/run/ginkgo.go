@@ -18,18 +18,22 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// interruptGrace is how long an interrupted scenario may take to undo its faults, collect what was recorded, keep the logs
-// and clear it all away.
+// interruptGrace is how long an interrupted scenario may take to revert its faults, collect its results, keep the logs and clear
+// the cluster.
 const interruptGrace = healLimit + 3*cleanLimit
 
-// Scenarios runs the chosen scenarios through Ginkgo and returns what was found: the same that lies in run.json. Ctrl-C ends
-// the scenario at hand, undoes its faults, removes the cluster, and leaves what was recorded. An error means that
-// nothing was run.
+// Scenarios runs the chosen scenarios through Ginkgo and returns the content of run.json. Ctrl-C ends the present scenario,
+// reverts its faults, removes the cluster, and keeps the record. An error means that nothing was run, or that run.json could not
+// be completed.
 func Scenarios(ctx context.Context, s Settings, chosen []scenario.Spec) (history.RunFile, error) {
 	if len(chosen) == 0 {
 		return history.RunFile{}, errors.New("start run: no scenarios were chosen")
 	}
-	if err := Start(s); err != nil {
+	if err := begin(s); err != nil {
+		return history.RunFile{}, err
+	}
+	theRun.file.Chosen = chosenOf(s, byCluster(chosen))
+	if err := theRun.next(s); err != nil {
 		return history.RunFile{}, err
 	}
 	theRun.whole = ctx
@@ -42,7 +46,7 @@ func Scenarios(ctx context.Context, s Settings, chosen []scenario.Spec) (history
 // runLimit is longer than any run: Ginkgo's own default of one hour is not.
 const runLimit = 12 * time.Hour
 
-// runSpecs has Ginkgo run what it was told of.
+// runSpecs runs the specs that were declared to Ginkgo.
 func runSpecs(limit time.Duration) {
 	suite, reporter := ginkgo.GinkgoConfiguration()
 	suite.GracePeriod, suite.Timeout = interruptGrace, limit
@@ -50,7 +54,7 @@ func runSpecs(limit time.Duration) {
 	ginkgo.RunSpecs(silent{}, "holdfast", suite, reporter)
 }
 
-// Start sets up the run that the specs will find. Whoever runs them with Ginkgo's own command calls it before RunSpecs.
+// Start sets up the run for Ginkgo's own command. Call it before RunSpecs.
 func Start(s Settings) error {
 	if err := begin(s); err != nil {
 		return err
@@ -58,7 +62,7 @@ func Start(s Settings) error {
 	return theRun.next(s)
 }
 
-// begin sets up the run, of which nothing is written yet.
+// begin sets up the run. It writes nothing.
 func begin(s Settings) error {
 	if theRun != nil {
 		return fmt.Errorf("start run %s: run %s was started already", s.RunID, theRun.settings.RunID)
@@ -70,21 +74,24 @@ func begin(s Settings) error {
 	return nil
 }
 
-// next makes the run one with these settings, of which nothing is found yet. Its cluster stays.
+// next begins a run.json with these settings. The cluster stays.
 func (r *runner) next(s Settings) error {
 	r.settings = &s
 	if err := history.ReserveRoom(s.Dir); err != nil {
 		return err
 	}
+	if err := r.lockFolder(s.Dir); err != nil {
+		return fmt.Errorf("start run %s: %w", s.RunID, err)
+	}
 	r.file = history.RunFile{
-		ID: s.RunID, Started: s.Started, Holdfast: s.Version, Kubernetes: s.Kubernetes, Profile: string(s.Profile),
+		Chosen: r.file.Chosen,
+		ID:     s.RunID, Started: s.Started, Holdfast: s.Version, Kubernetes: s.Kubernetes, Profile: string(s.Profile),
 		Seed: s.Seed, Args: s.Args, Reproduce: s.Reproduce("", s.Kubernetes), Incident: s.Incident,
 	}
 	return r.file.Write(s.Dir)
 }
 
-// Register tells Ginkgo of the scenarios: those for the same cluster one after the other, else in the order in which
-// they were described.
+// Register declares scenarios to Ginkgo, in their order, except that scenarios with the same cluster follow each other.
 func Register(specs []scenario.Spec) {
 	register(specs)
 	ginkgo.AfterSuite(func(ctx ginkgo.SpecContext) {
@@ -102,14 +109,14 @@ func register(specs []scenario.Spec) {
 	})
 }
 
-// byCluster puts those for the same cluster one after the other.
+// byCluster sorts scenarios so that those with the same cluster follow each other.
 func byCluster(specs []scenario.Spec) []scenario.Spec {
 	sorted := slices.Clone(specs)
 	slices.SortStableFunc(sorted, func(a, b scenario.Spec) int { return clusterRank(specs, a) - clusterRank(specs, b) })
 	return sorted
 }
 
-// clusterRank numbers the clusters in the order in which they are first asked for.
+// clusterRank numbers the clusters in the order of their first scenarios.
 func clusterRank(specs []scenario.Spec, s scenario.Spec) int {
 	return slices.IndexFunc(specs, func(other scenario.Spec) bool { return sameCluster(other.Cluster, s.Cluster) })
 }
@@ -118,8 +125,8 @@ func it(s scenario.Spec) {
 	ginkgo.It(s.Name, ginkgo.Label(s.Suite()), func(ctx ginkgo.SpecContext) { theRun.judged(ctx, s) })
 }
 
-// judged runs a scenario, and tells Ginkgo if it did not hold. One that comes after an interruption, or after what ends the run,
-// is not begun.
+// judged runs a scenario, and fails its Ginkgo spec if it did not hold. After an interruption, or after an error that ended the
+// run, the scenario is skipped.
 func (r *runner) judged(ctx context.Context, s scenario.Spec) {
 	if !r.turn.begin() {
 		ginkgo.Skip("the run has ended")
@@ -128,7 +135,7 @@ func (r *runner) judged(ctx context.Context, s scenario.Spec) {
 	if r.stop != nil || r.whole != nil && r.whole.Err() != nil {
 		ginkgo.Skip("the run has ended")
 	}
-	if r.whole != nil { // Ginkgo knows of no signals but two
+	if r.whole != nil { // Ginkgo handles two signals only
 		var release func()
 		ctx, release = whileOpen(ctx, r.whole.Done(), func() error { return context.Cause(r.whole) })
 		defer release()
@@ -145,12 +152,12 @@ func (r *runner) judged(ctx context.Context, s scenario.Spec) {
 	}
 }
 
-// silent takes Ginkgo's word that a spec failed. What failed is in the run's file.
+// silent ignores Ginkgo's report of a failed spec, because run.json has it.
 type silent struct{}
 
 func (silent) Fail() {}
 
-// sameCluster tells whether two scenarios can share a cluster.
+// sameCluster reports whether two scenarios can share a cluster.
 func sameCluster(a, b clusters.Spec) bool {
 	return fmt.Sprintf("%+v", a.WithDefaults()) == fmt.Sprintf("%+v", b.WithDefaults())
 }

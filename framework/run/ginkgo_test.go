@@ -30,8 +30,9 @@ import (
 // Ginkgo runs specs once in a process. So each test of Run has a process of its own: this executable, told by these
 // variables which plot to play, and where.
 const (
-	plotVariable = "HOLDFAST_TEST_PLOT"
-	dirVariable  = "HOLDFAST_TEST_DIR"
+	plotVariable   = "HOLDFAST_TEST_PLOT"
+	dirVariable    = "HOLDFAST_TEST_DIR"
+	resumeVariable = "HOLDFAST_TEST_RESUME" // set: the run in the folder is resumed
 )
 
 // told is what a plot tells its parent, beside run.json.
@@ -47,6 +48,7 @@ type told struct {
 var plots = map[string]func(*fixture) []scenario.Spec{
 	"three clusters, three outcomes": threeClusters,
 	"two rounds":                     threeClusters,
+	"interrupted once":               interruptedOnce,
 	"interrupted": func(c *fixture) []scenario.Spec {
 		first, second, third := brisk(c, "chaos/first"), brisk(c, "chaos/second"), brisk(c, "chaos/third")
 		second.Faults = append(second.Faults, ctrlC{})
@@ -153,7 +155,11 @@ func TestPlot(t *testing.T) {
 	if n := repeated[os.Getenv(plotVariable)]; n > 0 {
 		report = playRounds(c, n, specs)
 	} else {
-		file, err := Scenarios(t.Context(), *c.settings, specs)
+		begin := Scenarios
+		if os.Getenv(resumeVariable) != "" {
+			c.settings.Resumed, begin = time.Now(), Resume
+		}
+		file, err := begin(t.Context(), *c.settings, specs)
 		report = told{Did: c.did, Err: fmt.Sprint(err)}
 		if written := c.kept(); written.Outcome != file.Outcome || len(written.Scenarios) != len(file.Scenarios) {
 			t.Errorf("Run returned %+v, and run.json is %+v", file, written)
@@ -172,8 +178,16 @@ func TestPlot(t *testing.T) {
 func playPlot(t *testing.T, plot string) (did told, file history.RunFile, dir, out string) {
 	t.Helper()
 	dir = t.TempDir()
+	did, file, out = playIn(t, dir, plot)
+	return did, file, dir, out
+}
+
+// playIn is playPlot in a folder, with more variables in the environment of the process.
+func playIn(t *testing.T, dir, plot string, variables ...string) (did told, file history.RunFile, out string) {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPlot$")
 	cmd.Env = append(os.Environ(), plotVariable+"="+plot, dirVariable+"="+dir)
+	cmd.Env = append(cmd.Env, variables...)
 	read, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, read)
@@ -186,12 +200,12 @@ func playPlot(t *testing.T, plot string) (did told, file history.RunFile, dir, o
 		t.Fatal(err)
 	}
 	if repeated[plot] > 0 {
-		return did, file, dir, string(read)
+		return did, file, string(read)
 	}
 	if file, err = history.ReadRunFile(filepath.Join(dir, "r1")); err != nil {
 		t.Fatal(err)
 	}
-	return did, file, dir, string(read)
+	return did, file, string(read)
 }
 
 // outcomes of a run's scenarios, in order.

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// keepInterrupted adds a scenario that was interrupted before there was a record of it.
+// keepInterrupted adds a scenario that was interrupted before it had a record.
 func (r *runner) keepInterrupted(s scenario.Spec) result {
 	const where = "interrupted before it was deployed"
 	return r.add(history.ScenarioResult{
@@ -22,7 +22,7 @@ func (r *runner) keepInterrupted(s scenario.Spec) result {
 	}, result{outcome: verdict.Unknown, interrupted: true, why: where})
 }
 
-// interruption says by what the run was interrupted: a signal, or what stopped it. Empty: by a signal that only Ginkgo knows of.
+// interruption is what interrupted the run: a signal, or an error. It is empty for a signal that only Ginkgo received.
 func (r *runner) interruption() string {
 	var signal interrupt.Signal
 	switch {
@@ -39,7 +39,7 @@ func (r *runner) interruption() string {
 // byUser is Ginkgo's word for a signal.
 const byUser = "Interrupted by User"
 
-// heard remembers why the context of a scenario ended.
+// heard notes why the context of a scenario ended.
 func (r *runner) heard(ctx context.Context) {
 	if ctx.Err() != nil && r.cause == "" {
 		r.cause = context.Cause(ctx).Error()

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-// listening waits until every endpoint of the backend answers from the load node, at its own address. Without a readiness probe a
-// pod is offered before it listens; what fails for that reason before any fault would be no work of the fault's.
+// listening waits until every endpoint of the backend answers requests from the load node. Without a readiness probe a pod is an
+// endpoint before it listens, and requests that fail for that reason would be attributed to a fault.
 func (env *environment) listening(ctx context.Context) error {
 	list, err := env.client.DiscoveryV1().EndpointSlices(env.namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: discoveryv1.LabelServiceName + "=" + env.backend,
@@ -26,7 +26,7 @@ func (env *environment) listening(ctx context.Context) error {
 	var addresses []string
 	for _, s := range list.Items {
 		for _, e := range s.Endpoints {
-			if e.Conditions.Ready == nil || *e.Conditions.Ready { // as Kubernetes reads it
+			if e.Conditions.Ready == nil || *e.Conditions.Ready { // Kubernetes takes nil as true
 				addresses = append(addresses, e.Addresses...)
 			}
 		}

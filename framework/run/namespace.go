@@ -15,11 +15,11 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// madeBy is the annotation of a namespace that says which run made it: no other run removes it.
+// madeBy is the annotation of a namespace with the token of the run that created it. No other run removes the namespace.
 const madeBy = "holdfast.dev/made-by"
 
-// makeNamespace makes the scenario's namespace, once the one of an earlier run on the same cluster is gone. One that
-// nobody has deleted is left alone: somebody may be using it.
+// makeNamespace creates the scenario's namespace, after a namespace of an earlier run on the same cluster is gone. If that
+// namespace is not being deleted, it may be in use, and makeNamespace returns an error.
 func (env *environment) makeNamespace(ctx context.Context) error {
 	var inUse error
 	wanted := workloads.Namespace(env.namespace)
@@ -37,7 +37,7 @@ func (env *environment) makeNamespace(ctx context.Context) error {
 			if err != nil {
 				return false, "", err
 			}
-			if env.made(old) && old.Status.Phase != corev1.NamespaceTerminating { // the answer to an earlier try never came
+			if env.made(old) && old.Status.Phase != corev1.NamespaceTerminating { // an earlier attempt succeeded, and its answer was lost
 				return true, "", nil
 			}
 			if old.Status.Phase != corev1.NamespaceTerminating {
@@ -52,8 +52,8 @@ func (env *environment) makeNamespace(ctx context.Context) error {
 	return env.awaitServiceAccount(ctx)
 }
 
-// awaitServiceAccount waits for the service account of pods that name none: the controller manager makes it, which may just have
-// lost its lead with an API server, and until then no pod is admitted.
+// awaitServiceAccount waits for the default service account. Until the controller manager has created it, no pod is admitted, and
+// the controller manager may just have lost its leader election together with an API server.
 //
 // Source: https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#serviceaccount-controller
 func (env *environment) awaitServiceAccount(ctx context.Context) error {
@@ -64,10 +64,8 @@ func (env *environment) awaitServiceAccount(ctx context.Context) error {
 		})
 }
 
-// emptyNamespace deletes the scenario's namespace and returns when its pods and Services are gone: the next scenario
-// may want their processors and node ports. It does not wait for the namespace itself, which Kubernetes keeps for at least
-// 5 s. All is recorded, so no pod has to end in order any more; once the namespace is going, none is made anew in
-// their place. A namespace that another run has made is left alone: ours is gone, or never was.
+// emptyNamespace empties the scenario's namespace with restore.EmptyNamespace. It leaves the namespace of another run alone:
+// then that of this run is gone, or was never created.
 func (env *environment) emptyNamespace(ctx context.Context) error {
 	there, err := env.client.CoreV1().Namespaces().Get(ctx, env.namespace, metav1.GetOptions{})
 	switch {
@@ -84,5 +82,5 @@ func (env *environment) emptyNamespace(ctx context.Context) error {
 	return err
 }
 
-// made tells whether this run made a namespace.
+// made reports whether this run created a namespace.
 func (env *environment) made(n *corev1.Namespace) bool { return n.Annotations[madeBy] == env.run.token }

@@ -11,22 +11,22 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 )
 
-// pool holds the cluster that scenarios share: as long as the next one asks for the same cluster it gets the same, in a
-// namespace of its own. At most one exists at a time: two would share two cores.
+// pool holds the cluster that scenarios share. The next scenario gets the same cluster if it needs one with the same spec. At
+// most one cluster exists at a time, because two would share the machine's cores.
 type pool struct {
 	settings *Settings
 	spec     clusters.Spec
 	cluster  clusters.Cluster
-	made     int // clusters so far, so that each has a name of its own
+	made     int // number of clusters so far, for their names
 
 	hold  *hold.Hold
-	given func() // tells whoever interrupts that the cluster is given back
-	// broken says how a scenario left a cluster that stays, and check looks again; nil: as it was found.
+	given func() // reports to Settings.Interrupt that the cluster is given back
+	// broken is how a scenario left an existing cluster changed, and check repeats the check; nil: it is unchanged.
 	broken error
 	check  func(context.Context) error
 }
 
-// get returns a cluster made to spec, which no other run uses.
+// get returns a cluster with a spec. No other run uses it.
 func (p *pool) get(ctx context.Context, spec clusters.Spec) (clusters.Cluster, error) {
 	spec = spec.WithDefaults()
 	if p.cluster != nil && p.spec.Kubernetes != "" { // an upgrade may have changed it
@@ -61,7 +61,7 @@ func (p *pool) get(ctx context.Context, spec clusters.Spec) (clusters.Cluster, e
 	return c, nil
 }
 
-// pending is what is to be done with a cluster before the run ends.
+// pending is what has to be done with a cluster before the process ends.
 func (p *pool) pending(name string) interrupt.Pending {
 	if p.settings.Keep {
 		return interrupt.Pending{
@@ -81,11 +81,11 @@ func (p *pool) pending(name string) interrupt.Pending {
 	}
 }
 
-// discardLimit bounds the giving back of a cluster. Removing one has been given three minutes where that is done.
+// discardLimit bounds discard. The provider itself has a limit of three minutes for the removal of a cluster.
 const discardLimit = 5 * time.Minute
 
-// discard gives the cluster back, if there is one: the next scenario gets a new one. It does so also when ctx has ended,
-// for nobody else will. One that stays and is not as it was says so, to whoever uses it next.
+// discard gives the cluster back, if there is one, also if ctx has ended. The next scenario gets a new cluster. An existing
+// cluster that was left changed is marked as such for its next user.
 func (p *pool) discard(ctx context.Context) error {
 	if p.cluster == nil {
 		return nil
@@ -102,14 +102,14 @@ func (p *pool) discard(ctx context.Context) error {
 		return fmt.Errorf("give back cluster %s: %w", c.Name(), err)
 	}
 	p.given()
-	if p.settings.Cluster == "" { // it took its Lease with it
+	if p.settings.Cluster == "" { // the Lease is gone with the cluster
 		return nil
 	}
 	return released
 }
 
-// keepIfHealthy gives a cluster back that a scenario left in another state than it found it. One that stays cannot be replaced:
-// the next scenario looks again whether it is as it was.
+// keepIfHealthy discards a cluster that a scenario left changed. An existing cluster cannot be replaced, so the next scenario
+// checks it again.
 func (p *pool) keepIfHealthy(ctx context.Context, check func(context.Context) error) error {
 	err := check(ctx)
 	switch {
@@ -122,14 +122,14 @@ func (p *pool) keepIfHealthy(ctx context.Context, check func(context.Context) er
 	return errors.Join(fmt.Errorf("the cluster is not as it was, and is given up: %w", err), p.discardBroken(ctx))
 }
 
-// discardBroken gives a cluster back that may not answer any more.
+// discardBroken discards a cluster that may not answer any more.
 func (p *pool) discardBroken(ctx context.Context) error {
 	p.hold.Drop()
 	p.hold = nil
 	return p.discard(ctx)
 }
 
-// lookAgain whether a cluster that stays is as it was after all: some things take their time.
+// lookAgain repeats the check of an existing cluster: some changes revert with time.
 func (p *pool) lookAgain(ctx context.Context) error {
 	if p.broken == nil {
 		return nil
@@ -140,7 +140,7 @@ func (p *pool) lookAgain(ctx context.Context) error {
 	return nil
 }
 
-// notAsItWas says how the last scenario left the cluster, and what to do.
+// notAsItWas is the error about an existing cluster that was left changed.
 func (p *pool) notAsItWas() error {
 	return fmt.Errorf("cluster %s is not as it was: %w: run 'holdfast heal %s'", p.settings.Cluster, p.broken, p.settings.Cluster)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Progress tells a person what is happening now: one line that moves on a terminal, plain lines elsewhere.
+// Progress shows what happens now: a line that is updated on a terminal, and plain lines elsewhere.
 type Progress struct {
 	out   io.Writer
 	moves bool // out is a terminal
@@ -51,7 +51,7 @@ func (p *Progress) begin(s scenario.Spec) {
 	}
 }
 
-// now says what is being done. Elsewhere than on a terminal each call is a line.
+// now changes what is being done. Without a terminal each call is a line.
 func (p *Progress) now(phase history.PhaseName, doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +61,7 @@ func (p *Progress) now(phase history.PhaseName, doing string) {
 	}
 }
 
-// Say tells of something that happens outside a scenario's phases, such as a step of making a cluster.
+// Say shows a step outside of a scenario's phases, such as a step of creating a cluster.
 func (p *Progress) Say(doing string) { p.now(history.Provision, doing) }
 
 // Note writes a line of its own.
@@ -74,14 +74,14 @@ func (p *Progress) Note(text string) {
 	p.line("%s", text)
 }
 
-// loading gives the counts of the load that flows from now on; nil: none does.
+// loading sets the source of the load's counts; nil: no load flows.
 func (p *Progress) loading(load func() (sent, failed uint64)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.load = load
 }
 
-// end announces what came of the scenario.
+// end shows the result of the scenario.
 func (p *Progress) end(s scenario.Spec, r result, took time.Duration) {
 	p.stop()
 	p.mu.Lock()
@@ -118,7 +118,7 @@ func verdictWord(s scenario.Spec, r result) string {
 	return plain[r.outcome]
 }
 
-// status is the present moment in words: "disturbed 12s: drain 1 worker; 2400 requests, 0 failed".
+// status is the present state in words: "disturbed 12s: drain 1 worker; 2400 requests, 0 failed".
 func (p *Progress) status() string {
 	text := fmt.Sprintf("%s %s", p.phase, time.Since(p.began).Round(time.Second))
 	if p.doing != "" {
@@ -135,7 +135,7 @@ func (p *Progress) line(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.out, format+"\n", args...)
 }
 
-// start keeps a bar up to date until stop: how much of the expected time has passed, and the status.
+// start updates a bar until stop: the part of the expected time that has passed, and the status.
 func (p *Progress) start() {
 	p.bar = progressbar.NewOptions64(int64(p.spec.About/time.Second),
 		progressbar.OptionSetWriter(p.out), progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish(),
@@ -160,7 +160,7 @@ func (p *Progress) redraw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.bar.Describe("  " + p.status())
-	// One short of the end, however long it takes: a full bar would be taken for done.
+	// The bar never becomes full, because a full bar looks finished.
 	_ = p.bar.Set64(min(int64(time.Since(p.began)/time.Second), p.bar.GetMax64()-1))
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// keep adds a scenario's result to run.json, which is whole after each: a killed run keeps what it found. An error says
-// that the harness failed before anything could be judged.
+// keep adds the result of a scenario to run.json at once, so that a killed run keeps it. An error means that the harness failed
+// before anything could be judged.
 func (r *runner) keep(s scenario.Spec, found judge.Found, harness error) result {
 	out := result{err: harness}
 	kept := history.ScenarioResult{
@@ -34,7 +34,7 @@ func (r *runner) keep(s scenario.Spec, found judge.Found, harness error) result 
 	return r.add(kept, out)
 }
 
-// keepUnsupported adds a scenario that cannot be tried here: by its name, and with no outcome.
+// keepUnsupported adds a scenario that the environment cannot run. It has no outcome.
 func (r *runner) keepUnsupported(s scenario.Spec, why string) result {
 	return r.add(history.ScenarioResult{
 		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant, NotSupported: why,
@@ -53,8 +53,8 @@ func (r *runner) add(kept history.ScenarioResult, out result) result {
 	return out
 }
 
-// finish completes run.json. Scenarios that were chosen and never begun, after Ctrl-C for example, are listed as that: they
-// cannot have held, and nothing is known to be wrong with them.
+// finish completes run.json. Chosen scenarios that were never begun, for example after Ctrl-C, are listed as not begun, with no
+// outcome.
 func (r *runner) finish(chosen []scenario.Spec) error {
 	why := "the run was interrupted"
 	if r.stop != nil {
@@ -69,6 +69,9 @@ func (r *runner) finish(chosen []scenario.Spec) error {
 			})
 		}
 	}
+	if r.kept.resumed { // the kept results came first
+		r.file.SortScenarios()
+	}
 	freed := history.FreeRoom(r.settings.Dir)
 	r.file.Ended = time.Now()
 	r.file.Outcome = string(OutcomeOf(r.file))
@@ -81,8 +84,8 @@ func (r *runner) finish(chosen []scenario.Spec) error {
 	return joined(r.file.Write(r.settings.Dir), freed)
 }
 
-// OutcomeOf a run is the worst of its scenarios': Violated, then Unknown, then Held. A scenario that was not judged, and
-// a run of none, are Unknown. One that is not supported does not count; a run of no other is one of none.
+// OutcomeOf is the worst outcome of a run's scenarios: Violated, then Unknown, then Held. A scenario that was not judged counts
+// as Unknown. A scenario that is not supported does not count. A run without a scenario that counts is Unknown.
 func OutcomeOf(f history.RunFile) verdict.Outcome {
 	worst, tried := verdict.Held, false
 	for _, s := range f.Scenarios {
@@ -104,7 +107,7 @@ func OutcomeOf(f history.RunFile) verdict.Outcome {
 	return worst
 }
 
-// Failed tells whether a scenario could not be judged because the harness or its environment failed.
+// Failed reports whether a scenario could not be judged because the harness or its environment failed.
 func Failed(f history.RunFile) bool {
 	for _, s := range f.Scenarios {
 		if s.Error != "" {

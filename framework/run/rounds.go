@@ -10,12 +10,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// Repeat runs the chosen scenarios once a round. A round is a Batch, with its own seed. After hears of each round what is then in
-// its run.json, the last one too, which may be cut short. It returns how many rounds came to their end; an error means that a
-// round could not be kept.
+// Repeat runs the chosen scenarios once in each round. A round is a Batch. After is called with the run.json of each round that was
+// begun, also if it was interrupted. Repeat returns how many rounds were run to their end. An error means that a run.json could not
+// be written.
 func Repeat(ctx context.Context, rounds []Settings, chosen []scenario.Spec, after func(round int, f history.RunFile)) (whole int, err error) {
-	// Every other one goes backwards: it begins with the cluster that the one before ended with, and no scenario always
-	// follows the same other.
+	// Every second round is in reverse order. It begins with the cluster of the round before, and no scenario always follows the
+	// same other scenario.
 	forth := byCluster(chosen)
 	back := slices.Clone(forth)
 	slices.Reverse(back)
@@ -29,8 +29,7 @@ func Repeat(ctx context.Context, rounds []Settings, chosen []scenario.Spec, afte
 	})
 }
 
-// RoundSeed a round, counted from 1, of what was begun with a seed: another for each, and of 53 bits, for JSON's numbers carry
-// no more.
+// RoundSeed is the seed of a round, counted from 1. It has 53 bits, as JSON's numbers do.
 func RoundSeed(seed uint64, round int) uint64 {
 	return rand.New(rand.NewPCG(seed, uint64(round))).Uint64()>>11 | 1
 }

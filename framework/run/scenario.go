@@ -1,12 +1,14 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -26,94 +28,130 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// cleanLimit bounds each of the three things done after a scenario, whatever came of it: to collect what was recorded, to
-// keep the logs, and to clear it away.
+// cleanLimit bounds each of the three steps after a scenario: to collect the results, to keep the logs, and to clear the
+// cluster.
 const cleanLimit = 3 * time.Minute
 
-// run is all scenarios of one `holdfast run`.
+// runner runs the scenarios of one `holdfast run`.
 type runner struct {
 	settings   *Settings
 	pool       pool
 	file       history.RunFile
-	began      time.Time       // the scenario at hand
-	kubernetes string          // what its cluster runs
+	kept       kept            // from before the run was resumed
+	lock       *os.File        // the run's folder, see lockFolder
+	began      time.Time       // the present scenario
+	kubernetes string          // version of its cluster
 	built      clusters.Image  // this executable; see image
-	token      string          // tells what this run makes from what any other does
-	turn       turn            // whose scenario is at hand
-	stop       error           // why no further scenario is begun; nil: one is
-	whole      context.Context // of the whole run; nil: Ginkgo's own command has the say
-	asked      context.Context // of the scenario at hand: it ends early if the run is interrupted
-	where      string          // the scenario at hand was interrupted; empty: it was not
+	token      string          // marks what this run creates
+	turn       turn            // the right to use the runner
+	stop       error           // why no further scenario is begun; nil: the run goes on
+	whole      context.Context // of the whole run; nil under Ginkgo's own command
+	asked      context.Context // of the present scenario: it ends early if the run is interrupted
+	where      string          // where the present scenario was interrupted; empty: it was not
 	cause      string          // why a scenario's context ended early; empty: none did
 }
 
-// theRun is set by start. Ginkgo's tree is built before its settings are known, so the specs find it here.
+// theRun is set by begin. Ginkgo's tree is built before the settings are known, so the specs find the run here.
 var theRun *runner
 
-// result is what came of one scenario.
+// result is the result of one scenario.
 type result struct {
 	outcome verdict.Outcome
 	why     string
-	escaped bool  // a mutant that is caught by chance was not
+	escaped bool  // a mutant that is caught by chance was not caught
 	err     error // the harness failed before anything could be judged
-	// unsupported says that what it takes is not to be had here, and Why says what: there is no outcome.
+	// unsupported is set if the environment cannot run the scenario. Why is the reason, and there is no outcome.
 	unsupported bool
-	// interrupted says that it was not run to its end, and Why says where: there is no outcome.
+	// interrupted is set if the scenario was not run to its end. Why is where it ended, and there is no outcome.
 	interrupted bool
 }
 
-// one runs a scenario from its cluster to its verdicts and keeps the result.
-func (r *runner) one(ctx context.Context, s scenario.Spec) result {
-	r.began, r.where, r.asked = time.Now(), "", ctx
-	r.settings.Progress.begin(s)
-	out := r.attempt(ctx, s)
-	r.settings.Progress.end(s, out, time.Since(r.began))
-	return out
+// create returns the cluster of a scenario, in the version that the run has.
+func (r *runner) create(ctx context.Context, s *scenario.Spec) (clusters.Cluster, error) {
+	s.Cluster = r.settings.Needs(s.Cluster)
+	s.Cluster.Kubernetes = cmp.Or(s.Cluster.Kubernetes, r.kept.kubernetes)
+	r.settings.Progress.now(history.Provision, "")
+	r.kubernetes = s.Cluster.Kubernetes // also if no cluster can be made
+	cluster, err := r.pool.get(ctx, s.Cluster)
+	if err == nil {
+		r.kubernetes = cluster.Spec().Kubernetes
+	}
+	return cluster, err
 }
 
-func (r *runner) attempt(ctx context.Context, s scenario.Spec) result {
-	s.Cluster = r.settings.Needs(s.Cluster)
-	r.settings.Progress.now(history.Provision, "")
-	r.kubernetes = s.Cluster.Kubernetes // also where no cluster can be made of it
-	defer r.heard(ctx)
-	cluster, err := r.pool.get(ctx, s.Cluster)
-	switch {
-	case err != nil && ctx.Err() != nil:
+// notCreated keeps the result of a scenario that has no cluster.
+func (r *runner) notCreated(ctx context.Context, s scenario.Spec, err error) result {
+	if ctx.Err() != nil {
 		return r.keepInterrupted(s)
-	case err != nil:
-		if r.settings.Cluster != "" { // the next one would not get it, either
-			r.stop = err
-		}
-		return r.keep(s, judge.Found{}, err)
 	}
-	held := r.pool.hold
-	ctx, release := whileOpen(ctx, held.Lost(), held.Err) // another run has it: this one disturbs nothing any more
+	if r.settings.Cluster != "" { // the next scenario would not get this cluster, either
+		r.stop = err
+	}
+	return r.keep(s, judge.Found{}, err)
+}
+
+// begin begins the record of a scenario.
+func (r *runner) begin(s scenario.Spec, cluster clusters.Cluster, dir string) (*environment, error) {
+	header, err := r.header(s, cluster)
+	if err != nil {
+		return nil, err
+	}
+	writer, err := history.Create(dir, header)
+	if err != nil {
+		return nil, err
+	}
+	return &environment{run: r, spec: s, cluster: cluster, writer: writer, namespace: s.Namespace(),
+		backend: s.Backends()[0].WithDefaults().Name}, nil
+}
+
+// record performs the steps of a scenario until one fails. The error is in the record, too.
+func (env *environment) record(ctx context.Context, steps ...func(context.Context) error) (err error) {
+	defer func() {
+		if err != nil {
+			e := harnessError(env.writer, err)
+			e.Trouble.Interrupted = env.run.asked != nil && env.run.asked.Err() != nil
+			err = joined(err, env.writer.Append(e))
+		}
+	}()
+	defer noPanic(&err)
+	ctx, release := whileOpen(ctx, env.writer.Broken(), env.writer.Err)
 	defer release()
-	r.kubernetes = cluster.Spec().Kubernetes
-	dir := filepath.Join(r.settings.Dir, filepath.FromSlash(s.Name))
-	env, recordErr := r.record(ctx, s, cluster, dir)
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drain collects what the load workers and the watches have, and ends the record.
+func (env *environment) drain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
+	defer cancel()
+	err := env.collect(ctx)
+	env.run.recordFailed(env.writer.Err())
+	return joined(err, env.writer.Close())
+}
+
+// ended notes why a scenario ended early, and ends the run if another run has taken its cluster.
+func (r *runner) ended(err error) {
+	held := r.pool.hold
 	select {
 	case <-held.Lost():
 		r.stop = held.Err()
 	default:
 	}
-	if recordErr != nil && r.stop == nil && r.settings.Interrupt.Cause() == nil { // else it is said anyway
-		r.settings.Progress.Note("  it did not run to its end: " + recordErr.Error())
+	if err != nil && r.stop == nil && r.settings.Interrupt.Cause() == nil { // otherwise the reason is reported anyway
+		r.settings.Progress.Note("  the scenario ended early: " + err.Error())
 	}
-	if env == nil { // what may lie there is another's record
-		return r.keep(s, judge.Found{}, recordErr)
-	}
-	out := r.judge(s, dir, recordErr)
-	if recordErr != nil && r.settings.LeaveBroken && ctx.Err() == nil {
-		r.collectLogs(ctx, cluster, s)
-		return out
-	}
-	r.leave(ctx, env, out)
-	return out
 }
 
-// leave clears a scenario away once it is judged: until then its pods, and with them their logs, are still there.
-func (r *runner) leave(ctx context.Context, env *environment, out result) {
+// clear removes a scenario from the cluster once it is judged. Until then its pods, and with them their logs, still exist.
+func (r *runner) clear(ctx context.Context, env *environment, out result, err error) {
+	if err != nil && r.settings.LeaveBroken && ctx.Err() == nil {
+		r.collectLogs(ctx, env.cluster, env.spec)
+		return
+	}
 	if out.err != nil || out.outcome != verdict.Held && !out.unsupported || r.settings.KeepLogs {
 		r.collectLogs(ctx, env.cluster, env.spec)
 	}
@@ -124,7 +162,7 @@ func (r *runner) leave(ctx context.Context, env *environment, out result) {
 	}
 }
 
-// whileOpen is a context that also ends when a channel is closed, for the cause that is then known.
+// whileOpen is a context that also ends when a channel is closed. Its cause is then that of the channel.
 func whileOpen(ctx context.Context, closed <-chan struct{}, cause func() error) (_ context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var over sync.WaitGroup
@@ -141,45 +179,12 @@ func whileOpen(ctx context.Context, closed <-chan struct{}, cause func() error) 
 	}
 }
 
-// record does everything that is written down: deploy, load, play. It returns the stage, unless not even that could be
-// set up, for the caller to clear away. An error is in the record as well, as trouble.
-func (r *runner) record(ctx context.Context, s scenario.Spec, cluster clusters.Cluster, dir string) (env *environment, err error) {
-	header, err := r.header(s, cluster)
-	if err != nil {
-		return nil, err
-	}
-	writer, err := history.Create(dir, header)
-	if err != nil {
-		return nil, err
-	}
-	env = &environment{run: r, spec: s, cluster: cluster, writer: writer, namespace: s.Namespace(),
-		backend: s.Backends()[0].WithDefaults().Name}
-	defer func() {
-		if err != nil {
-			e := trouble(writer, err)
-			e.Trouble.Interrupted = r.asked != nil && r.asked.Err() != nil
-			err = joined(err, writer.Append(e))
-		}
-		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
-		defer cancel()
-		err = joined(err, env.collect(clean))
-		r.recorded(writer.Err())
-		err = joined(err, writer.Close())
-	}()
-	defer noPanic(&err)
-	ctx, release := whileOpen(ctx, writer.Broken(), writer.Err)
-	defer release()
-	if err := env.build(ctx); err != nil {
-		return env, err
-	}
-	return env, env.perform(ctx)
-}
-
-func trouble(w *history.Writer, err error) history.Event {
+// harnessError is an error of the harness as an event.
+func harnessError(w *history.Writer, err error) history.Event {
 	return history.Event{T: w.Now(), Trouble: &history.Trouble{What: err.Error()}}
 }
 
-// header says what is asked of the scenario.
+// header is the first line of the record: what was requested.
 func (r *runner) header(s scenario.Spec, cluster clusters.Cluster) (history.Header, error) {
 	facts, spec := r.settings.Describe(cluster), cluster.Spec()
 	t := spec.Profile.Timings()
@@ -208,8 +213,9 @@ func (r *runner) header(s scenario.Spec, cluster clusters.Cluster) (history.Head
 	return h, nil
 }
 
-// judge reads the record back, judges it and keeps the result: what counts is what was written down.
+// judge reads the record back, judges it and keeps the result. Only what was recorded counts.
 func (r *runner) judge(s scenario.Spec, dir string, recordErr error) result {
+	r.ended(recordErr)
 	recorded, err := history.Open(dir)
 	if err != nil {
 		return r.keep(s, judge.Found{}, errors.Join(recordErr, err))
@@ -227,23 +233,23 @@ func (r *runner) judge(s scenario.Spec, dir string, recordErr error) result {
 
 func broke(v verdict.Verdict) bool { return v.Outcome == verdict.Violated }
 
-// recorded ends the run where a record can no longer be written: the next one could not be, either. What is known by then finds
-// room.
-func (r *runner) recorded(err error) {
+// recordFailed ends the run if a record cannot be written: the next record could not be written, either. It frees the reserved
+// space for run.json and the reports.
+func (r *runner) recordFailed(err error) {
 	if err == nil {
 		return
 	}
 	r.stop = joined(r.stop, err, history.FreeRoom(r.settings.Dir))
 }
 
-// random is the scenario's own source: the same for the same seed, whichever scenarios run before it.
+// random is the scenario's own source of random numbers. It depends on the run's seed and the scenario's name alone.
 func (r *runner) random(s scenario.Spec) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(s.Name)) // never fails
 	return rand.New(rand.NewPCG(r.settings.Seed, h.Sum64()))
 }
 
-// target is what the scenario's faults may touch.
+// target is what the scenario's faults may disrupt.
 func (env *environment) target(config *rest.Config) (fault.Target, error) {
 	client, err := kubernetes.NewForConfig(observe.RecordEvictions(config, env.writer))
 	if err != nil {
@@ -254,12 +260,12 @@ func (env *environment) target(config *rest.Config) (fault.Target, error) {
 		return fault.Target{}, err
 	}
 	return fault.Target{
-		Cluster: env.cluster, Client: client, Dynamic: untyped, Namespace: env.namespace, Workload: env.backend, Room: env.spec.Room,
+		Cluster: env.cluster, Client: client, Dynamic: untyped, Namespace: env.namespace, Workload: env.backend, Room: env.spec.SchedulableReplicas,
 		StatefulSet: env.spec.Backend.StatefulSet, Rand: env.run.random(env.spec),
 	}, nil
 }
 
-// collectLogs keeps the nodes' and pods' logs beside the record. Logs that cannot be had are no reason to fail.
+// collectLogs keeps the nodes' and pods' logs beside the record. A failure is only logged.
 func (r *runner) collectLogs(ctx context.Context, cluster clusters.Cluster, s scenario.Spec) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
 	defer cancel()

@@ -84,7 +84,9 @@ func TestTheRecordSaysWhatWasAsked(t *testing.T) {
 		s.Load = scenario.DefaultLoad
 		s.Mutant = &history.Mutant{Removed: "spreading", CaughtBy: "Spread", Twin: "chaos/loud"}
 		c.settings.Kubernetes, c.settings.Profile = "v1.36.3", clusters.Stock
-		c.onCreate = func(town *clustertest.Cluster) { town.OnLoad = func(clusters.Image) error { return errors.New("no room") } }
+		c.onCreate = func(town *clustertest.Cluster) {
+			town.OnLoad = func(clusters.Image) error { return errors.New("no room") }
+		}
 		c.one(t.Context(), s)
 		promise, err := invariant.Encode(evenZones)
 		if err != nil {
@@ -93,7 +95,7 @@ func TestTheRecordSaysWhatWasAsked(t *testing.T) {
 		want := history.Header{
 			Format: history.FormatVersion, RunID: "r1", Scenario: s.Name, Claim: s.Claim, Seed: 4711, Holdfast: "v1.2.3",
 			Cluster: history.ClusterInfo{
-				Name: "0", Kubernetes: "v1.36.3", Provider: "town", Engine: "memory", Image: "none",
+				Name: "0", Kubernetes: "v1.36.3", Provider: "fake", Engine: "memory", Image: "none",
 				Profile: "stock", ProxyMode: "nftables", Timings: history.Timings(clusters.Stock.Timings()),
 			},
 			Promises: []history.Promise{promise}, Mutant: s.Mutant, Samples: history.SamplesOfItself,

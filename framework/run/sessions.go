@@ -8,10 +8,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/load"
 )
 
-// sessions are the loads of all workers of a scenario.
+// sessions are the load sessions of all load workers of a scenario.
 type sessions []*load.Session
 
-// partOf is what one of several workers has of a plan: the same lanes, at its part of their rates.
+// partOf is the share of one of several load workers in a plan: the same lanes, each with its share of the rate.
 func partOf(plan load.Plan, workers int) load.Plan {
 	lanes := make([]load.Lane, len(plan.Lanes))
 	for i, l := range plan.Lanes {
@@ -22,7 +22,7 @@ func partOf(plan load.Plan, workers int) load.Plan {
 	return plan
 }
 
-// totals of all workers.
+// totals are the sums over all workers.
 func (s sessions) totals() (sent, failed uint64) {
 	for _, one := range s {
 		t := one.Totals()
@@ -31,7 +31,7 @@ func (s sessions) totals() (sent, failed uint64) {
 	return sent, failed
 }
 
-// answered are the pods that have just answered on each lane, to any worker.
+// answered are the pods that have just answered on each lane to at least one worker.
 func (s sessions) answered(ctx context.Context) (map[history.Lane][]string, error) {
 	all := make(map[history.Lane][]string)
 	for _, one := range s {
@@ -46,7 +46,7 @@ func (s sessions) answered(ctx context.Context) (map[history.Lane][]string, erro
 	return all, nil
 }
 
-// stop ends all of them, also where one of them fails.
+// stop ends every session, even if one of them returns an error.
 func (s sessions) stop(ctx context.Context) error {
 	var errs []error
 	for _, one := range s {

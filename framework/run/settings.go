@@ -13,64 +13,66 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// Settings say how a run goes about its scenarios.
+// Settings configure a run.
 type Settings struct {
-	// RunID names the run, Started is when it began; Dir is where its record goes.
+	// RunID names the run, Started is when it was begun, and Dir is the folder for its record.
 	RunID   string
 	Started time.Time
 	Dir     string
-	// Version of the harness, Seed of all randomness, and the command that reproduces a scenario, or the run where none
-	// is named.
+	// Resumed is when the run was resumed. Zero: it was not. The names of clusters are made from it, because clusters of the
+	// interrupted run may still exist.
+	Resumed time.Time
+	// Version is that of the harness, Seed that of all random choices. Reproduce returns the command that repeats a scenario, or
+	// the whole run if scenario is empty.
 	Version   string
 	Seed      uint64
 	Args      []string // of the command line
 	Reproduce func(scenario, kubernetes string) string
-	// Incident is what the scenarios retell; nil: none.
+	// Incident is the incident that the scenarios reproduce; nil: none.
 	Incident *history.Incident
 	// Kubernetes overrides the version of every scenario's cluster, Profile its timings, ProxyMode kube-proxy's mode; empty leaves them.
 	Kubernetes string
 	Profile    clusters.ProfileName
 	ProxyMode  clusters.ProxyMode
-	// LeaderElection has every cluster's controllers elect a leader; see clusters.Spec.
+	// LeaderElection is clusters.Spec.LeaderElection for every cluster.
 	LeaderElection bool
-	// Open finds or makes a cluster. It may return one that exists already.
+	// Open returns a cluster that it creates or finds.
 	Open func(ctx context.Context, name string, spec clusters.Spec) (clusters.Cluster, error)
-	// Close gives a cluster back that is no longer needed, or is broken.
+	// Close takes a cluster back that is no longer needed, or is broken.
 	Close func(ctx context.Context, c clusters.Cluster) error
-	// Describe says what a cluster really runs, for the record.
+	// Describe returns what a cluster actually runs, for the record.
 	Describe func(c clusters.Cluster) ClusterFacts
 	// Executable is the static holdfast binary that goes into the cluster as an image; CacheDir keeps that image.
 	Executable string
 	CacheDir   string
-	// Compile makes the program of an add-on, or finds it made, and says where it lies. Only scenarios with add-ons need
-	// it.
+	// Compile returns the path of an add-on's executable, which it compiles if necessary. Only scenarios with add-ons need it.
 	Compile func(ctx context.Context, p workloads.Program) (path string, err error)
 	// KeepLogs collects node and pod logs after every scenario, not only after one that did not hold.
 	KeepLogs bool
-	// Cluster is the one that all scenarios use, and that stays; empty: clusters are made, and removed again.
+	// Cluster is an existing cluster that all scenarios use and that stays. Empty: clusters are created, and removed again.
 	Cluster string
-	// Keep says that Close keeps the clusters that were made.
+	// Keep is set if Close keeps the clusters that were created.
 	Keep bool
-	// Hold takes a cluster for this run alone; nil: nobody else can reach the clusters.
+	// Hold takes a cluster for this run exclusively; nil: no other run can reach the clusters.
 	Hold func(ctx context.Context, c clusters.Cluster) (*hold.Hold, error)
-	// Interrupt is what may interrupt the run, and hears what is to be undone; nil: nothing may.
+	// Interrupt is told what has to be undone before the process ends; nil: nothing interrupts the run.
 	Interrupt *interrupt.Process
-	// LeaveBroken undoes nothing and clears nothing away where a fault fails, so that somebody can look at it. Close must know, too.
-	// Who interrupts wants it cleared away all the same.
+	// LeaveBroken leaves a scenario as it is when a fault fails, for inspection. Close must leave the cluster, too. An interruption
+	// still reverts and removes everything.
 	LeaveBroken bool
 	Progress    *Progress
-	// Judged hears of each scenario that was judged, once that is in run.json; nil: nobody does.
+	// Judged is called after the result of a judged scenario is in run.json; nil: no call.
 	Judged func()
 }
 
-// ClusterFacts are what a provider knows of a cluster beyond its Spec.
+// ClusterFacts are what a provider knows about a cluster beyond its Spec.
 type ClusterFacts struct {
 	Provider, Engine, Image, Kubernetes string
-	// Balancer is the program before several control planes; empty where there is none, or nobody knows.
+	// Balancer is the load balancer of several control planes; empty if there is none, or if it is unknown.
 	Balancer string
 }
 
-// Needs is the cluster of a scenario with what the run asks of every cluster.
+// Needs is the cluster of a scenario with the settings of the run applied.
 func (s Settings) Needs(c clusters.Spec) clusters.Spec {
 	if s.Kubernetes != "" {
 		c.Kubernetes = s.Kubernetes
@@ -93,10 +95,14 @@ func (s Settings) validate() error {
 	return nil
 }
 
-// clusterName is short, because a node's name begins with it: the run's moment in base 36, to the millisecond, so that
-// runs side by side do not meet, and a number from the second cluster on.
+// clusterName is short, because nodes' names begin with it: the run's start in base 36, to the millisecond, so that
+// concurrent runs have different names, and a number from the second cluster on.
 func (s Settings) clusterName(made int) string {
-	name := strconv.FormatInt(s.Started.UnixMilli(), 36)
+	moment := s.Started
+	if !s.Resumed.IsZero() {
+		moment = s.Resumed
+	}
+	name := strconv.FormatInt(moment.UnixMilli(), 36)
 	if made > 1 {
 		name += "-" + strconv.Itoa(made)
 	}

@@ -158,7 +158,7 @@ func TestTrialsAreDeployedAndJudged(t *testing.T) {
 		if err := env.create(t.Context(), workloads.Namespace(env.namespace)); err != nil {
 			t.Fatal(err)
 		}
-		if err := env.deploy(t.Context()); err != nil { // each is waited for as what it is
+		if err := env.createWorkload(t.Context()); err != nil { // each is waited for as what it is
 			t.Error(err)
 		}
 		if got, want := faultsOf(s)[0].String(), "A, in each of 3 trials"; got != want {

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// turn is whose it is to use the run: one scenario's at a time, and at the end nobody's. Ginkgo leaves a scenario behind that is
-// still undoing its faults when a second signal comes, which may be no more than the first one's echo.
+// turn lets one scenario at a time use the runner, and none after the end. It is needed because Ginkgo, after a second signal,
+// abandons a scenario that is still reverting its faults, even if that signal was an echo of the first.
 type turn struct {
 	mu   sync.Mutex
 	over bool
 }
 
-// begin waits for the scenario before, and tells whether there is still a run.
+// begin waits for the scenario before. It returns false if the run has ended.
 func (t *turn) begin() bool {
 	t.mu.Lock()
 	if t.over {
@@ -24,18 +24,18 @@ func (t *turn) begin() bool {
 
 func (t *turn) done() { t.mu.Unlock() }
 
-// end waits for the scenario at hand; none is begun after it.
+// end waits for the present scenario. No other scenario begins after it.
 func (t *turn) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.over = true
 }
 
-// end of a run: the scenario at hand undoes what it did, however often Ginkgo was told to hurry, and the cluster is given back. Who
-// does not want to wait for that ends the process; see interrupt.Main.
+// end ends a run: the present scenario reverts its faults, however many signals Ginkgo has received, and the cluster is given
+// back. A user who does not want to wait ends the process; see interrupt.Main.
 func (r *runner) end(ctx context.Context) {
 	r.turn.end()
 	if err := r.pool.discard(ctx); err != nil {
-		r.settings.Progress.Note(err.Error()) // it takes nothing from the verdicts
+		r.settings.Progress.Note(err.Error()) // the verdicts stay valid
 	}
 }

@@ -28,7 +28,7 @@ func (s Spec) Backends() []workloads.Backend {
 	return list
 }
 
-// LoadWorkers are the load workers of a scenario: one on the load node, and one on each of the given nodes.
-func (s Spec) LoadWorkers(also []string) workloads.Load {
-	return workloads.Load{AlsoOn: also, Resources: workloads.Resources{CPU: s.LoadCPU, CPULimit: s.LoadCPU}}
+// LoadWorkload are the load workers as a workload: one on the load node, and one on each of the given nodes.
+func (s Spec) LoadWorkload(also []string) workloads.Load {
+	return workloads.Load{AlsoOn: also, Resources: workloads.Resources{CPU: s.LoadWorkers.CPU, CPULimit: s.LoadWorkers.CPU}}
 }

@@ -48,16 +48,16 @@ func TestSpecValidate(t *testing.T) {
 		}},
 		{"a number or a time is negative", func(s *Spec) { s.PinTo = -1 }},
 		{"a number or a time is negative", func(s *Spec) { s.NodePorts = -1 }},
-		{"a number or a time is negative", func(s *Spec) { s.LoadOnWorkers = -1 }},
-		{"it wants worker 7, and its cluster has 6", func(s *Spec) { s.LoadOnWorkers = 7 }},
-		{"load workers on workers, and no load", func(s *Spec) { s.Load, s.LoadOnWorkers = nil, 2 }},
-		{"", func(s *Spec) { s.LoadOnWorkers = 2 }},
+		{"a number or a time is negative", func(s *Spec) { s.LoadWorkers.OnWorkers = -1 }},
+		{"it wants worker 7, and its cluster has 6", func(s *Spec) { s.LoadWorkers.OnWorkers = 7 }},
+		{"load workers on workers, and no load", func(s *Spec) { s.Load, s.LoadWorkers.OnWorkers = nil, 2 }},
+		{"", func(s *Spec) { s.LoadWorkers.OnWorkers = 2 }},
 		{"a number or a time is negative", func(s *Spec) { s.Steady = -1 }},
 		{"a number or a time is negative", func(s *Spec) { s.Recovered = -1 }},
 		{"a number or a time is negative", func(s *Spec) { s.Hold = -1 }},
 		{"a number or a time is negative", func(s *Spec) { s.About = -1 }},
 		{"a number or a time is negative", func(s *Spec) { s.Load, s.Trials = nil, -1 }},
-		{"a number or a time is negative", func(s *Spec) { s.Room = -1 }},
+		{"a number or a time is negative", func(s *Spec) { s.SchedulableReplicas = -1 }},
 		{"", func(s *Spec) { s.Load, s.Trials = nil, 20 }},
 		{"trials share no load, gateway or node port", func(s *Spec) { s.Trials = 20 }},
 		{"trials share no load, gateway or node port", func(s *Spec) { s.Load, s.Trials, s.Gateway = nil, 20, &workloads.Gateway{} }},
@@ -83,7 +83,7 @@ func TestSpecValidate(t *testing.T) {
 		{"descheduler twice", func(s *Spec) {
 			s.Addons = []workloads.Addon{workloads.Descheduler{}, workloads.Descheduler{Soft: true}}
 		}},
-		{"lane websocket: the gateway passes on requests of HTTP alone", func(s *Spec) {
+		{"lane websocket: the gateway forwards HTTP requests only", func(s *Spec) {
 			s.Gateway, s.Load = &workloads.Gateway{}, []load.Lane{{Lane: history.LaneH2C, Rate: 1}, {Lane: history.LaneSocket, Rate: 1}}
 		}},
 		{`lane "fresh": rate 0 is not between`, func(s *Spec) { s.Load = []load.Lane{{Lane: history.LaneFresh}} }},
