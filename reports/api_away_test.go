@@ -38,7 +38,7 @@ func TestAPIAwayIsReported(t *testing.T) {
 		"an older record": {historytest.Healthy(), false},
 		"one way only":    {lostAControlPlane().DropEvents(func(e history.Event) bool { return e.Reach != nil && e.Reach.Way == history.Direct }), false},
 	} {
-		m := Model{Scenarios: []Scenario{Describe(test.run.Run(), nil)}}
+		m := Report{Scenarios: []Scenario{Describe(test.run.Run(), nil)}}.completed()
 		var md, html, js strings.Builder
 		for _, err := range []error{WriteMarkdown(&md, m), WriteHTML(&html, m), WriteJSON(&js, m)} {
 			if err != nil {

@@ -15,72 +15,72 @@ import (
 
 // Build reads a run's folder, such as artifacts/latest. What is damaged or missing is reported as such: a scenario
 // without a whole record, or that was not judged, is Unknown. It is an error only when there is nothing to report.
-func Build(runDir string) (Model, error) {
+func Build(runDir string) (Report, error) {
 	file, fileErr := history.ReadRunFile(runDir)
 	records, err := history.Records(runDir)
 	if fileErr != nil && len(records) == 0 {
-		return Model{}, fmt.Errorf("report on %s: %w", runDir, fileErr)
+		return Report{}, fmt.Errorf("report on %s: %w", runDir, fileErr)
 	}
-	m := modelOf(file)
+	r := reportOf(file)
 	for _, e := range []error{fileErr, err} {
 		if e != nil {
-			m.Trouble = append(m.Trouble, e.Error())
+			r.Trouble = append(r.Trouble, e.Error())
 		}
 	}
 	if _, err := os.Stat(filepath.Join(runDir, history.RunFileName)); err == nil {
-		m.Damaged = fileErr
+		r.Damaged = fileErr
 	}
 	if fileErr == nil && (file.ID == "" || file.Seed == 0) { // no run is without
-		m.Trouble = append(m.Trouble, history.RunFileName+" is damaged: it lacks the run's name or seed")
+		r.Trouble = append(r.Trouble, history.RunFileName+" is damaged: it lacks the run's name or seed")
 	}
 	if fileErr == nil && file.Ended.IsZero() {
-		m.Trouble = append(m.Trouble, "the run did not come to its end: it was killed, or is still going on")
+		r.Trouble = append(r.Trouble, "the run did not come to its end: it was killed, or is still going on")
 	}
 	for i := range file.Scenarios {
-		m.Scenarios = append(m.Scenarios, scenarioOf(runDir, &file.Scenarios[i]))
+		r.Scenarios = append(r.Scenarios, scenarioOf(runDir, &file.Scenarios[i]))
 	}
 	for _, dir := range records {
 		if !slices.ContainsFunc(file.Scenarios, func(r history.ScenarioResult) bool { return r.Dir == dir }) {
-			m.Scenarios = append(m.Scenarios, unlisted(runDir, dir))
+			r.Scenarios = append(r.Scenarios, unlisted(runDir, dir))
 		}
 	}
-	m.fillIn(runDir, file)
-	m.noteTwins()
-	return m, nil
+	r.fillIn(runDir, file)
+	r.noteTwins()
+	return r.completed(), nil
 }
 
-func modelOf(file history.RunFile) Model {
-	m := Model{
+func reportOf(file history.RunFile) Report {
+	r := Report{
 		Interrupted: file.Interrupted,
 		RunID:       file.ID, Started: file.Started, Holdfast: file.Holdfast, Seed: file.Seed, Profile: file.Profile,
 		Reproduce: file.Reproduce, Incident: file.Incident,
 	}
 	if !file.Ended.IsZero() {
-		m.Took = file.Ended.Sub(file.Started)
+		r.Took = Seconds(file.Ended.Sub(file.Started))
 	}
-	return m
+	return r
 }
 
 // fillIn takes from the scenarios what run.json does not say.
-func (m *Model) fillIn(runDir string, file history.RunFile) {
-	m.RunID = cmp.Or(m.RunID, filepath.Base(runDir))
+func (r *Report) fillIn(runDir string, file history.RunFile) {
+	r.RunID = cmp.Or(r.RunID, filepath.Base(runDir))
 	var profiles []string
-	for i := range m.Scenarios {
-		s := &m.Scenarios[i]
-		m.Seed = cmp.Or(m.Seed, s.Seed)
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
+		r.Seed = cmp.Or(r.Seed, s.Seed)
 		if p := s.Cluster.Profile; p != "" && !slices.Contains(profiles, p) {
 			profiles = append(profiles, p)
 		}
 	}
-	m.Profile = cmp.Or(m.Profile, strings.Join(profiles, " and "))
-	for i := range m.Scenarios {
-		if c := m.Scenarios[i].Cluster; c.Kubernetes != "" {
-			m.Cluster = c
+	r.Profile = cmp.Or(r.Profile, strings.Join(profiles, " and "))
+	for i := range r.Scenarios {
+		if c := r.Scenarios[i].Cluster; c.Kubernetes != "" {
+			r.Cluster = c
 			break
 		}
 	}
 	if file.Kubernetes != "" {
-		m.Cluster.Kubernetes = file.Kubernetes
+		r.Cluster.Kubernetes = file.Kubernetes
 	}
 }
 
@@ -98,15 +98,19 @@ func scenarioOf(runDir string, listed *history.ScenarioResult) Scenario {
 	}
 	s.Name, s.Reproduce = listed.Name, listed.Reproduce
 	s.Claim = cmp.Or(listed.Claim, s.Claim)
-	s.Took = cmp.Or(listed.Took, s.Took)
+	s.Took = cmp.Or(Seconds(listed.Took), s.Took)
 	if listed.Mutant != nil {
-		s.Mutant = listed.Mutant
+		mutant := &Mutant{Mutant: *listed.Mutant}
+		if s.Mutant != nil {
+			mutant.Verdict = s.Mutant.Verdict
+		}
+		s.Mutant = mutant
 	}
 	if err != nil {
 		s.Incomplete = err.Error()
 	}
-	s.Result, s.Why = sumUp(verdicts, s.Mutant, s.Caught, s.Incomplete)
-	s.heed(listed)
+	s.Result, s.Why = s.sumUp()
+	s.takeResultOf(listed)
 	return s
 }
 
@@ -122,13 +126,19 @@ func unlisted(runDir, dir string) Scenario {
 func recorded(runDir, dir string, verdicts []verdict.Verdict) Scenario {
 	local := filepath.FromSlash(dir)
 	if !filepath.IsLocal(local) {
-		return Scenario{Verdicts: verdicts, Incomplete: fmt.Sprintf("its folder %q is not below the run's", dir)}
+		return withoutRecord(verdicts, fmt.Sprintf("its folder %q is not below the run's", dir))
 	}
 	run, err := history.Open(filepath.Join(runDir, local))
 	if err != nil {
-		return Scenario{Verdicts: verdicts, Incomplete: err.Error()}
+		return withoutRecord(verdicts, err.Error())
 	}
 	return Describe(run, verdicts)
+}
+
+func withoutRecord(verdicts []verdict.Verdict, why string) Scenario {
+	s := Scenario{Incomplete: why}
+	s.conclude(verdicts)
+	return s
 }
 
 // hasRecord tells whether something was recorded of a scenario, be it readable or not.
@@ -153,9 +163,9 @@ func verdictsOf(listed *history.ScenarioResult) ([]verdict.Verdict, error) {
 	return list, nil
 }
 
-// heed lets the harness's own word stand where it is worse than what its verdicts come to: it knows of things that are
-// in no verdict.
-func (s *Scenario) heed(listed *history.ScenarioResult) {
+// takeResultOf takes the result that run.json lists if it is worse than the sum of the verdicts. The harness can know of errors that
+// are in no verdict.
+func (s *Scenario) takeResultOf(listed *history.ScenarioResult) {
 	if listed.NotSupported != "" && listed.Error == "" && listed.Outcome == "" && len(listed.Verdicts) == 0 {
 		s.Result, s.Why = Unsupported, listed.NotSupported
 		return
@@ -169,7 +179,7 @@ func (s *Scenario) heed(listed *history.ScenarioResult) {
 		if len(s.Verdicts) == 0 { // there was no record yet
 			s.Incomplete = ""
 		}
-		s.Verdicts = nil // what they lack says nothing: the scenario was not tried to its end
+		s.Verdicts = nil // the scenario did not complete, so missing evidence means nothing
 		return
 	}
 	s.NotJudged = listed.Error != ""
@@ -188,17 +198,17 @@ func (s *Scenario) heed(listed *history.ScenarioResult) {
 }
 
 // noteTwins says of each mutant what a reader must know of its twin.
-func (m *Model) noteTwins() {
-	for i := range m.Scenarios {
-		s := &m.Scenarios[i]
+func (r *Report) noteTwins() {
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
 		if s.Mutant == nil {
 			continue
 		}
-		at := slices.IndexFunc(m.Scenarios, func(other Scenario) bool { return other.Name == s.Mutant.Twin })
+		at := slices.IndexFunc(r.Scenarios, func(other Scenario) bool { return other.Name == s.Mutant.Twin })
 		if at < 0 {
-			s.TwinNote = s.Mutant.TwinNote("", false)
+			s.Mutant.TwinNote = s.Mutant.Mutant.TwinNote("", false)
 			continue
 		}
-		s.TwinNote = s.Mutant.TwinNote(strings.ToLower(string(m.Scenarios[at].Result)), true)
+		s.Mutant.TwinNote = s.Mutant.Mutant.TwinNote(strings.ToLower(string(r.Scenarios[at].Result)), true)
 	}
 }

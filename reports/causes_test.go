@@ -28,7 +28,7 @@ func TestThePageShowsCauses(t *testing.T) {
 // TestNoMatrixOfOne: one mutant is no matrix, nor are mutants of old records, which name no cause.
 func TestNoMatrixOfOne(t *testing.T) {
 	scenario := func(cause string) Scenario {
-		return Scenario{Mutant: &history.Mutant{CaughtBy: "NoFailedRequests", Cause: cause}}
+		return Scenario{Mutant: &Mutant{Mutant: history.Mutant{CaughtBy: "NoFailedRequests", Cause: cause}}}
 	}
 	for name, s := range map[string]struct {
 		scenarios []Scenario
@@ -41,10 +41,10 @@ func TestNoMatrixOfOne(t *testing.T) {
 		"one, and an old one":  {[]Scenario{scenario("restart"), scenario("")}, false},
 		"two that were missed": {[]Scenario{scenario("a"), scenario("b")}, true},
 	} {
-		m := Model{Scenarios: s.scenarios}
+		m := Report{Scenarios: s.scenarios}.completed()
 		md, page := string(written(t, WriteMarkdown, m)), string(written(t, WriteHTML, m))
 		const title = "Planted cause against reported cause"
-		if strings.Contains(md, title) != s.want || strings.Contains(page, title) != s.want || (NewReport(m).Confusion != nil) != s.want {
+		if strings.Contains(md, title) != s.want || strings.Contains(page, title) != s.want || (m.Confusion != nil) != s.want {
 			t.Errorf("%s: want a matrix: %t", name, s.want)
 		}
 	}
@@ -54,13 +54,12 @@ func TestNoMatrixOfOne(t *testing.T) {
 func TestAConfusedHarnessIsSeen(t *testing.T) {
 	caught := func(planted, reported string) Scenario {
 		return Scenario{
-			Mutant: &history.Mutant{CaughtBy: "NoFailedRequests", Cause: planted},
-			Caught: &verdict.Verdict{Numbers: map[string]float64{
+			Mutant: &Mutant{Mutant: history.Mutant{CaughtBy: "NoFailedRequests", Cause: planted}, Verdict: &Verdict{Numbers: map[string]float64{
 				"cause." + reported: 7, verdict.CaughtNumber: map[bool]float64{true: 1}[planted == reported],
-			}},
+			}}},
 		}
 	}
-	m := Model{Scenarios: []Scenario{
+	m := Report{Scenarios: []Scenario{
 		caught("restart", "restart"), caught("restart", "slow"), caught("late-endpoint", "late-endpoint"), caught("late-endpoint", "late-endpoint"),
 	}}
 	got := string(written(t, WriteMarkdown, m))

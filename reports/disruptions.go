@@ -4,18 +4,18 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// meet counts what the watches saw being taken away while each fault was on. A fault that was never healed was on to the end.
-func (s *Scenario) meet(run history.Run) {
+// countAffected counts the pods and nodes that the watches saw lost during each fault. A fault that was never reverted lasts to the end.
+func (s *Scenario) countAffected(run history.Run) {
 	owned := newOwners(run.Events)
 	for i := range s.Faults {
-		from, to := began(&s.Faults[i]), ended(&s.Faults[i], s.End)
-		m := Met{NodeLosses: len(run.NodeLosses(from, to)), PodRestarts: restarts(run.Events, owned, from, to)}
+		f := &s.Faults[i]
+		from, to := f.began(), f.ended(s.End)
+		f.NodeLosses, f.PodRestarts = len(run.NodeLosses(from, to)), restarts(run.Events, owned, from, to)
 		for _, end := range run.Terminations(from, to) {
 			if owned.workload(end.Namespace, end.Labels) != "" {
-				m.PodTerminations++
+				f.PodTerminations++
 			}
 		}
-		s.Met = append(s.Met, m)
 	}
 }
 

@@ -81,7 +81,7 @@ func TestPageEscapes(t *testing.T) {
 }
 
 func TestPageOfNothing(t *testing.T) {
-	for name, m := range map[string]Model{
+	for name, m := range map[string]Report{
 		"no scenario":         {},
 		"an empty scenario":   {Scenarios: []Scenario{{}}},
 		"a scenario unjudged": {Scenarios: []Scenario{{Name: "chaos/x", Result: Unknown, Incomplete: "no record", Why: "no record"}}},

@@ -68,31 +68,31 @@ type junitText struct {
 }
 
 // WriteJUnit writes junit.xml: a test suite for each suite, a test case for each scenario.
-func WriteJUnit(w io.Writer, m Model) error {
+func WriteJUnit(w io.Writer, r Report) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
 	out := xml.NewEncoder(w)
 	out.Indent("", "  ")
-	if err := out.Encode(junitSuites{Suites: junitOf(m)}); err != nil {
+	if err := out.Encode(junitSuites{Suites: junitOf(r)}); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
 }
 
-func junitOf(m Model) []junitSuite {
+func junitOf(r Report) []junitSuite {
 	var suites []junitSuite
-	var took []time.Duration
+	var took []Seconds
 	at := make(map[string]int)
-	for i := range m.Scenarios {
-		s := &m.Scenarios[i]
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
 		suite, name := split(s.Name)
 		n, known := at[suite]
 		if !known {
 			n = len(suites)
 			at[suite] = n
-			suites = append(suites, newJUnitSuite(m, suite, n))
+			suites = append(suites, newJUnitSuite(r, suite, n))
 			took = append(took, 0)
 		}
 		took[n] += s.Took
@@ -102,18 +102,18 @@ func junitOf(m Model) []junitSuite {
 	return suites
 }
 
-func newJUnitSuite(m Model, name string, id int) junitSuite {
-	started := m.Started
+func newJUnitSuite(r Report, name string, id int) junitSuite {
+	started := r.Started
 	if started.IsZero() {
 		started = time.Unix(0, 0) // the attribute must be there
 	}
-	out := fmt.Sprintf("holdfast run %s: %s\nreproduce: %s\n", m.RunID, m.Result(), m.Reproduce)
+	out := fmt.Sprintf("holdfast run %s: %s\nreproduce: %s\n", r.RunID, r.Result, r.Reproduce)
 	return junitSuite{
-		Name: name, Package: "holdfast", ID: id, Hostname: cmp.Or(m.Cluster.Name, "localhost"),
+		Name: name, Package: "holdfast", ID: id, Hostname: cmp.Or(r.Cluster.Name, "localhost"),
 		Timestamp: started.UTC().Format("2006-01-02T15:04:05"), SystemOut: junitText{readable(out)},
 		Properties: []junitProperty{
-			{"run", m.RunID}, {"holdfast", m.Holdfast}, {"kubernetes", m.Cluster.Kubernetes}, {"profile", m.Profile},
-			{"proxyMode", m.Cluster.ProxyMode}, {"seed", m.seed()},
+			{"run", r.RunID}, {"holdfast", r.Holdfast}, {"kubernetes", r.Cluster.Kubernetes}, {"profile", r.Profile},
+			{"proxyMode", r.Cluster.ProxyMode}, {"seed", r.seed()},
 		},
 	}
 }
@@ -154,10 +154,10 @@ func junitNumbers(s *Scenario, name string) []junitProperty {
 		list = append(list, junitProperty{"upperBound95", strconv.FormatFloat(*bound, 'g', 4, 64)})
 	}
 	for i := range s.Faults {
-		m := s.metBy(i)
+		a := s.Faults[i].Affected
 		for _, p := range []junitProperty{
-			{"requestsInFlight", whole(m.Requests)}, {"podTerminations", strconv.Itoa(m.PodTerminations)},
-			{"podRestarts", strconv.Itoa(m.PodRestarts)}, {"nodeLosses", strconv.Itoa(m.NodeLosses)},
+			{"requestsInFlight", whole(a.RequestsInFlight)}, {"podTerminations", strconv.Itoa(a.PodTerminations)},
+			{"podRestarts", strconv.Itoa(a.PodRestarts)}, {"nodeLosses", strconv.Itoa(a.NodeLosses)},
 		} {
 			list = append(list, junitProperty{fmt.Sprintf("fault.%d.%s", i, p.Name), p.Value})
 		}
@@ -208,7 +208,9 @@ func readable(text string) string {
 }
 
 // junitSeconds has no exponent: both schemas want a plain decimal.
-func junitSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
+func junitSeconds(d Seconds) string {
+	return strconv.FormatFloat(time.Duration(d).Seconds(), 'f', 3, 64)
+}
 
 // split parts "suite/name". A name without a suite is in a suite called "holdfast".
 func split(scenario string) (suite, name string) {

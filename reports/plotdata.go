@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -53,7 +54,7 @@ func newPlotData(s *Scenario) plotData {
 		Faults: []plotStages{}, Pods: []plotPod{}, Lanes: []plotLane{},
 	}
 	for _, p := range s.Phases {
-		d.Phases = append(d.Phases, newPlotSpan(string(p.Name), p.From, p.To))
+		d.Phases = append(d.Phases, newPlotSpan(string(p.Name), time.Duration(p.From), time.Duration(p.To)))
 	}
 	for i := range s.Faults {
 		d.Faults = append(d.Faults, plotFault(&s.Faults[i], s.To))
@@ -77,20 +78,20 @@ func newPlotSpan(name string, from, to history.Offset) plotSpan {
 	return plotSpan{Name: name, From: from.Milliseconds(), To: to.Milliseconds()}
 }
 
-func plotFault(f *history.FaultLife, end history.Offset) plotStages {
+func plotFault(f *Fault, end history.Offset) plotStages {
 	p := plotStages{Name: f.Name, Spans: []plotSpan{}}
-	add := func(name string, from, to *history.Offset) {
-		if to == nil {
-			to = &end
+	add := func(name string, from, to *Seconds) {
+		until := end
+		if to != nil {
+			until = time.Duration(*to)
 		}
 		if from != nil {
-			p.Spans = append(p.Spans, newPlotSpan(name, *from, *to))
+			p.Spans = append(p.Spans, newPlotSpan(name, time.Duration(*from), until))
 		}
 	}
-	m := momentsOf(f)
-	add("being injected", m.injecting, or(m.seen, m.healing, m.healed))
-	add("in effect", m.seen, or(m.healing, m.healed))
-	add("being healed", m.healing, m.healed)
+	add("being injected", f.Injecting, cmp.Or(f.Seen, f.Healing, f.Healed))
+	add("active", f.Seen, cmp.Or(f.Healing, f.Healed))
+	add("being reverted", f.Healing, f.Healed)
 	return p
 }
 
@@ -132,7 +133,7 @@ func newStrip(s *Scenario) strip {
 	st := strip{Windows: windows(at, s.Faults), Failing: failing(at, s)}
 	var parts []string
 	for i := range s.Faults {
-		parts = append(parts, fmt.Sprintf("%s from %s", s.Faults[i].Name, moment(began(&s.Faults[i]))))
+		parts = append(parts, fmt.Sprintf("%s from %s", s.Faults[i].Name, moment(s.Faults[i].began())))
 	}
 	if len(st.Failing) > 0 {
 		parts = append(parts, plural(uint64(len(st.Failing)), "stretch")+" with failed requests")

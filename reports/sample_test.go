@@ -20,11 +20,11 @@ const (
 // sample is a run with a scenario of every kind that a report must be able to show. It is made once: do not change it.
 var sample = sync.OnceValue(newSample)
 
-func newSample() Model {
-	m := Model{
-		RunID: "20260102-030405-sample", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Took: 9*time.Minute + 41*sec,
+func newSample() Report {
+	m := Report{
+		RunID: "20260102-030405-sample", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Took: Seconds(9*time.Minute + 41*sec),
 		Holdfast: "v0.1.0", Seed: 4711, Profile: "lab", Reproduce: "holdfast run --seed 4711 --profile short",
-		Cluster: historytest.New().Run().Header.Cluster,
+		Cluster: clusterOf(historytest.New().Run().Header.Cluster),
 		Incident: &history.Incident{
 			Name: "it-went-out", Story: "Two nodes were drained.", Symptom: "Requests failed.", Cause: "No budget.", Fix: "A budget.",
 		},
@@ -35,7 +35,7 @@ func newSample() Model {
 	for i := range m.Scenarios {
 		m.Scenarios[i].Reproduce = "holdfast run --seed 4711 " + m.Scenarios[i].Name
 	}
-	return m
+	return m.completed()
 }
 
 func named(b *historytest.Builder, name, claim string) *historytest.Builder {

@@ -21,7 +21,7 @@ func TestDescribeADrain(t *testing.T) {
 	if s.From >= historytest.SteadyAt || s.From < 2*sec || s.To != historytest.DrainedAt {
 		t.Errorf("the timeline shows %v to %v", s.From, s.To)
 	}
-	if diff := cmp.Diff(Disruptions{PodTerminations: 1}, s.Disruptions); diff != "" {
+	if diff := cmp.Diff(Disruptions{PodTerminations: 1, UpperBound95: new(1.0)}, s.Disruptions); diff != "" {
 		t.Errorf("disruptions (-want +got):\n%s", diff)
 	}
 	if s.Sent() != 12000 || s.Failed() != 0 || s.Unsent() != 0 || s.OffAxis != 0 {
@@ -128,7 +128,7 @@ func TestDisruptions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Describe(test.run.Run(), nil).Disruptions); diff != "" {
+			if diff := cmp.Diff(test.want, disruptions(test.run.Run())); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -156,18 +156,18 @@ func TestLanes(t *testing.T) {
 		t.Fatalf("lanes (-want +got):\n%s", diff)
 	}
 	fresh, reused := s.Lanes[0], s.Lanes[1]
-	if fresh.OK != 5800 || fresh.Unsent != 200 || fresh.LatestSend != 300*ms || fresh.Latency.Max != 500*ms ||
-		fresh.Service.Max != 200*ms || fresh.Latency.P50 != historytest.Latency {
+	if fresh.OK != 5800 || fresh.Unsent != 200 || fresh.LatestSend != Seconds(300*ms) || fresh.Latency.Max != Seconds(500*ms) ||
+		fresh.Service.Max != Seconds(200*ms) || fresh.Latency.P50 != Seconds(historytest.Latency) {
 		t.Errorf("fresh: %+v", fresh)
 	}
-	if reused.Failed != 30 || reused.FirstFailure != 20*sec || reused.LastFailure != 21047*ms ||
+	if reused.Failed != 30 || reused.FirstFailure != Seconds(20*sec) || reused.LastFailure != Seconds(21047*ms) ||
 		reused.Kinds() != "20 reset, 10 refused" || reused.RatePerSecond != 200 {
 		t.Errorf("reused: failed %d from %v to %v, %s", reused.Failed, reused.FirstFailure, reused.LastFailure, reused.Kinds())
 	}
 	if s.Failed() != 30 {
 		t.Errorf("%d failed, want 30: the control lane tells of the harness only", s.Failed())
 	}
-	if s.P99() != historytest.Latency {
+	if s.P99() != Seconds(historytest.Latency) {
 		t.Errorf("p99 %v", s.P99())
 	}
 }

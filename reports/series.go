@@ -40,12 +40,12 @@ type series struct {
 	lanes   map[history.Lane]*laneSeries
 	last    history.Offset // due time of the last request on the axis
 	offAxis uint64
-	on      []met                      // the faults
-	causes  *attribution.FailureCauses // nil: nobody asks
+	faults  []inFlight
+	causes  *attribution.FailureCauses // nil if causes are not wanted
 }
 
-// met counts the requests that were in flight while a fault was on, from its first moment to its last.
-type met struct {
+// inFlight counts the requests that were in flight during a fault, from its first moment to its last.
+type inFlight struct {
 	from, to history.Offset
 	requests *uint64
 }
@@ -84,9 +84,9 @@ func (s *series) read(requests history.Requests) error {
 		}
 		s.lane(r.Lane).add(r)
 		s.place(r)
-		for _, m := range s.on {
-			if r.Lane != history.LaneControl && r.Outcome != history.Unsent && r.Done >= m.from && r.Sent <= m.to {
-				*m.requests++
+		for _, f := range s.faults {
+			if r.Lane != history.LaneControl && r.Outcome != history.Unsent && r.Done >= f.from && r.Sent <= f.to {
+				*f.requests++
 			}
 		}
 		if s.causes != nil {
@@ -120,7 +120,7 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 
 func (l *laneSeries) add(r *history.Request) {
 	if r.Outcome != history.Unsent {
-		l.LatestSend = max(l.LatestSend, r.Sent-r.Due)
+		l.LatestSend = max(l.LatestSend, Seconds(r.Sent-r.Due))
 		record(l.lag, r.Sent-r.Due)
 	}
 	l.GatewayTries += uint64(max(0, r.GatewayTries))
@@ -132,16 +132,16 @@ func (l *laneSeries) add(r *history.Request) {
 		}
 		record(l.latency, r.Done-r.Due)
 		record(l.service, r.Done-r.Sent)
-		l.Latency.Max, l.Service.Max = max(l.Latency.Max, r.Done-r.Due), max(l.Service.Max, r.Done-r.Sent)
+		l.Latency.Max, l.Service.Max = max(l.Latency.Max, Seconds(r.Done-r.Due)), max(l.Service.Max, Seconds(r.Done-r.Sent))
 	case history.Unsent:
 		l.Unsent++
 	default:
-		if l.Failed == 0 || r.Due < l.FirstFailure {
-			l.FirstFailure = r.Due
+		if due := Seconds(r.Due); l.Failed == 0 || due < l.FirstFailure {
+			l.FirstFailure = due
 		}
 		l.Failed++
 		l.Outcomes[r.Outcome]++
-		l.LastFailure = max(l.LastFailure, r.Done)
+		l.LastFailure = max(l.LastFailure, Seconds(r.Done))
 	}
 }
 
@@ -213,8 +213,8 @@ func (l *laneSeries) finish() Lane {
 	l.Lag = quantiles(l.lag, l.LatestSend)
 	for _, b := range l.buckets {
 		if b.latency != nil {
-			q := quantiles(b.latency, b.Max)
-			b.P50, b.P99 = q.P50, q.P99
+			q := quantiles(b.latency, Seconds(b.Max))
+			b.P50, b.P99 = time.Duration(q.P50), time.Duration(q.P99)
 		}
 		l.Buckets = append(l.Buckets, b.Bucket)
 	}
@@ -222,12 +222,12 @@ func (l *laneSeries) finish() Lane {
 }
 
 // quantiles are never above the exact maximum, which a histogram rounds up.
-func quantiles(h *hdrhistogram.Histogram, exact time.Duration) Quantiles {
+func quantiles(h *hdrhistogram.Histogram, exact Seconds) Quantiles {
 	if h.TotalCount() == 0 {
 		return Quantiles{}
 	}
-	at := func(percent float64) time.Duration {
-		return min(time.Duration(h.ValueAtQuantile(percent))*time.Microsecond, exact)
+	at := func(percent float64) Seconds {
+		return min(Seconds(h.ValueAtQuantile(percent))*Seconds(time.Microsecond), exact)
 	}
 	return Quantiles{P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: exact}
 }

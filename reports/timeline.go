@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -129,8 +130,8 @@ func layout(s *Scenario) timeline {
 		t.Blind = append(t.Blind, at.band(s.End, s.To, "", "no events from here on"))
 	}
 	for _, p := range s.Phases {
-		if at.shows(p.From, p.To) {
-			t.Phases = append(t.Phases, at.band(p.From, p.To, "ph-"+string(p.Name), string(p.Name)))
+		if from, to := time.Duration(p.From), time.Duration(p.To); at.shows(from, to) {
+			t.Phases = append(t.Phases, at.band(from, to, "ph-"+string(p.Name), string(p.Name)))
 		}
 	}
 	y := phaseHeight + 4
@@ -156,21 +157,22 @@ func hasGenerations(z Zone) bool {
 	})
 }
 
-func flags(at scale, verdicts []verdict.Verdict) []verdictFlag {
+func flags(at scale, verdicts []Verdict) []verdictFlag {
 	var list []verdictFlag
 	for i := range verdicts {
 		v := &verdicts[i]
-		if v.Outcome == verdict.Held || v.At <= 0 || !at.shows(v.At, v.At+1) {
+		moment := time.Duration(v.At)
+		if v.Outcome == verdict.Held || moment <= 0 || !at.shows(moment, moment+1) {
 			continue
 		}
-		x := at.percent(v.At)
+		x := at.percent(moment)
 		list = append(list, verdictFlag{X: pct(x), Class: class(resultOf(v.Outcome)), Label: v.Kind, Left: x > 60})
 	}
 	return list
 }
 
 // windows are drawn behind everything: how a fault's time lines up with what went wrong is what a reader looks for.
-func windows(at scale, list []history.FaultLife) []band {
+func windows(at scale, list []Fault) []band {
 	var bands []band
 	for i := range list {
 		bands = append(bands, faultParts(at, &list[i])...)
@@ -180,15 +182,14 @@ func windows(at scale, list []history.FaultLife) []band {
 
 // faultParts are up to three stretches: being injected, biting, being healed. A fault without end lasts to the end of
 // the axis.
-func faultParts(at scale, f *history.FaultLife) []band {
-	m := momentsOf(f)
+func faultParts(at scale, f *Fault) []band {
 	stages := []struct {
-		from, to *history.Offset
+		from, to *Seconds
 		class    string
 	}{
-		{m.injecting, or(m.seen, m.healing, m.healed), "injecting"},
-		{m.seen, or(m.healing, m.healed), "biting"},
-		{m.healing, m.healed, "healing"},
+		{f.Injecting, cmp.Or(f.Seen, f.Healing, f.Healed), "injecting"},
+		{f.Seen, cmp.Or(f.Healing, f.Healed), "biting"},
+		{f.Healing, f.Healed, "healing"},
 	}
 	var bands []band
 	for _, p := range stages {
@@ -197,17 +198,17 @@ func faultParts(at scale, f *history.FaultLife) []band {
 		}
 		to := at.to
 		if p.to != nil {
-			to = *p.to
+			to = time.Duration(*p.to)
 		}
-		if at.shows(*p.from, to) {
-			bands = append(bands, at.band(*p.from, to, p.class, f.Name))
+		if from := time.Duration(*p.from); at.shows(from, to) {
+			bands = append(bands, at.band(from, to, p.class, f.Name))
 		}
 	}
 	return bands
 }
 
 // faultRows puts faults that leave each other room, labels included, into one row.
-func faultRows(at scale, list []history.FaultLife, y int) ([]faultRow, int) {
+func faultRows(at scale, list []Fault, y int) ([]faultRow, int) {
 	const perLetter = 0.75 // percent of the axis, at the usual width
 	var rows []faultRow
 	var ends []float64
@@ -217,7 +218,7 @@ func faultRows(at scale, list []history.FaultLife, y int) ([]faultRow, int) {
 		if bar.Parts == nil && bar.Marks == nil {
 			continue
 		}
-		begin, end := at.percent(began(f)), at.percent(ended(f, at.to))
+		begin, end := at.percent(f.began()), at.percent(f.ended(at.to))
 		text := float64(len(bar.Label)) * perLetter
 		if bar.Left = begin > 55 && begin+text > 100; bar.Left {
 			begin, bar.X = min(begin, end-text), pct(end)
@@ -235,20 +236,23 @@ func faultRows(at scale, list []history.FaultLife, y int) ([]faultRow, int) {
 	return rows, y
 }
 
-func newFaultBar(at scale, f *history.FaultLife) faultBar {
-	bar := faultBar{X: pct(at.percent(began(f))), Label: f.Name, Parts: faultParts(at, f)}
+func newFaultBar(at scale, f *Fault) faultBar {
+	bar := faultBar{X: pct(at.percent(f.began())), Label: f.Name, Parts: faultParts(at, f)}
 	if len(f.Errors) > 0 {
 		bar.Label += ": " + f.Errors[0]
 	}
 	for _, m := range []struct {
-		moment history.Moment
+		moment *Seconds
 		stage  history.FaultStage
 	}{
 		{f.Injecting, history.Injecting}, {f.Seen, history.Seen}, {f.Healing, history.Healing}, {f.Healed, history.Healed},
 	} {
-		if m.moment.OK && at.shows(m.moment.At, m.moment.At+1) {
-			tip := fmt.Sprintf("%s: %s at %s", f.Name, m.stage, moment(m.moment.At))
-			bar.Marks = append(bar.Marks, stage{X: pct(at.percent(m.moment.At)), Class: string(m.stage), Tip: tip})
+		if m.moment == nil {
+			continue
+		}
+		if t := time.Duration(*m.moment); at.shows(t, t+1) {
+			tip := fmt.Sprintf("%s: %s at %s", f.Name, m.stage, moment(t))
+			bar.Marks = append(bar.Marks, stage{X: pct(at.percent(t)), Class: string(m.stage), Tip: tip})
 		}
 	}
 	return bar

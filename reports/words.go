@@ -7,14 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/stats"
 )
 
 // moment writes an offset as the invariants' evidence does, to the millisecond: 15.605s, 1m10s.
-func moment(t history.Offset) string { return t.Round(time.Millisecond).String() }
+func moment[D ~int64](t D) string { return time.Duration(t).Round(time.Millisecond).String() }
 
 // brief writes a duration with three digits in the unit that suits it: 870 µs, 4.2 ms, 12.3 s, 3 min 20 s.
-func brief(d time.Duration) string {
+func brief[D ~int64](of D) string {
+	d := time.Duration(of)
 	switch {
 	case d == 0:
 		return "0"
@@ -139,7 +140,7 @@ func (s *Scenario) seenByClients() string {
 	}
 	text += ", if they are independent"
 	if events > 0 {
-		text += fmt.Sprintf(", and at most %s of such disruptions lose one", percent(UpperBound95(events)))
+		text += fmt.Sprintf(", and at most %s of such disruptions lose one", percent(stats.UpperBound95(events)))
 	}
 	return text + "."
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/holdfast-ha/holdfast/reports"
 )
 
 // Assemble makes a certificate of three runs. What is missing or cut off is in it as such, and keeps it from being certified;
@@ -64,15 +66,15 @@ func (c *Certificate) add(in ScenarioInput, before, after Side) {
 	}
 	c.Scenarios = append(c.Scenarios, s)
 	switch s.Verdict {
-	case VerdictSkipped:
+	case reports.Skipped:
 		c.Skipped = append(c.Skipped, NotTried{s.Name, s.whyNot()})
-	case VerdictUnsupported:
+	case reports.NotSupported:
 		c.NotSupported = append(c.NotSupported, NotTried{s.Name, s.whyNot()})
 	}
 }
 
 // together is the verdict on a scenario: the worse of its sides, and what was not tried on one side was not tried.
-func together(before, after Verdict) Verdict {
+func together(before, after reports.Result) reports.Result {
 	if rank(after) > rank(before) {
 		return after
 	}

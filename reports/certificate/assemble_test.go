@@ -1,6 +1,8 @@
 package certificate
 
 import (
+	"bytes"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -307,3 +309,36 @@ func TestAssembleOfNothing(t *testing.T) {
 		t.Errorf("%s, broken %v, %q", results(c), c.Broken(), c.Reasons)
 	}
 }
+
+// TestGoldenCertificate: the certificate of a run with something in every field. The forms of the certificate are written from the golden one.
+func TestGoldenCertificate(t *testing.T) {
+	in := input(t, sides{
+		after:   map[string]found{"chaos/drain": violated, "chaos/rollback": unknown, "chaos/kill": {notSupported: "Specified qdisc kind is unknown here"}},
+		upgrade: found{outcome: verdict.Violated, record: failing(upgraded()).Gap("pods", 20*sec, 21*sec)},
+	})
+	in.Planted = "endpoints are removed late by kube-proxy"
+	in.Failure = &Failure{Step: "drain", Node: "w3", Why: `failed calling webhook "guard.example.com"`}
+	in.Deprecations = []Deprecation{{Object: "Endpoints backend", API: "v1", Message: "v1 Endpoints is deprecated in v1.33+", After: true}}
+	for name, c := range map[string]*Certificate{golden: assemble(t, in), "": assemble(t, Input{Profiles: profiles()})} {
+		var got bytes.Buffer
+		must(t, WriteJSON(&got, c))
+		if strings.Contains(got.String(), "null") {
+			t.Errorf("null in\n%s", &got) // a list is never null
+		}
+		if name == "" {
+			continue
+		}
+		if *rewrite {
+			must(t, os.WriteFile(name, got.Bytes(), 0o644))
+		}
+		want, err := os.ReadFile(name)
+		must(t, err)
+		if diff := cmp.Diff(string(want), got.String()); diff != "" {
+			t.Errorf("%s (-want +got), rewrite with -update:\n%s", name, diff)
+		}
+	}
+}
+
+const golden = "../../reports/certificate/testdata/certificate.json"
+
+var rewrite = flag.Bool("rewrite", false, "write the golden certificate again")

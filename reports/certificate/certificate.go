@@ -1,6 +1,10 @@
 package certificate
 
-import "time"
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/reports"
+)
 
 // The document's own name and version. Fields may be added to a version, and readers skip those that they do not know; one that
 // changes its meaning or goes away makes a new version.
@@ -21,21 +25,6 @@ const (
 	NotSupported Result = "not supported" // cannot be done here, such as on this kernel
 	NoEvidence   Result = "unknown"       // tried, and the evidence is missing
 	Interrupted  Result = "interrupted"   // not tried to the end, because the certification was interrupted
-)
-
-// Verdict is the word for a scenario, and for a promise.
-type Verdict string
-
-// The verdicts. Only Held is a success.
-const (
-	Held               Verdict = "Held"
-	Violated           Verdict = "Violated"
-	Unknown            Verdict = "Unknown"
-	VerdictSkipped     Verdict = "Skipped"
-	VerdictUnsupported Verdict = "Not supported"
-	// The certification was interrupted in the scenario, or before it: nothing is known of it.
-	VerdictInterrupted Verdict = "Interrupted"
-	VerdictNotBegun    Verdict = "Not begun"
 )
 
 // Certificate is certificate.json and certificate.yaml. Durations are in seconds, and their names end in Seconds. Lists are
@@ -106,16 +95,16 @@ type Scenario struct {
 	Name  string `json:"name"`
 	Claim string `json:"claim"`
 	// Verdict is Held when both sides are.
-	Verdict     Verdict      `json:"verdict"`
-	Before      Side         `json:"before"`
-	After       Side         `json:"after"`
-	Differences []Difference `json:"differences"`
+	Verdict     reports.Result `json:"verdict"`
+	Before      Side           `json:"before"`
+	After       Side           `json:"after"`
+	Differences []Difference   `json:"differences"`
 }
 
 // Side is what was found of a scenario on one side of the upgrade, and of the upgrade itself.
 type Side struct {
-	Verdict Verdict `json:"verdict"`
-	Why     string  `json:"why"` // what decided it
+	Verdict reports.Result `json:"verdict"`
+	Why     string         `json:"why"` // what decided it
 	// Promises were judged; empty when nothing was run.
 	Promises []Promise `json:"promises"`
 	// Requests of all lanes but control.
@@ -124,10 +113,10 @@ type Side struct {
 	Unsent   uint64 `json:"unsent"` // evidence that is missing
 	// UpperBound95 is the share of requests that may fail although none was seen to: 3/N of the lane with the fewest. Absent when
 	// some failed or none was sent.
-	UpperBound95 *float64    `json:"upperBound95,omitempty"`
-	Disruptions  Disruptions `json:"disruptions"`
-	Lanes        []Lane      `json:"lanes"`
-	Causes       []Cause     `json:"causes"` // why requests failed, that of most failures first
+	UpperBound95 *float64            `json:"upperBound95,omitempty"`
+	Disruptions  reports.Disruptions `json:"disruptions"`
+	Lanes        []Lane              `json:"lanes"`
+	Causes       []reports.Cause     `json:"causes"` // why requests failed, that of most failures first
 	// RecoverySeconds is from the beginning of the last undo until the workload had settled for good, endpoints included.
 	// Absent where nothing had to recover, or where it did not.
 	RecoverySeconds *float64 `json:"recoverySeconds,omitempty"`
@@ -142,25 +131,13 @@ type Side struct {
 
 // Promise is what was found of one.
 type Promise struct {
-	Promise  string   `json:"promise"`
-	Kind     string   `json:"kind"` // for example NoFailedRequests
-	Verdict  Verdict  `json:"verdict"`
-	Seen     string   `json:"seen"`
-	Cause    string   `json:"cause,omitempty"` // of a Violated one, where a cause is known
-	Evidence []string `json:"evidence"`
+	Promise  string         `json:"promise"`
+	Kind     string         `json:"kind"` // for example NoFailedRequests
+	Verdict  reports.Result `json:"verdict"`
+	Seen     string         `json:"seen"`
+	Cause    string         `json:"cause,omitempty"` // of a Violated one, where a cause is known
+	Evidence []string       `json:"evidence"`
 }
-
-// Disruptions counts what the load had to survive.
-type Disruptions struct {
-	PodTerminations int `json:"podTerminations"`
-	NodeLosses      int `json:"nodeLosses"`
-	// UpperBound95 is the share of disruptions that may lose a request although none was seen to. Absent when some request
-	// failed, or without disruptions or requests.
-	UpperBound95 *float64 `json:"upperBound95,omitempty"`
-}
-
-// Total is the number of disruption events.
-func (d Disruptions) Total() int { return d.PodTerminations + d.NodeLosses }
 
 // Lane is the load of one lane. The control lane leads to the worker's own pod.
 type Lane struct {
@@ -170,13 +147,6 @@ type Lane struct {
 	Unsent       uint64   `json:"unsent"`
 	UpperBound95 *float64 `json:"upperBound95,omitempty"`
 	P99Seconds   float64  `json:"p99Seconds"` // from when a request was due; of those that did not fail
-}
-
-// Cause is how many requests failed for a reason.
-type Cause struct {
-	Cause  string `json:"cause"` // for example late-withdrawal
-	Words  string `json:"words"`
-	Failed uint64 `json:"failed"`
 }
 
 // Difference is one between the sides that is marked, see Marked.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-ha/holdfast/reports"
 )
 
 // DiffKind is the document that Compare makes.
@@ -94,16 +96,16 @@ func (d *Diff) different(what, was, is, scenario string) {
 }
 
 // verdicts puts a change between two verdicts where it belongs.
-func (d *Diff) verdicts(what string, was, is Verdict, why, scenario string) {
+func (d *Diff) verdicts(what string, was, is reports.Result, why, scenario string) {
 	c := Change{What: what, Was: string(was), Is: string(is), Why: why, Scenario: scenario}
 	switch {
 	case was == is:
-	case is == Held:
+	case is == reports.Held:
 		c.Why = ""
 		d.Better = append(d.Better, c)
-	case was == Held && (is == Unknown || is == VerdictInterrupted || is == VerdictNotBegun):
+	case was == reports.Held && (is == reports.Unknown || is == reports.Interrupted || is == reports.NotBegun):
 		d.Missing = append(d.Missing, c)
-	case was == Held, is == Violated:
+	case was == reports.Held, is == reports.Violated:
 		d.Regressions = append(d.Regressions, c)
 	default:
 		d.Different = append(d.Different, c)
@@ -113,9 +115,9 @@ func (d *Diff) verdicts(what string, was, is Verdict, why, scenario string) {
 // upgrades compares the upgrades themselves. One that stopped is Violated, whatever its promises say.
 func (d *Diff) upgrades(a, b *Certificate) {
 	name := cmp.Or(a.Upgrade.Scenario, UpgradeScenario)
-	verdict := func(c *Certificate) Verdict {
+	verdict := func(c *Certificate) reports.Result {
 		if c.Failure != nil {
-			return Violated
+			return reports.Violated
 		}
 		return c.Upgrade.Verdict
 	}
@@ -130,7 +132,7 @@ func (d *Diff) upgrades(a, b *Certificate) {
 // scenario compares one; b is nil if it vanished.
 func (d *Diff) scenario(a, b *Scenario) {
 	if b == nil {
-		if a.Before.Verdict == Held || a.After.Verdict == Held {
+		if a.Before.Verdict == reports.Held || a.After.Verdict == reports.Held {
 			d.Regressions = append(d.Regressions, Change{What: a.Name, Was: string(a.Verdict), Is: gone, Scenario: a.Name})
 		} else {
 			d.different(a.Name, string(a.Verdict), gone, a.Name)
@@ -167,7 +169,7 @@ func (d *Diff) promises(what string, a, b *Side, scenario string) {
 		switch {
 		case is != nil:
 			d.verdicts(name, was.Verdict, is.Verdict, is.Seen+named(is.Cause), scenario)
-		case was.Verdict == Held:
+		case was.Verdict == reports.Held:
 			d.Regressions = append(d.Regressions, Change{What: name, Was: string(was.Verdict), Is: gone, Scenario: scenario})
 		}
 	}

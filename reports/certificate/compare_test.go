@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/reports"
 )
 
 // written by hand: what Compare looks at, and nothing else.
 func certified() *Certificate {
 	side := func(kind string) Side {
 		return Side{
-			Verdict: Held, Promises: []Promise{{Promise: "a promise", Kind: kind, Verdict: Held}}, RecoverySeconds: new(2.0), SettledSkew: new(0),
+			Verdict: reports.Held, Promises: []Promise{{Promise: "a promise", Kind: kind, Verdict: reports.Held}}, RecoverySeconds: new(2.0), SettledSkew: new(0),
 			Lanes: []Lane{{Name: "fresh", P99Seconds: 0.01}, {Name: "control", P99Seconds: 9}},
 		}
 	}
@@ -28,17 +30,17 @@ func certified() *Certificate {
 		},
 	}
 	for _, name := range []string{"chaos/drain", "chaos/rollout", "chaos/kill"} {
-		c.Scenarios = append(c.Scenarios, Scenario{Name: name, Verdict: Held, Before: side("NoFailedRequests"), After: side("NoFailedRequests")})
+		c.Scenarios = append(c.Scenarios, Scenario{Name: name, Verdict: reports.Held, Before: side("NoFailedRequests"), After: side("NoFailedRequests")})
 	}
 	return c
 }
 
 // breaks makes the side after of chaos/drain, and what follows from it.
-func breaks(v Verdict, feature, core Result) func(*Certificate) {
+func breaks(v reports.Result, feature, core Result) func(*Certificate) {
 	return func(c *Certificate) {
 		s := &c.Scenarios[0]
 		s.Verdict, s.After.Verdict, s.After.Why = v, v, "it was seen"
-		if s.After.Promises[0].Verdict = v; v != Violated && v != Unknown {
+		if s.After.Promises[0].Verdict = v; v != reports.Violated && v != reports.Unknown {
 			s.After.Promises = nil
 		}
 		c.Profiles[0].Features[0].Result, c.Profiles[0].Result, c.Result = feature, core, core
@@ -55,27 +57,27 @@ func TestCompare(t *testing.T) {
 	}{
 		"the same": {a: nothing, b: nothing},
 		"violated now": {
-			a: nothing, b: breaks(Violated, NotCertified, NotCertified), scenarios: []string{"chaos/drain"},
+			a: nothing, b: breaks(reports.Violated, NotCertified, NotCertified), scenarios: []string{"chaos/drain"},
 			regressed: []string{
 				"profile Core: certified, not certified", "feature drain of Core: certified, not certified",
 				"chaos/drain after the upgrade: Held, Violated", "chaos/drain after the upgrade" + kind + ": Held, Violated",
 			},
 		},
 		"unknown now": {
-			a: nothing, b: breaks(Unknown, NoEvidence, Partial),
+			a: nothing, b: breaks(reports.Unknown, NoEvidence, Partial),
 			missing: []string{
 				"chaos/drain after the upgrade: Held, Unknown", "chaos/drain after the upgrade" + kind + ": Held, Unknown",
 				"feature drain of Core: certified, unknown", "profile Core: certified, partial",
 			},
 		},
 		"skipped now": {
-			a: nothing, b: breaks(VerdictSkipped, Skipped, Partial), scenarios: []string{"chaos/drain"},
+			a: nothing, b: breaks(reports.Skipped, Skipped, Partial), scenarios: []string{"chaos/drain"},
 			regressed: []string{
 				"profile Core: certified, partial", "feature drain of Core: certified, skipped", "chaos/drain after the upgrade: Held, Skipped",
 			},
 		},
 		"not supported now": {
-			a: nothing, b: breaks(VerdictUnsupported, NotSupported, Partial), scenarios: []string{"chaos/drain"},
+			a: nothing, b: breaks(reports.NotSupported, NotSupported, Partial), scenarios: []string{"chaos/drain"},
 			regressed: []string{
 				"profile Core: certified, partial", "feature drain of Core: certified, not supported", "chaos/drain after the upgrade: Held, Not supported",
 			},
@@ -88,9 +90,9 @@ func TestCompare(t *testing.T) {
 			regressed: []string{"chaos/drain: Held, gone"}, scenarios: []string{"chaos/drain"},
 		},
 		"a scenario vanished that had not held": {
-			a: breaks(Violated, NotCertified, NotCertified), b: func(c *Certificate) {
-				breaks(Violated, NotCertified, NotCertified)(c)
-				c.Scenarios[0].Before.Verdict = Violated
+			a: breaks(reports.Violated, NotCertified, NotCertified), b: func(c *Certificate) {
+				breaks(reports.Violated, NotCertified, NotCertified)(c)
+				c.Scenarios[0].Before.Verdict = reports.Violated
 				c.Scenarios = c.Scenarios[1:]
 			},
 			regressed: []string{"chaos/drain: Violated, gone"}, scenarios: []string{"chaos/drain"}, // before the upgrade it had
@@ -105,7 +107,7 @@ func TestCompare(t *testing.T) {
 		},
 		"a promise vanished": {
 			a: nothing, b: func(c *Certificate) {
-				c.Scenarios[0].After.Promises[0] = Promise{Promise: "another", Kind: "Spread", Verdict: Held}
+				c.Scenarios[0].After.Promises[0] = Promise{Promise: "another", Kind: "Spread", Verdict: reports.Held}
 			},
 			regressed: []string{"chaos/drain after the upgrade" + kind + ": Held, gone"}, scenarios: []string{"chaos/drain"},
 		},
@@ -122,33 +124,33 @@ func TestCompare(t *testing.T) {
 		},
 		"an upgrade of which nothing is known": {
 			a: nothing, b: func(c *Certificate) {
-				c.Upgrade.Verdict, c.Upgrade.Promises = Unknown, nil
+				c.Upgrade.Verdict, c.Upgrade.Promises = reports.Unknown, nil
 				c.Profiles[0].Result, c.Profiles[1].Result = NotCertified, NotCertified
 			},
 			missing: []string{"the upgrade: Held, Unknown", "profile Core: certified, not certified", "profile Extended: certified, not certified"},
 		},
-		"still violated": {a: breaks(Violated, NotCertified, NotCertified), b: breaks(Violated, NotCertified, NotCertified)},
+		"still violated": {a: breaks(reports.Violated, NotCertified, NotCertified), b: breaks(reports.Violated, NotCertified, NotCertified)},
 		"mended": {
-			a: breaks(Violated, NotCertified, NotCertified), b: nothing,
+			a: breaks(reports.Violated, NotCertified, NotCertified), b: nothing,
 			better: []string{
 				"chaos/drain after the upgrade: Violated, Held", "chaos/drain after the upgrade" + kind + ": Violated, Held",
 				"feature drain of Core: not certified, certified", "profile Core: not certified, certified",
 			},
 		},
 		"from unknown to violated": { // nothing shows that it was broken before
-			a: breaks(Unknown, NoEvidence, Partial), b: breaks(Violated, NotCertified, NotCertified), scenarios: []string{"chaos/drain"},
+			a: breaks(reports.Unknown, NoEvidence, Partial), b: breaks(reports.Violated, NotCertified, NotCertified), scenarios: []string{"chaos/drain"},
 			regressed: []string{"chaos/drain after the upgrade: Unknown, Violated", "chaos/drain after the upgrade" + kind + ": Unknown, Violated"},
 			different: []string{"feature drain of Core: unknown, not certified", "profile Core: partial, not certified"},
 		},
 		"from violated to unknown": {
-			a: breaks(Violated, NotCertified, NotCertified), b: breaks(Unknown, NoEvidence, Partial),
+			a: breaks(reports.Violated, NotCertified, NotCertified), b: breaks(reports.Unknown, NoEvidence, Partial),
 			different: []string{
 				"chaos/drain after the upgrade: Violated, Unknown", "chaos/drain after the upgrade" + kind + ": Violated, Unknown",
 				"feature drain of Core: not certified, unknown", "profile Core: not certified, partial",
 			},
 		},
 		"from unknown to skipped": {
-			a: breaks(Unknown, NoEvidence, Partial), b: breaks(VerdictSkipped, Skipped, Partial),
+			a: breaks(reports.Unknown, NoEvidence, Partial), b: breaks(reports.Skipped, Skipped, Partial),
 			different: []string{"chaos/drain after the upgrade: Unknown, Skipped", "feature drain of Core: unknown, skipped"},
 		},
 		"a new scenario": {
@@ -198,7 +200,7 @@ func TestCompare(t *testing.T) {
 // Of what regressed, the cause is told.
 func TestCompareNamesTheCause(t *testing.T) {
 	a, b := certified(), certified()
-	breaks(Violated, NotCertified, NotCertified)(b)
+	breaks(reports.Violated, NotCertified, NotCertified)(b)
 	b.Scenarios[0].After.Promises[0].Cause = "late-withdrawal"
 	d := Compare(a, b)
 	if i := slices.IndexFunc(d.Regressions, func(c Change) bool { return strings.Contains(c.Why, "cause: late-withdrawal (sent to a pod") }); i < 0 {

@@ -1,6 +1,10 @@
 package certificate
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/reports"
+)
 
 // decide says what is certified, and what kept the rest from it.
 func (c *Certificate) decide(in Input, runs []*folder) {
@@ -46,7 +50,7 @@ func sumUp(features []Result, shut bool) Result {
 // feature decides about one by the verdicts on its scenarios.
 func (c *Certificate) feature(in FeatureInput, runs []*folder) (Feature, []string) {
 	f := Feature{Name: in.Name, Scenarios: []string{}}
-	var verdicts []Verdict
+	var verdicts []reports.Result
 	var why []string
 	for _, s := range in.Scenarios {
 		f.Scenarios = append(f.Scenarios, s.Name)
@@ -59,20 +63,20 @@ func (c *Certificate) feature(in FeatureInput, runs []*folder) (Feature, []strin
 }
 
 // featureResult: what is missing is told before what was left out, and nothing but Held on all sides certifies.
-func featureResult(verdicts []Verdict) Result {
-	has := func(v Verdict) bool { return slices.Contains(verdicts, v) }
+func featureResult(verdicts []reports.Result) Result {
+	has := func(v reports.Result) bool { return slices.Contains(verdicts, v) }
 	switch {
-	case has(Violated):
+	case has(reports.Violated):
 		return NotCertified
-	case len(verdicts) == 0 || has(Unknown):
+	case len(verdicts) == 0 || has(reports.Unknown):
 		return NoEvidence
-	case has(VerdictInterrupted) || has(VerdictNotBegun):
+	case has(reports.Interrupted) || has(reports.NotBegun):
 		return Interrupted
-	case !slices.ContainsFunc(verdicts, func(v Verdict) bool { return v != Held }): // whatever the word
+	case !slices.ContainsFunc(verdicts, func(v reports.Result) bool { return v != reports.Held }): // whatever the word
 		return Certified
-	case has(Held):
+	case has(reports.Held):
 		return Partial
-	case has(VerdictUnsupported):
+	case has(reports.NotSupported):
 		return NotSupported
 	}
 	return Skipped
@@ -81,10 +85,12 @@ func featureResult(verdicts []Verdict) Result {
 // Broken tells whether something was seen broken: a promise, or the upgrade. If nothing was and the result is not Certified, it
 // is evidence that is missing.
 func (c *Certificate) Broken() bool {
-	return c.upgradeBroken() || slices.ContainsFunc(c.Scenarios, func(s Scenario) bool { return s.Verdict == Violated })
+	return c.upgradeBroken() || slices.ContainsFunc(c.Scenarios, func(s Scenario) bool { return s.Verdict == reports.Violated })
 }
 
-func (c *Certificate) upgradeBroken() bool { return c.Failure != nil || c.Upgrade.Verdict == Violated }
+func (c *Certificate) upgradeBroken() bool {
+	return c.Failure != nil || c.Upgrade.Verdict == reports.Violated
+}
 
 // appendNew appends what is not in a list yet.
 func appendNew(list []string, more ...string) []string {

@@ -3,21 +3,8 @@ package certificate
 import (
 	"fmt"
 	"slices"
-	"time"
-)
 
-// What is marked as a difference in a number: more than so many times as much, and more than so much. Numbers alone keep
-// nothing from being certified; verdicts do, and promises have limits of their own.
-//
-// They come from stored good runs of the same scenarios, of one version, on two cores that had other work: of 60 pairs none
-// differed by as much in recovery, and of 270 pairs 16 did in p99. With a floor of 20 ms for p99 it would have been 36.
-const (
-	RecoveryFactor = 2
-	RecoveryFloor  = 5 * time.Second
-	P99Factor      = 3
-	P99Floor       = 200 * time.Millisecond
-	// SkewFloor: a constraint with maxSkew 1 leaves 0 or 1 to chance.
-	SkewFloor = 1
+	"github.com/holdfast-ha/holdfast/reports"
 )
 
 // difference lays the sides of a scenario beside each other.
@@ -51,15 +38,9 @@ func difference(before, after *Side) []Difference {
 	return list
 }
 
-// Marked tells whether one number is more than factor times the other, and more than floor away from it.
-func Marked(was, is, factor, floor float64) bool {
-	low, high := min(was, is), max(was, is)
-	return high > low*factor && high-low > floor
-}
-
 // rank of a verdict: the higher, the worse.
-func rank(v Verdict) int {
-	return slices.Index([]Verdict{Held, VerdictSkipped, VerdictUnsupported, VerdictNotBegun, VerdictInterrupted, Unknown, Violated}, v)
+func rank(v reports.Result) int {
+	return slices.Index([]reports.Result{reports.Held, reports.Skipped, reports.NotSupported, reports.NotBegun, reports.Interrupted, reports.Unknown, reports.Violated}, v)
 }
 
 // promise finds the same one on another side.
@@ -72,20 +53,10 @@ func (s *Side) promise(like *Promise) *Promise {
 	return nil
 }
 
-// p99 is the worst of the lanes' but control, in seconds.
-func (s *Side) p99() (worst float64) {
-	for i := range s.Lanes {
-		if s.Lanes[i].Name != "control" {
-			worst = max(worst, s.Lanes[i].P99Seconds)
-		}
-	}
-	return worst
-}
-
 // causeOf the first promise that was Violated and names one.
 func causeOf(s *Side) string {
 	for i := range s.Promises {
-		if p := &s.Promises[i]; p.Verdict == Violated && p.Cause != "" {
+		if p := &s.Promises[i]; p.Verdict == reports.Violated && p.Cause != "" {
 			return p.Cause
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/reports"
 )
 
 func TestMarked(t *testing.T) {
@@ -26,10 +28,10 @@ func TestMarked(t *testing.T) {
 }
 
 func TestDifference(t *testing.T) {
-	side := func(v Verdict, cause string) Side {
+	side := func(v reports.Result, cause string) Side {
 		return Side{Verdict: v, Promises: []Promise{{Promise: "a", Kind: "NoFailedRequests", Verdict: v, Cause: cause}}}
 	}
-	held, late, cut, unknown := side(Held, ""), side(Violated, "late-endpoint"), side(Violated, "cut-at-sigterm"), side(Unknown, "")
+	held, late, cut, unknown := side(reports.Held, ""), side(reports.Violated, "late-endpoint"), side(reports.Violated, "cut-at-sigterm"), side(reports.Unknown, "")
 	for name, test := range map[string]struct {
 		before, after *Side
 		want          []Difference
@@ -38,13 +40,13 @@ func TestDifference(t *testing.T) {
 		"worse":                     {&held, &unknown, []Difference{{"verdict", "Held", "Unknown", true}, {"NoFailedRequests", "Held", "Unknown", true}}},
 		"better":                    {&late, &held, []Difference{{"verdict", "Violated", "Held", false}, {"NoFailedRequests", "Violated", "Held", false}}},
 		"broken for another reason": {&late, &cut, []Difference{{"cause", "late-endpoint", "cut-at-sigterm", false}}},
-		"a new promise":             {&Side{Verdict: Held}, &held, []Difference{}},
+		"a new promise":             {&Side{Verdict: reports.Held}, &held, []Difference{}},
 		"numbers": {
-			&Side{Verdict: Held, RecoverySeconds: new(1.0), SettledSkew: new(2), Lanes: []Lane{{Name: "fresh", P99Seconds: 0.01}}},
-			&Side{Verdict: Held, RecoverySeconds: new(9.0), SettledSkew: new(0), Lanes: []Lane{{Name: "fresh", P99Seconds: 0.5}, {Name: "control", P99Seconds: 5}}},
+			&Side{Verdict: reports.Held, RecoverySeconds: new(1.0), SettledSkew: new(2), Lanes: []Lane{{Name: "fresh", P99Seconds: 0.01}}},
+			&Side{Verdict: reports.Held, RecoverySeconds: new(9.0), SettledSkew: new(0), Lanes: []Lane{{Name: "fresh", P99Seconds: 0.5}, {Name: "control", P99Seconds: 5}}},
 			[]Difference{{"recovery", "1 s", "9 s", true}, {"p99", "10 ms", "500 ms", true}, {"skew", "2", "0", false}},
 		},
-		"a number on one side alone": {&Side{Verdict: Held, RecoverySeconds: new(1.0)}, &Side{Verdict: Held, SettledSkew: new(9)}, []Difference{}},
+		"a number on one side alone": {&Side{Verdict: reports.Held, RecoverySeconds: new(1.0)}, &Side{Verdict: reports.Held, SettledSkew: new(9)}, []Difference{}},
 	} {
 		if diff := cmp.Diff(test.want, difference(test.before, test.after)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -68,18 +70,18 @@ func TestCauseOf(t *testing.T) {
 
 func TestFeatureResults(t *testing.T) {
 	for _, test := range []struct {
-		verdicts []Verdict
+		verdicts []reports.Result
 		want     Result
 	}{
 		{nil, NoEvidence},
-		{[]Verdict{Held, Held}, Certified},
-		{[]Verdict{Held, Unknown}, NoEvidence},
-		{[]Verdict{Held, Unknown, Violated}, NotCertified},
-		{[]Verdict{Held, VerdictSkipped}, Partial},
-		{[]Verdict{Held, VerdictUnsupported}, Partial},
-		{[]Verdict{Unknown, VerdictSkipped}, NoEvidence},
-		{[]Verdict{VerdictSkipped, VerdictUnsupported}, NotSupported},
-		{[]Verdict{VerdictSkipped}, Skipped},
+		{[]reports.Result{reports.Held, reports.Held}, Certified},
+		{[]reports.Result{reports.Held, reports.Unknown}, NoEvidence},
+		{[]reports.Result{reports.Held, reports.Unknown, reports.Violated}, NotCertified},
+		{[]reports.Result{reports.Held, reports.Skipped}, Partial},
+		{[]reports.Result{reports.Held, reports.NotSupported}, Partial},
+		{[]reports.Result{reports.Unknown, reports.Skipped}, NoEvidence},
+		{[]reports.Result{reports.Skipped, reports.NotSupported}, NotSupported},
+		{[]reports.Result{reports.Skipped}, Skipped},
 	} {
 		if got := featureResult(test.verdicts); got != test.want {
 			t.Errorf("%q: %s, want %s", test.verdicts, got, test.want)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/reports"
 )
 
 // gate says what keeps every profile from being certified, whatever its scenarios found: a run that is missing or cut off, an
@@ -21,11 +21,11 @@ func (c *Certificate) gate(runs []*folder) (why []string) {
 		}
 	}
 	switch u := &c.Upgrade; {
-	case u.Verdict == Violated:
+	case u.Verdict == reports.Violated:
 		for _, broken := range u.broken() {
 			why = append(why, "during the upgrade: "+broken+u.where())
 		}
-	case u.Verdict != Held:
+	case u.Verdict != reports.Held:
 		why = append(why, "of the upgrade itself nothing is known: "+u.Why)
 	}
 	return appendNew(nil, why...)
@@ -48,29 +48,29 @@ func (c *Certificate) reasons(feature string, s *Scenario, runs []*folder) (why 
 	before, after := cmp.Or(c.From.Kubernetes, "the old version"), cmp.Or(c.To.Kubernetes, "the new version")
 	all := func(side *Side) string { return strings.Join(side.broken(), "; ") }
 	switch was, is := s.Before.Verdict, s.After.Verdict; {
-	case was == Violated && is == Violated:
+	case was == reports.Violated && is == reports.Violated:
 		add("Violated before the upgrade too, and so not by it: %s", all(&s.After))
-	case was == Violated && is == Held:
+	case was == reports.Violated && is == reports.Held:
 		add("Violated on %s, before the upgrade, and held on %s: %s", before, after, all(&s.Before))
-	case was == Violated:
+	case was == reports.Violated:
 		add("Violated on %s, before the upgrade: %s", before, all(&s.Before))
-	case is == Violated && was == Held:
+	case is == reports.Violated && was == reports.Held:
 		add("held on %s, and was Violated on %s: %s", before, after, all(&s.After))
-	case is == Violated:
+	case is == reports.Violated:
 		add("Violated on %s, and on %s nothing is known of it: %s", after, before, all(&s.After))
 	}
 	for i, side := range []*Side{&s.Before, &s.After} {
 		when := []string{"before", "after"}[i]
 		switch side.Verdict {
-		case Unknown:
+		case reports.Unknown:
 			if f := runs[2*i]; f.lack == "" || side.Record != "" { // else the gate says so, once
 				add("Unknown %s the upgrade: %s", when, side.Why)
 			}
-		case VerdictInterrupted, VerdictNotBegun:
+		case reports.Interrupted, reports.NotBegun:
 			add("%s the upgrade: %s", when, side.Why)
-		case VerdictSkipped:
+		case reports.Skipped:
 			why = appendNew(why, fmt.Sprintf("%s, %s: skipped: %s", feature, s.Name, side.Why))
-		case VerdictUnsupported:
+		case reports.NotSupported:
 			why = appendNew(why, fmt.Sprintf("%s, %s: not supported: %s", feature, s.Name, side.Why))
 		}
 	}
@@ -81,12 +81,12 @@ func (c *Certificate) reasons(feature string, s *Scenario, runs []*folder) (why 
 func (s *Side) broken() (list []string) {
 	for i := range s.Promises {
 		p := &s.Promises[i]
-		if p.Verdict != Violated {
+		if p.Verdict != reports.Violated {
 			continue
 		}
 		list = append(list, fmt.Sprintf("the promise %q was broken: %s%s", p.Promise, p.Seen, named(p.Cause)))
 	}
-	if len(list) == 0 && s.Verdict == Violated {
+	if len(list) == 0 && s.Verdict == reports.Violated {
 		list = append(list, s.Why)
 	}
 	return list
@@ -105,42 +105,4 @@ func (u *Upgrade) where() string {
 		return ""
 	}
 	return "; " + strings.Join(parts, ", ")
-}
-
-// named puts a cause and its words behind what it explains; nothing where it is not known.
-func named(cause string) string {
-	if cause == "" {
-		return ""
-	}
-	words := attribution.Cause(cause).Words()
-	for _, known := range failureCauses {
-		if known.cause == cause {
-			words = known.words
-		}
-	}
-	if words == cause {
-		return "; cause: " + cause
-	}
-	return fmt.Sprintf("; cause: %s (%s)", cause, words)
-}
-
-// failureCauses are why a step of an upgrade fails, and how Kubernetes says it.
-var failureCauses = []struct{ cause, words, says string }{
-	// k8s.io/apiserver/pkg/admission/plugin/webhook/errors
-	{"webhook-unreachable", "an admission webhook with failurePolicy Fail could not be called, and so its objects could not be changed", "failed calling webhook"},
-	{"webhook-denied", "an admission webhook refused it", "admission webhook"},
-	// k8s.io/kubernetes/pkg/registry/core/pod/storage/eviction.go
-	{"budget-refuses", "a disruption budget allowed no eviction", "would violate the pod's disruption budget"},
-	{"image-missing", "an image was neither in the node nor could be pulled", "ErrImagePull"},
-	{"image-missing", "an image was neither in the node nor could be pulled", "ImagePullBackOff"},
-}
-
-// CauseOf names why a step failed, in a word, from what was said of it; empty where it is not known.
-func CauseOf(why string) string {
-	for _, known := range failureCauses {
-		if strings.Contains(why, known.says) {
-			return known.cause
-		}
-	}
-	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/judge"
@@ -41,14 +42,13 @@ func openFolder(what, from, dir string) folder {
 		f.lack = "it was not begun"
 		return f
 	}
-	m, err := reports.Build(dir)
-	if err != nil {
+	var err error
+	if f.report, err = reports.Build(dir); err != nil {
 		f.lack = err.Error()
 		return f
 	}
-	f.report = reports.NewReport(m)
-	if len(m.Trouble) > 0 {
-		f.lack = m.Trouble[0]
+	if len(f.report.Trouble) > 0 {
+		f.lack = f.report.Trouble[0]
 	}
 	if file, err := history.ReadRunFile(dir); err == nil { // else Build has said so
 		for i := range file.Scenarios {
@@ -64,43 +64,40 @@ func (f *folder) side(name, on, skipped string) Side {
 	for i := range f.report.Scenarios {
 		if s := &f.report.Scenarios[i]; s.Name == name {
 			if s.Result == reports.Unsupported {
-				return without(VerdictUnsupported, s.Why)
+				return without(reports.NotSupported, s.Why)
 			}
 			return f.found(s, listed, on)
 		}
 	}
 	switch {
 	case skipped != "":
-		return without(VerdictSkipped, skipped)
+		return without(reports.Skipped, skipped)
 	case f.lack != "":
-		return without(Unknown, f.what+" has no record of it: "+f.lack)
+		return without(reports.Unknown, f.what+" has no record of it: "+f.lack)
 	}
-	return without(Unknown, f.what+" has no record of it")
+	return without(reports.Unknown, f.what+" has no record of it")
 }
 
 // without is a side on which nothing was found.
-func without(v Verdict, why string) Side {
-	return Side{Verdict: v, Why: why, Promises: []Promise{}, Lanes: []Lane{}, Causes: []Cause{}}
+func without(v reports.Result, why string) Side {
+	return Side{Verdict: v, Why: why, Promises: []Promise{}, Lanes: []Lane{}, Causes: []reports.Cause{}}
 }
 
 // found is a side from its report.
-func (f *folder) found(r *reports.ReportScenario, listed history.ScenarioResult, on string) Side {
+func (f *folder) found(r *reports.Scenario, listed history.ScenarioResult, on string) Side {
 	s := without(verdictOf(r), r.Why)
 	s.Requests, s.Failed, s.Unsent, s.UpperBound95 = r.Requests.Sent, r.Requests.Failed, r.Requests.Unsent, r.Requests.UpperBound95
-	s.Disruptions = Disruptions(r.Disruptions)
-	s.Kubernetes, s.Reproduce = r.Cluster.Kubernetes, r.Reproduce
+	s.Disruptions = r.Disruptions
+	s.Kubernetes, s.Reproduce, s.Causes = r.Cluster.Kubernetes, r.Reproduce, r.Causes
 	for i := range r.Verdicts {
 		s.Promises = append(s.Promises, promiseOf(&r.Verdicts[i], r.Incomplete))
 	}
 	for i := range r.Lanes {
 		l := &r.Lanes[i]
 		s.Lanes = append(s.Lanes, Lane{
-			Name: l.Name, Requests: l.OK + l.Failed, Failed: l.Failed, Unsent: l.Unsent, UpperBound95: l.UpperBound95,
-			P99Seconds: l.Latency.P99Seconds,
+			Name: string(l.Name), Requests: l.Sent(), Failed: l.Failed, Unsent: l.Unsent, UpperBound95: l.UpperBound95,
+			P99Seconds: time.Duration(l.Latency.P99).Seconds(),
 		})
-	}
-	for _, c := range r.Causes {
-		s.Causes = append(s.Causes, Cause{Cause: c.Cause, Words: c.Words, Failed: c.Failed})
 	}
 	dir := cmp.Or(listed.Dir, r.Name)
 	if run, ok := f.open(dir); ok {
@@ -109,8 +106,8 @@ func (f *folder) found(r *reports.ReportScenario, listed history.ScenarioResult,
 		}
 		s.measure(run)
 	}
-	if on != "" && s.Kubernetes != "" && s.Kubernetes != on && s.Verdict != Violated {
-		s.Verdict, s.Why = Unknown, fmt.Sprintf("its record says that the cluster ran %s, and not %s", s.Kubernetes, on)
+	if on != "" && s.Kubernetes != "" && s.Kubernetes != on && s.Verdict != reports.Violated {
+		s.Verdict, s.Why = reports.Unknown, fmt.Sprintf("its record says that the cluster ran %s, and not %s", s.Kubernetes, on)
 	}
 	return s
 }
@@ -127,35 +124,31 @@ func (f *folder) open(dir string) (run history.Run, ok bool) {
 
 // verdictOf a scenario. What was broken on purpose is broken all the same: to certify, a mutant that was caught is no success, nor
 // is any other that broke a promise.
-func verdictOf(r *reports.ReportScenario) Verdict {
-	broken := r.Mutant != nil && slices.ContainsFunc(r.Verdicts, func(v reports.ReportVerdict) bool {
-		return v.Outcome == string(verdict.Violated)
-	})
+func verdictOf(r *reports.Scenario) reports.Result {
+	broken := r.Mutant != nil && slices.ContainsFunc(r.Verdicts, func(v reports.Verdict) bool { return v.Outcome == verdict.Violated })
 	switch {
 	case broken || r.Result == reports.Violated || r.Result == reports.Caught:
-		return Violated
+		return reports.Violated
 	case r.Result == reports.Held || r.Result == reports.Missed || r.Result == reports.Escaped:
-		return Held
+		return reports.Held
 	case r.Result == reports.Interrupted:
-		return VerdictInterrupted
+		return reports.Interrupted
 	case r.Result == reports.NotBegun:
-		return VerdictNotBegun
+		return reports.NotBegun
 	}
-	return Unknown
+	return reports.Unknown
 }
 
 // promiseOf a verdict. Of a record that is not whole, nothing has held.
-func promiseOf(v *reports.ReportVerdict, incomplete string) Promise {
-	p := Promise{Promise: v.Promise, Kind: v.Kind, Verdict: Unknown, Seen: v.Seen, Evidence: v.Evidence}
-	outcome := verdict.Outcome(v.Outcome)
+func promiseOf(v *reports.Verdict, incomplete string) Promise {
+	p := Promise{Promise: v.Promise, Kind: v.Kind, Verdict: reports.Unknown, Seen: v.Seen, Evidence: v.Evidence}
 	switch {
-	case outcome == verdict.Violated:
-		p.Verdict = Violated
-	case outcome == verdict.Held && incomplete == "":
-		p.Verdict = Held
+	case v.Outcome == verdict.Violated:
+		p.Verdict = reports.Violated
+	case v.Outcome == verdict.Held && incomplete == "":
+		p.Verdict = reports.Held
 	}
-	cause := judge.ReportedCause(verdict.Verdict{Outcome: outcome, Numbers: v.Numbers})
-	if cause != judge.CauseNone {
+	if cause := judge.ReportedCause(v.Recorded()); cause != judge.CauseNone {
 		p.Cause = string(cause)
 	}
 	return p

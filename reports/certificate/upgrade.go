@@ -3,8 +3,10 @@ package certificate
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/reports"
 )
 
 // upgradeOf is what the run in the middle found.
@@ -17,7 +19,7 @@ func upgradeOf(f *folder) Upgrade {
 	u.Scenario = UpgradeScenario
 	for i := range f.report.Scenarios {
 		if s := &f.report.Scenarios[i]; s.Name == UpgradeScenario {
-			u.TookSeconds = s.TookSeconds
+			u.TookSeconds = time.Duration(s.Took).Seconds()
 		}
 	}
 	u.Steps = steps(run)
@@ -26,11 +28,11 @@ func upgradeOf(f *folder) Upgrade {
 		u.take(&run.Events[i], budgets)
 	}
 	switch {
-	case u.Verdict != Held:
+	case u.Verdict != reports.Held:
 	case len(u.Steps) == 0:
-		u.Verdict, u.Why = Unknown, "its record has no step of an upgrade"
+		u.Verdict, u.Why = reports.Unknown, "its record has no step of an upgrade"
 	case u.Requests == 0:
-		u.Verdict, u.Why = Unknown, "no request was sent while it went on"
+		u.Verdict, u.Why = reports.Unknown, "no request was sent while it went on"
 	}
 	return u
 }

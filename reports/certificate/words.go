@@ -11,11 +11,11 @@ import (
 // look is the result of a report that a word of a certificate is drawn as.
 func look(word any) reports.Result {
 	switch fmt.Sprint(word) {
-	case string(Certified), string(Held):
+	case string(Certified), string(reports.Held):
 		return reports.Held
-	case string(NotCertified), string(Violated):
+	case string(NotCertified), string(reports.Violated):
 		return reports.Violated
-	case string(VerdictInterrupted), string(VerdictNotBegun), string(Interrupted):
+	case string(reports.Interrupted), string(reports.NotBegun), string(Interrupted):
 		return reports.Interrupted
 	}
 	return reports.Unknown
@@ -68,12 +68,6 @@ func (s *Side) counted() string {
 	return text
 }
 
-// Marks says which differences are marked.
-func (*Certificate) Marks() string {
-	return fmt.Sprintf("Marked are verdicts that differ, and numbers that do by more than chance on a small machine: recovery %d times as long and %s more, "+
-		"p99 %d times and %s more, skew by more than %d.", RecoveryFactor, reports.Brief(RecoveryFloor), P99Factor, reports.Brief(P99Floor), SkewFloor)
-}
-
 // none is what stands where there is no number.
 const none = "–"
 
@@ -119,4 +113,14 @@ func warned(d Deprecation) string {
 		return "before alone"
 	}
 	return "neither"
+}
+
+// p99 is the worst of the lanes' but control, in seconds.
+func (s *Side) p99() (worst float64) {
+	for i := range s.Lanes {
+		if s.Lanes[i].Name != "control" {
+			worst = max(worst, s.Lanes[i].P99Seconds)
+		}
+	}
+	return worst
 }
