@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-ha/holdfast/framework/certify"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
@@ -58,11 +59,11 @@ func TestDiff(t *testing.T) {
 
 func TestDiffForPrograms(t *testing.T) {
 	out, code, err := execute(t, "diff", "--json", someCertificate(t, reports.Held), someCertificate(t, reports.Violated))
-	var d certificate.Diff
+	var d certify.Diff
 	if jsonErr := json.Unmarshal([]byte(out), &d); jsonErr != nil || code != ExitViolated {
 		t.Fatalf("exit code %d, %v, %v\n%s", code, err, jsonErr, out)
 	}
-	if d.Kind != certificate.DiffKind || d.APIVersion != certificate.APIVersion || len(d.Regressions) != 1 || d.Regressions[0].Scenario != "chaos/a" ||
+	if d.Kind != certify.DiffKind || d.APIVersion != certificate.APIVersion || len(d.Regressions) != 1 || d.Regressions[0].Scenario != "chaos/a" ||
 		len(d.Scenarios) != 1 || strings.Contains(out, "null") {
 		t.Errorf("%s", out)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 )
 
-// named puts a cause and its words behind what it explains; nothing where it is not known.
-func named(cause string) string {
+// CauseInWords is "; cause: " and the cause with its explanation, to follow what it explains; empty if the cause is not known.
+func CauseInWords(cause string) string {
 	if cause == "" {
 		return ""
 	}
@@ -24,10 +24,10 @@ func named(cause string) string {
 	return fmt.Sprintf("; cause: %s (%s)", cause, words)
 }
 
-// failureCauses are why a step of an upgrade fails, and how Kubernetes says it.
+// failureCauses are why a step of an upgrade fails, and the text by which Kubernetes says so.
 var failureCauses = []struct{ cause, words, says string }{
 	// k8s.io/apiserver/pkg/admission/plugin/webhook/errors
-	{"webhook-unreachable", "an admission webhook with failurePolicy Fail could not be called, and so its objects could not be changed", "failed calling webhook"},
+	{"webhook-unreachable", "an admission webhook with failurePolicy Fail could not be called, so its objects could not be changed", "failed calling webhook"},
 	{"webhook-denied", "an admission webhook refused it", "admission webhook"},
 	// k8s.io/kubernetes/pkg/registry/core/pod/storage/eviction.go
 	{"budget-refuses", "a disruption budget allowed no eviction", "would violate the pod's disruption budget"},
@@ -35,7 +35,7 @@ var failureCauses = []struct{ cause, words, says string }{
 	{"image-missing", "an image was neither in the node nor could be pulled", "ImagePullBackOff"},
 }
 
-// CauseOf names why a step failed, in a word, from what was said of it; empty where it is not known.
+// CauseOf is the cause of a failed step, from its error; empty if it is not known.
 func CauseOf(why string) string {
 	for _, known := range failureCauses {
 		if strings.Contains(why, known.says) {

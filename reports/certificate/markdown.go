@@ -95,7 +95,7 @@ func markdownSides(b *strings.Builder, c *Certificate) {
 			shape(s.Before.Verdict), text(string(s.Before.Verdict)), shape(s.After.Verdict), text(string(s.After.Verdict)),
 			both((*Side).failed),
 			both(func(s *Side) string { return fmt.Sprint(s.Disruptions.Total()) }),
-			both(func(s *Side) string { return share(s.UpperBound95) }), both(func(s *Side) string { return latency(s.p99()) }),
+			both(func(s *Side) string { return share(s.UpperBound95) }), both(func(s *Side) string { return latency(s.P99()) }),
 			both(func(s *Side) string { return maybe(s.RecoverySeconds) }), both(func(s *Side) string { return skew(s.SettledSkew) }), strings.Join(marked, "<br>"))
 	}
 	fmt.Fprintf(b, "\n0 of N is not zero: \"at most, 95 %%\" is 3/N of the lane with the fewest, if requests are independent. %s\n", c.Marks())
@@ -113,7 +113,7 @@ func markdownUpgrade(b *strings.Builder, u *Upgrade) {
 	fmt.Fprintf(b, "\n### %s The upgrade: %s\n\n%s\n", shape(u.Verdict), text(string(u.Verdict)), text(u.Why))
 	for i := range u.Promises {
 		p := &u.Promises[i]
-		fmt.Fprintf(b, "\n- %s **%s** (%s): %s%s\n", shape(p.Verdict), text(p.Promise), code(p.Kind), text(p.Seen), text(named(p.Cause)))
+		fmt.Fprintf(b, "\n- %s **%s** (%s): %s%s\n", shape(p.Verdict), text(p.Promise), code(p.Kind), text(p.Seen), text(CauseInWords(p.Cause)))
 	}
 	if len(u.Lanes) > 0 {
 		b.WriteString("\n| lane | sent | failed | never sent | at most, 95 % | p99 |\n| --- | ---: | ---: | ---: | ---: | ---: |\n")

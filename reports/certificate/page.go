@@ -96,7 +96,7 @@ func rows(c *Certificate) (list []row) {
 	for i := range c.Scenarios {
 		s := &c.Scenarios[i]
 		list = append(list, row{s, []sideRow{
-			{&s.Before, "before", c.From.Kubernetes, s.Before.p99()}, {&s.After, "after", c.To.Kubernetes, s.After.p99()},
+			{&s.Before, "before", c.From.Kubernetes, s.Before.P99()}, {&s.After, "after", c.To.Kubernetes, s.After.P99()},
 		}})
 	}
 	return list

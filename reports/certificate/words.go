@@ -115,8 +115,8 @@ func warned(d Deprecation) string {
 	return "neither"
 }
 
-// p99 is the worst of the lanes' but control, in seconds.
-func (s *Side) p99() (worst float64) {
+// P99 is the worst 99th percentile of all lanes but control, in seconds.
+func (s *Side) P99() (worst float64) {
 	for i := range s.Lanes {
 		if s.Lanes[i].Name != "control" {
 			worst = max(worst, s.Lanes[i].P99Seconds)

@@ -1,4 +1,4 @@
-package certificate
+package certify
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
 // DiffKind is the document that Compare makes.
@@ -14,10 +15,10 @@ const DiffKind = "CertificateDiff"
 
 // Diff is what differs between two certificates, A the older. Lists are empty, never null.
 type Diff struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	A          Of     `json:"a"`
-	B          Of     `json:"b"`
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	A          Compared `json:"a"`
+	B          Compared `json:"b"`
 	// Regressions were certified, or Held, and are not any more, or are Violated and were not known to be. What vanished, was
 	// skipped or cannot be done any more counts: no evidence, no pass.
 	Regressions []Change `json:"regressions"`
@@ -30,13 +31,13 @@ type Diff struct {
 	Scenarios []string `json:"scenarios"`
 }
 
-// Of says which certificate it is.
-type Of struct {
-	ID      string `json:"id"`
-	From    string `json:"from"`
-	To      string `json:"to"`
-	Result  Result `json:"result"`
-	Planted string `json:"planted,omitempty"`
+// Compared says which certificate it is.
+type Compared struct {
+	ID      string             `json:"id"`
+	From    string             `json:"from"`
+	To      string             `json:"to"`
+	Result  certificate.Result `json:"result"`
+	Planted string             `json:"planted,omitempty"`
 }
 
 // Change is one difference.
@@ -55,9 +56,9 @@ const (
 )
 
 // Compare says what differs in b from a.
-func Compare(a, b *Certificate) Diff {
+func Compare(a, b *certificate.Certificate) Diff {
 	d := Diff{
-		APIVersion: APIVersion, Kind: DiffKind, A: of(a), B: of(b),
+		APIVersion: certificate.APIVersion, Kind: DiffKind, A: comparedOf(a), B: comparedOf(b),
 		Regressions: []Change{}, Missing: []Change{}, Better: []Change{}, Different: []Change{}, Scenarios: []string{},
 	}
 	if a.Planted != b.Planted {
@@ -65,10 +66,10 @@ func Compare(a, b *Certificate) Diff {
 	}
 	d.upgrades(a, b)
 	for i := range a.Scenarios {
-		d.scenario(&a.Scenarios[i], b.scenario(a.Scenarios[i].Name))
+		d.scenario(&a.Scenarios[i], scenarioOf(b, a.Scenarios[i].Name))
 	}
 	for i := range b.Scenarios {
-		if s := &b.Scenarios[i]; a.scenario(s.Name) == nil {
+		if s := &b.Scenarios[i]; scenarioOf(a, s.Name) == nil {
 			d.different(s.Name, absent, string(s.Verdict), s.Name)
 		}
 	}
@@ -80,15 +81,15 @@ func Compare(a, b *Certificate) Diff {
 	d.profiles(a, b, d.Scenarios)
 	d.Regressions = append(d.Regressions, details...)
 	for _, is := range b.Deprecations {
-		if !slices.ContainsFunc(a.Deprecations, func(was Deprecation) bool { return was.Object == is.Object && was.API == is.API }) {
+		if !slices.ContainsFunc(a.Deprecations, func(was certificate.Deprecation) bool { return was.Object == is.Object && was.API == is.API }) {
 			d.different("deprecated API of "+is.Object, absent, is.API, "")
 		}
 	}
 	return d
 }
 
-func of(c *Certificate) Of {
-	return Of{ID: c.ID, From: c.From.Kubernetes, To: c.To.Kubernetes, Result: c.Result, Planted: c.Planted}
+func comparedOf(c *certificate.Certificate) Compared {
+	return Compared{ID: c.ID, From: c.From.Kubernetes, To: c.To.Kubernetes, Result: c.Result, Planted: c.Planted}
 }
 
 func (d *Diff) different(what, was, is, scenario string) {
@@ -113,9 +114,9 @@ func (d *Diff) verdicts(what string, was, is reports.Result, why, scenario strin
 }
 
 // upgrades compares the upgrades themselves. One that stopped is Violated, whatever its promises say.
-func (d *Diff) upgrades(a, b *Certificate) {
+func (d *Diff) upgrades(a, b *certificate.Certificate) {
 	name := cmp.Or(a.Upgrade.Scenario, UpgradeScenario)
-	verdict := func(c *Certificate) reports.Result {
+	verdict := func(c *certificate.Certificate) reports.Result {
 		if c.Failure != nil {
 			return reports.Violated
 		}
@@ -123,14 +124,14 @@ func (d *Diff) upgrades(a, b *Certificate) {
 	}
 	why := b.Upgrade.Why
 	if f := b.Failure; f != nil {
-		why = f.String()
+		why = failureInWords(f)
 	}
 	d.verdicts("the upgrade", verdict(a), verdict(b), why, name)
 	d.promises(name, &a.Upgrade.Side, &b.Upgrade.Side, name)
 }
 
 // scenario compares one; b is nil if it vanished.
-func (d *Diff) scenario(a, b *Scenario) {
+func (d *Diff) scenario(a, b *certificate.Scenario) {
 	if b == nil {
 		if a.Before.Verdict == reports.Held || a.After.Verdict == reports.Held {
 			d.Regressions = append(d.Regressions, Change{What: a.Name, Was: string(a.Verdict), Is: gone, Scenario: a.Name})
@@ -141,10 +142,10 @@ func (d *Diff) scenario(a, b *Scenario) {
 	}
 	for _, side := range []struct {
 		when    string
-		was, is *Side
+		was, is *certificate.Side
 	}{{"before", &a.Before, &b.Before}, {"after", &a.After, &b.After}} {
 		what := a.Name + " " + side.when + " the upgrade"
-		d.verdicts(what, side.was.Verdict, side.is.Verdict, cmp.Or(strings.Join(side.is.broken(), "; "), side.is.Why), a.Name)
+		d.verdicts(what, side.was.Verdict, side.is.Verdict, cmp.Or(strings.Join(brokenPromises(side.is), "; "), side.is.Why), a.Name)
 		d.promises(what, side.was, side.is, a.Name)
 		for _, n := range difference(side.was, side.is) {
 			if numbers[n.What] {
@@ -158,17 +159,17 @@ func (d *Diff) scenario(a, b *Scenario) {
 var numbers = map[string]bool{"recovery": true, "p99": true, "skew": true, "cause": true}
 
 // promises compares those of a side. On one on which nothing was judged there is nothing to compare: its verdict says so.
-func (d *Diff) promises(what string, a, b *Side, scenario string) {
+func (d *Diff) promises(what string, a, b *certificate.Side, scenario string) {
 	if len(b.Promises) == 0 {
 		return
 	}
 	for i := range a.Promises {
 		was := &a.Promises[i]
-		is := b.same(was, a)
+		is := samePromise(b, was, a)
 		name := fmt.Sprintf("%s, promise %s", what, was.Kind)
 		switch {
 		case is != nil:
-			d.verdicts(name, was.Verdict, is.Verdict, is.Seen+named(is.Cause), scenario)
+			d.verdicts(name, was.Verdict, is.Verdict, is.Seen+certificate.CauseInWords(is.Cause), scenario)
 		case was.Verdict == reports.Held:
 			d.Regressions = append(d.Regressions, Change{What: name, Was: string(was.Verdict), Is: gone, Scenario: scenario})
 		}
@@ -176,11 +177,11 @@ func (d *Diff) promises(what string, a, b *Side, scenario string) {
 }
 
 // same finds a promise again, also if its limits have changed: where there is one of its kind on either side, that is it.
-func (s *Side) same(p *Promise, its *Side) *Promise {
-	if found := s.promise(p); found != nil {
+func samePromise(s *certificate.Side, p *certificate.Promise, its *certificate.Side) *certificate.Promise {
+	if found := findPromise(s, p); found != nil {
 		return found
 	}
-	of := func(side *Side) (list []*Promise) {
+	of := func(side *certificate.Side) (list []*certificate.Promise) {
 		for i := range side.Promises {
 			if side.Promises[i].Kind == p.Kind {
 				list = append(list, &side.Promises[i])
@@ -196,12 +197,12 @@ func (s *Side) same(p *Promise, its *Side) *Promise {
 
 // profiles compares the results of profiles and their features, of which scenarios are lost by name. A result that is lost for
 // want of evidence alone is no regression.
-func (d *Diff) profiles(a, b *Certificate, lost []string) {
+func (d *Diff) profiles(a, b *certificate.Certificate, lost []string) {
 	broke := slices.Contains(lost, cmp.Or(a.Upgrade.Scenario, UpgradeScenario))
 	for i := range a.Profiles {
 		was := &a.Profiles[i]
 		name := "profile " + was.Name
-		j := slices.IndexFunc(b.Profiles, func(p Profile) bool { return p.Name == was.Name })
+		j := slices.IndexFunc(b.Profiles, func(p certificate.Profile) bool { return p.Name == was.Name })
 		if j < 0 {
 			d.result(name, was.Result, gone, true)
 			continue
@@ -218,9 +219,9 @@ func (d *Diff) profiles(a, b *Certificate, lost []string) {
 }
 
 // feature compares one with the same of a profile, and tells whether it regressed.
-func (d *Diff) feature(profile string, was *Feature, is *Profile, lost []string) bool {
+func (d *Diff) feature(profile string, was *certificate.Feature, is *certificate.Profile, lost []string) bool {
 	name := "feature " + was.Name + " of " + profile
-	i := slices.IndexFunc(is.Features, func(f Feature) bool { return f.Name == was.Name })
+	i := slices.IndexFunc(is.Features, func(f certificate.Feature) bool { return f.Name == was.Name })
 	if i < 0 {
 		d.result(name, was.Result, gone, true)
 		return true
@@ -230,13 +231,13 @@ func (d *Diff) feature(profile string, was *Feature, is *Profile, lost []string)
 }
 
 // result puts a change between two results where it belongs. It tells whether something certified is not any more.
-func (d *Diff) result(what string, was, is Result, worse bool) bool {
+func (d *Diff) result(what string, was, is certificate.Result, worse bool) bool {
 	c := Change{What: what, Was: string(was), Is: string(is)}
 	switch {
 	case was == is:
-	case is == Certified:
+	case is == certificate.Certified:
 		d.Better = append(d.Better, c)
-	case was != Certified && is != gone:
+	case was != certificate.Certified && is != gone:
 		d.Different = append(d.Different, c)
 	case worse:
 		d.Regressions = append(d.Regressions, c)

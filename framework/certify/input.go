@@ -1,6 +1,11 @@
-package certificate
+package certify
 
-import "time"
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
+)
 
 // UpgradeScenario is the name of the one scenario of the run in the middle.
 const UpgradeScenario = "upgrade/in-place"
@@ -15,33 +20,16 @@ type Input struct {
 	ID        string
 	Issued    time.Time
 	Holdfast  string
-	From, To  Release
-	Machine   Machine
+	From, To  certificate.Release
+	Machine   certificate.Machine
 	Seed      uint64
 	Reproduce string
 	Planted   string
 	// Profiles are what is to be certified.
-	Profiles []ProfileInput
+	Profiles []scenario.Profile
 	// Skipped says of scenarios, by name, why they were left out on purpose. What is neither run nor in here is missing.
 	Skipped map[string]string
 	// Failure is where the upgrade stopped; nil if it came to its end.
-	Failure      *Failure
-	Deprecations []Deprecation
-}
-
-// ProfileInput is a profile as it was described.
-type ProfileInput struct {
-	Name     string
-	Features []FeatureInput
-}
-
-// FeatureInput is a feature and the scenarios that show it, by name.
-type FeatureInput struct {
-	Name      string
-	Scenarios []ScenarioInput
-}
-
-// ScenarioInput is a scenario as it was described.
-type ScenarioInput struct {
-	Name, Claim string
+	Failure      *certificate.Failure
+	Deprecations []certificate.Deprecation
 }

@@ -1,20 +1,22 @@
-package certificate
+package certify
 
 import (
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
 // decide says what is certified, and what kept the rest from it.
-func (c *Certificate) decide(in Input, runs []*folder) {
-	gate := c.gate(runs)
-	var features []Result
+func decide(c *certificate.Certificate, in Input, runs []*storedRun) {
+	gate := gateReasons(c, runs)
+	var features []certificate.Result
 	for _, p := range in.Profiles {
-		profile := Profile{Name: p.Name, Features: []Feature{}, Reasons: slices.Clone(gate)}
-		var own []Result
+		profile := certificate.Profile{Name: p.Name, Features: []certificate.Feature{}, Reasons: slices.Clone(gate)}
+		var own []certificate.Result
 		for _, f := range p.Features {
-			feature, why := c.feature(f, runs)
+			feature, why := decideFeature(c, f, runs)
 			profile.Features = append(profile.Features, feature)
 			profile.Reasons = appendNew(profile.Reasons, why...)
 			own = append(own, feature.Result)
@@ -34,61 +36,61 @@ func (c *Certificate) decide(in Input, runs []*folder) {
 }
 
 // sumUp the results of features. Shut: the upgrade itself, or a run as a whole, keeps all of them from being certified.
-func sumUp(features []Result, shut bool) Result {
-	has := func(wanted ...Result) bool {
-		return slices.ContainsFunc(features, func(r Result) bool { return slices.Contains(wanted, r) })
+func sumUp(features []certificate.Result, shut bool) certificate.Result {
+	has := func(wanted ...certificate.Result) bool {
+		return slices.ContainsFunc(features, func(r certificate.Result) bool { return slices.Contains(wanted, r) })
 	}
 	switch {
-	case shut || has(NotCertified) || !has(Certified, Partial):
-		return NotCertified
-	case slices.ContainsFunc(features, func(r Result) bool { return r != Certified }): // whatever the word
-		return Partial
+	case shut || has(certificate.NotCertified) || !has(certificate.Certified, certificate.Partial):
+		return certificate.NotCertified
+	case slices.ContainsFunc(features, func(r certificate.Result) bool { return r != certificate.Certified }): // whatever the word
+		return certificate.Partial
 	}
-	return Certified
+	return certificate.Certified
 }
 
 // feature decides about one by the verdicts on its scenarios.
-func (c *Certificate) feature(in FeatureInput, runs []*folder) (Feature, []string) {
-	f := Feature{Name: in.Name, Scenarios: []string{}}
+func decideFeature(c *certificate.Certificate, in scenario.Feature, runs []*storedRun) (certificate.Feature, []string) {
+	f := certificate.Feature{Name: in.Name, Scenarios: []string{}}
 	var verdicts []reports.Result
 	var why []string
 	for _, s := range in.Scenarios {
 		f.Scenarios = append(f.Scenarios, s.Name)
-		found := c.scenario(s.Name)
+		found := scenarioOf(c, s.Name)
 		verdicts = append(verdicts, found.Verdict)
-		why = appendNew(why, c.reasons(in.Name, found, runs)...)
+		why = appendNew(why, scenarioReasons(c, in.Name, found, runs)...)
 	}
 	f.Result = featureResult(verdicts)
 	return f, why
 }
 
 // featureResult: what is missing is told before what was left out, and nothing but Held on all sides certifies.
-func featureResult(verdicts []reports.Result) Result {
+func featureResult(verdicts []reports.Result) certificate.Result {
 	has := func(v reports.Result) bool { return slices.Contains(verdicts, v) }
 	switch {
 	case has(reports.Violated):
-		return NotCertified
+		return certificate.NotCertified
 	case len(verdicts) == 0 || has(reports.Unknown):
-		return NoEvidence
+		return certificate.NoEvidence
 	case has(reports.Interrupted) || has(reports.NotBegun):
-		return Interrupted
+		return certificate.Interrupted
 	case !slices.ContainsFunc(verdicts, func(v reports.Result) bool { return v != reports.Held }): // whatever the word
-		return Certified
+		return certificate.Certified
 	case has(reports.Held):
-		return Partial
+		return certificate.Partial
 	case has(reports.NotSupported):
-		return NotSupported
+		return certificate.NotSupported
 	}
-	return Skipped
+	return certificate.Skipped
 }
 
 // Broken tells whether something was seen broken: a promise, or the upgrade. If nothing was and the result is not Certified, it
 // is evidence that is missing.
-func (c *Certificate) Broken() bool {
-	return c.upgradeBroken() || slices.ContainsFunc(c.Scenarios, func(s Scenario) bool { return s.Verdict == reports.Violated })
+func Broken(c *certificate.Certificate) bool {
+	return upgradeBroken(c) || slices.ContainsFunc(c.Scenarios, func(s certificate.Scenario) bool { return s.Verdict == reports.Violated })
 }
 
-func (c *Certificate) upgradeBroken() bool {
+func upgradeBroken(c *certificate.Certificate) bool {
 	return c.Failure != nil || c.Upgrade.Verdict == reports.Violated
 }
 

@@ -1,4 +1,4 @@
-package certificate
+package certify
 
 import (
 	"cmp"
@@ -15,40 +15,41 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// folder is one of the three runs, as it lies on disk.
-type folder struct {
+// storedRun is one of the three runs, as it lies on disk.
+type storedRun struct {
 	what string // "the run before the upgrade"
 	dir  string // where it is
 	link string // the same from the certificate's own folder, with slashes; empty when it is elsewhere
 	// lack says why the run as a whole is no evidence: it is not there, or was cut off. Empty: it came to its end.
-	lack   string
-	report reports.Report
-	listed map[string]history.ScenarioResult
+	missing string
+	report  reports.Report
+	listed  map[string]history.ScenarioResult
 }
 
-// openFolder reads a run. One that cannot be read is one that says nothing, and why.
-func openFolder(what, from, dir string) folder {
-	f := folder{what: what, dir: dir, listed: make(map[string]history.ScenarioResult)}
+// openRun reads a run. One that cannot be read is one that says nothing, and why.
+func openRun(what, from, dir string) storedRun {
+	f := storedRun{what: what, dir: dir, listed: make(map[string]history.ScenarioResult)}
 	if dir == "" {
-		f.lack = "there is none"
+		f.missing = "there is none"
 		return f
 	}
 	if link, err := filepath.Rel(from, dir); err == nil && filepath.IsLocal(link) {
 		f.link = filepath.ToSlash(link)
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) { // the folder is made when the run begins
-		f.lack = "it was not begun"
+		f.missing = "it was not begun"
 		return f
 	}
 	var err error
 	if f.report, err = reports.Build(dir); err != nil {
-		f.lack = err.Error()
+		f.missing = err.Error()
 		return f
 	}
 	if len(f.report.Trouble) > 0 {
-		f.lack = f.report.Trouble[0]
+		f.missing = f.report.Trouble[0]
 	}
 	if file, err := history.ReadRunFile(dir); err == nil { // else Build has said so
 		for i := range file.Scenarios {
@@ -59,33 +60,33 @@ func openFolder(what, from, dir string) folder {
 }
 
 // side is what a run found of a scenario. On is the version that its cluster should have run; empty: any.
-func (f *folder) side(name, on, skipped string) Side {
+func (f *storedRun) side(name, on, skipped string) certificate.Side {
 	listed := f.listed[name]
 	for i := range f.report.Scenarios {
 		if s := &f.report.Scenarios[i]; s.Name == name {
 			if s.Result == reports.Unsupported {
-				return without(reports.NotSupported, s.Why)
+				return emptySide(reports.NotSupported, s.Why)
 			}
 			return f.found(s, listed, on)
 		}
 	}
 	switch {
 	case skipped != "":
-		return without(reports.Skipped, skipped)
-	case f.lack != "":
-		return without(reports.Unknown, f.what+" has no record of it: "+f.lack)
+		return emptySide(reports.Skipped, skipped)
+	case f.missing != "":
+		return emptySide(reports.Unknown, f.what+" has no record of it: "+f.missing)
 	}
-	return without(reports.Unknown, f.what+" has no record of it")
+	return emptySide(reports.Unknown, f.what+" has no record of it")
 }
 
-// without is a side on which nothing was found.
-func without(v reports.Result, why string) Side {
-	return Side{Verdict: v, Why: why, Promises: []Promise{}, Lanes: []Lane{}, Causes: []reports.Cause{}}
+// emptySide is a side on which nothing was found.
+func emptySide(v reports.Result, why string) certificate.Side {
+	return certificate.Side{Verdict: v, Why: why, Promises: []certificate.Promise{}, Lanes: []certificate.Lane{}, Causes: []reports.Cause{}}
 }
 
 // found is a side from its report.
-func (f *folder) found(r *reports.Scenario, listed history.ScenarioResult, on string) Side {
-	s := without(verdictOf(r), r.Why)
+func (f *storedRun) found(r *reports.Scenario, listed history.ScenarioResult, on string) certificate.Side {
+	s := emptySide(verdictOf(r), r.Why)
 	s.Requests, s.Failed, s.Unsent, s.UpperBound95 = r.Requests.Sent, r.Requests.Failed, r.Requests.Unsent, r.Requests.UpperBound95
 	s.Disruptions = r.Disruptions
 	s.Kubernetes, s.Reproduce, s.Causes = r.Cluster.Kubernetes, r.Reproduce, r.Causes
@@ -94,7 +95,7 @@ func (f *folder) found(r *reports.Scenario, listed history.ScenarioResult, on st
 	}
 	for i := range r.Lanes {
 		l := &r.Lanes[i]
-		s.Lanes = append(s.Lanes, Lane{
+		s.Lanes = append(s.Lanes, certificate.Lane{
 			Name: string(l.Name), Requests: l.Sent(), Failed: l.Failed, Unsent: l.Unsent, UpperBound95: l.UpperBound95,
 			P99Seconds: time.Duration(l.Latency.P99).Seconds(),
 		})
@@ -104,7 +105,7 @@ func (f *folder) found(r *reports.Scenario, listed history.ScenarioResult, on st
 		if f.link != "" {
 			s.Record = path.Join(f.link, dir)
 		}
-		s.measure(run)
+		measure(&s, run)
 	}
 	if on != "" && s.Kubernetes != "" && s.Kubernetes != on && s.Verdict != reports.Violated {
 		s.Verdict, s.Why = reports.Unknown, fmt.Sprintf("its record says that the cluster ran %s, and not %s", s.Kubernetes, on)
@@ -113,7 +114,7 @@ func (f *folder) found(r *reports.Scenario, listed history.ScenarioResult, on st
 }
 
 // open reads the record of a scenario; it is not ok if there is none.
-func (f *folder) open(dir string) (run history.Run, ok bool) {
+func (f *storedRun) open(dir string) (run history.Run, ok bool) {
 	local := filepath.FromSlash(dir)
 	if !filepath.IsLocal(local) {
 		return run, false
@@ -140,8 +141,8 @@ func verdictOf(r *reports.Scenario) reports.Result {
 }
 
 // promiseOf a verdict. Of a record that is not whole, nothing has held.
-func promiseOf(v *reports.Verdict, incomplete string) Promise {
-	p := Promise{Promise: v.Promise, Kind: v.Kind, Verdict: reports.Unknown, Seen: v.Seen, Evidence: v.Evidence}
+func promiseOf(v *reports.Verdict, incomplete string) certificate.Promise {
+	p := certificate.Promise{Promise: v.Promise, Kind: v.Kind, Verdict: reports.Unknown, Seen: v.Seen, Evidence: v.Evidence}
 	switch {
 	case v.Outcome == verdict.Violated:
 		p.Verdict = reports.Violated

@@ -1,24 +1,26 @@
-package certificate
+package certify
 
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
 // difference lays the sides of a scenario beside each other.
-func difference(before, after *Side) []Difference {
-	list := []Difference{}
+func difference(before, after *certificate.Side) []certificate.Difference {
+	list := []certificate.Difference{}
 	add := func(what, was, is string, worse bool) {
-		list = append(list, Difference{What: what, Before: was, After: is, Worse: worse})
+		list = append(list, certificate.Difference{What: what, Before: was, After: is, Worse: worse})
 	}
 	if before.Verdict != after.Verdict {
 		add("verdict", string(before.Verdict), string(after.Verdict), rank(after.Verdict) > rank(before.Verdict))
 	}
 	for i := range before.Promises {
 		was := &before.Promises[i]
-		is := after.promise(was)
+		is := findPromise(after, was)
 		if is != nil && is.Verdict != was.Verdict {
 			add(was.Kind, string(was.Verdict), string(is.Verdict), rank(is.Verdict) > rank(was.Verdict))
 		}
@@ -26,13 +28,13 @@ func difference(before, after *Side) []Difference {
 	if was, is := causeOf(before), causeOf(after); was != is && was != "" && is != "" {
 		add("cause", was, is, false)
 	}
-	if was, is := before.RecoverySeconds, after.RecoverySeconds; was != nil && is != nil && Marked(*was, *is, RecoveryFactor, RecoveryFloor.Seconds()) {
-		add("recovery", seconds(*was), seconds(*is), *is > *was)
+	if was, is := before.RecoverySeconds, after.RecoverySeconds; was != nil && is != nil && certificate.Marked(*was, *is, certificate.RecoveryFactor, certificate.RecoveryFloor.Seconds()) {
+		add("recovery", brief(*was), brief(*is), *is > *was)
 	}
-	if was, is := before.p99(), after.p99(); was > 0 && is > 0 && Marked(was, is, P99Factor, P99Floor.Seconds()) {
-		add("p99", seconds(was), seconds(is), is > was)
+	if was, is := before.P99(), after.P99(); was > 0 && is > 0 && certificate.Marked(was, is, certificate.P99Factor, certificate.P99Floor.Seconds()) {
+		add("p99", brief(was), brief(is), is > was)
 	}
-	if was, is := before.SettledSkew, after.SettledSkew; was != nil && is != nil && Marked(float64(*was), float64(*is), 1, SkewFloor) {
+	if was, is := before.SettledSkew, after.SettledSkew; was != nil && is != nil && certificate.Marked(float64(*was), float64(*is), 1, certificate.SkewFloor) {
 		add("skew", fmt.Sprint(*was), fmt.Sprint(*is), *is > *was)
 	}
 	return list
@@ -44,7 +46,7 @@ func rank(v reports.Result) int {
 }
 
 // promise finds the same one on another side.
-func (s *Side) promise(like *Promise) *Promise {
+func findPromise(s *certificate.Side, like *certificate.Promise) *certificate.Promise {
 	for i := range s.Promises {
 		if p := &s.Promises[i]; p.Kind == like.Kind && p.Promise == like.Promise {
 			return p
@@ -54,11 +56,16 @@ func (s *Side) promise(like *Promise) *Promise {
 }
 
 // causeOf the first promise that was Violated and names one.
-func causeOf(s *Side) string {
+func causeOf(s *certificate.Side) string {
 	for i := range s.Promises {
 		if p := &s.Promises[i]; p.Verdict == reports.Violated && p.Cause != "" {
 			return p.Cause
 		}
 	}
 	return ""
+}
+
+// brief is a number of seconds in words.
+func brief(seconds float64) string {
+	return reports.Brief(time.Duration(seconds * float64(time.Second)))
 }

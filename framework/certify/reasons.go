@@ -1,4 +1,4 @@
-package certificate
+package certify
 
 import (
 	"cmp"
@@ -7,23 +7,24 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
 // gate says what keeps every profile from being certified, whatever its scenarios found: a run that is missing or cut off, an
 // upgrade that failed, or one that broke a promise or shows nothing. None: the gate is open.
-func (c *Certificate) gate(runs []*folder) (why []string) {
+func gateReasons(c *certificate.Certificate, runs []*storedRun) (why []string) {
 	if f := c.Failure; f != nil {
-		why = append(why, "the upgrade "+f.String())
+		why = append(why, "the upgrade "+failureInWords(f))
 	}
 	for _, f := range runs {
-		if f.lack != "" {
-			why = append(why, fmt.Sprintf("%s proves nothing: %s", f.what, f.lack))
+		if f.missing != "" {
+			why = append(why, fmt.Sprintf("%s proves nothing: %s", f.what, f.missing))
 		}
 	}
 	switch u := &c.Upgrade; {
 	case u.Verdict == reports.Violated:
-		for _, broken := range u.broken() {
-			why = append(why, "during the upgrade: "+broken+u.where())
+		for _, broken := range brokenPromises(&u.Side) {
+			why = append(why, "during the upgrade: "+broken+failingSteps(u))
 		}
 	case u.Verdict != reports.Held:
 		why = append(why, "of the upgrade itself nothing is known: "+u.Why)
@@ -32,21 +33,21 @@ func (c *Certificate) gate(runs []*folder) (why []string) {
 }
 
 // String says where, and why.
-func (f *Failure) String() string {
+func failureInWords(f *certificate.Failure) string {
 	where := ""
 	if f.Node != "" {
 		where = " on " + f.Node
 	}
-	return fmt.Sprintf("stopped at %q%s: %s%s", f.Step, where, f.Why, named(f.Cause))
+	return fmt.Sprintf("stopped at %q%s: %s%s", f.Step, where, f.Why, certificate.CauseInWords(f.Cause))
 }
 
 // reasons say why a scenario does not certify its feature; none if it does.
-func (c *Certificate) reasons(feature string, s *Scenario, runs []*folder) (why []string) {
+func scenarioReasons(c *certificate.Certificate, feature string, s *certificate.Scenario, runs []*storedRun) (why []string) {
 	add := func(what string, args ...any) {
 		why = append(why, fmt.Sprintf("%s, %s: ", feature, s.Name)+fmt.Sprintf(what, args...))
 	}
 	before, after := cmp.Or(c.From.Kubernetes, "the old version"), cmp.Or(c.To.Kubernetes, "the new version")
-	all := func(side *Side) string { return strings.Join(side.broken(), "; ") }
+	all := func(side *certificate.Side) string { return strings.Join(brokenPromises(side), "; ") }
 	switch was, is := s.Before.Verdict, s.After.Verdict; {
 	case was == reports.Violated && is == reports.Violated:
 		add("Violated before the upgrade too, and so not by it: %s", all(&s.After))
@@ -59,11 +60,11 @@ func (c *Certificate) reasons(feature string, s *Scenario, runs []*folder) (why 
 	case is == reports.Violated:
 		add("Violated on %s, and on %s nothing is known of it: %s", after, before, all(&s.After))
 	}
-	for i, side := range []*Side{&s.Before, &s.After} {
+	for i, side := range []*certificate.Side{&s.Before, &s.After} {
 		when := []string{"before", "after"}[i]
 		switch side.Verdict {
 		case reports.Unknown:
-			if f := runs[2*i]; f.lack == "" || side.Record != "" { // else the gate says so, once
+			if f := runs[2*i]; f.missing == "" || side.Record != "" { // else the gate says so, once
 				add("Unknown %s the upgrade: %s", when, side.Why)
 			}
 		case reports.Interrupted, reports.NotBegun:
@@ -78,13 +79,13 @@ func (c *Certificate) reasons(feature string, s *Scenario, runs []*folder) (why 
 }
 
 // broken says which promises were, and why.
-func (s *Side) broken() (list []string) {
+func brokenPromises(s *certificate.Side) (list []string) {
 	for i := range s.Promises {
 		p := &s.Promises[i]
 		if p.Verdict != reports.Violated {
 			continue
 		}
-		list = append(list, fmt.Sprintf("the promise %q was broken: %s%s", p.Promise, p.Seen, named(p.Cause)))
+		list = append(list, fmt.Sprintf("the promise %q was broken: %s%s", p.Promise, p.Seen, certificate.CauseInWords(p.Cause)))
 	}
 	if len(list) == 0 && s.Verdict == reports.Violated {
 		list = append(list, s.Why)
@@ -93,10 +94,10 @@ func (s *Side) broken() (list []string) {
 }
 
 // where says during which steps most requests failed; empty if none did during any.
-func (u *Upgrade) where() string {
+func failingSteps(u *certificate.Upgrade) string {
 	const most = 3
-	failing := slices.DeleteFunc(slices.Clone(u.Steps), func(s Step) bool { return s.Failed == 0 })
-	slices.SortStableFunc(failing, func(a, b Step) int { return cmp.Compare(b.Failed, a.Failed) })
+	failing := slices.DeleteFunc(slices.Clone(u.Steps), func(s certificate.Step) bool { return s.Failed == 0 })
+	slices.SortStableFunc(failing, func(a, b certificate.Step) int { return cmp.Compare(b.Failed, a.Failed) })
 	var parts []string
 	for _, s := range failing[:min(most, len(failing))] {
 		parts = append(parts, fmt.Sprintf("%d failed during %q on %s", s.Failed, s.What, cmp.Or(s.Node, "no node")))
