@@ -24,7 +24,7 @@ func axis(run history.Run, begin, end history.Offset) (from, to history.Offset) 
 }
 
 func margin(shown time.Duration) time.Duration {
-	const share = 15 // about 7 %: enough to read a label in, too little to squeeze the rest
+	const share = 15 // about 7 %: room for a label
 	return shown / share
 }
 

@@ -33,7 +33,7 @@ const countDrawn = `Object.fromEntries([...document.querySelectorAll("article")]
 func TestPageInABrowser(t *testing.T) {
 	ctx := pagetest.Browser(t)
 	m := sample()
-	w, url := pagetest.Open(ctx, t, written(t, WriteHTML, m))
+	w, url := pagetest.Open(ctx, t, written(t, writeHTML, m))
 	want := map[string]drawn{
 		"s-chaos-drain-one-worker":         {Phases: 4, Pods: 7, Faults: 1, Marks: 4, Charts: 2, Nodes: 6, Zones: 3},
 		"s-chaos-kill-one-worker":          {Phases: 4, Pods: 7, Faults: 1, Marks: 4, Charts: 2, Failures: 2, Flags: 1, Nodes: 6, Zones: 3},

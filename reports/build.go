@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Build reads a run's folder, such as artifacts/latest. What is damaged or missing is reported as such: a scenario
-// without a whole record, or that was not judged, is Unknown. It is an error only when there is nothing to report.
+// Build reads the folder of a run, such as artifacts/latest. What is damaged or missing is reported as such: a scenario that was not
+// judged, or whose record is incomplete, is Unknown. Build returns an error only if there is nothing to report.
 func Build(runDir string) (Report, error) {
 	file, fileErr := history.ReadRunFile(runDir)
 	records, err := history.Records(runDir)
@@ -30,11 +30,11 @@ func Build(runDir string) (Report, error) {
 	if _, err := os.Stat(filepath.Join(runDir, history.RunFileName)); err == nil {
 		r.Damaged = fileErr
 	}
-	if fileErr == nil && (file.ID == "" || file.Seed == 0) { // no run is without
+	if fileErr == nil && (file.ID == "" || file.Seed == 0) { // every run has both
 		r.Trouble = append(r.Trouble, history.RunFileName+" is damaged: it lacks the run's name or seed")
 	}
 	if fileErr == nil && file.Ended.IsZero() {
-		r.Trouble = append(r.Trouble, "the run did not come to its end: it was killed, or is still going on")
+		r.Trouble = append(r.Trouble, "the run did not end: it was killed, or is still running")
 	}
 	for i := range file.Scenarios {
 		r.Scenarios = append(r.Scenarios, scenarioOf(runDir, &file.Scenarios[i]))
@@ -61,7 +61,7 @@ func reportOf(file history.RunFile) Report {
 	return r
 }
 
-// fillIn takes from the scenarios what run.json does not say.
+// fillIn takes from the scenarios what run.json lacks.
 func (r *Report) fillIn(runDir string, file history.RunFile) {
 	r.RunID = cmp.Or(r.RunID, filepath.Base(runDir))
 	var profiles []string
@@ -84,17 +84,17 @@ func (r *Report) fillIn(runDir string, file history.RunFile) {
 	}
 }
 
-// scenarioOf reports on a scenario that run.json lists: its verdicts are there, the rest is in its record.
+// scenarioOf reports on a scenario that run.json lists. Its verdicts are in run.json, everything else is in its record.
 func scenarioOf(runDir string, listed *history.ScenarioResult) Scenario {
 	left := listed.NotBegun != "" || listed.Interrupted != ""
-	if listed.NotSupported != "" || left && hasRecord(runDir, listed.Dir) { // the record has to say so, too
+	if listed.NotSupported != "" || left && hasRecord(runDir, listed.Dir) { // the record must confirm it
 		judgeAnew(runDir, listed)
 		listed.NotBegun = ""
 	}
 	verdicts, err := verdictsOf(listed)
 	s := recorded(runDir, listed.Dir, verdicts)
 	if s.Name != "" && s.Name != listed.Name {
-		s.Incomplete = "in its folder lies the record of " + s.Name
+		s.Incomplete = "its folder has the record of " + s.Name
 	}
 	s.Name, s.Reproduce = listed.Name, listed.Reproduce
 	s.Claim = cmp.Or(listed.Claim, s.Claim)
@@ -114,15 +114,15 @@ func scenarioOf(runDir string, listed *history.ScenarioResult) Scenario {
 	return s
 }
 
-// unlisted reports on a record that run.json does not know of: the harness was killed before it was judged.
+// unlisted reports on a record that run.json does not list, because the harness was killed before it judged the scenario.
 func unlisted(runDir, dir string) Scenario {
 	s := recorded(runDir, dir, nil)
 	s.Name = cmp.Or(s.Name, dir)
-	s.Result, s.Why = Unknown, "it was not judged: the run was cut off; judge it now with holdfast judge"
+	s.Result, s.Why = Unknown, "it was not judged, because the run was killed; judge it with holdfast judge"
 	return s
 }
 
-// recorded describes a scenario from its record, as far as there is one.
+// recorded describes a scenario from its record, as far as the record goes.
 func recorded(runDir, dir string, verdicts []verdict.Verdict) Scenario {
 	local := filepath.FromSlash(dir)
 	if !filepath.IsLocal(local) {
@@ -132,7 +132,7 @@ func recorded(runDir, dir string, verdicts []verdict.Verdict) Scenario {
 	if err != nil {
 		return withoutRecord(verdicts, err.Error())
 	}
-	return Describe(run, verdicts)
+	return describe(run, verdicts)
 }
 
 func withoutRecord(verdicts []verdict.Verdict, why string) Scenario {
@@ -141,7 +141,7 @@ func withoutRecord(verdicts []verdict.Verdict, why string) Scenario {
 	return s
 }
 
-// hasRecord tells whether something was recorded of a scenario, be it readable or not.
+// hasRecord is whether a scenario has a record, readable or not.
 func hasRecord(runDir, dir string) bool {
 	local := filepath.FromSlash(dir)
 	if !filepath.IsLocal(local) {
@@ -184,7 +184,7 @@ func (s *Scenario) takeResultOf(listed *history.ScenarioResult) {
 	}
 	s.NotJudged = listed.Error != ""
 	if s.NotJudged && !s.Result.Broken() {
-		s.Result, s.Why = Unknown, "the harness could not run or judge it: "+listed.Error
+		s.Result, s.Why = Unknown, "the harness could not run or judge the scenario: "+listed.Error
 	}
 	if said := verdict.Outcome(listed.Outcome); said != "" {
 		result := resultOf(said)
@@ -192,12 +192,12 @@ func (s *Scenario) takeResultOf(listed *history.ScenarioResult) {
 			result = resultOfMutant(verdict.Verdict{Outcome: said})
 		}
 		if s.Result.Good() && !result.Good() {
-			s.Result, s.Why = result, fmt.Sprintf("the run itself said %s (%s)", said, s.Why)
+			s.Result, s.Why = result, fmt.Sprintf("run.json says %s (%s)", said, s.Why)
 		}
 	}
 }
 
-// noteTwins says of each mutant what a reader must know of its twin.
+// noteTwins adds to each mutant what a reader must know about its twin.
 func (r *Report) noteTwins() {
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]

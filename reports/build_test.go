@@ -97,25 +97,25 @@ func TestBuildDamaged(t *testing.T) {
 	}{
 		"events cut off": {func(t *testing.T, dir string, _ *history.RunFile) {
 			truncate(t, filepath.Join(dir, events))
-		}, Unknown, "the record is not whole"},
+		}, Unknown, "the record is incomplete"},
 		"requests cut off": {func(t *testing.T, dir string, _ *history.RunFile) {
 			files, _ := filepath.Glob(filepath.Join(dir, "chaos", "*", history.RequestsFolder, "*.csv"))
 			if len(files) == 0 {
 				t.Fatal("no files of requests")
 			}
 			truncate(t, files[0])
-		}, Unknown, "the record is not whole"},
+		}, Unknown, "the record is incomplete"},
 		"record gone": {func(t *testing.T, dir string, _ *history.RunFile) {
 			if err := os.RemoveAll(filepath.Join(dir, "chaos")); err != nil {
 				t.Fatal(err)
 			}
-		}, Unknown, "the record is not whole"},
+		}, Unknown, "the record is incomplete"},
 		"record elsewhere": {func(_ *testing.T, _ string, file *history.RunFile) {
 			file.Scenarios[0].Dir = "../../etc"
 		}, Unknown, `its folder "../../etc" is not below the run's`},
 		"another's record": {func(_ *testing.T, _ string, file *history.RunFile) {
 			file.Scenarios[0].Name = "chaos/delete-pods"
-		}, Unknown, "in its folder lies the record of chaos/drain-one-worker"},
+		}, Unknown, "its folder has the record of chaos/drain-one-worker"},
 		"verdict unreadable": {func(_ *testing.T, _ string, file *history.RunFile) {
 			file.Scenarios[0].Verdicts[0] = json.RawMessage(`{"outcome":5}`)
 		}, Unknown, "read verdict 1 of chaos/drain-one-worker"},
@@ -124,10 +124,10 @@ func TestBuildDamaged(t *testing.T) {
 		}, Unknown, "no promise was judged"},
 		"harness failed": {func(_ *testing.T, _ string, file *history.RunFile) {
 			file.Scenarios[0].Verdicts, file.Scenarios[0].Error = nil, "create cluster: no room"
-		}, Unknown, "the harness could not run or judge it: create cluster: no room"},
+		}, Unknown, "the harness could not run or judge the scenario: create cluster: no room"},
 		"the run's own word is worse": {func(_ *testing.T, _ string, file *history.RunFile) {
 			file.Scenarios[0].Outcome = "unknown"
-		}, Unknown, "the run itself said unknown"},
+		}, Unknown, "run.json says unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, file := storedRun(t)

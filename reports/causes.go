@@ -46,8 +46,8 @@ func (r *Report) matrix() *judge.Confusion {
 	return &m
 }
 
-// mutantNotes are what must be said wherever it is said that a mutant was caught, each between two marks: that its server sets a
-// trap, and what became of its twin.
+// mutantNotes are the remarks that belong to every caught mutant, each between before and after: that its server sets a trap, and the
+// result of its twin.
 func (s *Scenario) mutantNotes(before, after string) (notes string) {
 	if s.Mutant == nil {
 		return ""
@@ -58,7 +58,7 @@ func (s *Scenario) mutantNotes(before, after string) (notes string) {
 	return notes
 }
 
-// markdownCauses says of each scenario in which requests failed why they did.
+// markdownCauses lists why requests failed, by scenario.
 func markdownCauses(b *strings.Builder, r Report) {
 	begun := false
 	for i := range r.Scenarios {
@@ -77,7 +77,7 @@ func markdownCauses(b *strings.Builder, r Report) {
 	}
 }
 
-// markdownConfusion draws the matrix.
+// markdownConfusion writes the matrix of planted and reported causes.
 func markdownConfusion(b *strings.Builder, c *judge.Confusion) {
 	t := newConfusionTable(c)
 	if t == nil {
@@ -105,7 +105,7 @@ func markdownConfusion(b *strings.Builder, c *judge.Confusion) {
 	}
 }
 
-// confusionTable is the matrix as it is drawn.
+// confusionTable is the matrix as a table.
 type confusionTable struct {
 	Agree, Of int
 	Reported  []attribution.Cause

@@ -10,7 +10,7 @@ import (
 
 // TestThePageShowsCauses: a table a scenario with failures, and one of what mutants planted.
 func TestThePageShowsCauses(t *testing.T) {
-	page := string(written(t, WriteHTML, sample()))
+	page := string(written(t, writeHTML, sample()))
 	for _, want := range []string{
 		"<h3>Failed requests by cause</h3>", "node-lost-connection", "lost on a connection to a pod on a lost node",
 		"Planted cause against reported cause", "1 of 2 mutants were caught for the reason that was planted",
@@ -42,7 +42,7 @@ func TestNoMatrixOfOne(t *testing.T) {
 		"two that were missed": {[]Scenario{scenario("a"), scenario("b")}, true},
 	} {
 		m := Report{Scenarios: s.scenarios}.completed()
-		md, page := string(written(t, WriteMarkdown, m)), string(written(t, WriteHTML, m))
+		md, page := string(written(t, writeMarkdown, m)), string(written(t, writeHTML, m))
 		const title = "Planted cause against reported cause"
 		if strings.Contains(md, title) != s.want || strings.Contains(page, title) != s.want || (m.Confusion != nil) != s.want {
 			t.Errorf("%s: want a matrix: %t", name, s.want)
@@ -62,7 +62,7 @@ func TestAConfusedHarnessIsSeen(t *testing.T) {
 	m := Report{Scenarios: []Scenario{
 		caught("restart", "restart"), caught("restart", "slow"), caught("late-endpoint", "late-endpoint"), caught("late-endpoint", "late-endpoint"),
 	}}
-	got := string(written(t, WriteMarkdown, m))
+	got := string(written(t, writeMarkdown, m))
 	const want = "3 of 4 mutants were caught for the reason that was planted.\n\n" +
 		"| planted / reported | late-endpoint | restart | slow |\n" +
 		"| --- | ---: | ---: | ---: |\n" +

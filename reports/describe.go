@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Describe measures one scenario from its record and the verdicts on it. It reads the requests once, in memory that
-// does not grow with their number. A record that is damaged is described as far as it goes, and is never Held.
-func Describe(run history.Run, verdicts []verdict.Verdict) Scenario {
+// describe makes the report of a scenario from its record and verdicts. It reads the requests once, in memory that does not grow with
+// their number. A damaged record is described as far as it goes, and is never Held.
+func describe(run history.Run, verdicts []verdict.Verdict) Scenario {
 	begin, end := bounds(run.Events)
 	s := Scenario{
 		Name: run.Header.Scenario, Claim: run.Header.Claim, Incomplete: run.Incomplete, Seed: run.Header.Seed,
@@ -47,11 +47,11 @@ func (s *Scenario) conclude(verdicts []verdict.Verdict) {
 	s.complete()
 }
 
-// measure reads the requests. A scenario with neither a plan nor requests has no lanes.
+// measure reads the requests. A scenario without a load plan and without requests has no lanes.
 func (s *Scenario) measure(run history.Run) {
 	width := bucketWidth(s.To - s.From)
 	if steady, _, ok := run.Window(history.Steady); ok && steady > s.From {
-		// A bucket begins when the load does. One that began before would show a rate that was not planned.
+		// A bucket begins when the load begins. A bucket that began earlier would show a lower rate than planned.
 		s.From = steady - (steady-s.From+width-1)/width*width
 	}
 	load := newSeries(s.From, width, run.Header.Plan)
@@ -78,7 +78,7 @@ func (s *Scenario) measure(run history.Run) {
 	}
 }
 
-// troubles bounds what is said: a harness in trouble repeats itself.
+// troubles are the errors of the harness and the gaps in its watches. The list is bounded, because a harness in trouble repeats itself.
 func troubles(events []history.Event) []string {
 	const limit = 20
 	var list []string
@@ -101,7 +101,7 @@ func troubles(events []history.Event) []string {
 	return list
 }
 
-// Sent is how many requests went to the system under test; the control lane's did not.
+// Sent is the number of requests to the system under test. Those of the control lane do not go there.
 func (s *Scenario) Sent() (n uint64) {
 	for i := range s.Lanes {
 		if s.Lanes[i].Name != history.LaneControl {
@@ -111,7 +111,7 @@ func (s *Scenario) Sent() (n uint64) {
 	return n
 }
 
-// Failed is how many of Sent let a client down.
+// Failed is the number of those that failed.
 func (s *Scenario) Failed() (n uint64) {
 	for i := range s.Lanes {
 		if s.Lanes[i].Name != history.LaneControl {
@@ -121,7 +121,7 @@ func (s *Scenario) Failed() (n uint64) {
 	return n
 }
 
-// Unsent is how many requests were due and never sent, on all lanes: evidence that is missing.
+// Unsent is the number of requests on all lanes that were due and never sent: missing evidence.
 func (s *Scenario) Unsent() (n uint64) {
 	for i := range s.Lanes {
 		n += s.Lanes[i].Unsent
@@ -129,7 +129,7 @@ func (s *Scenario) Unsent() (n uint64) {
 	return n
 }
 
-// Lag is how late the requests of the lane with the latest 99th percentile were sent.
+// Lag is how late requests were sent, on the lane with the latest 99th percentile.
 func (s *Scenario) Lag() (worst Quantiles) {
 	for i := range s.Lanes {
 		if l := &s.Lanes[i]; l.Name != history.LaneControl && (l.Lag.P99 > worst.P99 || worst == Quantiles{}) {

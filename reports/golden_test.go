@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestGolden(t *testing.T) {
 	for name, write := range map[string]func(io.Writer, Report) error{
-		JUnitFile: WriteJUnit, JSONFile: WriteJSON, MarkdownFile: WriteMarkdown, "catalogue.md": func(w io.Writer, r Report) error { return findingsOf(r, nil).writePage(w, nil) },
+		JUnitFile: writeJUnit, JSONFile: writeJSON, MarkdownFile: writeMarkdown, "catalogue.md": func(w io.Writer, r Report) error { return findingsOf(r, nil).writePage(w, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := written(t, write, sample())
@@ -52,7 +52,7 @@ var ignored = cmp.FilterPath(func(p cmp.Path) bool {
 
 func TestJSONReadsBack(t *testing.T) {
 	var got Report
-	if err := json.Unmarshal(written(t, WriteJSON, sample()), &got); err != nil {
+	if err := json.Unmarshal(written(t, writeJSON, sample()), &got); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(sample(), got, ignored); diff != "" {
@@ -65,7 +65,7 @@ func TestJSONReadsBack(t *testing.T) {
 
 // TestJSONOfNothing: who reads it in a language without null checks must find lists.
 func TestJSONOfNothing(t *testing.T) {
-	text := string(written(t, WriteJSON, Report{Scenarios: []Scenario{withoutRecord([]verdict.Verdict{{}}, "")}}.completed()))
+	text := string(written(t, writeJSON, Report{Scenarios: []Scenario{withoutRecord([]verdict.Verdict{{}}, "")}}.completed()))
 	if strings.Contains(text, "null") {
 		t.Errorf("null in\n%s", text)
 	}
@@ -100,7 +100,7 @@ func TestJUnitIsValid(t *testing.T) {
 	for name, m := range map[string]Report{"sample": sample(), "without start": {Scenarios: []Scenario{{Name: "x/y"}}}} {
 		t.Run(name, func(t *testing.T) {
 			var root xmlElement
-			if err := xml.Unmarshal(written(t, WriteJUnit, m), &root); err != nil {
+			if err := xml.Unmarshal(written(t, writeJUnit, m), &root); err != nil {
 				t.Fatal(err)
 			}
 			checkJUnit(t, root)
@@ -144,7 +144,7 @@ func checkJUnit(t *testing.T, e xmlElement) {
 
 func TestJUnitCounts(t *testing.T) {
 	var got junitSuites
-	if err := xml.Unmarshal(written(t, WriteJUnit, sample()), &got); err != nil {
+	if err := xml.Unmarshal(written(t, writeJUnit, sample()), &got); err != nil {
 		t.Fatal(err)
 	}
 	counts := make(map[string][3]int)
@@ -163,7 +163,7 @@ func TestXMLTakesAnything(t *testing.T) {
 		Outcome: verdict.Violated, Seen: "\x07]]>", Evidence: []string{"\x02"},
 	}}}
 	var got junitSuites
-	if err := xml.Unmarshal(written(t, WriteJUnit, Report{Scenarios: []Scenario{s}}), &got); err != nil {
+	if err := xml.Unmarshal(written(t, writeJUnit, Report{Scenarios: []Scenario{s}}), &got); err != nil {
 		t.Fatal(err)
 	}
 	if f := got.Suites[0].Cases[0].Failure; f == nil || !strings.Contains(f.Message, "<&> ]]>") || !strings.Contains(f.Text, "]]>") {
@@ -179,8 +179,8 @@ func TestMarkdownStaysShort(t *testing.T) {
 			{Outcome: verdict.Violated, Seen: long},
 		}})
 	}
-	got := written(t, WriteMarkdown, m)
-	if len(got) > MaxMarkdownBytes+200 {
+	got := written(t, writeMarkdown, m)
+	if len(got) > maxMarkdownBytes+200 {
 		t.Errorf("%d bytes", len(got))
 	}
 	if !regexp.MustCompile(`The details of \d+ scenarios more are in report.html`).Match(got) {

@@ -17,8 +17,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// WriteHTML writes report.html: one page that needs nothing else, neither a network nor a server.
-func WriteHTML(w io.Writer, r Report) error {
+// writeHTML writes report.html: one page that needs neither a network nor a server.
+func writeHTML(w io.Writer, r Report) error {
 	t, err := template.New("").Funcs(words).ParseFS(assets, "assets/*.tmpl")
 	if err != nil {
 		return fmt.Errorf("parse the page's templates: %w", err)
@@ -30,7 +30,7 @@ func WriteHTML(w io.Writer, r Report) error {
 	return t.ExecuteTemplate(w, "page.tmpl", p)
 }
 
-// words are what the templates call.
+// words are the functions that templates call.
 var words = template.FuncMap{
 	"brief": brief[Seconds], "count": count, "number": number, "moment": func(t any) string { return moment(reflect.Indirect(reflect.ValueOf(t)).Int()) }, "percent": percent, "plural": plural,
 	"class": class, "resultOf": resultOf, "anchor": anchor, "join": strings.Join, "lower": strings.ToLower,
@@ -38,7 +38,7 @@ var words = template.FuncMap{
 	"add": func(a, b int) int { return a + b },
 }
 
-// page is what the template is given.
+// page is the data of the template.
 type page struct {
 	Report
 	Style  template.CSS // ours, embedded
@@ -72,7 +72,7 @@ type section struct {
 	Strip        strip
 	NoiseInWords string // how the harness itself ran, in words
 	Data         plotData
-	Damage       string // what is missing of the record, unless Why says so already
+	Damage       string // why the record is incomplete, unless Why says so
 	TwinSays     Result // a mutant's twin; empty when it is not on the page
 }
 
@@ -124,7 +124,7 @@ func suitesOf(r Report) []suite {
 	return list
 }
 
-// Kinds are the lane's failures by kind, the most frequent first, as one line.
+// Kinds lists the failures of the lane by kind, the most frequent first.
 func (l Lane) Kinds() string {
 	kinds := slices.SortedFunc(maps.Keys(l.Outcomes), func(a, b history.Outcome) int {
 		if l.Outcomes[a] != l.Outcomes[b] {
@@ -139,10 +139,10 @@ func (l Lane) Kinds() string {
 	return strings.Join(parts, ", ")
 }
 
-// figure is one of a verdict's numbers.
+// figure is a number of a verdict.
 type figure struct{ Name, Value string }
 
-// pairs are a verdict's numbers by name, as text.
+// pairs are the numbers of a verdict by name, as text.
 func pairs(v Verdict) []figure {
 	var list []figure
 	for _, key := range slices.Sorted(maps.Keys(v.Numbers)) {
@@ -151,7 +151,7 @@ func pairs(v Verdict) []figure {
 	return list
 }
 
-// class is a result as a style class.
+// class is the style class of a result.
 func class(r Result) string { return strings.ReplaceAll(strings.ToLower(string(r)), " ", "-") }
 
 var notInAnchors = regexp.MustCompile(`[^A-Za-z0-9]+`)

@@ -55,7 +55,7 @@ func TestSummaryOfWhatWasThere(t *testing.T) {
 	for want, m := range map[string]Report{
 		"1 held. 0 of 0 requests failed over 0 disruption events.": {Scenarios: []Scenario{plain}},
 		"1 mutant caught.": {Scenarios: []Scenario{mutant}},
-		"1 held, 1 mutant caught. Mutants apart: 0 of 0 requests failed over 0 disruption events.": {Scenarios: []Scenario{plain, mutant}},
+		"1 held, 1 mutant caught. Without the mutants: 0 of 0 requests failed over 0 disruption events.": {Scenarios: []Scenario{plain, mutant}},
 		"nothing ran.": {},
 	} {
 		if got := m.summary(); got != want {

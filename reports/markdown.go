@@ -12,12 +12,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// MaxMarkdownBytes bounds report.md: a job summary of GitHub Actions takes 1 MiB and is refused whole when it is
-// longer. Half of it is left to the other steps of a job.
-const MaxMarkdownBytes = 512 << 10
+// maxMarkdownBytes bounds report.md. GitHub Actions refuses a job summary of more than 1 MiB, and half of that is left to the other steps
+// of a job.
+const maxMarkdownBytes = 512 << 10
 
-// WriteMarkdown writes report.md in GitHub's flavour: a table of everything, then the details of what did not hold.
-func WriteMarkdown(w io.Writer, r Report) error {
+// writeMarkdown writes report.md in GitHub's flavour: a table of all scenarios, then the details of those that did not hold.
+func writeMarkdown(w io.Writer, r Report) error {
 	var b strings.Builder
 	markdownHead(&b, r)
 	markdownTable(&b, r)
@@ -27,27 +27,27 @@ func WriteMarkdown(w io.Writer, r Report) error {
 	left := 0
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
-		if s.Result.Good() || s.Result == NotBegun { // of which there is nothing to tell
+		if s.Result.Good() || s.Result == NotBegun {
 			continue
 		}
-		if part := markdownDetails(s); b.Len()+len(part) <= MaxMarkdownBytes {
+		if part := markdownDetails(s); b.Len()+len(part) <= maxMarkdownBytes {
 			b.WriteString(part)
 		} else {
 			left++
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "\nThe details of %s more are in report.html: there is no room for them here.\n",
+		fmt.Fprintf(&b, "\nThe details of %s more are in report.html, because they do not fit in here.\n",
 			plural(uint64(left), "scenario"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// mark is a result with its shape.
+// mark is a result behind its symbol.
 func mark(r Result) string { return shape(r) + " " + string(r) }
 
-// shape of a result, so that no one has to tell it by colour.
+// shape is the symbol of a result, so that readers need not tell results apart by colour.
 func shape(r Result) string {
 	switch {
 	case r == Escaped:
@@ -70,7 +70,7 @@ func markdownHead(b *strings.Builder, r Report) {
 		{"Kubernetes", r.Cluster.Kubernetes}, {"profile", r.Profile}, {"seed", r.seed()}, {"holdfast", r.Holdfast},
 	} {
 		if f.value == "" {
-			f.value = "not known"
+			f.value = "unknown"
 		}
 		facts = append(facts, f.name+" "+text(f.value))
 	}
@@ -91,7 +91,7 @@ func markdownHead(b *strings.Builder, r Report) {
 	}
 }
 
-// seed of the run in words; empty: it is not known, for no run has the seed 0.
+// seed is the run's seed in words; empty if it is not known. No run has the seed 0.
 func (r *Report) seed() string {
 	if r.Seed == 0 {
 		return ""
@@ -99,7 +99,7 @@ func (r *Report) seed() string {
 	return strconv.FormatUint(r.Seed, 10)
 }
 
-// Line is the run in one line: its result, and summary.
+// Line is the result and the summary of the run in one line.
 func (r *Report) Line() string { return strings.ToLower(string(r.Result)) + ": " + r.summary() }
 
 // summary counts results, requests and disruptions in one sentence.
@@ -126,8 +126,8 @@ func (r *Report) summary() string {
 	return text + r.requests()
 }
 
-// requests sums the requests of all scenarios but mutants up, and says what could not be read of them; empty: there were none. A
-// mutant's requests are meant to fail: counted in, they would say nothing about the promises.
+// requests is the sum of the requests of all scenarios but mutants, and says how many scenarios could not be read completely. It is empty
+// if there are no such scenarios. The requests of a mutant are meant to fail, so they would distort the sum.
 func (r *Report) requests() (text string) {
 	var sent, failed, unread uint64
 	events, good := 0, 0
@@ -147,16 +147,16 @@ func (r *Report) requests() (text string) {
 	}
 	apart := ""
 	if good < len(r.Scenarios) {
-		apart = "Mutants apart: "
+		apart = "Without the mutants: "
 	}
 	text = fmt.Sprintf(" %s%s of %s failed over %s.", apart, count(failed), plural(sent, "request"), plural(uint64(events), "disruption event"))
 	if unread > 0 {
-		text += fmt.Sprintf(" The requests of %s could not be read whole: what is missing is not in this sum.", plural(unread, "scenario"))
+		text += fmt.Sprintf(" The requests of %s could not be read completely, so the sum is too low.", plural(unread, "scenario"))
 	}
 	return text
 }
 
-// trapped says how many mutants were caught with a trap; empty: none.
+// trapped says how many mutants were caught with a trap; empty if none was.
 func (r *Report) trapped() string {
 	n := 0
 	for i := range r.Scenarios {
@@ -179,13 +179,13 @@ func markdownTable(b *strings.Builder, r Report) {
 		fmt.Fprintf(b, "| %s | **%s**<br>%s%s | %s | %s | %s | %s | %s | %s |\n", mark(s.Result), text(s.Name), text(s.Claim), text(s.mutantNotes("; ", "")),
 			row.Requests, row.Failed, row.Disruptions, row.Bound, row.P99, row.Lag)
 	}
-	b.WriteString("\n0 of N is not zero: \"at most, 95 %\" is the share of requests that may fail although none was seen to, if requests are independent, " +
-		"3/N of the lane with the fewest. A mutant is a workload broken on purpose; a promise must catch it, so its requests are meant to fail.\n")
+	b.WriteString("\n0 of N is not zero: \"at most, 95 %\" is the share of requests that may fail although none did, 3/N of the lane with the fewest requests, if " +
+		"requests are independent. A mutant is a workload broken on purpose, which a promise must catch, so its requests are meant to fail.\n")
 }
 
-// markdownFaults tells what each fault met while it was on: where both counts are zero, nothing was tried.
+// markdownFaults lists what each fault affected. If all numbers are zero, the fault tested nothing.
 func markdownFaults(b *strings.Builder, r Report) {
-	const head = "\n| fault | scenario | requests in flight | pods ended | restarted | nodes lost |\n" +
+	const head = "\n| fault | scenario | requests in flight | pods ended | containers restarted | nodes lost |\n" +
 		"| --- | --- | ---: | ---: | ---: | ---: |\n"
 	var rows strings.Builder
 	for i := range r.Scenarios {
@@ -200,17 +200,17 @@ func markdownFaults(b *strings.Builder, r Report) {
 				met.PodTerminations, met.PodRestarts, met.NodeLosses)
 		}
 	}
-	const why = "\nWhat each fault met from its beginning until it was healed.\n"
+	const why = "\nWhat each fault affected, from its beginning until it was reverted.\n"
 	switch {
 	case rows.Len() == 0:
-	case b.Len()+len(head)+rows.Len()+len(why) > MaxMarkdownBytes/2:
-		b.WriteString("\nWhat each fault met is in report.html: there is no room for it here.\n")
+	case b.Len()+len(head)+rows.Len()+len(why) > maxMarkdownBytes/2:
+		b.WriteString("\nWhat each fault affected is in report.html, because it does not fit in here.\n")
 	default:
 		b.WriteString(head + rows.String() + why)
 	}
 }
 
-// figures are the numbers of an overview's row, as text; a dash where there is nothing to say.
+// figures are the numbers of a row of the overview, as text; a dash if there is no number.
 type figures struct {
 	Requests, Failed, Disruptions, Bound, P99, Lag string
 }
@@ -238,7 +238,7 @@ func markdownDetails(s *Scenario) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n**%s**\n", mark(s.Result), text(s.Name), text(s.Claim), text(s.Why))
 	if s.Mutant != nil {
-		fmt.Fprintf(&b, "\nMutant: without %s, to be caught by %s; its twin is %s.%s\n", text(s.Mutant.Removed),
+		fmt.Fprintf(&b, "\nMutant: without %s, must be caught by %s; its twin is %s.%s\n", text(s.Mutant.Removed),
 			code(s.Mutant.CaughtBy), code(s.Mutant.Twin), text(s.mutantNotes(" ", ".")))
 	}
 	fmt.Fprintf(&b, "\n%s\n", text(s.meaning()))
@@ -246,10 +246,10 @@ func markdownDetails(s *Scenario) string {
 		markdownVerdict(&b, &s.Verdicts[i])
 	}
 	if s.APIAway != nil {
-		fmt.Fprintf(&b, "\nAPI server away: %s.\n", text(s.APIAway.String()))
+		fmt.Fprintf(&b, "\nAPI server unavailable: %s.\n", text(s.APIAway.String()))
 	}
 	if noise := s.noiseInWords(); noise != "" {
-		fmt.Fprintf(&b, "\nHow the harness itself ran: %s.\n", text(noise))
+		fmt.Fprintf(&b, "\nThe harness itself: %s.\n", text(noise))
 	}
 	for _, what := range s.Trouble {
 		fmt.Fprintf(&b, "\n> [!WARNING]\n> %s\n", text(what))

@@ -32,7 +32,7 @@ func noisy() *historytest.Builder {
 }
 
 func TestNoise(t *testing.T) {
-	s := Describe(noisy().Run(), nil)
+	s := describe(noisy().Run(), nil)
 	want := []Noise{
 		{Of: "harness", Pause: Seconds(40 * time.Millisecond), WaitCPU: 0.5},
 		{Of: "load-0", Pause: Seconds(310 * time.Millisecond), Throttled: Seconds(500 * time.Millisecond), Steal: 0.03, WaitCPU: 0.5},
@@ -58,9 +58,9 @@ func TestNoiseIsReported(t *testing.T) {
 		run  *historytest.Builder
 		want bool
 	}{"heard": {noisy(), true}, "an older record": {historytest.Healthy(), false}} {
-		m := Report{Scenarios: []Scenario{Describe(test.run.Run(), nil)}}.completed()
+		m := Report{Scenarios: []Scenario{describe(test.run.Run(), nil)}}.completed()
 		var md, html, js strings.Builder
-		for _, err := range []error{WriteMarkdown(&md, m), WriteHTML(&html, m), WriteJSON(&js, m)} {
+		for _, err := range []error{writeMarkdown(&md, m), writeHTML(&html, m), writeJSON(&js, m)} {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// plotData is what the page's script needs to say what was at an instant. Names are short and times are whole
-// milliseconds or microseconds, because there are tens of thousands of them on a page.
+// plotData is what the page's script needs to describe a moment. Names are short and times are whole milliseconds or microseconds, because
+// a page has tens of thousands of them.
 type plotData struct {
 	From   int64        `json:"from"` // ms, as are all moments
 	To     int64        `json:"to"`
@@ -37,7 +37,7 @@ type plotPod struct {
 	Spans    []plotSpan `json:"s"`
 }
 
-// plotLane has one entry a bucket; Failed and Unsent only where they are not zero.
+// plotLane has an entry for each bucket; Failed and Unsent have only those that are not zero.
 type plotLane struct {
 	Name   string         `json:"n"`
 	OK     []uint32       `json:"ok"`
@@ -119,7 +119,7 @@ func newPlotLane(l *Lane) plotLane {
 	return out
 }
 
-// strip is the timeline in small, for the overview: when the faults were and when requests failed.
+// strip is the small timeline of the overview: the times of faults and of failed requests.
 type strip struct {
 	Windows, Failing []band
 	Words            string
@@ -136,7 +136,7 @@ func newStrip(s *Scenario) strip {
 		parts = append(parts, fmt.Sprintf("%s from %s", s.Faults[i].Name, moment(s.Faults[i].began())))
 	}
 	if len(st.Failing) > 0 {
-		parts = append(parts, plural(uint64(len(st.Failing)), "stretch")+" with failed requests")
+		parts = append(parts, "requests failed in "+plural(uint64(len(st.Failing)), "interval"))
 	}
 	st.Words = strings.Join(parts, "; ")
 	return st

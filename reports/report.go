@@ -109,8 +109,8 @@ type Timings struct {
 	Toleration        Seconds `json:"tolerationSeconds"`
 }
 
-// WriteJSON writes report.json.
-func WriteJSON(w io.Writer, r Report) error {
+// writeJSON writes report.json.
+func writeJSON(w io.Writer, r Report) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
 	out.SetEscapeHTML(false) // promises contain < and >, and this is not a web page

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Result is the one word for a scenario.
+// Result is the result of a scenario or a run in one word.
 type Result string
 
 // The results. A mutant is Caught or Missed where another scenario is Held or Violated.
@@ -17,12 +17,12 @@ const (
 	Unknown  Result = "Unknown"
 	Caught   Result = "Caught"
 	Missed   Result = "Missed"
-	// Escaped is a mutant that is caught by chance alone, and was not. It is told and counted, and nothing has failed.
+	// Escaped is a mutant that is caught by chance only, and was not. It is counted, but is no failure.
 	Escaped Result = "Escaped"
-	// Unsupported is neither success nor failure: what it takes is not to be had where it was run, and nothing was tried.
+	// Unsupported is neither success nor failure: the environment cannot run the scenario, so nothing was tried.
 	Unsupported Result = "Unsupported"
-	// Interrupted was not run to its end, and NotBegun was chosen and not begun, because the run was interrupted: nothing is known
-	// of them. That is no evidence that is missing of what was tried.
+	// Interrupted is a scenario that did not complete because the run was interrupted, and NotBegun is one that did not begin. Nothing
+	// is known about them, which is not missing evidence about a scenario that ran.
 	Interrupted Result = "Interrupted"
 	NotBegun    Result = "Not begun"
 	// Skipped and NotSupported are results in certificates only: left out on purpose, and the word there for Unsupported.
@@ -30,11 +30,11 @@ const (
 	NotSupported Result = "Not supported"
 )
 
-// Good tells whether nothing is left to explain.
+// Good is whether there is nothing to explain.
 func (r Result) Good() bool { return r == Held || r == Caught || r == Escaped }
 
-// Broken tells whether a promise was seen broken, or a broken workload went unnoticed. What is neither Good nor Broken
-// is Unknown, Unsupported, Interrupted or NotBegun.
+// Broken is whether a promise was seen broken, or a mutant was missed. A result that is neither Good nor Broken is Unknown, Unsupported,
+// Interrupted or NotBegun.
 func (r Result) Broken() bool { return r == Violated || r == Missed }
 
 // result sums up a run: the worst of its scenarios, as Held, Violated or Unknown; or Interrupted if nothing was broken before.
@@ -63,7 +63,7 @@ func (r *Report) result() Result {
 	}
 }
 
-// Count is how many scenarios have one of these results.
+// Count is the number of scenarios with one of these results.
 func (r *Report) Count(results ...Result) (n int) {
 	for i := range r.Scenarios {
 		if slices.Contains(results, r.Scenarios[i].Result) {
@@ -86,7 +86,7 @@ func (s *Scenario) sumUp() (Result, string) {
 	sum := verdict.Sum(outcomes...)
 	// A promise that was seen broken stays broken if the rest of the record is missing.
 	if s.Incomplete != "" && sum != verdict.Violated {
-		return Unknown, "the record is not whole: " + s.Incomplete
+		return Unknown, "the record is incomplete: " + s.Incomplete
 	}
 	decided := slices.IndexFunc(outcomes, func(o verdict.Outcome) bool { return verdict.Sum(o) == sum })
 	if decided < 0 {
@@ -99,15 +99,15 @@ func (s *Scenario) sumUp() (Result, string) {
 func (m *Mutant) sumUp(incomplete string) (Result, string) {
 	switch {
 	case incomplete != "":
-		return Unknown, "the record is not whole: " + incomplete
+		return Unknown, "the record is incomplete: " + incomplete
 	case m.Verdict == nil:
-		return Unknown, "it was not judged whether it is caught"
+		return Unknown, "it was not judged whether the mutant is caught"
 	}
 	result := resultOfMutant(m.Verdict.Recorded())
 	return result, strings.TrimPrefix(m.Verdict.Seen, strings.ToLower(string(result))+": ") // the result is shown in front of it
 }
 
-// resultOfMutant is the verdict on a mutant in one word.
+// resultOfMutant is the result for the verdict on a mutant.
 func resultOfMutant(caught verdict.Verdict) Result {
 	switch {
 	case caught.Escaped():

@@ -28,15 +28,15 @@ func TestSumUp(t *testing.T) {
 		"violated before unknown":      {[]verdict.Verdict{v("A", "unknown"), v("B", "violated")}, nil, nil, "", Violated, "B violated"},
 		"a word of a later version":    {[]verdict.Verdict{v("A", "splendid")}, nil, nil, "", Unknown, "A splendid"},
 		"nothing judged":               {nil, nil, nil, "", Unknown, "no promise was judged"},
-		"held on half a record":        {[]verdict.Verdict{v("A", "held")}, nil, nil, "torn", Unknown, "the record is not whole: torn"},
+		"held on half a record":        {[]verdict.Verdict{v("A", "held")}, nil, nil, "torn", Unknown, "the record is incomplete: torn"},
 		"violated on half a record":    {[]verdict.Verdict{v("A", "violated")}, nil, nil, "torn", Violated, "A violated"},
 		"mutant caught":                {violated, mutant, caught("held", 1), "", Caught, "of the mutant"},
 		"mutant missed":                {violated, mutant, caught("violated", 0), "", Missed, "of the mutant"},
 		"mutant unknown":               {violated, mutant, caught("unknown", 0), "", Unknown, "of the mutant"},
 		"mutant that need not be":      {violated, mutant, caught("held", 0), "", Escaped, "of the mutant"},
-		"mutant without a record":      {violated, mutant, nil, "", Unknown, "it was not judged whether it is caught"},
-		"mutant caught on half of one": {violated, mutant, caught("held", 1), "torn", Unknown, "the record is not whole: torn"},
-		"mutant missed on half of one": {violated, mutant, caught("violated", 0), "torn", Unknown, "the record is not whole: torn"},
+		"mutant without a record":      {violated, mutant, nil, "", Unknown, "it was not judged whether the mutant is caught"},
+		"mutant caught on half of one": {violated, mutant, caught("held", 1), "torn", Unknown, "the record is incomplete: torn"},
+		"mutant missed on half of one": {violated, mutant, caught("violated", 0), "torn", Unknown, "the record is incomplete: torn"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Scenario{Mutant: test.mutant, Incomplete: test.incomplete}

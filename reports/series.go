@@ -10,23 +10,23 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// MaxBuckets bounds a lane's buckets, and with them the memory and the size of a report, however long a run was.
-const MaxBuckets = 600
+// maxBuckets bounds the buckets of a lane, and so the memory and the size of a report for a run of any length.
+const maxBuckets = 600
 
-// What the histograms can hold. A request that takes longer than an hour has hung; its exact time is not told.
+// The range and precision of the histograms. A request that takes longer than an hour counts as an hour.
 const (
 	longest      = time.Hour
 	totalDigits  = 3 // 0.1 % for a lane's quantiles
 	bucketDigits = 1 // 7 % for a bucket's: 600 of them a lane, at 5 KB each
 )
 
-// bucketWidth is the smallest round width of which a little under MaxBuckets cover the axis: some are kept for
-// requests that were due after the last event, as when the harness was killed.
+// bucketWidth is the smallest round width with which 90 % of maxBuckets cover the axis. The rest is for requests that were due after the
+// last event, as in the record of a killed harness.
 func bucketWidth(shown time.Duration) time.Duration {
-	const spare = MaxBuckets / 10
+	const spare = maxBuckets / 10
 	for unit := 100 * time.Millisecond; ; unit *= 10 {
 		for _, width := range []time.Duration{unit, 2 * unit, 5 * unit} {
-			if shown <= width*(MaxBuckets-spare) {
+			if shown <= width*(maxBuckets-spare) {
 				return width
 			}
 		}
@@ -73,7 +73,7 @@ func newSeries(from history.Offset, width time.Duration, plan *history.Plan) *se
 	return s
 }
 
-// read adds all requests and returns what ended the sequence before its end, or nil.
+// read adds all requests, and returns the error that ended the sequence early.
 func (s *series) read(requests history.Requests) error {
 	if requests == nil {
 		return nil
@@ -112,7 +112,7 @@ func histogram(digits int) *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, longest.Microseconds(), digits)
 }
 
-// record keeps microseconds: the finest that a request over a network differs by.
+// record adds a duration in microseconds. Requests over a network do not differ by less.
 func record(h *hdrhistogram.Histogram, d time.Duration) {
 	// In range by construction: RecordValue has no other error.
 	_ = h.RecordValue(min(max(d, time.Microsecond), longest).Microseconds())
@@ -148,7 +148,7 @@ func (l *laneSeries) add(r *history.Request) {
 // place adds a request to the bucket in which it was due.
 func (s *series) place(r *history.Request) {
 	i := int((r.Due - s.from) / s.width)
-	if r.Due < s.from || i >= MaxBuckets {
+	if r.Due < s.from || i >= maxBuckets {
 		s.offAxis++
 		return
 	}
@@ -176,8 +176,8 @@ func (b *bucketSeries) add(r *history.Request) {
 	}
 }
 
-// done returns the lanes in the plan's order, others after them by name, the control lane last: it says something of
-// the harness only.
+// done returns the lanes in the order of the plan, other lanes after them by name, and the control lane last, because it only measures
+// the harness.
 func (s *series) done(plan *history.Plan) []Lane {
 	var order []history.Lane
 	if plan != nil {
@@ -221,7 +221,7 @@ func (l *laneSeries) finish() Lane {
 	return l.Lane
 }
 
-// quantiles are never above the exact maximum, which a histogram rounds up.
+// quantiles are at most the exact maximum. A histogram rounds up.
 func quantiles(h *hdrhistogram.Histogram, exact Seconds) Quantiles {
 	if h.TotalCount() == 0 {
 		return Quantiles{}

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Heights in pixels. Everything across the time axis is in percent of the plot's width instead, so that one drawing
-// suits a telephone, a wide screen and paper, and its letters have the same size on each.
+// Heights in pixels. Positions on the time axis are in percent of the plot's width, so that one drawing fits a phone, a wide screen and
+// paper, with letters of the same size.
 const (
 	phaseHeight   = 20
 	flagHeight    = 17
@@ -29,7 +29,7 @@ const (
 	axisHeight    = 22
 )
 
-// timeline is a scenario laid out: what the template draws.
+// timeline is what the template draws of a scenario.
 type timeline struct {
 	Height, Bottom int // Bottom is where the axis is drawn
 	Phases         []band
@@ -46,16 +46,16 @@ type timeline struct {
 	Generations    bool // pods of more than one template are shown
 }
 
-// band is a stretch of the time axis. X and W are percentages.
+// band is a part of the time axis. X and W are percentages.
 type band struct {
 	X, W         string
 	Class, Label string
 }
 
-// verdictFlag marks the instant that decided a verdict.
+// verdictFlag marks the moment that decided a verdict.
 type verdictFlag struct {
 	X, Class, Label string
-	Left            bool // the label is to the left: there is no room on the right
+	Left            bool // the label is on the left, because it does not fit on the right
 }
 
 type faultRow struct {
@@ -90,7 +90,7 @@ type nodeRow struct {
 type podBar struct {
 	Y                int
 	X, W, Label, Tip string
-	LabelX           string // in percent of the bar: where the pod is ready, else at its beginning
+	LabelX           string // in percent of the bar: where the pod becomes ready, or at its beginning
 	Class            string
 	Parts            []band // X and W in percent of the pod's own bar
 	from, to         history.Offset
@@ -98,7 +98,7 @@ type podBar struct {
 
 type tick struct {
 	X, Label string
-	Minor    bool // left out where there is little room
+	Minor    bool // left out on narrow screens
 }
 
 // scale turns moments into percentages of the axis.
@@ -114,7 +114,7 @@ func (s scale) band(from, to history.Offset, class, label string) band {
 	return band{X: pct(x), W: pct(s.percent(to) - x), Class: class, Label: label}
 }
 
-// shows tells whether anything of a stretch is on the axis.
+// shows is whether a part of a time is on the axis.
 func (s scale) shows(from, to history.Offset) bool { return to > s.from && from < s.to }
 
 func pct(x float64) string { return trimZeros(strconv.FormatFloat(x, 'f', 3, 64)) + "%" }
@@ -171,7 +171,7 @@ func flags(at scale, verdicts []Verdict) []verdictFlag {
 	return list
 }
 
-// windows are drawn behind everything: how a fault's time lines up with what went wrong is what a reader looks for.
+// windows are the times of the faults, drawn behind everything, so that readers see which failures coincide with them.
 func windows(at scale, list []Fault) []band {
 	var bands []band
 	for i := range list {
@@ -180,8 +180,7 @@ func windows(at scale, list []Fault) []band {
 	return bands
 }
 
-// faultParts are up to three stretches: being injected, biting, being healed. A fault without end lasts to the end of
-// the axis.
+// faultParts are the times in which the fault was injected, active and reverted. A fault without an end lasts to the end of the axis.
 func faultParts(at scale, f *Fault) []band {
 	stages := []struct {
 		from, to *Seconds
@@ -207,7 +206,7 @@ func faultParts(at scale, f *Fault) []band {
 	return bands
 }
 
-// faultRows puts faults that leave each other room, labels included, into one row.
+// faultRows puts faults that do not overlap, labels included, into one row.
 func faultRows(at scale, list []Fault, y int) ([]faultRow, int) {
 	const perLetter = 0.75 // percent of the axis, at the usual width
 	var rows []faultRow
@@ -258,7 +257,7 @@ func newFaultBar(at scale, f *Fault) faultBar {
 	return bar
 }
 
-// ticks are round moments, few enough to be read.
+// ticks are at most a dozen round moments.
 func ticks(at scale) []tick {
 	const most = 12
 	step := time.Second
@@ -276,7 +275,7 @@ func ticks(at scale) []tick {
 	return list
 }
 
-// tickLabel is a moment as short as it can be: 50s, 1m10s, 2m.
+// tickLabel is a moment in the shortest form: 50s, 1m10s, 2m.
 func tickLabel(t history.Offset) string {
 	label := strings.TrimSuffix(moment(t), "m0s")
 	if label == moment(t) {

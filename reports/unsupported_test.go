@@ -33,7 +33,7 @@ func TestWhatIsNotSupportedIsNamedAndCountsForNothing(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	var junit bytes.Buffer
-	if err := WriteJUnit(&junit, m); err != nil || !strings.Contains(junit.String(), `<skipped message="tc netem is not supported here">`) ||
+	if err := writeJUnit(&junit, m); err != nil || !strings.Contains(junit.String(), `<skipped message="tc netem is not supported here">`) ||
 		!strings.Contains(junit.String(), `skipped="1"`) || strings.Contains(junit.String(), "<error") {
 		t.Errorf("%v: %s", err, &junit)
 	}

@@ -17,8 +17,8 @@ const (
 	JUnitFile    = "junit.xml"
 )
 
-// WriteAll writes all reports of a run into its folder, each whole or not at all. It tries them all, whichever fails.
-// Call it when run.json has its end: until then the run counts as cut off.
+// WriteAll writes all reports of a run into its folder, each completely or not at all. An error does not keep the other reports from being
+// written. Call it when the run has ended in run.json; before that the run is reported as killed.
 func WriteAll(runDir string) error {
 	r, err := Build(runDir)
 	if err != nil {
@@ -27,14 +27,14 @@ func WriteAll(runDir string) error {
 	return Write(runDir, r)
 }
 
-// Write is WriteAll of a model that was built already.
+// Write writes all formats of a report, as WriteAll does.
 func Write(runDir string, r Report) error {
 	var errs []error
 	for _, f := range []struct {
 		name  string
 		write func(io.Writer, Report) error
 	}{
-		{JUnitFile, WriteJUnit}, {JSONFile, WriteJSON}, {MarkdownFile, WriteMarkdown}, {HTMLFile, WriteHTML},
+		{JUnitFile, writeJUnit}, {JSONFile, writeJSON}, {MarkdownFile, writeMarkdown}, {HTMLFile, writeHTML},
 	} {
 		if err := Replace(filepath.Join(runDir, f.name), r, f.write); err != nil {
 			errs = append(errs, fmt.Errorf("write %s: %w", f.name, err))
@@ -43,7 +43,7 @@ func Write(runDir string, r Report) error {
 	return errors.Join(errs...)
 }
 
-// Replace writes a file beside the old file and renames, so that a reader, or a full disk, never leaves half a report.
+// Replace writes a file under another name and renames it, so that neither a reader nor a full disk sees half a file.
 func Replace[T any](name string, content T, write func(io.Writer, T) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.tmp")
 	if err != nil {

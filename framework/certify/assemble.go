@@ -11,11 +11,11 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// Assemble makes a certificate of three runs. What is missing or cut off is in it as such, and keeps it from being certified;
-// an error means that there is nothing that could be said, for nobody asked for a profile.
+// Assemble makes a certificate from three runs. Missing or incomplete runs are in it as such, and certify nothing. The only error is that
+// there are no profiles.
 func Assemble(in Input) (*certificate.Certificate, error) {
 	if len(in.Profiles) == 0 {
-		return nil, errors.New("assemble certificate: no profiles, so nothing is to be certified")
+		return nil, errors.New("assemble certificate: no profiles, so there is nothing to certify")
 	}
 	before := openRun("the run before the upgrade", in.Dir, in.Before)
 	upgrade := openRun("the run of the upgrade", in.Dir, in.Upgrade)
@@ -38,7 +38,7 @@ func Assemble(in Input) (*certificate.Certificate, error) {
 	return c, nil
 }
 
-// failureOf fills in the cause where the words of the failure tell it.
+// failureOf fills in the cause if the error names it.
 func failureOf(f *certificate.Failure) *certificate.Failure {
 	if f == nil {
 		return nil
@@ -48,7 +48,7 @@ func failureOf(f *certificate.Failure) *certificate.Failure {
 	return &filled
 }
 
-// compare lays each scenario's sides beside each other.
+// addScenarios adds each scenario of the profiles with its two sides.
 func addScenarios(c *certificate.Certificate, in Input, before, after *storedRun) {
 	for _, p := range in.Profiles {
 		for _, f := range p.Features {
@@ -75,7 +75,7 @@ func addScenario(c *certificate.Certificate, in *scenario.Spec, before, after ce
 	}
 }
 
-// worse is the verdict on a scenario: the worse of its sides, and what was not tried on one side was not tried.
+// worse is the verdict on a scenario: the worse of its sides. A scenario that was not tried on one side was not tried.
 func worse(before, after reports.Result) reports.Result {
 	if rank(after) > rank(before) {
 		return after
@@ -83,7 +83,7 @@ func worse(before, after reports.Result) reports.Result {
 	return before
 }
 
-// whyNot is why it was not tried.
+// whyNotTried is why a scenario was not tried.
 func whyNotTried(s *certificate.Scenario) string {
 	if s.Before.Verdict == s.Verdict {
 		return s.Before.Why
@@ -91,7 +91,7 @@ func whyNotTried(s *certificate.Scenario) string {
 	return s.After.Why
 }
 
-// scenario finds one by its name; nil: there is none.
+// scenarioOf finds a scenario by name; nil if there is none.
 func scenarioOf(c *certificate.Certificate, name string) *certificate.Scenario {
 	i := slices.IndexFunc(c.Scenarios, func(s certificate.Scenario) bool { return s.Name == name })
 	if i < 0 {

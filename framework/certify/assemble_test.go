@@ -100,14 +100,14 @@ func TestResults(t *testing.T) {
 		"its record is lost": {
 			sides:   sides{after: map[string]found{"chaos/kill": {outcome: verdict.Held, lost: true}}},
 			want:    "partial = Core: certified (certified, certified) Extended: not certified (unknown)",
-			reasons: []string{"node kill, chaos/kill: Unknown after the upgrade: the record is not whole"},
+			reasons: []string{"node kill, chaos/kill: Unknown after the upgrade: the record is incomplete"},
 		},
 		"its record is cut off": {
 			sides: sides{after: map[string]found{"chaos/kill": {
 				outcome: verdict.Held, record: light("chaos/kill", to).Incomplete("killed"),
 			}}},
 			want:    "partial = Core: certified (certified, certified) Extended: not certified (unknown)",
-			reasons: []string{"node kill, chaos/kill: Unknown after the upgrade: the record is not whole"},
+			reasons: []string{"node kill, chaos/kill: Unknown after the upgrade: the record is incomplete"},
 		},
 		"not upgraded": {
 			sides: sides{after: map[string]found{"chaos/kill": {
@@ -201,7 +201,7 @@ func TestResults(t *testing.T) {
 				file.Ended = time.Time{}
 				must(t, file.Write(in.After))
 			},
-			want: refused, reasons: []string{"the run after the upgrade proves nothing: the run did not come to its end"},
+			want: refused, reasons: []string{"the run after the upgrade proves nothing: the run did not end"},
 		},
 		"a run.json that was changed": {
 			in: func(t *testing.T, in *Input) {

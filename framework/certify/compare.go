@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// DiffKind is the document that Compare makes.
+// DiffKind is the kind of the document that Compare makes.
 const DiffKind = "CertificateDiff"
 
 // Diff is what differs between two certificates, A the older. Lists are empty, never null.
@@ -19,19 +19,19 @@ type Diff struct {
 	Kind       string   `json:"kind"`
 	A          Compared `json:"a"`
 	B          Compared `json:"b"`
-	// Regressions were certified, or Held, and are not any more, or are Violated and were not known to be. What vanished, was
-	// skipped or cannot be done any more counts: no evidence, no pass.
+	// Regressions were certified or Held in A and are not in B, or are Violated in B only. Results that are missing, skipped or not
+	// supported in B count: no evidence, no pass.
 	Regressions []Change `json:"regressions"`
-	// Missing were certified, or Held, and are Unknown now, or were not tried to their end.
+	// Missing were certified or Held in A, and are Unknown or incomplete in B.
 	Missing []Change `json:"missing"`
 	Better  []Change `json:"better"`
-	// Different are numbers that are marked, see Marked, and what has no order.
+	// Different are marked numbers, and differences that are neither better nor worse.
 	Different []Change `json:"different"`
-	// Scenarios are those that regressed, or the upgrade's, by name.
+	// Scenarios are the names of those that regressed. The upgrade is one of them.
 	Scenarios []string `json:"scenarios"`
 }
 
-// Compared says which certificate it is.
+// Compared identifies a certificate.
 type Compared struct {
 	ID      string             `json:"id"`
 	From    string             `json:"from"`
@@ -49,7 +49,7 @@ type Change struct {
 	Scenario string `json:"scenario,omitempty"`
 }
 
-// gone is what something is that is no longer there; absent, what it was before.
+// gone stands for a result that B lacks, and absent for one that A lacks.
 const (
 	gone   = "gone"
 	absent = "not there"
@@ -76,7 +76,7 @@ func Compare(a, b *certificate.Certificate) Diff {
 	for _, c := range d.Regressions {
 		d.Scenarios = appendNew(d.Scenarios, c.Scenario)
 	}
-	details := d.Regressions // of profiles and features is told first
+	details := d.Regressions // profiles and features come first
 	d.Regressions = []Change{}
 	d.profiles(a, b, d.Scenarios)
 	d.Regressions = append(d.Regressions, details...)
@@ -96,7 +96,7 @@ func (d *Diff) different(what, was, is, scenario string) {
 	d.Different = append(d.Different, Change{What: what, Was: was, Is: is, Scenario: scenario})
 }
 
-// verdicts puts a change between two verdicts where it belongs.
+// verdicts adds a change between two verdicts.
 func (d *Diff) verdicts(what string, was, is reports.Result, why, scenario string) {
 	c := Change{What: what, Was: string(was), Is: string(is), Why: why, Scenario: scenario}
 	switch {
@@ -113,7 +113,7 @@ func (d *Diff) verdicts(what string, was, is reports.Result, why, scenario strin
 	}
 }
 
-// upgrades compares the upgrades themselves. One that stopped is Violated, whatever its promises say.
+// upgrades compares the upgrades. An upgrade that stopped is Violated, whatever the verdicts on its promises.
 func (d *Diff) upgrades(a, b *certificate.Certificate) {
 	name := cmp.Or(a.Upgrade.Scenario, UpgradeScenario)
 	verdict := func(c *certificate.Certificate) reports.Result {
@@ -130,7 +130,7 @@ func (d *Diff) upgrades(a, b *certificate.Certificate) {
 	d.promises(name, &a.Upgrade.Side, &b.Upgrade.Side, name)
 }
 
-// scenario compares one; b is nil if it vanished.
+// scenario compares a scenario; b is nil if the second certificate lacks it.
 func (d *Diff) scenario(a, b *certificate.Scenario) {
 	if b == nil {
 		if a.Before.Verdict == reports.Held || a.After.Verdict == reports.Held {
@@ -155,10 +155,10 @@ func (d *Diff) scenario(a, b *certificate.Scenario) {
 	}
 }
 
-// numbers are the differences that are no verdicts.
+// numbers are the differences that are not between verdicts.
 var numbers = map[string]bool{"recovery": true, "p99": true, "skew": true, "cause": true}
 
-// promises compares those of a side. On one on which nothing was judged there is nothing to compare: its verdict says so.
+// promises compares the promises of a side. If b has none, nothing was judged, which its verdict shows.
 func (d *Diff) promises(what string, a, b *certificate.Side, scenario string) {
 	if len(b.Promises) == 0 {
 		return
@@ -176,7 +176,7 @@ func (d *Diff) promises(what string, a, b *certificate.Side, scenario string) {
 	}
 }
 
-// same finds a promise again, also if its limits have changed: where there is one of its kind on either side, that is it.
+// samePromise finds a promise on another side. If each side has one promise of the kind, the limits may differ.
 func samePromise(s *certificate.Side, p *certificate.Promise, its *certificate.Side) *certificate.Promise {
 	if found := findPromise(s, p); found != nil {
 		return found
@@ -195,8 +195,8 @@ func samePromise(s *certificate.Side, p *certificate.Promise, its *certificate.S
 	return nil
 }
 
-// profiles compares the results of profiles and their features, of which scenarios are lost by name. A result that is lost for
-// want of evidence alone is no regression.
+// profiles compares the results of profiles and features. Lost are the names of the scenarios that regressed. A result that was lost only
+// because evidence is missing is no regression.
 func (d *Diff) profiles(a, b *certificate.Certificate, lost []string) {
 	broke := slices.Contains(lost, cmp.Or(a.Upgrade.Scenario, UpgradeScenario))
 	for i := range a.Profiles {
@@ -212,13 +212,13 @@ func (d *Diff) profiles(a, b *certificate.Certificate, lost []string) {
 			worse = d.feature(was.Name, &was.Features[k], &b.Profiles[j], lost) || worse
 		}
 		if d.result(name, was.Result, b.Profiles[j].Result, worse) && worse {
-			last := len(d.Regressions) - 1 // a profile is told before its features
+			last := len(d.Regressions) - 1 // a profile comes before its features
 			d.Regressions = slices.Insert(d.Regressions[:last], at, d.Regressions[last])
 		}
 	}
 }
 
-// feature compares one with the same of a profile, and tells whether it regressed.
+// feature compares a feature with that of another profile, and says whether it regressed.
 func (d *Diff) feature(profile string, was *certificate.Feature, is *certificate.Profile, lost []string) bool {
 	name := "feature " + was.Name + " of " + profile
 	i := slices.IndexFunc(is.Features, func(f certificate.Feature) bool { return f.Name == was.Name })
@@ -230,7 +230,7 @@ func (d *Diff) feature(profile string, was *certificate.Feature, is *certificate
 	return d.result(name, was.Result, is.Features[i].Result, worse) && worse
 }
 
-// result puts a change between two results where it belongs. It tells whether something certified is not any more.
+// result adds a change between two results, and says whether certified became something else.
 func (d *Diff) result(what string, was, is certificate.Result, worse bool) bool {
 	c := Change{What: what, Was: string(was), Is: string(is)}
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// decide says what is certified, and what kept the rest from it.
+// decide decides what is certified, and lists the reasons why the rest is not.
 func decide(c *certificate.Certificate, in Input, runs []*storedRun) {
 	gate := gateReasons(c, runs)
 	var features []certificate.Result
@@ -35,7 +35,7 @@ func decide(c *certificate.Certificate, in Input, runs []*storedRun) {
 	}
 }
 
-// sumUp the results of features. Shut: the upgrade itself, or a run as a whole, keeps all of them from being certified.
+// sumUp is the result of features together. Shut means that the upgrade, or a run as a whole, certifies nothing.
 func sumUp(features []certificate.Result, shut bool) certificate.Result {
 	has := func(wanted ...certificate.Result) bool {
 		return slices.ContainsFunc(features, func(r certificate.Result) bool { return slices.Contains(wanted, r) })
@@ -49,7 +49,7 @@ func sumUp(features []certificate.Result, shut bool) certificate.Result {
 	return certificate.Certified
 }
 
-// feature decides about one by the verdicts on its scenarios.
+// decideFeature decides about a feature by the verdicts on its scenarios.
 func decideFeature(c *certificate.Certificate, in scenario.Feature, runs []*storedRun) (certificate.Feature, []string) {
 	f := certificate.Feature{Name: in.Name, Scenarios: []string{}}
 	var verdicts []reports.Result
@@ -64,7 +64,7 @@ func decideFeature(c *certificate.Certificate, in scenario.Feature, runs []*stor
 	return f, why
 }
 
-// featureResult: what is missing is told before what was left out, and nothing but Held on all sides certifies.
+// featureResult is the result of a feature. Missing evidence takes precedence over skipped scenarios, and only Held everywhere certifies.
 func featureResult(verdicts []reports.Result) certificate.Result {
 	has := func(v reports.Result) bool { return slices.Contains(verdicts, v) }
 	switch {
@@ -84,8 +84,7 @@ func featureResult(verdicts []reports.Result) certificate.Result {
 	return certificate.Skipped
 }
 
-// Broken tells whether something was seen broken: a promise, or the upgrade. If nothing was and the result is not Certified, it
-// is evidence that is missing.
+// Broken is whether a promise, or the upgrade, was seen broken. If not, and the result is not Certified, evidence is missing.
 func Broken(c *certificate.Certificate) bool {
 	return upgradeBroken(c) || slices.ContainsFunc(c.Scenarios, func(s certificate.Scenario) bool { return s.Verdict == reports.Violated })
 }
@@ -94,7 +93,7 @@ func upgradeBroken(c *certificate.Certificate) bool {
 	return c.Failure != nil || c.Upgrade.Verdict == reports.Violated
 }
 
-// appendNew appends what is not in a list yet.
+// appendNew appends the strings that are not in a list yet.
 func appendNew(list []string, more ...string) []string {
 	for _, s := range more {
 		if !slices.Contains(list, s) {

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// deprecations are what API servers warned of in the records of two runs, each message once. Records that cannot be read tell of
-// none here; that they cannot is a reason of its own.
+// deprecations are the APIs about which API servers warned in the records of two runs, each message once. A record that cannot be read has
+// none here, but is a reason against certification.
 func deprecations(before, after string) []certificate.Deprecation {
 	all := []certificate.Deprecation{}
 	index := make(map[string]int) // by message
@@ -32,7 +32,7 @@ func deprecations(before, after string) []certificate.Deprecation {
 	return all
 }
 
-// warnings of deprecation in all records below a folder.
+// warnings are the deprecation warnings in all records below a folder.
 func warnings(dir string) (found []history.APIWarning) {
 	if dir == "" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// difference lays the sides of a scenario beside each other.
+// difference lists the marked differences between the sides of a scenario.
 func difference(before, after *certificate.Side) []certificate.Difference {
 	list := []certificate.Difference{}
 	add := func(what, was, is string, worse bool) {
@@ -40,12 +40,12 @@ func difference(before, after *certificate.Side) []certificate.Difference {
 	return list
 }
 
-// rank of a verdict: the higher, the worse.
+// rank orders verdicts: the higher, the worse.
 func rank(v reports.Result) int {
 	return slices.Index([]reports.Result{reports.Held, reports.Skipped, reports.NotSupported, reports.NotBegun, reports.Interrupted, reports.Unknown, reports.Violated}, v)
 }
 
-// promise finds the same one on another side.
+// findPromise finds a promise on another side.
 func findPromise(s *certificate.Side, like *certificate.Promise) *certificate.Promise {
 	for i := range s.Promises {
 		if p := &s.Promises[i]; p.Kind == like.Kind && p.Promise == like.Promise {
@@ -55,7 +55,7 @@ func findPromise(s *certificate.Side, like *certificate.Promise) *certificate.Pr
 	return nil
 }
 
-// causeOf the first promise that was Violated and names one.
+// causeOf is the cause of the first violated promise that has one.
 func causeOf(s *certificate.Side) string {
 	for i := range s.Promises {
 		if p := &s.Promises[i]; p.Verdict == reports.Violated && p.Cause != "" {

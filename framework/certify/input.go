@@ -10,9 +10,9 @@ import (
 // UpgradeScenario is the name of the one scenario of the run in the middle.
 const UpgradeScenario = "upgrade/in-place"
 
-// Input is what a certificate is made of: the folders of three runs, and what no record says.
+// Input is what a certificate is made from: the folders of three runs, and what the records lack.
 type Input struct {
-	// Dir is where the certificate will lie: it names the records relative to it.
+	// Dir is the folder of the certificate, which names the records relative to it.
 	Dir string
 	// Before, Upgrade and After are the folders of the runs, each with its run.json and records.
 	Before, Upgrade, After string
@@ -25,11 +25,11 @@ type Input struct {
 	Seed      uint64
 	Reproduce string
 	Planted   string
-	// Profiles are what is to be certified.
+	// Profiles are what to certify.
 	Profiles []scenario.Profile
-	// Skipped says of scenarios, by name, why they were left out on purpose. What is neither run nor in here is missing.
+	// Skipped says why scenarios were left out on purpose, by name. A scenario that neither ran nor is in here is missing.
 	Skipped map[string]string
-	// Failure is where the upgrade stopped; nil if it came to its end.
+	// Failure is where the upgrade stopped; nil if it completed.
 	Failure      *certificate.Failure
 	Deprecations []certificate.Deprecation
 }

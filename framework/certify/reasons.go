@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// gate says what keeps every profile from being certified, whatever its scenarios found: a run that is missing or cut off, an
-// upgrade that failed, or one that broke a promise or shows nothing. None: the gate is open.
+// gateReasons are what keeps every profile from being certified, whatever the scenarios found: a missing or incomplete run, or an upgrade
+// that failed, broke a promise or lacks evidence.
 func gateReasons(c *certificate.Certificate, runs []*storedRun) (why []string) {
 	if f := c.Failure; f != nil {
 		why = append(why, "the upgrade "+failureInWords(f))
@@ -32,7 +32,7 @@ func gateReasons(c *certificate.Certificate, runs []*storedRun) (why []string) {
 	return appendNew(nil, why...)
 }
 
-// String says where, and why.
+// failureInWords says where the upgrade stopped, and why.
 func failureInWords(f *certificate.Failure) string {
 	where := ""
 	if f.Node != "" {
@@ -41,7 +41,7 @@ func failureInWords(f *certificate.Failure) string {
 	return fmt.Sprintf("stopped at %q%s: %s%s", f.Step, where, f.Why, certificate.CauseInWords(f.Cause))
 }
 
-// reasons say why a scenario does not certify its feature; none if it does.
+// scenarioReasons are why a scenario does not certify its feature; none if it does.
 func scenarioReasons(c *certificate.Certificate, feature string, s *certificate.Scenario, runs []*storedRun) (why []string) {
 	add := func(what string, args ...any) {
 		why = append(why, fmt.Sprintf("%s, %s: ", feature, s.Name)+fmt.Sprintf(what, args...))
@@ -64,7 +64,7 @@ func scenarioReasons(c *certificate.Certificate, feature string, s *certificate.
 		when := []string{"before", "after"}[i]
 		switch side.Verdict {
 		case reports.Unknown:
-			if f := runs[2*i]; f.missing == "" || side.Record != "" { // else the gate says so, once
+			if f := runs[2*i]; f.missing == "" || side.Record != "" { // otherwise it is one of gateReasons
 				add("Unknown %s the upgrade: %s", when, side.Why)
 			}
 		case reports.Interrupted, reports.NotBegun:
@@ -78,7 +78,7 @@ func scenarioReasons(c *certificate.Certificate, feature string, s *certificate.
 	return why
 }
 
-// broken says which promises were, and why.
+// brokenPromises says which promises were broken, and why.
 func brokenPromises(s *certificate.Side) (list []string) {
 	for i := range s.Promises {
 		p := &s.Promises[i]
@@ -93,7 +93,7 @@ func brokenPromises(s *certificate.Side) (list []string) {
 	return list
 }
 
-// where says during which steps most requests failed; empty if none did during any.
+// failingSteps names the steps during which most requests failed; empty if none failed.
 func failingSteps(u *certificate.Upgrade) string {
 	const most = 3
 	failing := slices.DeleteFunc(slices.Clone(u.Steps), func(s certificate.Step) bool { return s.Failed == 0 })

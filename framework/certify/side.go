@@ -18,18 +18,18 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// storedRun is one of the three runs, as it lies on disk.
+// storedRun is one of the three runs, read from its folder.
 type storedRun struct {
 	what string // "the run before the upgrade"
 	dir  string // where it is
-	link string // the same from the certificate's own folder, with slashes; empty when it is elsewhere
-	// lack says why the run as a whole is no evidence: it is not there, or was cut off. Empty: it came to its end.
+	link string // relative to the folder of the certificate, with slashes; empty if it is not below that
+	// missing is why the run as a whole is no evidence: it does not exist, or is incomplete. Empty if it completed.
 	missing string
 	report  reports.Report
 	listed  map[string]history.ScenarioResult
 }
 
-// openRun reads a run. One that cannot be read is one that says nothing, and why.
+// openRun reads a run. If the run cannot be read, missing says why.
 func openRun(what, from, dir string) storedRun {
 	f := storedRun{what: what, dir: dir, listed: make(map[string]history.ScenarioResult)}
 	if dir == "" {
@@ -51,7 +51,7 @@ func openRun(what, from, dir string) storedRun {
 	if len(f.report.Trouble) > 0 {
 		f.missing = f.report.Trouble[0]
 	}
-	if file, err := history.ReadRunFile(dir); err == nil { // else Build has said so
+	if file, err := history.ReadRunFile(dir); err == nil { // otherwise Build has reported it
 		for i := range file.Scenarios {
 			f.listed[file.Scenarios[i].Name] = file.Scenarios[i]
 		}
@@ -59,7 +59,7 @@ func openRun(what, from, dir string) storedRun {
 	return f
 }
 
-// side is what a run found of a scenario. On is the version that its cluster should have run; empty: any.
+// side is what a run found about a scenario. On is the version that the cluster must have run; empty for any.
 func (f *storedRun) side(name, on, skipped string) certificate.Side {
 	listed := f.listed[name]
 	for i := range f.report.Scenarios {
@@ -79,12 +79,12 @@ func (f *storedRun) side(name, on, skipped string) certificate.Side {
 	return emptySide(reports.Unknown, f.what+" has no record of it")
 }
 
-// emptySide is a side on which nothing was found.
+// emptySide is a side without findings.
 func emptySide(v reports.Result, why string) certificate.Side {
 	return certificate.Side{Verdict: v, Why: why, Promises: []certificate.Promise{}, Lanes: []certificate.Lane{}, Causes: []reports.Cause{}}
 }
 
-// found is a side from its report.
+// found is the side that a report shows.
 func (f *storedRun) found(r *reports.Scenario, listed history.ScenarioResult, on string) certificate.Side {
 	s := emptySide(verdictOf(r), r.Why)
 	s.Requests, s.Failed, s.Unsent, s.UpperBound95 = r.Requests.Sent, r.Requests.Failed, r.Requests.Unsent, r.Requests.UpperBound95
@@ -113,7 +113,7 @@ func (f *storedRun) found(r *reports.Scenario, listed history.ScenarioResult, on
 	return s
 }
 
-// open reads the record of a scenario; it is not ok if there is none.
+// open reads the record of a scenario; ok is false if there is none.
 func (f *storedRun) open(dir string) (run history.Run, ok bool) {
 	local := filepath.FromSlash(dir)
 	if !filepath.IsLocal(local) {
@@ -123,8 +123,7 @@ func (f *storedRun) open(dir string) (run history.Run, ok bool) {
 	return run, err == nil
 }
 
-// verdictOf a scenario. What was broken on purpose is broken all the same: to certify, a mutant that was caught is no success, nor
-// is any other that broke a promise.
+// verdictOf is the verdict on a scenario. A caught mutant is Violated here: it has shown that a promise was broken.
 func verdictOf(r *reports.Scenario) reports.Result {
 	broken := r.Mutant != nil && slices.ContainsFunc(r.Verdicts, func(v reports.Verdict) bool { return v.Outcome == verdict.Violated })
 	switch {
@@ -140,7 +139,7 @@ func verdictOf(r *reports.Scenario) reports.Result {
 	return reports.Unknown
 }
 
-// promiseOf a verdict. Of a record that is not whole, nothing has held.
+// promiseOf is the promise of a verdict. In an incomplete record nothing has held.
 func promiseOf(v *reports.Verdict, incomplete string) certificate.Promise {
 	p := certificate.Promise{Promise: v.Promise, Kind: v.Kind, Verdict: reports.Unknown, Seen: v.Seen, Evidence: v.Evidence}
 	switch {

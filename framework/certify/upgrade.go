@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// upgradeOf is what the run in the middle found.
+// upgradeOf is what the run of the upgrade found.
 func upgradeOf(f *storedRun) certificate.Upgrade {
 	u := certificate.Upgrade{Side: f.side(UpgradeScenario, "", ""), Steps: []certificate.Step{}, Budgets: []certificate.Budget{}, WatchGaps: []certificate.Gap{}}
 	run, ok := f.open(cmp.Or(f.listed[UpgradeScenario].Dir, UpgradeScenario))
@@ -38,7 +38,7 @@ func upgradeOf(f *storedRun) certificate.Upgrade {
 	return u
 }
 
-// take takes in what an event says of evictions, budgets and gaps.
+// takeEvent adds what an event says about evictions, budgets and gaps.
 func takeEvent(u *certificate.Upgrade, e *history.Event, budgets map[history.Key]int) {
 	switch {
 	case e.Eviction != nil && e.Eviction.Accepted:
@@ -66,7 +66,7 @@ func takeEvent(u *certificate.Upgrade, e *history.Event, budgets map[history.Key
 	}
 }
 
-// steps are those of an upgrade, with the requests that were sent while each lasted.
+// steps are the steps of an upgrade, with the requests that were sent during each.
 func steps(run history.Run) []certificate.Step {
 	lives := run.Steps()
 	list := make([]certificate.Step, len(lives))
@@ -101,7 +101,7 @@ func steps(run history.Run) []certificate.Step {
 	return list
 }
 
-// countRequests says how many requests were sent during each step. An error ends the counting: the verdicts say it, too.
+// countRequests counts the requests that were sent during each step. An error ends the count; the verdicts report it.
 func countRequests(run history.Run, lives []history.StepLife, list []certificate.Step) {
 	for r, err := range run.Requests() {
 		if err != nil {
@@ -121,7 +121,7 @@ func countRequests(run history.Run, lives []history.StepLife, list []certificate
 	}
 }
 
-// stopped is the first step that did not come to a good end; nil: all did.
+// firstUnfinished is the first step that failed or did not end; nil if all steps are done.
 func firstUnfinished(u *certificate.Upgrade) *certificate.Step {
 	i := slices.IndexFunc(u.Steps, func(s certificate.Step) bool { return s.Result != certificate.StepDone })
 	if i < 0 {

@@ -126,7 +126,7 @@ func TestReport(t *testing.T) {
 		"caught":   {mutant(broken(t, "mutants/a")), "", ExitHeld, "held: 1 mutant caught.\n"},
 		"missed":   {mutant(still(t, "mutants/a")), "", ExitViolated, "violated: 1 mutant missed.\n"},
 		"damaged": {still(t, "chaos/a"), "chaos/a/events.jsonl", ExitUnknown,
-			"unknown: 1 unknown. 0 of 0 requests failed over 1 disruption event. The requests of 1 scenario could not be read whole: what is missing is not in this sum.\n"},
+			"unknown: 1 unknown. 0 of 0 requests failed over 1 disruption event. The requests of 1 scenario could not be read completely, so the sum is too low.\n"},
 		"run.json is changed": {still(t, "chaos/a"), history.RunFileName, ExitFailed, "unknown: 1 unknown. "},
 	} {
 		t.Run(what, func(t *testing.T) {

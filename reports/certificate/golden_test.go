@@ -73,12 +73,12 @@ func TestReadsBack(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for want, content := range map[string]string{
-		`is of version "holdfast.dev/v2", and this holdfast reads holdfast.dev/v1 alone`: `{"apiVersion": "holdfast.dev/v2", "kind": "UpgradeCertificate"}`,
-		`is of kind "Pod": want UpgradeCertificate`:                                      "apiVersion: v1\nkind: Pod\n",
-		"is no certificate":             `{"scenarios": []}`,
-		"is neither JSON nor YAML":      "\t{",
-		"is damaged":                    `{"apiVersion": "holdfast.dev/v1", "kind": "UpgradeCertificate", "seed": "x"}`,
-		"is of version \"\", and this ": "kind: UpgradeCertificate\n",
+		`has version "holdfast.dev/v2", but this holdfast reads only holdfast.dev/v1`: `{"apiVersion": "holdfast.dev/v2", "kind": "UpgradeCertificate"}`,
+		`has kind "Pod", want UpgradeCertificate`:                                     "apiVersion: v1\nkind: Pod\n",
+		"is not a certificate":        `{"scenarios": []}`,
+		"is neither JSON nor YAML":    "\t{",
+		"is damaged":                  `{"apiVersion": "holdfast.dev/v1", "kind": "UpgradeCertificate", "seed": "x"}`,
+		"has version \"\", but this ": "kind: UpgradeCertificate\n",
 	} {
 		name := filepath.Join(dir, "some")
 		ok(t, os.WriteFile(name, []byte(content), 0o600))
@@ -88,7 +88,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 	for _, name := range []string{filepath.Join(dir, "none"), t.TempDir()} {
 		if _, err := Read(name); err == nil {
-			t.Errorf("read %s, which is none", name)
+			t.Errorf("read %s, which is no certificate", name)
 		}
 	}
 }

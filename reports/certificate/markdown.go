@@ -8,13 +8,13 @@ import (
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
-// WriteMarkdown writes certificate.md in GitHub's flavour, for a job's summary: what is certified, what is not and why, the
-// sides beside each other, and the steps of the upgrade.
+// WriteMarkdown writes certificate.md in GitHub's flavour, for a job summary: what is certified, why the rest is not, both sides, and the
+// steps of the upgrade.
 func WriteMarkdown(w io.Writer, c *Certificate) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s %s: Kubernetes %s to %s\n\n%s\n", shape(c.Result), c.Heading(), text(c.From.Kubernetes), text(c.To.Kubernetes), text(c.Summary()))
 	if c.Planted != "" {
-		fmt.Fprintf(&b, "\n> [!NOTE]\n> A regression was planted on purpose: %s. This certificate has to fail, and to name it.\n", text(c.Planted))
+		fmt.Fprintf(&b, "\n> [!NOTE]\n> A regression was introduced on purpose: %s. This certificate must fail and name it.\n", text(c.Planted))
 	}
 	markdownList(&b, "Why", c.Reasons)
 	b.WriteString("\n| | profile | features |\n| --- | --- | --- |\n")
@@ -52,10 +52,10 @@ func WriteMarkdown(w io.Writer, c *Certificate) error {
 func text(s string) string { return reports.MarkdownText(s) }
 func code(s string) string { return reports.MarkdownCode(s) }
 
-// image is a release's, with its digest where it is known.
+// image is the node image of a release, with its digest if it is known.
 func image(r Release) string { return strings.TrimSuffix(r.Image+"@"+r.Digest, "@") }
 
-// shape of a word, so that no one has to tell it by colour.
+// shape is the symbol of a word, so that readers need not tell words apart by colour.
 func shape(word any) string {
 	switch look(word) {
 	case reports.Held:
@@ -101,7 +101,7 @@ func markdownSides(b *strings.Builder, c *Certificate) {
 	fmt.Fprintf(b, "\n0 of N is not zero: \"at most, 95 %%\" is 3/N of the lane with the fewest, if requests are independent. %s\n", c.Marks())
 }
 
-// failed is how many requests did, of how many; none without load.
+// failed is how many requests failed, of how many; none without load.
 func (s *Side) failed() string {
 	if len(s.Lanes) == 0 {
 		return none

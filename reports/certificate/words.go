@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
-// look is the result of a report that a word of a certificate is drawn as.
+// look is the result as which a word of a certificate is drawn.
 func look(word any) reports.Result {
 	switch fmt.Sprint(word) {
 	case string(Certified), string(reports.Held):
@@ -21,7 +21,7 @@ func look(word any) reports.Result {
 	return reports.Unknown
 }
 
-// Heading is the one word for all of it.
+// Heading is the result as a heading.
 func (c *Certificate) Heading() string {
 	switch c.Result {
 	case Certified:
@@ -32,7 +32,7 @@ func (c *Certificate) Heading() string {
 	return "Not certified"
 }
 
-// Summary is what people ask first, in a few sentences.
+// Summary is the certificate in a few sentences.
 func (c *Certificate) Summary() string {
 	var parts []string
 	for i := range c.Profiles {
@@ -45,7 +45,7 @@ func (c *Certificate) Summary() string {
 	return text
 }
 
-// Meaning says what the upgrade's requests prove.
+// Meaning says what the requests during the upgrade prove.
 func (c *Certificate) Meaning() string {
 	u := &c.Upgrade
 	if u.Requests == 0 {
@@ -63,12 +63,12 @@ func (s *Side) counted() string {
 		text += fmt.Sprintf("; with 95 %% confidence at most %s of such requests fail on a lane, if they are independent", reports.Percent(*s.UpperBound95))
 	}
 	if s.Disruptions.UpperBound95 != nil {
-		text += fmt.Sprintf(", and at most %s of such disruptions lose one", reports.Percent(*s.Disruptions.UpperBound95))
+		text += fmt.Sprintf(", and at most %s of such disruptions fail a request", reports.Percent(*s.Disruptions.UpperBound95))
 	}
 	return text
 }
 
-// none is what stands where there is no number.
+// none stands for a missing number.
 const none = "–"
 
 func share(s *float64) string {
@@ -94,7 +94,7 @@ func skew(n *int) string {
 
 func seconds(s float64) string { return reports.Brief(time.Duration(s * float64(time.Second))) }
 
-// latency is a number of seconds; none where no request was answered.
+// latency is a number of seconds; none if no request succeeded.
 func latency(s float64) string {
 	if s == 0 {
 		return none
@@ -102,15 +102,15 @@ func latency(s float64) string {
 	return seconds(s)
 }
 
-// warned says which side warned of an API.
+// warned says which side warned about an API.
 func warned(d Deprecation) string {
 	switch {
 	case d.Before && d.After:
 		return "before and after"
 	case d.After:
-		return "after alone"
+		return "only after"
 	case d.Before:
-		return "before alone"
+		return "only before"
 	}
 	return "neither"
 }
