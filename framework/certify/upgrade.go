@@ -1,15 +1,18 @@
-package certificate
+package certify
 
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// upgradeOf is what the run in the middle found.
-func upgradeOf(f *folder) Upgrade {
-	u := Upgrade{Side: f.side(UpgradeScenario, "", ""), Steps: []Step{}, Budgets: []Budget{}, WatchGaps: []Gap{}}
+// upgradeOf is what the run of the upgrade found.
+func upgradeOf(f *storedRun) certificate.Upgrade {
+	u := certificate.Upgrade{Side: f.side(UpgradeScenario, "", ""), Steps: []certificate.Step{}, Budgets: []certificate.Budget{}, WatchGaps: []certificate.Gap{}}
 	run, ok := f.open(cmp.Or(f.listed[UpgradeScenario].Dir, UpgradeScenario))
 	if !ok || run.Header.Scenario != UpgradeScenario {
 		return u
@@ -17,33 +20,33 @@ func upgradeOf(f *folder) Upgrade {
 	u.Scenario = UpgradeScenario
 	for i := range f.report.Scenarios {
 		if s := &f.report.Scenarios[i]; s.Name == UpgradeScenario {
-			u.TookSeconds = s.TookSeconds
+			u.TookSeconds = time.Duration(s.Took).Seconds()
 		}
 	}
 	u.Steps = steps(run)
 	budgets := make(map[history.Key]int) // in u.Budgets
 	for i := range run.Events {
-		u.take(&run.Events[i], budgets)
+		takeEvent(&u, &run.Events[i], budgets)
 	}
 	switch {
-	case u.Verdict != Held:
+	case u.Verdict != reports.Held:
 	case len(u.Steps) == 0:
-		u.Verdict, u.Why = Unknown, "its record has no step of an upgrade"
+		u.Verdict, u.Why = reports.Unknown, "its record has no step of an upgrade"
 	case u.Requests == 0:
-		u.Verdict, u.Why = Unknown, "no request was sent while it went on"
+		u.Verdict, u.Why = reports.Unknown, "no request was sent while it went on"
 	}
 	return u
 }
 
-// take takes in what an event says of evictions, budgets and gaps.
-func (u *Upgrade) take(e *history.Event, budgets map[history.Key]int) {
+// takeEvent adds what an event says about evictions, budgets and gaps.
+func takeEvent(u *certificate.Upgrade, e *history.Event, budgets map[history.Key]int) {
 	switch {
 	case e.Eviction != nil && e.Eviction.Accepted:
 		u.Evictions.Accepted++
 	case e.Eviction != nil:
 		u.Evictions.Refused++
 	case e.Gap != nil:
-		u.WatchGaps = append(u.WatchGaps, Gap{
+		u.WatchGaps = append(u.WatchGaps, certificate.Gap{
 			What: e.Gap.What, FromSeconds: e.Gap.Since.Seconds(), ToSeconds: e.T.Seconds(), Why: e.Gap.Why,
 		})
 	case e.Budget != nil && e.Budget.Observed && e.Budget.ExpectedPods > 0:
@@ -53,7 +56,7 @@ func (u *Upgrade) take(e *history.Event, budgets map[history.Key]int) {
 		if !known {
 			i = len(u.Budgets)
 			budgets[key] = i
-			u.Budgets = append(u.Budgets, Budget{Namespace: b.Namespace, Name: b.Name, LeastHealthy: b.CurrentHealthy, DesiredHealthy: b.DesiredHealthy})
+			u.Budgets = append(u.Budgets, certificate.Budget{Namespace: b.Namespace, Name: b.Name, LeastHealthy: b.CurrentHealthy, DesiredHealthy: b.DesiredHealthy})
 		}
 		told := &u.Budgets[i]
 		told.MinAvailable, told.MaxUnavailable = b.MinAvailable, b.MaxUnavailable
@@ -63,22 +66,22 @@ func (u *Upgrade) take(e *history.Event, budgets map[history.Key]int) {
 	}
 }
 
-// steps are those of an upgrade, with the requests that were sent while each lasted.
-func steps(run history.Run) []Step {
+// steps are the steps of an upgrade, with the requests that were sent during each.
+func steps(run history.Run) []certificate.Step {
 	lives := run.Steps()
-	list := make([]Step, len(lives))
+	list := make([]certificate.Step, len(lives))
 	var end history.Offset
 	if n := len(run.Events); n > 0 {
 		end = run.Events[n-1].T
 	}
 	for i, l := range lives {
 		from, to := l.Begin.At, l.End.At
-		result := StepDone
+		result := certificate.StepDone
 		switch {
 		case l.Error != "":
-			result = StepFailed
+			result = certificate.StepFailed
 		case !l.End.OK || !l.Begin.OK:
-			result = StepNotEnded
+			result = certificate.StepNotEnded
 		}
 		if !l.Begin.OK {
 			from = to
@@ -87,7 +90,7 @@ func steps(run history.Run) []Step {
 			to = end
 		}
 		lives[i].Begin.At, lives[i].End.At = from, to
-		list[i] = Step{
+		list[i] = certificate.Step{
 			ID: l.ID, What: l.What, Node: l.Node, From: l.From, To: l.To, BeganSeconds: from.Seconds(),
 			TookSeconds: max(0, to-from).Seconds(), Result: result, Error: l.Error,
 		}
@@ -98,8 +101,8 @@ func steps(run history.Run) []Step {
 	return list
 }
 
-// countRequests says how many requests were sent during each step. An error ends the counting: the verdicts say it, too.
-func countRequests(run history.Run, lives []history.StepLife, list []Step) {
+// countRequests counts the requests that were sent during each step. An error ends the count; the verdicts report it.
+func countRequests(run history.Run, lives []history.StepLife, list []certificate.Step) {
 	for r, err := range run.Requests() {
 		if err != nil {
 			return
@@ -118,9 +121,9 @@ func countRequests(run history.Run, lives []history.StepLife, list []Step) {
 	}
 }
 
-// stopped is the first step that did not come to a good end; nil: all did.
-func (u *Upgrade) stopped() *Step {
-	i := slices.IndexFunc(u.Steps, func(s Step) bool { return s.Result != StepDone })
+// firstUnfinished is the first step that failed or did not end; nil if all steps are done.
+func firstUnfinished(u *certificate.Upgrade) *certificate.Step {
+	i := slices.IndexFunc(u.Steps, func(s certificate.Step) bool { return s.Result != certificate.StepDone })
 	if i < 0 {
 		return nil
 	}

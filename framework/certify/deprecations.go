@@ -1,29 +1,30 @@
-package certificate
+package certify
 
 import (
 	"path/filepath"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// Deprecations are what API servers warned of in the records of two runs, each message once. Records that cannot be read tell of
-// none here; that they cannot is a reason of its own.
-func Deprecations(before, after string) []Deprecation {
-	all := []Deprecation{}
+// deprecations are the APIs about which API servers warned in the records of two runs, each message once. A record that cannot be read has
+// none here, but is a reason against certification.
+func deprecations(before, after string) []certificate.Deprecation {
+	all := []certificate.Deprecation{}
 	index := make(map[string]int) // by message
 	for _, side := range []struct {
 		dir  string
-		mark func(*Deprecation)
+		mark func(*certificate.Deprecation)
 	}{
-		{before, func(d *Deprecation) { d.Before = true }},
-		{after, func(d *Deprecation) { d.After = true }},
+		{before, func(d *certificate.Deprecation) { d.Before = true }},
+		{after, func(d *certificate.Deprecation) { d.After = true }},
 	} {
 		for _, w := range warnings(side.dir) {
 			i, known := index[w.Text]
 			if !known {
 				i = len(all)
 				index[w.Text] = i
-				all = append(all, Deprecation{Object: w.Object, API: w.API(), Message: w.Text})
+				all = append(all, certificate.Deprecation{Object: w.Object, API: w.API(), Message: w.Text})
 			}
 			side.mark(&all[i])
 		}
@@ -31,7 +32,7 @@ func Deprecations(before, after string) []Deprecation {
 	return all
 }
 
-// warnings of deprecation in all records below a folder.
+// warnings are the deprecation warnings in all records below a folder.
 func warnings(dir string) (found []history.APIWarning) {
 	if dir == "" {
 		return nil

@@ -1,40 +1,43 @@
-package certificate
+package certify
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// DiffKind is the document that Compare makes.
+// DiffKind is the kind of the document that Compare makes.
 const DiffKind = "CertificateDiff"
 
 // Diff is what differs between two certificates, A the older. Lists are empty, never null.
 type Diff struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	A          Of     `json:"a"`
-	B          Of     `json:"b"`
-	// Regressions were certified, or Held, and are not any more, or are Violated and were not known to be. What vanished, was
-	// skipped or cannot be done any more counts: no evidence, no pass.
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	A          Compared `json:"a"`
+	B          Compared `json:"b"`
+	// Regressions were certified or Held in A and are not in B, or are Violated in B only. Results that are missing, skipped or not
+	// supported in B count: no evidence, no pass.
 	Regressions []Change `json:"regressions"`
-	// Missing were certified, or Held, and are Unknown now, or were not tried to their end.
+	// Missing were certified or Held in A, and are Unknown or incomplete in B.
 	Missing []Change `json:"missing"`
 	Better  []Change `json:"better"`
-	// Different are numbers that are marked, see Marked, and what has no order.
+	// Different are marked numbers, and differences that are neither better nor worse.
 	Different []Change `json:"different"`
-	// Scenarios are those that regressed, or the upgrade's, by name.
+	// Scenarios are the names of those that regressed. The upgrade is one of them.
 	Scenarios []string `json:"scenarios"`
 }
 
-// Of says which certificate it is.
-type Of struct {
-	ID      string `json:"id"`
-	From    string `json:"from"`
-	To      string `json:"to"`
-	Result  Result `json:"result"`
-	Planted string `json:"planted,omitempty"`
+// Compared identifies a certificate.
+type Compared struct {
+	ID      string             `json:"id"`
+	From    string             `json:"from"`
+	To      string             `json:"to"`
+	Result  certificate.Result `json:"result"`
+	Planted string             `json:"planted,omitempty"`
 }
 
 // Change is one difference.
@@ -46,16 +49,16 @@ type Change struct {
 	Scenario string `json:"scenario,omitempty"`
 }
 
-// gone is what something is that is no longer there; absent, what it was before.
+// gone stands for a result that B lacks, and absent for one that A lacks.
 const (
 	gone   = "gone"
 	absent = "not there"
 )
 
 // Compare says what differs in b from a.
-func Compare(a, b *Certificate) Diff {
+func Compare(a, b *certificate.Certificate) Diff {
 	d := Diff{
-		APIVersion: APIVersion, Kind: DiffKind, A: of(a), B: of(b),
+		APIVersion: certificate.APIVersion, Kind: DiffKind, A: comparedOf(a), B: comparedOf(b),
 		Regressions: []Change{}, Missing: []Change{}, Better: []Change{}, Different: []Change{}, Scenarios: []string{},
 	}
 	if a.Planted != b.Planted {
@@ -63,74 +66,74 @@ func Compare(a, b *Certificate) Diff {
 	}
 	d.upgrades(a, b)
 	for i := range a.Scenarios {
-		d.scenario(&a.Scenarios[i], b.scenario(a.Scenarios[i].Name))
+		d.scenario(&a.Scenarios[i], scenarioOf(b, a.Scenarios[i].Name))
 	}
 	for i := range b.Scenarios {
-		if s := &b.Scenarios[i]; a.scenario(s.Name) == nil {
+		if s := &b.Scenarios[i]; scenarioOf(a, s.Name) == nil {
 			d.different(s.Name, absent, string(s.Verdict), s.Name)
 		}
 	}
 	for _, c := range d.Regressions {
 		d.Scenarios = appendNew(d.Scenarios, c.Scenario)
 	}
-	details := d.Regressions // of profiles and features is told first
+	details := d.Regressions // profiles and features come first
 	d.Regressions = []Change{}
 	d.profiles(a, b, d.Scenarios)
 	d.Regressions = append(d.Regressions, details...)
 	for _, is := range b.Deprecations {
-		if !slices.ContainsFunc(a.Deprecations, func(was Deprecation) bool { return was.Object == is.Object && was.API == is.API }) {
+		if !slices.ContainsFunc(a.Deprecations, func(was certificate.Deprecation) bool { return was.Object == is.Object && was.API == is.API }) {
 			d.different("deprecated API of "+is.Object, absent, is.API, "")
 		}
 	}
 	return d
 }
 
-func of(c *Certificate) Of {
-	return Of{ID: c.ID, From: c.From.Kubernetes, To: c.To.Kubernetes, Result: c.Result, Planted: c.Planted}
+func comparedOf(c *certificate.Certificate) Compared {
+	return Compared{ID: c.ID, From: c.From.Kubernetes, To: c.To.Kubernetes, Result: c.Result, Planted: c.Planted}
 }
 
 func (d *Diff) different(what, was, is, scenario string) {
 	d.Different = append(d.Different, Change{What: what, Was: was, Is: is, Scenario: scenario})
 }
 
-// verdicts puts a change between two verdicts where it belongs.
-func (d *Diff) verdicts(what string, was, is Verdict, why, scenario string) {
+// verdicts adds a change between two verdicts.
+func (d *Diff) verdicts(what string, was, is reports.Result, why, scenario string) {
 	c := Change{What: what, Was: string(was), Is: string(is), Why: why, Scenario: scenario}
 	switch {
 	case was == is:
-	case is == Held:
+	case is == reports.Held:
 		c.Why = ""
 		d.Better = append(d.Better, c)
-	case was == Held && (is == Unknown || is == VerdictInterrupted || is == VerdictNotBegun):
+	case was == reports.Held && (is == reports.Unknown || is == reports.Interrupted || is == reports.NotBegun):
 		d.Missing = append(d.Missing, c)
-	case was == Held, is == Violated:
+	case was == reports.Held, is == reports.Violated:
 		d.Regressions = append(d.Regressions, c)
 	default:
 		d.Different = append(d.Different, c)
 	}
 }
 
-// upgrades compares the upgrades themselves. One that stopped is Violated, whatever its promises say.
-func (d *Diff) upgrades(a, b *Certificate) {
+// upgrades compares the upgrades. An upgrade that stopped is Violated, whatever the verdicts on its promises.
+func (d *Diff) upgrades(a, b *certificate.Certificate) {
 	name := cmp.Or(a.Upgrade.Scenario, UpgradeScenario)
-	verdict := func(c *Certificate) Verdict {
+	verdict := func(c *certificate.Certificate) reports.Result {
 		if c.Failure != nil {
-			return Violated
+			return reports.Violated
 		}
 		return c.Upgrade.Verdict
 	}
 	why := b.Upgrade.Why
 	if f := b.Failure; f != nil {
-		why = f.String()
+		why = failureInWords(f)
 	}
 	d.verdicts("the upgrade", verdict(a), verdict(b), why, name)
 	d.promises(name, &a.Upgrade.Side, &b.Upgrade.Side, name)
 }
 
-// scenario compares one; b is nil if it vanished.
-func (d *Diff) scenario(a, b *Scenario) {
+// scenario compares a scenario; b is nil if the second certificate lacks it.
+func (d *Diff) scenario(a, b *certificate.Scenario) {
 	if b == nil {
-		if a.Before.Verdict == Held || a.After.Verdict == Held {
+		if a.Before.Verdict == reports.Held || a.After.Verdict == reports.Held {
 			d.Regressions = append(d.Regressions, Change{What: a.Name, Was: string(a.Verdict), Is: gone, Scenario: a.Name})
 		} else {
 			d.different(a.Name, string(a.Verdict), gone, a.Name)
@@ -139,10 +142,10 @@ func (d *Diff) scenario(a, b *Scenario) {
 	}
 	for _, side := range []struct {
 		when    string
-		was, is *Side
+		was, is *certificate.Side
 	}{{"before", &a.Before, &b.Before}, {"after", &a.After, &b.After}} {
 		what := a.Name + " " + side.when + " the upgrade"
-		d.verdicts(what, side.was.Verdict, side.is.Verdict, cmp.Or(strings.Join(side.is.broken(), "; "), side.is.Why), a.Name)
+		d.verdicts(what, side.was.Verdict, side.is.Verdict, cmp.Or(strings.Join(brokenPromises(side.is), "; "), side.is.Why), a.Name)
 		d.promises(what, side.was, side.is, a.Name)
 		for _, n := range difference(side.was, side.is) {
 			if numbers[n.What] {
@@ -152,33 +155,33 @@ func (d *Diff) scenario(a, b *Scenario) {
 	}
 }
 
-// numbers are the differences that are no verdicts.
+// numbers are the differences that are not between verdicts.
 var numbers = map[string]bool{"recovery": true, "p99": true, "skew": true, "cause": true}
 
-// promises compares those of a side. On one on which nothing was judged there is nothing to compare: its verdict says so.
-func (d *Diff) promises(what string, a, b *Side, scenario string) {
+// promises compares the promises of a side. If b has none, nothing was judged, which its verdict shows.
+func (d *Diff) promises(what string, a, b *certificate.Side, scenario string) {
 	if len(b.Promises) == 0 {
 		return
 	}
 	for i := range a.Promises {
 		was := &a.Promises[i]
-		is := b.same(was, a)
+		is := samePromise(b, was, a)
 		name := fmt.Sprintf("%s, promise %s", what, was.Kind)
 		switch {
 		case is != nil:
-			d.verdicts(name, was.Verdict, is.Verdict, is.Seen+named(is.Cause), scenario)
-		case was.Verdict == Held:
+			d.verdicts(name, was.Verdict, is.Verdict, is.Seen+certificate.CauseInWords(is.Cause), scenario)
+		case was.Verdict == reports.Held:
 			d.Regressions = append(d.Regressions, Change{What: name, Was: string(was.Verdict), Is: gone, Scenario: scenario})
 		}
 	}
 }
 
-// same finds a promise again, also if its limits have changed: where there is one of its kind on either side, that is it.
-func (s *Side) same(p *Promise, its *Side) *Promise {
-	if found := s.promise(p); found != nil {
+// samePromise finds a promise on another side. If each side has one promise of the kind, the limits may differ.
+func samePromise(s *certificate.Side, p *certificate.Promise, its *certificate.Side) *certificate.Promise {
+	if found := findPromise(s, p); found != nil {
 		return found
 	}
-	of := func(side *Side) (list []*Promise) {
+	of := func(side *certificate.Side) (list []*certificate.Promise) {
 		for i := range side.Promises {
 			if side.Promises[i].Kind == p.Kind {
 				list = append(list, &side.Promises[i])
@@ -192,14 +195,14 @@ func (s *Side) same(p *Promise, its *Side) *Promise {
 	return nil
 }
 
-// profiles compares the results of profiles and their features, of which scenarios are lost by name. A result that is lost for
-// want of evidence alone is no regression.
-func (d *Diff) profiles(a, b *Certificate, lost []string) {
+// profiles compares the results of profiles and features. Lost are the names of the scenarios that regressed. A result that was lost only
+// because evidence is missing is no regression.
+func (d *Diff) profiles(a, b *certificate.Certificate, lost []string) {
 	broke := slices.Contains(lost, cmp.Or(a.Upgrade.Scenario, UpgradeScenario))
 	for i := range a.Profiles {
 		was := &a.Profiles[i]
 		name := "profile " + was.Name
-		j := slices.IndexFunc(b.Profiles, func(p Profile) bool { return p.Name == was.Name })
+		j := slices.IndexFunc(b.Profiles, func(p certificate.Profile) bool { return p.Name == was.Name })
 		if j < 0 {
 			d.result(name, was.Result, gone, true)
 			continue
@@ -209,16 +212,16 @@ func (d *Diff) profiles(a, b *Certificate, lost []string) {
 			worse = d.feature(was.Name, &was.Features[k], &b.Profiles[j], lost) || worse
 		}
 		if d.result(name, was.Result, b.Profiles[j].Result, worse) && worse {
-			last := len(d.Regressions) - 1 // a profile is told before its features
+			last := len(d.Regressions) - 1 // a profile comes before its features
 			d.Regressions = slices.Insert(d.Regressions[:last], at, d.Regressions[last])
 		}
 	}
 }
 
-// feature compares one with the same of a profile, and tells whether it regressed.
-func (d *Diff) feature(profile string, was *Feature, is *Profile, lost []string) bool {
+// feature compares a feature with that of another profile, and says whether it regressed.
+func (d *Diff) feature(profile string, was *certificate.Feature, is *certificate.Profile, lost []string) bool {
 	name := "feature " + was.Name + " of " + profile
-	i := slices.IndexFunc(is.Features, func(f Feature) bool { return f.Name == was.Name })
+	i := slices.IndexFunc(is.Features, func(f certificate.Feature) bool { return f.Name == was.Name })
 	if i < 0 {
 		d.result(name, was.Result, gone, true)
 		return true
@@ -227,14 +230,14 @@ func (d *Diff) feature(profile string, was *Feature, is *Profile, lost []string)
 	return d.result(name, was.Result, is.Features[i].Result, worse) && worse
 }
 
-// result puts a change between two results where it belongs. It tells whether something certified is not any more.
-func (d *Diff) result(what string, was, is Result, worse bool) bool {
+// result adds a change between two results, and says whether certified became something else.
+func (d *Diff) result(what string, was, is certificate.Result, worse bool) bool {
 	c := Change{What: what, Was: string(was), Is: string(is)}
 	switch {
 	case was == is:
-	case is == Certified:
+	case is == certificate.Certified:
 		d.Better = append(d.Better, c)
-	case was != Certified && is != gone:
+	case was != certificate.Certified && is != gone:
 		d.Different = append(d.Different, c)
 	case worse:
 		d.Regressions = append(d.Regressions, c)

@@ -1,6 +1,8 @@
-package certificate
+package certify
 
 import (
+	"bytes"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +13,9 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
 var (
@@ -21,7 +25,7 @@ var (
 )
 
 // results are the words of a certificate: of the whole, of each profile, and of each feature.
-func results(c *Certificate) string {
+func results(c *certificate.Certificate) string {
 	text := string(c.Result) + " ="
 	for _, p := range c.Profiles {
 		text += " " + p.Name + ": " + string(p.Result) + " ("
@@ -96,14 +100,14 @@ func TestResults(t *testing.T) {
 		"its record is lost": {
 			sides:   sides{after: map[string]found{"chaos/kill": {outcome: verdict.Held, lost: true}}},
 			want:    "partial = Core: certified (certified, certified) Extended: not certified (unknown)",
-			reasons: []string{"node kill, chaos/kill: Unknown after the upgrade: the record is not whole"},
+			reasons: []string{"node kill, chaos/kill: Unknown after the upgrade: the record is incomplete"},
 		},
 		"its record is cut off": {
 			sides: sides{after: map[string]found{"chaos/kill": {
 				outcome: verdict.Held, record: light("chaos/kill", to).Incomplete("killed"),
 			}}},
 			want:    "partial = Core: certified (certified, certified) Extended: not certified (unknown)",
-			reasons: []string{"node kill, chaos/kill: Unknown after the upgrade: the record is not whole"},
+			reasons: []string{"node kill, chaos/kill: Unknown after the upgrade: the record is incomplete"},
 		},
 		"not upgraded": {
 			sides: sides{after: map[string]found{"chaos/kill": {
@@ -138,7 +142,7 @@ func TestResults(t *testing.T) {
 		},
 		"nothing was measured": {
 			in: func(_ *testing.T, in *Input) {
-				in.Profiles = []ProfileInput{{Name: "Core", Features: []FeatureInput{{"latency", []ScenarioInput{{Name: "chaos/netem"}}}}}}
+				in.Profiles = []scenario.Profile{{Name: "Core", Features: []scenario.Feature{{Name: "latency", Scenarios: []scenario.Spec{{Name: "chaos/netem"}}}}}}
 				in.Skipped = map[string]string{"chaos/netem": "no time"}
 			},
 			want:    "not certified = Core: not certified (skipped)",
@@ -163,7 +167,7 @@ func TestResults(t *testing.T) {
 		},
 		"an upgrade that stopped": {
 			in: func(_ *testing.T, in *Input) {
-				in.Failure = &Failure{Step: "drain", Node: "w3", Why: `evict backend-1: failed calling webhook "guard.example.com": no endpoints`}
+				in.Failure = &certificate.Failure{Step: "drain", Node: "w3", Why: `evict backend-1: failed calling webhook "guard.example.com": no endpoints`}
 			},
 			want: refused, broken: true,
 			reasons: []string{`the upgrade stopped at "drain" on w3: evict backend-1: failed calling webhook "guard.example.com": no endpoints; ` +
@@ -197,7 +201,7 @@ func TestResults(t *testing.T) {
 				file.Ended = time.Time{}
 				must(t, file.Write(in.After))
 			},
-			want: refused, reasons: []string{"the run after the upgrade proves nothing: the run did not come to its end"},
+			want: refused, reasons: []string{"the run after the upgrade proves nothing: the run did not end"},
 		},
 		"a run.json that was changed": {
 			in: func(t *testing.T, in *Input) {
@@ -220,8 +224,8 @@ func TestResults(t *testing.T) {
 			if got := results(c); got != test.want {
 				t.Errorf("%s\nwant %s", got, test.want)
 			}
-			if len(c.Reasons) != len(test.reasons) || c.Broken() != test.broken {
-				t.Errorf("broken: %v, %d reasons, want %v and %d:\n%s", c.Broken(), len(c.Reasons), test.broken, len(test.reasons), strings.Join(c.Reasons, "\n"))
+			if len(c.Reasons) != len(test.reasons) || Broken(c) != test.broken {
+				t.Errorf("broken: %v, %d reasons, want %v and %d:\n%s", Broken(c), len(c.Reasons), test.broken, len(test.reasons), strings.Join(c.Reasons, "\n"))
 				return
 			}
 			for i, part := range test.reasons {
@@ -241,7 +245,7 @@ func TestNotTriedIsListed(t *testing.T) {
 	})
 	in.Skipped = map[string]string{"chaos/kill": "no time"}
 	c := assemble(t, in)
-	if diff := cmp.Diff([][]NotTried{{{"chaos/kill", "no time"}}, {{"chaos/drain", "Specified qdisc kind is unknown here"}}}, [][]NotTried{c.Skipped, c.NotSupported}); diff != "" {
+	if diff := cmp.Diff([][]certificate.NotTried{{{Name: "chaos/kill", Why: "no time"}}, {{Name: "chaos/drain", Why: "Specified qdisc kind is unknown here"}}}, [][]certificate.NotTried{c.Skipped, c.NotSupported}); diff != "" {
 		t.Errorf("skipped and not supported (-want +got):\n%s", diff)
 	}
 }
@@ -254,8 +258,8 @@ func TestTheSameAgainIsTheSame(t *testing.T) {
 	if results(first) != results(again) || len(again.Reasons) > 0 {
 		t.Errorf("%s\n%s\n%q", results(first), results(again), again.Reasons)
 	}
-	want := []Difference{{What: "p99", Before: "2 ms", After: "902 ms", Worse: true}}
-	if diff := cmp.Diff(want, again.scenario("chaos/drain").Differences); diff != "" {
+	want := []certificate.Difference{{What: "p99", Before: "2 ms", After: "902 ms", Worse: true}}
+	if diff := cmp.Diff(want, scenarioOf(again, "chaos/drain").Differences); diff != "" {
 		t.Errorf("differences (-want +got):\n%s", diff)
 	}
 }
@@ -264,21 +268,21 @@ func TestTheUpgrade(t *testing.T) {
 	in := input(t, sides{upgrade: found{outcome: verdict.Violated, record: failing(upgraded()).
 		Gap("pods", 20*sec, 21*sec).Eviction(18*sec, history.Eviction{Pod: "backend-2", Budget: "backend"})}})
 	u := assemble(t, in).Upgrade
-	want := []Step{
-		{ID: 0, What: "kubeadm upgrade apply", Node: "control-plane", From: from, To: to, BeganSeconds: 15.5, TookSeconds: 0.5, Result: StepDone, Requests: 10},
-		{ID: 1, What: "drain", Node: "w1", From: from, To: to, BeganSeconds: 16, TookSeconds: 6, Result: StepDone, Requests: 120, Failed: 20},
-		{ID: 2, What: "swap kubelet", Node: "w1", From: from, To: to, BeganSeconds: 22, TookSeconds: 7, Result: StepDone, Requests: 140},
-		{ID: 3, What: "uncordon", Node: "w1", From: from, To: to, BeganSeconds: 29, TookSeconds: 2, Result: StepDone, Requests: 40},
+	want := []certificate.Step{
+		{ID: 0, What: "kubeadm upgrade apply", Node: "control-plane", From: from, To: to, BeganSeconds: 15.5, TookSeconds: 0.5, Result: certificate.StepDone, Requests: 10},
+		{ID: 1, What: "drain", Node: "w1", From: from, To: to, BeganSeconds: 16, TookSeconds: 6, Result: certificate.StepDone, Requests: 120, Failed: 20},
+		{ID: 2, What: "swap kubelet", Node: "w1", From: from, To: to, BeganSeconds: 22, TookSeconds: 7, Result: certificate.StepDone, Requests: 140},
+		{ID: 3, What: "uncordon", Node: "w1", From: from, To: to, BeganSeconds: 29, TookSeconds: 2, Result: certificate.StepDone, Requests: 40},
 	}
 	if diff := cmp.Diff(want, u.Steps); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]Budget{{
+	if diff := cmp.Diff([]certificate.Budget{{
 		Namespace: historytest.Namespace, Name: historytest.Deployment, MaxUnavailable: "1", LeastHealthy: 5, DesiredHealthy: 5,
 	}}, u.Budgets); diff != "" {
 		t.Errorf("budgets (-want +got):\n%s", diff)
 	}
-	if u.Evictions != (Evictions{Accepted: 1, Refused: 1}) || len(u.WatchGaps) != 1 || u.WatchGaps[0].FromSeconds != 20 || u.Record != "upgrade/"+UpgradeScenario {
+	if u.Evictions != (certificate.Evictions{Accepted: 1, Refused: 1}) || len(u.WatchGaps) != 1 || u.WatchGaps[0].FromSeconds != 20 || u.Record != "upgrade/"+UpgradeScenario {
 		t.Errorf("evictions %+v, gaps %+v, record %q", u.Evictions, u.WatchGaps, u.Record)
 	}
 	if u.Requests != 600 || u.Failed != 20 || u.Disruptions.Total() != 1 || u.Lanes[0].Failed != 20 || u.TookSeconds < 40 {
@@ -303,7 +307,40 @@ func TestAssembleRefusesNothingToCertify(t *testing.T) {
 // Without any of the three runs there is a certificate all the same: it certifies nothing.
 func TestAssembleOfNothing(t *testing.T) {
 	c := assemble(t, Input{Profiles: profiles()})
-	if c.Result != NotCertified || len(c.Reasons) == 0 || c.Broken() {
-		t.Errorf("%s, broken %v, %q", results(c), c.Broken(), c.Reasons)
+	if c.Result != certificate.NotCertified || len(c.Reasons) == 0 || Broken(c) {
+		t.Errorf("%s, broken %v, %q", results(c), Broken(c), c.Reasons)
 	}
 }
+
+// TestGoldenCertificate: the certificate of a run with something in every field. The forms of the certificate are written from the golden one.
+func TestGoldenCertificate(t *testing.T) {
+	in := input(t, sides{
+		after:   map[string]found{"chaos/drain": violated, "chaos/rollback": unknown, "chaos/kill": {notSupported: "Specified qdisc kind is unknown here"}},
+		upgrade: found{outcome: verdict.Violated, record: failing(upgraded()).Gap("pods", 20*sec, 21*sec)},
+	})
+	in.Planted = "endpoints are removed late by kube-proxy"
+	in.Failure = &certificate.Failure{Step: "drain", Node: "w3", Why: `failed calling webhook "guard.example.com"`}
+	in.Deprecations = []certificate.Deprecation{{Object: "Endpoints backend", API: "v1", Message: "v1 Endpoints is deprecated in v1.33+", After: true}}
+	for name, c := range map[string]*certificate.Certificate{golden: assemble(t, in), "": assemble(t, Input{Profiles: profiles()})} {
+		var got bytes.Buffer
+		must(t, certificate.WriteJSON(&got, c))
+		if strings.Contains(got.String(), "null") {
+			t.Errorf("null in\n%s", &got) // a list is never null
+		}
+		if name == "" {
+			continue
+		}
+		if *rewrite {
+			must(t, os.WriteFile(name, got.Bytes(), 0o644))
+		}
+		want, err := os.ReadFile(name)
+		must(t, err)
+		if diff := cmp.Diff(string(want), got.String()); diff != "" {
+			t.Errorf("%s (-want +got), rewrite with -update:\n%s", name, diff)
+		}
+	}
+}
+
+const golden = "../../reports/certificate/testdata/certificate.json"
+
+var rewrite = flag.Bool("rewrite", false, "write the golden certificate again")

@@ -1,4 +1,4 @@
-package certificate
+package certify
 
 import (
 	"encoding/json"
@@ -10,7 +10,9 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
 const (
@@ -124,16 +126,16 @@ func stored(t *testing.T, dir, kubernetes string, scenarios ...found) {
 }
 
 // profiles of three features, of which one has two scenarios.
-func profiles() []ProfileInput {
-	of := func(names ...string) (list []ScenarioInput) {
+func profiles() []scenario.Profile {
+	of := func(names ...string) (list []scenario.Spec) {
 		for _, n := range names {
-			list = append(list, ScenarioInput{Name: n, Claim: n + " is invisible to clients"})
+			list = append(list, scenario.Spec{Name: n, Claim: n + " is invisible to clients"})
 		}
 		return list
 	}
-	return []ProfileInput{
-		{Name: "Core", Features: []FeatureInput{{"drain", of("chaos/drain")}, {"rollout", of("chaos/rollout", "chaos/rollback")}}},
-		{Name: "Extended", Features: []FeatureInput{{"node kill", of("chaos/kill")}}},
+	return []scenario.Profile{
+		{Name: "Core", Features: []scenario.Feature{{Name: "drain", Scenarios: of("chaos/drain")}, {Name: "rollout", Scenarios: of("chaos/rollout", "chaos/rollback")}}},
+		{Name: "Extended", Features: []scenario.Feature{{Name: "node kill", Scenarios: of("chaos/kill")}}},
 	}
 }
 
@@ -152,9 +154,9 @@ func input(t *testing.T, s sides) Input {
 	in := Input{
 		Dir: dir, Before: filepath.Join(dir, "before"), Upgrade: filepath.Join(dir, "upgrade"), After: filepath.Join(dir, "after"),
 		ID: "20260102-030405", Issued: time.Date(2026, 1, 2, 4, 0, 0, 1, time.UTC), Holdfast: "v0.1.0",
-		From:    Release{Kubernetes: from, Image: "kindest/node:v1.36.3", Digest: "sha256:aa", Components: map[string]string{"etcd": "3.6.4"}},
-		To:      Release{Kubernetes: to, Image: "kindest/node:v1.37.0", Digest: "sha256:bb", Components: map[string]string{"etcd": "3.6.5"}},
-		Machine: Machine{Cores: 2, Engine: "podman 5.4.2"}, Seed: 4711, Reproduce: "holdfast certify --from v1.36.3 --to v1.37.0 --seed 4711",
+		From:    certificate.Release{Kubernetes: from, Image: "kindest/node:v1.36.3", Digest: "sha256:aa", Components: map[string]string{"etcd": "3.6.4"}},
+		To:      certificate.Release{Kubernetes: to, Image: "kindest/node:v1.37.0", Digest: "sha256:bb", Components: map[string]string{"etcd": "3.6.5"}},
+		Machine: certificate.Machine{Cores: 2, Engine: "podman 5.4.2"}, Seed: 4711, Reproduce: "holdfast certify --from v1.36.3 --to v1.37.0 --seed 4711",
 		Profiles: profiles(),
 	}
 	side := func(dir, kubernetes string, other map[string]found) {
@@ -188,7 +190,7 @@ func input(t *testing.T, s sides) Input {
 	return in
 }
 
-func assemble(t *testing.T, in Input) *Certificate {
+func assemble(t *testing.T, in Input) *certificate.Certificate {
 	t.Helper()
 	c, err := Assemble(in)
 	must(t, err)

@@ -1,4 +1,4 @@
-package certificate
+package certify
 
 import (
 	"math"
@@ -7,24 +7,25 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
 // zones are what spread is measured over.
 const zones = "topology.kubernetes.io/zone"
 
-// ample is a limit that no scenario comes near: what is measured here is promised by nobody.
-const ample = 24 * time.Hour
+// noLimit is a limit that no scenario reaches, because no promise is judged here.
+const noLimit = 24 * time.Hour
 
-// measure adds what is compared and not everywhere promised: how long it took to recover, and how even the spread was. The
-// promises that know how to measure it are asked, with limits that they cannot break.
-func (s *Side) measure(run history.Run) {
+// measure adds the numbers that are compared although not every scenario promises them: the time to recover, and the skew. The invariants
+// that measure them are judged with limits that they cannot break.
+func measure(s *certificate.Side, run history.Run) {
 	who, ok := measured(run)
 	if !ok {
 		return
 	}
-	run.Requests = nil // neither reads them
+	run.Requests = nil // neither needs them
 	verdicts := judge.CheckAll(run, []invariant.Invariant{
-		invariant.RecoversWithin{Workload: who, Limit: ample},
+		invariant.RecoversWithin{Workload: who, Limit: noLimit},
 		invariant.Spread{Workload: who, TopologyKey: zones, Max: math.MaxInt32},
 	})
 	if took, ok := verdicts[0].Numbers["recoveredSeconds"]; ok {
@@ -35,7 +36,7 @@ func (s *Side) measure(run history.Run) {
 	}
 }
 
-// measured is the workload that is compared: the only one, or the one that is called as backends are. Of trials there are many.
+// measured is the workload to compare: the only one, or the one named backend. A scenario with trials has many.
 func measured(run history.Run) (name string, ok bool) {
 	const backend = "backend"
 	names := make(map[string]bool)
