@@ -1,4 +1,4 @@
-package run
+package environment
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 // listening waits until every endpoint of the backend answers requests from the load node. Without a readiness probe a pod is an
 // endpoint before it listens, and requests that fail for that reason would be attributed to a fault.
-func (env *environment) listening(ctx context.Context) error {
+func (env *Environment) listening(ctx context.Context) error {
 	list, err := env.client.DiscoveryV1().EndpointSlices(env.namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: discoveryv1.LabelServiceName + "=" + env.backend,
 	})

@@ -1,4 +1,4 @@
-package run
+package environment
 
 import (
 	"context"
@@ -25,22 +25,22 @@ type addonImage struct {
 }
 
 // loadAddons compiles the add-ons if necessary, and loads their images into the load node, where add-ons run.
-func (env *environment) loadAddons(ctx context.Context) error {
-	for _, a := range env.spec.Addons {
+func (env *Environment) loadAddons(ctx context.Context) error {
+	for _, a := range env.Spec.Addons {
 		p := a.Program()
-		if env.run.settings.Compile == nil {
+		if env.Compile == nil {
 			return fmt.Errorf("compile %s: this run has no compiler", p.Name)
 		}
-		env.now(history.Provision, "add-on "+p.Name+" "+p.Version)
-		executable, err := env.run.settings.Compile(ctx, p)
+		env.Now(history.Provision, "add-on "+p.Name+" "+p.Version)
+		executable, err := env.Compile(ctx, p)
 		if err != nil {
 			return err
 		}
-		ref, archive, err := image.BuildAddon(p.Name, executable, filepath.Join(env.run.settings.CacheDir, "images"))
+		ref, archive, err := image.BuildAddon(p.Name, executable, filepath.Join(env.CacheDir, "images"))
 		if err != nil {
 			return err
 		}
-		if err := env.cluster.LoadImage(ctx, clusters.Image{Ref: ref, Path: archive, Role: clusters.LoadNode}); err != nil {
+		if err := env.Cluster.LoadImage(ctx, clusters.Image{Ref: ref, Path: archive, Role: clusters.LoadNode}); err != nil {
 			return fmt.Errorf("load %s: %w", ref, err)
 		}
 		env.addons = append(env.addons, addonImage{a, ref})
@@ -49,7 +49,7 @@ func (env *environment) loadAddons(ctx context.Context) error {
 }
 
 // deployAddons creates the objects of the add-ons, and returns when the add-ons are ready.
-func (env *environment) deployAddons(ctx context.Context) error {
+func (env *Environment) deployAddons(ctx context.Context) error {
 	for _, a := range env.addons {
 		objects, err := a.Objects(env.place(a.ref))
 		if err != nil {
@@ -71,7 +71,7 @@ func (env *environment) deployAddons(ctx context.Context) error {
 
 // createAnywhere creates an object. An object outside of the namespace is removed by removeOutside. An object that a killed run
 // has left is replaced, and an object that holdfast did not create is an error.
-func (env *environment) createAnywhere(ctx context.Context, o workloads.Object) error {
+func (env *Environment) createAnywhere(ctx context.Context, o workloads.Object) error {
 	if o.GetNamespace() == env.namespace {
 		return env.create(ctx, o)
 	}
@@ -96,7 +96,7 @@ func (env *environment) createAnywhere(ctx context.Context, o workloads.Object) 
 }
 
 // removeOutside removes the objects that were created outside of the namespace, in reverse order.
-func (env *environment) removeOutside(ctx context.Context) error {
+func (env *Environment) removeOutside(ctx context.Context) error {
 	var errs []error
 	for _, o := range slices.Backward(env.outside) {
 		errs = append(errs, env.remove(ctx, o))
@@ -106,7 +106,7 @@ func (env *environment) removeOutside(ctx context.Context) error {
 }
 
 // remove deletes an object, and returns when it is gone.
-func (env *environment) remove(ctx context.Context, o workloads.Object) error {
+func (env *Environment) remove(ctx context.Context, o workloads.Object) error {
 	return poll.Until(ctx, objectName(o)+" to be gone", clearLimit, func(ctx context.Context) (bool, string, error) {
 		err := env.objects.Delete(ctx, o.(k8s.Object))
 		if apierrors.IsNotFound(err) {
@@ -121,7 +121,7 @@ func objectName(o workloads.Object) string {
 }
 
 // works waits until an add-on is available.
-func (env *environment) works(ctx context.Context, name string) error {
+func (env *Environment) works(ctx context.Context, name string) error {
 	return poll.Until(ctx, "add-on "+name+" to be ready", deployLimit, func(ctx context.Context) (bool, string, error) {
 		d, err := env.client.AppsV1().Deployments(env.namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {

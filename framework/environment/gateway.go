@@ -1,4 +1,4 @@
-package run
+package environment
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 
 // noteGateway records what the gateway has counted since it was ready for the load. If the gateway does not answer, or was
 // restarted and counts from zero again, nothing is recorded. The verdicts depend on the clients' requests, not on these counts.
-func (env *environment) noteGateway(ctx context.Context) error {
+func (env *Environment) noteGateway(ctx context.Context) error {
 	before := env.gatewayBefore
-	for _, n := range env.cluster.Nodes() {
+	for _, n := range env.Cluster.Nodes() {
 		if n.Role() != clusters.LoadNode || env.gatewayStats == "" {
 			continue
 		}
@@ -21,7 +21,7 @@ func (env *environment) noteGateway(ctx context.Context) error {
 		if !told || now.Requests < before.Requests {
 			return nil
 		}
-		return env.writer.Append(history.Event{T: env.writer.Now(), Gateway: &history.GatewayTotals{
+		return env.Writer.Append(history.Event{T: env.Writer.Now(), Gateway: &history.GatewayTotals{
 			Requests: now.Requests - before.Requests, Tries: now.Tries - before.Tries,
 			Masked: now.Masked - before.Masked, Failed: now.Failed - before.Failed,
 		}})

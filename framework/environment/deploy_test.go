@@ -1,4 +1,4 @@
-package run
+package environment
 
 import (
 	"context"
@@ -115,7 +115,7 @@ func TestWorkersThatAreNotThere(t *testing.T) {
 			s := quiet()
 			s.Backend.NodePort, s.Gateway = 30080, &workloads.Gateway{}
 			env, home, _ := newEnvironment(t, s)
-			edit(&env.spec, home)
+			edit(&env.Spec, home)
 			_, err := env.wanted(t.Context())
 			errtest.Check(t, err, want)
 		})
@@ -178,7 +178,7 @@ func serviceAt(name string, n int) *corev1.Service {
 }
 
 func TestWorkerURL(t *testing.T) {
-	env := &environment{namespace: "ns"}
+	env := &Environment{namespace: "ns"}
 	for _, host := range []string{"https://127.0.0.1:6443", "https://127.0.0.1:6443/"} {
 		const want = "https://127.0.0.1:6443/api/v1/namespaces/ns/pods/load-0:8080/proxy"
 		if got := env.workerURL(host, "load-0"); got != want {
@@ -366,4 +366,30 @@ func TestDeployWaitsForAll(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestTrialsAreDeployed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := quiet()
+		s.Trials, s.StatefulSets = 3, 1
+		env, _, _ := newEnvironment(t, s)
+		objects, err := env.wanted(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{
+			"PodDisruptionBudget backend-1", "Service backend-1", "Deployment backend-1",
+			"PodDisruptionBudget backend-2", "Service backend-2", "Deployment backend-2",
+			"PodDisruptionBudget backend-3", "Service backend-3", "StatefulSet backend-3",
+		}
+		if diff := cmp.Diff(want, kinds(objects)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if err := env.create(t.Context(), workloads.Namespace(env.namespace)); err != nil {
+			t.Fatal(err)
+		}
+		if err := env.createWorkload(t.Context()); err != nil { // each is waited for as what it is
+			t.Error(err)
+		}
+	})
 }

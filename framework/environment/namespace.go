@@ -1,4 +1,4 @@
-package run
+package environment
 
 import (
 	"context"
@@ -20,11 +20,11 @@ const madeBy = "holdfast.dev/made-by"
 
 // makeNamespace creates the scenario's namespace, after a namespace of an earlier run on the same cluster is gone. If that
 // namespace is not being deleted, it may be in use, and makeNamespace returns an error.
-func (env *environment) makeNamespace(ctx context.Context) error {
+func (env *Environment) makeNamespace(ctx context.Context) error {
 	var inUse error
 	wanted := workloads.Namespace(env.namespace)
-	wanted.Annotations = map[string]string{madeBy: env.run.token}
-	env.gone = env.run.settings.Interrupt.Add(interrupt.Pending{
+	wanted.Annotations = map[string]string{madeBy: env.Token}
+	env.gone = env.Interrupt.Add(interrupt.Pending{
 		Undo: "remove namespace " + env.namespace, Done: "namespace " + env.namespace + " is removed",
 	})
 	err := poll.Until(ctx, "namespace "+env.namespace+" of an earlier run to be gone", clearLimit,
@@ -42,7 +42,7 @@ func (env *environment) makeNamespace(ctx context.Context) error {
 			}
 			if old.Status.Phase != corev1.NamespaceTerminating {
 				inUse = fmt.Errorf("namespace %s is there already, and this run has not made it: a run that was killed has left it, "+
-					"or another program uses it; 'holdfast heal %s' removes it", env.namespace, env.cluster.Name())
+					"or another program uses it; 'holdfast heal %s' removes it", env.namespace, env.Cluster.Name())
 			}
 			return inUse != nil, string(old.Status.Phase), nil
 		})
@@ -56,7 +56,7 @@ func (env *environment) makeNamespace(ctx context.Context) error {
 // the controller manager may just have lost its leader election together with an API server.
 //
 // Source: https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#serviceaccount-controller
-func (env *environment) awaitServiceAccount(ctx context.Context) error {
+func (env *Environment) awaitServiceAccount(ctx context.Context) error {
 	return poll.Until(ctx, "namespace "+env.namespace+" to have its service account", clearLimit,
 		func(ctx context.Context) (bool, string, error) {
 			_, err := env.client.CoreV1().ServiceAccounts(env.namespace).Get(ctx, "default", metav1.GetOptions{})
@@ -66,7 +66,7 @@ func (env *environment) awaitServiceAccount(ctx context.Context) error {
 
 // emptyNamespace empties the scenario's namespace with restore.EmptyNamespace. It leaves the namespace of another run alone:
 // then that of this run is gone, or was never created.
-func (env *environment) emptyNamespace(ctx context.Context) error {
+func (env *Environment) emptyNamespace(ctx context.Context) error {
 	there, err := env.client.CoreV1().Namespaces().Get(ctx, env.namespace, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -83,4 +83,4 @@ func (env *environment) emptyNamespace(ctx context.Context) error {
 }
 
 // made reports whether this run created a namespace.
-func (env *environment) made(n *corev1.Namespace) bool { return n.Annotations[madeBy] == env.run.token }
+func (env *Environment) made(n *corev1.Namespace) bool { return n.Annotations[madeBy] == env.Token }

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,11 +15,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/framework/fault"
@@ -28,124 +22,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
-	"github.com/holdfast-ha/holdfast/workloads"
 )
-
-// newEnvironment is a scenario's stage on a town, connected, with nothing deployed yet, and how to read its record.
-func newEnvironment(t *testing.T, s scenario.Spec) (*environment, *clustertest.Cluster, func() history.Run) {
-	t.Helper()
-	c := newFixture(t)
-	home := clustertest.New("0", s.Cluster)
-	dir := t.TempDir()
-	w, err := history.Create(dir, history.Header{Scenario: s.Name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := &environment{run: c.runner, spec: s, cluster: home, writer: w, namespace: s.Namespace(), backend: "backend", image: "i"}
-	if err := env.connect(); err != nil {
-		t.Fatal(err)
-	}
-	return env, home, func() history.Run {
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		r, err := history.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-}
-
-// unreachable is a cluster whose Config makes no sense.
-type unreachable struct{ *clustertest.Cluster }
-
-func (unreachable) Config() *rest.Config {
-	return &rest.Config{Host: "https://api.test", TLSClientConfig: rest.TLSClientConfig{Insecure: true, CAData: []byte("ca")}}
-}
-
-func TestAClusterThatCannotBeReachedIsNamed(t *testing.T) {
-	env := &environment{cluster: unreachable{clustertest.New("0", quiet().Cluster)}}
-	if err := env.connect(); err == nil || !strings.HasPrefix(err.Error(), "connect to cluster 0: ") {
-		t.Errorf("got %v", err)
-	}
-	if err := env.clear(t.Context()); err != nil {
-		t.Errorf("nothing was made there, and clearing it says %v", err)
-	}
-}
-
-// A fault's client leaves a trace of each eviction, whoever asks for it, and none of what the harness itself does.
-func TestWhatFaultsEvictIsRecorded(t *testing.T) {
-	env, _, read := newEnvironment(t, quiet())
-	if err := env.create(t.Context(), workloads.Namespace(env.namespace)); err != nil {
-		t.Fatal(err)
-	}
-	target, err := env.target(env.cluster.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if target.Namespace != env.namespace || target.Workload != "backend" || target.Cluster != env.cluster {
-		t.Errorf("target: %+v", target)
-	}
-	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p1", Namespace: env.namespace}}
-	if err := target.Client.PolicyV1().Evictions(env.namespace).Evict(t.Context(), eviction); err != nil {
-		t.Fatal(err)
-	}
-	if err := env.client.PolicyV1().Evictions(env.namespace).Evict(t.Context(), eviction); err != nil {
-		t.Fatal(err)
-	}
-	var got []history.Eviction
-	for _, e := range read().Events {
-		if e.Eviction != nil {
-			got = append(got, *e.Eviction)
-		}
-	}
-	want := []history.Eviction{{Namespace: env.namespace, Pod: "p1", Accepted: true}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// Whatever creates or changes something for the scenario: what it uses that is deprecated is in the record, once.
-func TestDeprecatedManifestsAreRecorded(t *testing.T) {
-	env, home, read := newEnvironment(t, quiet())
-	home.Warn = func(_, at string) string {
-		switch path.Base(at) {
-		case "poddisruptionbudgets":
-			return "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+"
-		case "configmaps":
-			return "would be refused tomorrow"
-		}
-		return ""
-	}
-	objects, err := env.wanted(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := env.create(t.Context(), objects...); err != nil {
-		t.Fatal(err)
-	}
-	target, err := env.target(env.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		policy := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "policy-"}}
-		if _, err := target.Client.CoreV1().ConfigMaps(env.namespace).Create(t.Context(), policy, metav1.CreateOptions{DryRun: []string{"All"}}); err != nil &&
-			!apierrors.IsAlreadyExists(err) { // the server names none
-			t.Fatal(err)
-		}
-	}
-	want := []history.APIWarning{
-		{Object: "PodDisruptionBudget backend", Text: "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+"},
-		{Object: "ConfigMap policy-", Text: "would be refused tomorrow"},
-	}
-	if diff := cmp.Diff(want, read().Warnings()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
 
 // flaky answers as a backend does, but each tenth request. It tells of each that was answered.
 func flaky(t *testing.T) (url string, answered <-chan struct{}) {
@@ -192,7 +70,7 @@ func TestLoadReachesTheRecord(t *testing.T) {
 	for name, interrupted := range map[string]bool{"played to its end": false, "interrupted": true} {
 		t.Run(name, func(t *testing.T) {
 			c, s := newFixture(t), quiet()
-			worker, curl := workAt(t), &script{answers: []string{"ok"}}
+			worker, curl := workAt(t), &curlLog{}
 			c.onCreate = func(home *clustertest.Cluster) {
 				home.PodURL = worker
 				home.Machines[1].OnExec = curl.exec
@@ -269,4 +147,12 @@ func TestALoadWorkerThatDoesNotAnswer(t *testing.T) {
 			t.Errorf("got %+v, trouble: %s", got, trouble)
 		}
 	})
+}
+
+// curlLog answers every curl, and keeps the URLs.
+type curlLog struct{ asked []string }
+
+func (c *curlLog) exec(command []string) ([]byte, error) {
+	c.asked = append(c.asked, command[len(command)-1])
+	return []byte("ok"), nil
 }
