@@ -2,7 +2,6 @@ package nodeimage
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/holdfast-ha/holdfast/clusters/balancer"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
@@ -42,11 +42,8 @@ type Balancer struct {
 // balancerPackages are added to debootstrap's minbase, which contains the shell that kind's command needs.
 var balancerPackages = []string{"haproxy"}
 
-// balancerYAML is the version of sigs.k8s.io/yaml that the balancer is compiled with; must match go.mod.
-const balancerYAML = "v1.6.0"
-
-//go:embed balancer/main.go balancer/envoy.go balancer/haproxy.go balancer/follow.go
-var balancerSource embed.FS
+// envoyScript is installed in the replacement under Envoy's name, because kind's command starts Envoy.
+const envoyScript = "#!/bin/sh\nexec /usr/local/bin/holdfast " + balancer.Command + " --verbose \"$@\"\n"
 
 // EnsureBalancer makes sure that the engine holds the image that kind starts in front of several control planes: the one
 // that the engine has, otherwise kind's own from a registry, otherwise a replacement that is built here and stored in this
@@ -55,8 +52,8 @@ var balancerSource embed.FS
 // Why a replacement image, and not control planes that join without a load balancer: kind always starts a load balancer for
 // several control planes, and with the replacement kind's cluster creation, kubeconfigs and cluster deletion work unchanged. Why
 // HAProxy: every distribution packages it, and kubeadm's own guide to high availability names it. kind writes configuration
-// for Envoy; the program in the replacement, which is installed under Envoy's name, converts it to a HAProxy configuration
-// (see balancer) with kind's own numbers: GET /healthz over TLS every 2 s with a time-out of 3 s, down after two failures
+// for Envoy; holdfast, which the replacement starts under Envoy's name, converts it to a HAProxy configuration (see package
+// balancer) with kind's own numbers: GET /healthz over TLS every 2 s with a time-out of 3 s, down after two failures
 // and up after one success, and connections to a control plane time out after 250 ms and are not retried. A HAProxy health
 // check that cannot connect gives up after 2 s, so a dead control plane is noticed within 8 s (seen: 7 s). Envoy's check
 // waits for 3 s, so Envoy needs up to 10 s. Until then new connections that are routed to the dead control plane fail.
@@ -127,14 +124,18 @@ func isBalancer(image string) bool {
 // balancerKey is the same for two balancers if and only if they were made from the same inputs in the same way; see
 // recipeKey.
 func balancerKey() string {
-	return digest(slices.Concat(contents(balancerSource), balancerPackages,
-		[]string{fmt.Sprint(revision), runtime.GOARCH, debianSuite, BalancerImage, balancerYAML})...)
+	return digest(slices.Concat(contents(balancer.Source), balancerPackages,
+		[]string{fmt.Sprint(revision), runtime.GOARCH, debianSuite, BalancerImage, envoyScript})...)
 }
 
 // balancerSteps is the number of steps that a build of the balancer reports.
-const balancerSteps = 3
+const balancerSteps = 2
 
 func buildBalancer(ctx context.Context, h host, e images, o Options) (err error) {
+	holdfast, err := h.holdfast(ctx, o.CacheDir)
+	if err != nil {
+		return err
+	}
 	waiting := func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) }
 	c, err := openCache(ctx, o.CacheDir, waiting)
 	if err != nil {
@@ -146,11 +147,8 @@ func buildBalancer(ctx context.Context, h host, e images, o Options) (err error)
 		return err
 	}
 	defer os.RemoveAll(work) //nolint:errcheck // the next build removes leftovers
-	b := &builder{host: h, options: o, cache: c, steps: steps{of: balancerSteps, tell: o.Progress}}
-	if b.golang, err = newGoTool(ctx, h, work); err != nil {
-		return err
-	}
-	var rootfs, program string
+	b := &builder{host: h, options: o, cache: c, steps: steps{of: balancerSteps, tell: o.Progress}, holdfast: holdfast}
+	var rootfs string
 	err = b.steps.do(ctx, "root file system with HAProxy ("+debianSuite+")", func(ctx context.Context) (cached bool, err error) {
 		rootfs, cached, err = b.balancerRootfs(ctx)
 		return cached, err
@@ -158,18 +156,8 @@ func buildBalancer(ctx context.Context, h host, e images, o Options) (err error)
 	if err != nil {
 		return err
 	}
-	err = b.steps.do(ctx, "the program that reads Envoy's files", func(ctx context.Context) (cached bool, err error) {
-		key := digest(append(contents(balancerSource), balancerYAML, b.golang.version, runtime.GOARCH)...)
-		program, cached, err = b.cache.entry("balancer-"+key, func(keep, work string) error {
-			return b.logged("balancer", func(log *os.File) error { return b.golang.buildBalancer(ctx, keep, work, log) })
-		})
-		return cached, err
-	})
-	if err != nil {
-		return err
-	}
 	return b.steps.do(ctx, "put the load balancer together and bring it into "+e.Name(), func(ctx context.Context) (bool, error) {
-		return false, b.assembleBalancer(ctx, e, rootfs, program, work)
+		return false, b.assembleBalancer(ctx, e, rootfs, work)
 	})
 }
 
@@ -190,9 +178,10 @@ func (b *builder) balancerRootfs(ctx context.Context) (dir string, cached bool, 
 }
 
 // assembleBalancer loads the image into the engine, which tags the image only when it has all of it.
-func (b *builder) assembleBalancer(ctx context.Context, e images, rootfs, program, work string) error {
+func (b *builder) assembleBalancer(ctx context.Context, e images, rootfs, work string) error {
 	upper := tree{}
-	upper.program("usr/local/bin/envoy", filepath.Join(program, "envoy"))
+	upper.program("usr/local/bin/holdfast", b.holdfast)
+	upper["usr/local/bin/envoy"] = item{mode: 0o755, text: []byte(envoyScript)}
 	upper.folder("home/envoy")
 	file := filepath.Join(work, "balancer.tar")
 	if err := writeFileWith(file, upper.write); err != nil {

@@ -42,9 +42,15 @@ type builder struct {
 	steps   steps
 	golang  goTool
 	version string
+	// holdfast is the path of the holdfast executable that the image contains.
+	holdfast string
 }
 
 func build(ctx context.Context, h host, e images, version string, o Options) (ref Ref, err error) {
+	holdfast, err := h.holdfast(ctx, o.CacheDir) // first, because a build takes minutes
+	if err != nil {
+		return Ref{}, err
+	}
 	waiting := func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) }
 	c, err := openCache(ctx, o.CacheDir, waiting)
 	if err != nil {
@@ -57,7 +63,7 @@ func build(ctx context.Context, h host, e images, version string, o Options) (re
 		return Ref{}, err
 	}
 	defer os.RemoveAll(work) //nolint:errcheck // the next build removes leftovers
-	b := &builder{host: h, options: o, cache: c, steps: steps{of: buildSteps, tell: o.Progress}, version: version}
+	b := &builder{host: h, options: o, cache: c, steps: steps{of: buildSteps, tell: o.Progress}, version: version, holdfast: holdfast}
 	if b.golang, err = newGoTool(ctx, h, work); err != nil {
 		return Ref{}, err
 	}
@@ -84,7 +90,7 @@ func build(ctx context.Context, h host, e images, version string, o Options) (re
 type parts struct {
 	rootfs                                       string
 	kubernetes, containerd, runc, cni, etcd, dns string
-	pause, agent                                 string
+	pause                                        string
 	kind                                         string // the module of kind
 	wanted                                       wanted
 	etcdVersion, dnsVersion                      string
@@ -146,7 +152,7 @@ func (b *builder) binaries(ctx context.Context, p *parts, source module) error {
 			return err
 		}
 	}
-	return b.small(ctx, p, source)
+	return b.pause(ctx, p, source)
 }
 
 // program is one step: it takes the commands of a module from the cache, or compiles them.
@@ -165,13 +171,11 @@ func (b *builder) program(ctx context.Context, p program, into *string) error {
 	})
 }
 
-// small is one step: the pause program, which is written in C in Kubernetes' source, and the network agent.
-func (b *builder) small(ctx context.Context, p *parts, source module) error {
-	return b.steps.do(ctx, "pause, network agent", func(ctx context.Context) (bool, error) {
-		tag := p.wanted["pause"].TagStr()
-		var pauseCached, agentCached bool
-		var err error
-		p.pause, pauseCached, err = b.cache.entry("pause-"+tag+"-"+digest(b.version, tag), func(keep, work string) error {
+// pause is one step: the pause program, which is written in C in Kubernetes' source.
+func (b *builder) pause(ctx context.Context, p *parts, source module) error {
+	tag := p.wanted["pause"].TagStr()
+	return b.steps.do(ctx, "pause "+tag, func(ctx context.Context) (cached bool, err error) {
+		p.pause, cached, err = b.cache.entry("pause-"+tag+"-"+digest(b.version, tag), func(keep, work string) error {
 			if err := b.needCompiler(ctx, work); err != nil {
 				return err
 			}
@@ -179,13 +183,7 @@ func (b *builder) small(ctx context.Context, p *parts, source module) error {
 				"-o", filepath.Join(keep, "pause"), filepath.Join(source.Dir, "build/pause/linux/pause.c")}})
 			return err
 		})
-		if err != nil {
-			return false, err
-		}
-		p.agent, agentCached, err = b.cache.entry("holdfast-net-"+agentKey(b.golang.version), func(keep, work string) error {
-			return b.logged("holdfast-net", func(log *os.File) error { return b.golang.buildAgent(ctx, keep, work, log) })
-		})
-		return pauseCached && agentCached, err
+		return cached, err
 	})
 }
 

@@ -90,7 +90,7 @@ func TestBuild(t *testing.T) {
 	}
 	steps := []string{
 		"containerd v2.3.4", "runc v1.4.3", "cni v1.9.1", "coredns v3.7.0", "etcd v3.7.0", "kubernetes v1.37.1",
-		"pause, network agent", "root file system (bookworm)", "put the image together and bring it into fake",
+		"pause 3.10.2", "root file system (bookworm)", "put the image together and bring it into fake",
 	}
 	if diff := cmp.Diff(states(steps, Done), sorted(told)); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
@@ -220,12 +220,12 @@ func checkArchive(t *testing.T, path string) {
 		{"usr/bin/bash"},
 		{
 			"755 usr/local/bin/containerd ", "755 usr/local/bin/ctr ", "755 usr/local/sbin/runc ", "755 opt/cni/bin/ptp ",
-			"755 usr/local/bin/holdfast-net ", "755 usr/local/bin/entrypoint ", "etc/containerd/cri-base.json",
+			"755 usr/local/bin/entrypoint ", "etc/containerd/cri-base.json",
 			"link etc/systemd/system/multi-user.target.wants/holdfast-net.service /etc/systemd/system/holdfast-net.service",
 			"link usr/sbin/init /usr/lib/systemd/systemd", "755 etc/kubernetes/manifests/",
 		},
 		{
-			"755 usr/bin/kubelet ", "755 usr/bin/kubeadm ", "755 usr/bin/kubectl ", `644 kind/version "v1.37.1"`,
+			"755 usr/bin/kubelet ", "755 usr/bin/kubeadm ", "755 usr/bin/kubectl ", `755 usr/local/bin/holdfast "the program holdfast"`, `644 kind/version "v1.37.1"`,
 			"var/lib/containerd/io.containerd.metadata.v1.bolt/meta.db", `registry.example/pause:3.10.2`, "kind/holdfast.json",
 		},
 	} {
@@ -324,6 +324,23 @@ func TestBuildAsAUser(t *testing.T) {
 	_, err := build(t.Context(), m.host(), e, "v1.37.1", Options{CacheDir: t.TempDir(), Progress: func(Step) {}})
 	if err == nil || !strings.Contains(err.Error(), "only root can do this") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A holdfast that cannot run in a container is refused before anything is made.
+func TestBuildWithoutHoldfast(t *testing.T) {
+	m, dir := buildMachine(t), filepath.Join(t.TempDir(), "cache")
+	m.noHoldfast = errors.New("linked dynamically")
+	e, _ := loads(t)
+	o := Options{CacheDir: dir, Progress: func(Step) {}}
+	_, node := build(t.Context(), m.host(), e, "v1.37.1", o)
+	for what, err := range map[string]error{"node image": node, "load balancer": buildBalancer(t.Context(), m.host(), e, o)} {
+		if !errors.Is(err, m.noHoldfast) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := os.Stat(dir); err == nil || len(m.asked) > 0 {
+		t.Errorf("asked %q, %v", m.asked, err)
 	}
 }
 

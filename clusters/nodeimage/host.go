@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
 // call is a program to run, other than the engine.
@@ -34,10 +36,12 @@ type host struct {
 	glob     func(pattern string) ([]string, error)
 	start    func(ctx context.Context, program, config, socket string) (stop func() error, err error) // a containerd
 	uid      int
+	// holdfast is the path of the holdfast executable that runs on nodes; it may be compiled into cacheDir.
+	holdfast func(ctx context.Context, cacheDir string) (string, error)
 }
 
 func thisHost() host {
-	return host{run: run, lookPath: lookPath, readFile: os.ReadFile, glob: filepath.Glob, start: startContainerd, uid: os.Geteuid()}
+	return host{run: run, lookPath: lookPath, readFile: os.ReadFile, glob: filepath.Glob, start: startContainerd, uid: os.Geteuid(), holdfast: self.Path}
 }
 
 // lookPath also searches the sbin directories: the PATH of users, and of some root shells, does not contain them.

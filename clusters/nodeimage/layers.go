@@ -31,7 +31,6 @@ func (b *builder) base(ctx context.Context, p parts) (tree, error) {
 			return nil, err
 		}
 	}
-	t.program("usr/local/bin/holdfast-net", filepath.Join(p.agent, "holdfast-net"))
 	for _, unit := range enabled {
 		t.link("etc/systemd/system/multi-user.target.wants/"+unit+".service", "/etc/systemd/system/"+unit+".service")
 	}
@@ -98,6 +97,7 @@ func (b *builder) ofVersion(ctx context.Context, p parts, base tree, work string
 		"etcd": filepath.Join(p.etcd, "etcd"), "coredns": filepath.Join(p.dns, "coredns"), "pause": filepath.Join(p.pause, "pause"),
 	}
 	t := tree{}
+	t.program("usr/local/bin/holdfast", b.holdfast) // not in base, which would then differ between two builds of holdfast
 	for _, command := range kubernetes(b.version).commands {
 		name := path.Base(command)
 		bin[name] = filepath.Join(p.kubernetes, name)

@@ -24,6 +24,8 @@ type machine struct {
 	missing []string // programs
 	uid     int
 
+	noHoldfast error // there is no holdfast executable for this reason
+
 	mu    sync.Mutex
 	asked []string
 	calls []call
@@ -69,8 +71,19 @@ func (m *machine) host() host {
 		start: func(context.Context, string, string, string) (func() error, error) {
 			return func() error { return nil }, nil
 		},
-		uid: m.uid,
+		uid:      m.uid,
+		holdfast: func(context.Context, string) (string, error) { return holdfastProgram(m.t), m.noHoldfast },
 	}
+}
+
+// holdfastProgram is the path of a file that takes the place of holdfast's executable.
+func holdfastProgram(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "built")
+	if err := os.WriteFile(path, []byte("the program holdfast"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func (m *machine) golang(t *testing.T) goTool {

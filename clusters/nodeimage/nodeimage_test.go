@@ -2,14 +2,17 @@ package nodeimage
 
 import (
 	"context"
+	"embed"
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/clusters/balancer"
+	"github.com/holdfast-ha/holdfast/clusters/nodenet"
 )
 
 const (
@@ -191,27 +194,24 @@ func TestDigestKeepsItsPartsApart(t *testing.T) {
 	}
 }
 
-// The agent is built from what is embedded, so a file that is forgotten there is missing in the image.
-func TestWholeAgentIsEmbedded(t *testing.T) {
-	have := contents(agentSource)
-	for _, name := range agentFiles(t) {
-		if !slices.Contains(have, "agent/"+name) {
-			t.Errorf("agent/%s is not embedded", name)
+// The images are built again when their part of holdfast changes, but not when only its tests change.
+func TestContentsOfSources(t *testing.T) {
+	for file, source := range map[string]embed.FS{"nodenet.go": nodenet.Source, "balancer.go": balancer.Source} {
+		have := contents(source)
+		if !slices.Contains(have, file) {
+			t.Errorf("no %s", file)
+		}
+		for _, name := range have {
+			if strings.HasSuffix(name, "_test.go") {
+				t.Errorf("%s is part of the key", name)
+			}
 		}
 	}
 }
 
-func agentFiles(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob("agent/*.go")
-	if err != nil {
-		t.Fatal(err)
+func TestUnitRunsTheCommand(t *testing.T) {
+	unit, err := ours.ReadFile("files/etc/systemd/system/holdfast-net.service")
+	if want := "ExecStart=/usr/local/bin/holdfast " + nodenet.Command + "\n"; err != nil || !strings.Contains(string(unit), want) {
+		t.Errorf("%v; want %s in\n%s", err, want, unit)
 	}
-	var names []string
-	for _, file := range files {
-		if !strings.HasSuffix(file, "_test.go") {
-			names = append(names, filepath.Base(file))
-		}
-	}
-	return names
 }

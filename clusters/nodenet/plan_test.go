@@ -1,4 +1,4 @@
-package main
+package nodenet
 
 import (
 	"encoding/json"

@@ -1,42 +1,47 @@
-// Command agent is the systemd unit holdfast-net on a node. It maintains the node's part of the pod network: the CNI
-// configuration from the node's own podCIDR, routes to the pods of other nodes, and rules about egress. While the API
-// server is away it works from the last known list of nodes.
+// Package nodenet maintains a node's part of the pod network: the CNI configuration from the node's own podCIDR, routes to the
+// pods of other nodes, and rules about egress. It runs on every node of a built image, as the systemd unit holdfast-net. While
+// the API server is unavailable it works from the last known list of nodes.
 //
-// The agent is neither a CNI plugin (ptp and host-local are) nor a Service proxy, and it supports IPv4 only. It is compiled
-// from this source when a node image is built, so it imports only the standard library.
-package main
+// It is neither a CNI plugin (ptp and host-local are) nor a Service proxy, and it supports IPv4 only.
+package nodenet
 
 import (
 	"context"
+	"embed"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 )
+
+// Command is the subcommand of holdfast that calls Run.
+const Command = "node-network"
+
+// Source is the source of this package. An image is built again when it changes, and not with every other change of holdfast.
+//
+//go:embed *.go
+var Source embed.FS
 
 const (
 	lookEvery = time.Second      // interval of the check for the no-egress file
 	syncEvery = 30 * time.Second // interval at which things that other programs removed are restored
-	retryIn   = 500 * time.Millisecond
 )
 
-func main() {
+// Run maintains the network of the node that this process runs on, until ctx ends.
+func Run(ctx context.Context) error {
 	name, err := os.Hostname()
 	if err != nil {
-		slog.Error("read the node's name", "error", err)
-		os.Exit(1)
+		return fmt.Errorf("read the node's name: %w", err)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
 	a := &agent{self: name, paths: onNode(), run: execute, mtu: deviceMTU}
 	a.keep(ctx)
+	return nil
 }
 
-// agent is the state of the agent on one node.
+// agent is the state of the network on one node.
 type agent struct {
 	self  string
 	paths paths
@@ -59,7 +64,7 @@ func (a *agent) keep(ctx context.Context) {
 		slog.Error("notify systemd", "error", err)
 	}
 	heard := make(chan []node)
-	go follow(ctx, a.paths, heard)
+	go follower{paths: a.paths, connect: connect}.follow(ctx, heard)
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
@@ -101,13 +106,10 @@ func (a *agent) sync(ctx context.Context) {
 	a.synced = time.Now()
 	subnets, err := readSubnets(a.paths.kubeadm)
 	if err != nil {
-		slog.Debug("not configured yet", "error", err)
-		return
+		return // kind has not configured the node yet
 	}
 	p := makePlan(a.nodes, a.self, subnets, a.egress, a.mtu())
 	if err := p.apply(ctx, a.run, a.paths); err != nil {
 		slog.Error("set up the network", "error", err)
-		return
 	}
-	slog.Debug("network is up to date", "routes", len(p.routes), "egress", a.egress)
 }
