@@ -39,7 +39,7 @@ type Balancer struct {
 	Program string `json:"program"`
 }
 
-// balancerPackages are added to debootstrap's minbase, which contains the shell that kind's command needs.
+// balancerPackages are added to mmdebstrap's minbase, which contains the shell that kind's command needs.
 var balancerPackages = []string{"haproxy"}
 
 // envoyScript is installed in the replacement under Envoy's name, because kind's command starts Envoy.
@@ -125,7 +125,7 @@ func isBalancer(image string) bool {
 // recipeKey.
 func balancerKey() string {
 	return digest(slices.Concat(contents(balancer.Source), balancerPackages,
-		[]string{fmt.Sprint(revision), runtime.GOARCH, debianSuite, BalancerImage, envoyScript})...)
+		[]string{fmt.Sprint(revision), runtime.GOARCH, debianSuite, BalancerImage, envoyScript, rootfsScript})...)
 }
 
 // balancerSteps is the number of steps that a build of the balancer reports.
@@ -150,7 +150,7 @@ func buildBalancer(ctx context.Context, h host, e images, o Options) (err error)
 	b := &builder{host: h, options: o, cache: c, steps: steps{of: balancerSteps, tell: o.Progress}, holdfast: holdfast}
 	var rootfs string
 	err = b.steps.do(ctx, "root file system with HAProxy ("+debianSuite+")", func(ctx context.Context) (cached bool, err error) {
-		rootfs, cached, err = b.balancerRootfs(ctx)
+		rootfs, cached, err = b.bootstrap(ctx, "rootfs-balancer", balancerPackages, "")
 		return cached, err
 	})
 	if err != nil {
@@ -161,22 +161,6 @@ func buildBalancer(ctx context.Context, h host, e images, o Options) (err error)
 	})
 }
 
-// balancerRootfs returns the folder with the lower layer of the balancer's image.
-func (b *builder) balancerRootfs(ctx context.Context) (dir string, cached bool, err error) {
-	from, err := b.findDistribution(ctx)
-	if err != nil {
-		return "", false, err
-	}
-	name := "rootfs-balancer-" + from.suite + "-" + digest(append([]string{from.suite, fmt.Sprint(revision)}, balancerPackages...)...)
-	return b.cache.entry(name, func(keep, work string) error {
-		tree, err := b.bootstrap(ctx, from, balancerPackages, work)
-		if err != nil {
-			return err
-		}
-		return tarTreeTo(filepath.Join(keep, rootfsTar), tree)
-	})
-}
-
 // assembleBalancer loads the image into the engine, which tags the image only when it has all of it.
 func (b *builder) assembleBalancer(ctx context.Context, e images, rootfs, work string) error {
 	upper := tree{}
@@ -184,7 +168,7 @@ func (b *builder) assembleBalancer(ctx context.Context, e images, rootfs, work s
 	upper["usr/local/bin/envoy"] = item{mode: 0o755, text: []byte(envoyScript)}
 	upper.folder("home/envoy")
 	file := filepath.Join(work, "balancer.tar")
-	if err := writeFileWith(file, upper.write); err != nil {
+	if err := upper.writeFile(file); err != nil {
 		return err
 	}
 	config := v1.ConfigFile{

@@ -1,7 +1,6 @@
 package nodeimage
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -64,7 +63,7 @@ func TestEnsureBalancer(t *testing.T) {
 			if pulled := strings.Contains(asked, "pull "+BalancerImage); pulled != c.pulls {
 				t.Errorf("pulled: %t", pulled)
 			}
-			if built := m.count("debootstrap") > 0; built != c.builds {
+			if built := m.count("mmdebstrap") > 0; built != c.builds {
 				t.Errorf("built: %t", built)
 			}
 			if removed := strings.Contains(asked, "image rm"); removed != (c.removes != "") || !strings.Contains(asked, c.removes) {
@@ -78,11 +77,8 @@ func TestEnsureBalancer(t *testing.T) {
 func balancerMachine(t *testing.T) *machine {
 	m := newMachine(t)
 	m.files["/etc/os-release"] = debian12
-	m.files["/etc/apt/sources.list.d/debian.sources"] = deb822
-	m.answers["apt-config"] = answer{}
-	m.answers["debootstrap"] = answer{then: func(_ context.Context, c call) error {
-		return fakeRootfs(c.args[len(c.args)-2], []byte("program"))
-	}}
+	m.answers["apt-config"], m.answers["apt-get indextargets"] = answer{}, answer{text: targets}
+	m.answers["mmdebstrap"] = answer{then: bootstraps}
 	return m
 }
 
@@ -95,7 +91,7 @@ func TestBuildBalancer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range m.calls {
-		if strings.HasSuffix(c.name, "debootstrap") && !strings.Contains(strings.Join(c.args, " "), "--include=haproxy ") {
+		if strings.HasSuffix(c.name, "mmdebstrap") && !strings.Contains(strings.Join(c.args, " "), "--include=haproxy ") {
 			t.Errorf("debootstrap %q", c.args)
 		}
 	}
@@ -124,9 +120,9 @@ func TestBuildBalancer(t *testing.T) {
 	if lower := layers[manifest[0].Layers[0]]; !strings.Contains(lower, "usr/bin/bash") {
 		t.Errorf("lower layer: %s", lower)
 	}
-	again := m.count("debootstrap")
-	if err := buildBalancer(t.Context(), m.host(), e, o); err != nil || m.count("debootstrap") != again {
-		t.Errorf("a second build asked debootstrap again (%d, %d): %v", again, m.count("debootstrap"), err)
+	again := m.count("mmdebstrap")
+	if err := buildBalancer(t.Context(), m.host(), e, o); err != nil || m.count("mmdebstrap") != again {
+		t.Errorf("a second build asked mmdebstrap again (%d, %d): %v", again, m.count("mmdebstrap"), err)
 	}
 	if left := unfinished(t, o.CacheDir); left != nil {
 		t.Errorf("left behind: %q", left)

@@ -33,7 +33,6 @@ type host struct {
 	run      func(ctx context.Context, c call) ([]byte, error) // returns standard output
 	lookPath func(program string) (string, error)
 	readFile func(path string) ([]byte, error)
-	glob     func(pattern string) ([]string, error)
 	start    func(ctx context.Context, program, config, socket string) (stop func() error, err error) // a containerd
 	uid      int
 	// holdfast is the path of the holdfast executable that runs on nodes; it may be compiled into cacheDir.
@@ -41,7 +40,7 @@ type host struct {
 }
 
 func thisHost() host {
-	return host{run: run, lookPath: lookPath, readFile: os.ReadFile, glob: filepath.Glob, start: startContainerd, uid: os.Geteuid(), holdfast: self.Path}
+	return host{run: run, lookPath: lookPath, readFile: os.ReadFile, start: startContainerd, uid: os.Geteuid(), holdfast: self.Path}
 }
 
 // lookPath also searches the sbin directories: the PATH of users, and of some root shells, does not contain them.
@@ -58,7 +57,7 @@ func lookPath(program string) (string, error) {
 	return "", err
 }
 
-// run kills the whole process group when ctx ends: go and debootstrap start many programs.
+// run kills the whole process group when ctx ends: go and mmdebstrap start many programs.
 func run(ctx context.Context, c call) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, c.name, c.args...)
 	cmd.Dir = c.dir

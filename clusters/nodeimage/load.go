@@ -31,7 +31,7 @@ func (b *builder) assemble(ctx context.Context, e images, p parts, name, work st
 	}
 	files := []string{filepath.Join(p.rootfs, rootfsTar), filepath.Join(work, "base.tar"), filepath.Join(work, "version.tar")}
 	for i, t := range []tree{base, upper} {
-		if err := writeFileWith(files[i+1], t.write); err != nil {
+		if err := t.writeFile(files[i+1]); err != nil {
 			return err
 		}
 	}

@@ -56,18 +56,6 @@ func (m *machine) host() host {
 			}
 			return nil, os.ErrNotExist
 		},
-		glob: func(pattern string) ([]string, error) {
-			var found []string
-			for path := range m.files {
-				if ok, err := filepath.Match(pattern, path); err != nil {
-					return nil, err
-				} else if ok {
-					found = append(found, path)
-				}
-			}
-			slices.Sort(found)
-			return found, nil
-		},
 		start: func(context.Context, string, string, string) (func() error, error) {
 			return func() error { return nil }, nil
 		},

@@ -46,7 +46,7 @@ type Ref struct {
 type Options struct {
 	// CacheDir is where build results are kept; default: nodeimage in engine.CacheDir().
 	CacheDir string
-	// NoInstall refuses to install what a build needs (debootstrap, a C compiler) and returns an error that names what is
+	// NoInstall refuses to install what a build needs (mmdebstrap, a C compiler) and returns an error that names what is
 	// missing. HOLDFAST_NO_INSTALL=1 does the same.
 	NoInstall bool
 	// Progress receives every step of a build, from several goroutines but one call at a time. See Lines.

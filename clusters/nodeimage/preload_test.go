@@ -1,10 +1,6 @@
 package nodeimage
 
 import (
-	"archive/tar"
-	"bytes"
-	"debug/elf"
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
@@ -112,107 +108,5 @@ func TestControlPlane(t *testing.T) {
 	}
 	if _, err := controlPlane(w, bin, filepath.Join(dir, "none")); err == nil {
 		t.Error("without netfilter's programs: no error")
-	}
-}
-
-func TestWriteNetfilter(t *testing.T) {
-	const linker = "lib64/ld-linux-x86-64.so.2"
-	program, err := os.ReadFile("/bin/sh") // any dynamic program of this machine
-	if err != nil {
-		t.Skip(err)
-	}
-	root := t.TempDir()
-	place := func(name string, content []byte) {
-		file := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, content, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range netfilterPrograms {
-		place(name, program)
-	}
-	if err := writeNetfilter(&bytes.Buffer{}, root); err == nil || !strings.Contains(err.Error(), "etc/protocols") {
-		t.Errorf("without the names of protocols: %v", err)
-	}
-	place("etc/protocols", []byte("tcp 6 TCP\n"))
-	needed, err := needs(filepath.Join(root, netfilterPrograms[0]))
-	if err != nil || len(needed) < 2 || needed[len(needed)-1] != "/"+linker {
-		t.Skipf("/bin/sh is not a dynamic program for x86-64: %q, %v", needed, err)
-	}
-	if err := writeNetfilter(&bytes.Buffer{}, root); err == nil || !strings.HasPrefix(err.Error(), "find ") {
-		t.Errorf("without libraries: %v", err)
-	}
-	// Libraries that need nothing more; the linker is a link, as on Debian.
-	self := staticProgram(t)
-	for _, library := range needed[:len(needed)-1] {
-		place("usr/lib/x86_64-linux-gnu/"+library+".real", self)
-		if err := os.Symlink(library+".real", filepath.Join(root, "usr/lib/x86_64-linux-gnu", library)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	place("usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", self)
-	place("usr/lib/x86_64-linux-gnu/xtables/libxt_tcp.so", self)
-	if err := os.MkdirAll(filepath.Join(root, "usr/lib64"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, link := range [][2]string{{"usr/lib", "lib"}, {"/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "usr/" + linker}} {
-		if err := os.Symlink(link[0], filepath.Join(root, link[1])); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var out bytes.Buffer
-	if err := writeNetfilter(&out, root); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	in := tar.NewReader(&out)
-	for header, err := in.Next(); err == nil; header, err = in.Next() {
-		got = append(got, header.Name+" "+header.Linkname)
-	}
-	all := strings.Join(got, "\n")
-	for _, want := range []string{
-		"usr/sbin/nft ", "usr/sbin/xtables-nft-multi ", "usr/sbin/iptables xtables-nft-multi", "usr/sbin/conntrack ", "etc/protocols ",
-		"usr/lib/x86_64-linux-gnu/xtables/libxt_tcp.so ", "usr/" + linker + " ", "lib64 usr/lib64", "usr/lib/x86_64-linux-gnu/" + needed[0] + " ",
-	} {
-		if !strings.Contains(all, want) {
-			t.Errorf("no %q in\n%s", want, all)
-		}
-	}
-}
-
-// staticProgram is the smallest ELF file, which needs no library.
-func staticProgram(t *testing.T) []byte {
-	t.Helper()
-	header := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: uint32(elf.EV_CURRENT), Ehsize: 64, Shentsize: 64}
-	copy(header.Ident[:], elf.ELFMAG+string([]byte{byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)}))
-	var file bytes.Buffer
-	if err := binary.Write(&file, binary.LittleEndian, header); err != nil {
-		t.Fatal(err)
-	}
-	return file.Bytes()
-}
-
-func TestInside(t *testing.T) {
-	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "real"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for name, target := range map[string]string{"abs": "/real", "rel": "real", "twice": "abs", "loop": "loop"} {
-		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range []string{"real", "abs", "rel", "twice"} {
-		if got, err := inside(root, name); err != nil || got != filepath.Join(root, "real") {
-			t.Errorf("%s: %s, %v", name, got, err)
-		}
-	}
-	for _, name := range []string{"none", "loop"} {
-		if got, err := inside(root, name); err == nil {
-			t.Errorf("%s: %s, want an error", name, got)
-		}
 	}
 }

@@ -30,11 +30,11 @@ const (
 // Debian 13 refuses v1.
 const debianSuite = "bookworm"
 
-// packages of the root file system, in addition to debootstrap's minbase.
+// packages of the root file system, in addition to mmdebstrap's minbase.
 var packages = []string{
 	"systemd", "dbus", // to run services
 	"conntrack", "iptables", "nftables", "iproute2", "ethtool", "socat", // for kube-proxy, kubeadm and port-forward
-	"netbase",                                            // for kube-proxy: see netfilterFiles
+	"netbase",                                            // for kube-proxy: see rootfs.sh
 	"util-linux", "mount", "kmod", "e2fsprogs", "procps", // for kubelet and kind's entrypoint
 	"libseccomp2", "pigz", "ca-certificates", // for containers
 	"curl", "jq", // for kind's scripts, and for people who debug a node
@@ -54,7 +54,7 @@ var ours embed.FS
 func recipeKey(kubernetes string) string {
 	parts := []string{
 		fmt.Sprint(revision), runtime.GOARCH, kubernetes, kindVersion, containerdVersion, runcVersion, cniVersion,
-		debianSuite, strings.Join(packages, " "),
+		debianSuite, strings.Join(packages, " "), rootfsScript,
 	}
 	for _, tree := range []embed.FS{ours, nodenet.Source} {
 		parts = append(parts, contents(tree)...)

@@ -171,6 +171,14 @@ func kindFiles(moduleDir string) (tree, error) {
 	return t, nil
 }
 
+func (t tree) writeFile(path string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(t.write(file), file.Close())
+}
+
 // pack returns the packed tree; meant for layers with a single program.
 func (t tree) pack() ([]byte, error) {
 	var out bytes.Buffer

@@ -78,50 +78,6 @@ func TestTreeWriteFails(t *testing.T) {
 	}
 }
 
-func TestTarTree(t *testing.T) {
-	root := t.TempDir()
-	for _, step := range []error{
-		os.MkdirAll(filepath.Join(root, "usr/bin"), 0o755),
-		os.WriteFile(filepath.Join(root, "usr/bin/a"), []byte("x"), 0o755),
-		os.Symlink("usr/bin", filepath.Join(root, "bin")),
-		os.Mkdir(filepath.Join(root, "tmp"), 0o700),
-		os.Chmod(filepath.Join(root, "tmp"), 0o777|os.ModeSticky),
-	} {
-		if step != nil {
-			t.Fatal(step)
-		}
-	}
-	var out bytes.Buffer
-	if err := tarTree(&out, root); err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"link bin usr/bin", "1777 tmp/", "755 usr/", "755 usr/bin/", `755 usr/bin/a "x"`}
-	if diff := cmp.Diff(want, listTar(t, &out)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestTrim(t *testing.T) {
-	root := t.TempDir()
-	for path, keep := range map[string]bool{
-		"etc/hostname": false, "etc/passwd": true, "usr/share/doc/bash/copyright": false, "var/cache/apt/x": false,
-		"usr/lib/systemd/system/multi-user.target.wants/getty.target":      false,
-		"usr/lib/systemd/system/sockets.target.wants/systemd-udevd.socket": false,
-		"usr/lib/systemd/system/sockets.target.wants/dbus.socket":          true,
-	} {
-		file := filepath.Join(root, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-		if err := trim(root); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(file); (err == nil) != keep {
-			t.Errorf("%s: kept %v, want %v", path, err == nil, keep)
-		}
-	}
-}
-
 // kind's files are read from the module that creates the clusters, so a new kind may bring new files.
 func TestKindFiles(t *testing.T) {
 	tr, err := kindFiles(kindModuleDir(t))
