@@ -197,8 +197,11 @@ func (p *Provider) Destroy(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := doomed.Delete(ctx); err != nil {
+		return err // the cluster is kept, so that the caller can inspect it and try again
+	}
 	p.cluster = nil
-	return doomed.Delete(ctx)
+	return nil
 }
 
 func (p *Provider) missing() error {
