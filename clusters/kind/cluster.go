@@ -74,8 +74,8 @@ func (c *Cluster) Kubeconfig() (string, error) { return kubeconfigPath(c.name) }
 // Prove returns when the cluster is usable. If the time limit passes first, the error lists what was missing last.
 func (c *Cluster) Prove(ctx context.Context) error {
 	p := &proof{e: c.e, client: c.client, planned: members(c.name, c.record.Spec), sealed: !c.record.Spec.Egress}
-	if err := settle(ctx, c.within, p.look); err != nil {
-		return fmt.Errorf("prove cluster %s usable: %w", c.name, err)
+	if err := settle(ctx, "every node to be usable", c.within, p.look); err != nil {
+		return fmt.Errorf("prove cluster %s: %w", c.name, err)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (n *Node) act(ctx context.Context, verb string, want clusters.NodeState, si
 	if refused != nil { // on a starved machine podman was seen to kill a container but to time out waiting for its exit
 		within = actAfterAll
 	}
-	err := settle(ctx, within, func(ctx context.Context) []string {
+	err := settle(ctx, "its effect", within, func(ctx context.Context) []string {
 		state, err := n.State(ctx)
 		if err != nil {
 			return []string{err.Error()}
@@ -102,7 +102,7 @@ func (n *Node) act(ctx context.Context, verb string, want clusters.NodeState, si
 	case err != nil && refused != nil:
 		return fmt.Errorf("%s %s: %w", verb, n.name, refused)
 	case err != nil:
-		return fmt.Errorf("%[2]s %[1]s: effect not seen: %[3]w", n.name, verb, err)
+		return fmt.Errorf("%[2]s %[1]s: %[3]w", n.name, verb, err)
 	case refused != nil:
 		n.cluster.log.Warn("the engine reported an error, but the witnesses saw the effect", "node", n.name, "verb", verb, "error", refused)
 	}
