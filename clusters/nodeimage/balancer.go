@@ -15,6 +15,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/balancer"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // BalancerImage is the image that kind starts in front of several control planes. The name is internal to kind; a test
@@ -32,9 +34,9 @@ const (
 
 // Balancer is a load balancer image that the engine holds under kind's name for it.
 type Balancer struct {
-	Image  string `json:"image"`
-	Source Source `json:"source"`
-	Digest string `json:"digest"` // the engine's ID of the image: "sha256:..."
+	Image  string          `json:"image"`
+	Source registry.Source `json:"source"`
+	Digest string          `json:"digest"` // the engine's ID of the image: "sha256:..."
 	// Program is Envoy for kind's own image and HAProxy for the replacement.
 	Program string `json:"program"`
 }
@@ -71,14 +73,14 @@ func EnsureBalancer(ctx context.Context, e *engine.Engine, o Options) (Balancer,
 	return found, nil
 }
 
-func ensureBalancer(ctx context.Context, h host, e images, o Options) (Balancer, error) {
+func ensureBalancer(ctx context.Context, h host, e registry.Engine, o Options) (Balancer, error) {
 	held, current, err := heldBalancer(ctx, e)
 	if err == nil && current || ctx.Err() != nil {
 		return held, err
 	}
-	if pull(ctx, e, BalancerImage) == nil {
+	if registry.Pull(ctx, e, BalancerImage) == nil {
 		pulled, _, err := heldBalancer(ctx, e)
-		pulled.Source = Pulled
+		pulled.Source = registry.Pulled
 		return pulled, err
 	}
 	if ctx.Err() != nil {
@@ -91,29 +93,29 @@ func ensureBalancer(ctx context.Context, h host, e images, o Options) (Balancer,
 	if err == nil && held.Digest != "" && held.Digest != built.Digest {
 		_, _ = e.Output(ctx, "image", "rm", held.Digest) // the old image is untagged now; if a cluster uses it, the engine keeps it
 	}
-	built.Source = Built
+	built.Source = registry.Built
 	return built, err
 }
 
 // heldBalancer is the image that the engine holds, and whether EnsureBalancer would use it: kind's own always, the
 // replacement if this recipe built it.
-func heldBalancer(ctx context.Context, e images) (held Balancer, current bool, err error) {
-	found, err := inspectAll(ctx, e, BalancerImage)
+func heldBalancer(ctx context.Context, e registry.Engine) (held Balancer, current bool, err error) {
+	found, err := registry.InspectAll(ctx, e, BalancerImage)
 	if err != nil {
 		return Balancer{}, false, err
 	}
-	held, current = found[0].balancer()
+	held, current = describeBalancer(found[0])
 	return held, current, nil
 }
 
-func (i inspected) balancer() (held Balancer, current bool) {
-	held = Balancer{Image: BalancerImage, Source: Present, Digest: i.ref(BalancerImage).Digest, Program: Envoy}
+func describeBalancer(i registry.Image) (held Balancer, current bool) {
+	held = Balancer{Image: BalancerImage, Source: registry.Present, Digest: i.Ref(BalancerImage).Digest, Program: Envoy}
 	program, ours := i.Config.Labels[LabelBalancer]
 	if !ours {
 		return held, true
 	}
 	held.Program = program
-	return held, i.Config.Labels[LabelRecipe] == balancerKey()
+	return held, i.Config.Labels[registry.LabelRecipe] == balancerKey()
 }
 
 // isBalancer reports whether an engine's name for an image is that of the balancer; Docker omits the host.
@@ -131,7 +133,7 @@ func balancerKey() string {
 // balancerSteps is the number of steps that a build of the balancer reports.
 const balancerSteps = 2
 
-func buildBalancer(ctx context.Context, h host, e images, o Options) (err error) {
+func buildBalancer(ctx context.Context, h host, e registry.Engine, o Options) (err error) {
 	holdfast, err := h.holdfast(ctx, o.CacheDir)
 	if err != nil {
 		return err
@@ -162,21 +164,22 @@ func buildBalancer(ctx context.Context, h host, e images, o Options) (err error)
 }
 
 // assembleBalancer loads the image into the engine, which tags the image only when it has all of it.
-func (b *builder) assembleBalancer(ctx context.Context, e images, rootfs, work string) error {
-	upper := tree{}
-	upper.program("usr/local/bin/holdfast", b.holdfast)
-	upper["usr/local/bin/envoy"] = item{mode: 0o755, text: []byte(envoyScript)}
-	upper.folder("home/envoy")
+func (b *builder) assembleBalancer(ctx context.Context, e registry.Engine, rootfs, work string) error {
+	upper := layer.Tree{}
+	upper.Program("usr/local/bin/holdfast", b.holdfast)
+	upper.Add("usr/local/bin/envoy", envoyScript)
+	upper.Executable("usr/local/bin")
+	upper.Folder("home/envoy")
 	file := filepath.Join(work, "balancer.tar")
-	if err := upper.writeFile(file); err != nil {
+	if err := upper.WriteFile(file); err != nil {
 		return err
 	}
 	config := v1.ConfigFile{
 		OS: "linux", Architecture: runtime.GOARCH, Created: v1.Time{Time: time.Now().UTC()}, RootFS: v1.RootFS{Type: "layers"},
 		Config: v1.Config{
-			Env:    []string{searchPath},
-			Labels: map[string]string{LabelBalancer: HAProxy, LabelRecipe: balancerKey()},
+			Env:    []string{registry.SearchPath},
+			Labels: map[string]string{LabelBalancer: HAProxy, registry.LabelRecipe: balancerKey()},
 		},
 	}
-	return load(ctx, e, BalancerImage, config, []string{filepath.Join(rootfs, rootfsTar), file})
+	return registry.Load(ctx, e, BalancerImage, config, []string{filepath.Join(rootfs, rootfsTar), file})
 }

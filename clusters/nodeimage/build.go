@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // buildSteps is the number of steps that Build reports.
@@ -20,16 +21,16 @@ const buildSteps = 9
 // finished parts from the cache. It needs root, Debian's or Ubuntu's packages, and the Go toolchain. A build that is
 // interrupted or killed leaves no image and no incomplete cache entry; the next build reuses the parts that it finished.
 // Builds in several processes run one after the other.
-func Build(ctx context.Context, e *engine.Engine, version string, o Options) (Ref, error) {
+func Build(ctx context.Context, e *engine.Engine, version string, o Options) (registry.Ref, error) {
 	if version == "" {
 		version = DefaultKubernetes
 	}
 	if err := errors.Join(checkForm(version), o.fill()); err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
 	ref, err := build(ctx, thisHost(), e, version, o)
 	if err != nil {
-		return Ref{}, fmt.Errorf("build a node image for Kubernetes %s: %w", version, err)
+		return registry.Ref{}, fmt.Errorf("build a node image for Kubernetes %s: %w", version, err)
 	}
 	return ref, nil
 }
@@ -46,40 +47,40 @@ type builder struct {
 	holdfast string
 }
 
-func build(ctx context.Context, h host, e images, version string, o Options) (ref Ref, err error) {
+func build(ctx context.Context, h host, e registry.Engine, version string, o Options) (ref registry.Ref, err error) {
 	holdfast, err := h.holdfast(ctx, o.CacheDir) // first, because a build takes minutes
 	if err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
 	waiting := func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) }
 	c, err := openCache(ctx, o.CacheDir, waiting)
 	if err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	name := builtName(version)
 	work, err := c.temp()
 	if err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
 	defer os.RemoveAll(work) //nolint:errcheck // the next build removes leftovers
 	b := &builder{host: h, options: o, cache: c, steps: steps{of: buildSteps, tell: o.Progress}, version: version, holdfast: holdfast}
 	if b.golang, err = newGoTool(ctx, h, work); err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
 	made, err := b.parts(ctx)
 	if err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
-	before, _ := inspect(ctx, e, name) // usually there is no image yet
+	before, _ := registry.Inspect(ctx, e, name) // usually there is no image yet
 	err = b.steps.do(ctx, "put the image together and bring it into "+e.Name(), func(ctx context.Context) (bool, error) {
 		return false, b.assemble(ctx, e, made, name, work)
 	})
 	if err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
-	ref, err = inspect(ctx, e, name)
-	ref.Source = Built
+	ref, err = registry.Inspect(ctx, e, name)
+	ref.Source = registry.Built
 	if err == nil && before.Digest != "" && before.Digest != ref.Digest {
 		_, _ = e.Output(ctx, "image", "rm", before.Digest) // the old image is untagged now; if a node uses it, the engine keeps it
 	}
@@ -92,7 +93,7 @@ type parts struct {
 	kubernetes, containerd, runc, cni, etcd, dns string
 	pause                                        string
 	kind                                         string // the module of kind
-	wanted                                       wanted
+	wanted                                       registry.Wanted
 	etcdVersion, dnsVersion                      string
 }
 
@@ -124,14 +125,14 @@ func (b *builder) binaries(ctx context.Context, p *parts, source module) error {
 	if err != nil {
 		return fmt.Errorf("ask kubeadm for its images: %w", err)
 	}
-	if p.wanted, err = parseWanted(string(list)); err != nil {
+	if p.wanted, err = registry.ParseWanted(string(list)); err != nil {
 		return err
 	}
-	etcdSource, err := b.golang.servable(ctx, etcdModule, p.wanted.version("etcd"))
+	etcdSource, err := b.golang.servable(ctx, etcdModule, p.wanted.Version("etcd"))
 	if err != nil {
 		return fmt.Errorf("get the source of etcd: %w", err)
 	}
-	dnsSource, err := b.golang.servable(ctx, corednsModule, p.wanted.version("coredns"))
+	dnsSource, err := b.golang.servable(ctx, corednsModule, p.wanted.Version("coredns"))
 	if err != nil {
 		return fmt.Errorf("get the source of CoreDNS: %w", err)
 	}

@@ -5,42 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"sigs.k8s.io/kind/pkg/apis/config/defaults"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
-
-// Source is where an image came from.
-type Source string
-
-// The sources, in the order in which Ensure tries them.
-const (
-	Present Source = "present"
-	Pulled  Source = "pulled"
-	Built   Source = "built"
-)
-
-// Network is what connects the pods of an image's nodes.
-type Network string
-
-// NetworkKindnet comes with kindest/node, NetworkAgent with a built image; see the package comment.
-const (
-	NetworkKindnet Network = "kindnet"
-	NetworkAgent   Network = "agent"
-)
-
-// Ref is a node image that the engine holds.
-type Ref struct {
-	Image      string  `json:"image"`      // the reference, in the form that the engine and kind accept
-	Kubernetes string  `json:"kubernetes"` // for example "v1.37.1"
-	Source     Source  `json:"source"`
-	Digest     string  `json:"digest"` // the engine's ID of the image: "sha256:..."
-	Network    Network `json:"network"`
-}
 
 // Options of Ensure and Build. The zero value means the defaults.
 type Options struct {
@@ -70,34 +42,27 @@ func (o *Options) fill() error {
 	return nil
 }
 
-// images is the part of an engine that is used here.
-type images interface {
-	Name() string
-	Command(ctx context.Context, args ...string) *exec.Cmd
-	Output(ctx context.Context, args ...string) ([]byte, error)
-}
-
 // Ensure returns an image for a version of Kubernetes: one that the engine holds, otherwise kindest/node from a registry,
 // otherwise one that it builds. An empty version means DefaultKubernetes; then kind's own default image is accepted as
 // well, both in the engine and from a registry. Ensure notices within seconds when no registry answers.
 //
 // A second call takes about as long as the engine needs to look the image up.
-func Ensure(ctx context.Context, e *engine.Engine, version string, o Options) (Ref, error) {
+func Ensure(ctx context.Context, e *engine.Engine, version string, o Options) (registry.Ref, error) {
 	if err := o.fill(); err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
-	return ensure(ctx, e, version, func(ctx context.Context, version string) (Ref, error) {
+	return ensure(ctx, e, version, func(ctx context.Context, version string) (registry.Ref, error) {
 		return Build(ctx, e, version, o)
 	})
 }
 
-func ensure(ctx context.Context, e images, version string, build func(context.Context, string) (Ref, error)) (Ref, error) {
+func ensure(ctx context.Context, e registry.Engine, version string, build func(context.Context, string) (registry.Ref, error)) (registry.Ref, error) {
 	wanted := version
 	if wanted == "" {
 		wanted = DefaultKubernetes
 	}
 	if err := checkForm(wanted); err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
 	known := []string{builtName(wanted), stockName(wanted)}
 	stock := known[1:2]
@@ -105,24 +70,24 @@ func ensure(ctx context.Context, e images, version string, build func(context.Co
 		known, stock = append(known, kindDefault()), append(stock, kindDefault())
 	}
 	for _, name := range known {
-		if ref, err := inspect(ctx, e, name); err == nil {
-			ref.Source = Present
+		if ref, err := registry.Inspect(ctx, e, name); err == nil {
+			ref.Source = registry.Present
 			return ref, nil
 		} else if ctx.Err() != nil {
-			return Ref{}, err
+			return registry.Ref{}, err
 		}
 	}
 	for _, name := range stock {
-		err := pull(ctx, e, name)
+		err := registry.Pull(ctx, e, name)
 		if err == nil {
-			ref, err := inspect(ctx, e, name)
-			ref.Source = Pulled
+			ref, err := registry.Inspect(ctx, e, name)
+			ref.Source = registry.Pulled
 			return ref, err
 		}
 		if ctx.Err() != nil {
-			return Ref{}, err
+			return registry.Ref{}, err
 		}
-		if errors.Is(err, errNoRegistry) {
+		if errors.Is(err, registry.ErrNoRegistry) {
 			break // the registry would not answer for another image either
 		}
 	}
@@ -139,13 +104,13 @@ func builtName(version string) string {
 }
 
 // stockName is kindest/node with the host of the default registry: podman resolves short names only if it is configured to.
-func stockName(version string) string { return qualified("kindest/node:" + version) }
+func stockName(version string) string { return registry.Qualified("kindest/node:" + version) }
 
 // kindDefault is the default image of this version of kind, by digest.
 func kindDefault() string {
 	named, sum, _ := strings.Cut(defaults.Image, "@") // podman rejects a reference with both a tag and a digest
 	repository, _, _ := strings.Cut(named, ":")
-	return qualified(repository + "@" + sum)
+	return registry.Qualified(repository + "@" + sum)
 }
 
 // checkForm rejects a malformed version before anything slow starts.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/mod/modfile"
+
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // moduleRoot is where go.mod lies.
@@ -181,7 +183,7 @@ func TestStockVersion(t *testing.T) {
 		"kindest/node@sha256:abc":               "",
 		kindDefault():                           "v1.37.0",
 	} {
-		if got := stockVersion(image); got != want {
+		if got := registry.StockVersion(image); got != want {
 			t.Errorf("%s: got %q, want %q", image, got, want)
 		}
 	}

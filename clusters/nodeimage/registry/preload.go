@@ -1,4 +1,4 @@
-package nodeimage
+package registry
 
 import (
 	"archive/tar"
@@ -22,16 +22,19 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
+	"github.com/holdfast-ha/holdfast/clusters/output"
 )
 
-// wanted are the images that kubeadm wants for a version of Kubernetes, by the last element of their name: "etcd",
+// Wanted are the images that kubeadm wants for a version of Kubernetes, by the last element of their name: "etcd",
 // "kube-proxy", ...
-type wanted map[string]name.Tag
+type Wanted map[string]name.Tag
 
-// parseWanted reads the output of `kubeadm config images list`. The list must be exactly the images that this recipe makes:
+// ParseWanted reads the output of `kubeadm config images list`. The list must be exactly the images that this recipe makes:
 // a version of Kubernetes that wants another image needs another recipe.
-func parseWanted(text string) (wanted, error) {
-	w := wanted{}
+func ParseWanted(text string) (Wanted, error) {
+	w := Wanted{}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" {
@@ -55,38 +58,58 @@ func parseWanted(text string) (wanted, error) {
 	return w, nil
 }
 
-// version is the version of the program in an image, for example v3.7.0 for etcd's tag 3.7.0-0.
-func (w wanted) version(image string) string {
+// Version is the version of the program in an image, for example v3.7.0 for etcd's tag 3.7.0-0.
+func (w Wanted) Version(image string) string {
 	version, _, _ := strings.Cut(strings.TrimPrefix(w[image].TagStr(), "v"), "-")
 	return "v" + version
 }
 
-// controlPlane makes the images of the control plane and of kube-proxy: each is one static program. kube-proxy also calls
+// ControlPlane makes the images of the control plane and of kube-proxy: each is one static program. kube-proxy also calls
 // the netfilter programs, which are dynamically linked and are packed into the same layer.
-func controlPlane(w wanted, bin map[string]string, netfilter string) (map[name.Tag]v1.Image, error) {
+func ControlPlane(w Wanted, bin map[string]string, netfilter string) (map[name.Tag]v1.Image, error) {
 	images := map[name.Tag]v1.Image{}
 	for image, tag := range w {
 		at := "usr/local/bin/" + image
 		if image == "coredns" || image == "pause" {
 			at = image // kubeadm and the kubelet start these by the image's entry point; the official images have them at this path
 		}
-		t := tree{}
-		t.program(at, bin[image])
-		t.folder("etc") // for the files that the runtime mounts
-		layer, err := t.pack()
+		t := layer.Tree{}
+		t.Program(at, bin[image])
+		t.Folder("etc") // for the files that the runtime mounts
+		packed, err := t.Pack()
 		if err == nil && image == "kube-proxy" {
-			layer, err = join(netfilter, layer)
+			packed, err = join(netfilter, packed)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("pack %s: %w", image, err)
 		}
-		made, err := singleLayer(layer, "/"+at)
+		made, err := singleLayer(packed, "/"+at)
 		if err != nil {
 			return nil, fmt.Errorf("make image %s: %w", tag, err)
 		}
 		images[tag] = made
 	}
 	return images, nil
+}
+
+// appendTar copies the entries of a tar file to out without closing out.
+func appendTar(out *tar.Writer, from io.Reader) error {
+	in := tar.NewReader(from)
+	for {
+		header, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := out.WriteHeader(header); err != nil {
+			return err
+		}
+		if _, err := io.Copy(out, in); err != nil {
+			return err
+		}
+	}
 }
 
 // join concatenates two tar archives.
@@ -104,8 +127,8 @@ func join(lower string, upper []byte) ([]byte, error) {
 	return both.Bytes(), nil
 }
 
-// searchPath is the PATH of a container; it is needed because kubeadm starts some programs by their bare names.
-const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+// SearchPath is the PATH of a container; it is needed because kubeadm starts some programs by their bare names.
+const SearchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 func singleLayer(content []byte, entrypoint string) (v1.Image, error) {
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
@@ -116,7 +139,7 @@ func singleLayer(content []byte, entrypoint string) (v1.Image, error) {
 	}
 	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
 		OS: "linux", Architecture: runtime.GOARCH, RootFS: v1.RootFS{Type: "layers"},
-		Config: v1.Config{Env: []string{searchPath}, Entrypoint: []string{entrypoint}},
+		Config: v1.Config{Env: []string{SearchPath}, Entrypoint: []string{entrypoint}},
 	})
 	if err != nil {
 		return nil, err
@@ -124,12 +147,19 @@ func singleLayer(content []byte, entrypoint string) (v1.Image, error) {
 	return mutate.AppendLayers(image, layer)
 }
 
-// contentFolders are the parts of containerd's folder that hold images which have not been unpacked.
-var contentFolders = []string{"io.containerd.content.v1.content/blobs", "io.containerd.metadata.v1.bolt"}
+// ContentFolders are the parts of containerd's folder that hold images which have not been unpacked.
+var ContentFolders = []string{"io.containerd.content.v1.content/blobs", "io.containerd.metadata.v1.bolt"}
 
-// preload imports images into a new containerd folder. It starts a containerd of its own on this machine for the import.
-// That containerd has its own folders and socket, and the plugins that run containers are disabled.
-func (h host) preload(ctx context.Context, bin, work string, images map[name.Tag]v1.Image) (root string, err error) {
+// Start starts the containerd of a folder of programs with a configuration file. It returns when containerd accepts connections.
+type Start func(ctx context.Context, program, config, socket string) (stop func() error, err error)
+
+// Do runs a program to its end.
+type Do func(ctx context.Context, program string, args ...string) error
+
+// Preload imports images into a new folder of containerd, below work. bin is the folder of containerd's programs. Preload starts a
+// containerd of its own on this machine for the import. That containerd has its own folders and socket, and the plugins that run
+// containers are disabled.
+func Preload(ctx context.Context, bin, work string, images map[name.Tag]v1.Image, start Start, do Do) (root string, err error) {
 	archive := filepath.Join(work, "images.tar")
 	if err := tarball.MultiWriteToFile(archive, images); err != nil {
 		return "", fmt.Errorf("write the control plane's images: %w", err)
@@ -145,13 +175,11 @@ func (h host) preload(ctx context.Context, bin, work string, images map[name.Tag
 	if err := os.WriteFile(config, fmt.Appendf(nil, preloadConfig, root, filepath.Join(short, "state"), socket), 0o644); err != nil {
 		return "", err
 	}
-	stop, err := h.start(ctx, filepath.Join(bin, "containerd"), config, socket)
+	stop, err := start(ctx, filepath.Join(bin, "containerd"), config, socket)
 	if err != nil {
 		return "", err
 	}
-	_, err = h.run(ctx, call{name: filepath.Join(bin, "ctr"), args: []string{
-		"--address", socket, "--namespace", "k8s.io", "images", "import", "--all-platforms", "--no-unpack", archive,
-	}})
+	err = do(ctx, filepath.Join(bin, "ctr"), "--address", socket, "--namespace", "k8s.io", "images", "import", "--all-platforms", "--no-unpack", archive)
 	return root, errors.Join(err, stop())
 }
 
@@ -164,9 +192,9 @@ disabled_plugins = ["io.containerd.cri.v1.images", "io.containerd.cri.v1.runtime
 address = %q
 `
 
-// startContainerd returns when containerd accepts connections. stop shuts containerd down cleanly, so that its database is
+// StartContainerd returns when containerd accepts connections. stop shuts containerd down cleanly, so that its database is
 // complete.
-func startContainerd(ctx context.Context, program, config, socket string) (stop func() error, err error) {
+func StartContainerd(ctx context.Context, program, config, socket string) (stop func() error, err error) {
 	cmd := exec.CommandContext(ctx, program, "--config", config)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -183,7 +211,7 @@ func startContainerd(ctx context.Context, program, config, socket string) (stop 
 			return err
 		}
 		if err := <-ended; err != nil {
-			return fmt.Errorf("stop containerd: %w:\n%s", err, tail(said.String()))
+			return fmt.Errorf("stop containerd: %w:\n%s", err, output.Tail(said.String()))
 		}
 		return nil
 	}
@@ -194,7 +222,7 @@ func startContainerd(ctx context.Context, program, config, socket string) (stop 
 		case <-ctx.Done():
 			return nil, errors.Join(context.Cause(ctx), stop())
 		case err := <-ended:
-			return nil, fmt.Errorf("start containerd: exited: %w:\n%s", err, tail(said.String()))
+			return nil, fmt.Errorf("start containerd: exited: %w:\n%s", err, output.Tail(said.String()))
 		case <-tick.C:
 			if conn, err := net.Dial("unix", socket); err == nil {
 				return stop, conn.Close()

@@ -1,4 +1,7 @@
-package nodeimage
+// Package registry gets images for a container engine: from a registry, from an archive, or for the containerd of a node.
+//
+// It does not decide which image a node runs.
+package registry
 
 import (
 	"bufio"
@@ -7,12 +10,49 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
+	"sigs.k8s.io/kind/pkg/apis/config/defaults"
 )
+
+// Source is where an image came from.
+type Source string
+
+// The sources, in the order in which Ensure tries them.
+const (
+	Present Source = "present"
+	Pulled  Source = "pulled"
+	Built   Source = "built"
+)
+
+// Network is what connects the pods of an image's nodes.
+type Network string
+
+// NetworkKindnet comes with kindest/node, NetworkAgent with a built image; see package nodeimage.
+const (
+	NetworkKindnet Network = "kindnet"
+	NetworkAgent   Network = "agent"
+)
+
+// Ref is a node image that the engine holds.
+type Ref struct {
+	Image      string  `json:"image"`      // the reference, in the form that the engine and kind accept
+	Kubernetes string  `json:"kubernetes"` // for example "v1.37.1"
+	Source     Source  `json:"source"`
+	Digest     string  `json:"digest"` // the engine's ID of the image: "sha256:..."
+	Network    Network `json:"network"`
+}
+
+// Engine is the part of a container engine that is used here.
+type Engine interface {
+	Name() string
+	Command(ctx context.Context, args ...string) *exec.Cmd
+	Output(ctx context.Context, args ...string) ([]byte, error)
+}
 
 // Labels of a built image. Containers inherit the labels of their image.
 const (
@@ -24,11 +64,11 @@ const (
 // contactLimit is how long a registry may take before it lists an image's parts. An engine alone would try for a minute.
 const contactLimit = 5 * time.Second
 
-// errNoRegistry means that no registry answered, in contrast to a registry that does not have the image.
-var errNoRegistry = errors.New("no registry answers")
+// ErrNoRegistry means that no registry answered, in contrast to a registry that does not have the image.
+var ErrNoRegistry = errors.New("no registry answers")
 
-// qualified adds the host of the default registry to a short name.
-func qualified(image string) string {
+// Qualified adds the host of the default registry to a short name.
+func Qualified(image string) string {
 	ref, err := name.ParseReference(image)
 	if err != nil {
 		return image
@@ -36,14 +76,14 @@ func qualified(image string) string {
 	return ref.Name()
 }
 
-// pull fetches an image. It gives up early if no registry answers.
-func pull(ctx context.Context, e images, image string) error {
+// Pull fetches an image. It gives up early if no registry answers.
+func Pull(ctx context.Context, e Engine, image string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var contact atomic.Bool
 	timer := time.AfterFunc(contactLimit, func() {
 		if !contact.Load() {
-			cancel(errNoRegistry)
+			cancel(ErrNoRegistry)
 		}
 	})
 	defer timer.Stop()
@@ -64,7 +104,7 @@ func pull(ctx context.Context, e images, image string) error {
 	case refused(last):
 		return fmt.Errorf("pull %s: %s", image, last)
 	}
-	return fmt.Errorf("pull %s: %w: %s", image, errNoRegistry, last)
+	return fmt.Errorf("pull %s: %w: %s", image, ErrNoRegistry, last)
 }
 
 // listen reads the engine's output during a pull and returns the last line. Output about the image's parts means that a
@@ -81,7 +121,7 @@ func listen(r io.Reader, contact *atomic.Bool, cancel context.CancelCauseFunc) s
 			strings.HasPrefix(line, "Getting image source"), strings.HasPrefix(line, "Copying "): // podman
 			contact.Store(true)
 		case strings.Contains(line, "retrying in") && !contact.Load():
-			cancel(errNoRegistry)
+			cancel(ErrNoRegistry)
 		}
 		last = line
 	}
@@ -100,8 +140,8 @@ func refused(line string) bool {
 	return false
 }
 
-// inspected is the output of "image inspect" that both engines have in common.
-type inspected struct {
+// Image is what an engine reports about an image: the output of "image inspect" that both engines have in common.
+type Image struct {
 	ID      string `json:"Id"`
 	Size    int64
 	Created time.Time
@@ -110,21 +150,22 @@ type inspected struct {
 	}
 }
 
-// inspect returns an image that the engine holds, with its source left empty.
-func inspect(ctx context.Context, e images, image string) (Ref, error) {
-	found, err := inspectAll(ctx, e, image)
+// Inspect returns an image that the engine holds, with its source left empty.
+func Inspect(ctx context.Context, e Engine, image string) (Ref, error) {
+	found, err := InspectAll(ctx, e, image)
 	if err != nil {
 		return Ref{}, err
 	}
-	return found[0].ref(image), nil
+	return found[0].Ref(image), nil
 }
 
-func inspectAll(ctx context.Context, e images, names ...string) ([]inspected, error) {
+// InspectAll returns images that the engine holds, in the order of their names.
+func InspectAll(ctx context.Context, e Engine, names ...string) ([]Image, error) {
 	out, err := e.Output(ctx, append([]string{"image", "inspect"}, names...)...)
 	if err != nil {
 		return nil, err
 	}
-	var found []inspected
+	var found []Image
 	if err := json.Unmarshal(out, &found); err != nil {
 		return nil, fmt.Errorf("parse what %s reports about %s: %w", e.Name(), strings.Join(names, " "), err)
 	}
@@ -134,9 +175,9 @@ func inspectAll(ctx context.Context, e images, names ...string) ([]inspected, er
 	return found, nil
 }
 
-// ref reads the labels of a built image. A stock image has no labels; its version comes from its tag, or is that of kind's
+// Ref reads the labels of a built image. A stock image has no labels; its version comes from its tag, or is that of kind's
 // default image.
-func (i inspected) ref(image string) Ref {
+func (i Image) Ref(image string) Ref {
 	ref := Ref{Image: image, Digest: i.ID, Kubernetes: i.Config.Labels[LabelKubernetes], Network: NetworkKindnet}
 	if !strings.HasPrefix(ref.Digest, "sha256:") {
 		ref.Digest = "sha256:" + ref.Digest // podman omits the prefix
@@ -145,7 +186,19 @@ func (i inspected) ref(image string) Ref {
 		ref.Network = Network(network)
 	}
 	if ref.Kubernetes == "" {
-		ref.Kubernetes = stockVersion(image)
+		ref.Kubernetes = StockVersion(image)
 	}
 	return ref
+}
+
+// StockVersion is the Kubernetes version in a kindest/node reference; empty if the reference does not contain it.
+func StockVersion(image string) string {
+	named, sum, byDigest := strings.Cut(image, "@")
+	if kinds, kindsSum, _ := strings.Cut(defaults.Image, "@"); byDigest && sum == kindsSum {
+		named = kinds
+	}
+	if at := strings.LastIndex(named, ":v"); at >= 0 {
+		return named[at+1:]
+	}
+	return ""
 }

@@ -1,12 +1,18 @@
-package nodeimage
+package registry
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer/layertest"
 )
 
 const kubeadmSays = `registry.example/kube-apiserver:v1.37.1
@@ -19,13 +25,13 @@ registry.example/etcd:3.7.0-0
 `
 
 func TestParseWanted(t *testing.T) {
-	w, err := parseWanted(kubeadmSays + "\n")
+	w, err := ParseWanted(kubeadmSays + "\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
 	for image := range w {
-		got[image] = w[image].String() + " " + w.version(image)
+		got[image] = w[image].String() + " " + w.Version(image)
 	}
 	want := map[string]string{
 		"kube-apiserver":          "registry.example/kube-apiserver:v1.37.1 v1.37.1",
@@ -46,7 +52,7 @@ func TestParseWanted(t *testing.T) {
 		"nothing":         "",
 		"a warning in it": "W1121 could not fetch a version\n" + kubeadmSays,
 	} {
-		if _, err := parseWanted(text); err == nil {
+		if _, err := ParseWanted(text); err == nil {
 			t.Errorf("%s: it was taken", name)
 		}
 	}
@@ -55,16 +61,16 @@ func TestParseWanted(t *testing.T) {
 func TestControlPlane(t *testing.T) {
 	dir := t.TempDir()
 	netfilter := filepath.Join(dir, "netfilter.tar")
-	lower := tree{}
-	lower.add("usr/sbin/nft", "nft")
-	packed, err := lower.pack()
+	lower := layer.Tree{}
+	lower.Add("usr/sbin/nft", "nft")
+	packed, err := lower.Pack()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(netfilter, packed, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	w, err := parseWanted(kubeadmSays)
+	w, err := ParseWanted(kubeadmSays)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +81,7 @@ func TestControlPlane(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	images, err := controlPlane(w, bin, netfilter)
+	images, err := ControlPlane(w, bin, netfilter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +104,7 @@ func TestControlPlane(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files := strings.Join(listTar(t, content), "\n")
+		files := strings.Join(layertest.List(t, content), "\n")
 		if want := "755 " + entrypoint[1:] + " \"" + image + "\""; !strings.Contains(files, want) {
 			t.Errorf("%s: no %s in\n%s", image, want, files)
 		}
@@ -106,7 +112,37 @@ func TestControlPlane(t *testing.T) {
 			t.Errorf("%s: has nft: %v", image, has)
 		}
 	}
-	if _, err := controlPlane(w, bin, filepath.Join(dir, "none")); err == nil {
+	if _, err := ControlPlane(w, bin, filepath.Join(dir, "none")); err == nil {
 		t.Error("without netfilter's programs: no error")
+	}
+}
+
+func script(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "containerd")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestStartContainerdThatEnds(t *testing.T) {
+	_, err := StartContainerd(t.Context(), script(t, "echo no root >&2; exit 7"), "c", filepath.Join(t.TempDir(), "sock"))
+	if err == nil || err.Error() != "start containerd: exited: exit status 7:\n  no root" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := StartContainerd(t.Context(), "/nonexistent", "c", "s"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStartContainerdEndsWithItsContext(t *testing.T) {
+	stop := errors.New("Ctrl-C")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, stop)
+	defer cancel()
+	begun := time.Now()
+	_, err := StartContainerd(ctx, script(t, "exec sleep 300"), "c", filepath.Join(t.TempDir(), "sock"))
+	if !errors.Is(err, stop) || time.Since(begun) > 20*time.Second {
+		t.Errorf("after %s: %v", time.Since(begun), err)
 	}
 }
