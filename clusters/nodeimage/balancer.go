@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -138,18 +137,12 @@ func buildBalancer(ctx context.Context, h host, e registry.Engine, o Options) (e
 	if err != nil {
 		return err
 	}
-	waiting := func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) }
-	c, err := openCache(ctx, o.CacheDir, waiting)
+	b, work, end, err := h.begin(ctx, o, balancerSteps)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
-	work, err := c.temp()
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(work) //nolint:errcheck // the next build removes leftovers
-	b := &builder{host: h, options: o, cache: c, steps: steps{of: balancerSteps, tell: o.Progress}, holdfast: holdfast}
+	defer func() { err = errors.Join(err, end()) }()
+	b.holdfast = holdfast
 	var rootfs string
 	err = b.steps.do(ctx, "root file system with HAProxy ("+debianSuite+")", func(ctx context.Context) (cached bool, err error) {
 		rootfs, cached, err = b.bootstrap(ctx, "rootfs-balancer", balancerPackages, "")

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
@@ -39,7 +40,7 @@ func Build(ctx context.Context, e *engine.Engine, version string, o Options) (re
 type builder struct {
 	host
 	options Options
-	cache   *cache
+	cache   *cache.Cache
 	steps   steps
 	golang  goTool
 	version string
@@ -47,24 +48,34 @@ type builder struct {
 	holdfast string
 }
 
+// begin waits for the cache, and makes a folder for a build of this many steps. end releases both.
+func (h host) begin(ctx context.Context, o Options, of int) (b *builder, work string, end func() error, err error) {
+	c, err := cache.Open(ctx, o.CacheDir, func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) })
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if work, err = c.Temp(); err != nil {
+		return nil, "", nil, errors.Join(err, c.Close())
+	}
+	end = func() error {
+		_ = os.RemoveAll(work) // the next build removes leftovers
+		return c.Close()
+	}
+	return &builder{host: h, options: o, cache: c, steps: steps{of: of, tell: o.Progress}}, work, end, nil
+}
+
 func build(ctx context.Context, h host, e registry.Engine, version string, o Options) (ref registry.Ref, err error) {
 	holdfast, err := h.holdfast(ctx, o.CacheDir) // first, because a build takes minutes
 	if err != nil {
 		return registry.Ref{}, err
 	}
-	waiting := func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) }
-	c, err := openCache(ctx, o.CacheDir, waiting)
+	b, work, end, err := h.begin(ctx, o, buildSteps)
 	if err != nil {
 		return registry.Ref{}, err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() { err = errors.Join(err, end()) }()
 	name := builtName(version)
-	work, err := c.temp()
-	if err != nil {
-		return registry.Ref{}, err
-	}
-	defer os.RemoveAll(work) //nolint:errcheck // the next build removes leftovers
-	b := &builder{host: h, options: o, cache: c, steps: steps{of: buildSteps, tell: o.Progress}, version: version, holdfast: holdfast}
+	b.version, b.holdfast = version, holdfast
 	if b.golang, err = newGoTool(ctx, h, work); err != nil {
 		return registry.Ref{}, err
 	}
@@ -160,7 +171,7 @@ func (b *builder) binaries(ctx context.Context, p *parts, source module) error {
 func (b *builder) program(ctx context.Context, p program, into *string) error {
 	return b.steps.do(ctx, p.name+" "+p.version, func(ctx context.Context) (cached bool, err error) {
 		name := p.name + "-" + p.version + "-" + p.key(b.golang.version)
-		*into, cached, err = b.cache.entry(name, func(keep, work string) error {
+		*into, cached, err = b.cache.Entry(name, func(keep, work string) error {
 			if p.cgo {
 				if err := b.needCompiler(ctx, work); err != nil {
 					return err
@@ -176,7 +187,7 @@ func (b *builder) program(ctx context.Context, p program, into *string) error {
 func (b *builder) pause(ctx context.Context, p *parts, source module) error {
 	tag := p.wanted["pause"].TagStr()
 	return b.steps.do(ctx, "pause "+tag, func(ctx context.Context) (cached bool, err error) {
-		p.pause, cached, err = b.cache.entry("pause-"+tag+"-"+digest(b.version, tag), func(keep, work string) error {
+		p.pause, cached, err = b.cache.Entry("pause-"+tag+"-"+digest(b.version, tag), func(keep, work string) error {
 			if err := b.needCompiler(ctx, work); err != nil {
 				return err
 			}
@@ -201,7 +212,7 @@ func (b *builder) needCompiler(ctx context.Context, work string) error {
 
 // logged opens a log file for what a step's programs print, and names it in the step's error.
 func (b *builder) logged(name string, part func(*os.File) error) error {
-	log, err := b.cache.log(name)
+	log, err := b.cache.Log(name)
 	if err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func unfinished(t *testing.T, dir string) []string {
 	t.Helper()
 	var left []string
 	for _, name := range inFolder(t, dir) {
-		if strings.HasPrefix(name, tempPrefix) {
+		if strings.HasPrefix(name, "tmp-") {
 			left = append(left, name)
 		}
 	}

@@ -172,3 +172,17 @@ func (e *fakeEngine) Output(ctx context.Context, args ...string) ([]byte, error)
 	}
 	return nil, fmt.Errorf("unexpected %q", args)
 }
+
+// inFolder are the names of the files in a folder.
+func inFolder(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}

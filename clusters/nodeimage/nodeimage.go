@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/kind/pkg/apis/config/defaults"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
@@ -40,6 +41,15 @@ func (o *Options) fill() error {
 		o.Progress = func(Step) {}
 	}
 	return nil
+}
+
+// ClearCache removes everything that builds have kept: binaries, root file systems, logs. It does not remove images from
+// the engine.
+func ClearCache(ctx context.Context, o Options) error {
+	if err := o.fill(); err != nil {
+		return err
+	}
+	return cache.Clear(ctx, o.CacheDir)
 }
 
 // Ensure returns an image for a version of Kubernetes: one that the engine holds, otherwise kindest/node from a registry,

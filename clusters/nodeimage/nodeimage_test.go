@@ -199,3 +199,20 @@ func TestUnitRunsTheCommand(t *testing.T) {
 		t.Errorf("%v; want %s in\n%s", err, want, unit)
 	}
 }
+
+func TestOptionsFill(t *testing.T) {
+	t.Setenv("HOLDFAST_CACHE", "/x")
+	t.Setenv("HOLDFAST_NO_INSTALL", "1")
+	var o Options
+	if err := o.fill(); err != nil {
+		t.Fatal(err)
+	}
+	if o.CacheDir != "/x/nodeimage" || !o.NoInstall || o.Progress == nil {
+		t.Errorf("got %+v", o)
+	}
+	t.Setenv("HOLDFAST_NO_INSTALL", "0")
+	given := Options{CacheDir: "/y"}
+	if err := given.fill(); err != nil || given.CacheDir != "/y" || given.NoInstall {
+		t.Errorf("got %+v, %v", given, err)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 	"github.com/holdfast-ha/holdfast/clusters/output"
 )
@@ -58,13 +59,13 @@ func GetRelease(ctx context.Context, e *engine.Engine, version string, o Options
 }
 
 func getRelease(ctx context.Context, e registry.Engine, ref registry.Ref, o Options) (r Release, err error) {
-	c, err := openCache(ctx, o.CacheDir, func() { o.Progress(Step{Name: "waiting for a build to end", State: Started}) })
+	c, err := cache.Open(ctx, o.CacheDir, func() { o.Progress(Step{Name: "waiting for a build to end", State: Started}) })
 	if err != nil {
 		return Release{}, err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() { err = errors.Join(err, c.Close()) }()
 	name := "release-" + ref.Kubernetes + "-" + digest(ref.Digest, releaseScript)
-	dir, _, err := c.entry(name, func(keep, _ string) error { return takeOut(ctx, e, ref, keep) })
+	dir, _, err := c.Entry(name, func(keep, _ string) error { return takeOut(ctx, e, ref, keep) })
 	if err != nil {
 		return Release{}, fmt.Errorf("take Kubernetes %s out of %s: %w", ref.Kubernetes, ref.Image, err)
 	}

@@ -35,7 +35,7 @@ func (b *builder) bootstrap(ctx context.Context, name string, packages []string,
 		return "", false, err
 	}
 	key := digest(append([]string{from.suite, fmt.Sprint(revision), rootfsScript, netfilter}, packages...)...)
-	return b.cache.entry(name+"-"+from.suite+"-"+key, func(keep, work string) error {
+	return b.cache.Entry(name+"-"+from.suite+"-"+key, func(keep, work string) error {
 		if b.uid != 0 {
 			return errors.New("only root can do this (mmdebstrap changes owners and mounts): run holdfast as root, " +
 				"or load the image into the container engine")

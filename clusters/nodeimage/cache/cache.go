@@ -1,4 +1,7 @@
-package nodeimage
+// Package cache keeps what builds have made, so that the next build need not make it again.
+//
+// It does not decide what belongs together: the name of an entry stands for everything that the entry depends on.
+package cache
 
 import (
 	"context"
@@ -11,9 +14,9 @@ import (
 	"time"
 )
 
-// cache is a folder with one subfolder for each finished entry. An entry that exists is complete: it was made under a
+// Cache is a folder with one subfolder for each finished entry. An entry that exists is complete: it was made under a
 // temporary name and then renamed. Only the holder of the lock makes entries.
-type cache struct {
+type Cache struct {
 	dir  string
 	lock *os.File
 }
@@ -24,9 +27,9 @@ const (
 	lockRetry  = 500 * time.Millisecond
 )
 
-// openCache takes the lock, waits for another build if necessary, and removes what killed builds left behind. The kernel
+// Open takes the lock, waits for another build if necessary, and removes what killed builds left behind. The kernel
 // releases the lock when its process ends, even after a kill.
-func openCache(ctx context.Context, dir string, waiting func()) (*cache, error) {
+func Open(ctx context.Context, dir string, waiting func()) (*Cache, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "log"), 0o755); err != nil {
 		return nil, fmt.Errorf("make the cache folder: %w; set HOLDFAST_CACHE to a folder that can be written", err)
 	}
@@ -37,7 +40,7 @@ func openCache(ctx context.Context, dir string, waiting func()) (*cache, error) 
 	if err := waitForLock(ctx, file, waiting); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock the cache %s: %w", dir, err), file.Close())
 	}
-	c := &cache{dir: dir, lock: file}
+	c := &Cache{dir: dir, lock: file}
 	c.sweep()
 	return c, nil
 }
@@ -61,11 +64,12 @@ func waitForLock(ctx context.Context, file *os.File, waiting func()) error {
 	}
 }
 
-func (c *cache) close() error { return c.lock.Close() }
+// Close releases the lock.
+func (c *Cache) Close() error { return c.lock.Close() }
 
 // sweep removes unfinished entries. No other build works on them, since this process holds the lock; but programs that a
 // killed build started may run on for a moment. What cannot be removed only takes space, and the next build tries again.
-func (c *cache) sweep() {
+func (c *Cache) sweep() {
 	left, err := filepath.Glob(filepath.Join(c.dir, tempPrefix+"*"))
 	if err != nil {
 		return
@@ -75,8 +79,8 @@ func (c *cache) sweep() {
 	}
 }
 
-// temp returns a new folder for one build; the caller removes it with os.RemoveAll.
-func (c *cache) temp() (string, error) {
+// Temp returns a new folder for one build; the caller removes it with os.RemoveAll.
+func (c *Cache) Temp() (string, error) {
 	dir, err := os.MkdirTemp(c.dir, tempPrefix)
 	if err != nil {
 		return "", fmt.Errorf("make a folder in the cache: %w", err)
@@ -84,16 +88,16 @@ func (c *cache) temp() (string, error) {
 	return dir, nil
 }
 
-// entry returns the folder of a finished entry. If the entry does not exist, fill makes it: fill writes the content of the
+// Entry returns the folder of a finished entry. If the entry does not exist, fill makes it: fill writes the content of the
 // entry into keep, and may use work for everything else.
-func (c *cache) entry(name string, fill func(keep, work string) error) (dir string, cached bool, err error) {
+func (c *Cache) Entry(name string, fill func(keep, work string) error) (dir string, cached bool, err error) {
 	dir = filepath.Join(c.dir, name)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, true, nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", false, fmt.Errorf("look into the cache: %w", err)
 	}
-	temp, err := c.temp()
+	temp, err := c.Temp()
 	if err != nil {
 		return "", false, err
 	}
@@ -110,30 +114,26 @@ func (c *cache) entry(name string, fill func(keep, work string) error) (dir stri
 	return dir, false, os.Rename(keep, dir)
 }
 
-// log opens a file for what the programs of one step print. It replaces the file of the last build.
-func (c *cache) log(name string) (*os.File, error) {
+// Log opens a file for what the programs of one step print. It replaces the file of the last build.
+func (c *Cache) Log(name string) (*os.File, error) {
 	return os.Create(filepath.Join(c.dir, "log", name+".log"))
 }
 
-// ClearCache removes everything that builds have kept: binaries, root file systems, logs. It does not remove images from
-// the engine.
-func ClearCache(ctx context.Context, o Options) error {
-	if err := o.fill(); err != nil {
-		return err
-	}
-	if _, err := os.Stat(o.CacheDir); errors.Is(err, fs.ErrNotExist) {
+// Clear removes everything that builds have kept.
+func Clear(ctx context.Context, dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	c, err := openCache(ctx, o.CacheDir, func() {})
+	c, err := Open(ctx, dir, func() {})
 	if err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(c.dir)
+	entries, err := os.ReadDir(dir)
 	errs := []error{err}
 	for _, entry := range entries {
 		if entry.Name() != lockName { // a process that waits for the lock waits for this very file
-			errs = append(errs, os.RemoveAll(filepath.Join(c.dir, entry.Name())))
+			errs = append(errs, os.RemoveAll(filepath.Join(dir, entry.Name())))
 		}
 	}
-	return errors.Join(append(errs, c.close())...)
+	return errors.Join(append(errs, c.Close())...)
 }

@@ -1,4 +1,4 @@
-package nodeimage
+package cache
 
 import (
 	"context"
@@ -11,13 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func open(t *testing.T, dir string) *cache {
+func open(t *testing.T, dir string) *Cache {
 	t.Helper()
-	c, err := openCache(t.Context(), dir, func() {})
+	c, err := Open(t.Context(), dir, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.close() })
+	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
@@ -44,7 +44,7 @@ func TestEntry(t *testing.T) {
 			os.WriteFile(filepath.Join(work, "go.mod"), []byte("x"), 0o644))
 	}
 	for _, want := range []bool{false, true} {
-		dir, cached, err := c.entry("kubernetes", fill)
+		dir, cached, err := c.Entry("kubernetes", fill)
 		if err != nil || cached != want {
 			t.Fatalf("cached %v, %v; want %v", cached, err, want)
 		}
@@ -63,7 +63,7 @@ func TestEntry(t *testing.T) {
 func TestFailedEntryLeavesNothing(t *testing.T) {
 	c := open(t, t.TempDir())
 	stop := errors.New("disk full")
-	_, _, err := c.entry("kubernetes", func(keep, _ string) error {
+	_, _, err := c.Entry("kubernetes", func(keep, _ string) error {
 		return errors.Join(os.WriteFile(filepath.Join(keep, "half"), nil, 0o644), stop)
 	})
 	if !errors.Is(err, stop) {
@@ -95,9 +95,9 @@ func TestOneBuildAtATime(t *testing.T) {
 	first := open(t, dir)
 	waiting, got := make(chan struct{}), make(chan error, 1)
 	go func() {
-		second, err := openCache(t.Context(), dir, func() { close(waiting) })
+		second, err := Open(t.Context(), dir, func() { close(waiting) })
 		if err == nil {
-			err = second.close()
+			err = second.Close()
 		}
 		got <- err
 	}()
@@ -107,7 +107,7 @@ func TestOneBuildAtATime(t *testing.T) {
 		t.Fatalf("the second did not wait: %v", err)
 	default:
 	}
-	if err := first.close(); err != nil {
+	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -125,44 +125,27 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 	open(t, dir)
 	stop := errors.New("Ctrl-C")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	if _, err := openCache(ctx, dir, func() { cancel(stop) }); !errors.Is(err, stop) {
+	if _, err := Open(ctx, dir, func() { cancel(stop) }); !errors.Is(err, stop) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestClearCache(t *testing.T) {
+func TestClear(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
-	if err := ClearCache(t.Context(), Options{CacheDir: dir}); err != nil {
+	if err := Clear(t.Context(), dir); err != nil {
 		t.Errorf("where there is none: %v", err)
 	}
 	c := open(t, dir)
 	if err := os.Mkdir(filepath.Join(dir, "runc-v1"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.close(); err != nil {
+	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := ClearCache(t.Context(), Options{CacheDir: dir}); err != nil {
+	if err := Clear(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"lock"}, inFolder(t, dir)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestOptionsFill(t *testing.T) {
-	t.Setenv("HOLDFAST_CACHE", "/x")
-	t.Setenv("HOLDFAST_NO_INSTALL", "1")
-	var o Options
-	if err := o.fill(); err != nil {
-		t.Fatal(err)
-	}
-	if o.CacheDir != "/x/nodeimage" || !o.NoInstall || o.Progress == nil {
-		t.Errorf("got %+v", o)
-	}
-	t.Setenv("HOLDFAST_NO_INSTALL", "0")
-	given := Options{CacheDir: "/y"}
-	if err := given.fill(); err != nil || given.CacheDir != "/y" || given.NoInstall {
-		t.Errorf("got %+v, %v", given, err)
 	}
 }
