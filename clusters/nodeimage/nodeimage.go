@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-
-	"sigs.k8s.io/kind/pkg/apis/config/defaults"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
@@ -77,7 +74,7 @@ func ensure(ctx context.Context, e registry.Engine, version string, build func(c
 	known := []string{builtName(wanted), stockName(wanted)}
 	stock := known[1:2]
 	if version == "" {
-		known, stock = append(known, kindDefault()), append(stock, kindDefault())
+		known, stock = append(known, registry.KindDefault()), append(stock, registry.KindDefault())
 	}
 	for _, name := range known {
 		if ref, err := registry.Inspect(ctx, e, name); err == nil {
@@ -115,13 +112,6 @@ func builtName(version string) string {
 
 // stockName is kindest/node with the host of the default registry: podman resolves short names only if it is configured to.
 func stockName(version string) string { return registry.Qualified("kindest/node:" + version) }
-
-// kindDefault is the default image of this version of kind, by digest.
-func kindDefault() string {
-	named, sum, _ := strings.Cut(defaults.Image, "@") // podman rejects a reference with both a tag and a digest
-	repository, _, _ := strings.Cut(named, ":")
-	return registry.Qualified(repository + "@" + sum)
-}
 
 // checkForm rejects a malformed version before anything slow starts.
 func checkForm(version string) error {

@@ -22,7 +22,7 @@ const (
 )
 
 func TestEnsure(t *testing.T) {
-	ours, stock, kinds := builtName(DefaultKubernetes), stockName(DefaultKubernetes), kindDefault()
+	ours, stock, kinds := builtName(DefaultKubernetes), stockName(DefaultKubernetes), registry.KindDefault()
 	const noRoute = "echo 'Error: initializing source: pinging container registry: dial tcp: connection refused' >&2; exit 125"
 	const absent = "echo 'Error: manifest unknown' >&2; exit 125"
 	only := func(image, says string) string { // a registry with one image

@@ -76,6 +76,13 @@ func Qualified(image string) string {
 	return ref.Name()
 }
 
+// KindDefault is the default image of this version of kind, by digest.
+func KindDefault() string {
+	named, sum, _ := strings.Cut(defaults.Image, "@") // podman rejects a reference with both a tag and a digest
+	repository, _, _ := strings.Cut(named, ":")
+	return Qualified(repository + "@" + sum)
+}
+
 // Pull fetches an image. It gives up early if no registry answers.
 func Pull(ctx context.Context, e Engine, image string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -186,13 +193,13 @@ func (i Image) Ref(image string) Ref {
 		ref.Network = Network(network)
 	}
 	if ref.Kubernetes == "" {
-		ref.Kubernetes = StockVersion(image)
+		ref.Kubernetes = stockVersion(image)
 	}
 	return ref
 }
 
-// StockVersion is the Kubernetes version in a kindest/node reference; empty if the reference does not contain it.
-func StockVersion(image string) string {
+// stockVersion is the Kubernetes version in a kindest/node reference; empty if the reference does not contain it.
+func stockVersion(image string) string {
 	named, sum, byDigest := strings.Cut(image, "@")
 	if kinds, kindsSum, _ := strings.Cut(defaults.Image, "@"); byDigest && sum == kindsSum {
 		named = kinds

@@ -1,6 +1,9 @@
 package registry
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestRefused(t *testing.T) {
 	for line, want := range map[string]bool{
@@ -16,5 +19,21 @@ func TestRefused(t *testing.T) {
 		if got := refused(line); got != want {
 			t.Errorf("%q: got %v", line, got)
 		}
+	}
+}
+
+func TestStockVersion(t *testing.T) {
+	for image, want := range map[string]string{
+		"registry.example/kindest/node:v1.36.3": "v1.36.3",
+		"kindest/node:v1.37.0@sha256:abc":       "v1.37.0",
+		"kindest/node@sha256:abc":               "",
+		KindDefault():                           "v1.37.0",
+	} {
+		if got := stockVersion(image); got != want {
+			t.Errorf("%s: got %q, want %q", image, got, want)
+		}
+	}
+	if name := KindDefault(); strings.Count(name, ":") != 1 || !strings.Contains(name, "kindest/node@sha256:") {
+		t.Errorf("kind's default is %s, want it by its digest alone", name)
 	}
 }
