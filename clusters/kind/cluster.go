@@ -103,10 +103,10 @@ func Open(ctx context.Context, e *engine.Engine, name string, o Options) (*Clust
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", name, err)
 	}
-	return open(ctx, e, name, keptUpgrade(name, r), o)
+	return attach(ctx, e, name, keptUpgrade(name, r), o)
 }
 
-func open(ctx context.Context, e runner, name string, r record, o Options) (*Cluster, error) {
+func attach(ctx context.Context, e runner, name string, r record, o Options) (*Cluster, error) {
 	config, err := restConfig(e, name)
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", name, err)

@@ -114,7 +114,7 @@ func (n *Node) act(ctx context.Context, verb string, want clusters.NodeState, si
 func (n *Node) letDie(ctx context.Context) {
 	id, err := n.cluster.e.Output(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", n.name)
 	if err == nil {
-		err = thaw(cmp.Or(n.cluster.freezers, freezers), string(id))
+		err = unfreeze(cmp.Or(n.cluster.freezers, freezers), string(id))
 	}
 	if err != nil {
 		n.cluster.log.Debug("thaw a node that was killed", "node", n.name, "error", err)

@@ -20,6 +20,7 @@ const (
 var rootfsScript string
 
 // mergedUsr is a hook of mmdebstrap that merges /bin, /lib and /sbin into /usr. Without it a package does so, which needs perl.
+// Older versions of mmdebstrap do not have it.
 const mergedUsr = "/usr/share/mmdebstrap/hooks/maybe-merged-usr"
 
 // rootfs returns the cache entry of the root file system of a node.
@@ -61,7 +62,10 @@ func (b *builder) mmdebstrap(ctx context.Context, from distribution, packages []
 		return err
 	}
 	args := []string{"--mode=root", "--variant=minbase", "--skip=output/dev", "--components=" + from.components,
-		"--hook-dir=" + mergedUsr, "--include=" + strings.Join(packages, ","), "--customize-hook=" + rootfsScript}
+		"--include=" + strings.Join(packages, ","), "--customize-hook=" + rootfsScript}
+	if _, err := b.readFile(filepath.Join(mergedUsr, "setup00.sh")); err == nil {
+		args = append(args, "--hook-dir="+mergedUsr)
+	}
 	if from.keyring != "" {
 		args = append(args, "--keyring="+from.keyring)
 	}

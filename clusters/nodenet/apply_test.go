@@ -167,19 +167,19 @@ func TestForgetPods(t *testing.T) {
 	if err := forgetPods(at); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"last_reserved_ip.0", "lock"}, names(t, dir)); diff != "" {
+	if diff := cmp.Diff([]string{"last_reserved_ip.0", "lock"}, inFolder(t, dir)); diff != "" {
 		t.Errorf("after the node's start (-want +got):\n%s", diff)
 	}
 	write(t, filepath.Join(dir, "10.244.0.4"), "x")
 	if err := forgetPods(at); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"10.244.0.4", "last_reserved_ip.0", "lock"}, names(t, dir)); diff != "" {
+	if diff := cmp.Diff([]string{"10.244.0.4", "last_reserved_ip.0", "lock"}, inFolder(t, dir)); diff != "" {
 		t.Errorf("after a restart of the agent alone (-want +got):\n%s", diff)
 	}
 }
 
-func names(t *testing.T, dir string) []string {
+func inFolder(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func open(t *testing.T, dir string) *Cache {
+func openCache(t *testing.T, dir string) *Cache {
 	t.Helper()
 	c, err := Open(t.Context(), dir, func() {})
 	if err != nil {
@@ -35,7 +35,7 @@ func inFolder(t *testing.T, dir string) []string {
 }
 
 func TestEntry(t *testing.T) {
-	c := open(t, t.TempDir())
+	c := openCache(t, t.TempDir())
 	filled := 0
 	fill := func(keep, work string) error {
 		filled++
@@ -61,7 +61,7 @@ func TestEntry(t *testing.T) {
 }
 
 func TestFailedEntryLeavesNothing(t *testing.T) {
-	c := open(t, t.TempDir())
+	c := openCache(t, t.TempDir())
 	stop := errors.New("disk full")
 	_, _, err := c.Entry("kubernetes", func(keep, _ string) error {
 		return errors.Join(os.WriteFile(filepath.Join(keep, "half"), nil, 0o644), stop)
@@ -84,7 +84,7 @@ func TestOpenSweeps(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "rootfs-bookworm-1"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	open(t, dir)
+	openCache(t, dir)
 	if diff := cmp.Diff([]string{"lock", "log", "rootfs-bookworm-1"}, inFolder(t, dir)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -92,7 +92,7 @@ func TestOpenSweeps(t *testing.T) {
 
 func TestOneBuildAtATime(t *testing.T) {
 	dir := t.TempDir()
-	first := open(t, dir)
+	first := openCache(t, dir)
 	waiting, got := make(chan struct{}), make(chan error, 1)
 	go func() {
 		second, err := Open(t.Context(), dir, func() { close(waiting) })
@@ -122,7 +122,7 @@ func TestOneBuildAtATime(t *testing.T) {
 
 func TestWaitingEndsWithItsContext(t *testing.T) {
 	dir := t.TempDir()
-	open(t, dir)
+	openCache(t, dir)
 	stop := errors.New("Ctrl-C")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	if _, err := Open(ctx, dir, func() { cancel(stop) }); !errors.Is(err, stop) {
@@ -135,7 +135,7 @@ func TestClear(t *testing.T) {
 	if err := Clear(t.Context(), dir); err != nil {
 		t.Errorf("where there is none: %v", err)
 	}
-	c := open(t, dir)
+	c := openCache(t, dir)
 	if err := os.Mkdir(filepath.Join(dir, "runc-v1"), 0o755); err != nil {
 		t.Fatal(err)
 	}

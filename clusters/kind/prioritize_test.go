@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-func TestFavourLoad(t *testing.T) {
+func TestPrioritizeLoad(t *testing.T) {
 	f := newFakeEngine("podman")
 	refused := errors.New("no such controller")
 	f.fail = func(args []string) error {
@@ -19,7 +19,7 @@ func TestFavourLoad(t *testing.T) {
 		return nil
 	}
 	spec := clusters.Spec{Zones: []string{"a", "b"}}.WithDefaults()
-	err := favourLoad(t.Context(), f, "demo", spec)
+	err := prioritizeLoad(t.Context(), f, "demo", spec)
 	if want := "raise the CPU shares of holdfast-demo-worker3: no such controller"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -31,7 +31,7 @@ func TestFavourLoad(t *testing.T) {
 	f.run("holdfast-demo-worker")
 	f.run("holdfast-demo-worker3")
 	f.calls, f.fail, spec.LoadOnWorkers = nil, nil, 1
-	if err := favourLoad(t.Context(), f, "demo", spec); err != nil {
+	if err := prioritizeLoad(t.Context(), f, "demo", spec); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"update --cpu-shares 10240 holdfast-demo-worker", "update --cpu-shares 10240 holdfast-demo-worker3"}

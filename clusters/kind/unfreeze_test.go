@@ -23,7 +23,7 @@ func frozen(t *testing.T, root, id string) (state string) {
 
 // A killed node with frozen processes does not exit: its init waits for them. Kill unfreezes them, and reports success only
 // once the node has exited.
-func TestAKilledNodeIsThawed(t *testing.T) {
+func TestAKilledNodeIsUnfrozen(t *testing.T) {
 	id := strings.Repeat("6c", 32)
 	for name, test := range map[string]struct{ frozen, want string }{
 		"its own": {id, ""},
@@ -82,10 +82,10 @@ func TestAPausedNodeStaysFrozen(t *testing.T) {
 	})
 }
 
-func TestThaw(t *testing.T) {
+func TestUnfreeze(t *testing.T) {
 	root, ours, other := t.TempDir(), strings.Repeat("6c", 32), strings.Repeat("ab", 32)
 	files := map[string]string{ours: frozen(t, root, ours), other: frozen(t, root, other)}
-	if err := thaw(root, "cannot remove container "+ours+" as it could not be stopped"); err != nil {
+	if err := unfreeze(root, "cannot remove container "+ours+" as it could not be stopped"); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]string{ours: "THAWED", other: "FROZEN"} {
@@ -93,7 +93,7 @@ func TestThaw(t *testing.T) {
 			t.Errorf("%s is %s, %v; want %s", id, got, err, want)
 		}
 	}
-	if err := thaw(filepath.Join(root, "no cgroups of version 1"), ours); err != nil {
+	if err := unfreeze(filepath.Join(root, "no cgroups of version 1"), ours); err != nil {
 		t.Error(err)
 	}
 }

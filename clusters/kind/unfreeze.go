@@ -14,12 +14,12 @@ const freezers = "/sys/fs/cgroup/freezer"
 
 var containerID = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// thaw unfreezes the processes of killed containers, whose IDs it finds in the engine's message. runc briefly freezes a
+// unfreeze resumes the processes of killed containers, whose IDs it finds in the engine's message. runc briefly freezes a
 // container to change its device rules. A node that is killed at that moment stays frozen, and frozen processes do not act on
 // SIGKILL, so the node's init waits for them forever.
 //
 // Source: https://docs.kernel.org/admin-guide/cgroup-v1/freezer-subsystem.html
-func thaw(root, said string) error {
+func unfreeze(root, said string) error {
 	var errs []error
 	for _, id := range containerID.FindAllString(said, -1) {
 		errs = append(errs, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {

@@ -12,9 +12,9 @@ import (
 // would measure its own delay.
 const loadShares = "10240"
 
-// favourLoad gives the nodes that carry load CPU priority over all other nodes. When only the load node had it and every kube-proxy
+// prioritizeLoad gives the nodes that carry load CPU priority over all other nodes. When only the load node had it and every kube-proxy
 // restarted, the load node's kube-proxy kept the load workers of other nodes from sending for up to 368 ms.
-func favourLoad(ctx context.Context, e runner, name string, spec clusters.Spec) error {
+func prioritizeLoad(ctx context.Context, e runner, name string, spec clusters.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, actWithin)
 	defer cancel()
 	workers := 0
