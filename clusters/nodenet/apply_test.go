@@ -3,6 +3,7 @@ package nodenet
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -181,13 +182,9 @@ func TestForgetPods(t *testing.T) {
 
 func inFolder(t *testing.T, dir string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
+	names, err := fs.Glob(os.DirFS(dir), "*")
 	if err != nil {
 		t.Fatal(err)
-	}
-	var names []string
-	for _, entry := range entries {
-		names = append(names, entry.Name())
 	}
 	return names
 }
