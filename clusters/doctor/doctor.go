@@ -66,7 +66,8 @@ func (m *machine) examine(ctx context.Context, o Options) Report {
 	}
 	_ = m.prepare() // the affected check reports what could not be prepared
 	found, engineCheck := m.engine(ctx, o)
-	report := Report{OK: true, Nodes: o.Nodes, Checks: []Check{
+	report := Report{OK: true, Nodes: o.Nodes}
+	for _, check := range []Check{
 		engineCheck,
 		m.cgroups(),
 		m.capabilities(found),
@@ -81,11 +82,16 @@ func (m *machine) examine(ctx context.Context, o Options) Report {
 		m.disk(found, o),
 		balancer(ctx, found),
 		leftovers(ctx, found),
-	}}
-	for _, check := range report.Checks {
-		report.OK = report.OK && check.Status != Fail
+	} {
+		report.Add(check)
 	}
 	return report
+}
+
+// Add adds the result of a check.
+func (r *Report) Add(check Check) {
+	r.Checks = append(r.Checks, check)
+	r.OK = r.OK && check.Status != Fail
 }
 
 // containerEngine is the part of engine.Engine that this package uses.

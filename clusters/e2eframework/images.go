@@ -44,7 +44,7 @@ func (p *Provider) LoadImageArchive(ctx context.Context, path string, args ...st
 	if p.cluster == nil {
 		return p.missing()
 	}
-	refs, err := names(path)
+	refs, err := tagsOf(path)
 	if err != nil {
 		return fmt.Errorf("load images from %s: %w", path, err)
 	}
@@ -56,8 +56,8 @@ func (p *Provider) LoadImageArchive(ctx context.Context, path string, args ...st
 	return nil
 }
 
-// names are the tags of the images in a docker-archive file.
-func names(path string) ([]string, error) {
+// tagsOf are the tags of the images in a docker-archive file.
+func tagsOf(path string) ([]string, error) {
 	manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return plain(path) })
 	if err != nil {
 		return nil, fmt.Errorf("want a docker-archive: %w", err)

@@ -4,6 +4,9 @@
 //	cluster := e2eframework.NewProvider()
 //	testenv.Setup(envfuncs.CreateClusterWithOpts(cluster, "demo", e2eframework.WithSpec(clusters.Spec{Zones: []string{"a", "b"}})))
 //
+// Containers run holdfast's executable, which a test is not: it is compiled in the module of the test, or named by the variable
+// HOLDFAST_EXECUTABLE (see package self).
+//
 // It does not run tests, and holdfast's own suites do not use it.
 package e2eframework
 
@@ -197,8 +200,11 @@ func (p *Provider) Destroy(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := doomed.Delete(ctx); err != nil {
+		return err // the cluster is kept, so that the caller can inspect it and try again
+	}
 	p.cluster = nil
-	return doomed.Delete(ctx)
+	return nil
 }
 
 func (p *Provider) missing() error {

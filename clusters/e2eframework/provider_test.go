@@ -71,7 +71,9 @@ func (c *fakeCluster) Config() *rest.Config        { return &rest.Config{Host: c
 func (c *fakeCluster) Kubeconfig() (string, error) { return "/cache/" + c.name, nil }
 func (c *fakeCluster) Prove(context.Context) error { return c.note("prove") }
 func (c *fakeCluster) Delete(context.Context) error {
-	c.source.there = nil
+	if c.source.err == nil {
+		c.source.there = nil
+	}
 	return c.note("delete")
 }
 func (c *fakeCluster) CollectLogs(_ context.Context, dir string) error { return c.note("logs " + dir) }
@@ -140,6 +142,25 @@ func TestLifeOfACluster(t *testing.T) {
 		"create x", "prove", "stop holdfast-x-worker", "start holdfast-x-worker", "save backend:1", "load backend:1", "logs /logs", "delete",
 	}
 	if diff := cmp.Diff(did, source.did); diff != "" {
+		t.Errorf("did (-want +got):\n%s", diff)
+	}
+}
+
+func TestDestroyCanBeRepeated(t *testing.T) {
+	source := &fakeSource{}
+	p := &Provider{source: source, name: "x"}
+	if _, err := p.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	source.err = errors.New("the engine crashed")
+	if err := p.Destroy(t.Context()); !errors.Is(err, source.err) || p.Cluster() == nil {
+		t.Errorf("%v, cluster %v; want the error, and the cluster", err, p.Cluster())
+	}
+	source.err = nil
+	if err := p.Destroy(t.Context()); err != nil || p.Cluster() != nil {
+		t.Errorf("%v, cluster %v; want none", err, p.Cluster())
+	}
+	if diff := cmp.Diff([]string{"create x", "delete", "delete"}, source.did); diff != "" {
 		t.Errorf("did (-want +got):\n%s", diff)
 	}
 }

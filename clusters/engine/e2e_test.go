@@ -3,7 +3,7 @@
 package engine
 
 import (
-	"bytes"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -66,13 +66,13 @@ func TestRemoveProbesForReal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	archive, err := rootFS("left-behind", nil)
+	archive, err := rootFS("left-behind", os.DevNull)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const name, image = "holdfast-probe-left", "localhost/holdfast-probe-left:latest"
 	cmd := e.Command(t.Context(), "import", "--change", "LABEL "+Label+"=probe", "-", image)
-	cmd.Stdin = bytes.NewReader(archive)
+	cmd.Stdin = archive
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}

@@ -22,6 +22,8 @@ type fake struct {
 	uid      int
 	asked    []string
 	ended    []string // commands during which their context ended
+
+	noProgram error // there is no holdfast executable for this reason
 }
 
 type answer struct {
@@ -46,6 +48,9 @@ func (f *fake) host() host {
 			return os.ReadFile(filepath.Join("/nonexistent", path))
 		},
 		exists: func(path string) bool { _, ok := f.files[path]; return ok },
+		program: func(context.Context, string) (string, error) {
+			return os.Args[0], f.noProgram
+		},
 		uid:    f.uid,
 		limits: limits{openFiles: 20000, processes: 96365},
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"time"
 )
@@ -19,7 +18,8 @@ const (
 
 // Options of Find.
 type Options struct {
-	// CacheDir stores containers.conf for podman and the results of earlier proofs. Default: CacheDir().
+	// CacheDir stores containers.conf for podman, the results of earlier proofs, and the holdfast executable if it has to be
+	// compiled. Default: CacheDir().
 	CacheDir string
 	// NoInstall forbids installing packages, as does HOLDFAST_NO_INSTALL=1.
 	NoInstall bool
@@ -110,12 +110,20 @@ type kind interface {
 	remedy(reason string) string
 }
 
-// try returns the first engine that works, or nil. The error is not nil only if ctx has ended.
+// noProgramError means that there is no holdfast executable to run in a container. That is no fault of the engine.
+type noProgramError struct{ error }
+
+func (e noProgramError) Unwrap() error { return e.error }
+
+// try returns the first engine that works, or nil. The error is not nil only if ctx has ended or no engine can be proven.
 func (s *search) try(ctx context.Context, kinds ...kind) (*Engine, error) {
 	for _, k := range kinds {
 		found, err := s.tryOne(ctx, k)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("find a container engine: %w", context.Cause(ctx))
+		}
+		if errors.As(err, new(noProgramError)) {
+			return nil, fmt.Errorf("prove a container engine: %w", err)
 		}
 		if err == nil {
 			found.refusals = s.refusals
@@ -146,7 +154,11 @@ func (s *search) tryOne(ctx context.Context, k kind) (*Engine, error) {
 	if proven(s.options.CacheDir, k.name(), mark) {
 		return found, nil
 	}
-	if err := prove(ctx, s.host, found, runtime.GOARCH); err != nil {
+	program, err := s.program(ctx, s.options.CacheDir)
+	if err != nil {
+		return nil, noProgramError{err}
+	}
+	if err := prove(ctx, s.host, found, program); err != nil {
 		return nil, err
 	}
 	_ = remember(s.options.CacheDir, k.name(), mark) // on an error the next call repeats the proof

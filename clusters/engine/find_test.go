@@ -50,11 +50,20 @@ func TestFind(t *testing.T) {
 		},
 		"a container that is privileged in name only": {
 			fake: fake{programs: []string{"docker", "podman"}, answers: merge(works("docker", dockerUp),
-				works("podman", podmanUp), map[string]answer{"docker run": {err: exits(t, 1, "")}})},
+				works("podman", podmanUp), map[string]answer{"docker run": {err: exits(t, ProbeRefused, "holdfast: may not mount: operation not permitted")}})},
 			want: "podman 4.3.1",
 			refusals: []Refusal{{
 				Engine: "docker",
 				Reason: "a privileged container runs, but may not mount: operation not permitted",
+			}},
+		},
+		"a probe that crashes": {
+			fake: fake{programs: []string{"docker", "podman"}, answers: merge(works("docker", dockerUp),
+				works("podman", podmanUp), map[string]answer{"docker run": {err: exits(t, 2, "fatal error: newosproc")}})},
+			want: "podman 4.3.1",
+			refusals: []Refusal{{
+				Engine: "docker",
+				Reason: "a privileged container does not run: fatal error: newosproc",
 			}},
 		},
 		"no docker": {
@@ -153,6 +162,19 @@ try one of these:
 	var none *NotFoundError
 	if !errors.As(err, &none) {
 		t.Errorf("%T, want a *NotFoundError", err)
+	}
+}
+
+// Without a holdfast executable that runs in a container nothing is installed: another engine would not help.
+func TestFindWithoutAProgram(t *testing.T) {
+	f := fake{programs: []string{"podman", "apt-get"}, answers: works("podman", podmanUp), files: map[string]string{"/etc/os-release": bookworm},
+		noProgram: errors.New("linked dynamically")}
+	_, err := find(t.Context(), f.host(), Options{CacheDir: t.TempDir()})
+	if err == nil || err.Error() != "prove a container engine: linked dynamically" {
+		t.Errorf("%v, want the reason alone", err)
+	}
+	if f.count("podman import") != 0 || f.count("apt-get") != 0 {
+		t.Errorf("asked %q", f.asked)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
 // host is the machine as Find sees it. Tests replace it.
@@ -19,8 +21,10 @@ type host struct {
 	lookPath func(program string) (string, error)
 	readFile func(path string) ([]byte, error)
 	exists   func(path string) bool
-	uid      int
-	limits   limits
+	// program is the path of the holdfast executable that runs in containers; it may be compiled into cacheDir.
+	program func(ctx context.Context, cacheDir string) (string, error)
+	uid     int
+	limits  limits
 }
 
 // call is a program to run: its path, arguments, additional environment variables and standard input.
@@ -47,8 +51,9 @@ func thisHost() host {
 			_, err := os.Stat(path)
 			return err == nil
 		},
-		uid:    os.Geteuid(),
-		limits: limits{openFiles: hardLimit(unix.RLIMIT_NOFILE), processes: hardLimit(unix.RLIMIT_NPROC)},
+		program: self.Path,
+		uid:     os.Geteuid(),
+		limits:  limits{openFiles: hardLimit(unix.RLIMIT_NOFILE), processes: hardLimit(unix.RLIMIT_NPROC)},
 	}
 }
 

@@ -1,14 +1,13 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -19,12 +18,9 @@ const Label = "holdfast.dev/owner"
 const cleanLimit = 30 * time.Second
 
 // prove runs a privileged container on the engine's default network, and removes the container and its image. A daemon that
-// merely answers proves nothing: it may lack a capability, a cgroup controller or a network plugin.
-func prove(ctx context.Context, h host, e *Engine, arch string) error {
-	program, err := programFor(arch)
-	if err != nil {
-		return err
-	}
+// merely answers proves nothing: it may lack a capability, a cgroup controller or a network plugin. There may be no registry, so
+// the container runs holdfast itself; program is the path of its executable.
+func prove(ctx context.Context, h host, e *Engine, program string) error {
 	// The image name is fully qualified, so that no engine asks a registry. Container and image names are random, and so is the
 	// layer, because the name of its program is. Otherwise concurrent proofs would remove each other's.
 	name := "holdfast-probe-" + strings.ToLower(rand.Text()[:8])
@@ -35,8 +31,8 @@ func prove(ctx context.Context, h host, e *Engine, arch string) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, proofLimit, fmt.Errorf("not finished within %s", proofLimit))
 	defer cancel()
-	call := func(ctx context.Context, stdin []byte, args ...string) error {
-		_, err := h.run(ctx, call{env: e.env, path: e.path, args: args, stdin: bytes.NewReader(stdin)})
+	call := func(ctx context.Context, stdin io.Reader, args ...string) error {
+		_, err := h.run(ctx, call{env: e.env, path: e.path, args: args, stdin: stdin})
 		return err
 	}
 	defer func() {
@@ -49,18 +45,18 @@ func prove(ctx context.Context, h host, e *Engine, arch string) error {
 		return fmt.Errorf("import the probe image: %w", why(err))
 	}
 	err = call(ctx, nil, "run", "--rm", "--name", name, "--label", Label+"=probe", "--pull=never",
-		"--privileged", image, "/"+name)
+		"--privileged", image, "/"+name, ProbeCommand)
 	return explain(err)
 }
 
-// explain interprets the program's exit status: below 125 it is the errno of mount.
+// explain interprets the exit status of the probe.
 func explain(err error) error {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &exit) && exit.ExitCode() > 0 && exit.ExitCode() < 125:
-		return fmt.Errorf("a privileged container runs, but may not mount: %w", syscall.Errno(exit.ExitCode()))
+	case errors.As(err, &exit) && exit.ExitCode() == ProbeRefused:
+		return fmt.Errorf("a privileged container runs, but %s", strings.TrimPrefix(why(err).Error(), "holdfast: "))
 	}
 	return fmt.Errorf("a privileged container does not run: %w", why(err))
 }

@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	kindcluster "sigs.k8s.io/kind/pkg/cluster"
 	kindexec "sigs.k8s.io/kind/pkg/exec"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // creating serializes kind's Create, which reads the network's name from the environment of this process.
@@ -83,21 +83,16 @@ func (b builder) create(ctx context.Context, kubeconfig string) error {
 // interrupt removes the containers while kind is running, so that kind's next command fails. It keeps the network: kind would
 // recreate it without our labels.
 func (b builder) interrupt(ctx context.Context, done <-chan error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
-	defer cancel()
-	for {
-		if err := removeMachines(ctx, b.e, b.name); err != nil {
-			b.log.Debug("remove the containers while kind is running", "error", err) // the next attempt or discard will remove them
-		}
+	return poll.Until(context.WithoutCancel(ctx), "kind to give up", removeWithin, func(ctx context.Context) (bool, string, error) {
+		err := removeMachines(ctx, b.e, b.name) // after an error the next attempt or discard will remove them
 		select {
 		case err := <-done:
 			b.log.Debug("kind gave up after its containers were removed", "error", err)
-			return nil
-		case <-ctx.Done():
-			return fmt.Errorf("stop kind: %w", ctx.Err())
-		case <-time.After(lookEvery):
+			return true, "", nil
+		default:
+			return false, "it is still running", err
 		}
-	}
+	})
 }
 
 // quietLooks is how many times in a row nothing of a cluster must be found before the cluster counts as gone: kind continues to
@@ -109,7 +104,7 @@ func (b builder) discard(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
 	defer cancel()
 	var quiet int
-	err := settle(ctx, removeWithin, func(ctx context.Context) []string {
+	err := settle(ctx, "its parts to be gone", removeWithin, func(ctx context.Context) []string {
 		running := children(b.name)
 		removed, err := remove(ctx, b.e, b.name)
 		if err != nil {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	kindexec "sigs.k8s.io/kind/pkg/exec"
+
+	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // A failed claim leaves nothing behind, but never removes another cluster's network.
@@ -89,7 +91,7 @@ func waitFor(child *osexec.Cmd) error {
 }
 
 func TestLimitsAreOrdered(t *testing.T) {
-	if actWithin <= lookEvery || removeWithin <= actWithin || probeLimit >= defaultProveWithin || stopWithin >= actWithin {
+	if actWithin <= poll.Interval || removeWithin <= actWithin || probeLimit >= defaultProveWithin || stopWithin >= actWithin {
 		t.Error("the limit of a step is not below the limit of the operation that contains it")
 	}
 	if got := (Options{}).proveWithin(); got != defaultProveWithin {

@@ -74,8 +74,8 @@ func (c *Cluster) Kubeconfig() (string, error) { return kubeconfigPath(c.name) }
 // Prove returns when the cluster is usable. If the time limit passes first, the error lists what was missing last.
 func (c *Cluster) Prove(ctx context.Context) error {
 	p := &proof{e: c.e, client: c.client, planned: members(c.name, c.record.Spec), sealed: !c.record.Spec.Egress}
-	if err := settle(ctx, c.within, p.look); err != nil {
-		return fmt.Errorf("prove cluster %s usable: %w", c.name, err)
+	if err := settle(ctx, "every node to be usable", c.within, p.look); err != nil {
+		return fmt.Errorf("prove cluster %s: %w", c.name, err)
 	}
 	return nil
 }
@@ -103,10 +103,10 @@ func Open(ctx context.Context, e *engine.Engine, name string, o Options) (*Clust
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", name, err)
 	}
-	return open(ctx, e, name, keptUpgrade(name, r), o)
+	return attach(ctx, e, name, keptUpgrade(name, r), o)
 }
 
-func open(ctx context.Context, e runner, name string, r record, o Options) (*Cluster, error) {
+func attach(ctx context.Context, e runner, name string, r record, o Options) (*Cluster, error) {
 	config, err := restConfig(e, name)
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", name, err)

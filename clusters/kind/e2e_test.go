@@ -269,7 +269,7 @@ func TestE2ECrash(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	err := settle(t.Context(), time.Minute, func(ctx context.Context) []string {
+	err := settle(t.Context(), "two containers", time.Minute, func(ctx context.Context) []string {
 		found, err := find(ctx, e, cluster)
 		if err != nil || len(found.Containers) < 2 {
 			return []string{fmt.Sprintf("%v, %v", found, err)}

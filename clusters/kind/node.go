@@ -85,7 +85,7 @@ func (n *Node) act(ctx context.Context, verb string, want clusters.NodeState, si
 	if refused != nil { // on a starved machine podman was seen to kill a container but to time out waiting for its exit
 		within = actAfterAll
 	}
-	err := settle(ctx, within, func(ctx context.Context) []string {
+	err := settle(ctx, "its effect", within, func(ctx context.Context) []string {
 		state, err := n.State(ctx)
 		if err != nil {
 			return []string{err.Error()}
@@ -102,7 +102,7 @@ func (n *Node) act(ctx context.Context, verb string, want clusters.NodeState, si
 	case err != nil && refused != nil:
 		return fmt.Errorf("%s %s: %w", verb, n.name, refused)
 	case err != nil:
-		return fmt.Errorf("%[2]s %[1]s: effect not seen: %[3]w", n.name, verb, err)
+		return fmt.Errorf("%[2]s %[1]s: %[3]w", n.name, verb, err)
 	case refused != nil:
 		n.cluster.log.Warn("the engine reported an error, but the witnesses saw the effect", "node", n.name, "verb", verb, "error", refused)
 	}
@@ -114,7 +114,7 @@ func (n *Node) act(ctx context.Context, verb string, want clusters.NodeState, si
 func (n *Node) letDie(ctx context.Context) {
 	id, err := n.cluster.e.Output(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", n.name)
 	if err == nil {
-		err = thaw(cmp.Or(n.cluster.freezers, freezers), string(id))
+		err = unfreeze(cmp.Or(n.cluster.freezers, freezers), string(id))
 	}
 	if err != nil {
 		n.cluster.log.Debug("thaw a node that was killed", "node", n.name, "error", err)

@@ -108,11 +108,11 @@ func (p *Provider) build(ctx context.Context, b builder) (*Cluster, error) {
 	if err := b.make(ctx); err != nil {
 		return nil, err
 	}
-	if err := favourLoad(ctx, b.e, b.name, b.record.Spec); err != nil {
+	if err := prioritizeLoad(ctx, b.e, b.name, b.record.Spec); err != nil {
 		// Not fatal: if the client is late under load, the run is judged Unknown.
 		b.log.Warn("the load node has no CPU priority", "error", err)
 	}
-	cluster, err := open(ctx, b.e, b.name, b.record, p.options)
+	cluster, err := attach(ctx, b.e, b.name, b.record, p.options)
 	if err != nil {
 		return nil, err
 	}

@@ -170,7 +170,7 @@ func removeParts(ctx context.Context, e runner, parts Removed) error {
 		}
 		_, err := e.Output(ctx, append(step.command, step.names...)...)
 		for isEnding(err) && ctx.Err() == nil {
-			if err := thaw(freezers, err.Error()); err != nil {
+			if err := unfreeze(freezers, err.Error()); err != nil {
 				return err
 			}
 			ending := err

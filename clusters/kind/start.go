@@ -37,8 +37,8 @@ func (n *Node) Start(ctx context.Context) error {
 			return fmt.Errorf("start %s: %w", n.name, err)
 		}
 	}
-	if err := settle(ctx, startWithin, func(ctx context.Context) []string { return n.lookBack(ctx, before) }); err != nil {
-		return fmt.Errorf("start %s: node is not back: %w", n.name, err)
+	if err := settle(ctx, "the node to be back", startWithin, func(ctx context.Context) []string { return n.lookBack(ctx, before) }); err != nil {
+		return fmt.Errorf("start %s: %w", n.name, err)
 	}
 	return nil
 }

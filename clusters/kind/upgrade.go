@@ -126,7 +126,7 @@ func (c *Cluster) UpgradeNode(ctx context.Context, node clusters.Node, to cluste
 	if n.role != clusters.ControlPlane {
 		return nil
 	}
-	if err := settle(ctx, addonsWithin, func(ctx context.Context) []string { return n.controlPlaneLacks(ctx, to) }); err != nil {
+	if err := settle(ctx, "its pods to be ready", addonsWithin, func(ctx context.Context) []string { return n.controlPlaneLacks(ctx, to) }); err != nil {
 		return fmt.Errorf("upgrade the control plane of %s to %s: %w", n.name, to.Kubernetes, err)
 	}
 	return nil
@@ -148,7 +148,7 @@ systemctl daemon-reload; systemctl start kubelet`
 	if _, err := n.Exec(ctx, "bash", "-c", script, "swap", path.Join(releaseFolder, to.Kubernetes), programFolder); err != nil {
 		return fmt.Errorf("swap the kubelet of %s: %w", n.name, err)
 	}
-	err = settle(ctx, startWithin, func(ctx context.Context) []string {
+	err = settle(ctx, "the node to be back", startWithin, func(ctx context.Context) []string {
 		if missing := n.kubeletLacks(ctx, to); len(missing) > 0 {
 			return missing
 		}
@@ -158,7 +158,7 @@ systemctl daemon-reload; systemctl start kubelet`
 		err = n.staysUp(ctx, to)
 	}
 	if err != nil {
-		return fmt.Errorf("swap the kubelet of %s: node is not back: %w", n.name, err)
+		return fmt.Errorf("swap the kubelet of %s: %w", n.name, err)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ const staysFor = 10 * time.Second
 // staysUp returns when the control plane has been ready for staysFor.
 func (n *Node) staysUp(ctx context.Context, to clusters.Release) error {
 	var since time.Time
-	return settle(ctx, addonsWithin, func(ctx context.Context) []string {
+	return settle(ctx, "the control plane to stay ready", addonsWithin, func(ctx context.Context) []string {
 		missing := n.controlPlaneLacks(ctx, to)
 		if said, err := n.cluster.client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx); err != nil {
 			missing = append(missing, fmt.Sprintf("the API server is not ready: %v %s", err, tail(string(said), 1)))

@@ -19,6 +19,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 var newRelease = clusters.Release{Kubernetes: "v1.37.0", Image: "node:v1.37.0", Images: map[string]string{
@@ -56,7 +57,7 @@ func TestFetch(t *testing.T) {
 	asked := 0
 	c.release = func(_ context.Context, version string) (nodeimage.Release, error) {
 		asked++
-		r := nodeimage.Release{Ref: nodeimage.Ref{Kubernetes: version, Image: "node:" + version, Digest: "sha256:d"}, Kubeadm: file, Kubelet: file, Kubectl: file}
+		r := nodeimage.Release{Ref: registry.Ref{Kubernetes: version, Image: "node:" + version, Digest: "sha256:d"}, Kubeadm: file, Kubelet: file, Kubectl: file}
 		for ref, digest := range newRelease.Images {
 			r.Images = append(r.Images, nodeimage.ReleaseImage{Ref: ref, Digest: digest, Path: file})
 		}

@@ -2,10 +2,8 @@ package nodeimage
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -14,7 +12,10 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/holdfast-ha/holdfast/clusters/balancer"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // BalancerImage is the image that kind starts in front of several control planes. The name is internal to kind; a test
@@ -32,21 +33,18 @@ const (
 
 // Balancer is a load balancer image that the engine holds under kind's name for it.
 type Balancer struct {
-	Image  string `json:"image"`
-	Source Source `json:"source"`
-	Digest string `json:"digest"` // the engine's ID of the image: "sha256:..."
+	Image  string          `json:"image"`
+	Source registry.Source `json:"source"`
+	Digest string          `json:"digest"` // the engine's ID of the image: "sha256:..."
 	// Program is Envoy for kind's own image and HAProxy for the replacement.
 	Program string `json:"program"`
 }
 
-// balancerPackages are added to debootstrap's minbase, which contains the shell that kind's command needs.
+// balancerPackages are added to mmdebstrap's minbase, which contains the shell that kind's command needs.
 var balancerPackages = []string{"haproxy"}
 
-// balancerYAML is the version of sigs.k8s.io/yaml that the balancer is compiled with; must match go.mod.
-const balancerYAML = "v1.6.0"
-
-//go:embed balancer/main.go balancer/envoy.go balancer/haproxy.go balancer/follow.go
-var balancerSource embed.FS
+// envoyScript is installed in the replacement under Envoy's name, because kind's command starts Envoy.
+const envoyScript = "#!/bin/sh\nexec /usr/local/bin/holdfast " + balancer.Command + " --verbose \"$@\"\n"
 
 // EnsureBalancer makes sure that the engine holds the image that kind starts in front of several control planes: the one
 // that the engine has, otherwise kind's own from a registry, otherwise a replacement that is built here and stored in this
@@ -55,8 +53,8 @@ var balancerSource embed.FS
 // Why a replacement image, and not control planes that join without a load balancer: kind always starts a load balancer for
 // several control planes, and with the replacement kind's cluster creation, kubeconfigs and cluster deletion work unchanged. Why
 // HAProxy: every distribution packages it, and kubeadm's own guide to high availability names it. kind writes configuration
-// for Envoy; the program in the replacement, which is installed under Envoy's name, converts it to a HAProxy configuration
-// (see balancer) with kind's own numbers: GET /healthz over TLS every 2 s with a time-out of 3 s, down after two failures
+// for Envoy; holdfast, which the replacement starts under Envoy's name, converts it to a HAProxy configuration (see package
+// balancer) with kind's own numbers: GET /healthz over TLS every 2 s with a time-out of 3 s, down after two failures
 // and up after one success, and connections to a control plane time out after 250 ms and are not retried. A HAProxy health
 // check that cannot connect gives up after 2 s, so a dead control plane is noticed within 8 s (seen: 7 s). Envoy's check
 // waits for 3 s, so Envoy needs up to 10 s. Until then new connections that are routed to the dead control plane fail.
@@ -74,14 +72,14 @@ func EnsureBalancer(ctx context.Context, e *engine.Engine, o Options) (Balancer,
 	return found, nil
 }
 
-func ensureBalancer(ctx context.Context, h host, e images, o Options) (Balancer, error) {
+func ensureBalancer(ctx context.Context, h host, e registry.Engine, o Options) (Balancer, error) {
 	held, current, err := heldBalancer(ctx, e)
 	if err == nil && current || ctx.Err() != nil {
 		return held, err
 	}
-	if pull(ctx, e, BalancerImage) == nil {
+	if registry.Pull(ctx, e, BalancerImage) == nil {
 		pulled, _, err := heldBalancer(ctx, e)
-		pulled.Source = Pulled
+		pulled.Source = registry.Pulled
 		return pulled, err
 	}
 	if ctx.Err() != nil {
@@ -94,29 +92,29 @@ func ensureBalancer(ctx context.Context, h host, e images, o Options) (Balancer,
 	if err == nil && held.Digest != "" && held.Digest != built.Digest {
 		_, _ = e.Output(ctx, "image", "rm", held.Digest) // the old image is untagged now; if a cluster uses it, the engine keeps it
 	}
-	built.Source = Built
+	built.Source = registry.Built
 	return built, err
 }
 
 // heldBalancer is the image that the engine holds, and whether EnsureBalancer would use it: kind's own always, the
 // replacement if this recipe built it.
-func heldBalancer(ctx context.Context, e images) (held Balancer, current bool, err error) {
-	found, err := inspectAll(ctx, e, BalancerImage)
+func heldBalancer(ctx context.Context, e registry.Engine) (held Balancer, current bool, err error) {
+	found, err := registry.InspectAll(ctx, e, BalancerImage)
 	if err != nil {
 		return Balancer{}, false, err
 	}
-	held, current = found[0].balancer()
+	held, current = describeBalancer(found[0])
 	return held, current, nil
 }
 
-func (i inspected) balancer() (held Balancer, current bool) {
-	held = Balancer{Image: BalancerImage, Source: Present, Digest: i.ref(BalancerImage).Digest, Program: Envoy}
+func describeBalancer(i registry.Image) (held Balancer, current bool) {
+	held = Balancer{Image: BalancerImage, Source: registry.Present, Digest: i.Ref(BalancerImage).Digest, Program: Envoy}
 	program, ours := i.Config.Labels[LabelBalancer]
 	if !ours {
 		return held, true
 	}
 	held.Program = program
-	return held, i.Config.Labels[LabelRecipe] == balancerKey()
+	return held, i.Config.Labels[registry.LabelRecipe] == balancerKey()
 }
 
 // isBalancer reports whether an engine's name for an image is that of the balancer; Docker omits the host.
@@ -127,83 +125,54 @@ func isBalancer(image string) bool {
 // balancerKey is the same for two balancers if and only if they were made from the same inputs in the same way; see
 // recipeKey.
 func balancerKey() string {
-	return digest(slices.Concat(contents(balancerSource), balancerPackages,
-		[]string{fmt.Sprint(revision), runtime.GOARCH, debianSuite, BalancerImage, balancerYAML})...)
+	return digest(slices.Concat(contents(balancer.Source), balancerPackages,
+		[]string{fmt.Sprint(revision), runtime.GOARCH, debianSuite, BalancerImage, envoyScript, rootfsScript})...)
 }
 
 // balancerSteps is the number of steps that a build of the balancer reports.
-const balancerSteps = 3
+const balancerSteps = 2
 
-func buildBalancer(ctx context.Context, h host, e images, o Options) (err error) {
-	waiting := func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) }
-	c, err := openCache(ctx, o.CacheDir, waiting)
+func buildBalancer(ctx context.Context, h host, e registry.Engine, o Options) (err error) {
+	holdfast, err := h.holdfast(ctx, o.CacheDir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
-	work, err := c.temp()
+	b, work, end, err := h.begin(ctx, o, balancerSteps)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work) //nolint:errcheck // the next build removes leftovers
-	b := &builder{host: h, options: o, cache: c, steps: steps{of: balancerSteps, tell: o.Progress}}
-	if b.golang, err = newGoTool(ctx, h, work); err != nil {
-		return err
-	}
-	var rootfs, program string
+	defer func() { err = errors.Join(err, end()) }()
+	b.holdfast = holdfast
+	var rootfs string
 	err = b.steps.do(ctx, "root file system with HAProxy ("+debianSuite+")", func(ctx context.Context) (cached bool, err error) {
-		rootfs, cached, err = b.balancerRootfs(ctx)
-		return cached, err
-	})
-	if err != nil {
-		return err
-	}
-	err = b.steps.do(ctx, "the program that reads Envoy's files", func(ctx context.Context) (cached bool, err error) {
-		key := digest(append(contents(balancerSource), balancerYAML, b.golang.version, runtime.GOARCH)...)
-		program, cached, err = b.cache.entry("balancer-"+key, func(keep, work string) error {
-			return b.logged("balancer", func(log *os.File) error { return b.golang.buildBalancer(ctx, keep, work, log) })
-		})
+		rootfs, cached, err = b.bootstrap(ctx, "rootfs-balancer", balancerPackages, "")
 		return cached, err
 	})
 	if err != nil {
 		return err
 	}
 	return b.steps.do(ctx, "put the load balancer together and bring it into "+e.Name(), func(ctx context.Context) (bool, error) {
-		return false, b.assembleBalancer(ctx, e, rootfs, program, work)
-	})
-}
-
-// balancerRootfs returns the folder with the lower layer of the balancer's image.
-func (b *builder) balancerRootfs(ctx context.Context) (dir string, cached bool, err error) {
-	from, err := b.findDistribution(ctx)
-	if err != nil {
-		return "", false, err
-	}
-	name := "rootfs-balancer-" + from.suite + "-" + digest(append([]string{from.suite, fmt.Sprint(revision)}, balancerPackages...)...)
-	return b.cache.entry(name, func(keep, work string) error {
-		tree, err := b.bootstrap(ctx, from, balancerPackages, work)
-		if err != nil {
-			return err
-		}
-		return tarTreeTo(filepath.Join(keep, rootfsTar), tree)
+		return false, b.assembleBalancer(ctx, e, rootfs, work)
 	})
 }
 
 // assembleBalancer loads the image into the engine, which tags the image only when it has all of it.
-func (b *builder) assembleBalancer(ctx context.Context, e images, rootfs, program, work string) error {
-	upper := tree{}
-	upper.program("usr/local/bin/envoy", filepath.Join(program, "envoy"))
-	upper.folder("home/envoy")
+func (b *builder) assembleBalancer(ctx context.Context, e registry.Engine, rootfs, work string) error {
+	upper := layer.Tree{}
+	upper.Program("usr/local/bin/holdfast", b.holdfast)
+	upper.Add("usr/local/bin/envoy", envoyScript)
+	upper.Executable("usr/local/bin")
+	upper.Folder("home/envoy")
 	file := filepath.Join(work, "balancer.tar")
-	if err := writeFileWith(file, upper.write); err != nil {
+	if err := upper.WriteFile(file); err != nil {
 		return err
 	}
 	config := v1.ConfigFile{
 		OS: "linux", Architecture: runtime.GOARCH, Created: v1.Time{Time: time.Now().UTC()}, RootFS: v1.RootFS{Type: "layers"},
 		Config: v1.Config{
-			Env:    []string{searchPath},
-			Labels: map[string]string{LabelBalancer: HAProxy, LabelRecipe: balancerKey()},
+			Env:    []string{registry.SearchPath},
+			Labels: map[string]string{LabelBalancer: HAProxy, registry.LabelRecipe: balancerKey()},
 		},
 	}
-	return load(ctx, e, BalancerImage, config, []string{filepath.Join(rootfs, rootfsTar), file})
+	return registry.Load(ctx, e, BalancerImage, config, []string{filepath.Join(rootfs, rootfsTar), file})
 }

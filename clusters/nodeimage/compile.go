@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 )
 
@@ -32,18 +31,11 @@ func Compile(ctx context.Context, c Command, o Options) (path string, err error)
 }
 
 func compile(ctx context.Context, h host, c Command, o Options) (path string, err error) {
-	waiting := func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) }
-	kept, err := openCache(ctx, o.CacheDir, waiting)
+	b, work, end, err := h.begin(ctx, o, 1)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, kept.close()) }()
-	work, err := kept.temp()
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(work) //nolint:errcheck // the next build removes leftovers
-	b := &builder{host: h, options: o, cache: kept, steps: steps{of: 1, tell: o.Progress}}
+	defer func() { err = errors.Join(err, end()) }()
 	if b.golang, err = newGoTool(ctx, h, work); err != nil {
 		return "", err
 	}

@@ -11,7 +11,7 @@
 // KubeletConfiguration, set with a kubeadmConfigPatch.
 //
 // A pulled image brings kindnet, a DaemonSet. A built image brings holdfast's own network agent instead: the systemd unit
-// holdfast-net, which is enabled in the image. Its Ref.Network is NetworkAgent (label holdfast.dev/network=agent). With the
+// holdfast-net, which is enabled in the image and runs holdfast's executable (see package nodenet). Its Ref.Network is NetworkAgent (label holdfast.dev/network=agent). With the
 // agent, disableDefaultCNI may be true or false, and nothing has to be applied to the cluster. On every node the agent
 //
 //   - waits for /etc/kubernetes/kubelet.conf, and on the control plane grants the nodes the permission to list nodes;
@@ -22,7 +22,7 @@
 //     is away. Pods that start again get addresses that no pod had before;
 //   - removes the default route while the file /etc/holdfast/no-egress exists (checked once a second and at every start),
 //     and rejects pods' connections to anything but pods, nodes and Services;
-//   - masquerades pod traffic to any destination but pods, as kindnet does: see ruleset in package agent.
+//   - masquerades pod traffic to any destination but pods, as kindnet does: see ruleset in package nodenet.
 //
 // The file is all that a cluster without egress needs. Create it in each node after the cluster was created, for example
 // with "mkdir -p /etc/holdfast && touch /etc/holdfast/no-egress". To restore the default route, remove the file and restart

@@ -12,6 +12,10 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
+	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
 // call is a program to run, other than the engine.
@@ -31,13 +35,14 @@ type host struct {
 	run      func(ctx context.Context, c call) ([]byte, error) // returns standard output
 	lookPath func(program string) (string, error)
 	readFile func(path string) ([]byte, error)
-	glob     func(pattern string) ([]string, error)
 	start    func(ctx context.Context, program, config, socket string) (stop func() error, err error) // a containerd
 	uid      int
+	// holdfast is the path of the holdfast executable that runs on nodes; it may be compiled into cacheDir.
+	holdfast func(ctx context.Context, cacheDir string) (string, error)
 }
 
 func thisHost() host {
-	return host{run: run, lookPath: lookPath, readFile: os.ReadFile, glob: filepath.Glob, start: startContainerd, uid: os.Geteuid()}
+	return host{run: run, lookPath: lookPath, readFile: os.ReadFile, start: registry.StartContainerd, uid: os.Geteuid(), holdfast: self.Path}
 }
 
 // lookPath also searches the sbin directories: the PATH of users, and of some root shells, does not contain them.
@@ -54,7 +59,7 @@ func lookPath(program string) (string, error) {
 	return "", err
 }
 
-// run kills the whole process group when ctx ends: go and debootstrap start many programs.
+// run kills the whole process group when ctx ends: go and mmdebstrap start many programs.
 func run(ctx context.Context, c call) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, c.name, c.args...)
 	cmd.Dir = c.dir
@@ -81,9 +86,15 @@ func run(ctx context.Context, c call) ([]byte, error) {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return stdout.Bytes(), &failure{command: filepath.Base(c.name) + " " + strings.Join(c.args, " "), cause: err, said: tail(stderr.String())}
+		return stdout.Bytes(), &failure{command: filepath.Base(c.name) + " " + strings.Join(c.args, " "), cause: err, said: output.Tail(stderr.String())}
 	}
 	return stdout.Bytes(), nil
+}
+
+// do is run for programs whose output does not matter.
+func (h host) do(ctx context.Context, program string, args ...string) error {
+	_, err := h.run(ctx, call{name: program, args: args})
+	return err
 }
 
 type failure struct {
@@ -107,17 +118,3 @@ func (f *failure) Error() string {
 }
 
 func (f *failure) Unwrap() error { return f.cause }
-
-// tail is the last lines of a program's output, without messages about downloads: compilers print the cause some lines
-// before the last.
-func tail(text string) string {
-	const shown = 6
-	var lines []string
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "go: downloading ") {
-			lines = append(lines, "  "+line)
-		}
-	}
-	return strings.Join(lines[max(0, len(lines)-shown):], "\n")
-}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,8 @@ type machine struct {
 	answers map[string]answer
 	missing []string // programs
 	uid     int
+
+	noHoldfast error // there is no holdfast executable for this reason
 
 	mu    sync.Mutex
 	asked []string
@@ -54,23 +57,22 @@ func (m *machine) host() host {
 			}
 			return nil, os.ErrNotExist
 		},
-		glob: func(pattern string) ([]string, error) {
-			var found []string
-			for path := range m.files {
-				if ok, err := filepath.Match(pattern, path); err != nil {
-					return nil, err
-				} else if ok {
-					found = append(found, path)
-				}
-			}
-			slices.Sort(found)
-			return found, nil
-		},
 		start: func(context.Context, string, string, string) (func() error, error) {
 			return func() error { return nil }, nil
 		},
-		uid: m.uid,
+		uid:      m.uid,
+		holdfast: func(context.Context, string) (string, error) { return holdfastProgram(m.t), m.noHoldfast },
 	}
+}
+
+// holdfastProgram is the path of a file that takes the place of holdfast's executable.
+func holdfastProgram(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "built")
+	if err := os.WriteFile(path, []byte("the program holdfast"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func (m *machine) golang(t *testing.T) goTool {
@@ -170,4 +172,14 @@ func (e *fakeEngine) Output(ctx context.Context, args ...string) ([]byte, error)
 		return out.Bytes(), nil
 	}
 	return nil, fmt.Errorf("unexpected %q", args)
+}
+
+// inFolder are the names of the files in a folder.
+func inFolder(t *testing.T, dir string) []string {
+	t.Helper()
+	names, err := fs.Glob(os.DirFS(dir), "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }

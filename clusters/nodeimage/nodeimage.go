@@ -5,48 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-
-	"sigs.k8s.io/kind/pkg/apis/config/defaults"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
-
-// Source is where an image came from.
-type Source string
-
-// The sources, in the order in which Ensure tries them.
-const (
-	Present Source = "present"
-	Pulled  Source = "pulled"
-	Built   Source = "built"
-)
-
-// Network is what connects the pods of an image's nodes.
-type Network string
-
-// NetworkKindnet comes with kindest/node, NetworkAgent with a built image; see the package comment.
-const (
-	NetworkKindnet Network = "kindnet"
-	NetworkAgent   Network = "agent"
-)
-
-// Ref is a node image that the engine holds.
-type Ref struct {
-	Image      string  `json:"image"`      // the reference, in the form that the engine and kind accept
-	Kubernetes string  `json:"kubernetes"` // for example "v1.37.1"
-	Source     Source  `json:"source"`
-	Digest     string  `json:"digest"` // the engine's ID of the image: "sha256:..."
-	Network    Network `json:"network"`
-}
 
 // Options of Ensure and Build. The zero value means the defaults.
 type Options struct {
 	// CacheDir is where build results are kept; default: nodeimage in engine.CacheDir().
 	CacheDir string
-	// NoInstall refuses to install what a build needs (debootstrap, a C compiler) and returns an error that names what is
+	// NoInstall refuses to install what a build needs (mmdebstrap, a C compiler) and returns an error that names what is
 	// missing. HOLDFAST_NO_INSTALL=1 does the same.
 	NoInstall bool
 	// Progress receives every step of a build, from several goroutines but one call at a time. See Lines.
@@ -70,11 +40,13 @@ func (o *Options) fill() error {
 	return nil
 }
 
-// images is the part of an engine that is used here.
-type images interface {
-	Name() string
-	Command(ctx context.Context, args ...string) *exec.Cmd
-	Output(ctx context.Context, args ...string) ([]byte, error)
+// ClearCache removes everything that builds have kept: binaries, root file systems, logs. It does not remove images from
+// the engine.
+func ClearCache(ctx context.Context, o Options) error {
+	if err := o.fill(); err != nil {
+		return err
+	}
+	return cache.Clear(ctx, o.CacheDir)
 }
 
 // Ensure returns an image for a version of Kubernetes: one that the engine holds, otherwise kindest/node from a registry,
@@ -82,47 +54,47 @@ type images interface {
 // well, both in the engine and from a registry. Ensure notices within seconds when no registry answers.
 //
 // A second call takes about as long as the engine needs to look the image up.
-func Ensure(ctx context.Context, e *engine.Engine, version string, o Options) (Ref, error) {
+func Ensure(ctx context.Context, e *engine.Engine, version string, o Options) (registry.Ref, error) {
 	if err := o.fill(); err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
-	return ensure(ctx, e, version, func(ctx context.Context, version string) (Ref, error) {
+	return ensure(ctx, e, version, func(ctx context.Context, version string) (registry.Ref, error) {
 		return Build(ctx, e, version, o)
 	})
 }
 
-func ensure(ctx context.Context, e images, version string, build func(context.Context, string) (Ref, error)) (Ref, error) {
+func ensure(ctx context.Context, e registry.Engine, version string, build func(context.Context, string) (registry.Ref, error)) (registry.Ref, error) {
 	wanted := version
 	if wanted == "" {
 		wanted = DefaultKubernetes
 	}
 	if err := checkForm(wanted); err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
 	known := []string{builtName(wanted), stockName(wanted)}
 	stock := known[1:2]
 	if version == "" {
-		known, stock = append(known, kindDefault()), append(stock, kindDefault())
+		known, stock = append(known, registry.KindDefault()), append(stock, registry.KindDefault())
 	}
 	for _, name := range known {
-		if ref, err := inspect(ctx, e, name); err == nil {
-			ref.Source = Present
+		if ref, err := registry.Inspect(ctx, e, name); err == nil {
+			ref.Source = registry.Present
 			return ref, nil
 		} else if ctx.Err() != nil {
-			return Ref{}, err
+			return registry.Ref{}, err
 		}
 	}
 	for _, name := range stock {
-		err := pull(ctx, e, name)
+		err := registry.Pull(ctx, e, name)
 		if err == nil {
-			ref, err := inspect(ctx, e, name)
-			ref.Source = Pulled
+			ref, err := registry.Inspect(ctx, e, name)
+			ref.Source = registry.Pulled
 			return ref, err
 		}
 		if ctx.Err() != nil {
-			return Ref{}, err
+			return registry.Ref{}, err
 		}
-		if errors.Is(err, errNoRegistry) {
+		if errors.Is(err, registry.ErrNoRegistry) {
 			break // the registry would not answer for another image either
 		}
 	}
@@ -139,14 +111,7 @@ func builtName(version string) string {
 }
 
 // stockName is kindest/node with the host of the default registry: podman resolves short names only if it is configured to.
-func stockName(version string) string { return qualified("kindest/node:" + version) }
-
-// kindDefault is the default image of this version of kind, by digest.
-func kindDefault() string {
-	named, sum, _ := strings.Cut(defaults.Image, "@") // podman rejects a reference with both a tag and a digest
-	repository, _, _ := strings.Cut(named, ":")
-	return qualified(repository + "@" + sum)
-}
+func stockName(version string) string { return registry.Qualified("kindest/node:" + version) }
 
 // checkForm rejects a malformed version before anything slow starts.
 func checkForm(version string) error {

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -146,7 +144,7 @@ func (g goTool) build(ctx context.Context, p program, dir, work string, log *os.
 	if err := os.WriteFile(filepath.Join(work, "go.mod"), mod, 0o644); err != nil {
 		return err
 	}
-	if err := g.compile(ctx, p, dir, work, "tool", log); err != nil {
+	if err := g.compile(ctx, p, dir, work, log); err != nil {
 		return err
 	}
 	if p.rename == "" {
@@ -159,47 +157,15 @@ func (g goTool) build(ctx context.Context, p program, dir, work string, log *os.
 	return os.Rename(filepath.Join(dir, built[0].Name()), filepath.Join(dir, p.rename))
 }
 
-func (g goTool) compile(ctx context.Context, p program, dir, work, what string, log *os.File) error {
+func (g goTool) compile(ctx context.Context, p program, dir, work string, log *os.File) error {
 	cgo := "CGO_ENABLED=0"
 	if p.cgo {
 		cgo = "CGO_ENABLED=1"
 	}
 	_, err := g.run(ctx, call{dir: work, name: g.path, log: log,
 		args: []string{"build", "-trimpath", "-buildvcs=false", "-tags", p.tags, "-ldflags", "-s -w " + p.ldflags,
-			"-o", dir + string(filepath.Separator), what},
+			"-o", dir + string(filepath.Separator), "tool"},
 		env: []string{"GOFLAGS=-mod=mod", "GOWORK=off", "GO111MODULE=on", "GOOS=linux", "GOARCH=" + runtime.GOARCH, cgo},
 	})
 	return err
-}
-
-// buildAgent compiles the network agent from the embedded source. The agent depends on no other module.
-func (g goTool) buildAgent(ctx context.Context, dir, work string, log *os.File) error {
-	return g.buildOurs(ctx, agentSource, "agent", "module holdfast.dev/build/holdfast-net\n\ngo 1.26\n", dir, work, log)
-}
-
-// buildBalancer compiles the program that the balancer's image contains as "envoy". go build takes the file name from the
-// end of the module path.
-func (g goTool) buildBalancer(ctx context.Context, dir, work string, log *os.File) error {
-	mod := "module holdfast.dev/build/envoy\n\ngo 1.26\n\nrequire sigs.k8s.io/yaml " + balancerYAML + "\n"
-	return g.buildOurs(ctx, balancerSource, "balancer", mod, dir, work, log)
-}
-
-// buildOurs compiles a program from a folder of an embedded source tree, with mod as its go.mod.
-func (g goTool) buildOurs(ctx context.Context, source fs.FS, folder, mod, dir, work string, log *os.File) error {
-	tree, err := fs.Sub(source, folder)
-	if err != nil {
-		return err
-	}
-	if err := os.CopyFS(work, tree); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(work, "go.mod"), []byte(mod), 0o644); err != nil {
-		return err
-	}
-	return g.compile(ctx, program{name: folder}, dir, work, ".", log)
-}
-
-// agentKey changes with the agent's source.
-func agentKey(goVersion string) string {
-	return digest(slices.Concat(contents(agentSource), []string{goVersion, runtime.GOARCH})...)
 }

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"runtime"
 	"strings"
+
+	"github.com/holdfast-ha/holdfast/clusters/nodenet"
 )
 
 // DefaultKubernetes is the version that an empty version stands for: the newest one that builds and whose module the Go
@@ -28,11 +30,11 @@ const (
 // Debian 13 refuses v1.
 const debianSuite = "bookworm"
 
-// packages of the root file system, in addition to debootstrap's minbase.
+// packages of the root file system, in addition to mmdebstrap's minbase.
 var packages = []string{
 	"systemd", "dbus", // to run services
 	"conntrack", "iptables", "nftables", "iproute2", "ethtool", "socat", // for kube-proxy, kubeadm and port-forward
-	"netbase",                                            // for kube-proxy: see netfilterFiles
+	"netbase",                                            // for kube-proxy: see rootfs.sh
 	"util-linux", "mount", "kmod", "e2fsprogs", "procps", // for kubelet and kind's entrypoint
 	"libseccomp2", "pigz", "ca-certificates", // for containers
 	"curl", "jq", // for kind's scripts, and for people who debug a node
@@ -41,32 +43,30 @@ var packages = []string{
 // revision must be incremented when a change of the assembling code changes the content of an image.
 const revision = 1
 
-// ours are this package's files in an image; agentSource is the source of its network agent.
+// ours are this package's files in an image.
 //
 //go:embed files
 var ours embed.FS
 
-//go:embed agent/main.go agent/plan.go agent/apply.go agent/follow.go agent/api.go
-var agentSource embed.FS
-
 // recipeKey is the same for two images if and only if they were made from the same inputs in the same way. The version of
-// the Go toolchain does not count: another toolchain makes other binaries, but that is no reason to rebuild a whole image.
+// the Go toolchain does not count: another toolchain makes other binaries, but that is no reason to rebuild a whole image. Of
+// holdfast's own executable only the source of the part that runs on nodes counts, for the same reason.
 func recipeKey(kubernetes string) string {
 	parts := []string{
 		fmt.Sprint(revision), runtime.GOARCH, kubernetes, kindVersion, containerdVersion, runcVersion, cniVersion,
-		debianSuite, strings.Join(packages, " "),
+		debianSuite, strings.Join(packages, " "), rootfsScript,
 	}
-	for _, tree := range []embed.FS{ours, agentSource} {
+	for _, tree := range []embed.FS{ours, nodenet.Source} {
 		parts = append(parts, contents(tree)...)
 	}
 	return digest(parts...)
 }
 
-// contents are the names and texts of all files, in alternation, ordered by name.
+// contents are the names and texts of all files except tests, in alternation, ordered by name.
 func contents(tree embed.FS) []string {
 	var parts []string
 	err := fs.WalkDir(tree, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		text, err := tree.ReadFile(path)

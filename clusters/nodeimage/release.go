@@ -14,12 +14,15 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
+	"github.com/holdfast-ha/holdfast/clusters/output"
 )
 
 // Release is the Kubernetes of one node image, extracted from the image: what kubeadm needs to upgrade the nodes of another
 // version to this one.
 type Release struct {
-	Ref
+	registry.Ref
 	// Kubeadm, Kubelet and Kubectl are paths of the programs.
 	Kubeadm, Kubelet, Kubectl string
 	// Images are those that kubeadm wants for this version.
@@ -55,14 +58,14 @@ func GetRelease(ctx context.Context, e *engine.Engine, version string, o Options
 	return getRelease(ctx, e, ref, o)
 }
 
-func getRelease(ctx context.Context, e images, ref Ref, o Options) (r Release, err error) {
-	c, err := openCache(ctx, o.CacheDir, func() { o.Progress(Step{Name: "waiting for a build to end", State: Started}) })
+func getRelease(ctx context.Context, e registry.Engine, ref registry.Ref, o Options) (r Release, err error) {
+	c, err := cache.Open(ctx, o.CacheDir, func() { o.Progress(Step{Name: "waiting for a build to end", State: Started}) })
 	if err != nil {
 		return Release{}, err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() { err = errors.Join(err, c.Close()) }()
 	name := "release-" + ref.Kubernetes + "-" + digest(ref.Digest, releaseScript)
-	dir, _, err := c.entry(name, func(keep, _ string) error { return takeOut(ctx, e, ref, keep) })
+	dir, _, err := c.Entry(name, func(keep, _ string) error { return takeOut(ctx, e, ref, keep) })
 	if err != nil {
 		return Release{}, fmt.Errorf("take Kubernetes %s out of %s: %w", ref.Kubernetes, ref.Image, err)
 	}
@@ -70,7 +73,7 @@ func getRelease(ctx context.Context, e images, ref Ref, o Options) (r Release, e
 }
 
 // takeOut runs the script in a container of the image and unpacks the archive that the script prints.
-func takeOut(ctx context.Context, e images, ref Ref, dir string) error {
+func takeOut(ctx context.Context, e registry.Engine, ref registry.Ref, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, releaseWithin)
 	defer cancel()
 	cmd := e.Command(ctx, "run", "--rm", "--privileged", "--network", "none", "--entrypoint", "bash", ref.Image,
@@ -87,7 +90,7 @@ func takeOut(ctx context.Context, e images, ref Ref, dir string) error {
 	unpacked := unpackFlat(out, dir)
 	_, _ = io.Copy(io.Discard, out) // an unreadable archive must not block its writer
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("%w: %s", err, tail(said.String()))
+		return fmt.Errorf("%w: %s", err, output.Tail(said.String()))
 	}
 	return unpacked
 }
@@ -117,7 +120,7 @@ func unpackFlat(archive io.Reader, dir string) error {
 }
 
 // readRelease lists the contents of a folder that takeOut has filled.
-func readRelease(ref Ref, dir string) (Release, error) {
+func readRelease(ref registry.Ref, dir string) (Release, error) {
 	r := Release{Ref: ref, Kubeadm: filepath.Join(dir, "kubeadm"), Kubelet: filepath.Join(dir, "kubelet"), Kubectl: filepath.Join(dir, "kubectl")}
 	list, err := os.ReadFile(filepath.Join(dir, "images"))
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"golang.org/x/mod/semver"
-	"sigs.k8s.io/kind/pkg/apis/config/defaults"
 )
 
 var versionForm = regexp.MustCompile(`^v1\.\d+\.\d+$`)
@@ -119,16 +118,4 @@ func laterPatches(listed []string, wanted string) []string {
 	})
 	slices.SortFunc(later, semver.Compare)
 	return later
-}
-
-// stockVersion is the Kubernetes version in a kindest/node reference; empty if the reference does not contain it.
-func stockVersion(image string) string {
-	named, sum, byDigest := strings.Cut(image, "@")
-	if kinds, kindsSum, _ := strings.Cut(defaults.Image, "@"); byDigest && sum == kindsSum {
-		named = kinds
-	}
-	if at := strings.LastIndex(named, ":v"); at >= 0 {
-		return named[at+1:]
-	}
-	return ""
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"testing"
 
@@ -171,22 +170,6 @@ func TestLaterPatches(t *testing.T) {
 	listed := []string{"v3.6.7", "v3.6.13", "v3.6.8", "v3.6.12", "v3.6.14-rc.0", "v3.7.0", "v3.5.99"}
 	if diff := cmp.Diff([]string{"v3.6.12", "v3.6.13"}, laterPatches(listed, "v3.6.8")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestStockVersion(t *testing.T) {
-	for image, want := range map[string]string{
-		"registry.example/kindest/node:v1.36.3": "v1.36.3",
-		"kindest/node:v1.37.0@sha256:abc":       "v1.37.0",
-		"kindest/node@sha256:abc":               "",
-		kindDefault():                           "v1.37.0",
-	} {
-		if got := stockVersion(image); got != want {
-			t.Errorf("%s: got %q, want %q", image, got, want)
-		}
-	}
-	if name := kindDefault(); strings.Count(name, ":") != 1 || !strings.Contains(name, "kindest/node@sha256:") {
-		t.Errorf("kind's default is %s, want it by its digest alone", name)
 	}
 }
 

@@ -49,6 +49,7 @@ proves, from what it recorded, which promises held.
 		runCommand(version), certifyCommand(version), diffCommand(), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
 		workloadCommand(), versionCommand(version),
 	)
+	root.AddCommand(insideCommands()...)
 	return root
 }
 

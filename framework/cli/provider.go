@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/self"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
@@ -31,6 +32,8 @@ type backing struct {
 	// release says what a version of Kubernetes is made of, and gets it ready to be upgraded to.
 	release func(ctx context.Context, version string) (certificate.Release, error)
 	engine  string // and its version
+	// executable is the static holdfast executable that runs in pods.
+	executable string
 }
 
 // providers by the name that --provider takes. A flag has to pick one by name, hence a map.
@@ -52,6 +55,14 @@ func provider(ctx context.Context, name string, out io.Writer, say func(string))
 }
 
 func kindBacking(ctx context.Context, out io.Writer, say func(string)) (backing, error) {
+	cache, err := engine.CacheDir()
+	if err != nil {
+		return backing{}, err
+	}
+	executable, err := self.Path(ctx, cache) // before anything is made or installed
+	if err != nil {
+		return backing{}, err
+	}
 	e, err := engine.Find(ctx, engine.Options{Say: sayTo(out)})
 	if err != nil {
 		return backing{}, err
@@ -65,7 +76,7 @@ func kindBacking(ctx context.Context, out io.Writer, say func(string)) (backing,
 	}
 	options := kind.Options{Command: commandLine(), Log: slog.New(steps{slog.Default().Handler(), say}), Image: nodeimage.Options{Progress: nodeimage.Lines(out, isTerminal(out))}}
 	return backing{
-		Provider: kind.New(e, options), engine: e.Name() + " " + e.Version(),
+		Provider: kind.New(e, options), engine: e.Name() + " " + e.Version(), executable: executable,
 		release: func(ctx context.Context, version string) (certificate.Release, error) {
 			return releaseOf(nodeimage.GetRelease(ctx, e, version, options.Image))
 		},

@@ -159,10 +159,6 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 }
 
 func (f runFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *run.Progress) (run.Settings, error) {
-	executable, err := os.Executable()
-	if err != nil {
-		return run.Settings{}, err
-	}
 	cache, err := engine.CacheDir()
 	if err != nil {
 		return run.Settings{}, err
@@ -191,7 +187,7 @@ func (f runFlags) settings(ctx context.Context, version string, out io.Writer, b
 		Reproduce:  f.reproduce,
 		Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings), ProxyMode: clusters.ProxyMode(f.proxyMode),
 		Open: f.opener(back), Close: f.closer(func(line string) { sayTo(out)("%s", line) }), Describe: back.facts,
-		Executable: executable, CacheDir: cache, KeepLogs: f.keepLogs,
+		Executable: cmp.Or(back.executable, os.Args[0]), CacheDir: cache, KeepLogs: f.keepLogs,
 		Progress: progress, Compile: compiler(out), Judged: func() {
 			if err := history.PointLatest(f.artifacts, id); err != nil {
 				slog.Warn("point at the run", "error", err)

@@ -24,13 +24,13 @@ func workloadCommand() *cobra.Command {
 			if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
 				return cmd.Help()
 			}
-			return Workload(cmd.Context(), args[0], args[1:])
+			return workload(cmd.Context(), args[0], args[1:])
 		},
 	}
 }
 
-// Workload serves until ctx ends, which stands for SIGTERM.
-func Workload(ctx context.Context, name string, args []string) error {
+// workload serves until ctx ends, which stands for SIGTERM.
+func workload(ctx context.Context, name string, args []string) error {
 	switch name {
 	case "backend":
 		o, err := backend.Parse(args, os.Getenv)

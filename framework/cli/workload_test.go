@@ -27,7 +27,7 @@ func TestWorkloads(t *testing.T) {
 		{"load", nil, ExitFailed, "load worker: no name"},
 		{"", nil, ExitUsage, "want backend, gateway or load"},
 	} {
-		err := Workload(ended, test.name, test.args)
+		err := workload(ended, test.name, test.args)
 		if code := ExitCode(err); code != test.code {
 			t.Errorf("%s %v: exit code %d, %v; want %d", test.name, test.args, code, err, test.code)
 		}

@@ -8,7 +8,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"crypto/sha256"
-	"debug/elf"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -23,6 +22,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
 // Repositories that no registry has, so that such an image is never pulled by mistake.
@@ -51,7 +52,7 @@ func build(repository, prefix, entrypoint, executable, dir string) (ref, archive
 	if err != nil {
 		return "", "", fmt.Errorf("build workload image: %w", err)
 	}
-	if err := check(program, runtime.GOARCH); err != nil {
+	if err := self.Check(bytes.NewReader(program), runtime.GOARCH); err != nil {
 		return "", "", fmt.Errorf("build workload image: %s: %w", executable, err)
 	}
 	sum := sha256.Sum256(program)
@@ -66,28 +67,6 @@ func build(repository, prefix, entrypoint, executable, dir string) (ref, archive
 		return "", "", fmt.Errorf("build workload image: %w", err)
 	}
 	return ref, archive, nil
-}
-
-// machines are the ELF machine types of supported architectures.
-var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
-
-// check rejects programs that cannot run in the image: those for another architecture, and those that need a dynamic
-// linker.
-func check(program []byte, arch string) error {
-	file, err := elf.NewFile(bytes.NewReader(program))
-	if err != nil {
-		return fmt.Errorf("not a Linux executable: %w", err)
-	}
-	defer func() { _ = file.Close() }() // in memory
-	if want, known := machines[arch]; known && file.Machine != want {
-		return fmt.Errorf("built for %s, but the nodes are %s", file.Machine, want)
-	}
-	for _, p := range file.Progs {
-		if p.Type == elf.PT_INTERP {
-			return errors.New("linked dynamically (cgo), but the image has no libraries: use 'make build' (CGO_ENABLED=0)")
-		}
-	}
-	return nil
 }
 
 // keep is how long an archive is kept after its last use.
