@@ -14,7 +14,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/fault"
-	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -51,8 +50,10 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 		return err
 	}
 	for _, b := range env.Spec.Backends() {
-		if _, err := TargetFor(target, b).Settle(ctx); err != nil {
-			return err
+		for _, c := range b.Controllers() {
+			if _, err := TargetFor(target, c).Settle(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	if len(env.Spec.Load) > 0 {
@@ -182,21 +183,16 @@ func (env *Environment) loadReady(ctx context.Context) error {
 // plan fills in the targets of the lanes: the cluster IP of the gateway's Service, or of the backend's. A name would test the
 // cluster's DNS as well.
 func (env *Environment) plan(ctx context.Context) (load.Plan, error) {
-	name := env.backend
+	probe := env.Spec.Backend.Probes()[0]
 	if env.Spec.Gateway != nil {
-		name = env.Spec.Gateway.WithDefaults().Name
+		probe.Service = env.Spec.Gateway.WithDefaults().Name
 	}
-	service, err := env.client.CoreV1().Services(env.namespace).Get(ctx, name, metav1.GetOptions{})
+	service, err := env.client.CoreV1().Services(env.namespace).Get(ctx, probe.Service, metav1.GetOptions{})
 	if err != nil {
 		return load.Plan{}, fmt.Errorf("find the load's target: %w", err)
 	}
-	plan := load.Plan{ID: env.namespace, Lanes: append([]load.Lane(nil), env.Spec.Load...)}
-	for i := range plan.Lanes {
-		if l := &plan.Lanes[i]; l.Target == "" && l.Lane != history.LaneControl {
-			l.Target = fmt.Sprintf("http://%s:%d/", service.Spec.ClusterIP, workloads.ServicePort)
-		}
-	}
-	return plan, nil
+	target := fmt.Sprintf("http://%s:%d%s", service.Spec.ClusterIP, probe.Port, probe.Path)
+	return load.Plan{ID: env.namespace, Lanes: env.Spec.Load}.To(target, probe.Expect), nil
 }
 
 // serving waits until the target answers requests from every node with a load worker, and until the gateway, if there is one, uses
@@ -262,8 +258,8 @@ func (env *Environment) loadWorkers() workloads.Load {
 	return env.Spec.LoadWorkload(also)
 }
 
-// TargetFor is the target with one of the backends as its workload.
-func TargetFor(t fault.Target, b workloads.Backend) fault.Target {
-	t.Workload, t.StatefulSet = b.WithDefaults().Name, b.StatefulSet
+// TargetFor is the target with one of the workload's controllers.
+func TargetFor(t fault.Target, c workloads.Controller) fault.Target {
+	t.Workload, t.StatefulSet = c.Name, c.StatefulSet
 	return t
 }

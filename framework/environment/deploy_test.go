@@ -135,7 +135,7 @@ func TestPlan(t *testing.T) {
 		},
 		"elsewhere": {
 			func(s *scenario.Spec) {
-				s.Load = []load.Lane{{Lane: history.LaneStream, Target: "http://elsewhere/", Rate: 1}}
+				s.Load = []load.Lane{{Lane: load.LaneStream, Target: "http://elsewhere/", Rate: 1}}
 			},
 			[]string{"stream http://elsewhere/"}, "",
 		},

@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/observe"
 	"github.com/holdfast-ha/holdfast/framework/restore"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -163,7 +164,7 @@ func (env *Environment) StartLoad(ctx context.Context) error {
 	part := partOf(plan, len(pods))
 	for _, pod := range pods {
 		// The session must outlive an interrupted scenario, because all sent requests have to be collected.
-		one, err := load.Start(context.WithoutCancel(ctx), client, env.workerURL(config.Host, pod), part, env.Writer)
+		one, err := collect.Start(context.WithoutCancel(ctx), client, env.workerURL(config.Host, pod), part, env.Writer)
 		if err != nil {
 			return fmt.Errorf("start the load of %s: %w", pod, err)
 		}

@@ -6,10 +6,11 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
 )
 
 // sessions are the load sessions of all load workers of a scenario.
-type sessions []*load.Session
+type sessions []*collect.Session
 
 // partOf is the share of one of several load workers in a plan: the same lanes, each with its share of the rate.
 func partOf(plan load.Plan, workers int) load.Plan {

@@ -42,7 +42,7 @@ func (e inEach) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) 
 	heard, heals := make([]hearing, len(e.backends)), make([]fault.Heal, len(e.backends))
 	targets := make([]fault.Target, len(e.backends))
 	for i, b := range e.backends {
-		targets[i] = environment.TargetFor(t, b)
+		targets[i] = environment.TargetFor(t, b.Controllers()[0])
 		heard[i].Recorder = t.Record
 		targets[i].Record = &heard[i]
 		targets[i].Rand = rand.New(rand.NewPCG(t.Rand.Uint64(), t.Rand.Uint64())) // one source is not for several goroutines

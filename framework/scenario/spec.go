@@ -75,25 +75,12 @@ type LoadWorkers struct {
 	CPU string
 }
 
-// DefaultLoad is the load of most scenarios: a request every 10 ms on each of two lanes. An outage of 10 ms is visible, and two
-// cores have time left for the cluster.
-var DefaultLoad = []load.Lane{
-	{Lane: history.LaneFresh, Rate: 100},
-	{Lane: history.LaneReused, Rate: 100},
-	{Lane: history.LaneControl, Rate: 20},
-}
-
-// EveryLane is load of every kind of client, including clients with long-lived connections. It is as much load as two cores can
-// send beside a cluster.
-var EveryLane = []load.Lane{
-	{Lane: history.LaneFresh, Rate: 40},
-	{Lane: history.LaneReused, Rate: 40},
-	{Lane: history.LaneStream, Rate: 40},
-	{Lane: history.LaneH2C, Rate: 40},
-	{Lane: history.LaneGRPC, Rate: 30},
-	{Lane: history.LaneSocket, Rate: 40},
-	{Lane: history.LaneControl, Rate: 20},
-}
+// DefaultLoad is what most scenarios run under, and EveryLane is for disruptions that no client may notice, those with long-lived
+// connections included. Their rates are in load.Lanes.
+var (
+	DefaultLoad = load.DefaultLanes()
+	EveryLane   = load.EveryLane()
+)
 
 // WithDefaults replaces zero fields with their defaults.
 func (s Spec) WithDefaults() Spec {
@@ -171,9 +158,10 @@ func (s Spec) validate() error {
 	return nil
 }
 
-// notThroughGateway reports whether the gateway cannot forward the protocol of a lane.
-func notThroughGateway(l load.Lane) bool {
-	return l.Lane == history.LaneGRPC || l.Lane == history.LaneSocket || l.Lane == history.LaneStream
+// endsAtGateway reports whether the gateway cannot forward the protocol of a lane.
+func endsAtGateway(l load.Lane) bool {
+	kind, _ := load.KindOf(l.Lane)
+	return kind.EndsAtGateway
 }
 
 // validateParts validates the parts of the spec now, and not only when there is a cluster.
@@ -217,7 +205,7 @@ func (s Spec) validateParts() error {
 	for i := range plan.Lanes {
 		plan.Lanes[i].Target = cmp.Or(plan.Lanes[i].Target, "http://filled-in-later/")
 	}
-	if i := slices.IndexFunc(plan.Lanes, notThroughGateway); i >= 0 && s.Gateway != nil {
+	if i := slices.IndexFunc(plan.Lanes, endsAtGateway); i >= 0 && s.Gateway != nil {
 		return fmt.Errorf("lane %s: the gateway forwards HTTP requests only", plan.Lanes[i].Lane)
 	}
 	return plan.Validate()
