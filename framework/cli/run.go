@@ -155,7 +155,11 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	if len(file.Scenarios) == 0 { // nothing was begun
 		return err
 	}
-	return report(out, settings.Dir, file, err)
+	err = report(out, settings.Dir, file, err)
+	if file.Cut() {
+		_, _ = fmt.Fprintln(out, "continue this run: holdfast run --resume "+settings.Dir)
+	}
+	return err
 }
 
 func (f runFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *run.Progress) (run.Settings, error) {

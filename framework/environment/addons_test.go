@@ -15,9 +15,9 @@ import (
 )
 
 // outside lists what there is of roles of the whole cluster.
-func outside(home *clustertest.Cluster) (found []string) {
+func outside(fake *clustertest.Cluster) (found []string) {
 	for _, kind := range []string{"clusterroles", "clusterrolebindings"} {
-		for _, o := range home.List("/apis/rbac.authorization.k8s.io/v1/" + kind) {
+		for _, o := range fake.List("/apis/rbac.authorization.k8s.io/v1/" + kind) {
 			found = append(found, kind+" "+o.GetName())
 		}
 	}
@@ -32,15 +32,15 @@ func TestWhatLiesThereAlready(t *testing.T) {
 	} {
 		t.Run(owner, func(t *testing.T) {
 			s := quiet()
-			env, home, _ := newEnvironment(t, s)
+			env, fake, _ := newEnvironment(t, s)
 			env.addons = []addonImage{{workloads.Descheduler{}, "i"}}
 			old := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{
 				Name: "hf-chaos-quiet-descheduler", Labels: map[string]string{workloads.LabelPartOf: owner},
 			}}
-			home.Put("/apis/rbac.authorization.k8s.io/v1/clusterroles", old)
+			fake.Put("/apis/rbac.authorization.k8s.io/v1/clusterroles", old)
 			errtest.Check(t, env.create(t.Context(), workloads.Namespace(env.namespace)), "")
 			errtest.Check(t, env.deployAddons(t.Context()), want)
-			now := home.Get("/apis/rbac.authorization.k8s.io/v1/clusterroles/hf-chaos-quiet-descheduler").(*rbacv1.ClusterRole)
+			now := fake.Get("/apis/rbac.authorization.k8s.io/v1/clusterroles/hf-chaos-quiet-descheduler").(*rbacv1.ClusterRole)
 			if replaced := len(now.Rules) > 0; replaced != (want == "") {
 				t.Errorf("replaced: %t", replaced)
 			}
@@ -49,7 +49,7 @@ func TestWhatLiesThereAlready(t *testing.T) {
 			if want != "" {
 				left = []string{"clusterroles hf-chaos-quiet-descheduler"}
 			}
-			if diff := cmp.Diff(left, outside(home)); diff != "" {
+			if diff := cmp.Diff(left, outside(fake)); diff != "" {
 				t.Errorf("left behind (-want +got):\n%s", diff)
 			}
 		})
@@ -58,19 +58,19 @@ func TestWhatLiesThereAlready(t *testing.T) {
 
 // TestAddonsHaveTheirOwnImage, and the backend keeps ours.
 func TestAddonsHaveTheirOwnImage(t *testing.T) {
-	env, home, _ := newEnvironment(t, quiet())
+	env, fake, _ := newEnvironment(t, quiet())
 	env.addons = []addonImage{{workloads.Descheduler{}, "another"}}
 	errtest.Check(t, env.create(t.Context(), workloads.Namespace(env.namespace)), "")
 	errtest.Check(t, env.createWorkload(t.Context()), "")
 	images := map[string]string{}
-	for _, o := range home.List("/api/v1/namespaces/hf-chaos-quiet/pods") {
+	for _, o := range fake.List("/api/v1/namespaces/hf-chaos-quiet/pods") {
 		p := o.(*corev1.Pod)
 		images[p.Labels[workloads.LabelName]] = p.Spec.Containers[0].Image
 	}
 	if diff := cmp.Diff(map[string]string{"backend": "i", "descheduler": "another"}, images); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !slices.Contains(outside(home), "clusterroles hf-chaos-quiet-descheduler") {
-		t.Errorf("outside: %q", outside(home))
+	if !slices.Contains(outside(fake), "clusterroles hf-chaos-quiet-descheduler") {
+		t.Errorf("outside: %q", outside(fake))
 	}
 }

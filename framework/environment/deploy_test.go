@@ -114,8 +114,8 @@ func TestWorkersThatAreNotThere(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			s := quiet()
 			s.Backend.NodePort, s.Gateway = 30080, &workloads.Gateway{}
-			env, home, _ := newEnvironment(t, s)
-			edit(&env.Spec, home)
+			env, fake, _ := newEnvironment(t, s)
+			edit(&env.Spec, fake)
 			_, err := env.wanted(t.Context())
 			errtest.Check(t, err, want)
 		})
@@ -148,9 +148,9 @@ func TestPlan(t *testing.T) {
 			s := quiet()
 			s.Load = scenario.DefaultLoad
 			test.edit(&s)
-			env, home, _ := newEnvironment(t, s)
+			env, fake, _ := newEnvironment(t, s)
 			for i, name := range []string{"backend", "edge"} {
-				home.Put("/api/v1/namespaces/hf-chaos-quiet/services", serviceAt(name, i+1))
+				fake.Put("/api/v1/namespaces/hf-chaos-quiet/services", serviceAt(name, i+1))
 			}
 			plan, err := env.plan(t.Context())
 			errtest.Check(t, err, test.err)
@@ -217,7 +217,7 @@ func TestEveryEndpointAnswersBeforeThereIsLoad(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				env, home, _ := newEnvironment(t, quiet())
+				env, fake, _ := newEnvironment(t, quiet())
 				slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
 					Namespace: env.namespace, Name: "backend-1", Labels: map[string]string{discoveryv1.LabelServiceName: "backend"},
 				}}
@@ -229,9 +229,9 @@ func TestEveryEndpointAnswersBeforeThereIsLoad(t *testing.T) {
 				slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
 					Addresses: []string{"10.0.0.4"}, Conditions: discoveryv1.EndpointConditions{Ready: new(false)}, // not offered
 				})
-				home.Put("/apis/discovery.k8s.io/v1/namespaces/"+env.namespace+"/endpointslices", slice)
+				fake.Put("/apis/discovery.k8s.io/v1/namespaces/"+env.namespace+"/endpointslices", slice)
 				asked := map[string]bool{}
-				home.Machines[1].OnExec = func(command []string) ([]byte, error) {
+				fake.Machines[1].OnExec = func(command []string) ([]byte, error) {
 					url := command[len(command)-1]
 					asked[url] = true
 					if test.silent != "" && strings.Contains(url, test.silent) {
@@ -285,9 +285,9 @@ func TestServing(t *testing.T) {
 				if test.gateway {
 					s.Gateway = &workloads.Gateway{}
 				}
-				env, home, _ := newEnvironment(t, s)
+				env, fake, _ := newEnvironment(t, s)
 				curl := &script{answers: test.answers}
-				home.Machines[1].OnExec = curl.exec // and from no other node: their exec is nil
+				fake.Machines[1].OnExec = curl.exec // and from no other node: their exec is nil
 				errtest.Check(t, env.serving(t.Context(), "http://t:80/"), test.want)
 				if test.asks > 0 && len(curl.asked) != test.asks {
 					t.Errorf("asked %d times, want %d", len(curl.asked), test.asks)
@@ -320,8 +320,8 @@ func TestNoteGateway(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := quiet()
 				s.Gateway = &workloads.Gateway{}
-				env, home, read := newEnvironment(t, s)
-				home.Machines[1].OnExec = (&script{answers: []string{"ok", ready, test.after}}).exec
+				env, fake, read := newEnvironment(t, s)
+				fake.Machines[1].OnExec = (&script{answers: []string{"ok", ready, test.after}}).exec
 				errtest.Check(t, env.serving(t.Context(), "http://t:80/"), "")
 				errtest.Check(t, env.noteGateway(t.Context()), "")
 				var got *history.GatewayTotals
@@ -355,8 +355,8 @@ func TestDeployWaitsForAll(t *testing.T) {
 				s := quiet()
 				s.Backend.Replicas = 1
 				test.edit(&s)
-				env, home, _ := newEnvironment(t, s)
-				home.Relabel(test.nobody, "nobody")
+				env, fake, _ := newEnvironment(t, s)
+				fake.Relabel(test.nobody, "nobody")
 				if err := env.create(t.Context(), workloads.Namespace(env.namespace)); err != nil {
 					t.Fatal(err)
 				}

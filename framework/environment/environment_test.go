@@ -109,8 +109,8 @@ func TestWhatFaultsEvictIsRecorded(t *testing.T) {
 
 // Whatever creates or changes something for the scenario: what it uses that is deprecated is in the record, once.
 func TestDeprecatedManifestsAreRecorded(t *testing.T) {
-	env, home, read := newEnvironment(t, quiet())
-	home.Warn = func(_, at string) string {
+	env, fake, read := newEnvironment(t, quiet())
+	fake.Warn = func(_, at string) string {
 		switch path.Base(at) {
 		case "poddisruptionbudgets":
 			return "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+"

@@ -24,15 +24,15 @@ func TestMakeNamespace(t *testing.T) {
 		"the answer to the first try never came": {func(t *testing.T, env *Environment, _ *clustertest.Cluster) {
 			errtest.Check(t, env.makeNamespace(t.Context()), "")
 		}, ""},
-		"an earlier run's is going": {func(t *testing.T, env *Environment, home *clustertest.Cluster) {
-			home.Keep = true
+		"an earlier run's is going": {func(t *testing.T, env *Environment, fake *clustertest.Cluster) {
+			fake.Keep = true
 			makeAndDelete(t, env)
 			time.AfterFunc(5*time.Second, func() {
-				home.Forget("/api/v1/namespaces/hf-chaos-quiet")
+				fake.Forget("/api/v1/namespaces/hf-chaos-quiet")
 			})
 		}, ""},
-		"an earlier run's stays": {func(t *testing.T, env *Environment, home *clustertest.Cluster) {
-			home.Keep = true
+		"an earlier run's stays": {func(t *testing.T, env *Environment, fake *clustertest.Cluster) {
+			fake.Keep = true
 			makeAndDelete(t, env)
 		}, "waited 2m0s for namespace hf-chaos-quiet of an earlier run to be gone: last seen Terminating"},
 		"another run uses it": {func(t *testing.T, env *Environment, _ *clustertest.Cluster) {
@@ -43,8 +43,8 @@ func TestMakeNamespace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				env, home, _ := newEnvironment(t, quiet())
-				test.spoil(t, env, home)
+				env, fake, _ := newEnvironment(t, quiet())
+				test.spoil(t, env, fake)
 				errtest.Check(t, env.makeNamespace(t.Context()), test.want)
 			})
 		})
@@ -54,8 +54,8 @@ func TestMakeNamespace(t *testing.T) {
 // TestANamespaceIsMadeOnceItTakesPods: its service account is the controller manager's to make.
 func TestANamespaceIsMadeOnceItTakesPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		env, home, _ := newEnvironment(t, quiet())
-		home.Refuse = func(_, path string) *apierrors.StatusError {
+		env, fake, _ := newEnvironment(t, quiet())
+		fake.Refuse = func(_, path string) *apierrors.StatusError {
 			if strings.HasSuffix(path, "/serviceaccounts/default") {
 				return apierrors.NewNotFound(corev1.Resource("serviceaccounts"), "default")
 			}
@@ -96,7 +96,7 @@ func TestEmptyNamespace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				env, home, _ := newEnvironment(t, quiet())
+				env, fake, _ := newEnvironment(t, quiet())
 				objects, err := env.wanted(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -106,14 +106,14 @@ func TestEmptyNamespace(t *testing.T) {
 				if err := env.create(t.Context(), append([]workloads.Object{ours}, objects...)...); err != nil {
 					t.Fatal(err)
 				}
-				test.spoil(home)
+				test.spoil(fake)
 				began := time.Now()
 				errtest.Check(t, env.emptyNamespace(t.Context()), test.want)
 				if took := time.Since(began); test.want == "" && took > 0 {
 					t.Errorf("took %s for what goes at once", took)
 				}
-				left := len(home.List("/api/v1/namespaces/hf-chaos-quiet/pods")) +
-					len(home.List("/api/v1/namespaces/hf-chaos-quiet/services"))
+				left := len(fake.List("/api/v1/namespaces/hf-chaos-quiet/pods")) +
+					len(fake.List("/api/v1/namespaces/hf-chaos-quiet/services"))
 				if test.want == "" && name != "it was never made" && left > 0 {
 					t.Errorf("%d pods and Services are left", left)
 				}
@@ -125,7 +125,7 @@ func TestEmptyNamespace(t *testing.T) {
 // A run that is refused because another one uses its namespace removed that namespace afterwards, and with it the other's pods.
 func TestARefusedRunLeavesTheOthersNamespaceAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		first, home, _ := newEnvironment(t, quiet())
+		first, fake, _ := newEnvironment(t, quiet())
 		errtest.Check(t, first.makeNamespace(t.Context()), "")
 		other := first.Options
 		other.Token = "another's"
@@ -133,11 +133,11 @@ func TestARefusedRunLeavesTheOthersNamespaceAlone(t *testing.T) {
 		errtest.Check(t, second.connect(), "")
 		errtest.Check(t, second.makeNamespace(t.Context()), "is there already, and this run has not made it")
 		errtest.Check(t, second.Clear(t.Context()), "")
-		if !(home.Get("/api/v1/namespaces/hf-chaos-quiet") != nil) {
+		if fake.Get("/api/v1/namespaces/hf-chaos-quiet") == nil {
 			t.Fatal("the refused run has removed the namespace of the first")
 		}
 		errtest.Check(t, first.Clear(t.Context()), "")
-		if home.Get("/api/v1/namespaces/hf-chaos-quiet") != nil {
+		if fake.Get("/api/v1/namespaces/hf-chaos-quiet") != nil {
 			t.Error("the first run has not removed its own")
 		}
 	})
@@ -146,11 +146,11 @@ func TestARefusedRunLeavesTheOthersNamespaceAlone(t *testing.T) {
 // A namespace that another run made between our look and our deletion is not deleted: the deletion is for one UID.
 func TestADeletionIsForOneNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		env, home, _ := newEnvironment(t, quiet())
+		env, fake, _ := newEnvironment(t, quiet())
 		errtest.Check(t, env.makeNamespace(t.Context()), "")
 		var only string
-		uid := string(home.Get("/api/v1/namespaces/hf-chaos-quiet").GetUID())
-		home.Sent = func(method, path, body string) {
+		uid := string(fake.Get("/api/v1/namespaces/hf-chaos-quiet").GetUID())
+		fake.Sent = func(method, path, body string) {
 			if method == http.MethodDelete && strings.HasSuffix(path, "/hf-chaos-quiet") {
 				only = body
 			}
@@ -165,9 +165,9 @@ func TestADeletionIsForOneNamespace(t *testing.T) {
 // The API server refuses; nothing is known of the namespace, so nothing is deleted, and the reason is said.
 func TestANamespaceThatCannotBeLookedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		env, home, _ := newEnvironment(t, quiet())
+		env, fake, _ := newEnvironment(t, quiet())
 		errtest.Check(t, env.makeNamespace(t.Context()), "")
-		home.Refuse = func(string, string) *apierrors.StatusError { return apierrors.NewUnauthorized("who are you?") }
+		fake.Refuse = func(string, string) *apierrors.StatusError { return apierrors.NewUnauthorized("who are you?") }
 		errtest.Check(t, env.emptyNamespace(t.Context()), "look at namespace hf-chaos-quiet: who are you?")
 	})
 }

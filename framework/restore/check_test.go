@@ -25,9 +25,9 @@ func TestUndisturbed(t *testing.T) {
 			"look whether cluster demo is as it was: no engine"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			home, disks := ruin()
-			test.left(home, disks)
-			errtest.Check(t, Check(t.Context(), home), test.want)
+			fake, disks := leftBehind()
+			test.left(fake, disks)
+			errtest.Check(t, Check(t.Context(), fake), test.want)
 		})
 	}
 }

@@ -69,13 +69,13 @@ func TestIntact(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				home := clustertest.New("0", threeZones)
-				client, err := kubernetes.NewForConfig(home.Config())
+				fake := clustertest.New("0", threeZones)
+				client, err := kubernetes.NewForConfig(fake.Config())
 				if err != nil {
 					t.Fatal(err)
 				}
-				test.spoil(home)
-				errtest.Check(t, AwaitIntact(t.Context(), client, home), test.want)
+				test.spoil(fake)
+				errtest.Check(t, AwaitIntact(t.Context(), client, fake), test.want)
 			})
 		})
 	}

@@ -42,19 +42,19 @@ func (d *disk) exec(command []string) ([]byte, error) {
 	return nil, nil
 }
 
-// ruin is a town as a killed harness leaves it, with nothing left yet.
-func ruin() (*clustertest.Cluster, map[string]*disk) {
-	home, disks := clustertest.New("demo", clusters.Spec{Zones: []string{"a", "b"}}), map[string]*disk{}
-	for _, m := range home.Machines {
+// leftBehind is a cluster with undo scripts on its nodes, none yet.
+func leftBehind() (*clustertest.Cluster, map[string]*disk) {
+	fake, disks := clustertest.New("demo", clusters.Spec{Zones: []string{"a", "b"}}), map[string]*disk{}
+	for _, m := range fake.Machines {
 		disks[m.Name()] = &disk{}
 		m.OnExec = disks[m.Name()].exec
 	}
-	return home, disks
+	return fake, disks
 }
 
-func healed(t *testing.T, home *clustertest.Cluster) (said []string, err error) {
+func healed(t *testing.T, fake *clustertest.Cluster) (said []string, err error) {
 	t.Helper()
-	err = Cluster(t.Context(), home, func(what string) { said = append(said, what) })
+	err = Cluster(t.Context(), fake, func(what string) { said = append(said, what) })
 	return said, err
 }
 
@@ -97,16 +97,16 @@ func TestClusterRevertsWhatAKilledHarnessLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				home, disks := ruin()
-				test.left(home, disks)
-				said, err := healed(t, home)
+				fake, disks := leftBehind()
+				test.left(fake, disks)
+				said, err := healed(t, fake)
 				if strings.HasPrefix(name, "what lies") { // kinds come in any order
 					slices.Sort(said)
 				}
 				if err != nil || !slices.Equal(said, test.want) {
 					t.Errorf("%v, it says\n%q\nwant\n%q", err, said, test.want)
 				}
-				if again, err := healed(t, home); err != nil || len(again) != 0 {
+				if again, err := healed(t, fake); err != nil || len(again) != 0 {
 					t.Errorf("again: %v, it says %q", err, again)
 				}
 			})
@@ -139,9 +139,9 @@ func TestClusterNamesWhatItCannotRevert(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				home, disks := ruin()
-				test.left(home, disks)
-				said, err := healed(t, home)
+				fake, disks := leftBehind()
+				test.left(fake, disks)
+				said, err := healed(t, fake)
 				errtest.Check(t, err, test.want)
 				if !slices.Equal(said, test.said) {
 					t.Errorf("it says %q, want %q", said, test.said)

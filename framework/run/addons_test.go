@@ -38,18 +38,18 @@ const (
 	clusterRoleBindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 )
 
-// TestAddonsComeAndGo: an add-on is compiled, runs the image of its own program while the scenario is played, and leaves
+// TestAddonsComeAndGo: an add-on is compiled, runs the image of its own program while the scenario runs, and leaves
 // nothing behind, also of what does not go with the namespace.
 func TestAddonsComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := balanced(t)
-		var played *clustertest.Cluster
+		var cluster *clustertest.Cluster
 		var during []string
 		var image string
-		c.onCreate = func(home *clustertest.Cluster) {
-			played = home
-			home.Refuse = func(method, at string) *apierrors.StatusError {
-				if d := home.Get("/apis/apps/v1/namespaces/hf-chaos-quiet/deployments/descheduler"); d != nil && image == "" {
+		c.onCreate = func(fake *clustertest.Cluster) {
+			cluster = fake
+			fake.Refuse = func(method, at string) *apierrors.StatusError {
+				if d := fake.Get("/apis/apps/v1/namespaces/hf-chaos-quiet/deployments/descheduler"); d != nil && image == "" {
 					image = d.(*appsv1.Deployment).Spec.Template.Spec.Containers[0].Image
 				}
 				if method == http.MethodDelete {
@@ -67,10 +67,10 @@ func TestAddonsComeAndGo(t *testing.T) {
 		if !strings.HasPrefix(image, "holdfast.local/addon/descheduler:") {
 			t.Errorf("it ran %q", image)
 		}
-		if i := played.Loaded(); len(i) != 2 || i[0].Role != "" || i[1].Role != clusters.LoadNode || i[1].Ref != image {
+		if i := cluster.Loaded(); len(i) != 2 || i[0].Role != "" || i[1].Role != clusters.LoadNode || i[1].Ref != image {
 			t.Errorf("loaded %+v, want ours into every node and the add-on's into the load node", i)
 		}
-		if left := append(played.List(clusterRoles), played.List(clusterRoleBindings)...); left != nil {
+		if left := append(cluster.List(clusterRoles), cluster.List(clusterRoleBindings)...); left != nil {
 			t.Errorf("left behind: %q", left)
 		}
 		// An API that has lost its server keeps a namespace from going: what lies outside goes first.
@@ -88,7 +88,7 @@ func TestAddonsComeAndGo(t *testing.T) {
 	})
 }
 
-// TestAddonsThatCannotBeHad: whatever is missing is named, and the scenario is not played without it.
+// TestAddonsThatCannotBeHad: whatever is missing is named, and the scenario is not run without it.
 func TestAddonsThatCannotBeHad(t *testing.T) {
 	for want, spoil := range map[string]func(*fixture){
 		"compile descheduler: this run has no compiler": func(c *fixture) { c.settings.Compile = nil },
@@ -101,7 +101,7 @@ func TestAddonsThatCannotBeHad(t *testing.T) {
 			c.settings.Compile = func(context.Context, workloads.Program) (string, error) { return "/none", nil }
 		},
 		"waited 2m0s for add-on descheduler to be ready: last seen 1 pods, 0 available": func(c *fixture) {
-			c.onCreate = func(home *clustertest.Cluster) { home.Relabel("load", "none") }
+			c.onCreate = func(fake *clustertest.Cluster) { fake.Relabel("load", "none") }
 		},
 	} {
 		t.Run(want, func(t *testing.T) {

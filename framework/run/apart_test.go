@@ -27,9 +27,9 @@ func TestAClusterThatStaysAndIsNotAsItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := newFixture(t), quiet()
 		c.settings.Cluster = "demo"
-		c.onCreate = func(home *clustertest.Cluster) {
+		c.onCreate = func(fake *clustertest.Cluster) {
 			s.Faults = []fault.Fault{errand{"A", func(context.Context) error {
-				home.Machines[2].SetState(clusters.Paused)
+				fake.Machines[2].SetState(clusters.Paused)
 				return nil
 			}}}
 		}

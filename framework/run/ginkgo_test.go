@@ -44,7 +44,7 @@ type told struct {
 	After []string
 }
 
-// plots are scenarios to run, on a county that each may prepare.
+// plots are scenarios to run, on a fixture that each may prepare.
 var plots = map[string]func(*fixture) []scenario.Spec{
 	"three clusters, three outcomes": threeClusters,
 	"two rounds":                     threeClusters,

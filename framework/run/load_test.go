@@ -67,13 +67,13 @@ func workAt(t *testing.T) string {
 // Real load from a real worker, through an API server's proxy, into a record that is judged: also when the scenario is
 // interrupted, what was sent is collected to the last request.
 func TestLoadReachesTheRecord(t *testing.T) {
-	for name, interrupted := range map[string]bool{"played to its end": false, "interrupted": true} {
+	for name, interrupted := range map[string]bool{"run to its end": false, "interrupted": true} {
 		t.Run(name, func(t *testing.T) {
 			c, s := newFixture(t), quiet()
 			worker, curl := workAt(t), &curlLog{}
-			c.onCreate = func(home *clustertest.Cluster) {
-				home.PodURL = worker
-				home.Machines[1].OnExec = curl.exec
+			c.onCreate = func(fake *clustertest.Cluster) {
+				fake.PodURL = worker
+				fake.Machines[1].OnExec = curl.exec
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()

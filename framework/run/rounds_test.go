@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// roundsOf are the settings of n rounds of a county's run.
+// roundsOf are the settings of n rounds of a fixture's run.
 func roundsOf(c *fixture, n int) (rounds []Settings) {
 	for i := range n {
 		s := *c.settings

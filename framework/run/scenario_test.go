@@ -29,7 +29,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// quiet is a scenario without traffic that holds on a town.
+// quiet is a scenario without traffic that holds on a cluster in memory.
 func quiet() scenario.Spec {
 	return scenario.Spec{
 		Name: "chaos/quiet", Claim: "zones stay even", Steady: 5 * time.Second, Hold: 10 * time.Second,
@@ -84,8 +84,8 @@ func TestTheRecordSaysWhatWasAsked(t *testing.T) {
 		s.Load = scenario.DefaultLoad
 		s.Mutant = &history.Mutant{Removed: "spreading", CaughtBy: "Spread", Twin: "chaos/loud"}
 		c.settings.Kubernetes, c.settings.Profile = "v1.36.3", clusters.Stock
-		c.onCreate = func(town *clustertest.Cluster) {
-			town.OnLoad = func(clusters.Image) error { return errors.New("no room") }
+		c.onCreate = func(fake *clustertest.Cluster) {
+			fake.OnLoad = func(clusters.Image) error { return errors.New("no room") }
 		}
 		c.one(t.Context(), s)
 		promise, err := invariant.Encode(evenZones)
@@ -215,9 +215,9 @@ func TestAScenarioThatGoesWrong(t *testing.T) {
 				c, s := newFixture(t), quiet()
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				c.onCreate = func(town *clustertest.Cluster) {
-					c.witness(town)
-					test.spoil(cancel, &s, town)
+				c.onCreate = func(fake *clustertest.Cluster) {
+					c.witness(fake)
+					test.spoil(cancel, &s, fake)
 				}
 				if _, err := c.pool.get(ctx, s.Cluster); err != nil { // now, so that spoil reaches s
 					t.Fatal(err)
@@ -264,7 +264,7 @@ func TestUndosAreWatchedAfterCtrlC(t *testing.T) {
 		c, s := newFixture(t), quiet()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		c.onCreate = func(home *clustertest.Cluster) { s.Faults = []fault.Fault{cordon{home, cancel}} }
+		c.onCreate = func(fake *clustertest.Cluster) { s.Faults = []fault.Fault{cordon{fake, cancel}} }
 		if _, err := c.pool.get(ctx, s.Cluster); err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +284,7 @@ func TestUndosAreWatchedAfterCtrlC(t *testing.T) {
 
 // cordon is a fault that is interrupted once it bit.
 type cordon struct {
-	home      *clustertest.Cluster
+	fake      *clustertest.Cluster
 	interrupt func()
 }
 
@@ -292,7 +292,7 @@ func (cordon) String() string { return "cordon wa1" }
 
 func (f cordon) Inject(_ context.Context, t fault.Target) (fault.Heal, error) {
 	set := func(closed bool) {
-		f.home.EditNode("wa1", func(n *corev1.Node) { n.Spec.Unschedulable = closed })
+		f.fake.EditNode("wa1", func(n *corev1.Node) { n.Spec.Unschedulable = closed })
 		synctest.Wait() // until the watches have it
 	}
 	set(true)
@@ -404,9 +404,9 @@ func TestLogsAreKeptOfWhatDidNotHoldOrWhenAsked(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newFixture(t)
 				c.settings.KeepLogs = test.all
-				c.onCreate = func(town *clustertest.Cluster) {
-					c.witness(town)
-					town.Crowd = test.crowd
+				c.onCreate = func(fake *clustertest.Cluster) {
+					c.witness(fake)
+					fake.Crowd = test.crowd
 				}
 				c.one(t.Context(), quiet())
 				if diff := cmp.Diff(test.want, c.did); diff != "" {
@@ -432,9 +432,9 @@ func TestAClusterThatIsNotAsItWasIsGivenBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, s := newFixture(t), quiet()
 				c.settings.KeepLogs = true
-				c.onCreate = func(town *clustertest.Cluster) {
+				c.onCreate = func(fake *clustertest.Cluster) {
 					s.Faults = []fault.Fault{staged{name: "A"}, errand{"B", func(context.Context) error {
-						spoil(town)
+						spoil(fake)
 						return nil
 					}}}
 				}
@@ -487,8 +487,8 @@ func TestLogsThatHangAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newFixture(t)
 		c.settings.KeepLogs = true
-		c.onCreate = func(town *clustertest.Cluster) {
-			town.OnLogs = hang
+		c.onCreate = func(fake *clustertest.Cluster) {
+			fake.OnLogs = hang
 		}
 		for range 2 {
 			s := quiet()
