@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
@@ -29,14 +30,14 @@ type Certification struct {
 	Plan     Plan
 	From, To certificate.Release
 	// Settings are those of the whole. Each run gets a folder below theirs.
-	Settings  scenario.Settings
+	Settings  run.Settings
 	Planted   string // the name of the plant
 	Engine    string // that the clusters run on
 	Reproduce string // the command that certifies this again
 	// KeepBroken leaves a cluster whose upgrade failed as it was then.
 	KeepBroken bool
 	// Ended reports the end of a run.
-	Ended func(run string, f history.RunFile) error
+	Ended func(part string, f history.RunFile) error
 
 	cluster  clusters.Cluster
 	upgraded bool // the upgrade has begun, so no other cluster can show the result
@@ -48,21 +49,21 @@ type Certification struct {
 // settings. However the runs end, there is a certificate about what was recorded, unless it cannot be written. Broken is set if a promise
 // was seen broken, also if the certificate is nil or lacks that.
 func (c *Certification) Run(ctx context.Context) (doc *certificate.Certificate, broken bool, err error) {
-	runs := []scenario.Part{
+	runs := []run.Batch{
 		{Name: beforeRun, Settings: c.settings(beforeRun, c.From), Chosen: c.Plan.Scenarios},
 		{Name: upgradeRun, Settings: c.settings(upgradeRun, c.From), Chosen: []scenario.Spec{c.Plan.Upgrade}},
 		{Name: afterRun, Settings: c.settings(afterRun, c.To), Chosen: c.Plan.Scenarios},
 	}
-	_, runErr := scenario.RunParts(ctx, runs, func(run int, f history.RunFile) bool { return c.next(ctx, runs[run].Name, f) })
+	_, runErr := run.Batches(ctx, runs, func(i int, f history.RunFile) bool { return c.next(ctx, runs[i].Name, f) })
 	doc, err = c.issue()
 	return doc, c.broken || doc != nil && Broken(doc), errors.Join(err, runErr, errors.Join(c.errs...))
 }
 
 // settings are those of one of the runs.
-func (c *Certification) settings(run string, release certificate.Release) scenario.Settings {
+func (c *Certification) settings(part string, release certificate.Release) run.Settings {
 	s := c.Settings
-	s.RunID, s.Dir, s.Kubernetes = s.RunID+"/"+run, filepath.Join(s.Dir, run), release.Kubernetes
-	s.LeaveBroken = c.KeepBroken && run == upgradeRun
+	s.RunID, s.Dir, s.Kubernetes = s.RunID+"/"+part, filepath.Join(s.Dir, part), release.Kubernetes
+	s.LeaveBroken = c.KeepBroken && part == upgradeRun
 	open := s.Open
 	s.Open = func(ctx context.Context, name string, spec clusters.Spec) (clusters.Cluster, error) {
 		if c.upgraded {
@@ -76,10 +77,10 @@ func (c *Certification) settings(run string, release certificate.Release) scenar
 }
 
 // next says after a run whether the next run is worth its time.
-func (c *Certification) next(ctx context.Context, run string, f history.RunFile) bool {
-	c.errs = append(c.errs, reports.WriteAll(filepath.Join(c.Settings.Dir, run)), c.Ended(run, f))
-	c.broken = c.broken || scenario.OutcomeOf(f) == verdict.Violated
-	if run == upgradeRun {
+func (c *Certification) next(ctx context.Context, part string, f history.RunFile) bool {
+	c.errs = append(c.errs, reports.WriteAll(filepath.Join(c.Settings.Dir, part)), c.Ended(part, f))
+	c.broken = c.broken || run.OutcomeOf(f) == verdict.Violated
+	if part == upgradeRun {
 		c.upgraded = true
 		return c.cluster != nil && c.cluster.Spec().Kubernetes == c.To.Kubernetes
 	}
@@ -88,7 +89,7 @@ func (c *Certification) next(ctx context.Context, run string, f history.RunFile)
 
 // issue writes the certificate of what was recorded. The certificate is nil if there is none.
 func (c *Certification) issue() (*certificate.Certificate, error) {
-	folder := func(run string) string { return filepath.Join(c.Settings.Dir, run) }
+	folder := func(part string) string { return filepath.Join(c.Settings.Dir, part) }
 	doc, err := Assemble(Input{
 		Dir: c.Settings.Dir, Before: folder(beforeRun), Upgrade: folder(upgradeRun), After: folder(afterRun),
 		ID: c.Settings.RunID, Issued: time.Now(), Holdfast: c.Settings.Version, From: c.From, To: c.To,

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/run"
 )
 
 // TestABrokenPromiseCountsWithoutACertificate: also if its run kept no record.
@@ -15,8 +15,8 @@ func TestABrokenPromiseCountsWithoutACertificate(t *testing.T) {
 	must(t, os.WriteFile(base, nil, 0o600))
 	ended := ""
 	c := &Certification{
-		Plan: Plan{Profiles: profiles()}, Settings: scenario.Settings{Dir: base},
-		Ended: func(run string, _ history.RunFile) error { ended += run; return nil },
+		Plan: Plan{Profiles: profiles()}, Settings: run.Settings{Dir: base},
+		Ended: func(part string, _ history.RunFile) error { ended += part; return nil },
 	}
 	goOn := c.next(t.Context(), beforeRun, history.RunFile{Scenarios: []history.ScenarioResult{{Name: "chaos/a", Outcome: "violated"}}})
 	if _, err := c.issue(); err == nil || !c.broken || !goOn || ended != beforeRun || c.errs[0] == nil {

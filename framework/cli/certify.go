@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/certify"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/plant"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
@@ -135,7 +136,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	if err != nil {
 		return err
 	}
-	progress := scenario.NewProgress(out, plan.Runs())
+	progress := run.NewProgress(out, plan.Runs())
 	back, err := provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
@@ -158,8 +159,8 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	sayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, plan.About())
 	c := &certify.Certification{
 		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: back.engine, Reproduce: f.reproduce(base.Seed), KeepBroken: f.keep,
-		Ended: func(run string, file history.RunFile) error {
-			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", run, summary(file))
+		Ended: func(part string, file history.RunFile) error {
+			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary(file))
 			return err
 		},
 	}
@@ -167,7 +168,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	return besides(certified(doc, violated), err, printCertificate(out, base.Dir, doc, err))
 }
 
-func (f certifyFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *scenario.Progress) (scenario.Settings, error) {
+func (f certifyFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *run.Progress) (run.Settings, error) {
 	r := runFlags{
 		provider: f.provider, scope: "full", timings: f.timings, proxyMode: f.proxyMode, artifacts: f.artifacts, seed: f.seed, keep: f.keep,
 		keepLogs: f.keepLogs,
