@@ -57,21 +57,21 @@ func TestResults(t *testing.T) {
 		"all held": {want: good},
 		"violated after": {
 			sides: sides{after: map[string]found{"chaos/drain": violated}}, want: drain, broken: true,
-			reasons: []string{`drain, chaos/drain: held on v1.36.3, and was Violated on v1.37.0: the promise "no request fails, on any lane" ` +
+			reasons: []string{`drain, chaos/drain: held on v1.36.3, but was Violated on v1.37.0: the promise "no request fails, on any lane" ` +
 				"was broken: 21 of 600 requests failed, the first at 18s; cause: late-withdrawal (sent to a pod that had stopped listening"},
 		},
 		"violated before and after": {
 			sides: sides{before: map[string]found{"chaos/drain": violated}, after: map[string]found{"chaos/drain": violated}},
-			want:  drain, broken: true, reasons: []string{"Violated before the upgrade too, and so not by it: "},
+			want:  drain, broken: true, reasons: []string{"Violated before the upgrade too, so the upgrade is not the cause: "},
 		},
 		"violated before": {
 			sides: sides{before: map[string]found{"chaos/drain": violated}}, want: drain, broken: true,
-			reasons: []string{"Violated on v1.36.3, before the upgrade, and held on v1.37.0: "},
+			reasons: []string{"Violated on v1.36.3, before the upgrade, but held on v1.37.0: "},
 		},
 		"violated after, and nothing is known of before": {
 			sides: sides{before: map[string]found{"chaos/drain": unknown}, after: map[string]found{"chaos/drain": violated}},
 			want:  drain, broken: true,
-			reasons: []string{"Violated on v1.37.0, and on v1.36.3 nothing is known", "chaos/drain: Unknown before the upgrade: no verdict: the load worker"},
+			reasons: []string{"Violated on v1.37.0, and nothing is known about it on v1.36.3", "chaos/drain: Unknown before the upgrade: no verdict: the load worker"},
 		},
 		"violated before, and nothing is known of after": {
 			sides: sides{before: map[string]found{"chaos/drain": violated}, after: map[string]found{"chaos/drain": unknown}},
@@ -85,7 +85,7 @@ func TestResults(t *testing.T) {
 		"never begun": {
 			sides:   sides{after: map[string]found{"chaos/rollback": never}},
 			want:    "partial = Core: partial (certified, unknown) Extended: certified (certified)",
-			reasons: []string{"rollout, chaos/rollback: Unknown after the upgrade: the run after the upgrade has no record of it"},
+			reasons: []string{"rollout, chaos/rollback: Unknown after the upgrade: the run after the upgrade has no record of the scenario"},
 		},
 		"interrupted before it": {
 			sides:   sides{after: map[string]found{"chaos/kill": {notBegun: "not begun: the run was interrupted"}}},
@@ -114,11 +114,11 @@ func TestResults(t *testing.T) {
 				outcome: verdict.Held, record: light("chaos/kill", from),
 			}}},
 			want:    "partial = Core: certified (certified, certified) Extended: not certified (unknown)",
-			reasons: []string{"chaos/kill: Unknown after the upgrade: its record says that the cluster ran v1.36.3, and not v1.37.0"},
+			reasons: []string{"chaos/kill: Unknown after the upgrade: its record says that the cluster ran v1.36.3, not v1.37.0"},
 		},
 		"a caught mutant": { // what is broken on purpose certifies nothing
 			sides: sides{after: map[string]found{"chaos/drain": {outcome: verdict.Violated, mutant: true}}}, want: drain, broken: true,
-			reasons: []string{"drain, chaos/drain: held on v1.36.3, and was Violated on v1.37.0"},
+			reasons: []string{"drain, chaos/drain: held on v1.36.3, but was Violated on v1.37.0"},
 		},
 		"skipped": {
 			sides:   sides{before: map[string]found{"chaos/kill": never}, after: map[string]found{"chaos/kill": never}},
@@ -155,15 +155,15 @@ func TestResults(t *testing.T) {
 		},
 		"nothing is known of the upgrade": {
 			sides: sides{upgrade: unknown}, want: refused,
-			reasons: []string{"of the upgrade itself nothing is known: no verdict: the load worker stood still"},
+			reasons: []string{"nothing is known about the upgrade itself: no verdict: the load worker stood still"},
 		},
 		"an upgrade without steps": {
 			sides: sides{upgrade: found{outcome: verdict.Held, record: light(UpgradeScenario, to)}}, want: refused,
-			reasons: []string{"of the upgrade itself nothing is known: its record has no step of an upgrade"},
+			reasons: []string{"nothing is known about the upgrade itself: its record has no step of the upgrade"},
 		},
 		"an upgrade without load": {
 			sides: sides{upgrade: found{outcome: verdict.Held, record: upgraded().DropRequests(func(history.Request) bool { return true })}},
-			want:  refused, reasons: []string{"of the upgrade itself nothing is known: no request was sent while it went on"},
+			want:  refused, reasons: []string{"nothing is known about the upgrade itself: no request was sent during the upgrade"},
 		},
 		"an upgrade that stopped": {
 			in: func(_ *testing.T, in *Input) {
@@ -192,7 +192,7 @@ func TestResults(t *testing.T) {
 		},
 		"no run of the upgrade": {
 			in:   func(_ *testing.T, in *Input) { in.Upgrade = filepath.Join(in.Dir, "none") },
-			want: refused, reasons: []string{"the run of the upgrade proves nothing: it was not begun", "of the upgrade itself nothing is known: the run of the upgrade has no record"},
+			want: refused, reasons: []string{"the run of the upgrade proves nothing: it was not begun", "nothing is known about the upgrade itself: the run of the upgrade has no record"},
 		},
 		"a run that was killed": {
 			in: func(t *testing.T, in *Input) {

@@ -27,7 +27,7 @@ func gateReasons(c *certificate.Certificate, runs []*storedRun) (why []string) {
 			why = append(why, "during the upgrade: "+broken+failingSteps(u))
 		}
 	case u.Verdict != reports.Held:
-		why = append(why, "of the upgrade itself nothing is known: "+u.Why)
+		why = append(why, "nothing is known about the upgrade itself: "+u.Why)
 	}
 	return appendNew(nil, why...)
 }
@@ -50,15 +50,15 @@ func scenarioReasons(c *certificate.Certificate, feature string, s *certificate.
 	all := func(side *certificate.Side) string { return strings.Join(brokenPromises(side), "; ") }
 	switch was, is := s.Before.Verdict, s.After.Verdict; {
 	case was == reports.Violated && is == reports.Violated:
-		add("Violated before the upgrade too, and so not by it: %s", all(&s.After))
+		add("Violated before the upgrade too, so the upgrade is not the cause: %s", all(&s.After))
 	case was == reports.Violated && is == reports.Held:
-		add("Violated on %s, before the upgrade, and held on %s: %s", before, after, all(&s.Before))
+		add("Violated on %s, before the upgrade, but held on %s: %s", before, after, all(&s.Before))
 	case was == reports.Violated:
 		add("Violated on %s, before the upgrade: %s", before, all(&s.Before))
 	case is == reports.Violated && was == reports.Held:
-		add("held on %s, and was Violated on %s: %s", before, after, all(&s.After))
+		add("held on %s, but was Violated on %s: %s", before, after, all(&s.After))
 	case is == reports.Violated:
-		add("Violated on %s, and on %s nothing is known of it: %s", after, before, all(&s.After))
+		add("Violated on %s, and nothing is known about it on %s: %s", after, before, all(&s.After))
 	}
 	for i, side := range []*certificate.Side{&s.Before, &s.After} {
 		when := []string{"before", "after"}[i]

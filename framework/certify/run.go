@@ -37,7 +37,7 @@ type Certification struct {
 	// KeepBroken leaves a cluster whose upgrade failed as it was then.
 	KeepBroken bool
 	// Ended reports the end of a run.
-	Ended func(name string, f history.RunFile) error
+	Ended func(part string, f history.RunFile) error
 
 	cluster  clusters.Cluster
 	upgraded bool // the upgrade has begun, so no other cluster can show the result
@@ -60,10 +60,10 @@ func (c *Certification) Run(ctx context.Context) (doc *certificate.Certificate, 
 }
 
 // settings are those of one of the runs.
-func (c *Certification) settings(name string, release certificate.Release) run.Settings {
+func (c *Certification) settings(part string, release certificate.Release) run.Settings {
 	s := c.Settings
-	s.RunID, s.Dir, s.Kubernetes = s.RunID+"/"+name, filepath.Join(s.Dir, name), release.Kubernetes
-	s.LeaveBroken = c.KeepBroken && name == upgradeRun
+	s.RunID, s.Dir, s.Kubernetes = s.RunID+"/"+part, filepath.Join(s.Dir, part), release.Kubernetes
+	s.LeaveBroken = c.KeepBroken && part == upgradeRun
 	open := s.Open
 	s.Open = func(ctx context.Context, name string, spec clusters.Spec) (clusters.Cluster, error) {
 		if c.upgraded {
@@ -77,10 +77,10 @@ func (c *Certification) settings(name string, release certificate.Release) run.S
 }
 
 // next says after a run whether the next run is worth its time.
-func (c *Certification) next(ctx context.Context, name string, f history.RunFile) bool {
-	c.errs = append(c.errs, reports.WriteAll(filepath.Join(c.Settings.Dir, name)), c.Ended(name, f))
+func (c *Certification) next(ctx context.Context, part string, f history.RunFile) bool {
+	c.errs = append(c.errs, reports.WriteAll(filepath.Join(c.Settings.Dir, part)), c.Ended(part, f))
 	c.broken = c.broken || run.OutcomeOf(f) == verdict.Violated
-	if name == upgradeRun {
+	if part == upgradeRun {
 		c.upgraded = true
 		return c.cluster != nil && c.cluster.Spec().Kubernetes == c.To.Kubernetes
 	}
@@ -89,7 +89,7 @@ func (c *Certification) next(ctx context.Context, name string, f history.RunFile
 
 // issue writes the certificate of what was recorded. The certificate is nil if there is none.
 func (c *Certification) issue() (*certificate.Certificate, error) {
-	folder := func(run string) string { return filepath.Join(c.Settings.Dir, run) }
+	folder := func(part string) string { return filepath.Join(c.Settings.Dir, part) }
 	doc, err := Assemble(Input{
 		Dir: c.Settings.Dir, Before: folder(beforeRun), Upgrade: folder(upgradeRun), After: folder(afterRun),
 		ID: c.Settings.RunID, Issued: time.Now(), Holdfast: c.Settings.Version, From: c.From, To: c.To,

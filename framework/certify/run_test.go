@@ -16,7 +16,7 @@ func TestABrokenPromiseCountsWithoutACertificate(t *testing.T) {
 	ended := ""
 	c := &Certification{
 		Plan: Plan{Profiles: profiles()}, Settings: run.Settings{Dir: base},
-		Ended: func(run string, _ history.RunFile) error { ended += run; return nil },
+		Ended: func(part string, _ history.RunFile) error { ended += part; return nil },
 	}
 	goOn := c.next(t.Context(), beforeRun, history.RunFile{Scenarios: []history.ScenarioResult{{Name: "chaos/a", Outcome: "violated"}}})
 	if _, err := c.issue(); err == nil || !c.broken || !goOn || ended != beforeRun || c.errs[0] == nil {

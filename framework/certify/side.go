@@ -74,9 +74,9 @@ func (f *storedRun) side(name, on, skipped string) certificate.Side {
 	case skipped != "":
 		return emptySide(reports.Skipped, skipped)
 	case f.missing != "":
-		return emptySide(reports.Unknown, f.what+" has no record of it: "+f.missing)
+		return emptySide(reports.Unknown, f.what+" has no record of the scenario: "+f.missing)
 	}
-	return emptySide(reports.Unknown, f.what+" has no record of it")
+	return emptySide(reports.Unknown, f.what+" has no record of the scenario")
 }
 
 // emptySide is a side without findings.
@@ -108,7 +108,7 @@ func (f *storedRun) found(r *reports.Scenario, listed history.ScenarioResult, on
 		measure(&s, run)
 	}
 	if on != "" && s.Kubernetes != "" && s.Kubernetes != on && s.Verdict != reports.Violated {
-		s.Verdict, s.Why = reports.Unknown, fmt.Sprintf("its record says that the cluster ran %s, and not %s", s.Kubernetes, on)
+		s.Verdict, s.Why = reports.Unknown, fmt.Sprintf("its record says that the cluster ran %s, not %s", s.Kubernetes, on)
 	}
 	return s
 }

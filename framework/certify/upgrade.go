@@ -31,9 +31,9 @@ func upgradeOf(f *storedRun) certificate.Upgrade {
 	switch {
 	case u.Verdict != reports.Held:
 	case len(u.Steps) == 0:
-		u.Verdict, u.Why = reports.Unknown, "its record has no step of an upgrade"
+		u.Verdict, u.Why = reports.Unknown, "its record has no step of the upgrade"
 	case u.Requests == 0:
-		u.Verdict, u.Why = reports.Unknown, "no request was sent while it went on"
+		u.Verdict, u.Why = reports.Unknown, "no request was sent during the upgrade"
 	}
 	return u
 }

@@ -159,8 +159,8 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	sayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, plan.About())
 	c := &certify.Certification{
 		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: back.engine, Reproduce: f.reproduce(base.Seed), KeepBroken: f.keep,
-		Ended: func(run string, file history.RunFile) error {
-			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", run, summary(file))
+		Ended: func(part string, file history.RunFile) error {
+			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary(file))
 			return err
 		},
 	}

@@ -27,7 +27,7 @@ func TestCertifyIsAProcess(t *testing.T) {
 			args: "--provider hamlet --seed 5", code: ExitUnknown,
 			out: []string{
 				": v1.36.3 to v1.37.0, about 2m30s", "[1/3] chaos/one", "[2/3] upgrade/in-place", "\nbefore: 0 scenarios held, 0 violated, 1 unknown",
-				"\nCore: not certified\n", "of the upgrade itself nothing is known",
+				"\nCore: not certified\n", "nothing is known about the upgrade itself",
 			},
 			err: "holdfast: not certified: evidence is missing", profiles: []string{"Core not certified"},
 			skipped: []string{"chaos/two: profile Extended was not asked for"},

@@ -44,7 +44,7 @@ func TestDiff(t *testing.T) {
 		{violated, held, ExitHeld, "better      chaos/a after the upgrade: was Violated, is Held\nno regression\n", ""},
 		{violated, violated, ExitHeld, "no regression\n", ""},
 		{filepath.Join(held, certificate.YAMLFile), filepath.Join(violated, certificate.JSONFile), ExitViolated, "regressed: chaos/a\n", "has lost"},
-		{held, other, ExitUsage, "", `is of version "holdfast.dev/v9", and this holdfast reads holdfast.dev/v1 alone`},
+		{held, other, ExitUsage, "", `has version "holdfast.dev/v9", but this holdfast reads only holdfast.dev/v1`},
 		{t.TempDir(), held, ExitUsage, "", "neither certificate.json nor certificate.yaml is in "},
 	} {
 		out, code, err := execute(t, "diff", test.a, test.b)
