@@ -67,11 +67,11 @@ func TestAnswersWithin(t *testing.T) {
 				r.Sent, r.Done = r.Due+300*ms, r.Due+2100*ms
 			}
 		}), all, verdict.Unknown, 0, "no verdict: the slowest answer on fresh took 2.1s; before the first fault began it was 2ms, and 2s more is allowed; " +
-			"it may be the harness's own noise: from when it was due; it was sent late"},
+			"it may be the harness's own noise: counted from when it was due, and it was sent late"},
 		{"a failed request", watched().Fail(fresh, 17*second, 17005*ms, history.Reset), all, verdict.Unknown, 0,
-			"no verdict: 1 request failed on fresh: how long the answers would have taken is not known"},
+			"no verdict: 1 request failed on fresh, so the time that their answers would have taken is unknown"},
 		{"slow before", slowed(watched(), reused, 12*second, 12005*ms, 800*ms), all, verdict.Unknown, 0,
-			"no verdict: an answer on reused took 800ms before the first fault began: what is slower than 750ms is no measure"},
+			"no verdict: an answer on reused took 800ms before the first fault began; answers slower than 750ms cannot be compared with"},
 		{"not enough before", watched().DropRequests(func(r history.Request) bool { return r.Due < 15010*ms }).EditEvents(func(e *history.Event) {
 			if e.Phase != nil && e.Phase.Name == history.Steady {
 				e.T = 15010 * ms
@@ -82,12 +82,12 @@ func TestAnswersWithin(t *testing.T) {
 		}).EditRequests(func(r *history.Request) {
 			r.Seq -= map[history.Lane]uint64{fresh: 1002, reused: 1002, history.LaneControl: 101}[r.Lane]
 		}),
-			all, verdict.Unknown, 0, "no verdict: 98 answers came on fresh before the first fault began, and fewer than 100 have no 99th percentile (and 1 more reason)"},
+			all, verdict.Unknown, 0, "no verdict: 98 answers came on fresh before the first fault began; a 99th percentile needs at least 100 (and 1 more reason)"},
 		{"requests that are not sent", watched().EditRequests(func(r *history.Request) {
 			if r.Seq%20 == 3 && r.Lane == fresh {
 				unsend(r)
 			}
-		}), all, verdict.Unknown, 0, "no verdict: 245 of 4900 requests due on fresh since the first fault began were not sent, and 1 % may be missing at most"},
+		}), all, verdict.Unknown, 0, "no verdict: 245 of 4900 requests due on fresh since the first fault began were not sent, and at most 1 % may be unsent"},
 		{"unknown", watched().Incomplete("cut off"), all, verdict.Unknown, 0, "no verdict: the record is not whole: cut off"},
 	})
 }
@@ -99,10 +99,10 @@ func TestAnswersWithinEvidence(t *testing.T) {
 	lines(t, v,
 		"the slowest answer on fresh took 2.5s; before the first fault began it was 2ms, and 2s more is allowed",
 		"the 99th percentile while disturbed on fresh took 2.5s; before the first fault began it was 2ms, and 1s more is allowed",
-		"fresh: slowest answer 2.5s (2.5s from when it was due), 2ms before the first fault began; 99th percentile 2.5s (2.5s), 2ms before",
-		"reused: slowest answer 1.5s (1.5s from when it was due), 2ms before the first fault began; 99th percentile 2ms (2ms), 2ms before",
-		"thin evidence: trouble at 39s: logs could not be collected",
-		"thin evidence: no request was sent on the control lane, which would tell the harness's own slowness")
+		"fresh: slowest answer 2.5s (2.5s after it was due), 2ms before the first fault began; 99th percentile 2.5s (2.5s), 2ms before",
+		"reused: slowest answer 1.5s (1.5s after it was due), 2ms before the first fault began; 99th percentile 2ms (2ms), 2ms before",
+		"missing evidence: trouble at 39s: logs could not be collected",
+		"missing evidence: no request was sent on the control lane, which shows how slow the harness itself was")
 	numbers(t, v, map[string]float64{
 		"slowestSeconds.fresh": 2.5, "slowestSinceDueSeconds.fresh": 2.5, "p99Seconds.fresh": 2.5, "slowestSeconds.reused": 1.5,
 		"p99SteadySeconds.fresh": 0.002, "blindSeconds.fresh": 0.005, "requests.fresh": 6000,

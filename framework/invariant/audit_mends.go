@@ -11,10 +11,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// AuditMends promises that an audit of a workload finds what is wrong with it, and nothing any more once its own patches
-// have been applied.
+// AuditMends promises that an audit of a workload finds given faults of its manifests, and none after the audit's own patches were
+// applied.
 //
-// Evidence: two audits of the workload while the faults were in force, of which nothing was left out.
+// Evidence: two audits of the workload while the faults were active, both of which checked everything.
 type AuditMends struct {
 	// Rules that the first audit must find, by ID.
 	Rules []string `json:"rules"`
@@ -23,17 +23,22 @@ type AuditMends struct {
 }
 
 func (p AuditMends) String() string {
-	return fmt.Sprintf("the audit finds %s of %s, and nothing once its patches are applied", prose.List(p.Rules), cmp.Or(p.Workload, "the workload"))
+	return fmt.Sprintf("the audit finds %s in %s, and nothing after its patches are applied", prose.List(p.Rules), cmp.Or(p.Workload, "the workload"))
 }
 
-func (p AuditMends) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(true), missing)
-	if len(missing) > 0 {
-		return verdict.Verdict{}.Unknown(d)
+// Needs implements Invariant.
+func (p AuditMends) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartAudits}}
+}
+
+func (p AuditMends) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	if len(ambiguous) > 0 {
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	if len(p.Rules) == 0 {
-		d.Add("no rule is named that the audit must find")
+		missing.Add("no audit rule is named")
 	}
 	var looks []history.Event
 	for _, e := range f.Record.Events {
@@ -44,13 +49,13 @@ func (p AuditMends) Judge(f *evidence.Run) verdict.Verdict {
 	v := verdict.Verdict{}
 	v.Measure("audits", float64(len(looks)))
 	if len(looks) < 2 {
-		d.Add("%s was audited %s: what patches change is not known", key.Name, prose.Count(len(looks), "time"))
-		return v.Unknown(d)
+		missing.Add("%s was audited %s, so what the patches change is unknown", key.Name, prose.Count(len(looks), "time"))
+		return v.Unknown(missing)
 	}
 	first, last := looks[0], looks[len(looks)-1]
 	for _, look := range []history.Event{first, last} {
 		if len(look.Audit.NotChecked) > 0 {
-			d.Add("the audit at %s could not check %s", prose.Moment(look.T), look.Audit.NotChecked[0])
+			missing.Add("the audit at %s could not check %s", prose.Moment(look.T), look.Audit.NotChecked[0])
 		}
 		for _, finding := range look.Audit.Findings {
 			v.Support(fmt.Sprintf("%s: %s: %s", prose.Moment(look.T), finding.Rule, finding.Evidence))
@@ -61,15 +66,15 @@ func (p AuditMends) Judge(f *evidence.Run) verdict.Verdict {
 	for _, rule := range p.Rules {
 		if !slices.Contains(rulesOf(first.Audit), rule) {
 			v.At = first.T
-			return v.Violated(d, "the audit of %s found %s at %s, and not %s", key.Name, cmp.Or(prose.List(rulesOf(first.Audit)), "nothing"), prose.Moment(first.T), rule)
+			return v.Violated(missing, "the audit of %s found %s at %s, and not %s", key.Name, cmp.Or(prose.List(rulesOf(first.Audit)), "nothing"), prose.Moment(first.T), rule)
 		}
 	}
 	if left := rulesOf(last.Audit); len(left) > 0 {
 		v.At = last.T
-		return v.Violated(d, "the audit of %s still found %s at %s, after its patches: %s",
+		return v.Violated(missing, "the audit of %s still found %s at %s, after its patches were applied: %s",
 			key.Name, prose.List(left), prose.Moment(last.T), last.Audit.Findings[0].Evidence)
 	}
-	return v.Held(d, "the audit of %s found %s at %s, and nothing at %s, after %s of mending",
+	return v.Held(missing, "the audit of %s found %s at %s, and nothing at %s, after %s of fixes",
 		key.Name, prose.List(rulesOf(first.Audit)), prose.Moment(first.T), prose.Moment(last.T), prose.Count(len(looks)-1, "step"))
 }
 

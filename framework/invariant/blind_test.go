@@ -16,22 +16,22 @@ import (
 func TestBlindWatchesProveNothing(t *testing.T) {
 	gap := func(b *ht.Builder, from, to history.Offset) *ht.Builder { return b.Gap("pods", from, to) }
 	blindFrom := func(from, to string) string {
-		return "no verdict: the watch of pods was blind from " + from + " to " + to + ": the watch broke off"
+		return "no verdict: the watch of pods had a gap from " + from + " to " + to + ": the watch broke off"
 	}
 
 	// backend-2 is evicted at 17.5 s, half a second after backend-1: the budget demands 5 of 6.
 	tooMany := func() *ht.Builder { return evict(ht.Healthy(), 2, 17500*ms) }
 	const broken = "the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"
 
-	// Until 31.5 s the workload has not recovered; the last undo begins at 30 s.
+	// Until 31.5 s the workload has not recovered; the last revert begins at 30 s.
 	recovers := func(limit history.Offset) invariant.Invariant { return invariant.RecoversWithin{Limit: limit} }
 	never := func() *ht.Builder {
 		return killed().DropEvents(func(e history.Event) bool {
 			return e.T > healAt && (e.Workload != nil || e.Pod != nil || e.Slice != nil)
 		})
 	}
-	const late = "backend recovered 1.5s after the last undo began at 30s, and 1s was the limit"
-	const notAtAll = "backend had not recovered 10s after the last undo began at 30s: 5 of 6 replicas ready, 6 pods there, 5 ready endpoints"
+	const late = "backend recovered 1.5s after the last revert began at 30s, and 1s was the limit"
+	const notAtAll = "backend had not recovered 10s after the last revert began at 30s: 5 of 6 replicas ready, 6 pods, 5 ready endpoints"
 
 	// The spread is bad from 3.3 s on, and settled as it is until 3.8 s, when it becomes good.
 	zones := invariant.Spread{TopologyKey: ht.ZoneLabel, Max: 1}

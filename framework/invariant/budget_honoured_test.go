@@ -66,7 +66,7 @@ func TestBudgetHonoured(t *testing.T) {
 	threeUnready := func() *ht.Builder { // of seven
 		return allowsNone(unready(unready(unready(noEviction().DropEvents(isVictim), 2, 13*second), 3, 13*second), 4, 13*second))
 	}
-	const oneHeld = "1 eviction accepted and 0 refused, and none took the healthy pods below what was demanded"
+	const oneHeld = "1 eviction accepted and 0 refused; none took the healthy pods below what the budgets demand"
 	checkAll(t, []sample{
 		{"held", ht.Healthy(), all, verdict.Held, 0, oneHeld},
 		{"held by name", ht.Healthy(), invariant.BudgetHonoured{Budget: "backend"}, verdict.Held, 0, oneHeld},
@@ -75,11 +75,11 @@ func TestBudgetHonoured(t *testing.T) {
 		{"two at the same moment", evict(ht.Healthy(), 2, ht.EvictedAt), all, verdict.Violated, ht.EvictedAt,
 			"the eviction of backend-2, accepted at 17s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
 		{"percentages round up", demanding(evict(ht.Healthy(), 2, 17500*ms), "", "17%"), all, verdict.Held, 0,
-			"2 evictions accepted and 0 refused, and none took the healthy pods below what was demanded"},
+			"2 evictions accepted and 0 refused; none took the healthy pods below what the budgets demand"},
 		{"minAvailable in percent", demanding(evict(ht.Healthy(), 2, 17500*ms), "67%", ""), all, verdict.Violated, 17500 * ms,
 			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (minAvailable 67% of 6)"},
 		{"minAvailable", demanding(evict(ht.Healthy(), 2, 17500*ms), "4", ""), all, verdict.Held, 0,
-			"2 evictions accepted and 0 refused, and none took the healthy pods below what was demanded"},
+			"2 evictions accepted and 0 refused; none took the healthy pods below what the budgets demand"},
 		{"an eviction that the pod alone tells of", evict(ht.Healthy(), 2, 17500*ms).
 			DropEvents(func(e history.Event) bool { return e.Eviction != nil }), all, verdict.Violated, 17500 * ms,
 			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
@@ -93,7 +93,7 @@ func TestBudgetHonoured(t *testing.T) {
 				if e.Eviction != nil && e.Eviction.Pod == "backend-2" {
 					e.T = ht.ReplacedAt - 400*ms
 				}
-			}), all, verdict.Held, 0, "2 evictions accepted and 0 refused, and none took the healthy pods below what was demanded"},
+			}), all, verdict.Held, 0, "2 evictions accepted and 0 refused; none took the healthy pods below what the budgets demand"},
 		{"the replacement became ready just after, and the answer came later still", evict(ht.Healthy(), 2, ht.ReplacedAt-ms).
 			EditEvents(func(e *history.Event) {
 				if e.Eviction != nil && e.Eviction.Pod == "backend-2" {
@@ -134,16 +134,16 @@ func TestBudgetHonoured(t *testing.T) {
 		}), all, verdict.Held, 0, oneHeld},
 		{"a budget that was deleted demands nothing", evict(evict(ht.Healthy().Budget(23*second, deleted(ht.BackendBudget(6, 1))),
 			2, 25*second), 3, 25*second), all, verdict.Held, 0,
-			"3 evictions accepted and 0 refused, and none took the healthy pods below what was demanded"},
+			"3 evictions accepted and 0 refused; none took the healthy pods below what the budgets demand"},
 
 		{"refused when none was allowed", refuse(ht.Healthy(), 2, 18*second, "backend"), refused, verdict.Held, 0,
-			"1 eviction accepted and 1 refused, and none took the healthy pods below what was demanded"},
+			"1 eviction accepted and 1 refused; none took the healthy pods below what the budgets demand"},
 		{"none refused", ht.Healthy(), refused, verdict.Unknown, 0,
-			"no verdict: no eviction was refused by a budget that allowed none at the time: 1 accepted, 0 refused"},
+			"no verdict: no eviction was refused by a budget that allowed no disruption: 1 accepted, 0 refused"},
 		{"refused although one was allowed", refuse(ht.Healthy(), 2, 25*second, "backend"), refused, verdict.Unknown, 0,
-			"no verdict: no eviction was refused by a budget that allowed none at the time: 1 accepted, 1 refused"},
+			"no verdict: no eviction was refused by a budget that allowed no disruption: 1 accepted, 1 refused"},
 		{"refused for another reason", refuse(ht.Healthy(), 2, 18*second, ""), refused, verdict.Unknown, 0,
-			"no verdict: no eviction was refused by a budget that allowed none at the time: 1 accepted, 0 refused"},
+			"no verdict: no eviction was refused by a budget that allowed no disruption: 1 accepted, 0 refused"},
 
 		{"a status that is not of what is asked for now", evict(ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Budget != nil {
@@ -152,9 +152,9 @@ func TestBudgetHonoured(t *testing.T) {
 		}), 2, 17500*ms), all, verdict.Violated, 17500 * ms,
 			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
 		{"refused because there are several budgets", severalBudgets(), all, verdict.Held, 0,
-			"1 eviction accepted and 1 refused, and none took the healthy pods below what was demanded"},
+			"1 eviction accepted and 1 refused; none took the healthy pods below what the budgets demand"},
 		{"refused because there are several, which is not what was meant", severalBudgets(), refused, verdict.Unknown, 0,
-			"no verdict: no eviction was refused by a budget that allowed none at the time: 1 accepted, 1 refused"},
+			"no verdict: no eviction was refused by a budget that allowed no disruption: 1 accepted, 1 refused"},
 
 		{"its own demand, without a budget", evict(noBudget(ht.Healthy()), 2, 17500*ms), own, verdict.Violated, 17500 * ms,
 			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and the promise demands 5 (at least 5 of backend)"},
@@ -179,7 +179,7 @@ func TestBudgetHonoured(t *testing.T) {
 		{"a budget that makes no sense", demanding(ht.Healthy(), "many", ""), all, verdict.Unknown, 0,
 			`no verdict: budget backend cannot be judged: read "many": want a number or a percentage`},
 		{"a gap", ht.Healthy().Gap("poddisruptionbudgets", 18*second, 19*second), all, verdict.Unknown, 0,
-			"no verdict: the watch of poddisruptionbudgets was blind from 18s to 19s: the watch broke off"},
+			"no verdict: the watch of poddisruptionbudgets had a gap from 18s to 19s: the watch broke off"},
 		{"violated in a record that was cut off", evict(ht.Healthy(), 2, 17500*ms).Incomplete("cut off"), all, verdict.Violated, 17500 * ms,
 			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
 	})

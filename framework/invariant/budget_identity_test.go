@@ -51,7 +51,7 @@ func TestBudgetKnowsPodsByUID(t *testing.T) {
 		{"a UID that the record does not know", named("who", evict(ht.Healthy(), 2, 22*second)), all, verdict.Unknown, 0,
 			"no verdict: the eviction of backend-2 was accepted at 22s, and the record knows no such pod"},
 		{"accepted twice for the same pod", named(own, evict(ht.Healthy(), 2, 22*second).Eviction(22100*ms, history.Eviction{Pod: "backend-2", Accepted: true})),
-			all, verdict.Held, 0, "2 evictions accepted and 0 refused, and none took the healthy pods below what was demanded"},
+			all, verdict.Held, 0, "2 evictions accepted and 0 refused; none took the healthy pods below what the budgets demand"},
 	})
 }
 
@@ -67,7 +67,7 @@ func TestBudgetWhoseAnswerIsLost(t *testing.T) {
 		p.Deleting, p.Disruption = true, disruption
 		return ht.Healthy().Pod(at, p)
 	}
-	const held = "1 eviction accepted and 0 refused, and none took the healthy pods below what was demanded"
+	const held = "1 eviction accepted and 0 refused; none took the healthy pods below what the budgets demand"
 	checkAll(t, []sample{
 		{"it was not accepted", lost(ht.Healthy(), 18*second, 18100*ms), all, verdict.Held, 0, held},
 		{"the pod was told to go for it, too early", lost(told(17500*ms, "EvictionByEvictionAPI"), 17300*ms, 17400*ms), all, verdict.Violated, 17500 * ms,

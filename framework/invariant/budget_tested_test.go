@@ -18,7 +18,7 @@ func TestBudgetIsPutToTheTest(t *testing.T) {
 		return fmt.Sprintf("no verdict: budget %s was not tested: it refused no eviction when its status allowed none, and no eviction "+
 			"that was accepted left as few healthy pods as it demands, with a status that allowed no more", name)
 	}
-	const oneHeld = "1 eviction accepted and 0 refused, and none took the healthy pods below what was demanded"
+	const oneHeld = "1 eviction accepted and 0 refused; none took the healthy pods below what the budgets demand"
 	other := func(min string, allowed int) history.Budget {
 		b := ht.BackendBudget(6, allowed)
 		b.Name, b.MinAvailable, b.MaxUnavailable = "other", min, ""
@@ -35,7 +35,7 @@ func TestBudgetIsPutToTheTest(t *testing.T) {
 		{"a percentage that demands nothing", demanding(ht.Healthy(), "", "100%"), all, verdict.Unknown, 0,
 			"no verdict: no budget was tested: none demanded a pod when evictions were asked for"},
 		{"it refused one when it allowed none", refuse(demanding(ht.Healthy(), "", "2"), 2, 18*second, "backend"), all, verdict.Held, 0,
-			"1 eviction accepted and 1 refused, and none took the healthy pods below what was demanded"},
+			"1 eviction accepted and 1 refused; none took the healthy pods below what the budgets demand"},
 		{"it refused one when it allowed some", refuse(demanding(allowing(ht.Healthy(), 1), "", "2"), 2, 18*second, "backend"), all, verdict.Unknown, 0, untested("backend")},
 		{"of two budgets, one had nothing to refuse", ht.Healthy().Budget(3*second, other("2", 4)), all, verdict.Unknown, 0, untested("other")},
 		{"of two budgets, the one that is meant", ht.Healthy().Budget(3*second, other("2", 4)), invariant.BudgetHonoured{Budget: "backend"}, verdict.Held, 0, oneHeld},

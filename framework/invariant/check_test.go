@@ -11,6 +11,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
@@ -141,7 +142,7 @@ func TestJudgeUsesWhatIsWritten(t *testing.T) {
 	run := ht.Healthy().Header(func(h *history.Header) { h.Promises = promises }).Run()
 	got := judge.Judge(run)
 	known := invariant.Kinds()
-	refusal := `decode promise: this holdfast knows no kind "Harmony", only ` + strings.Join(known[:len(known)-1], ", ") +
+	refusal := `decode promise: this version of holdfast does not know kind "Harmony"; it knows ` + strings.Join(known[:len(known)-1], ", ") +
 		" and " + known[len(known)-1]
 	want := append(judge.CheckAll(run, everything()), verdict.Verdict{
 		Promise: `Harmony {"maxSkew":1}`, Kind: "Harmony", Outcome: verdict.Unknown,
@@ -169,17 +170,25 @@ func TestSamePass(t *testing.T) {
 	}
 }
 
-// foreign is a promise of another package.
+// foreign is a promise of another module, which says Held whatever is missing.
 type foreign struct{}
 
-func (foreign) String() string { return "something else" }
-func (foreign) Check(history.Run) verdict.Verdict {
+func (foreign) String() string        { return "something else" }
+func (foreign) Needs() evidence.Needs { return evidence.Needs{} }
+func (foreign) Judge(*evidence.Run, verdict.Missing) verdict.Verdict {
 	return verdict.Verdict{Outcome: verdict.Held, Seen: "fine"}
 }
 
+// TestForeignPromises: a promise of another module is judged as ours are, and is not Held without the evidence that it needs.
 func TestForeignPromises(t *testing.T) {
-	got := judge.CheckAll(ht.Healthy().Run(), []invariant.Invariant{foreign{}})
-	want := []verdict.Verdict{{Promise: "something else", Kind: "foreign", Outcome: verdict.Held, Seen: "fine"}}
+	const missing = "the record is not whole: it was cut off"
+	whole, cut := ht.Healthy().Run(), ht.Healthy().Run()
+	cut.Incomplete = "it was cut off"
+	got := append(judge.CheckAll(whole, []invariant.Invariant{foreign{}}), judge.CheckAll(cut, []invariant.Invariant{foreign{}})...)
+	want := []verdict.Verdict{
+		{Promise: "something else", Kind: "foreign", Outcome: verdict.Held, Seen: "fine"},
+		{Promise: "something else", Kind: "foreign", Outcome: verdict.Unknown, Seen: "no verdict: " + missing, Evidence: []string{missing}},
+	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

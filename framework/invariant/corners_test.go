@@ -50,11 +50,11 @@ func TestTheLastWindowOfLoad(t *testing.T) {
 		})
 	}
 	const seen = "no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and 0 node losses; 95 % upper bound 0.05 % if requests are independent; " +
-		"longest time without a request sent: 15ms on fresh; an outage of 16ms would have met one on each lane"
+		"longest time without a request sent: 15ms on fresh; an outage of 16ms would have hit a request on each lane"
 	checkAll(t, []sample{
 		{"load to the end", until(40*second + 10*ms), invariant.NoFailedRequests{}, verdict.Held, 0, seen},
 		{"nearly a second without", until(40900 * ms), invariant.NoFailedRequests{}, verdict.Unknown, 0,
-			"no verdict: fresh was planned at 200 requests a second, and had fewer due in 1 window of 1s, the first from 39s (and 3 more reasons)"},
+			"no verdict: fresh was planned at 200 requests a second, but had fewer due in 1 window of 1s, the first from 39s (and 3 more reasons)"},
 		{"unsent at the end", until(40900*ms).Load(history.LaneFresh, ht.Rate, 40*second, 40900*ms).Load(history.LaneReused, ht.Rate, 40*second, 40900*ms).
 			Fail(history.LaneFresh, 40500*ms, 40900*ms, history.Unsent), invariant.NoFailedRequests{}, verdict.Unknown, 0,
 			"no verdict: only 300 of 380 requests due on fresh within 1.9s from 39s were sent (and 2 more reasons)"},
@@ -120,9 +120,9 @@ func TestTheEndOfRecovered(t *testing.T) {
 	at := func(at history.Offset) *ht.Builder { return ht.Healthy().Workload(at, ht.BackendWorkload(5, 6)) }
 	checkAll(t, []sample{
 		{"just before", at(ht.DrainedAt - 1), invariant.RecoversWithin{Limit: 5 * second}, verdict.Violated, 35 * second,
-			"backend had not recovered 10s after the last undo began at 30s: 6 of 6 replicas ready, 6 pods there, 6 ready endpoints"},
+			"backend had not recovered 10s after the last revert began at 30s: 6 of 6 replicas ready, 6 pods, 6 ready endpoints"},
 		{"at the end", at(ht.DrainedAt), invariant.RecoversWithin{Limit: 5 * second}, verdict.Held, 0,
-			"backend had recovered 0s after the last undo began at 30s: 6 of 6 replicas ready, 6 pods there, 6 ready endpoints"},
+			"backend had recovered 0s after the last revert began at 30s: 6 of 6 replicas ready, 6 pods, 6 ready endpoints"},
 	})
 }
 
@@ -130,7 +130,7 @@ func TestTheEndOfRecovered(t *testing.T) {
 func TestTheLongestOutageIsTold(t *testing.T) {
 	b := failVictims(failVictims(killed(), history.LaneFresh, 16*second, 17*second), history.LaneReused, 16*second, 20*second)
 	v := check(t, b.Run(), invariant.FailuresEndWithin{}, verdict.Held, 0,
-		"133 requests failed on reused during the outage of kill one worker, on connections to its victims that were open before; the last was sent 3.988s after the victims of kill one worker had last answered, and 9s was predicted at most"+noneMissed)
+		"133 requests failed on reused during the outage of kill one worker, on connections to its victims that were open before; the last was sent 3.988s after the victims of kill one worker had last answered, and at most 9s was predicted"+noneMissed)
 	numbers(t, v, map[string]float64{"measuredSeconds": 3.988, "failed": 166})
 }
 

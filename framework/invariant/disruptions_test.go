@@ -40,7 +40,7 @@ func TestOnlyTheFaultDisrupts(t *testing.T) {
 	const own = 20 * second // after it was seen, and before the undo
 	const load = "no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through "
 	const bound = "; 95 % upper bound 0.05 % if requests are independent" + noneMissed
-	const nothing = "no verdict: nothing was disrupted: no pod was seen to end and no node to be lost by a fault's doing, before its undo began"
+	const nothing = "no verdict: nothing was disrupted: no fault ended a pod or took a node before its revert began"
 	all := invariant.NoFailedRequests{}
 	checkAll(t, []sample{
 		{"the harness's own replica, taken back by the undo", ending(coming(componentAway(0), "backend-9", own), "backend-9", 30500*ms),

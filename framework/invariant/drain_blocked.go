@@ -13,13 +13,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// DrainBlocked promises that a budget blocks a drain for as long as it is tried: from the moment at which the first fault
-// begins to the moment at which the first undo does, each eviction of a pod under the budget is refused by it, and none
-// of its pods ends.
+// DrainBlocked promises that a budget blocks a drain: from the start of the first fault to the start of the first revert, the
+// budget refuses each eviction of its pods, and none of its pods ends.
 //
-// Evidence: refusals by the budget, at times when its status allowed no disruption, over a span of at least For.
+// Evidence: refusals by the budget while its status allowed no disruption, over a span of at least For.
 type DrainBlocked struct {
-	// Budget names the one that blocks; empty means the only one in the record.
+	// Budget is the name of the budget that blocks; empty means the only one in the record.
 	Budget string        `json:"budget,omitempty"`
 	For    time.Duration `json:"for,omitempty"`
 }
@@ -36,8 +35,12 @@ func (p DrainBlocked) String() string {
 	return text
 }
 
-func (p DrainBlocked) Judge(f *evidence.Run) verdict.Verdict {
-	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(true))
+// Needs implements Invariant.
+func (p DrainBlocked) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartBudgets, evidence.PartEvictions}}
+}
+
+func (p DrainBlocked) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	from, _ := f.FaultsOn()
 	to, undone := f.FirstUndo()
 	if !undone {
@@ -46,20 +49,20 @@ func (p DrainBlocked) Judge(f *evidence.Run) verdict.Verdict {
 	all := budget.Demands(f.Record, func(key history.Key) bool { return p.Budget == "" || key.Name == p.Budget })
 	switch {
 	case len(all) == 0 && p.Budget != "":
-		d.Add("the record has no budget %s", p.Budget)
+		missing.Add("the record has no budget %s", p.Budget)
 	case len(all) == 0:
-		d.Add("the record has no budget")
+		missing.Add("the record has no budget")
 	case len(all) > 1:
-		d.Add("the record has %d budgets: name the one that is meant", len(all))
+		missing.Add("the record has %d budgets; the promise must name one", len(all))
 	case all[0].Broken != "":
-		d.Add("%s cannot be judged: %s", all[0].Words, all[0].Broken)
+		missing.Add("%s cannot be judged: %s", all[0].Words, all[0].Broken)
 	default:
-		return p.verdict(blockedBy(f, all[0], from, to), d)
+		return p.verdict(blockedBy(f, all[0], from, to), missing)
 	}
-	return verdict.Verdict{}.Unknown(d)
+	return verdict.Verdict{}.Unknown(missing)
 }
 
-func (p DrainBlocked) verdict(b blockade, d verdict.Missing) verdict.Verdict {
+func (p DrainBlocked) verdict(b blockade, missing verdict.Missing) verdict.Verdict {
 	v := verdict.Verdict{}
 	span := b.last - b.first
 	v.Measure("refused", float64(b.refused))
@@ -71,43 +74,43 @@ func (p DrainBlocked) verdict(b blockade, d verdict.Missing) verdict.Verdict {
 		for _, t := range b.through {
 			v.Support(t.words)
 		}
-		return v.Violated(d, "%s, and %s was to block that", b.through[0].words, b.by.Words)
+		return v.Violated(missing, "%s, but %s must block it", b.through[0].words, b.by.Words)
 	}
-	d = append(d, b.other...)
+	missing = append(missing, b.other...)
 	switch {
 	case b.refused == 0:
-		d.Add("%s refused no eviction at a time when it allowed none", b.by.Words)
+		missing.Add("%s refused no eviction while it allowed no disruption", b.by.Words)
 	case span < p.For:
-		d.Add("%s was seen to refuse evictions for %s, and %s is the least", b.by.Words, prose.Moment(span), p.For)
+		missing.Add("%s refused evictions for %s, and at least %s is promised", b.by.Words, prose.Moment(span), p.For)
 	}
 	for _, name := range b.pods {
 		v.Support(fmt.Sprintf("the eviction of %s was refused: %s", name, b.messages[name]))
 	}
-	if len(d) > 0 {
-		return v.Unknown(d)
+	if len(missing) > 0 {
+		return v.Unknown(missing)
 	}
 	return v.Held(nil, "%s refused %s of %s from %s to %s, and none of its pods ended: %s", b.by.Words,
 		prose.Count(b.refused, "eviction"), prose.List(b.pods), prose.Moment(b.first), prose.Moment(b.last), b.messages[b.pods[0]])
 }
 
-// blockade is what became of the evictions of a budget's pods.
+// blockade is what happened to a budget's pods.
 type blockade struct {
 	by          *budget.Demand
-	refused     int // at times when it allowed none
+	refused     int // refused while the status allowed no disruption
 	first, last history.Offset
-	pods        []string          // whose evictions it refused, in that order
-	messages    map[string]string // what the API said of each, last
+	pods        []string          // pods whose evictions it refused, in that order
+	messages    map[string]string // the API server's last message about each
 	through     []passage
 	other       verdict.Missing
 }
 
-// passage is a pod that ended all the same.
+// passage is a pod that ended nevertheless.
 type passage struct {
 	at    history.Offset
 	words string
 }
 
-// blockedBy looks at what the eviction API answered from from to to, and at the pods that began to end.
+// blockedBy looks at the answers of the eviction API from from to to, and at the pods that began to terminate.
 func blockedBy(f *evidence.Run, by *budget.Demand, from, to history.Offset) blockade {
 	b := blockade{by: by, messages: make(map[string]string)}
 	under := make(map[history.Key]bool)
@@ -124,9 +127,9 @@ func blockedBy(f *evidence.Run, by *budget.Demand, from, to history.Offset) bloc
 			evicted[a.Pod] = true
 			b.through = append(b.through, passage{e.At, fmt.Sprintf("the eviction of %s was accepted at %s", a.Pod, prose.Moment(e.At))})
 		case a.Lost != "":
-			b.other.Add("whether the eviction of %s was accepted by %s is not known: %s", a.Pod, prose.Moment(e.At), a.Lost)
+			b.other.Add("the answer to the eviction of %s at %s was lost: %s", a.Pod, prose.Moment(e.At), a.Lost)
 		case a.Budget != by.Key.Name:
-			b.other.Add("the eviction of %s was refused at %s, and not by %s: %s", a.Pod, prose.Moment(e.At), by.Words, a.Message)
+			b.other.Add("the eviction of %s was refused at %s, but not by %s: %s", a.Pod, prose.Moment(e.At), by.Words, a.Message)
 		case by.Blocked(e.At-evidence.WatchSkew, e.At+evidence.WatchSkew):
 			b.refuse(e.At, a)
 		}
@@ -140,8 +143,7 @@ func blockedBy(f *evidence.Run, by *budget.Demand, from, to history.Offset) bloc
 	return b
 }
 
-// answers are what the eviction API said at or after from and before to, in that order; what it said at one moment, in the
-// order of the pods' names.
+// answers are those of the eviction API from from (inclusive) to to (exclusive), by time and then by the pods' names.
 func answers(run history.Run, from, to history.Offset) (all []budget.Asked) {
 	for _, e := range run.Events {
 		if e.Eviction != nil && e.T >= from && e.T < to {

@@ -11,15 +11,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// DrainCompletes promises that a drain leaves no pod of a workload on its node: none is there at the moment at which the
-// undo of the drain begins.
+// DrainCompletes promises that a drain leaves no pod of a workload on its node: none is there when the revert of the drain begins.
 //
-// Evidence: a fault that closed a node, and evictions of the workload's pods on it that were asked for meanwhile.
+// Evidence: a fault that cordoned a node, and evictions of the workload's pods on it in the meantime.
 type DrainCompletes struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
-	// Unready demands the evidence of an eviction, of a pod that was not ready, that was accepted at a time when the status
-	// of a budget allowed no disruption: nothing but its unhealthyPodEvictionPolicy let that pass.
+	// Unready needs the accepted eviction of an unready pod while the status of a budget allowed no disruption: only the budget's
+	// unhealthyPodEvictionPolicy can have allowed it.
 	//
 	// Source: https://kubernetes.io/docs/tasks/run-application/configure-pdb/#unhealthy-pod-eviction-policy
 	Unready bool `json:"unready,omitempty"`
@@ -37,11 +36,20 @@ func (p DrainCompletes) String() string {
 	return text
 }
 
-func (p DrainCompletes) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(true), missing)
-	if len(missing) > 0 {
-		return verdict.Verdict{}.Unknown(d)
+// Needs implements Invariant.
+func (p DrainCompletes) Needs() evidence.Needs {
+	return evidence.Needs{
+		Since:           evidence.Undisturbed,
+		MovedByNodeLoss: true,
+		Parts:           []evidence.Part{evidence.PartEvictions, evidence.PartPods, evidence.PartWorkloads},
+	}
+}
+
+func (p DrainCompletes) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	if len(ambiguous) > 0 {
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	v := verdict.Verdict{}
 	var all drained
@@ -58,27 +66,27 @@ func (p DrainCompletes) Judge(f *evidence.Run) verdict.Verdict {
 	if len(all.left) > 0 {
 		v.Support(all.left...)
 		v.At = all.at
-		return v.Violated(d, "%s", all.left[0])
+		return v.Violated(missing, "%s", all.left[0])
 	}
 	switch {
 	case len(all.nodes) == 0:
-		d.Add("no fault with a node was undone")
+		missing.Add("no fault that names a node was reverted")
 	case len(all.evicted) == 0:
-		d.Add("no eviction of a pod of %s on %s was accepted", key.Name, prose.List(all.nodes))
+		missing.Add("no eviction of a pod of %s on %s was accepted", key.Name, prose.List(all.nodes))
 	case p.Unready && len(all.unready) == 0:
-		d.Add("no pod that was not ready was evicted when a budget allowed no disruption")
+		missing.Add("no unready pod was evicted while a budget allowed no disruption")
 	}
-	d = append(d, all.unclear...)
-	return v.Held(d, "no pod of %s was left on %s: %s evicted, %d of them not ready when their budget allowed no disruption",
+	missing = append(missing, all.unclear...)
+	return v.Held(missing, "no pod of %s was left on %s: %s evicted, %d of them unready while their budget allowed no disruption",
 		key.Name, prose.List(all.nodes), prose.Count(len(all.evicted), "pod"), len(all.unready))
 }
 
-// drained is what became of the pods on nodes that were drained.
+// drained is what happened to the pods on drained nodes.
 type drained struct {
 	nodes, evicted []string
-	unready        []string // a line of evidence each
+	unready        []string // one line of evidence for each
 	refused        int
-	left           []string // a sentence each
+	left           []string // one sentence for each
 	at             history.Offset
 	unclear        verdict.Missing
 }
@@ -98,7 +106,7 @@ func (r *drained) follow(f *evidence.Run, key history.Key, fault history.FaultLi
 				slices.Contains(fault.Nodes, l.Node) && history.Selects(w.Selector, l.Labels)
 		})
 		switch {
-		case i < 0: // another workload's
+		case i < 0: // a pod of another workload
 		case !a.Accepted:
 			r.refused++
 			refusals[a.Pod] = append(refusals[a.Pod], a.Message)
@@ -108,7 +116,7 @@ func (r *drained) follow(f *evidence.Run, key history.Key, fault history.FaultLi
 		}
 	}
 	if f.Blind(at) {
-		r.unclear.Add("what was left on %s at %s is not known: a watch was blind", prose.List(fault.Nodes), prose.Moment(at))
+		r.unclear.Add("which pods were left on %s at %s is unknown: a watch had a gap", prose.List(fault.Nodes), prose.Moment(at))
 		return
 	}
 	gone := f.ToldGone(at)
@@ -116,7 +124,7 @@ func (r *drained) follow(f *evidence.Run, key history.Key, fault history.FaultLi
 		switch {
 		case !slices.Contains(fault.Nodes, pod.Node):
 		case gone[pod.UID]:
-			r.unclear.Add("%s had left %s just after %s, as far as was told: the harness may have dated that late", pod.Name, pod.Node, prose.Moment(at))
+			r.unclear.Add("%s had left %s just after %s according to the record, but the harness may have recorded that late", pod.Name, pod.Node, prose.Moment(at))
 		default:
 			r.at = at
 			r.left = append(r.left, leftBehind(pod, at, refusals[pod.Name]))
@@ -124,8 +132,8 @@ func (r *drained) follow(f *evidence.Run, key history.Key, fault history.FaultLi
 	}
 }
 
-// forgiven notes an eviction that only a policy let pass: the pod was not ready, and the budget allowed no disruption, in
-// whatever order it all happened within the skew.
+// forgiven records an eviction that only a policy allowed: the pod was unready, and the budget allowed no disruption, in any order
+// of the events within WatchSkew.
 func (r *drained) forgiven(pod *budget.PodLife, at history.Offset, budgets []*budget.Demand) {
 	from, to := at-evidence.WatchSkew, at+evidence.WatchSkew
 	for _, b := range budgets {
@@ -133,7 +141,7 @@ func (r *drained) forgiven(pod *budget.PodLife, at history.Offset, budgets []*bu
 			b.Open(from, to) || !b.Blocked(from, to) {
 			continue
 		}
-		r.unready = append(r.unready, fmt.Sprintf("%s was not ready when its eviction was accepted at %s, and %s allowed no disruption",
+		r.unready = append(r.unready, fmt.Sprintf("%s was unready when its eviction was accepted at %s, and %s allowed no disruption",
 			pod.Name, prose.Moment(at), b.Words))
 		return
 	}
@@ -149,7 +157,7 @@ func leftBehind(pod history.Pod, at history.Offset, refusals []string) string {
 	case !pod.Ready:
 		state = "not ready"
 	}
-	text := fmt.Sprintf("%s was still on %s at %s, when the drain was undone (%s)", pod.Name, pod.Node, prose.Moment(at), state)
+	text := fmt.Sprintf("%s was still on %s at %s, when the drain was reverted (%s)", pod.Name, pod.Node, prose.Moment(at), state)
 	if n := len(refusals); n > 0 {
 		text += fmt.Sprintf("; its eviction was refused %d times: %s", n, refusals[n-1])
 	}

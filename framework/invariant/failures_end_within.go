@@ -15,26 +15,28 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// FailuresEndWithin is the promise of a lost node, without a gateway that would hide it: requests fail only from the
-// moment a fault begins until the cluster must have noticed, and then only the victims' share of them, over the whole time and in
-// each part of it. What fails at others, or of new connections when no endpoint has led to a victim for a while, is not theirs.
+// FailuresEndWithin is the promise about a lost node without a gateway that hides it: requests fail only from the start of a fault
+// until the cluster must have noticed the loss, and then only the victims' share of them, over the whole time and in each part of
+// it. Requests that fail at other pods, and new connections that fail after no endpoint has led to a victim for a while, are not
+// the victims'.
 //
-// Evidence: what NoFailedRequests demands; victims that answered requests before; a fault that was undone only after
-// the failures had to be over, or it was the undo that ended them. Of a fault that was never seen to bite nobody knows
-// what it explains: failures after it began break nothing, and leave the promise Unknown.
+// Evidence: that of NoFailedRequests; victims that answered requests before; and a fault that was reverted only after the failures
+// had to be over, because otherwise the revert may have ended them. Failures after a fault that was never seen in effect leave the
+// promise Unknown, because what that fault explains is unknown.
 type FailuresEndWithin struct {
 	// Lanes to judge; none means all but the control lane. Each is judged by itself.
 	Lanes []history.Lane `json:"lanes,omitempty"`
-	// Limit is how long after the victims died the last failing request may be sent: after their last good answer, or after the
-	// fault began where that is later. Zero predicts it for a lost node from the timings of the run's cluster: see NodeLossLimit.
+	// Limit is how long after the death of the victims the last failing request may be sent. It counts from the victims' last good
+	// answer, or from the start of the fault if that is later. Zero predicts it for a lost node from the timings of the cluster:
+	// see NodeLossLimit.
 	Limit time.Duration `json:"limit,omitempty"`
-	// Service is the one that the requests go to. Empty means the only one that had endpoints on the victims.
+	// Service receives the requests. Empty means the only Service that had endpoints on the victims.
 	Service string `json:"service,omitempty"`
 }
 
-// NodeLossLimit is the longest time from a node's death to the last request that is sent to its pods. The node
-// controller dates a sign of life by when it looked, up to one period after it was given; the grace begins there; and
-// that it has run out is noticed up to one period late.
+// NodeLossLimit is the longest time from a node's death to the last request that is sent to its pods. The node controller dates a
+// heartbeat by when it looked, up to one period after it was sent. The grace period starts there, and its end is noticed up to one
+// period late.
 //
 // Source: monitorNodeHealth and tryUpdateNodeHealth in kubernetes pkg/controller/nodelifecycle
 func NodeLossLimit(t history.Timings) time.Duration {
@@ -42,16 +44,27 @@ func NodeLossLimit(t history.Timings) time.Duration {
 }
 
 func (p FailuresEndWithin) String() string {
-	until := "until a lost node must have been noticed"
+	until := "until the cluster must have noticed the lost node"
 	if p.Limit > 0 {
 		until = "until " + p.Limit.String() + " after a fault"
 	}
-	return "requests fail on " + prose.OnLanes(p.Lanes) + " only " + until + ", and no more of them than the victims' share"
+	return "requests fail on " + prose.OnLanes(p.Lanes) + " only " + until + ", and only the victims' share of them fails"
 }
 
 func (p FailuresEndWithin) limit(run history.Run) time.Duration {
 	return cmp.Or(p.Limit, NodeLossLimit(run.Header.Cluster.Timings))
 }
+
+// Needs implements Invariant.
+func (p FailuresEndWithin) Needs() evidence.Needs {
+	return evidence.Needs{Watches: evidence.Ordered, Since: evidence.Undisturbed, Requests: true}
+}
+
+// OnLanes implements LaneInvariant.
+func (p FailuresEndWithin) OnLanes() []history.Lane { return p.Lanes }
+
+// NamesCauses implements LaneInvariant.
+func (p FailuresEndWithin) NamesCauses() bool { return true }
 
 func (p FailuresEndWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	return &failuresEndWithin{
@@ -60,18 +73,18 @@ func (p FailuresEndWithin) Requests(f *evidence.Run, t *requests.Stats) RequestC
 	}
 }
 
-// predicts tells whether it is known how long failures are allowed for.
+// predicts says whether the time in which failures are allowed is known.
 func (p FailuresEndWithin) predicts(run history.Run) bool {
 	return p.Limit > 0 || run.Header.Cluster.Timings.NodeMonitorGrace > 0
 }
 
-// unclear is the moment from which on nobody can tell whether a failure was allowed: a fault had begun of which it is not
-// known when it bit, or for how long it may be felt.
+// unclear is the moment from which it is unknown whether a failure was allowed: a fault had begun, and when it took effect, or how
+// long its effect lasts, is unknown.
 func (p FailuresEndWithin) unclear(f *evidence.Run) history.Offset {
 	from := evidence.Never
 	for _, fault := range f.Faults {
 		if !fault.Injecting.OK || !fault.Seen.OK || !p.predicts(f.Record) {
-			from = min(from, fault.Injecting.At) // which is zero when the beginning is not in the record
+			from = min(from, fault.Injecting.At) // zero if the start is not in the record
 		}
 	}
 	return from
@@ -100,7 +113,7 @@ func (j *failuresEndWithin) Take(r *history.Request) {
 	if r.Outcome == history.Unsent {
 		return
 	}
-	if !failed { // on whatever lane: it tells who was alive
+	if !failed { // on any lane: it shows which pods were alive
 		for _, o := range j.sorter.Outages {
 			o.Answered(r)
 		}
@@ -119,17 +132,17 @@ func (j *failuresEndWithin) Take(r *history.Request) {
 	}
 }
 
-func (j *failuresEndWithin) End() verdict.Verdict {
+func (j *failuresEndWithin) End(missing verdict.Missing) verdict.Verdict {
 	lanes := j.tally.Judged(j.promise.Lanes)
 	disrupted := j.facts.Disruptions()
 	sorted := j.sorter.Sort()
-	d := slices.Concat(j.facts.BaseOrdered(j.facts.Steady()), j.facts.FaultsActive(true), j.facts.Disrupted(disrupted),
+	missing = slices.Concat(missing, j.facts.Disrupted(disrupted),
 		j.tally.Delivered(lanes), j.tally.Reached(lanes))
 	if !j.promise.predicts(j.facts.Record) {
-		d.Add("the record does not say how soon its cluster notices a lost node")
+		missing.Add("the record lacks the timings after which its cluster notices a lost node")
 	}
 	for _, o := range j.sorter.Outages {
-		d = append(d, o.AllDoubts(j.sorter.Failures.Total > 0)...)
+		missing = append(missing, o.AllDoubts(j.sorter.Failures.Total > 0)...)
 	}
 	v := verdict.Verdict{}
 	j.tally.Numbers(&v, lanes)
@@ -141,36 +154,36 @@ func (j *failuresEndWithin) End() verdict.Verdict {
 	shares := j.sorter.Shares(&v, lanes)
 	excess := sorted.TooMany(shares)
 	sorted.Noise.Numbers(&v)
-	d = slices.Concat(sorted.Noise.Doubt(nil, j.sorter.Failures.Total), d, sorted.Doubts)
-	v.Measure(requests.DoubtsNumber, float64(len(d)))
+	missing = slices.Concat(sorted.Noise.Doubt(nil, j.sorter.Failures.Total), missing, sorted.Doubts)
+	v.Measure(requests.DoubtsNumber, float64(len(missing)))
 	switch {
 	case sorted.Outside.Total > 0:
-		return j.endedLate(v, sorted.Outside, lanes, d)
+		return j.endedLate(v, sorted.Outside, lanes, missing)
 	case sorted.Innocent.Total > 0:
-		return j.hitOthers(v, sorted.Innocent, lanes, d)
+		return j.hitOthers(v, sorted.Innocent, lanes, missing)
 	case sorted.Stray.Total > 0:
-		return j.strayed(v, sorted.Stray, lanes, d)
+		return j.strayed(v, sorted.Stray, lanes, missing)
 	case excess != nil:
 		v.At = excess.First
 		sorted.Inside.Attributed().Numbers(&v)
 		sorted.Inside.SinceFault(&v, sorted.LanesBeyond(shares))
 		v.Support(sorted.Inside.Evidence(j.tally, lanes)...)
-		return v.Violated(d, "more than the victims' share failed: %s", excess)
+		return v.Violated(missing, "more than the victims' share failed: %s", excess)
 	}
 	if s := outage.AtOnce(shares); s != nil {
 		v.At = s.Burst.From
 		sorted.Inside.Attributed().Numbers(&v)
 		v.Support(sorted.Inside.Evidence(j.tally, lanes)...)
-		return v.Violated(d, "more than the victims' share failed at once: %s on %s; %s, which with sampling error allows %d",
+		return v.Violated(missing, "more than the victims' share failed at once: %s on %s; %s, which with sampling error allows %d",
 			s.Burst, s.Lane, s.Outage.Words, s.Burst.Most)
 	}
-	return j.held(v, lanes, sorted.Inside, shares, disrupted, d)
+	return j.held(v, lanes, sorted.Inside, shares, disrupted, missing)
 }
 
-func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside *failures.Failures, shares []outage.Share, disrupted evidence.Disruptions, d verdict.Missing) verdict.Verdict {
+func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside *failures.Failures, shares []outage.Share, disrupted evidence.Disruptions, missing verdict.Missing) verdict.Verdict {
 	v.Support(j.tally.VictimLines(lanes)...)
-	if len(shares) == 0 { // or the doubts say why failures have none
-		return v.Held(d, "no request failed, though victims had answered before, through %s; failures had to end within %s; %s",
+	if len(shares) == 0 { // otherwise the missing evidence explains why
+		return v.Held(missing, "no request failed, although the victims had answered before, through %s; failures had to end within %s; %s",
 			disrupted, prose.Moment(j.limit), j.tally.Seen(lanes))
 	}
 	for _, s := range shares {
@@ -188,35 +201,35 @@ func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside
 	var untested string
 	for _, s := range shares {
 		if s.Failed > 0 && !s.Tested() && s.Lane != worst.Lane {
-			untested += fmt.Sprintf("; on %s too few opened a connection to test the share", s.Lane)
+			untested += fmt.Sprintf("; on %s too few requests opened a connection to test the share", s.Lane)
 		}
 	}
-	return v.Held(d, "%s%s; the last was sent %s after %s, and %s was predicted at most; %s",
+	return v.Held(missing, "%s%s; the last was sent %s after %s, and at most %s was predicted; %s",
 		worst, untested, prose.Moment(worst.Measured), worst.Since.Since(), prose.Moment(j.limit), j.tally.Seen(lanes))
 }
 
-func (j *failuresEndWithin) endedLate(v verdict.Verdict, outside *failures.Failures, lanes []history.Lane, d verdict.Missing) verdict.Verdict {
+func (j *failuresEndWithin) endedLate(v verdict.Verdict, outside *failures.Failures, lanes []history.Lane, missing verdict.Missing) verdict.Verdict {
 	first := outside.Breaks(&v, j.tally, lanes)
 	where := "before any fault began"
 	for _, o := range j.sorter.Outages {
 		if first.Done >= o.From {
 			since := o.Before(first.Sent)
-			where = fmt.Sprintf("%s after %s, and %s was predicted at most",
+			where = fmt.Sprintf("%s after %s, and at most %s was predicted",
 				prose.Moment(first.Sent-since.Earliest()), since.Since(), prose.Moment(j.limit))
 		}
 	}
-	return v.Violated(d, "%s failed outside the predicted time, the first at %s on %s: %s, %s",
+	return v.Violated(missing, "%s failed outside the predicted time; the first was sent at %s on %s: %s, %s",
 		prose.Count(outside.Total, "request"), prose.Moment(first.Sent), first.Lane, first.Outcome, where)
 }
 
-func (j *failuresEndWithin) hitOthers(v verdict.Verdict, innocent *failures.Failures, lanes []history.Lane, d verdict.Missing) verdict.Verdict {
+func (j *failuresEndWithin) hitOthers(v verdict.Verdict, innocent *failures.Failures, lanes []history.Lane, missing verdict.Missing) verdict.Verdict {
 	first := innocent.Breaks(&v, j.tally, lanes)
-	return v.Violated(d, "%s failed at pods that no fault had bitten, the first at %s on %s: %s, %s",
+	return v.Violated(missing, "%s failed at pods that no fault had affected; the first was sent at %s on %s: %s, %s",
 		prose.Count(innocent.Total, "request"), prose.Moment(first.Sent), first.Lane, first.Outcome, failures.KindOf(first).Server())
 }
 
-func (j *failuresEndWithin) strayed(v verdict.Verdict, stray *failures.Failures, lanes []history.Lane, d verdict.Missing) verdict.Verdict {
+func (j *failuresEndWithin) strayed(v verdict.Verdict, stray *failures.Failures, lanes []history.Lane, missing verdict.Missing) verdict.Verdict {
 	first := stray.Breaks(&v, j.tally, lanes)
-	return v.Violated(d, "%s failed when no endpoint had led to a victim for %s, the first at %s on %s: %s",
+	return v.Violated(missing, "%s failed although no endpoint had led to a victim for %s; the first was sent at %s on %s: %s",
 		prose.Count(stray.Total, "request"), evidence.PropagationSlack, prose.Moment(first.Sent), first.Lane, first.Outcome)
 }

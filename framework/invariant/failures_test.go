@@ -140,10 +140,10 @@ func TestControlLane(t *testing.T) {
 		{"another is named", b(), invariant.NoFailedRequests{Lanes: []history.Lane{history.LaneReused}}, verdict.Held, 0,
 			"no request failed (0 of 6000 on reused) through 1 pod termination and 0 node losses; 95 % upper bound 0.05 % if requests are independent" + noneMissedOnReused},
 		{"late failures elsewhere", b(), invariant.FailuresEndWithin{}, verdict.Held, 0,
-			"no request failed, though victims had answered before, through 1 pod termination and 0 node losses; failures had to end within 9s" + noneMissed},
+			"no request failed, although the victims had answered before, through 1 pod termination and 0 node losses; failures had to end within 9s" + noneMissed},
 		{"named, and outside of any outage", killed().Load(history.LaneControl, 20, ht.SteadyAt, ht.DrainedAt).
 			Fail(history.LaneControl, 26*second, 26050*ms, history.Reset), invariant.FailuresEndWithin{Lanes: []history.Lane{history.LaneControl}},
-			verdict.Violated, 26 * second, "1 request failed outside the predicted time, the first at 26s on control: reset, " +
-				"10.018s after the victims of kill one worker had last answered, and 9s was predicted at most"},
+			verdict.Violated, 26 * second, "1 request failed outside the predicted time; the first was sent at 26s on control: reset, " +
+				"10.018s after the victims of kill one worker had last answered, and at most 9s was predicted"},
 	})
 }

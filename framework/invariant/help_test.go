@@ -143,7 +143,7 @@ func setStage(b *ht.Builder, stage history.FaultStage, at history.Offset) *ht.Bu
 
 // What ends a verdict on records in which requests were sent as they should be.
 const (
-	noneMissed         = "; longest time without a request sent: 5ms on fresh; an outage of 6ms would have met one on each lane"
-	noneMissedOnFresh  = "; longest time without a request sent: 5ms on fresh; an outage of 6ms would have met one"
-	noneMissedOnReused = "; longest time without a request sent: 5ms on reused; an outage of 6ms would have met one"
+	noneMissed         = "; longest time without a request sent: 5ms on fresh; an outage of 6ms would have hit a request on each lane"
+	noneMissedOnFresh  = "; longest time without a request sent: 5ms on fresh; an outage of 6ms would have hit a request"
+	noneMissedOnReused = "; longest time without a request sent: 5ms on reused; an outage of 6ms would have hit a request"
 )

@@ -14,29 +14,39 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// NoFailedRequests promises that from the beginning of Steady to the end of Recovered not one request fails. A retry
-// that the client's transport made silently is a failure. An unsent request is none: it takes evidence away.
+// NoFailedRequests promises that no request fails from the start of Steady to the end of Recovered. A retry that the client's
+// transport made silently is a failure. An unsent request is not; it is missing evidence.
 //
-// Failures that the harness's own noise explains as well, all of them, leave it Unknown: see excused.
+// If the harness's own noise explains every failure as well, the promise is Unknown: see failures.Excused.
 //
-// Evidence: every row of the load, at least 100 requests a lane, load in every second, requests in flight while each
-// fault was on, something that the watches saw being taken away by it, and on every lane answers of the pods that each fault
-// took, just before it did.
+// Evidence: every row of the load, at least 100 requests on each lane, load in every second, requests in flight during each fault,
+// a disruption by the faults that the watches saw, and, on every lane, answers of the pods that each fault took, just before it
+// did.
 type NoFailedRequests struct {
 	// Lanes to judge; none means all but the control lane.
 	Lanes []history.Lane `json:"lanes,omitempty"`
-	// Refused takes evictions that a budget refused for evidence, too: where a budget blocks a drain, the promise is that
-	// nothing is taken away.
+	// Refused lets evictions that a budget refused count as the disruption: where a budget blocks a drain, nothing is disrupted.
 	Refused bool `json:"refused,omitempty"`
 }
 
 func (p NoFailedRequests) String() string {
 	text := "no request fails on " + prose.OnLanes(p.Lanes)
 	if p.Refused {
-		text += ", be it that evictions are refused"
+		text += ", even while evictions are refused"
 	}
 	return text
 }
+
+// Needs implements Invariant.
+func (p NoFailedRequests) Needs() evidence.Needs {
+	return evidence.Needs{Watches: evidence.Ordered, Since: evidence.Undisturbed, Requests: true}
+}
+
+// OnLanes implements LaneInvariant.
+func (p NoFailedRequests) OnLanes() []history.Lane { return p.Lanes }
+
+// NamesCauses implements LaneInvariant.
+func (p NoFailedRequests) NamesCauses() bool { return true }
 
 func (p NoFailedRequests) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	return &noFailedRequests{promise: p, facts: f, tally: t, failures: failures.NewFailures(f)}
@@ -61,13 +71,13 @@ func (j *noFailedRequests) Take(r *history.Request) {
 	}
 }
 
-func (j *noFailedRequests) End() verdict.Verdict {
+func (j *noFailedRequests) End(missing verdict.Missing) verdict.Verdict {
 	lanes := j.tally.Judged(j.promise.Lanes)
 	disrupted := j.facts.Disruptions()
 	if j.promise.Refused {
 		disrupted.Refusals = j.facts.Refusals()
 	}
-	d := slices.Concat(j.facts.BaseOrdered(j.facts.Steady()), j.facts.FaultsActive(true), j.facts.Disrupted(disrupted),
+	missing = slices.Concat(missing, j.facts.Disrupted(disrupted),
 		j.tally.Delivered(lanes), j.tally.Reached(lanes))
 	v := verdict.Verdict{}
 	j.tally.Numbers(&v, lanes)
@@ -76,7 +86,7 @@ func (j *noFailedRequests) End() verdict.Verdict {
 	v.Measure("failed", float64(j.failures.Total))
 	blamed, noise := j.failures.Blamed()
 	noise.Numbers(&v)
-	v.Measure(requests.DoubtsNumber, float64(len(d)))
+	v.Measure(requests.DoubtsNumber, float64(len(missing)))
 	v.Measure(requests.StarvedNumber, float64(len(j.tally.Starved(lanes))))
 	v.Measure(requests.ExcusedNumber, float64(noise.Total))
 	if line := j.tally.PerWorker(lanes); line != "" {
@@ -84,9 +94,9 @@ func (j *noFailedRequests) End() verdict.Verdict {
 	}
 	switch {
 	case blamed.Total > 0:
-		return blamed.Violate(v, j.tally, lanes, noise.Doubt(d, j.failures.Total))
+		return blamed.Violate(v, j.tally, lanes, noise.Doubt(missing, j.failures.Total))
 	case noise.Total > 0:
-		return v.Unknown(noise.Doubt(d, noise.Total))
+		return v.Unknown(noise.Doubt(missing, noise.Total))
 	}
 	parts := make([]string, len(lanes))
 	worst := 0.0
@@ -95,16 +105,16 @@ func (j *noFailedRequests) End() verdict.Verdict {
 		parts[i] = fmt.Sprintf("0 of %d on %s", n, lane)
 		worst = max(worst, stats.UpperBound95(n))
 		v.Measure("upperBound95."+string(lane), stats.UpperBound95(n))
-		v.Support(fmt.Sprintf("%s: 0 of %d failed; with 95 %% confidence fewer than %s of such requests do, if they are independent",
+		v.Support(fmt.Sprintf("%s: 0 of %d failed; with 95 %% confidence fewer than %s of such requests fail, if they are independent",
 			lane, n, prose.Percent(stats.UpperBound95(n))))
 	}
 	v.Support(j.tally.VictimLines(lanes)...)
 	j.inFlight(&v, lanes)
-	return v.Held(d, "no request failed (%s) through %s; 95 %% upper bound %s if requests are independent; %s",
+	return v.Held(missing, "no request failed (%s) through %s; 95 %% upper bound %s if requests are independent; %s",
 		strings.Join(parts, ", "), disrupted, prose.Percent(worst), j.tally.Seen(lanes))
 }
 
-// inFlight says how many requests each fault met.
+// inFlight describes how many requests were in flight during each fault.
 func (j *noFailedRequests) inFlight(v *verdict.Verdict, lanes []history.Lane) {
 	for i, fault := range j.facts.Faults {
 		var n uint64

@@ -41,13 +41,13 @@ func TestNoFailedRequests(t *testing.T) {
 			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations, 2 pod restarts and 0 node losses; " +
 				"95 % upper bound 0.05 % if requests are independent" + noneMissed},
 		{"refused evictions take nothing away", blocked(), all, verdict.Unknown, 0,
-			"no verdict: nothing was disrupted: no pod was seen to end and no node to be lost by a fault's doing, before its undo began"},
+			"no verdict: nothing was disrupted: no fault ended a pod or took a node before its revert began"},
 		{"refused evictions, where they are what is meant", blocked(), invariant.NoFailedRequests{Refused: true}, verdict.Held, 0,
 			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations, 0 node losses and 12 refused evictions; " +
 				"95 % upper bound 0.05 % if requests are independent" + noneMissed},
 		{"no evictions were refused", blocked().DropEvents(func(e history.Event) bool { return e.Eviction != nil }),
 			invariant.NoFailedRequests{Refused: true}, verdict.Unknown, 0,
-			"no verdict: nothing was disrupted: no pod was seen to end and no node to be lost by a fault's doing, before its undo began"},
+			"no verdict: nothing was disrupted: no fault ended a pod or took a node before its revert began"},
 		{"failures on a lane that is not promised", ht.Healthy().Fail(history.LaneFresh, 17*second, 17100*ms, history.Refused), reused,
 			verdict.Held, 0, "no request failed (0 of 6000 on reused) through 1 pod termination and 0 node losses; " +
 				"95 % upper bound 0.05 % if requests are independent" + noneMissedOnReused},
@@ -114,8 +114,8 @@ func TestNoFailedRequestsEvidence(t *testing.T) {
 		"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and 0 node losses; "+
 			"95 % upper bound 0.05 % if requests are independent"+noneMissed)
 	lines(t, held,
-		"fresh: 0 of 6000 failed; with 95 % confidence fewer than 0.05 % of such requests do, if they are independent",
-		"reused: 0 of 6000 failed; with 95 % confidence fewer than 0.05 % of such requests do, if they are independent",
+		"fresh: 0 of 6000 failed; with 95 % confidence fewer than 0.05 % of such requests fail, if they are independent",
+		"reused: 0 of 6000 failed; with 95 % confidence fewer than 0.05 % of such requests fail, if they are independent",
 		"in the 3s before, the victims of drain one worker answered 100 requests on fresh (1 of 1 pod), 100 requests on reused (1 of 1 pod)",
 		"6202 requests while drain one worker was on, from 15.5s to 31s")
 	numbers(t, held, map[string]float64{
@@ -140,13 +140,13 @@ func TestNoFailedRequestsEvidence(t *testing.T) {
 		"17s fresh #1400 of worker-0: refused after 2ms, backend-2 on w2 (inferred): dial: connect: connection refused",
 		"20 of 21: cut, or refused, by a pod that was ready (cut-while-ready): backend-2 on w2; inferred from the connection",
 		"1 of 21: answered wrongly by a pod that was ready (bad-answer): backend-2 on w2; seen",
-		"the control lane failed 2 times too, in 1 of the 2 seconds with failures: the harness was not well",
+		"the control lane failed 2 times too, in 1 of the 2 seconds with failures: the harness itself had problems",
 		"fresh: 20 of 6000 failed: 20 refused",
 		"reused: 1 of 6000 failed: 1 bad-status",
 		"21 after drain one worker was seen to bite at 16s, the first 1s later",
 		"backend-2 on w2 (inferred): 4 refused",
 		"backend-3 on w3 (inferred): 4 refused",
-		"thin evidence: trouble at 39s: logs could not be collected")
+		"missing evidence: trouble at 39s: logs could not be collected")
 	numbers(t, broken, map[string]float64{"failed": 21, "firstFailureSeconds": 17, "lastFailureSeconds": 25, "cause.cut-while-ready": 20, "unattributed": 0})
 }
 

@@ -49,10 +49,10 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: worker-0 stood still for 1s within the second before 21.1s"},
 		{"one that its quota kept from running", heard(givenUp(history.Stall), 21100*ms, history.Noise{Of: worker, Pause: 950 * ms, Throttled: 800 * ms}),
 			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
-				"worker-0 stood still for 950ms, kept by its quota from running for 800ms, within the second before 21.1s"},
+				"worker-0 stood still for 950ms, throttled by its CPU quota for 800ms, within the second before 21.1s"},
 		{"one whose machine was given to others", heard(givenUp(history.TimeoutResponse), 21100*ms, history.Noise{Of: worker, Pause: 950 * ms, Steal: 0.5}),
 			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
-				"worker-0 stood still for 950ms, with 50 % of its processors given to others, within the second before 21.1s"},
+				"worker-0 stood still for 950ms, with 50 % of its processor time stolen by the hypervisor, within the second before 21.1s"},
 		{"the control lane failed as well", givenUp(history.TimeoutConnect).Load(history.LaneControl, 20, ht.SteadyAt, ht.DrainedAt).
 			Fail(history.LaneControl, 20800*ms, 20900*ms, history.TimeoutConnect),
 			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
@@ -86,7 +86,7 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 
 		{"a starved machine lost a node, and requests to it", heard(lostUnasked(givenUp(history.TimeoutConnect)), 16*second,
 			history.Noise{Of: harness, Pause: 3 * second}), verdict.Unknown,
-			"no verdict: 20 of 20 failures may be the harness's own noise: w5 was lost at 20s without a fault, on a machine that was starved: " +
+			"no verdict: 20 of 20 failures may be the harness's own noise: w5 was lost at 20s without a fault, on a machine without enough processor time: " +
 				"harness stood still for 3s within the second before 16s"},
 		{"a starved machine lost a node to which no request led", heard(lostUnasked(givenUp(history.TimeoutConnect).EditEvents(func(e *history.Event) {
 			if e.Pod != nil && e.Pod.Node == "w5" {
@@ -104,7 +104,7 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 		{"a proxy that is later than any preStop sleep provides for, on a starved machine",
 			heard(astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true, PreStop: 3 * second}), 20100*ms, 20200*ms, history.Refused), 18*second,
 				history.Noise{Of: harness, Pause: 3 * second}), verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
-				"the proxies were late, on a machine that was starved: harness stood still for 3s within the second before 18s"},
+				"the proxies were late, on a machine without enough processor time: harness stood still for 3s within the second before 18s"},
 		{"the same on a machine that is well",
 			astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true, PreStop: 3 * second}), 20100*ms, 20200*ms, history.Refused),
 			verdict.Violated, "20 of 12000 requests failed"},
@@ -135,7 +135,7 @@ func TestDamageUnderNoiseSaysSo(t *testing.T) {
 	run := heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: ht.Worker, Pause: second}).
 		Fail(history.LaneReused, 20*second, 20010*ms, history.Refused).Run()
 	v := judge.Check(run, invariant.NoFailedRequests{})
-	const want = "thin evidence: 20 of 22 failures may be the harness's own noise: worker-0 stood still for 1s within the second before 21.1s"
+	const want = "missing evidence: 20 of 22 failures may be the harness's own noise: worker-0 stood still for 1s within the second before 21.1s"
 	if last := v.Evidence[len(v.Evidence)-1]; last != want {
 		t.Errorf("evidence ends with\n%s, want\n%s", last, want)
 	}
@@ -146,7 +146,7 @@ func TestNoiseAfterAnOutage(t *testing.T) {
 	p := invariant.FailuresEndWithin{Limit: second}
 	late := func() *ht.Builder { return givenUp(history.TimeoutResponse) }
 	check(t, late().Run(), p, verdict.Violated, 20*second,
-		"20 requests failed outside the predicted time, the first at 20s on fresh: timeout-response, 4.028s after the victims of drain one worker had last answered, and 1s was predicted at most")
+		"20 requests failed outside the predicted time; the first was sent at 20s on fresh: timeout-response, 4.028s after the victims of drain one worker had last answered, and at most 1s was predicted")
 	check(t, heard(late(), 21100*ms, history.Noise{Of: ht.Worker, Pause: second}).Run(), p, verdict.Unknown, 0,
 		"no verdict: 20 of 20 failures may be the harness's own noise: worker-0 stood still for 1s within the second before 21.1s")
 }
@@ -166,7 +166,7 @@ func TestANodeLostUnaskedMovesPods(t *testing.T) {
 		says    string
 	}{
 		"lost before it, on a starved machine": {heard(lostUnasked(ht.Healthy()), 19*second, noise), apart, verdict.Unknown,
-			"w5 was lost at 20s without a fault, on a machine that was starved (harness stood still for 3s within the second before 19s), and else it would be violated: "},
+			"w5 was lost at 20s without a fault, on a machine without enough processor time (harness stood still for 3s within the second before 19s); otherwise the verdict would be Violated: "},
 		"a node on which no pod was": {heard(lostUnasked(ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Pod != nil && e.Pod.Node == "w5" {
 				e.Pod.Node = "w4"
@@ -204,7 +204,7 @@ func TestLateWatches(t *testing.T) {
 		t.Errorf("watches that are 900 ms late: %s: %s", v.Outcome, v.Seen)
 	}
 	check(t, echo(20*second, 21500*ms).Run(), invariant.NoFailedRequests{}, verdict.Unknown, 0,
-		"no verdict: the watch of all objects was blind from 20s to 21.5s: a change took 1.5s to arrive")
+		"no verdict: the watch of all objects had a gap from 20s to 21.5s: a change took 1.5s to arrive")
 	late := evict(ht.Healthy(), 2, 17500*ms).Event(history.Event{T: 19 * second, Echo: &history.Echo{Sent: 16 * second}}).Run()
 	if v := judge.Check(late, (invariant.BudgetHonoured{})); v.Outcome != verdict.Unknown {
 		t.Errorf("an eviction too many, while the watches were late: %s: %s", v.Outcome, v.Seen)

@@ -53,9 +53,9 @@ func says(t *testing.T, v verdict.Verdict, outcome verdict.Outcome, seen ...stri
 func TestALateWitnessAllowsNothing(t *testing.T) {
 	_, run := unpackGolden(t, goldenKill)
 	p := invariant.FailuresEndWithin{}
-	says(t, judge.Check(seenAt(run, 15900*ms), p), verdict.Held, "the last was sent 8.197s after the victims of kill one worker had last answered, and 13s")
+	says(t, judge.Check(seenAt(run, 15900*ms), p), verdict.Held, "the last was sent 8.197s after the victims of kill one worker had last answered, and at most 13s")
 	late := judge.Check(timedOut(seenAt(run, 15900*ms), 15*second, 28800*ms), p)
-	says(t, late, verdict.Violated, "failed outside the predicted time", "after the victims of kill one worker had last answered, and 13s")
+	says(t, late, verdict.Violated, "failed outside the predicted time", "after the victims of kill one worker had last answered, and at most 13s")
 	if late.At < 19700*ms || late.At > 20*second {
 		t.Errorf("the first that was too late is that at %s", late.At)
 	}
@@ -86,7 +86,7 @@ func TestInnocentsHideInNoShare(t *testing.T) {
 			if r.Lane == history.LaneReused && at(r) {
 				r.Outcome, r.Inferred = history.Reset, true
 			}
-		}, "requests failed at pods that no fault had bitten, the first at 16s on reused: reset, backend-1 on w1 (inferred)"},
+		}, "requests failed at pods that no fault had affected; the first was sent at 16s on reused: reset, backend-1 on w1 (inferred)"},
 		"it closes them": {func(r *history.Request) {
 			if r.Lane == history.LaneReused && at(r) {
 				r.Outcome, r.Inferred = history.ClosedEarly, true
@@ -129,7 +129,7 @@ func TestACauseThatNoFaultPlanted(t *testing.T) {
 	slice.Endpoints = append(slice.Endpoints, history.Endpoint{IP: young.IP, Pod: young.Name, Node: young.Node, Ready: true, Serving: true})
 	b := pods(astray(killed().Pod(22*second, young).Slice(22*second, slice), 22500*ms, 22600*ms, history.Refused), history.Lifecycle{})
 	v := judge.Check(b.Run(), invariant.FailuresEndWithin{})
-	says(t, v, verdict.Violated, "20 requests failed at pods that no fault had bitten, the first at 22.5s on fresh: refused, unknown server")
+	says(t, v, verdict.Violated, "20 requests failed at pods that no fault had affected; the first was sent at 22.5s on fresh: refused, unknown server")
 	if !strings.Contains(v.Evidence[1], "(ready-too-early): backend-9 on w4") {
 		t.Errorf("%q", v.Evidence)
 	}
@@ -142,7 +142,7 @@ func TestTheRestOfThePredictedTime(t *testing.T) {
 	p := invariant.FailuresEndWithin{}
 	says(t, judge.Check(timedOut(run, 14900*ms, 17900*ms), p), verdict.Held) // proxies may follow that late
 	v := judge.Check(timedOut(run, 14900*ms, 19700*ms), p)
-	says(t, v, verdict.Violated, "failed when no endpoint had led to a victim for 3s, the first at 17.9", "on fresh: timeout-connect")
+	says(t, v, verdict.Violated, "failed although no endpoint had led to a victim for 3s; the first was sent at 17.9", "on fresh: timeout-connect")
 	blind := run
 	blind.Events = append(slices.Clone(run.Events), history.Event{T: 19*second + 500*ms, Gap: &history.Gap{
 		What: "endpointslices", Since: 17 * second, Why: "it broke off", Bridged: true,
@@ -156,7 +156,7 @@ func TestTheRestOfThePredictedTime(t *testing.T) {
 func TestAShareOfFewConnectionsIsNotTested(t *testing.T) {
 	_, run := unpackGolden(t, goldenKill)
 	v := judge.Check(run, invariant.FailuresEndWithin{})
-	says(t, v, verdict.Held, "147 of 809 requests (18.2 %) failed on fresh", "which with sampling error allows 170; on reused too few opened a connection to test the share; ")
+	says(t, v, verdict.Held, "147 of 809 requests (18.2 %) failed on fresh", "which with sampling error allows 170; on reused too few requests opened a connection to test the share; ")
 	numbers(t, v, map[string]float64{"shareTested.fresh": 1, "shareTested.reused": 0})
 	if share, measured := v.Numbers["allowedShare.reused"]; measured {
 		t.Errorf("it allows %v of those on reused", share)

@@ -42,7 +42,7 @@ func TestAHarnessThatStoodStillDatesLate(t *testing.T) {
 	}
 	resumes := func(limit history.Offset) invariant.Invariant { return invariant.Resumes{Limit: limit} }
 	drained := invariant.DrainCompletes{}
-	left := func() *ht.Builder { // the victim is gone 50 ms after the undo began, as was told
+	left := func() *ht.Builder { // the victim is gone 50 ms after the revert began, as was told
 		return ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Pod != nil && e.T == ht.GoneAt {
 				e.T = ht.HealingAt + 50*ms
@@ -73,7 +73,7 @@ func TestAHarnessThatStoodStillDatesLate(t *testing.T) {
 
 		{"recovered in time, though told late", stoodStill(killed(), 31600*ms, 180*ms), recovers(1500 * ms), verdict.Held},
 		{"recovered too late by less than a pause", stoodStill(killed(), 31600*ms, 180*ms), recovers(1400 * ms), verdict.Unknown},
-		{"recovered too late by less than a pause when the undo began", stoodStill(killed(), 30100*ms, 180*ms), recovers(1400 * ms), verdict.Unknown},
+		{"recovered too late by less than a pause when the revert began", stoodStill(killed(), 30100*ms, 180*ms), recovers(1400 * ms), verdict.Unknown},
 		{"recovered too late by more than a pause", stoodStill(killed(), 31600*ms, 180*ms), recovers(second), verdict.Violated},
 		{"recovered too late by less than a long pause", stoodStill(killed(), 31600*ms, 1300*ms), recovers(second), verdict.Unknown},
 
@@ -84,7 +84,7 @@ func TestAHarnessThatStoodStillDatesLate(t *testing.T) {
 
 		{"resumed too late by less than a pause", stoodStill(stalled(53*second), 53100*ms, 180*ms), resumes(2900 * ms), verdict.Unknown},
 		{"resumed too late by more than a pause", stoodStill(stalled(53*second), 53100*ms, 180*ms), resumes(2 * second), verdict.Violated},
-		{"came to be ready just after the undo began", stalled(50100 * ms), resumes(5 * second), verdict.Held},
+		{"came to be ready just after the revert began", stalled(50100 * ms), resumes(5 * second), verdict.Held},
 		{"or just before", stoodStill(stalled(50100*ms), 50200*ms, 180*ms), resumes(5 * second), verdict.Unknown},
 
 		{"a pod left behind", left(), drained, verdict.Violated},
@@ -128,7 +128,7 @@ func TestALateReplacement(t *testing.T) {
 // TestThePauseIsNamed: whoever reads the verdict learns what was in doubt, and by how much.
 func TestThePauseIsNamed(t *testing.T) {
 	check(t, stoodStill(killed(), 31600*ms, 180*ms).Run(), invariant.RecoversWithin{Limit: 1400 * ms}, verdict.Unknown, 0,
-		"no verdict: it took 1.5s by the record, and 1.4s was the limit; but the harness may have dated the beginning 0s early and the end 180ms late")
+		"no verdict: it took 1.5s by the record, and 1.4s was the limit, but the harness may have recorded the start 0s early and the end 180ms late")
 	v := judge.Check(stoodStill(evict(ht.Healthy(), 2, 17600*ms), 19050*ms, 1400*ms).Run(), invariant.BudgetHonoured{})
 	if want := "no verdict: how many pods were healthy when "; v.Outcome != verdict.Unknown || len(v.Seen) < len(want) || v.Seen[:len(want)] != want {
 		t.Errorf("%s: %s %q", v.Outcome, v.Seen, v.Evidence)

@@ -12,14 +12,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// PerDomain promises that from the moment at which it first settled, every Deployment in the record has at least so
-// many pods that are ready and stay in each domain of a topology, in the middle of a rollout too. Each Deployment is a
-// trial of the same thing, see SpreadTrials.
+// PerDomain promises that every Deployment in the record, once it has settled, always has at least AtLeast ready pods that are not
+// terminating in each domain of a topology, even during a rollout. Each Deployment is a trial of the same kind: see SpreadTrials.
 //
-// Domains are as for Spread. What keeps the promise by arithmetic: replicas = domains x (AtLeast + maxSkew) - maxSurge,
-// with maxUnavailable 0.
+// Domains are those of Spread. The promise is kept if replicas = domains x (AtLeast + maxSkew) - maxSurge, with maxUnavailable 0.
 //
-// Evidence: two domains, every Deployment settled at the beginning and the end, and a pod that was replaced in between.
+// Evidence: two domains, every Deployment settled at the start and at the end, and a pod that was replaced in between.
 type PerDomain struct {
 	TopologyKey string `json:"topologyKey"`
 	AtLeast     int    `json:"atLeast"`
@@ -29,25 +27,32 @@ func (p PerDomain) String() string {
 	return fmt.Sprintf("each domain of %s has at least %s at any time", p.TopologyKey, prose.Count(p.AtLeast, "ready pod"))
 }
 
-func (p PerDomain) Judge(f *evidence.Run) verdict.Verdict {
-	d := slices.Concat(f.Base(f.Begin()), f.FaultsActive(true))
+// Needs implements Invariant.
+func (p PerDomain) Needs() evidence.Needs {
+	return evidence.Needs{MovedByNodeLoss: true, Parts: []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads}}
+}
+
+// AboutPlacement implements PlacementInvariant.
+func (p PerDomain) AboutPlacement() {}
+
+func (p PerDomain) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	keys := evidence.Deployments(f.Record)
 	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {
-		return verdict.Verdict{}.Unknown(append(d, more...))
+		return verdict.Verdict{}.Unknown(append(missing, more...))
 	}
 	if len(keys) == 0 {
-		d.Add("the record has no Deployment")
+		missing.Add("the record has no Deployment")
 	}
 	v, t, fewest := verdict.Verdict{}, trials{of: len(keys)}, -1
 	for _, key := range keys {
 		l := spread.FollowDistribution(f, key, p.TopologyKey, false)
-		d = append(d, l.Doubts(key.Name)...)
+		missing = append(missing, l.Doubts(key.Name)...)
 		low := p.lowest(f, key)
 		if !low.seen {
-			continue // which the doubts say
+			continue // which Doubts reports
 		}
 		if low.left == 0 {
-			d.Add("no pod of %s was replaced", key.Name)
+			missing.Add("no pod of %s was replaced", key.Name)
 		}
 		if fewest < 0 || low.pods < fewest {
 			fewest = low.pods
@@ -55,7 +60,7 @@ func (p PerDomain) Judge(f *evidence.Run) verdict.Verdict {
 		if low.pods < p.AtLeast && !low.blind {
 			t.broke(low.at, fmt.Sprintf("%s at %s: %s had %d, and %d are promised", key.Name, prose.Moment(low.at), low.domain, low.pods, p.AtLeast))
 		} else if low.pods < p.AtLeast {
-			d.Add("%s had too few pods in %s only as far as was seen while a watch was blind", key.Name, low.domain)
+			missing.Add("%s had too few pods in %s, but only during a gap of a watch", key.Name, low.domain)
 		}
 	}
 	t.measure(&v)
@@ -64,25 +69,25 @@ func (p PerDomain) Judge(f *evidence.Run) verdict.Verdict {
 	if len(t.broken) > 0 {
 		v.At = t.first
 		v.Support(t.broken...)
-		return v.Violated(d, "a domain of %s had fewer than %s in %s, down to %d", p.TopologyKey, prose.Count(p.AtLeast, "ready pod"), t, fewest)
+		return v.Violated(missing, "some domain of %s had fewer than %s in %s; the fewest were %d", p.TopologyKey, prose.Count(p.AtLeast, "ready pod"), t, fewest)
 	}
-	return v.Held(d, "no domain of %s had fewer than %s: fewer than promised in %s", p.TopologyKey, prose.Count(fewest, "ready pod"), t)
+	return v.Held(missing, "no domain of %s had fewer than %s; fewer than promised in %s", p.TopologyKey, prose.Count(fewest, "ready pod"), t)
 }
 
-// lowest is the emptiest that a domain was.
+// lowest is the smallest number of pods that a domain had.
 type lowest struct {
 	seen   bool
 	at     history.Offset
 	domain string
 	pods   int
-	left   int // pods that went
+	left   int // pods that were replaced
 	blind  bool
 }
 
 // lowest follows a workload from the moment it first settled.
 func (p PerDomain) lowest(f *evidence.Run, key history.Key) (low lowest) {
 	from, to := f.Begin(), f.End()
-	before := make(map[string]bool) // pods that are there, by UID
+	before := make(map[string]bool) // current pods, by UID
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at < from || at >= to {
 			return

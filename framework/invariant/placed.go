@@ -10,17 +10,17 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Placed promises that while the faults are in force, exactly Pending pods of a workload have no node, because the
-// scheduler found none that their rules allow; 0: every pod has one. It is judged at the moment at which the first undo
-// begins: by then the faults have been held, and what is pending stays so.
+// Placed promises that while the faults are active, exactly Pending pods of a workload have no node because they are unschedulable;
+// 0: every pod has a node. It is judged when the first revert begins: the faults were active for a while, and pending pods stay
+// pending.
 //
-// Evidence: the workload has as many pods as it was asked for, or up to Surge more, and the scheduler has tried each that has no node. A pod that
-// is going and whose node is lost does not count: nobody there can end it, and its replacement is there already.
+// Evidence: the workload has as many pods as wanted, or up to Surge more, and the scheduler has tried each pod without a node. A
+// terminating pod on a lost node does not count: its kubelet cannot end it, and its replacement exists already.
 type Placed struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
 	Pending  int    `json:"pending,omitempty"`
-	// Surge is how many pods more than it was asked for the workload may have: those that an update makes beforehand.
+	// Surge is how many more pods than wanted the workload may have, because an update creates them first.
 	Surge int `json:"surge,omitempty"`
 }
 
@@ -30,20 +30,28 @@ func (p Placed) String() string {
 		who = "the workload"
 	}
 	if p.Surge > 0 {
-		who = fmt.Sprintf("%s, which may have %d more than it was asked for", who, p.Surge)
+		who = fmt.Sprintf("%s (a surge of up to %d included)", who, p.Surge)
 	}
 	if p.Pending == 0 {
-		return fmt.Sprintf("every pod of %s has a node while the faults are in force", who)
+		return fmt.Sprintf("every pod of %s has a node while the faults are active", who)
 	}
-	return fmt.Sprintf("%s of %s, no more and no fewer, find no node while the faults are in force", prose.Count(p.Pending, "pod"), who)
+	return fmt.Sprintf("%s of %s, no more and no fewer, have no node while the faults are active", prose.Count(p.Pending, "pod"), who)
 }
 
-func (p Placed) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.Base(f.Begin()), f.FaultsActive(true), missing)
+// Needs implements Invariant.
+func (p Placed) Needs() evidence.Needs {
+	return evidence.Needs{MovedByNodeLoss: true, Parts: []evidence.Part{evidence.PartPods, evidence.PartWorkloads}}
+}
+
+// AboutPlacement implements PlacementInvariant.
+func (p Placed) AboutPlacement() {}
+
+func (p Placed) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
 	at, ok := f.FirstUndo()
-	if !ok || len(missing) > 0 { // without an undo, FaultsActive has said why
-		return verdict.Verdict{}.Unknown(d)
+	if !ok || len(ambiguous) > 0 { // without a revert, which FaultsActive reports
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	s := f.Record.StateAt(at)
 	w := s.Workloads[key]
@@ -56,20 +64,20 @@ func (p Placed) Judge(f *evidence.Run) verdict.Verdict {
 	v.Support(why...)
 	switch {
 	case f.Blind(at):
-		d.Add("what was pending at %s is not known: a watch was blind", prose.Moment(at))
+		missing.Add("which pods were pending at %s is unknown: a watch had a gap", prose.Moment(at))
 	case len(pods) < w.Replicas || len(pods) > w.Replicas+p.Surge:
-		d.Add("%s had %s at %s, and %d were asked for%s", key.Name, prose.Count(len(pods), "pod"), prose.Moment(at), w.Replicas, p.surge())
+		missing.Add("%s had %s at %s, and %d were wanted%s", key.Name, prose.Count(len(pods), "pod"), prose.Moment(at), w.Replicas, p.surge())
 	case len(untried) > 0:
-		d.Add("the scheduler had said nothing of %s by %s", untried[0], prose.Moment(at))
+		missing.Add("the scheduler had not tried %s by %s", untried[0], prose.Moment(at))
 	case len(pending) != p.Pending:
 		v.At = at
-		return v.Violated(d, "%d of %s of %s had no node at %s, and %d were expected%s",
+		return v.Violated(missing, "%d of %s of %s had no node at %s, and %d were expected%s",
 			len(pending), prose.Count(len(pods), "pod"), key.Name, prose.Moment(at), p.Pending, because(why))
 	}
-	return v.Held(d, "%d of %s of %s had no node at %s%s", len(pending), prose.Count(len(pods), "pod"), key.Name, prose.Moment(at), because(why))
+	return v.Held(missing, "%d of %s of %s had no node at %s%s", len(pending), prose.Count(len(pods), "pod"), key.Name, prose.Moment(at), because(why))
 }
 
-// surge says how many pods may be there beside those that were asked for.
+// surge describes how many additional pods are allowed.
 func (p Placed) surge() string {
 	if p.Surge == 0 {
 		return ""
@@ -77,7 +85,7 @@ func (p Placed) surge() string {
 	return fmt.Sprintf(", or up to %d more for an update", p.Surge)
 }
 
-// stranded tells whether a pod is to end on a node that is lost.
+// stranded says whether a pod is terminating on a lost node.
 func stranded(s *history.State, pod history.Pod) bool {
 	node, known := s.Nodes[pod.Node]
 	return pod.Deleting && known && node.Ready != "True"

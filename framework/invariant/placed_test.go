@@ -60,7 +60,7 @@ func TestPlaced(t *testing.T) {
 		},
 		{
 			"what is going elsewhere does", goesWith(scaledTo(2, true), "w5"), two, verdict.Unknown, 0,
-			"no verdict: backend had 6 pods at 41s, and 5 were asked for",
+			"no verdict: backend had 6 pods at 41s, and 5 were wanted",
 		},
 		{
 			"two wait, and none should", scaledTo(2, true).Builder, all, verdict.Violated, 41 * second,
@@ -72,16 +72,16 @@ func TestPlaced(t *testing.T) {
 		},
 		{
 			"the scheduler has not tried", scaledTo(2, false).Builder, two, verdict.Unknown, 0,
-			"no verdict: the scheduler had said nothing of backend-4 by 41s",
+			"no verdict: the scheduler had not tried backend-4 by 41s",
 		},
 		{
 			"pods that were never made", short.Builder, two, verdict.Unknown, 0,
-			"no verdict: backend had 3 pods at 41s, and 5 were asked for",
+			"no verdict: backend had 3 pods at 41s, and 5 were wanted",
 		},
 		{"an update is stuck", stuck(true).Builder, surge, verdict.Held, 0, "1 of 4 pods of backend had no node at 41s: " + noRoom},
 		{
 			"an update that is stuck is not what was asked for", stuck(true).Builder, invariant.Placed{Pending: 1}, verdict.Unknown, 0,
-			"no verdict: backend had 4 pods at 41s, and 3 were asked for",
+			"no verdict: backend had 4 pods at 41s, and 3 were wanted",
 		},
 		{
 			"an update goes on", goesWith(even(), "w5"), surge, verdict.Violated, 41 * second,
@@ -93,19 +93,19 @@ func TestPlaced(t *testing.T) {
 		},
 		{
 			"more than an update may make", goesWith(stuck(true), "w5"), surge, verdict.Unknown, 0,
-			"no verdict: backend had 5 pods at 41s, and 3 were asked for, or up to 1 more for an update",
+			"no verdict: backend had 5 pods at 41s, and 3 were wanted, or up to 1 more for an update",
 		},
 		{
 			"the scheduler has not tried what an update made", stuck(false).Builder, surge, verdict.Unknown, 0,
-			"no verdict: the scheduler had said nothing of backend-4 by 41s",
+			"no verdict: the scheduler had not tried backend-4 by 41s",
 		},
 		{
 			"a blind watch", scaledTo(2, true).Gap("pods", 40*second, 42*second), two, verdict.Unknown, 0,
-			"no verdict: the watch of pods was blind from 40s to 42s: the watch broke off (and 1 more reason)",
+			"no verdict: the watch of pods had a gap from 40s to 42s: the watch broke off (and 1 more reason)",
 		},
 		{
 			"never undone", setStage(scaledTo(2, true).Builder, history.Healing, -1), two, verdict.Unknown, 0,
-			"no verdict: scale healed by itself at 49s: no undo is in the record",
+			"no verdict: scale ended by itself at 49s: the record has no revert",
 		},
 		{"no such workload", newStepped().Builder, two, verdict.Unknown, 0, "no verdict: the record has no Deployment backend"},
 	})

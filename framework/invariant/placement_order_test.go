@@ -38,16 +38,16 @@ func TestPlacementOfManyAtOnce(t *testing.T) {
 		want  verdict.Outcome
 		words string
 	}{
-		{"6, 2 and 2", zones, share(6, 2, 2), verdict.Violated, "in no order were all 10 bindings from 3.1s to 3.19s legal"},
-		{"8, 2 and 2", zones, share(8, 2, 2), verdict.Violated, "in no order were all 12 bindings from 3.1s to 3.21s legal"},
-		{"14, 3 and 3", zones, share(14, 3, 3), verdict.Violated, "in no order were all 20 bindings from 3.1s to 3.29s legal"},
-		{"20 on one node", zones, times(20, "w1"), verdict.Violated, "in no order were all 20 bindings"},
-		{"46 on one node", zones, times(46, "w1"), verdict.Violated, "in no order were all 46 bindings"},
-		{"60 on one node", zones, times(60, "w1"), verdict.Violated, "in no order were all 60 bindings"},
-		{"60 on one node, by host", hosts, times(60, "w1"), verdict.Violated, "in no order were all 60 bindings"},
+		{"6, 2 and 2", zones, share(6, 2, 2), verdict.Violated, "no order makes all 10 bindings from 3.1s to 3.19s legal"},
+		{"8, 2 and 2", zones, share(8, 2, 2), verdict.Violated, "no order makes all 12 bindings from 3.1s to 3.21s legal"},
+		{"14, 3 and 3", zones, share(14, 3, 3), verdict.Violated, "no order makes all 20 bindings from 3.1s to 3.29s legal"},
+		{"20 on one node", zones, times(20, "w1"), verdict.Violated, "no order makes all 20 bindings"},
+		{"46 on one node", zones, times(46, "w1"), verdict.Violated, "no order makes all 46 bindings"},
+		{"60 on one node", zones, times(60, "w1"), verdict.Violated, "no order makes all 60 bindings"},
+		{"60 on one node, by host", hosts, times(60, "w1"), verdict.Violated, "no order makes all 60 bindings"},
 		{"120 on one node, over more than the skew", zones, times(120, "w1"), verdict.Violated, "backend-"},
-		{"10, 4 and 3 over two nodes of each zone", zones, twoNodes, verdict.Violated, "in no order were all 17 bindings"},
-		{"4, 4 and 4", zones, share(4, 4, 4), verdict.Held, "0 in every order of what came within 1s of them, 12 in some order"},
+		{"10, 4 and 3 over two nodes of each zone", zones, twoNodes, verdict.Violated, "no order makes all 17 bindings"},
+		{"4, 4 and 4", zones, share(4, 4, 4), verdict.Held, "0 in every order of the events within 1s of them, 12 in some order"},
 		{"10 in each zone", zones, share(10, 10, 10), verdict.Held, "30 in some order"},
 		{"20, 20 and 20", zones, share(20, 20, 20), verdict.Held, " in some order"},
 		{"6 and 5 and 5 over all hosts", hosts, slices.Concat(times(3, "w1"), times(3, "w2"), times(3, "w3"), times(3, "w4"), times(2, "w5"), times(2, "w6")),
@@ -71,7 +71,7 @@ func TestPlacementIsNotConcluded(t *testing.T) {
 		nodes = append(nodes, times(9, node)...)
 	}
 	v := check(t, newPlacing(loose).at10ms(append(nodes, times(3, "w6")...)...).Run(), invariant.Placement{}, verdict.Unknown, 0,
-		"no verdict: whether all 48 bindings from 3.1s to 3.57s were legal in some order was not concluded after 20000 weighings")
+		"no verdict: whether all 48 bindings from 3.1s to 3.57s were legal in some order was undecided after 20000 comparisons")
 	if strings.Contains(v.Seen, "in some order,") {
 		t.Errorf("it claims an order: %s", v.Seen)
 	}

@@ -11,21 +11,24 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// PolicyEnforced promises that of the manifests that were tried while the faults were in force, an admission policy refused
-// each that it is to refuse, and no other: from the moment at which the last fault was seen to the moment at which the first
-// undo began.
+// PolicyEnforced promises that an admission policy, while it is active, refuses each manifest that it must refuse, and no other:
+// from when the last fault was seen to when the first revert began.
 //
-// Evidence: at least one manifest of either sort, and whatever was refused was refused by the policy.
+// Evidence: at least one manifest that must be refused and one that must be accepted; and every refusal came from the policy.
 //
 // Source: https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
 type PolicyEnforced struct{}
 
 func (PolicyEnforced) String() string {
-	return "of the manifests tried while it is in force, an admission policy refuses each that it is to refuse, and no other"
+	return "an admission policy refuses each manifest that it must refuse, and no other, while it is active"
 }
 
-func (p PolicyEnforced) Judge(f *evidence.Run) verdict.Verdict {
-	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(true))
+// Needs implements Invariant.
+func (p PolicyEnforced) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartAdmissions}}
+}
+
+func (p PolicyEnforced) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	a := admissionsOf(f)
 	v := verdict.Verdict{}
 	v.Measure("refused", float64(a.refused))
@@ -34,31 +37,31 @@ func (p PolicyEnforced) Judge(f *evidence.Run) verdict.Verdict {
 	if len(a.wrong) > 0 {
 		v.At = a.at
 		v.Support(a.wrong...)
-		return v.Violated(slices.Concat(d, a.other), "%d of %s got the wrong answer: %s",
+		return v.Violated(slices.Concat(missing, a.other), "%d of %s got the wrong answer: %s",
 			len(a.wrong), prose.Count(a.tried, "manifest"), a.wrong[0])
 	}
-	d = append(d, a.other...)
+	missing = append(missing, a.other...)
 	switch {
 	case a.refused == 0:
-		d.Add("no manifest that is to be refused was tried and refused while the faults were in force")
+		missing.Add("no manifest that must be refused was tried and refused while the faults were active")
 	case a.accepted == 0:
-		d.Add("no manifest that is to be accepted was tried and accepted while the faults were in force")
+		missing.Add("no manifest that must be accepted was tried and accepted while the faults were active")
 	}
-	if len(d) > 0 {
-		return v.Unknown(d)
+	if len(missing) > 0 {
+		return v.Unknown(missing)
 	}
 	v.Support(a.right...)
-	return v.Held(nil, "%s refused %d of %s, those that are to be refused, and the others were accepted",
+	return v.Held(nil, "%s refused %d of %s, exactly those that it must refuse, and the others were accepted",
 		prose.List(a.policies), a.refused, prose.Count(a.tried, "manifest"))
 }
 
-// admissions are the answers to what was tried while the faults were in force.
+// admissions are the answers to the manifests that were tried while the faults were active.
 type admissions struct {
-	policies                 []string // that are to refuse something
+	policies                 []string // policies that must refuse something
 	tried, refused, accepted int
-	right, wrong             []string // a line each
+	right, wrong             []string // one line for each
 	at                       history.Offset
-	other                    verdict.Missing // refusals that say nothing of the policy
+	other                    verdict.Missing // refusals that did not come from the policy
 }
 
 func admissionsOf(f *evidence.Run) (a admissions) {
@@ -78,16 +81,16 @@ func admissionsOf(f *evidence.Run) (a admissions) {
 			a.accepted++
 			a.right = append(a.right, who+" was accepted")
 		case m.Accepted:
-			a.mistake(t.T, "%s was accepted at %s, and %s is to refuse it", who, prose.Moment(t.T), m.Against)
+			a.mistake(t.T, "%s was accepted at %s, but %s must refuse it", who, prose.Moment(t.T), m.Against)
 		case against && m.By == m.Against:
 			a.refused++
 			a.right = append(a.right, fmt.Sprintf("%s was refused: %s", who, m.Message))
 		case !against && slices.Contains(a.policies, m.By):
-			a.mistake(t.T, "%s was refused by %s at %s, and is to be accepted: %s", who, m.By, prose.Moment(t.T), m.Message)
+			a.mistake(t.T, "%s was refused by %s at %s, but must be accepted: %s", who, m.By, prose.Moment(t.T), m.Message)
 		case against:
-			a.other.Add("%s was refused at %s, and not by %s: %s", who, prose.Moment(t.T), m.Against, m.Message)
+			a.other.Add("%s was refused at %s, but not by %s: %s", who, prose.Moment(t.T), m.Against, m.Message)
 		default:
-			a.other.Add("%s was refused at %s, and not by what is to refuse others: %s", who, prose.Moment(t.T), m.Message)
+			a.other.Add("%s was refused at %s, but not by the policy under test: %s", who, prose.Moment(t.T), m.Message)
 		}
 	}
 	return a
@@ -100,7 +103,7 @@ func (a *admissions) mistake(at history.Offset, format string, args ...any) {
 	a.wrong = append(a.wrong, fmt.Sprintf(format, args...))
 }
 
-// triedManifests are the answers given while all faults were in force, in order; those of one moment by what was tried.
+// triedManifests are the answers while all faults were active, by time and then by manifest.
 func triedManifests(f *evidence.Run) (tried []history.Event) {
 	from := history.Offset(0)
 	for _, fault := range f.Faults {

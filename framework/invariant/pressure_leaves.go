@@ -16,16 +16,16 @@ import (
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 const kubeletReason = "TerminationByKubelet"
 
-// PressureLeaves promises that a kubelet whose node is under pressure, and which asks no budget, leaves so many pods of a
-// workload ready: from the first that it evicts until the first undo begins, there are never fewer.
+// PressureLeaves promises that a kubelet whose node is under pressure, and which ignores budgets, leaves a number of pods of a
+// workload ready: from its first eviction to the start of the first revert there are never fewer than AtLeast.
 //
-// What keeps the promise is not a budget but where the pods are, and how soon those that go are replaced elsewhere.
+// The promise depends on where the pods are, and on how soon evicted pods are replaced elsewhere, not on a budget.
 //
-// Evidence: a pod of the workload that was evicted by its kubelet; with DespiteBudget, one whose budget allowed no
-// disruption at that time.
+// Evidence: a pod of the workload that its kubelet evicted; with DespiteBudget, a pod whose budget allowed no disruption at that
+// time.
 type PressureLeaves struct {
 	AtLeast int `json:"atLeast"`
-	// DespiteBudget demands the evidence that a budget would have refused one of the evictions.
+	// DespiteBudget needs an eviction that a budget would have refused.
 	DespiteBudget bool `json:"despiteBudget,omitempty"`
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
@@ -38,29 +38,38 @@ func (p PressureLeaves) String() string {
 	}
 	text := fmt.Sprintf("node pressure leaves at least %s of %s", prose.Count(p.AtLeast, "ready pod"), who)
 	if p.DespiteBudget {
-		text += ", be it that the kubelet evicts what a budget would not let go"
+		text += ", even though the kubelet evicts pods that a budget protects"
 	}
 	return text
 }
 
-func (p PressureLeaves) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(true), missing)
-	if len(missing) > 0 {
-		return verdict.Verdict{}.Unknown(d)
+// Needs implements Invariant.
+func (p PressureLeaves) Needs() evidence.Needs {
+	needs := evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartPods, evidence.PartWorkloads}}
+	if p.DespiteBudget {
+		needs.Parts = append(needs.Parts, evidence.PartBudgets)
+	}
+	return needs
+}
+
+func (p PressureLeaves) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	if len(ambiguous) > 0 {
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	squeezed := followPressure(f, key)
 	switch {
 	case len(squeezed.evicted) == 0:
-		d.Add("no pod of %s was evicted by its kubelet while the faults were in force", key.Name)
-		return verdict.Verdict{}.Unknown(d)
+		missing.Add("no pod of %s was evicted by its kubelet while the faults were active", key.Name)
+		return verdict.Verdict{}.Unknown(missing)
 	case p.DespiteBudget && squeezed.despite == 0:
-		d.Add("no pod of %s was evicted by its kubelet at a time when a budget allowed no disruption", key.Name)
+		missing.Add("no pod of %s was evicted by its kubelet at a time when a budget allowed no disruption", key.Name)
 	}
-	return p.verdict(squeezed, key.Name, d)
+	return p.verdict(squeezed, key.Name, missing)
 }
 
-func (p PressureLeaves) verdict(s squeeze, name string, d verdict.Missing) verdict.Verdict {
+func (p PressureLeaves) verdict(s squeeze, name string, missing verdict.Missing) verdict.Verdict {
 	v := verdict.Verdict{}
 	v.Measure("evictedByKubelet", float64(len(s.evicted)))
 	v.Measure("evictedDespiteBudget", float64(s.despite))
@@ -69,22 +78,22 @@ func (p PressureLeaves) verdict(s squeeze, name string, d verdict.Missing) verdi
 	what := fmt.Sprintf("%s of %s evicted by the kubelet from %s, %d of them while a budget allowed no disruption",
 		prose.Count(len(s.evicted), "pod"), name, prose.List(s.nodes), s.despite)
 	if s.least >= p.AtLeast {
-		return v.Held(d, "%s; never fewer than %s left", what, prose.Count(s.least, "ready pod"))
+		return v.Held(missing, "%s; never fewer than %s left", what, prose.Count(s.least, "ready pod"))
 	}
 	if s.blind {
-		d.Add("%s had %s left only as far as was seen while a watch was blind", name, prose.Count(s.least, "ready pod"))
-		return v.Unknown(d)
+		missing.Add("%s had %s left, but only during a gap of a watch", name, prose.Count(s.least, "ready pod"))
+		return v.Unknown(missing)
 	}
 	v.At = s.at
-	return v.Violated(d, "%s; %s left at %s, and %d are promised", what, prose.Count(s.least, "ready pod"), prose.Moment(s.at), p.AtLeast)
+	return v.Violated(missing, "%s; %s left at %s, and at least %d are promised", what, prose.Count(s.least, "ready pod"), prose.Moment(s.at), p.AtLeast)
 }
 
 // squeeze is what kubelets under pressure did to a workload.
 type squeeze struct {
-	evicted []string // what became of each pod, in words
+	evicted []string // a description for each pod
 	nodes   []string
-	despite int // evicted while a budget of theirs allowed no disruption
-	least   int // pods that were ready
+	despite int // evicted while their budget allowed no disruption
+	least   int // smallest number of ready pods
 	at      history.Offset
 	blind   bool
 }

@@ -67,13 +67,13 @@ func TestPressureLeaves(t *testing.T) {
 	}
 	checkAll(t, []sample{
 		{"held", squeezed(), leaves(5), verdict.Held, 0, what + "never fewer than 5 ready pods left"},
-		{"one too few", squeezed(), leaves(6), verdict.Violated, firstEnds, what + "5 ready pods left at 22s, and 6 are promised"},
+		{"one too few", squeezed(), leaves(6), verdict.Violated, firstEnds, what + "5 ready pods left at 22s, and at least 6 are promised"},
 		{"a third is not ready", squeezed().Pod(28*second, func() history.Pod {
 			p := ht.ReadyPod("backend-1", "w1", history.Modified)
 			p.Ready = false
 			return p
 		}()), invariant.PressureLeaves{AtLeast: 6, Workload: "backend"}, verdict.Violated, firstEnds,
-			what + "5 ready pods left at 22s, and 6 are promised"},
+			what + "5 ready pods left at 22s, and at least 6 are promised"},
 		{"before the first eviction, and after the undo", squeezed().
 			Pod(20*second, gone("backend-1")).Pod(20*second, gone("backend-2")).
 			Pod(21*second, ht.ReadyPod("backend-1", "w1", history.Modified)).Pod(21*second, ht.ReadyPod("backend-2", "w2", history.Modified)).
@@ -90,24 +90,24 @@ func TestPressureLeaves(t *testing.T) {
 			if e.Pod != nil && e.Pod.Disruption != "" {
 				e.Pod.Disruption = "DeletionByTaintManager"
 			}
-		}), leaves(5), verdict.Unknown, 0, "no verdict: no pod of backend was evicted by its kubelet while the faults were in force"},
+		}), leaves(5), verdict.Unknown, 0, "no verdict: no pod of backend was evicted by its kubelet while the faults were active"},
 		{"they were on their way only", squeezedBut(func(e *history.Event) {
 			if e.Pod != nil && e.Pod.Disruption != "" {
 				e.Pod.Phase = "Running"
 			}
-		}), leaves(5), verdict.Unknown, 0, "no verdict: no pod of backend was evicted by its kubelet while the faults were in force"},
+		}), leaves(5), verdict.Unknown, 0, "no verdict: no pod of backend was evicted by its kubelet while the faults were active"},
 		{"few as far as a blind watch saw", squeezed().Gap("pods", 21*second, 29*second), leaves(6), verdict.Unknown, 0,
-			"no verdict: the watch of pods was blind from 21s to 29s: the watch broke off (and 1 more reason)"},
+			"no verdict: the watch of pods had a gap from 21s to 29s: the watch broke off (and 1 more reason)"},
 		{"the pressure was over too early", squeezedBut(func(e *history.Event) {
 			if e.Node != nil && e.T == calmAgainAt {
 				e.T = 60 * second
 			}
 		}), leaves(5), verdict.Unknown, 0,
-			"no verdict: memory pressure on one worker healed too early: w5 was back at 1m0s, before its undo began at 1m10s"},
+			"no verdict: memory pressure on one worker ended too early: w5 was back at 1m0s, before its revert began at 1m10s"},
 		{"the kubelet was not ready for a moment when it was restarted", flicker(), leaves(5), verdict.Held, 0,
 			what + "never fewer than 5 ready pods left"},
 		{"a fault that was never seen", setStage(squeezed(), history.Seen, -1), leaves(5), verdict.Unknown, 0,
-			"no verdict: memory pressure on one worker was never seen to bite"},
+			"no verdict: memory pressure on one worker was never seen in effect"},
 		{"no such workload", squeezed(), invariant.PressureLeaves{Workload: "other"}, verdict.Unknown, 0,
 			"no verdict: the record has no Deployment other"},
 		{"not whole", squeezed().Incomplete("cut off"), leaves(5), verdict.Unknown, 0, "no verdict: the record is not whole: cut off"},
@@ -156,7 +156,7 @@ func TestReplacedUnderPressure(t *testing.T) {
 				e.Node.Taints = nil
 			}
 		}), within(20 * second), verdict.Unknown, 0,
-			"no verdict: no node was seen to be lost, or under pressure, while the faults were in force"},
+			"no verdict: no node was lost or under pressure while the faults were active"},
 	})
 	still := onlyFirst().DropEvents(func(e history.Event) bool { return e.Pod != nil && e.Pod.Name == "backend-6" && e.T > 3*second })
 	lines(t, judge.Check(still.Run(), within(20*second)), "backend-6 is still bound to w5, which is under pressure")
@@ -170,6 +170,6 @@ func TestEvictionsByAKubeletAreDisruptions(t *testing.T) {
 	b.Load(history.LaneFresh, ht.Rate, 10*second, 90*second)
 	v := check(t, b.Run(), invariant.NoFailedRequests{}, verdict.Held, 0,
 		"no request failed (0 of 16000 on fresh) through 2 pod terminations and 0 node losses; 95 % upper bound 0.0187 % if requests are independent; "+
-			"longest time without a request sent: 5ms on fresh; an outage of 6ms would have met one")
+			"longest time without a request sent: 5ms on fresh; an outage of 6ms would have hit a request")
 	numbers(t, v, map[string]float64{"podTerminations": 2, "podRestarts": 0})
 }

@@ -14,30 +14,28 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// QuietWithin promises that no request of a lane is sent that reaches a pod later than Limit after the pod's deletion. On
-// the fresh lane each request is a new connection, and what Limit is kept there is a preStop sleep that is long enough:
-// Kubernetes takes a pod out of the EndpointSlices when it is deleted, tells its containers to end at the same time, and
-// nobody waits for the proxies.
+// QuietWithin promises that no request of a lane that is sent more than Limit after a pod's deletion reaches the pod. On the fresh
+// lane each request is a new connection, and a preStop sleep that is long enough keeps the promise: Kubernetes removes a deleted
+// pod from the EndpointSlices and ends its containers at the same time, without waiting for the proxies.
 //
-// A deletion is dated by when the watch told of it, on the record's clock: the API's own deletionTimestamp has whole
-// seconds. A watch tells late, never early, so that a busy API server makes pods look quiet sooner, by that much: where it
-// could be that much that keeps the promise, it is Unknown. A request is dated by when it was sent.
+// A deletion is dated by when the watch reported it, on the record's clock, because the API's deletionTimestamp has whole seconds.
+// A watch reports late, never early, so a busy API server makes the promise easier to keep. If that could decide the verdict, it is
+// Unknown. A request is dated by when it was sent.
 //
-// Evidence: what NoFailedRequests demands; a server known for every request of the lane, or the latest might be among
-// those that failed; and Terminations pods that the lane's requests reached in the second before their deletion, with load
-// for as long as Limit after it.
+// Evidence: that of NoFailedRequests; a known server for every request of the lane; and Terminations pods that the lane's requests
+// reached in the second before their deletion, with load for at least Limit afterwards.
 //
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
 type QuietWithin struct {
 	Limit time.Duration `json:"limit"`
 	// Lane to judge; empty means fresh.
 	Lane history.Lane `json:"lane,omitempty"`
-	// Terminations is how many must have been seen; at least one.
+	// Terminations is the smallest number of pods that must count; at least one.
 	Terminations int `json:"terminations,omitempty"`
 }
 
-// flowWindow is the time before a deletion in which requests must have reached the pod: of one that got none anyway it
-// says little that it got none afterwards.
+// flowWindow is the time before a deletion in which requests must have reached the pod. A pod without requests before its deletion
+// proves little.
 const flowWindow = time.Second
 
 func (p QuietWithin) lane() history.Lane { return cmp.Or(p.Lane, history.LaneFresh) }
@@ -54,6 +52,11 @@ func (p QuietWithin) String() string {
 	return fmt.Sprintf("no %s reaches a pod later than %s after its deletion", p.what(), p.Limit)
 }
 
+// Needs implements Invariant.
+func (p QuietWithin) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Requests: true, Parts: []evidence.Part{evidence.PartPods}}
+}
+
 func (p QuietWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	j := &quietWithin{promise: p, facts: f, tally: t, byName: make(map[string]*ending)}
 	disturbed := f.Phases[history.Disturbed]
@@ -68,7 +71,7 @@ func (p QuietWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	return j
 }
 
-// severalOfAName are the names that one pod had after another: which of them a request reached, it does not tell.
+// severalOfAName are the names that more than one pod had in the record: which of them a request reached is unknown.
 func severalOfAName(run history.Run) map[string]bool {
 	uids, several := make(map[string]string), make(map[string]bool)
 	for _, e := range run.Events {
@@ -83,14 +86,14 @@ func severalOfAName(run history.Run) map[string]bool {
 	return several
 }
 
-// ending is a pod that was deleted, and the requests that reached it.
+// ending is a deleted pod with the requests that reached it.
 type ending struct {
 	pod, node string
-	began     history.Offset // its deletion
-	before    int            // requests within flowWindow before
-	after     int            // requests after
-	last      time.Duration  // after the deletion the last one was sent; 0 when none was
-	late      history.Moment // when the first was sent that was too late
+	began     history.Offset // the deletion
+	before    int            // requests within flowWindow before the deletion
+	after     int            // requests after the deletion
+	last      time.Duration  // from the deletion to the last request; 0 if there was none
+	late      history.Moment // when the first late request was sent
 }
 
 func (e *ending) take(sent history.Offset, limit time.Duration) {
@@ -113,14 +116,14 @@ type quietWithin struct {
 	tally   *requests.Stats
 	endings []*ending
 	byName  map[string]*ending
-	astray  uint64 // requests that reached a pod which nobody knows
+	astray  uint64 // requests that reached an unknown pod
 }
 
 func (j *quietWithin) Take(r *history.Request) {
 	if r.Lane != j.promise.lane() || r.Outcome == history.Unsent {
 		return
 	}
-	if !evidence.Reached(r) || r.GatewayTries > 1 { // the upstreams that a gateway tried before are not in the record
+	if !evidence.Reached(r) || r.GatewayTries > 1 { // the record lacks the upstreams that a gateway tried before
 		j.astray++
 	}
 	if e := j.byName[r.Pod]; e != nil && evidence.Reached(r) {
@@ -128,56 +131,56 @@ func (j *quietWithin) Take(r *history.Request) {
 	}
 }
 
-func (j *quietWithin) End() verdict.Verdict {
+func (j *quietWithin) End(missing verdict.Missing) verdict.Verdict {
 	lanes := []history.Lane{j.promise.lane()}
 	q := j.quiet()
-	d := slices.Concat(j.facts.Base(j.facts.Steady()), j.facts.FaultsActive(true), j.tally.Delivered(lanes))
+	missing = slices.Concat(missing, j.tally.Delivered(lanes))
 	if j.astray > 0 {
-		d.Add("of %s on %s nobody knows which pods were tried", prose.Count(j.astray, "request"), lanes[0])
+		missing.Add("of %s on %s it is unknown which pods were tried", prose.Count(j.astray, "request"), lanes[0])
 	}
 	if least := max(1, j.promise.Terminations); len(q.endings) < least {
-		d.Add("%s of pods that %s reached until then and for %s could have gone on to, and %d are needed",
+		missing.Add("%s of pods that %s reached until then and for %s could have gone on to, and %d are needed",
 			prose.Count(len(q.endings), "termination"), lanes[0], j.promise.Limit, least)
 	}
-	d = append(d, j.toldLate(q)...)
+	missing = append(missing, j.toldLate(q)...)
 	v := verdict.Verdict{}
 	j.tally.Numbers(&v, lanes)
 	q.numbers(&v, j.promise.Limit)
 	j.support(&v, q)
 	if q.late > 0 {
 		v.At = q.firstLate
-		return v.Violated(d, "%d of %s got a %s later than %s after their deletion (%s, 95 %% interval %s to %s), the latest %s; %s",
+		return v.Violated(missing, "%d of %s got a %s more than %s after their deletion (%s, 95 %% interval %s to %s), the latest %s; %s",
 			q.late, prose.Count(len(q.endings), "pod"), j.promise.what(), j.promise.Limit, prose.Percent(q.share()), prose.Percent(q.low),
 			prose.Percent(q.high), q.endings[0], q)
 	}
-	return v.Held(d, "the last %s came %s after the deletion of %s; 0 later than %s, 95 %% upper bound %s",
+	return v.Held(missing, "the last %s came %s after the deletion of %s; 0 later than %s, 95 %% upper bound %s",
 		j.promise.what(), q, prose.Count(len(q.endings), "pod"), j.promise.Limit, prose.Percent(q.high))
 }
 
-// toldLate doubts that pods were quiet in time whose deletion a watch may have told of late, or the harness dated late because it
-// stood still.
-func (j *quietWithin) toldLate(q quiet) (d verdict.Missing) {
+// toldLate reports pods whose last request was in time only if the watch reported their deletion on time and the harness was not
+// paused.
+func (j *quietWithin) toldLate(q quiet) (missing verdict.Missing) {
 	for _, e := range q.endings {
 		late := max(j.facts.Noise.Watches, j.facts.LateBy(e.began))
 		if q.late == 0 && e.last+late > j.promise.Limit {
-			d.Add("the last %s came %s after a deletion, told of by watches that were up to %s late: together that is more than %s",
+			missing.Add("the last %s came %s after a deletion that the watches reported up to %s late; together that is more than %s",
 				j.promise.what(), prose.Moment(e.last), prose.Moment(late), j.promise.Limit)
-			return d
+			return missing
 		}
 	}
-	return d
+	return missing
 }
 
-// quiet is how long it took until pods were quiet.
+// quiet is how long it took until pods got no more requests.
 type quiet struct {
-	endings   []*ending // that count, the one that was quiet last first
+	endings   []*ending // those that count, the slowest first
 	late      int
 	firstLate history.Offset
-	low, high float64 // where the share of the late ones lies, with 95 % confidence
+	low, high float64 // the 95 % interval of the share of late ones
 }
 
-// quiet takes the endings that count: pods that got requests before, and could have got them until the limit. One that
-// got a request too late counts in any case.
+// quiet selects the endings that count: pods that got requests before their deletion, and could have got them until the limit. A
+// pod with a late request counts in any case.
 func (j *quietWithin) quiet() (q quiet) {
 	for _, e := range j.endings {
 		if !e.late.OK && (e.before == 0 || j.tally.To-e.began < j.promise.Limit) {
@@ -203,13 +206,13 @@ func (j *quietWithin) quiet() (q quiet) {
 
 func (q quiet) share() float64 { return float64(q.late) / float64(max(1, len(q.endings))) }
 
-// quantile is the time in which that share of the pods was quiet: the smallest that will do.
+// quantile is the smallest time within which that share of the pods got their last request.
 func (q quiet) quantile(share float64) time.Duration {
 	n := len(q.endings)
 	if n == 0 {
 		return 0
 	}
-	const rounding = 1e-9 // 0.9 x 10 is a bit more than 9
+	const rounding = 1e-9 // 0.9 x 10 is slightly more than 9
 	slower := min(n-1, int(float64(n)*(1-share)+rounding))
 	return q.endings[slower].last
 }
@@ -230,7 +233,7 @@ func (q quiet) numbers(v *verdict.Verdict, limit time.Duration) {
 	}
 }
 
-// pace is how far apart requests reached a pod before its deletion: the middle one of the pods.
+// pace is the time between two requests to a pod before its deletion, the median of the pods.
 func (q quiet) pace() time.Duration {
 	rates := make([]int, len(q.endings))
 	for i, e := range q.endings {
@@ -240,10 +243,10 @@ func (q quiet) pace() time.Duration {
 	return flowWindow / time.Duration(max(1, rates[len(rates)/2]))
 }
 
-// latest is how many of the pods that were quiet last are told.
+// latest is how many of the slowest pods the evidence lists.
 const latest = 5
 
-// support tells the latest, and how well it could be measured.
+// support lists the slowest pods, and the precision of the measurement.
 func (j *quietWithin) support(v *verdict.Verdict, q quiet) {
 	for _, e := range q.endings[:min(latest, len(q.endings))] {
 		v.Support(e.line(j.promise.Limit))
@@ -251,8 +254,8 @@ func (j *quietWithin) support(v *verdict.Verdict, q quiet) {
 	if len(q.endings) > 0 {
 		pace := q.pace()
 		v.Measure("paceSeconds", pace.Seconds())
-		v.Support(fmt.Sprintf("before its deletion a pod got a request every %s: what was seen is that coarse", prose.Moment(pace)),
-			fmt.Sprintf("deletions are dated by when the watch told of them, which is never early; requests by when they were sent, right within %s",
+		v.Support(fmt.Sprintf("before its deletion a pod got a request every %s, which limits the precision", prose.Moment(pace)),
+			fmt.Sprintf("deletions are dated by the watch, which is never early; requests by when they were sent, exact within %s",
 				j.facts.ClockError()))
 	}
 	if left := len(j.endings) - len(q.endings); left > 0 {

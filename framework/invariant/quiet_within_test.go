@@ -39,20 +39,20 @@ func TestQuietWithin(t *testing.T) {
 				"0 later than 3s, 95 % upper bound 100 %"},
 		{"in time, if the watches were not late", quietIn(history.LaneFresh, 2500*ms).
 			Event(history.Event{T: 17900 * ms, Echo: &history.Echo{Sent: 17 * second}}), three, verdict.Unknown, 0,
-			"no verdict: the last new connection came 2.48s after a deletion, told of by watches that were up to 900ms late: together that is more than 3s"},
+			"no verdict: the last new connection came 2.48s after a deletion that the watches reported up to 900ms late; together that is more than 3s"},
 		{"late", quietIn(history.LaneFresh, 4*second), three, verdict.Violated, 20020 * ms,
-			"1 of 1 pod got a new connection later than 3s after their deletion (100 %, 95 % interval 2.5 % to 100 %), " +
+			"1 of 1 pod got a new connection more than 3s after their deletion (100 %, 95 % interval 2.5 % to 100 %), " +
 				"the latest 3.98s: backend-1 on w1; 3.98s (p50), 3.98s (p90), 3.98s (p99), 3.98s (max)"},
 		{"late on another lane", quietIn(history.LaneReused, 4*second), three, verdict.Held, 0,
 			"the last new connection came 0s (p50), 0s (p90), 0s (p99), 0s (max) after the deletion of 1 pod; 0 later than 3s, " +
 				"95 % upper bound 100 %"},
 		{"late on the lane that is judged", quietIn(history.LaneReused, 4*second), reused, verdict.Violated, 20020 * ms,
-			"1 of 1 pod got a request on reused later than 3s after their deletion (100 %, 95 % interval 2.5 % to 100 %), " +
+			"1 of 1 pod got a request on reused more than 3s after their deletion (100 %, 95 % interval 2.5 % to 100 %), " +
 				"the latest 3.98s: backend-1 on w1; 3.98s (p50), 3.98s (p90), 3.98s (p99), 3.98s (max)"},
 		{"late, though nothing came before", quietIn(history.LaneFresh, 4*second).DropRequests(func(r history.Request) bool {
 			return r.Pod == ht.Victim && r.Due < ht.EvictedAt
 		}), three, verdict.Violated, 20020 * ms,
-			"1 of 1 pod got a new connection later than 3s after their deletion (100 %, 95 % interval 2.5 % to 100 %), " +
+			"1 of 1 pod got a new connection more than 3s after their deletion (100 %, 95 % interval 2.5 % to 100 %), " +
 				"the latest 3.98s: backend-1 on w1; 3.98s (p50), 3.98s (p90), 3.98s (p99), 3.98s (max)"},
 		{"as many as are needed", first(3), invariant.QuietWithin{Limit: 3 * second, Terminations: 3}, verdict.Held, 0,
 			"the last new connection came 0s (p50), 0s (p90), 0s (p99), 0s (max) after the deletion of 3 pods; 0 later than 3s, " +
@@ -107,23 +107,23 @@ func TestQuietWithinDoubts(t *testing.T) {
 			return other
 		}()), p, verdict.Unknown, 0, none},
 		{"a failed request of an unknown server", ht.Healthy().Fail(history.LaneFresh, 25*second, 25005*ms, history.Refused), p,
-			verdict.Unknown, 0, "no verdict: of 1 request on fresh nobody knows which pods were tried"},
+			verdict.Unknown, 0, "no verdict: of 1 request on fresh it is unknown which pods were tried"},
 		{"a request whose answer does not say who", ht.Healthy().EditRequests(func(r *history.Request) {
 			if r.Seq == 0 {
 				r.Pod = ""
 			}
-		}), p, verdict.Unknown, 0, "no verdict: of 1 request on fresh nobody knows which pods were tried"},
+		}), p, verdict.Unknown, 0, "no verdict: of 1 request on fresh it is unknown which pods were tried"},
 		{"a gateway that tried others before", ht.Healthy().EditRequests(func(r *history.Request) {
 			if r.Seq == 0 {
 				r.GatewayTries = 2
 			}
-		}), p, verdict.Unknown, 0, "no verdict: of 1 request on fresh nobody knows which pods were tried"},
+		}), p, verdict.Unknown, 0, "no verdict: of 1 request on fresh it is unknown which pods were tried"},
 		{"a second without load", ht.Healthy().Fail(history.LaneFresh, 20*second, 21*second, history.Unsent), p, verdict.Unknown, 0,
 			"no verdict: only 0 of 200 requests due on fresh within 1s from 20s were sent (and 2 more reasons)"},
 		{"a fault that did not bite", setStage(ht.Healthy(), history.Seen, -1), p, verdict.Unknown, 0,
-			"no verdict: drain one worker was never seen to bite"},
+			"no verdict: drain one worker was never seen in effect"},
 		{"a watch that was blind", ht.Healthy().Gap("pods", 16*second, 17*second), p, verdict.Unknown, 0,
-			"no verdict: the watch of pods was blind from 16s to 17s: the watch broke off"},
+			"no verdict: the watch of pods had a gap from 16s to 17s: the watch broke off"},
 		{"a record that was cut off", ht.Healthy().Incomplete("cut off"), p, verdict.Unknown, 0,
 			"no verdict: the record is not whole: cut off"},
 	})
@@ -135,15 +135,15 @@ func TestQuietWithinEvidence(t *testing.T) {
 	b.Request(history.Request{Due: 21700 * ms, Pod: "backend-2", Node: "w2"}).
 		Request(history.Request{Due: 23700 * ms, Pod: "backend-4", Node: "w4"})
 	v := check(t, b.Run(), invariant.QuietWithin{Limit: second}, verdict.Violated, 18010*ms,
-		"2 of 4 pods got a new connection later than 1s after their deletion (50 %, 95 % interval 6.76 % to 93.2 %), "+
+		"2 of 4 pods got a new connection more than 1s after their deletion (50 %, 95 % interval 6.76 % to 93.2 %), "+
 			"the latest 1.7s: backend-4 on w4; 700ms (p50), 1.7s (p90), 1.7s (p99), 1.7s (max)")
 	lines(t, v,
 		"backend-4 on w4, deleted at 22s: 1 request after that, the last 1.7s later, 700ms beyond the limit",
 		"backend-1 on w1, deleted at 17s: 40 requests after that, the last 1.19s later, 190ms beyond the limit",
 		"backend-2 on w2, deleted at 21s: 1 request after that, the last 700ms later, 300ms before the limit",
 		"backend-3 on w3, deleted at 21.5s: no request after that",
-		"before its deletion a pod got a request every 29ms: what was seen is that coarse",
-		"deletions are dated by when the watch told of them, which is never early; requests by when they were sent, right within 300µs")
+		"before its deletion a pod got a request every 29ms, which limits the precision",
+		"deletions are dated by the watch, which is never early; requests by when they were sent, exact within 300µs")
 	numbers(t, v, map[string]float64{
 		"terminations": 4, "late": 2, "limitSeconds": 1, "lastSeconds.p50": 0.7, "lastSeconds.p90": 1.7, "lastSeconds.p99": 1.7,
 		"lastSeconds.max": 1.7, "requests.fresh": 6002,

@@ -3,7 +3,6 @@ package invariant
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -12,21 +11,20 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// RecoversWithin promises that, once the undo of the last fault has begun, the workload settles within a limit and stays
-// so until the end of Recovered: all its replicas, and only those, are there and ready, and the EndpointSlices of the
-// Service of its name offer exactly its ready pods. A fault that nobody undoes counts from when it was seen.
+// RecoversWithin promises that within a limit of the start of the last revert the workload settles, and stays settled until the end
+// of Recovered: exactly its replicas exist and are ready, and the EndpointSlices of the Service of the same name list exactly its
+// ready pods. A fault that is not reverted counts from when it was seen.
 //
-// It does not count from when the fault was seen as healed: often that is nothing but the workload's own recovery. Of a
-// fault that is only seen when the workload has settled again, such as a rollout, nothing is left to measure. FromFault counts
-// from before the first disturbance: for claims about what a fault costs, such as one that takes pods and puts nothing back,
-// of which the undo is nothing but to wait.
+// The limit does not count from when the fault was seen to be reverted, because that is often the workload's own recovery.
+// FromFault counts from before the first disturbance, for claims about the cost of a fault: one that deletes pods and reverts
+// nothing, or one that is seen only when the workload has settled again, such as a rollout.
 //
-// Evidence: a workload that was seen disturbed, and that was watched for as long as the limit unless it settled before.
+// Evidence: a workload that was disturbed, and that was watched for at least the limit unless it settled before.
 type RecoversWithin struct {
 	Limit time.Duration `json:"limit"`
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
-	// FromFault counts from the moment at which the first fault began to be injected, and not from the last undo.
+	// FromFault counts from when the first fault began to be applied, and not from the last revert.
 	FromFault bool `json:"fromFault,omitempty"`
 }
 
@@ -41,18 +39,29 @@ func (p RecoversWithin) String() string {
 	return fmt.Sprintf("%s recovers within %s", who, p.Limit)
 }
 
-func (p RecoversWithin) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.BaseOrdered(f.Steady()), f.FaultsActive(false), missing)
+// Needs implements Invariant.
+func (p RecoversWithin) Needs() evidence.Needs {
+	return evidence.Needs{
+		Watches:         evidence.Ordered,
+		Since:           evidence.Undisturbed,
+		Standing:        true,
+		MovedByNodeLoss: true,
+		Parts:           []evidence.Part{evidence.PartPods, evidence.PartWorkloads, evidence.PartSlices},
+	}
+}
+
+func (p RecoversWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
 	from, ok := p.from(f)
-	if !ok || len(missing) > 0 { // without such a moment, FaultsActive has said why
-		return verdict.Verdict{}.Unknown(d)
+	if !ok || len(ambiguous) > 0 { // without such a moment, which FaultsActive reports
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	r := followRecovery(f, key)
 	if !r.disturbed {
-		d.Add("%s was never seen to be disturbed", key.Name)
+		missing.Add("%s was never disturbed", key.Name)
 	}
-	return p.verdict(f, r, from, key.Name, d)
+	return p.verdict(f, r, from, key.Name, missing)
 }
 
 // since is the moment from which a recovery counts.
@@ -68,11 +77,11 @@ func (p RecoversWithin) from(f *evidence.Run) (from since, ok bool) {
 		return from, ok
 	}
 	from.at, ok = f.LastUndo()
-	from.words = "the last undo began"
+	from.words = "the last revert began"
 	return from, ok
 }
 
-func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name string, d verdict.Missing) verdict.Verdict {
+func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name string, missing verdict.Missing) verdict.Verdict {
 	v := verdict.Verdict{}
 	v.Measure("limitSeconds", p.Limit.Seconds())
 	watched, late := f.End()-from.at, from.at+p.Limit
@@ -80,42 +89,42 @@ func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name st
 		v.Measure("watchedSeconds", watched.Seconds())
 		v.Support("at the end: " + r.saw)
 		if f.Unseen(late, f.End()) {
-			return v.Unknown(append(d, f.Late(f.Steady())...))
+			return v.Unknown(append(missing, f.Late(f.Steady())...))
 		}
 		if watched < p.Limit {
-			d.Add("%s had not recovered when the watching ended, %s after %s: %s", name, prose.Moment(watched), from.words, r.saw)
-			return v.Unknown(d)
+			missing.Add("%s had not recovered when the record ended, %s after %s: %s", name, prose.Moment(watched), from.words, r.saw)
+			return v.Unknown(missing)
 		}
 		if unsure := f.OrInTime(from.at, f.End(), p.Limit); len(unsure) > 0 {
-			return v.Unknown(append(d, unsure...))
+			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = late
-		return v.Violated(d, "%s had not recovered %s after %s at %s: %s", name, prose.Moment(watched), from.words, prose.Moment(from.at), r.saw)
+		return v.Violated(missing, "%s had not recovered %s after %s at %s: %s", name, prose.Moment(watched), from.words, prose.Moment(from.at), r.saw)
 	}
 	took := max(0, r.recovered.At-from.at)
 	v.Measure("recoveredSeconds", took.Seconds())
 	v.Support(fmt.Sprintf("%s at %s; settled for good at %s: %s", from.words, prose.Moment(from.at), prose.Moment(r.recovered.At), r.saw))
 	if took > p.Limit && f.Unseen(late, r.recovered.At) {
-		return v.Unknown(append(d, f.Late(f.Steady())...))
+		return v.Unknown(append(missing, f.Late(f.Steady())...))
 	}
 	if unsure := f.OrInTime(from.at, r.recovered.At, p.Limit); took > p.Limit && len(unsure) > 0 {
-		return v.Unknown(append(d, unsure...))
+		return v.Unknown(append(missing, unsure...))
 	}
 	if took > p.Limit {
 		v.At = late
-		return v.Violated(d, "%s recovered %s after %s at %s, and %s was the limit", name, prose.Moment(took), from.words, prose.Moment(from.at), p.Limit)
+		return v.Violated(missing, "%s recovered %s after %s at %s, and %s was the limit", name, prose.Moment(took), from.words, prose.Moment(from.at), p.Limit)
 	}
 	if !p.FromFault && !f.Undone() {
-		d = append(d, f.OrTooLate(from.at, r.recovered.At, p.Limit)...)
+		missing = append(missing, f.OrTooLate(from.at, r.recovered.At, p.Limit)...)
 	}
-	return v.Held(d, "%s had recovered %s after %s at %s: %s", name, prose.Moment(took), from.words, prose.Moment(from.at), r.saw)
+	return v.Held(missing, "%s had recovered %s after %s at %s: %s", name, prose.Moment(took), from.words, prose.Moment(from.at), r.saw)
 }
 
-// recovery is how a workload came back.
+// recovery is how a workload recovered.
 type recovery struct {
-	disturbed bool           // it was not settled at some time while a fault was on
-	recovered history.Moment // when it settled for good
-	saw       string         // at the end of Recovered
+	disturbed bool           // it was not settled at some time during a fault
+	recovered history.Moment // when it settled for the last time
+	saw       string         // the state at the end of Recovered
 }
 
 func followRecovery(f *evidence.Run, key history.Key) (r recovery) {
@@ -138,7 +147,7 @@ func followRecovery(f *evidence.Run, key history.Key) (r recovery) {
 	return r
 }
 
-// recoveredNow tells whether a workload has settled and is offered to clients as it is.
+// recoveredNow says whether a workload has settled and its EndpointSlices match its pods.
 func recoveredNow(s *history.State, key history.Key) (done bool, saw string) {
 	w, done := evidence.Settled(s, key)
 	offered := make(map[string]bool)
@@ -156,7 +165,7 @@ func recoveredNow(s *history.State, key history.Key) (done bool, saw string) {
 	for _, p := range s.ReadyPods(w.Namespace, w.Selector) {
 		ready[p.Name] = true
 	}
-	saw = fmt.Sprintf("%d of %s ready, %s there, %s", len(ready), prose.Count(w.Replicas, "replica"),
+	saw = fmt.Sprintf("%d of %s ready, %s, %s", len(ready), prose.Count(w.Replicas, "replica"),
 		prose.Count(len(evidence.LivePods(s, w)), "pod"), prose.Count(len(offered), "ready endpoint"))
 	return done && maps.Equal(offered, ready), saw
 }

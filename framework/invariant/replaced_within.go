@@ -11,16 +11,15 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// ReplacedWithin promises that what a workload lost with its nodes, or to their pressure, is replaced without them:
-// within a limit of the moment at which the last fault was seen, all its replicas are ready on other nodes, and stay so until
-// the first undo begins. Pressure on a node is seen when its pods have been evicted; the limit counts from the node's taint.
-// Where they are not, the evidence names the pods that keep it from being so, with the scheduler's reason.
+// ReplacedWithin promises that the pods that a workload lost with its nodes, or to pressure on them, are replaced without these
+// nodes: within a limit of the moment at which the last fault was seen, all replicas are ready on other nodes, and stay so until
+// the first revert begins. A fault of pressure is seen when the pods have been evicted, so there the limit counts from the node's
+// taint. If the promise is broken, the evidence names the pods that are missing, with the scheduler's reason.
 //
-// It says nothing of what comes after the undo: see RecoversWithin.
+// What comes after the revert is the matter of RecoversWithin.
 //
-// Evidence: a watch saw a node being lost, or tainted for its pressure, that pods of the workload were on, and the
-// limit passed before the first undo unless all were replaced before. Pods on such a node do not count, whether it is back or
-// not.
+// Evidence: a watch saw the loss, or the taint of pressure, of a node with pods of the workload; and the limit passed before the
+// first revert, unless all pods were replaced before. Pods on such a node do not count, whether it is back or not.
 type ReplacedWithin struct {
 	Limit time.Duration `json:"limit"`
 	// Workload is the Deployment; empty means the only one in the record.
@@ -32,28 +31,38 @@ func (p ReplacedWithin) String() string {
 	if who == "" {
 		who = "the workload"
 	}
-	return fmt.Sprintf("all replicas of %s are ready on other nodes within %s of a fault, before it is undone", who, p.Limit)
+	return fmt.Sprintf("all replicas of %s are ready on other nodes within %s of a fault, before it is reverted", who, p.Limit)
 }
 
-func (p ReplacedWithin) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(false), missing)
+// Needs implements Invariant.
+func (p ReplacedWithin) Needs() evidence.Needs {
+	return evidence.Needs{
+		Since:           evidence.Undisturbed,
+		Standing:        true,
+		MovedByNodeLoss: true,
+		Parts:           []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads},
+	}
+}
+
+func (p ReplacedWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
 	seen, until, ok := f.InForce()
 	seen = f.PressedSince(seen)
-	if !ok || len(missing) > 0 { // what was never seen, FaultsActive has told
-		return verdict.Verdict{}.Unknown(d)
+	if !ok || len(ambiguous) > 0 { // FaultsActive reports a fault that was never seen
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	r := followReplacement(f, key, seen, until)
 	switch {
 	case len(r.nodes) == 0:
-		d.Add("no node was seen to be lost, or under pressure, while the faults were in force")
+		missing.Add("no node was lost or under pressure while the faults were active")
 	case r.hit == 0:
-		d.Add("%s had no pod on %s, and so nothing to replace", key.Name, prose.List(r.nodes))
+		missing.Add("%s had no pod on %s, so there was nothing to replace", key.Name, prose.List(r.nodes))
 	}
-	return p.verdict(f, r, key, d)
+	return p.verdict(f, r, key, missing)
 }
 
-func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key, d verdict.Missing) verdict.Verdict {
+func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key, missing verdict.Missing) verdict.Verdict {
 	v := verdict.Verdict{}
 	v.Measure("limitSeconds", p.Limit.Seconds())
 	v.Measure("lostPods", float64(r.hit))
@@ -63,10 +72,10 @@ func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key,
 	}
 	took := decided - r.seen
 	if r.hit == 0 || took > p.Limit && f.Unseen(late, decided) {
-		return v.Unknown(d)
+		return v.Unknown(missing)
 	}
 	if unsure := f.OrInTime(r.seen, decided, p.Limit); took > p.Limit && len(unsure) > 0 {
-		return v.Unknown(append(d, unsure...))
+		return v.Unknown(append(missing, unsure...))
 	}
 	how := "lost with"
 	if !r.lost {
@@ -78,31 +87,31 @@ func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key,
 	}
 	switch {
 	case r.whole.OK && took <= p.Limit:
-		d = append(d, f.OrTooLate(r.seen, r.whole.At, p.Limit)...)
-		v.Support(fmt.Sprintf("from %s on, while nothing was undone: %s", prose.Moment(r.whole.At), r.saw))
-		return v.Held(d, "%s were replaced within %s: %s", what, prose.Moment(took), r.saw)
+		missing = append(missing, f.OrTooLate(r.seen, r.whole.At, p.Limit)...)
+		v.Support(fmt.Sprintf("from %s on, before anything was reverted: %s", prose.Moment(r.whole.At), r.saw))
+		return v.Held(missing, "%s were replaced within %s: %s", what, prose.Moment(took), r.saw)
 	case took < p.Limit:
-		d.Add("%s were not replaced when the watching ended, %s later: %s", what, prose.Moment(took), r.saw)
-		return v.Unknown(d)
+		missing.Add("%s were not replaced when the record ended, %s later: %s", what, prose.Moment(took), r.saw)
+		return v.Unknown(missing)
 	}
 	stuck, why := r.stuck(f, key, late)
 	v.At = late
 	v.Measure("stuckPods", float64(len(stuck)))
 	v.Support(stuck...)
 	if r.whole.OK {
-		return v.Violated(d, "%s were replaced %s later, and %s was the limit%s", what, prose.Moment(took), p.Limit, because(why))
+		return v.Violated(missing, "%s were replaced %s later, and %s was the limit%s", what, prose.Moment(took), p.Limit, because(why))
 	}
-	return v.Violated(d, "%s were not replaced %s later, and %s was the limit: %s%s", what, prose.Moment(took), p.Limit, r.saw, because(why))
+	return v.Violated(missing, "%s were not replaced %s later, and %s was the limit: %s%s", what, prose.Moment(took), p.Limit, r.saw, because(why))
 }
 
-// replacement is how a workload did without the nodes that were taken from it.
+// replacement is how a workload recovered without its lost nodes.
 type replacement struct {
 	seen, until history.Offset
-	nodes       []string       // that were lost or under pressure, by name
-	lost        bool           // one of them was lost
-	hit         int            // pods that were on them
-	whole       history.Moment // from when on all replicas were ready elsewhere
-	saw         string         // at the end
+	nodes       []string       // lost or under pressure, sorted
+	lost        bool           // at least one of them was lost
+	hit         int            // pods on these nodes
+	whole       history.Moment // from when all replicas were ready elsewhere
+	saw         string         // the state at the end
 }
 
 func followReplacement(f *evidence.Run, key history.Key, seen, until history.Offset) replacement {
@@ -137,9 +146,9 @@ func followReplacement(f *evidence.Run, key history.Key, seen, until history.Off
 	return r
 }
 
-// stuck says of each pod what kept the workload from being whole at a moment, and gives the scheduler's reasons.
+// stuck describes, for each pod, what kept the workload from being complete at a moment, with the scheduler's reasons.
 func (r replacement) stuck(f *evidence.Run, key history.Key, at history.Offset) (pods, why []string) {
-	since := make(map[string]history.Offset) // when each was first seen, by UID
+	since := make(map[string]history.Offset) // when each pod was first seen, by UID
 	for _, e := range f.Record.Events {
 		if e.Pod == nil {
 			continue

@@ -97,16 +97,16 @@ func TestReplacedWithin(t *testing.T) {
 		}()), within(40 * second), verdict.Violated, 60 * second,
 			what + "not replaced 50s later, and 40s was the limit: 5 of 6 replicas ready on other nodes"},
 		{"undone before the limit", waiting(), within(51 * second), verdict.Unknown, 0,
-			"no verdict: 2 pods of backend, lost with w5 and w6 at 20s, were not replaced when the watching ended, 50s later: " +
+			"no verdict: 2 pods of backend, lost with w5 and w6 at 20s, were not replaced when the record ended, 50s later: " +
 				"4 of 6 replicas ready on other nodes"},
 		{"nobody saw a node lost", replaced().DropEvents(func(e history.Event) bool { return e.Node != nil && e.Node.Ready == "Unknown" }),
-			within(40 * second), verdict.Unknown, 0, "no verdict: no node was seen to be lost, or under pressure, while the faults were in force"},
+			within(40 * second), verdict.Unknown, 0, "no verdict: no node was lost or under pressure while the faults were active"},
 		{"nothing was on the lost nodes", replaced().DropEvents(func(e history.Event) bool { return e.Pod != nil && e.Pod.Node > "w4" }),
-			within(40 * second), verdict.Unknown, 0, "no verdict: backend had no pod on w5 and w6, and so nothing to replace"},
+			within(40 * second), verdict.Unknown, 0, "no verdict: backend had no pod on w5 and w6, so there was nothing to replace"},
 		{"late as far as a blind watch saw", replaced().Gap("pods", 40*second, 49*second), within(24 * second), verdict.Unknown, 0,
-			"no verdict: the watch of pods was blind from 40s to 49s: the watch broke off"},
+			"no verdict: the watch of pods had a gap from 40s to 49s: the watch broke off"},
 		{"a fault that was never seen", setStage(replaced(), history.Seen, -1), within(40 * second), verdict.Unknown, 0,
-			"no verdict: outage of one zone was never seen to bite"},
+			"no verdict: outage of one zone was never seen in effect"},
 		{"nobody undoes it", setStage(setStage(replaced(), history.Healing, -1), history.Healed, -1).
 			DropEvents(func(e history.Event) bool { return e.Node != nil && e.T > backAt }), within(40 * second), verdict.Held, 0,
 			what + "replaced within 27s: 6 of 6 replicas ready on other nodes"},
@@ -132,6 +132,6 @@ func TestReplacedWithinEvidence(t *testing.T) {
 	lines(t, v, "backend-6 is still bound to w6, which is lost", "backend-7, made at 35s, is not ready on w1: CrashLoopBackOff")
 
 	v = judge.Check(replaced().Run(), invariant.ReplacedWithin{Limit: 40 * second})
-	lines(t, v, "from 47s on, while nothing was undone: 6 of 6 replicas ready on other nodes")
+	lines(t, v, "from 47s on, before anything was reverted: 6 of 6 replicas ready on other nodes")
 	numbers(t, v, map[string]float64{"limitSeconds": 40, "lostPods": 2, "replacedSeconds": 27})
 }

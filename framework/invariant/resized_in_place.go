@@ -11,11 +11,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// ResizedInPlace promises that the pods of a workload are given other resources while they run: from the first fault to the
-// last undo none of them ends, and none of their containers starts again.
+// ResizedInPlace promises that the pods of a workload are resized in place: from the first fault to the last revert none of them
+// ends, and none of their containers restarts.
 //
-// Evidence: each pod that was there when the first fault began was given another amount of processor time by its kubelet
-// before the first undo began.
+// Evidence: before the first revert began, the kubelet changed the CPU of each pod that existed when the first fault began.
 //
 // Source: https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
 type ResizedInPlace struct {
@@ -24,14 +23,19 @@ type ResizedInPlace struct {
 }
 
 func (p ResizedInPlace) String() string {
-	return "the pods of " + cmp.Or(p.Workload, "the workload") + " are resized while they run: none ends, and no container starts again"
+	return "the pods of " + cmp.Or(p.Workload, "the workload") + " are resized in place: no pod ends, and no container restarts"
 }
 
-func (p ResizedInPlace) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.Base(f.Steady()), f.FaultsActive(true), missing)
-	if len(missing) > 0 {
-		return verdict.Verdict{}.Unknown(d)
+// Needs implements Invariant.
+func (p ResizedInPlace) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartPods, evidence.PartWorkloads}}
+}
+
+func (p ResizedInPlace) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	if len(ambiguous) > 0 {
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	r := followResizes(f, key)
 	v := verdict.Verdict{}
@@ -40,16 +44,16 @@ func (p ResizedInPlace) Judge(f *evidence.Run) verdict.Verdict {
 	if len(r.disturbed) > 0 {
 		v.At = r.at
 		v.Support(r.disturbed...)
-		return v.Violated(d, "being resized disturbed %s: %s", prose.Count(len(r.disturbed), "pod"), r.disturbed[0])
+		return v.Violated(missing, "the resize disturbed %s: %s", prose.Count(len(r.disturbed), "pod"), r.disturbed[0])
 	}
 	v.Support(r.resized...)
 	switch {
 	case r.pods == 0:
-		d.Add("%s had no pods when the first fault began", key.Name)
+		missing.Add("%s had no pods when the first fault began", key.Name)
 	case len(r.resized) < r.pods:
-		d.Add("%d of %s were seen to be resized", len(r.resized), prose.Count(r.pods, "pod"))
+		missing.Add("%d of %s were resized", len(r.resized), prose.Count(r.pods, "pod"))
 	}
-	return v.Held(d, "%s of %s were resized while they ran: %s", prose.Count(r.pods, "pod"), key.Name, first(r.resized))
+	return v.Held(missing, "%s of %s were resized in place: %s", prose.Count(r.pods, "pod"), key.Name, first(r.resized))
 }
 
 func first(lines []string) string {
@@ -59,15 +63,15 @@ func first(lines []string) string {
 	return lines[0]
 }
 
-// resizes are what became of the pods that were there when the first fault began.
+// resizes is what happened to the pods that existed when the first fault began.
 type resizes struct {
 	pods      int
-	resized   []string // a line each, before the first undo
+	resized   []string // one line for each, before the first revert
 	disturbed []string // a line each
 	at        history.Offset
 }
 
-// BaseOrdered are the events of pods by their moments; those of one moment, in the order of the pods' names.
+// inOrder are the events of pods by time, and then by the pods' names.
 func inOrder(events []history.Event) (pods []history.Event) {
 	for _, e := range events {
 		if e.Pod != nil {
@@ -103,14 +107,14 @@ func followResizes(f *evidence.Run, key history.Key) (r resizes) {
 		}
 		if was.CPU != "" && e.Pod.CPU != "" && e.Pod.CPU != was.CPU && e.T < undo && !resized[was.UID] {
 			resized[was.UID] = true
-			r.resized = append(r.resized, fmt.Sprintf("%s from %s to %s of processor time at %s", was.Name, was.CPU, e.Pod.CPU, prose.Moment(e.T)))
+			r.resized = append(r.resized, fmt.Sprintf("%s from %s to %s of CPU at %s", was.Name, was.CPU, e.Pod.CPU, prose.Moment(e.T)))
 		}
 		how := ""
 		switch {
 		case e.Pod.Change == history.Deleted || e.Pod.Deleting || e.Pod.Ended():
 			how = "ended"
 		case e.Pod.Restarts > was.Restarts:
-			how = "had a container started again"
+			how = "had a container restarted"
 		}
 		if how != "" && !disturbed[was.UID] {
 			if len(disturbed) == 0 {

@@ -123,19 +123,19 @@ func TestSharesLoad(t *testing.T) {
 		{"fair", fair(1), eachQuarter, verdict.Held, 0, "each of 8 pods had at least 0.67 of an equal share of" + all},
 		{"fair, new pods together", fair(1), together, verdict.Held, 0, "the new pods together had at least 0.97 of an equal share of" + all},
 		{"connections that never end", kept, eachQuarter, verdict.Violated, countAt,
-			"5 of 8 pods had less than 0.25 of an equal share, down to 0.00, of" + none},
+			"5 of 8 pods had less than 0.25 of an equal share; the least was 0.00, of" + none},
 		{"connections that never end, new pods together", kept, together, verdict.Violated, countAt,
-			"the new pods together had less than 0.25 of an equal share, down to 0.00, of" + none},
+			"the new pods together had less than 0.25 of an equal share; the least was 0.00, of" + none},
 		{"one is left out", partial, eachQuarter, verdict.Violated, countAt,
-			"1 of 8 pods had less than 0.25 of an equal share, down to 0.00, of" + all},
+			"1 of 8 pods had less than 0.25 of an equal share; the least was 0.00, of" + all},
 		{"one is left out, new pods together", partial, together, verdict.Held, 0,
 			"the new pods together had at least 0.99 of an equal share of" + all},
 		{"too few connections to be even but by luck", few, eachQuarter, verdict.Unknown, 0,
-			"no verdict: 32 connections carried requests on reused from 24s to 1m4s, and 242 are needed: dealt at random to 8 pods, " +
-				"fewer leave one short by chance"},
+			"no verdict: 32 connections carried requests on reused from 24s to 1m4s, and 242 are needed: fewer, spread at random over " +
+				"8 pods, leave one pod short by chance"},
 		{"too few connections to blame them", odd, eachQuarter, verdict.Unknown, 0,
-			"no verdict: 32 connections carried requests on reused from 24s to 1m4s, and 242 are needed: dealt at random to 8 pods, " +
-				"fewer leave one short by chance"},
+			"no verdict: 32 connections carried requests on reused from 24s to 1m4s, and 242 are needed: fewer, spread at random over " +
+				"8 pods, leave one pod short by chance"},
 		{"enough for the new pods together", few, together, verdict.Held, 0,
 			"the new pods together had at least 0.60 of an equal share of 8000 requests on reused (32 connections) from 24s to 1m4s; " +
 				"5 of 8 pods were new, the last of them ready at 19s"},
@@ -174,17 +174,17 @@ func TestSharesLoadDoubts(t *testing.T) {
 		{"a new pod that was never ready", dealt(idle(pods(func(p *history.Pod) { p.Ready = p.Ready && p.Name <= "backend-3" })), fair(1)), eachQuarter,
 			"no verdict: no new pod of backend was ready while reused flowed"},
 		{"one that was not ready all the time", dealt(idle(scaled().Pod(40*second, blink)), fair(1)), eachQuarter,
-			"no verdict: backend-2 of backend was not ready all the time from 19s to 1m4s"},
+			"no verdict: backend-2 of backend was not always ready from 19s to 1m4s"},
 		{"undone too soon", dealt(idle(scaled()), fair(1)), far,
-			"no verdict: the pods were all ready for 45s, and what they got counts from 45s on (and 1 more reason)"},
+			"no verdict: the pods were all ready for 45s only, and their share counts from 45s on (and 1 more reason)"},
 		{"nobody to share with", dealt(idle(pods(func(p *history.Pod) { p.Ready = p.Ready && p.Name > "backend-3" })), fair(1)), alone,
-			"no verdict: there is nobody to share with: 5 pods, 5 of them new"},
+			"no verdict: there are no pods to share with: 5 pods, 5 of them new"},
 		{"a gateway", edited(dealt(idle(scaled()), fair(1)), func(r *history.Request) { r.GatewayTries = 1 }), eachQuarter,
-			"no verdict: requests came through a gateway, and its connections to the pods are not in the record"},
+			"no verdict: requests came through a gateway, whose connections to the pods are not in the record"},
 		{"unfair behind a gateway", edited(dealt(idle(scaled()), left), func(r *history.Request) { r.GatewayTries = 1 }), eachQuarter,
-			"no verdict: requests came through a gateway, and its connections to the pods are not in the record"},
+			"no verdict: requests came through a gateway, whose connections to the pods are not in the record"},
 		{"unfair as far as blind watches saw", dealt(idle(scaled().Gap("pods", 30*second, 31*second)), left), eachQuarter,
-			"no verdict: the watch of pods was blind from 30s to 31s: the watch broke off"},
+			"no verdict: the watch of pods had a gap from 30s to 31s: the watch broke off"},
 		{"another lane", dealt(idle(scaled()), fair(1)), invariant.SharesLoad{AtLeast: 0.25, Lane: history.LaneFresh},
 			"no verdict: no request was sent on fresh (and 1 more reason)"},
 		{"another workload", dealt(idle(scaled()), fair(1)), invariant.SharesLoad{AtLeast: 0.25, Workload: "frontend"},
@@ -193,9 +193,9 @@ func TestSharesLoadDoubts(t *testing.T) {
 			if r.Due >= 30*second && r.Due < 31*second {
 				r.Outcome = history.Unsent
 			}
-		}), eachQuarter, "no verdict: worker-0 on reused says it did not send 0 requests, and the record has 200 of those (and 3 more reasons)"},
+		}), eachQuarter, "no verdict: worker-0 on reused says it did not send 0 requests, but the record has 200 unsent requests (and 3 more reasons)"},
 		{"a fault that did not bite", dealt(idle(setStage(scaled(), history.Seen, -1)), fair(1)), eachQuarter,
-			"no verdict: scale to 8 was never seen to bite"},
+			"no verdict: scale to 8 was never seen in effect"},
 	} {
 		t.Run(s.name, func(t *testing.T) { check(t, s.run, s.promise, verdict.Unknown, 0, s.seen) })
 	}

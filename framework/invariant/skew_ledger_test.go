@@ -212,7 +212,7 @@ func TestSkewCausesOfPlacement(t *testing.T) {
 	p := newPlacing(spreadOver(overZones, "")).each("w1", "w3", "w5", "w2", "w4")
 	p.terminate(3, "w5") // c is empty, and nobody can help it
 	v := check(t, p.Run(), invariant.Placement{Workload: "backend"}, verdict.Held, 0,
-		"5 bindings of backend broke no rule: 5 in every order of what came within 1s of them, 0 in some order")
+		"5 bindings of backend broke no rule: 5 in every order of the events within 1s of them, 0 in some order")
 	if diff := cmp.Diff(map[string]float64{"deletion": 1}, causesOf(v)); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}

@@ -145,7 +145,7 @@ func TestSpread(t *testing.T) {
 		{"no such workload", newStepped(), zones, verdict.Unknown, 0, "no verdict: the record has no Deployment backend"},
 		{"no workload", newStepped(), hosts, verdict.Unknown, 0, "no verdict: the record has no Deployment"},
 		{"two workloads, none named", one().second(), hosts, verdict.Unknown, 0,
-			"no verdict: the record has the Deployments holdfast/backend and holdfast/gateway: name the one that is meant"},
+			"no verdict: the record has the Deployments holdfast/backend and holdfast/gateway; the promise must name one"},
 		{"two workloads, one named", one().second(), zones, verdict.Held, 0,
 			"backend was settled in 1 state (3 replicas), with a skew of at most 0 over 3 domains of topology.kubernetes.io/zone"},
 		{"no domains", one(), invariant.Spread{TopologyKey: "rack", Max: 1}, verdict.Unknown, 0,

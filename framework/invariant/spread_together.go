@@ -11,14 +11,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// SpreadTogether promises that whenever every workload in the record has settled, until the first undo begins, the pods of
-// all of them together, Deployments and StatefulSets alike, are spread over the domains of a topology with a skew of at
-// most Max. It is for workloads that are one to whoever depends on them, and several to Kubernetes.
+// SpreadTogether promises that whenever every workload in the record has settled, until the first revert begins, the pods of all of
+// them combined, Deployments and StatefulSets alike, are spread over the domains of a topology with a skew of at most Max. It is
+// for workloads that their users see as one.
 //
-// What an undo leaves is not judged: a scale-down heeds no spread, of one workload or of several. Domains are as for
-// Spread, by the node selector, which must be the same for all.
+// The state after a revert is not judged, because a scale-down ignores the spread. Domains are those of Spread; all workloads must
+// have the same node selector.
 //
-// Evidence: two workloads, two domains, all of them settled when the first undo begins, and no pod outside of the domains.
+// Evidence: two workloads, two domains, all workloads settled when the first revert begins, and no pod outside of the domains.
 type SpreadTogether struct {
 	// TopologyKey and Max are Spread's.
 	TopologyKey string `json:"topologyKey"`
@@ -30,19 +30,26 @@ func (p SpreadTogether) String() string {
 		p.TopologyKey, p.Max)
 }
 
-func (p SpreadTogether) Judge(f *evidence.Run) verdict.Verdict {
-	d := slices.Concat(f.Base(f.Begin()), f.FaultsActive(true))
+// Needs implements Invariant.
+func (p SpreadTogether) Needs() evidence.Needs {
+	return evidence.Needs{MovedByNodeLoss: true, Parts: []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads}}
+}
+
+// AboutPlacement implements PlacementInvariant.
+func (p SpreadTogether) AboutPlacement() {}
+
+func (p SpreadTogether) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	keys := evidence.Deployments(f.Record)
 	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {
-		return verdict.Verdict{}.Unknown(append(d, more...))
+		return verdict.Verdict{}.Unknown(append(missing, more...))
 	}
 	who := byKind(f.Record, keys)
 	if len(keys) < 2 {
-		d.Add("the record has %s, and fewer than 2 are not spread together", who)
+		missing.Add("the record has %s, and a combined spread needs at least 2", who)
 	}
 	until, ok := f.FirstUndo()
-	if !ok || len(keys) == 0 { // without an undo, FaultsActive has said why
-		return verdict.Verdict{}.Unknown(d)
+	if !ok || len(keys) == 0 { // without a revert, which FaultsActive reports
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	all := p.follow(f, keys, until)
 	v := verdict.Verdict{}
@@ -51,13 +58,13 @@ func (p SpreadTogether) Judge(f *evidence.Run) verdict.Verdict {
 	all.Blame(ledger, p.Max)
 	worst, bad, first := Spread{TopologyKey: p.TopologyKey, Max: p.Max}.weigh(all)
 	if !all.AtEnd {
-		d.Add("not all of %s had settled when the first undo began at %s", who, prose.Moment(until))
+		missing.Add("not all of %s had settled when the first revert began at %s", who, prose.Moment(until))
 	}
 	var told *spread.SkewChange
 	for _, placed := range all.Distributions {
 		v.Support(placed.Evidence(fmt.Sprintf("%s: %s, skew %d", prose.Moment(placed.At), placed, placed.Skew()), &told)...)
 		if len(placed.Counts) < 2 || placed.Outside > 0 {
-			d.Add("at %s there were %s, and %s in none", prose.Moment(placed.At), prose.Count(len(placed.Counts), "domain"), prose.Count(placed.Outside, "pod"))
+			missing.Add("at %s there were %s, and %s in none", prose.Moment(placed.At), prose.Count(len(placed.Counts), "domain"), prose.Count(placed.Outside, "pod"))
 			break
 		}
 	}
@@ -68,12 +75,12 @@ func (p SpreadTogether) Judge(f *evidence.Run) verdict.Verdict {
 	}
 	if first != nil {
 		v.At = first.At
-		return v.Violated(d, "the pods of %s were at %s together %s: skew %d, and %d is allowed", who, prose.Moment(first.At), first, first.Skew(), p.Max)
+		return v.Violated(missing, "the pods of %s were at %s combined %s: skew %d, and %d is allowed", who, prose.Moment(first.At), first, first.Skew(), p.Max)
 	}
-	if worst == nil || bad > 0 { // bad ones were seen only while a watch was blind
-		return v.Unknown(d)
+	if worst == nil || bad > 0 { // bad states were recorded only during a gap of a watch
+		return v.Unknown(missing)
 	}
-	return v.Held(d, "the pods of %s were together at most %d apart over %s of %s, in %s",
+	return v.Held(missing, "the pods of %s were together at most %d apart over %s of %s, in %s",
 		who, worst.Skew(), all.OverDomains(), p.TopologyKey, prose.Count(len(all.Distributions), "settled state"))
 }
 
@@ -95,7 +102,7 @@ func byKind(run history.Run, keys []history.Key) string {
 	return prose.List(parts)
 }
 
-// follow notes every state before until in which all workloads had settled, and that differs from the one before.
+// follow records every state before until in which all workloads had settled and that differs from the previous one.
 func (p SpreadTogether) follow(f *evidence.Run, keys []history.Key, until history.Offset) (all spread.Distributions) {
 	from := f.Begin()
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {

@@ -15,15 +15,15 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// SpreadTrials promises Spread of every Deployment in the record, each of them a trial of the same thing: what happens by
-// chance shows in some of them, and the verdict says in how many.
+// SpreadTrials promises Spread of every Deployment in the record. Each Deployment is a trial of the same kind, so the verdict says
+// how often chance breaks the spread.
 //
-// Evidence: that of Spread, for each trial; and two trials.
+// Evidence: that of Spread for each trial; and two trials.
 type SpreadTrials struct {
 	// TopologyKey and Max are Spread's.
 	TopologyKey string `json:"topologyKey"`
 	Max         int    `json:"max"`
-	// Often is the share of trials, from 0 to below 1, that may break it: of what is true mostly and not always.
+	// Often is the share of trials, from 0 to below 1, that may break the spread, for claims that are true mostly.
 	Often float64 `json:"often,omitempty"`
 }
 
@@ -35,23 +35,30 @@ func (p SpreadTrials) String() string {
 	return fmt.Sprintf("%s the pods are spread over %s with a skew of at most %d whenever they have settled", which, p.TopologyKey, p.Max)
 }
 
-func (p SpreadTrials) Judge(f *evidence.Run) verdict.Verdict {
-	d := slices.Concat(f.Base(f.Begin()), f.FaultsActive(true))
+// Needs implements Invariant.
+func (p SpreadTrials) Needs() evidence.Needs {
+	return evidence.Needs{MovedByNodeLoss: true, Parts: []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads}}
+}
+
+// AboutPlacement implements PlacementInvariant.
+func (p SpreadTrials) AboutPlacement() {}
+
+func (p SpreadTrials) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	keys := evidence.Deployments(f.Record)
 	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {
-		return verdict.Verdict{}.Unknown(append(d, more...))
+		return verdict.Verdict{}.Unknown(append(missing, more...))
 	}
 	if len(keys) < 2 {
-		d.Add("the record has %s, and fewer than 2 trials say nothing of chance", prose.Count(len(keys), "Deployment"))
+		missing.Add("the record has %s, and at least 2 trials are needed to judge chance", prose.Count(len(keys), "Deployment"))
 	}
 	if p.Often < 0 || p.Often >= 1 {
-		d.Add("%s of the trials may break it, so that nothing is promised", prose.Percent(p.Often))
+		missing.Add("%s of the trials may break the promise, so it promises nothing", prose.Percent(p.Often))
 	}
 	v, t := verdict.Verdict{}, trials{of: len(keys)}
-	states, largest := 0, map[int]int{} // how many trials had this as their largest skew
+	states, largest := 0, map[int]int{} // number of trials by their largest skew
 	for _, key := range keys {
 		l := spread.FollowDistribution(f, key, p.TopologyKey, false)
-		d = append(d, l.Doubts(key.Name)...)
+		missing = append(missing, l.Doubts(key.Name)...)
 		states += len(l.Distributions)
 		ledger := spread.FollowSkew(f, p.TopologyKey, key)
 		ledger.Count(&v, p.Max)
@@ -60,8 +67,8 @@ func (p SpreadTrials) Judge(f *evidence.Run) verdict.Verdict {
 		switch {
 		case first != nil:
 			t.broke(first.At, fmt.Sprintf("%s at %s: %s, skew %d, %s", key.Name, prose.Moment(first.At), first, first.Skew(), first.Why))
-		case bad > 0: // seen only while a watch was blind
-			d.Add("the spread of %s was too uneven only as far as was seen while a watch was blind", key.Name)
+		case bad > 0: // recorded only during a gap of a watch
+			missing.Add("the spread of %s was too uneven, but only during a gap of a watch", key.Name)
 		}
 		if worst != nil {
 			t.worst = max(t.worst, worst.Skew())
@@ -76,13 +83,13 @@ func (p SpreadTrials) Judge(f *evidence.Run) verdict.Verdict {
 	}
 	if float64(len(t.broken)) > p.Often*float64(t.of) {
 		v.At = t.first
-		return v.Violated(d, "the skew over %s was above %d in %s; the largest of each trial: %s", p.TopologyKey, p.Max, t, tallied(largest))
+		return v.Violated(missing, "the skew over %s was above %d in %s; the largest of each trial: %s", p.TopologyKey, p.Max, t, tallied(largest))
 	}
-	return v.Held(d, "the skew over %s was above %d in %s, in %s; the largest of each trial: %s",
+	return v.Held(missing, "the skew over %s was above %d in %s, in %s; the largest of each trial: %s",
 		p.TopologyKey, p.Max, t, prose.Count(states, "settled state"), tallied(largest))
 }
 
-// tallied writes "1 in 4, 2 in 1".
+// tallied formats "1 in 4, 2 in 1".
 func tallied(trials map[int]int) string {
 	var parts []string
 	for _, value := range slices.Sorted(maps.Keys(trials)) {
@@ -91,11 +98,11 @@ func tallied(trials map[int]int) string {
 	return cmp.Or(strings.Join(parts, ", "), "none was seen")
 }
 
-// trials counts in how many of several like workloads something happened.
+// trials counts in how many of several similar workloads something happened.
 type trials struct {
 	of     int
-	broken []string       // what was seen, in the trials in which it happened
-	first  history.Offset // the earliest of them
+	broken []string       // a description for each trial in which it happened
+	first  history.Offset // the earliest time
 	worst  int
 }
 

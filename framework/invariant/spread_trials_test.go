@@ -76,7 +76,7 @@ func TestSpreadTrials(t *testing.T) {
 		},
 		{
 			"all may be broken", inTrials(even(), even()), invariant.SpreadTrials{TopologyKey: ht.ZoneLabel, Max: 1, Often: 1}, verdict.Unknown, 0,
-			"no verdict: 100 % of the trials may break it, so that nothing is promised",
+			"no verdict: 100 % of the trials may break the promise, so it promises nothing",
 		},
 		{
 			"one never settled", inTrials(even(), newStepped().asked(5)), promise, verdict.Unknown, 0,
@@ -84,15 +84,15 @@ func TestSpreadTrials(t *testing.T) {
 		},
 		{
 			"one trial", inTrials(even()), promise, verdict.Unknown, 0,
-			"no verdict: the record has 1 Deployment, and fewer than 2 trials say nothing of chance",
+			"no verdict: the record has 1 Deployment, and at least 2 trials are needed to judge chance",
 		},
 		{
 			"none", inTrials(), promise, verdict.Unknown, 0,
-			"no verdict: the record has 0 Deployments, and fewer than 2 trials say nothing of chance",
+			"no verdict: the record has 0 Deployments, and at least 2 trials are needed to judge chance",
 		},
 		{
 			"the fault was not seen", setStage(inTrials(even(), even()), history.Seen, -1), promise, verdict.Unknown, 0,
-			"no verdict: scale was never seen to bite",
+			"no verdict: scale was never seen in effect",
 		},
 	})
 }
@@ -129,15 +129,15 @@ func TestPerDomain(t *testing.T) {
 	checkAll(t, []sample{
 		{
 			"held", inTrials(oneReplaced(true)), promise, verdict.Held, 0,
-			"no domain of topology.kubernetes.io/zone had fewer than 1 ready pod: fewer than promised in 0 of 1 trial (0 %, 95 % interval 0 % to 97.5 %)",
+			"no domain of topology.kubernetes.io/zone had fewer than 1 ready pod; fewer than promised in 0 of 1 trial (0 %, 95 % interval 0 % to 97.5 %)",
 		},
 		{
 			"the old one goes first", inTrials(oneReplaced(true), oneReplaced(false)), promise, verdict.Violated, 3500 * ms,
-			"a domain of topology.kubernetes.io/zone had fewer than 1 ready pod in 1 of 2 trials (50 %, 95 % interval 1.26 % to 98.7 %), down to 0",
+			"some domain of topology.kubernetes.io/zone had fewer than 1 ready pod in 1 of 2 trials (50 %, 95 % interval 1.26 % to 98.7 %); the fewest were 0",
 		},
 		{
 			"a pod that is going does not count", inTrials(going), promise, verdict.Violated, 3500 * ms,
-			"a domain of topology.kubernetes.io/zone had fewer than 1 ready pod in 1 of 1 trial (100 %, 95 % interval 2.5 % to 100 %), down to 0",
+			"some domain of topology.kubernetes.io/zone had fewer than 1 ready pod in 1 of 1 trial (100 %, 95 % interval 2.5 % to 100 %); the fewest were 0",
 		},
 		{
 			"nothing was replaced", inTrials(even()), promise, verdict.Unknown, 0, "no verdict: no pod of backend-1 was replaced",

@@ -3,7 +3,6 @@ package invariant
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -13,14 +12,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// SpreadWithin promises that a spread which a fault unbalanced is restored: within a limit after the last fault was seen
-// the workload has settled with a difference of at most Max between the fullest and the emptiest domain of a topology,
-// and whenever it settles from then on, until the end of Recovered, the difference is no larger.
+// SpreadWithin promises that a spread which a fault unbalanced is restored: within a limit after the last fault was seen, the
+// workload has settled with a skew of at most Max over a topology, and whenever it settles later, until the end of Recovered, the
+// skew is no larger.
 //
-// The scheduler moves no pod that runs, so this asks for something that does. Domains are those of Spread.
+// The scheduler moves no running pod, so the promise needs a component that does. Domains are those of Spread.
 //
-// Evidence: that of Spread, and that the workload was seen settled with a larger difference once the last fault had
-// begun. It must have been watched for as long as the limit, unless its spread was restored before.
+// Evidence: that of Spread; the workload settled with a larger skew after the last fault began; and it was watched for at least the
+// limit, unless its spread was restored before.
 type SpreadWithin struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
@@ -35,15 +34,24 @@ func (p SpreadWithin) String() string {
 		cmp.Or(p.Workload, "the workload"), p.TopologyKey, p.Max, p.Limit)
 }
 
-func (p SpreadWithin) Judge(f *evidence.Run) verdict.Verdict {
-	key, missing := evidence.WorkloadOf(f.Record, p.Workload)
-	d := slices.Concat(f.BaseOrdered(f.Begin()), f.FaultsActive(true), missing)
+// Needs implements Invariant.
+func (p SpreadWithin) Needs() evidence.Needs {
+	return evidence.Needs{
+		Watches:         evidence.Ordered,
+		MovedByNodeLoss: true,
+		Parts:           []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads},
+	}
+}
+
+func (p SpreadWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
 	began, seen, ok := f.LastFault()
-	if !ok || len(missing) > 0 { // without a fault that was seen, FaultsActive has said why
-		return verdict.Verdict{}.Unknown(d)
+	if !ok || len(ambiguous) > 0 { // FaultsActive reports a fault that was never seen
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	l := spread.FollowDistribution(f, key, p.TopologyKey, false)
-	d = append(d, l.Doubts(key.Name)...)
+	missing = append(missing, l.Doubts(key.Name)...)
 	v := verdict.Verdict{}
 	ledger := spread.FollowSkew(f, p.TopologyKey, key)
 	ledger.Count(&v, p.Max)
@@ -59,55 +67,55 @@ func (p SpreadWithin) Judge(f *evidence.Run) verdict.Verdict {
 		}
 	}
 	if r.last == nil {
-		d.Add("%s was never seen settled with a skew above %d after the fault began at %s: there was nothing to restore",
+		missing.Add("%s was never seen settled with a skew above %d after the fault began at %s: there was nothing to restore",
 			key.Name, p.Max, prose.Moment(began))
-		return v.Unknown(d)
+		return v.Unknown(missing)
 	}
-	return p.verdict(f, v, d, key.Name, seen, r)
+	return p.verdict(f, v, missing, key.Name, seen, r)
 }
 
-func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, d verdict.Missing, name string, seen history.Offset, r restoration) verdict.Verdict {
+func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdict.Missing, name string, seen history.Offset, r restoration) verdict.Verdict {
 	deadline := seen + p.Limit
 	if r.good == nil {
 		watched := f.End() - seen
 		v.Measure("watchedSeconds", watched.Seconds())
 		if f.Unseen(deadline, f.End()) || r.last.Blind {
-			return v.Unknown(append(d, "where the pods were at the end is not known: a watch was blind"))
+			return v.Unknown(append(missing, "where the pods were at the end is unknown: a watch had a gap"))
 		}
 		if watched < p.Limit {
-			d.Add("the spread of %s was not restored when the watching ended, %s after the fault was seen: %s", name, prose.Moment(watched), r.last)
-			return v.Unknown(d)
+			missing.Add("the spread of %s was not restored when the record ended, %s after the fault was seen: %s", name, prose.Moment(watched), r.last)
+			return v.Unknown(missing)
 		}
 		if unsure := f.OrInTime(seen, f.End(), p.Limit); len(unsure) > 0 {
-			return v.Unknown(append(d, unsure...))
+			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = deadline
-		return v.Violated(d, "the spread of %s was not restored %s after the fault was seen at %s: %s, skew %d, and %d is allowed",
+		return v.Violated(missing, "the spread of %s was not restored %s after the fault was seen at %s: %s, skew %d, and %d is allowed",
 			name, prose.Moment(watched), prose.Moment(seen), r.last, r.last.Skew(), p.Max)
 	}
 	took := max(0, r.good.At-seen)
 	v.Measure("restoredSeconds", took.Seconds())
 	if took > p.Limit {
 		if f.Unseen(deadline, r.good.At) {
-			return v.Unknown(append(d, "when the spread was restored is not known: a watch was blind"))
+			return v.Unknown(append(missing, "when the spread was restored is unknown: a watch had a gap"))
 		}
 		if unsure := f.OrInTime(seen, r.good.At, p.Limit); len(unsure) > 0 {
-			return v.Unknown(append(d, unsure...))
+			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = deadline
-		return v.Violated(d, "the spread of %s was restored %s after the fault was seen at %s, and %s was the limit: %s",
+		return v.Violated(missing, "the spread of %s was restored %s after the fault was seen at %s, and %s was the limit: %s",
 			name, prose.Moment(took), prose.Moment(seen), p.Limit, r.good)
 	}
-	d = append(d, f.OrTooLate(seen, r.good.At, p.Limit)...)
-	return v.Held(d, "the spread of %s was restored %s after the fault was seen at %s: from %s, skew %d, to %s, skew %d",
+	missing = append(missing, f.OrTooLate(seen, r.good.At, p.Limit)...)
+	return v.Held(missing, "the spread of %s was restored %s after the fault was seen at %s: from %s, skew %d, to %s, skew %d",
 		name, prose.Moment(took), prose.Moment(seen), r.from, r.worst, r.good, r.good.Skew())
 }
 
-// restoration is how a spread came back.
+// restoration is how a spread was restored.
 type restoration struct {
-	from, last *spread.Distribution // of those that were too uneven: the worst, and the last
-	good       *spread.Distribution // with which it was restored for good; nil: it was not
-	worst      int                  // the skew of the worst
+	from, last *spread.Distribution // the worst and the last that were too uneven
+	good       *spread.Distribution // the one with which it was finally restored; nil: none
+	worst      int                  // the skew of the worst one
 }
 
 func (p SpreadWithin) follow(l spread.Distributions, from history.Offset) (r restoration) {

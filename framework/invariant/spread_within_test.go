@@ -56,7 +56,7 @@ func TestSpreadWithin(t *testing.T) {
 		}), within(20 * second), verdict.Violated, 34 * second,
 			"the spread of backend was not restored 41s after the fault was seen at 14s: " + bad + ", skew 3, and 1 is allowed"},
 		{"not watched for long enough", unbalanced(nothing), within(42 * second), verdict.Unknown, 0,
-			"no verdict: the spread of backend was not restored when the watching ended, 41s after the fault was seen: " + bad},
+			"no verdict: the spread of backend was not restored when the record ended, 41s after the fault was seen: " + bad},
 		{"a larger skew is allowed, so nothing was unbalanced", unbalanced(restored),
 			invariant.SpreadWithin{TopologyKey: ht.ZoneLabel, Max: 3, Limit: 20 * second}, verdict.Unknown, 0,
 			"no verdict: backend was never seen settled with a skew above 3 after the fault began at 11s: there was nothing to restore"},
@@ -64,15 +64,15 @@ func TestSpreadWithin(t *testing.T) {
 			within(20 * second), verdict.Unknown, 0,
 			"no verdict: backend was never seen settled with a skew above 1 after the fault began at 11s: there was nothing to restore"},
 		{"the fault was not seen", setStage(unbalanced(restored), history.Seen, -1), within(20 * second), verdict.Unknown, 0,
-			"no verdict: scale was never seen to bite"},
+			"no verdict: scale was never seen in effect"},
 		{"it is not settled at the end", unbalanced(func(s *stepped) { restored(s); s.at = 50 * second; s.asked(7) }), within(20 * second),
 			verdict.Unknown, 0, "no verdict: backend was asked for 7 replicas and never seen settled with that (and 1 more reason)"},
 		{"no workload", unbalanced(restored), invariant.SpreadWithin{Workload: "other", TopologyKey: ht.ZoneLabel, Max: 1, Limit: second},
 			verdict.Unknown, 0, "no verdict: the record has no Deployment other"},
 		{"not whole", unbalanced(restored).Incomplete("cut off"), within(20 * second), verdict.Unknown, 0,
 			"no verdict: the record is not whole: cut off"},
-		{"restored while a watch was blind from before the deadline", unbalanced(restored).Gap("pods", 17*second, 24*second), within(6 * second),
-			verdict.Unknown, 0, "no verdict: the watch of pods was blind from 17s to 24s: the watch broke off (and 1 more reason)"},
+		{"restored while a watch had a gap from before the deadline", unbalanced(restored).Gap("pods", 17*second, 24*second), within(6 * second),
+			verdict.Unknown, 0, "no verdict: the watch of pods had a gap from 17s to 24s: the watch broke off (and 1 more reason)"},
 	})
 }
 

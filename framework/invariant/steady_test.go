@@ -55,7 +55,7 @@ func TestEveryWindowCounts(t *testing.T) {
 		"a plan that nobody played": {lasted(end, 0, 0).Header(func(h *history.Header) { h.Plan.Lanes[0].RatePerSecond = 220 }), "fresh was planned at 220 requests a second"},
 		"a little less was due, and of that a little less was sent": {
 			lasted(end, 20*second, 20040*ms).Header(func(h *history.Header) { h.Plan.Lanes[0].RatePerSecond = 208 }),
-			"only 192 requests were sent on fresh within 1s from 20s, and 208 were planned"},
+			"only 192 requests were sent on fresh within 1s from 20s, but 208 were planned"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := strings.Join(undelivered(s.run), "\n")

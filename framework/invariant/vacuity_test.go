@@ -99,7 +99,7 @@ func TestAFaultThatWasNotProvesNothing(t *testing.T) {
 			})
 		},
 		"a witness that never saw it":          func(b *ht.Builder) *ht.Builder { return setStage(b, history.Seen, -1) },
-		"a witness that no longer sees it":     func(b *ht.Builder) *ht.Builder { return lasting(b, "it was over before its undo began: gone") },
+		"a witness that no longer sees it":     func(b *ht.Builder) *ht.Builder { return lasting(b, "it was over before its revert began: gone") },
 		"a witness that could not look":        func(b *ht.Builder) *ht.Builder { return lasting(b, "waited 30s for a look") },
 		"a witness that never saw it healed":   func(b *ht.Builder) *ht.Builder { return setStage(b, history.Healed, -1) },
 		"a heal that was seen before the undo": healsEarly,
@@ -147,6 +147,6 @@ func healsEarly(b *ht.Builder) *ht.Builder {
 
 // TestWhatTheWitnessSaidIsTold: the reason is in the verdict's own words.
 func TestWhatTheWitnessSaidIsTold(t *testing.T) {
-	v := judge.Check(lasting(ht.Healthy(), "it was over before its undo began: w1 is not cordoned").Run(), invariant.NoFailedRequests{})
-	lines(t, v, "drain one worker went wrong: lasting: it was over before its undo began: w1 is not cordoned")
+	v := judge.Check(lasting(ht.Healthy(), "it was over before its revert began: w1 is not cordoned").Run(), invariant.NoFailedRequests{})
+	lines(t, v, "drain one worker went wrong: lasting: it was over before its revert began: w1 is not cordoned")
 }

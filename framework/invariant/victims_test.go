@@ -55,11 +55,11 @@ func TestVictimsWithoutTraffic(t *testing.T) {
 		moved        []history.Lane
 		want         string
 	}{
-		{"drain-one-worker", "NoFailedRequests", all, "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, had answered no request on fresh in the 3s before (and 1 more reason)"},
-		{"drain-one-worker", "NoFailedRequests", all[:1], "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, had answered no request on fresh in the 3s before"},
-		{"drain-one-worker", "NoFailedRequests", all[1:], "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, had answered no request on reused in the 3s before"},
-		{"resize-in-place", "NoFailedRequests", all[1:], "none of the 6 pods that resize all pods to 20m of processor time took had answered a request on reused in the 3s before"},
-		{"kill-one-worker", "FailuresEndWithin", all[1:], "backend-6f7f76f664-t7754, which kill one worker took, had answered no request on reused in the 3s before"},
+		{"drain-one-worker", "NoFailedRequests", all, "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, answered no request on fresh in the 3s before the fault (and 1 more reason)"},
+		{"drain-one-worker", "NoFailedRequests", all[:1], "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, answered no request on fresh in the 3s before the fault"},
+		{"drain-one-worker", "NoFailedRequests", all[1:], "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, answered no request on reused in the 3s before the fault"},
+		{"resize-in-place", "NoFailedRequests", all[1:], "none of the 6 pods that resize all pods to 20m of processor time took answered a request on reused in the 3s before the fault"},
+		{"kill-one-worker", "FailuresEndWithin", all[1:], "backend-6f7f76f664-t7754, which kill one worker took, answered no request on reused in the 3s before the fault"},
 	} {
 		t.Run(attack.golden+" on "+string(attack.moved[0]), func(t *testing.T) {
 			_, run := unpackGolden(t, attack.golden)
@@ -93,9 +93,9 @@ func TestVictimsWithoutTraffic(t *testing.T) {
 // heldConnection gives Healthy a stream lane whose one connection leads to a pod.
 func heldConnection(pod, node string) *ht.Builder {
 	return ht.Healthy().Header(func(h *history.Header) {
-		h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: history.LaneStream, RatePerSecond: 40})
-	}).Load(history.LaneStream, 40, ht.SteadyAt, ht.DrainedAt).EditRequests(func(r *history.Request) {
-		if r.Lane == history.LaneStream && (node != ht.DrainedNode || r.Due < ht.EvictedAt) {
+		h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: "stream", RatePerSecond: 40})
+	}).Load("stream", 40, ht.SteadyAt, ht.DrainedAt).EditRequests(func(r *history.Request) {
+		if r.Lane == "stream" && (node != ht.DrainedNode || r.Due < ht.EvictedAt) {
 			r.Pod, r.Node, r.Conn = pod, node, 1
 		}
 	})
@@ -111,7 +111,7 @@ func taking(b *ht.Builder, nodes, pods []string) *ht.Builder {
 }
 
 func TestTrafficToTheVictim(t *testing.T) {
-	stream := invariant.NoFailedRequests{Lanes: []history.Lane{history.LaneStream}}
+	stream := invariant.NoFailedRequests{Lanes: []history.Lane{"stream"}}
 	fresh := invariant.NoFailedRequests{Lanes: []history.Lane{history.LaneFresh}}
 	without := func(drop func(history.Request) bool) *ht.Builder {
 		return ht.Healthy().EditRequests(func(r *history.Request) {
@@ -120,15 +120,15 @@ func TestTrafficToTheVictim(t *testing.T) {
 			}
 		})
 	}
-	const none = "no verdict: backend-1, which drain one worker took, had answered no request on fresh in the 3s before"
+	const none = "no verdict: backend-1, which drain one worker took, answered no request on fresh in the 3s before the fault"
 	const held = "no request failed (0 of 6000 on fresh) through 1 pod termination and 0 node losses; 95 % upper bound 0.05 % if requests are independent" + noneMissedOnFresh
 	checkAll(t, []sample{
 		{"a stream held to the victim", heldConnection(ht.Victim, ht.DrainedNode), stream, verdict.Held, 0,
-			"no request failed (0 of 1200 on stream) through 1 pod termination and 0 node losses; 95 % upper bound 0.25 % if requests are independent; longest time without a request sent: 25ms on stream; an outage of 26ms would have met one"},
+			"no request failed (0 of 1200 on stream) through 1 pod termination and 0 node losses; 95 % upper bound 0.25 % if requests are independent; longest time without a request sent: 25ms on stream; an outage of 26ms would have hit a request"},
 		{"a stream held to a bystander", heldConnection("backend-4", "w4"), stream, verdict.Unknown, 0,
-			"no verdict: backend-1, which drain one worker took, had answered no request on stream in the 3s before"},
+			"no verdict: backend-1, which drain one worker took, answered no request on stream in the 3s before the fault"},
 		{"a lane of six held to a bystander", heldConnection("backend-4", "w4"), invariant.NoFailedRequests{}, verdict.Unknown, 0,
-			"no verdict: backend-1, which drain one worker took, had answered no request on stream in the 3s before"},
+			"no verdict: backend-1, which drain one worker took, answered no request on stream in the 3s before the fault"},
 		{"until four seconds before", without(func(r history.Request) bool { return r.Sent > ht.InjectingAt-4*second }), fresh,
 			verdict.Unknown, 0, none},
 		{"once, half a second before", without(func(r history.Request) bool {
@@ -150,7 +150,7 @@ func TestTrafficToTheVictim(t *testing.T) {
 		{"an eviction that was refused to a pod without traffic",
 			taking(refused(without(func(history.Request) bool { return true })), []string{ht.DrainedNode}, nil),
 			invariant.NoFailedRequests{Refused: true}, verdict.Unknown, 0,
-			"no verdict: backend-1, which drain one worker took, had answered no request on fresh in the 3s before"},
+			"no verdict: backend-1, which drain one worker took, answered no request on fresh in the 3s before the fault"},
 	})
 }
 
@@ -192,7 +192,7 @@ func TestEachFaultHasItsVictims(t *testing.T) {
 		}
 	})
 	v = judge.Check(idle.Run(), invariant.NoFailedRequests{})
-	if v.Outcome != verdict.Unknown || !strings.Contains(v.Seen, "backend-3, which drain another took, had answered no request on reused") {
+	if v.Outcome != verdict.Unknown || !strings.Contains(v.Seen, "backend-3, which drain another took, answered no request on reused") {
 		t.Errorf("%s: %s", v.Outcome, v.Seen)
 	}
 	numbers(t, v, map[string]float64{"victimAnswers.fresh": 100, "victimAnswers.reused": 0})
@@ -210,7 +210,7 @@ func TestPodsOfAGateway(t *testing.T) {
 	lost.Ready = "Unknown"
 	b.Node(noticedAt, lost)
 	v := judge.Check(taking(b, []string{"w9"}, nil).Run(), invariant.NoFailedRequests{})
-	if v.Outcome != verdict.Held || !slices.Contains(v.Evidence, "kill one worker took no pod that clients were sent to") {
+	if v.Outcome != verdict.Held || !slices.Contains(v.Evidence, "kill one worker took no pod that received requests") {
 		t.Errorf("%s: %s %q", v.Outcome, v.Seen, v.Evidence)
 	}
 }

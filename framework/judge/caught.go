@@ -12,19 +12,21 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
 	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Caught judges a mutant by its record and the verdicts on it, in the order of the record's promises: that the promise which is
-// named catches what was broken on purpose is a promise of the harness.
+// Caught judges a mutant by its record and by the verdicts on it, which are in the order of the record's promises. The harness
+// promises that the named promise catches what the mutant removes.
 //
-// Held: it was caught. The record is whole, every fault took effect, the promise with its parameters was Violated, on each lane that
-// the mutant is about, by requests that were sent after the first fault began, and mostly for the planted cause, where one is named. Of a
-// mutant of the harness: the promise was Unknown, for the planted doubt alone. Violated: it was missed. Anything else is Unknown, and
-// says why. A mutant that is caught by chance may be missed: that is Held, and CaughtNumber tells the two apart.
+// Held means caught: the record is whole, every fault took effect, and the promise with its parameters was Violated, on each lane
+// that the mutant is about, by requests that were sent after the first fault began, and mostly for the planted cause, if one is
+// named. A mutant of the harness is caught if the promise was Unknown for the planted doubt alone. Violated means missed. Anything
+// else is Unknown, with the reason. A mutant that is caught by chance only may be missed: that is Held, and CaughtNumber tells the
+// two apart.
 //
-// Promises about how a workload lies (see lies) are broken by a bad workload as soon as it is deployed, and may be.
+// A promise about where pods are (invariant.PlacementInvariant) may be broken as soon as a bad workload is deployed.
 func Caught(run history.Run, verdicts []verdict.Verdict) verdict.Verdict {
 	v := verdict.Verdict{Kind: "Caught", Promise: "a mutant is caught"}
 	m := run.Header.Mutant
@@ -51,27 +53,32 @@ func Caught(run history.Run, verdicts []verdict.Verdict) verdict.Verdict {
 	return caught(v, f, m, by)
 }
 
-// proves doubts a record from which nothing can be learnt about a mutant.
+// proves reports what a record lacks to say anything about a mutant.
 func proves(f *evidence.Run, kind string) verdict.Missing {
-	from := f.Begin()
-	switch {
-	case kind == "APIAnswersWithin":
-		from = evidence.Never // what the watches missed is nothing to it
-	case judgesLanes(kind):
-		from = f.Phases[history.Steady].From
+	var needs evidence.Needs
+	if p := invariant.Of(kind); p != nil {
+		needs = p.Needs()
 	}
-	return slices.Concat(f.BaseOrdered(from), f.FaultsActive(false))
+	switch {
+	case needs.Watches == evidence.Unwatched:
+	case judgesLanes(kind):
+		needs.Watches, needs.Since = evidence.Ordered, evidence.Undisturbed
+	default:
+		needs.Watches, needs.Since = evidence.Ordered, evidence.Deployed
+	}
+	needs.Standing = true
+	return f.Lacks(needs)
 }
 
-// named finds the verdict on the promise that a mutant names. Of several in an older record, which names a kind alone, it is the
-// one that is worst. Why says what is wrong with the name; empty: nothing.
+// named finds the verdict on the promise that a mutant names. An older record names only the kind; the worst verdict of that kind
+// counts. Why says what is wrong with the name; empty: nothing.
 func named(h history.Header, verdicts []verdict.Verdict) (by verdict.Verdict, why string) {
 	m := h.Mutant
 	if len(verdicts) == 0 {
 		return by, m.CaughtBy + " was not judged"
 	}
 	if len(verdicts) != len(h.Promises) {
-		return by, fmt.Sprintf("the record has %s, and was given %s", prose.Count(len(h.Promises), "promise"), prose.Count(len(verdicts), "verdict"))
+		return by, fmt.Sprintf("the record has %s, but %s were given", prose.Count(len(h.Promises), "promise"), prose.Count(len(verdicts), "verdict"))
 	}
 	var of []verdict.Verdict
 	for i, p := range h.Promises {
@@ -79,7 +86,7 @@ func named(h history.Header, verdicts []verdict.Verdict) (by verdict.Verdict, wh
 			continue
 		}
 		if verdicts[i].Kind != p.Kind {
-			return by, fmt.Sprintf("verdict %d is on %s, and the promise is %s", i+1, verdicts[i].Kind, p.Kind)
+			return by, fmt.Sprintf("verdict %d is on %s, but the promise is %s", i+1, verdicts[i].Kind, p.Kind)
 		}
 		of = append(of, verdicts[i])
 	}
@@ -93,7 +100,7 @@ func named(h history.Header, verdicts []verdict.Verdict) (by verdict.Verdict, wh
 	return by, m.CaughtBy + " has no verdict"
 }
 
-// sameParams compares parameters by what they say.
+// sameParams compares parameters by their values.
 func sameParams(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
@@ -102,7 +109,7 @@ func sameParams(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// caught turns round what the promise said of a workload that was broken.
+// caught turns the verdict on a broken workload into the verdict on its mutant.
 func caught(v verdict.Verdict, f *evidence.Run, m *history.Mutant, by verdict.Verdict) verdict.Verdict {
 	switch by.Outcome {
 	case verdict.Violated:
@@ -132,27 +139,27 @@ func caught(v verdict.Verdict, f *evidence.Run, m *history.Mutant, by verdict.Ve
 		return v.Unknown(verdict.Missing{why})
 	}
 	if reported := mostly(causes); m.Cause != "" && reported != attribution.Cause(m.Cause) {
-		return v.Unknown(verdict.Missing{fmt.Sprintf("%s was planted, and %s reported: %s", m.Cause, reported, by.Seen)})
+		return v.Unknown(verdict.Missing{fmt.Sprintf("%s is the cause that was planted, but %s was reported: %s", m.Cause, reported, by.Seen)})
 	}
 	v.Measure(verdict.CaughtNumber, 1)
 	return v.Held(nil, "caught: %s", by.Seen)
 }
 
-// missed says that a mutant was not caught. One that need not be has kept what is promised of it.
+// missed is the verdict on a mutant that was not caught. A mutant that may escape has kept its promise.
 func missed(v verdict.Verdict, m *history.Mutant, seen string) verdict.Verdict {
 	v.Measure(verdict.CaughtNumber, 0)
 	if m.ByChance {
-		return v.Held(nil, "not caught, as may happen, for it is caught by chance alone: %s", seen)
+		return v.Held(nil, "not caught, which is allowed, because this mutant is caught by chance only: %s", seen)
 	}
 	return v.Violated(nil, "missed: %s", seen)
 }
 
-// laneMissed says that no request failed, for the planted cause, on some lanes that the mutant is about. It was missed there only
-// where the promise had all of its evidence.
+// laneMissed is the verdict where no request failed for the planted cause on some lanes that the mutant is about. The mutant was
+// missed there only if the promise had all of its evidence.
 func laneMissed(v verdict.Verdict, m *history.Mutant, by verdict.Verdict, lanes, broken []history.Lane) verdict.Verdict {
 	left := slices.DeleteFunc(slices.Clone(lanes), func(l history.Lane) bool { return slices.Contains(broken, l) })
 	names := make([]string, len(left))
-	var others float64 // that failed there for other causes
+	var others float64 // requests that failed there for other causes
 	for i, lane := range left {
 		names[i] = string(lane)
 		others += v.Numbers[failures.SinceNumber+string(lane)]
@@ -161,35 +168,35 @@ func laneMissed(v verdict.Verdict, m *history.Mutant, by verdict.Verdict, lanes,
 	if m.Cause != "" {
 		of = " for " + m.Cause
 	}
-	seen := fmt.Sprintf("of the requests on %s that were sent after the first fault began, none failed%s; in all, %s", prose.List(names), of, by.Seen)
+	seen := fmt.Sprintf("of the requests on %s that were sent after the first fault began, none failed%s; of all requests: %s", prose.List(names), of, by.Seen)
 	if doubted := v.Numbers[requests.DoubtsNumber] > 0; doubted || others > 0 || v.Numbers[requests.ExcusedNumber] > 0 {
 		return v.Unknown(verdict.Missing{seen})
 	}
 	return missed(v, m, seen)
 }
 
-// judgesLanes tells of a promise whether it judges each lane by itself.
-func judgesLanes(kind string) bool { return NamesCauses(kind) || kind == "AnswersWithin" }
-
-// lies tells of a promise whether it is about how a workload lies on its nodes, before a fault as well as after it.
-func lies(kind string) bool {
-	switch kind {
-	case "Placement", "Placed", "Spread", "SpreadTogether", "SpreadTrials", "PerDomain":
-		return true
-	}
-	return false
+// judgesLanes says whether a kind of promise judges each lane by itself.
+func judgesLanes(kind string) bool {
+	_, ok := invariant.Of(kind).(invariant.LaneInvariant)
+	return ok
 }
 
-// early says that a promise was broken before the first fault began; empty: it was not.
+// aboutPlacement says whether a kind of promise is about where pods are, before a fault as well as after it.
+func aboutPlacement(kind string) bool {
+	_, ok := invariant.Of(kind).(invariant.PlacementInvariant)
+	return ok
+}
+
+// early describes how a promise was broken before the first fault began; empty: it was not.
 func early(f *evidence.Run, m *history.Mutant, by verdict.Verdict) string {
 	first := f.FirstFault()
 	switch {
-	case lies(by.Kind):
+	case aboutPlacement(by.Kind):
 		return ""
 	case judgesLanes(by.Kind) && len(m.Lanes) > 0:
-		return "its verdict does not say which requests failed after the first fault began, as one of today's would: judge the record again"
+		return "the verdict, from an older version of holdfast, does not say which requests failed after the first fault began; judge the record again"
 	case by.At != 0 && by.At < first.At:
-		return fmt.Sprintf("it was broken at %s, and the first fault began at %s: %s", prose.Moment(by.At), prose.Moment(first.At), by.Seen)
+		return fmt.Sprintf("the promise was broken at %s, before the first fault began at %s: %s", prose.Moment(by.At), prose.Moment(first.At), by.Seen)
 	}
 	return ""
 }

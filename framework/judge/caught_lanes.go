@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
-// aboutLanes are the lanes on which a mutant must be caught. Why says what is wrong with those it names.
+// aboutLanes are the lanes on which a mutant must be caught. Why says what is wrong with the lanes that it names; empty: nothing.
 func aboutLanes(f *evidence.Run, m *history.Mutant) (lanes []history.Lane, why string) {
 	judged := judgedLanes(f.Record.Header, m)
 	if len(judged) == 0 {
@@ -26,7 +26,7 @@ func aboutLanes(f *evidence.Run, m *history.Mutant) (lanes []history.Lane, why s
 	return judged, ""
 }
 
-// judgedLanes are those of the plan that the promise which a mutant names judges.
+// judgedLanes are the planned lanes that the promise which a mutant names judges.
 func judgedLanes(h history.Header, m *history.Mutant) (lanes []history.Lane) {
 	if h.Plan == nil {
 		return nil
@@ -44,20 +44,14 @@ func judgedLanes(h history.Header, m *history.Mutant) (lanes []history.Lane) {
 	return slices.Compact(lanes)
 }
 
-// LanesOf are the lanes that a promise judges each by itself, of those that carry load; sorted. Of another promise there are none: it
-// is about one lane, or about no requests.
+// LanesOf are the lanes with load that a promise judges each by itself, sorted. A promise about one lane, or about no requests, has
+// none.
 func LanesOf(p invariant.Invariant, planned []history.Lane) (lanes []history.Lane) {
-	var only []history.Lane
-	switch p := p.(type) {
-	case invariant.NoFailedRequests:
-		only = p.Lanes
-	case invariant.FailuresEndWithin:
-		only = p.Lanes
-	case invariant.AnswersWithin:
-		only = p.Lanes
-	default:
+	each, ok := p.(invariant.LaneInvariant)
+	if !ok {
 		return nil
 	}
+	only := each.OnLanes()
 	for _, lane := range planned {
 		if len(only) == 0 && lane != history.LaneControl || slices.Contains(only, lane) {
 			lanes = append(lanes, lane)

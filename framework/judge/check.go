@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"regexp"
+	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
@@ -11,9 +12,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// CheckAll judges a record by each promise and returns their verdicts in the same order. It reads the requests once,
-// whatever the number of promises, in memory that does not grow with them. A record whose requests cannot be read to
-// their end gets no Held.
+// CheckAll judges a record by each promise and returns the verdicts in the same order. It reads the requests once, however many
+// promises there are, in memory that does not grow with the requests. If the requests cannot be read to their end, no verdict is
+// Held.
 func CheckAll(run history.Run, promises []invariant.Invariant) []verdict.Verdict {
 	verdicts, _ := checkAll(run, promises)
 	return verdicts
@@ -24,7 +25,7 @@ func Check(run history.Run, p invariant.Invariant) verdict.Verdict {
 	return CheckAll(run, []invariant.Invariant{p})[0]
 }
 
-// checkAll also returns why the requests could not be read to their end.
+// checkAll also returns the error that ended the reading of the requests.
 func checkAll(run history.Run, promises []invariant.Invariant) ([]verdict.Verdict, error) {
 	f := evidence.New(run)
 	t := requests.NewTally(f)
@@ -44,14 +45,18 @@ func checkAll(run history.Run, promises []invariant.Invariant) ([]verdict.Verdic
 	verdicts := make([]verdict.Verdict, len(promises))
 	prefix := nodePrefix(run.Header.Cluster.Name)
 	for i, p := range promises {
+		missing := slices.Clip(f.Lacks(p.Needs()))
 		var v verdict.Verdict
 		switch s, ok := p.(invariant.EventInvariant); {
 		case ok:
-			v = s.Judge(f)
+			v = s.Judge(f, missing)
 		case running[i] != nil:
-			v = running[i].End()
+			v = running[i].End(missing)
 		default:
 			v = verdict.Verdict{}.Unknown(verdict.Missing{"this promise judges neither events nor requests"})
+		}
+		if v.Outcome == verdict.Held && len(missing) > 0 {
+			v = v.Unknown(missing)
 		}
 		v = moved(f, p, v)
 		if t.Err != nil && v.Outcome == verdict.Held {
@@ -65,8 +70,8 @@ func checkAll(run history.Run, promises []invariant.Invariant) ([]verdict.Verdic
 
 func unread(err error) string { return "the requests could not be read to their end: " + err.Error() }
 
-// nodePrefix finds the cluster's name at the beginning of a name, and not within one: a cluster may be called "end". It
-// is nil when the cluster has no name.
+// nodePrefix matches the cluster's name at the start of a name only, because a cluster may be called "end". It is nil when the
+// cluster has no name.
 func nodePrefix(cluster string) *regexp.Regexp {
 	if cluster == "" {
 		return nil
@@ -74,7 +79,7 @@ func nodePrefix(cluster string) *regexp.Regexp {
 	return regexp.MustCompile(`(^|[^\w.-])` + regexp.QuoteMeta(cluster) + "-")
 }
 
-// shorten leaves the cluster's name out of the names of its nodes, which begin with it.
+// shorten removes the cluster's name from the names of its nodes, which start with it.
 func shorten(v verdict.Verdict, prefix *regexp.Regexp) verdict.Verdict {
 	if prefix == nil {
 		return v
@@ -86,9 +91,9 @@ func shorten(v verdict.Verdict, prefix *regexp.Regexp) verdict.Verdict {
 	return v
 }
 
-// Judge judges a record by the promises that are written in it, with the parameters they had when it was made. A
-// promise that this version does not know is Unknown, and so is every promise of a record that is not whole: what is left
-// of it may have been changed, so it proves no failure either, and no mutant was caught by it. The verdict tells what is left.
+// Judge judges a record by the promises that are stored in it, with the parameters of the run. A promise of an unknown kind is
+// Unknown. In a record that is not whole, a promise that was broken is Unknown, too: the rest of the record may have been changed,
+// so it proves no failure, and no mutant was caught by it. The verdict says what the rest of the record shows.
 func Judge(run history.Run) []verdict.Verdict {
 	promises := make([]invariant.Invariant, len(run.Header.Promises))
 	for i, stored := range run.Header.Promises {
@@ -108,7 +113,7 @@ func Judge(run history.Run) []verdict.Verdict {
 	return verdicts
 }
 
-// unproven takes back what was seen to be violated.
+// unproven turns Violated into Unknown.
 func unproven(verdicts []verdict.Verdict, why string) {
 	for i, v := range verdicts {
 		if v.Outcome != verdict.Violated {
@@ -120,7 +125,7 @@ func unproven(verdicts []verdict.Verdict, why string) {
 	}
 }
 
-// undecoded stands for a promise that could not be read.
+// undecoded stands for a stored promise that could not be decoded.
 type undecoded struct {
 	stored history.Promise
 	err    error
@@ -128,11 +133,13 @@ type undecoded struct {
 
 func (p undecoded) String() string { return p.stored.Kind + " " + string(p.stored.Params) }
 
-func (p undecoded) Judge(*evidence.Run) verdict.Verdict {
+func (p undecoded) Needs() evidence.Needs { return evidence.Needs{} }
+
+func (p undecoded) Judge(*evidence.Run, verdict.Missing) verdict.Verdict {
 	return verdict.Verdict{Kind: p.stored.Kind}.Unknown(verdict.Missing{p.err.Error()})
 }
 
-// Overall sums verdicts up: Violated beats Unknown beats Held. No verdict at all is Unknown, as is any other word.
+// Overall adds verdicts up: Violated beats Unknown, and Unknown beats Held. No verdicts at all are Unknown, as is any other word.
 func Overall(verdicts []verdict.Verdict) verdict.Outcome {
 	overall := verdict.Held
 	if len(verdicts) == 0 {

@@ -7,19 +7,22 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// CauseNone stands for the cause that a verdict does not name, because the promise was not seen broken, or the failures have
-// none that is known.
+// CauseNone stands for a verdict without a cause: the promise was not broken, or the cause of the failures is unknown.
 const CauseNone attribution.Cause = "none"
 
-// NamesCauses tells whether a kind of promise says why requests failed. A mutant that it must catch has to name the cause
-// that it plants.
-func NamesCauses(kind string) bool { return kind == "NoFailedRequests" || kind == "FailuresEndWithin" }
+// NamesCauses says whether a kind of promise counts failed requests by cause. A mutant that it must catch names the cause that it
+// plants.
+func NamesCauses(kind string) bool {
+	p, ok := invariant.Of(kind).(invariant.LaneInvariant)
+	return ok && p.NamesCauses()
+}
 
-// ReportedCause is the cause that a verdict names: that of its numbers "cause.<name>" which is the largest. So can any promise
-// name one, in words of its own.
+// ReportedCause is the cause that a verdict names: the largest of its numbers "cause.<name>". Any promise can name a cause that
+// way.
 func ReportedCause(v verdict.Verdict) attribution.Cause {
 	if v.Outcome != verdict.Violated {
 		return CauseNone
@@ -38,7 +41,7 @@ func causesOf(v verdict.Verdict) map[attribution.Cause]float64 {
 	return causes
 }
 
-// mostly is the largest of the causes.
+// mostly is the most frequent cause.
 func mostly(causes map[attribution.Cause]float64) attribution.Cause {
 	best, most := CauseNone, 0.0
 	for _, cause := range slices.Sorted(maps.Keys(causes)) {
@@ -52,16 +55,16 @@ func mostly(causes map[attribution.Cause]float64) attribution.Cause {
 	return best
 }
 
-// Confusion lays the causes that mutants planted against those that were reported. A harness that catches a mutant for
-// another reason than the one that was planted was lucky.
+// Confusion compares the causes that mutants planted with the causes that were reported. A harness that catches a mutant for
+// another reason than the planted one was lucky.
 type Confusion struct {
 	// Planted and Reported are the rows and the columns, sorted.
 	Planted, Reported []attribution.Cause
 	counts            map[[2]attribution.Cause]int
 }
 
-// Add takes a mutant and what Caught says of its run. A mutant that names no cause is left out. One that was not caught agrees
-// with no cause: from a record that proves nothing none is taken.
+// Add takes a mutant and the verdict of Caught on its run. A mutant that names no cause does not count. A mutant that was not
+// caught agrees with no cause, because its record proves nothing.
 func (c *Confusion) Add(m history.Mutant, caught verdict.Verdict) {
 	if m.Cause == "" {
 		return

@@ -7,16 +7,16 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Found is what was found in a record: everything that tells of it is made from this, so that nothing disagrees.
+// Found are the verdicts on a record. Everything that reports on the record uses them, so that no two reports disagree.
 type Found struct {
 	Verdicts []verdict.Verdict // on its promises, in their order
 	Caught   *verdict.Verdict  // on the mutant; nil of a scenario that should hold
 }
 
-// Find judges a record by the promises that are written in it, and its mutant if it is of one.
+// Find judges a record by the promises that are stored in it, and its mutant if it has one.
 func Find(run history.Run) Found { return FoundBy(run, Judge(run)) }
 
-// FoundBy is Find for verdicts that are there already.
+// FoundBy is Find with verdicts that exist already.
 func FoundBy(run history.Run, verdicts []verdict.Verdict) Found {
 	found := Found{Verdicts: verdicts}
 	if run.Header.Mutant != nil {
@@ -26,8 +26,8 @@ func FoundBy(run history.Run, verdicts []verdict.Verdict) Found {
 	return found
 }
 
-// Sum says what the verdicts come to, and what decided it. Of a mutant, Held means that it was caught, or that it need not be:
-// what other promises say does not count.
+// Sum is the outcome of the verdicts, and the sentence that decided it. For a mutant, Held means that it was caught, or that it may
+// escape; the verdicts on other promises do not count.
 func (f Found) Sum() (verdict.Outcome, string) {
 	if f.Caught != nil {
 		return f.Caught.Outcome, f.Caught.Seen
@@ -41,7 +41,7 @@ func (f Found) Sum() (verdict.Outcome, string) {
 	return outcome, "nothing was judged"
 }
 
-// Put writes the verdicts into a scenario's result in run.json, in the place of those that are there. With an error it has none.
+// Put replaces the verdicts in a scenario's result of run.json. After an error the result has no verdicts.
 func (f Found) Put(into *history.ScenarioResult) error {
 	into.Verdicts, into.Caught = nil, nil
 	var all []json.RawMessage

@@ -7,12 +7,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Unsupported says why a scenario could not be tried where it was run; empty: it was tried, and its verdicts count. Verdicts are
-// what Judge said of the record. A fault that was not done explains nothing that went wrong, so a promise that was violated stays
-// violated.
+// Unsupported is why the environment cannot run a scenario, for example a missing kernel feature; empty: the scenario was run, and
+// its verdicts count. Verdicts are those of Judge on the record. A fault that was not applied explains no failure, so a promise
+// that was violated stays violated.
 //
-// Evidence: a whole record in which a fault was refused in the kernel's own words, and nothing else went wrong: no promise was
-// violated, no request failed, and the harness had no other trouble.
+// Evidence: a whole record in which the kernel's own words refused a fault, and nothing else went wrong: no promise was violated,
+// no request failed, and the harness had no other trouble.
 func Unsupported(run history.Run, verdicts []verdict.Verdict) string {
 	why := run.NotSupported()
 	if why == "" || run.Incomplete != "" || Overall(verdicts) == verdict.Violated {
@@ -41,7 +41,7 @@ func Unsupported(run history.Run, verdicts []verdict.Verdict) string {
 	return why
 }
 
-// anyFailed tells whether a request that was due under load failed, or whether the requests cannot be read.
+// anyFailed says whether a request that was due under load failed, or whether the requests cannot be read.
 func anyFailed(run history.Run) bool {
 	if run.Requests == nil {
 		return false

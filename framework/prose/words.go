@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Moment writes an offset as people read it, to the millisecond.
+// Moment formats an offset for readers, to the millisecond.
 func Moment(t time.Duration) string { return t.Round(time.Millisecond).String() }
 
 // Count writes "1 pod", "3 pods".
@@ -26,7 +26,7 @@ func Count[N ~int | ~uint64](n N, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Percent writes a share with three digits that count: "33.3 %", "0.05 %".
+// Percent formats a share with three significant digits: "33.3 %", "0.05 %".
 func Percent(share float64) string {
 	const digits = 3
 	v := share * 100
@@ -53,7 +53,7 @@ func List[S ~string](words []S) string {
 	return strings.Join(texts, "")
 }
 
-// Amounts writes "a=2 b=1", in the order of the names.
+// Amounts formats counts as "a=2 b=1", sorted by name.
 func Amounts(of map[string]int) string {
 	parts := make([]string, 0, len(of))
 	for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -62,7 +62,7 @@ func Amounts(of map[string]int) string {
 	return strings.Join(parts, " ")
 }
 
-// OnLanes names the lanes of a promise.
+// OnLanes names the lanes of a promise: "on any lane" for none.
 func OnLanes(lanes []history.Lane) string {
 	switch len(lanes) {
 	case 0:

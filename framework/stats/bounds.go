@@ -2,8 +2,8 @@ package stats
 
 import "math"
 
-// UpperBound95 is the share that may still fail although none of n did: nothing seen in n trials leaves, with 95 %
-// confidence, less than about 3/n, since 0.95 = 1-(1-p)^n is nearly solved by it. It takes requests for independent.
+// UpperBound95 is the upper bound, with 95 % confidence, of the share that fails when none of n did: about 3/n, because 0.95 =
+// 1-(1-p)^n. It assumes independent requests.
 //
 // Source: https://en.wikipedia.org/wiki/Rule_of_three_(statistics)
 func UpperBound95(n uint64) float64 {
@@ -58,8 +58,8 @@ func binomial(k, n uint64, p float64) float64 {
 	return math.Exp(log(n) - log(k) - log(n-k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
 }
 
-// MostOf is the largest number of n trials that may succeed before chance, each with probability p, is no longer
-// believed to have done it: more has a probability below alpha.
+// MostOf is the largest number of successes in n trials, each with probability p, that chance still explains: a larger number has a
+// probability below alpha.
 func MostOf(n uint64, p, alpha float64) uint64 {
 	low, high := uint64(0), n // the answer lies between
 	for low < high {
@@ -73,8 +73,7 @@ func MostOf(n uint64, p, alpha float64) uint64 {
 	return low
 }
 
-// Interval95 is where the share of an outcome lies that was seen in k of n independent trials: the exact interval, in
-// which each end leaves 2.5 %.
+// Interval95 is the exact 95 % interval of a share that was seen in k of n independent trials. Each end leaves 2.5 %.
 //
 // Source: https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Clopper%E2%80%93Pearson_interval
 func Interval95(k, n uint64) (low, high float64) {

@@ -2,30 +2,32 @@ package stats
 
 import "math"
 
-// A Service deals connections to its pods at random. Few of them are dealt unevenly by chance alone: 32 leave one of ten
-// pods out in a third of all deals. So a promise about shares has to know how many were dealt.
+// A Service spreads connections over its pods at random. With few connections, chance alone leaves pods without any: 32 connections
+// miss one of ten pods in a third of all cases. So a promise about shares needs to know how many connections there were.
 
-// unluckyDeal is how seldom a fair deal may look unfair before it proves nothing.
+// unluckyDeal is the largest probability that a fair distribution looks unfair.
 const unluckyDeal = 1e-6
 
-// MaxDeal bounds the search for a number of connections that is enough, and the connections that are told apart.
+// MaxDeal bounds the search for a sufficient number of connections, and the number of connections that are told apart.
 const MaxDeal = 1 << 16
 
-// Deal is connections that are dealt at random.
+// Deal is a random distribution of connections over pods.
 type Deal struct {
-	Chance  float64 // of each connection to come to the hand that is looked at
-	Hands   int     // of which the worst is looked at
-	AtLeast float64 // of its equal share
+	Chance  float64 // of each connection to reach the pods in question
+	Hands   int     // number of pods, of which the worst counts
+	AtLeast float64 // share of an equal share that is promised
 }
 
-// unlucky is at most the probability that a fair deal of n connections leaves a hand with less than it should have.
+// unlucky is an upper bound of the probability that a fair distribution of n connections leaves a pod with less than its promised
+// share.
 func (d Deal) unlucky(n int) float64 {
 	least := uint64(max(0, math.Ceil(d.AtLeast*d.Chance*float64(n))))
 	return min(1, float64(d.Hands)*(1-binomialTail(least, uint64(n), d.Chance)))
 }
 
-// Enough is the number of connections from which on a fair deal is hardly ever unlucky; MaxDeal when none is. The
-// probability falls in steps, of which each may rise above the limit again: a connection more can mean one more is due.
+// Enough is the number of connections from which on a fair distribution is hardly ever unlucky; MaxDeal when there is none. The
+// probability falls in steps, and may rise above the limit again after a step, because one more connection can raise the promised
+// number by one.
 func (d Deal) Enough() int {
 	if d.AtLeast <= 0 || d.Hands < 1 {
 		return 0
@@ -40,8 +42,8 @@ func (d Deal) Enough() int {
 	return last + 1
 }
 
-// Surprise is at most the probability that a fair deal of n connections to so many pods leaves any few of them together
-// with no more than got.
+// Surprise is an upper bound of the probability that a fair distribution of n connections over so many pods leaves some few of them
+// together with no more than got.
 func Surprise(pods, few, n, got int) float64 {
 	log := func(n int) float64 { l, _ := math.Lgamma(float64(n) + 1); return l }
 	ways := math.Exp(log(pods) - log(few) - log(pods-few))

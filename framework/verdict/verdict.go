@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
-// Unknown turns a verdict into one without the evidence for any other.
+// Unknown is v without the evidence for another outcome. Missing must not be empty.
 func (v Verdict) Unknown(d Missing) Verdict {
 	v.Outcome, v.At = Unknown, 0
 	v.Seen = "no verdict: " + d[0]
@@ -18,7 +18,7 @@ func (v Verdict) Unknown(d Missing) Verdict {
 	return v
 }
 
-// Held says Held, unless there are doubts.
+// Held is v as Held, or as Unknown if evidence is missing.
 func (v Verdict) Held(d Missing, seen string, args ...any) Verdict {
 	if len(d) > 0 {
 		return v.Unknown(d)
@@ -27,15 +27,15 @@ func (v Verdict) Held(d Missing, seen string, args ...any) Verdict {
 	return v
 }
 
-// Violated says Violated. What was seen to break a promise stays broken however thin the rest of the evidence is; the
-// doubts are the last lines of the evidence. What only looks so because a watch was blind was not seen: see facts.blind.
+// Violated is v as Violated. What was seen to break a promise stays broken, however much evidence is missing; what is missing comes
+// last in Evidence. A break that only a gap of a watch explains was not seen: see evidence.Run.Blind.
 func (v Verdict) Violated(d Missing, seen string, args ...any) Verdict {
 	v.Outcome, v.Seen = Violated, fmt.Sprintf(seen, args...)
 	if n := min(len(d), MaxEvidence/2); len(v.Evidence) > MaxEvidence-n {
 		v.Evidence = v.Evidence[:MaxEvidence-n]
 	}
 	for _, doubt := range d {
-		v.Support("thin evidence: " + doubt)
+		v.Support("missing evidence: " + doubt)
 	}
 	return v
 }
@@ -57,23 +57,24 @@ func (v *Verdict) Measure(name string, value float64) {
 	v.Numbers[name] = value
 }
 
-// doubts are the reasons why the evidence is not there. None: it is.
+// Missing are the reasons why a promise has no evidence; none: the evidence is there.
 type Missing []string
 
 func (d *Missing) Add(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }
 
-// CaughtNumber is the number of a verdict by Caught that is 1 if the mutant was caught and 0 if it was missed. An Unknown has none.
+// CaughtNumber is the number in a verdict of Caught that is 1 if the mutant was caught and 0 if it was missed. An Unknown has no
+// such number.
 const CaughtNumber = "caught"
 
 func (v Verdict) Written() (json.RawMessage, error) {
 	raw, err := json.Marshal(v)
-	if err != nil { // a number that is not finite, which no invariant measures
+	if err != nil { // a number that is not finite, which no promise measures
 		return nil, fmt.Errorf("write down the verdict on %q: %w", v.Promise, err)
 	}
 	return raw, nil
 }
 
-// Escaped tells of the verdict on a mutant that it was not caught, and need not have been.
+// Escaped says of the verdict on a mutant that the mutant was not caught, and may escape.
 func (v Verdict) Escaped() bool {
 	caught, told := v.Numbers[CaughtNumber]
 	return v.Outcome == Held && told && caught == 0

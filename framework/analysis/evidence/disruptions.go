@@ -10,20 +10,19 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Disruptions are what the faults of a run did to a workload: pods that began to end, whose containers were started again, or
-// that were given other resources, and nodes that stopped being ready. They come from the watches, not from the faults' own
-// word; what no watch can see, a network that loses packets or a component that is gone, from what a fault's witness counted.
+// Disruptions count what the faults of a run did to a workload: pods that began to terminate, restarted or were resized, and nodes
+// that stopped being ready. The counts come from the watches, not from the faults. A network that loses packets and a component that
+// is gone are invisible to watches, so they come from what a fault's witness counted.
 //
-// Only what a fault did counts: between the moment it was injected and the moment its undo began, and only of pods and nodes
-// that it bit. What the harness itself asks for meanwhile, such as a replica more while a component is away, and what an undo
-// takes back, is no disruption.
+// Only the effects of a fault count: on the pods and nodes that it names, from its application to the start of its revert. A replica
+// that the harness itself adds in the meantime, and what a revert changes, are no disruptions.
 type Disruptions struct {
 	terminations, restarts, losses int
 	resizes                        int
-	additions                      int // pods that came, by faults that took none
-	impaired                       int // networks that were worse: probes of the fault's witness were hit
-	processes                      int // of components that were gone, as the fault's witness counted
-	Refusals                       int // of evictions, where they count as evidence
+	additions                      int // new pods, of faults that end none
+	impaired                       int // impaired networks: probes of the fault's witness were hit
+	processes                      int // processes of components that were gone, as the fault's witness counted
+	Refusals                       int // refused evictions, where they count as evidence
 }
 
 // Disruptions counts what the faults did.
@@ -41,7 +40,7 @@ func (f *Run) Disruptions() (n Disruptions) {
 	for _, e := range f.Record.Events {
 		p := e.Pod
 		if p == nil || p.Ended() || !owned(workloads, p.Namespace, p.Labels) {
-			continue // a kubelet that is restarted counts one more of a pod that it had evicted
+			continue // a kubelet that restarts adds one restart to a pod that it has evicted
 		}
 		bitten := f.took(p.Name, p.Node, e.T)
 		if more := p.Restarts - restarts[p.UID]; more > 0 && bitten {
@@ -51,7 +50,7 @@ func (f *Run) Disruptions() (n Disruptions) {
 		if had := cpu[p.UID]; had != "" && p.CPU != "" && p.CPU != had && bitten {
 			n.resizes++
 		}
-		cpu[p.UID] = cmp.Or(p.CPU, cpu[p.UID]) // a container that starts again says nothing
+		cpu[p.UID] = cmp.Or(p.CPU, cpu[p.UID]) // a container that restarts reports no CPU for a moment
 	}
 	for _, loss := range f.Record.NodeLosses(0, Never) {
 		if f.tookNode(loss.Name, loss.At) {
@@ -70,8 +69,7 @@ func (f *Run) Disruptions() (n Disruptions) {
 	return n
 }
 
-// atWork tells whether a moment lies between the injection of a fault and the beginning of its undo, while the run was
-// disturbed.
+// atWork says whether a moment in phase Disturbed lies between the application of a fault and the start of its revert.
 func (f *Run) atWork(fault *history.FaultLife, at history.Offset) bool {
 	disturbed, undone := f.Phases[history.Disturbed], Never
 	if fault.Healing.OK {
@@ -80,7 +78,7 @@ func (f *Run) atWork(fault *history.FaultLife, at history.Offset) bool {
 	return fault.Injecting.OK && at >= max(disturbed.From, fault.Injecting.At) && at < min(disturbed.To, undone)
 }
 
-// took tells whether a fault that was in force at a moment bit a pod, or the node that it was on.
+// took says whether a fault that was active at a moment affected a pod or its node.
 func (f *Run) took(pod, node string, at history.Offset) bool {
 	for i := range f.Faults {
 		fault := &f.Faults[i]
@@ -91,8 +89,8 @@ func (f *Run) took(pod, node string, at history.Offset) bool {
 	return false
 }
 
-// tookNode tells whether a fault that was in force at a moment bit a node, or had a step to do on it: an upgrade takes its
-// nodes one by one, and names none.
+// tookNode says whether a fault that was active at a moment affected a node or had a step on it. An upgrade takes the nodes one by
+// one and names none of them.
 func (f *Run) tookNode(node string, at history.Offset) bool {
 	for i := range f.Faults {
 		fault := &f.Faults[i]
@@ -103,15 +101,15 @@ func (f *Run) tookNode(node string, at history.Offset) bool {
 	return false
 }
 
-// stepped tells whether a fault had a step to do on a node.
+// stepped says whether a fault had a step on a node.
 func (f *Run) stepped(fault *history.FaultLife, node string) bool {
 	return slices.ContainsFunc(f.Record.Events, func(e history.Event) bool {
 		return e.Step != nil && e.Step.Node == node && f.atWork(fault, e.T)
 	})
 }
 
-// additions counts the pods that came while a fault was injected that took none, as when a workload is scaled up. Where a pod
-// ended meanwhile, what comes may only take its place. What comes after the fault was seen, the harness may have asked for.
+// additions counts the pods that a fault which ends none created while it was applied, for example by scaling up. If a pod terminated
+// in the meantime, a new pod may only replace it. The harness itself may have asked for pods that come after the fault was seen.
 func (f *Run) additions(workloads []selector) (n int) {
 	known := make(map[string]bool) // by UID
 	came := make([]int, len(f.Faults))
@@ -148,7 +146,7 @@ func (s selector) Owns(namespace string, labels map[string]string) bool {
 	return s.namespace == namespace && history.Selects(s.labels, labels)
 }
 
-// Selectors of all workloads that were ever seen.
+// Selectors are those of all workloads in the record.
 func (f *Run) Selectors() (list []selector) {
 	for _, e := range f.Record.Events {
 		if e.Workload == nil || len(e.Workload.Selector) == 0 {
@@ -177,12 +175,11 @@ func (f *Run) Refusals() (n int) {
 	return n
 }
 
-// Disrupted doubts a run in which nothing was seen of what its faults did. Of one whose faults did not bite at all, FaultsActive
-// says so.
+// Disrupted reports a run whose faults took effect without any disruption in the record. FaultsActive reports faults without effect.
 func (f *Run) Disrupted(n Disruptions) (d verdict.Missing) {
 	bit := slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool { return fault.Injecting.OK && fault.Seen.OK })
 	if bit && n == (Disruptions{}) {
-		d.Add("nothing was disrupted: no pod was seen to end and no node to be lost by a fault's doing, before its undo began")
+		d.Add("nothing was disrupted: no fault ended a pod or took a node before its revert began")
 	}
 	return d
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// pressed are the nodes that were seen with the taint of memory or disk pressure at or after from and before to.
+// pressed are the nodes that had the taint of memory or disk pressure at some time from from (inclusive) to to (exclusive).
 func pressed(run history.Run, from, to history.Offset) (names []string) {
 	for _, e := range run.Events {
 		if e.Node != nil && e.T >= from && e.T < to && e.Node.UnderPressure() && !slices.Contains(names, e.Node.Name) {
@@ -18,8 +18,8 @@ func pressed(run history.Run, from, to history.Offset) (names []string) {
 	return names
 }
 
-// Taken are the nodes that stopped being ready, or were under pressure, at or after from and before to; lost, that
-// one of them was not under pressure.
+// Taken are the nodes that stopped being ready, or were under pressure, from from (inclusive) to to (exclusive). Lost says that one
+// of them was not under pressure.
 func Taken(run history.Run, from, to history.Offset) (names []string, lost bool) {
 	names = pressed(run, from, to)
 	squeezed := len(names)
@@ -33,7 +33,7 @@ func Taken(run history.Run, from, to history.Offset) (names []string, lost bool)
 	return names, lost
 }
 
-// InForce is the time from when the last fault was seen until the first undo, or the end of the record.
+// InForce is the time from when the last fault was seen until the first revert began, or until the end of the record.
 func (f *Run) InForce() (seen, until history.Offset, ok bool) {
 	for _, fault := range f.Faults {
 		if fault.Seen.OK {
@@ -47,8 +47,8 @@ func (f *Run) InForce() (seen, until history.Offset, ok bool) {
 	return seen, until, ok
 }
 
-// PressedSince is the moment at which the node was tainted whose pressure is the fault that was seen last, at the moment seen;
-// seen itself, if that fault is another.
+// PressedSince is when the node got the taint of the pressure that is the fault which was seen last, at the moment seen; if that
+// fault is another one, it is seen itself.
 func (f *Run) PressedSince(seen history.Offset) history.Offset {
 	for _, fault := range f.Faults {
 		if !fault.Seen.OK || fault.Seen.At != seen || !fault.Injecting.OK {
@@ -63,7 +63,7 @@ func (f *Run) PressedSince(seen history.Offset) history.Offset {
 	return seen
 }
 
-// FirstUndo is when the first undo of a fault began.
+// FirstUndo is when the first revert of a fault began.
 func (f *Run) FirstUndo() (at history.Offset, ok bool) {
 	for _, fault := range f.Faults {
 		if fault.Healing.OK && (!ok || fault.Healing.At < at) {
@@ -73,7 +73,7 @@ func (f *Run) FirstUndo() (at history.Offset, ok bool) {
 	return at, ok
 }
 
-// LastUndo is when the undo of the last fault began, or when it was seen if nobody undid it.
+// LastUndo is when the revert of the last fault began, or when that fault was seen if it was not reverted.
 func (f *Run) LastUndo() (at history.Offset, ok bool) {
 	for _, fault := range f.Faults {
 		m := fault.Healing
@@ -87,12 +87,12 @@ func (f *Run) LastUndo() (at history.Offset, ok bool) {
 	return at, ok
 }
 
-// Undone tells whether every fault that was seen was undone, too.
+// Undone says whether every fault that was seen was also reverted.
 func (f *Run) Undone() bool {
 	return !slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool { return fault.Seen.OK && !fault.Healing.OK })
 }
 
-// FirstInjecting is when the first fault began to be injected.
+// FirstInjecting is when the first fault began to be applied.
 func (f *Run) FirstInjecting() (at history.Offset, ok bool) {
 	for _, fault := range f.Faults {
 		if m := fault.Injecting; m.OK && (!ok || m.At < at) {
@@ -102,7 +102,8 @@ func (f *Run) FirstInjecting() (at history.Offset, ok bool) {
 	return at, ok
 }
 
-// FaultsOn is the time from the first fault's beginning to the last heal, or to the end if one was never healed.
+// FaultsOn is the time from the start of the first fault to the end of the last revert, or to the end of the record if a fault was
+// never reverted.
 func (f *Run) FaultsOn() (from, to history.Offset) {
 	from = f.End()
 	for _, fault := range f.Faults {
@@ -118,7 +119,7 @@ func (f *Run) FaultsOn() (from, to history.Offset) {
 	return from, to
 }
 
-// LastFault is when the fault that was seen last had begun, and when it was seen.
+// LastFault is when the fault that was seen last began, and when it was seen.
 func (f *Run) LastFault() (began, seen history.Offset, ok bool) {
 	for _, fault := range f.Faults {
 		if fault.Injecting.OK && fault.Seen.OK && fault.Seen.At >= seen {
@@ -138,8 +139,8 @@ func (f *Run) FirstFault() (first history.Moment) {
 	return first
 }
 
-// FaultsActive doubts faults that were not seen to be in force between the moment they were injected and the moment they
-// were undone. Unless mustHeal, a fault that nobody tried to undo is as good as one that was.
+// FaultsActive reports faults that were not seen to be active from their application to their revert. Unless mustHeal, a fault
+// whose revert was not attempted counts like one that was reverted.
 func (f *Run) FaultsActive(mustHeal bool) (d verdict.Missing) {
 	if len(f.Faults) == 0 {
 		d.Add("no fault was injected")
@@ -149,11 +150,11 @@ func (f *Run) FaultsActive(mustHeal bool) (d verdict.Missing) {
 		case len(fault.Errors) > 0:
 			d.Add("%s went wrong: %s", fault.Name, fault.Errors[0])
 		case !fault.Injecting.OK:
-			d.Add("%s has no beginning in the record", fault.Name)
+			d.Add("%s has no start in the record", fault.Name)
 		case !fault.Seen.OK:
-			d.Add("%s was never seen to bite", fault.Name)
+			d.Add("%s was never seen in effect", fault.Name)
 		case !fault.Healed.OK && (mustHeal || fault.Healing.OK):
-			d.Add("%s was never seen to be healed", fault.Name)
+			d.Add("%s was never seen to be reverted", fault.Name)
 		default:
 			f.lasted(fault, &d)
 		}
@@ -161,7 +162,7 @@ func (f *Run) FaultsActive(mustHeal bool) (d verdict.Missing) {
 	return d
 }
 
-// lasted doubts a fault that was over before the harness undid it.
+// lasted reports a fault that was over before the harness reverted it.
 func (f *Run) lasted(fault history.FaultLife, d *verdict.Missing) {
 	undone := fault.Healing
 	if !undone.OK {
@@ -169,23 +170,23 @@ func (f *Run) lasted(fault history.FaultLife, d *verdict.Missing) {
 	}
 	switch healed := f.firstHealed(fault.ID); {
 	case fault.Seen.At < fault.Injecting.At:
-		d.Add("%s was seen at %s, before it was injected at %s", fault.Name, prose.Moment(fault.Seen.At), prose.Moment(fault.Injecting.At))
+		d.Add("%s was seen at %s, before it was applied at %s", fault.Name, prose.Moment(fault.Seen.At), prose.Moment(fault.Injecting.At))
 	case fault.Seen.At > undone.At:
-		d.Add("%s was seen at %s, after its undo began at %s", fault.Name, prose.Moment(fault.Seen.At), prose.Moment(undone.At))
+		d.Add("%s was seen at %s, after its revert began at %s", fault.Name, prose.Moment(fault.Seen.At), prose.Moment(undone.At))
 	case healed.OK && !fault.Healing.OK:
-		d.Add("%s healed by itself at %s: no undo is in the record", fault.Name, prose.Moment(healed.At))
+		d.Add("%s ended by itself at %s: the record has no revert", fault.Name, prose.Moment(healed.At))
 	case healed.OK && healed.At < undone.At:
-		d.Add("%s healed too early: at %s, before its undo began", fault.Name, prose.Moment(healed.At))
+		d.Add("%s ended too early: at %s, before its revert began", fault.Name, prose.Moment(healed.At))
 	}
 	for _, node := range fault.Nodes {
 		if back := f.backEarly(node, fault.Injecting.At, undone.At); back.OK {
-			d.Add("%s healed too early: %s was back at %s, before its undo began at %s",
+			d.Add("%s ended too early: %s was back at %s, before its revert began at %s",
 				fault.Name, node, prose.Moment(back.At), prose.Moment(undone.At))
 		}
 	}
 }
 
-// firstHealed is the first time a fault was seen as healed; FaultLife has the last.
+// firstHealed is when a fault was first seen to be reverted; FaultLife has the last time.
 func (f *Run) firstHealed(id int) history.Moment {
 	for _, e := range f.Record.Events {
 		if e.Fault != nil && e.Fault.ID == id && e.Fault.Stage == history.Healed && e.Fault.Error == "" {
@@ -195,9 +196,8 @@ func (f *Run) firstHealed(id int) history.Moment {
 	return history.Moment{}
 }
 
-// backEarly is when a node that had been taken away, closed to new pods or put under pressure after from was usable again
-// before to. Of one that was put under pressure nothing else counts: its kubelet is restarted for that, and may not be ready
-// for a moment.
+// backEarly is when a node that had been lost, cordoned or put under pressure after from was usable again before to. Of a node
+// under pressure only the pressure counts: its kubelet restarts for that fault, and may not be ready for a moment.
 func (f *Run) backEarly(name string, from, to history.Offset) history.Moment {
 	taken, squeezed := false, slices.Contains(pressed(f.Record, from, to), name)
 	for _, e := range f.Record.Events {
@@ -217,7 +217,7 @@ func (f *Run) backEarly(name string, from, to history.Offset) history.Moment {
 	return history.Moment{}
 }
 
-// TookNodes tells whether a fault had taken nodes by a moment.
+// TookNodes says whether a fault had taken nodes by a moment.
 func (f *Run) TookNodes(at history.Offset) bool {
 	return slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool { return len(fault.Nodes) > 0 && fault.Injecting.At <= at })
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Unseen tells whether one gap hides all that was the case between two moments: who comes back from it may have come
-// back long before. What is listed again after a gap comes into the record within the skew.
+// Unseen says whether one gap hides everything between two moments: a node that is back at its end may have been back long before.
+// Objects that are listed again after a gap are recorded within the skew.
 func (f *Run) Unseen(from, to history.Offset) bool {
 	begin, end := f.Begin(), f.End()
 	return slices.ContainsFunc(f.Gaps, func(e history.Event) bool {
@@ -17,19 +17,19 @@ func (f *Run) Unseen(from, to history.Offset) bool {
 	})
 }
 
-// Blind tells whether a watch may have missed something within the skew of a moment, or told it late. What the record says of
-// such a moment breaks no promise: something else may have been the case. Only gaps that are doubts of their own count.
+// Blind says whether a watch may have missed a change within the skew of a moment, or reported it late. The state at such a moment
+// breaks no promise, because it may not have been the real state. Only gaps that are missing evidence by themselves count.
 func (f *Run) Blind(at history.Offset) bool {
 	return slices.ContainsFunc(f.Gaps, f.hides(at))
 }
 
-// ToldLate tells whether what the record says of a moment may have been told late.
+// ToldLate says whether a watch may have reported the state at a moment late.
 func (f *Run) ToldLate(at history.Offset) bool {
 	hides := f.hides(at)
 	return slices.ContainsFunc(f.Gaps, func(e history.Event) bool { return e.Gap.Bridged && hides(e) })
 }
 
-// hides tells of a gap whether it may hide what was the case at a moment.
+// hides says whether a gap may hide the state at a moment.
 func (f *Run) hides(at history.Offset) func(history.Event) bool {
 	begin, end := f.Begin(), f.End()
 	return func(e history.Event) bool {
@@ -37,18 +37,18 @@ func (f *Run) hides(at history.Offset) func(history.Event) bool {
 	}
 }
 
-// Late doubts when something happened that a watch told of only at the end of a gap.
+// Late reports the gaps after which a watch delivered what it had missed: when those changes happened is unknown.
 func (f *Run) Late(from history.Offset) (d verdict.Missing) {
 	for _, e := range f.Gaps {
 		if e.Gap.Bridged && e.Gap.Since < f.End() && e.T >= from {
-			d.Add("the watch of %s was late from %s to %s: %s", e.Gap.What, prose.Moment(e.Gap.Since), prose.Moment(e.T), e.Gap.Why)
+			d.Add("the watch of %s delivered changes late from %s to %s: %s", e.Gap.What, prose.Moment(e.Gap.Since), prose.Moment(e.T), e.Gap.Why)
 		}
 	}
 	return d
 }
 
-// Deaf tells whether what Kubernetes' components said at about a moment may be missing: the watch of events was blind, and
-// what it missed was not listed afterwards.
+// Deaf says whether Kubernetes Events of about a moment may be missing: the watch of Events had a gap, and they were not listed
+// afterwards.
 func (f *Run) Deaf(at history.Offset) bool {
 	return slices.ContainsFunc(f.Record.Events, func(e history.Event) bool {
 		return e.Gap != nil && e.Gap.What == "events" && !e.Gap.Bridged && e.Gap.Since <= at+WatchSkew && at-WatchSkew <= e.T

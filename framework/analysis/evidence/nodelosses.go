@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
-// LostUnasked finds the node of a kind that was lost without a fault, while the machine was starved, and not back before a moment;
-// nil if there is none.
+// LostUnasked finds a node that was lost without a fault, while the machine lacked processor time, and was not back by from. Name
+// empty means any node; like restricts the losses. Nil means that there is none.
 func (f *Run) LostUnasked(name string, from, to history.Offset, like func(*history.NodeLoss) bool) *history.NodeLoss {
 	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace + restless
 	for i := range f.Noise.unasked {
@@ -25,7 +25,8 @@ func (f *Run) LostUnasked(name string, from, to history.Offset, like func(*histo
 	return nil
 }
 
-// Inhabited tells whether any pod of the scenario was on a node when it was lost, be it a load worker: else no request led there.
+// Inhabited says whether any pod of the scenario, load workers included, was on a node when it was lost. No request led to a node
+// without one.
 func (f *Run) Inhabited(loss *history.NodeLoss) bool {
 	is, known := f.Noise.inhabited[loss]
 	if !known {
@@ -37,13 +38,15 @@ func (f *Run) Inhabited(loss *history.NodeLoss) bool {
 	return is
 }
 
+// AnyLoss is for LostUnasked: it accepts each loss.
 func AnyLoss(*history.NodeLoss) bool { return true }
 
+// SayLost describes a loss without a fault.
 func (f *Run) SayLost(loss *history.NodeLoss) string {
-	return fmt.Sprintf("%s was lost at %s without a fault, on a machine that was starved: %s", loss.Name, prose.Moment(loss.At), f.Starved(loss))
+	return fmt.Sprintf("%s was lost at %s without a fault, on a machine without enough processor time: %s", loss.Name, prose.Moment(loss.At), f.Starved(loss))
 }
 
-// Carried tells whether a pod of a workload was on a node when it was lost.
+// Carried says whether a pod of a workload was on a node when it was lost.
 func (f *Run) Carried(loss *history.NodeLoss) bool {
 	state := f.Record.StateAt(loss.At)
 	for _, pod := range state.Pods {
@@ -59,13 +62,13 @@ func (f *Run) Carried(loss *history.NodeLoss) bool {
 	return false
 }
 
-// Starved says how it is known that the machine was starved when a node was lost.
+// Starved is the evidence that the machine lacked processor time when a node was lost.
 func (f *Run) Starved(loss *history.NodeLoss) string {
 	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace + restless
 	return InWords(f.Loudest(loss.At-grace, loss.At))
 }
 
-// asked tells whether a fault had taken a node, or may have: of one that failed it is not known which nodes it touched.
+// asked says whether a fault took a node, or may have: which nodes a failed fault touched is unknown.
 func (f *Run) asked(loss history.NodeLoss) bool {
 	return slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool {
 		return fault.Injecting.OK && fault.Injecting.At <= loss.At &&

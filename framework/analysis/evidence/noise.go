@@ -12,39 +12,39 @@ import (
 )
 
 const (
-	// Standstill is how long a part of the harness must have stood still before what went wrong at that moment can be its own
-	// doing. In runs that held, beside compilers that wanted both cores, load workers stood still for 176 ms at most; a request is
-	// given up after a second without a connection, or three without an answer.
+	// Standstill is how long a part of the harness must have been paused to explain a failure at that moment. In runs that held, beside
+	// compilers that used both cores, load workers were paused for at most 176 ms. A request times out after a second without a
+	// connection, or three without an answer.
 	Standstill = 250 * time.Millisecond
-	// stolen is the share of a machine's processor time that has to be given to others by a hypervisor to count as well.
+	// stolen is the share of processor time that the hypervisor must have taken to count as noise.
 	stolen = 0.25
-	// lateBeat is the pause that shows that what was given to others was missed. On a machine that always gives away a share,
-	// everybody runs, only slower.
+	// lateBeat is the pause that must accompany stolen time. On a machine that always loses a share of its time, everything runs, only
+	// slower.
 	lateBeat = 100 * time.Millisecond
-	// restless is how long before a node is seen as lost its kubelet may have been kept from saying that it is alive, beyond the time
-	// that the node controller waits for that.
+	// restless is how much longer than the node controller's grace period before a loss the kubelet may have been kept from renewing
+	// its lease.
 	restless = 5 * time.Second
 )
 
-// loud tells whether a sample of noise can explain that something went wrong. That something waits for a processor (PSI) can
-// not: on two cores something does so nine seconds of ten in runs in which nothing is late.
+// loud says whether a sample of noise can explain a failure. Pressure on the processors (PSI) cannot: on two cores some task waits in
+// nine seconds of ten, in runs in which nothing is late.
 func loud(n *history.Noise) bool {
 	return n.Pause >= Standstill || n.Throttled >= Standstill || n.Steal >= stolen && n.Pause >= lateBeat
 }
 
-// noise is what the harness's parts heard of themselves.
+// noise is what the parts of the harness recorded about themselves.
 type noise struct {
-	Of      map[string][]history.Event // loud samples, in order; by who took them
-	unasked []history.NodeLoss         // of nodes that no fault had touched, while somebody was loud
-	// Which of those had pods on them, as far as that was asked.
+	Of      map[string][]history.Event // samples that can explain a failure, in order, by the part that took them
+	unasked []history.NodeLoss         // losses of nodes that no fault had touched, beside such samples
+	// inhabited caches which of the lost nodes had pods.
 	inhabited map[*history.NodeLoss]bool
-	Took      map[history.Lane]*stats.Durations // how long good answers took, before any fault
-	Watches   time.Duration                     // by how much the watches were late at the worst; zero in a record that does not tell
+	Took      map[history.Lane]*stats.Durations // how long good answers took before the first fault
+	Watches   time.Duration                     // the largest delay of the watches; zero in a record without echoes
 	pauses    []history.Event                   // of the harness, in order
-	echoes    []history.Event                   // that came back
+	echoes    []history.Event                   // the harness's own changes that the watch delivered
 }
 
-// hear takes the noise from the record. That the watches were later than the skew that promises reckon with counts as a gap.
+// hear reads the noise from the record. A delay of the watches beyond WatchSkew counts as a gap.
 func (f *Run) hear() {
 	f.Noise.Of, f.Noise.Took = make(map[string][]history.Event), make(map[history.Lane]*stats.Durations)
 	f.Noise.inhabited = make(map[*history.NodeLoss]bool)
@@ -75,15 +75,15 @@ func (f *Run) hear() {
 	}
 }
 
-// onTheWay tells whether an echo was late for another reason than that a watch fell behind: the API server was slow to take
-// the change, or the watch had broken off, which was noticed, and was taken up again.
+// onTheWay says whether an echo was late although no watch fell behind: the API server was slow to accept the change, or the watch
+// had broken off and was resumed.
 func (f *Run) onTheWay(e history.Event) bool {
 	return e.T-e.Echo.Sent-e.Echo.Taken <= WatchSkew || slices.ContainsFunc(f.Record.Events, func(gap history.Event) bool {
 		return gap.Gap != nil && gap.Gap.Bridged && gap.Gap.What == "leases" && gap.Gap.Since <= e.T && e.Echo.Sent <= gap.T
 	})
 }
 
-// during is the loudest sample of who, or nil, that overlaps a time.
+// during is the sample of a part with the longest pause that overlaps a time; nil: none does.
 func (n *noise) during(who string, from, to history.Offset) (worst *history.Event) {
 	samples := n.Of[who]
 	first, _ := slices.BinarySearchFunc(samples, from, func(e history.Event, at history.Offset) int { return cmp.Compare(e.T, at) })
@@ -95,7 +95,7 @@ func (n *noise) during(who string, from, to history.Offset) (worst *history.Even
 	return worst
 }
 
-// Loudest is the loudest sample of all.
+// Loudest is the sample with the longest pause, of any part, that overlaps a time; nil: none does.
 func (f *Run) Loudest(from, to history.Offset) (worst *history.Event) {
 	for who := range f.Noise.Of {
 		if e := f.Noise.during(who, from, to); e != nil && (worst == nil || Louder(e, worst)) {
@@ -105,20 +105,20 @@ func (f *Run) Loudest(from, to history.Offset) (worst *history.Event) {
 	return worst
 }
 
-// Louder orders samples, the same way each time.
+// Louder orders samples by their pauses, and equal ones by name.
 func Louder(a, b *history.Event) bool {
 	return cmp.Or(cmp.Compare(a.Noise.Pause, b.Noise.Pause), cmp.Compare(b.Noise.Of, a.Noise.Of)) > 0
 }
 
-// InWords says what a sample heard.
+// InWords describes a sample of noise.
 func InWords(e *history.Event) string {
 	n := e.Noise
 	text := fmt.Sprintf("%s stood still for %s", n.Of, prose.Moment(n.Pause))
 	if n.Throttled > 0 {
-		text += ", kept by its quota from running for " + prose.Moment(n.Throttled)
+		text += ", throttled by its CPU quota for " + prose.Moment(n.Throttled)
 	}
 	if n.Steal > 0 {
-		text += fmt.Sprintf(", with %s of its processors given to others", prose.Percent(n.Steal))
+		text += fmt.Sprintf(", with %s of its processor time stolen by the hypervisor", prose.Percent(n.Steal))
 	}
 	if n.Throttled > 0 || n.Steal > 0 {
 		text += ","

@@ -8,10 +8,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Explains tells whether the load worker's own pause explains that it gave a request up: but for the time that an answer takes,
-// it stood still from the sending to the giving up. Before and after that it ran, and would have taken an answer that was there;
-// so shorter pauses do not add up, and what a quota or a hypervisor takes from it counts as far as it shows as a pause. What the
-// system said in so many words (refused, reset, a wrong answer) no pause of a client's makes it say.
+// Explains says whether a pause of the load worker explains that a request timed out: except for the time that an answer takes, the
+// worker was paused from the sending of the request to its time-out. A worker that ran for longer would have received an answer, so
+// shorter pauses do not add up. Time that a quota or the hypervisor took counts only as a pause. A pause of the client never explains
+// an explicit failure (refused, reset, a wrong answer).
 func (n *noise) Explains(r *history.Request) bool {
 	if !givenUp(r.Outcome) {
 		return false
@@ -22,7 +22,7 @@ func (n *noise) Explains(r *history.Request) bool {
 		if e.Noise.Since-e.Noise.Pause > r.Done {
 			break
 		}
-		end := min(max(r.Done, e.Noise.Since), e.T) // of the pause: it was noticed at some time between the two
+		end := min(max(r.Done, e.Noise.Since), e.T) // the pause ended at some time between the two
 		if still := min(end, r.Done) - max(end-e.Noise.Pause, r.Sent); still > 0 && waited-still <= n.answer(r) {
 			return true
 		}
@@ -30,7 +30,7 @@ func (n *noise) Explains(r *history.Request) bool {
 	return false
 }
 
-// answer is how long an answer to a request takes, at the most half the time after which it was given up.
+// answer is how long an answer to a request takes, at most half the time after which the request timed out.
 func (n *noise) answer(r *history.Request) time.Duration {
 	takes := promptly
 	if took := n.Took[r.Lane]; took != nil && r.Outcome != history.TimeoutConnect {
@@ -39,14 +39,14 @@ func (n *noise) answer(r *history.Request) time.Duration {
 	return min(takes, (r.Done-r.Sent)/2)
 }
 
-// promptly is how long an answer takes that is there at once, to a worker on two busy cores: in runs that held beside compilers,
-// requests were sent up to 90 ms late.
+// promptly is how late a worker on two busy cores may receive an immediate answer: in runs that held beside compilers, requests were
+// sent up to 90 ms late.
 const promptly = 100 * time.Millisecond
 
-// givenUp tells whether the client's patience ended a request.
+// givenUp says whether a time-out of the client ended a request.
 func givenUp(o history.Outcome) bool {
 	return o == history.TimeoutConnect || o == history.TimeoutResponse || o == history.Stall
 }
 
-// Unanswered tells whether a request failed without a word from anybody.
+// Unanswered says whether a request failed without any answer.
 func Unanswered(o history.Outcome) bool { return givenUp(o) || o == history.Other }

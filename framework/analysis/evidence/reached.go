@@ -2,8 +2,8 @@ package evidence
 
 import "github.com/holdfast-ha/holdfast/framework/history"
 
-// Reached tells whether it is known that a request reached the pod it names, in that pod's own words: not inferred, and
-// not answered by another pod than the one that was tried first.
+// Reached says whether the pod that a request names has itself confirmed that the request reached it: the pod is not inferred, and no
+// other pod was tried before it.
 func Reached(r *history.Request) bool {
 	return r.Pod != "" && !r.Inferred && r.Outcome != history.Unsent && r.Outcome != history.Masked
 }

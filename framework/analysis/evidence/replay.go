@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Moments replays a run and visits the state after the last event of each moment that told of an object.
+// Moments replays a run and visits the state after the last event of each moment at which an object changed.
 func Moments(run history.Run, visit func(at history.Offset, s *history.State)) {
 	s := history.NewState()
 	changed := false
@@ -23,8 +23,8 @@ func Moments(run history.Run, visit func(at history.Offset, s *history.State)) {
 	}
 }
 
-// WorkloadOf finds the Deployment that a promise is about: the one of that name, or, of an empty name, the only one. One that
-// selects its pods by more than plain labels is doubted: which pods are its own is not known.
+// WorkloadOf finds the Deployment or StatefulSet that a promise is about: the one of that name, or, of an empty name, the only one. If it
+// selects its pods by more than plain labels, which pods are its own is unknown, and that is missing evidence.
 func WorkloadOf(run history.Run, name string) (history.Key, verdict.Missing) {
 	found := make(map[history.Key]bool)
 	var names []string
@@ -46,7 +46,7 @@ func WorkloadOf(run history.Run, name string) (history.Key, verdict.Missing) {
 		}
 	case len(found) > 1:
 		slices.Sort(names)
-		d.Add("the record has the Deployments %s: name the one that is meant", prose.List(names))
+		d.Add("the record has the Deployments %s; the promise must name one", prose.List(names))
 	case name != "":
 		d.Add("the record has no Deployment %s", name)
 	default:
@@ -55,7 +55,7 @@ func WorkloadOf(run history.Run, name string) (history.Key, verdict.Missing) {
 	return history.Key{}, d
 }
 
-// SelectsByMore doubts workloads whose pods cannot be told from others by the labels in the record.
+// SelectsByMore reports workloads whose pods cannot be told from others by plain labels.
 func SelectsByMore(run history.Run, keys ...history.Key) (d verdict.Missing) {
 	said := make(map[history.Key]bool)
 	for _, e := range run.Events {
@@ -71,12 +71,12 @@ func SelectsByMore(run history.Run, keys ...history.Key) (d verdict.Missing) {
 	return d
 }
 
-// LivePods are the pods of a workload that have not ended. A pod that failed or succeeded may be kept for its logs.
+// LivePods are the pods of a workload that have not ended. The objects of failed and succeeded pods may stay.
 func LivePods(s *history.State, w history.Workload) []history.Pod {
 	return slices.DeleteFunc(s.PodsOf(w.Namespace, w.Selector), history.Pod.Ended)
 }
 
-// allReady tells whether none of the pods is unbound, unready or going.
+// allReady says whether all pods are bound, ready and not terminating.
 func allReady(pods []history.Pod) bool {
 	for _, p := range pods {
 		if !p.Ready || p.Deleting || p.Node == "" {
@@ -86,7 +86,7 @@ func allReady(pods []history.Pod) bool {
 	return true
 }
 
-// allReadyOrTried is allReady but for pods that the scheduler has found no node for.
+// allReadyOrTried is allReady, except for pods that are unschedulable.
 func allReadyOrTried(pods []history.Pod) bool {
 	return !slices.ContainsFunc(pods, func(p history.Pod) bool {
 		waits := p.Node == "" && p.Unschedulable != "" && !p.Deleting
@@ -104,8 +104,8 @@ func Bound(pods []history.Pod) (list []history.Pod) {
 	return list
 }
 
-// Settled tells whether a workload has settled: its controller says so, and the pods, which another watch reports, are
-// as many as are wanted, bound, ready, and none of them is going.
+// Settled says whether a workload has settled: its controller reports it, and the pods, which another watch reports, are as many as
+// wanted, bound, ready and not terminating.
 func Settled(s *history.State, key history.Key) (w history.Workload, ok bool) {
 	w, ok = s.Workloads[key]
 	if !ok || !w.Settled() {
@@ -115,21 +115,21 @@ func Settled(s *history.State, key history.Key) (w history.Workload, ok bool) {
 	return w, len(pods) == w.Replicas && allReady(pods)
 }
 
-// Settler follows a workload and finds every state in which it had settled, however short. Two watches that agree are
-// not a trick of their order; but of a state that lasts a fraction of a second, as a step of a Scale does, one watch may
-// tell when the other has gone on already. So what one of them says is compared with all that the other said within the
-// skew. A workload that has gone on to a rollout is not compared: halfway through it, its pods may all be ready.
+// Settler follows a workload and finds every state in which it had settled, however short. The watches of workloads and of pods must
+// agree. One watch may report a state that lasts a fraction of a second, such as a step of a Scale, after the other has moved on. So what
+// one watch reports is compared with everything that the other reported within WatchSkew. A workload that has moved on to a rollout is
+// not compared: all its pods may be ready in the middle of a rollout.
 //
-// With waiting, a pod for which the scheduler has found no node is no reason for a workload not to have settled.
+// With Waiting, a workload with unschedulable pods can have settled.
 type Settler struct {
 	Key       history.Key
 	Waiting   bool
-	workloads []settledThen // settled ones, oldest first; only those seen within the skew
-	pods      []settledThen // all of them ready
-	Both      bool          // at the moment seen last, both were so
+	workloads []settledThen // settled ones within WatchSkew, oldest first
+	pods      []settledThen // sets of pods of which all were ready
+	Both      bool          // both watches reported it at the last moment
 }
 
-// settledThen is what one watch said, until when.
+// settledThen is what one watch reported, and until when.
 type settledThen struct {
 	till     history.Offset
 	now      bool
@@ -137,7 +137,7 @@ type settledThen struct {
 	pods     []history.Pod
 }
 
-// See takes in a moment and returns the settled state it reveals.
+// See takes in a moment and returns the settled state that it completes.
 func (t *Settler) See(at history.Offset, s *history.State) (history.Workload, []history.Pod, bool) {
 	w, exists := s.Workloads[t.Key]
 	pods := LivePods(s, w)
@@ -166,7 +166,7 @@ func (t *Settler) See(at history.Offset, s *history.State) (history.Workload, []
 	return w, nil, false
 }
 
-// keep ends what was so until now, adds what is so now, and forgets what was too long ago.
+// keep ends the last state, adds the current one if it is settled, and drops states that are older than WatchSkew.
 func keep(list []settledThen, at history.Offset, is bool, what settledThen) []settledThen {
 	if nowIs(list) {
 		list[len(list)-1].till, list[len(list)-1].now = at, false
@@ -181,7 +181,7 @@ func keep(list []settledThen, at history.Offset, is bool, what settledThen) []se
 
 func nowIs(list []settledThen) bool { return len(list) > 0 && list[len(list)-1].now }
 
-// Deployments are those of a record, by name.
+// Deployments are the workloads of a record, by name.
 func Deployments(run history.Run) (keys []history.Key) {
 	found := make(map[history.Key]bool)
 	for _, e := range run.Events {

@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// unheard is how long there may be no sample of the harness's own process, beside what it stood still: they come every second.
+	// unheard is how long there may be no sample of the harness's own process outside of its pauses. Samples come every second.
 	unheard = 3 * time.Second
-	// unechoed is the same of its calls: one comes a second after another, and may be waited for five seconds.
+	// unechoed is the same for the changes that the harness makes to see how late the watches are: one follows another after a second,
+	// and each may take five seconds.
 	unechoed = 10 * time.Second
 )
 
-// heard doubts a record in which the harness is silent about itself from a moment on, though it is of a kind that has its samples:
-// what stands still says nothing, and must not look quiet.
+// heard reports times, from a moment on, without samples of the harness itself, in a record that should have them. A harness that is
+// paused takes no samples, and must not look undisturbed.
 func (f *Run) heard(from history.Offset) (d verdict.Missing) {
 	if f.Record.Header.Samples < history.SamplesOfItself {
 		return nil
@@ -30,23 +31,23 @@ func (f *Run) heard(from history.Offset) (d verdict.Missing) {
 		}
 		return e.Noise.Since, true
 	}); hole > 0 {
-		d.Add("the harness says nothing of itself for %s from %s: how late it dated what it saw is not known", prose.Moment(hole), prose.Moment(at))
+		d.Add("the harness took no samples of itself for %s from %s, so how late it recorded events is unknown", prose.Moment(hole), prose.Moment(at))
 	}
 	if at, hole := holeIn(from, to, unechoed, f.Record.Events, func(e history.Event) (history.Offset, bool) {
 		switch {
 		case e.Echo != nil:
 			return e.Echo.Sent, true
-		case e.Gap != nil && e.Gap.What == "leases": // that nothing came back then is known, and why
+		case e.Gap != nil && e.Gap.What == "leases": // the reason why no change came back is recorded
 			return e.Gap.Since, true
 		}
 		return 0, false
 	}); hole > 0 {
-		d.Add("no change of the harness's own came back, or failed, for %s from %s: how late the watches were is not known", prose.Moment(hole), prose.Moment(at))
+		d.Add("the harness saw none of its own changes, done or failed, for %s from %s, so how late the watches were is unknown", prose.Moment(hole), prose.Moment(at))
 	}
 	return d
 }
 
-// watched is when the watches began: with a list of the nodes.
+// watched is when the watches began, with a list of the nodes.
 func (f *Run) watched() history.Offset {
 	for _, e := range f.Record.Events {
 		if e.Node != nil {
@@ -56,7 +57,7 @@ func (f *Run) watched() history.Offset {
 	return 0
 }
 
-// holeIn finds the first time longer than most, between two moments, that no sample covers. Since is where a sample begins.
+// holeIn finds the first time between two moments, longer than most, that no sample covers. Since returns where a sample begins.
 func holeIn(
 	from, to history.Offset, most time.Duration, events []history.Event, since func(history.Event) (history.Offset, bool),
 ) (at history.Offset, hole time.Duration) {

@@ -16,7 +16,7 @@ const (
 	Sure
 )
 
-// Mark is when a record told of something. Of what it told in one moment nobody knows the order: a name decides.
+// Mark is when something was recorded. Events of one moment have no known order; they are ordered by name.
 type Mark struct {
 	At   history.Offset
 	Name string
@@ -27,8 +27,8 @@ func (m Mark) Compare(other Mark) int {
 	return cmp.Or(cmp.Compare(m.At, other.At), cmp.Compare(m.Name, other.Name))
 }
 
-// Before tells whether the scheduler knew of m when it decided what the record tells at b. What lies within the skew it
-// may have known or not. Without a skew the order of the record is believed.
+// Before says whether the scheduler knew of m when it made the decision that was recorded at b. Within the skew it may have known or
+// not. A skew of zero trusts the order of the record.
 func (m Mark) Before(b Mark, skew time.Duration) Presence {
 	switch {
 	case m == Unseen:
@@ -41,8 +41,8 @@ func (m Mark) Before(b Mark, skew time.Duration) Presence {
 	return Maybe
 }
 
-// EndedBefore is before for the end of a pod. Pods are told of by one watch in the order in which things happened to
-// them, so that no end is known to the scheduler that was told after the binding.
+// EndedBefore is Before for the end of a pod. One watch reports pods in the order of their changes, so the scheduler did not know of an
+// end that was reported after the binding.
 func (m Mark) EndedBefore(b Mark, skew time.Duration) Presence {
 	if m.At > b.At {
 		return No
@@ -50,8 +50,8 @@ func (m Mark) EndedBefore(b Mark, skew time.Duration) Presence {
 	return m.Before(b, skew)
 }
 
-// Unseen is the mark of what a record did not tell; always, that of what was so before it began.
+// Unseen is the mark of something that was not recorded; Always, of something that was so before the record began.
 var Unseen, Always = Mark{At: Never}, Mark{At: -Never}
 
-// Not turns round whether something is so.
+// Not negates p.
 func (p Presence) Not() Presence { return Sure - p }

@@ -118,7 +118,7 @@ func (o *outage) findShare(f *evidence.Run, service string) {
 	case 0:
 		o.doubts.Add("no service had an endpoint on the victims of %s", o.name)
 	default:
-		o.doubts.Add("%s had endpoints on the victims of %s: name the one that is meant", prose.List(names), o.name)
+		o.doubts.Add("%s had endpoints on the victims of %s; the promise must name one", prose.List(names), o.name)
 	}
 }
 

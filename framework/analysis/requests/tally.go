@@ -11,41 +11,41 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Limits of a tally: its memory depends on the length of a run, and not on the number of requests.
+// Limits of the counters. Their memory depends on the length of a run, and not on the number of requests.
 const (
 	MaxWorkers = 1024
 	MaxLanes   = 16
-	maxWindows = 24 * 3600 // a day under load; what comes later is counted in the last
+	maxWindows = 24 * 3600 // a day under load; later requests count in the last window
 )
 
-// Stats counts the requests of a record, in one pass for all promises: what was due when, what of it was sent, and
+// Stats counts the requests of a record in one pass for all promises: how many were due, when, how many of them were sent, and
 // whether every row is there.
 type Stats struct {
 	facts    *evidence.Run
 	from, To history.Offset // the time under load
-	windows  int            // none when the time under load has no end
+	windows  int            // zero if the time under load has no end
 	plan     map[history.Lane]float64
 	Watch    *Watch
 
 	lanes   []*laneTally
 	workers []workerTally
 	victims *victims
-	last    int    // the worker of the last row: rows of one worker come in runs
-	beyond  bool   // there are more workers or lanes than are counted
-	odd     string // what the first row says that cannot be
-	Err     error  // that ended the reading
+	last    int    // the worker of the last row; rows of one worker are adjacent
+	beyond  bool   // the record has more workers or lanes than are counted
+	odd     string // the first contradiction in a row
+	Err     error  // the error that ended the reading
 }
 
-// laneTally counts a lane under load, all workers together.
+// laneTally counts a lane under load, of all workers.
 type laneTally struct {
 	lane      history.Lane
 	due, sent []uint32 // by window
 	phases    [len(loaded)]delivery
 	requests  uint64          // sent
-	retried   uint64          // of these, by the gateway: its first try had failed
-	InFlight  []uint64        // while each fault was on
-	lag       stats.Durations // from when requests were due to when they were sent
-	took      stats.Durations // how long good answers took while nothing was done yet
+	retried   uint64          // of the sent ones, those that the gateway tried more than once
+	InFlight  []uint64        // requests in flight during each fault
+	lag       stats.Durations // time from due to sent
+	took      stats.Durations // time of good answers before the first fault
 }
 
 // delivery of requests: how many were due, and sent.
@@ -85,7 +85,7 @@ func NewTally(f *evidence.Run) *Stats {
 	return t
 }
 
-// take counts a request. It tells whether it was due under load.
+// take counts a request, and says whether it was due under load.
 func (t *Stats) take(r *history.Request) bool {
 	underLoad := r.Due >= t.from && r.Due < t.To
 	row := t.row(r)
@@ -157,7 +157,7 @@ func (t *Stats) phase(due history.Offset) (i int) {
 	return i
 }
 
-// row finds where a request's worker and lane are counted; nil when there are too many.
+// row finds the counters of a request's worker and lane; nil when there are too many workers or lanes.
 func (t *Stats) row(r *history.Request) *rowTally {
 	if t.last >= len(t.workers) || t.workers[t.last].name != r.Worker {
 		if t.last = t.worker(r.Worker); t.last < 0 {
@@ -210,7 +210,8 @@ func (t *Stats) Find(name history.Lane) *laneTally {
 	return nil
 }
 
-// Judged are the lanes that a promise is about: those it names, or all but the control lane, planned or seen; sorted.
+// Judged are the lanes that a promise is about, sorted: those that it names, or all planned or seen lanes except for the control
+// lane.
 func (t *Stats) Judged(named []history.Lane) []history.Lane {
 	lanes := slices.Clone(named)
 	if len(named) == 0 {
@@ -226,7 +227,7 @@ func (t *Stats) Judged(named []history.Lane) []history.Lane {
 	return slices.Compact(lanes)
 }
 
-// Requests is how many of a lane were sent under load.
+// Requests is the number of requests that were sent on a lane under load.
 func (t *Stats) Requests(lane history.Lane) uint64 {
 	if l := t.Find(lane); l != nil {
 		return l.requests
@@ -234,19 +235,19 @@ func (t *Stats) Requests(lane history.Lane) uint64 {
 	return 0
 }
 
-// Delivered doubts that the lanes got the load that was asked for, and that the record has all of it.
+// Delivered reports lanes that did not get the planned load, and rows that are missing in the record.
 func (t *Stats) Delivered(lanes []history.Lane) (d verdict.Missing) {
 	if t.Err != nil {
 		d.Add("the requests could not be read to their end: %v", t.Err)
 	}
 	if t.beyond {
-		d.Add("there are more than %d workers or %d lanes in the record", MaxWorkers, MaxLanes)
+		d.Add("the record has more than %d workers or %d lanes", MaxWorkers, MaxLanes)
 	}
 	if t.odd != "" {
 		d.Add("%s", t.odd)
 	}
 	if len(lanes) == 0 {
-		d.Add("no load was planned, and none was sent")
+		d.Add("no load was planned or sent")
 	}
 	var workers []string
 	for _, w := range t.workers {
@@ -261,15 +262,15 @@ func (t *Stats) Delivered(lanes []history.Lane) (d verdict.Missing) {
 		d = append(d, t.blind(lane).doubts()...)
 	}
 	if t.Find(history.LaneControl) != nil && !slices.Contains(lanes, history.LaneControl) {
-		// It is sent by the same worker: where it is late, so may be the others.
+		// The same worker sends the control lane: where that is late, the other lanes may be late, too.
 		t.steady(history.LaneControl, &d)
 	}
 	return d
 }
 
-// complete doubts rows that do not agree with the workers' own totals.
+// complete reports rows that disagree with the workers' own totals.
 func (t *Stats) complete() (d verdict.Missing) {
-	totals := make(map[string]bool) // of a worker and lane
+	totals := make(map[string]bool) // by worker and lane
 	planned := make(map[history.Lane]bool)
 	for _, e := range t.facts.Record.Events {
 		if e.Load != nil {
@@ -278,7 +279,7 @@ func (t *Stats) complete() (d verdict.Missing) {
 			t.compare(*e.Load, &d)
 		}
 	}
-	slices.Sort(d) // workers say so in any order
+	slices.Sort(d) // the totals come in any order
 	for _, w := range t.workers {
 		for _, row := range w.lanes {
 			if !totals[w.name+" "+string(row.lane.lane)] {
@@ -304,7 +305,7 @@ func (t *Stats) compare(total history.LoadTotals, d *verdict.Missing) {
 		}
 	}
 	who := total.Worker + " on " + string(total.Lane)
-	// Seq counts from 0, so that rows which are there twice cannot hide as many that are missing.
+	// Seq counts from 0, so that duplicate rows cannot hide as many missing ones.
 	var seqs uint64
 	if n := total.Planned; n%2 == 0 {
 		seqs = n / 2 * (n - 1)
@@ -315,15 +316,15 @@ func (t *Stats) compare(total history.LoadTotals, d *verdict.Missing) {
 	case total.Planned != total.Sent+total.Unsent:
 		d.Add("%s planned %d requests, sent %d and did not send %d", who, total.Planned, total.Sent, total.Unsent)
 	case total.Planned != row.rows:
-		d.Add("%s planned %d requests, and the record has %d", who, total.Planned, row.rows)
+		d.Add("%s planned %d requests, but the record has %d", who, total.Planned, row.rows)
 	case total.Unsent != row.unsent:
-		d.Add("%s says it did not send %d requests, and the record has %d of those", who, total.Unsent, row.unsent)
+		d.Add("%s says it did not send %d requests, but the record has %d unsent requests", who, total.Unsent, row.unsent)
 	case row.seqs != seqs:
-		d.Add("%s has requests twice in the record, or under wrong numbers", who)
+		d.Add("%s has duplicate or misnumbered requests in the record", who)
 	}
 }
 
-// enough doubts a lane with too little load.
+// enough reports a lane with too little load.
 func (t *Stats) enough(name history.Lane, d *verdict.Missing) {
 	lane := t.Find(name)
 	if lane == nil {
@@ -331,17 +332,17 @@ func (t *Stats) enough(name history.Lane, d *verdict.Missing) {
 		return
 	}
 	if lane.requests < evidence.MinRequests {
-		d.Add("%s were sent on %s, and fewer than %d say little", prose.Count(lane.requests, "request"), name, evidence.MinRequests)
+		d.Add("%s were sent on %s, and at least %d are needed", prose.Count(lane.requests, "request"), name, evidence.MinRequests)
 	}
 	t.steady(name, d)
 	for i, fault := range t.facts.Faults {
 		if fault.Injecting.OK && fault.Healed.OK && lane.InFlight[i] == 0 {
-			d.Add("no request was in flight on %s while %s was on", name, fault.Name)
+			d.Add("no request was in flight on %s while %s was active", name, fault.Name)
 		}
 	}
 }
 
-// steady doubts a lane that was sent too little of what was due in some window, or that had too little due.
+// steady reports a lane with a window in which too few of the due requests were sent, or too few were due.
 func (t *Stats) steady(name history.Lane, d *verdict.Missing) {
 	lane := t.Find(name)
 	unsent, undue := 0, 0
@@ -353,7 +354,7 @@ func (t *Stats) steady(name history.Lane, d *verdict.Missing) {
 			length = t.To - at
 		}
 		due, sent := float64(lane.due[w]), float64(lane.sent[w])
-		// A window may begin just after a request was due, on each worker.
+		// A window may begin just after a request was due, for each worker.
 		planned := t.plan[name]*length.Seconds() - float64(len(t.workers))
 		if sent < evidence.MinDelivered*due {
 			if unsent++; unsent == 1 {
@@ -367,9 +368,9 @@ func (t *Stats) steady(name history.Lane, d *verdict.Missing) {
 			if undue++; undue == 1 {
 				first = prose.Moment(at)
 			}
-		case sent < evidence.MinDelivered*planned: // each of the two is a little less than it should be
+		case sent < evidence.MinDelivered*planned: // both are slightly too low
 			if unsent++; unsent == 1 {
-				d.Add("only %s were sent on %s within %s from %s, and %.4g were planned",
+				d.Add("only %s were sent on %s within %s from %s, but %.4g were planned",
 					prose.Count(int(sent), "request"), name, prose.Moment(length), prose.Moment(at), t.plan[name]*length.Seconds())
 			}
 		}
@@ -381,12 +382,12 @@ func (t *Stats) steady(name history.Lane, d *verdict.Missing) {
 		d.Add("of %d windows under load, %d lacked requests on %s", len(lane.due), unsent, name)
 	}
 	if undue > 0 {
-		d.Add("%s was planned at %v requests a second, and had fewer due in %s of %s, the first from %s",
+		d.Add("%s was planned at %v requests a second, but had fewer due in %s of %s, the first from %s",
 			name, t.plan[name], prose.Count(undue, "window"), prose.Moment(evidence.LoadWindow), first)
 	}
 }
 
-// brief doubts a phase that is so short that what was not sent in it hides in the windows around it.
+// brief reports unsent requests in a phase that is too short to show in a window.
 func (t *Stats) brief(lane *laneTally, d *verdict.Missing) {
 	for i, n := range lane.phases {
 		if n.due > n.sent+1 && float64(n.sent) < evidence.MinDelivered*float64(n.due) {
@@ -395,7 +396,7 @@ func (t *Stats) brief(lane *laneTally, d *verdict.Missing) {
 	}
 }
 
-// Numbers measures the load of the lanes.
+// Numbers adds the load of the lanes to a verdict.
 func (t *Stats) Numbers(v *verdict.Verdict, lanes []history.Lane) {
 	var all, retried uint64
 	for _, lane := range lanes {
@@ -414,7 +415,7 @@ func (t *Stats) Numbers(v *verdict.Verdict, lanes []history.Lane) {
 	}
 }
 
-// lagNumbers tells how late the requests of a lane were sent.
+// lagNumbers adds how late the requests of a lane were sent.
 func lagNumbers(d *stats.Durations, v *verdict.Verdict, lane history.Lane) {
 	if d.N == 0 {
 		return
@@ -424,7 +425,7 @@ func lagNumbers(d *stats.Durations, v *verdict.Verdict, lane history.Lane) {
 	v.Measure("lagMaxSeconds."+string(lane), d.Max.Seconds())
 }
 
-// Read counts every request, and hands on those that were due under load.
+// Read counts every request, and passes on those that were due under load.
 func (t *Stats) Read(requests history.Requests, take func(*history.Request)) {
 	if requests == nil {
 		return
