@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/stats"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -110,7 +111,7 @@ func (s *Scenario) bounds95() (requests, disruptions *float64) {
 	events, worst := s.Disruptions.Total(), 0.0
 	for i := range s.Lanes {
 		if l := &s.Lanes[i]; l.Name != history.LaneControl && l.Sent() > 0 {
-			worst = max(worst, UpperBound95(l.Sent()))
+			worst = max(worst, stats.UpperBound95(l.Sent()))
 		}
 	}
 	if worst == 0 || s.Failed() > 0 {
@@ -118,7 +119,7 @@ func (s *Scenario) bounds95() (requests, disruptions *float64) {
 	}
 	requests = new(worst)
 	if events > 0 {
-		disruptions = new(UpperBound95(uint64(events)))
+		disruptions = new(stats.UpperBound95(uint64(events)))
 	}
 	return requests, disruptions
 }
@@ -167,7 +168,7 @@ func reportLane(l *Lane) ReportLane {
 		GatewayTries: l.GatewayTries, MaskedByGateway: l.MaskedByGateway,
 	}
 	if l.Failed == 0 && l.OK > 0 {
-		r.UpperBound95 = new(UpperBound95(l.OK))
+		r.UpperBound95 = new(stats.UpperBound95(l.OK))
 	}
 	for outcome, n := range l.Outcomes {
 		r.Outcomes[string(outcome)] = n

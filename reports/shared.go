@@ -30,6 +30,12 @@ func MarkdownCode(s string) string { return code(s) }
 // MarkdownFence makes recorded words a code block that they cannot end.
 func MarkdownFence(s string) string { return fence(s) }
 
+// Mark is a result in words, behind its Shape.
+func Mark(r Result) string { return mark(r) }
+
+// Shape is the symbol of a result.
+func Shape(r Result) string { return shape(r) }
+
 // Page parses templates beside those that pages share ("symbols", "icon", "badge", "command"), whose style and script it
 // returns. More are functions that the templates call beside the shared ones, such as brief and percent.
 func Page(pages fs.FS, pattern string, more template.FuncMap) (t *template.Template, style template.CSS, script template.JS, err error) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/stats"
 )
 
 // moment writes an offset as the invariants' evidence does, to the millisecond: 15.605s, 1m10s.
@@ -139,7 +140,7 @@ func (s *Scenario) seenByClients() string {
 	}
 	text += ", if they are independent"
 	if events > 0 {
-		text += fmt.Sprintf(", and at most %s of such disruptions lose one", percent(UpperBound95(events)))
+		text += fmt.Sprintf(", and at most %s of such disruptions lose one", percent(stats.UpperBound95(events)))
 	}
 	return text + "."
 }

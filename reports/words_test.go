@@ -47,14 +47,6 @@ func TestNumbersInWords(t *testing.T) {
 	}
 }
 
-func TestUpperBound95(t *testing.T) {
-	for n, want := range map[uint64]float64{0: 1, 1: 1, 3: 1, 6: 0.5, 12000: 0.00025} {
-		if got := UpperBound95(n); got != want {
-			t.Errorf("of %d: %v, want %v", n, got, want)
-		}
-	}
-}
-
 func TestMeaning(t *testing.T) {
 	lanes := func(ok, failed uint64) []Lane {
 		return []Lane{

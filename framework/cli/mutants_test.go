@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
-// Of a mutant, the exit code of its run, judge, the report and a selftest say the same, whatever its record is like. A report once
-// called a record Unknown that was cut off, which judge called caught.
+// run, judge, report and selftest have the same exit code for a mutant, whatever its record is like. Once, report called an incomplete
+// record Unknown that judge called caught.
 func TestEveryConsumerAgreesOnAMutant(t *testing.T) {
 	edit := func(b *historytest.Builder, edit func(*history.Mutant)) *historytest.Builder {
 		return mutant(b).Header(func(h *history.Header) { edit(h.Mutant) })

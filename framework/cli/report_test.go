@@ -14,13 +14,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/selftest"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
 var reportFiles = []string{reports.HTMLFile, reports.JSONFile, reports.JUnitFile, reports.MarkdownFile}
 
-// written lists the reports that lie in a folder.
+// written lists the reports in a folder.
 func written(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	for _, name := range reportFiles {
@@ -31,7 +32,7 @@ func written(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// A run ends with one line of counts, its reports, and the exit code of its outcome.
+// A run ends with a summary line, its reports, and the exit code of its outcome.
 func TestTheEndOfARun(t *testing.T) {
 	for _, test := range []struct {
 		records []*historytest.Builder
@@ -68,15 +69,15 @@ func TestTheEndOfARun(t *testing.T) {
 		if diff := cmp.Diff(reportFiles, written(t, dir)); diff != "" {
 			t.Errorf("reports (-want +got):\n%s", diff)
 		}
-		// Judging it again, from the record alone, comes to the same.
+		// judge comes to the same result.
 		if _, code, err := execute(t, "judge", dir); code != test.code {
 			t.Errorf("judged again: exit code %d, %v; want %d", code, err, test.code)
 		}
 	}
 }
 
-// What was found of a promise that was broken stays the outcome of a run whose report or run.json cannot be written, for lack of
-// room for example. A run that held has failed then, and both have said their sum.
+// If the report or run.json cannot be written, for example because the disk is full, a run with a broken promise still exits with 1, and
+// a run that held exits with 3. Both print their summary.
 func TestTheEndOfARunThatCannotBeWritten(t *testing.T) {
 	full := errors.New("write run.json: no space left on device")
 	for want, record := range map[int]*historytest.Builder{
@@ -98,15 +99,15 @@ func TestTheEndOfARunThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// brokenPipe is where nobody reads any more.
+// brokenPipe is an output whose reader has closed it.
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
-// The same of a selftest with a miss, and of a certificate, also where a part has kept nothing of what was broken.
+// The same holds for a selftest with a missed mutant and for a certificate, also if a part has lost its broken promise.
 func TestAMissOrALostCertificateThatCannotBeWritten(t *testing.T) {
 	dir, file := stored(t, mutant(still(t, "mutants/a")))
-	missed := reports.NewSelftest("s")
+	missed := selftest.NewReport("s")
 	if err := missed.Add(dir, file); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestAMissOrALostCertificateThatCannotBeWritten(t *testing.T) {
 		t.Errorf("a miss: exit code %d, %v", ExitCode(err), err)
 	}
 	_, before := stored(t, broken(t, "chaos/a"))
-	base := filepath.Join(t.TempDir(), "file") // no folder can be made below it
+	base := filepath.Join(t.TempDir(), "file") // no folder can be created below it
 	overwrite(t, base, "")
 	c := &certification{
 		base: scenario.Settings{Dir: base}, ctx: t.Context(), out: io.Discard,
@@ -126,11 +127,11 @@ func TestAMissOrALostCertificateThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// What `holdfast report` says and ends with is what the run did, and what judge does, be its record whole or not.
+// report has the same result and exit code as the run and judge, whether its record is complete or not.
 func TestReport(t *testing.T) {
 	for what, test := range map[string]struct {
 		record *historytest.Builder
-		spoil  string // a file to change a byte in
+		spoil  string // the file in which a byte is changed
 		code   int
 		line   string
 	}{
@@ -162,7 +163,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// turn changes the last digit that stands in the first half of a file.
+// turn changes the last digit in the first half of a file.
 func turn(t *testing.T, name string) {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -174,11 +175,11 @@ func turn(t *testing.T, name string) {
 	overwrite(t, name, string(text))
 }
 
-// What a damaged run.json has lost is not known, and is not said to be nothing.
+// The report of a damaged run.json calls the lost values unknown.
 func TestReportOnARunWithoutItsDescription(t *testing.T) {
 	dir, file := stored(t, still(t, "chaos/a"))
 	file.Seed = 0
-	if err := file.Write(dir); err != nil { // with a checksum that is right
+	if err := file.Write(dir); err != nil { // with a correct checksum
 		t.Fatal(err)
 	}
 	for what, spoil := range map[string]func(){
@@ -193,7 +194,7 @@ func TestReportOnARunWithoutItsDescription(t *testing.T) {
 	}
 }
 
-// A run.json that was edited to say that a scenario was interrupted, or not begun, hides nothing of the scenario's record.
+// If run.json was edited to call a scenario interrupted or not begun, the scenario's record still counts.
 func TestWhatTheRecordSaysOfAnInterruption(t *testing.T) {
 	for what, edit := range map[string]func(*history.ScenarioResult){
 		"interrupted": func(s *history.ScenarioResult) { s.Interrupted = "interrupted in the phase steady" },
@@ -214,8 +215,8 @@ func TestWhatTheRecordSaysOfAnInterruption(t *testing.T) {
 	}
 }
 
-// A run that was interrupted says so in each of its outputs, and nowhere that it lacks evidence. A scenario that was not begun is
-// one that JUnit has skipped; one that was interrupted is an error there, as of a test that did not end.
+// Every output of an interrupted run calls it interrupted, and none says that evidence is missing. In JUnit, a scenario that was not begun
+// is skipped, and an interrupted scenario is an error, like a test that did not end.
 func TestARunThatWasInterrupted(t *testing.T) {
 	ended := history.Event{T: historytest.SeenAt, Trouble: &history.Trouble{What: "interrupted", Interrupted: true}}
 	cut := func() *historytest.Builder { return still(t, "chaos/b").Event(ended) }
@@ -297,7 +298,7 @@ func TestReportOnWhatIsNoRun(t *testing.T) {
 	}
 }
 
-// A run without scenarios has a report, which certifies nothing; a run of which only records are left has one too.
+// A run without scenarios has a report, which is Unknown. A run of which only records are left has a report, too.
 func TestReportOnPartOfARun(t *testing.T) {
 	empty, _ := stored(t)
 	killed, _ := stored(t, still(t, "chaos/a"))
