@@ -15,10 +15,10 @@ type slow struct {
 	lane   history.Lane
 	what   string
 	took   time.Duration
-	steady time.Duration  // what it was before the first fault began
-	limit  time.Duration  // by how much more it may be
+	steady time.Duration  // the same before the first fault began
+	limit  time.Duration  // the allowed increase
 	at     history.Offset // when the request of the slowest answer was sent
-	noise  string         // why it may be the harness's own doing; empty: it is not
+	noise  string         // why the harness itself may be the cause; empty: it is not
 }
 
 func (s slow) String() string {
@@ -30,7 +30,7 @@ func (s slow) String() string {
 	return text
 }
 
-// slowOf are what of a lane's answers took too long, the slowest first; what noise explains comes last.
+// slowOf are the answers of a lane that took too long, the slowest first; those that noise explains come last.
 func (j *answersWithin) slowOf(a *laneWaits) (all []slow) {
 	all = append(j.slowAnswers(a), j.slowPercentiles(a)...)
 	slices.SortStableFunc(all, func(x, y slow) int {
@@ -39,7 +39,7 @@ func (j *answersWithin) slowOf(a *laneWaits) (all []slow) {
 	return all
 }
 
-// slowAnswers are the slowest answer that is too slow, and the slowest of those that noise explains.
+// slowAnswers are the slowest answer that took too long, and the slowest of those that noise explains.
 func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 	var worst, noisy slow
 	limit := j.promise.slowest()
@@ -72,7 +72,7 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 	return all
 }
 
-// waited is by how much longer the control lane waited for an answer at a time than it did before.
+// waited is by how much longer than before the control lane waited for an answer at a time.
 func (j *answersWithin) waited(lane history.Lane, from, to history.Offset) time.Duration {
 	control := j.find(history.LaneControl)
 	if control == nil || lane == history.LaneControl {
@@ -81,7 +81,7 @@ func (j *answersWithin) waited(lane history.Lane, from, to history.Offset) time.
 	return max(0, control.during(from, to, j.slots)-control.steady.due.Max)
 }
 
-// slowPercentiles are those of the time in which the run was disturbed, and of the time after that.
+// slowPercentiles are those of phase Disturbed and of phase Recovered.
 func (j *answersWithin) slowPercentiles(a *laneWaits) (all []slow) {
 	steady, limit := a.steady.sent.Quantile(percentile), j.promise.p99()
 	steadyDue := a.steady.due.Quantile(percentile)

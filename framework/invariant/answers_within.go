@@ -14,34 +14,34 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// AnswersWithin promises that no client waits much longer for an answer than it did while nothing was disturbed: from the
-// beginning of the first fault to the end of Recovered, on every lane, neither the slowest answer nor the 99th percentile is
-// slower than in the steady time by more than a limit. The percentile is judged while the run was disturbed and afterwards, each
-// by itself. Answers count from the moment when their request was due as well as from the moment when it was sent.
+// AnswersWithin promises that no client waits much longer for an answer than in phase Steady: from the start of the first fault to
+// the end of Recovered, on every lane, neither the slowest answer nor the 99th percentile is slower than in Steady by more than a
+// limit. The percentile of each phase is judged by itself. The time of an answer counts from when its request was sent, and from
+// when it was due.
 //
-// What the harness's own slowness explains is Unknown: an answer that would have come in time if it had been sent when it was
-// due, or without what the control lane waited at that moment. That lane leads to no system under test.
+// A violation that the harness's own slowness explains is Unknown: the answer would have come in time if its request had been sent
+// when it was due, or without the time that the control lane waited at that moment. The control lane leads to no system under test.
 //
-// Evidence: what NoFailedRequests demands; at least 100 answers on each lane before the first fault began, and none of them so
-// slow that it is no measure; and no failed request, for nobody knows how long its answer would have taken.
+// Evidence: that of NoFailedRequests; at least 100 answers on each lane before the first fault began, none of which took longer
+// than 750 ms; and no failed request, because the time that its answer would have taken is unknown.
 type AnswersWithin struct {
 	// Lanes to judge; none means all but the control lane. Each is judged by itself.
 	Lanes []history.Lane `json:"lanes,omitempty"`
-	// Slowest and P99 are by how much the slowest answer, and the 99th percentile, may be slower than they were before. Zero means
-	// SlowestAnswer and P99Answer.
+	// Slowest and P99 are the allowed increases of the slowest answer and of the 99th percentile. Zero means SlowestAnswer and
+	// P99Answer.
 	Slowest time.Duration `json:"slowest,omitempty"`
 	P99     time.Duration `json:"p99,omitempty"`
 }
 
 const (
-	// SlowestAnswer is what clients that give up after 3 s still get in time. A gateway that asks two dead pods first takes 1.5 s;
-	// in a run that held, beside compilers that wanted both cores, a pod said nothing for 1.2 s.
+	// SlowestAnswer is what a client with a time-out of 3 s still receives in time. A gateway that tries two dead pods first takes
+	// 1.5 s. In a run that held, beside compilers that used both cores, a pod did not answer for 1.2 s.
 	SlowestAnswer = 2 * time.Second
-	// P99Answer leaves a gateway one try of 750 ms at a dead pod for one of a hundred requests. In runs that held the 99th
-	// percentile rose by 150 ms at most.
+	// P99Answer allows a gateway one try of 750 ms at a dead pod for one of a hundred requests. In runs that held, the 99th
+	// percentile rose by at most 150 ms.
 	P99Answer = time.Second
-	// steadyAnswer is how slow an answer may be before the first fault: of a system that is slower by itself little is promised by
-	// promising that it gets no slower. In runs that held it was 350 ms, 300 of them asked for.
+	// steadyAnswer bounds the time of an answer before the first fault: for a slower system, a promise to get no slower means
+	// little. In runs that held it was 350 ms, of which 300 ms were requested.
 	steadyAnswer = 750 * time.Millisecond
 
 	percentile = 0.99
@@ -97,7 +97,7 @@ func (j *answersWithin) Take(r *history.Request) {
 	}
 	a := j.lane(r.Lane)
 	if a == nil {
-		return // the tally says so
+		return // Delivered reports it
 	}
 	if r.Outcome.Failed() {
 		a.failed++
@@ -151,7 +151,7 @@ func (j *answersWithin) End(missing verdict.Missing) verdict.Verdict {
 	for _, lane := range lanes {
 		a := j.find(lane)
 		if a == nil {
-			continue // which is a doubt already
+			continue // which Delivered reports
 		}
 		a.numbers(&v)
 		a.doubts(&missing)
@@ -180,7 +180,7 @@ func (j *answersWithin) violated(v verdict.Verdict, lanes []history.Lane, broken
 	for _, lane := range lanes {
 		v.Measure(failures.SinceNumber+string(lane), 0)
 	}
-	for _, s := range broken { // all of them since the first fault began: before it, answers are the measure
+	for _, s := range broken { // all since the first fault began; earlier answers are the measure
 		v.Support(s.String())
 		v.Numbers[failures.SinceNumber+string(s.lane)]++
 	}
@@ -192,7 +192,7 @@ func (j *answersWithin) violated(v verdict.Verdict, lanes []history.Lane, broken
 	return v.Violated(missing, "%s, sent at %s", worst, prose.Moment(worst.at))
 }
 
-// doubts a lane whose answers are no measure.
+// doubts reports a lane whose answers cannot be compared with.
 func (a *laneWaits) doubts(missing *verdict.Missing) {
 	switch n := a.steady.sent.N; {
 	case n < evidence.MinRequests:
@@ -206,8 +206,8 @@ func (a *laneWaits) doubts(missing *verdict.Missing) {
 	}
 }
 
-// since the first fault began that share of the answers took no longer, while the run was disturbed nor afterwards: from when
-// their requests were sent, and from when they were due. All of them: the slowest.
+// since is the time that the given share of the answers since the first fault began did not exceed, in neither phase: from when
+// their requests were sent, and from when they were due. For a share of 1 it is the slowest answer.
 func (a *laneWaits) since(share float64) (sent, due time.Duration) {
 	return max(a.disturbed.sent.Quantile(share), a.recovered.sent.Quantile(share)),
 		max(a.disturbed.due.Quantile(share), a.recovered.due.Quantile(share))
@@ -222,7 +222,7 @@ func (a *laneWaits) numbers(v *verdict.Verdict) {
 	}
 }
 
-// support has a line for each lane.
+// support adds a line for each lane.
 func (j *answersWithin) support(v *verdict.Verdict, lanes []history.Lane) {
 	for _, lane := range lanes {
 		if a := j.find(lane); a != nil {
@@ -235,7 +235,7 @@ func (j *answersWithin) support(v *verdict.Verdict, lanes []history.Lane) {
 	}
 }
 
-// inWords tells of the lane with the slowest answer, and of the one with the highest percentile.
+// inWords describes the lane with the slowest answer, and the lane with the highest percentile.
 func (j *answersWithin) inWords(lanes []history.Lane) string {
 	of := func(share float64) (worst *laneWaits, took time.Duration) {
 		for _, lane := range lanes {

@@ -12,17 +12,17 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// APIAnswersWithin promises that, while a fault of the control plane is on, every remaining API server answers again within a
-// limit: each of them, at its own address, gives good answers with never more than Limit from one to the next. They are asked
-// for what etcd has to agree about, so that an election of another leader counts.
+// APIAnswersWithin promises that, while a fault of the control plane is active, every remaining API server answers again within a
+// limit: each of them, probed at its own address, gives good answers with at most Limit between two of them. The probes read what
+// etcd has to agree on, so an election of another etcd leader counts.
 //
-// What stands before several control planes is told beside it and not judged: of a kind cluster it is kind's own load balancer,
-// which takes some seconds to notice that a control plane is dead, and sends it new connections until then.
+// The load balancer in front of several control planes is reported, but not judged. Kind's own takes some seconds to notice a dead
+// control plane, and sends new connections to it until then.
 //
-// Evidence: answers before the fault, all of them good and none later than Limit after another, or the machine was too busy to
-// tell; and more of them after it began. All are asked from one node, and where that node stands still or has no time to ask,
-// every API server looks away. So the node's own kubelet is asked beside them. Where less than Limit is left without the longest
-// time in which the node stood still, or in which its kubelet gave no good answer, a violation is Unknown.
+// Evidence: good answers before the fault, at most Limit apart (otherwise the machine was too busy), and probes after the fault
+// began. One node sends all probes. While it is paused or lacks time, every API server looks unavailable, so it probes its own
+// kubelet, too. If less than Limit remains after subtracting the longest pause of the node, or the longest time without a good
+// answer of its kubelet, a violation is Unknown.
 //
 // Sources: https://kubernetes.io/docs/setup/production-environment/tools/kubeadm/ha-topology/,
 // https://etcd.io/docs/latest/op-guide/failures/#leader-failure
@@ -78,7 +78,7 @@ func (p APIAnswersWithin) Judge(f *evidence.Run, missing verdict.Missing) verdic
 		besides = fmt.Sprintf("; through %s, which is not judged, %d of %s failed %s, over %s", through.Host, through.Failed,
 			prose.Count(through.Asked, "request"), stageOf(through), prose.Moment(through.Failing))
 	}
-	// One that the node which asks explains may hide another that it does not.
+	// An outage that the probing node explains must not hide one that it does not explain.
 	explained := func(r history.Reach) bool { return p.explained(f, r, control) != "" }
 	if late := slices.DeleteFunc(slices.Clone(direct), func(r history.Reach) bool { return r.Longest <= p.Limit }); len(late) > 0 {
 		plain := slices.DeleteFunc(slices.Clone(late), explained)
@@ -93,11 +93,11 @@ func (p APIAnswersWithin) Judge(f *evidence.Run, missing verdict.Missing) verdic
 		prose.Count(len(hosts), "API server"), prose.Moment(own.Longest), failed, prose.Count(asked, "request"), besides)
 }
 
-// doubt doubts answers with which nothing can be compared, or that nobody gave.
+// doubt reports probes that are missing, or that cannot be compared with.
 func (p APIAnswersWithin) doubt(r history.Reach, missing *verdict.Missing) {
 	switch {
-	case r.Way != history.Direct: // it is not judged
-	case r.Returning: // as it was doubted before
+	case r.Way != history.Direct: // not judged
+	case r.Returning: // reported before
 	case r.BeforeAsked == 0 || r.Asked == 0:
 		missing.Add("%s was probed %d times before the fault and %d times afterwards", r.Host, r.BeforeAsked, r.Asked)
 	case r.BeforeFailed > 0:
@@ -107,7 +107,7 @@ func (p APIAnswersWithin) doubt(r history.Reach, missing *verdict.Missing) {
 	}
 }
 
-// stageOf says which time it tells of.
+// stageOf names the time that a probe covers.
 func stageOf(r history.Reach) string {
 	if r.Returning {
 		return "while the fault was reverted"
@@ -115,8 +115,8 @@ func stageOf(r history.Reach) string {
 	return "until the revert"
 }
 
-// explained says what of the node that asks leaves less than Limit of the time in which an API server gave no answer; empty:
-// nothing does.
+// explained is what the probing node itself explains of the time without an answer, if less than Limit of it remains; empty:
+// nothing.
 func (p APIAnswersWithin) explained(f *evidence.Run, r history.Reach, control []history.Reach) string {
 	if e := f.Loudest(f.FaultsOn()); e != nil && r.Longest-max(e.Noise.Pause, e.Noise.Throttled) <= p.Limit {
 		return evidence.InWords(e)
@@ -127,12 +127,12 @@ func (p APIAnswersWithin) explained(f *evidence.Run, r history.Reach, control []
 	return ""
 }
 
-// sameStage are those that tell of the same time as r.
+// sameStage are the probes of the same time as r.
 func sameStage(all []history.Reach, r history.Reach) []history.Reach {
 	return slices.DeleteFunc(slices.Clone(all), func(o history.Reach) bool { return o.Fault != r.Fault || o.Returning != r.Returning })
 }
 
-// longest is the one with the longest time without an answer; the zero value for none.
+// longest is the probe with the longest time without an answer; the zero value for none.
 func longest(all []history.Reach) history.Reach {
 	if len(all) == 0 {
 		return history.Reach{}

@@ -11,10 +11,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// AuditMends promises that an audit of a workload finds what is wrong with it, and nothing any more once its own patches
-// have been applied.
+// AuditMends promises that an audit of a workload finds given faults of its manifests, and none after the audit's own patches were
+// applied.
 //
-// Evidence: two audits of the workload while the faults were in force, of which nothing was left out.
+// Evidence: two audits of the workload while the faults were active, both of which checked everything.
 type AuditMends struct {
 	// Rules that the first audit must find, by ID.
 	Rules []string `json:"rules"`

@@ -55,7 +55,7 @@ func TestNothingWasSent(t *testing.T) {
 		"on one lane":                 {both[:1], began + 1200*ms, began + 2150*ms, 0, "no request was sent on fresh for 951ms from 7.555s"},
 		"on the other":                {both[1:], began + 1200*ms, began + 2150*ms, 0, "no request was sent on reused for 958ms from 7.548s"},
 		"as the fault began":          {both, began - 500*ms, began + 400*ms, 0, "no request was sent on fresh for 400ms from 6.356s"},
-		"as its revert began":           {both, healing - 200*ms, healing + 200*ms, 0, "no request was sent on fresh for 409ms from 12.404s"},
+		"as its revert began":         {both, healing - 200*ms, healing + 200*ms, 0, "no request was sent on fresh for 409ms from 12.404s"},
 		"as it was over":              {both, healed - 50*ms, healed + 300*ms, 0, "no request was sent on fresh for 360ms from 12.654s"},
 		"at the end of the load":      {both, end - 400*ms, end, 0, "no request was sent on fresh for 401ms from 17.315s"},
 	} {

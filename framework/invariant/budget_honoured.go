@@ -11,26 +11,25 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// BudgetHonoured promises that no eviction was accepted which took the healthy pods below what a budget demands.
-// Budgets bind evictions only: a lost node, a rollout, a scale-down or a direct delete never breaks the promise.
+// BudgetHonoured promises that no eviction was accepted that took the healthy pods below what a disruption budget demands. Budgets
+// bind evictions only: a lost node, a rollout, a scale-down or a direct deletion never breaks the promise.
 //
-// A pod that is not ready takes nothing away when it is evicted; but a budget with the policy IfHealthyBudget must refuse
-// that, too, while fewer pods are healthy than it demands. What left the budgets' pods by other ways than evictions is told
-// in the figures: see timeline.
+// The eviction of an unready pod does not reduce the healthy pods. But a budget with the policy IfHealthyBudget must refuse it
+// while fewer pods are healthy than it demands. The verdict's numbers count the pods that left in other ways than by eviction.
 //
-// An eviction counts as a violation only if no order within WatchSkew makes it legal. One that broke a demand by the order
-// of the record, and need not have, leaves no verdict.
+// An eviction counts as a violation only if no order of the events within WatchSkew makes it legal. If only the order of the record
+// makes it illegal, there is no verdict.
 //
-// Evidence: a budget, and an eviction of one of its pods that was at least asked for. Each budget under which one was asked for
-// was put to the test: it refused one when its status allowed none; or an accepted one left no more healthy pods than it
-// demands, so that one more would have broken it, and its status then allowed none.
+// Evidence: a budget, and at least one attempt to evict one of its pods. Each budget with such an attempt was put to the test: it
+// refused an eviction while its status allowed none; or an accepted eviction left exactly as many healthy pods as it demands, and
+// its status then allowed no more.
 type BudgetHonoured struct {
-	// Budget names the one to judge; empty means every one.
+	// Budget is the name of the budget to judge; empty means every budget.
 	Budget string `json:"budget,omitempty"`
-	// MustRefuse demands the evidence of an eviction that the budget refused, at a time when its status allowed none.
+	// MustRefuse needs an eviction that the budget refused while its status allowed none.
 	MustRefuse bool `json:"mustRefuse,omitempty"`
-	// AtLeast is how many healthy pods of Workload an accepted eviction must leave even if no budget says so: it lets a
-	// workload without a budget be caught. Zero leaves the demand to the budgets.
+	// AtLeast is how many healthy pods of Workload an accepted eviction must leave even without a budget, so that a workload
+	// without a budget can be caught. Zero leaves the demand to the budgets.
 	AtLeast int `json:"atLeast,omitempty"`
 	// Workload is the Deployment that AtLeast is about; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`

@@ -13,13 +13,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// DrainBlocked promises that a budget blocks a drain for as long as it is tried: from the moment at which the first fault
-// begins to the moment at which the first revert does, each eviction of a pod under the budget is refused by it, and none
-// of its pods ends.
+// DrainBlocked promises that a budget blocks a drain: from the start of the first fault to the start of the first revert, the
+// budget refuses each eviction of its pods, and none of its pods ends.
 //
-// Evidence: refusals by the budget, at times when its status allowed no disruption, over a span of at least For.
+// Evidence: refusals by the budget while its status allowed no disruption, over a span of at least For.
 type DrainBlocked struct {
-	// Budget names the one that blocks; empty means the only one in the record.
+	// Budget is the name of the budget that blocks; empty means the only one in the record.
 	Budget string        `json:"budget,omitempty"`
 	For    time.Duration `json:"for,omitempty"`
 }
@@ -94,24 +93,24 @@ func (p DrainBlocked) verdict(b blockade, missing verdict.Missing) verdict.Verdi
 		prose.Count(b.refused, "eviction"), prose.List(b.pods), prose.Moment(b.first), prose.Moment(b.last), b.messages[b.pods[0]])
 }
 
-// blockade is what became of the evictions of a budget's pods.
+// blockade is what happened to a budget's pods.
 type blockade struct {
 	by          *budget.Demand
-	refused     int // at times when it allowed none
+	refused     int // refused while the status allowed no disruption
 	first, last history.Offset
-	pods        []string          // whose evictions it refused, in that order
-	messages    map[string]string // what the API said of each, last
+	pods        []string          // pods whose evictions it refused, in that order
+	messages    map[string]string // the API server's last message about each
 	through     []passage
 	other       verdict.Missing
 }
 
-// passage is a pod that ended all the same.
+// passage is a pod that ended nevertheless.
 type passage struct {
 	at    history.Offset
 	words string
 }
 
-// blockedBy looks at what the eviction API answered from from to to, and at the pods that began to end.
+// blockedBy looks at the answers of the eviction API from from to to, and at the pods that began to terminate.
 func blockedBy(f *evidence.Run, by *budget.Demand, from, to history.Offset) blockade {
 	b := blockade{by: by, messages: make(map[string]string)}
 	under := make(map[history.Key]bool)
@@ -144,8 +143,7 @@ func blockedBy(f *evidence.Run, by *budget.Demand, from, to history.Offset) bloc
 	return b
 }
 
-// answers are what the eviction API said at or after from and before to, in that order; what it said at one moment, in the
-// order of the pods' names.
+// answers are those of the eviction API from from (inclusive) to to (exclusive), by time and then by the pods' names.
 func answers(run history.Run, from, to history.Offset) (all []budget.Asked) {
 	for _, e := range run.Events {
 		if e.Eviction != nil && e.T >= from && e.T < to {

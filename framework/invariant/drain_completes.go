@@ -11,15 +11,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// DrainCompletes promises that a drain leaves no pod of a workload on its node: none is there at the moment at which the
-// undo of the drain begins.
+// DrainCompletes promises that a drain leaves no pod of a workload on its node: none is there when the revert of the drain begins.
 //
-// Evidence: a fault that closed a node, and evictions of the workload's pods on it that were asked for meanwhile.
+// Evidence: a fault that cordoned a node, and evictions of the workload's pods on it in the meantime.
 type DrainCompletes struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
-	// Unready demands the evidence of an eviction, of a pod that was not ready, that was accepted at a time when the status
-	// of a budget allowed no disruption: nothing but its unhealthyPodEvictionPolicy let that pass.
+	// Unready needs the accepted eviction of an unready pod while the status of a budget allowed no disruption: only the budget's
+	// unhealthyPodEvictionPolicy can have allowed it.
 	//
 	// Source: https://kubernetes.io/docs/tasks/run-application/configure-pdb/#unhealthy-pod-eviction-policy
 	Unready bool `json:"unready,omitempty"`
@@ -82,12 +81,12 @@ func (p DrainCompletes) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 		key.Name, prose.List(all.nodes), prose.Count(len(all.evicted), "pod"), len(all.unready))
 }
 
-// drained is what became of the pods on nodes that were drained.
+// drained is what happened to the pods on drained nodes.
 type drained struct {
 	nodes, evicted []string
-	unready        []string // a line of evidence each
+	unready        []string // one line of evidence for each
 	refused        int
-	left           []string // a sentence each
+	left           []string // one sentence for each
 	at             history.Offset
 	unclear        verdict.Missing
 }
@@ -107,7 +106,7 @@ func (r *drained) follow(f *evidence.Run, key history.Key, fault history.FaultLi
 				slices.Contains(fault.Nodes, l.Node) && history.Selects(w.Selector, l.Labels)
 		})
 		switch {
-		case i < 0: // another workload's
+		case i < 0: // a pod of another workload
 		case !a.Accepted:
 			r.refused++
 			refusals[a.Pod] = append(refusals[a.Pod], a.Message)
@@ -133,8 +132,8 @@ func (r *drained) follow(f *evidence.Run, key history.Key, fault history.FaultLi
 	}
 }
 
-// forgiven notes an eviction that only a policy let pass: the pod was not ready, and the budget allowed no disruption, in
-// whatever order it all happened within the skew.
+// forgiven records an eviction that only a policy allowed: the pod was unready, and the budget allowed no disruption, in any order
+// of the events within WatchSkew.
 func (r *drained) forgiven(pod *budget.PodLife, at history.Offset, budgets []*budget.Demand) {
 	from, to := at-evidence.WatchSkew, at+evidence.WatchSkew
 	for _, b := range budgets {

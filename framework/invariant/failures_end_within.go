@@ -15,26 +15,28 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// FailuresEndWithin is the promise of a lost node, without a gateway that would hide it: requests fail only from the
-// moment a fault begins until the cluster must have noticed, and then only the victims' share of them, over the whole time and in
-// each part of it. What fails at others, or of new connections when no endpoint has led to a victim for a while, is not theirs.
+// FailuresEndWithin is the promise about a lost node without a gateway that hides it: requests fail only from the start of a fault
+// until the cluster must have noticed the loss, and then only the victims' share of them, over the whole time and in each part of
+// it. Requests that fail at other pods, and new connections that fail after no endpoint has led to a victim for a while, are not
+// the victims'.
 //
-// Evidence: what NoFailedRequests demands; victims that answered requests before; a fault that was undone only after
-// the failures had to be over, or it was the undo that ended them. Of a fault that was never seen in effect nobody knows
-// what it explains: failures after it began break nothing, and leave the promise Unknown.
+// Evidence: that of NoFailedRequests; victims that answered requests before; and a fault that was reverted only after the failures
+// had to be over, because otherwise the revert may have ended them. Failures after a fault that was never seen in effect leave the
+// promise Unknown, because what that fault explains is unknown.
 type FailuresEndWithin struct {
 	// Lanes to judge; none means all but the control lane. Each is judged by itself.
 	Lanes []history.Lane `json:"lanes,omitempty"`
-	// Limit is how long after the victims died the last failing request may be sent: after their last good answer, or after the
-	// fault began where that is later. Zero predicts it for a lost node from the timings of the run's cluster: see NodeLossLimit.
+	// Limit is how long after the death of the victims the last failing request may be sent. It counts from the victims' last good
+	// answer, or from the start of the fault if that is later. Zero predicts it for a lost node from the timings of the cluster:
+	// see NodeLossLimit.
 	Limit time.Duration `json:"limit,omitempty"`
-	// Service is the one that the requests go to. Empty means the only one that had endpoints on the victims.
+	// Service receives the requests. Empty means the only Service that had endpoints on the victims.
 	Service string `json:"service,omitempty"`
 }
 
-// NodeLossLimit is the longest time from a node's death to the last request that is sent to its pods. The node
-// controller dates a sign of life by when it looked, up to one period after it was given; the grace begins there; and
-// that it has run out is noticed up to one period late.
+// NodeLossLimit is the longest time from a node's death to the last request that is sent to its pods. The node controller dates a
+// heartbeat by when it looked, up to one period after it was sent. The grace period starts there, and its end is noticed up to one
+// period late.
 //
 // Source: monitorNodeHealth and tryUpdateNodeHealth in kubernetes pkg/controller/nodelifecycle
 func NodeLossLimit(t history.Timings) time.Duration {
@@ -71,18 +73,18 @@ func (p FailuresEndWithin) Requests(f *evidence.Run, t *requests.Stats) RequestC
 	}
 }
 
-// predicts tells whether it is known how long failures are allowed for.
+// predicts says whether the time in which failures are allowed is known.
 func (p FailuresEndWithin) predicts(run history.Run) bool {
 	return p.Limit > 0 || run.Header.Cluster.Timings.NodeMonitorGrace > 0
 }
 
-// unclear is the moment from which on nobody can tell whether a failure was allowed: a fault had begun of which it is not
-// known when it bit, or for how long it may be felt.
+// unclear is the moment from which it is unknown whether a failure was allowed: a fault had begun, and when it took effect, or how
+// long its effect lasts, is unknown.
 func (p FailuresEndWithin) unclear(f *evidence.Run) history.Offset {
 	from := evidence.Never
 	for _, fault := range f.Faults {
 		if !fault.Injecting.OK || !fault.Seen.OK || !p.predicts(f.Record) {
-			from = min(from, fault.Injecting.At) // which is zero when the beginning is not in the record
+			from = min(from, fault.Injecting.At) // zero if the start is not in the record
 		}
 	}
 	return from
@@ -111,7 +113,7 @@ func (j *failuresEndWithin) Take(r *history.Request) {
 	if r.Outcome == history.Unsent {
 		return
 	}
-	if !failed { // on whatever lane: it tells who was alive
+	if !failed { // on any lane: it shows which pods were alive
 		for _, o := range j.sorter.Outages {
 			o.Answered(r)
 		}
@@ -180,7 +182,7 @@ func (j *failuresEndWithin) End(missing verdict.Missing) verdict.Verdict {
 
 func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside *failures.Failures, shares []outage.Share, disrupted evidence.Disruptions, missing verdict.Missing) verdict.Verdict {
 	v.Support(j.tally.VictimLines(lanes)...)
-	if len(shares) == 0 { // or the doubts say why failures have none
+	if len(shares) == 0 { // otherwise the missing evidence explains why
 		return v.Held(missing, "no request failed, although the victims had answered before, through %s; failures had to end within %s; %s",
 			disrupted, prose.Moment(j.limit), j.tally.Seen(lanes))
 	}

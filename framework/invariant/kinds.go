@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
-// kinds are the promises that a record can hold, by their types' names. A new promise needs a line here.
+// kinds are the promises that a record can hold, by the names of their types. A new promise needs a line here.
 var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"NoFailedRequests":  decode[NoFailedRequests],
 	"FailuresEndWithin": decode[FailuresEndWithin],
@@ -65,7 +65,7 @@ func Extend[T Invariant]() error {
 // Kind names a promise's type, for example NoFailedRequests.
 func Kind(i Invariant) string { return reflect.Indirect(reflect.ValueOf(i)).Type().Name() }
 
-// Encode puts a promise and its parameters into the form in which a record keeps them.
+// Encode converts a promise and its parameters to the form in which a record stores them.
 func Encode(i Invariant) (history.Promise, error) {
 	kind := Kind(i)
 	if _, known := kinds[kind]; !known {
@@ -78,8 +78,8 @@ func Encode(i Invariant) (history.Promise, error) {
 	return history.Promise{Kind: kind, Params: params}, nil
 }
 
-// Decode reads a promise from a record. A kind or a parameter that this version does not know is an error: the promise
-// would not be the one that was made.
+// Decode reads a promise from a record. An unknown kind or parameter is an error, because the promise would not be the one that was
+// made.
 func Decode(p history.Promise) (Invariant, error) {
 	read, known := kinds[p.Kind]
 	if !known {

@@ -14,19 +14,18 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// NoFailedRequests promises that from the beginning of Steady to the end of Recovered not one request fails. A retry
-// that the client's transport made silently is a failure. An unsent request is none: it takes evidence away.
+// NoFailedRequests promises that no request fails from the start of Steady to the end of Recovered. A retry that the client's
+// transport made silently is a failure. An unsent request is not; it is missing evidence.
 //
-// Failures that the harness's own noise explains as well, all of them, leave it Unknown: see excused.
+// If the harness's own noise explains every failure as well, the promise is Unknown: see failures.Excused.
 //
-// Evidence: every row of the load, at least 100 requests a lane, load in every second, requests in flight while each
-// fault was on, something that the watches saw being taken away by it, and on every lane answers of the pods that each fault
-// took, just before it did.
+// Evidence: every row of the load, at least 100 requests on each lane, load in every second, requests in flight during each fault,
+// a disruption by the faults that the watches saw, and, on every lane, answers of the pods that each fault took, just before it
+// did.
 type NoFailedRequests struct {
 	// Lanes to judge; none means all but the control lane.
 	Lanes []history.Lane `json:"lanes,omitempty"`
-	// Refused takes evictions that a budget refused for evidence, too: where a budget blocks a drain, the promise is that
-	// nothing is taken away.
+	// Refused lets evictions that a budget refused count as the disruption: where a budget blocks a drain, nothing is disrupted.
 	Refused bool `json:"refused,omitempty"`
 }
 
@@ -115,7 +114,7 @@ func (j *noFailedRequests) End(missing verdict.Missing) verdict.Verdict {
 		strings.Join(parts, ", "), disrupted, prose.Percent(worst), j.tally.Seen(lanes))
 }
 
-// inFlight says how many requests each fault met.
+// inFlight describes how many requests were in flight during each fault.
 func (j *noFailedRequests) inFlight(v *verdict.Verdict, lanes []history.Lane) {
 	for i, fault := range j.facts.Faults {
 		var n uint64

@@ -111,8 +111,8 @@ func TestNonsenseIsNeverHeld(t *testing.T) {
 // TestRowsThatMakeNoSense: one worker reads all three times of a request from one clock, so that they have an order.
 func TestRowsThatMakeNoSense(t *testing.T) {
 	for what, edit := range map[string]func(*history.Request){
-		"request 7 of worker-0 on fresh was sent before it was due":     func(r *history.Request) { r.Sent = r.Due - ms },
-		"request 7 of worker-0 on fresh ended before it was sent":       func(r *history.Request) { r.Done = r.Sent - ms },
+		"request 7 of worker-0 on fresh was sent before it was due":      func(r *history.Request) { r.Sent = r.Due - ms },
+		"request 7 of worker-0 on fresh ended before it was sent":        func(r *history.Request) { r.Done = r.Sent - ms },
 		"request 7 of worker-0 on fresh was abandoned before it was due": func(r *history.Request) { r.Outcome, r.Done = history.Unsent, r.Due-ms },
 	} {
 		b := ht.Healthy().EditRequests(func(r *history.Request) {

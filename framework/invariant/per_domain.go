@@ -12,14 +12,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// PerDomain promises that from the moment at which it first settled, every Deployment in the record has at least so
-// many pods that are ready and stay in each domain of a topology, in the middle of a rollout too. Each Deployment is a
-// trial of the same thing, see SpreadTrials.
+// PerDomain promises that every Deployment in the record, once it has settled, always has at least AtLeast ready pods that are not
+// terminating in each domain of a topology, even during a rollout. Each Deployment is a trial of the same kind: see SpreadTrials.
 //
-// Domains are as for Spread. What keeps the promise by arithmetic: replicas = domains x (AtLeast + maxSkew) - maxSurge,
-// with maxUnavailable 0.
+// Domains are those of Spread. The promise is kept if replicas = domains x (AtLeast + maxSkew) - maxSurge, with maxUnavailable 0.
 //
-// Evidence: two domains, every Deployment settled at the beginning and the end, and a pod that was replaced in between.
+// Evidence: two domains, every Deployment settled at the start and at the end, and a pod that was replaced in between.
 type PerDomain struct {
 	TopologyKey string `json:"topologyKey"`
 	AtLeast     int    `json:"atLeast"`
@@ -51,7 +49,7 @@ func (p PerDomain) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdi
 		missing = append(missing, l.Doubts(key.Name)...)
 		low := p.lowest(f, key)
 		if !low.seen {
-			continue // which the doubts say
+			continue // which Doubts reports
 		}
 		if low.left == 0 {
 			missing.Add("no pod of %s was replaced", key.Name)
@@ -76,20 +74,20 @@ func (p PerDomain) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdi
 	return v.Held(missing, "no domain of %s had fewer than %s; fewer than promised in %s", p.TopologyKey, prose.Count(fewest, "ready pod"), t)
 }
 
-// lowest is the emptiest that a domain was.
+// lowest is the smallest number of pods that a domain had.
 type lowest struct {
 	seen   bool
 	at     history.Offset
 	domain string
 	pods   int
-	left   int // pods that went
+	left   int // pods that were replaced
 	blind  bool
 }
 
 // lowest follows a workload from the moment it first settled.
 func (p PerDomain) lowest(f *evidence.Run, key history.Key) (low lowest) {
 	from, to := f.Begin(), f.End()
-	before := make(map[string]bool) // pods that are there, by UID
+	before := make(map[string]bool) // current pods, by UID
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at < from || at >= to {
 			return

@@ -10,17 +10,17 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Placed promises that while the faults are in force, exactly Pending pods of a workload have no node, because the
-// scheduler found none that their rules allow; 0: every pod has one. It is judged at the moment at which the first revert
-// begins: by then the faults have been held, and what is pending stays so.
+// Placed promises that while the faults are active, exactly Pending pods of a workload have no node because they are unschedulable;
+// 0: every pod has a node. It is judged when the first revert begins: the faults were active for a while, and pending pods stay
+// pending.
 //
-// Evidence: the workload has as many pods as it was asked for, or up to Surge more, and the scheduler has tried each that has no node. A pod that
-// is going and whose node is lost does not count: nobody there can end it, and its replacement is there already.
+// Evidence: the workload has as many pods as wanted, or up to Surge more, and the scheduler has tried each pod without a node. A
+// terminating pod on a lost node does not count: its kubelet cannot end it, and its replacement exists already.
 type Placed struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
 	Pending  int    `json:"pending,omitempty"`
-	// Surge is how many pods more than it was asked for the workload may have: those that an update makes beforehand.
+	// Surge is how many more pods than wanted the workload may have, because an update creates them first.
 	Surge int `json:"surge,omitempty"`
 }
 
@@ -50,7 +50,7 @@ func (p Placed) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict 
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)
 	at, ok := f.FirstUndo()
-	if !ok || len(ambiguous) > 0 { // without an undo, FaultsActive has said why
+	if !ok || len(ambiguous) > 0 { // without a revert, which FaultsActive reports
 		return verdict.Verdict{}.Unknown(missing)
 	}
 	s := f.Record.StateAt(at)
@@ -77,7 +77,7 @@ func (p Placed) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict 
 	return v.Held(missing, "%d of %s of %s had no node at %s%s", len(pending), prose.Count(len(pods), "pod"), key.Name, prose.Moment(at), because(why))
 }
 
-// surge says how many pods may be there beside those that were asked for.
+// surge describes how many additional pods are allowed.
 func (p Placed) surge() string {
 	if p.Surge == 0 {
 		return ""
@@ -85,7 +85,7 @@ func (p Placed) surge() string {
 	return fmt.Sprintf(", or up to %d more for an update", p.Surge)
 }
 
-// stranded tells whether a pod is to end on a node that is lost.
+// stranded says whether a pod is terminating on a lost node.
 func stranded(s *history.State, pod history.Pod) bool {
 	node, known := s.Nodes[pod.Node]
 	return pod.Deleting && known && node.Ready != "True"

@@ -13,21 +13,20 @@ import (
 )
 
 // Placement promises that each binding was legal when it was made, under the scheduler's own hard rules: topology spread
-// constraints that say DoNotSchedule, with minDomains, matchLabelKeys, nodeAffinityPolicy and nodeTaintsPolicy; required
-// affinity and anti-affinity to other pods, theirs included; node selector, required node affinity, taints and cordons.
-// For a spread, eligible domains without pods count, and pods that are going do not. Soft rules, resources, ports,
-// volumes and pods of other namespaces are not looked at.
+// constraints with DoNotSchedule, including minDomains, matchLabelKeys, nodeAffinityPolicy and nodeTaintsPolicy; required pod
+// affinity and anti-affinity, also those of other pods; node selector, required node affinity, taints and cordons. For a spread,
+// eligible domains without pods count, and terminating pods do not. Soft rules, resources, ports, volumes and pods of other
+// namespaces are ignored.
 //
-// It is a rule of the moment of binding; what becomes of a spread afterwards is the matter of Spread. A pod that was made
-// with a node in its spec is judged as if it had been bound when it was first seen.
+// The promise is about the moment of binding; Spread is about what becomes of it. A pod that was created with a node in its spec is
+// judged as if it had been bound when it was first seen.
 //
-// The scheduler goes by its own cache and does not wait for what it has decided to be written, so that what the record
-// tells within the skew of a binding it may have known or not. A binding is illegal only if it is so in every such
-// case, taken rule by rule. Of pods that were bound close together and whose rules are about each other, one is illegal if
-// no order in which the scheduler may have come to them makes all of them legal. Where the search for such an order ends
-// before it has found one or excluded all, there is no verdict.
+// The scheduler decides by its own cache, and does not wait until its decisions are written, so it may or may not have known of
+// changes that were recorded within WatchSkew of a binding. A binding is illegal only if it is illegal in each such case, for each
+// rule by itself. Of pods that were bound close together and whose rules are about each other, one is illegal only if no order of
+// the decisions makes all of them legal. If the search for such an order ends without a result, there is no verdict.
 //
-// Evidence: a binding by rules about other pods, after Deploy began; and of every pod, its rules.
+// Evidence: a binding under rules about other pods, after Deploy began; and the rules of every pod.
 type Placement struct {
 	// Workload is the Deployment whose pods are judged; empty means all Deployments in the record.
 	Workload string `json:"workload,omitempty"`
@@ -76,12 +75,12 @@ func (p Placement) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdi
 	return v
 }
 
-// causes puts down who made more skew than the hard constraints of a workload's pods allow: for each of them how often,
-// whether it was the scheduler, which they bind, or what they do not bind. Pods are counted here whatever their revision.
+// causes counts what made more skew than the hard constraints of a workload's pods allow: the scheduler, which they bind, or a
+// change that they do not bind. Pods of all revisions count.
 func (p Placement) causes(f *evidence.Run, l *placement.PlacementLedger, keys []history.Key, v *verdict.Verdict) {
 	for _, key := range keys {
 		chosen := chosenBy(f.Record, []history.Key{key})
-		allowed := make(map[string]int) // by topology
+		allowed := make(map[string]int) // by topology key
 		for _, pod := range l.Pods {
 			if pod.Rules == nil || !chosen(pod.Pod) {
 				continue
@@ -110,7 +109,7 @@ func (p Placement) workloads(run history.Run) (keys []history.Key, missing verdi
 	return keys, missing
 }
 
-// chosenBy returns what tells whether one of the Deployments chooses a pod.
+// chosenBy returns a function that says whether one of the Deployments selects a pod.
 func chosenBy(run history.Run, keys []history.Key) func(history.Pod) bool {
 	var workloads []history.Workload
 	for _, e := range run.Events {
@@ -125,19 +124,19 @@ func chosenBy(run history.Run, keys []history.Key) func(history.Pod) bool {
 	}
 }
 
-// placementTally counts what became of the bindings.
+// placementTally counts the results of the bindings.
 type placementTally struct {
 	facts *evidence.Run
 	who   string
 
 	bindings, certain, aboutOthers int
-	first                          history.Offset // of those that broke a rule
+	first                          history.Offset // the first that broke a rule
 	broken, open, legal            []string
 	unknown                        verdict.Missing
 
-	pods []*placement.PlacedPod          // that were judged, in the order in which they were bound
-	told map[*placement.PlacedPod]string // of those, which the order of the record makes illegal, and how
-	free map[*placement.PlacedPod]bool   // of those, which cannot be accused
+	pods []*placement.PlacedPod          // judged pods, in the order in which they were bound
+	told map[*placement.PlacedPod]string // those that are illegal by the order of the record, and why
+	free map[*placement.PlacedPod]bool   // those that cannot be called illegal
 }
 
 func (t *placementTally) take(l *placement.PlacementLedger, p *placement.PlacedPod) {
@@ -180,7 +179,7 @@ func (t *placementTally) take(l *placement.PlacementLedger, p *placement.PlacedP
 	}
 }
 
-// breaks notes a binding that broke a rule.
+// breaks records a binding that broke a rule.
 func (t *placementTally) breaks(p *placement.PlacedPod, words string) {
 	if len(t.broken) == 0 || p.Bound.At < t.first {
 		t.first = p.Bound.At
@@ -190,13 +189,13 @@ func (t *placementTally) breaks(p *placement.PlacedPod, words string) {
 	t.broken = append(t.broken, words)
 }
 
-// order looks for an order in which the bindings that lie close together were legal. If there is none, the first that
-// was not by the order of the record stands for them. If the search concludes neither, it is not known.
+// order looks for an order in which the bindings that are close together were legal. If there is none, the first binding that was
+// illegal by the order of the record stands for them. If the search has no result, it is unknown.
 func (t *placementTally) order(l *placement.PlacementLedger) {
 	for _, pods := range placement.Bursts(t.pods) {
 		told := slices.DeleteFunc(slices.Clone(pods), func(p *placement.PlacedPod) bool { return t.told[p] == "" || t.free[p] })
 		if len(told) == 0 {
-			continue // the order of the record is one
+			continue // the order of the record is legal
 		}
 		span := fmt.Sprintf("all %d bindings from %s to %s", len(pods), prose.Moment(pods[0].Bound.At), prose.Moment(pods[len(pods)-1].Bound.At))
 		switch l.Ordered(pods, func(p *placement.PlacedPod) bool { return !t.free[p] }) {

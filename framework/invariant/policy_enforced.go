@@ -11,11 +11,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// PolicyEnforced promises that of the manifests that were tried while the faults were in force, an admission policy refused
-// each that it is to refuse, and no other: from the moment at which the last fault was seen to the moment at which the first
-// undo began.
+// PolicyEnforced promises that an admission policy, while it is active, refuses each manifest that it must refuse, and no other:
+// from when the last fault was seen to when the first revert began.
 //
-// Evidence: at least one manifest of either sort, and whatever was refused was refused by the policy.
+// Evidence: at least one manifest that must be refused and one that must be accepted; and every refusal came from the policy.
 //
 // Source: https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
 type PolicyEnforced struct{}
@@ -56,13 +55,13 @@ func (p PolicyEnforced) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 		prose.List(a.policies), a.refused, prose.Count(a.tried, "manifest"))
 }
 
-// admissions are the answers to what was tried while the faults were in force.
+// admissions are the answers to the manifests that were tried while the faults were active.
 type admissions struct {
-	policies                 []string // that are to refuse something
+	policies                 []string // policies that must refuse something
 	tried, refused, accepted int
-	right, wrong             []string // a line each
+	right, wrong             []string // one line for each
 	at                       history.Offset
-	other                    verdict.Missing // refusals that say nothing of the policy
+	other                    verdict.Missing // refusals that did not come from the policy
 }
 
 func admissionsOf(f *evidence.Run) (a admissions) {
@@ -104,7 +103,7 @@ func (a *admissions) mistake(at history.Offset, format string, args ...any) {
 	a.wrong = append(a.wrong, fmt.Sprintf(format, args...))
 }
 
-// triedManifests are the answers given while all faults were in force, in order; those of one moment by what was tried.
+// triedManifests are the answers while all faults were active, by time and then by manifest.
 func triedManifests(f *evidence.Run) (tried []history.Event) {
 	from := history.Offset(0)
 	for _, fault := range f.Faults {

@@ -16,16 +16,16 @@ import (
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 const kubeletReason = "TerminationByKubelet"
 
-// PressureLeaves promises that a kubelet whose node is under pressure, and which asks no budget, leaves so many pods of a
-// workload ready: from the first that it evicts until the first revert begins, there are never fewer.
+// PressureLeaves promises that a kubelet whose node is under pressure, and which ignores budgets, leaves a number of pods of a
+// workload ready: from its first eviction to the start of the first revert there are never fewer than AtLeast.
 //
-// What keeps the promise is not a budget but where the pods are, and how soon those that go are replaced elsewhere.
+// The promise depends on where the pods are, and on how soon evicted pods are replaced elsewhere, not on a budget.
 //
-// Evidence: a pod of the workload that was evicted by its kubelet; with DespiteBudget, one whose budget allowed no
-// disruption at that time.
+// Evidence: a pod of the workload that its kubelet evicted; with DespiteBudget, a pod whose budget allowed no disruption at that
+// time.
 type PressureLeaves struct {
 	AtLeast int `json:"atLeast"`
-	// DespiteBudget demands the evidence that a budget would have refused one of the evictions.
+	// DespiteBudget needs an eviction that a budget would have refused.
 	DespiteBudget bool `json:"despiteBudget,omitempty"`
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
@@ -90,10 +90,10 @@ func (p PressureLeaves) verdict(s squeeze, name string, missing verdict.Missing)
 
 // squeeze is what kubelets under pressure did to a workload.
 type squeeze struct {
-	evicted []string // what became of each pod, in words
+	evicted []string // a description for each pod
 	nodes   []string
-	despite int // evicted while a budget of theirs allowed no disruption
-	least   int // pods that were ready
+	despite int // evicted while their budget allowed no disruption
+	least   int // smallest number of ready pods
 	at      history.Offset
 	blind   bool
 }

@@ -14,30 +14,28 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// QuietWithin promises that no request of a lane is sent that reaches a pod later than Limit after the pod's deletion. On
-// the fresh lane each request is a new connection, and what Limit is kept there is a preStop sleep that is long enough:
-// Kubernetes takes a pod out of the EndpointSlices when it is deleted, tells its containers to end at the same time, and
-// nobody waits for the proxies.
+// QuietWithin promises that no request of a lane that is sent more than Limit after a pod's deletion reaches the pod. On the fresh
+// lane each request is a new connection, and a preStop sleep that is long enough keeps the promise: Kubernetes removes a deleted
+// pod from the EndpointSlices and ends its containers at the same time, without waiting for the proxies.
 //
-// A deletion is dated by when the watch told of it, on the record's clock: the API's own deletionTimestamp has whole
-// seconds. A watch tells late, never early, so that a busy API server makes pods look quiet sooner, by that much: where it
-// could be that much that keeps the promise, it is Unknown. A request is dated by when it was sent.
+// A deletion is dated by when the watch reported it, on the record's clock, because the API's deletionTimestamp has whole seconds.
+// A watch reports late, never early, so a busy API server makes the promise easier to keep. If that could decide the verdict, it is
+// Unknown. A request is dated by when it was sent.
 //
-// Evidence: what NoFailedRequests demands; a server known for every request of the lane, or the latest might be among
-// those that failed; and Terminations pods that the lane's requests reached in the second before their deletion, with load
-// for as long as Limit after it.
+// Evidence: that of NoFailedRequests; a known server for every request of the lane; and Terminations pods that the lane's requests
+// reached in the second before their deletion, with load for at least Limit afterwards.
 //
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
 type QuietWithin struct {
 	Limit time.Duration `json:"limit"`
 	// Lane to judge; empty means fresh.
 	Lane history.Lane `json:"lane,omitempty"`
-	// Terminations is how many must have been seen; at least one.
+	// Terminations is the smallest number of pods that must count; at least one.
 	Terminations int `json:"terminations,omitempty"`
 }
 
-// flowWindow is the time before a deletion in which requests must have reached the pod: of one that got none anyway it
-// says little that it got none afterwards.
+// flowWindow is the time before a deletion in which requests must have reached the pod. A pod without requests before its deletion
+// proves little.
 const flowWindow = time.Second
 
 func (p QuietWithin) lane() history.Lane { return cmp.Or(p.Lane, history.LaneFresh) }
@@ -73,7 +71,7 @@ func (p QuietWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	return j
 }
 
-// severalOfAName are the names that one pod had after another: which of them a request reached, it does not tell.
+// severalOfAName are the names that more than one pod had in the record: which of them a request reached is unknown.
 func severalOfAName(run history.Run) map[string]bool {
 	uids, several := make(map[string]string), make(map[string]bool)
 	for _, e := range run.Events {
@@ -88,14 +86,14 @@ func severalOfAName(run history.Run) map[string]bool {
 	return several
 }
 
-// ending is a pod that was deleted, and the requests that reached it.
+// ending is a deleted pod with the requests that reached it.
 type ending struct {
 	pod, node string
-	began     history.Offset // its deletion
-	before    int            // requests within flowWindow before
-	after     int            // requests after
-	last      time.Duration  // after the deletion the last one was sent; 0 when none was
-	late      history.Moment // when the first was sent that was too late
+	began     history.Offset // the deletion
+	before    int            // requests within flowWindow before the deletion
+	after     int            // requests after the deletion
+	last      time.Duration  // from the deletion to the last request; 0 if there was none
+	late      history.Moment // when the first late request was sent
 }
 
 func (e *ending) take(sent history.Offset, limit time.Duration) {
@@ -118,14 +116,14 @@ type quietWithin struct {
 	tally   *requests.Stats
 	endings []*ending
 	byName  map[string]*ending
-	astray  uint64 // requests that reached a pod which nobody knows
+	astray  uint64 // requests that reached an unknown pod
 }
 
 func (j *quietWithin) Take(r *history.Request) {
 	if r.Lane != j.promise.lane() || r.Outcome == history.Unsent {
 		return
 	}
-	if !evidence.Reached(r) || r.GatewayTries > 1 { // the upstreams that a gateway tried before are not in the record
+	if !evidence.Reached(r) || r.GatewayTries > 1 { // the record lacks the upstreams that a gateway tried before
 		j.astray++
 	}
 	if e := j.byName[r.Pod]; e != nil && evidence.Reached(r) {
@@ -159,8 +157,8 @@ func (j *quietWithin) End(missing verdict.Missing) verdict.Verdict {
 		j.promise.what(), q, prose.Count(len(q.endings), "pod"), j.promise.Limit, prose.Percent(q.high))
 }
 
-// toldLate doubts that pods were quiet in time whose deletion a watch may have told of late, or the harness dated late because it
-// stood still.
+// toldLate reports pods whose last request was in time only if the watch reported their deletion on time and the harness was not
+// paused.
 func (j *quietWithin) toldLate(q quiet) (missing verdict.Missing) {
 	for _, e := range q.endings {
 		late := max(j.facts.Noise.Watches, j.facts.LateBy(e.began))
@@ -173,16 +171,16 @@ func (j *quietWithin) toldLate(q quiet) (missing verdict.Missing) {
 	return missing
 }
 
-// quiet is how long it took until pods were quiet.
+// quiet is how long it took until pods got no more requests.
 type quiet struct {
-	endings   []*ending // that count, the one that was quiet last first
+	endings   []*ending // those that count, the slowest first
 	late      int
 	firstLate history.Offset
-	low, high float64 // where the share of the late ones lies, with 95 % confidence
+	low, high float64 // the 95 % interval of the share of late ones
 }
 
-// quiet takes the endings that count: pods that got requests before, and could have got them until the limit. One that
-// got a request too late counts in any case.
+// quiet selects the endings that count: pods that got requests before their deletion, and could have got them until the limit. A
+// pod with a late request counts in any case.
 func (j *quietWithin) quiet() (q quiet) {
 	for _, e := range j.endings {
 		if !e.late.OK && (e.before == 0 || j.tally.To-e.began < j.promise.Limit) {
@@ -208,13 +206,13 @@ func (j *quietWithin) quiet() (q quiet) {
 
 func (q quiet) share() float64 { return float64(q.late) / float64(max(1, len(q.endings))) }
 
-// quantile is the time in which that share of the pods was quiet: the smallest that will do.
+// quantile is the smallest time within which that share of the pods got their last request.
 func (q quiet) quantile(share float64) time.Duration {
 	n := len(q.endings)
 	if n == 0 {
 		return 0
 	}
-	const rounding = 1e-9 // 0.9 x 10 is a bit more than 9
+	const rounding = 1e-9 // 0.9 x 10 is slightly more than 9
 	slower := min(n-1, int(float64(n)*(1-share)+rounding))
 	return q.endings[slower].last
 }
@@ -235,7 +233,7 @@ func (q quiet) numbers(v *verdict.Verdict, limit time.Duration) {
 	}
 }
 
-// pace is how far apart requests reached a pod before its deletion: the middle one of the pods.
+// pace is the time between two requests to a pod before its deletion, the median of the pods.
 func (q quiet) pace() time.Duration {
 	rates := make([]int, len(q.endings))
 	for i, e := range q.endings {
@@ -245,10 +243,10 @@ func (q quiet) pace() time.Duration {
 	return flowWindow / time.Duration(max(1, rates[len(rates)/2]))
 }
 
-// latest is how many of the pods that were quiet last are told.
+// latest is how many of the slowest pods the evidence lists.
 const latest = 5
 
-// support tells the latest, and how well it could be measured.
+// support lists the slowest pods, and the precision of the measurement.
 func (j *quietWithin) support(v *verdict.Verdict, q quiet) {
 	for _, e := range q.endings[:min(latest, len(q.endings))] {
 		v.Support(e.line(j.promise.Limit))

@@ -11,21 +11,20 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// RecoversWithin promises that, once the revert of the last fault has begun, the workload settles within a limit and stays
-// so until the end of Recovered: all its replicas, and only those, are there and ready, and the EndpointSlices of the
-// Service of its name offer exactly its ready pods. A fault that nobody undoes counts from when it was seen.
+// RecoversWithin promises that within a limit of the start of the last revert the workload settles, and stays settled until the end
+// of Recovered: exactly its replicas exist and are ready, and the EndpointSlices of the Service of the same name list exactly its
+// ready pods. A fault that is not reverted counts from when it was seen.
 //
-// It does not count from when the fault was seen as healed: often that is nothing but the workload's own recovery. Of a
-// fault that is only seen when the workload has settled again, such as a rollout, nothing is left to measure. FromFault counts
-// from before the first disturbance: for claims about what a fault costs, such as one that takes pods and puts nothing back,
-// of which the undo is nothing but to wait.
+// The limit does not count from when the fault was seen to be reverted, because that is often the workload's own recovery.
+// FromFault counts from before the first disturbance, for claims about the cost of a fault: one that deletes pods and reverts
+// nothing, or one that is seen only when the workload has settled again, such as a rollout.
 //
-// Evidence: a workload that was seen disturbed, and that was watched for as long as the limit unless it settled before.
+// Evidence: a workload that was disturbed, and that was watched for at least the limit unless it settled before.
 type RecoversWithin struct {
 	Limit time.Duration `json:"limit"`
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
-	// FromFault counts from the moment at which the first fault began to be injected, and not from the last revert.
+	// FromFault counts from when the first fault began to be applied, and not from the last revert.
 	FromFault bool `json:"fromFault,omitempty"`
 }
 
@@ -55,7 +54,7 @@ func (p RecoversWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)
 	from, ok := p.from(f)
-	if !ok || len(ambiguous) > 0 { // without such a moment, FaultsActive has said why
+	if !ok || len(ambiguous) > 0 { // without such a moment, which FaultsActive reports
 		return verdict.Verdict{}.Unknown(missing)
 	}
 	r := followRecovery(f, key)
@@ -121,11 +120,11 @@ func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name st
 	return v.Held(missing, "%s had recovered %s after %s at %s: %s", name, prose.Moment(took), from.words, prose.Moment(from.at), r.saw)
 }
 
-// recovery is how a workload came back.
+// recovery is how a workload recovered.
 type recovery struct {
-	disturbed bool           // it was not settled at some time while a fault was on
-	recovered history.Moment // when it settled for good
-	saw       string         // at the end of Recovered
+	disturbed bool           // it was not settled at some time during a fault
+	recovered history.Moment // when it settled for the last time
+	saw       string         // the state at the end of Recovered
 }
 
 func followRecovery(f *evidence.Run, key history.Key) (r recovery) {
@@ -148,7 +147,7 @@ func followRecovery(f *evidence.Run, key history.Key) (r recovery) {
 	return r
 }
 
-// recoveredNow tells whether a workload has settled and is offered to clients as it is.
+// recoveredNow says whether a workload has settled and its EndpointSlices match its pods.
 func recoveredNow(s *history.State, key history.Key) (done bool, saw string) {
 	w, done := evidence.Settled(s, key)
 	offered := make(map[string]bool)

@@ -11,16 +11,15 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// ReplacedWithin promises that what a workload lost with its nodes, or to their pressure, is replaced without them:
-// within a limit of the moment at which the last fault was seen, all its replicas are ready on other nodes, and stay so until
-// the first revert begins. Pressure on a node is seen when its pods have been evicted; the limit counts from the node's taint.
-// Where they are not, the evidence names the pods that keep it from being so, with the scheduler's reason.
+// ReplacedWithin promises that the pods that a workload lost with its nodes, or to pressure on them, are replaced without these
+// nodes: within a limit of the moment at which the last fault was seen, all replicas are ready on other nodes, and stay so until
+// the first revert begins. A fault of pressure is seen when the pods have been evicted, so there the limit counts from the node's
+// taint. If the promise is broken, the evidence names the pods that are missing, with the scheduler's reason.
 //
-// It says nothing of what comes after the undo: see RecoversWithin.
+// What comes after the revert is the matter of RecoversWithin.
 //
-// Evidence: a watch saw a node being lost, or tainted for its pressure, that pods of the workload were on, and the
-// limit passed before the first revert unless all were replaced before. Pods on such a node do not count, whether it is back or
-// not.
+// Evidence: a watch saw the loss, or the taint of pressure, of a node with pods of the workload; and the limit passed before the
+// first revert, unless all pods were replaced before. Pods on such a node do not count, whether it is back or not.
 type ReplacedWithin struct {
 	Limit time.Duration `json:"limit"`
 	// Workload is the Deployment; empty means the only one in the record.
@@ -50,7 +49,7 @@ func (p ReplacedWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	missing = append(missing, ambiguous...)
 	seen, until, ok := f.InForce()
 	seen = f.PressedSince(seen)
-	if !ok || len(ambiguous) > 0 { // what was never seen, FaultsActive has told
+	if !ok || len(ambiguous) > 0 { // FaultsActive reports a fault that was never seen
 		return verdict.Verdict{}.Unknown(missing)
 	}
 	r := followReplacement(f, key, seen, until)
@@ -105,14 +104,14 @@ func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key,
 	return v.Violated(missing, "%s were not replaced %s later, and %s was the limit: %s%s", what, prose.Moment(took), p.Limit, r.saw, because(why))
 }
 
-// replacement is how a workload did without the nodes that were taken from it.
+// replacement is how a workload recovered without its lost nodes.
 type replacement struct {
 	seen, until history.Offset
-	nodes       []string       // that were lost or under pressure, by name
-	lost        bool           // one of them was lost
-	hit         int            // pods that were on them
-	whole       history.Moment // from when on all replicas were ready elsewhere
-	saw         string         // at the end
+	nodes       []string       // lost or under pressure, sorted
+	lost        bool           // at least one of them was lost
+	hit         int            // pods on these nodes
+	whole       history.Moment // from when all replicas were ready elsewhere
+	saw         string         // the state at the end
 }
 
 func followReplacement(f *evidence.Run, key history.Key, seen, until history.Offset) replacement {
@@ -147,9 +146,9 @@ func followReplacement(f *evidence.Run, key history.Key, seen, until history.Off
 	return r
 }
 
-// stuck says of each pod what kept the workload from being whole at a moment, and gives the scheduler's reasons.
+// stuck describes, for each pod, what kept the workload from being complete at a moment, with the scheduler's reasons.
 func (r replacement) stuck(f *evidence.Run, key history.Key, at history.Offset) (pods, why []string) {
-	since := make(map[string]history.Offset) // when each was first seen, by UID
+	since := make(map[string]history.Offset) // when each pod was first seen, by UID
 	for _, e := range f.Record.Events {
 		if e.Pod == nil {
 			continue

@@ -11,11 +11,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// ResizedInPlace promises that the pods of a workload are given other resources while they run: from the first fault to the
-// last undo none of them ends, and none of their containers starts again.
+// ResizedInPlace promises that the pods of a workload are resized in place: from the first fault to the last revert none of them
+// ends, and none of their containers restarts.
 //
-// Evidence: each pod that was there when the first fault began was given another amount of processor time by its kubelet
-// before the first revert began.
+// Evidence: before the first revert began, the kubelet changed the CPU of each pod that existed when the first fault began.
 //
 // Source: https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
 type ResizedInPlace struct {
@@ -64,15 +63,15 @@ func first(lines []string) string {
 	return lines[0]
 }
 
-// resizes are what became of the pods that were there when the first fault began.
+// resizes is what happened to the pods that existed when the first fault began.
 type resizes struct {
 	pods      int
-	resized   []string // a line each, before the first revert
+	resized   []string // one line for each, before the first revert
 	disturbed []string // a line each
 	at        history.Offset
 }
 
-// BaseOrdered are the events of pods by their moments; those of one moment, in the order of the pods' names.
+// inOrder are the events of pods by time, and then by the pods' names.
 func inOrder(events []history.Event) (pods []history.Event) {
 	for _, e := range events {
 		if e.Pod != nil {

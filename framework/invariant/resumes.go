@@ -11,14 +11,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Resumes promises of a component of the control plane that is away: what needs it stalls, and goes on once it is back. From
-// when the fault was seen until its revert began no pod of the workload came to be ready that was not ready before; and within a
-// limit of that moment the workload had more ready replicas than it had been asked for when the fault began, and had settled.
+// Resumes promises of a component of the control plane that is unavailable: changes that need it stall, and go on when it is back.
+// From when the fault was seen until its revert began, no pod of the workload became ready; and within a limit of that moment the
+// workload had more ready replicas than were wanted when the fault began, and had settled.
 //
-// Evidence: a fault that was seen; that there was something to stall, which is either that the workload was asked for more
-// replicas than it had when the revert began, or that no change which the harness itself asked for came back to it from a second
-// after the fault was seen until then. Changes must have come back before the fault was seen and after its undo, or the harness
-// was deaf; and in the meantime some must have failed, where the record has those that do.
+// Evidence: a fault that was seen; and something that could stall: the workload wanted more replicas than it had when the revert
+// began, or none of the harness's own changes came back from a second after the fault was seen until then. The harness must have
+// seen its changes before the fault was seen and after its revert, and, where the record has failed changes, some must have failed
+// in the meantime.
 type Resumes struct {
 	Limit time.Duration `json:"limit"`
 	// Workload is the Deployment; empty means the only one in the record.
@@ -43,7 +43,7 @@ func (p Resumes) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)
 	seen, undo, ok := f.InForce()
-	if !ok || len(ambiguous) > 0 { // what was never seen, FaultsActive has told
+	if !ok || len(ambiguous) > 0 { // FaultsActive reports a fault that was never seen
 		return verdict.Verdict{}.Unknown(missing)
 	}
 	s := followStall(f, key, seen, undo)
@@ -106,19 +106,19 @@ func (p Resumes) resumed(f *evidence.Run, v verdict.Verdict, missing verdict.Mis
 		what, prose.Moment(s.undo-s.seen), prose.Moment(took), prose.Moment(s.undo), s.saw)
 }
 
-// stall is how a workload stood still and went on.
+// stall is how a workload stalled and went on.
 type stall struct {
 	seen, undo history.Offset
 	had, asked int            // replicas wanted when the fault was seen, and when its revert began
-	through    []string       // pods that came to be ready in spite of it
-	unclear    []string       // pods that may have: a watch told of them just after the revert began
-	first      history.Offset // when the first of them did
-	echoes     int            // changes of the harness's own that came back meanwhile
-	failed     int            // changes of the harness's own that failed meanwhile
+	through    []string       // pods that became ready during the fault
+	unclear    []string       // pods that may have become ready during it: the watch reported them just after the revert began
+	first      history.Offset // when the first of them became ready
+	echoes     int            // the harness's own changes that it saw in the meantime
+	failed     int            // the harness's own changes that failed in the meantime
 
-	echoesBefore, echoesAfter int // that came back before the fault was seen, and after its undo had begun
+	echoesBefore, echoesAfter int // changes that it saw before the fault was seen, and after the revert began
 
-	done history.Moment // when it had settled with more than it had
+	done history.Moment // when it had settled with more replicas than it had
 	saw  string
 }
 
@@ -160,7 +160,7 @@ func followStall(f *evidence.Run, key history.Key, seen, undo history.Offset) st
 	return s
 }
 
-// hear counts what became of the harness's own changes.
+// hear counts the results of the harness's own changes.
 func (s *stall) hear(f *evidence.Run) {
 	for _, e := range f.Record.Events {
 		switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// numbers measures the shares. The hands are sorted.
+// numbers adds the shares to a verdict. The hands are sorted.
 func (j *sharesLoad) numbers(v *verdict.Verdict, total uint64, enough int) {
 	v.Measure("pods", float64(len(j.hands)))
 	v.Measure("newPods", float64(j.fresh()))
@@ -21,7 +21,7 @@ func (j *sharesLoad) numbers(v *verdict.Verdict, total uint64, enough int) {
 	v.Measure("newPodsShare", j.share(j.newcomers(), total))
 }
 
-// load says what was shared: "12000 requests on reused (120 connections) from 31s to 51s; 7 of 10 pods were new".
+// load describes what was shared: "12000 requests on reused (120 connections) from 31s to 51s; 7 of 10 pods were new".
 func (j *sharesLoad) load(total uint64) string {
 	return fmt.Sprintf("%s on %s (%s) from %s to %s; %d of %s were new, the last of them ready at %s", prose.Count(total, "request"),
 		j.promise.lane(), prose.Count(len(j.dealt), "connection"), prose.Moment(j.from), prose.Moment(j.to), j.fresh(), prose.Count(len(j.hands), "pod"),
@@ -42,7 +42,7 @@ func (j *sharesLoad) praised() string {
 	return "each of " + prose.Count(len(j.hands), "pod")
 }
 
-// support tells each pod's share in the course of time, those that got least first.
+// support lists each pod's share over time, the smallest first.
 func (j *sharesLoad) support(v *verdict.Verdict, total uint64) {
 	told := len(j.hands)
 	if told >= verdict.MaxEvidence {
@@ -86,5 +86,5 @@ func (j *sharesLoad) line(h *hand, total uint64) string {
 		prose.Count(h.connections, "connection"))
 }
 
-// shareText writes a share with two decimals.
+// shareText formats a share with two decimals.
 func shareText(share float64) string { return fmt.Sprintf("%.2f", share) }

@@ -15,16 +15,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// SharesLoad promises that new pods are of use: from Within after the last of those that came while the run was disturbed
-// became ready, and until the fault began to be undone, every ready pod of the workload got at least AtLeast of an equal
-// share of a lane's requests. On the reused lane, the default, that takes connections that end now and then: a Service
-// picks a pod for each connection, and never again.
+// SharesLoad promises that new pods take load: from Within after the last new pod became ready until the revert of the fault
+// begins, every ready pod of the workload receives at least AtLeast of an equal share of a lane's requests. On the reused lane, the
+// default, that needs connections that end now and then, because a Service picks a pod once for each connection.
 //
-// Evidence: what NoFailedRequests demands of the load; a new pod; pods that were ready all the time; and so many
-// connections that a fair deal of them, at random, would break the promise in less than one of a million runs. Fewer
-// connections prove it broken where chance cannot explain who got none of them. How many those are depends on the number of
-// pods and on AtLeast; to a backend that closes a connection after n requests they come at rate / n a second. What comes
-// through a gateway is not judged: its connections to the pods are not in the record.
+// Evidence: that of NoFailedRequests about the load; a new pod; pods that were always ready; and so many connections that a fair
+// random distribution breaks the promise in less than one of a million runs. Fewer connections prove a violation if chance cannot
+// explain it. How many are needed depends on the number of pods and on AtLeast; a backend that closes a connection after n requests
+// gets rate / n a second. Requests through a gateway are not judged, because the record lacks its connections to the pods.
 //
 // Source: https://kubernetes.io/docs/reference/networking/virtual-ips/
 type SharesLoad struct {
@@ -50,7 +48,7 @@ func (p SharesLoad) String() string {
 		p.Within, who, p.AtLeast, p.lane())
 }
 
-// shareParts is into how many parts the time is cut to show how shares went.
+// shareParts is the number of parts of the time for which the evidence lists shares.
 const shareParts = 4
 
 // Needs implements Invariant.
@@ -79,14 +77,14 @@ type sharesLoad struct {
 	facts     *evidence.Run
 	tally     *requests.Stats
 	ambiguous verdict.Missing
-	name      string // of the workload
+	name      string // name of the workload
 	scaleOut
 	from history.Offset // shares count from here on
 
 	hands   []*hand
 	byName  map[string]*hand
 	dealt   map[connection]bool
-	gateway bool // requests came through one
+	gateway bool // requests came through a gateway
 }
 
 // connection of a worker.
@@ -95,11 +93,11 @@ type connection struct {
 	number uint64
 }
 
-// hand is what a pod got.
+// hand is what a pod received.
 type hand struct {
 	readyPod
-	early       uint64             // requests before they count
-	parts       [shareParts]uint64 // requests that count
+	early       uint64             // requests before the time that counts
+	parts       [shareParts]uint64 // requests in the time that counts
 	connections int
 }
 
@@ -141,7 +139,7 @@ func (j *sharesLoad) End(missing verdict.Missing) verdict.Verdict {
 	enough := j.deal().Enough()
 	fewDealt := len(j.dealt) < enough
 	if len(starved) > 0 && stats.Surprise(len(j.hands), len(starved), len(j.dealt), got) < outage.Chance {
-		fewDealt = false // enough to tell that it was not chance
+		fewDealt = false // enough to exclude chance
 	}
 	if fewDealt {
 		missing.Add("%s carried requests on %s from %s to %s, and %d are needed: fewer, spread at random over %s, leave one pod short by chance",
@@ -160,7 +158,7 @@ func (j *sharesLoad) End(missing verdict.Missing) verdict.Verdict {
 	return v.Held(missing, "%s had at least %s of an equal share of %s", j.praised(), shareText(j.least(total)), j.load(total))
 }
 
-// doubts are reasons why shares prove nothing.
+// doubts are the reasons why shares prove nothing.
 func (j *sharesLoad) doubts() (missing verdict.Missing) {
 	if len(j.ambiguous) > 0 {
 		return nil
@@ -180,7 +178,7 @@ func (j *sharesLoad) doubts() (missing verdict.Missing) {
 	return missing
 }
 
-// blind tells whether a watch may have missed who was ready.
+// blind says whether a watch may have missed a change of readiness.
 func (j *sharesLoad) blind() bool {
 	begin, end := j.facts.Begin(), j.facts.End()
 	return slices.ContainsFunc(j.facts.Gaps, func(e history.Event) bool {
@@ -188,7 +186,7 @@ func (j *sharesLoad) blind() bool {
 	})
 }
 
-// Deal is what the connections are to the pods that are weighed.
+// Deal is the distribution of the connections over the judged pods.
 func (j *sharesLoad) deal() stats.Deal {
 	n := len(j.hands)
 	if j.promise.Together {
@@ -204,7 +202,7 @@ func (j *sharesLoad) total() (n uint64) {
 	return n
 }
 
-// share of some pods of what all of them got; 1 is what they would get if all got the same.
+// share is what some pods received, relative to an equal share of everything.
 func (j *sharesLoad) share(of []*hand, total uint64) float64 {
 	var n uint64
 	for _, h := range of {
@@ -223,7 +221,7 @@ func (j *sharesLoad) newcomers() (list []*hand) {
 	return list
 }
 
-// starved are the pods that got too little, and how many connections they got.
+// starved are the pods that received too little, and the number of their connections.
 func (j *sharesLoad) starved(total uint64) (list []*hand, connections int) {
 	if j.promise.Together {
 		if list = j.newcomers(); j.share(list, total) >= j.promise.AtLeast {
@@ -242,7 +240,7 @@ func (j *sharesLoad) starved(total uint64) (list []*hand, connections int) {
 	return list, connections
 }
 
-// least is the smallest of the shares that are weighed.
+// least is the smallest judged share.
 func (j *sharesLoad) least(total uint64) float64 {
 	if j.promise.Together {
 		return j.share(j.newcomers(), total)
@@ -250,7 +248,7 @@ func (j *sharesLoad) least(total uint64) float64 {
 	return j.share(j.hands[:1], total)
 }
 
-// sort puts those that got least first.
+// sort puts the pods that received least first.
 func (j *sharesLoad) sort() {
 	slices.SortStableFunc(j.hands, func(a, b *hand) int {
 		return cmp.Or(cmp.Compare(a.requests(), b.requests()), cmp.Compare(a.name, b.name))

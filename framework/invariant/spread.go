@@ -9,21 +9,20 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Spread promises that whenever a workload has settled, from Deploy to the end of Recovered, the difference between the
-// fullest and the emptiest domain of a topology is at most Max. Settled means that its Deployment and its pods agree
-// that all replicas are there, ready, and none is going.
+// Spread promises that whenever a workload has settled, from Deploy to the end of Recovered, the difference between the fullest and
+// the emptiest domain of a topology is at most Max. A workload has settled when its Deployment and its pods agree that exactly its
+// replicas exist, all ready.
 //
-// Domains are those of the nodes that match the workload's node selector and carry the topology's label. A node that is
-// lost, cordoned or tainted against new pods makes no domain, unless pods of the workload are still on it: which
-// taints the workload tolerates is not in the record.
+// Domains are those of the nodes that match the workload's node selector and have the topology's label. The domain of a lost,
+// cordoned or tainted node counts only while pods of the workload are still on it, because the record lacks the taints that the
+// workload tolerates.
 //
-// Spread is a rule of scheduling: pods that leave do not move others. So a bad spread is said to be the scheduler's
-// choice, or the decay of a scale-down or rollout, or the doing of a lost node; and which change took it above Max. The
-// figures "cause.scheduler", "cause.rollout" and so on say how often each cause made more skew than that, for a while or to
-// stay.
+// Spread is a rule of scheduling: pods that leave do not move others. So the verdict names the cause of a bad spread: the
+// scheduler's choice, a scale-down or rollout, or a lost node, with the change that exceeded Max. The numbers "cause.scheduler",
+// "cause.rollout" and so on count how often each cause exceeded it, temporarily or permanently.
 //
-// Evidence: two domains, at least one replica, no pod outside of the domains, every number of replicas that was asked
-// for seen settled, and the workload settled at the end.
+// Evidence: two domains, at least one replica, no pod outside of the domains, a settled state for every wanted number of replicas,
+// and the workload settled at the end.
 type Spread struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
@@ -31,8 +30,8 @@ type Spread struct {
 	TopologyKey string `json:"topologyKey"`
 	// Max is the largest difference that is allowed.
 	Max int `json:"max"`
-	// Waiting lets pods wait: a workload has settled when each of its pods is ready or the scheduler has found no node for
-	// it, and those that have a node are compared. For workloads of which a part is meant to find no place.
+	// Waiting lets pods be unschedulable: a workload has settled when each of its pods is ready or unschedulable, and the pods with
+	// a node are compared. It is for workloads of which some pods must stay pending.
 	Waiting bool `json:"waiting,omitempty"`
 }
 
@@ -95,14 +94,14 @@ func (p Spread) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict 
 	for _, placed := range l.Distributions {
 		v.Support(fmt.Sprintf("%s: %s, skew %d", prose.Moment(placed.At), placed, placed.Skew()))
 	}
-	if worst == nil || bad > 0 { // bad ones were seen only while a watch was blind
+	if worst == nil || bad > 0 { // bad states were recorded only during a gap of a watch
 		return v.Unknown(append(missing, f.Late(f.Begin())...))
 	}
 	return v.Held(missing, "%s was settled in %s (%s), with a skew of at most %d over %s of %s",
 		key.Name, prose.Count(len(l.Distributions), "state"), l.Replicas(), worst.Skew(), l.OverDomains(), p.TopologyKey)
 }
 
-// weigh finds the distribution with the largest skew, and the first of those that surely have too much.
+// weigh finds the distribution with the largest skew, and the first that is certainly too uneven.
 func (p Spread) weigh(l spread.Distributions) (worst *spread.Distribution, bad int, first *spread.Distribution) {
 	for _, placed := range l.Distributions {
 		if worst == nil || placed.Skew() > worst.Skew() {

@@ -11,14 +11,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// SpreadTogether promises that whenever every workload in the record has settled, until the first revert begins, the pods of
-// all of them together, Deployments and StatefulSets alike, are spread over the domains of a topology with a skew of at
-// most Max. It is for workloads that are one to whoever depends on them, and several to Kubernetes.
+// SpreadTogether promises that whenever every workload in the record has settled, until the first revert begins, the pods of all of
+// them combined, Deployments and StatefulSets alike, are spread over the domains of a topology with a skew of at most Max. It is
+// for workloads that their users see as one.
 //
-// What an undo leaves is not judged: a scale-down heeds no spread, of one workload or of several. Domains are as for
-// Spread, by the node selector, which must be the same for all.
+// The state after a revert is not judged, because a scale-down ignores the spread. Domains are those of Spread; all workloads must
+// have the same node selector.
 //
-// Evidence: two workloads, two domains, all of them settled when the first revert begins, and no pod outside of the domains.
+// Evidence: two workloads, two domains, all workloads settled when the first revert begins, and no pod outside of the domains.
 type SpreadTogether struct {
 	// TopologyKey and Max are Spread's.
 	TopologyKey string `json:"topologyKey"`
@@ -48,7 +48,7 @@ func (p SpreadTogether) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 		missing.Add("the record has %s, and a combined spread needs at least 2", who)
 	}
 	until, ok := f.FirstUndo()
-	if !ok || len(keys) == 0 { // without an undo, FaultsActive has said why
+	if !ok || len(keys) == 0 { // without a revert, which FaultsActive reports
 		return verdict.Verdict{}.Unknown(missing)
 	}
 	all := p.follow(f, keys, until)
@@ -77,7 +77,7 @@ func (p SpreadTogether) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 		v.At = first.At
 		return v.Violated(missing, "the pods of %s were at %s combined %s: skew %d, and %d is allowed", who, prose.Moment(first.At), first, first.Skew(), p.Max)
 	}
-	if worst == nil || bad > 0 { // bad ones were seen only while a watch was blind
+	if worst == nil || bad > 0 { // bad states were recorded only during a gap of a watch
 		return v.Unknown(missing)
 	}
 	return v.Held(missing, "the pods of %s were together at most %d apart over %s of %s, in %s",
@@ -102,7 +102,7 @@ func byKind(run history.Run, keys []history.Key) string {
 	return prose.List(parts)
 }
 
-// follow notes every state before until in which all workloads had settled, and that differs from the one before.
+// follow records every state before until in which all workloads had settled and that differs from the previous one.
 func (p SpreadTogether) follow(f *evidence.Run, keys []history.Key, until history.Offset) (all spread.Distributions) {
 	from := f.Begin()
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {

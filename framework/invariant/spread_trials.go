@@ -15,15 +15,15 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// SpreadTrials promises Spread of every Deployment in the record, each of them a trial of the same thing: what happens by
-// chance shows in some of them, and the verdict says in how many.
+// SpreadTrials promises Spread of every Deployment in the record. Each Deployment is a trial of the same kind, so the verdict says
+// how often chance breaks the spread.
 //
-// Evidence: that of Spread, for each trial; and two trials.
+// Evidence: that of Spread for each trial; and two trials.
 type SpreadTrials struct {
 	// TopologyKey and Max are Spread's.
 	TopologyKey string `json:"topologyKey"`
 	Max         int    `json:"max"`
-	// Often is the share of trials, from 0 to below 1, that may break it: of what is true mostly and not always.
+	// Often is the share of trials, from 0 to below 1, that may break the spread, for claims that are true mostly.
 	Often float64 `json:"often,omitempty"`
 }
 
@@ -55,7 +55,7 @@ func (p SpreadTrials) Judge(f *evidence.Run, missing verdict.Missing) verdict.Ve
 		missing.Add("%s of the trials may break the promise, so it promises nothing", prose.Percent(p.Often))
 	}
 	v, t := verdict.Verdict{}, trials{of: len(keys)}
-	states, largest := 0, map[int]int{} // how many trials had this as their largest skew
+	states, largest := 0, map[int]int{} // number of trials by their largest skew
 	for _, key := range keys {
 		l := spread.FollowDistribution(f, key, p.TopologyKey, false)
 		missing = append(missing, l.Doubts(key.Name)...)
@@ -67,7 +67,7 @@ func (p SpreadTrials) Judge(f *evidence.Run, missing verdict.Missing) verdict.Ve
 		switch {
 		case first != nil:
 			t.broke(first.At, fmt.Sprintf("%s at %s: %s, skew %d, %s", key.Name, prose.Moment(first.At), first, first.Skew(), first.Why))
-		case bad > 0: // seen only while a watch was blind
+		case bad > 0: // recorded only during a gap of a watch
 			missing.Add("the spread of %s was too uneven, but only during a gap of a watch", key.Name)
 		}
 		if worst != nil {
@@ -89,7 +89,7 @@ func (p SpreadTrials) Judge(f *evidence.Run, missing verdict.Missing) verdict.Ve
 		p.TopologyKey, p.Max, t, prose.Count(states, "settled state"), tallied(largest))
 }
 
-// tallied writes "1 in 4, 2 in 1".
+// tallied formats "1 in 4, 2 in 1".
 func tallied(trials map[int]int) string {
 	var parts []string
 	for _, value := range slices.Sorted(maps.Keys(trials)) {
@@ -98,11 +98,11 @@ func tallied(trials map[int]int) string {
 	return cmp.Or(strings.Join(parts, ", "), "none was seen")
 }
 
-// trials counts in how many of several like workloads something happened.
+// trials counts in how many of several similar workloads something happened.
 type trials struct {
 	of     int
-	broken []string       // what was seen, in the trials in which it happened
-	first  history.Offset // the earliest of them
+	broken []string       // a description for each trial in which it happened
+	first  history.Offset // the earliest time
 	worst  int
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// SpreadWithin promises that a spread which a fault unbalanced is restored: within a limit after the last fault was seen
-// the workload has settled with a difference of at most Max between the fullest and the emptiest domain of a topology,
-// and whenever it settles from then on, until the end of Recovered, the difference is no larger.
+// SpreadWithin promises that a spread which a fault unbalanced is restored: within a limit after the last fault was seen, the
+// workload has settled with a skew of at most Max over a topology, and whenever it settles later, until the end of Recovered, the
+// skew is no larger.
 //
-// The scheduler moves no pod that runs, so this asks for something that does. Domains are those of Spread.
+// The scheduler moves no running pod, so the promise needs a component that does. Domains are those of Spread.
 //
-// Evidence: that of Spread, and that the workload was seen settled with a larger difference once the last fault had
-// begun. It must have been watched for as long as the limit, unless its spread was restored before.
+// Evidence: that of Spread; the workload settled with a larger skew after the last fault began; and it was watched for at least the
+// limit, unless its spread was restored before.
 type SpreadWithin struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
@@ -47,7 +47,7 @@ func (p SpreadWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Ve
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)
 	began, seen, ok := f.LastFault()
-	if !ok || len(ambiguous) > 0 { // without a fault that was seen, FaultsActive has said why
+	if !ok || len(ambiguous) > 0 { // FaultsActive reports a fault that was never seen
 		return verdict.Verdict{}.Unknown(missing)
 	}
 	l := spread.FollowDistribution(f, key, p.TopologyKey, false)
@@ -111,11 +111,11 @@ func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdic
 		name, prose.Moment(took), prose.Moment(seen), r.from, r.worst, r.good, r.good.Skew())
 }
 
-// restoration is how a spread came back.
+// restoration is how a spread was restored.
 type restoration struct {
-	from, last *spread.Distribution // of those that were too uneven: the worst, and the last
-	good       *spread.Distribution // with which it was restored for good; nil: it was not
-	worst      int                  // the skew of the worst
+	from, last *spread.Distribution // the worst and the last that were too uneven
+	good       *spread.Distribution // the one with which it was finally restored; nil: none
+	worst      int                  // the skew of the worst one
 }
 
 func (p SpreadWithin) follow(l spread.Distributions, from history.Offset) (r restoration) {

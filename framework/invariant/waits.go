@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// answerSlot is over how long the slowest answer is kept: what is slow at the same moment as the harness is told by it.
+	// answerSlot is the length of a slot of which the slowest answer is kept, to compare lanes at the same moment.
 	answerSlot = 100 * time.Millisecond
-	// maxAnswerSlots bounds the memory of a lane, to 400 KB: what lasts for longer than 27 minutes has longer slots.
+	// maxAnswerSlots bounds the memory of a lane to 400 KB: a run of more than 27 minutes has longer slots.
 	maxAnswerSlots = 1 << 14
 	// maxCovered bounds the slots that one answer covers: more than a request's time-outs allow.
 	maxCovered = 128
 )
 
-// laneWaits are how long a lane waited for its answers.
+// laneWaits is how long a lane waited for its answers.
 type laneWaits struct {
 	lane                         history.Lane
 	steady, disturbed, recovered answerTimes
@@ -25,8 +25,7 @@ type laneWaits struct {
 	failed                       uint64
 }
 
-// answerTimes are those from the moment when a request was sent, and from the moment when it was due: a client does not care why
-// an answer was late.
+// answerTimes are the durations of answers from when their requests were sent, and from when they were due.
 type answerTimes struct{ sent, due stats.Durations }
 
 func (t *answerTimes) add(r *history.Request) {
@@ -34,13 +33,13 @@ func (t *answerTimes) add(r *history.Request) {
 	t.due.Add(r.Done - r.Due)
 }
 
-// slowest is how long answers took at the most that were due in a slot.
+// slowest is the longest time of an answer whose request was due in a slot.
 type slowest struct {
 	took, due time.Duration  // since the request was sent, and since it was due
 	at        history.Offset // when the former was sent
 }
 
-// slotted is when slots are.
+// slotted maps moments to slots.
 type slotted struct {
 	from history.Offset
 	step time.Duration
@@ -56,12 +55,12 @@ func newSlotted(w *requests.Watch) slotted {
 	return s
 }
 
-// of a moment: the first slot for what was before.
+// of is the slot of a moment; the first slot for an earlier moment.
 func (s slotted) of(at history.Offset) int {
 	return int(min(max(at-s.from, 0)/s.step, history.Offset(s.n-1)))
 }
 
-// add notes an answer at the moment when it was due.
+// add records an answer at the moment when its request was due.
 func (a *laneWaits) add(r *history.Request, s slotted) {
 	slot := &a.slots[s.of(r.Due)]
 	if took := r.Done - r.Sent; took > slot.took {
@@ -70,7 +69,7 @@ func (a *laneWaits) add(r *history.Request, s slotted) {
 	slot.due = max(slot.due, r.Done-r.Due)
 }
 
-// cover notes how long an answer took in all slots in which it was awaited.
+// cover records how long an answer took, in each slot in which it was awaited.
 func (a *laneWaits) cover(r *history.Request, s slotted) {
 	first, last := s.of(r.Due), s.of(r.Done)
 	for i := first; i <= min(last, first+maxCovered); i++ {
@@ -78,7 +77,7 @@ func (a *laneWaits) cover(r *history.Request, s slotted) {
 	}
 }
 
-// during is how long answers that were awaited at a time took at the most.
+// during is the longest time of an answer that was awaited at a time.
 func (a *laneWaits) during(from, to history.Offset, s slotted) (longest time.Duration) {
 	first, last := s.of(from), s.of(to)
 	for i := first; i <= min(last, first+maxCovered); i++ {

@@ -11,16 +11,16 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Excused are failures that the harness's noise explains as well as the system under test does. Of those that nothing in the
-// Base attributes to the system: what was given up because its load worker stood still until then, or while the control lane
-// failed, too; and whatever failed while a node was lost to a machine that was starved. Of the others: what such a node, or a
-// proxy on such a machine, is the cause of.
+// Excused are failures that the harness's noise explains as well as the system under test does: requests that timed out because
+// their load worker was paused until then, or while the control lane failed, too; all failures while a node was lost on a machine
+// without enough processor time; and failures that such a node, or a proxy on such a machine, caused. Failures that the record
+// attributes to the system are not excused by the first two.
 type Excused struct {
 	Total uint64
-	Why   string // of one of them
+	Why   string // the reason for one of them
 }
 
-// Blamed takes out what is excused when all requests were read. What is left is to blame on the system.
+// Blamed separates the excused failures from those of the system under test. Call it after all requests were read.
 func (l *Failures) Blamed() (rest *Failures, x Excused) {
 	rest = l.None()
 	l.Shots.Each(func(kind attribution.Shot, at history.Offset, like attribution.Alike, a attribution.Attribution) {
@@ -42,7 +42,7 @@ func (x *Excused) Add(n uint64, why string) {
 	}
 }
 
-// Excuse says why failures may be the harness's own noise; empty: they are not.
+// Excuse is why failures may be the harness's own noise; empty: they are not.
 func Excuse(f *evidence.Run, kind attribution.Shot, at history.Offset, a attribution.Attribution, noisy map[history.Offset]bool) string {
 	if a.OfSystem() {
 		return excuseCause(f, at, a)
@@ -50,7 +50,7 @@ func Excuse(f *evidence.Run, kind attribution.Shot, at history.Offset, a attribu
 	return ExcuseUnknown(f, kind, at, noisy)
 }
 
-// ExcuseUnknown is excuse for failures of which nothing is known but when and how.
+// ExcuseUnknown is Excuse for failures of which only the time and the outcome are known.
 func ExcuseUnknown(f *evidence.Run, kind attribution.Shot, at history.Offset, noisy map[history.Offset]bool) string {
 	if loss := f.LostUnasked("", at, at, f.Inhabited); loss != nil {
 		return f.SayLost(loss)
@@ -69,10 +69,10 @@ func ExcuseUnknown(f *evidence.Run, kind attribution.Shot, at history.Offset, no
 	if e := f.Loudest(at-evidence.LoadWindow, at+history.Offset(kind.Lasted+1)*evidence.LoadWindow); e != nil {
 		return evidence.InWords(e)
 	}
-	return "the load worker stood still" // at a moment that is no longer known: see shots.coarsen
+	return "the load worker stood still" // at an unknown moment: see Shots.coarsen
 }
 
-// excuseCause says why the cause of a failure may itself be the harness's noise: it takes processors from all of its machine.
+// excuseCause is why the cause of a failure may itself be the harness's noise, which takes processor time from the whole machine.
 func excuseCause(f *evidence.Run, at history.Offset, a attribution.Attribution) string {
 	switch a.Cause {
 	case attribution.CauseLateWithdrawal:
@@ -85,8 +85,8 @@ func excuseCause(f *evidence.Run, at history.Offset, a attribution.Attribution) 
 	return ""
 }
 
-// ExcuseProxies says why proxies may have gone on sending to one of some pods for longer than they do on a machine that is well:
-// by no more than parts of the harness stood still meanwhile.
+// ExcuseProxies is why proxies may have sent requests to some pods for longer than usual: by no more than parts of the harness were
+// paused in the meantime.
 func ExcuseProxies(f *evidence.Run, at history.Offset, among []attribution.PodOn) string {
 	late := evidence.Never
 	for _, p := range among {
@@ -110,7 +110,7 @@ func ExcuseProxies(f *evidence.Run, at history.Offset, among []attribution.PodOn
 	return ""
 }
 
-// Doubt puts how many of all failures are excused, and why, before other doubts.
+// Doubt puts the number of excused failures, and the reason, before other missing evidence.
 func (x Excused) Doubt(d verdict.Missing, all uint64) verdict.Missing {
 	if x.Total == 0 {
 		return d
@@ -118,7 +118,7 @@ func (x Excused) Doubt(d verdict.Missing, all uint64) verdict.Missing {
 	return append(verdict.Missing{fmt.Sprintf("%d of %s may be the harness's own noise: %s", x.Total, prose.Count(all, "failure"), x.Why)}, d...)
 }
 
-// Numbers measures how many of those that failed are excused, where any are.
+// Numbers adds the number of excused failures, if there are any.
 func (x Excused) Numbers(v *verdict.Verdict) {
 	if x.Total > 0 {
 		v.Measure("excused", float64(x.Total))

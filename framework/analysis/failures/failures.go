@@ -15,27 +15,27 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// maxGroups bounds the kinds of failures that are told apart. What comes beyond is counted together.
+// maxGroups bounds the number of failure groups. Further groups are counted together.
 const maxGroups = 4096
 
-// Failures sorts the failed requests of a lane or more by what they have in common. Memory does not grow with them.
+// Failures groups the failed requests of one or more lanes by what they have in common. Its memory does not grow with the requests.
 type Failures struct {
 	facts  *evidence.Run
-	stages []stage // in order
+	stages []stage // in the order of time
 
 	Total  uint64
-	first  history.Request // by Sent; its texts are its own
-	last   history.Offset  // Sent of the last
+	first  history.Request // the first by Sent; its texts are copies
+	last   history.Offset  // Sent of the last one
 	groups map[failureKind]uint64
-	after  []failuresAfter    // by stage; the first entry is before all of them
-	Shots  *attribution.Shots // by what decides about their cause
+	after  []failuresAfter    // by stage; the first entry counts those before all stages
+	Shots  *attribution.Shots // grouped by what decides their cause
 
-	// Seconds in which there were failures: on the control lane, and on others.
+	// Seconds with failures: on the control lane, and on others.
 	Noisy, failing map[history.Offset]bool
 	noise          uint64 // failures of the control lane
 }
 
-// stage is a moment in a fault's life.
+// stage is a moment in the life of a fault.
 type stage struct {
 	at    history.Offset
 	words string
@@ -46,7 +46,7 @@ type failuresAfter struct {
 	first history.Offset
 }
 
-// failureKind is what failures have in common.
+// failureKind is what the failures of a group have in common.
 type failureKind struct {
 	lane      history.Lane
 	outcome   history.Outcome
@@ -58,7 +58,7 @@ func KindOf(r *history.Request) failureKind {
 	return failureKind{r.Lane, r.Outcome, r.Pod, r.Node, r.Inferred}
 }
 
-// maxSeconds bounds the seconds that are remembered to compare failures with noise.
+// maxSeconds bounds the seconds that are kept to compare failures with noise.
 const maxSeconds = 4096
 
 func NewFailures(f *evidence.Run) *Failures {
@@ -85,10 +85,10 @@ func NewFailures(f *evidence.Run) *Failures {
 	return l
 }
 
-// Add takes a failed request.
+// Add counts a failed request.
 func (l *Failures) Add(r *history.Request) { l.AddAlike(attribution.Alike{N: 1, First: *r, Last: *r}) }
 
-// AddAlike takes failed requests that differ in hardly more than their numbers.
+// AddAlike counts failed requests that differ only in their numbers.
 func (l *Failures) AddAlike(a attribution.Alike) {
 	r := &a.First
 	if l.Total == 0 || r.Sent < l.first.Sent {
@@ -106,7 +106,7 @@ func (l *Failures) AddAlike(a attribution.Alike) {
 	remember(l.failing, r.Sent)
 }
 
-// None is as many failures as there are before the first, with what is known of the control lane.
+// None is the same Failures before the first failure, with what is known of the control lane.
 func (l *Failures) None() *Failures {
 	none := NewFailures(l.facts)
 	none.Noisy, none.noise = l.Noisy, l.noise
@@ -125,7 +125,7 @@ func (l *Failures) place(sent history.Offset, n uint64) {
 	l.after[i].n += n
 }
 
-// AddNoise takes a failed request of the control lane.
+// AddNoise counts a failed request of the control lane.
 func (l *Failures) AddNoise(r *history.Request) {
 	l.noise++
 	remember(l.Noisy, r.Sent)
@@ -137,7 +137,7 @@ func remember(seconds map[history.Offset]bool, at history.Offset) {
 	}
 }
 
-// of is how many requests of a lane failed.
+// of is the number of failed requests of a lane.
 func (l *Failures) of(lane history.Lane) (n uint64) {
 	for key, failed := range l.groups {
 		if key.lane == lane {
@@ -147,11 +147,10 @@ func (l *Failures) of(lane history.Lane) (n uint64) {
 	return n
 }
 
-// Attributed is why they failed. Call it when all requests were read.
+// Attributed are the causes of the failures. Call it after all requests were read.
 func (l *Failures) Attributed() *attribution.Attributed { return l.Shots.Attributed() }
 
-// Evidence puts the groups into lines: the first failure, why they failed, what the harness itself did, each lane,
-// when, and who served.
+// Evidence describes the groups in lines: the first failure, the causes, the control lane, each lane, the time, and the servers.
 func (l *Failures) Evidence(t *requests.Stats, lanes []history.Lane) (lines []string) {
 	lines = append(lines, describe(&l.first))
 	lines = append(lines, l.Attributed().Evidence(l.Shots.Lives)...)
@@ -166,7 +165,7 @@ func (l *Failures) Evidence(t *requests.Stats, lanes []history.Lane) (lines []st
 	return append(lines, l.servers()...)
 }
 
-// servers gives a line to each of the three servers with the most failures, and one to the rest.
+// servers has a line for each of the three servers with the most failures, and a line for the rest.
 func (l *Failures) servers() (lines []string) {
 	const most = 3
 	counts := make(map[string]uint64)
@@ -175,7 +174,7 @@ func (l *Failures) servers() (lines []string) {
 	}
 	names := slices.Collect(maps.Keys(counts))
 	if len(names) == 1 && names[0] == unknownServer {
-		return nil // the lanes' lines say as much
+		return nil // the lines of the lanes say the same
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	var rest uint64
@@ -195,7 +194,7 @@ func (l *Failures) servers() (lines []string) {
 
 const unknownServer = "unknown server"
 
-// Server names who answered, or would have.
+// Server names the pod that answered, or that was expected to.
 func (k failureKind) Server() string {
 	var name string
 	switch {
@@ -212,12 +211,12 @@ func (k failureKind) Server() string {
 		name += " (inferred)"
 	}
 	if k.outcome == history.Masked && !k.inferred {
-		name = "by " + name // who helped out, and not who failed
+		name = "by " + name // the pod that answered instead, not the one that failed
 	}
 	return name
 }
 
-// moments tells how the failures lie to the stages of the faults.
+// moments describes when failures happened, relative to the stages of the faults.
 func (l *Failures) moments() (lines []string) {
 	for i, a := range l.after {
 		switch {
@@ -233,7 +232,7 @@ func (l *Failures) moments() (lines []string) {
 	return lines
 }
 
-// noiseLine says what the control lane, which leads to no system under test, saw at the same time.
+// noiseLine describes what the control lane, which leads to no system under test, saw at the same time.
 func (l *Failures) noiseLine() []string {
 	if l.noise == 0 {
 		return nil
@@ -248,7 +247,7 @@ func (l *Failures) noiseLine() []string {
 		l.noise, both, len(l.failing))}
 }
 
-// outcomes writes "388 refused, 12 reset", the most frequent first.
+// outcomes formats "388 refused, 12 reset", the most frequent first.
 func outcomes(groups map[failureKind]uint64, of func(failureKind) bool) string {
 	counts := make(map[history.Outcome]uint64)
 	for key, n := range groups {
@@ -267,7 +266,7 @@ func outcomes(groups map[failureKind]uint64, of func(failureKind) bool) string {
 	return strings.Join(parts, ", ")
 }
 
-// describe writes one failed request.
+// describe formats one failed request.
 func describe(r *history.Request) string {
 	line := fmt.Sprintf("%s %s #%d of %s: %s", prose.Moment(r.Sent), r.Lane, r.Seq, r.Worker, r.Outcome)
 	if r.Status != 0 && r.Status != 200 {
@@ -280,7 +279,7 @@ func describe(r *history.Request) string {
 	return line
 }
 
-// Breaks says where the first of some failures is that may not have been.
+// Breaks describes the first of some failures that break a promise.
 func (l *Failures) Breaks(v *verdict.Verdict, t *requests.Stats, lanes []history.Lane) (first *history.Request) {
 	first = &l.first
 	v.At = first.Sent
@@ -290,7 +289,7 @@ func (l *Failures) Breaks(v *verdict.Verdict, t *requests.Stats, lanes []history
 	return first
 }
 
-// Violate says that none of these may have failed.
+// Violate is the verdict that none of these requests may have failed.
 func (l *Failures) Violate(v verdict.Verdict, t *requests.Stats, lanes []history.Lane, d verdict.Missing) verdict.Verdict {
 	var all uint64
 	var parts []string

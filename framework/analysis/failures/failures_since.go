@@ -9,15 +9,15 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// The numbers of a verdict by which a mutant is judged: how many requests of a lane failed, or were answered too late, that were sent
-// after the first fault began, as "failedSinceFault.<lane>", and why, as "causeSinceFault.<lane>.<cause>". Of those alone that
-// break the promise: what the harness's own noise explains as well is in neither.
+// Numbers of a verdict by which a mutant is judged: how many requests of a lane that were sent after the first fault began failed,
+// or were answered too late ("failedSinceFault.<lane>"), and why ("causeSinceFault.<lane>.<cause>"). They count only what breaks
+// the promise, not what the harness's own noise explains.
 const (
 	SinceNumber      = "failedSinceFault."
 	sinceCauseNumber = "causeSinceFault."
 )
 
-// SinceFault measures what failed on each of the lanes after the first fault began. Call it when all requests were read.
+// SinceFault adds what failed on each lane after the first fault began. Call it after all requests were read.
 func (l *Failures) SinceFault(v *verdict.Verdict, lanes []history.Lane) {
 	for _, lane := range lanes {
 		v.Measure(SinceNumber+string(lane), 0)
@@ -31,7 +31,7 @@ func (l *Failures) SinceFault(v *verdict.Verdict, lanes []history.Lane) {
 	})
 }
 
-// CausesSince are the causes of what failed on some lanes after the first fault began.
+// CausesSince are the causes of the failures on some lanes after the first fault began.
 func CausesSince(v verdict.Verdict, lanes []history.Lane) map[attribution.Cause]float64 {
 	causes := make(map[attribution.Cause]float64)
 	for _, lane := range lanes {
@@ -44,7 +44,7 @@ func CausesSince(v verdict.Verdict, lanes []history.Lane) map[attribution.Cause]
 	return causes
 }
 
-// SaysSince tells whether a verdict says what failed after the first fault began; one of an older version does not.
+// SaysSince says whether a verdict has these numbers. Verdicts of older versions do not.
 func SaysSince(v verdict.Verdict) bool {
 	for name := range v.Numbers {
 		if strings.HasPrefix(name, SinceNumber) {
@@ -54,7 +54,8 @@ func SaysSince(v verdict.Verdict) bool {
 	return false
 }
 
-// FailedSince is how many requests of a lane failed for a cause, or any, that were sent after the first fault began.
+// FailedSince is the number of requests of a lane that were sent after the first fault began and failed for a cause, or for any
+// cause.
 func FailedSince(v verdict.Verdict, lane history.Lane, cause string) float64 {
 	if cause == "" {
 		return v.Numbers[SinceNumber+string(lane)]
@@ -62,7 +63,7 @@ func FailedSince(v verdict.Verdict, lane history.Lane, cause string) float64 {
 	return v.Numbers[sinceCauseNumber+string(lane)+"."+cause]
 }
 
-// SetCauses lets a verdict name these causes and no others.
+// SetCauses replaces the causes that a verdict names.
 func SetCauses(v verdict.Verdict, causes map[attribution.Cause]float64) {
 	maps.DeleteFunc(v.Numbers, func(name string, _ float64) bool { return strings.HasPrefix(name, attribution.CauseNumber) })
 	for cause, n := range causes {

@@ -10,35 +10,35 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// What a load may leave unseen. An outage between two requests fails none, so that a promise is held only as far as requests
-// were sent. One that was sent late was not there when it was due.
+// Limits of what a load may leave unseen. An outage between two requests fails none of them, so a promise is kept only as far as
+// requests were sent. A request that was sent late was missing when it was due.
 const (
-	// mostUnsent is the share of a lane's requests that may not have been sent. Runs that held had one such request, or none.
+	// mostUnsent is the largest share of a lane's requests that may be unsent. Runs that held had at most one unsent request.
 	mostUnsent = 0.01
-	// What passes after a request beyond farApart, and beyond some intervals, counts as unseen.
+	// Time after a request beyond farApart, and beyond farApartIntervals, counts as unseen.
 	farApart          = 50 * time.Millisecond
 	farApartIntervals = 3
-	// mostUnseen is the share of the time that may be unseen in pieces, each of them short enough. In runs that held, beside
-	// compilers that wanted both cores, it was 3 %.
+	// mostUnseen is the largest share of the time that may be unseen in short pieces. In runs that held, beside compilers that used
+	// both cores, it was 3 %.
 	mostUnseen = 0.2
 )
 
-// blindness is what a lane left unseen from the beginning of the first fault to the end of the load.
+// blindness is what a lane left unseen from the start of the first fault to the end of the load.
 type blindness struct {
 	lane        history.Lane
-	watched     time.Duration // for how long, and
-	step        time.Duration // how finely
+	watched     time.Duration // for how long
+	step        time.Duration // the resolution
 	interval    time.Duration // between the lane's requests, as planned
 	due, unsent uint64
 
-	longest gap     // without a request sent, by any worker
-	unseen  float64 // share of the time
+	longest gap     // the longest time without a request sent by any worker
+	unseen  float64 // the share of the time
 	workers int
-	still   gap // of several workers, the one that sent nothing for longest
+	still   gap // of several workers, the longest of one worker
 	who     string
 
-	uncounted bool // there are more workers than are watched
-	endless   bool // the end of the load is not in the record
+	uncounted bool // the record has more workers than are watched
+	endless   bool // the record lacks the end of the load
 }
 
 // blind measures what a lane left unseen.
@@ -71,7 +71,7 @@ func (t *Stats) blind(name history.Lane) blindness {
 	return b
 }
 
-// rate of a lane, as planned or as its requests were due; the higher of the two.
+// rate of a lane: the planned rate, or the rate at which requests were due, whichever is higher.
 func (t *Stats) rate(name history.Lane) float64 {
 	rate := t.plan[name]
 	if lane := t.Find(name); lane != nil && t.windows > 0 {
@@ -84,22 +84,22 @@ func (t *Stats) rate(name history.Lane) float64 {
 	return rate
 }
 
-// limit is how long so many workers that take turns may have sent nothing: until the next request is due, and for as long
-// after that as a harness takes that is not said to stand still.
+// limit is how long workers that take turns may have sent nothing: until the next request is due, plus the longest pause that does
+// not count as a pause of the harness.
 func (b blindness) limit(workers int) time.Duration {
 	return time.Duration(workers)*b.interval + evidence.Standstill
 }
 
-// apart is how far requests may be apart without anything unseen between them.
+// apart is how far requests may be apart without unseen time between them.
 func (b blindness) apart() time.Duration { return max(farApart, farApartIntervals*b.interval) }
 
-// shortest is how long an outage must have lasted to meet a request wherever it fell.
+// shortest is how long an outage must have lasted to hit a request at any time.
 func (b blindness) shortest() time.Duration { return b.longest.length + b.step }
 
-// doubts a load that was not there for too long at a time, or too often.
+// doubts reports a load that was missing for too long at a time, or too often.
 func (b blindness) doubts() (d verdict.Missing) {
 	if b.workers == 0 || b.endless {
-		return nil // which is a reason of its own
+		return nil // which is reported elsewhere
 	}
 	switch {
 	case b.watched <= 0:
@@ -132,7 +132,7 @@ func (b blindness) numbers(v *verdict.Verdict) {
 	v.Measure("unsent."+lane, float64(b.unsent))
 }
 
-// Seen says which outages a promise's lanes would have met.
+// Seen describes which outages the lanes of a promise would have noticed.
 func (t *Stats) Seen(lanes []history.Lane) string {
 	var worst blindness
 	var due, unsent uint64

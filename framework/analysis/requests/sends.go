@@ -8,25 +8,25 @@ import (
 )
 
 const (
-	// sendStep is how finely the moments are kept at which requests were sent.
+	// sendStep is the resolution of the moments at which requests were sent.
 	sendStep = time.Millisecond
-	// maxSendSteps bounds the memory of a worker's lane, to 128 KiB: what is watched for longer than 17 minutes has longer steps.
+	// maxSendSteps bounds the memory of a worker's lane to 128 KiB: a watch of more than 17 minutes has longer steps.
 	maxSendSteps = 1 << 20
-	// longestWatch is a year: a damaged record may hold any moment.
+	// longestWatch is a year, because a damaged record may hold any moment.
 	longestWatch = 365 * 24 * time.Hour
 	// maxSends bounds how many lanes of workers are watched.
 	maxSends = 256
 )
 
-// Watch is the time in which it counts when requests were sent: from the beginning of the first fault to the end of the load,
-// in which its effects are judged.
+// Watch is the time in which it counts when requests were sent: from the start of the first fault to the end of the load, in which
+// its effects are judged.
 type Watch struct {
 	From, To history.Offset
 	step     history.Offset
-	lanes    int // of workers, so far
+	lanes    int // lanes of workers so far
 }
 
-// newWatch is empty where the time under load has no end.
+// newWatch is empty if the time under load has no end.
 func (t *Stats) newWatch() *Watch {
 	w := &Watch{From: t.from, To: t.To, step: sendStep}
 	if length := t.To - t.from; t.windows == 0 || length <= 0 || length > longestWatch {
@@ -41,18 +41,18 @@ func (t *Stats) newWatch() *Watch {
 	return w
 }
 
-// steps of the watch; a part of one counts.
+// steps of the watch, the last of which may be shorter.
 func (w *Watch) steps() int { return int((w.To - w.From + w.step - 1) / w.step) }
 
-// at is the moment at which a step begins.
+// at is the start of a step.
 func (w *Watch) at(step int) history.Offset { return w.From + history.Offset(step)*w.step }
 
-// sends are the steps of a watch in which a request was sent, a bit each.
+// sends has a bit for each step of a watch in which a request was sent.
 type sends []uint64
 
 func (w *Watch) empty() sends { return make(sends, (w.steps()+63)/64) }
 
-// sends of one more lane of a worker; nil when there are too many.
+// sends makes the bits of one more lane of a worker; nil when there are too many.
 func (w *Watch) sends() sends {
 	if w.lanes++; w.lanes > maxSends {
 		return nil
@@ -60,7 +60,7 @@ func (w *Watch) sends() sends {
 	return w.empty()
 }
 
-// add notes that a request was sent at a moment.
+// add records that a request was sent at a moment.
 func (s sends) add(w *Watch, at history.Offset) {
 	if at < w.From || at >= w.To {
 		return
@@ -70,21 +70,21 @@ func (s sends) add(w *Watch, at history.Offset) {
 	}
 }
 
-// join notes what another worker sent.
+// join adds what another worker sent.
 func (s sends) join(other sends) {
 	for i := range min(len(s), len(other)) {
 		s[i] |= other[i]
 	}
 }
 
-// gap is a time in which no request was sent, right within a step.
+// gap is a time without a request sent, exact to a step.
 type gap struct {
 	from   history.Offset
 	length history.Offset
 }
 
-// gaps are the longest time between a request and the next, the beginning and the end of the watch counted as requests, and
-// how long all of them were together beyond what each may last.
+// gaps are the longest time between two requests, where the start and the end of the watch count as requests, and the sum of all
+// such times beyond what each may last.
 func (s sends) gaps(w *Watch, each history.Offset) (longest gap, beyond history.Offset) {
 	last := 0
 	sent := func(step int) {
@@ -104,7 +104,7 @@ func (s sends) gaps(w *Watch, each history.Offset) (longest gap, beyond history.
 	return longest, beyond
 }
 
-// Watch takes a request that was due under load.
+// watch counts a request that was due under load.
 func (row *rowTally) watch(w *Watch, r *history.Request, unsent bool) {
 	if r.Due >= w.From {
 		row.due++

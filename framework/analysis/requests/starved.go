@@ -8,16 +8,16 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// The numbers by which a mutant of the harness is judged: how many doubts there are, how many of them a starved load worker
-// explains, and how many failures its noise does.
+// Numbers by which a mutant of the harness is judged: how much evidence is missing, how much of that a starved load worker
+// explains, and how many failures noise explains.
 const (
 	DoubtsNumber  = "doubts"
 	StarvedNumber = "doubtsOfAStarvedWorker"
 	ExcusedNumber = "failedByNoise"
 )
 
-// Starved are those among the doubts of delivered that a load worker explains which was kept from running: it sent too little, or
-// was too slow to say what time it is. That rows or totals are missing is none of them.
+// Starved is the part of what Delivered reports that a load worker without enough processor time explains: it sent too few
+// requests, or its clock could not be compared well. Missing rows and totals are not part of it.
 func (t *Stats) Starved(lanes []history.Lane) (d verdict.Missing) {
 	for _, lane := range lanes {
 		if t.Find(lane) == nil {
@@ -31,7 +31,7 @@ func (t *Stats) Starved(lanes []history.Lane) (d verdict.Missing) {
 	if t.Find(history.LaneControl) != nil && !slices.Contains(lanes, history.LaneControl) {
 		t.steady(history.LaneControl, &d)
 	}
-	var known []string // to the record's clock
+	var known []string // workers whose clocks were compared
 	for _, e := range t.facts.Record.Events {
 		if e.Clock != nil {
 			known = append(known, e.Clock.Worker)
@@ -46,7 +46,7 @@ func (t *Stats) Starved(lanes []history.Lane) (d verdict.Missing) {
 	return d
 }
 
-// StarvedBy is the loudest sample of a load worker that its own quota kept from running while load flowed; nil if there is none.
+// StarvedBy is the sample with the longest pause of a load worker that its CPU quota throttled under load; nil: there is none.
 func StarvedBy(f *evidence.Run) (worst *history.Event) {
 	from, to := f.UnderLoad()
 	for _, e := range f.Record.Events {

@@ -12,31 +12,31 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// victimWindow is the time before a fault takes a pod in which the pod must have answered requests. That no request fails
-// says little of a fault whose victims got none. It is long enough for each connection of a slow lane to have its turn.
+// victimWindow is the time before a fault takes a pod in which the pod must have answered requests: a fault whose victims got no
+// requests fails none. Each connection of a slow lane gets its turn within it.
 const victimWindow = 3 * time.Second
 
-// victims are the pods that the faults of a run took or touched, with the requests that each had answered just before. Which
-// pods they are, the faults' marks say: the pods that they name, and those on the nodes that they name. A fault of the control
-// plane or of kube-proxy has none, nor has one that only adds pods.
+// victims are the pods that the faults of a run took or touched, with the requests that each answered just before: the pods that a
+// fault names, and the pods on the nodes that it names. A fault of the control plane or of kube-proxy, and a fault that only adds
+// pods, has no victims.
 type victims struct {
 	all    []*victim
-	byName map[string]*answering // all pods that the watches know
+	byName map[string]*answering // all pods of the watches
 }
 
-// answering is a pod as the rows of requests name it.
+// answering is a pod by the name that requests have.
 type answering struct {
-	workloads []int     // that select it
-	answered  bool      // any request at all
-	taken     []*victim // by one fault after another
+	workloads []int     // the workloads that select the pod
+	answered  bool      // the pod answered a request
+	taken     []*victim // once for each fault that took it
 }
 
 // victim is a pod that a fault took or touched.
 type victim struct {
 	fault   int // index of facts.faults
 	pod     string
-	at      history.Offset // its deletion, where the fault is seen once that has begun; else when the fault was injected
-	idle    bool           // it was not ready, so that no client was sent to it
+	at      history.Offset // its deletion, if that came before the fault was seen; otherwise the start of the fault
+	idle    bool           // it was not ready, so clients were not sent to it
 	answers []laneAnswers
 }
 
@@ -46,7 +46,7 @@ type laneAnswers struct {
 	n    uint64
 }
 
-// JustBefore tells whether a request was sent within a window that ends with a moment.
+// JustBefore says whether a request was sent within a window that ends at a moment.
 func JustBefore(sent, at history.Offset, window time.Duration) bool {
 	return sent <= at && at-sent <= window
 }
@@ -80,7 +80,7 @@ func (s *victims) find(f *evidence.Run, i int) {
 	}
 	deleted := make(map[string]history.Offset)
 	for _, end := range f.Record.Terminations(fault.Injecting.At, fault.Seen.At) {
-		if _, again := deleted[end.Name]; !again && end.Requested.OK { // what a kubelet evicts is seen when it has ended
+		if _, again := deleted[end.Name]; !again && end.Requested.OK { // a kubelet's eviction is recorded when the pod has ended
 			deleted[end.Name] = end.Requested.At
 		}
 	}
@@ -107,8 +107,8 @@ func (s *victims) find(f *evidence.Run, i int) {
 	}
 }
 
-// idle tells whether the watch said of the pod that had a name at a moment that it was not ready. Of a pod that the watch does
-// not know then, it did not.
+// idle says whether the watch reported the pod of a name as not ready at a moment. It is false for a pod that the watch did not
+// know then.
 func idle(f *evidence.Run, name string, at history.Offset) bool {
 	known, ready := false, false
 	for _, e := range f.Record.Events {
@@ -158,10 +158,10 @@ func (t *victim) of(lane history.Lane) uint64 {
 	return 0
 }
 
-// offered are the victims of a fault that clients could be sent to: those that were ready, of workloads of which some pod
-// answered under load. The pods of a gateway answer nothing in their own name.
+// offered are the victims of a fault that clients could be sent to: those that were ready and belong to a workload with a pod that
+// answered under load. Pods of a gateway never answer in their own name.
 func (s *victims) offered(fault int) (list []*victim) {
-	answering := make(map[int]bool) // workloads
+	answering := make(map[int]bool) // workloads with a pod that answered
 	for _, known := range s.byName {
 		for _, w := range known.workloads {
 			answering[w] = answering[w] || known.answered
@@ -175,16 +175,16 @@ func (s *victims) offered(fault int) (list []*victim) {
 	return list
 }
 
-// flow is what the victims of a fault had answered on a lane.
+// flow is what the victims of a fault answered on a lane.
 type flow struct {
 	fault    *history.FaultLife
 	lane     history.Lane
 	victims  []*victim
 	answers  uint64
-	answered int // of the victims
+	answered int // number of victims that answered
 }
 
-// flows lists, for each fault that has victims and each lane, what the victims answered just before.
+// flows lists, for each fault with victims and each lane, what the victims answered just before.
 func (t *Stats) flows(lanes []history.Lane) (list []flow) {
 	for i := range t.facts.Faults {
 		offered := t.victims.offered(i)
@@ -192,7 +192,7 @@ func (t *Stats) flows(lanes []history.Lane) (list []flow) {
 			continue
 		}
 		for _, lane := range lanes {
-			if lane == history.LaneControl { // which leads to the worker itself
+			if lane == history.LaneControl { // which leads back to the worker
 				continue
 			}
 			one := flow{fault: &t.facts.Faults[i], lane: lane, victims: offered}
@@ -208,8 +208,8 @@ func (t *Stats) flows(lanes []history.Lane) (list []flow) {
 	return list
 }
 
-// Reached doubts lanes on which no victim of a fault had answered a request: what the fault did to the clients of its victims, it
-// could not do to those. Of a lane on which nothing was sent, others say so.
+// Reached reports lanes on which no victim of a fault answered a request: the fault could not affect those clients of its victims.
+// A lane on which nothing was sent is reported elsewhere.
 func (t *Stats) Reached(lanes []history.Lane) (d verdict.Missing) {
 	for _, one := range t.flows(lanes) {
 		if one.answers > 0 || t.Requests(one.lane) == 0 {
@@ -224,7 +224,7 @@ func (t *Stats) Reached(lanes []history.Lane) (d verdict.Missing) {
 	return d
 }
 
-// VictimNumbers measures the fewest requests that the victims of a fault answered, by lane.
+// VictimNumbers adds the smallest number of requests that the victims of a fault answered, by lane.
 func (t *Stats) VictimNumbers(v *verdict.Verdict, lanes []history.Lane) {
 	for _, one := range t.flows(lanes) {
 		name := "victimAnswers." + string(one.lane)
@@ -234,7 +234,7 @@ func (t *Stats) VictimNumbers(v *verdict.Verdict, lanes []history.Lane) {
 	}
 }
 
-// VictimLines says, for each fault, what its victims had answered, or that it has none.
+// VictimLines describes, for each fault, what its victims answered, or that it has none.
 func (t *Stats) VictimLines(lanes []history.Lane) (lines []string) {
 	flows := t.flows(lanes)
 	for i := range t.facts.Faults {

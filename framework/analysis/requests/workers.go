@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// PerWorker says, of a run with several load workers, how many requests of the lanes each of them sent and how many of these failed,
-// and on which node it was: to the clients on a node, its own kube-proxy deals the requests. Empty where there was one worker.
+// PerWorker describes, for a run with several load workers, how many requests of the lanes each worker sent, how many failed, and
+// on which node the worker was: clients on a node get their endpoints from that node's kube-proxy. It is empty for one worker.
 func (t *Stats) PerWorker(lanes []history.Lane) string {
 	if len(t.workers) < 2 {
 		return ""
@@ -34,7 +34,7 @@ func (t *Stats) PerWorker(lanes []history.Lane) string {
 	return "failed by load worker: " + strings.Join(words, ", ")
 }
 
-// nodesOfPods are the nodes to which pods were bound, by the names of the pods.
+// nodesOfPods maps the names of pods to their nodes.
 func nodesOfPods(f *evidence.Run) map[string]string {
 	nodes := make(map[string]string)
 	for _, e := range f.Record.Events {
