@@ -36,7 +36,7 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 		{"run --kubernetes 1.37", `kubernetes version "1.37": want v1.MINOR.PATCH, such as v1.37.0`},
 		{"run --timings fast", `profile "fast": want lab or stock`},
 		{"run --provider gke", `provider "gke": want one of kind`},
-		{"run --cluster demo --kubernetes v1.37.0", "that cluster has a version already"},
+		{"run --cluster demo --kubernetes v1.37.0", "the cluster has a version already"},
 		{"up", "want one argument, and 0 were given: holdfast up NAME"},
 		{"up demo --zones=", "zones: none given; name at least one"},
 		{"up demo --workers-per-zone -1", "workers per zone -1: must be at least 1"},

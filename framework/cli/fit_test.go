@@ -34,7 +34,7 @@ func TestAClusterThatDoesNotFit(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
-	if said := whatFits("demo", small, scenario.All); said != "  no scenario fits it; 2 fit what 'holdfast up demo' makes, and --for SCENARIO makes the cluster of any\n" {
+	if said := whatFits("demo", small, scenario.All); said != "  no scenario fits it; 2 fit the cluster of 'holdfast up demo', and --for SCENARIO makes the cluster that a scenario needs\n" {
 		t.Errorf("up says %s", said)
 	}
 	if said := whatFits("demo", standing, scenario.All); said != "  holdfast run --cluster demo chaos/one   # one of 2 scenarios, of 3, that fit it\n" {

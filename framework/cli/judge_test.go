@@ -105,7 +105,7 @@ func TestJudgeARun(t *testing.T) {
 		"a mutant that is broken for another reason than it plants": {
 			records: []*historytest.Builder{mutant(broken(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.Cause = "scale-down" })},
 			code:    ExitUnknown, out: []string{
-				"no verdict: scale-down was planted, and none reported: ",
+				"no verdict: scale-down is the cause that was planted, but none was reported: ",
 				"causes: 0 of 1 mutants were caught for the reason that was planted",
 				"causes: scale-down was planted, and none reported (1)",
 			}, err: "unknown: ",
@@ -126,13 +126,13 @@ func TestJudgeARun(t *testing.T) {
 		},
 		"a mutant that is caught by chance, and was not": {
 			records: []*historytest.Builder{mutant(still(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.ByChance = true })}, code: ExitHeld,
-			out: []string{"not caught, as may happen", "mutants/a: it is caught by chance alone"},
+			out: []string{"not caught, which is allowed", "mutants/a: it is caught by chance alone"},
 		},
 		"a promise of the future": {
 			records: []*historytest.Builder{still(t, "chaos/a").Header(func(h *history.Header) {
 				h.Promises = append(h.Promises, history.Promise{Kind: "Eternity"})
 			})},
-			code: ExitUnknown, out: []string{"Eternity", "this holdfast knows no kind"}, err: "unknown: ",
+			code: ExitUnknown, out: []string{"Eternity", "this version of holdfast does not know kind"}, err: "unknown: ",
 		},
 		"no promise": {
 			records: []*historytest.Builder{still(t, "chaos/a").Header(func(h *history.Header) { h.Promises = nil })},
@@ -296,8 +296,8 @@ func TestRequestsThatAreGoneAreMissed(t *testing.T) {
 	}
 }
 
-// stored writes a complete run: records, and the run.json that a run would have written.
-func stored(t *testing.T, builders ...*historytest.Builder) (dir string, file history.RunFile) {
+// storeRun writes a complete run: records, and the run.json that a run would have written.
+func storeRun(t *testing.T, builders ...*historytest.Builder) (dir string, file history.RunFile) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "r1")
 	for _, b := range builders {

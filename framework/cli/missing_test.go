@@ -63,7 +63,7 @@ func TestJudgeMissesWhatIsNotThere(t *testing.T) {
 		}, ExitFailed, "is of format 99, and this holdfast reads formats up to 1: use a newer one"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, file := stored(t, still(t, "chaos/a"), still(t, "chaos/b"))
+			dir, file := storeRun(t, still(t, "chaos/a"), still(t, "chaos/b"))
 			test.spoil(t, dir, file)
 			out, code, err := execute(t, "judge", dir)
 			if code != test.code || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
@@ -83,7 +83,7 @@ func TestJudgeMissesWhatIsNotThere(t *testing.T) {
 // A run.json that is cut off anywhere, or changed at any byte, is an error.
 func TestADamagedRunFileIsAnError(t *testing.T) {
 	const seed, sample = 1, 60
-	dir, _ := stored(t, still(t, "chaos/a"))
+	dir, _ := storeRun(t, still(t, "chaos/a"))
 	name := filepath.Join(dir, history.RunFileName)
 	whole, err := os.ReadFile(name)
 	if err != nil {

@@ -30,7 +30,7 @@ func TestEveryConsumerAgreesOnAMutant(t *testing.T) {
 		"of the harness, cut off": {edit(still(t, "mutants/a"), func(m *history.Mutant) { m.Harness = true }).Incomplete("killed"), ExitUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, file := stored(t, test.record)
+			dir, file := storeRun(t, test.record)
 			_, judge, _ := execute(t, "judge", dir)
 			_, selftest, _ := execute(t, "selftest", "--judge", "--from", dir, "--artifacts", t.TempDir())
 			model, err := reports.Build(dir)

@@ -56,7 +56,7 @@ func TestTheEndOfARun(t *testing.T) {
 			"1 scenario held, 0 violated, 0 unknown; 0 of 1 mutants caught",
 		},
 	} {
-		dir, file := stored(t, test.records...)
+		dir, file := storeRun(t, test.records...)
 		var out bytes.Buffer
 		err := report(&out, dir, file)
 		if code := ExitCode(err); code != test.code {
@@ -83,7 +83,7 @@ func TestTheEndOfARunThatCannotBeWritten(t *testing.T) {
 	for want, record := range map[int]*historytest.Builder{
 		ExitViolated: broken(t, "chaos/a"), ExitFailed: still(t, "chaos/a"),
 	} {
-		dir, file := stored(t, record)
+		dir, file := storeRun(t, record)
 		for what, end := range map[string]func(io.Writer) error{
 			"the reports": func(out io.Writer) error { return report(out, filepath.Join(dir, "none"), file) },
 			"run.json":    func(out io.Writer) error { return report(out, dir, file, full) },
@@ -106,7 +106,7 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe
 
 // The same holds for a selftest with a missed mutant and for a certificate, also if a part has lost its broken promise.
 func TestAMissOrALostCertificateThatCannotBeWritten(t *testing.T) {
-	dir, file := stored(t, mutant(still(t, "mutants/a")))
+	dir, file := storeRun(t, mutant(still(t, "mutants/a")))
 	missed := selftest.NewReport("s")
 	if err := missed.Add(dir, file); err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestAMissOrALostCertificateThatCannotBeWritten(t *testing.T) {
 	if err := concluded(io.Discard, filepath.Join(dir, "none"), missed); ExitCode(err) != ExitViolated {
 		t.Errorf("a miss: exit code %d, %v", ExitCode(err), err)
 	}
-	_, before := stored(t, broken(t, "chaos/a"))
+	_, before := storeRun(t, broken(t, "chaos/a"))
 	base := filepath.Join(t.TempDir(), "file") // no folder can be created below it
 	overwrite(t, base, "")
 	c := &certification{
@@ -144,7 +144,7 @@ func TestReport(t *testing.T) {
 		"run.json is changed": {still(t, "chaos/a"), history.RunFileName, ExitFailed, "unknown: 1 unknown. "},
 	} {
 		t.Run(what, func(t *testing.T) {
-			dir, _ := stored(t, test.record)
+			dir, _ := storeRun(t, test.record)
 			if test.spoil != "" {
 				turn(t, filepath.Join(dir, filepath.FromSlash(test.spoil)))
 			}
@@ -177,7 +177,7 @@ func turn(t *testing.T, name string) {
 
 // The report of a damaged run.json calls the lost values unknown.
 func TestReportOnARunWithoutItsDescription(t *testing.T) {
-	dir, file := stored(t, still(t, "chaos/a"))
+	dir, file := storeRun(t, still(t, "chaos/a"))
 	file.Seed = 0
 	if err := file.Write(dir); err != nil { // with a correct checksum
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestWhatTheRecordSaysOfAnInterruption(t *testing.T) {
 		"interrupted": func(s *history.ScenarioResult) { s.Interrupted = "interrupted in the phase steady" },
 		"not begun":   func(s *history.ScenarioResult) { s.NotBegun = "not begun: the run was interrupted" },
 	} {
-		dir, file := stored(t, broken(t, "chaos/a"))
+		dir, file := storeRun(t, broken(t, "chaos/a"))
 		s := &file.Scenarios[0]
 		s.Outcome, s.Verdicts = "", nil
 		edit(s)
@@ -235,7 +235,7 @@ func TestARunThatWasInterrupted(t *testing.T) {
 		"a mutant that held": {"SIGINT", mutant(cut()), ExitInterrupted, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			dir, file := stored(t, still(t, "chaos/a"), test.record)
+			dir, file := storeRun(t, still(t, "chaos/a"), test.record)
 			file.Interrupted = test.by
 			for _, name := range []string{"chaos/c", "chaos/d"} {
 				file.Scenarios = append(file.Scenarios, history.ScenarioResult{Name: name, Dir: name, NotBegun: "not begun: the run was interrupted"})
@@ -270,7 +270,7 @@ func TestARunThatWasInterrupted(t *testing.T) {
 }
 
 func TestReportOnWhatIsNoRun(t *testing.T) {
-	dir, _ := stored(t)
+	dir, _ := storeRun(t)
 	whole, err := os.ReadFile(filepath.Join(dir, history.RunFileName))
 	if err != nil {
 		t.Fatal(err)
@@ -300,8 +300,8 @@ func TestReportOnWhatIsNoRun(t *testing.T) {
 
 // A run without scenarios has a report, which is Unknown. A run of which only records are left has a report, too.
 func TestReportOnPartOfARun(t *testing.T) {
-	empty, _ := stored(t)
-	killed, _ := stored(t, still(t, "chaos/a"))
+	empty, _ := storeRun(t)
+	killed, _ := storeRun(t, still(t, "chaos/a"))
 	if err := os.Remove(filepath.Join(killed, history.RunFileName)); err != nil {
 		t.Fatal(err)
 	}

@@ -437,7 +437,7 @@ func TestUp(t *testing.T) {
 	want := `  Starting control-plane
 cluster demo is up: Kubernetes v1.36.3, 8 nodes: 1 control plane, 4 workers, and one more worker that carries the load
   export KUBECONFIG=/state/demo
-  no scenario fits it; 3 fit what 'holdfast up demo' makes, and --for SCENARIO makes the cluster of any
+  no scenario fits it; 3 fit the cluster of 'holdfast up demo', and --for SCENARIO makes the cluster that a scenario needs
   holdfast down demo
 `
 	if code != ExitHeld || out != want {

@@ -56,8 +56,8 @@ func TestHelpIsNoMistake(t *testing.T) {
 			t.Errorf("holdfast %v: exit code %d\n%s", args, code, out)
 		}
 	}
-	if out, _, _ := execute(t, "--help"); strings.Contains(out, "workload") {
-		t.Errorf("what only pods need is offered to people:\n%s", out)
+	if out, _, _ := execute(t, "--help"); strings.Contains(out, "\n  workload ") {
+		t.Errorf("the help offers the workload commands, which are for pods:\n%s", out)
 	}
 }
 

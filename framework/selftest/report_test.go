@@ -219,8 +219,8 @@ func TestNewRate(t *testing.T) {
 	}
 }
 
-// stored writes a run with two good records into a folder. run.json may list only one of them.
-func stored(t *testing.T, dir string, f history.RunFile) {
+// storeRun writes a run with two good records into a folder. run.json may list only one of them.
+func storeRun(t *testing.T, dir string, f history.RunFile) {
 	t.Helper()
 	promise, err := invariant.Encode(invariant.NoFailedRequests{})
 	if err != nil {
@@ -242,10 +242,10 @@ func stored(t *testing.T, dir string, f history.RunFile) {
 // Stored runs count as they were judged, or are judged again. A record that was never judged counts only then; otherwise a remark names it.
 func TestSelftestFromStoredRuns(t *testing.T) {
 	dir := t.TempDir()
-	stored(t, filepath.Join(dir, "round-001"), roundOf(1, found("chaos/a", "violated")))
-	stored(t, filepath.Join(dir, "round-002"), roundOf(2, found("chaos/a", "violated"), found("chaos/late", "held")))
+	storeRun(t, filepath.Join(dir, "round-001"), roundOf(1, found("chaos/a", "violated")))
+	storeRun(t, filepath.Join(dir, "round-002"), roundOf(2, found("chaos/a", "violated"), found("chaos/late", "held")))
 	single := filepath.Join(t.TempDir(), "single")
-	stored(t, single, roundOf(3, found("chaos/a", "unknown"), found("chaos/late", "held")))
+	storeRun(t, single, roundOf(3, found("chaos/a", "unknown"), found("chaos/late", "held")))
 
 	s := NewReport("sum")
 	for _, folder := range []string{dir, single} {
@@ -280,7 +280,7 @@ func TestSelftestFromWhatIsNoRun(t *testing.T) {
 	outside := t.TempDir()
 	bad := found("chaos/a", "held")
 	bad.Dir = "../elsewhere"
-	stored(t, outside, roundOf(1, bad))
+	storeRun(t, outside, roundOf(1, bad))
 	if err := NewReport("sum").AddStored(empty, true); err == nil || !strings.Contains(err.Error(), "no run.json in "+empty) {
 		t.Errorf("an empty folder: %v", err)
 	}
