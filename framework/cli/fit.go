@@ -18,7 +18,7 @@ var standing = clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 2}.
 // upFor is the command that makes the cluster that a scenario needs.
 func upFor(name string, s scenario.Spec, need clusters.Spec) string {
 	words, base := []string{"holdfast", "up", name}, standing
-	if len(need.WorkerLabels)+len(need.PerWorker) > 0 { // there is no flag for labels
+	if len(need.PerWorker) > 0 { // there is no flag for labels
 		words, base = append(words, "--for", s.Name), s.Cluster.WithDefaults()
 	}
 	flag := func(differs bool, text string, a ...any) {
@@ -118,7 +118,7 @@ func nodesOf(c clusters.Cluster) string {
 // withFlags is the cluster that a scenario needs, changed by the flags that were given.
 func withFlags(s scenario.Spec, flags clusters.Spec, given func(flag string) bool) clusters.Spec {
 	spec := s.Cluster
-	spec.WorkerLabels, spec.PerWorker = maps.Clone(spec.WorkerLabels), maps.Clone(spec.PerWorker)
+	spec.PerWorker = maps.Clone(spec.PerWorker)
 	for flag, set := range map[string]func(){
 		"kubernetes":       func() { spec.Kubernetes = flags.Kubernetes },
 		"zones":            func() { spec.Zones = flags.Zones },

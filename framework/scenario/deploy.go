@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/e2e-framework/klient/wait/conditions"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -65,8 +64,10 @@ func (st *stage) deploy(ctx context.Context) error {
 		return err
 	}
 	for _, b := range st.spec.backends() {
-		if _, err := of(target, b).Settle(ctx); err != nil {
-			return err
+		for _, c := range b.Controllers() {
+			if _, err := of(target, c).Settle(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	if len(st.spec.Load) > 0 {
@@ -196,21 +197,16 @@ func (st *stage) loadReady(ctx context.Context) error {
 // plan fills in where the lanes lead: the cluster IP of the gateway's Service, or of the backend's. By name it would be
 // the cluster's DNS that is tested.
 func (st *stage) plan(ctx context.Context) (load.Plan, error) {
-	name := st.backend
+	probe := st.spec.Backend.Probes()[0]
 	if st.spec.Gateway != nil {
-		name = st.spec.Gateway.WithDefaults().Name
+		probe.Service = st.spec.Gateway.WithDefaults().Name
 	}
-	service, err := st.client.CoreV1().Services(st.namespace).Get(ctx, name, metav1.GetOptions{})
+	service, err := st.client.CoreV1().Services(st.namespace).Get(ctx, probe.Service, metav1.GetOptions{})
 	if err != nil {
 		return load.Plan{}, fmt.Errorf("find the load's target: %w", err)
 	}
-	plan := load.Plan{ID: st.namespace, Lanes: append([]load.Lane(nil), st.spec.Load...)}
-	for i := range plan.Lanes {
-		if l := &plan.Lanes[i]; l.Target == "" && l.Lane != history.LaneControl {
-			l.Target = fmt.Sprintf("http://%s:%d/", service.Spec.ClusterIP, workloads.ServicePort)
-		}
-	}
-	return plan, nil
+	target := fmt.Sprintf("http://%s:%d%s", service.Spec.ClusterIP, probe.Port, probe.Path)
+	return load.Plan{ID: st.namespace, Lanes: st.spec.Load}.To(target, probe.Expect), nil
 }
 
 // serving waits until the load's target answers from every node with a load worker, and until a gateway there uses all its upstreams.

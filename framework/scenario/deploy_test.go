@@ -131,7 +131,7 @@ func TestPlan(t *testing.T) {
 			[]string{"fresh http://10.96.0.2:80/", "reused http://10.96.0.2:80/", "control "}, "",
 		},
 		"elsewhere": {
-			func(s *Spec) { s.Load = []load.Lane{{Lane: history.LaneStream, Target: "http://elsewhere/", Rate: 1}} },
+			func(s *Spec) { s.Load = []load.Lane{{Lane: load.LaneStream, Target: "http://elsewhere/", Rate: 1}} },
 			[]string{"stream http://elsewhere/"}, "",
 		},
 		"to nothing": {

@@ -155,8 +155,7 @@ func (m Mutation) lanes(promise history.Promise, broken Spec) ([]history.Lane, e
 
 // clone shares nothing with s that a Break could reach.
 func (s Spec) clone() Spec {
-	s.Cluster.Zones, s.Cluster.WorkerLabels = slices.Clone(s.Cluster.Zones), maps.Clone(s.Cluster.WorkerLabels)
-	s.Cluster.PerWorker = maps.Clone(s.Cluster.PerWorker)
+	s.Cluster.Zones, s.Cluster.PerWorker = slices.Clone(s.Cluster.Zones), maps.Clone(s.Cluster.PerWorker)
 	for key, values := range s.Cluster.PerWorker {
 		s.Cluster.PerWorker[key] = slices.Clone(values)
 	}

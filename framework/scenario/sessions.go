@@ -6,10 +6,11 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
 )
 
 // sessions are the loads of all workers of a scenario.
-type sessions []*load.Session
+type sessions []*collect.Session
 
 // partOf is what one of several workers has of a plan: the same lanes, at its part of their rates.
 func partOf(plan load.Plan, workers int) load.Plan {

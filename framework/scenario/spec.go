@@ -74,25 +74,12 @@ type Spec struct {
 	Mutant *history.Mutant
 }
 
-// DefaultLoad is what most scenarios run under: a request every 10 ms on each lane. Together they make an outage of
-// 10 ms visible, and leave two cores time for the cluster.
-var DefaultLoad = []load.Lane{
-	{Lane: history.LaneFresh, Rate: 100},
-	{Lane: history.LaneReused, Rate: 100},
-	{Lane: history.LaneControl, Rate: 20},
-}
-
-// EveryLane is for what clients of every kind must not notice, long-lived ones among them. Together its lanes are as many
-// requests as two cores have time for beside a cluster.
-var EveryLane = []load.Lane{
-	{Lane: history.LaneFresh, Rate: 40},
-	{Lane: history.LaneReused, Rate: 40},
-	{Lane: history.LaneStream, Rate: 40},
-	{Lane: history.LaneH2C, Rate: 40},
-	{Lane: history.LaneGRPC, Rate: 30},
-	{Lane: history.LaneSocket, Rate: 40},
-	{Lane: history.LaneControl, Rate: 20},
-}
+// DefaultLoad is what most scenarios run under, and EveryLane is for disruptions that no client may notice, those with long-lived
+// connections included. Their rates are in load.Lanes.
+var (
+	DefaultLoad = load.DefaultLanes()
+	EveryLane   = load.EveryLane()
+)
 
 // WithDefaults fills in what was left empty.
 func (s Spec) WithDefaults() Spec {
@@ -170,9 +157,9 @@ func (s Spec) validate() error {
 	return nil
 }
 
-// notThroughGateway tells of lanes whose protocols end at a gateway.
-func notThroughGateway(l load.Lane) bool {
-	return l.Lane == history.LaneGRPC || l.Lane == history.LaneSocket || l.Lane == history.LaneStream
+func endsAtGateway(l load.Lane) bool {
+	kind, _ := load.KindOf(l.Lane)
+	return kind.EndsAtGateway
 }
 
 // validateParts asks those who are given a part of the spec. They would ask too, but only when there is a cluster.
@@ -216,7 +203,7 @@ func (s Spec) validateParts() error {
 	for i := range plan.Lanes {
 		plan.Lanes[i].Target = cmp.Or(plan.Lanes[i].Target, "http://filled-in-later/")
 	}
-	if i := slices.IndexFunc(plan.Lanes, notThroughGateway); i >= 0 && s.Gateway != nil {
+	if i := slices.IndexFunc(plan.Lanes, endsAtGateway); i >= 0 && s.Gateway != nil {
 		return fmt.Errorf("lane %s: the gateway passes on requests of HTTP alone", plan.Lanes[i].Lane)
 	}
 	return plan.Validate()

@@ -84,7 +84,7 @@ func TestSpecValidate(t *testing.T) {
 			s.Addons = []workloads.Addon{workloads.Descheduler{}, workloads.Descheduler{Soft: true}}
 		}},
 		{"lane websocket: the gateway passes on requests of HTTP alone", func(s *Spec) {
-			s.Gateway, s.Load = &workloads.Gateway{}, []load.Lane{{Lane: history.LaneH2C, Rate: 1}, {Lane: history.LaneSocket, Rate: 1}}
+			s.Gateway, s.Load = &workloads.Gateway{}, []load.Lane{{Lane: load.LaneH2C, Rate: 1}, {Lane: load.LaneSocket, Rate: 1}}
 		}},
 		{`lane "fresh": rate 0 is not between`, func(s *Spec) { s.Load = []load.Lane{{Lane: history.LaneFresh}} }},
 		{`two lanes are named "fresh"`, func(s *Spec) { s.Load = []load.Lane{DefaultLoad[0], DefaultLoad[0]} }},
@@ -256,7 +256,7 @@ func TestBreakingAMutantBreaksNothingElse(t *testing.T) {
 		s := good()
 		s.Load = append([]load.Lane(nil), DefaultLoad...)
 		s.Stock, s.Gateway = true, &workloads.Gateway{Upstreams: []string{"10.0.0.1:80"}}
-		s.Cluster.WorkerLabels, s.Cluster.PerWorker = map[string]string{"disk": "fast"}, map[string][]string{"rack": {"r1"}}
+		s.Cluster.PerWorker = map[string][]string{"rack": {"r1"}}
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Zone, MaxSkew: 1}}
 		s.Backend.NodeSelector = map[string]string{"disk": "fast"}
 		s.Promises = append(s.Promises, invariant.Spread{TopologyKey: "zone", Max: 1})
@@ -266,7 +266,7 @@ func TestBreakingAMutantBreaksNothingElse(t *testing.T) {
 		twin := Describe(whole())
 		Mutate(twin, Mutation{Name: "mutants/example", Removed: "all", CaughtBy: invariant.NoFailedRequests{}, Break: func(s *Spec) {
 			s.Load[0].Rate, s.Faults[0], s.Promises[1] = 1, fault.PodDelete{Count: 1}, invariant.Spread{TopologyKey: "host", Max: 9}
-			s.Cluster.Zones[0], s.Cluster.WorkerLabels["disk"], s.Cluster.PerWorker["rack"][0] = "z", "slow", "r9"
+			s.Cluster.Zones[0], s.Cluster.PerWorker["rack"][0] = "z", "r9"
 			s.Backend.Spread[0].MaxSkew, s.Backend.NodeSelector["disk"] = 9, "slow"
 			s.Gateway.Upstreams[0] = "10.0.0.9:80"
 		}})
@@ -292,7 +292,7 @@ func TestMutateRefusesWhatCannotBeCaught(t *testing.T) {
 		"or makes several promises of that kind":                 {CaughtBy: invariant.Spread{}, Break: nothing},
 		`promise Spread {"topologyKey":"zone","max":2}`:          {CaughtBy: invariant.Spread{TopologyKey: "zone", Max: 2}, Break: nothing},
 		"it does not promise NoFailedRequests {} any more":       {CaughtBy: invariant.NoFailedRequests{}, Break: func(s *Spec) { s.Promises = s.Promises[1:] }},
-		"lane grpc has no load, or NoFailedRequests does not":    {CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{history.LaneGRPC}, Break: nothing},
+		"lane grpc has no load, or NoFailedRequests does not":    {CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{load.LaneGRPC}, Break: nothing},
 		"lane control has no load, or NoFailedRequests does not": {CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{history.LaneControl}, Break: nothing},
 		`harness true, doubt ""`:                                 {CaughtBy: invariant.NoFailedRequests{}, Harness: true, Break: nothing},
 		"harness false, doubt":                                   {CaughtBy: invariant.NoFailedRequests{}, Doubt: judge.DoubtStarvedWorker, Break: nothing},

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/observe"
 	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/gateway"
@@ -145,7 +146,7 @@ func (st *stage) startLoad(ctx context.Context) error {
 	part := partOf(plan, len(pods))
 	for _, pod := range pods {
 		// The session must outlive an interrupted scenario: what was sent has to be collected.
-		one, err := load.Start(context.WithoutCancel(ctx), client, st.workerURL(config.Host, pod), part, st.writer)
+		one, err := collect.Start(context.WithoutCancel(ctx), client, st.workerURL(config.Host, pod), part, st.writer)
 		if err != nil {
 			return fmt.Errorf("start the load of %s: %w", pod, err)
 		}

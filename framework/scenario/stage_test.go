@@ -28,6 +28,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -264,7 +265,7 @@ func workAt(t *testing.T) string {
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- load.RunWorker(ctx, load.WorkerOptions{Name: "load-0", Listener: l}) }()
+	go func() { ended <- collect.RunWorker(ctx, collect.WorkerOptions{Name: "load-0", Listener: l}) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

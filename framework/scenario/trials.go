@@ -40,9 +40,9 @@ func (s Spec) faults() []fault.Fault {
 	return list
 }
 
-// of is the target with one of the backends as its workload.
-func of(t fault.Target, b workloads.Backend) fault.Target {
-	t.Workload, t.StatefulSet = b.WithDefaults().Name, b.StatefulSet
+// of is the target with one of the workload's controllers.
+func of(t fault.Target, c workloads.Controller) fault.Target {
+	t.Workload, t.StatefulSet = c.Name, c.StatefulSet
 	return t
 }
 
@@ -62,7 +62,7 @@ func (e inEach) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) 
 	heard, heals := make([]hearing, len(e.backends)), make([]fault.Heal, len(e.backends))
 	targets := make([]fault.Target, len(e.backends))
 	for i, b := range e.backends {
-		targets[i] = of(t, b)
+		targets[i] = of(t, b.Controllers()[0])
 		heard[i].Recorder = t.Record
 		targets[i].Record = &heard[i]
 		targets[i].Rand = rand.New(rand.NewPCG(t.Rand.Uint64(), t.Rand.Uint64())) // one source is not for several goroutines
