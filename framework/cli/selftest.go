@@ -212,7 +212,8 @@ func measured(t *selftest.Report) error {
 	case reports.Violated:
 		return codeError{ExitViolated, errors.New("a mutant was missed, a good scenario was called Violated, or the instrument is wrong; see above")}
 	case reports.Interrupted:
-		return codeError{ExitUnknown, errors.New("not every round was finished")} // the signal determines the code, see interrupted
+		// The signal determines the code, see interrupted.
+		return codeError{ExitUnknown, errors.New("not every round was finished")}
 	}
 	if t.Summary.NotJudged > 0 {
 		return failedBefore()

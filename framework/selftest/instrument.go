@@ -106,7 +106,8 @@ func (i *Instrument) Findings() (wrong, unknown []string) {
 			}
 		}
 		if fewest < leastCounted {
-			unknown = append(unknown, fmt.Sprintf("in only %d outages of a length the worker on %s every %g ms was not late: this machine is too busy", fewest, name, row.GapMilliseconds))
+			unknown = append(unknown, fmt.Sprintf("in only %d outages of a length the worker on %s every %g ms was not late: this machine is too busy",
+				fewest, name, row.GapMilliseconds))
 		}
 		if row.TimedOut > 0 {
 			unknown = append(unknown, fmt.Sprintf("%d requests on %s every %g ms timed out without an outage: this machine is too busy",
@@ -121,7 +122,8 @@ func (i *Instrument) Findings() (wrong, unknown []string) {
 				row.Seen.Of-row.Seen.Seen, row.Seen.Of, row.RatePerSecond, row.FalseAlarms))
 		}
 		if row.TimedOut > 0 {
-			unknown = append(unknown, fmt.Sprintf("%d requests at %g a second timed out and were not lost: this machine is too busy", row.TimedOut, row.RatePerSecond))
+			unknown = append(unknown, fmt.Sprintf("%d requests at %g a second timed out and were not lost: this machine is too busy",
+				row.TimedOut, row.RatePerSecond))
 		}
 	}
 	if len(i.Losses) > 0 && planted < leastCounted {
@@ -138,11 +140,14 @@ func (s *Soak) findings() (wrong, unknown []string) {
 	const least = 0.95 // the same as for a verdict
 	switch {
 	case s.Planned != s.Sent+s.Unsent || s.Planned != s.Rows:
-		wrong = append(wrong, fmt.Sprintf("of %d requests planned %d were sent and %d unsent, and %d have rows", s.Planned, s.Sent, s.Unsent, s.Rows))
+		wrong = append(wrong, fmt.Sprintf("of %d requests planned %d were sent and %d unsent, and %d have rows",
+			s.Planned, s.Sent, s.Unsent, s.Rows))
 	case s.Failed > s.TimedOut:
-		wrong = append(wrong, fmt.Sprintf("a soak of good requests has %d rows that failed otherwise than by time, %d of them masked", s.Failed-s.TimedOut, s.Masked))
+		wrong = append(wrong, fmt.Sprintf("a soak of good requests has %d rows that failed otherwise than by time, %d of them masked",
+			s.Failed-s.TimedOut, s.Masked))
 	case s.Judged != s.Failed || s.Verdict == "held":
-		wrong = append(wrong, fmt.Sprintf("the record of the soak has %d failed rows and no fault, and its verdict is %s: %s", s.Failed, s.Verdict, s.Seen))
+		wrong = append(wrong, fmt.Sprintf("the record of the soak has %d failed rows and no fault, and its verdict is %s: %s",
+			s.Failed, s.Verdict, s.Seen))
 	}
 	if s.Verdict == "violated" {
 		wrong = append(wrong, "the soak was called Violated: "+s.Seen)
