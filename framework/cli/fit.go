@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
@@ -71,7 +72,7 @@ func (f runFlags) onCluster(ctx context.Context, back backing, chosen []scenario
 	if err != nil {
 		return nil, err
 	}
-	need := scenario.Settings{Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings), ProxyMode: clusters.ProxyMode(f.proxyMode)}.Needs
+	need := run.Settings{Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings), ProxyMode: clusters.ProxyMode(f.proxyMode)}.Needs
 	fit, others := fitting(c.Spec(), chosen, need)
 	if len(others) > 0 && (len(f.names) > 0 || f.incident != "" || len(fit) == 0) {
 		var errs []error

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/plant"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/restore"
 )
 
 func healCommand() *cobra.Command {
@@ -134,7 +134,7 @@ func healHeld(ctx context.Context, c clusters.Cluster, say func(string)) error {
 
 // healOne reverts the faults and upgrade mutants in a cluster.
 func healOne(ctx context.Context, c clusters.Cluster, say func(string)) error {
-	if err := scenario.Heal(ctx, c, say); err != nil {
+	if err := restore.Cluster(ctx, c, say); err != nil {
 		return err
 	}
 	client, err := kubernetes.NewForConfig(c.Config())

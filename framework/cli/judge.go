@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 )
@@ -96,13 +96,13 @@ func writeCauses(out io.Writer, c *judge.Confusion) {
 
 // outcomeOf is the exit code of a run. A broken promise takes precedence over an interruption, and an interruption over a harness failure.
 func outcomeOf(f history.RunFile) error {
-	outcome := scenario.OutcomeOf(f)
+	outcome := run.OutcomeOf(f)
 	switch {
 	case outcome == verdict.Violated:
 	case f.Cut():
 		interrupted, notBegun := f.Left()
 		return cutShort(f.Interrupted, interrupted, notBegun)
-	case scenario.Failed(f):
+	case run.Failed(f):
 		return failedBefore()
 	}
 	return judged(outcome)

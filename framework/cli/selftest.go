@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/selftest"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -138,7 +139,7 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 		return err
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	progress := scenario.NewProgress(out, f.runs*len(chosen))
+	progress := run.NewProgress(out, f.runs*len(chosen))
 	back, err := f.backing(ctx, out, progress)
 	if err != nil {
 		return err
@@ -183,7 +184,7 @@ func (f selftestFlags) reproduceWith(seed uint64) func(name, kubernetes string) 
 }
 
 // backing provides the rounds' clusters. With --no-cluster it provides none.
-func (f selftestFlags) backing(ctx context.Context, out io.Writer, p *scenario.Progress) (backing, error) {
+func (f selftestFlags) backing(ctx context.Context, out io.Writer, p *run.Progress) (backing, error) {
 	if f.noCluster {
 		return backing{Provider: noProvider{}}, nil
 	}

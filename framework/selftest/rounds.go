@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
 // Rounds are runs of the same scenarios, each with its own seed, name and folder.
 type Rounds struct {
-	Base      scenario.Settings // of all rounds; its Seed, RunID and Dir are the selftest's
+	Base      run.Settings // of all rounds; its Seed, RunID and Dir are the selftest's
 	Scenarios []scenario.Spec
 	About     time.Duration // estimate for one round
 	// Reproduce returns Settings.Reproduce for a seed.
@@ -32,17 +33,17 @@ func (t *Report) Repeat(ctx context.Context, r Rounds) error {
 	_, err := fmt.Fprintf(r.Out, "selftest %s: %d rounds of %d scenarios, about %s\n", r.Base.RunID, t.Asked, len(r.Scenarios),
 		(time.Duration(t.Asked) * r.About).Round(time.Minute))
 	c := &counter{Rounds: r, report: t, began: time.Now(), err: err}
-	_, err = scenario.Repeat(ctx, r.settings(t.Asked), r.Scenarios, c.after)
+	_, err = run.Repeat(ctx, r.settings(t.Asked), r.Scenarios, c.after)
 	return errors.Join(err, c.err)
 }
 
 // settings are the settings of each round.
-func (r Rounds) settings(rounds int) []scenario.Settings {
-	all := make([]scenario.Settings, rounds)
+func (r Rounds) settings(rounds int) []run.Settings {
+	all := make([]run.Settings, rounds)
 	for i := range all {
 		name := fmt.Sprintf(RoundFormat, i+1)
 		s := r.Base
-		s.RunID, s.Dir, s.Seed = r.Base.RunID+"/"+name, filepath.Join(r.Base.Dir, name), scenario.SeedOf(r.Base.Seed, i+1)
+		s.RunID, s.Dir, s.Seed = r.Base.RunID+"/"+name, filepath.Join(r.Base.Dir, name), run.RoundSeed(r.Base.Seed, i+1)
 		s.Reproduce = r.Reproduce(s.Seed)
 		all[i] = s
 	}

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/run"
 )
 
 // Each round has its own folder, name and seed, and its commands have the seed.
 func TestSettingsOfRounds(t *testing.T) {
 	r := Rounds{
-		Base: scenario.Settings{RunID: "now", Dir: "artifacts/now", Seed: 7},
+		Base: run.Settings{RunID: "now", Dir: "artifacts/now", Seed: 7},
 		Reproduce: func(seed uint64) func(string, string) string {
 			return func(name, _ string) string { return fmt.Sprintf("run %s --seed %d", name, seed) }
 		},
