@@ -10,8 +10,8 @@ import (
 // A run is interrupted before it is unknown, and after it is violated.
 func TestResultOfARunThatWasInterrupted(t *testing.T) {
 	cut, never := Scenario{Name: "chaos/b"}, Scenario{Name: "chaos/c"}
-	cut.heed(&history.ScenarioResult{Interrupted: "interrupted in the phase steady"})
-	never.heed(&history.ScenarioResult{NotBegun: "not begun: the run was interrupted"})
+	cut.takeResultOf(&history.ScenarioResult{Interrupted: "interrupted in the phase steady"})
+	never.takeResultOf(&history.ScenarioResult{NotBegun: "not begun: the run was interrupted"})
 	for _, test := range []struct {
 		with Scenario
 		want Result
@@ -19,20 +19,20 @@ func TestResultOfARunThatWasInterrupted(t *testing.T) {
 		{Scenario{Result: Held}, Interrupted}, {Scenario{Result: Unknown}, Interrupted}, {Scenario{Result: Violated}, Violated},
 		{Scenario{Result: Missed}, Violated},
 	} {
-		m := Model{Interrupted: "SIGINT", Scenarios: []Scenario{test.with, cut, never}}
-		if m.Result() != test.want || !strings.Contains(m.summary(), "1 interrupted, 1 not begun. Interrupted by SIGINT.") {
-			t.Errorf("%s with an interruption: %s, %s", test.with.Result, m.Result(), m.summary())
+		m := Report{Interrupted: "SIGINT", Scenarios: []Scenario{test.with, cut, never}}.completed()
+		if m.Result != test.want || !strings.Contains(m.summary(), "1 interrupted, 1 not begun. Interrupted by SIGINT.") {
+			t.Errorf("%s with an interruption: %s, %s", test.with.Result, m.Result, m.summary())
 		}
 	}
 }
 
 // A run of one mutant, and one of no mutant, say nothing of what was not there.
 func TestSummaryOfWhatWasThere(t *testing.T) {
-	plain, mutant := Scenario{Result: Held}, Scenario{Result: Caught, Mutant: &history.Mutant{}}
-	for want, m := range map[string]Model{
+	plain, mutant := Scenario{Result: Held}, Scenario{Result: Caught, Mutant: &Mutant{}}
+	for want, m := range map[string]Report{
 		"1 held. 0 of 0 requests failed over 0 disruption events.": {Scenarios: []Scenario{plain}},
 		"1 mutant caught.": {Scenarios: []Scenario{mutant}},
-		"1 held, 1 mutant caught. Mutants apart: 0 of 0 requests failed over 0 disruption events.": {Scenarios: []Scenario{plain, mutant}},
+		"1 held, 1 mutant caught. Without the mutants: 0 of 0 requests failed over 0 disruption events.": {Scenarios: []Scenario{plain, mutant}},
 		"nothing ran.": {},
 	} {
 		if got := m.summary(); got != want {

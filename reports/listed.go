@@ -27,10 +27,11 @@ func ResultOf(s *history.ScenarioResult) (Result, string) {
 		if err != nil {
 			return Unknown, err.Error()
 		}
-		return sumUpMutant(&caught, "")
+		return (&Mutant{Verdict: new(newVerdict(caught))}).sumUp("")
 	}
-	_, why := sumUp(verdicts, nil, nil, "")
-	return resultOf(verdict.Outcome(s.Outcome)), why
+	var judged Scenario
+	judged.conclude(verdicts)
+	return resultOf(verdict.Outcome(s.Outcome)), judged.Why
 }
 
 // caughtOf is the verdict on a mutant in run.json. An older version wrote only its outcome.

@@ -9,8 +9,8 @@ import (
 
 const zoneLabel = "topology.kubernetes.io/zone"
 
-// zones arranges nodes, and the pods that were bound to them, by topology domain: named zones first, by name. A node
-// without zone is listed only where it has pods, because control planes are not what a scenario is about.
+// zones arranges nodes and the pods that were bound to them by topology domain, named zones first. A node without a zone is listed only
+// if it has pods, because scenarios are not about control planes.
 func zones(events []history.Event, end history.Offset) []Zone {
 	nodes, zoneOf := nodeSpans(events, end)
 	podsOn := pods(events, end)

@@ -97,10 +97,24 @@ func TestProfilesAreNamed(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].Name != "Core" {
 		t.Errorf("%v, %v: want both, in the order of their description", got, err)
 	}
-	if got := scenariosOf(got); len(got) != 2 {
-		t.Errorf("%d scenarios, want each once", len(got))
-	}
 	if _, err := profilesOf([]scenario.Profile{}, nil); err == nil {
 		t.Error("no profile at all: no error")
+	}
+}
+
+// A broken promise is the exit code of a certification, with and without a certificate.
+func TestCertified(t *testing.T) {
+	for _, test := range []struct {
+		doc      *certificate.Certificate
+		violated bool
+		want     int
+	}{
+		{nil, false, ExitHeld}, {nil, true, ExitViolated},
+		{&certificate.Certificate{Result: certificate.Certified}, false, ExitHeld}, {&certificate.Certificate{Result: certificate.Certified}, true, ExitViolated},
+		{&certificate.Certificate{Result: certificate.Partial}, false, ExitUnknown}, {&certificate.Certificate{Failure: &certificate.Failure{}}, true, ExitViolated},
+	} {
+		if err := certified(test.doc, test.violated); ExitCode(err) != test.want {
+			t.Errorf("%+v: %v, want exit code %d", test, err, test.want)
+		}
 	}
 }

@@ -95,7 +95,7 @@ func TestJudgeARun(t *testing.T) {
 		"one violated": {records: []*historytest.Builder{still(t, "chaos/a"), broken(t, "chaos/b")}, code: ExitViolated,
 			out: []string{"held", "violated", "demands 6"}, err: "violated: at least one promise was broken"},
 		"one unknown": {records: []*historytest.Builder{still(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")},
-			code: ExitUnknown, out: []string{"held", "unknown", "the record is not whole"}, err: "unknown: evidence is missing"},
+			code: ExitUnknown, out: []string{"held", "unknown", "the record is incomplete"}, err: "unknown: evidence is missing"},
 		"violated and unknown": {records: []*historytest.Builder{broken(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")},
 			code: ExitViolated, out: []string{"violated", "unknown"}, err: "violated: "},
 		"a mutant caught": {records: []*historytest.Builder{mutant(broken(t, "mutants/a"))}, code: ExitHeld,

@@ -37,7 +37,7 @@ func TestEveryConsumerAgreesOnAMutant(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			report := map[reports.Result]int{reports.Held: ExitHeld, reports.Violated: ExitViolated, reports.Unknown: ExitUnknown}[model.Result()]
+			report := map[reports.Result]int{reports.Held: ExitHeld, reports.Violated: ExitViolated, reports.Unknown: ExitUnknown}[model.Result]
 			if run := ExitCode(outcomeOf(file)); run != test.code || judge != test.code || report != test.code || selftest != test.code {
 				t.Errorf("the run says %d, judge %d, the report %d (%s), selftest %d; want %d", run, judge, report, model.Scenarios[0].Why,
 					selftest, test.code)

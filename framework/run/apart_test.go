@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
@@ -22,44 +20,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
-
-// A run that is refused because another one uses its namespace removed that namespace afterwards, and with it the other's pods.
-func TestARefusedRunLeavesTheOthersNamespaceAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		first, home, _ := newEnvironment(t, quiet())
-		errtest.Check(t, first.makeNamespace(t.Context()), "")
-		other := &runner{settings: first.run.settings, pool: first.run.pool, token: "another's"}
-		second := &environment{run: other, spec: first.spec, cluster: first.cluster, client: first.client, objects: first.objects, namespace: first.namespace}
-		errtest.Check(t, second.makeNamespace(t.Context()), "is there already, and this run has not made it")
-		errtest.Check(t, second.clear(t.Context()), "")
-		if !(home.Get("/api/v1/namespaces/hf-chaos-quiet") != nil) {
-			t.Fatal("the refused run has removed the namespace of the first")
-		}
-		errtest.Check(t, first.clear(t.Context()), "")
-		if home.Get("/api/v1/namespaces/hf-chaos-quiet") != nil {
-			t.Error("the first run has not removed its own")
-		}
-	})
-}
-
-// A namespace that another run made between our look and our deletion is not deleted: the deletion is for one UID.
-func TestADeletionIsForOneNamespace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		env, home, _ := newEnvironment(t, quiet())
-		errtest.Check(t, env.makeNamespace(t.Context()), "")
-		var only string
-		uid := string(home.Get("/api/v1/namespaces/hf-chaos-quiet").GetUID())
-		home.Sent = func(method, path, body string) {
-			if method == http.MethodDelete && strings.HasSuffix(path, "/hf-chaos-quiet") {
-				only = body
-			}
-		}
-		errtest.Check(t, env.clear(t.Context()), "")
-		if uid == "" || !strings.Contains(only, uid) {
-			t.Errorf("deleted with %s, and not by its UID", only)
-		}
-	})
-}
 
 // On a cluster that stays there is no new one for the next scenario: a cluster that was left in the middle of something ends the
 // run, which names heal, and did not say otherwise.
@@ -182,14 +142,4 @@ func fill(t *testing.T, disk string) {
 		t.Error(err)
 	}
 	_ = file.Close() // which says the same
-}
-
-// The API server refuses; nothing is known of the namespace, so nothing is deleted, and the reason is said.
-func TestANamespaceThatCannotBeLookedAt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		env, home, _ := newEnvironment(t, quiet())
-		errtest.Check(t, env.makeNamespace(t.Context()), "")
-		home.Refuse = func(string, string) *apierrors.StatusError { return apierrors.NewUnauthorized("who are you?") }
-		errtest.Check(t, env.emptyNamespace(t.Context()), "look at namespace hf-chaos-quiet: who are you?")
-	})
 }

@@ -99,24 +99,6 @@ func TestAResultThatCannotBeKeptIsAnError(t *testing.T) {
 	errtest.Check(t, c.finish(nil), "write run.json: ")
 }
 
-// The same seed makes the same choices in a scenario, whatever was run before it.
-func TestRandomIsAScenariosOwn(t *testing.T) {
-	draw := func(seed uint64, name string) (n [4]uint64) {
-		r := (&runner{settings: &Settings{Seed: seed}}).random(scenario.Spec{Name: name})
-		for i := range n {
-			n[i] = r.Uint64()
-		}
-		return n
-	}
-	before := draw(1, "chaos/a")
-	if draw(1, "chaos/b"); draw(1, "chaos/a") != before {
-		t.Error("the same seed chose otherwise")
-	}
-	if draw(1, "chaos/a") == draw(2, "chaos/a") || draw(1, "chaos/a") == draw(1, "chaos/b") {
-		t.Error("another seed, or another scenario, chose the same")
-	}
-}
-
 func TestOutcomeOf(t *testing.T) {
 	file := func(outcomes ...string) history.RunFile {
 		var f history.RunFile

@@ -34,13 +34,13 @@ func (r *runner) story(ctx context.Context, s scenario.Spec) result {
 		r.ended(err)
 		return r.keep(s, judge.Found{}, err)
 	}
-	err = env.record(ctx,
-		env.build,
-		env.prepare,
-		env.startLoad,
-		env.perform, // steady, disturb, recover: see play.run
+	err = r.record(ctx, env.Writer,
+		env.Build,
+		env.Prepare,
+		env.StartLoad,
+		func(ctx context.Context) error { return r.perform(ctx, env) }, // steady, disturb, recover: see play.run
 	)
-	err = joined(err, env.drain(ctx))
+	err = joined(err, r.drain(ctx, env))
 	out := r.judge(s, dir, err)
 	r.clear(ctx, env, out, err)
 	return out

@@ -5,27 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/environment"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
-	"github.com/holdfast-ha/holdfast/framework/observe"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/workloads/image"
 )
 
 // cleanLimit bounds each of the three steps after a scenario: to collect the results, to keep the logs, and to clear the
@@ -91,7 +85,7 @@ func (r *runner) notCreated(ctx context.Context, s scenario.Spec, err error) res
 }
 
 // begin begins the record of a scenario.
-func (r *runner) begin(s scenario.Spec, cluster clusters.Cluster, dir string) (*environment, error) {
+func (r *runner) begin(s scenario.Spec, cluster clusters.Cluster, dir string) (*environment.Environment, error) {
 	header, err := r.header(s, cluster)
 	if err != nil {
 		return nil, err
@@ -100,21 +94,24 @@ func (r *runner) begin(s scenario.Spec, cluster clusters.Cluster, dir string) (*
 	if err != nil {
 		return nil, err
 	}
-	return &environment{run: r, spec: s, cluster: cluster, writer: writer, namespace: s.Namespace(),
-		backend: s.Backends()[0].WithDefaults().Name}, nil
+	return environment.New(environment.Options{
+		Spec: s, Cluster: cluster, Writer: writer, Seed: r.settings.Seed, Token: r.token,
+		Image: r.image, Compile: r.settings.Compile, CacheDir: r.settings.CacheDir, Interrupt: r.settings.Interrupt,
+		Now: r.settings.Progress.now, Loading: r.settings.Progress.loading,
+	}), nil
 }
 
 // record performs the steps of a scenario until one fails. The error is in the record, too.
-func (env *environment) record(ctx context.Context, steps ...func(context.Context) error) (err error) {
+func (r *runner) record(ctx context.Context, w *history.Writer, steps ...func(context.Context) error) (err error) {
 	defer func() {
 		if err != nil {
-			e := harnessError(env.writer, err)
-			e.Trouble.Interrupted = env.run.asked != nil && env.run.asked.Err() != nil
-			err = joined(err, env.writer.Append(e))
+			e := environment.HarnessError(w, err)
+			e.Trouble.Interrupted = r.asked != nil && r.asked.Err() != nil
+			err = joined(err, w.Append(e))
 		}
 	}()
 	defer noPanic(&err)
-	ctx, release := whileOpen(ctx, env.writer.Broken(), env.writer.Err)
+	ctx, release := whileOpen(ctx, w.Broken(), w.Err)
 	defer release()
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -124,13 +121,22 @@ func (env *environment) record(ctx context.Context, steps ...func(context.Contex
 	return nil
 }
 
+// perform lets load flow while the faults are injected and reverted.
+func (r *runner) perform(ctx context.Context, env *environment.Environment) error {
+	spec := env.Spec
+	spec.Faults = faultsOf(spec)
+	p := &play{spec: spec, target: env.Target(), record: env.Writer, tell: r.settings.Progress.now, leave: r.settings.LeaveBroken,
+		hold: r.pool.hold, interrupt: r.settings.Interrupt}
+	return p.run(ctx)
+}
+
 // drain collects what the load workers and the watches have, and ends the record.
-func (env *environment) drain(ctx context.Context) error {
+func (r *runner) drain(ctx context.Context, env *environment.Environment) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
 	defer cancel()
-	err := env.collect(ctx)
-	env.run.recordFailed(env.writer.Err())
-	return joined(err, env.writer.Close())
+	errs := env.Collect(ctx)
+	r.recordFailed(env.Writer.Err())
+	return joined(append(errs, env.Writer.Close())...)
 }
 
 // ended notes why a scenario ended early, and ends the run if another run has taken its cluster.
@@ -147,17 +153,17 @@ func (r *runner) ended(err error) {
 }
 
 // clear removes a scenario from the cluster once it is judged. Until then its pods, and with them their logs, still exist.
-func (r *runner) clear(ctx context.Context, env *environment, out result, err error) {
+func (r *runner) clear(ctx context.Context, env *environment.Environment, out result, err error) {
 	if err != nil && r.settings.LeaveBroken && ctx.Err() == nil {
-		r.collectLogs(ctx, env.cluster, env.spec)
+		r.collectLogs(ctx, env.Cluster, env.Spec)
 		return
 	}
 	if out.err != nil || out.outcome != verdict.Held && !out.unsupported || r.settings.KeepLogs {
-		r.collectLogs(ctx, env.cluster, env.spec)
+		r.collectLogs(ctx, env.Cluster, env.Spec)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
 	defer cancel()
-	if err := r.pool.keepIfHealthy(ctx, env.clear); err != nil {
+	if err := r.pool.keepIfHealthy(ctx, env.Clear); err != nil {
 		r.settings.Progress.Note("  " + err.Error())
 	}
 }
@@ -177,11 +183,6 @@ func whileOpen(ctx context.Context, closed <-chan struct{}, cause func() error) 
 		cancel(nil)
 		over.Wait()
 	}
-}
-
-// harnessError is an error of the harness as an event.
-func harnessError(w *history.Writer, err error) history.Event {
-	return history.Event{T: w.Now(), Trouble: &history.Trouble{What: err.Error()}}
 }
 
 // header is the first line of the record: what was requested.
@@ -242,29 +243,6 @@ func (r *runner) recordFailed(err error) {
 	r.stop = joined(r.stop, err, history.FreeRoom(r.settings.Dir))
 }
 
-// random is the scenario's own source of random numbers. It depends on the run's seed and the scenario's name alone.
-func (r *runner) random(s scenario.Spec) *rand.Rand {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(s.Name)) // never fails
-	return rand.New(rand.NewPCG(r.settings.Seed, h.Sum64()))
-}
-
-// target is what the scenario's faults may disrupt.
-func (env *environment) target(config *rest.Config) (fault.Target, error) {
-	client, err := kubernetes.NewForConfig(observe.RecordEvictions(config, env.writer))
-	if err != nil {
-		return fault.Target{}, err
-	}
-	untyped, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return fault.Target{}, err
-	}
-	return fault.Target{
-		Cluster: env.cluster, Client: client, Dynamic: untyped, Namespace: env.namespace, Workload: env.backend, Room: env.spec.SchedulableReplicas,
-		StatefulSet: env.spec.Backend.StatefulSet, Rand: env.run.random(env.spec),
-	}, nil
-}
-
 // collectLogs keeps the nodes' and pods' logs beside the record. A failure is only logged.
 func (r *runner) collectLogs(ctx context.Context, cluster clusters.Cluster, s scenario.Spec) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
@@ -273,4 +251,17 @@ func (r *runner) collectLogs(ctx context.Context, cluster clusters.Cluster, s sc
 	if err := cluster.CollectLogs(ctx, dir); err != nil {
 		slog.Warn("collect logs", "scenario", s.Name, "error", err)
 	}
+}
+
+// image is this executable as an image. It is built once, so that all scenarios of the run have the same image even if the
+// executable is rebuilt meanwhile.
+func (r *runner) image() (clusters.Image, error) {
+	if r.built.Ref != "" {
+		return r.built, nil
+	}
+	ref, archive, err := image.Build(r.settings.Executable, filepath.Join(r.settings.CacheDir, "images"))
+	if err == nil {
+		r.built = clusters.Image{Ref: ref, Path: archive}
+	}
+	return r.built, err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/holdfast-ha/holdfast/framework/environment"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -23,12 +24,6 @@ func faultsOf(s scenario.Spec) []fault.Fault {
 		list[i] = inEach{fault: f, backends: backends}
 	}
 	return list
-}
-
-// targetFor is the target with one of the workload's controllers.
-func targetFor(t fault.Target, c workloads.Controller) fault.Target {
-	t.Workload, t.StatefulSet = c.Name, c.StatefulSet
-	return t
 }
 
 // inEach does a fault to several workloads at the same time. It was seen when it was seen in all of them, and is healed
@@ -47,7 +42,7 @@ func (e inEach) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) 
 	heard, heals := make([]hearing, len(e.backends)), make([]fault.Heal, len(e.backends))
 	targets := make([]fault.Target, len(e.backends))
 	for i, b := range e.backends {
-		targets[i] = targetFor(t, b.Controllers()[0])
+		targets[i] = environment.TargetFor(t, b.Controllers()[0])
 		heard[i].Recorder = t.Record
 		targets[i].Record = &heard[i]
 		targets[i].Rand = rand.New(rand.NewPCG(t.Rand.Uint64(), t.Rand.Uint64())) // one source is not for several goroutines

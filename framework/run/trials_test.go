@@ -138,35 +138,6 @@ func (s *story) add(what, witness string) {
 	s.lines = append(s.lines, time.Since(s.since).String()+" "+what+": "+witness)
 }
 
-func TestTrialsAreDeployedAndJudged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := quiet()
-		s.Trials, s.StatefulSets = 3, 1
-		env, _, _ := newEnvironment(t, s)
-		objects, err := env.wanted(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := []string{
-			"PodDisruptionBudget backend-1", "Service backend-1", "Deployment backend-1",
-			"PodDisruptionBudget backend-2", "Service backend-2", "Deployment backend-2",
-			"PodDisruptionBudget backend-3", "Service backend-3", "StatefulSet backend-3",
-		}
-		if diff := cmp.Diff(want, kinds(objects)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		if err := env.create(t.Context(), workloads.Namespace(env.namespace)); err != nil {
-			t.Fatal(err)
-		}
-		if err := env.createWorkload(t.Context()); err != nil { // each is waited for as what it is
-			t.Error(err)
-		}
-		if got, want := faultsOf(s)[0].String(), "A, in each of 3 trials"; got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	})
-}
-
 // All trials are alike, unless some are to be of the other kind.
 func TestKindsOfTrials(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -187,6 +158,14 @@ func TestKindsOfTrials(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+func TestFaultsOfTrials(t *testing.T) {
+	s := quiet()
+	s.Trials = 3
+	if got, want := faultsOf(s)[0].String(), "A, in each of 3 trials"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -10,11 +10,9 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-// Long-lived connections: a client sends messages, each an ID, at any time, and gets an answer to each, in order: "ok", the
-// ID, and the number of messages on this connection so far. The response header that establishes the connection identifies
-// the backend. A server that is about to shut down sends Leave and keeps answering. A client that receives Leave sends its
-// next message on a new connection, and closes the old one once it has all answers. If the server just closed the
-// connection, messages on their way would be lost.
+// Leave is what a server sends that is about to shut down. It keeps answering. A client that receives Leave sends its next
+// message on a new connection, and closes the old one once it has all answers. If the server just closed the connection, messages
+// on their way would be lost.
 const Leave = "leave"
 
 const (
@@ -26,7 +24,8 @@ const (
 	idlePatience  = 2 * time.Minute
 )
 
-// messageConn is a long-lived connection that carries messages both ways.
+// messageConn is a long-lived connection that carries messages both ways. A client sends messages, each an ID, at any time, and gets
+// an answer to each, in order: "ok", the ID, and the number of messages on this connection so far.
 type messageConn interface {
 	receive() (string, error)
 	send(string) error
@@ -35,7 +34,7 @@ type messageConn interface {
 }
 
 // messages handles GET requests of a path, whose connections it upgrades to carry messages. upgrade gets the response's headers in
-// the writer; if it fails, it has sent an error response.
+// the writer: they identify the backend. If it fails, it has sent an error response.
 func (o Options) messages(
 	path string, upgrade func(http.ResponseWriter, *http.Request) (messageConn, error), otherwise http.Handler,
 ) http.Handler {

@@ -10,13 +10,14 @@ import (
 	"time"
 )
 
+// StreamPath is an HTTP/1.1 upgrade to StreamProtocol, whose messages are lines.
 const (
-	// StreamPath is an HTTP/1.1 upgrade to StreamProtocol, whose messages are lines. Bye is the last line of a server that
-	// shuts down cleanly.
 	StreamPath     = "/stream"
 	StreamProtocol = "holdfast-stream"
-	Bye            = "bye"
 )
+
+// Bye is the last line of a server that shuts down cleanly.
+const Bye = "bye"
 
 // Stream is messages in lines of text, after an HTTP/1.1 upgrade.
 func Stream(o Options, otherwise http.Handler) http.Handler {
