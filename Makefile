@@ -85,7 +85,7 @@ lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Run go vet and the linters
 bench: ## Run the benchmarks, side by side with what they are measured against (about half an hour)
 	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/invariant
 	go test -run '^$$' -bench . -benchtime 1x ./framework/export
-	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load/collect ./framework/instrument
+	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load/collect ./framework/selftest
 	go test -tags e2e -run '^$$' -bench ProvenCluster -benchtime 5x -timeout 1h ./clusters/kind
 
 .PHONY: clean

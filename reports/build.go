@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/judge/stored"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -88,7 +89,7 @@ func (r *Report) fillIn(runDir string, file history.RunFile) {
 func scenarioOf(runDir string, listed *history.ScenarioResult) Scenario {
 	left := listed.NotBegun != "" || listed.Interrupted != ""
 	if listed.NotSupported != "" || left && hasRecord(runDir, listed.Dir) { // the record must confirm it
-		judgeAnew(runDir, listed)
+		stored.Again(runDir, listed)
 		listed.NotBegun = ""
 	}
 	verdicts, err := verdictsOf(listed)

@@ -7,29 +7,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// What a signal left of a selftest counts for nothing, and is told: it is no doubt, and no failure of the harness. The selftest that
-// was interrupted is not Held; one that adds stored runs up is what the rest of them is.
-func TestSelftestThatWasInterrupted(t *testing.T) {
-	cut, never := found("chaos/b", ""), found("chaos/c", "")
-	cut.Verdicts, cut.Interrupted = nil, "interrupted in the phase steady"
-	never.Took, never.Verdicts, never.NotBegun = 0, nil, "not begun: the run was interrupted"
-	s := selftestOf(t, roundOf(1, found("chaos/a", "held"), cut, never))
-	if s.Summary.Unknown.Seen != 0 || s.Summary.NotJudged != 0 || s.Summary.FalseAlarm.Of != 1 || len(s.Explain) != 0 ||
-		!strings.HasSuffix(s.Sentence(), ", 1 interrupted, 1 not begun") {
-		t.Errorf("%s\n%+v", s.Sentence(), s)
-	}
-	if s.Result() != Held {
-		t.Errorf("added up: %s", s.Result())
-	}
-	if s.Asked, s.Whole = 2, 0; s.Result() != Interrupted {
-		t.Errorf("interrupted: %s", s.Result())
-	}
-	missed := found("mutants/c", "violated")
-	if s = selftestOf(t, roundOf(1, missed, cut)); s.Result() != Violated {
-		t.Errorf("a miss before: %s", s.Result())
-	}
-}
-
 // A run is interrupted before it is unknown, and after it is violated.
 func TestResultOfARunThatWasInterrupted(t *testing.T) {
 	cut, never := Scenario{Name: "chaos/b"}, Scenario{Name: "chaos/c"}

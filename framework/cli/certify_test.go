@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// A certification, from the command line to the exit code of its process. Whatever happens, there is a certificate that says so.
+// A certification, from the command line to the exit code of its process. Every certification writes a certificate.
 func TestCertifyIsAProcess(t *testing.T) {
 	for name, test := range map[string]struct {
 		args     string
@@ -83,7 +83,7 @@ func TestCertifyIsAProcess(t *testing.T) {
 	}
 }
 
-// A version that cannot be had is told before anything is run.
+// An unavailable version is an error before anything is run.
 func TestCertifyAsksForItsVersionsFirst(t *testing.T) {
 	dir := t.TempDir()
 	out, log, code := process(t, "certify --from v1.36.9 --to v1.37.0 --provider hamlet --artifacts "+dir)

@@ -61,7 +61,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// What is written to a file is the export and nothing else; a file that could not be written whole is removed.
+// An export file contains only the export. A file that could not be written completely is removed.
 func TestExportToAFile(t *testing.T) {
 	dir := t.TempDir()
 	store(t, dir, loaded("chaos/a"))

@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// A server in a pod ends in order when it is asked to, and says what it lacks when it cannot begin.
+// A server in a pod shuts down gracefully on SIGTERM. If it cannot start, its error names what is missing.
 func TestWorkloads(t *testing.T) {
-	t.Setenv(backend.EnvPod, "") // as if nobody had told the pod its name
+	t.Setenv(backend.EnvPod, "") // as if the pod did not know its name
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, test := range []struct {

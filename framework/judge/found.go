@@ -62,3 +62,21 @@ func (f Found) Put(into *history.ScenarioResult) error {
 	into.Verdicts = all
 	return nil
 }
+
+// Record judges a record and puts what it found into a scenario's result of run.json. An unsupported scenario has no verdicts.
+func Record(run history.Run, into *history.ScenarioResult) Found {
+	verdicts := Judge(run)
+	into.Mutant, into.Error = run.Header.Mutant, ""
+	if into.NotSupported = Unsupported(run, verdicts); into.NotSupported != "" {
+		into.Outcome, into.Verdicts, into.Caught = "", nil, nil
+		return Found{}
+	}
+	found := FoundBy(run, verdicts)
+	outcome, _ := found.Sum()
+	into.Outcome = string(outcome)
+	into.CutShort(run.Interrupted())
+	if err := found.Put(into); err != nil {
+		into.Outcome, into.Error = "", err.Error()
+	}
+	return found
+}

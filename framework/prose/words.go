@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // Moment formats an offset for readers, to the millisecond.
@@ -62,8 +60,8 @@ func Amounts(of map[string]int) string {
 	return strings.Join(parts, " ")
 }
 
-// OnLanes names the lanes of a promise: "on any lane" for none.
-func OnLanes(lanes []history.Lane) string {
+// OnLanes names the lanes of a promise; "any lane" for none.
+func OnLanes[L ~string](lanes []L) string {
 	switch len(lanes) {
 	case 0:
 		return "any lane"

@@ -3,7 +3,8 @@ package stats
 import "math"
 
 // UpperBound95 is the upper bound, with 95 % confidence, of the share that fails when none of n did: about 3/n, because 0.95 =
-// 1-(1-p)^n. It assumes independent requests.
+// 1-(1-p)^n. It is 1 for n up to 3, which are too few to say anything. It assumes that the n are independent. Requests during one
+// disruption are not, so the bound over disruptions is more reliable.
 //
 // Source: https://en.wikipedia.org/wiki/Rule_of_three_(statistics)
 func UpperBound95(n uint64) float64 {
@@ -14,7 +15,9 @@ func UpperBound95(n uint64) float64 {
 	return rule / float64(n)
 }
 
-// binomialTail is the exact probability that at least k of n independent trials succeed, each with probability p.
+// binomialTail is the exact probability that at least k of n independent trials succeed, each with probability p. The incomplete beta
+// function of gonum's mathext (and distuv.Binomial) agrees up to n = 1,000,000, but is off by 0.4 % at 10 million and by 13 % at 50
+// million near the mean, because it stops after 300 terms. Runs have that many requests.
 //
 // Source: https://www.itl.nist.gov/div898/handbook/eda/section3/eda366i.htm
 func binomialTail(k, n uint64, p float64) float64 {

@@ -1,4 +1,4 @@
-package reports
+package selftest
 
 import (
 	"cmp"
@@ -12,34 +12,35 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/reports"
 )
 
-// maxSelftestCases bounds the cases in selftest.md; selftest.json has them all.
-const maxSelftestCases = 100
+// maxCases limits the cases in selftest.md. selftest.json has all of them.
+const maxCases = 100
 
-// WriteSelftest writes selftest.md and selftest.json into a folder, each whole or not at all.
-func WriteSelftest(dir string, t *Selftest) error {
+// Write writes selftest.md and selftest.json into a folder, each whole or not at all.
+func Write(dir string, t *Report) error {
 	return errors.Join(
-		writeSelftest(filepath.Join(dir, SelftestMarkdownFile), t, selftestMarkdown),
-		writeSelftest(filepath.Join(dir, SelftestJSONFile), t, selftestJSON),
+		writeFile(filepath.Join(dir, MarkdownFile), t, markdown),
+		writeFile(filepath.Join(dir, JSONFile), t, writeJSON),
 	)
 }
 
-func writeSelftest(name string, t *Selftest, write func(io.Writer, *Selftest) error) error {
-	if err := Replace(name, t, write); err != nil {
+func writeFile(name string, t *Report, write func(io.Writer, *Report) error) error {
+	if err := reports.Replace(name, t, write); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(name), err)
 	}
 	return nil
 }
 
-func selftestJSON(w io.Writer, t *Selftest) error {
+func writeJSON(w io.Writer, t *Report) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
 	out.SetEscapeHTML(false)
 	return out.Encode(t)
 }
 
-func selftestMarkdown(w io.Writer, t *Selftest) error {
+func markdown(w io.Writer, t *Report) error {
 	var b strings.Builder
 	t.head(&b)
 	if !t.instrumentAlone() {
@@ -54,28 +55,28 @@ func selftestMarkdown(w io.Writer, t *Selftest) error {
 	return err
 }
 
-func (t *Selftest) head(b *strings.Builder) {
-	fmt.Fprintf(b, "## %s: holdfast selftest %s\n\n%s.\n", mark(t.Result()), code(t.ID), text(t.Sentence()))
+func (t *Report) head(b *strings.Builder) {
+	fmt.Fprintf(b, "## %s: holdfast selftest %s\n\n%s.\n", reports.Mark(t.Result()), reports.MarkdownCode(t.ID), reports.MarkdownText(t.Sentence()))
 	if t.instrumentAlone() {
 		return
 	}
-	fmt.Fprintf(b, "\n%s with holdfast %s, %s, from %s to %s.\n", plural(uint64(len(t.Runs)), "run"),
-		text(t.each(func(r SelftestRun) string { return r.Holdfast })),
-		text(t.each(func(r SelftestRun) string {
+	fmt.Fprintf(b, "\n%s with holdfast %s, %s, from %s to %s.\n", reports.Plural(uint64(len(t.Runs)), "run"),
+		reports.MarkdownText(t.each(func(r Run) string { return r.Holdfast })),
+		reports.MarkdownText(t.each(func(r Run) string {
 			return "Kubernetes " + cmp.Or(r.Kubernetes, "of a version that is not known")
 		})),
 		t.first(), t.last())
 	if t.Whole < t.Asked {
 		fmt.Fprintf(b, "\n> [!WARNING]\n> %d of %s came to their end: it was interrupted, or is still going on.\n", t.Whole,
-			plural(uint64(t.Asked), "round"))
+			reports.Plural(uint64(t.Asked), "round"))
 	}
 	for _, remark := range t.Remarks {
-		fmt.Fprintf(b, "\n> [!WARNING]\n> %s\n", text(remark))
+		fmt.Fprintf(b, "\n> [!WARNING]\n> %s\n", reports.MarkdownText(remark))
 	}
 }
 
-// each of the runs' values, every one once.
-func (t *Selftest) each(value func(SelftestRun) string) string {
+// each lists a value of all runs, each different value once.
+func (t *Report) each(value func(Run) string) string {
 	var all []string
 	for _, r := range t.Runs {
 		if v := value(r); !slices.Contains(all, v) {
@@ -85,35 +86,36 @@ func (t *Selftest) each(value func(SelftestRun) string) string {
 	return strings.Join(all, ", ")
 }
 
-// first is when the first run began, and last when the last one ended: stored runs are added up in any order.
-func (t *Selftest) first() string {
+// first is when the first run began. Stored runs are added in any order.
+func (t *Report) first() string {
 	if len(t.Runs) == 0 {
 		return "never"
 	}
-	first := slices.MinFunc(t.Runs, func(a, b SelftestRun) int { return a.Started.Compare(b.Started) })
+	first := slices.MinFunc(t.Runs, func(a, b Run) int { return a.Started.Compare(b.Started) })
 	return first.Started.UTC().Format(time.DateTime)
 }
 
-func (t *Selftest) last() string {
+// last is when the run that began last ended.
+func (t *Report) last() string {
 	if len(t.Runs) == 0 {
 		return "never"
 	}
-	last := slices.MaxFunc(t.Runs, func(a, b SelftestRun) int { return a.Started.Compare(b.Started) })
+	last := slices.MaxFunc(t.Runs, func(a, b Run) int { return a.Started.Compare(b.Started) })
 	if last.Ended.IsZero() {
 		return "an end that is not known"
 	}
 	return last.Ended.UTC().Format(time.DateTime)
 }
 
-// Sentence is the whole in one line.
-func (t *Selftest) Sentence() string {
+// Sentence sums up the report in one line.
+func (t *Report) Sentence() string {
 	if t.instrumentAlone() {
 		return t.Instrument.Sentence()
 	}
 	s := t.Summary
 	text := fmt.Sprintf("%d of %d broken workloads caught (%s), %d false alarms in %s (%s), %d Unknown, %d not judged",
-		s.Detection.Seen, s.Detection.Of, s.Detection.bounds(), s.FalseAlarm.Seen, plural(uint64(s.FalseAlarm.Of), "good run"),
-		s.FalseAlarm.bounds(), s.Unknown.Seen, s.NotJudged)
+		s.Detection.Seen, s.Detection.Of, s.Detection.Words(), s.FalseAlarm.Seen, reports.Plural(uint64(s.FalseAlarm.Of), "good run"),
+		s.FalseAlarm.Words(), s.Unknown.Seen, s.NotJudged)
 	if s.Unsupported > 0 {
 		text += fmt.Sprintf(", %d not supported here", s.Unsupported)
 	}
@@ -121,7 +123,7 @@ func (t *Selftest) Sentence() string {
 		text += fmt.Sprintf("; apart, without a twin that held in the same run: %d of %d caught", r.Seen, r.Of)
 	}
 	if r := s.ByChance; r.Of > 0 {
-		text += fmt.Sprintf("; of those caught by chance alone: %d of %d (%s)", r.Seen, r.Of, r.bounds())
+		text += fmt.Sprintf("; of those caught by chance alone: %d of %d (%s)", r.Seen, r.Of, r.Words())
 	}
 	if s.Trapped > 0 {
 		text += fmt.Sprintf("; %d of the caught had a server that sets a trap: %s", s.Trapped, history.TrapWords)
@@ -132,13 +134,13 @@ func (t *Selftest) Sentence() string {
 	return text
 }
 
-func (t *Selftest) rates(b *strings.Builder) {
+func (t *Report) rates(b *strings.Builder) {
 	b.WriteString("\n| | seen | of | share | 95 % confidence |\n| --- | ---: | ---: | ---: | --- |\n")
 	for _, line := range []struct {
 		what string
 		rate Rate
 		of   string
-		rare bool // left out where there are none
+		rare bool // omitted if there are none
 	}{
 		{"mutants caught", t.Summary.Detection, "judged mutant run", false},
 		{"mutants caught, apart", t.Summary.DetectionApart, "judged mutant run without a twin that held", true},
@@ -149,8 +151,8 @@ func (t *Selftest) rates(b *strings.Builder) {
 		if line.rare && line.rate.Of == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %d | %s | %s | %s |\n", line.what, line.rate.Seen, plural(uint64(line.rate.Of), line.of),
-			rounded(line.rate.Share()), line.rate.bounds())
+		fmt.Fprintf(b, "| %s | %d | %s | %s | %s |\n", line.what, line.rate.Seen, reports.Plural(uint64(line.rate.Of), line.of),
+			rounded(line.rate.Share()), line.rate.Words())
 	}
 	b.WriteString("\nUnknown is neither caught nor missed, neither held nor a false alarm. A false alarm is any Violated of a scenario " +
 		"that should hold: read it before you call it false. Where something was never or always seen, the bound has all of the " +
@@ -166,40 +168,40 @@ func (t *Selftest) rates(b *strings.Builder) {
 	}
 }
 
-func (t *Selftest) cases(b *strings.Builder) {
+func (t *Report) cases(b *strings.Builder) {
 	if len(t.Explain) == 0 {
 		return
 	}
 	b.WriteString("\n## To explain\n")
 	for i, c := range t.Explain {
-		if i == maxSelftestCases {
-			fmt.Fprintf(b, "\n%s more are in %s.\n", count(uint64(len(t.Explain)-i)), SelftestJSONFile)
+		if i == maxCases {
+			fmt.Fprintf(b, "\n%s more are in %s.\n", reports.Count(uint64(len(t.Explain)-i)), JSONFile)
 			break
 		}
-		fmt.Fprintf(b, "\n- **%s: %s**, seed %d: %s", c.word(), text(c.Scenario), c.Seed, text(c.Why))
-		fmt.Fprintf(b, "\n  - record: %s\n", code(c.Record))
+		fmt.Fprintf(b, "\n- **%s: %s**, seed %d: %s", c.word(), reports.MarkdownText(c.Scenario), c.Seed, reports.MarkdownText(c.Why))
+		fmt.Fprintf(b, "\n  - record: %s\n", reports.MarkdownCode(c.Record))
 		if c.Reproduce != "" {
-			fmt.Fprintf(b, "  - reproduce: %s\n", code(c.Reproduce))
+			fmt.Fprintf(b, "  - reproduce: %s\n", reports.MarkdownCode(c.Reproduce))
 		}
 	}
 }
 
-// word for a case: what there is to explain.
-func (c SelftestCase) word() string {
+// word is what there is to explain.
+func (c Case) word() string {
 	switch c.Result {
-	case Missed:
+	case reports.Missed:
 		return "❌ missed"
-	case Violated:
+	case reports.Violated:
 		return "❌ false alarm"
-	case Unknown:
+	case reports.Unknown:
 		return "❔ Unknown"
-	case Unsupported:
+	case reports.Unsupported:
 		return "not supported here"
 	}
 	return "❔ not judged"
 }
 
-func (t *Selftest) table(b *strings.Builder) {
+func (t *Report) table(b *strings.Builder) {
 	b.WriteString("\n## Scenarios, the worst first\n\n")
 	b.WriteString("| | scenario | runs | held | violated | caught | not caught | Unknown | not judged | not supported | mean time |\n")
 	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
@@ -208,13 +210,13 @@ func (t *Selftest) table(b *strings.Builder) {
 		if r.Mutant {
 			held, violated, caught, missed = "", "", fmt.Sprint(r.Caught), fmt.Sprint(r.Missed+r.Escaped)
 		}
-		fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %d | %d | %d | %s |\n", shape(r.result()), text(r.Scenario)+r.mark(), r.Runs, held,
-			violated, caught, missed, r.Unknown, r.NotJudged, r.Unsupported, brief(time.Duration(r.TookSeconds*float64(time.Second))))
+		fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %d | %d | %d | %s |\n", reports.Shape(r.result()), reports.MarkdownText(r.Scenario)+r.marks(), r.Runs, held,
+			violated, caught, missed, r.Unknown, r.NotJudged, r.Unsupported, reports.Brief(time.Duration(r.TookSeconds*float64(time.Second))))
 	}
 }
 
-// mark says what must be known of a mutant's catch rate.
-func (r SelftestRow) mark() (marks string) {
+// marks are what a reader must know about a mutant's catch rate.
+func (r Row) marks() (marks string) {
 	if r.Trap {
 		marks += " (sets a trap)"
 	}
@@ -227,21 +229,21 @@ func (r SelftestRow) mark() (marks string) {
 	return marks
 }
 
-// result is the worst that came of a scenario.
-func (r SelftestRow) result() Result {
+// result is the worst result of a scenario.
+func (r Row) result() reports.Result {
 	switch {
 	case r.Violated+r.Missed > 0:
-		return Violated
+		return reports.Violated
 	case r.Unknown+r.NotJudged > 0:
-		return Unknown
+		return reports.Unknown
 	}
-	return Held
+	return reports.Held
 }
 
-// rounded is a share with enough digits to tell 99.5 % from all.
+// rounded formats a share with enough digits to tell 99.5 % from 100 %.
 func rounded(share float64) string {
 	if share < 0.01 {
-		return percent(share)
+		return reports.Percent(share)
 	}
-	return trimZeros(fmt.Sprintf("%.1f", share*100)) + " %"
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", share*100), ".0") + " %"
 }

@@ -1,4 +1,4 @@
-package reports
+package selftest
 
 import (
 	"math"
@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/stats"
 )
 
-// Rate is how often something was seen, and what its true share may be: 0.95 is the confidence in Low to High. Where it
-// was never or always seen, only one end can be wrong, and has all of the 5 %: of 200 without one, at most 1.49 %.
+// Rate is how often something was seen in independent trials, and the 95 % confidence interval of its true share. If it was seen never
+// or always, only one end of the interval can be wrong, and that end has all of the 5 %: of 200 trials without one, at most 1.49 %.
 type Rate struct {
 	Seen int     `json:"seen"`
 	Of   int     `json:"of"`
@@ -15,10 +15,10 @@ type Rate struct {
 	High float64 `json:"high"`
 }
 
-// rateOf is the rate of what was seen so often in so many independent trials. Without a trial nothing is known.
+// NewRate is the rate of something that was seen so often in so many independent trials.
 //
 // Source: https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Clopper%E2%80%93Pearson_interval
-func rateOf(seen, of int) Rate {
+func NewRate(seen, of int) Rate {
 	const alpha = 0.05
 	r := Rate{Seen: seen, Of: of, High: 1}
 	if of == 0 {
@@ -35,7 +35,7 @@ func rateOf(seen, of int) Rate {
 	return r
 }
 
-// Share is what was seen of it; 0 where nothing was.
+// Share is the share that was seen; 0 without trials.
 func (r Rate) Share() float64 {
 	if r.Of == 0 {
 		return 0
@@ -43,8 +43,8 @@ func (r Rate) Share() float64 {
 	return float64(r.Seen) / float64(r.Of)
 }
 
-// bounds are the interval in words.
-func (r Rate) bounds() string {
+// Words are the interval in words.
+func (r Rate) Words() string {
 	switch {
 	case r.Of == 0:
 		return "nothing is known"

@@ -1,4 +1,4 @@
-package cli
+package stored
 
 import (
 	"cmp"
@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// missing tells what records cannot tell of themselves: that one is not there, or lies where another should. It looks into
-// every run.json below dir; read are the headers of the records below dir that could be read, by their folders. Left has the
-// scenarios that have no record because the run was interrupted, which is no problem.
+// missing compares every run.json below dir with the records: a record that run.json lists may be missing, or may be of another scenario.
+// read are the headers of the records that could be read, by folder. left has the scenarios that have no record because the run was
+// interrupted, which is not a problem.
 func missing(dir string, records []string, read map[string]history.Header) (left history.RunFile, problems []error) {
 	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || entry.Name() != history.RunFileName {
@@ -41,8 +41,8 @@ func missing(dir string, records []string, read map[string]history.Header) (left
 	return left, problems
 }
 
-// misplaced compares a scenario of a run with what lies in its folder. One that the harness could not run, or was interrupted
-// in, need not have left anything. A header without a scenario is that of a record which could not be read, which is told elsewhere.
+// misplaced compares a scenario of a run with the record in its folder. A scenario that the harness could not run, or that was
+// interrupted, may have no record. A header without a scenario is of an unreadable record, which is reported elsewhere.
 func misplaced(run history.RunFile, s history.ScenarioResult, dir string, there bool, header history.Header) []error {
 	switch {
 	case !there && (s.Error != "" || s.NotBegun != "" || s.Interrupted != ""):

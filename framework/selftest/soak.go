@@ -1,4 +1,4 @@
-package instrument
+package selftest
 
 import (
 	"context"
@@ -8,42 +8,40 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/judge"
-	"github.com/holdfast-ha/holdfast/reports"
 )
 
-// SoakRate is how many requests a second a soak sends on each lane. Two idle cores bear it, the server included; on busy ones
-// requests are late or never sent, and the soak says so.
+// SoakRate is the number of requests a second that a soak sends on each lane. Two idle cores can do that, the server included. On
+// busy cores requests are late or never sent, and the soak reports it.
 const SoakRate = 1000
 
-// Soak sends so many requests to a server that answers them all, and says what the record and its judgement made of them.
-// Without a fault the promise that no request fails has no evidence, so its verdict is Unknown; anything else would be wrong.
-func Soak(ctx context.Context, dir string, requests int, done func(of, all int)) (*reports.Soak, error) {
+// measureSoak sends requests to a server that answers all of them, and reports what the record and its verdict say. There is no
+// fault, so the promise that no request fails lacks evidence and its verdict is Unknown. Any other verdict would be wrong.
+func measureSoak(ctx context.Context, dir string, requests int, done func(n, of int)) (*Soak, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	rate := float64(SoakRate)
-	lasting := time.Duration(float64(requests) / rate / float64(len(lanes)) * float64(time.Second))
-	folder := filepath.Join(dir, "soak")
-	r, err := startOn(ctx, &outage{base: time.Now()}, nil, folder, rate, lasting)
+	duration := time.Duration(float64(requests) / rate / float64(len(lanes)) * float64(time.Second))
+	r, err := start(ctx, &outage{}, nil, filepath.Join(dir, "soak"), rate, duration)
 	if err != nil {
 		return nil, err
 	}
-	waited := wait(ctx, lasting, func(of, all int) { done(int(float64(of)*rate)*len(lanes), requests) })
+	passed := pass(ctx, duration, func(n, _ int) { done(int(float64(n)*rate)*len(lanes), requests) })
 	run, err := r.stop(ctx)
-	if err := errors.Join(waited, err); err != nil {
+	if err := errors.Join(passed, err); err != nil {
 		return nil, err
 	}
 	s, err := soakOf(run)
-	for _, l := range r.session.Status().Lanes { // the control lane as well: it is the same worker that is late
+	for _, l := range r.session.Status().Lanes { // the control lane, too: the same worker is late there
 		s.LagP99Milliseconds = max(s.LagP99Milliseconds, milliseconds(l.LagP99))
 		s.LagMaxMilliseconds = max(s.LagMaxMilliseconds, milliseconds(l.LagMax))
 	}
-	s.RatePerSecond, s.TookSeconds = rate*float64(len(lanes)), lasting.Seconds()
+	s.RatePerSecond, s.TookSeconds = rate*float64(len(lanes)), duration.Seconds()
 	return s, err
 }
 
 // soakOf reads a record: the worker's own counts, its rows, and the verdict.
-func soakOf(run history.Run) (*reports.Soak, error) {
-	s := &reports.Soak{}
+func soakOf(run history.Run) (*Soak, error) {
+	s := &Soak{}
 	for _, e := range run.Events {
 		if e.Load != nil && e.Load.Lane != history.LaneControl {
 			s.Planned, s.Sent, s.Unsent = s.Planned+e.Load.Planned, s.Sent+e.Load.Sent, s.Unsent+e.Load.Unsent

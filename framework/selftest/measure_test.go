@@ -1,12 +1,14 @@
-package instrument
+package selftest
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -17,10 +19,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/reports"
 )
 
-// get asks once, on a connection of its own, and returns the body.
+// get sends one request on a new connection, and returns the body.
 func get(t *testing.T, url, id string) (string, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -38,26 +39,55 @@ func get(t *testing.T, url, id string) (string, error) {
 	return string(body), err
 }
 
-// While it is down everything is reset, and nothing before or after.
+// A server resets the requests of an outage, and no request before or after it. It knows which outage reset which request.
 func TestOutage(t *testing.T) {
-	o := &outage{base: time.Now()}
+	o := &outage{}
 	s, err := serve(t.Context(), o, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, down := range []bool{false, true, false} {
-		o.down.Store(down)
-		body, err := get(t, s.url, "a/b/1")
-		if down && !errors.Is(err, syscall.ECONNRESET) || !down && (err != nil || body != "ok a/b/1\n") {
-			t.Errorf("down %t: %q, %v", down, body, err)
+	for i, number := range []int64{0, 1, 0, 2} {
+		o.number.Store(number)
+		id := fmt.Sprintf("w/fresh/%d", i)
+		body, err := get(t, s.url, id)
+		if number > 0 && !errors.Is(err, syscall.ECONNRESET) || number == 0 && (err != nil || body != "ok "+id+"\n") {
+			t.Errorf("outage %d: %q, %v", number, body, err)
 		}
 	}
-	if o.reset.Load() == 0 {
-		t.Error("no reset was noted")
+	if diff := cmp.Diff(map[string][]int64{"w/fresh/1": {1}, "w/fresh/3": {2}}, s.hits()); diff != "" {
+		t.Errorf("hits (-want +got):\n%s", diff)
 	}
 }
 
-// One of each block is lost, whichever; the three ways take turns; what was lost is known.
+// A client on a busy machine opens connections in reserve. If an outage reset such a connection, a request on it after the outage
+// would fail, and count as a false alarm.
+func TestOutageSparesConnectionsInReserve(t *testing.T) {
+	o := &outage{}
+	s, err := serve(t.Context(), o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.number.Store(1)
+	var dialer net.Dialer
+	c, err := dialer.DialContext(t.Context(), "tcp", strings.Trim(strings.TrimPrefix(s.url, "http://"), "/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := get(t, s.url, "w/fresh/1"); !errors.Is(err, syscall.ECONNRESET) { // connections are accepted in order
+		t.Errorf("a request in the outage: %v", err)
+	}
+	o.number.Store(0)
+	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: h\r\nX-Holdfast-Id: w/reused/1\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	status, err := bufio.NewReader(c).ReadString('\n')
+	if status != "HTTP/1.1 200 OK\r\n" || len(s.hits()["w/reused/1"]) > 0 {
+		t.Errorf("a request after the outage: %q, %v, hits %v", status, err, s.hits())
+	}
+}
+
+// One request of each block is lost, at random. The three ways of losing it take turns.
 func TestLosses(t *testing.T) {
 	const every, blocks = 50, 30
 	l := newLosses(every, rand.New(rand.NewPCG(1, 2)))
@@ -73,7 +103,7 @@ func TestLosses(t *testing.T) {
 			if kind != answered {
 				lost++
 				at[i] = true
-				if want := byReset + how(block%3); kind != want {
+				if want := byReset + loss(block%3); kind != want {
 					t.Errorf("block %d was lost by %d, want %d", block, kind, want)
 				}
 			}
@@ -87,10 +117,10 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// What the server loses, a client misses, however it is lost.
+// The client gets no answer to a lost request, however it is lost.
 func TestServerLoses(t *testing.T) {
 	l := newLosses(1, rand.New(rand.NewPCG(1, 2)))
-	s, err := serve(t.Context(), &outage{base: time.Now()}, l)
+	s, err := serve(t.Context(), &outage{}, l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +142,7 @@ func TestServerLoses(t *testing.T) {
 	}
 }
 
-// record is one with these rows.
+// record is a record with these rows.
 func record(rows ...history.Request) history.Run {
 	return history.Run{Requests: func() iter.Seq2[*history.Request, error] {
 		return func(yield func(*history.Request, error) bool) {
@@ -132,8 +162,8 @@ func row(lane history.Lane, seq uint64, due time.Duration, o history.Outcome) hi
 	return history.Request{Worker: "w", Lane: lane, Seq: seq, Due: due, Sent: due, Done: due + ms, Outcome: o}
 }
 
-// An outage is seen by a request that failed in it. One that a lane missed because it was late counts all the same, and so does one
-// that became longer, if it was missed. A failure elsewhere is a false alarm, but for a time-out.
+// An outage is seen if a request that it reset has a failed row. An outage that was missed because the lane was late counts, too, and so
+// does an outage that became longer, if it was missed. Any other failure is a false alarm, except for a time-out.
 func TestOutageRows(t *testing.T) {
 	base := time.Now()
 	at := func(from, to time.Duration, of time.Duration) window {
@@ -141,10 +171,13 @@ func TestOutageRows(t *testing.T) {
 	}
 	windows := []window{
 		at(100*ms, 105*ms, 5*ms), // seen by fresh
-		at(200*ms, 205*ms, 5*ms), // seen by nobody
+		at(200*ms, 205*ms, 5*ms), // met no request
 		at(300*ms, 305*ms, 5*ms), // fresh was late
-		at(400*ms, 409*ms, 5*ms), // too long: it does not count for fresh, which saw it, and a failure in it is no false alarm
+		at(400*ms, 409*ms, 5*ms), // too long: it does not count for fresh, which saw it, and its failure is no false alarm
 		at(500*ms, 510*ms, 10*ms),
+	}
+	hits := map[string][]int64{ // the numbers of the windows above, from 1
+		"w/fresh/1": {1}, "w/fresh/4": {4}, "w/fresh/5": {5}, "w/reused/1": {3},
 	}
 	late := row(history.LaneFresh, 3, 301*ms, history.OK)
 	late.Sent, late.Done = late.Sent+5*ms, late.Done+5*ms
@@ -154,7 +187,7 @@ func TestOutageRows(t *testing.T) {
 		row(history.LaneFresh, 6, 600*ms, history.Reset), row(history.LaneFresh, 7, 700*ms, history.TimeoutResponse),
 		row(history.LaneReused, 1, 305*ms, history.Masked), row(history.LaneReused, 2, 505*ms, history.Unsent),
 	)
-	rows, err := outageRows(run, base, 100, windows)
+	rows, err := outageRows(run, base, 100, windows, hits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +210,7 @@ func TestOutageRows(t *testing.T) {
 	}
 }
 
-// The shorter an outage is, compared with the gap between requests, the less late they may be.
+// The shorter an outage is, relative to the gap between requests, the less late they may be.
 func TestAllowedLag(t *testing.T) {
 	for _, test := range []struct{ length, gap, want time.Duration }{
 		{2 * ms, 10 * ms, 2 * ms}, {10 * ms, 10 * ms, 2 * ms}, {11 * ms, 10 * ms, ms}, {10100 * time.Microsecond, 10 * ms, ms / 2},
@@ -187,7 +220,7 @@ func TestAllowedLag(t *testing.T) {
 			t.Errorf("%s of a gap of %s: %s, want %s", test.length, test.gap, got, test.want)
 		}
 	}
-	n := &notable{late: []lateness{{10 * ms, 3 * ms}, {20 * ms, ms}, {30 * ms, never}}}
+	n := &laneRows{late: []lateness{{10 * ms, 3 * ms}, {20 * ms, ms}, {30 * ms, neverSent}}}
 	for _, test := range []struct {
 		s    span
 		want bool
@@ -201,38 +234,30 @@ func TestAllowedLag(t *testing.T) {
 	}
 }
 
-// A window is as wide as the clocks may be apart, and as long as connections were reset in it.
+// A window is widened by the uncertainty of the clocks.
 func TestWindowsAreWidened(t *testing.T) {
 	base := time.Now()
-	o := &outage{base: base}
-	o.reset.Store(int64(112 * ms))
 	w := window{base.Add(100 * ms), base.Add(110 * ms), 10 * ms, false}
-	w.extend(o)
-	if got := w.on(base, 2*ms); got != (span{98 * ms, 114 * ms}) {
+	if got := w.on(base, 2*ms); got != (span{98 * ms, 112 * ms}) {
 		t.Errorf("got %v", got)
-	}
-	o.reset.Store(int64(90 * ms)) // of an earlier one
-	w.extend(o)
-	if got := w.to.Sub(base); got != 112*ms {
-		t.Errorf("it ends at %s", got)
 	}
 }
 
 func TestLossRow(t *testing.T) {
 	l := newLosses(10, nil)
-	l.lost = map[string]how{"w/fresh/1": byReset, "w/reused/1": byClose, "w/reused/2": bySilence, "w/fresh/2": byReset}
+	l.lost = map[string]loss{"w/fresh/1": byReset, "w/reused/1": byClose, "w/reused/2": bySilence, "w/fresh/2": byReset}
 	got, err := lossRow(record(
 		row(history.LaneFresh, 1, 0, history.Reset), row(history.LaneFresh, 2, 0, history.OK), row(history.LaneFresh, 3, 0, history.Truncated),
 		row(history.LaneReused, 1, 0, history.Masked), row(history.LaneReused, 2, 0, history.TimeoutResponse),
 		row(history.LaneReused, 3, 0, history.TimeoutResponse), row(history.LaneReused, 4, 0, history.Unsent),
 	), 100, l)
-	want := reports.LossRow{RatePerSecond: 100, Every: 10, Requests: 6, Seen: reports.NewRate(3, 4), FalseAlarms: 1, TimedOut: 1}
+	want := LossRow{RatePerSecond: 100, Every: 10, Requests: 6, Seen: NewRate(3, 4), FalseAlarms: 1, TimedOut: 1}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 
-// The whole way, briefly: every request that was planned was sent or not, and has its row; what failed, failed by time.
+// The whole measurement, briefly: every planned request has its row, and no request failed that no server failed, except by time-out.
 func TestMeasure(t *testing.T) {
 	dir := t.TempDir()
 	var said []string
@@ -273,7 +298,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends it soon, as an error, and no other part is begun.
+// An interruption ends the measurement with an error, and no further part begins.
 func TestMeasureIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(time.Second, cancel)

@@ -1,4 +1,4 @@
-package reports
+package selftest
 
 import (
 	"encoding/json"
@@ -16,9 +16,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/reports"
 )
 
-// found is what a run found of a scenario; of a mutant, if its name says so.
+// found is the result of a scenario with this outcome. A name that begins with mutants/ makes it a mutant.
 func found(name, outcome string) history.ScenarioResult {
 	s := history.ScenarioResult{
 		Name: name, Dir: name, Took: 30 * time.Second, Outcome: outcome, Reproduce: "holdfast run " + name + " --seed 1",
@@ -49,7 +50,7 @@ func unsupported(name string) history.ScenarioResult {
 	return s
 }
 
-// roundOf is the run of a round.
+// roundOf is the run.json of a round.
 func roundOf(n int, results ...history.ScenarioResult) history.RunFile {
 	began := time.Date(2026, 11, 21, 20, n, 0, 0, time.UTC)
 	return history.RunFile{
@@ -58,9 +59,9 @@ func roundOf(n int, results ...history.ScenarioResult) history.RunFile {
 	}
 }
 
-func selftestOf(t *testing.T, rounds ...history.RunFile) *Selftest {
+func selftestOf(t *testing.T, rounds ...history.RunFile) *Report {
 	t.Helper()
-	s := NewSelftest("20261121-200000")
+	s := NewReport("20261121-200000")
 	for i, f := range rounds {
 		if err := s.Add(fmt.Sprintf("artifacts/20261121-200000/round-%03d", i+1), f); err != nil {
 			t.Fatal(err)
@@ -69,7 +70,7 @@ func selftestOf(t *testing.T, rounds ...history.RunFile) *Selftest {
 	return s
 }
 
-// TestSelftestNamesWhatIsNotSupported, and counts it for nothing.
+// Unsupported scenarios are listed, and do not count.
 func TestSelftestNamesWhatIsNotSupported(t *testing.T) {
 	s := selftestOf(t, roundOf(1, found("chaos/a", "held"), unsupported("chaos/b")))
 	if s.Summary.NotJudged != 0 || s.Summary.Unsupported != 1 || s.Summary.Unknown.Seen != 0 || s.Summary.FalseAlarm.Of != 1 {
@@ -83,8 +84,7 @@ func TestSelftestNamesWhatIsNotSupported(t *testing.T) {
 	}
 }
 
-// What came of each run is counted as what it was: Unknown is neither caught nor missed, and a harness that failed is
-// neither.
+// Each result is counted by itself: Unknown counts as neither caught nor missed, and so does a failed harness.
 func TestSelftestCounts(t *testing.T) {
 	never := history.ScenarioResult{Name: "chaos/b", Dir: "chaos/b", Error: "not begun: the run was interrupted"}
 	s := selftestOf(t,
@@ -92,7 +92,7 @@ func TestSelftestCounts(t *testing.T) {
 		roundOf(2, found("chaos/a", "violated"), found("chaos/b", "unknown"), found("mutants/m", "unknown"), found("mutants/n", "held")),
 		roundOf(3, found("chaos/a", "held"), never, failed("mutants/m"), found("mutants/n", "held")),
 	)
-	want := []SelftestRow{ // the worst first; of the same, by name
+	want := []Row{ // the worst first, then by name
 		{Scenario: "chaos/a", Runs: 3, Held: 2, Violated: 1, TookSeconds: 30},
 		{Scenario: "mutants/n", Mutant: true, Runs: 3, Caught: 2, Missed: 1, CaughtApart: 1, TookSeconds: 30},
 		{Scenario: "mutants/m", Mutant: true, Runs: 3, Caught: 1, Unknown: 1, NotJudged: 1, TookSeconds: 61.0 / 3},
@@ -123,8 +123,8 @@ func TestSelftestCounts(t *testing.T) {
 	}
 }
 
-// A mutant whose twin did not hold in the same run, or was not run, is counted apart; so is one that is caught by chance, of which
-// nothing is demanded; and where a server sets a trap, it is said.
+// Mutants whose twin did not hold or was not run are counted apart, and so are mutants that are caught by chance only, which may be
+// missed. Mutants whose server sets a trap are marked.
 func TestSelftestCountsMutantsApart(t *testing.T) {
 	mutant := func(name, outcome, twin string, edit func(*history.Mutant)) history.ScenarioResult {
 		s := found(name, outcome)
@@ -149,7 +149,7 @@ func TestSelftestCountsMutantsApart(t *testing.T) {
 		t.Errorf("got %+v", rates)
 	}
 	var b strings.Builder
-	if err := selftestMarkdown(&b, s); err != nil {
+	if err := markdown(&b, s); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -161,11 +161,11 @@ func TestSelftestCountsMutantsApart(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}
 	}
-	if got := s.Result(); got != Violated { // one was missed, be it apart
+	if got := s.Result(); got != reports.Violated { // one mutant was missed, although counted apart
 		t.Errorf("result %s", got)
 	}
-	// What is caught by chance, and was not, fails nothing.
-	if got := selftestOf(t, roundOf(1, found("chaos/a", "held"), escaped)).Result(); got != Held {
+	// A mutant that is caught by chance only may be missed.
+	if got := selftestOf(t, roundOf(1, found("chaos/a", "held"), escaped)).Result(); got != reports.Held {
 		t.Errorf("one that escaped: %s", got)
 	}
 }
@@ -175,19 +175,19 @@ func TestSelftestResult(t *testing.T) {
 	for name, test := range map[string]struct {
 		results      []history.ScenarioResult
 		asked, whole int
-		want         Result
+		want         reports.Result
 	}{
-		"all is well":               {good, 1, 1, Held},
-		"added up":                  {good, 0, 0, Held},
-		"a miss":                    {append(good, found("mutants/n", "violated")), 1, 1, Violated},
-		"a false alarm":             {append(good, found("chaos/b", "violated"), found("chaos/c", "unknown")), 1, 0, Violated},
-		"an Unknown":                {append(good, found("chaos/b", "unknown")), 1, 1, Unknown},
-		"not judged":                {append(good, failed("chaos/b")), 1, 1, Unknown},
-		"a round cut":               {good, 2, 1, Unknown},
-		"nothing judged":            {nil, 0, 0, Unknown},
-		"one is not supported":      {append(good, unsupported("chaos/b")), 1, 1, Held},
-		"none is supported":         {[]history.ScenarioResult{unsupported("chaos/b")}, 1, 1, Unknown},
-		"a word of a newer harness": {append(good, found("chaos/b", "splendid")), 1, 1, Unknown},
+		"all is well":               {good, 1, 1, reports.Held},
+		"added up":                  {good, 0, 0, reports.Held},
+		"a miss":                    {append(good, found("mutants/n", "violated")), 1, 1, reports.Violated},
+		"a false alarm":             {append(good, found("chaos/b", "violated"), found("chaos/c", "unknown")), 1, 0, reports.Violated},
+		"an Unknown":                {append(good, found("chaos/b", "unknown")), 1, 1, reports.Unknown},
+		"not judged":                {append(good, failed("chaos/b")), 1, 1, reports.Unknown},
+		"a round cut":               {good, 2, 1, reports.Unknown},
+		"nothing judged":            {nil, 0, 0, reports.Unknown},
+		"one is not supported":      {append(good, unsupported("chaos/b")), 1, 1, reports.Held},
+		"none is supported":         {[]history.ScenarioResult{unsupported("chaos/b")}, 1, 1, reports.Unknown},
+		"a word of a newer harness": {append(good, found("chaos/b", "splendid")), 1, 1, reports.Unknown},
 	} {
 		s := selftestOf(t, roundOf(1, test.results...))
 		s.Asked, s.Whole = test.asked, test.whole
@@ -197,8 +197,8 @@ func TestSelftestResult(t *testing.T) {
 	}
 }
 
-// The bounds against what tables of the exact interval say; where nothing was seen, against the definition.
-func TestRateOf(t *testing.T) {
+// The bounds agree with tables of the exact interval, and for 0 or all with the definition.
+func TestNewRate(t *testing.T) {
 	for _, test := range []struct {
 		seen, of  int
 		low, high float64
@@ -211,16 +211,16 @@ func TestRateOf(t *testing.T) {
 		{1, 10, 0.00253, 0.44502, "0.25 % to 44.5 %"},
 		{199, 200, 0.97245, 0.99987, "97.2 % to 100 %"},
 	} {
-		r := rateOf(test.seen, test.of)
-		if math.Abs(r.Low-test.low) > 1e-4 || math.Abs(r.High-test.high) > 1e-4 || r.bounds() != test.words {
-			t.Errorf("%d of %d: %.5f to %.5f, %q; want %.5f to %.5f, %q", test.seen, test.of, r.Low, r.High, r.bounds(),
+		r := NewRate(test.seen, test.of)
+		if math.Abs(r.Low-test.low) > 1e-4 || math.Abs(r.High-test.high) > 1e-4 || r.Words() != test.words {
+			t.Errorf("%d of %d: %.5f to %.5f, %q; want %.5f to %.5f, %q", test.seen, test.of, r.Low, r.High, r.Words(),
 				test.low, test.high, test.words)
 		}
 	}
 }
 
-// stored writes a run with two records into a folder: one that holds, and one that run.json may be told about.
-func stored(t *testing.T, dir string, f history.RunFile) {
+// storeRun writes a run with two good records into a folder. run.json may list only one of them.
+func storeRun(t *testing.T, dir string, f history.RunFile) {
 	t.Helper()
 	promise, err := invariant.Encode(invariant.NoFailedRequests{})
 	if err != nil {
@@ -239,15 +239,15 @@ func stored(t *testing.T, dir string, f history.RunFile) {
 	}
 }
 
-// Stored runs are added up as they were judged, or judged anew; what was never judged counts only then, and is told of.
+// Stored runs count as they were judged, or are judged again. A record that was never judged counts only then; otherwise a remark names it.
 func TestSelftestFromStoredRuns(t *testing.T) {
 	dir := t.TempDir()
-	stored(t, filepath.Join(dir, "round-001"), roundOf(1, found("chaos/a", "violated")))
-	stored(t, filepath.Join(dir, "round-002"), roundOf(2, found("chaos/a", "violated"), found("chaos/late", "held")))
+	storeRun(t, filepath.Join(dir, "round-001"), roundOf(1, found("chaos/a", "violated")))
+	storeRun(t, filepath.Join(dir, "round-002"), roundOf(2, found("chaos/a", "violated"), found("chaos/late", "held")))
 	single := filepath.Join(t.TempDir(), "single")
-	stored(t, single, roundOf(3, found("chaos/a", "unknown"), found("chaos/late", "held")))
+	storeRun(t, single, roundOf(3, found("chaos/a", "unknown"), found("chaos/late", "held")))
 
-	s := NewSelftest("sum")
+	s := NewReport("sum")
 	for _, folder := range []string{dir, single} {
 		if err := s.AddStored(folder, false); err != nil {
 			t.Fatal(err)
@@ -264,7 +264,7 @@ func TestSelftestFromStoredRuns(t *testing.T) {
 		t.Errorf("the same run twice: %v", err)
 	}
 
-	anew := NewSelftest("sum")
+	anew := NewReport("sum")
 	for _, folder := range []string{dir, single} {
 		if err := anew.AddStored(folder, true); err != nil {
 			t.Fatal(err)
@@ -280,11 +280,11 @@ func TestSelftestFromWhatIsNoRun(t *testing.T) {
 	outside := t.TempDir()
 	bad := found("chaos/a", "held")
 	bad.Dir = "../elsewhere"
-	stored(t, outside, roundOf(1, bad))
-	if err := NewSelftest("sum").AddStored(empty, true); err == nil || !strings.Contains(err.Error(), "no run.json in "+empty) {
+	storeRun(t, outside, roundOf(1, bad))
+	if err := NewReport("sum").AddStored(empty, true); err == nil || !strings.Contains(err.Error(), "no run.json in "+empty) {
 		t.Errorf("an empty folder: %v", err)
 	}
-	s := NewSelftest("sum")
+	s := NewReport("sum")
 	if err := s.AddStored(outside, true); err != nil {
 		t.Fatal(err)
 	}
@@ -301,30 +301,36 @@ func TestSelftestGolden(t *testing.T) {
 	s.Asked, s.Whole, s.Remarks, s.Instrument = 3, 2, []string{"a | b"}, flawless()
 	s.Instrument.Losses[0].TimedOut, s.Instrument.Losses[0].FalseAlarms = 1, 2
 	dir := t.TempDir()
-	if err := WriteSelftest(dir, s); err != nil {
+	if err := Write(dir, s); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{SelftestMarkdownFile, SelftestJSONFile} {
+	for _, name := range []string{MarkdownFile, JSONFile} {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantGolden(t, name, got)
+		golden, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(golden), string(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
-// A thousand cases do not make a file that nobody can open; the JSON has them all.
+// The number of cases in selftest.md is limited. selftest.json has all cases.
 func TestSelftestOfMuchTrouble(t *testing.T) {
 	var rounds []history.RunFile
-	for n := 1; n <= maxSelftestCases+20; n++ {
+	for n := 1; n <= maxCases+20; n++ {
 		rounds = append(rounds, roundOf(n, found("mutants/m", "violated")))
 	}
 	s := selftestOf(t, rounds...)
 	var b strings.Builder
-	if err := selftestMarkdown(&b, s); err != nil {
+	if err := markdown(&b, s); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(b.String(), "❌ missed"); n != maxSelftestCases || !strings.Contains(b.String(), "20 more are in selftest.json.") {
+	if n := strings.Count(b.String(), "❌ missed"); n != maxCases || !strings.Contains(b.String(), "20 more are in selftest.json.") {
 		t.Errorf("%d cases in\n%s", n, b.String())
 	}
 	if len(s.Explain) != len(rounds) {
@@ -332,12 +338,12 @@ func TestSelftestOfMuchTrouble(t *testing.T) {
 	}
 }
 
-// Stored runs are added up in any order; the time that they span is the same.
+// The time span of stored runs does not depend on the order in which they are added.
 func TestSelftestSpansItsRuns(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	early := history.RunFile{ID: "1", Started: noon, Ended: noon.Add(time.Minute)}
 	late := history.RunFile{ID: "2", Started: noon.Add(time.Hour), Ended: noon.Add(2 * time.Hour)}
-	total := NewSelftest("x")
+	total := NewReport("x")
 	for _, f := range []history.RunFile{late, early} {
 		if err := total.Add("folder", f); err != nil {
 			t.Fatal(err)
@@ -345,5 +351,28 @@ func TestSelftestSpansItsRuns(t *testing.T) {
 	}
 	if from, to := total.first(), total.last(); from != "2026-11-21 12:00:00" || to != "2026-11-21 14:00:00" {
 		t.Errorf("from %s to %s", from, to)
+	}
+}
+
+// An interrupted scenario does not count: it is neither Unknown nor a failure of the harness. An interrupted selftest is not Held, but a
+// sum of stored runs is what the rest of the runs is.
+func TestSelftestThatWasInterrupted(t *testing.T) {
+	cut, never := found("chaos/b", ""), found("chaos/c", "")
+	cut.Verdicts, cut.Interrupted = nil, "interrupted in the phase steady"
+	never.Took, never.Verdicts, never.NotBegun = 0, nil, "not begun: the run was interrupted"
+	s := selftestOf(t, roundOf(1, found("chaos/a", "held"), cut, never))
+	if s.Summary.Unknown.Seen != 0 || s.Summary.NotJudged != 0 || s.Summary.FalseAlarm.Of != 1 || len(s.Explain) != 0 ||
+		!strings.HasSuffix(s.Sentence(), ", 1 interrupted, 1 not begun") {
+		t.Errorf("%s\n%+v", s.Sentence(), s)
+	}
+	if s.Result() != reports.Held {
+		t.Errorf("added up: %s", s.Result())
+	}
+	if s.Asked, s.Whole = 2, 0; s.Result() != reports.Interrupted {
+		t.Errorf("interrupted: %s", s.Result())
+	}
+	missed := found("mutants/c", "violated")
+	if s = selftestOf(t, roundOf(1, missed, cut)); s.Result() != reports.Violated {
+		t.Errorf("a miss before: %s", s.Result())
 	}
 }

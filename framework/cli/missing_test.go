@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// move puts what lies at one place to another.
+// move replaces one folder or file by another.
 func move(t *testing.T, from, to string) {
 	t.Helper()
 	if err := os.RemoveAll(to); err != nil {
@@ -22,7 +22,7 @@ func move(t *testing.T, from, to string) {
 	}
 }
 
-// What a record cannot tell of itself, the run's own file does.
+// judge compares the records with run.json: a record may be missing, or may be of another scenario or run.
 func TestJudgeMissesWhatIsNotThere(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil func(t *testing.T, dir string, file history.RunFile)
@@ -63,7 +63,7 @@ func TestJudgeMissesWhatIsNotThere(t *testing.T) {
 		}, ExitFailed, "is of format 99, and this holdfast reads formats up to 1: use a newer one"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, file := stored(t, still(t, "chaos/a"), still(t, "chaos/b"))
+			dir, file := storeRun(t, still(t, "chaos/a"), still(t, "chaos/b"))
 			test.spoil(t, dir, file)
 			out, code, err := execute(t, "judge", dir)
 			if code != test.code || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
@@ -72,7 +72,7 @@ func TestJudgeMissesWhatIsNotThere(t *testing.T) {
 			if !strings.Contains(out, "held") {
 				t.Errorf("the others are not judged:\n%s", out)
 			}
-			// Of all runs at once, the same.
+			// The same for all runs at once.
 			if _, code, _ := execute(t, "judge", filepath.Dir(dir)); code != test.code {
 				t.Errorf("of the folder above: exit code %d; want %d", code, test.code)
 			}
@@ -80,10 +80,10 @@ func TestJudgeMissesWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestADamagedRunFileIsAnError: cut off anywhere, or changed at any byte.
+// A run.json that is cut off anywhere, or changed at any byte, is an error.
 func TestADamagedRunFileIsAnError(t *testing.T) {
 	const seed, sample = 1, 60
-	dir, _ := stored(t, still(t, "chaos/a"))
+	dir, _ := storeRun(t, still(t, "chaos/a"))
 	name := filepath.Join(dir, history.RunFileName)
 	whole, err := os.ReadFile(name)
 	if err != nil {

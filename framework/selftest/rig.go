@@ -1,4 +1,4 @@
-package instrument
+package selftest
 
 import (
 	"cmp"
@@ -16,16 +16,17 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
 )
 
-// lanes that are measured: with a connection for each request, and with kept ones. They are sent in turns.
+// lanes are the lanes that are measured: with a connection for each request, and with kept connections. Their requests alternate.
 var lanes = []history.Lane{history.LaneFresh, history.LaneReused}
 
-// controlRate is that of the control lane, as scenarios have it.
+// controlRate is the rate of the control lane, the same as in scenarios.
 const controlRate = 20
 
-// rig is a real worker, whose rows a real session collects into a real record.
+// rig is a real load worker, whose rows a real session collects into a real record, and the server that it sends to.
 type rig struct {
 	rate    float64 // of each lane, a second
 	dir     string
+	server  *server
 	writer  *history.Writer
 	session *collect.Session
 	client  *http.Client
@@ -33,22 +34,25 @@ type rig struct {
 	ended   chan error
 }
 
-// start has load flow to a target, at so many requests a second on each lane, until stop or the end of the duration.
-func start(ctx context.Context, dir, target string, rate float64, duration time.Duration) (r *rig, err error) {
+// start starts a server and sends it so many requests a second on each lane, until stop or until the duration ends.
+func start(ctx context.Context, o *outage, l *losses, dir string, rate float64, duration time.Duration) (*rig, error) {
 	promise, err := invariant.Encode(invariant.NoFailedRequests{})
 	if err != nil {
+		return nil, err
+	}
+	r := &rig{rate: rate, dir: dir, client: &http.Client{Transport: &http.Transport{}}, ended: make(chan error, 1)}
+	if r.server, err = serve(ctx, o, l); err != nil {
 		return nil, err
 	}
 	header := history.Header{Scenario: "instrument", Claim: "what is recorded is what happened", Promises: []history.Promise{promise}, Plan: &history.Plan{}}
 	plan := load.Plan{ID: "instrument", Duration: duration}
 	for _, l := range lanes {
-		plan.Lanes = append(plan.Lanes, load.Lane{Lane: l, Target: target, Rate: rate})
+		plan.Lanes = append(plan.Lanes, load.Lane{Lane: l, Target: r.server.url, Rate: rate})
 	}
 	plan.Lanes = append(plan.Lanes, load.Lane{Lane: history.LaneControl, Rate: controlRate})
 	for _, l := range plan.Lanes {
 		header.Plan.Lanes = append(header.Plan.Lanes, history.LanePlan{Lane: l.Lane, Target: l.Target, RatePerSecond: l.Rate})
 	}
-	r = &rig{rate: rate, dir: dir, client: &http.Client{Transport: &http.Transport{}}, ended: make(chan error, 1)}
 	if r.writer, err = history.Create(dir, header); err != nil {
 		return nil, err
 	}
@@ -57,7 +61,7 @@ func start(ctx context.Context, dir, target string, rate float64, duration time.
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the load worker: %w", err), r.writer.Close())
 	}
-	// The worker outlives an interruption, for its rows have to be collected.
+	// The worker outlives an interruption, because its rows have to be collected.
 	work, halt := context.WithCancel(context.WithoutCancel(ctx))
 	r.halt = halt
 	go func() {
@@ -82,10 +86,10 @@ func (r *rig) abandon() error {
 	return errors.Join(<-r.ended, r.writer.Close())
 }
 
-// stopLimit bounds the wait for the last requests and their rows: a request's time-out, and some calls.
+// stopLimit is how long the last requests and their rows may take: a request's time-out, and some calls.
 const stopLimit = time.Minute
 
-// stop ends the load and returns the record, which is whole, or says why not.
+// stop ends the load and returns the record. An incomplete record is an error.
 func (r *rig) stop(ctx context.Context) (history.Run, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
 	defer cancel()
@@ -105,7 +109,7 @@ func (r *rig) stop(ctx context.Context) (history.Run, error) {
 	return run, err
 }
 
-// uncertainty of the worker's clock against the record's.
+// uncertainty of the worker's clock relative to the record's.
 func uncertainty(run history.Run) (most time.Duration) {
 	for _, e := range run.Events {
 		if e.Clock != nil {
@@ -115,58 +119,56 @@ func uncertainty(run history.Run) (most time.Duration) {
 	return most
 }
 
-// notable are the requests of one lane that failed, and those that were sent late, or not at all; the others only count.
-type notable struct {
+// laneRows are the rows of one lane that failed, and how late its requests were. Good rows are only counted.
+type laneRows struct {
 	requests, unsent int
 	failed           []history.Request
 	late             []lateness // by due
 }
 
-// lateness is by how much a request was sent later than it was due.
+// lateness is how much later than due a request was sent.
 type lateness struct{ due, by time.Duration }
 
-// never is how late an unsent request is.
-const never = time.Duration(1<<63 - 1)
+// neverSent is the lateness of an unsent request.
+const neverSent = time.Duration(1<<63 - 1)
 
-// timedOut tells whether nothing is known but that there was no answer in time. No server here is ever so slow by itself: this
-// machine was, and what a client sees then is true.
+// timedOut reports whether a request failed only because there was no answer in time. The servers here are never so slow on their
+// own: the machine was, and the client's row is true.
 func timedOut(o history.Outcome) bool {
 	return o == history.TimeoutConnect || o == history.TimeoutResponse || o == history.Stall
 }
 
-// leastLag is what no request counts as late for: a timer's own.
+// leastLag is the lateness of a timer, which does not count as late.
 const leastLag = 500 * time.Microsecond
 
-// sift reads the rows of a record once.
-func sift(run history.Run) (map[history.Lane]*notable, error) {
-	found := make(map[history.Lane]*notable)
+// readRows reads the rows of a record.
+func readRows(run history.Run) (map[history.Lane]*laneRows, error) {
+	byLane := make(map[history.Lane]*laneRows)
 	for _, l := range append(lanes[:len(lanes):len(lanes)], history.LaneControl) {
-		found[l] = &notable{}
+		byLane[l] = &laneRows{}
 	}
 	for r, err := range run.Requests() {
 		if err != nil {
 			return nil, err
 		}
-		n := found[r.Lane]
-		if n == nil {
-			return nil, fmt.Errorf("a request is of lane %q, on which none was sent", r.Lane)
+		rows := byLane[r.Lane]
+		if rows == nil {
+			return nil, fmt.Errorf("read the rows: a request is on lane %q, on which no request was sent", r.Lane)
 		}
-		n.requests++
-		if r.Outcome == history.Unsent {
-			n.unsent++
-		}
+		rows.requests++
 		if r.Outcome.Failed() {
-			n.failed = append(n.failed, *r)
+			rows.failed = append(rows.failed, *r)
 		}
 		switch by := r.Sent - r.Due; {
 		case r.Outcome == history.Unsent:
-			n.late = append(n.late, lateness{r.Due, never})
+			rows.unsent++
+			rows.late = append(rows.late, lateness{r.Due, neverSent})
 		case by > leastLag:
-			n.late = append(n.late, lateness{r.Due, by})
+			rows.late = append(rows.late, lateness{r.Due, by})
 		}
 	}
-	for _, n := range found {
-		slices.SortFunc(n.late, func(a, b lateness) int { return cmp.Compare(a.due, b.due) })
+	for _, rows := range byLane {
+		slices.SortFunc(rows.late, func(a, b lateness) int { return cmp.Compare(a.due, b.due) })
 	}
-	return found, nil
+	return byLane, nil
 }

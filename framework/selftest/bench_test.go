@@ -1,4 +1,4 @@
-package instrument
+package selftest
 
 import (
 	"fmt"
@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// BenchmarkShortestOutage reports, for each rate and lane, how many percent of the outages of each length were seen, and the
-// shortest length from which on all were (0: there is none); then how many outages did not count because the worker was late,
-// and how many requests failed without one.
+// BenchmarkShortestOutage reports, for each rate and lane, the percentage of outages of each length that were seen, the shortest length
+// such that all outages of that length and of all greater lengths were seen (0: none), in how many outages the worker was late, and how
+// many requests failed without an outage.
 //
-//	go test -run '^$' -bench ShortestOutage -benchtime 1x ./framework/instrument
+//	go test -run '^$' -bench ShortestOutage -benchtime 1x ./framework/selftest
 func BenchmarkShortestOutage(b *testing.B) {
 	const trials = 150
 	for b.Loop() {
-		rows, err := Outages(b.Context(), b.TempDir(), trials, rand.New(rand.NewPCG(rand.Uint64(), 0)), func(int, int) {})
+		rows, err := measureOutages(b.Context(), b.TempDir(), trials, rand.New(rand.NewPCG(rand.Uint64(), 0)), func(int, int) {})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func BenchmarkShortestOutage(b *testing.B) {
 				b.ReportMetric(r.Shortest(), "shortest-ms")
 				b.ReportMetric(float64(r.Late), "late")
 				b.ReportMetric(float64(r.FalseAlarms), "false-alarms")
-				b.ReportMetric(0, "ns/op") // the length of the trials, which says nothing
+				b.ReportMetric(0, "ns/op") // the duration of the trials, which is no result
 			})
 		}
 	}
