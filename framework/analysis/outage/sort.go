@@ -40,7 +40,7 @@ func (x *Sorter) Sort() *sortedFailures {
 	f, l := x.Facts, x.Failures
 	s := &sortedFailures{Inside: l.None(), Outside: l.None(), Innocent: l.None(), Stray: l.None(), maybe: make(map[*outageLane]failures.Excused)}
 	var late, hidden uint64
-	l.Shots.Each(func(kind attribution.Shot, at history.Offset, all attribution.Alike, a attribution.Attribution) {
+	l.Groups.Each(func(kind attribution.FailureGroup, at history.Offset, all attribution.SimilarFailures, a attribution.Attribution) {
 		for _, like := range x.apart(all, kind, a) {
 			o, to, why := x.outageOf(&like.First), s.Inside, ""
 			switch is := o.standing(&like.First, kind, a); {
@@ -64,7 +64,7 @@ func (x *Sorter) Sort() *sortedFailures {
 				}
 			}
 			if why == "" {
-				to.AddAlike(like)
+				to.AddSimilar(like)
 				continue
 			}
 			s.Noise.Add(like.N, why)
@@ -82,7 +82,7 @@ func (x *Sorter) Sort() *sortedFailures {
 
 // findDeaths finds the first failures of victims.
 func (x *Sorter) findDeaths() {
-	x.Failures.Shots.Each(func(kind attribution.Shot, _ history.Offset, like attribution.Alike, a attribution.Attribution) {
+	x.Failures.Groups.Each(func(kind attribution.FailureGroup, _ history.Offset, like attribution.SimilarFailures, a attribution.Attribution) {
 		for _, o := range x.Outages {
 			for _, d := range o.deaths {
 				if (kind.Known() || a.Blames()) && slices.ContainsFunc(kind.Targets(a), d.bit) {
@@ -105,16 +105,16 @@ func (x *Sorter) outageOf(r *history.Request) *outage {
 }
 
 // apart cuts the last off failures that are alike, when it was sent after the end of an outage, and the first was not.
-func (x *Sorter) apart(like attribution.Alike, kind attribution.Shot, a attribution.Attribution) []attribution.Alike {
+func (x *Sorter) apart(like attribution.SimilarFailures, kind attribution.FailureGroup, a attribution.Attribution) []attribution.SimilarFailures {
 	of := func(r *history.Request) standing { return x.outageOf(r).standing(r, kind, a) }
 	if like.N == 1 || of(&like.First) == of(&like.Last) {
-		return []attribution.Alike{like}
+		return []attribution.SimilarFailures{like}
 	}
-	return []attribution.Alike{{N: like.N - 1, First: like.First, Last: like.First}, {N: 1, First: like.Last, Last: like.Last}}
+	return []attribution.SimilarFailures{{N: like.N - 1, First: like.First, Last: like.First}, {N: 1, First: like.Last, Last: like.Last}}
 }
 
 // mayBeNoise notes failures that noise explains as well as a victim, of those that the victims' share is about.
-func (s *sortedFailures) mayBeNoise(o *outage, like attribution.Alike, why string) {
+func (s *sortedFailures) mayBeNoise(o *outage, like attribution.SimilarFailures, why string) {
 	if o == nil || attribution.OnKept(&like.First) || why == "" {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
 // standing is what an outage says of a failure.
@@ -19,7 +20,7 @@ const (
 )
 
 // standing of a failure of a kind. Where it is known whom it was sent to, the death of nobody else allows it.
-func (o *outage) standing(r *history.Request, kind attribution.Shot, a attribution.Attribution) standing {
+func (o *outage) standing(r *history.Request, kind attribution.FailureGroup, a attribution.Attribution) standing {
 	if o == nil {
 		return disallowed
 	}
@@ -52,18 +53,18 @@ func within(deaths []*death, o *outage, r *history.Request) (best standing) {
 
 // strays tells whether failures of requests that opened a connection cannot be the victims', since no endpoint had led to one for
 // longer than the proxies need. A gateway may have endpoints of its own.
-func (o *outage) strays(f *evidence.Run, kind attribution.Shot, at history.Offset) bool {
-	lives := attribution.LivesOf(f)
-	if kind.Known() || lives.Gateways[kind.Lane] || o.service == "" || f.Blind(at) {
+func (o *outage) strays(f *evidence.Run, kind attribution.FailureGroup, at history.Offset) bool {
+	timelines := attribution.TimelinesOf(f)
+	if kind.Known() || timelines.Gateways[kind.Lane] || o.service == "" || f.Blind(at) {
 		return false
 	}
 	ever := false
-	for _, l := range lives.Sorted(o.service) {
+	for _, l := range timelines.Sorted(o.service) {
 		if !o.bit(attribution.PodOn{Pod: l.Name, Node: l.Node}) {
 			continue
 		}
 		ever = true
-		if l.OfferedBetween(o.service, at-evidence.PropagationSlack, at+evidence.WatchSkew, func(o attribution.Offer) bool { return o.Ready || o.Serving }) {
+		if l.OfferedBetween(o.service, at-evidence.PropagationSlack, at+evidence.WatchSkew, func(o timeline.Endpoint) bool { return o.Ready || o.Serving }) {
 			return false
 		}
 	}
@@ -72,7 +73,7 @@ func (o *outage) strays(f *evidence.Run, kind attribution.Shot, at history.Offse
 
 // victims are those whom the service offered at any time.
 func (o *outage) victims(f *evidence.Run) (list []attribution.PodOn) {
-	for _, l := range attribution.LivesOf(f).Sorted(o.service) {
+	for _, l := range attribution.TimelinesOf(f).Sorted(o.service) {
 		if p := (attribution.PodOn{Pod: l.Name, Node: l.Node}); o.bit(p) {
 			list = append(list, p)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
 const (
@@ -34,11 +35,11 @@ const (
 
 // findTarget finds the Services whose pods answered; where nobody answered, those that carry a workload's name. Behind one of
 // the others is the gateway, if there is one.
-func (s *lives) findTarget() {
+func (s *Timelines) findTarget() {
 	s.target, s.entry = nil, nil
-	for name, members := range s.services {
-		for l := range members {
-			if l.firstAnswer.OK {
+	for name, members := range s.objects.Services {
+		for _, p := range members {
+			if s.pods[p.Index].firstAnswer.OK {
 				s.target = append(s.target, name)
 				break
 			}
@@ -48,11 +49,11 @@ func (s *lives) findTarget() {
 		if len(s.target) > 0 {
 			break
 		}
-		if e.Workload != nil && s.services[e.Workload.Name] != nil {
+		if e.Workload != nil && s.hasService(e.Workload.Name) {
 			s.target = []string{e.Workload.Name}
 		}
 	}
-	for name := range s.services {
+	for name := range s.objects.Services {
 		if !slices.Contains(s.target, name) {
 			s.entry = append(s.entry, name)
 		}
@@ -70,16 +71,16 @@ type around struct {
 
 // look sorts whom the proxies may have sent to by what was wrong with them. A pod that took connections shortly before and
 // after is fine, unless all are suspected.
-func (s *lives) look(services []string, at history.Offset, lag time.Duration, suspectAll bool) (a around) {
+func (s *Timelines) look(services []string, at history.Offset, lag time.Duration, suspectAll bool) (a around) {
 	for _, service := range services {
 		entry := slices.Contains(s.entry, service)
 		a.entry = a.entry || entry
-		lives := s.Sorted(service)
-		ready := func(o Offer) bool { return o.Ready }
-		if !slices.ContainsFunc(lives, func(l *life) bool { return l.OfferedBetween(service, at, at, ready) }) {
-			ready = func(o Offer) bool { return o.Ready || o.Serving }
+		pods := s.Sorted(service)
+		ready := func(o timeline.Endpoint) bool { return o.Ready }
+		if !slices.ContainsFunc(pods, func(l *PodTimeline) bool { return l.OfferedBetween(service, at, at, ready) }) {
+			ready = func(o timeline.Endpoint) bool { return o.Ready || o.Serving }
 		}
-		for _, l := range lives {
+		for _, l := range pods {
 			if !l.OfferedBetween(service, at-lag, at+evidence.WatchSkew, ready) {
 				continue
 			}
@@ -97,7 +98,7 @@ func (s *lives) look(services []string, at history.Offset, lag time.Duration, su
 					t.sent = unlikely
 				}
 				a.troubled = append(a.troubled, t)
-			case l.firstOffer.At <= at-ProxyLag:
+			case l.Offered.At <= at-ProxyLag:
 				a.fine++
 			}
 		}
@@ -105,25 +106,30 @@ func (s *lives) look(services []string, at history.Offset, lag time.Duration, su
 	return a
 }
 
-func (s *lives) Sorted(service string) []*life {
-	if s.order == nil {
-		s.order = make(map[string][]*life)
-	}
+// hasService reports whether the record has an EndpointSlice of a Service.
+func (s *Timelines) hasService(name string) bool {
+	_, ok := s.objects.Services[name]
+	return ok
+}
+
+// Sorted lists the pods that were endpoints of a Service, in the order of their first reports.
+func (s *Timelines) Sorted(service string) []*PodTimeline {
 	if list, done := s.order[service]; done {
 		return list
 	}
-	var list []*life
-	for _, l := range s.all {
-		if s.services[service][l] {
-			list = append(list, l)
-		}
+	if s.order == nil {
+		s.order = make(map[string][]*PodTimeline)
+	}
+	var list []*PodTimeline
+	for _, p := range s.objects.Services[service] {
+		list = append(list, s.pods[p.Index])
 	}
 	s.order[service] = list
 	return list
 }
 
 // attribute finds the cause of the failed requests of a kind.
-func (s *lives) attribute(kind Shot, at history.Offset) Attribution {
+func (s *Timelines) attribute(kind FailureGroup, at history.Offset) Attribution {
 	switch {
 	case kind.pod != "":
 		if l := s.Named(kind.pod, at); l != nil {
@@ -141,10 +147,10 @@ func (s *lives) attribute(kind Shot, at history.Offset) Attribution {
 func nobody() Attribution { return Attribution{Cause: CauseUnknown, Confidence: ConfidenceNone} }
 
 // known attributes what went to a pod that is known.
-func (s *lives) known(kind Shot, l *life, at history.Offset) Attribution {
+func (s *Timelines) known(kind FailureGroup, l *PodTimeline, at history.Offset) Attribution {
 	a := Attribution{
 		Cause: CauseSlow, Confidence: ConfidenceSeen, Phase: PhaseReady,
-		Pod: l.Name, Node: l.Node, Zone: l.zone, Revision: l.revision, Among: []PodOn{{Pod: l.Name, Node: l.Node}},
+		Pod: l.Name, Node: l.Node, Zone: l.zone, Revision: l.Revision, Among: []PodOn{{Pod: l.Name, Node: l.Node}},
 	}
 	if kind.inferred {
 		a.Confidence = ConfidenceConnection
@@ -181,14 +187,14 @@ func cut(o history.Outcome) bool {
 }
 
 // cutBy tells a server that drops what is in flight at SIGTERM from one that serves on and takes its connections along.
-func (l *life) cutBy(at history.Offset) Cause {
+func (l *PodTimeline) cutBy(at history.Offset) Cause {
 	term := l.sigterm()
 	if !term.OK {
 		return CauseCutWhileEnding
 	}
 	drops := dropsWithin
-	if l.lifecycle.Grace > 0 {
-		left := max(l.lifecycle.Grace-l.lifecycle.PreStop, leastGrace) // from SIGTERM to SIGKILL
+	if l.Lifecycle.Grace > 0 {
+		left := max(l.Lifecycle.Grace-l.Lifecycle.PreStop, leastGrace) // from SIGTERM to SIGKILL
 		drops = min(drops, left/2)
 	}
 	if at <= term.At+drops {
@@ -198,7 +204,7 @@ func (l *life) cutBy(at history.Offset) Cause {
 }
 
 // unknownPod attributes a new connection that may have gone to any of the endpoints.
-func (s *lives) unknownPod(kind Shot, at history.Offset) Attribution {
+func (s *Timelines) unknownPod(kind FailureGroup, at history.Offset) Attribution {
 	services := s.target
 	if s.Gateways[kind.Lane] {
 		services = s.entry
@@ -219,14 +225,14 @@ func (s *lives) unknownPod(kind Shot, at history.Offset) Attribution {
 
 // choose takes the cause that most of the pods in trouble have, of those that can show in such a way and that proxies are likeliest
 // to have sent to.
-func (s *lives) choose(kind Shot, at history.Offset, a around) (Attribution, bool) {
+func (s *Timelines) choose(kind FailureGroup, at history.Offset, a around) (Attribution, bool) {
 	if a.fine == 0 && !a.entry {
 		if found, ok := s.outage(at, a.troubled); ok {
 			return found, true
 		}
 	}
 	list := slices.DeleteFunc(slices.Clone(a.troubled), func(t trouble) bool {
-		return !t.sure || kind.Outcome == history.Refused && t.cause == CauseNodeLost && !s.dying(t.life.Node, at)
+		return !t.sure || kind.Outcome == history.Refused && t.cause == CauseNodeLost && !s.dying(t.pod.Node, at)
 	})
 	list = prefer(list, func(t trouble) bool { return s.shows(kind.Outcome, t, at) })
 	if len(list) == 0 {

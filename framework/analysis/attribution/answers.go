@@ -50,7 +50,7 @@ func (a accepted) listened(at history.Offset) bool {
 
 // answered takes in a request that was answered well. On a connection that it found open it says nothing of whether the pod
 // EventInvariant takes new ones; behind a gateway nobody knows, and it must do.
-func (s *lives) answered(r *history.Request) {
+func (s *Timelines) answered(r *history.Request) {
 	if r.GatewayTries > 0 {
 		s.Gateways[r.Lane] = true
 		s.gateway.add(r.Sent)
@@ -59,7 +59,7 @@ func (s *lives) answered(r *history.Request) {
 		return
 	}
 	l := s.last
-	if l == nil || l.Name != r.Pod || !l.alone {
+	if l == nil || l.Name != r.Pod || !l.Alone {
 		if l = s.Named(r.Pod, r.Sent); l == nil {
 			return
 		}

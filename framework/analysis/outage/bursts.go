@@ -56,7 +56,7 @@ func (o *outage) unusual(failed, all uint64) bool {
 }
 
 // explain notes which of a lane's failures noise explains as well: so many, between the first and the last of them.
-func (l *outageLane) explain(o *outage, like attribution.Alike) {
+func (l *outageLane) explain(o *outage, like attribution.SimilarFailures) {
 	left := like.N
 	last := min(max(like.Last.Sent, o.From), o.To) - o.From
 	for at := max(like.First.Sent, o.From) - o.From; left > 0 && at/outageStep <= last/outageStep; at += outageStep {

@@ -5,10 +5,11 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
 // upstream attributes an error of the gateway's own.
-func (s *lives) upstream(kind Shot, at history.Offset) Attribution {
+func (s *Timelines) upstream(kind FailureGroup, at history.Offset) Attribution {
 	a := s.look(s.target, at, ProxyLag, false)
 	if a.fine == 0 {
 		if found, ok := s.outage(at, a.troubled); ok {
@@ -27,7 +28,7 @@ func (s *lives) upstream(kind Shot, at history.Offset) Attribution {
 	if empty := s.emptyAt(at); len(empty) > 0 {
 		return oneOfNodes(CauseEmptyUpstream, empty)
 	}
-	if found, ok := s.choose(Shot{}, at, around{fine: a.fine, troubled: a.troubled}); ok {
+	if found, ok := s.choose(FailureGroup{}, at, around{fine: a.fine, troubled: a.troubled}); ok {
 		return found
 	}
 	if kind.status == 504 {
@@ -49,8 +50,8 @@ func oneOfNodes(cause Cause, nodes []string) Attribution {
 }
 
 // lostAt are the nodes that were away.
-func (s *lives) lostAt(at history.Offset) (names []string) {
-	for _, n := range s.lost {
+func (s *Timelines) lostAt(at history.Offset) (names []string) {
+	for _, n := range s.absences {
 		if n.seen && n.from <= at && at <= n.until() && !slices.Contains(names, n.node) {
 			names = append(names, n.node)
 		}
@@ -59,7 +60,7 @@ func (s *lives) lostAt(at history.Offset) (names []string) {
 }
 
 // until is when the node may have been of use again.
-func (n lostNode) until() history.Offset {
+func (n absence) until() history.Offset {
 	if n.to == evidence.Never {
 		return evidence.Never
 	}
@@ -67,15 +68,15 @@ func (n lostNode) until() history.Offset {
 }
 
 // emptyAt are the nodes that had had a ready endpoint and had none now, or none that is known to everybody yet.
-func (s *lives) emptyAt(at history.Offset) (names []string) {
+func (s *Timelines) emptyAt(at history.Offset) (names []string) {
 	full := make(map[string]bool)
-	ready := func(o Offer) bool { return o.Ready }
+	ready := func(o timeline.Endpoint) bool { return o.Ready }
 	for _, service := range s.target {
 		for _, l := range s.Sorted(service) {
 			switch {
 			case l.OfferedBetween(service, at, at, ready) && l.OfferedBetween(service, at-lateStart, at-lateStart, ready):
 				full[l.Node] = true
-			case l.firstOffer.OK && l.firstOffer.At <= at && l.Node != "" && !slices.Contains(names, l.Node):
+			case l.Offered.OK && l.Offered.At <= at && l.Node != "" && !slices.Contains(names, l.Node):
 				names = append(names, l.Node)
 			}
 		}

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// shotStep is how finely failures are laid against what was going on. It doubles whenever there are too many kinds.
-	shotStep = 20 * time.Millisecond
-	// maxShots bounds the kinds of failures that are told apart for their causes: some MiB.
-	maxShots = 1 << 14
+	// groupStep is how finely failures are laid against what was going on. It doubles whenever there are too many kinds.
+	groupStep = 20 * time.Millisecond
+	// maxGroups bounds the kinds of failures that are told apart for their causes: some MiB.
+	maxGroups = 1 << 14
 )
 
-// Shot is what failed requests have in common as far as their cause goes. Why they failed is only known when all requests
+// FailureGroup is what failed requests have in common as far as their cause goes. Why they failed is only known when all requests
 // were read: whether a pod listened at a moment is told by the answers after it.
-type Shot struct {
+type FailureGroup struct {
 	step     int64
 	Lane     history.Lane
 	Outcome  history.Outcome
@@ -34,23 +34,23 @@ type Shot struct {
 	Lasted   uint8 // in seconds that it touched but for the first
 }
 
-// Shots sorts failed requests by what decides about their cause. Memory does not grow with them.
-type Shots struct {
-	Lives *lives
-	since history.Moment // when the first fault began
-	step  time.Duration
-	kinds map[Shot]Alike
-	found *Attributed // once asked for
+// FailureGroups sorts failed requests by what decides about their cause. Memory does not grow with them.
+type FailureGroups struct {
+	Timelines *Timelines
+	since     history.Moment // when the first fault began
+	step      time.Duration
+	kinds     map[FailureGroup]SimilarFailures
+	found     *Attributed // once asked for
 }
 
-// Alike are the failed requests of a kind: how many, and the first and the last of them by Sent.
-type Alike struct {
+// SimilarFailures are the failed requests of a kind: how many, and the first and the last of them by Sent.
+type SimilarFailures struct {
 	N           uint64
 	First, Last history.Request // their texts are their own
 }
 
 // with is what two lots of them are together.
-func (a Alike) with(b Alike) Alike {
+func (a SimilarFailures) with(b SimilarFailures) SimilarFailures {
 	if a.N == 0 {
 		return b
 	}
@@ -64,17 +64,17 @@ func (a Alike) with(b Alike) Alike {
 	return a
 }
 
-func NewShots(s *lives) *Shots {
-	return &Shots{Lives: s, since: s.facts.FirstFault(), step: shotStep, kinds: make(map[Shot]Alike)}
+func NewFailureGroups(s *Timelines) *FailureGroups {
+	return &FailureGroups{Timelines: s, since: s.facts.FirstFault(), step: groupStep, kinds: make(map[FailureGroup]SimilarFailures)}
 }
 
 // Add takes failed requests of a kind.
-func (s *Shots) Add(a Alike) {
+func (s *FailureGroups) Add(a SimilarFailures) {
 	s.found = nil
 	r := &a.First
-	kind := Shot{
+	kind := FailureGroup{
 		step: int64(r.Sent / s.step), Lane: r.Lane, Outcome: r.Outcome, status: r.Status, retried: r.GatewayTries > 1,
-		pod: r.Pod, node: r.Node, inferred: r.Inferred, kept: OnKept(r), Noisy: s.Lives.facts.Noise.Explains(r),
+		pod: r.Pod, node: r.Node, inferred: r.Inferred, kept: OnKept(r), Noisy: s.Timelines.facts.Noise.Explains(r),
 		Since:  s.since.OK && r.Sent >= s.since.At,
 		Lasted: uint8(min(max(r.Done/evidence.LoadWindow-r.Sent/evidence.LoadWindow, 0), math.MaxUint8)),
 	}
@@ -82,9 +82,9 @@ func (s *Shots) Add(a Alike) {
 		kind.pod, kind.node = "", "" // it names who helped out
 	}
 	if kind.pod == "" {
-		kind.pod = s.Lives.dialled(r)
+		kind.pod = s.Timelines.dialled(r)
 	}
-	if _, known := s.kinds[kind]; !known && len(s.kinds) >= maxShots {
+	if _, known := s.kinds[kind]; !known && len(s.kinds) >= maxGroups {
 		s.coarsen()
 		kind.step = int64(r.Sent / s.step)
 	}
@@ -93,20 +93,20 @@ func (s *Shots) Add(a Alike) {
 
 // coarsen doubles the step until there is room for as many kinds again. What the lanes and outcomes alone make different
 // is bounded by the caller's record; a damaged one may hold any.
-func (s *Shots) coarsen() {
-	for len(s.kinds) > maxShots/2 && s.step < time.Hour {
+func (s *FailureGroups) coarsen() {
+	for len(s.kinds) > maxGroups/2 && s.step < time.Hour {
 		s.step *= 2
-		fewer := make(map[Shot]Alike, len(s.kinds)/2)
+		fewer := make(map[FailureGroup]SimilarFailures, len(s.kinds)/2)
 		for kind, a := range s.kinds {
 			kind.step /= 2
 			fewer[kind] = fewer[kind].with(a)
 		}
 		s.kinds = fewer
 	}
-	if len(s.kinds) >= maxShots {
-		fewer := make(map[Shot]Alike)
+	if len(s.kinds) >= maxGroups {
+		fewer := make(map[FailureGroup]SimilarFailures)
 		for kind, a := range s.kinds {
-			kind = Shot{step: kind.step, Lane: history.Lane("other"), Outcome: history.Other}
+			kind = FailureGroup{step: kind.step, Lane: history.Lane("other"), Outcome: history.Other}
 			fewer[kind] = fewer[kind].with(a)
 		}
 		s.kinds = fewer
@@ -114,10 +114,12 @@ func (s *Shots) coarsen() {
 }
 
 // at is a moment within a shot's step: its middle, so that it is wrong by half a step at most.
-func (s *Shots) at(kind Shot) history.Offset { return history.Offset(kind.step)*s.step + s.step/2 }
+func (s *FailureGroups) at(kind FailureGroup) history.Offset {
+	return history.Offset(kind.step)*s.step + s.step/2
+}
 
 // dialled names the pod whose own address was dialled; empty when it was a Service's.
-func (s *lives) dialled(r *history.Request) string {
+func (s *Timelines) dialled(r *history.Request) string {
 	colon := strings.LastIndexByte(r.Addr, ':')
 	if colon < 0 {
 		return ""
@@ -140,9 +142,9 @@ func (s *lives) dialled(r *history.Request) string {
 }
 
 // anyones tells whether an address was ever a pod's.
-func (s *lives) anyones(ip string) bool {
-	for _, l := range s.all {
-		if l.ip == ip {
+func (s *Timelines) anyones(ip string) bool {
+	for _, l := range s.pods {
+		if l.IP == ip {
 			return true
 		}
 	}
@@ -166,10 +168,10 @@ func OnKept(r *history.Request) bool {
 }
 
 // Known tells whether it is known whom a request was sent to: the server said so, or its connection leads there.
-func (k Shot) Known() bool { return k.pod != "" || k.node != "" }
+func (k FailureGroup) Known() bool { return k.pod != "" || k.node != "" }
 
 // Targets are those whom failures may have been sent to: of a known one, that one.
-func (k Shot) Targets(a Attribution) []PodOn {
+func (k FailureGroup) Targets(a Attribution) []PodOn {
 	if !k.Known() {
 		return a.Among
 	}

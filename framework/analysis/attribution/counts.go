@@ -32,26 +32,28 @@ type causeCount struct {
 }
 
 // Attributed finds the causes. Call it when all requests were read: what comes later tells of what was before.
-func (s *Shots) Attributed() *Attributed {
+func (s *FailureGroups) Attributed() *Attributed {
 	if s.found != nil {
 		return s.found
 	}
 	s.found = &Attributed{causes: make(map[Cause]*causeCount)}
-	s.Each(func(_ Shot, at history.Offset, like Alike, a Attribution) { s.found.add(at, like.N, a) })
+	s.Each(func(_ FailureGroup, at history.Offset, like SimilarFailures, a Attribution) {
+		s.found.add(at, like.N, a)
+	})
 	return s.found
 }
 
 // Each visits all failures, those together that failed alike at about the same moment, in the order of the first of them.
-func (s *Shots) Each(visit func(kind Shot, at history.Offset, like Alike, a Attribution)) {
-	s.Lives.settle()
-	kinds := slices.SortedFunc(maps.Keys(s.kinds), func(a, b Shot) int {
+func (s *FailureGroups) Each(visit func(kind FailureGroup, at history.Offset, like SimilarFailures, a Attribution)) {
+	s.Timelines.settle()
+	kinds := slices.SortedFunc(maps.Keys(s.kinds), func(a, b FailureGroup) int {
 		x, y := s.kinds[a].First, s.kinds[b].First
 		return cmp.Or(cmp.Compare(x.Sent, y.Sent), cmp.Compare(x.Done, y.Done), cmp.Compare(x.Worker, y.Worker),
 			cmp.Compare(x.Lane, y.Lane), cmp.Compare(x.Seq, y.Seq))
 	})
 	for _, kind := range kinds {
 		at := s.at(kind)
-		visit(kind, at, s.kinds[kind], s.Lives.attribute(kind, at))
+		visit(kind, at, s.kinds[kind], s.Timelines.attribute(kind, at))
 	}
 }
 
@@ -101,7 +103,7 @@ func (f *Attributed) Numbers(v *verdict.Verdict) {
 }
 
 // Evidence gives a line to each of the three causes of most failures, and one to the rest.
-func (f *Attributed) Evidence(s *lives) (lines []string) {
+func (f *Attributed) Evidence(s *Timelines) (lines []string) {
 	const most = 3
 	list := f.sorted()
 	var rest []string
@@ -119,7 +121,7 @@ func (f *Attributed) Evidence(s *lives) (lines []string) {
 }
 
 // details say who it was, as far as that is known, and how well.
-func (c *causeCount) details(s *lives) string {
+func (c *causeCount) details(s *Timelines) string {
 	var parts []string
 	if pod := largest(c.pods); pod != "" {
 		parts = append(parts, s.story(pod, c.first))
@@ -181,7 +183,7 @@ func weighed(known map[Confidence]uint64, all uint64) string {
 
 // story is what became of a pod: "backend-1 on w1, deletion requested at 9.5s, its endpoint removed 5ms later, ended at 12s, no
 // preStop sleep".
-func (s *lives) story(pod string, at history.Offset) string {
+func (s *Timelines) story(pod string, at history.Offset) string {
 	l := s.Named(pod, at)
 	if l == nil {
 		return pod
@@ -190,24 +192,24 @@ func (s *lives) story(pod string, at history.Offset) string {
 	if l.Node != "" {
 		text += " on " + l.Node
 	}
-	if l.evicting.OK {
-		text += ", evicted by its kubelet at " + prose.Moment(l.evicting.At)
+	if l.Evicted.OK {
+		text += ", evicted by its kubelet at " + prose.Moment(l.Evicted.At)
 	}
-	if l.deleted.OK {
-		text += ", deletion requested at " + prose.Moment(l.deleted.At)
+	if l.Requested.OK {
+		text += ", deletion requested at " + prose.Moment(l.Requested.At)
 	}
-	if w := l.Withdrawn(evidence.Never); w.OK && l.ends() != evidence.Never {
+	if w := l.Withdrawn(evidence.Never); w.OK && l.EndBegan() != evidence.Never {
 		text += ", endpoint removed at " + prose.Moment(w.At)
 	}
-	if end := l.ended; end.OK {
+	if end := l.Ended; end.OK {
 		text += ", ended at " + prose.Moment(end.At)
 	}
 	switch {
-	case l.lifecycle == nil || l.ends() == evidence.Never:
-	case l.lifecycle.PreStop == 0:
+	case l.Lifecycle == nil || l.EndBegan() == evidence.Never:
+	case l.Lifecycle.PreStop == 0:
 		text += ", no preStop sleep"
 	default:
-		text += fmt.Sprintf(", preStop sleep %s", l.lifecycle.PreStop)
+		text += fmt.Sprintf(", preStop sleep %s", l.Lifecycle.PreStop)
 	}
 	if s.facts.Deaf(at) {
 		text += "; what Kubernetes said of it may be lost, as the watch of events was blind"
@@ -225,11 +227,11 @@ type CauseCount struct {
 
 // FailureCauses finds out why requests failed, for those who read the requests of a record themselves. Memory does not grow
 // with their number.
-type FailureCauses struct{ shots *Shots }
+type FailureCauses struct{ groups *FailureGroups }
 
 // NewFailureCauses begins with a record's events.
 func NewFailureCauses(run history.Run) *FailureCauses {
-	return &FailureCauses{NewShots(LivesOf(evidence.New(run)))}
+	return &FailureCauses{NewFailureGroups(TimelinesOf(evidence.New(run)))}
 }
 
 // Take takes in a request, be it that it failed or not: what was answered tells who listened. The control lane leads to no
@@ -238,15 +240,15 @@ func (c *FailureCauses) Take(r *history.Request) {
 	if r.Lane == history.LaneControl || r.Outcome == history.Unsent {
 		return
 	}
-	c.shots.Lives.answered(r)
+	c.groups.Timelines.answered(r)
 	if r.Outcome.Failed() {
-		c.shots.Add(Alike{N: 1, First: *r, Last: *r})
+		c.groups.Add(SimilarFailures{N: 1, First: *r, Last: *r})
 	}
 }
 
 // Counts are the causes of what was taken in, that of most failures first.
 func (c *FailureCauses) Counts() (list []CauseCount) {
-	for _, cause := range c.shots.Attributed().sorted() {
+	for _, cause := range c.groups.Attributed().sorted() {
 		list = append(list, CauseCount{cause.cause, cause.n, weighed(cause.known, cause.n)})
 	}
 	return list

@@ -9,7 +9,7 @@ import (
 
 // outage attributes a failure at a time when nobody could have answered, because all had ended or were out of reach. Pods
 // that are starting, or start again, are no outage: they would answer if nobody had sent to them yet.
-func (s *lives) outage(at history.Offset, all []trouble) (Attribution, bool) {
+func (s *Timelines) outage(at history.Offset, all []trouble) (Attribution, bool) {
 	gone := slices.DeleteFunc(slices.Clone(all), func(t trouble) bool {
 		return t.cause == CauseReadyTooEarly && !t.sure // just there, and the proxies do not know it
 	})
@@ -44,7 +44,7 @@ func outageBy(t trouble) Cause {
 		return CauseOutageNodeLost
 	case t.cause == CausePressure:
 		return CauseOutagePressure
-	case t.ending() && t.life.disruption == "EvictionByEvictionAPI":
+	case t.ending() && t.pod.Disruption == "EvictionByEvictionAPI":
 		return CauseOutageEviction
 	case t.ending():
 		return CauseOutageDeletion
@@ -53,7 +53,7 @@ func outageBy(t trouble) Cause {
 }
 
 // lastTaken are the pods that were offered last, and what took them.
-func (s *lives) lastTaken(at history.Offset) (list []trouble) {
+func (s *Timelines) lastTaken(at history.Offset) (list []trouble) {
 	var last history.Offset
 	for _, service := range s.target {
 		for _, l := range s.Sorted(service) {
