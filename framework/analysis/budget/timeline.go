@@ -66,7 +66,6 @@ func open(since *history.Offset, at history.Offset, is bool, finish func()) {
 func (l *BudgetLedger) departures(v *verdict.Verdict) {
 	why := spread.NewSkewLedger(l.Facts, "", evidence.Deployments(l.Facts.Record))
 	from, to := l.Facts.Begin(), l.Facts.End()
-	lost := awayNodes(l.Facts.Objects)
 	for _, e := range l.Facts.Objects {
 		var was history.Pod
 		if e.Pod != nil {
@@ -83,7 +82,7 @@ func (l *BudgetLedger) departures(v *verdict.Verdict) {
 		}
 		name := "gone.unready"
 		switch {
-		case lost.at(p.Node, e.T+evidence.WatchSkew):
+		case l.Facts.Timeline().LostAt(p.Node, e.T+evidence.WatchSkew):
 			name = "gone." + string(spread.ByLostNode)
 		case leaves:
 			by, _ := why.Left(e.T, p)
@@ -91,34 +90,6 @@ func (l *BudgetLedger) departures(v *verdict.Verdict) {
 		}
 		v.Measure(name, v.Numbers[name]+1)
 	}
-}
-
-// nodeStates say when nodes were lost, in order.
-type nodeStates map[string][]struct {
-	from history.Offset
-	lost bool
-}
-
-func awayNodes(events []history.Event) nodeStates {
-	all := make(nodeStates)
-	for _, e := range events {
-		if n := e.Node; n != nil {
-			all[n.Name] = append(all[n.Name], struct {
-				from history.Offset
-				lost bool
-			}{e.T, n.Change == history.Deleted || n.Ready != "True"})
-		}
-	}
-	return all
-}
-
-func (s nodeStates) at(node string, at history.Offset) (lost bool) {
-	for _, state := range s[node] {
-		if state.from <= at {
-			lost = state.lost
-		}
-	}
-	return lost
 }
 
 // covers tells whether one of the demands is about a pod.

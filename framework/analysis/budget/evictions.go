@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
@@ -15,12 +16,12 @@ type Asked struct {
 	At     history.Offset
 	Answer history.Eviction
 	since  history.Offset // it was decided at this time or later: before at only where an answer was lost
-	pod    *PodLife       // that was meant; nil: it is not known
+	pod    *timeline.Pod  // that was meant; nil: it is not known
 }
 
 // WeighAll goes through all evictions: those that the harness asked for, and those of others, which show in the pods.
 func (l *BudgetLedger) WeighAll(run history.Run) {
-	l.evictions = make(map[*PodLife]bool)
+	l.evictions = make(map[*timeline.Pod]bool)
 	all := l.answered(run)
 	l.lost(run, &all)
 	slices.SortStableFunc(all, func(a, b Asked) int {
@@ -48,10 +49,12 @@ func (l *BudgetLedger) answered(run history.Run) (all []Asked) {
 		all = append(all, a)
 	}
 	for _, p := range l.Pods {
-		i := slices.IndexFunc(p.points, func(p podPoint) bool { return p.deleting && p.disruption == evidence.EvictionReason })
+		i := slices.IndexFunc(p.Reports, func(seen timeline.Point[*history.Pod]) bool {
+			return timeline.Terminating(seen.Value) && seen.Value.Disruption == evidence.EvictionReason
+		})
 		if i >= 0 && !l.evictions[p] {
 			l.evictions[p] = true
-			at := p.points[i].at
+			at := p.Reports[i].At
 			all = append(all, Asked{At: at, since: at, pod: p, Answer: history.Eviction{
 				Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Accepted: true,
 			}})
@@ -72,11 +75,11 @@ func (l *BudgetLedger) lost(run history.Run, all *[]Asked) {
 			continue // nobody went
 		}
 		i := slices.IndexFunc(*all, func(a Asked) bool { return a.pod == pod && a.Answer.Accepted })
-		gone, goes := pod.goes()
+		gone, goes := leaves(pod)
 		switch {
 		case i >= 0:
 			(*all)[i].since = min((*all)[i].since, e.Eviction.Sent)
-		case goes && gone.at >= e.Eviction.Sent-evidence.WatchSkew && gone.disruption == "":
+		case goes && gone.At >= e.Eviction.Sent-evidence.WatchSkew && gone.Value.Disruption == "":
 			l.Unknown.Add("whether the eviction of %s, asked for at %s, was accepted is not known: %s", pod.Name, prose.Moment(e.Eviction.Sent), e.Eviction.Lost)
 		}
 	}
@@ -84,13 +87,13 @@ func (l *BudgetLedger) lost(run history.Run, all *[]Asked) {
 
 // find is the pod that was meant: the one with the UID, or else the newest of that name which had been seen by then. Only
 // where none had been, the first that was seen within the skew.
-func (l *BudgetLedger) find(at history.Offset, e history.Eviction) (pod *PodLife) {
+func (l *BudgetLedger) find(at history.Offset, e history.Eviction) (pod *timeline.Pod) {
 	for _, p := range l.Pods {
 		switch named := p.Namespace == e.Namespace && p.Name == e.Pod; {
 		case !named, e.UID != "" && p.UID != e.UID:
 		case e.UID != "":
 			return p
-		case p.points[0].at <= at, pod == nil && p.points[0].at <= at+evidence.WatchSkew:
+		case p.Seen() <= at, pod == nil && p.Seen() <= at+evidence.WatchSkew:
 			pod = p
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -15,10 +16,10 @@ import (
 type BudgetLedger struct {
 	Facts   *evidence.Run
 	Demands []*Demand
-	Pods    []*PodLife
-	evicted []*PodLife // so far; they are no longer healthy
+	Pods    []*timeline.Pod
+	evicted []*timeline.Pod // so far; they are no longer healthy
 
-	evictions map[*PodLife]bool // of which pods one was accepted
+	evictions map[*timeline.Pod]bool // of which pods one was accepted
 
 	Accepted, Refused, Blocked int
 	UnderSeveral               int // of those refused
@@ -128,7 +129,7 @@ func (l *BudgetLedger) accept(a Asked) {
 		return // it was already going, and a budget has no say in that
 	}
 	l.evicted = append(l.evicted, pod)
-	if _, told := pod.goes(); !told && a.At+evidence.WatchSkew < l.Facts.End() {
+	if _, told := leaves(pod); !told && a.At+evidence.WatchSkew < l.Facts.End() {
 		l.Unheard.Add("the eviction of %s was accepted at %s, and the watch of pods never told that the pod was deleted",
 			a.Answer.Pod, prose.Moment(a.At))
 	}
@@ -159,8 +160,8 @@ func (l *BudgetLedger) weigh(a Asked, d *Demand) {
 	left := l.left(a, d)
 	l.test(a, d, left, demanded.desired)
 	guards := d.guards(from, to) // then it does not matter whether the pod was ready
-	guarded := guards && a.pod.surelyUnready(from, a.At)
-	if !guarded && !a.pod.MayBeHealthy(from, to) {
+	guarded := guards && surelyUnready(a.pod, from, a.At)
+	if !guarded && !MayBeHealthy(a.pod, from, to) {
 		return
 	}
 	if l.Facts.ToldLate(a.At) {
@@ -180,7 +181,7 @@ func (l *BudgetLedger) weigh(a Asked, d *Demand) {
 		l.ambiguous(e, left, "a watch was blind")
 	case left.most >= e.Desired:
 		l.ambiguous(e, left, fmt.Sprintf("it may have been %d, as what lies within %s may have come the other way round", left.most, evidence.WatchSkew))
-	case !a.pod.wentReady(from, to) && !a.pod.surelyReady(from, a.At) && (!guards || !a.pod.surelyRunning(from, a.At)):
+	case !wentReady(a.pod, from, to) && !surelyReady(a.pod, from, a.At) && (!guards || !surelyRunning(a.pod, from, a.At)):
 		l.ambiguous(e, left, e.pod+" itself may not have been ready")
 	default:
 		l.Broken = append(l.Broken, e)
@@ -206,21 +207,21 @@ type remaining struct{ most, recorded int }
 // not have heard of from the disruption controller.
 func (l *BudgetLedger) left(a Asked, d *Demand) (r remaining) {
 	from, to := a.since-evidence.WatchSkew, a.At+evidence.WatchSkew
-	gone, ok := a.pod.goes()
-	ok = ok && gone.at >= from && gone.at <= to
+	gone, ok := leaves(a.pod)
+	ok = ok && gone.At >= from && gone.At <= to
 	for _, p := range l.Pods {
 		if p.Namespace != a.pod.Namespace || p == a.pod || !history.Selects(d.Selector, p.Labels) {
 			continue
 		}
 		var healthy evidence.Presence
-		switch went, told := p.goes(); {
-		case l.evictions[p] && ok && told && (evidence.Mark{At: went.at, Name: p.UID}).Compare(evidence.Mark{At: gone.at, Name: a.pod.UID}) < 0, slices.Contains(l.evicted, p) && (!ok || !told):
+		switch went, told := leaves(p); {
+		case l.evictions[p] && ok && told && (evidence.Mark{At: went.At, Name: p.UID}).Compare(evidence.Mark{At: gone.At, Name: a.pod.UID}) < 0, slices.Contains(l.evicted, p) && (!ok || !told):
 			continue // it was evicted before, and the eviction API knew of that itself
 		case ok:
-			healthy = p.healthyBefore(gone.at-evidence.WatchSkew, gone.at)
-		case p.MayBeHealthy(a.since, a.since) && p.MayBeHealthy(a.At, a.At):
+			healthy = healthyBefore(p, gone.At-evidence.WatchSkew, gone.At)
+		case MayBeHealthy(p, a.since, a.since) && MayBeHealthy(p, a.At, a.At):
 			healthy = evidence.Sure
-		case p.MayBeHealthy(from, to):
+		case MayBeHealthy(p, from, to):
 			healthy = evidence.Maybe
 		}
 		if healthy >= evidence.Maybe {
