@@ -2,15 +2,16 @@ package reports
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/history"
+	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
 // meet counts what the watches saw being taken away while each fault was on. A fault that was never healed was on to the end.
 func (s *Scenario) meet(run history.Run) {
-	owned := newOwners(run.Events)
+	owned, seen := newOwners(run.Events), objects.New(run.Events)
 	for i := range s.Faults {
 		from, to := began(&s.Faults[i]), ended(&s.Faults[i], s.End)
-		m := Met{NodeLosses: len(run.NodeLosses(from, to)), PodRestarts: restarts(run.Events, owned, from, to)}
-		for _, end := range run.Terminations(from, to) {
+		m := Met{NodeLosses: len(seen.NodeLosses(from, to)), PodRestarts: restarts(run.Events, owned, from, to)}
+		for _, end := range seen.Terminations(from, to) {
 			if owned.workload(end.Namespace, end.Labels) != "" {
 				m.PodTerminations++
 			}
@@ -42,9 +43,10 @@ func disruptions(run history.Run) Disruptions {
 	if !ok {
 		return Disruptions{}
 	}
-	d := Disruptions{NodeLosses: len(run.NodeLosses(from, to))}
+	seen := objects.New(run.Events)
+	d := Disruptions{NodeLosses: len(seen.NodeLosses(from, to))}
 	owned := newOwners(run.Events)
-	for _, end := range run.Terminations(from, to) {
+	for _, end := range seen.Terminations(from, to) {
 		if owned.workload(end.Namespace, end.Labels) != "" {
 			d.PodTerminations++
 		}

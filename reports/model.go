@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -90,21 +91,8 @@ type Node struct {
 	Pods  []Pod
 }
 
-// NodeState says what a node was good for.
-type NodeState string
-
-// The states of a node.
-const (
-	NodeReady    NodeState = "ready"
-	NodeCordoned NodeState = "cordoned" // ready, and closed to new pods
-	NodeNotReady NodeState = "not ready"
-)
-
-// NodeSpan is a time in which a node's state did not change.
-type NodeSpan struct {
-	State    NodeState
-	From, To history.Offset
-}
+// NodeSpan is a time in which a node's state did not change. The states are those of package timeline.
+type NodeSpan = objects.Span[objects.NodeState]
 
 // Pod is a pod's life.
 type Pod struct {
@@ -118,22 +106,8 @@ type Pod struct {
 	Spans      []PodSpan
 }
 
-// PodState says what a pod was good for.
-type PodState string
-
-// The states of a pod. After the last span it is gone.
-const (
-	PodStarting    PodState = "starting"
-	PodReady       PodState = "ready"
-	PodUnready     PodState = "unready" // was ready before
-	PodTerminating PodState = "terminating"
-)
-
-// PodSpan is a time in which a pod's state did not change.
-type PodSpan struct {
-	State    PodState
-	From, To history.Offset
-}
+// PodSpan is a time in which a pod's state did not change. After the last span the pod has ended.
+type PodSpan = objects.Span[objects.PodState]
 
 // Disruptions counts what was taken away while the run was disturbed.
 type Disruptions struct {
