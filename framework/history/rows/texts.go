@@ -1,6 +1,6 @@
-package history
+package rows
 
-// texts returns the same string for equal bytes, because requests contain the same few pod names millions of times. A slot
+// texts returns the same string for equal bytes, because the rows of a file contain the same few names millions of times. A slot
 // keeps its last text, so memory is bounded. Different texts in the same slot only cost a copy.
 type texts [1024]string
 
