@@ -52,9 +52,6 @@ func either(has bool, what string) string {
 // labels describes the labels of the workers in words.
 func (s Spec) labels() string {
 	var all []string
-	for _, key := range slices.Sorted(maps.Keys(s.WorkerLabels)) {
-		all = append(all, key+"="+s.WorkerLabels[key])
-	}
 	for _, key := range slices.Sorted(maps.Keys(s.PerWorker)) {
 		all = append(all, key+"="+strings.Join(s.PerWorker[key], ","))
 	}

@@ -42,8 +42,6 @@ type Spec struct {
 	WorkersPerZone int `json:"workersPerZone,omitempty"`
 	// Profile sets how soon Kubernetes notices a lost node; default Lab.
 	Profile ProfileName `json:"profile,omitempty"`
-	// WorkerLabels are put on every worker.
-	WorkerLabels map[string]string `json:"workerLabels,omitempty"`
 	// PerWorker assigns the values of a label to the workers in turn, zone by zone, and starts over when all values are used:
 	// with rack: {"r1", "r2", "r3"} the fourth worker gets r1. Use it for topology domains other than zones, such as racks,
 	// power lines or regions.
@@ -142,11 +140,6 @@ func (s Spec) Validate() error {
 		}
 		seen[zone] = true
 	}
-	for key, value := range s.WorkerLabels {
-		if err := checkLabel(key, value); err != nil {
-			return fmt.Errorf("worker label %s=%q: %w", key, value, err)
-		}
-	}
 	if err := s.validatePerWorker(); err != nil {
 		return err
 	}
@@ -176,8 +169,8 @@ func badVersion(version string) error {
 
 func (s Spec) validatePerWorker() error {
 	for key, values := range s.PerWorker {
-		if _, twice := s.WorkerLabels[key]; twice || len(values) == 0 {
-			return fmt.Errorf("label %s of each worker: want at least one value, and a key that is not also a worker label", key)
+		if len(values) == 0 {
+			return fmt.Errorf("label %s of each worker: want at least one value", key)
 		}
 		for _, value := range values {
 			if err := checkLabel(key, value); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/onsi/ginkgo/v2"
 
 	"github.com/holdfast-ha/holdfast/framework/cli"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
@@ -39,9 +40,9 @@ func TestScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := scenario.Start(settings); err != nil {
+	if err := run.Start(settings); err != nil {
 		t.Fatal(err)
 	}
-	scenario.Register(scenario.All)
+	run.Register(scenario.All)
 	ginkgo.RunSpecs(t, "holdfast")
 }

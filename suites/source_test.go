@@ -158,7 +158,7 @@ func TestMutantsOfRequestsNameTheirCause(t *testing.T) {
 // practices are what a mutant can take away. A fault that fixes or rejects a workload is also a practice; a fault that disturbs
 // it is not.
 func practices(s scenario.Spec) []any {
-	all := []any{s.Backend, s.Gateway, s.Addons, s.PinTo, s.NodePorts, s.LoadCPU, s.Cluster.ControlPlanes}
+	all := []any{s.Backend, s.Gateway, s.Addons, s.PinTo, s.NodePorts, s.LoadWorkers.CPU, s.Cluster.ControlPlanes}
 	for _, f := range s.Faults {
 		switch f.(type) {
 		case fault.Mend, fault.Enforce:
@@ -194,7 +194,7 @@ func TestOneScenarioAFile(t *testing.T) {
 			if !ok {
 				return true
 			}
-			if f, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Describe", "Mutate", "Retell", "DescribeProfile", "DescribeUpgrade"}, f.Sel.Name) {
+			if f, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Describe", "Mutate", "DescribeIncident", "DescribeProfile", "DescribeUpgrade"}, f.Sel.Name) {
 				described++
 			}
 			return true

@@ -34,8 +34,6 @@ type Backend struct {
 	NodeSelector  map[string]string `json:"nodeSelector,omitempty"`
 	OnNode        string            `json:"onNode,omitempty"`
 	PastScheduler bool              `json:"pastScheduler,omitempty"`
-	// Toleration is how long a pod stays bound to a lost node; 0: the cluster's default.
-	Toleration time.Duration `json:"toleration,omitempty"`
 
 	Budget    Budget    `json:"budget"`
 	Strategy  Strategy  `json:"strategy"`
@@ -151,9 +149,9 @@ func (b Backend) validate() error {
 		return fmt.Errorf("grace period %s: a preStop sleep of %s leaves no time to shut down", b.GracePeriod, b.PreStop)
 	case b.NodePort != 0 && (b.NodePort < 30000 || b.NodePort > 32767):
 		return fmt.Errorf("node port %d: want 30000 to 32767", b.NodePort)
-	case min(b.StartDelay, b.ServiceTime, b.EndingTime, b.Work) < 0 || b.Toleration < 0 || b.Readiness.Period < 0:
-		return fmt.Errorf("start delay %s, service time %s, ending time %s, work %s, toleration %s, readiness period %s: must not be negative",
-			b.StartDelay, b.ServiceTime, b.EndingTime, b.Work, b.Toleration, b.Readiness.Period)
+	case min(b.StartDelay, b.ServiceTime, b.EndingTime, b.Work) < 0 || b.Readiness.Period < 0:
+		return fmt.Errorf("start delay %s, service time %s, ending time %s, work %s, readiness period %s: must not be negative",
+			b.StartDelay, b.ServiceTime, b.EndingTime, b.Work, b.Readiness.Period)
 	}
 	for _, s := range b.Spread {
 		if err := s.validate(); err != nil {
@@ -240,20 +238,5 @@ func (b Backend) template(at Place) corev1.PodTemplateSpec {
 		}
 		template.Spec.TopologySpreadConstraints = append(template.Spec.TopologySpreadConstraints, s.constraint(b.Name))
 	}
-	template.Spec.Tolerations = lossTolerations(b.Toleration)
 	return template
-}
-
-// lossTolerations limit how long a pod stays bound to a lost node; nil means the cluster's default.
-func lossTolerations(span time.Duration) []corev1.Toleration {
-	if span == 0 {
-		return nil
-	}
-	s := seconds(span)
-	toleration := func(key string) corev1.Toleration {
-		return corev1.Toleration{
-			Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &s,
-		}
-	}
-	return []corev1.Toleration{toleration(corev1.TaintNodeNotReady), toleration(corev1.TaintNodeUnreachable)}
 }

@@ -43,7 +43,7 @@ var everything = Backend{
 		{Key: Host, Away: true}, {Key: Zone, Away: true, Weight: 50},
 		{Key: Zone, Selector: map[string]string{LabelName: "cache"}}, {Key: Host, Weight: 1},
 	},
-	NodeSelector: map[string]string{"disk": "fast"}, OnNode: "w1", AnyNode: true, PastScheduler: true, Toleration: 1500 * time.Millisecond,
+	NodeSelector: map[string]string{"disk": "fast"}, OnNode: "w1", AnyNode: true, PastScheduler: true,
 	Budget:    Budget{MinAvailable: "50%", UnhealthyPodEvictionPolicy: policyv1.IfHealthyBudget},
 	Strategy:  Strategy{MaxSurge: "3", MaxUnavailable: "10%"},
 	Readiness: Readiness{Period: 2 * time.Second, FailureThreshold: 1},
@@ -66,7 +66,7 @@ var goldens = map[string]interface{ Objects(Place) ([]Object, error) }{
 		Resources: Resources{CPU: "100m", Memory: "48Mi", MemoryLimit: "96Mi"},
 	},
 	"load-default":    Load{},
-	"load-everything": Load{Name: "fire", Workers: 2, AlsoOn: []string{"w1"}, Args: []string{"--max-rows=1000"}, Resources: Resources{CPU: "1", Memory: "1Gi", MemoryLimit: "2Gi"}},
+	"load-everything": Load{AlsoOn: []string{"w1"}, Resources: Resources{CPU: "1", Memory: "1Gi", MemoryLimit: "2Gi"}},
 }
 
 func objectsOf(t *testing.T, name string) []Object {

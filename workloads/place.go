@@ -35,6 +35,9 @@ const (
 // PartOf is the value of LabelPartOf on all objects that holdfast creates.
 const PartOf = "holdfast"
 
+// NamespacePrefix begins the names of all namespaces that scenarios run in.
+const NamespacePrefix = "hf-"
+
 // Components, the values of LabelComponent.
 const (
 	ComponentBackend = "backend"

@@ -76,8 +76,7 @@ func TestRefusedOptions(t *testing.T) {
 		"gateway tries":    {Gateway{MaxTries: -1}, "must not be negative"},
 		"gateway upstream": {Gateway{Upstreams: []string{"w1"}}, `upstream "w1": want host:port`},
 		"gateway memory":   {Gateway{Resources: Resources{Memory: "1 GB"}}, `resources: "1 GB"`},
-		"load workers":     {Load{Workers: -1}, "load load: -1 workers"},
-		"load memory":      {Load{Resources: Resources{MemoryLimit: "x"}}, `load load: resources: "x"`},
+		"load memory":      {Load{Resources: Resources{MemoryLimit: "x"}}, `load: resources: "x"`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

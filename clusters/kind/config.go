@@ -45,7 +45,7 @@ func configure(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 	}
 	workers := 0
 	for _, m := range members(name, spec) {
-		node := configureNode(m, spec, on)
+		node := configureNode(m, on)
 		if m.role == clusters.Worker {
 			maps.Copy(node.Labels, spec.Dealt(workers))
 			workers++
@@ -55,7 +55,7 @@ func configure(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 	return config
 }
 
-func configureNode(m member, spec clusters.Spec, on ground) v1alpha4.Node {
+func configureNode(m member, on ground) v1alpha4.Node {
 	// Labels and taints are set when the node registers, so the scheduler never sees the node without them.
 	node := v1alpha4.Node{
 		Role:   v1alpha4.WorkerRole,
@@ -68,10 +68,6 @@ func configureNode(m member, spec clusters.Spec, on ground) v1alpha4.Node {
 	case clusters.LoadNode:
 		node.KubeadmConfigPatches = []string{loadNodePatch}
 	case clusters.Worker:
-		for key, value := range spec.WorkerLabels {
-			node.Labels[key] = value
-		}
-		node.Labels[clusters.LabelRole] = string(m.role)
 		node.Labels[clusters.LabelZone] = m.zone
 	}
 	return node

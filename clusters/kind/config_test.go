@@ -44,7 +44,6 @@ func TestConfigure(t *testing.T) {
 		{"lab-own-image.yaml", clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 2}, own},
 		{"stock-timings.yaml", clusters.Spec{
 			Zones: []string{"a"}, Profile: clusters.Stock, ProxyMode: clusters.IPTables,
-			WorkerLabels: map[string]string{"disk": "fast", clusters.LabelRole: "load", clusters.LabelZone: "z"},
 		}, stock},
 		{"labels-per-worker.yaml", clusters.Spec{
 			Zones: []string{"a", "b"}, WorkersPerZone: 2,

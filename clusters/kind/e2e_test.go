@@ -72,7 +72,7 @@ func expectNothingLeft(t *testing.T, e *engine.Engine, cluster string) {
 func TestE2ECluster(t *testing.T) {
 	e, cluster := findEngine(t), runName("life")
 	spec := clusters.Spec{
-		Kubernetes: os.Getenv("HOLDFAST_KUBERNETES"), Zones: []string{"a", "b"}, WorkerLabels: map[string]string{"disk": "fast"},
+		Kubernetes: os.Getenv("HOLDFAST_KUBERNETES"), Zones: []string{"a", "b"}, PerWorker: map[string][]string{"disk": {"fast"}},
 	}
 	var c *Cluster
 	t.Cleanup(func() {

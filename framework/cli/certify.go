@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/plant"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
@@ -161,7 +162,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	if err != nil {
 		return err
 	}
-	progress := scenario.NewProgress(out, 2*len(asked)+1)
+	progress := run.NewProgress(out, 2*len(asked)+1)
 	back, err := provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
@@ -178,12 +179,12 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	base.LeaderElection = true
 	sayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, 2*about(asked)+upgrade.About)
 	c := &certification{certifyFlags: f, profiles: profiles, base: base, releases: releases, engine: back.engine, ctx: ctx, out: out}
-	parts := []scenario.Part{
+	parts := []run.Batch{
 		{Name: beforePart, Settings: c.part(beforePart, f.from), Chosen: asked},
 		{Name: upgradePart, Settings: c.part(upgradePart, f.from), Chosen: []scenario.Spec{upgrade}},
 		{Name: afterPart, Settings: c.part(afterPart, f.to), Chosen: asked},
 	}
-	_, err = scenario.RunParts(ctx, parts, c.after)
+	_, err = run.Batches(ctx, parts, c.after)
 	return besides(c.issue(), err, c.err)
 }
 
@@ -211,7 +212,7 @@ func scenariosOf(profiles []scenario.Profile) (all []scenario.Spec) {
 	return all
 }
 
-func (f certifyFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *scenario.Progress) (scenario.Settings, error) {
+func (f certifyFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *run.Progress) (run.Settings, error) {
 	r := runFlags{
 		provider: f.provider, scope: "full", timings: f.timings, proxyMode: f.proxyMode, artifacts: f.artifacts, seed: f.seed, keep: f.keep,
 		keepLogs: f.keepLogs,
@@ -223,7 +224,7 @@ func (f certifyFlags) settings(ctx context.Context, version string, out io.Write
 type certification struct {
 	certifyFlags
 	profiles []scenario.Profile
-	base     scenario.Settings
+	base     run.Settings
 	releases []certificate.Release // from, to
 	engine   string
 	ctx      context.Context
@@ -235,7 +236,7 @@ type certification struct {
 }
 
 // part is a run of its own below the whole's folder.
-func (c *certification) part(name, kubernetes string) scenario.Settings {
+func (c *certification) part(name, kubernetes string) run.Settings {
 	s := c.base
 	s.RunID, s.Dir, s.Kubernetes = s.RunID+"/"+name, filepath.Join(s.Dir, name), kubernetes
 	s.LeaveBroken = c.keep && name == upgradePart

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
@@ -18,7 +19,7 @@ var standing = clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 2}.
 // upFor is the command that makes the cluster that a scenario needs.
 func upFor(name string, s scenario.Spec, need clusters.Spec) string {
 	words, base := []string{"holdfast", "up", name}, standing
-	if len(need.WorkerLabels)+len(need.PerWorker) > 0 { // for labels there is no flag
+	if len(need.PerWorker) > 0 { // for labels there is no flag
 		words, base = append(words, "--for", s.Name), s.Cluster.WithDefaults()
 	}
 	flag := func(differs bool, text string, a ...any) {
@@ -71,7 +72,7 @@ func (f runFlags) onCluster(ctx context.Context, back backing, chosen []scenario
 	if err != nil {
 		return nil, err
 	}
-	need := scenario.Settings{Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings), ProxyMode: clusters.ProxyMode(f.proxyMode)}.Needs
+	need := run.Settings{Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings), ProxyMode: clusters.ProxyMode(f.proxyMode)}.Needs
 	fit, others := fitting(c.Spec(), chosen, need)
 	if len(others) > 0 && (len(f.names) > 0 || f.incident != "" || len(fit) == 0) {
 		var errs []error
@@ -118,7 +119,7 @@ func nodesOf(c clusters.Cluster) string {
 // withFlags is the cluster of a scenario, with what the flags that were given ask for instead.
 func withFlags(s scenario.Spec, flags clusters.Spec, given func(flag string) bool) clusters.Spec {
 	spec := s.Cluster
-	spec.WorkerLabels, spec.PerWorker = maps.Clone(spec.WorkerLabels), maps.Clone(spec.PerWorker)
+	spec.PerWorker = maps.Clone(spec.PerWorker)
 	for flag, set := range map[string]func(){
 		"kubernetes":       func() { spec.Kubernetes = flags.Kubernetes },
 		"zones":            func() { spec.Zones = flags.Zones },

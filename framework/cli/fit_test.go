@@ -44,12 +44,12 @@ func TestAClusterThatDoesNotFit(t *testing.T) {
 
 // The command that is named makes a cluster that fits: typed, it asks for what is needed.
 func TestTheCommandThatIsNamedMakesWhatFits(t *testing.T) {
-	labelled := scenario.Spec{Name: "chaos/one", Cluster: clusters.Spec{Zones: []string{"z"}, WorkerLabels: map[string]string{"disk": "ssd"}, LeaderElection: true}}
+	labelled := scenario.Spec{Name: "chaos/one", Cluster: clusters.Spec{Zones: []string{"z"}, PerWorker: map[string][]string{"disk": {"ssd"}}, LeaderElection: true}}
 	for _, need := range []clusters.Spec{
 		{Zones: []string{"a", "b", "c"}, WorkersPerZone: 2},
 		{Zones: []string{"a"}, ControlPlanes: 3, Profile: clusters.Stock, ProxyMode: clusters.IPTables, LeaderElection: true, Egress: true, Kubernetes: "v1.36.3"},
 		labelled.Cluster,
-		{Zones: []string{"x", "y"}, WorkerLabels: labelled.Cluster.WorkerLabels, Profile: clusters.Stock},
+		{Zones: []string{"x", "y"}, PerWorker: labelled.Cluster.PerWorker, Profile: clusters.Stock},
 	} {
 		need = need.WithDefaults()
 		command := upFor("demo", labelled, need)

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/plant"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/restore"
 )
 
 func healCommand() *cobra.Command {
@@ -132,7 +132,7 @@ func healHeld(ctx context.Context, c clusters.Cluster, say func(string)) error {
 
 // healOne heals a cluster of what faults and plants have left in it.
 func healOne(ctx context.Context, c clusters.Cluster, say func(string)) error {
-	if err := scenario.Heal(ctx, c, say); err != nil {
+	if err := restore.Cluster(ctx, c, say); err != nil {
 		return err
 	}
 	client, err := kubernetes.NewForConfig(c.Config())

@@ -26,7 +26,7 @@ var killed = []struct {
 	scenarios []killedIn
 }{
 	{[]string{"--zones", "a,b,c", "--workers-per-zone", "1"}, []killedIn{
-		{"chaos/freeze-one-worker", "thawed "},
+		{"chaos/freeze-one-worker", "unpaused "},
 		{"chaos/shut-down-one-worker", "started "},
 		{"chaos/partition-one-worker", "ran the undo partition on "},
 		{"chaos/packet-loss", "ran the undo packet-loss on "},

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/framework/hold"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/restore"
 )
 
 // commandLine is how this process was started, for whoever finds what it has left.
@@ -63,7 +63,7 @@ func free(ctx context.Context, c clusters.Cluster) error {
 	err = hold.Check(ctx, client, o)
 	var away *hold.UnreachableError
 	if err == nil || errors.As(err, &away) { // its machines may tell why
-		err = errors.Join(scenario.Undisturbed(ctx, c), err)
+		err = errors.Join(restore.Check(ctx, c), err)
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/judge"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 )
@@ -120,13 +120,13 @@ func writeCauses(out io.Writer, c *judge.Confusion) {
 
 // outcomeOf a run as an exit code: a promise that was broken counts before an interruption, and that before a harness that failed.
 func outcomeOf(f history.RunFile) error {
-	outcome := scenario.OutcomeOf(f)
+	outcome := run.OutcomeOf(f)
 	switch {
 	case outcome == verdict.Violated:
 	case f.Cut():
 		interrupted, notBegun := f.Left()
 		return cutShort(f.Interrupted, interrupted, notBegun)
-	case scenario.Failed(f):
+	case run.Failed(f):
 		return failedBefore()
 	}
 	return judged(outcome)

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
@@ -27,7 +27,7 @@ type backing struct {
 	// open attaches to a cluster that is there.
 	open func(ctx context.Context, name string) (clusters.Cluster, error)
 	// facts are what a cluster really runs.
-	facts func(clusters.Cluster) scenario.ClusterFacts
+	facts func(clusters.Cluster) run.ClusterFacts
 	// release says what a version of Kubernetes is made of, and gets it ready to be upgraded to.
 	release func(ctx context.Context, version string) (certificate.Release, error)
 	engine  string // and its version
@@ -72,8 +72,8 @@ func kindBacking(ctx context.Context, out io.Writer, say func(string)) (backing,
 		open: func(ctx context.Context, name string) (clusters.Cluster, error) {
 			return kind.Open(ctx, e, name, options)
 		},
-		facts: func(c clusters.Cluster) scenario.ClusterFacts {
-			facts := scenario.ClusterFacts{Provider: "kind", Engine: e.Name() + " " + e.Version(), Kubernetes: c.Spec().Kubernetes}
+		facts: func(c clusters.Cluster) run.ClusterFacts {
+			facts := run.ClusterFacts{Provider: "kind", Engine: e.Name() + " " + e.Version(), Kubernetes: c.Spec().Kubernetes}
 			if k, ok := c.(*kind.Cluster); ok {
 				facts.Image, facts.Balancer = k.Image(), k.Balancer()
 			}

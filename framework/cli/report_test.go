@@ -13,7 +13,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
@@ -117,7 +117,7 @@ func TestAMissOrALostCertificateThatCannotBeWritten(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "file") // no folder can be made below it
 	overwrite(t, base, "")
 	c := &certification{
-		base: scenario.Settings{Dir: base}, ctx: t.Context(), out: io.Discard,
+		base: run.Settings{Dir: base}, ctx: t.Context(), out: io.Discard,
 		releases: []certificate.Release{{Kubernetes: "v1.36.3"}, {Kubernetes: "v1.37.0"}},
 	}
 	c.after(0, before)

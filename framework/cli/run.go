@@ -22,6 +22,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -30,10 +31,11 @@ import (
 // runFlags are what `holdfast run` was told.
 type runFlags struct {
 	provider, cluster, scope, kubernetes, timings, artifacts string
-	proxyMode, incident                                      string
+	proxyMode, incident, resume                              string
 	names                                                    []string // of scenarios; none: all of the scope
 	seed                                                     uint64
 	list, keep, keepLogs                                     bool
+	begun                                                    *history.RunFile // the run that --resume continues; nil: a new run
 }
 
 const proxyModeHelp = "kube-proxy's mode on every cluster: nftables, iptables, or ipvs where the kernel has it; default: nftables"
@@ -48,6 +50,10 @@ every scenario of the scope. --incident runs those that retell an outage. What i
 stays under artifacts/: latest leads to the last run of which a scenario was judged, last-attempt to the one that was begun last. A
 second Ctrl-C, but not within a second, ends it at once and names what is left.
 
+--resume continues a run that was interrupted, by Ctrl-C, a kill or a power failure. Scenarios with a whole, judged record keep their
+results. The others are run again, and their old records are moved to a folder set-aside-1 in the run's folder. Seed, scenarios and
+settings are those that the run was begun with. The report and the exit code are those of the whole run.
+
 With --cluster, it runs what fits that cluster, which no other run may use meanwhile: a Lease in its namespace holdfast says whose it
 is.
 
@@ -58,9 +64,16 @@ is.
   holdfast run --scope full --kubernetes v1.36.3
   holdfast run --proxy-mode iptables
   holdfast run --incident maintenance-took-us-out
+  holdfast run --resume last-attempt
   holdfast up demo && holdfast run --cluster demo chaos/drain-one-worker`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.names = args
+			if f.resume != "" {
+				var err error
+				if f, err = f.resumed(cmd); err != nil {
+					return err
+				}
+			}
 			chosen, told, err := f.choose()
 			if err != nil {
 				return usage(err)
@@ -74,12 +87,18 @@ is.
 			return f.run(cmd, version, chosen, told)
 		},
 	}
+	f.own(cmd)
+	completeRun(cmd)
+	return cmd
+}
+
+// own are the flags of `holdfast run`.
+func (f *runFlags) own(cmd *cobra.Command) {
 	f.common(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.incident, "incident", "", "run the scenarios that retell this outage; --list names them all")
 	flags.BoolVar(&f.list, "list", false, "list the scenarios and their claims, and run none")
-	completeRun(cmd)
-	return cmd
+	flags.StringVar(&f.resume, "resume", "", "continue this interrupted run: its folder, or its name below --artifacts")
 }
 
 // common are the flags of whatever runs scenarios.
@@ -111,7 +130,7 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 		return err
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	progress := scenario.NewProgress(out, len(chosen))
+	progress := run.NewProgress(out, len(chosen))
 	back, err := provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
@@ -128,38 +147,42 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	if err := tell(out, told); err != nil {
 		return err
 	}
-	file, err := scenario.Run(ctx, settings, chosen)
+	begin := run.Scenarios
+	if f.begun != nil {
+		begin = run.Resume
+	}
+	file, err := begin(ctx, settings, chosen)
 	if len(file.Scenarios) == 0 { // nothing was begun
 		return err
 	}
 	return report(out, settings.Dir, file, err)
 }
 
-func (f runFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *scenario.Progress) (scenario.Settings, error) {
+func (f runFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *run.Progress) (run.Settings, error) {
 	executable, err := os.Executable()
 	if err != nil {
-		return scenario.Settings{}, err
+		return run.Settings{}, err
 	}
 	cache, err := engine.CacheDir()
 	if err != nil {
-		return scenario.Settings{}, err
+		return run.Settings{}, err
 	}
 	if f.seed == 0 {
 		f.seed = rand.Uint64()>>11 | 1 // 53 bits: JSON's numbers carry no more
 	}
 	now := time.Now()
-	id, err := claimRun(f.artifacts, now)
+	id, err := f.claim(now)
 	if err != nil {
-		return scenario.Settings{}, fmt.Errorf("make a folder for the run: %w", err)
+		return run.Settings{}, fmt.Errorf("make a folder for the run: %w", err)
 	}
 	if err := history.PointLastAttempt(f.artifacts, id); err != nil {
-		return scenario.Settings{}, err
+		return run.Settings{}, err
 	}
 	interrupted := interrupt.Of(ctx)
 	if progress != nil {
 		interrupted.SayTo(progress.Note)
 	}
-	return scenario.Settings{
+	settings := run.Settings{
 		Cluster: f.cluster, Keep: f.keep, Interrupt: interrupted,
 		Hold: func(ctx context.Context, c clusters.Cluster) (*hold.Hold, error) {
 			return take(ctx, c, "run "+id)
@@ -174,7 +197,19 @@ func (f runFlags) settings(ctx context.Context, version string, out io.Writer, b
 				slog.Warn("point at the run", "error", err)
 			}
 		},
-	}, nil
+	}
+	if f.begun != nil {
+		settings.Started, settings.Resumed, settings.Args = f.begun.Started, now, f.begun.Args
+	}
+	return settings, nil
+}
+
+// claim is the name of the run. The folder of a new run is made.
+func (f runFlags) claim(now time.Time) (id string, err error) {
+	if f.begun != nil {
+		return f.begun.ID, nil
+	}
+	return claimRun(f.artifacts, now)
 }
 
 // compiler makes the programs of add-ons, and tells out how far it is.
@@ -201,12 +236,12 @@ func claimRun(artifacts string, now time.Time) (id string, err error) {
 }
 
 // SettingsFor are the settings of a run that Ginkgo's own command starts: those of `holdfast run` without flags.
-func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, scenarios int) (scenario.Settings, error) {
+func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, scenarios int) (run.Settings, error) {
 	f := runFlags{provider: "kind", scope: "full", artifacts: artifacts}
-	progress := scenario.NewProgress(out, scenarios)
+	progress := run.NewProgress(out, scenarios)
 	back, err := provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
-		return scenario.Settings{}, err
+		return run.Settings{}, err
 	}
 	return f.settings(ctx, version, out, back, progress)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
@@ -103,7 +104,7 @@ func hamlets(none error) func(context.Context, io.Writer, func(string)) (backing
 				}
 				return hamlet{out: out, name: name, spec: described()[0].Cluster.WithDefaults()}, none
 			},
-			facts: func(clusters.Cluster) scenario.ClusterFacts { return scenario.ClusterFacts{Kubernetes: "v1.37.0"} },
+			facts: func(clusters.Cluster) run.ClusterFacts { return run.ClusterFacts{Kubernetes: "v1.37.0"} },
 			release: func(_ context.Context, version string) (certificate.Release, error) {
 				if version == "v1.36.9" {
 					return certificate.Release{}, errors.New("kubernetes v1.36.9 does not exist")

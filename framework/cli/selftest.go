@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/instrument"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
@@ -140,7 +141,7 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 		return err
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	progress := scenario.NewProgress(out, f.runs*len(chosen))
+	progress := run.NewProgress(out, f.runs*len(chosen))
 	back, err := f.backing(ctx, out, progress)
 	if err != nil {
 		return err
@@ -165,7 +166,7 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 }
 
 // backing of the rounds; none without a cluster.
-func (f selftestFlags) backing(ctx context.Context, out io.Writer, p *scenario.Progress) (backing, error) {
+func (f selftestFlags) backing(ctx context.Context, out io.Writer, p *run.Progress) (backing, error) {
 	if f.noCluster {
 		return backing{Provider: none{}}, nil
 	}
@@ -175,7 +176,7 @@ func (f selftestFlags) backing(ctx context.Context, out io.Writer, p *scenario.P
 // none provides nothing.
 type none struct{ clusters.Provider }
 
-func (f selftestFlags) instrument(ctx context.Context, out io.Writer, base scenario.Settings, t *reports.Selftest) error {
+func (f selftestFlags) instrument(ctx context.Context, out io.Writer, base run.Settings, t *reports.Selftest) error {
 	say := sayTo(out)
 	i, err := instrument.Measure(ctx, instrument.Options{
 		Dir: base.Dir, Seed: base.Seed, Trials: f.outages, Losses: f.losses, Soak: f.soak, Say: func(line string) { say("%s", line) },
@@ -198,21 +199,21 @@ func (f selftestFlags) instrument(ctx context.Context, out io.Writer, base scena
 }
 
 // repeat runs the rounds.
-func (f selftestFlags) repeat(ctx context.Context, out io.Writer, base scenario.Settings, chosen []scenario.Spec, t *reports.Selftest) error {
+func (f selftestFlags) repeat(ctx context.Context, out io.Writer, base run.Settings, chosen []scenario.Spec, t *reports.Selftest) error {
 	sayTo(out)("selftest %s: %d rounds of %d scenarios, about %s", base.RunID, f.runs, len(chosen),
 		(time.Duration(f.runs) * about(chosen)).Round(time.Minute))
 	w := &watcher{ctx: ctx, out: out, t: t, dir: base.Dir, began: time.Now(), scenarios: len(chosen)}
-	_, err := scenario.Repeat(ctx, f.rounds(base), chosen, w.after)
+	_, err := run.Repeat(ctx, f.rounds(base), chosen, w.after)
 	return errors.Join(err, w.err)
 }
 
 // rounds are the settings of each: a run of its own, below the whole's folder.
-func (f selftestFlags) rounds(base scenario.Settings) []scenario.Settings {
-	all := make([]scenario.Settings, f.runs)
+func (f selftestFlags) rounds(base run.Settings) []run.Settings {
+	all := make([]run.Settings, f.runs)
 	for i := range all {
 		name := fmt.Sprintf(reports.RoundFormat, i+1)
 		s, g := base, f.runFlags
-		s.RunID, s.Dir, s.Seed = base.RunID+"/"+name, filepath.Join(base.Dir, name), scenario.SeedOf(base.Seed, i+1)
+		s.RunID, s.Dir, s.Seed = base.RunID+"/"+name, filepath.Join(base.Dir, name), run.RoundSeed(base.Seed, i+1)
 		g.seed = s.Seed
 		s.Reproduce = g.reproduce
 		all[i] = s

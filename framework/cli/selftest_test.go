@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
@@ -158,7 +158,7 @@ func TestSelftestAddsUp(t *testing.T) {
 // Each round has a folder, a name and a seed of its own, all of them in their commands.
 func TestRounds(t *testing.T) {
 	f := selftestFlags{runs: 12, runFlags: runFlags{seed: 7, timings: "stock"}}
-	base := scenario.Settings{RunID: "now", Dir: "artifacts/now", Seed: 7}
+	base := run.Settings{RunID: "now", Dir: "artifacts/now", Seed: 7}
 	rounds := f.rounds(base)
 	var seeds []uint64
 	for i, s := range rounds {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 	"github.com/holdfast-ha/holdfast/workloads/gateway"
 )
@@ -36,7 +37,7 @@ func Workload(ctx context.Context, name string, args []string) error {
 		if err != nil {
 			return usage(err)
 		}
-		return backend.Run(ctx, o)
+		return backend.Run(ctx, o, load.Servers()...)
 	case "gateway":
 		o, err := gateway.Parse(args)
 		if err != nil {
@@ -47,7 +48,7 @@ func Workload(ctx context.Context, name string, args []string) error {
 		if len(args) > 0 {
 			return usage(fmt.Errorf("load: unexpected argument %q", args[0]))
 		}
-		return load.RunWorker(ctx, load.WorkerOptions{Name: os.Getenv(backend.EnvPod)})
+		return collect.RunWorker(ctx, collect.WorkerOptions{Name: os.Getenv(backend.EnvPod)})
 	default:
 		return usage(errors.New("want backend, gateway or load"))
 	}

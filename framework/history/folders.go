@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Names of symbolic links to run folders, next to the run folders.
@@ -57,13 +58,16 @@ func point(artifacts, name, runID string) error {
 }
 
 // Records lists the folders with a record below a run's folder (which may be a symbolic link), relative to it, with
-// slashes, sorted. It works for a killed run, too. The run's folder itself is ".".
+// slashes, sorted. It works for a killed run, too. The run's folder itself is ".". Records that were set aside are left out.
 func Records(dir string) ([]string, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("look for records in %q: no such folder: give a run's folder, such as artifacts/latest", dir)
 	}
 	var found []string
 	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && strings.HasPrefix(path, SetAsidePrefix) {
+			return fs.SkipDir
+		}
 		if err == nil && !entry.IsDir() && entry.Name() == EventsFile {
 			found = append(found, filepath.ToSlash(filepath.Dir(path)))
 		}

@@ -5,18 +5,14 @@ import "time"
 // Offset is a point in time: the time since the run's base.
 type Offset = time.Duration
 
-// Lane is a way of using connections. Lanes are judged separately.
+// Lane is a way of using connections. Lanes are judged separately. Package load has the table of all lanes.
 type Lane string
 
-// The lanes.
+// The lanes that promises single out.
 const (
-	LaneFresh   Lane = "fresh"     // a new connection for every request
-	LaneReused  Lane = "reused"    // kept-alive connections, as most clients use them
-	LaneStream  Lane = "stream"    // messages in lines, on one connection that is kept as long as possible
-	LaneH2C     Lane = "h2c"       // a few HTTP/2 connections without TLS, each with many concurrent requests
-	LaneGRPC    Lane = "grpc"      // gRPC calls on a few connections
-	LaneSocket  Lane = "websocket" // WebSocket messages, on one connection that is kept as long as possible
-	LaneControl Lane = "control"   // to a server in the worker's own pod: separates harness noise from the system under test
+	LaneFresh   Lane = "fresh"   // a new connection for every request
+	LaneReused  Lane = "reused"  // kept-alive connections, as most clients use them
+	LaneControl Lane = "control" // to a server in the worker's own pod: separates harness noise from the system under test
 )
 
 // Outcome is how a request ended.

@@ -35,8 +35,12 @@ type RunFile struct {
 	Incident   *Incident `json:"incident,omitempty"` // the incident that the scenarios reproduce
 	Outcome    string    `json:"outcome"`            // the scenarios' worst outcome, or OutcomeInterrupted; empty while in progress
 	// Interrupted is what interrupted the run, such as SIGINT; empty if every scenario was run to its end.
-	Interrupted string           `json:"interrupted,omitempty"`
-	Scenarios   []ScenarioResult `json:"scenarios"`
+	Interrupted string `json:"interrupted,omitempty"`
+	// Chosen are the scenarios of the run, in the order in which they are run. Empty in older files.
+	Chosen []Chosen `json:"chosen,omitempty"`
+	// Resumed are the times at which the interrupted run was continued.
+	Resumed   []Resumption     `json:"resumed,omitempty"`
+	Scenarios []ScenarioResult `json:"scenarios"`
 }
 
 // ScenarioResult is the result of one scenario.

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
 )
 
 // lanes that are measured: with a connection for each request, and with kept ones. They are sent in turns.
@@ -26,7 +27,7 @@ type rig struct {
 	rate    float64 // of each lane, a second
 	dir     string
 	writer  *history.Writer
-	session *load.Session
+	session *collect.Session
 	client  *http.Client
 	halt    context.CancelFunc // of the worker
 	ended   chan error
@@ -59,11 +60,13 @@ func start(ctx context.Context, dir, target string, rate float64, duration time.
 	// The worker outlives an interruption, for its rows have to be collected.
 	work, halt := context.WithCancel(context.WithoutCancel(ctx))
 	r.halt = halt
-	go func() { r.ended <- load.RunWorker(work, load.WorkerOptions{Name: "instrument", Listener: listener}) }()
+	go func() {
+		r.ended <- collect.RunWorker(work, collect.WorkerOptions{Name: "instrument", Listener: listener})
+	}()
 	if err := r.phase(history.Steady); err != nil {
 		return nil, errors.Join(err, r.abandon())
 	}
-	r.session, err = load.Start(ctx, r.client, "http://"+listener.Addr().String(), plan, r.writer)
+	r.session, err = collect.Start(ctx, r.client, "http://"+listener.Addr().String(), plan, r.writer)
 	if err != nil {
 		return nil, errors.Join(err, r.abandon())
 	}

@@ -58,7 +58,7 @@ func TestAPIAnswersWithin(t *testing.T) {
 			Way: history.Direct, Host: "cp2", Returning: true, Asked: 100, Longest: second}}), limit, verdict.Held, 0,
 			"2 API servers that remained answered with at most 1.51s between two answers (0 of 441 requests failed)" + besides},
 		{"only the balancer is away, which is kind's", beheaded(of("lb", func(r *history.Reach) { r.Longest, r.Failing, r.Failed = 30*second, 30*second, 153 })),
-			limit, verdict.Held, 0, "2 API servers that remained answered with never more than 1.51s from one to the next " +
+			limit, verdict.Held, 0, "2 API servers that remained answered with at most 1.51s between two answers " +
 				"(0 of 341 requests failed); through lb, which is not judged, 153 of 153 requests failed until the revert, over 30s"},
 		{"nobody was asked", killed(), limit, verdict.Unknown, 0, "no verdict: no API server was probed at its own address while a fault was active"},
 		{"only the balancer was asked", beheaded().DropEvents(func(e history.Event) bool { return e.Reach != nil && e.Reach.Way == history.Direct }),

@@ -16,7 +16,7 @@ import (
 func TestBlindWatchesProveNothing(t *testing.T) {
 	gap := func(b *ht.Builder, from, to history.Offset) *ht.Builder { return b.Gap("pods", from, to) }
 	blindFrom := func(from, to string) string {
-		return "no verdict: the watch of pods was blind from " + from + " to " + to + ": the watch broke off"
+		return "no verdict: the watch of pods had a gap from " + from + " to " + to + ": the watch broke off"
 	}
 
 	// backend-2 is evicted at 17.5 s, half a second after backend-1: the budget demands 5 of 6.

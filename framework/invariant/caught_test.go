@@ -119,7 +119,7 @@ func TestAMutantIsCaughtForThePlantedReason(t *testing.T) {
 			verdict.Violated, "missed: of the requests on reused"},
 		"another cause": {onGolden(t, drops, params, "late-endpoint", history.LaneReused), verdict.Unknown, "none failed for late-endpoint"},
 		"mostly another cause": {onGolden(t, "no-budget", params, "late-endpoint", history.LaneFresh), verdict.Unknown,
-			"late-endpoint was planted, and outage-eviction reported"},
+			"late-endpoint is the cause that was planted, but outage-eviction was reported"},
 		"the fault went wrong, and the harness was in trouble": {troubled(withEvents(whole, undone)), verdict.Unknown, "trouble at"},
 		"the fault went wrong":                                 {withEvents(whole, undone), verdict.Unknown, "nothing was done"},
 		"the fault went wrong, and one request timed out in Steady": {
@@ -127,14 +127,14 @@ func TestAMutantIsCaughtForThePlantedReason(t *testing.T) {
 				both(well(every), once(history.LaneReused, steady, history.TimeoutResponse))), verdict.Unknown, "nothing was done",
 		},
 		"the fault was never seen": {dropped(whole, func(e history.Event) bool { return e.Fault != nil && e.Fault.Stage == history.Seen }),
-			verdict.Unknown, "was never seen to bite"},
+			verdict.Unknown, "was never seen in effect"},
 		"no fault at all":           {dropped(whole, func(e history.Event) bool { return e.Fault != nil }), verdict.Unknown, "no fault was injected"},
-		"no phases":                 {dropped(whole, func(e history.Event) bool { return e.Phase != nil }), verdict.Unknown, "there is no phase"},
+		"no phases":                 {dropped(whole, func(e history.Event) bool { return e.Phase != nil }), verdict.Unknown, "the record has no phase"},
 		"a record that was cut off": {incomplete(whole), verdict.Unknown, "the record is not whole"},
-		"a watch was blind":         {withGap(whole), verdict.Unknown, "was blind"},
+		"a watch was blind":         {withGap(whole), verdict.Unknown, "had a gap"},
 		"a promise with other parameters": {onGolden(t, drops, `{"lanes":["reused"]}`, cause, history.LaneReused), verdict.Unknown,
 			"which the scenario does not promise"},
-		"a lane without load": {onGolden(t, drops, params, cause, history.LaneGRPC), verdict.Unknown, "about lane grpc"},
+		"a lane without load": {onGolden(t, drops, params, cause, "grpc"), verdict.Unknown, "about lane grpc"},
 		"the control lane":    {onGolden(t, drops, params, cause, history.LaneControl), verdict.Unknown, "about lane control"},
 		"no promises":         {promising(whole), verdict.Unknown, "NoFailedRequests was not judged"},
 		"a promise that is not known": {promising(whole, history.Promise{Kind: "Harmony"}), verdict.Unknown,
@@ -189,7 +189,7 @@ func TestWhatWasBrokenBeforeTheFaultCatchesNothing(t *testing.T) {
 		t.Fatalf("as it was: %s: %s", got.Outcome, got.Seen)
 	}
 	verdicts[0].At = run.Faults()[0].Injecting.At - 1
-	if got := judge.Caught(run, verdicts); got.Outcome != verdict.Unknown || !strings.Contains(got.Seen, "and the first fault began at 8.082s") {
+	if got := judge.Caught(run, verdicts); got.Outcome != verdict.Unknown || !strings.Contains(got.Seen, "before the first fault began at 8.082s") {
 		t.Errorf("%s: %s", got.Outcome, got.Seen)
 	}
 	lies := onGolden(t, "a-selector-for-each", "", "")
@@ -232,7 +232,7 @@ func TestAMutantThatIsCaughtByChance(t *testing.T) {
 	if v := caught.Caught; v.Outcome != verdict.Held || v.Escaped() || v.Numbers[verdict.CaughtNumber] != 1 {
 		t.Errorf("caught: %+v", v)
 	}
-	if v := not.Caught; v.Outcome != verdict.Held || !v.Escaped() || !strings.HasPrefix(v.Seen, "not caught, as may happen") {
+	if v := not.Caught; v.Outcome != verdict.Held || !v.Escaped() || !strings.HasPrefix(v.Seen, "not caught, which is allowed") {
 		t.Errorf("not caught: %+v", v)
 	}
 	if v := judge.Find(incomplete(run)).Caught; v.Outcome != verdict.Unknown || v.Escaped() {
@@ -268,34 +268,34 @@ func TestAMutantOfTheHarnessPlantsItsDoubt(t *testing.T) {
 		{"it blamed the workload", starved(ht.Healthy().Fail(history.LaneFresh, 20*second, 20500*ms, history.Refused)), verdict.Violated,
 			"missed: the workload was blamed"},
 		{"it did not hear itself", starvedMutant().DropEvents(func(e history.Event) bool { return e.Noise != nil }), verdict.Unknown,
-			"no load worker says that its quota kept it from running"},
+			"no load worker reports that its CPU quota throttled it"},
 		{"the machine was busy, and no quota kept it from running", starvedMutant().EditEvents(func(e *history.Event) {
 			if e.Noise != nil {
 				e.Noise = &history.Noise{Of: ht.Worker, Since: e.Noise.Since, Pause: 900 * ms}
 			}
-		}), verdict.Unknown, "no load worker says that its quota"},
+		}), verdict.Unknown, "no load worker reports that its CPU quota"},
 		{"another part was throttled", starvedMutant().EditEvents(func(e *history.Event) {
 			if e.Noise != nil {
 				e.Noise = &history.Noise{Of: "worker-9", Since: e.Noise.Since, Throttled: 900 * ms}
 			}
-		}), verdict.Unknown, "no load worker says"},
+		}), verdict.Unknown, "no load worker reports"},
 		{"throttled before the load", starvedMutant().EditEvents(func(e *history.Event) {
 			if e.Noise != nil {
 				e.T, e.Noise = second, &history.Noise{Of: ht.Worker, Throttled: 900 * ms}
 			}
-		}), verdict.Unknown, "no load worker says"},
-		{"a doubt that nobody knows", starvedMutant().Header(func(h *history.Header) { h.Mutant.Doubt = "spleen" }), verdict.Unknown, `no doubt "spleen"`},
+		}), verdict.Unknown, "no load worker reports"},
+		{"a doubt that nobody knows", starvedMutant().Header(func(h *history.Header) { h.Mutant.Doubt = "spleen" }), verdict.Unknown, `the doubt "spleen"`},
 		{"a record that was cut off", starvedMutant().Incomplete("its last line is missing"), verdict.Unknown, "the record is not whole"},
 		{"deployment did not settle", starvedMutant().Trouble(15*second, "waited 120s for deployment backend to settle"), verdict.Unknown, "did"},
-		{"a fault that was never seen", setStage(starvedMutant(), history.Seen, -1), verdict.Unknown, "was never seen to bite"},
+		{"a fault that was never seen", setStage(starvedMutant(), history.Seen, -1), verdict.Unknown, "was never seen in effect"},
 		{"a load worker that is gone", starvedMutant().WithoutTotals(), verdict.Unknown, "for another reason than the planted one"},
 		{"rows that are missing", starvedMutant().WithoutTotals().Event(history.Event{T: 44 * second, Load: &history.LoadTotals{
 			Worker: ht.Worker, Lane: history.LaneFresh, Planned: 9000, Sent: 9000,
 		}}), verdict.Unknown, "for another reason than the planted one"},
-		{"a watch that had a gap", starvedMutant().Gap("pods", 16*second, 26*second), verdict.Unknown, "was blind"},
+		{"a watch that had a gap", starvedMutant().Gap("pods", 16*second, 26*second), verdict.Unknown, "had a gap"},
 		{"nothing was disrupted", starvedMutant().DropEvents(func(e history.Event) bool { return e.Pod != nil || e.Node != nil }), verdict.Unknown,
 			"for another reason"},
-		{"nothing but a header", ht.New().Header(func(h *history.Header) { *h = starvedMutant().Run().Header }), verdict.Unknown, "there is no phase"},
+		{"nothing but a header", ht.New().Header(func(h *history.Header) { *h = starvedMutant().Run().Header }), verdict.Unknown, "the record has no phase"},
 	}
 	for _, s := range tests {
 		t.Run(s.name, func(t *testing.T) {

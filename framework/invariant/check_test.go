@@ -142,7 +142,7 @@ func TestJudgeUsesWhatIsWritten(t *testing.T) {
 	run := ht.Healthy().Header(func(h *history.Header) { h.Promises = promises }).Run()
 	got := judge.Judge(run)
 	known := invariant.Kinds()
-	refusal := `decode promise: this holdfast knows no kind "Harmony", only ` + strings.Join(known[:len(known)-1], ", ") +
+	refusal := `decode promise: this version of holdfast does not know kind "Harmony"; it knows ` + strings.Join(known[:len(known)-1], ", ") +
 		" and " + known[len(known)-1]
 	want := append(judge.CheckAll(run, everything()), verdict.Verdict{
 		Promise: `Harmony {"maxSkew":1}`, Kind: "Harmony", Outcome: verdict.Unknown,

@@ -130,7 +130,7 @@ func TestTheEndOfRecovered(t *testing.T) {
 func TestTheLongestOutageIsTold(t *testing.T) {
 	b := failVictims(failVictims(killed(), history.LaneFresh, 16*second, 17*second), history.LaneReused, 16*second, 20*second)
 	v := check(t, b.Run(), invariant.FailuresEndWithin{}, verdict.Held, 0,
-		"133 requests failed on reused during the outage of kill one worker, on connections to its victims that were open before; the last was sent 3.988s after the victims of kill one worker had last answered, and 9s was predicted at most"+noneMissed)
+		"133 requests failed on reused during the outage of kill one worker, on connections to its victims that were open before; the last was sent 3.988s after the victims of kill one worker had last answered, and at most 9s was predicted"+noneMissed)
 	numbers(t, v, map[string]float64{"measuredSeconds": 3.988, "failed": 166})
 }
 

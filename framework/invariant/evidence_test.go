@@ -99,7 +99,7 @@ func TestEvidence(t *testing.T) {
 		{"totals of one lane only", totals("", 0, 0, 0).DropEvents(dropLane),
 			"worker-0 has no totals for lane reused in the record (and 1 more reason)"},
 		{"a planned lane that never was", ht.Healthy().Header(func(h *history.Header) {
-			h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: history.LaneStream, RatePerSecond: 20})
+			h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: "stream", RatePerSecond: 20})
 		}), "no worker has totals for lane stream, which was planned (and 1 more reason)"},
 		{"no clock", totals("", 0, 0, 0).DropEvents(func(e history.Event) bool { return e.Clock != nil }),
 			"the clock of worker-0 was never compared with the run's"},

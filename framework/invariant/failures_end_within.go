@@ -214,7 +214,7 @@ func (j *failuresEndWithin) endedLate(v verdict.Verdict, outside *failures.Failu
 	for _, o := range j.sorter.Outages {
 		if first.Done >= o.From {
 			since := o.Before(first.Sent)
-			where = fmt.Sprintf("%s after %s, and %s was predicted at most",
+			where = fmt.Sprintf("%s after %s, and at most %s was predicted",
 				prose.Moment(first.Sent-since.Earliest()), since.Since(), prose.Moment(j.limit))
 		}
 	}

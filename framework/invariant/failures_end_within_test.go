@@ -26,8 +26,8 @@ func TestFailuresEndWithin(t *testing.T) {
 	checkAll(t, []sample{
 		{"held", outage(), predicted, verdict.Held, 0,
 			"180 of 1076 requests (16.7 %) failed on fresh during the outage of kill one worker; " + victims + "220; " +
-				"the last was sent 5.008s after the victims of kill one worker had last answered, and 9s was predicted at most" + noneMissed},
-		{"no failure at all", killed(), predicted, verdict.Held, 0, "no request failed, though victims had answered before, " +
+				"the last was sent 5.008s after the victims of kill one worker had last answered, and at most 9s was predicted" + noneMissed},
+		{"no failure at all", killed(), predicted, verdict.Held, 0, "no request failed, although the victims had answered before, " +
 			"through 0 pod terminations and 1 node loss; failures had to end within 9s" + noneMissed},
 		{"no failure, and no victim had answered", killed().EditRequests(func(r *history.Request) {
 			if r.Node == "w3" {
@@ -37,21 +37,21 @@ func TestFailuresEndWithin(t *testing.T) {
 			"no verdict: backend-3, which kill one worker took, answered no request on fresh in the 3s before the fault (and 1 more reason)"},
 		{"too late", outage().Fail(history.LaneFresh, 25*second, 25010*ms, history.Reset), predicted, verdict.Violated, 25 * second,
 			"2 requests failed outside the predicted time; the first was sent at 25s on fresh: reset, 9.018s after " +
-				"the victims of kill one worker had last answered, and 9s was predicted at most"},
+				"the victims of kill one worker had last answered, and at most 9s was predicted"},
 		{"in the last moment", onceMore(outage(), 24980*ms), predicted, verdict.Held, 0,
 			"181 of 1875 requests (9.65 %) failed on fresh during the outage of kill one worker; " + victims + "365; " +
-				"the last was sent 8.998s after the victims of kill one worker had last answered, and 9s was predicted at most" + noneMissed},
+				"the last was sent 8.998s after the victims of kill one worker had last answered, and at most 9s was predicted" + noneMissed},
 		{"later than a victim that died when it last answered, and not than one that died when it first let somebody down",
 			onceMore(outage(), 24985*ms), predicted, verdict.Unknown, 0,
 			"no verdict: 1 request failed so late that it was allowed only if the victims died at the last moment that the record leaves open"},
 		{"within a limit of its own", failVictims(killed(), history.LaneFresh, 15600*ms, 18900*ms), fresh, verdict.Held, 0,
 			"110 of 656 requests (16.8 %) failed on fresh during the outage of kill one worker; " + victims + "141; " +
-				"the last was sent 2.908s after the victims of kill one worker had last answered, and 3s was predicted at most" + noneMissedOnFresh},
+				"the last was sent 2.908s after the victims of kill one worker had last answered, and at most 3s was predicted" + noneMissedOnFresh},
 		{"beyond a limit of its own", outage(), fresh, verdict.Violated, 19010 * ms,
 			"67 requests failed outside the predicted time; the first was sent at 19.01s on fresh: timeout-connect, 3.028s after " +
-				"the victims of kill one worker had last answered, and 3s was predicted at most"},
+				"the victims of kill one worker had last answered, and at most 3s was predicted"},
 		{"on a lane that is not promised", failVictims(killed(), history.LaneReused, 15600*ms, 27*second), fresh, verdict.Held, 0,
-			"no request failed, though victims had answered before, through 0 pod terminations and 1 node loss; " +
+			"no request failed, although the victims had answered before, through 0 pod terminations and 1 node loss; " +
 				"failures had to end within 3s" + noneMissedOnFresh},
 		{"before the fault", failVictims(killed(), history.LaneFresh, 12*second, 12050*ms), predicted, verdict.Violated, 12020 * ms,
 			"1 request failed outside the predicted time; the first was sent at 12.02s on fresh: timeout-connect, before any fault began"},
@@ -65,7 +65,7 @@ func TestFailuresEndWithin(t *testing.T) {
 			}
 		}), predicted, verdict.Held, 0,
 			"50 of 198 requests (25.3 %) failed on fresh during the outage of kill one worker; " + victims + "52; " +
-				"the last was sent 998ms after the victims of kill one worker had last answered, and 9s was predicted at most" + noneMissed},
+				"the last was sent 998ms after the victims of kill one worker had last answered, and at most 9s was predicted" + noneMissed},
 		{"a server that no fault touched", outage().EditRequests(func(r *history.Request) {
 			if r.Lane == history.LaneReused && r.Seq == 1401 {
 				r.Outcome, r.Status = history.BadStatus, 500
@@ -81,7 +81,7 @@ func TestFailuresEndWithin(t *testing.T) {
 		{"two services, one named", twoServices(failVictims(killed(), history.LaneFresh, 16*second, 17*second)),
 			invariant.FailuresEndWithin{Service: "backend"}, verdict.Held, 0,
 			"33 of 194 requests (17 %) failed on fresh during the outage of kill one worker; " + victims + "51; " +
-				"the last was sent 988ms after the victims of kill one worker had last answered, and 9s was predicted at most" + noneMissed},
+				"the last was sent 988ms after the victims of kill one worker had last answered, and at most 9s was predicted" + noneMissed},
 		{"unknown", outage().Incomplete("cut off"), predicted, verdict.Unknown, 0, "no verdict: the record is not whole: cut off"},
 	})
 }
@@ -121,7 +121,7 @@ func TestTwoFaultsAreOneOutage(t *testing.T) {
 	check(t, b.Run(), invariant.FailuresEndWithin{Lanes: []history.Lane{history.LaneFresh}}, verdict.Held, 0,
 		"700 of 1600 requests (43.8 %) failed on fresh during the outage of kill one worker and kill another; "+
 			"the victims had 3 of 6 endpoints of backend, 50 %, which with sampling error allows 863; "+
-			"the last was sent 7.993s after the victims of kill another had last answered, and 9s was predicted at most"+noneMissedOnFresh)
+			"the last was sent 7.993s after the victims of kill another had last answered, and at most 9s was predicted"+noneMissedOnFresh)
 }
 
 // onceMore makes a victim fail one more request.

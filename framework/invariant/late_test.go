@@ -22,7 +22,7 @@ func TestLateNewsIsNoBlindness(t *testing.T) {
 	}
 	gap := func(b *ht.Builder, from, to history.Offset) *ht.Builder { return bridge(b.Gap("pods", from, to)) }
 	late := func(from, to string) string {
-		return "no verdict: the watch of pods was late from " + from + " to " + to + ": the watch broke off"
+		return "no verdict: the watch of pods delivered changes late from " + from + " to " + to + ": the watch broke off"
 	}
 	all := kept()
 	for kind, want := range map[string]verdict.Outcome{

@@ -24,7 +24,7 @@ type loadModel struct {
 
 func newLoadModel(seed uint64) *loadModel {
 	m := &loadModel{random: rand.New(rand.NewPCG(seed, 5)), rows: make(map[history.Lane][]history.Request)}
-	all := []history.Lane{history.LaneFresh, history.LaneReused, history.LaneStream, history.LaneControl}
+	all := []history.Lane{history.LaneFresh, history.LaneReused, "stream", history.LaneControl}
 	for _, lane := range all {
 		if m.random.IntN(3) > 0 {
 			m.lanes = append(m.lanes, lane)

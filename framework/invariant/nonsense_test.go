@@ -46,8 +46,8 @@ var edits = map[string]struct {
 	"a witness that was asked after the revert began": {func(r *history.Run) {
 		f := r.Faults()[0]
 		addEvent(r, history.Event{Fault: &history.FaultMark{ID: f.ID, Name: f.Name, Stage: history.Lasting}})
-	}, " was asked at "},
-	"a promise of the future":   {func(r *history.Run) { r.Header.Promises[0].Kind = "Eternity" }, `this holdfast knows no kind "Eternity"`},
+	}, " was checked at "},
+	"a promise of the future":   {func(r *history.Run) { r.Header.Promises[0].Kind = "Eternity" }, `this version of holdfast does not know kind "Eternity"`},
 	"a parameter of the future": {func(r *history.Run) { r.Header.Promises[0].Params = []byte(`{"mostly":true}`) }, "unknown field"},
 	"a number that is none":     {func(r *history.Run) { r.Header.Promises[0].Params = []byte(`{"limit":NaN}`) }, "invalid character"},
 }

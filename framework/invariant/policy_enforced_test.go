@@ -56,7 +56,7 @@ func TestPolicyEnforced(t *testing.T) {
 		{"a bad one was refused by another", enforced(but(badOne, byAnother)), promise, verdict.Unknown, 0,
 			"no verdict: StatefulSet none was refused at 40.3s, but not by zones: quota denied it"},
 		{"a good one was refused by another", enforced(but(goodOne, byAnother)), promise, verdict.Unknown, 0,
-			"no verdict: Deployment hard was refused at 40.3s, but not by what is to refuse others: quota denied it"},
+			"no verdict: Deployment hard was refused at 40.3s, but not by the policy under test: quota denied it"},
 		{"no bad one", only(false), promise, verdict.Unknown, 0,
 			"no verdict: no manifest that must be refused was tried and refused while the faults were active"},
 		{"no good one", only(true), promise, verdict.Unknown, 0,

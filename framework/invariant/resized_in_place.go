@@ -71,7 +71,7 @@ type resizes struct {
 	at        history.Offset
 }
 
-// inOneOrder are the events of pods by time, and then by the pods' names.
+// inOrder are the events of pods by time, and then by the pods' names.
 func inOrder(events []history.Event) (pods []history.Event) {
 	for _, e := range events {
 		if e.Pod != nil {

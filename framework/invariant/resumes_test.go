@@ -93,11 +93,11 @@ func TestResumes(t *testing.T) {
 		{"nothing was asked, and changes were made", nothingAsked(12*second, 30*second, 60*second), within(5 * second), verdict.Unknown, 0,
 			"no verdict: nothing could stall: backend still wanted 6 replicas, and other changes went through all the time"},
 		{"no change of its own ever came back to the harness", nothingAsked(), within(5 * second), verdict.Unknown, 0,
-			"no verdict: whether anything could stall is not known: backend was asked for 6 replicas, as before, and of the harness's own " +
-				"changes 0 came back before the fault and 0 after its undo"},
+			"no verdict: whether anything could stall is unknown: backend still wanted 6 replicas, and the harness saw " +
+				"0 of its own changes before the fault and 0 after its revert"},
 		{"none came back after the undo", nothingAsked(12 * second), within(5 * second), verdict.Unknown, 0,
-			"no verdict: whether anything could stall is not known: backend was asked for 6 replicas, as before, and of the harness's own " +
-				"changes 1 came back before the fault and 0 after its undo"},
+			"no verdict: whether anything could stall is unknown: backend still wanted 6 replicas, and the harness saw " +
+				"1 of its own changes before the fault and 0 after its revert"},
 		{"none failed, in a record that has those that do", samples(nothingAsked(12*second, 60*second)).DropEvents(func(e history.Event) bool {
 			return e.Echo != nil && e.T > 18*second && e.T < 52*second
 		}), within(5 * second), verdict.Unknown, 0,

@@ -38,7 +38,7 @@ func TestAHarnessThatIsSilentIsNotQuiet(t *testing.T) {
 		"two that are missing": {without(func(e history.Event) bool { return e.Noise != nil && between(e, 20*second, 22*second) }),
 			verdict.Held, ""},
 		"no sample at all": {without(func(e history.Event) bool { return e.Noise != nil }), verdict.Unknown,
-			"no verdict: the harness says nothing of itself for 3"},
+			"no verdict: the harness took no samples of itself for 3"},
 		"four that are missing": {without(func(e history.Event) bool { return e.Noise != nil && between(e, 20*second, 24*second) }),
 			verdict.Unknown, "no verdict: the harness took no samples of itself for 4s from 20s, so how late it recorded events is unknown"},
 		"none at the end": {without(func(e history.Event) bool { return e.Noise != nil && e.T > 30*second }), verdict.Unknown,
@@ -47,9 +47,9 @@ func TestAHarnessThatIsSilentIsNotQuiet(t *testing.T) {
 			if e.Noise != nil {
 				e.Noise.Of = ht.Worker
 			}
-		}), verdict.Unknown, "no verdict: the harness says nothing of itself for 3"},
+		}), verdict.Unknown, "no verdict: the harness took no samples of itself for 3"},
 		"no echo at all": {without(func(e history.Event) bool { return e.Echo != nil }), verdict.Unknown,
-			"no verdict: no change of the harness's own came back, or failed, for 3"},
+			"no verdict: the harness saw none of its own changes, done or failed, for 3"},
 		"calls that failed for a while": {without(func(e history.Event) bool { return e.Echo != nil && between(e, 20*second, 26*second) }).
 			Event(history.Event{T: 25 * second, Echo: &history.Echo{Sent: 20 * second, Error: "refused"}}), verdict.Held, ""},
 	} {

@@ -131,11 +131,11 @@ func TestSharesLoad(t *testing.T) {
 		{"one is left out, new pods together", partial, together, verdict.Held, 0,
 			"the new pods together had at least 0.99 of an equal share of" + all},
 		{"too few connections to be even but by luck", few, eachQuarter, verdict.Unknown, 0,
-			"no verdict: 32 connections carried requests on reused from 24s to 1m4s, and 242 are needed: dealt at random to 8 pods, " +
-				"fewer leave one short by chance"},
+			"no verdict: 32 connections carried requests on reused from 24s to 1m4s, and 242 are needed: fewer, spread at random over " +
+				"8 pods, leave one pod short by chance"},
 		{"too few connections to blame them", odd, eachQuarter, verdict.Unknown, 0,
-			"no verdict: 32 connections carried requests on reused from 24s to 1m4s, and 242 are needed: dealt at random to 8 pods, " +
-				"fewer leave one short by chance"},
+			"no verdict: 32 connections carried requests on reused from 24s to 1m4s, and 242 are needed: fewer, spread at random over " +
+				"8 pods, leave one pod short by chance"},
 		{"enough for the new pods together", few, together, verdict.Held, 0,
 			"the new pods together had at least 0.60 of an equal share of 8000 requests on reused (32 connections) from 24s to 1m4s; " +
 				"5 of 8 pods were new, the last of them ready at 19s"},

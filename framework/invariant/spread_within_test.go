@@ -71,7 +71,7 @@ func TestSpreadWithin(t *testing.T) {
 			verdict.Unknown, 0, "no verdict: the record has no Deployment other"},
 		{"not whole", unbalanced(restored).Incomplete("cut off"), within(20 * second), verdict.Unknown, 0,
 			"no verdict: the record is not whole: cut off"},
-		{"restored while a watch was blind from before the deadline", unbalanced(restored).Gap("pods", 17*second, 24*second), within(6 * second),
+		{"restored while a watch had a gap from before the deadline", unbalanced(restored).Gap("pods", 17*second, 24*second), within(6 * second),
 			verdict.Unknown, 0, "no verdict: the watch of pods had a gap from 17s to 24s: the watch broke off (and 1 more reason)"},
 	})
 }

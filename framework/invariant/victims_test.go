@@ -93,9 +93,9 @@ func TestVictimsWithoutTraffic(t *testing.T) {
 // heldConnection gives Healthy a stream lane whose one connection leads to a pod.
 func heldConnection(pod, node string) *ht.Builder {
 	return ht.Healthy().Header(func(h *history.Header) {
-		h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: history.LaneStream, RatePerSecond: 40})
-	}).Load(history.LaneStream, 40, ht.SteadyAt, ht.DrainedAt).EditRequests(func(r *history.Request) {
-		if r.Lane == history.LaneStream && (node != ht.DrainedNode || r.Due < ht.EvictedAt) {
+		h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: "stream", RatePerSecond: 40})
+	}).Load("stream", 40, ht.SteadyAt, ht.DrainedAt).EditRequests(func(r *history.Request) {
+		if r.Lane == "stream" && (node != ht.DrainedNode || r.Due < ht.EvictedAt) {
 			r.Pod, r.Node, r.Conn = pod, node, 1
 		}
 	})
@@ -111,7 +111,7 @@ func taking(b *ht.Builder, nodes, pods []string) *ht.Builder {
 }
 
 func TestTrafficToTheVictim(t *testing.T) {
-	stream := invariant.NoFailedRequests{Lanes: []history.Lane{history.LaneStream}}
+	stream := invariant.NoFailedRequests{Lanes: []history.Lane{"stream"}}
 	fresh := invariant.NoFailedRequests{Lanes: []history.Lane{history.LaneFresh}}
 	without := func(drop func(history.Request) bool) *ht.Builder {
 		return ht.Healthy().EditRequests(func(r *history.Request) {
@@ -192,7 +192,7 @@ func TestEachFaultHasItsVictims(t *testing.T) {
 		}
 	})
 	v = judge.Check(idle.Run(), invariant.NoFailedRequests{})
-	if v.Outcome != verdict.Unknown || !strings.Contains(v.Seen, "backend-3, which drain another took, had answered no request on reused") {
+	if v.Outcome != verdict.Unknown || !strings.Contains(v.Seen, "backend-3, which drain another took, answered no request on reused") {
 		t.Errorf("%s: %s", v.Outcome, v.Seen)
 	}
 	numbers(t, v, map[string]float64{"victimAnswers.fresh": 100, "victimAnswers.reused": 0})

@@ -12,11 +12,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// leaveNotice asks the client to send its next message on another connection.
-const leaveNotice = "leave"
-
-// errGoodbye marks an orderly end of a connection by the server.
-var errGoodbye = errors.New("close message")
+// errCloseMessage marks an orderly end of a connection by the server.
+var errCloseMessage = errors.New("close message")
 
 // errBadStatus is returned when the server answers the opening request of a connection with another status than the expected
 // one.
@@ -25,8 +22,8 @@ var errBadStatus = errors.New("unexpected status")
 // errCut is returned when a connection ends in the middle of a message.
 var errCut = errors.New("the message was cut off")
 
-// say sends a message. If that fails it closes the connection, and the goroutine that reads it fails the message.
-func (s *session) say(id string, limit time.Duration) *message {
+// send sends a message. If that fails it closes the connection, and the goroutine that reads it fails the message.
+func (s *bidiStream) send(id string, limit time.Duration) *message {
 	s.sent++
 	m := &message{id: id, nth: s.sent, result: make(chan result, 1)}
 	s.waiting = append(s.waiting, m)
@@ -34,14 +31,14 @@ func (s *session) say(id string, limit time.Duration) *message {
 		m.end(history.WrongBody, s.astray)
 		s.astray, s.late[id] = "", true
 	}
-	if err := s.line.say(id, limit); err != nil {
+	if err := s.messages.send(id, limit); err != nil {
 		_ = s.conn.Close()
 	}
 	return m
 }
 
 // answer handles an answer. Messages that were sent before the answered one, and have no answer yet, were skipped.
-func (s *session) answer(text string) {
+func (s *bidiStream) answer(text string) {
 	body, count, _ := lastField(text)
 	id := strings.TrimPrefix(body, "ok ")
 	i := slices.IndexFunc(s.waiting, func(m *message) bool { return m.id == id })
@@ -77,7 +74,7 @@ func lastField(text string) (before, last string, ok bool) {
 
 // stray handles an answer that matches no waiting message. It fails the first message that still waits, or else the next one. A
 // late answer to a message that was given up is no error.
-func (s *session) stray(id, text string) {
+func (s *bidiStream) stray(id, text string) {
 	if s.late[id] {
 		delete(s.late, id)
 		s.skipped--
@@ -96,15 +93,11 @@ func (s *session) stray(id, text string) {
 
 // ended handles the end of a connection. Messages that wait fail. If none waits and there was no close message, the next
 // message of the connection's turn fails.
-func (d *duplex) ended(s *session, err error) {
+func (d *bidiTransport) ended(s *bidiStream, err error) {
 	if !d.all[s] {
-		return // the session was left before
+		return // the stream was left before
 	}
-	s.at = waiting
-	if errors.Is(err, errCut) {
-		s.at = reading
-	}
-	outcome, text := s.how(err, s.at), errorText(err)
+	outcome, text := s.outcomeOf(err), endText(err)
 	alone := true
 	for _, m := range s.waiting {
 		if !m.over {
@@ -116,17 +109,30 @@ func (d *duplex) ended(s *session, err error) {
 		}
 	}
 	_ = s.conn.Close()
-	if alone && !s.leaving && !errors.Is(err, errGoodbye) {
+	if alone && !s.leaving && !errors.Is(err, errCloseMessage) {
 		s.broken = err
 		return
 	}
 	d.drop(s)
 }
 
-// how returns the outcome of a connection's end.
-func (s *session) how(err error, at stage) history.Outcome {
-	if errors.Is(err, errGoodbye) {
+// endText describes a connection's end. The words are the same for a message that was sent before the end was noticed and for one
+// that was to be sent later: which of the two it is depends on how busy this machine is.
+func endText(err error) string {
+	if errors.Is(err, errCloseMessage) || errors.Is(err, errCut) {
+		return errorText(err)
+	}
+	return "the connection ended without a close message: " + errorText(err)
+}
+
+// outcomeOf returns the outcome of a connection's end.
+func (s *bidiStream) outcomeOf(err error) history.Outcome {
+	at := waiting
+	switch {
+	case errors.Is(err, errCloseMessage):
 		return history.GoAway
+	case errors.Is(err, errCut):
+		at = reading
 	}
 	outcome := history.Other
 	if why := s.conn.end(); why != nil {
@@ -139,7 +145,7 @@ func (s *session) how(err error, at stage) history.Outcome {
 }
 
 // refused fills in the row of a message for which no connection could be made.
-func (s *session) refused(row *history.Request) {
+func (s *bidiStream) refused(row *history.Request) {
 	at := connecting
 	if s.conn != nil {
 		at = waiting
@@ -159,11 +165,11 @@ func (s *session) refused(row *history.Request) {
 }
 
 // fill adds the connection to a row, and the server that answers on it.
-func (s *session) fill(row *history.Request) {
+func (s *bidiStream) fill(row *history.Request) {
 	row.Conn, row.Addr = s.conn.id, s.conn.addr
 	if row.Outcome != history.OK {
 		infer(row, s.conn)
-	} else if who := s.conn.who.Load(); who != nil {
+	} else if who := s.conn.server.Load(); who != nil {
 		who.fill(row)
 	}
 }

@@ -1,21 +1,22 @@
 // Package load sends requests on a schedule and records truthfully what became of each.
 //
-// A worker (RunWorker) is a server in a pod. It gets a Plan, sends the requests of the plan's lanes, and keeps one row per
-// request until it is told that the row is safe. The harness (Start) gives it the plan and collects the rows into the
-// run's history, through an API server that may be away for minutes.
+// An Attack plays a Plan: it sends the requests of the plan's lanes, and makes one row per request. Package collect runs it in a
+// pod and collects the rows.
 //
 // What truthful means here:
 //   - Open loop: request k of a lane is due at its start + k/rate, whatever became of earlier requests. Each row has the
 //     times at which the request was due, sent and done. A request that could not be sent has a row too, so that
 //     planned = sent + unsent + in flight at every moment, and rows = planned at the end.
-//   - Nothing is hidden: redirects are not followed, proxies of the environment are not used, bodies are read whole and
-//     compared, every time-out is explicit, and a request that net/http or gRPC silently sent again is history.Masked.
-//   - The lanes differ in how they use connections. The reused lane takes its connections in turn, because net/http would
-//     always use the one used last, which leads to one pod. When all are busy it opens more, as net/http does. With
+//   - Nothing is hidden: redirects are not followed, proxies of the environment are not used, bodies are read whole, every
+//     time-out is explicit, and a request that net/http or gRPC silently sent again is history.Masked.
+//   - A good answer is what the workload's Probe expects (package expect). The sample backend repeats the request's ID and names
+//     its pod. An answer of another server does not say where it comes from.
+//   - The lanes differ in how they use connections: Lanes is the table. Pooled connections take turns, because net/http would
+//     always use the one used last, which leads to one pod. When all are busy a lane opens more, as net/http does. With
 //     Lane.MaxConnections it makes requests wait instead: a count of where connections lead must not depend on the machine's
-//     stalls. The stream and websocket lanes hold connections on which messages go both ways. A message fails if its answer is
-//     skipped, or stalls, or is missing when the connection ends. A connection that closes without a close message is a failure,
-//     too. Reconnecting after the server asked for it is not.
+//     stalls. On held connections messages go both ways. A message fails if its answer is skipped, or stalls, or is missing when
+//     the connection ends. A connection that closes without a close message is a failure, too. Reconnecting after the server
+//     asked for it is not.
 //   - All lanes detect the same misbehaviours of servers, except those that their protocol rules out:
 //     TestLanesTellMisbehavioursApart has the table.
 //

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -75,7 +74,7 @@ func (s *clusterIP) startPod(t *testing.T, name string, end serve.AtTerm) (term 
 	go func() {
 		result <- backend.Run(ctx, backend.Options{
 			Listen: address, Pod: name, Serve: serve.Options{AtTerm: end, Quiet: time.Second, Limit: 10 * time.Second},
-		})
+		}, Servers()...)
 	}()
 	err = poll.Until(t.Context(), name+" to listen", time.Minute, func(context.Context) (bool, string, error) {
 		c, err := net.Dial("tcp", address)
@@ -121,17 +120,10 @@ func replaced(t *testing.T, lane history.Lane, end serve.AtTerm) []history.Reque
 	t.Helper()
 	s := newClusterIP(t)
 	term, ended := s.startPod(t, "pod-0", end)
-	base := time.Now()
-	w := &worker{
-		ctx: t.Context(), name: "w", base: base, maxRows: DefaultMaxRows, log: slog.New(slog.DiscardHandler), connect: newCarrier,
-	}
-	a, err := newAttack(t.Context(), Plan{ID: "p", Lanes: []Lane{
+	a := prepare(t, Plan{ID: "p", Lanes: []Lane{
 		{Lane: lane, Target: "http://" + s.Addr().String() + "/", Rate: 100, Connections: 3, Timeouts: roomy},
-	}}, w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	go a.run(w.log)
+	}}, nil, 0)
+	go a.play()
 	for n := 1; n <= 2; n++ {
 		until(t, a, uint64(n*40)) // until the pod has answered some requests
 		oldTerm, oldEnded := term, ended
@@ -141,20 +133,20 @@ func replaced(t *testing.T, lane history.Lane, end serve.AtTerm) []history.Reque
 			t.Errorf("pod-%d ended with %v", n-1, err)
 		}
 	}
-	until(t, a, a.record.status(a.plan.Lanes)[0].Sent+40)
-	a.stop(w.clock())
+	until(t, a, a.Status()[0].Sent+40)
+	a.Stop()
 	<-a.finished
 	term()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	return checkAttack(t, a)
+	return a.check(t)
 }
 
-func until(t *testing.T, a *attack, sent uint64) {
+func until(t *testing.T, a *playing, sent uint64) {
 	t.Helper()
 	err := poll.Until(t.Context(), "requests to be sent", time.Minute, func(context.Context) (bool, string, error) {
-		n := a.record.status(a.plan.Lanes)[0].Sent
+		n := a.Status()[0].Sent
 		return n >= sent, fmt.Sprint(n), nil
 	})
 	if err != nil {
@@ -164,7 +156,7 @@ func until(t *testing.T, a *attack, sent uint64) {
 
 // A server that drains loses no request on any lane: each client is asked to leave, and reconnects to the next pod.
 func TestOrderlyEndsAreNoFailures(t *testing.T) {
-	for _, lane := range Lanes {
+	for _, lane := range LaneNames() {
 		t.Run(string(lane), func(t *testing.T) {
 			t.Parallel()
 			pods, conns := map[string]int{}, map[uint64]bool{}
@@ -188,7 +180,7 @@ func TestOrderlyEndsAreNoFailures(t *testing.T) {
 
 // A server that drops its connections is caught on every lane that keeps connections.
 func TestDroppedConnectionsAreFailures(t *testing.T) {
-	for _, lane := range Lanes {
+	for _, lane := range LaneNames() {
 		if lane == history.LaneFresh {
 			continue
 		}

@@ -18,15 +18,14 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// The methods of the backend that are called.
-const (
-	echoService = "holdfast.Echo"
-	echoMethod  = "/" + echoService + "/Say"
-	// healthEvery: one in so many calls, starting with the first, goes to gRPC's health service instead.
-	healthEvery = 10
-)
+// LaneGRPC is gRPC calls on a few connections.
+const LaneGRPC history.Lane = "grpc"
+
+// healthEvery: one in so many calls, starting with the first, goes to gRPC's health service instead of the backend's echo.
+const healthEvery = 10
 
 // redialAfter is how long a channel waits after a failed attempt to connect; gRPC's default is a second. Meanwhile it fails
 // every call at once, but a row must report what became of its own call, not of an attempt a second ago.
@@ -49,7 +48,7 @@ type channels struct {
 // failedToDial is why a connection could not be made, with its address.
 type failedToDial struct{ error }
 
-func newChannels(l Lane, d *dialer) *channels {
+func newChannels(l Lane, d *dialer) transport {
 	all := &channels{dialer: d, host: strings.Trim(strings.TrimPrefix(l.Target, "http:"), "/")}
 	all.host, _, _ = strings.Cut(all.host, "/")
 	for range l.Connections {
@@ -94,7 +93,7 @@ func (c *channels) close() {
 }
 
 func (c *channels) sender(l *lane) sender {
-	return &callSender{lane: l, through: c, right: newRight(l), alarm: &alarm{}}
+	return &callSender{lane: l, through: c, check: newEchoChecker(l), deadline: &deadline{}}
 }
 
 // rpc is what a watcher has seen of a call. gRPC does not report its retries otherwise.
@@ -145,32 +144,32 @@ func (w watcher) HandleRPC(ctx context.Context, s stats.RPCStats) {
 
 // callSender sends gRPC calls, one after the other.
 type callSender struct {
-	lane    *lane
-	through *channels
-	alarm   *alarm
-	right   right
-	call    *rpc
-	row     history.Request
+	lane     *lane
+	through  *channels
+	deadline *deadline
+	check    *echoChecker
+	call     *rpc
+	row      history.Request
 }
 
 func (s *callSender) send(k uint64, due history.Offset) {
 	l := s.lane
 	s.row = history.Request{Worker: l.worker, Lane: l.Lane.Lane, Seq: k, Due: due, Sent: l.record.now()}
 	limits := l.Timeouts
-	s.call = &rpc{answering: func() { s.alarm.set(limits.Request - (l.record.now() - s.row.Sent)) }}
-	s.alarm.parent = context.WithValue(l.template.Context(), callKey{}, s.call)
-	s.alarm.renew()
-	s.alarm.set(min(limits.Response, limits.Request))
+	s.call = &rpc{answering: func() { s.deadline.set(limits.Request - (l.record.now() - s.row.Sent)) }}
+	s.deadline.parent = context.WithValue(l.template.Context(), callKey{}, s.call)
+	s.deadline.renew()
+	s.deadline.set(min(limits.Response, limits.Request))
 	body, who, err := s.ask(k)
-	s.alarm.off()
+	s.deadline.clear()
 	s.call.mu.Lock()
 	defer s.call.mu.Unlock()
 	s.fill(who)
 	switch {
 	case err != nil:
 		s.failed(err)
-	case body != string(s.right.want):
-		s.row.Outcome, s.row.Err = history.WrongBody, s.right.got([]byte(body))
+	case body != string(s.check.want):
+		s.row.Outcome, s.row.Err = history.WrongBody, s.check.wrong([]byte(body))
 	case s.call.attempts > 1:
 		s.row.Outcome, s.row.Err = history.Masked, masked(s.call.first, s.row.Pod)
 		infer(&s.row, s.call.first)
@@ -187,18 +186,18 @@ func (s *callSender) ask(k uint64) (body string, who metadata.MD, err error) {
 		return "", nil, s.through.broken
 	}
 	c := s.through.turns[k%uint64(len(s.through.turns))]
-	id := s.right.of(k)
+	id := s.check.request(k)
 	if k%healthEvery == 0 {
-		s.right.want = append(s.right.want[:0], grpc_health_v1.HealthCheckResponse_SERVING.String()...)
-		asked := &grpc_health_v1.HealthCheckRequest{Service: echoService}
-		answer, err := grpc_health_v1.NewHealthClient(c).Check(s.alarm.ctx, asked, grpc.Header(&who))
+		s.check.want = append(s.check.want[:0], grpc_health_v1.HealthCheckResponse_SERVING.String()...)
+		asked := &grpc_health_v1.HealthCheckRequest{Service: backend.EchoService}
+		answer, err := grpc_health_v1.NewHealthClient(c).Check(s.deadline.ctx, asked, grpc.Header(&who))
 		if err != nil {
 			return "", who, err
 		}
 		return answer.Status.String(), who, nil
 	}
 	var answer wrapperspb.StringValue
-	err = c.Invoke(s.alarm.ctx, echoMethod, wrapperspb.String(id), &answer, grpc.Header(&who))
+	err = c.Invoke(s.deadline.ctx, "/"+backend.EchoService+"/Say", wrapperspb.String(id), &answer, grpc.Header(&who))
 	return answer.Value, who, err
 }
 
@@ -212,13 +211,16 @@ func (s *callSender) fill(who metadata.MD) {
 	if c.head || c.end {
 		s.row.Status = 200 // as in every gRPC answer
 	}
-	said := server{pod: one(who, headerPod), node: one(who, headerNode), zone: one(who, headerZone), revision: one(who, headerRevision)}
+	said := server{
+		pod: one(who, backend.HeaderPod), node: one(who, backend.HeaderNode), zone: one(who, backend.HeaderZone),
+		revision: one(who, backend.HeaderRevision),
+	}
 	if said.pod == "" {
 		infer(&s.row, c.first)
 		return
 	}
-	if c.last != nil && !c.last.knows(said) {
-		c.last.who.Store(&said)
+	if c.last != nil {
+		c.last.answeredBy(said)
 	}
 	said.fill(&s.row)
 }

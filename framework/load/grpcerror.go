@@ -30,7 +30,7 @@ var grpcWords = []struct {
 	{"cardinality violation", history.WrongBody},
 }
 
-// failed classifies a failed call: by the alarm, by the server's answer, by the text of gRPC's error, and otherwise by how its
+// failed classifies a failed call: by the deadline, by the server's answer, by the text of gRPC's error, and otherwise by how its
 // connection, or the attempt to make one, failed.
 func (s *callSender) failed(err error) {
 	c, told := s.call, status.Convert(err)
@@ -43,7 +43,7 @@ func (s *callSender) failed(err error) {
 	}
 	s.row.Outcome = history.Other
 	s.row.Err = fmt.Sprintf("grpc %s: %s", told.Code(), told.Message())
-	switch cause := context.Cause(s.alarm.ctx); {
+	switch cause := context.Cause(s.deadline.ctx); {
 	case cause != nil && (told.Code() == codes.Canceled || told.Code() == codes.DeadlineExceeded || at == connecting):
 		s.row.Outcome, s.row.Err = classify(cause, at), cause.Error()
 	case c.end && !s.unreadable(told):

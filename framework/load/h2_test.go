@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
 // h2 is the server's end of an HTTP/2 connection, which misbehaves on demand.
@@ -47,7 +49,7 @@ func (s *h2) stream() (uint32, string) {
 		case *http2.HeadersFrame:
 			fields, _ := s.decode.DecodeFull(f.HeaderBlockFragment())
 			for _, field := range fields {
-				if field.Name == strings.ToLower(headerID) {
+				if field.Name == strings.ToLower(backend.HeaderID) {
 					return f.StreamID, field.Value
 				}
 			}

@@ -32,8 +32,8 @@ const (
 	unsentFull    = "the worker's limit of uncollected rows was reached"
 )
 
-// shot is a request to be sent.
-type shot struct {
+// dueRequest is a request to be sent.
+type dueRequest struct {
 	k   uint64
 	due history.Offset
 }
@@ -41,18 +41,18 @@ type shot struct {
 // lane is a running Lane.
 type lane struct {
 	Lane
-	worker   string
-	pacer    vegeta.Pacer
-	template *http.Request
-	carrier  carrier
-	record   *recorder
-	counts   *counts
+	worker    string
+	pacer     vegeta.Pacer
+	template  *http.Request
+	transport transport
+	record    *recorder
+	counts    *counts
 
 	start history.Offset // when request 0 is due
 	end   history.Offset // no request is due from here on
 	halt  *halt
 
-	work    chan shot
+	work    chan dueRequest
 	senders int
 	done    sync.WaitGroup // of the senders
 }
@@ -107,11 +107,11 @@ func (l *lane) due(k uint64) history.Offset {
 
 // run plays the schedule to its end or until it is halted, and returns when every planned request has its row.
 func (l *lane) run() {
-	l.work = make(chan shot)
+	l.work = make(chan dueRequest)
 	l.schedule()
 	close(l.work)
 	l.done.Wait()
-	l.carrier.close()
+	l.transport.close()
 }
 
 // schedule dispatches or skips one request after the other, so that each gets a row.
@@ -136,7 +136,7 @@ func (l *lane) schedule() {
 			continue
 		}
 		l.counts.planned.Add(1)
-		l.dispatch(shot{k: k, due: due})
+		l.dispatch(dueRequest{k: k, due: due})
 	}
 }
 
@@ -154,7 +154,7 @@ func (l *lane) await(timer *time.Timer, due history.Offset) {
 }
 
 // dispatch hands a request that is due to a sender, to a new one if all are busy, or records why it is not sent.
-func (l *lane) dispatch(s shot) {
+func (l *lane) dispatch(s dueRequest) {
 	if l.record.full() {
 		l.record.skipped(l, s.k)
 		return
@@ -177,8 +177,8 @@ func (l *lane) dispatch(s shot) {
 }
 
 // serve sends a first request, and then those that the schedule hands out.
-func (l *lane) serve(first shot) {
-	s := l.carrier.sender(l)
+func (l *lane) serve(first dueRequest) {
+	s := l.transport.sender(l)
 	s.send(first.k, first.due)
 	for next := range l.work {
 		s.send(next.k, next.due)

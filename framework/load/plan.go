@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
 
 // The defaults of a plan, and its limits.
@@ -19,11 +20,10 @@ const (
 	MaxDuration     = 24 * time.Hour
 	// MaxRate is the largest rate of a lane, in requests a second. One worker was seen to keep up with about a quarter of it.
 	MaxRate = 50_000
-	// DefaultConnections is how many connections a reused lane takes in turn. A Service spreads connections over its pods at
+	// DefaultConnections is how many connections a lane with pooled connections takes in turn. A Service spreads connections over its pods at
 	// random: with six pods, 32 connections leave one of the pods out in 2 of 100 runs.
 	DefaultConnections = 32
-	// DefaultHeld is how many connections a lane takes in turn if they are multiplexed (h2c, grpc) or held permanently (stream,
-	// websocket). Such clients have one connection each, and each leads to one pod: 16 of them leave out a given pod of six in
+	// DefaultHeld is how many connections a lane takes in turn if they are multiplexed or held. Such clients have one connection each, and each leads to one pod: 16 of them leave out a given pod of six in
 	// 5 of 100 runs, and one of three in 2 of 1000. A fault picks its victims among the pods that answer on every lane.
 	DefaultHeld = 16
 	// MinInFlight and MaxInFlight bound the default number of requests of a lane that wait for an answer. The default is the
@@ -35,12 +35,6 @@ const (
 
 // DefaultTimeouts are common time-outs of clients inside a cluster: an answer that comes later is of no use to them.
 var DefaultTimeouts = Timeouts{Connect: time.Second, Response: 3 * time.Second, Request: 5 * time.Second}
-
-// Lanes are the lanes that a plan can have.
-var Lanes = []history.Lane{
-	history.LaneFresh, history.LaneReused, history.LaneStream, history.LaneH2C, history.LaneGRPC, history.LaneSocket,
-	history.LaneControl,
-}
 
 // Plan is the load that one worker sends.
 type Plan struct {
@@ -61,11 +55,13 @@ type Lane struct {
 	Target string `json:"target"`
 	// Rate is in requests a second: request k is due at the start + k/Rate.
 	Rate float64 `json:"rate"`
-	// Connections is how many kept-alive connections a lane takes in turn; default DefaultConnections, or DefaultHeld on h2c,
-	// grpc, stream and websocket. On a reused or control lane a slow answer opens more, see MaxConnections. The fresh lane
-	// opens one connection per request.
+	// Expect is a good answer; the zero value is the sample backend's. Only lanes that net/http's server answers can have another.
+	Expect expect.Answer `json:"expect,omitzero"`
+	// Connections is how many connections a lane takes in turn; default DefaultConnections, or DefaultHeld if they are
+	// multiplexed or held. If they are pooled, a slow answer opens more, see MaxConnections. A lane with a connection per
+	// request ignores it.
 	Connections int `json:"connections,omitempty"`
-	// MaxConnections bounds the connections of a reused or control lane, those being opened included; it must be at least
+	// MaxConnections bounds the connections of a lane that pools them, those being opened included; it must be at least
 	// Connections. A request waits for a connection if all are busy. It counts as sent when its wait begins, its latency and
 	// time-outs include the wait, and InFlight bounds how many wait. If it waits in vain its outcome is TimeoutConnect. 0: no
 	// limit, as in net/http; then a busy machine opens ten times as many connections as planned, and a count of where
@@ -110,8 +106,12 @@ func (p Plan) Validate() error {
 }
 
 func (l Lane) validate() error {
-	if !slices.Contains(Lanes, l.Lane) {
-		return fmt.Errorf("unknown: want one of %q", Lanes)
+	kind, known := KindOf(l.Lane)
+	if !known {
+		return fmt.Errorf("unknown: want one of %q", LaneNames())
+	}
+	if err := l.Expect.Validate(); err != nil {
+		return err
 	}
 	switch t := l.Timeouts; {
 	case math.IsNaN(l.Rate) || l.Rate <= 0 || l.Rate > MaxRate:
@@ -120,14 +120,16 @@ func (l Lane) validate() error {
 		return fmt.Errorf("connections %d is not between 0 and %d", l.Connections, MaxInFlight)
 	case l.MaxConnections < 0 || l.MaxConnections > MaxInFlight:
 		return fmt.Errorf("max connections %d is not between 0 and %d", l.MaxConnections, MaxInFlight)
-	case l.MaxConnections > 0 && l.Lane != history.LaneReused && l.Lane != history.LaneControl:
-		return errors.New("max connections: want lane reused or control")
+	case l.MaxConnections > 0 && kind.Connections != Pooled:
+		return fmt.Errorf("max connections: want one of lanes %q", LaneNames(Pooled))
 	case l.MaxConnections > 0 && l.MaxConnections < cmp.Or(l.Connections, DefaultConnections):
 		return fmt.Errorf("max connections %d is less than %d connections", l.MaxConnections, cmp.Or(l.Connections, DefaultConnections))
 	case l.InFlight < 0 || l.InFlight > MaxInFlight:
 		return fmt.Errorf("in flight %d is not between 0 and %d", l.InFlight, MaxInFlight)
 	case t.Connect < 0 || t.Response < 0 || t.Request < 0:
 		return fmt.Errorf("a time-out of %+v is negative", t)
+	case !l.Expect.Echo() && (kind.Server != nil || l.Lane == history.LaneControl):
+		return errors.New("expect: only the sample backend answers this lane")
 	case l.Target == "" && l.Lane == history.LaneControl:
 		return nil
 	}
@@ -136,6 +138,18 @@ func (l Lane) validate() error {
 		return fmt.Errorf("target %q is no http URL", l.Target)
 	}
 	return nil
+}
+
+// To returns the plan with its lanes leading to a target where they have none, and expecting that target's answers. The control
+// lane stays in the worker's pod.
+func (p Plan) To(target string, answer expect.Answer) Plan {
+	p.Lanes = slices.Clone(p.Lanes)
+	for i := range p.Lanes {
+		if l := &p.Lanes[i]; l.Target == "" && l.Lane != history.LaneControl {
+			l.Target, l.Expect = target, answer
+		}
+	}
+	return p
 }
 
 // withDefaults fills in zero fields. Control is the URL of the worker's own server.
@@ -155,8 +169,7 @@ func (l Lane) withDefaults(control string) Lane {
 	if l.Target == "" {
 		l.Target = control
 	}
-	switch l.Lane {
-	case history.LaneH2C, history.LaneGRPC, history.LaneStream, history.LaneSocket:
+	if kind, _ := KindOf(l.Lane); kind.Connections == Multiplexed || kind.Connections == Held {
 		setDefault(&l.Connections, DefaultHeld)
 	}
 	setDefault(&l.Connections, DefaultConnections)

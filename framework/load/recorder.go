@@ -26,10 +26,18 @@ type recorder struct {
 	rows    int    // in it
 	spare   []byte // a former segment's buffer, for reuse
 	lanes   map[history.Lane]*counts
-	spans   []span
+	spans   []UnsentRows // they grow while there is no room
 
-	held  atomic.Int64 // uncollected rows, those in the open segment included
-	shelf shelf
+	held     atomic.Int64 // uncollected rows, those in the open segment included
+	segments Segments
+}
+
+// Segments keeps closed parts of an attack's rows until they are collected.
+type Segments interface {
+	// Put keeps rows, as package history writes them. The bytes belong to the caller again when it returns.
+	Put(csv []byte, rows int) error
+	// PutUnsent keeps rows that need no room until they are read.
+	PutUnsent(UnsentRows)
 }
 
 // counts are a lane's counters. The schedule counts planned; rows count the others.
@@ -48,8 +56,8 @@ const justNow = time.Second
 // maxLag is the largest value of a lag histogram, which starts at a microsecond.
 const maxLag = time.Hour
 
-func newRecorder(now func() history.Offset, maxRows int, lanes []Lane) *recorder {
-	r := &recorder{now: now, maxRows: maxRows, encoder: history.NewEncoder(), lanes: make(map[history.Lane]*counts)}
+func newRecorder(now func() history.Offset, maxRows int, lanes []Lane, to Segments) *recorder {
+	r := &recorder{now: now, maxRows: maxRows, encoder: history.NewEncoder(), lanes: make(map[history.Lane]*counts), segments: to}
 	for _, l := range lanes {
 		r.lanes[l.Lane] = &counts{lag: hdrhistogram.New(1, maxLag.Microseconds(), 3), answered: make(map[string]history.Offset)}
 	}
@@ -89,11 +97,19 @@ func (c *counts) count(row *history.Request) {
 // full reports whether there is no room for another row.
 func (r *recorder) full() bool { return r.held.Load() >= int64(r.maxRows) }
 
-// span is a run of consecutive requests that were not sent because there was no room for their rows. Its rows are generated
-// when they are collected.
-type span struct {
+// UnsentRows are the rows of N consecutive requests that were not sent because there was no room for their rows.
+type UnsentRows struct {
+	First, N uint64
 	lane     *lane
-	first, n uint64
+	done     history.Offset
+}
+
+// Row returns the row of request k, of First to First+N-1.
+func (u UnsentRows) Row(k uint64) *history.Request {
+	return &history.Request{
+		Worker: u.lane.worker, Lane: u.lane.Lane.Lane, Seq: k, Due: u.lane.due(k), Done: u.done,
+		Outcome: history.Unsent, Err: unsentFull,
+	}
 }
 
 // skipped records that a request was not sent for lack of room.
@@ -102,12 +118,12 @@ func (r *recorder) skipped(l *lane, k uint64) {
 	defer r.mu.Unlock()
 	r.lanes[l.Lane.Lane].unsent++
 	for i := range r.spans {
-		if s := &r.spans[i]; s.lane == l && s.first+s.n == k {
-			s.n++
+		if s := &r.spans[i]; s.lane == l && s.First+s.N == k {
+			s.N++
 			return
 		}
 	}
-	r.spans = append(r.spans, span{lane: l, first: k, n: 1})
+	r.spans = append(r.spans, UnsentRows{lane: l, First: k, N: 1})
 }
 
 // seal closes the open segment. It leaves spans open while there is no room, so that they grow, unless it is the last call.
@@ -115,19 +131,20 @@ func (r *recorder) seal(last bool) error {
 	r.mu.Lock()
 	csv, rows := r.open, r.rows
 	r.open, r.rows, r.spare = r.encoder.AppendHeader(r.spare[:0]), 0, nil
-	var spans []span
+	var spans []UnsentRows
 	if last || !r.full() {
 		spans, r.spans = r.spans, nil
 	}
 	done := r.now()
 	r.mu.Unlock()
 	if rows > 0 {
-		if err := r.shelf.put(csv, rows); err != nil {
+		if err := r.segments.Put(csv, rows); err != nil {
 			return err
 		}
 	}
 	for _, s := range spans {
-		r.shelf.putSpan(s, done)
+		s.done = done
+		r.segments.PutUnsent(s)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,8 +152,21 @@ func (r *recorder) seal(last bool) error {
 	return nil
 }
 
-// collected forgets a segment and makes room.
-func (r *recorder) collected(n int) { r.held.Add(-int64(r.shelf.remove(n))) }
+// LaneStatus has a lane's counts so far. Planned - Sent - Unsent requests are in flight.
+type LaneStatus struct {
+	Lane    history.Lane `json:"lane"`
+	Planned uint64       `json:"planned"` // requests that were due
+	Sent    uint64       `json:"sent"`    // and have ended
+	Unsent  uint64       `json:"unsent"`
+	Failed  uint64       `json:"failed"` // of Sent, masked ones included
+	Masked  uint64       `json:"masked"`
+	// Lag is the time from due to sent: median, 99th percentile and maximum.
+	LagP50 time.Duration `json:"lagP50"`
+	LagP99 time.Duration `json:"lagP99"`
+	LagMax time.Duration `json:"lagMax"`
+	// Answered are the pods that gave a good answer within the last second, in any order.
+	Answered []string `json:"answered,omitempty"`
+}
 
 // status returns the status of lanes, in the plan's order.
 func (r *recorder) status(lanes []Lane) []LaneStatus {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
 // The servers below misbehave on demand. A script serves one connection, the n-th, counted from 0.
@@ -35,7 +36,7 @@ func (c *exchange) request() (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	return r.Header.Get(headerID), true
+	return r.Header.Get(backend.HeaderID), true
 }
 
 // head sends the head of a response with a body of that length.
@@ -121,48 +122,24 @@ func testLane(t *testing.T, l Lane) *lane {
 	t.Helper()
 	l = l.withDefaults("")
 	base := time.Now()
-	record := newRecorder(func() history.Offset { return time.Since(base) }, DefaultMaxRows, []Lane{l})
+	record := newRecorder(func() history.Offset { return time.Since(base) }, DefaultMaxRows, []Lane{l}, newRowStore(t))
 	template, err := newTemplate(t.Context(), l.Target)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ids atomic.Uint64
 	made := &lane{
-		Lane: l, worker: "w", pacer: pace(l.Rate), template: template, carrier: newCarrier(l, &ids),
+		Lane: l, worker: "w", pacer: pace(l.Rate), template: template, transport: newTransport(l, &ids, nil),
 		record: record, counts: record.lanes[l.Lane], halt: newHalt(),
 	}
-	t.Cleanup(made.carrier.close)
+	t.Cleanup(made.transport.close)
 	return made
-}
-
-// rowsOf returns all rows of a recorder.
-func rowsOf(t testing.TB, r *recorder) []history.Request {
-	t.Helper()
-	if err := r.seal(true); err != nil {
-		t.Fatal(err)
-	}
-	var all []history.Request
-	for _, one := range r.shelf.segments {
-		var packed strings.Builder
-		if err := one.writeTo(&packed); err != nil {
-			t.Fatal(err)
-		}
-		rows, err := unpack([]byte(packed.String()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(rows) != one.Rows {
-			t.Errorf("segment %d has %d rows and says %d", one.N, len(rows), one.Rows)
-		}
-		all = append(all, rows...)
-	}
-	return all
 }
 
 // sendAll sends n requests, one after the other, and returns their rows.
 func sendAll(t *testing.T, l *lane, n int) []history.Request {
 	t.Helper()
-	s := l.carrier.sender(l)
+	s := l.transport.sender(l)
 	for k := range n {
 		s.send(uint64(k), l.record.now())
 	}
@@ -432,7 +409,7 @@ func TestRefused(t *testing.T) {
 	})
 	fresh := testLane(t, Lane{Lane: history.LaneFresh, Target: url, Rate: 1, Timeouts: roomy})
 	reused := testLane(t, Lane{Lane: history.LaneReused, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
-	s := reused.carrier.sender(reused)
+	s := reused.transport.sender(reused)
 	s.send(0, 0)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -489,7 +466,7 @@ func TestSenderRecovers(t *testing.T) {
 }
 
 func TestTransportIsHonest(t *testing.T) {
-	tr := newTransport(Lane{Lane: history.LaneReused}.withDefaults(""), nil, 1)
+	tr := newRoundTripper(nil, 1)
 	if tr.Proxy != nil || !tr.DisableCompression || tr.ForceAttemptHTTP2 || tr.DisableKeepAlives {
 		t.Errorf("the transport uses a proxy, compression, HTTP/2 or no keep-alive: %+v", tr)
 	}

@@ -21,17 +21,17 @@ type Sample struct {
 // Event is the sample as a history event.
 func (s Sample) Event() history.Event { return history.Event{T: s.At, Noise: &s.Noise} }
 
-// Listen samples this process and its machine under the name of, until stop is called. stop takes the last sample, and returns
+// Start samples this process and its machine, under the name of, until stop is called. stop takes the last sample, and returns
 // after keep has received it. keep is never called concurrently.
-func Listen(of string, now func() history.Offset, keep func(Sample)) (stop func()) {
-	return listen(os.DirFS("/"), of, now, keep)
+func Start(of string, now func() history.Offset, keep func(Sample)) (stop func()) {
+	return start(os.DirFS("/"), of, now, keep)
 }
 
-func listen(root fs.FS, of string, now func() history.Offset, keep func(Sample)) (stop func()) {
+func start(root fs.FS, of string, now func() history.Offset, keep func(Sample)) (stop func()) {
 	over := make(chan struct{})
-	e := &ear{root: root, of: of, now: now, keep: keep, since: now(), pauses: newPauses(), machine: readMachine(root, time.Now())}
+	e := &sampler{root: root, of: of, now: now, keep: keep, since: now(), pauses: newPauses(), machine: readMachine(root, time.Now())}
 	var done sync.WaitGroup
-	done.Go(func() { e.metronome.run(over) })
+	done.Go(func() { e.stallMeter.run(over) })
 	done.Go(func() { e.run(over) })
 	return sync.OnceFunc(func() {
 		close(over)
@@ -39,20 +39,20 @@ func listen(root fs.FS, of string, now func() history.Offset, keep func(Sample))
 	})
 }
 
-// ear is the state of one Listen call.
-type ear struct {
+// sampler is the state of one Start call.
+type sampler struct {
 	root fs.FS
 	of   string
 	now  func() history.Offset
 	keep func(Sample)
 
-	since     history.Offset
-	metronome metronome
-	pauses    *pauses
-	machine   machine
+	since      history.Offset
+	stallMeter stallMeter
+	pauses     *pauses
+	machine    machine
 }
 
-func (e *ear) run(over <-chan struct{}) {
+func (e *sampler) run(over <-chan struct{}) {
 	tick := time.NewTicker(Every)
 	defer tick.Stop()
 	for {
@@ -67,8 +67,8 @@ func (e *ear) run(over <-chan struct{}) {
 }
 
 // sample is what happened since the previous sample.
-func (e *ear) sample() Sample {
-	s := Sample{At: e.now(), Noise: history.Noise{Of: e.of, Since: e.since, Pause: e.metronome.take()}}
+func (e *sampler) sample() Sample {
+	s := Sample{At: e.now(), Noise: history.Noise{Of: e.of, Since: e.since, Pause: e.stallMeter.take()}}
 	s.GC, s.Sched = e.pauses.longest()
 	machine := readMachine(e.root, time.Now())
 	machine.since(e.machine, &s.Noise)

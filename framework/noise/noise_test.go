@@ -87,21 +87,21 @@ func TestMachineThatDoesNotTell(t *testing.T) {
 	}
 }
 
-func TestListen(t *testing.T) {
+func TestSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var mu sync.Mutex
-		var heard []Sample
-		stop := listen(files(nil), "load-0", func() history.Offset { return time.Since(began) }, func(s Sample) {
+		var seen []Sample
+		stop := start(files(nil), "load-0", func() history.Offset { return time.Since(began) }, func(s Sample) {
 			mu.Lock()
 			defer mu.Unlock()
-			heard = append(heard, s)
+			seen = append(seen, s)
 		})
 		time.Sleep(2500 * time.Millisecond)
 		stop()
 		stop() // a second call does nothing
 		var got [][2]history.Offset
-		for _, s := range heard {
+		for _, s := range seen {
 			if s.Of != "load-0" || s.Pause != 0 { // nothing is late in the fake time of a bubble
 				t.Errorf("sample %+v", s)
 			}
@@ -117,8 +117,8 @@ func TestListen(t *testing.T) {
 	})
 }
 
-func TestMetronomeKeepsTheWorst(t *testing.T) {
-	m := &metronome{}
+func TestStallMeterKeepsTheWorst(t *testing.T) {
+	m := &stallMeter{}
 	for _, late := range []time.Duration{3, 9, -2, 5} {
 		m.note(late)
 	}
@@ -130,10 +130,10 @@ func TestMetronomeKeepsTheWorst(t *testing.T) {
 	}
 }
 
-// A process that was stopped is late for its beat by the same time. Here the runtime stops the world to dump the heap into a
+// A process that was stopped is late for its interval by the same time. Here the runtime stops the world to dump the heap into a
 // pipe, whose reader reads one byte and then pauses.
-func TestMetronomeHearsAStop(t *testing.T) {
-	m, over := &metronome{}, make(chan struct{})
+func TestStallMeterSeesAStop(t *testing.T) {
+	m, over := &stallMeter{}, make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() { m.run(over) })
 	defer func() {
@@ -141,7 +141,7 @@ func TestMetronomeHearsAStop(t *testing.T) {
 		done.Wait()
 	}()
 	for end := time.Now().Add(10 * time.Second); m.take() == 0 && time.Now().Before(end); {
-		time.Sleep(beat) // wait until the metronome has measured something
+		time.Sleep(interval) // wait until the stallMeter has measured something
 	}
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -158,13 +158,13 @@ func TestMetronomeHearsAStop(t *testing.T) {
 	if err := errors.Join(write.Close(), read.Close(), reader.Wait()); err != nil {
 		t.Fatal(err)
 	}
-	const want = 200*time.Millisecond - 2*beat
-	var heard time.Duration
-	for end := time.Now().Add(10 * time.Second); heard < want && time.Now().Before(end); time.Sleep(beat) {
-		heard = max(heard, m.take())
+	const want = 200*time.Millisecond - 2*interval
+	var seen time.Duration
+	for end := time.Now().Add(10 * time.Second); seen < want && time.Now().Before(end); time.Sleep(interval) {
+		seen = max(seen, m.take())
 	}
-	if heard < want {
-		t.Errorf("heard a pause of %s, but the process stood still for 200 ms", heard)
+	if seen < want {
+		t.Errorf("seen a pause of %s, but the process stood still for 200 ms", seen)
 	}
 }
 

@@ -29,42 +29,42 @@ func (s *stream) conclude(ctx context.Context, w watch.Interface) error {
 	defer cancel()
 	found, err := s.fetch(limited, metav1.ListOptions{})
 	if err != nil {
-		return s.lost("it could not be compared with a list at the end: " + err.Error())
+		return s.recordGap("it could not be compared with a list at the end: " + err.Error())
 	}
 	limit := time.NewTimer(catchUpLimit)
 	defer limit.Stop()
 	for {
-		untold := s.untold(found)
-		if untold == "" {
+		missing := s.unreported(found)
+		if missing == "" {
 			return s.ended()
 		}
 		select {
 		case <-ctx.Done():
-			return s.lost("a list at the end shows " + untold + ", which the watch never reported")
+			return s.recordGap("a list at the end shows " + missing + ", which the watch never reported")
 		case <-limit.C:
-			return s.lost("a list at the end shows " + untold + ", which the watch never reported")
+			return s.recordGap("a list at the end shows " + missing + ", which the watch never reported")
 		case e, open := <-w.ResultChan():
 			if !open || e.Type == watch.Error {
-				return s.lost("the watch broke before it reported " + untold + ", which a list at the end shows")
+				return s.recordGap("the watch broke before it reported " + missing + ", which a list at the end shows")
 			}
-			if err := s.take(e); err != nil {
+			if err := s.recordChange(e); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// lost records a gap since the watch was last known to be up to date.
-func (s *stream) lost(why string) error {
+// recordGap records a gap since the watch was last known to be up to date.
+func (s *stream) recordGap(why string) error {
 	return s.sink.Append(history.Event{T: s.sink.Now(), Gap: &history.Gap{What: s.what, Since: s.current, Why: why}})
 }
 
-// untold describes one difference between a list and what the watch has reported; empty if there is none. A watch that has
+// unreported describes one difference between a list and what the watch has reported; empty if there is none. A watch that has
 // reported a later version than the list's has reported everything in the list.
-func (s *stream) untold(found listed) string {
-	told, toldErr := strconv.ParseUint(s.version, 10, 64)
+func (s *stream) unreported(found listed) string {
+	reported, reportedErr := strconv.ParseUint(s.version, 10, 64)
 	shown, shownErr := strconv.ParseUint(found.version, 10, 64)
-	if toldErr == nil && shownErr == nil && told >= shown {
+	if reportedErr == nil && shownErr == nil && reported >= shown {
 		return ""
 	}
 	for uid, object := range found.objects {

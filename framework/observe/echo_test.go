@@ -96,23 +96,23 @@ func TestCallsThatFail(t *testing.T) {
 
 // Changes of other Leases, and listed objects, are not echoes.
 func TestNoEchoes(t *testing.T) {
-	back := func(change history.Change, name, sent string) history.Event {
-		c := newCaller(nil, &notebook{})
+	received := func(change history.Change, name, sent string) history.Event {
+		c := newEchoCaller(nil, &notebook{})
 		c.answered(5, 3)
 		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{sentAnnotation: sent}}}
-		return c.back(lease, change)
+		return c.received(lease, change)
 	}
 	for name, got := range map[string]history.Event{
-		"of another":   back(history.Modified, "kube-scheduler", "5"),
-		"no moment":    back(history.Modified, echoLease, ""),
-		"a list":       back(history.Listed, echoLease, "5"),
-		"not answered": back(history.Modified, echoLease, "6"),
+		"of another":   received(history.Modified, "kube-scheduler", "5"),
+		"no moment":    received(history.Modified, echoLease, ""),
+		"a list":       received(history.Listed, echoLease, "5"),
+		"not answered": received(history.Modified, echoLease, "6"),
 	} {
 		if got != (history.Event{}) {
 			t.Errorf("%s: %+v", name, got.Echo)
 		}
 	}
-	if got := back(history.Modified, echoLease, "5"); got.Echo == nil || *got.Echo != (history.Echo{Sent: 5, Taken: 3}) {
+	if got := received(history.Modified, echoLease, "5"); got.Echo == nil || *got.Echo != (history.Echo{Sent: 5, Taken: 3}) {
 		t.Errorf("an echo: %+v", got)
 	}
 }

@@ -1,7 +1,7 @@
 // Package observe watches a cluster and writes what it sees into a history.
 //
 // It does not wait, judge or change anything. Whatever a watch may have missed is recorded as a gap, so that missing events
-// are not taken for a quiet cluster.
+// are not taken for a stopNoise cluster.
 package observe
 
 import (
@@ -25,14 +25,14 @@ type Sink interface {
 
 // Watcher is a set of running watches.
 type Watcher struct {
-	cancel  context.CancelFunc
-	closing chan struct{}  // closed when the watches are to be compared with lists
-	streams sync.WaitGroup // the streams that take part in that comparison
-	done    sync.WaitGroup // the streams that end with the context
-	calling func()         // ends the echo calls
-	once    sync.Once
-	quiet   func() // ends the recording of noise
-	errs    chan error
+	cancel    context.CancelFunc
+	closing   chan struct{}  // closed when the watches are to be compared with lists
+	streams   sync.WaitGroup // the streams that take part in that comparison
+	done      sync.WaitGroup // the streams that end with the context
+	stopEcho  func()         // ends the echo calls
+	once      sync.Once
+	stopNoise func() // ends the recording of noise
+	errs      chan error
 }
 
 // Start begins to watch the namespace's pods, Deployments, StatefulSets, EndpointSlices, PodDisruptionBudgets and
@@ -40,18 +40,18 @@ type Watcher struct {
 // is. It returns when the current state of all objects is in the history.
 func Start(ctx context.Context, client kubernetes.Interface, namespace string, sink Sink) (*Watcher, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	call := newCaller(client.CoordinationV1().Leases(namespace), sink)
-	streams := append(allStreams(client, namespace), streamOf("leases", client.CoordinationV1().Leases(namespace), call.back))
+	echo := newEchoCaller(client.CoordinationV1().Leases(namespace), sink)
+	streams := append(allStreams(client, namespace), streamOf("leases", client.CoordinationV1().Leases(namespace), echo.received))
 	w := &Watcher{cancel: cancel, closing: make(chan struct{}), errs: make(chan error, len(streams))}
-	w.quiet = noise.Listen(history.NoiseHarness, sink.Now, func(s noise.Sample) {
+	w.stopNoise = noise.Start(history.NoiseHarness, sink.Now, func(s noise.Sample) {
 		_ = sink.Append(s.Event()) // if the record rejects an event, it is incomplete anyway
 	})
-	w.calling = callUntil(ctx, call)
-	told := &order{}
+	w.stopEcho = startEcho(ctx, echo)
+	reports := &order{}
 	for _, s := range streams {
 		s.sink = sink
 		if s.what != "events" {
-			s.order, s.closing = told, w.closing
+			s.order, s.closing = reports, w.closing
 		}
 		if err := s.list(ctx); err != nil {
 			return nil, errors.Join(fmt.Errorf("list %s: %w", s.what, err), w.Stop())
@@ -69,8 +69,8 @@ func Start(ctx context.Context, client kubernetes.Interface, namespace string, s
 	return w, nil
 }
 
-// callUntil runs the calls until end is called.
-func callUntil(ctx context.Context, c *caller) (end func()) {
+// startEcho makes the echo calls until end is called.
+func startEcho(ctx context.Context, c *echoCaller) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var calls sync.WaitGroup
 	calls.Go(func() { c.run(ctx) })
@@ -84,7 +84,7 @@ func callUntil(ctx context.Context, c *caller) (end func()) {
 // first error that ended a watch early: after that error the history lacks what the watch would have reported.
 func (w *Watcher) Stop() error {
 	w.once.Do(func() {
-		w.calling()
+		w.stopEcho()
 		close(w.closing)
 		concluded := make(chan struct{})
 		go func() { w.streams.Wait(); close(concluded) }()
@@ -95,7 +95,7 @@ func (w *Watcher) Stop() error {
 		w.cancel()
 		w.streams.Wait()
 		w.done.Wait()
-		w.quiet()
+		w.stopNoise()
 		close(w.errs)
 	})
 	return <-w.errs

@@ -18,47 +18,47 @@ import (
 //
 // Source: https://etcd.io/docs/latest/learning/data_model/ (Logical view: revisions)
 type order struct {
-	mu   sync.Mutex
-	told []toldOf // reports of a version higher than all reported before; both fields increase
+	mu      sync.Mutex
+	reports []report // reports of a version higher than all reported before; both fields increase
 }
 
-// toldOf is when a change was reported.
-type toldOf struct {
+// report is when a change was reported.
+type report struct {
 	version uint64
 	at      history.Offset
 }
 
-// tell notes that the change with this version is reported now. If a later change was reported before, tell returns when the
+// report notes that the change with this version is reported now. If a later change was reported before, report returns when the
 // first such report came (later), and when the last older change was reported (since).
-func (o *order) tell(version string, now history.Offset) (since, later history.Offset, overtaken bool) {
+func (o *order) report(version string, now history.Offset) (since, later history.Offset, overtaken bool) {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil || o == nil {
 		return 0, 0, false
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	i, _ := slices.BinarySearchFunc(o.told, n, func(t toldOf, n uint64) int { return cmp.Compare(t.version, n) })
+	i, _ := slices.BinarySearchFunc(o.reports, n, func(r report, n uint64) int { return cmp.Compare(r.version, n) })
 	if i > 0 {
-		since = o.told[i-1].at
+		since = o.reports[i-1].at
 	}
 	switch {
-	case i == len(o.told):
-		o.told = append(o.told, toldOf{n, now})
+	case i == len(o.reports):
+		o.reports = append(o.reports, report{n, now})
 		return 0, 0, false
-	case o.told[i].version == n: // the same change again
+	case o.reports[i].version == n: // the same change again
 		i++
 	}
-	if i == len(o.told) {
+	if i == len(o.reports) {
 		return 0, 0, false
 	}
-	return since, o.told[i].at, true
+	return since, o.reports[i].at, true
 }
 
 // compare records a bridged gap if this watch reports a change much later than another watch reported a later change: the
 // record then contains all changes in their order, but with late times.
 func (s *stream) compare(version string) error {
 	now := s.sink.Now()
-	since, later, overtaken := s.order.tell(version, now)
+	since, later, overtaken := s.order.report(version, now)
 	if !overtaken || now-later <= noticeable || s.gap.OK && now-s.gap.At <= noticeable {
 		return nil
 	}

@@ -128,11 +128,11 @@ func TestOrder(t *testing.T) {
 		{"", 9, 0, 0, false},
 		{"30", 10, 0, 0, false},
 	} {
-		if since, later, overtaken := o.tell(step.version, step.at); since != step.since || later != step.later || overtaken != step.overtaken {
+		if since, later, overtaken := o.report(step.version, step.at); since != step.since || later != step.later || overtaken != step.overtaken {
 			t.Errorf("%s at %d: %d, %d, %t, want %+v", step.version, step.at, since, later, overtaken, step)
 		}
 	}
-	if _, _, overtaken := (*order)(nil).tell("1", 1); overtaken {
+	if _, _, overtaken := (*order)(nil).report("1", 1); overtaken {
 		t.Error("a nil order found a change overtaken")
 	}
 }

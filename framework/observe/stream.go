@@ -21,7 +21,8 @@ import (
 // reconnectLimit is how long a watch tries to reconnect. No scenario keeps the API server away for longer.
 const reconnectLimit = 15 * time.Minute
 
-// stream follows one kind of object.
+// stream follows one kind of object. It does not use client-go's RetryWatcher, which hides disconnections, drops bookmarks, and
+// retries forever when the API server refuses a watch because its version is too old. The record must show all of these.
 type stream struct {
 	what  string
 	lists func(context.Context, metav1.ListOptions) (runtime.Object, error)
@@ -32,13 +33,13 @@ type stream struct {
 	// closing is closed when watching is about to end; nil: this stream ends with its context.
 	closing <-chan struct{}
 
-	version string                       // the resource version up to which everything was seen
-	current history.Offset               // when the watch was last known to be up to date
-	known   map[types.UID]runtime.Object // existing objects, to detect deletions after a gap
-	broken  history.Moment               // when the connection broke; reset when it is known that nothing was missed
-	back    history.Offset               // when the connection was restored
-	why     string                       // why the connection broke, or could not be resumed
-	gap     history.Moment               // when a bridged gap was last recorded
+	version      string                       // the resource version up to which everything was seen
+	current      history.Offset               // when the watch was last known to be up to date
+	known        map[types.UID]runtime.Object // existing objects, to detect deletions after a gap
+	disconnected history.Moment               // when the connection broke; reset when it is known that nothing was missed
+	reconnected  history.Offset               // when the connection was restored
+	reason       string                       // why the connection broke, or could not be resumed
+	gap          history.Moment               // when a bridged gap was last recorded
 }
 
 // errBroken means that the connection broke and must be resumed.
@@ -58,8 +59,8 @@ func (s *stream) follow(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return nil
-		case errors.Is(err, errBroken) && !s.broken.OK:
-			s.broken, s.why = history.Moment{At: s.sink.Now(), OK: true}, err.Error()
+		case errors.Is(err, errBroken) && !s.disconnected.OK:
+			s.disconnected, s.reason = history.Moment{At: s.sink.Now(), OK: true}, err.Error()
 		}
 		switch {
 		case ended(ctx):
@@ -78,7 +79,7 @@ func (s *stream) once(ctx context.Context) error {
 	before := s.version
 	w, err := s.connect(ctx)
 	if err == nil {
-		s.back = s.sink.Now()
+		s.reconnected = s.sink.Now()
 		err = s.drain(ctx, w)
 		w.Stop()
 	}
@@ -141,7 +142,7 @@ func (s *stream) drain(ctx context.Context, w watch.Interface) error {
 				}
 				return errBroken // whatever the error is, resume from the last version
 			}
-			if err := cmp.Or(s.resumed(), s.take(e)); err != nil {
+			if err := cmp.Or(s.resumed(), s.recordChange(e)); err != nil {
 				return err
 			}
 		}
@@ -154,7 +155,7 @@ const noticeable = time.Second
 
 // ended is called when watching ends. It returns nil unless a broken connection is not yet known to be resumed.
 func (s *stream) ended() error {
-	if s.broken.OK && s.back-s.broken.At > noticeable {
+	if s.disconnected.OK && s.reconnected-s.disconnected.At > noticeable {
 		return errBroken
 	}
 	return nil
@@ -162,12 +163,12 @@ func (s *stream) ended() error {
 
 // resumed records that a broken watch was resumed: everything that happened in the meantime is reported now.
 func (s *stream) resumed() error {
-	was := s.broken
-	s.broken = history.Moment{}
-	if was.OK && s.back-was.At > noticeable {
+	was := s.disconnected
+	s.disconnected = history.Moment{}
+	if was.OK && s.reconnected-was.At > noticeable {
 		s.gap = history.Moment{At: s.sink.Now(), OK: true}
 		return s.sink.Append(history.Event{T: s.sink.Now(), Gap: &history.Gap{
-			What: s.what, Since: s.current, Bridged: true, Why: s.why + ", and the watch resumed where it broke",
+			What: s.what, Since: s.current, Bridged: true, Why: s.reason + ", and the watch resumed where it broke",
 		}})
 	}
 	return nil
@@ -175,8 +176,8 @@ func (s *stream) resumed() error {
 
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
-// take records one change.
-func (s *stream) take(e watch.Event) error {
+// recordChange records one change.
+func (s *stream) recordChange(e watch.Event) error {
 	object, err := meta.Accessor(e.Object)
 	if err != nil {
 		return fmt.Errorf("read a change of %s: %w", s.what, err)
@@ -208,7 +209,7 @@ func (s *stream) relist(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.broken = history.Moment{}
+	s.disconnected = history.Moment{}
 	missed, why := s.readBack(ctx, found)
 	gap := &history.Gap{What: s.what, Since: s.current, Bridged: why == nil, Why: errGone.Error()}
 	if why == nil {
@@ -220,7 +221,7 @@ func (s *stream) relist(ctx context.Context) (err error) {
 		return err
 	}
 	if !gap.Bridged {
-		return s.begin(found)
+		return s.recordList(found)
 	}
 	for _, m := range missed {
 		if err := s.record(m.object, m.change); err != nil {
@@ -237,7 +238,7 @@ func (s *stream) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.begin(found)
+	return s.recordList(found)
 }
 
 // listed is the state at a version.
@@ -272,9 +273,9 @@ func (s *stream) fetch(ctx context.Context, o metav1.ListOptions) (found listed,
 	return found, nil
 }
 
-// begin records the listed objects. Deletions come first: histories identify most objects by name, so an object that
+// recordList records the listed objects. Deletions come first: histories identify most objects by name, so an object that
 // replaces a deleted one of the same name must come after it.
-func (s *stream) begin(found listed) error {
+func (s *stream) recordList(found listed) error {
 	for uid, object := range s.known {
 		if _, still := found.objects[uid]; !still {
 			if err := s.record(object, history.Deleted); err != nil {

@@ -22,9 +22,9 @@ func RecordWarnings(config *rest.Config, sink Sink) *rest.Config {
 	// Plain JSON, so that the object's name can be read here.
 	config.ContentType = "application/json"
 	config.WarningHandlerWithContext = rest.NoWarnings{} // by default the client prints them
-	told := &texts{seen: map[string]bool{}}
+	recorded := &texts{seen: map[string]bool{}}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return warningRecorder{next: next, sink: sink, told: told}
+		return warningRecorder{next: next, sink: sink, recorded: recorded}
 	})
 	return config
 }
@@ -45,9 +45,9 @@ func (t *texts) fresh(text string) bool {
 }
 
 type warningRecorder struct {
-	next http.RoundTripper
-	sink Sink
-	told *texts
+	next     http.RoundTripper
+	sink     Sink
+	recorded *texts
 }
 
 func (r warningRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -58,7 +58,7 @@ func (r warningRecorder) RoundTrip(request *http.Request) (*http.Response, error
 	// Malformed headers are skipped; ParseWarningHeaders returns the others.
 	warnings, _ := net.ParseWarningHeaders(response.Header.Values("Warning"))
 	for _, w := range warnings {
-		if w.Text == "" || !r.told.fresh(w.Text) {
+		if w.Text == "" || !r.recorded.fresh(w.Text) {
 			continue
 		}
 		e := history.Event{T: r.sink.Now(), Warning: &history.APIWarning{Object: object(request), Text: w.Text}}

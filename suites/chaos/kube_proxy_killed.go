@@ -10,12 +10,12 @@ import (
 
 // KubeProxyKilled makes every node's kube-proxy rewrite its rules while requests flow through them.
 var KubeProxyKilled = scenario.Describe(scenario.Spec{
-	Name:          "chaos/kube-proxy-killed",
-	Claim:         "the sudden death of every kube-proxy is invisible to clients on every node",
-	Cluster:       smallCluster,
-	Load:          scenario.DefaultLoad,
-	LoadOnWorkers: 2, // all workers: a node's own kube-proxy chooses the pods for the clients on it
-	Faults:        []fault.Fault{fault.ComponentKill{Component: fault.KubeProxy}},
+	Name:        "chaos/kube-proxy-killed",
+	Claim:       "the sudden death of every kube-proxy is invisible to clients on every node",
+	Cluster:     smallCluster,
+	Load:        scenario.DefaultLoad,
+	LoadWorkers: scenario.LoadWorkers{OnWorkers: 2}, // all workers: a node's own kube-proxy chooses the pods for the clients on it
+	Faults:      []fault.Fault{fault.ComponentKill{Component: fault.KubeProxy}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
 		invariant.AnswersWithin{},

@@ -18,9 +18,9 @@ var AntiAffinityRequired = scenario.Describe(scenario.Spec{
 	Backend: workloads.Backend{
 		Replicas: 3, Spread: workloads.NoSpread, Affinity: []workloads.Affinity{{Key: workloads.Zone, Away: true}},
 	},
-	Room:     3,
-	Faults:   []fault.Fault{fault.Scale{Through: []int{5}}},
-	Hold:     3 * time.Second, // to see that pending pods stay pending
-	Promises: []invariant.Invariant{invariant.Placed{Workload: "backend", Pending: 2}},
-	Full:     true,
+	SchedulableReplicas: 3,
+	Faults:              []fault.Fault{fault.Scale{Through: []int{5}}},
+	Hold:                3 * time.Second, // to see that pending pods stay pending
+	Promises:            []invariant.Invariant{invariant.Placed{Workload: "backend", Pending: 2}},
+	Full:                true,
 })

@@ -15,8 +15,8 @@ var AuditMendsAntiAffinity = scenario.Describe(scenario.Spec{
 	Backend: workloads.Backend{
 		Replicas: 5, Spread: workloads.NoSpread, Affinity: []workloads.Affinity{{Key: workloads.Zone, Away: true}},
 	},
-	Room:     3,
-	Faults:   []fault.Fault{fault.Mend{}},
-	Promises: []invariant.Invariant{invariant.AuditMends{Rules: []string{"unmeetable-anti-affinity"}}},
-	Full:     true,
+	SchedulableReplicas: 3,
+	Faults:              []fault.Fault{fault.Mend{}},
+	Promises:            []invariant.Invariant{invariant.AuditMends{Rules: []string{"unmeetable-anti-affinity"}}},
+	Full:                true,
 })

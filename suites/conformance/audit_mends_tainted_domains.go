@@ -17,8 +17,8 @@ var AuditMendsTaintedDomains = scenario.Describe(scenario.Spec{
 	Backend: workloads.Backend{
 		Replicas: 4, AnyNode: true, Spread: []workloads.Spread{{Key: workloads.Host, NodeTaintsPolicy: workloads.Ignore}},
 	},
-	Room:     3, // one per worker
-	Faults:   []fault.Fault{fault.Mend{}},
-	Promises: []invariant.Invariant{invariant.AuditMends{Rules: []string{"unusable-domain"}}},
-	Full:     true,
+	SchedulableReplicas: 3, // one per worker
+	Faults:              []fault.Fault{fault.Mend{}},
+	Promises:            []invariant.Invariant{invariant.AuditMends{Rules: []string{"unusable-domain"}}},
+	Full:                true,
 })

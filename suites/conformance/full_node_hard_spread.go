@@ -24,11 +24,11 @@ var FullNodeHardSpread = scenario.Describe(scenario.Spec{
 	Name: "conformance/full-node-hard-spread",
 	Claim: "with DoNotSchedule over 2 nodes of which one is full, scaling from 2 to 6 replicas never puts the nodes more than one pod " +
 		"apart: one new pod is scheduled on the other node, 1-2, and 3 stay pending",
-	Cluster: twoNodes,
-	Backend: workloads.Backend{Replicas: 2, Spread: eachNode},
-	Room:    3,
-	Faults:  fillThenScale,
-	Hold:    3 * time.Second, // to see that pending pods stay pending
+	Cluster:             twoNodes,
+	Backend:             workloads.Backend{Replicas: 2, Spread: eachNode},
+	SchedulableReplicas: 3,
+	Faults:              fillThenScale,
+	Hold:                3 * time.Second, // to see that pending pods stay pending
 	Promises: []invariant.Invariant{
 		invariant.Spread{Workload: "backend", TopologyKey: workloads.Host, Max: 1, Waiting: true},
 		invariant.Placed{Workload: "backend", Pending: 3},

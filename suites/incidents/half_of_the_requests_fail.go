@@ -8,7 +8,7 @@ import (
 )
 
 // HalfOfTheRequestsFail is about two replicas, two entry nodes, and one of them full.
-var HalfOfTheRequestsFail = scenario.Retell(scenario.Incident{
+var HalfOfTheRequestsFail = scenario.DescribeIncident(scenario.Incident{
 	Incident: history.Incident{
 		Name: "half-of-the-requests-fail",
 		Story: "Two replicas served behind a gateway outside the cluster, which sent requests to the node ports of two nodes " +

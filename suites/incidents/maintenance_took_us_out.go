@@ -8,7 +8,7 @@ import (
 )
 
 // MaintenanceTookUsOut is about nodes that are drained together.
-var MaintenanceTookUsOut = scenario.Retell(scenario.Incident{
+var MaintenanceTookUsOut = scenario.DescribeIncident(scenario.Incident{
 	Incident: history.Incident{
 		Name: "maintenance-took-us-out",
 		Story: "A service ran two replicas on two nodes, without a disruption budget. For an upgrade both nodes were drained at the same " +

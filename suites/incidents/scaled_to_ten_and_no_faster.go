@@ -8,7 +8,7 @@ import (
 )
 
 // ScaledToTenAndNoFaster is about connections that never end.
-var ScaledToTenAndNoFaster = scenario.Retell(scenario.Incident{
+var ScaledToTenAndNoFaster = scenario.DescribeIncident(scenario.Incident{
 	Incident: history.Incident{
 		Name: "scaled-to-ten-and-no-faster",
 		Story: "Three replicas were at their limit, and were scaled to ten. All ten became ready, and nothing got faster: the old three " +

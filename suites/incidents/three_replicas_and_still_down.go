@@ -8,7 +8,7 @@ import (
 )
 
 // ThreeReplicasAndStillDown is about replicas that share a node.
-var ThreeReplicasAndStillDown = scenario.Retell(scenario.Incident{
+var ThreeReplicasAndStillDown = scenario.DescribeIncident(scenario.Incident{
 	Incident: history.Incident{
 		Name: "three-replicas-and-still-down",
 		Story: "A service ran three replicas, so that it would survive the loss of one. Nothing constrained where they run, and all " +

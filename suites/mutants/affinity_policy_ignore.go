@@ -14,6 +14,6 @@ var AffinityPolicyIgnore = scenario.Mutate(conformance.AffinityPolicyHonor, scen
 	CaughtBy: invariant.Placed{},
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, NodeAffinityPolicy: workloads.Ignore}}
-		s.Room = 2 // one per node: the nodes of other zones count as empty domains for ever
+		s.SchedulableReplicas = 2 // one per node: the nodes of other zones count as empty domains for ever
 	},
 })

@@ -14,6 +14,6 @@ var AntiAffinityPreferred = scenario.Mutate(conformance.AntiAffinityRequired, sc
 	CaughtBy: invariant.Placed{},
 	Break: func(s *scenario.Spec) {
 		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Zone, Away: true, Weight: 100}}
-		s.Room = 0
+		s.SchedulableReplicas = 0
 	},
 })

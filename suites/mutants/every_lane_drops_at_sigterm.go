@@ -2,15 +2,15 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
-	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 // lasting are the lanes of clients that multiplex their connections or hold one permanently.
-var lasting = []history.Lane{history.LaneStream, history.LaneSocket, history.LaneH2C, history.LaneGRPC}
+var lasting = load.LaneNames(load.Multiplexed, load.Held)
 
 // EveryLaneDropsAtSIGTERM exits at once. Clients that multiplex their connections or hold one permanently must catch it. Its
 // server sets a trap: before it exits it waits up to a second for a request that it can cut. See

@@ -2,8 +2,8 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
-	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -17,7 +17,7 @@ var EveryLaneShutdownAlone = scenario.Mutate(chaos.EveryLaneRollingUpdate, scena
 	Name:     "mutants/every-lane-shutdown-alone",
 	Removed:  "a close message on long-lived connections",
 	CaughtBy: invariant.NoFailedRequests{},
-	Lanes:    []history.Lane{history.LaneStream, history.LaneSocket}, // the other lanes carry requests, which Shutdown finishes
+	Lanes:    load.LaneNames(load.Held), // the other lanes carry requests, which Shutdown finishes
 	Cause:    attribution.CauseCutAtSIGTERM,
 	Break:    func(s *scenario.Spec) { s.Backend.AtTerm = workloads.Shutdown },
 })

@@ -20,7 +20,7 @@ var GentlyThrottledLoadWorker = scenario.Mutate(chaos.RollingUpdate, scenario.Mu
 	Harness:  true,
 	Doubt:    judge.DoubtStarvedWorker,
 	Break: func(s *scenario.Spec) {
-		s.LoadCPU = gently
+		s.LoadWorkers.CPU = gently
 		s.Full = true
 	},
 })

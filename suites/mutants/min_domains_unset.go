@@ -14,6 +14,6 @@ var MinDomainsUnset = scenario.Mutate(conformance.MinDomains, scenario.Mutation{
 	CaughtBy: invariant.Placed{},
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Zone}}
-		s.Room = 0
+		s.SchedulableReplicas = 0
 	},
 })

@@ -14,6 +14,6 @@ var SpreadAnyway = scenario.Mutate(conformance.FullNodeHardSpread, scenario.Muta
 	CaughtBy: invariant.Spread{},
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, Unsatisfiable: workloads.ScheduleAnyway}}
-		s.Room = 0 // there is always some place
+		s.SchedulableReplicas = 0 // there is always some place
 	},
 })

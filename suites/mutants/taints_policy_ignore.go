@@ -14,6 +14,6 @@ var TaintsPolicyIgnore = scenario.Mutate(conformance.TaintsPolicyHonor, scenario
 	CaughtBy: invariant.Placed{},
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, NodeTaintsPolicy: workloads.Ignore}}
-		s.Room = 3 // one per worker: the tainted nodes count as empty domains for ever
+		s.SchedulableReplicas = 3 // one per worker: the tainted nodes count as empty domains for ever
 	},
 })

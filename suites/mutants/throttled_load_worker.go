@@ -19,7 +19,7 @@ var ThrottledLoadWorker = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation
 	Harness:  true,
 	Doubt:    judge.DoubtStarvedWorker,
 	Break: func(s *scenario.Spec) {
-		s.LoadCPU = throttled
+		s.LoadWorkers.CPU = throttled
 		s.Full = true
 	},
 })

@@ -19,7 +19,7 @@ var ThrottledNoPreStop = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Cause:    attribution.CauseLateEndpoint,
 	Break: func(s *scenario.Spec) {
 		s.Backend.PreStop, s.Backend.StartDelay = workloads.NoPreStop, 0 // as in mutants/no-prestop
-		s.LoadCPU = throttled
+		s.LoadWorkers.CPU = throttled
 		s.Full = true
 	},
 })

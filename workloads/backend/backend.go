@@ -23,10 +23,13 @@ const (
 	HeaderRevision = "X-Holdfast-Revision"
 )
 
-// Run waits for the start delay, serves until ctx ends, which stands for SIGTERM, and then shuts down as the options say. A
+// Protocol adds a protocol to a backend: it handles the requests of that protocol, and passes on all others.
+type Protocol func(o Options, otherwise http.Handler) http.Handler
+
+// Run waits for the start delay, serves HTTP and the protocols until ctx ends, which stands for SIGTERM, and then shuts down as the options say. A
 // broken backend does not serve. Before the start delay has passed nothing listens, so connections are refused, as with any
 // server that starts slowly.
-func Run(ctx context.Context, o Options) error {
+func Run(ctx context.Context, o Options, protocols ...Protocol) error {
 	if !pass(ctx, o.StartDelay) {
 		return nil // SIGTERM during the start delay
 	}
@@ -39,7 +42,11 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("backend: %w", err)
 	}
 	slog.Info("backend listens", "address", l.Addr(), "pod", o.Pod, "revision", o.Revision)
-	if err := serve.Run(ctx, l, o.Serve, o.withGRPC(o.withLasting(o.answers()))); err != nil {
+	handler := o.answers()
+	for _, p := range protocols {
+		handler = p(o, handler)
+	}
+	if err := serve.Run(ctx, l, o.Serve, handler); err != nil {
 		return fmt.Errorf("backend: %w", err)
 	}
 	slog.Info("backend ends", "pod", o.Pod)

@@ -17,9 +17,9 @@ import (
 // Source: https://github.com/grpc/grpc/blob/master/doc/health-checking.md
 const EchoService = "holdfast.Echo"
 
-// withGRPC routes gRPC requests to a gRPC server. That server does not listen itself: net/http's server handles the
+// GRPC routes gRPC requests to a gRPC server. That server does not listen itself: net/http's server handles the
 // connections, so that package serve controls how they end.
-func (o Options) withGRPC(otherwise http.Handler) http.Handler {
+func GRPC(o Options, otherwise http.Handler) http.Handler {
 	s := grpc.NewServer(grpc.UnaryInterceptor(o.says))
 	s.RegisterService(&grpc.ServiceDesc{
 		ServiceName: EchoService, HandlerType: (*any)(nil),
