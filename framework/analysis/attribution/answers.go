@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// answerStep is how finely it is remembered when a pod took connections.
+	// answerStep is the resolution with which it is stored when a pod accepted connections.
 	answerStep = 100 * time.Millisecond
-	// maxAnswerSteps bounds it: a day.
+	// maxAnswerSteps bounds the stored time: one day.
 	maxAnswerSteps = int(24 * time.Hour / answerStep)
-	// listening is how long before and after a moment a pod must have taken a connection to be thought to have listened in
-	// between: with the usual load, one in six of 100 new connections a second, hardly a pod is left out for so long by chance.
+	// listening is the time before and after a moment within which a pod must have accepted connections to count as listening in
+	// between. With the usual load, a pod gets one in six of 100 new connections a second, so longer breaks are rare.
 	listening = 400 * time.Millisecond
 )
 
-// accepted are the moments at which a pod took a connection and answered on it: a bit a step.
+// accepted are the moments at which a pod accepted a connection and answered on it: one bit for each step.
 type accepted []uint64
 
 func (a *accepted) add(at history.Offset) {
@@ -31,7 +31,7 @@ func (a *accepted) add(at history.Offset) {
 	(*a)[step/64] |= 1 << (step % 64)
 }
 
-// between tells whether there was one, to a step.
+// between reports whether there was such a moment, to the precision of a step.
 func (a accepted) between(from, to history.Offset) bool {
 	last := min(int(to/answerStep), len(a)*64-1)
 	for step := max(0, int(from/answerStep)); step <= last; {
@@ -43,13 +43,13 @@ func (a accepted) between(from, to history.Offset) bool {
 	return false
 }
 
-// listened tells whether the pod took connections shortly before and shortly after a moment.
+// listened reports whether the pod accepted connections shortly before and shortly after a moment.
 func (a accepted) listened(at history.Offset) bool {
 	return a.between(at-listening, at) && a.between(at, at+listening)
 }
 
-// answered takes in a request that was answered well. On a connection that it found open it says nothing of whether the pod
-// EventInvariant takes new ones; behind a gateway nobody knows, and it must do.
+// answered takes in a request. A good answer on a connection that was open before does not show that the pod accepts new ones.
+// Behind a gateway it is unknown which connection was used, and a good answer counts.
 func (s *Timelines) answered(r *history.Request) {
 	if r.GatewayTries > 0 {
 		s.Gateways[r.Lane] = true

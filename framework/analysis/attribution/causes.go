@@ -2,53 +2,53 @@ package attribution
 
 import "slices"
 
-// Cause says in a word why a request failed. Mutants name the one that they plant, so that the two can be compared.
+// Cause is why a request failed, in a word. A mutant names the cause that it plants, so that the two can be compared.
 type Cause string
 
-// The causes. Where one comes from another, such as an outage from a lost node, it is what an engineer would mend that
-// tells them apart.
+// The causes. Causes that follow from others, such as an outage from a lost node, are separate if an engineer would fix
+// something else.
 const (
-	// CauseReadyTooEarly: nothing listened yet. A readiness probe is missing, or says yes too soon.
+	// CauseReadyTooEarly: no process listened yet. A readiness probe is missing, or succeeds too early.
 	CauseReadyTooEarly Cause = "ready-too-early"
-	// CauseLateEndpoint: nothing listened any more. Nobody waits for the proxies when a pod is deleted; a preStop sleep does.
+	// CauseLateEndpoint: no process listened any more. Kubernetes does not wait for the proxies when a pod is deleted; a preStop sleep does.
 	CauseLateEndpoint Cause = "late-endpoint"
-	// CauseLateWithdrawal: the same, though its endpoint had been gone for longer than a proxy takes on a usual machine: that is
-	// starved, or stuck.
+	// CauseLateWithdrawal: as CauseLateEndpoint, but the endpoint had been withdrawn for longer than a proxy takes on a usual
+	// machine: the proxy is starved, or stuck.
 	CauseLateWithdrawal Cause = "late-withdrawal"
 	// CauseCutAtSIGTERM: requests in flight are dropped instead of finished.
 	CauseCutAtSIGTERM Cause = "cut-at-sigterm"
-	// CauseCutAtEnd: clients are not asked off their long-lived connections in time.
+	// CauseCutAtEnd: the server does not ask clients in time to leave long-lived connections.
 	CauseCutAtEnd Cause = "cut-at-end"
-	// CauseCutWhileEnding is one of the two before, in a record that does not say when SIGTERM came.
+	// CauseCutWhileEnding is one of the two causes above, in a record that does not contain when SIGTERM was sent.
 	CauseCutWhileEnding Cause = "cut-while-ending"
 	// CauseRestart: a crash, a failed liveness probe, a resize that restarts.
 	CauseRestart Cause = "restart"
-	// CausePressure: what a kubelet evicts stays an endpoint until it has ended.
+	// CausePressure: a pod that its kubelet evicts stays an endpoint until it has ended.
 	CausePressure Cause = "pressure-eviction"
-	// CauseNodeLost: until the loss is noticed, the proxies go on sending there.
+	// CauseNodeLost: until the loss is noticed, proxies keep sending requests there.
 	CauseNodeLost Cause = "node-lost"
-	// CauseNodeLostConnection: a connection that was open before the loss.
+	// CauseNodeLostConnection: the connection was open before the loss.
 	CauseNodeLostConnection Cause = "node-lost-connection"
 	// CauseDeadUpstream: a gateway without health checks and retries, and an upstream on a lost node.
 	CauseDeadUpstream Cause = "dead-upstream"
-	// CauseEmptyUpstream: the same, and an entry node that is well, and has no pod (externalTrafficPolicy: Local).
+	// CauseEmptyUpstream: as CauseDeadUpstream, for a healthy entry node without a pod (externalTrafficPolicy: Local).
 	CauseEmptyUpstream Cause = "empty-upstream"
-	// The outages: no endpoint was left that could have answered, and what had taken the last ones.
+	// The outages: no endpoint was left that could answer, by what ended the last ones.
 	CauseOutageEviction Cause = "outage-eviction"
 	CauseOutageDeletion Cause = "outage-deletion"
 	CauseOutageNodeLost Cause = "outage-node-lost"
 	CauseOutagePressure Cause = "outage-pressure-eviction"
-	// CauseBadAnswer: the server itself let its client down.
+	// CauseBadAnswer: the server answered wrongly.
 	CauseBadAnswer Cause = "bad-answer"
-	// CauseCutWhileReady: so did it, without any reason that can be seen from outside.
+	// CauseCutWhileReady: the server cut or refused the connection for no reason that can be seen from outside.
 	CauseCutWhileReady Cause = "cut-while-ready"
-	// CauseSlow is not the system's fault for certain: the machine may have been busy.
+	// CauseSlow is not certainly the system's fault: the machine may have been busy.
 	CauseSlow Cause = "slow"
-	// CauseUnknown: nothing that was seen explains it.
+	// CauseUnknown: nothing that was recorded explains it.
 	CauseUnknown Cause = "unknown"
 )
 
-// causes are all of them with their words, those before the others that are preferred where the evidence is equal.
+// causes are all causes with their words. Of causes with equal evidence, the first one is preferred.
 var causes = []struct {
 	cause Cause
 	words string
@@ -75,7 +75,7 @@ var causes = []struct {
 	{CauseUnknown, "nothing that was seen explains it"},
 }
 
-// Causes lists the closed vocabulary.
+// Causes lists all causes.
 func Causes() []Cause {
 	list := make([]Cause, len(causes))
 	for i, c := range causes {
@@ -84,8 +84,8 @@ func Causes() []Cause {
 	return list
 }
 
-// Words say what a cause means, of a request: "sent to a pod that ...". Of a cause that is not among Causes, they are the
-// cause itself: other promises have others, and so have newer versions.
+// Words are what a cause means, of a request: "sent to a pod that ...". For a cause that is not among Causes, they are the cause
+// itself: other promises and newer versions have other causes.
 func (c Cause) Words() string {
 	for _, known := range causes {
 		if known.cause == c {
@@ -95,7 +95,7 @@ func (c Cause) Words() string {
 	return string(c)
 }
 
-// OfSystem tells whether the cause lies in the system under test, and not, or perhaps not, in the harness and its machine.
+// OfSystem reports whether the cause certainly lies in the system under test, and not in the harness and its machine.
 func (c Cause) OfSystem() bool { return c != CauseSlow && c != CauseUnknown && c != "" }
 
 // rank is the place of a cause in the vocabulary.
@@ -108,29 +108,29 @@ func (c Cause) rank() int {
 	})
 }
 
-// PodPhase is how far a pod was in its life when a request was sent to it.
+// PodPhase is the phase of a pod's life when a request was sent to it.
 type PodPhase string
 
 // The phases of a pod's life, in their usual order.
 const (
-	PhaseStarting   PodPhase = "starting"           // offered to clients, and has not answered anybody yet
+	PhaseStarting   PodPhase = "starting"           // an endpoint, and has not answered any request yet
 	PhaseReady      PodPhase = "ready"              // nothing is wrong with it
-	PhaseRestarting PodPhase = "restarting"         // its container has ended, or is told to, and is started again
+	PhaseRestarting PodPhase = "restarting"         // its container has ended, or is being killed, and is restarted
 	PhaseEvicted    PodPhase = "being evicted"      // by its kubelet, without a deletion
 	PhaseDeleting   PodPhase = "deletion requested" // and its endpoint is still ready
 	PhaseRemoved    PodPhase = "endpoint removed"   // from the EndpointSlice: each proxy follows in its own time
-	PhaseSIGTERM    PodPhase = "told to end"        // SIGTERM was sent, as far as can be reckoned
+	PhaseSIGTERM    PodPhase = "told to end"        // SIGTERM was sent, according to the pod's lifecycle
 	PhaseGone       PodPhase = "gone"               // its containers have ended
 	PhaseNodeLost   PodPhase = "on a lost node"
-	PhaseUnknown    PodPhase = "" // of a pod that nobody knows
+	PhaseUnknown    PodPhase = "" // of an unknown pod
 )
 
-// Confidence says how it is known which pod a failed request was sent to.
+// Confidence is how it is known to which pod a failed request was sent.
 type Confidence string
 
 // The confidences, the best first.
 const (
-	ConfidenceSeen       Confidence = "seen" // the pod said so, or it has the address that was dialled
+	ConfidenceSeen       Confidence = "seen" // the answer named the pod, or its address was dialled
 	ConfidenceConnection Confidence = "inferred from the connection"
 	ConfidenceAll        Confidence = "every endpoint was in trouble"
 	ConfidenceOnly       Confidence = "the only endpoint in trouble"
@@ -138,8 +138,8 @@ const (
 	ConfidenceNone       Confidence = "unknown"
 )
 
-// Attribution says who a failed request was sent to, in which phase of its life that pod was, and why the request failed.
-// Pod, Node, Zone and Revision are empty where they are not known; of several in trouble they are the likeliest.
+// Attribution is to which pod a failed request was sent, in which phase that pod was, and why the request failed. Pod, Node, Zone
+// and Revision are empty if they are unknown.
 type Attribution struct {
 	Cause      Cause
 	Confidence Confidence
@@ -147,15 +147,15 @@ type Attribution struct {
 
 	Pod, Node, Zone, Revision string
 
-	Among []PodOn // all whom it may have been sent to, as far as the cause tells
+	Among []PodOn // all pods to which it may have been sent, according to the cause
 }
 
-// PodOn is a pod, or the node that it is on; what is not known is empty.
+// PodOn is a pod and its node; empty: unknown.
 type PodOn struct{ Pod, Node string }
 
-// OfSystem tells whether the failure is attributed to the system under test: such a failure breaks a promise however
-// noisy the harness was at the time. Of any other it is not known whose fault it was.
+// OfSystem reports whether the failure is attributed to the system under test. Such a failure breaks a promise however noisy the
+// harness was at the time. The origin of any other failure is unknown.
 func (a Attribution) OfSystem() bool { return a.Cause.OfSystem() && a.Confidence != ConfidenceNone }
 
-// Blames tells whether a failure whose target is not known is laid to somebody.
+// Blames reports whether a failure with an unknown target is attributed to certain pods or nodes.
 func (a Attribution) Blames() bool { return a.OfSystem() && len(a.Among) > 0 }

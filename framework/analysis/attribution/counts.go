@@ -13,25 +13,25 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Attributed is why requests failed, as far as that could be found out.
+// Attributed has the causes of failed requests.
 type Attributed struct {
 	total    uint64
 	ofSystem uint64
 	causes   map[Cause]*causeCount
 }
 
-// causeCount is how many failures had a cause, how well that is known, and who they were sent to.
+// causeCount is how many failures had a cause, how well that is known, and to which pods and nodes they were sent.
 type causeCount struct {
 	cause       Cause
 	n           uint64
 	first, last history.Offset
 	known       map[Confidence]uint64
 	phases      map[PodPhase]uint64
-	pods        map[string]uint64 // by name; empty where it is not known
-	nodes       map[string]uint64 // the same
+	pods        map[string]uint64 // by name; empty: unknown
+	nodes       map[string]uint64 // like pods
 }
 
-// Attributed finds the causes. Call it when all requests were read: what comes later tells of what was before.
+// Attributed finds the causes. Call it when all requests were read, because later answers are evidence for earlier failures.
 func (s *FailureGroups) Attributed() *Attributed {
 	if s.found != nil {
 		return s.found
@@ -43,7 +43,7 @@ func (s *FailureGroups) Attributed() *Attributed {
 	return s.found
 }
 
-// Each visits all failures, those together that failed alike at about the same moment, in the order of the first of them.
+// Each visits all groups of failures, in the order of their first requests.
 func (s *FailureGroups) Each(visit func(kind FailureGroup, at history.Offset, like SimilarFailures, a Attribution)) {
 	s.Timelines.settle()
 	kinds := slices.SortedFunc(maps.Keys(s.kinds), func(a, b FailureGroup) int {
@@ -78,20 +78,20 @@ func (f *Attributed) add(at history.Offset, n uint64, a Attribution) {
 	c.nodes[a.Node] += n
 }
 
-// unattributed is how many failures are not known to be the system's.
+// unattributed is the number of failures that are not known to be caused by the system under test.
 func (f *Attributed) unattributed() uint64 { return f.total - f.ofSystem }
 
-// sorted are the causes, that of most failures first.
+// sorted are the causes, the most frequent one first.
 func (f *Attributed) sorted() []*causeCount {
 	return slices.SortedFunc(maps.Values(f.causes), func(a, b *causeCount) int {
 		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.cause.rank(), b.cause.rank()))
 	})
 }
 
-// CauseNumber is how a verdict's number is named that counts what had a cause. See ReportedCause.
+// CauseNumber is the prefix of the names of a verdict's numbers that count causes. See ReportedCause.
 const CauseNumber = "cause."
 
-// Numbers are "cause.<name>", and how many failures are not known to be the system's.
+// Numbers measures "cause.<name>", and "unattributed".
 func (f *Attributed) Numbers(v *verdict.Verdict) {
 	if f.total == 0 {
 		return
@@ -102,7 +102,7 @@ func (f *Attributed) Numbers(v *verdict.Verdict) {
 	v.Measure("unattributed", float64(f.unattributed()))
 }
 
-// Evidence gives a line to each of the three causes of most failures, and one to the rest.
+// Evidence has a line for each of the three most frequent causes, and one for the others.
 func (f *Attributed) Evidence(s *Timelines) (lines []string) {
 	const most = 3
 	list := f.sorted()
@@ -120,7 +120,7 @@ func (f *Attributed) Evidence(s *Timelines) (lines []string) {
 	return lines
 }
 
-// details say who it was, as far as that is known, and how well.
+// details are the pod or node, its phase, and how well they are known.
 func (c *causeCount) details(s *Timelines) string {
 	var parts []string
 	if pod := largest(c.pods); pod != "" {
@@ -140,7 +140,7 @@ func (c *causeCount) details(s *Timelines) string {
 	return ": " + strings.Join(parts, "; ")
 }
 
-// phased says in which phases of their lives the pods were, where the cause does not say so already.
+// phased counts the phases in which the pods were, unless the cause already says so.
 func (c *causeCount) phased() string {
 	var parts []string
 	for _, p := range []PodPhase{PhaseEvicted, PhaseDeleting, PhaseRemoved, PhaseSIGTERM, PhaseGone} {
@@ -154,7 +154,7 @@ func (c *causeCount) phased() string {
 	return "in phase " + strings.Join(parts, ", ")
 }
 
-// largest is the name that counts most, and empty if nobody has one.
+// largest is the name with the highest count; empty if there are no names.
 func largest(counts map[string]uint64) (best string) {
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		if name != "" && (best == "" || counts[name] > counts[best]) {
@@ -164,7 +164,7 @@ func largest(counts map[string]uint64) (best string) {
 	return best
 }
 
-// weighed says how well the causes are known: "the only endpoint in trouble", or with numbers where that differs.
+// weighed is how well the causes are known: "the only endpoint in trouble", or several with numbers.
 func weighed(known map[Confidence]uint64, all uint64) string {
 	var parts []string
 	for _, c := range []Confidence{
@@ -181,7 +181,7 @@ func weighed(known map[Confidence]uint64, all uint64) string {
 	return strings.Join(parts, ", ")
 }
 
-// story is what became of a pod: "backend-1 on w1, deletion requested at 9.5s, its endpoint removed 5ms later, ended at 12s, no
+// story is what happened to a pod: "backend-1 on w1, deletion requested at 9.5s, its endpoint removed 5ms later, ended at 12s, no
 // preStop sleep".
 func (s *Timelines) story(pod string, at history.Offset) string {
 	l := s.Named(pod, at)
@@ -221,21 +221,21 @@ func (s *Timelines) story(pod string, at history.Offset) string {
 type CauseCount struct {
 	Cause  Cause
 	Failed uint64
-	// Known says how that is known: "seen 3, the only endpoint in trouble 8". Empty: it is not.
+	// Known is how the cause is known: "seen 3, the only endpoint in trouble 8". Empty: it is not known.
 	Known string
 }
 
-// FailureCauses finds out why requests failed, for those who read the requests of a record themselves. Memory does not grow
-// with their number.
+// FailureCauses finds the causes of failed requests, for callers that read the requests of a record themselves. Memory does not
+// grow with the number of requests.
 type FailureCauses struct{ groups *FailureGroups }
 
-// NewFailureCauses begins with a record's events.
+// NewFailureCauses reads a record's events.
 func NewFailureCauses(run history.Run) *FailureCauses {
 	return &FailureCauses{NewFailureGroups(TimelinesOf(evidence.New(run)))}
 }
 
-// Take takes in a request, be it that it failed or not: what was answered tells who listened. The control lane leads to no
-// system under test, and is left out.
+// Take takes in a request, failed or not: answers show which pods listened. Requests of the control lane do not reach the system
+// under test and are ignored.
 func (c *FailureCauses) Take(r *history.Request) {
 	if r.Lane == history.LaneControl || r.Outcome == history.Unsent {
 		return
@@ -246,7 +246,7 @@ func (c *FailureCauses) Take(r *history.Request) {
 	}
 }
 
-// Counts are the causes of what was taken in, that of most failures first.
+// Counts are the causes of all failures, the most frequent one first.
 func (c *FailureCauses) Counts() (list []CauseCount) {
 	for _, cause := range c.groups.Attributed().sorted() {
 		list = append(list, CauseCount{cause.cause, cause.n, weighed(cause.known, cause.n)})

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// groupStep is how finely failures are laid against what was going on. It doubles whenever there are too many kinds.
+	// groupStep is the resolution in time of the groups. It doubles whenever there are too many groups.
 	groupStep = 20 * time.Millisecond
-	// maxGroups bounds the kinds of failures that are told apart for their causes: some MiB.
+	// maxGroups bounds the number of groups, and so the memory: some MiB.
 	maxGroups = 1 << 14
 )
 
-// FailureGroup is what failed requests have in common as far as their cause goes. Why they failed is only known when all requests
-// were read: whether a pod listened at a moment is told by the answers after it.
+// FailureGroup is what failed requests with the same cause have in common. The cause is known only when all requests were read,
+// because later answers show whether a pod listened.
 type FailureGroup struct {
 	step     int64
 	Lane     history.Lane
@@ -26,15 +26,15 @@ type FailureGroup struct {
 	status   int
 	retried  bool // by a gateway
 	pod      string
-	node     string // that the request itself names; empty where it names none
+	node     string // as the request names it; empty if it names none
 	inferred bool
 	kept     bool  // See OnKept
-	Noisy    bool  // the load worker stood still meanwhile, and nobody answered
+	Noisy    bool  // a pause of the load worker explains the time-out
 	Since    bool  // sent after the first fault began
-	Lasted   uint8 // in seconds that it touched but for the first
+	Lasted   uint8 // the number of further seconds that the request lasted into
 }
 
-// FailureGroups sorts failed requests by what decides about their cause. Memory does not grow with them.
+// FailureGroups groups failed requests by what determines their cause. Memory does not grow with the number of requests.
 type FailureGroups struct {
 	Timelines *Timelines
 	since     history.Moment // when the first fault began
@@ -43,13 +43,13 @@ type FailureGroups struct {
 	found     *Attributed // once asked for
 }
 
-// SimilarFailures are the failed requests of a kind: how many, and the first and the last of them by Sent.
+// SimilarFailures are the failed requests of a group: their number, and the first and the last of them by Sent.
 type SimilarFailures struct {
 	N           uint64
 	First, Last history.Request // their texts are their own
 }
 
-// with is what two lots of them are together.
+// with is the union of both.
 func (a SimilarFailures) with(b SimilarFailures) SimilarFailures {
 	if a.N == 0 {
 		return b
@@ -68,7 +68,7 @@ func NewFailureGroups(s *Timelines) *FailureGroups {
 	return &FailureGroups{Timelines: s, since: s.facts.FirstFault(), step: groupStep, kinds: make(map[FailureGroup]SimilarFailures)}
 }
 
-// Add takes failed requests of a kind.
+// Add adds failed requests that belong to one group.
 func (s *FailureGroups) Add(a SimilarFailures) {
 	s.found = nil
 	r := &a.First
@@ -79,7 +79,7 @@ func (s *FailureGroups) Add(a SimilarFailures) {
 		Lasted: uint8(min(max(r.Done/evidence.LoadWindow-r.Sent/evidence.LoadWindow, 0), math.MaxUint8)),
 	}
 	if r.Outcome == history.Masked && !r.Inferred {
-		kind.pod, kind.node = "", "" // it names who helped out
+		kind.pod, kind.node = "", "" // the answer names the pod that answered the retry
 	}
 	if kind.pod == "" {
 		kind.pod = s.Timelines.dialled(r)
@@ -113,12 +113,12 @@ func (s *FailureGroups) coarsen() {
 	}
 }
 
-// at is a moment within a shot's step: its middle, so that it is wrong by half a step at most.
+// at is the middle of a group's step, so it is wrong by half a step at most.
 func (s *FailureGroups) at(kind FailureGroup) history.Offset {
 	return history.Offset(kind.step)*s.step + s.step/2
 }
 
-// dialled names the pod whose own address was dialled; empty when it was a Service's.
+// dialled names the pod whose address was dialled; empty if it was the address of a Service.
 func (s *Timelines) dialled(r *history.Request) string {
 	colon := strings.LastIndexByte(r.Addr, ':')
 	if colon < 0 {
@@ -141,7 +141,7 @@ func (s *Timelines) dialled(r *history.Request) string {
 	return l.Name
 }
 
-// anyones tells whether an address was ever a pod's.
+// anyones reports whether any pod ever had an address.
 func (s *Timelines) anyones(ip string) bool {
 	for _, l := range s.pods {
 		if l.IP == ip {
@@ -161,16 +161,16 @@ func answeredWrongly(o history.Outcome) bool {
 	return false
 }
 
-// OnKept tells whether a request was sent on a connection that was open already, and whom that leads to is known. Behind a
-// gateway each request has a choice of its own.
+// OnKept reports whether a request was sent on a connection that was open before, and that leads to a known pod. Behind a
+// gateway, an open connection says nothing about the pod: the gateway chooses one for each request.
 func OnKept(r *history.Request) bool {
 	return r.Reused && r.GatewayTries == 0 && (r.Pod != "" || r.Node != "")
 }
 
-// Known tells whether it is known whom a request was sent to: the server said so, or its connection leads there.
+// Known reports whether the pod to which a request was sent is known, from its answer or from its connection.
 func (k FailureGroup) Known() bool { return k.pod != "" || k.node != "" }
 
-// Targets are those whom failures may have been sent to: of a known one, that one.
+// Targets are the pods to which the failed requests may have been sent; if the pod is known, only that one.
 func (k FailureGroup) Targets(a Attribution) []PodOn {
 	if !k.Known() {
 		return a.Among

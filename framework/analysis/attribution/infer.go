@@ -11,30 +11,30 @@ import (
 )
 
 const (
-	// ProxyLag is how long after an EndpointSlice a proxy may go on sending to what it had before, on a usual machine.
+	// ProxyLag is how long after a change of an EndpointSlice a proxy may still use the old endpoints, on a usual machine.
 	ProxyLag = evidence.PropagationSlack
-	// ProxyLagAtMost is the same on one that is starved: it explains a failure only where nothing else does.
+	// ProxyLagAtMost is ProxyLag on a machine without enough processor time. It explains only what nothing else explains.
 	ProxyLagAtMost = 10 * time.Second
-	// lateStart is how long after it was first offered a pod that listens has had its first connection at the latest.
+	// lateStart is the longest time from a pod's first ready endpoint to its first connection, if the pod listens.
 	lateStart = 1500 * time.Millisecond
-	// dropsWithin is how long after SIGTERM a server that drops what is in flight has done so. Ours waits up to a second for
-	// something to drop. Where SIGKILL comes sooner, what is nearer to that is its doing.
+	// dropsWithin is the time after SIGTERM within which a server that drops requests in flight does so. The sample backend waits
+	// up to a second for a request to drop. If SIGKILL comes sooner, failures that are nearer to SIGKILL are attributed to it.
 	dropsWithin = 2500 * time.Millisecond
-	// leastGrace is what a kubelet leaves a container after its preStop hook, even if that has used up the grace period.
+	// leastGrace is the time that a kubelet leaves a container after its preStop hook, even if the hook used up the grace period.
 	//
 	// Source: minimumGracePeriodInSeconds in kubernetes pkg/kubelet/kuberuntime/kuberuntime_container.go
 	leastGrace = 2 * time.Second
-	// proxyUsual is how long a proxy takes as a rule: two syncs are at least a second apart.
+	// proxyUsual is how long a proxy usually takes: two syncs are at least a second apart.
 	proxyUsual = time.Second
-	// silent is how long nothing must be heard of a pod on a node that a fault bit, before it is thought to be lost with it,
-	// though nobody has said that the node was not ready.
+	// silent is how long a pod on a node that a fault affected must not answer to count as lost with the node, if the node was not
+	// reported as not Ready.
 	silent = 2 * time.Second
-	// returning is how long a node that is ready again may yet lead nowhere: its proxy and its pods start after its kubelet.
+	// returning is how long a node that is Ready again may not serve yet: its proxy and its pods start after its kubelet.
 	returning = 10 * time.Second
 )
 
-// findTarget finds the Services whose pods answered; where nobody answered, those that carry a workload's name. Behind one of
-// the others is the gateway, if there is one.
+// findTarget finds the Services whose pods answered. If no pod answered, it is the Service with a workload's name. The other
+// Services are entries: one of them leads to the gateway, if there is one.
 func (s *Timelines) findTarget() {
 	s.target, s.entry = nil, nil
 	for name, members := range s.objects.Services {
@@ -62,15 +62,15 @@ func (s *Timelines) findTarget() {
 	slices.Sort(s.entry)
 }
 
-// around is how the endpoints of the target were at a moment.
+// around is the state of the Services' endpoints at a moment.
 type around struct {
-	fine     int       // could have answered, as far as is known
-	troubled []trouble // could not, or may not have been able to
-	entry    bool      // they are a gateway's own
+	fine     int       // endpoints that could have answered, as far as is known
+	troubled []trouble // endpoints that could not answer, or may not have been able to
+	entry    bool      // the endpoints are a gateway's own
 }
 
-// look sorts whom the proxies may have sent to by what was wrong with them. A pod that took connections shortly before and
-// after is fine, unless all are suspected.
+// look sorts the pods to which proxies may have sent requests by what was wrong with them. A pod that accepted connections
+// shortly before and after the moment is fine, unless suspectAll is set.
 func (s *Timelines) look(services []string, at history.Offset, lag time.Duration, suspectAll bool) (a around) {
 	for _, service := range services {
 		entry := slices.Contains(s.entry, service)
@@ -85,7 +85,7 @@ func (s *Timelines) look(services []string, at history.Offset, lag time.Duration
 				continue
 			}
 			t, bad := s.troubleOf(l, at)
-			bad = bad && (!entry || t.cause != CauseReadyTooEarly) // a gateway does not say which of its pods answers
+			bad = bad && (!entry || t.cause != CauseReadyTooEarly) // answers do not name the gateway's pod
 			switch {
 			case !suspectAll && (l.accepted.listened(at) || entry && s.gateway.listened(at)):
 				a.fine++
@@ -128,7 +128,7 @@ func (s *Timelines) Sorted(service string) []*PodTimeline {
 	return list
 }
 
-// attribute finds the cause of the failed requests of a kind.
+// attribute finds the cause of a group of failed requests.
 func (s *Timelines) attribute(kind FailureGroup, at history.Offset) Attribution {
 	switch {
 	case kind.pod != "":
@@ -137,7 +137,7 @@ func (s *Timelines) attribute(kind FailureGroup, at history.Offset) Attribution 
 		}
 		return Attribution{Cause: CauseUnknown, Confidence: ConfidenceSeen, Pod: kind.pod, Among: []PodOn{{Pod: kind.pod, Node: kind.node}}}
 	case s.facts.Blind(at):
-		return nobody() // something else may have been the case
+		return nobody() // the state may have been another
 	case s.Gateways[kind.Lane] && kind.status >= 500:
 		return s.upstream(kind, at)
 	}
@@ -146,7 +146,7 @@ func (s *Timelines) attribute(kind FailureGroup, at history.Offset) Attribution 
 
 func nobody() Attribution { return Attribution{Cause: CauseUnknown, Confidence: ConfidenceNone} }
 
-// known attributes what went to a pod that is known.
+// known attributes failures of a known pod.
 func (s *Timelines) known(kind FailureGroup, l *PodTimeline, at history.Offset) Attribution {
 	a := Attribution{
 		Cause: CauseSlow, Confidence: ConfidenceSeen, Phase: PhaseReady,
@@ -157,7 +157,7 @@ func (s *Timelines) known(kind FailureGroup, l *PodTimeline, at history.Offset) 
 	}
 	t, bad := s.troubleOf(l, at)
 	if bad && t.cause == CauseReadyTooEarly && kind.Outcome != history.Refused {
-		bad = false // it took a connection
+		bad = false // the pod accepted the connection
 	}
 	if bad {
 		a.Phase = t.phase
@@ -177,7 +177,7 @@ func (s *Timelines) known(kind FailureGroup, l *PodTimeline, at history.Offset) 
 	return a
 }
 
-// cut tells whether a connection ended under a request.
+// cut reports whether a connection ended during a request.
 func cut(o history.Outcome) bool {
 	switch o {
 	case history.Reset, history.ClosedEarly, history.Truncated, history.GoAway, history.Masked, history.Other:
@@ -186,7 +186,7 @@ func cut(o history.Outcome) bool {
 	return false
 }
 
-// cutBy tells a server that drops what is in flight at SIGTERM from one that serves on and takes its connections along.
+// cutBy distinguishes a server that drops requests in flight at SIGTERM from one that keeps its connections until it exits.
 func (l *PodTimeline) cutBy(at history.Offset) Cause {
 	term := l.sigterm()
 	if !term.OK {
@@ -203,7 +203,7 @@ func (l *PodTimeline) cutBy(at history.Offset) Cause {
 	return CauseCutAtEnd
 }
 
-// unknownPod attributes a new connection that may have gone to any of the endpoints.
+// unknownPod attributes failures on new connections, which may have gone to any endpoint.
 func (s *Timelines) unknownPod(kind FailureGroup, at history.Offset) Attribution {
 	services := s.target
 	if s.Gateways[kind.Lane] {
@@ -223,8 +223,8 @@ func (s *Timelines) unknownPod(kind FailureGroup, at history.Offset) Attribution
 	return nobody()
 }
 
-// choose takes the cause that most of the pods in trouble have, of those that can show in such a way and that proxies are likeliest
-// to have sent to.
+// choose returns the most frequent cause among the troubled pods that can cause such an outcome, and to which proxies most likely
+// sent requests. Not ok: there is no such pod.
 func (s *Timelines) choose(kind FailureGroup, at history.Offset, a around) (Attribution, bool) {
 	if a.fine == 0 && !a.entry {
 		if found, ok := s.outage(at, a.troubled); ok {

@@ -7,11 +7,11 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// outage attributes a failure at a time when nobody could have answered, because all had ended or were out of reach. Pods
-// that are starting, or start again, are no outage: they would answer if nobody had sent to them yet.
+// outage attributes a failure at a time when no pod could have answered, because all had ended or were unreachable. Pods that
+// start or restart are no outage: they will answer.
 func (s *Timelines) outage(at history.Offset, all []trouble) (Attribution, bool) {
 	gone := slices.DeleteFunc(slices.Clone(all), func(t trouble) bool {
-		return t.cause == CauseReadyTooEarly && !t.sure // just there, and the proxies do not know it
+		return t.cause == CauseReadyTooEarly && !t.sure // so new that the proxies do not know it
 	})
 	if slices.ContainsFunc(gone, func(t trouble) bool { return outageBy(t) == "" }) {
 		return Attribution{}, false
@@ -37,7 +37,7 @@ func (s *Timelines) outage(at history.Offset, all []trouble) (Attribution, bool)
 	return a, true
 }
 
-// outageBy is the outage that a trouble is a part of; empty if it makes none.
+// outageBy is the cause of an outage of which a trouble is a part; empty if the trouble causes none.
 func outageBy(t trouble) Cause {
 	switch {
 	case t.cause == CauseNodeLost:
@@ -52,7 +52,7 @@ func outageBy(t trouble) Cause {
 	return ""
 }
 
-// lastTaken are the pods that were offered last, and what took them.
+// lastTaken are the pods that were the last ready endpoints, with what ended them.
 func (s *Timelines) lastTaken(at history.Offset) (list []trouble) {
 	var last history.Offset
 	for _, service := range s.target {

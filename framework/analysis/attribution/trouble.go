@@ -13,23 +13,23 @@ type trouble struct {
 	pod   *PodTimeline
 	cause Cause
 	phase PodPhase
-	sure  bool // it is known to have been in the way of a request, and not only possible
+	sure  bool // the trouble is known to prevent answers; false: it may
 	sent  sending
 }
 
-// sending is how likely a proxy still sent to a pod. The less, the likelier.
+// sending is how likely a proxy still sent requests to a pod. The smaller, the likelier.
 type sending int
 
 const (
-	offered   sending = iota // its endpoint was there
-	following                // it had been until a moment before
-	unlikely                 // it had been gone for longer than a proxy takes as a rule, or was not there yet
+	offered   sending = iota // its endpoint was ready
+	following                // its endpoint had been ready until shortly before
+	unlikely                 // its endpoint was withdrawn for longer than a proxy usually takes, or not yet ready
 )
 
-// ending tells whether the pod's own end is the trouble.
+// ending reports whether the trouble is that the pod terminates.
 func (t trouble) ending() bool { return t.cause == CauseLateEndpoint || t.cause == CauseLateWithdrawal }
 
-// troubleOf says what was wrong with a pod, as far as new connections go; not ok: nothing.
+// troubleOf is what prevented a pod from accepting new connections; not ok: nothing did.
 func (s *Timelines) troubleOf(l *PodTimeline, at history.Offset) (t trouble, ok bool) {
 	lost, seen := s.nodeLost(l, at)
 	switch {
@@ -55,7 +55,7 @@ func (s *Timelines) troubleOf(l *PodTimeline, at history.Offset) (t trouble, ok 
 	return trouble{pod: l, phase: PhaseReady}, false
 }
 
-// sigterm is when SIGTERM was sent, as far as can be reckoned.
+// sigterm is when SIGTERM was sent, calculated from the pod's lifecycle; not OK: unknown.
 func (l *PodTimeline) sigterm() history.Moment {
 	if l.Lifecycle == nil {
 		return history.Moment{}
@@ -74,15 +74,15 @@ func (l *PodTimeline) sigterm() history.Moment {
 	return history.Moment{At: begin.At + sleeps, OK: true}
 }
 
-// mayHaveClosed tells whether a pod that ends may have stopped listening: not while its preStop sleep lasts, unless it has
-// ended all the same.
+// mayHaveClosed reports whether a terminating pod may have stopped listening: not during its preStop sleep, unless it has
+// ended already.
 func (l *PodTimeline) mayHaveClosed(at history.Offset) bool {
 	term := l.sigterm()
 	ended := l.Ended.OK && l.Ended.At <= at+evidence.WatchSkew || l.Gone.OK && l.Gone.At <= at+evidence.WatchSkew
 	return !term.OK || at >= term.At-evidence.WatchSkew || ended
 }
 
-// endPhase is how far the end of a pod had come.
+// endPhase is how far the termination of a pod had come.
 func (l *PodTimeline) endPhase(at history.Offset, first PodPhase) PodPhase {
 	term, withdrawn := l.sigterm(), l.Withdrawn(at)
 	switch {
@@ -102,12 +102,12 @@ func (l *PodTimeline) downAt(at history.Offset) bool {
 	})
 }
 
-// starting tells whether nobody had been answered by the pod yet.
+// starting reports whether the pod had not answered any request yet.
 func (l *PodTimeline) starting(at history.Offset) bool {
 	return !l.firstAnswer.OK || at < l.firstAnswer.At
 }
 
-// tooEarly tells whether a pod is known to have been offered before it listened: nobody asked it whether it is ready, and it
+// tooEarly reports whether a pod is known to have been a ready endpoint before it listened: it has no readiness probe, and
 // answered late, or never.
 func (s *Timelines) tooEarly(l *PodTimeline) bool {
 	if s.probed[l.template()] || !l.Offered.OK {
@@ -116,10 +116,10 @@ func (s *Timelines) tooEarly(l *PodTimeline) bool {
 	if !l.firstAnswer.OK {
 		return true
 	}
-	return l.firstAnswer.At-l.Offered.At > lateStart && l.firstAnswer.At-s.from > answerStep // nobody asked before
+	return l.firstAnswer.At-l.Offered.At > lateStart && l.firstAnswer.At-s.from > answerStep // it got no requests before
 }
 
-// attribution of troubles with the same cause; who it was is told only when it is the only one.
+// attribution attributes failures to troubles with the same cause. It names the pod only if there is one trouble.
 func attribution(cause Cause, confidence Confidence, list []trouble) Attribution {
 	a := Attribution{Cause: cause, Confidence: confidence, Phase: list[0].phase, Among: whom(list)}
 	if l := list[0].pod; len(list) == 1 {
@@ -135,7 +135,7 @@ func whom(list []trouble) (among []PodOn) {
 	return among
 }
 
-// prefer drops what is not liked, unless that is all.
+// prefer keeps the troubles for which like returns true; all of them if there is none.
 func prefer(list []trouble, like func(trouble) bool) []trouble {
 	liked := slices.DeleteFunc(slices.Clone(list), func(t trouble) bool { return !like(t) })
 	if len(liked) == 0 {
@@ -144,8 +144,8 @@ func prefer(list []trouble, like func(trouble) bool) []trouble {
 	return liked
 }
 
-// shows tells whether a trouble can show in such an outcome. Where nobody listens a connection is refused for as long as the
-// pod's network is there, and then times out; on a lost node it times out, but for the moment of its death.
+// shows reports whether a trouble can cause an outcome. If no process listens, a connection is refused while the pod's network
+// namespace exists, and times out afterwards. On a lost node it times out, except at the moment of the loss.
 func (s *Timelines) shows(o history.Outcome, t trouble, at history.Offset) bool {
 	gone := t.phase == PhaseGone || t.pod.Ended.OK && t.pod.Ended.At <= at+evidence.WatchSkew
 	switch o {
@@ -157,14 +157,14 @@ func (s *Timelines) shows(o history.Outcome, t trouble, at history.Offset) bool 
 	return true
 }
 
-// dying tells whether a fault was taking the node at the moment: its witness had not seen it dead yet.
+// dying reports whether a fault was taking the node away at the moment: the fault's witness had not seen the node lost yet.
 func (s *Timelines) dying(node string, at history.Offset) bool {
 	return slices.ContainsFunc(s.facts.Faults, func(f history.FaultLife) bool {
 		return slices.Contains(f.Nodes, node) && f.Injecting.At <= at && (!f.Seen.OK || at <= f.Seen.At)
 	})
 }
 
-// most is the cause of most, the one that is named first in the vocabulary where two are equal.
+// most is the most frequent cause; of equally frequent ones, the first in the vocabulary.
 func most(list []trouble) (best Cause) {
 	counts := make(map[Cause]int)
 	for _, t := range list {

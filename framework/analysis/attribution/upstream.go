@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
-// upstream attributes an error of the gateway's own.
+// upstream attributes an error that the gateway itself returned.
 func (s *Timelines) upstream(kind FailureGroup, at history.Offset) Attribution {
 	a := s.look(s.target, at, ProxyLag, false)
 	if a.fine == 0 {
@@ -37,7 +37,7 @@ func (s *Timelines) upstream(kind FailureGroup, at history.Offset) Attribution {
 	return nobody()
 }
 
-// oneOfNodes attributes a failure to nodes, of which any may be the one.
+// oneOfNodes attributes a failure to one of several nodes.
 func oneOfNodes(cause Cause, nodes []string) Attribution {
 	a := Attribution{Cause: cause, Confidence: ConfidenceOneOf}
 	for _, node := range nodes {
@@ -49,7 +49,7 @@ func oneOfNodes(cause Cause, nodes []string) Attribution {
 	return a
 }
 
-// lostAt are the nodes that were away.
+// lostAt are the nodes that were lost at a moment.
 func (s *Timelines) lostAt(at history.Offset) (names []string) {
 	for _, n := range s.absences {
 		if n.seen && n.from <= at && at <= n.until() && !slices.Contains(names, n.node) {
@@ -59,7 +59,7 @@ func (s *Timelines) lostAt(at history.Offset) (names []string) {
 	return names
 }
 
-// until is when the node may have been of use again.
+// until is when the node may have served again.
 func (n absence) until() history.Offset {
 	if n.to == evidence.Never {
 		return evidence.Never
@@ -67,7 +67,7 @@ func (n absence) until() history.Offset {
 	return n.to + returning
 }
 
-// emptyAt are the nodes that had had a ready endpoint and had none now, or none that is known to everybody yet.
+// emptyAt are the nodes that had a ready endpoint before and have none now, or none that all proxies know yet.
 func (s *Timelines) emptyAt(at history.Offset) (names []string) {
 	full := make(map[string]bool)
 	ready := func(o timeline.Endpoint) bool { return o.Ready }

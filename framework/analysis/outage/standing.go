@@ -9,17 +9,17 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
-// standing is what an outage says of a failure.
+// standing is whether an outage explains a failure.
 type standing int
 
 const (
 	disallowed standing = iota // it was sent too late, or it had ended before the outage began
-	another                    // a pod that no fault had bitten
+	another                    // it was sent to a pod that no fault affected
 	unsure                     // it is allowed only if the victims died as late as they may have
 	allowed
 )
 
-// standing of a failure of a kind. Where it is known whom it was sent to, the death of nobody else allows it.
+// standing of a failure in a group. If its target is known, only the death of that target allows it.
 func (o *outage) standing(r *history.Request, kind attribution.FailureGroup, a attribution.Attribution) standing {
 	if o == nil {
 		return disallowed
@@ -37,11 +37,11 @@ func (o *outage) standing(r *history.Request, kind attribution.FailureGroup, a a
 	return within(theirs, o, r)
 }
 
-// within tells whether one of the deaths allows a failure.
+// within reports whether one of the deaths allows a failure.
 func within(deaths []*death, o *outage, r *history.Request) (best standing) {
 	for _, d := range deaths {
 		switch {
-		case r.Done < d.from: // what was in flight when it began is the victims' too
+		case r.Done < d.from: // a request that was in flight when the fault began counts
 		case r.Sent < d.Earliest()+o.limit:
 			return allowed
 		case r.Sent < d.latest()+o.limit:
@@ -51,8 +51,8 @@ func within(deaths []*death, o *outage, r *history.Request) (best standing) {
 	return best
 }
 
-// strays tells whether failures of requests that opened a connection cannot be the victims', since no endpoint had led to one for
-// longer than the proxies need. A gateway may have endpoints of its own.
+// strays reports whether failures on new connections cannot be the victims', because no endpoint had led to a victim for longer
+// than the proxies need. A gateway may use other endpoints.
 func (o *outage) strays(f *evidence.Run, kind attribution.FailureGroup, at history.Offset) bool {
 	timelines := attribution.TimelinesOf(f)
 	if kind.Known() || timelines.Gateways[kind.Lane] || o.service == "" || f.Blind(at) {
@@ -71,7 +71,7 @@ func (o *outage) strays(f *evidence.Run, kind attribution.FailureGroup, at histo
 	return ever
 }
 
-// victims are those whom the service offered at any time.
+// victims are the victims that were endpoints of the service at any time.
 func (o *outage) victims(f *evidence.Run) (list []attribution.PodOn) {
 	for _, l := range attribution.TimelinesOf(f).Sorted(o.service) {
 		if p := (attribution.PodOn{Pod: l.Name, Node: l.Node}); o.bit(p) {
