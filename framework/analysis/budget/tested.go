@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
