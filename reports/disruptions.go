@@ -2,16 +2,17 @@ package reports
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/history"
+	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
 // countAffected counts the pods and nodes that the watches saw lost during each fault. A fault that was never reverted lasts to the end.
 func (s *Scenario) countAffected(run history.Run) {
-	owned := newOwners(run.Events)
+	owned, seen := newOwners(run.Events), objects.New(run.Events)
 	for i := range s.Faults {
 		f := &s.Faults[i]
 		from, to := f.began(), f.ended(s.End)
-		f.NodeLosses, f.PodRestarts = len(run.NodeLosses(from, to)), restarts(run.Events, owned, from, to)
-		for _, end := range run.Terminations(from, to) {
+		f.NodeLosses, f.PodRestarts = len(seen.NodeLosses(from, to)), restarts(run.Events, owned, from, to)
+		for _, end := range seen.Terminations(from, to) {
 			if owned.workload(end.Namespace, end.Labels) != "" {
 				f.PodTerminations++
 			}
@@ -42,9 +43,10 @@ func disruptions(run history.Run) Disruptions {
 	if !ok {
 		return Disruptions{}
 	}
-	d := Disruptions{NodeLosses: len(run.NodeLosses(from, to))}
+	seen := objects.New(run.Events)
+	d := Disruptions{NodeLosses: len(seen.NodeLosses(from, to))}
 	owned := newOwners(run.Events)
-	for _, end := range run.Terminations(from, to) {
+	for _, end := range seen.Terminations(from, to) {
 		if owned.workload(end.Namespace, end.Labels) != "" {
 			d.PodTerminations++
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
 // zoneRows lays out zones, their nodes and the pods on them.
@@ -108,7 +109,7 @@ func newPodBar(at scale, n *Node, p *Pod) podBar {
 	}
 	bar.LabelX = "0%"
 	for _, s := range slices.Backward(p.Spans) {
-		if s.State == PodReady && own.shows(s.From, s.To) {
+		if s.State == objects.PodReady && own.shows(s.From, s.To) {
 			bar.LabelX = pct(own.percent(s.From))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -48,18 +49,18 @@ func TestPodsLive(t *testing.T) {
 	s := describe(historytest.Healthy().Run(), nil)
 	victim, replacement := s.Zones[0].Nodes[0].Pods[0], s.Zones[0].Nodes[1].Pods[1]
 	want := []PodSpan{
-		{PodReady, 3 * sec, historytest.EvictedAt}, {PodTerminating, historytest.EvictedAt, historytest.GoneAt},
+		{State: objects.PodReady, From: 3 * sec, To: historytest.EvictedAt}, {State: objects.PodTerminating, From: historytest.EvictedAt, To: historytest.GoneAt},
 	}
 	if diff := cmp.Diff(want, victim.Spans); diff != "" || victim.Disruption != "EvictionByEvictionAPI" {
 		t.Errorf("victim, disrupted by %q (-want +got):\n%s", victim.Disruption, diff)
 	}
 	want = []PodSpan{
-		{PodStarting, historytest.EvictedAt, historytest.ReplacedAt}, {PodReady, historytest.ReplacedAt, s.End},
+		{State: objects.PodStarting, From: historytest.EvictedAt, To: historytest.ReplacedAt}, {State: objects.PodReady, From: historytest.ReplacedAt, To: s.End},
 	}
 	if diff := cmp.Diff(want, replacement.Spans); diff != "" || replacement.Workload != "backend" {
 		t.Errorf("replacement of %q (-want +got):\n%s", replacement.Workload, diff)
 	}
-	cordoned := NodeSpan{NodeCordoned, historytest.SeenAt, historytest.HealedAt}
+	cordoned := NodeSpan{State: objects.NodeCordoned, From: historytest.SeenAt, To: historytest.HealedAt}
 	if got := s.Zones[0].Nodes[0].Spans; len(got) != 3 || got[1] != cordoned {
 		t.Errorf("the drained node was %v", got)
 	}
@@ -80,8 +81,8 @@ func TestPodStates(t *testing.T) {
 		Pod(9*sec, pod(history.Deleted, "Succeeded", false, true))
 	got := describe(b.Run(), nil).Zones[0].Nodes[0].Pods[0]
 	want := []PodSpan{
-		{PodStarting, 1 * sec, 3 * sec}, {PodReady, 3 * sec, 4 * sec}, {PodUnready, 4 * sec, 5 * sec},
-		{PodReady, 5 * sec, 6 * sec}, {PodTerminating, 6 * sec, 7 * sec},
+		{State: objects.PodStarting, From: 1 * sec, To: 3 * sec}, {State: objects.PodReady, From: 3 * sec, To: 4 * sec}, {State: objects.PodUnready, From: 4 * sec, To: 5 * sec},
+		{State: objects.PodReady, From: 5 * sec, To: 6 * sec}, {State: objects.PodTerminating, From: 6 * sec, To: 7 * sec},
 	}
 	if diff := cmp.Diff(want, got.Spans); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

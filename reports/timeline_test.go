@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -67,7 +68,7 @@ func TestFaultsShareRowsWithoutOverlap(t *testing.T) {
 
 func TestPodsOfANodeShareRows(t *testing.T) {
 	life := func(name string, from, to time.Duration) Pod {
-		return Pod{Name: name, Workload: "w", Spans: []PodSpan{{PodReady, from * sec, to * sec}}}
+		return Pod{Name: name, Workload: "w", Spans: []PodSpan{{State: objects.PodReady, From: from * sec, To: to * sec}}}
 	}
 	n := Node{Name: "n", Pods: []Pod{life("w-a", 0, 20), life("w-b", 15, 40), life("w-c", 20, 40), life("w-old", 0, 5)}}
 	row, y := newNodeRow(scale{10 * sec, 50 * sec}, &n, "", 0)

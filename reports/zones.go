@@ -1,6 +1,8 @@
 package reports
 
-import "github.com/holdfast-ha/holdfast/framework/history"
+import (
+	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
+)
 
 // Zone is a topology domain and its nodes. The name is empty for nodes without a zone.
 type Zone struct {
@@ -15,21 +17,8 @@ type Node struct {
 	Pods  []Pod
 }
 
-// NodeState is whether a node could run pods.
-type NodeState string
-
-// The states of a node.
-const (
-	NodeReady    NodeState = "ready"
-	NodeCordoned NodeState = "cordoned" // ready, and unschedulable
-	NodeNotReady NodeState = "not ready"
-)
-
 // NodeSpan is a time in which a node's state did not change.
-type NodeSpan struct {
-	State    NodeState
-	From, To history.Offset
-}
+type NodeSpan = objects.Span[objects.NodeState]
 
 // Pod is a pod and its states over time.
 type Pod struct {
@@ -43,19 +32,5 @@ type Pod struct {
 	Spans      []PodSpan
 }
 
-// PodState is whether a pod could serve requests.
-type PodState string
-
-// The states of a pod. The pod does not exist after its last span.
-const (
-	PodStarting    PodState = "starting"
-	PodReady       PodState = "ready"
-	PodUnready     PodState = "unready" // was ready before
-	PodTerminating PodState = "terminating"
-)
-
-// PodSpan is a time in which a pod's state did not change.
-type PodSpan struct {
-	State    PodState
-	From, To history.Offset
-}
+// PodSpan is a time in which a pod's state did not change. After the last span the pod has ended.
+type PodSpan = objects.Span[objects.PodState]

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
 // fullRequest has every field set to a distinct value.
@@ -110,8 +112,8 @@ func randomRequest(rng *rand.Rand) Request {
 // cleaned is a request in the form that a file can contain.
 func cleaned(r Request) Request {
 	for _, c := range bind(&r) {
-		if c.text != nil {
-			*c.text = cleanText(*c.text)
+		if c.Text != nil {
+			*c.Text = rows.Clean(*c.Text)
 		}
 	}
 	return r
@@ -143,29 +145,6 @@ func TestRequestsSurviveTheFile(t *testing.T) {
 				t.Fatalf("(-want +got):\n%s", cmp.Diff(want[i], got[i]))
 			}
 		}
-	}
-}
-
-func TestCleanText(t *testing.T) {
-	long := strings.Repeat("é", MaxTextBytes) // two bytes each
-	tests := map[string]struct{ in, want string }{
-		"clean stays":       {"read tcp: connection reset, \"é\"", "read tcp: connection reset, \"é\""},
-		"lines":             {"one\r\ntwo\x00\x7f", "one  two  "},
-		"not UTF-8":         {"a\xffb", "a\uFFFDb"},
-		"long":              {long, long[:MaxTextBytes]},
-		"long and odd":      {"a" + long, "a" + long[:MaxTextBytes-2]},
-		"long by replacing": {strings.Repeat("\xff", MaxTextBytes), strings.Repeat("\uFFFD", MaxTextBytes/3)},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			got := cleanText(test.in)
-			if got != test.want {
-				t.Errorf("got %.60q (%d bytes), want %.60q (%d bytes)", got, len(got), test.want, len(test.want))
-			}
-			if again := cleanText(got); again != got {
-				t.Errorf("cleaning %.60q again gives %.60q", got, again)
-			}
-		})
 	}
 }
 
@@ -218,7 +197,7 @@ func TestDamagedRequests(t *testing.T) {
 		"blank line":       {names + good + "\n" + good, 1, "row 3: column worker: too many or too few fields"},
 		"open quotes":      {names + "w,fresh,1,2,3,4,ok,200,0,\"a\n" + good, 0, "row 2: column err: quotes do not match"},
 		"odd quotes":       {names + "\"w\"w,fresh,1,2,3,4,ok,200,0,\n", 0, "row 2: column worker: quotes do not match"},
-		"long line":        {names + good + strings.Repeat("x", MaxLineBytes) + good, 1, "row 3: the line is longer than 1048576 bytes"},
+		"long line":        {names + good + strings.Repeat("x", rows.MaxLineBytes) + good, 1, "row 3: the line is longer than 1048576 bytes"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -244,17 +223,6 @@ func TestDecodingCanStopAnywhere(t *testing.T) {
 		}
 		if n != 1 {
 			t.Fatalf("%d steps", n)
-		}
-	}
-}
-
-func TestTextsThatShareASlotAreKeptApart(t *testing.T) {
-	var kept texts
-	const hash = 7
-	for i := range 100 {
-		want := fmt.Sprint(i % 3)
-		if got := kept.get([]byte(want), hash); got != want {
-			t.Fatalf("got %q, want %q", got, want)
 		}
 	}
 }

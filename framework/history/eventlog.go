@@ -1,13 +1,14 @@
 package history
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+
+	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
 // eventLog is the content of events.jsonl.
@@ -25,9 +26,9 @@ type eventLog struct {
 // read reads lines up to the first damaged one: events after damage could be misinterpreted. It returns an error only if
 // the file is not a record that this version can read.
 func (l *eventLog) read(from io.Reader) error {
-	lines := lineReader{from: bufio.NewReader(from)}
+	lines := rows.NewLineReader(from)
 	for l.line = 1; ; l.line++ {
-		line, err := lines.next()
+		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
 // EventsFile and RequestsFolder are the names in a scenario's folder.
@@ -94,8 +96,8 @@ func (w *Writer) write(e Event) error {
 	if err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
-	if len(line) >= MaxLineBytes {
-		return fmt.Errorf("append event: %d bytes exceed the maximum line length of %d", len(line)+1, MaxLineBytes)
+	if len(line) >= rows.MaxLineBytes {
+		return fmt.Errorf("append event: %d bytes exceed the maximum line length of %d", len(line)+1, rows.MaxLineBytes)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

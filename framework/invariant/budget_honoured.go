@@ -59,7 +59,7 @@ func (p BudgetHonoured) Needs() evidence.Needs {
 }
 
 func (p BudgetHonoured) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
-	l := budget.BudgetLedger{Facts: f, Pods: budget.FollowPods(f.Record)}
+	l := budget.BudgetLedger{Facts: f, Pods: f.Timeline().Pods}
 	l.Demands = budget.Demands(f.Record, func(key history.Key) bool { return p.Budget == "" || key.Name == p.Budget })
 	switch {
 	case len(l.Demands) > 0:

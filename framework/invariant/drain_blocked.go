@@ -114,9 +114,9 @@ type passage struct {
 func blockedBy(f *evidence.Run, by *budget.Demand, from, to history.Offset) blockade {
 	b := blockade{by: by, messages: make(map[string]string)}
 	under := make(map[history.Key]bool)
-	for _, life := range budget.FollowPods(f.Record) {
-		if life.Namespace == by.Key.Namespace && history.Selects(by.Selector, life.Labels) {
-			under[history.Key{Namespace: life.Namespace, Name: life.Name}] = true
+	for _, pod := range f.Timeline().Pods {
+		if pod.Namespace == by.Key.Namespace && history.Selects(by.Selector, pod.Labels) {
+			under[history.Key{Namespace: pod.Namespace, Name: pod.Name}] = true
 		}
 	}
 	evicted := make(map[string]bool)
@@ -134,10 +134,10 @@ func blockedBy(f *evidence.Run, by *budget.Demand, from, to history.Offset) bloc
 			b.refuse(e.At, a)
 		}
 	}
-	for _, end := range f.Record.Terminations(from, to) {
+	for _, end := range f.Timeline().Terminations(from, to) {
 		key := history.Key{Namespace: end.Namespace, Name: end.Name}
-		if under[key] && !evicted[end.Name] && !f.Blind(end.Began()) {
-			b.through = append(b.through, passage{end.Began(), fmt.Sprintf("%s began to end at %s", end.Name, prose.Moment(end.Began()))})
+		if under[key] && !evicted[end.Name] && !f.Blind(end.EndBegan()) {
+			b.through = append(b.through, passage{end.EndBegan(), fmt.Sprintf("%s began to end at %s", end.Name, prose.Moment(end.EndBegan()))})
 		}
 	}
 	return b

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/budget"
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -98,10 +99,10 @@ func (r *drained) follow(f *evidence.Run, key history.Key, fault history.FaultLi
 	before := f.Record.StateAt(fault.Injecting.At)
 	w := before.Workloads[key]
 	budgets := budget.Demands(f.Record, func(k history.Key) bool { return k.Namespace == key.Namespace })
-	refusals, lives := make(map[string][]string), budget.FollowPods(f.Record)
+	refusals, pods := make(map[string][]string), f.Timeline().Pods
 	for _, e := range answers(f.Record, fault.Injecting.At, at) {
 		a := e.Answer
-		i := slices.IndexFunc(lives, func(l *budget.PodLife) bool {
+		i := slices.IndexFunc(pods, func(l *timeline.Pod) bool {
 			return a.Namespace == key.Namespace && l.Namespace == key.Namespace && l.Name == a.Pod &&
 				slices.Contains(fault.Nodes, l.Node) && history.Selects(w.Selector, l.Labels)
 		})
@@ -112,7 +113,7 @@ func (r *drained) follow(f *evidence.Run, key history.Key, fault history.FaultLi
 			refusals[a.Pod] = append(refusals[a.Pod], a.Message)
 		case !slices.Contains(r.evicted, a.Pod):
 			r.evicted = append(r.evicted, a.Pod)
-			r.forgiven(lives[i], e.At, budgets)
+			r.forgiven(pods[i], e.At, budgets)
 		}
 	}
 	if f.Blind(at) {
@@ -134,10 +135,10 @@ func (r *drained) follow(f *evidence.Run, key history.Key, fault history.FaultLi
 
 // forgiven records an eviction that only a policy allowed: the pod was unready, and the budget allowed no disruption, in any order
 // of the events within WatchSkew.
-func (r *drained) forgiven(pod *budget.PodLife, at history.Offset, budgets []*budget.Demand) {
+func (r *drained) forgiven(pod *timeline.Pod, at history.Offset, budgets []*budget.Demand) {
 	from, to := at-evidence.WatchSkew, at+evidence.WatchSkew
 	for _, b := range budgets {
-		if b.Broken != "" || !history.Selects(b.Selector, pod.Labels) || pod.MayBeHealthy(from, to) ||
+		if b.Broken != "" || !history.Selects(b.Selector, pod.Labels) || budget.MayBeHealthy(pod, from, to) ||
 			b.Open(from, to) || !b.Blocked(from, to) {
 			continue
 		}

@@ -191,7 +191,7 @@ func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside
 	}
 	causes := inside.Attributed()
 	causes.Numbers(&v)
-	v.Support(causes.Evidence(inside.Shots.Lives)...)
+	v.Support(causes.Evidence(inside.Groups.Timelines)...)
 	worst := shares[0]
 	for _, s := range shares {
 		if s.Measured > worst.Measured {

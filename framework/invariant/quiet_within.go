@@ -60,30 +60,14 @@ func (p QuietWithin) Needs() evidence.Needs {
 func (p QuietWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	j := &quietWithin{promise: p, facts: f, tally: t, byName: make(map[string]*ending)}
 	disturbed := f.Phases[history.Disturbed]
-	several := severalOfAName(f.Record)
-	for _, end := range f.Record.Terminations(disturbed.From, disturbed.To) {
-		if end.Requested.OK && !several[end.Name] {
+	for _, end := range f.Timeline().Terminations(disturbed.From, disturbed.To) {
+		if end.Requested.OK && end.Alone { // else it is unknown which of the pods of that name a request reached
 			e := &ending{pod: end.Name, node: end.Node, began: end.Requested.At}
 			j.byName[e.pod] = e
 			j.endings = append(j.endings, e)
 		}
 	}
 	return j
-}
-
-// severalOfAName are the names that more than one pod had in the record: which of them a request reached is unknown.
-func severalOfAName(run history.Run) map[string]bool {
-	uids, several := make(map[string]string), make(map[string]bool)
-	for _, e := range run.Events {
-		if e.Pod == nil {
-			continue
-		}
-		if uid, known := uids[e.Pod.Name]; known && uid != e.Pod.UID {
-			several[e.Pod.Name] = true
-		}
-		uids[e.Pod.Name] = e.Pod.UID
-	}
-	return several
 }
 
 // ending is a deleted pod with the requests that reached it.

@@ -117,7 +117,7 @@ type replacement struct {
 func followReplacement(f *evidence.Run, key history.Key, seen, until history.Offset) replacement {
 	began, _ := f.FaultsOn()
 	r := replacement{seen: seen, until: until, saw: "nothing"}
-	r.nodes, r.lost = evidence.Taken(f.Record, began, until)
+	r.nodes, r.lost = f.Taken(began, until)
 	hit := make(map[string]bool)
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at >= until {
@@ -149,13 +149,8 @@ func followReplacement(f *evidence.Run, key history.Key, seen, until history.Off
 // stuck describes, for each pod, what kept the workload from being complete at a moment, with the scheduler's reasons.
 func (r replacement) stuck(f *evidence.Run, key history.Key, at history.Offset) (pods, why []string) {
 	since := make(map[string]history.Offset) // when each pod was first seen, by UID
-	for _, e := range f.Record.Events {
-		if e.Pod == nil {
-			continue
-		}
-		if _, known := since[e.Pod.UID]; !known {
-			since[e.Pod.UID] = e.T
-		}
+	for _, pod := range f.Timeline().Pods {
+		since[pod.UID] = pod.Seen()
 	}
 	s := f.Record.StateAt(at)
 	live := evidence.LivePods(s, s.Workloads[key])

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -31,8 +32,8 @@ func (f *Run) Disruptions() (n Disruptions) {
 		return n
 	}
 	workloads := f.Selectors()
-	for _, end := range f.Record.Terminations(0, Never) {
-		if owned(workloads, end.Namespace, end.Labels) && f.took(end.Name, end.Node, end.Began()) {
+	for _, end := range f.Timeline().Terminations(0, Never) {
+		if owned(workloads, end.Namespace, end.Labels) && f.took(end.Name, end.Node, end.EndBegan()) {
 			n.terminations++
 		}
 	}
@@ -52,7 +53,7 @@ func (f *Run) Disruptions() (n Disruptions) {
 		}
 		cpu[p.UID] = cmp.Or(p.CPU, cpu[p.UID]) // a container that restarts reports no CPU for a moment
 	}
-	for _, loss := range f.Record.NodeLosses(0, Never) {
+	for _, loss := range f.Timeline().NodeLosses(0, Never) {
 		if f.tookNode(loss.Name, loss.At) {
 			n.losses++
 		}
@@ -126,7 +127,7 @@ func (f *Run) additions(workloads []selector) (n int) {
 		}
 	}
 	for i, fault := range f.Faults {
-		if came[i] == 0 || slices.ContainsFunc(f.Record.Terminations(fault.Injecting.At, fault.Seen.At), func(end history.Termination) bool {
+		if came[i] == 0 || slices.ContainsFunc(f.Timeline().Terminations(fault.Injecting.At, fault.Seen.At), func(end *timeline.Pod) bool {
 			return owned(workloads, end.Namespace, end.Labels)
 		}) {
 			continue

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -56,6 +57,14 @@ func New(run history.Run) *Run {
 	}
 	f.hear()
 	return f
+}
+
+// timelineKey is the key under which a Run remembers its Timeline.
+type timelineKey struct{}
+
+// Timeline is the timeline of the record's objects. It is folded once.
+func (f *Run) Timeline() *timeline.Timeline {
+	return Memoize(f, timelineKey{}, func() *timeline.Timeline { return timeline.New(f.Record.Events) })
 }
 
 // Memoize returns the value that was built under a key before, or builds it.

@@ -20,10 +20,10 @@ func pressed(run history.Run, from, to history.Offset) (names []string) {
 
 // Taken are the nodes that stopped being ready, or were under pressure, from from (inclusive) to to (exclusive). Lost says that one
 // of them was not under pressure.
-func Taken(run history.Run, from, to history.Offset) (names []string, lost bool) {
-	names = pressed(run, from, to)
+func (f *Run) Taken(from, to history.Offset) (names []string, lost bool) {
+	names = pressed(f.Record, from, to)
 	squeezed := len(names)
-	for _, loss := range run.NodeLosses(from, to) {
+	for _, loss := range f.Timeline().NodeLosses(from, to) {
 		if !slices.Contains(names, loss.Name) {
 			names = append(names, loss.Name)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/stats"
 )
@@ -35,9 +36,9 @@ func loud(n *history.Noise) bool {
 // noise is what the parts of the harness recorded about themselves.
 type noise struct {
 	Of      map[string][]history.Event // samples that can explain a failure, in order, by the part that took them
-	unasked []history.NodeLoss         // losses of nodes that no fault had touched, beside such samples
+	unasked []timeline.NodeLoss        // losses of nodes that no fault had touched, beside such samples
 	// inhabited caches which of the lost nodes had pods.
-	inhabited map[*history.NodeLoss]bool
+	inhabited map[*timeline.NodeLoss]bool
 	Took      map[history.Lane]*stats.Durations // how long good answers took before the first fault
 	Watches   time.Duration                     // the largest delay of the watches; zero in a record without echoes
 	pauses    []history.Event                   // of the harness, in order
@@ -47,7 +48,7 @@ type noise struct {
 // hear reads the noise from the record. A delay of the watches beyond WatchSkew counts as a gap.
 func (f *Run) hear() {
 	f.Noise.Of, f.Noise.Took = make(map[string][]history.Event), make(map[history.Lane]*stats.Durations)
-	f.Noise.inhabited = make(map[*history.NodeLoss]bool)
+	f.Noise.inhabited = make(map[*timeline.NodeLoss]bool)
 	for _, e := range f.Record.Events {
 		if e.Noise != nil {
 			f.pause(e)
@@ -68,7 +69,7 @@ func (f *Run) hear() {
 		}
 	}
 	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace + restless
-	for _, loss := range f.Record.NodeLosses(f.Begin(), f.End()) {
+	for _, loss := range f.Timeline().NodeLosses(f.Begin(), f.End()) {
 		if !f.asked(loss) && f.Loudest(loss.At-grace, loss.At) != nil {
 			f.Noise.unasked = append(f.Noise.unasked, loss)
 		}

@@ -23,12 +23,12 @@ type Excused struct {
 // Blamed separates the excused failures from those of the system under test. Call it after all requests were read.
 func (l *Failures) Blamed() (rest *Failures, x Excused) {
 	rest = l.None()
-	l.Shots.Each(func(kind attribution.Shot, at history.Offset, like attribution.Alike, a attribution.Attribution) {
+	l.Groups.Each(func(kind attribution.FailureGroup, at history.Offset, like attribution.SimilarFailures, a attribution.Attribution) {
 		if why := Excuse(l.facts, kind, at, a, l.Noisy); why != "" {
 			x.Add(like.N, why)
 			return
 		}
-		rest.AddAlike(like)
+		rest.AddSimilar(like)
 	})
 	if x.Total == 0 {
 		return l, x
@@ -43,7 +43,7 @@ func (x *Excused) Add(n uint64, why string) {
 }
 
 // Excuse is why failures may be the harness's own noise; empty: they are not.
-func Excuse(f *evidence.Run, kind attribution.Shot, at history.Offset, a attribution.Attribution, noisy map[history.Offset]bool) string {
+func Excuse(f *evidence.Run, kind attribution.FailureGroup, at history.Offset, a attribution.Attribution, noisy map[history.Offset]bool) string {
 	if a.OfSystem() {
 		return excuseCause(f, at, a)
 	}
@@ -51,7 +51,7 @@ func Excuse(f *evidence.Run, kind attribution.Shot, at history.Offset, a attribu
 }
 
 // ExcuseUnknown is Excuse for failures of which only the time and the outcome are known.
-func ExcuseUnknown(f *evidence.Run, kind attribution.Shot, at history.Offset, noisy map[history.Offset]bool) string {
+func ExcuseUnknown(f *evidence.Run, kind attribution.FailureGroup, at history.Offset, noisy map[history.Offset]bool) string {
 	if loss := f.LostUnasked("", at, at, f.Inhabited); loss != nil {
 		return f.SayLost(loss)
 	}
@@ -69,7 +69,7 @@ func ExcuseUnknown(f *evidence.Run, kind attribution.Shot, at history.Offset, no
 	if e := f.Loudest(at-evidence.LoadWindow, at+history.Offset(kind.Lasted+1)*evidence.LoadWindow); e != nil {
 		return evidence.InWords(e)
 	}
-	return "the load worker stood still" // at an unknown moment: see Shots.coarsen
+	return "the load worker stood still" // at an unknown moment: see Groups.coarsen
 }
 
 // excuseCause is why the cause of a failure may itself be the harness's noise, which takes processor time from the whole machine.
@@ -90,7 +90,7 @@ func excuseCause(f *evidence.Run, at history.Offset, a attribution.Attribution) 
 func ExcuseProxies(f *evidence.Run, at history.Offset, among []attribution.PodOn) string {
 	late := evidence.Never
 	for _, p := range among {
-		if l := attribution.LivesOf(f).Named(p.Pod, at); l != nil {
+		if l := attribution.TimelinesOf(f).Named(p.Pod, at); l != nil {
 			late = min(late, at-l.Withdrawn(at).At-attribution.ProxyLag)
 		}
 	}

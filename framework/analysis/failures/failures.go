@@ -27,8 +27,8 @@ type Failures struct {
 	first  history.Request // the first by Sent; its texts are copies
 	last   history.Offset  // Sent of the last one
 	groups map[failureKind]uint64
-	after  []failuresAfter    // by stage; the first entry counts those before all stages
-	Shots  *attribution.Shots // grouped by what decides their cause
+	after  []failuresAfter            // by stage; the first entry counts those before all stages
+	Groups *attribution.FailureGroups // grouped by what decides their cause
 
 	// Seconds with failures: on the control lane, and on others.
 	Noisy, failing map[history.Offset]bool
@@ -65,7 +65,7 @@ func NewFailures(f *evidence.Run) *Failures {
 	l := &Failures{
 		facts:  f,
 		groups: make(map[failureKind]uint64),
-		Noisy:  make(map[history.Offset]bool), failing: make(map[history.Offset]bool), Shots: attribution.NewShots(attribution.LivesOf(f)),
+		Noisy:  make(map[history.Offset]bool), failing: make(map[history.Offset]bool), Groups: attribution.NewFailureGroups(attribution.TimelinesOf(f)),
 	}
 	for _, fault := range f.Faults {
 		for _, s := range []struct {
@@ -86,10 +86,12 @@ func NewFailures(f *evidence.Run) *Failures {
 }
 
 // Add counts a failed request.
-func (l *Failures) Add(r *history.Request) { l.AddAlike(attribution.Alike{N: 1, First: *r, Last: *r}) }
+func (l *Failures) Add(r *history.Request) {
+	l.AddSimilar(attribution.SimilarFailures{N: 1, First: *r, Last: *r})
+}
 
-// AddAlike counts failed requests that differ only in their numbers.
-func (l *Failures) AddAlike(a attribution.Alike) {
+// AddSimilar counts failed requests that differ only in their numbers.
+func (l *Failures) AddSimilar(a attribution.SimilarFailures) {
 	r := &a.First
 	if l.Total == 0 || r.Sent < l.first.Sent {
 		l.first = *r
@@ -102,7 +104,7 @@ func (l *Failures) AddAlike(a attribution.Alike) {
 	}
 	l.groups[key] += a.N
 	l.place(r.Sent, a.N)
-	l.Shots.Add(a)
+	l.Groups.Add(a)
 	remember(l.failing, r.Sent)
 }
 
@@ -148,12 +150,12 @@ func (l *Failures) of(lane history.Lane) (n uint64) {
 }
 
 // Attributed are the causes of the failures. Call it after all requests were read.
-func (l *Failures) Attributed() *attribution.Attributed { return l.Shots.Attributed() }
+func (l *Failures) Attributed() *attribution.Attributed { return l.Groups.Attributed() }
 
 // Evidence describes the groups in lines: the first failure, the causes, the control lane, each lane, the time, and the servers.
 func (l *Failures) Evidence(t *requests.Stats, lanes []history.Lane) (lines []string) {
 	lines = append(lines, describe(&l.first))
-	lines = append(lines, l.Attributed().Evidence(l.Shots.Lives)...)
+	lines = append(lines, l.Attributed().Evidence(l.Groups.Timelines)...)
 	lines = append(lines, l.noiseLine()...)
 	for _, lane := range lanes {
 		if n := l.of(lane); n > 0 {

@@ -22,7 +22,7 @@ func (l *Failures) SinceFault(v *verdict.Verdict, lanes []history.Lane) {
 	for _, lane := range lanes {
 		v.Measure(SinceNumber+string(lane), 0)
 	}
-	l.Shots.Each(func(kind attribution.Shot, _ history.Offset, like attribution.Alike, a attribution.Attribution) {
+	l.Groups.Each(func(kind attribution.FailureGroup, _ history.Offset, like attribution.SimilarFailures, a attribution.Attribution) {
 		name := SinceNumber + string(kind.Lane)
 		if _, judged := v.Numbers[name]; judged && kind.Since {
 			v.Numbers[name] += float64(like.N)

@@ -9,12 +9,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// unsureAtMost is how exactly it has to be known when the victims of a fault died. Two witnesses that look at once see a
-// machine dead within some seconds, also on a machine of two busy cores: 3 s is the longest that was seen.
+// unsureAtMost is how precisely the moment at which the victims of a fault died must be known. Even with two busy cores,
+// witnesses see a dead machine within seconds: 3 s is the longest time that was measured.
 const unsureAtMost = 5 * time.Second
 
-// death is what a record shows of when the victims of one fault died. The witness that saw the fault bite looked at some time
-// afterwards, so it is no beginning to count from: what answers is alive, and what lets a client down is not.
+// death is when the victims of one fault died, as far as the record shows. The fault's witness looked some time afterwards, so the
+// moments of good answers and of failures are better bounds.
 type death struct {
 	name        string
 	from, seen  history.Offset // the fault's beginning, and its witness
@@ -34,15 +34,15 @@ func (d *death) bit(p attribution.PodOn) bool {
 	return p.Pod != "" && slices.Contains(d.pods, p.Pod) || p.Node != "" && slices.Contains(d.nodes, p.Node)
 }
 
-// hear takes a request that was answered well.
+// hear takes in a good answer.
 func (d *death) hear(r *history.Request) {
 	if r.Done >= d.from && r.Done <= d.seen && r.Done > d.answered.At && !r.Inferred && d.bit(attribution.PodOn{Pod: r.Pod, Node: r.Node}) {
 		d.answered = history.Moment{At: r.Done, OK: true}
 	}
 }
 
-// letDown takes a request that a victim is known to have failed. Who waits in vain was sent to the dead; any other failure is
-// told the moment it happens.
+// letDown takes in a request that failed at a victim. A request that was never answered was sent to a dead victim; any other
+// failure is known at the moment it happens.
 func (d *death) letDown(r *history.Request) {
 	at := r.Done
 	if evidence.Unanswered(r.Outcome) {
@@ -53,10 +53,10 @@ func (d *death) letDown(r *history.Request) {
 	}
 }
 
-// Earliest is when the victims may have died.
+// Earliest is the earliest moment at which the victims may have died.
 func (d *death) Earliest() history.Offset { return max(d.from, d.answered.At) }
 
-// latest is when they were dead at the latest.
+// latest is the latest moment at which the victims may have died.
 func (d *death) latest() history.Offset {
 	at := max(d.seen, d.Earliest())
 	if d.failed.OK {
@@ -65,7 +65,7 @@ func (d *death) latest() history.Offset {
 	return at
 }
 
-// Since says what earliest is.
+// Since describes Earliest.
 func (d *death) Since() string {
 	if d.answered.OK {
 		return "the victims of " + d.name + " had last answered"

@@ -79,7 +79,7 @@ func (s *victims) find(f *evidence.Run, i int) {
 		return
 	}
 	deleted := make(map[string]history.Offset)
-	for _, end := range f.Record.Terminations(fault.Injecting.At, fault.Seen.At) {
+	for _, end := range f.Timeline().Terminations(fault.Injecting.At, fault.Seen.At) {
 		if _, again := deleted[end.Name]; !again && end.Requested.OK { // a kubelet's eviction is recorded when the pod has ended
 			deleted[end.Name] = end.Requested.At
 		}
