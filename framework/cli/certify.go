@@ -14,10 +14,10 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/plant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
+	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
 
 // certifyFlags are what `holdfast certify` was told.
@@ -90,30 +90,30 @@ func (f certifyFlags) validate() ([]scenario.Profile, error) {
 }
 
 // planted is what is broken on purpose; one without a name breaks nothing.
-func (f certifyFlags) planted() (plant.Plant, error) {
+func (f certifyFlags) planted() (upgrade.Regression, error) {
 	if f.plant == "" {
-		return plant.Plant{}, nil
+		return upgrade.Regression{}, nil
 	}
-	return plant.Find(f.plant)
+	return upgrade.Find(f.plant)
 }
 
 func plantNames() (names []string) {
-	for _, p := range plant.All() {
-		names = append(names, p.Name)
+	for _, r := range upgrade.Regressions() {
+		names = append(names, r.Name)
 	}
 	return names
 }
 
-// upgrade is the scenario that upgrades, with what is planted in it.
-func (f certifyFlags) upgrade(p plant.Plant) (scenario.Spec, error) {
-	at := func(m plant.Moment) fault.Arrange {
-		if p.When != m {
+// upgrade is the scenario that upgrades, with the regression in it.
+func (f certifyFlags) upgrade(r upgrade.Regression) (scenario.Spec, error) {
+	at := func(m upgrade.Moment) fault.Arrange {
+		if r.When != m {
 			return nil
 		}
-		return func(ctx context.Context, t fault.Target) (fault.Heal, error) { return p.Cluster(ctx, t.Client) }
+		return func(ctx context.Context, t fault.Target) (fault.Heal, error) { return r.Apply(ctx, t.Client) }
 	}
-	s, err := scenario.Upgrade(f.to, at(plant.AfterControlPlane), at(plant.BeforeWorkers))
-	return p.Workload(s), err
+	s, err := scenario.Upgrade(f.to, at(upgrade.AfterControlPlane), at(upgrade.BeforeWorkers))
+	return r.Workload(s), err
 }
 
 // profilesOf finds profiles by their names, in the order in which they were described.

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/framework/hold"
-	"github.com/holdfast-ha/holdfast/framework/plant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
 
 func healCommand() *cobra.Command {
@@ -130,7 +130,7 @@ func healHeld(ctx context.Context, c clusters.Cluster, say func(string)) error {
 	return h.Release(ctx)
 }
 
-// healOne heals a cluster of what faults and plants have left in it.
+// healOne reverts what faults and regressions have left in a cluster.
 func healOne(ctx context.Context, c clusters.Cluster, say func(string)) error {
 	if err := scenario.Heal(ctx, c, say); err != nil {
 		return err
@@ -139,8 +139,8 @@ func healOne(ctx context.Context, c clusters.Cluster, say func(string)) error {
 	if err != nil {
 		return fmt.Errorf("heal cluster %s: %w", c.Name(), err)
 	}
-	healed, err := plant.Heal(ctx, client)
-	for _, what := range healed {
+	reverted, err := upgrade.Revert(ctx, client)
+	for _, what := range reverted {
 		say("removed " + what + ", which was planted")
 	}
 	return err
