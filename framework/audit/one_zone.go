@@ -58,7 +58,7 @@ func (s *subject) zones() (in, unlabelled []string) {
 func (s *subject) selectsAway(zone string) bool {
 	for _, n := range s.allNodes() {
 		elsewhere := n.Labels[zoneKey] != "" && n.Labels[zoneKey] != zone
-		if elsewhere && len(repelling(s.Template.Spec, n, lasting)) == 0 && !admits(s.Template.Spec, n) {
+		if elsewhere && repelledBy(s.Template.Spec, n, lasting) == "" && !admits(s.Template.Spec, n) {
 			return true
 		}
 	}

@@ -76,7 +76,7 @@ func (s *subject) counted(c corev1.TopologySpreadConstraint) (nodes []*corev1.No
 			return hard(c) && !there
 		})
 		out := honors(c.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor) && !admits(s.Template.Spec, n) ||
-			honors(c.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) && len(repelling(s.Template.Spec, n, lasting)) > 0
+			honors(c.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) && repelledBy(s.Template.Spec, n, lasting) != ""
 		if labelled && !out {
 			nodes = append(nodes, n)
 		}
@@ -86,8 +86,8 @@ func (s *subject) counted(c corev1.TopologySpreadConstraint) (nodes []*corev1.No
 
 // excludes returns why a node cannot take the subject's pods.
 func (s *subject) excludes(n *corev1.Node) string {
-	if taints := repelling(s.Template.Spec, n, lasting); len(taints) > 0 {
-		return "is tainted " + taints[0].Key
+	if key := repelledBy(s.Template.Spec, n, lasting); key != "" {
+		return "is tainted " + key
 	}
 	return "is not selected"
 }

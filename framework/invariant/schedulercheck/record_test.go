@@ -12,6 +12,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // answer is what Placement makes of a binding.
@@ -36,8 +38,8 @@ const (
 )
 
 // ask has Placement judge the record of a run in which the cluster's pod was bound to a node.
-func (c *cluster) ask(node string) (answer, invariant.Verdict) {
-	v := invariant.Check(c.record(node), invariant.Placement{})
+func (c *cluster) ask(node string) (answer, verdict.Verdict) {
+	v := judge.Check(c.record(node), invariant.Placement{})
 	of := func(name string) int { return int(v.Numbers[name]) }
 	switch {
 	case strings.Contains(strings.Join(append(v.Evidence, v.Seen), "\n"), "other namespaces"):
