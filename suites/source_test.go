@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
-	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -77,7 +77,8 @@ func TestEveryFaultIsUsedByAScenario(t *testing.T) {
 	for _, f := range upgrade.Faults {
 		used[typeName(f)] = true
 	}
-	for _, name := range implementers(t, "../framework/fault", "Inject") {
+	actions := slices.Concat(implementers(t, "../framework/fault", "Inject"), implementers(t, "../framework/audit/manifests", "Inject"))
+	for _, name := range actions {
 		if !used[name] {
 			t.Errorf("fault %s: no scenario uses it", name)
 		}
@@ -161,7 +162,7 @@ func practices(s scenario.Spec) []any {
 	all := []any{s.Backend, s.Gateway, s.Addons, s.PinTo, s.NodePorts, s.LoadCPU, s.Cluster.ControlPlanes}
 	for _, f := range s.Faults {
 		switch f.(type) {
-		case fault.Mend, fault.Enforce:
+		case manifests.ApplyAuditFixes, manifests.ApplyPolicy:
 			all = append(all, f)
 		}
 	}

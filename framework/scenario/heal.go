@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -209,7 +210,7 @@ func (h healer) outside(ctx context.Context, server discovery.DiscoveryInterface
 }
 
 // ours selects what a scenario or one of its faults has made.
-var ours = []string{workloads.LabelPartOf + "=" + workloads.PartOf, fault.EnforcedBy}
+var ours = []string{workloads.LabelPartOf + "=" + workloads.PartOf, manifests.AppliedBy}
 
 func (h healer) removeLabelled(ctx context.Context, at dynamic.ResourceInterface, kind string) error {
 	for _, selector := range ours {

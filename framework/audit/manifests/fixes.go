@@ -1,4 +1,4 @@
-package fault
+package manifests
 
 import (
 	"context"
@@ -15,84 +15,93 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/holdfast-ha/holdfast/framework/audit"
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Mend does to the workload what `holdfast audit` says of it: look, apply the patch of the first finding that has one, wait
-// until the workload has settled, and look again, until nothing is left to patch. Each look is in the record. There is nothing
-// to undo: what is mended stays so.
-type Mend struct {
-	// Leave is a rule, by ID, whose findings are left as they are.
+// ApplyAuditFixes does to the workload what `holdfast audit` suggests: it audits, applies the first finding's fix, waits until the
+// workload has settled, and audits again, until no finding with a fix is left. The record has the findings of each audit. The
+// fixes stay, so there is nothing to revert.
+type ApplyAuditFixes struct {
+	// Leave is the ID of a rule whose findings are not fixed.
 	Leave string
 }
 
-// maxMends bounds the patches: there are fewer rules than this.
-const maxMends = 20
+// maxFixes bounds the fixes: there are fewer rules.
+const maxFixes = 20
 
-func (m Mend) String() string {
-	if m.Leave != "" {
-		return "mend what the audit finds, but for " + m.Leave
+func (a ApplyAuditFixes) String() string {
+	if a.Leave != "" {
+		return "apply the fixes of the audit, except for " + a.Leave
 	}
-	return "mend what the audit finds"
+	return "apply the fixes of the audit"
 }
 
-// Inject implements Fault. It returns when there is nothing left to patch, and the workload has settled.
-func (m Mend) Inject(ctx context.Context, t Target) (Heal, error) {
-	before, err := t.pods(ctx)
+// Inject implements fault.Fault. It returns when no finding with a fix is left and the workload has settled.
+func (a ApplyAuditFixes) Inject(ctx context.Context, to fault.Target) (fault.Heal, error) {
+	t := target{to}
+	before, err := t.Pods(ctx)
 	if err != nil {
 		return nothing, err
 	}
-	found, err := t.audit(ctx)
+	first, err := t.audit(ctx)
 	if err != nil {
 		return nothing, err
 	}
-	first := found
-	var mended []string
-	var settled string
-	for range maxMends {
+	fixed, found, settled, err := a.fixAll(ctx, t, first)
+	if err != nil {
+		return nothing, err
+	}
+	if len(fixed) == 0 {
+		return nothing, fmt.Errorf("fix %s: the audit found nothing to patch: %s", t.Workload, rulesOf(first))
+	}
+	after, err := t.Pods(ctx)
+	if err != nil {
+		return nothing, err
+	}
+	witness := fmt.Sprintf("the audit found %s; patched %s; and then it found %s; %s", rulesOf(first), strings.Join(fixed, ", "), rulesOf(found), settled)
+	t.Record.Seen(nil, fault.Gone(before, after), witness)
+	t.Record.Lasts(t.stillFixed(fixed, found))
+	return fault.Once(func(ctx context.Context) error {
+		settled, err := t.Settle(ctx)
+		if err == nil {
+			t.Record.Healed("the fixes stay; " + settled)
+		}
+		return err
+	}), nil
+}
+
+// fixAll applies fixes, each rule's once, and returns the rules that it fixed, the findings of the last audit, and what was seen
+// when the workload had settled.
+func (a ApplyAuditFixes) fixAll(ctx context.Context, t target, found []audit.Finding) (fixed []string, left []audit.Finding, settled string, err error) {
+	for range maxFixes {
 		next := slices.IndexFunc(found, func(f audit.Finding) bool {
-			return len(f.Fix) > 0 && f.Rule != m.Leave && !slices.Contains(mended, f.Rule)
+			return len(f.Fix) > 0 && f.Rule != a.Leave && !slices.Contains(fixed, f.Rule)
 		})
 		if next < 0 {
 			break
 		}
 		f := found[next]
 		for _, step := range f.Fix {
-			if err := t.mend(ctx, step); err != nil {
-				return nothing, fmt.Errorf("mend %s of %s: %w", f.Rule, t.Workload, err)
+			if err := t.apply(ctx, step); err != nil {
+				return nil, nil, "", fmt.Errorf("fix %s of %s: %w", f.Rule, t.Workload, err)
 			}
 		}
-		mended = append(mended, f.Rule)
-		t.Room = 0 // what had no place may have one now
+		fixed = append(fixed, f.Rule)
+		t.Room = 0 // the fix may have made room for pods that had none
 		if settled, err = t.Settle(ctx); err != nil {
-			return nothing, fmt.Errorf("after mending %s: %w", f.Rule, err)
+			return nil, nil, "", fmt.Errorf("after the fix of %s: %w", f.Rule, err)
 		}
 		if found, err = t.audit(ctx); err != nil {
-			return nothing, err
+			return nil, nil, "", err
 		}
 	}
-	if len(mended) == 0 {
-		return nothing, fmt.Errorf("mend %s: the audit found nothing to patch: %s", t.Workload, words(first))
-	}
-	after, err := t.pods(ctx)
-	if err != nil {
-		return nothing, err
-	}
-	witness := fmt.Sprintf("the audit found %s; patched %s; and then it found %s; %s", words(first), strings.Join(mended, ", "), words(found), settled)
-	t.Record.Seen(nil, gone(before, after), witness)
-	t.Record.Lasts(t.mended(mended, found))
-	return once(func(ctx context.Context) error {
-		settled, err := t.Settle(ctx)
-		if err == nil {
-			t.Record.Healed("what is mended stays so; " + settled)
-		}
-		return err
-	}), nil
+	return fixed, found, settled, nil
 }
 
-// mended asks the audit whether it finds again what it no longer found.
-func (t Target) mended(rules []string, left []audit.Finding) Lasting {
-	was := func(rule string) bool {
+// stillFixed checks that the audit does not find the fixed rules again, except those that were found after the fixes.
+func (t target) stillFixed(fixed []string, left []audit.Finding) fault.Lasting {
+	wasLeft := func(rule string) bool {
 		return slices.ContainsFunc(left, func(f audit.Finding) bool { return f.Rule == rule })
 	}
 	return func(ctx context.Context) (bool, string, error) {
@@ -100,13 +109,13 @@ func (t Target) mended(rules []string, left []audit.Finding) Lasting {
 		if err != nil {
 			return false, "", err
 		}
-		again := slices.DeleteFunc(report.Findings, func(f audit.Finding) bool { return !slices.Contains(rules, f.Rule) || was(f.Rule) })
-		return len(again) == 0, "of what was mended, the audit finds " + words(again), nil
+		again := slices.DeleteFunc(report.Findings, func(f audit.Finding) bool { return !slices.Contains(fixed, f.Rule) || wasLeft(f.Rule) })
+		return len(again) == 0, "of the fixed rules, the audit finds " + rulesOf(again), nil
 	}
 }
 
-// words lists the rules of findings.
-func words(findings []audit.Finding) string {
+// rulesOf lists the rules of findings.
+func rulesOf(findings []audit.Finding) string {
 	if len(findings) == 0 {
 		return "nothing"
 	}
@@ -117,25 +126,25 @@ func words(findings []audit.Finding) string {
 	return strings.Join(rules, ", ")
 }
 
-// audit looks at the workload, and has the record take what it found.
-func (t Target) audit(ctx context.Context) ([]audit.Finding, error) {
+// audit audits the workload, and records the findings.
+func (t target) audit(ctx context.Context) ([]audit.Finding, error) {
 	report, err := t.inspect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	said := history.Audit{Namespace: t.Namespace, Workload: t.Workload, Findings: []history.Finding{}}
+	event := history.Audit{Namespace: t.Namespace, Workload: t.Workload, Findings: []history.Finding{}}
 	for _, f := range report.Findings {
-		said.Findings = append(said.Findings, history.Finding{Rule: f.Rule, Evidence: f.Evidence})
+		event.Findings = append(event.Findings, history.Finding{Rule: f.Rule, Evidence: f.Evidence})
 	}
 	for _, n := range report.NotChecked {
-		said.NotChecked = append(said.NotChecked, strings.Join(n.Rules, ", ")+": "+n.Why)
+		event.NotChecked = append(event.NotChecked, strings.Join(n.Rules, ", ")+": "+n.Why)
 	}
-	t.Record.Audited(said)
+	t.Record.Audited(event)
 	return report.Findings, nil
 }
 
-// inspect looks at the workload as `holdfast audit` does.
-func (t Target) inspect(ctx context.Context) (audit.Report, error) {
+// inspect audits the workload as `holdfast audit` does.
+func (t target) inspect(ctx context.Context) (audit.Report, error) {
 	cluster, err := audit.Read(ctx, t.Client, audit.Scope{Namespaces: []string{t.Namespace}})
 	if err != nil {
 		return audit.Report{}, fmt.Errorf("audit %s: %w", t.Workload, err)
@@ -144,28 +153,28 @@ func (t Target) inspect(ctx context.Context) (audit.Report, error) {
 	return audit.Audit(cluster, audit.Options{}), nil
 }
 
-// mend does one step, and sees that the object is another one than before: a server that takes a patch and keeps what it had
-// has mended nothing, whatever the next look finds.
-func (t Target) mend(ctx context.Context, step audit.Step) error {
+// apply applies one step, and checks that it changed the object. An API server that accepts a patch and keeps the object as it was
+// has fixed nothing, whatever the next audit finds.
+func (t target) apply(ctx context.Context, step audit.Step) error {
 	before, err := t.content(ctx, step.Target)
 	if err != nil {
 		return err
 	}
-	if err := t.apply(ctx, step); err != nil {
+	if err := t.send(ctx, step); err != nil {
 		return err
 	}
 	after, err := t.content(ctx, step.Target)
 	if err == nil && reflect.DeepEqual(before, after) {
-		err = fmt.Errorf("the API server took a %s of %s %s and changed nothing", step.Do, step.Target.Kind, step.Target.Name)
+		err = fmt.Errorf("the API server accepted a %s of %s %s and changed nothing", step.Do, step.Target.Kind, step.Target.Name)
 	}
 	return err
 }
 
-// content of an object: what somebody asked for, and not what its controllers or the API server say of it. Nil: there is none.
-func (t Target) content(ctx context.Context, of audit.Target) (map[string]any, error) {
+// content returns what users wrote in an object, without what controllers and the API server add; nil: it does not exist.
+func (t target) content(ctx context.Context, of audit.Target) (map[string]any, error) {
 	resource, known := audit.ResourceOf(of.Kind)
 	if !known {
-		return nil, fmt.Errorf("no resource is known of kind %s", of.Kind)
+		return nil, fmt.Errorf("unknown kind %s", of.Kind)
 	}
 	object, err := t.Dynamic.Resource(resource).Namespace(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -183,11 +192,11 @@ func (t Target) content(ctx context.Context, of audit.Target) (map[string]any, e
 	return content, nil
 }
 
-// apply does one step of a patch, as its command would.
-func (t Target) apply(ctx context.Context, step audit.Step) error {
+// send sends the request that a step's command would send.
+func (t target) send(ctx context.Context, step audit.Step) error {
 	resource, known := audit.ResourceOf(step.Target.Kind)
 	if !known {
-		return fmt.Errorf("no resource is known of kind %s", step.Target.Kind)
+		return fmt.Errorf("unknown kind %s", step.Target.Kind)
 	}
 	at := t.Dynamic.Resource(resource).Namespace(step.Target.Namespace)
 	body := []byte(step.Body)
@@ -215,6 +224,6 @@ func (t Target) apply(ctx context.Context, step audit.Step) error {
 func restart(at time.Time) []byte {
 	body, _ := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{
 		"annotations": map[string]string{"kubectl.kubernetes.io/restartedAt": at.UTC().Format(time.RFC3339)},
-	}}}}) // which can always be encoded
+	}}}}) // strings always encode
 	return body
 }

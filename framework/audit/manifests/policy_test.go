@@ -1,8 +1,8 @@
-package fault
+package manifests
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,145 +11,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	k8stesting "k8s.io/client-go/testing"
 
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-const zonePolicy = "critical-workloads-need-a-zone-constraint.holdfast.dev"
-
-// policed is where admission policies are, and the API server's own watch of them, which is told later.
-func (w *world) policed(kind string, a k8stesting.Action) (bool, runtime.Object, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch a := a.(type) {
-	case k8stesting.CreateAction:
-		o := a.GetObject().(*unstructured.Unstructured)
-		if w.policies[kind] != nil {
-			return true, nil, apierrors.NewAlreadyExists(schema.GroupResource{}, o.GetName())
-		}
-		if !w.deaf {
-			w.policies[kind] = o
-		}
-		w.notice()
-		return true, o, nil
-	case k8stesting.DeleteAction:
-		if w.policies[kind] == nil {
-			return true, nil, apierrors.NewNotFound(schema.GroupResource{}, a.GetName())
-		}
-		if !w.deaf {
-			delete(w.policies, kind)
-		}
-		w.notice()
-		return true, nil, nil
-	case k8stesting.GetAction:
-		if w.policies[kind] == nil {
-			return true, nil, apierrors.NewNotFound(schema.GroupResource{}, a.GetName())
-		}
-		return true, w.policies[kind].DeepCopy(), nil
-	}
-	return true, nil, errors.New("nobody needs this")
-}
-
-// notice has the API server act by what there is now, at once or later. The caller holds the lock.
-func (w *world) notice() {
-	w.changes++
-	nth, both := w.changes, len(w.policies) == 2
-	act := func() {
-		if nth > w.noticed { // timers of one moment fire in any order
-			w.noticed, w.inForce = nth, both
-		}
-	}
-	switch {
-	case w.frozen || w.deaf:
-	case w.lag == 0:
-		act()
-	default:
-		time.AfterFunc(w.lag, func() {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			act()
-		})
-	}
-}
-
-// asked is an API server that is asked for a workload, which must be a dry run.
-func (w *world) asked(a k8stesting.Action) (bool, runtime.Object, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	create := a.(k8stesting.CreateActionImpl)
-	if !slices.Equal(create.CreateOptions.DryRun, []string{metav1.DryRunAll}) {
-		return true, nil, errors.New("this is no dry run")
-	}
-	var meta metav1.ObjectMeta
-	var template corev1.PodTemplateSpec
-	switch o := create.Object.(type) {
-	case *appsv1.Deployment:
-		meta, template = o.ObjectMeta, o.Spec.Template
-	case *appsv1.StatefulSet:
-		meta, template = o.ObjectMeta, o.Spec.Template
-	}
-	if meta.ResourceVersion != "" || meta.UID != "" {
-		return true, nil, errors.New("resourceVersion should not be set on objects to be created")
-	}
-	if err, told := w.told[meta.Name]; told {
-		return true, create.Object, err
-	}
-	if meta.Labels["holdfast.dev/critical"] == "true" && w.inForce && w.binds(a.GetResource().Resource) && !hard(template) {
-		return true, nil, refusal(zonePolicy)
-	}
-	return true, create.Object, nil
-}
-
-// binds tells whether the policy is for a resource.
-func (w *world) binds(resource string) bool {
-	if w.policies["ValidatingAdmissionPolicy"] == nil {
-		return true // it acts by what it knows, and has not heard of its end
-	}
-	rules, _, _ := unstructured.NestedSlice(w.policies["ValidatingAdmissionPolicy"].Object, "spec", "matchConstraints", "resourceRules")
-	return slices.Contains(rules[0].(map[string]any)["resources"].([]any), any(resource))
-}
-
-// hard is what the policy's expression says.
-func hard(template corev1.PodTemplateSpec) bool {
-	return slices.ContainsFunc(template.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
-		return c.TopologyKey == corev1.LabelTopologyZone && c.WhenUnsatisfiable == corev1.DoNotSchedule &&
-			c.LabelSelector.MatchLabels["app"] == template.Labels["app"]
-	})
-}
-
-// refusal by a policy, as an API server words it.
-func refusal(policy string) error {
-	err := apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, "no-constraint",
-		fmt.Errorf("ValidatingAdmissionPolicy '%s' with binding '%[1]s' denied request: no", policy))
-	err.ErrStatus.Reason, err.ErrStatus.Code = metav1.StatusReasonInvalid, 422
-	return err
-}
-
-// answered are the answers in the record, in words.
-func (w *world) answered() (lines []string) {
-	for _, a := range w.tried {
-		what := "accepted"
-		if !a.Accepted {
-			what = "refused by " + a.By
-		}
-		if a.Against != "" {
-			what += ", against " + a.Against
-		}
-		lines = append(lines, a.Kind+" "+a.Name+": "+strings.ReplaceAll(what, zonePolicy, "it"))
-	}
-	return lines
-}
-
-// TestEnforceTriesGoodAndBadManifests: what the API server answered is in the record, also where it is not what was wanted.
-func TestEnforceTriesGoodAndBadManifests(t *testing.T) {
+// TestApplyPolicyTriesGoodAndBadManifests checks that the record has the answers, right or wrong.
+func TestApplyPolicyTriesGoodAndBadManifests(t *testing.T) {
 	asWanted := []string{
 		"Deployment hard-over-zones: accepted", "StatefulSet hard-over-zones: accepted",
 		"Deployment not-critical-and-no-constraint: accepted", "StatefulSet not-critical-and-no-constraint: accepted",
@@ -167,30 +38,30 @@ func TestEnforceTriesGoodAndBadManifests(t *testing.T) {
 	}
 	const spared = ": accepted, against it"
 	for name, s := range map[string]struct {
-		fault Enforce
-		told  map[string]error
-		want  []string
+		action ApplyPolicy
+		told   map[string]error
+		want   []string
 	}{
-		"as it should": {Enforce{}, nil, asWanted},
-		"StatefulSets are forgotten": {Enforce{DeploymentsOnly: true}, nil, but(map[int]string{
+		"as it should": {ApplyPolicy{}, nil, asWanted},
+		"StatefulSets are forgotten": {ApplyPolicy{DeploymentsOnly: true}, nil, but(map[int]string{
 			5: "StatefulSet no-constraint" + spared, 7: "StatefulSet soft-over-zones" + spared,
 			9: "StatefulSet hard-over-nodes-only" + spared, 11: "StatefulSet counts-the-pods-of-others" + spared,
 		})},
-		"a bad one is admitted": {Enforce{}, map[string]error{"soft-over-zones": nil}, but(map[int]string{
+		"a bad one is admitted": {ApplyPolicy{}, map[string]error{"soft-over-zones": nil}, but(map[int]string{
 			6: "Deployment soft-over-zones" + spared, 7: "StatefulSet soft-over-zones" + spared,
 		})},
-		"somebody else refuses": {Enforce{}, map[string]error{"hard-over-zones": refusal("another")}, but(map[int]string{
+		"another policy refuses": {ApplyPolicy{}, map[string]error{"hard-over-zones": refusal("another")}, but(map[int]string{
 			0: "Deployment hard-over-zones: refused by another", 1: "StatefulSet hard-over-zones: refused by another",
 		})},
-		"it is refused for what it is": {Enforce{}, map[string]error{"no-constraint": apierrors.NewBadRequest("no")}, but(map[int]string{
+		"no policy refuses": {ApplyPolicy{}, map[string]error{"no-constraint": apierrors.NewBadRequest("no")}, but(map[int]string{
 			4: "Deployment no-constraint: refused by , against it", 5: "StatefulSet no-constraint: refused by , against it",
 		})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(6, "w1", "w2", "w3")
+				w := newWorld()
 				w.told = s.told
-				heal, err := s.fault.Inject(t.Context(), w.target())
+				heal, err := s.action.Inject(t.Context(), w.target())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -213,11 +84,11 @@ func TestEnforceTriesGoodAndBadManifests(t *testing.T) {
 	}
 }
 
-// TestEnforceOfTheRecord: an answer is there with all that the API server said.
-func TestEnforceOfTheRecord(t *testing.T) {
+// TestApplyPolicyOfTheRecord checks that a recorded answer has the whole message.
+func TestApplyPolicyOfTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(6, "w1", "w2", "w3")
-		if _, err := (Enforce{}).Inject(t.Context(), w.target()); err != nil {
+		w := newWorld()
+		if _, err := (ApplyPolicy{}).Inject(t.Context(), w.target()); err != nil {
 			t.Fatal(err)
 		}
 		want := history.Admission{
@@ -229,9 +100,9 @@ func TestEnforceOfTheRecord(t *testing.T) {
 	})
 }
 
-// leave puts a policy and its binding into the world, in force.
+// leave puts a policy and its binding in force.
 func (w *world) leave(labels map[string]string) {
-	objects, _ := Enforce{}.policy()
+	objects, _ := ApplyPolicy{}.objects()
 	for _, o := range objects {
 		o.SetLabels(labels)
 		w.policies[o.GetKind()] = o
@@ -239,71 +110,196 @@ func (w *world) leave(labels map[string]string) {
 	w.inForce = true
 }
 
-// TestEnforceAfterAKilledRun: what it has left is replaced, and what somebody else has applied is left alone.
-func TestEnforceAfterAKilledRun(t *testing.T) {
+// TestApplyPolicyAfterAKilledRun checks that a policy of a killed run is replaced, and that a policy of a user stays.
+func TestApplyPolicyAfterAKilledRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(6, "w1", "w2", "w3")
+		w := newWorld()
 		w.lag = 5 * time.Second
-		w.leave(map[string]string{EnforcedBy: "holdfast"})
+		w.leave(map[string]string{AppliedBy: "holdfast"})
 		left := w.policies["ValidatingAdmissionPolicy"]
 		began := time.Now()
-		if _, err := (Enforce{}).Inject(t.Context(), w.target()); err != nil || w.policies["ValidatingAdmissionPolicy"] == left {
+		if _, err := (ApplyPolicy{}).Inject(t.Context(), w.target()); err != nil || w.policies["ValidatingAdmissionPolicy"] == left {
 			t.Errorf("%v; replaced: %t", err, w.policies["ValidatingAdmissionPolicy"] != left)
 		}
 		if took := time.Since(began); took < 2*w.lag {
-			t.Errorf("it took %s: the old one was still in force", took)
+			t.Errorf("it took %s: the old policy was still in force", took)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(6, "w1", "w2", "w3")
+		w := newWorld()
 		w.leave(nil)
 		there := maps.Clone(w.policies)
-		heal, err := Enforce{}.Inject(t.Context(), w.target())
-		const want = "enforce " + zonePolicy + ": a ValidatingAdmissionPolicy of this name is there already, and not ours"
+		heal, err := ApplyPolicy{}.Inject(t.Context(), w.target())
+		const want = "apply policy " + zonePolicy + ": a ValidatingAdmissionPolicy of this name exists that holdfast did not create"
 		if err == nil || err.Error() != want || len(w.seen) != 0 {
 			t.Errorf("got %v, seen %q\nwant %s", err, w.seen, want)
 		}
 		if err := heal(t.Context()); err != nil || !maps.Equal(there, w.policies) {
-			t.Errorf("undo: %v; it was touched", err)
+			t.Errorf("revert: %v; it was touched", err)
 		}
 	})
 }
 
-// TestEnforceWithoutEvidence ends in an error, and the undo leaves nothing.
-func TestEnforceWithoutEvidence(t *testing.T) {
+// TestApplyPolicyWithoutEvidence checks that each case is an error, and that the revert leaves nothing.
+func TestApplyPolicyWithoutEvidence(t *testing.T) {
 	for name, s := range map[string]struct {
 		spoil func(*world)
 		want  string
 		seen  int
 	}{
-		"a workload that has nothing to lose": {func(w *world) {
+		"a workload without a hard constraint": {func(w *world) {
 			d := w.deployment()
 			d.Spec.Template.Spec.TopologySpreadConstraints[0].WhenUnsatisfiable = corev1.ScheduleAnyway
 			_ = w.client.Tracker().Update(deployments, d, "ns")
 		}, "make manifests of backend: it has no hard constraint over zones", 0},
-		"somebody else refuses already": {func(w *world) { w.told = map[string]error{"none": refusal("another")} },
+		"another policy refuses already": {func(w *world) { w.told = map[string]error{"none": refusal("another")} },
 			"waited 1m0s for the API server to admit a critical deployment without constraints: last seen a critical deployment without " +
 				"constraints is refused by policy another (", 0},
 		"an API server that gives no answer": {func(w *world) {
 			w.told = map[string]error{"no-constraint": apierrors.NewInternalError(errors.New("boom"))}
 		}, "waited 30s for an answer to Deployment no-constraint: last seen none (", 1},
-		"one that is busy": {func(w *world) {
+		"a busy API server": {func(w *world) {
 			w.told = map[string]error{"no-constraint": apierrors.NewTooManyRequests("later", 1)}
 		}, "waited 30s for an answer to Deployment no-constraint: last seen none (", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(6, "w1", "w2", "w3")
+				w := newWorld()
 				s.spoil(w)
-				heal, err := Enforce{}.Inject(t.Context(), w.target())
+				heal, err := ApplyPolicy{}.Inject(t.Context(), w.target())
 				if err == nil || !strings.HasPrefix(err.Error(), s.want) || len(w.seen) != s.seen {
 					t.Errorf("got %v, seen %q\nwant %s", err, w.seen, s.want)
 				}
 				w.told = nil
 				if err := heal(t.Context()); err != nil || len(w.policies) != 0 || w.inForce {
-					t.Errorf("undo: %v, %d objects left, in force: %t", err, len(w.policies), w.inForce)
+					t.Errorf("revert: %v, %d objects left, in force: %t", err, len(w.policies), w.inForce)
 				}
 			})
 		})
 	}
+}
+
+// actions are the actions of this package, with what reverts each of them besides its own revert.
+var actions = map[string]struct {
+	action fault.Fault
+	world  func(*testing.T) *world
+	revert func(*testing.T, *world)
+}{
+	"policy": {ApplyPolicy{}, func(*testing.T) *world { return newWorld() }, func(_ *testing.T, w *world) {
+		clear(w.policies)
+		w.notice()
+	}},
+	"fixes": {ApplyAuditFixes{}, unbudgeted, func(t *testing.T, w *world) {
+		must(t, w.client.PolicyV1().PodDisruptionBudgets("ns").Delete(t.Context(), "backend", metav1.DeleteOptions{}))
+	}},
+}
+
+// TestActionsAreSeen checks the witness of each action: it holds while the action is in effect, and not after another process
+// reverted it. A witness that cannot look returns an error. The revert may be called twice, and after the context has ended.
+func TestActionsAreSeen(t *testing.T) {
+	for name, s := range actions {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := s.world(t)
+				w.lag = 10 * time.Second
+				ctx, cancel := context.WithCancel(t.Context())
+				heal, err := s.action.Inject(ctx, w.target())
+				must(t, err)
+				if holds, saw, err := w.lasting(t.Context()); !holds || saw == "" || err != nil || len(w.seen) != 1 {
+					t.Errorf("in effect: %t, %q, %v; seen %q", holds, saw, err, w.seen)
+				}
+				w.lag = 0
+				s.revert(t, w)
+				if holds, saw, err := w.lasting(t.Context()); holds || saw == "" || err != nil {
+					t.Errorf("reverted: %t, %q, %v", holds, saw, err)
+				}
+				cancel()
+				for range 2 {
+					if err := heal(context.WithoutCancel(ctx)); err != nil || len(w.healed) != 1 {
+						t.Errorf("revert: %v, healed %q", err, w.healed)
+					}
+				}
+				w.fail("*", "*", 1, 1<<30)
+				if holds, _, err := w.lasting(t.Context()); holds || err == nil {
+					t.Errorf("without an API server: %t, %v", holds, err)
+				}
+			})
+		})
+	}
+}
+
+// TestActionsWithoutEffect checks that an API server that accepts every change and stores none, and one that never follows a new
+// policy, are errors, also when the context ends meanwhile.
+func TestActionsWithoutEffect(t *testing.T) {
+	for name, s := range actions {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := s.world(t)
+				w.deaf = true
+				swallow(w.dynamic)
+				heal, err := s.action.Inject(t.Context(), w.target())
+				if err == nil || len(w.seen) != 0 || w.lasting != nil || heal == nil {
+					t.Errorf("%v, seen %q", err, w.seen)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.frozen = true
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		began := time.Now()
+		heal, err := ApplyPolicy{}.Inject(ctx, w.target())
+		if !errors.Is(err, context.DeadlineExceeded) || len(w.seen) != 0 || time.Since(began) > 4*time.Second {
+			t.Errorf("%v after %s, seen %q", err, time.Since(began), w.seen)
+		}
+		w.frozen = false
+		if err := heal(t.Context()); err != nil || len(w.policies) != 0 {
+			t.Errorf("revert: %v, %d objects left", err, len(w.policies))
+		}
+	})
+}
+
+// TestApplyPolicyWithoutTheAPIServer checks that an error names the request, and that the revert leaves nothing.
+func TestApplyPolicyWithoutTheAPIServer(t *testing.T) {
+	for verb, s := range map[string]struct {
+		last int
+		want string
+	}{
+		"get":    {1, "read deployment ns/backend: the API server is away"},
+		"create": {500, "waited 1m0s for the API server to admit a critical deployment without constraints: "},
+	} {
+		t.Run(verb, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.fail(verb, "deployments", 1, s.last)
+				heal, err := ApplyPolicy{}.Inject(t.Context(), w.target())
+				if err == nil || !strings.HasPrefix(err.Error(), s.want) || len(w.seen) != 0 {
+					t.Errorf("got %v, seen %q\nwant %s", err, w.seen, s.want)
+				}
+				if err := heal(t.Context()); err != nil || len(w.policies) != 0 {
+					t.Errorf("revert: %v, %d objects left", err, len(w.policies))
+				}
+			})
+		})
+	}
+}
+
+// TestApplyPolicyToAStatefulSet checks that the manifests are made from a StatefulSet as well.
+func TestApplyPolicyToAStatefulSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.deployment()
+		must(t, w.client.Tracker().Delete(deployments, "ns", "backend"))
+		must(t, w.client.Tracker().Add(asStatefulSet(d)))
+		to := w.target()
+		to.StatefulSet = true
+		heal, err := ApplyPolicy{}.Inject(t.Context(), to)
+		must(t, err)
+		if len(w.seen) != 1 || len(w.tried) != 12 {
+			t.Errorf("seen %q, %d answers", w.seen, len(w.tried))
+		}
+		must(t, heal(t.Context()))
+	})
 }
