@@ -5,6 +5,8 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 var budgetBlocksDrains = Rule{
@@ -28,7 +30,7 @@ func checkBudgetBlocksDrains(s *subject) {
 			continue
 		}
 		f := Finding{
-			Evidence: fmt.Sprintf("budget %s demands %s and covers %s, so none can ever be evicted", b.Name, demand, count(expected, "pod")),
+			Evidence: fmt.Sprintf("budget %s demands %s and covers %s, so none can ever be evicted", b.Name, demand, prose.Count(expected, "pod")),
 			Fix: []Step{s.patch(Target{Kind: "PodDisruptionBudget", Namespace: b.Namespace, Name: b.Name}, MergePatch,
 				object{"spec": object{"minAvailable": nil, "maxUnavailable": 1}})},
 		}
@@ -47,7 +49,7 @@ func (s *subject) severalBudgets(covering []policyv1.PodDisruptionBudget) Findin
 		all = append(all, b.Name)
 	}
 	f := Finding{
-		Evidence: fmt.Sprintf("%d budgets cover its pods (%s), and the API evicts no pod that more than one covers", len(all), names(all)),
+		Evidence: fmt.Sprintf("%d budgets cover its pods (%s), and the API evicts no pod that more than one covers", len(all), listNames(all)),
 		Caution:  "decide which budget is meant; these commands keep the first by name",
 	}
 	for _, b := range covering[1:] {

@@ -26,12 +26,12 @@ func checkFixedNodePorts(s *subject) {
 		if len(fixed.found) == 0 {
 			continue
 		}
-		f := Finding{Evidence: fmt.Sprintf("%s names %s: %s of %s", t.where, names(fixed.found), fixed.ports(), fixed.nodes())}
+		f := Finding{Evidence: fmt.Sprintf("%s names %s: %s of %s", t.where, listNames(fixed.found), fixed.ports(), fixed.nodes())}
 		switch {
 		case len(fixed.unknown) > 0:
-			f.Caution = fmt.Sprintf("no Service that was read has node port %s: use the name of its Service instead", names(fixed.unknown))
+			f.Caution = fmt.Sprintf("no Service that was read has node port %s: use the name of its Service instead", listNames(fixed.unknown))
 		case t.fix == nil:
-			f.Caution = "it cannot be patched in place (an immutable ConfigMap, or one too large for a command): name " + names(fixed.services) + " instead"
+			f.Caution = "it cannot be patched in place (an immutable ConfigMap, or one too large for a command): name " + listNames(fixed.services) + " instead"
 		default:
 			f.Fix = t.fix(fixed.replaced)
 			f.Caution = sentences("cluster DNS must answer in its pods", s.rollout())
@@ -140,14 +140,14 @@ func (f *fixed) ports() string {
 	if len(f.services) == 0 {
 		return "node ports"
 	}
-	return "node ports of Service " + names(f.services)
+	return "node ports of Service " + listNames(f.services)
 }
 
 func (f *fixed) nodes() string {
 	if len(f.onNodes) == 1 {
 		return "node " + f.onNodes[0]
 	}
-	return "nodes " + names(f.onNodes)
+	return "nodes " + listNames(f.onNodes)
 }
 
 // inNodePortRange reports whether a port is in Kubernetes' default range of node ports.

@@ -31,7 +31,7 @@ func (s *subject) checkHandMade() {
 			continue
 		}
 		f := Finding{Evidence: fmt.Sprintf("the endpoints of Service %s/%s were created by hand (EndpointSlice %s): node port %d of %s",
-			front.Namespace, front.Name, slice.Name, behind.port.NodePort, names(on))}
+			front.Namespace, front.Name, slice.Name, behind.port.NodePort, listNames(on))}
 		if front.Namespace == s.Namespace {
 			f.Fix = s.follow(front, slice, *behind)
 		} else {

@@ -30,13 +30,13 @@ func checkNoMatchLabelKeys(s *subject) {
 		if hard(c) {
 			severity = Warning
 		}
-		over = append(over, words(c))
+		over = append(over, describe(c))
 		e.change(i, "matchLabelKeys", append(slices.Clone(c.MatchLabelKeys), revisionKey))
 	}
 	if len(over) > 0 {
 		s.find(Finding{
 			Severity: severity, Fix: s.patchOps(e.done()), Caution: s.rollout(),
-			Evidence: fmt.Sprintf("no %s in matchLabelKeys of the spread over %s", revisionKey, names(over)),
+			Evidence: fmt.Sprintf("no %s in matchLabelKeys of the spread over %s", revisionKey, listNames(over)),
 		})
 	}
 }
@@ -46,7 +46,7 @@ func mentions(selector *metav1.LabelSelector, key string) bool {
 	return in || slices.ContainsFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == key })
 }
 
-// words describes a constraint: its key, and whether it is hard.
-func words(c corev1.TopologySpreadConstraint) string {
+// describe describes a constraint: its key, and whether it is hard.
+func describe(c corev1.TopologySpreadConstraint) string {
 	return fmt.Sprintf("%s (%s)", c.TopologyKey, c.WhenUnsatisfiable)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 var oneZone = Rule{
@@ -23,16 +25,16 @@ func checkOneZone(s *subject) {
 	case len(in) > 1:
 		return
 	case len(unlabelled) > 0:
-		s.unknown("nodes %s carry no label %s, so zones cannot be told apart; label them, or leave the rule out", names(unlabelled), zoneKey)
+		s.unknown("nodes %s carry no label %s, so zones cannot be told apart; label them, or leave the rule out", listNames(unlabelled), zoneKey)
 		return
 	}
-	f := Finding{Evidence: fmt.Sprintf("all %d placed pods are in zone %s, on %s", len(s.placed()), in[0], count(len(s.hosts()), "node"))}
+	f := Finding{Evidence: fmt.Sprintf("all %d placed pods are in zone %s, on %s", len(s.placed()), in[0], prose.Count(len(s.hosts()), "node"))}
 	reachable := domains(s.homes(), zoneKey)
 	switch all := domains(s.allNodes(), zoneKey); {
 	case len(reachable) > 1:
 		f.Fix, f.Caution = s.spreadOut()
 	case s.selectsAway(in[0]):
-		f.Caution = fmt.Sprintf("its node selector or affinity admits no node of the other zones (%s), so no other patch helps: widen it", names(other(all, in[0])))
+		f.Caution = fmt.Sprintf("its node selector or affinity admits no node of the other zones (%s), so no other patch helps: widen it", listNames(other(all, in[0])))
 	default:
 		f.Severity = Note
 		f.Caution = "the cluster has no node in another zone that takes its pods, so no patch helps: add some"
@@ -58,7 +60,7 @@ func (s *subject) zones() (in, unlabelled []string) {
 func (s *subject) selectsAway(zone string) bool {
 	for _, n := range s.allNodes() {
 		elsewhere := n.Labels[zoneKey] != "" && n.Labels[zoneKey] != zone
-		if elsewhere && len(repelling(s.Template.Spec, n, lasting)) == 0 && !admits(s.Template.Spec, n) {
+		if elsewhere && repelledBy(s.Template.Spec, n, lasting) == "" && !admits(s.Template.Spec, n) {
 			return true
 		}
 	}

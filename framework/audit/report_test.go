@@ -180,7 +180,7 @@ func TestNames(t *testing.T) {
 		{nil, ""}, {[]string{"a"}, "a"}, {[]string{"a", "b", "c"}, "a, b and c"},
 		{strings.Split("a b c d e f g h i j", " "), "a, b, c, d, e, f, g, h and 2 more"},
 	} {
-		if got := names(test.all); got != test.want {
+		if got := listNames(test.all); got != test.want {
 			t.Errorf("%v: %q", test.all, got)
 		}
 	}

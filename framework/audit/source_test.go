@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -48,6 +49,31 @@ func literal(spec ast.Node) (variable, kind string, elements []ast.Expr) {
 		}
 	}
 	return "", "", nil
+}
+
+// TestEveryRuleHasFilesOfItsOwn keeps the places of a new rule at three: its file, its test, and its line in Rules.
+func TestEveryRuleHasFilesOfItsOwn(t *testing.T) {
+	for _, r := range Rules {
+		name := strings.ReplaceAll(r.ID, "-", "_")
+		file, err := parser.ParseFile(token.NewFileSet(), name+".go", nil, 0)
+		if err != nil {
+			t.Errorf("rule %s: %v", r.ID, err)
+			continue
+		}
+		declared := 0
+		ast.Inspect(file, func(n ast.Node) bool {
+			if _, kind, _ := literal(n); kind == "Rule" {
+				declared++
+			}
+			return true
+		})
+		if declared != 1 {
+			t.Errorf("%s.go declares %d rules, want one", name, declared)
+		}
+		if _, err := os.Stat(name + "_test.go"); err != nil {
+			t.Errorf("rule %s: %v", r.ID, err)
+		}
+	}
 }
 
 // Every rule is in the list of Rules, and passed to caught in a test: caught checks that the rule finds something, and nothing

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 var unusableDomain = Rule{
@@ -26,14 +28,14 @@ func checkUnusableDomain(s *subject) {
 		}
 		room := int(c.MaxSkew) * len(domains(s.homes(), c.TopologyKey))
 		evidence = append(evidence, fmt.Sprintf("of %s, %s can take none of its pods (%s): the others may have %s together, and it wants %d",
-			c.TopologyKey, names(dead), names(nodes), count(room, "pod"), s.Replicas))
+			c.TopologyKey, listNames(dead), listNames(nodes), prose.Count(room, "pod"), s.Replicas))
 		if s.Replicas > room {
 			severity = Error
 		}
 		s.honor(&e, i, c)
 	}
 	if len(evidence) > 0 {
-		s.find(Finding{Severity: severity, Evidence: names(evidence), Fix: s.patchOps(e.done()), Caution: s.rollout()})
+		s.find(Finding{Severity: severity, Evidence: listNames(evidence), Fix: s.patchOps(e.done()), Caution: s.rollout()})
 	}
 }
 
@@ -76,7 +78,7 @@ func (s *subject) counted(c corev1.TopologySpreadConstraint) (nodes []*corev1.No
 			return hard(c) && !there
 		})
 		out := honors(c.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor) && !admits(s.Template.Spec, n) ||
-			honors(c.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) && len(repelling(s.Template.Spec, n, lasting)) > 0
+			honors(c.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) && repelledBy(s.Template.Spec, n, lasting) != ""
 		if labelled && !out {
 			nodes = append(nodes, n)
 		}
@@ -86,8 +88,8 @@ func (s *subject) counted(c corev1.TopologySpreadConstraint) (nodes []*corev1.No
 
 // excludes returns why a node cannot take the subject's pods.
 func (s *subject) excludes(n *corev1.Node) string {
-	if taints := repelling(s.Template.Spec, n, lasting); len(taints) > 0 {
-		return "is tainted " + taints[0].Key
+	if key := repelledBy(s.Template.Spec, n, lasting); key != "" {
+		return "is tainted " + key
 	}
 	return "is not selected"
 }

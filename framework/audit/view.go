@@ -88,7 +88,7 @@ func (s *subject) open() []*corev1.Node {
 
 func (s *subject) nodesThatTake(counts func(corev1.Taint) bool) []*corev1.Node {
 	return slices.DeleteFunc(s.allNodes(), func(n *corev1.Node) bool {
-		return !admits(s.Template.Spec, n) || len(repelling(s.Template.Spec, n, counts)) > 0
+		return !admits(s.Template.Spec, n) || repelledBy(s.Template.Spec, n, counts) != ""
 	})
 }
 

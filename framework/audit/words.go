@@ -5,28 +5,19 @@ import (
 	"maps"
 	"slices"
 	"strings"
-)
 
-// count returns a number with its noun in singular or plural.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+	"github.com/holdfast-ha/holdfast/framework/prose"
+)
 
 // mostNames is how many names a sentence may list.
 const mostNames = 8
 
-// names joins names for a sentence, and only counts those beyond mostNames.
-func names(all []string) string {
+// listNames joins names for a sentence, and only counts those beyond mostNames.
+func listNames(all []string) string {
 	if more := len(all) - mostNames; more > 0 {
 		return strings.Join(all[:mostNames], ", ") + fmt.Sprintf(" and %d more", more)
 	}
-	if len(all) > 1 {
-		return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
-	}
-	return strings.Join(all, "")
+	return prose.List(all)
 }
 
 // amounts lists how many pods each domain has.
@@ -35,7 +26,7 @@ func amounts(counts map[string]int) string {
 	for _, d := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, fmt.Sprintf("%s has %d", d, counts[d]))
 	}
-	return names(parts)
+	return listNames(parts)
 }
 
 // extent returns the difference between the largest and the smallest count.

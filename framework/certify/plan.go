@@ -1,12 +1,9 @@
 package certify
 
 import (
-	"context"
 	"slices"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/fault"
-	"github.com/holdfast-ha/holdfast/framework/plant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
@@ -19,25 +16,17 @@ type Plan struct {
 	Upgrade   scenario.Spec
 }
 
-// NewPlan plans the certification of an upgrade to a version. The plant breaks the upgrade on purpose; the zero Plant breaks nothing.
-// With stock, scenarios run with Kubernetes' own timings if they can.
-func NewPlan(profiles []scenario.Profile, to string, p plant.Plant, stock bool) (Plan, error) {
-	plan := Plan{Profiles: profiles, Scenarios: scenariosOf(profiles)}
+// NewPlan plans a certification of an upgrade. Change is applied to the workload of each scenario, the upgrade's included; a regression
+// breaks it there on purpose. With stock, scenarios run with Kubernetes' own timings if they can.
+func NewPlan(profiles []scenario.Profile, upgrade scenario.Spec, change func(scenario.Spec) scenario.Spec, stock bool) Plan {
+	plan := Plan{Profiles: profiles, Scenarios: scenariosOf(profiles), Upgrade: change(upgrade)}
 	for i, s := range plan.Scenarios {
 		if s.Stock && stock {
 			s = s.InStock()
 		}
-		plan.Scenarios[i] = p.Workload(s)
+		plan.Scenarios[i] = change(s)
 	}
-	at := func(m plant.Moment) fault.Arrange {
-		if p.When != m {
-			return nil
-		}
-		return func(ctx context.Context, t fault.Target) (fault.Heal, error) { return p.Cluster(ctx, t.Client) }
-	}
-	upgrade, err := scenario.Upgrade(to, at(plant.AfterControlPlane), at(plant.BeforeWorkers))
-	plan.Upgrade = p.Workload(upgrade)
-	return plan, err
+	return plan
 }
 
 // Runs is how many scenarios the three runs have together.

@@ -13,12 +13,13 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/certify"
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/plant"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
+	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
 
 // certifyFlags are the flags of `holdfast certify`.
@@ -90,19 +91,30 @@ func (f certifyFlags) validate() ([]scenario.Profile, error) {
 	return profilesOf(scenario.Profiles, f.profiles)
 }
 
-// planted is the regression that --plant names; the zero Plant without the flag.
-func (f certifyFlags) planted() (plant.Plant, error) {
+// planted is the regression that --plant names; the zero Regression without the flag.
+func (f certifyFlags) planted() (upgrade.Regression, error) {
 	if f.plant == "" {
-		return plant.Plant{}, nil
+		return upgrade.Regression{}, nil
 	}
-	return plant.Find(f.plant)
+	return upgrade.Find(f.plant)
 }
 
 func plantNames() (names []string) {
-	for _, p := range plant.All() {
-		names = append(names, p.Name)
+	for _, r := range upgrade.Regressions() {
+		names = append(names, r.Name)
 	}
 	return names
+}
+
+// upgradeWith is the scenario that upgrades a cluster, with a regression in it.
+func upgradeWith(to string, r upgrade.Regression) (scenario.Spec, error) {
+	at := func(m upgrade.Moment) fault.Arrange {
+		if r.When != m {
+			return nil
+		}
+		return func(ctx context.Context, t fault.Target) (fault.Heal, error) { return r.Apply(ctx, t.Client) }
+	}
+	return scenario.Upgrade(to, at(upgrade.AfterControlPlane), at(upgrade.BeforeWorkers))
 }
 
 // profilesOf finds profiles by name, in the order of all.
@@ -132,10 +144,11 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	if err != nil {
 		return err
 	}
-	plan, err := certify.NewPlan(profiles, f.to, broken, f.timings == string(clusters.Stock))
+	spec, err := upgradeWith(f.to, broken)
 	if err != nil {
 		return err
 	}
+	plan := certify.NewPlan(profiles, spec, broken.Workload, f.timings == string(clusters.Stock))
 	progress := run.NewProgress(out, plan.Runs())
 	back, err := provider(ctx, f.provider, out, progress.Say)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/framework/hold"
-	"github.com/holdfast-ha/holdfast/framework/plant"
 	"github.com/holdfast-ha/holdfast/framework/restore"
+	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
 
 func healCommand() *cobra.Command {
@@ -132,7 +132,7 @@ func healHeld(ctx context.Context, c clusters.Cluster, say func(string)) error {
 	return h.Release(ctx)
 }
 
-// healOne reverts the faults and upgrade mutants in a cluster.
+// healOne reverts the faults and regressions of an upgrade in a cluster.
 func healOne(ctx context.Context, c clusters.Cluster, say func(string)) error {
 	if err := restore.Cluster(ctx, c, say); err != nil {
 		return err
@@ -141,8 +141,8 @@ func healOne(ctx context.Context, c clusters.Cluster, say func(string)) error {
 	if err != nil {
 		return fmt.Errorf("heal cluster %s: %w", c.Name(), err)
 	}
-	healed, err := plant.Heal(ctx, client)
-	for _, what := range healed {
+	reverted, err := upgrade.Revert(ctx, client)
+	for _, what := range reverted {
 		say("removed " + what + ", which was planted")
 	}
 	return err

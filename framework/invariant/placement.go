@@ -54,8 +54,8 @@ func (p Placement) AboutPlacement() {}
 func (p Placement) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	keys, ambiguous := p.workloads(f.Record)
 	missing = append(missing, ambiguous...)
-	l := placement.NewPlacementLedger(f.Record)
-	missing = append(missing, l.Doubts()...)
+	l := placement.NewLedger(f.Record)
+	missing = append(missing, l.Missing()...)
 	t := placementTally{
 		facts: f, who: p.Workload, told: make(map[*placement.PlacedPod]string), free: make(map[*placement.PlacedPod]bool),
 	}
@@ -77,7 +77,7 @@ func (p Placement) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdi
 
 // causes counts what made more skew than the hard constraints of a workload's pods allow: the scheduler, which they bind, or a
 // change that they do not bind. Pods of all revisions count.
-func (p Placement) causes(f *evidence.Run, l *placement.PlacementLedger, keys []history.Key, v *verdict.Verdict) {
+func (p Placement) causes(f *evidence.Run, l *placement.Ledger, keys []history.Key, v *verdict.Verdict) {
 	for _, key := range keys {
 		chosen := chosenBy(f.Record, []history.Key{key})
 		allowed := make(map[string]int) // by topology key
@@ -86,8 +86,8 @@ func (p Placement) causes(f *evidence.Run, l *placement.PlacementLedger, keys []
 				continue
 			}
 			for _, c := range pod.Rules.Spread {
-				if had, ok := allowed[c.TopologyKey]; !ok || c.MaxSkew < had {
-					allowed[c.TopologyKey] = c.MaxSkew
+				if had, ok := allowed[c.TopologyKey]; !ok || int(c.MaxSkew) < had {
+					allowed[c.TopologyKey] = int(c.MaxSkew)
 				}
 			}
 		}
@@ -139,7 +139,7 @@ type placementTally struct {
 	free map[*placement.PlacedPod]bool   // those that cannot be called illegal
 }
 
-func (t *placementTally) take(l *placement.PlacementLedger, p *placement.PlacedPod) {
+func (t *placementTally) take(l *placement.Ledger, p *placement.PlacedPod) {
 	found, known := l.Judge(p)
 	if !known {
 		t.unknown.Add("the record does not have node %s, to which %s was bound at %s", p.Node, p.Name, prose.Moment(p.Bound.At))
@@ -191,8 +191,8 @@ func (t *placementTally) breaks(p *placement.PlacedPod, words string) {
 
 // order looks for an order in which the bindings that are close together were legal. If there is none, the first binding that was
 // illegal by the order of the record stands for them. If the search has no result, it is unknown.
-func (t *placementTally) order(l *placement.PlacementLedger) {
-	for _, pods := range placement.Bursts(t.pods) {
+func (t *placementTally) order(l *placement.Ledger) {
+	for _, pods := range placement.Batches(t.pods) {
 		told := slices.DeleteFunc(slices.Clone(pods), func(p *placement.PlacedPod) bool { return t.told[p] == "" || t.free[p] })
 		if len(told) == 0 {
 			continue // the order of the record is legal
@@ -203,7 +203,7 @@ func (t *placementTally) order(l *placement.PlacementLedger) {
 			t.breaks(told[0], fmt.Sprintf("%s; no order makes %s legal", t.told[told[0]], span))
 			continue
 		case placement.NotConcluded:
-			t.unknown.Add("whether %s were legal in some order was undecided after %d comparisons", span, placement.MaxWeighings)
+			t.unknown.Add("whether %s were legal in some order was undecided after %d comparisons", span, placement.MaxComparisons)
 		}
 		for _, p := range told {
 			t.open = append(t.open, fmt.Sprintf("by the order of the record, %s; events within %s of each other may have happened in the other order",

@@ -189,7 +189,7 @@ func TestPlacement(t *testing.T) {
 			`DuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"generation","operator":"NotIn","values":["-1"]}]}]}}},` + zones[1:]).
 			each("w1"), 3100 * ms, "backend-1 was bound to w1 at 3.1s, which its node selector or node affinity excludes"},
 		{"a tainted node", newPlacing(zones).each("cp"), 3100 * ms,
-			"backend-1 was bound to cp at 3.1s, whose taint node-role.kubernetes.io/control-plane=:NoSchedule it does not tolerate"},
+			"backend-1 was bound to cp at 3.1s, whose taint node-role.kubernetes.io/control-plane:NoSchedule it does not tolerate"},
 		{"a tainted node that is tolerated", newPlacing(merge(`"tolerations":[{"operator":"Exists"}],`, zones)).each("cp"), 0,
 			"1 binding of backend broke no rule: 1 in every order of the events within 1s of them, 0 in some order"},
 		{"a cordoned node", newPlacing(zones).change("w1", cordon).each("w1"), 5100 * ms, "backend-1 was bound to w1 at 5.1s, which was cordoned"},

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -206,7 +207,7 @@ func (h restorer) outside(ctx context.Context, server discovery.DiscoveryInterfa
 }
 
 // selectors match what scenarios and faults have created.
-var selectors = []string{workloads.LabelPartOf + "=" + workloads.PartOf, fault.EnforcedBy}
+var selectors = []string{workloads.LabelPartOf + "=" + workloads.PartOf, manifests.AppliedBy}
 
 func (h restorer) removeLabelled(ctx context.Context, at dynamic.ResourceInterface, kind string) error {
 	for _, selector := range selectors {

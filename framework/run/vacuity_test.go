@@ -28,6 +28,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
@@ -44,7 +45,7 @@ var idleFaults = []fault.Fault{
 	fault.NodeKill{}, fault.NodePause{}, fault.NodeStop{}, fault.Partition{}, fault.Partition{Zone: true}, fault.NodePressure{Disk: true},
 	fault.PacketLoss{Percent: 10}, fault.Latency{Delay: 100 * time.Millisecond},
 	fault.ZoneOutage{}, fault.FillNode{}, fault.NodePressure{}, fault.Autoscale{CPU: 60, Max: 10}, fault.Resize{CPU: "20m"},
-	fault.AutoscaleVertically{}, fault.Enforce{}, fault.Mend{}, fault.ControlPlaneKill{}, fault.EtcdLeaderKill{},
+	fault.AutoscaleVertically{}, manifests.ApplyPolicy{}, manifests.ApplyAuditFixes{}, fault.ControlPlaneKill{}, fault.EtcdLeaderKill{},
 	fault.UpgradeControlPlane{To: "v1.37.0"}, fault.UpgradeWorkers{To: "v1.37.0"},
 	fault.ComponentKill{Component: fault.Kubelet}, fault.ComponentAway{Component: fault.Kubelet, For: time.Second},
 }
@@ -59,7 +60,11 @@ func TestEveryFaultIsTriedIdle(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(err, files)
 	}
-	for _, file := range files {
+	actions, err := filepath.Glob("../audit/manifests/*.go")
+	if err != nil || len(actions) == 0 {
+		t.Fatal(err, actions)
+	}
+	for _, file := range slices.Concat(files, actions) {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		if err != nil {
 			t.Fatal(err)

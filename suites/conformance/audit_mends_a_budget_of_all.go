@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -12,7 +13,7 @@ var AuditMendsABudgetOfAll = scenario.Describe(scenario.Spec{
 	Name:     "conformance/audit-mends-a-budget-of-all",
 	Claim:    "`holdfast audit` finds that a budget blocks every drain, and finds nothing once its patches are applied",
 	Backend:  workloads.Backend{Budget: workloads.Budget{MinAvailable: "100%"}},
-	Faults:   []fault.Fault{fault.Mend{}},
+	Faults:   []fault.Fault{manifests.ApplyAuditFixes{}},
 	Promises: []invariant.Invariant{invariant.AuditMends{Rules: []string{"budget-blocks-drains"}}},
 	Full:     true,
 })

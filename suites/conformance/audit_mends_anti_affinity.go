@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -16,7 +17,7 @@ var AuditMendsAntiAffinity = scenario.Describe(scenario.Spec{
 		Replicas: 5, Spread: workloads.NoSpread, Affinity: []workloads.Affinity{{Key: workloads.Zone, Away: true}},
 	},
 	SchedulableReplicas: 3,
-	Faults:              []fault.Fault{fault.Mend{}},
+	Faults:              []fault.Fault{manifests.ApplyAuditFixes{}},
 	Promises:            []invariant.Invariant{invariant.AuditMends{Rules: []string{"unmeetable-anti-affinity"}}},
 	Full:                true,
 })

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -17,7 +18,7 @@ var AuditMendsCarelessPods = scenario.Describe(scenario.Spec{
 		Budget: workloads.NoBudget, Readiness: workloads.NoReadiness, PreStop: workloads.NoPreStop,
 		Spread: []workloads.Spread{{Key: workloads.Zone, MatchLabelKeys: []string{}}},
 	},
-	Faults:   []fault.Fault{fault.Mend{}},
+	Faults:   []fault.Fault{manifests.ApplyAuditFixes{}},
 	Promises: []invariant.Invariant{invariant.AuditMends{Rules: []string{"no-budget", "no-readiness-probe", "no-prestop", "no-match-label-keys"}}},
 	Full:     true,
 })

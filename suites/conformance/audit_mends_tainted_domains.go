@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -18,7 +19,7 @@ var AuditMendsTaintedDomains = scenario.Describe(scenario.Spec{
 		Replicas: 4, AnyNode: true, Spread: []workloads.Spread{{Key: workloads.Host, NodeTaintsPolicy: workloads.Ignore}},
 	},
 	SchedulableReplicas: 3, // one per worker
-	Faults:              []fault.Fault{fault.Mend{}},
+	Faults:              []fault.Fault{manifests.ApplyAuditFixes{}},
 	Promises:            []invariant.Invariant{invariant.AuditMends{Rules: []string{"unusable-domain"}}},
 	Full:                true,
 })

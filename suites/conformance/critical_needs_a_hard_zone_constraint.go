@@ -3,6 +3,7 @@ package conformance
 import (
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -18,7 +19,7 @@ var CriticalNeedsAHardZoneConstraint = scenario.Describe(scenario.Spec{
 		"without a hard constraint over zones that counts its own pods, and nothing else",
 	Backend: workloads.Backend{Replicas: 3, PreStop: workloads.NoPreStop}, // there is no load to protect
 	Steady:  before, Recovered: after,
-	Faults:   []fault.Fault{fault.Enforce{}},
+	Faults:   []fault.Fault{manifests.ApplyPolicy{}},
 	Promises: []invariant.Invariant{invariant.PolicyEnforced{}},
 	About:    10 * time.Second,
 	Full:     true,

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -12,5 +13,5 @@ var AuditWithoutAPatch = scenario.Mutate(conformance.AuditMendsCarelessPods, sce
 	Name:     "mutants/audit-without-a-patch",
 	Removed:  "the patch for the preStop sleep",
 	CaughtBy: invariant.AuditMends{},
-	Break:    func(s *scenario.Spec) { s.Faults = []fault.Fault{fault.Mend{Leave: "no-prestop"}} },
+	Break:    func(s *scenario.Spec) { s.Faults = []fault.Fault{manifests.ApplyAuditFixes{Leave: "no-prestop"}} },
 })

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -12,5 +13,5 @@ var PolicyForDeploymentsAlone = scenario.Mutate(conformance.CriticalNeedsAHardZo
 	Name:     "mutants/policy-for-deployments-alone",
 	Removed:  "StatefulSets in the scope of the policy",
 	CaughtBy: invariant.PolicyEnforced{},
-	Break:    func(s *scenario.Spec) { s.Faults = []fault.Fault{fault.Enforce{DeploymentsOnly: true}} },
+	Break:    func(s *scenario.Spec) { s.Faults = []fault.Fault{manifests.ApplyPolicy{DeploymentsOnly: true}} },
 })

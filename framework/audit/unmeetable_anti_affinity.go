@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 var unmeetableAntiAffinity = Rule{
@@ -82,7 +84,7 @@ func (s *subject) letGo(pending int) (ops []op, caution string) {
 	}
 	return []op{{"add", pathMaxUnavailable, pending + 1}}, fmt.Sprintf(
 		"old pods keep new ones out of their domains, so rollouts may have %s unavailable: reset maxUnavailable after this rollout",
-		count(pending+1, "pod"))
+		prose.Count(pending+1, "pod"))
 }
 
 const pathMaxUnavailable = "/spec/strategy/rollingUpdate/maxUnavailable"

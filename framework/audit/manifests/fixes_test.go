@@ -1,4 +1,4 @@
-package fault
+package manifests
 
 import (
 	"slices"
@@ -15,20 +15,18 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/holdfast-ha/holdfast/framework/audit"
+	"github.com/holdfast-ha/holdfast/framework/fault"
 )
 
-// unbudgeted is a world in which the audit finds nothing but that there is no budget, and what it has for that.
-func unbudgeted(t *testing.T) (*world, Target, *dynamicfake.FakeDynamicClient) {
+// unbudgeted returns a world in which the audit finds nothing but a missing budget.
+func unbudgeted(t *testing.T) *world {
 	t.Helper()
-	w := newWorld(6, "w1", "w2", "w3")
+	w := newWorld()
 	d := w.deployment()
 	d.Spec.Template.Spec.TopologySpreadConstraints = nil
 	d.Spec.Template.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}
-	if err := w.client.Tracker().Update(deployments, d, "ns"); err != nil {
-		t.Fatal(err)
-	}
-	target := w.target()
-	client := target.Dynamic.(*dynamicfake.FakeDynamicClient)
+	must(t, w.client.Tracker().Update(deployments, d, "ns"))
+	client := w.dynamic
 	client.PrependReactor("create", "poddisruptionbudgets", func(a k8stesting.Action) (bool, runtime.Object, error) {
 		made := a.(k8stesting.CreateAction).GetObject().(*unstructured.Unstructured)
 		budget := &policyv1.PodDisruptionBudget{}
@@ -46,19 +44,19 @@ func unbudgeted(t *testing.T) (*world, Target, *dynamicfake.FakeDynamicClient) {
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(budget)
 		return true, &unstructured.Unstructured{Object: content}, err
 	})
-	return w, target, client
+	return w
 }
 
-// swallow has the API server take a budget and keep nothing of it.
+// swallow makes the API server accept a budget and store nothing.
 func swallow(client *dynamicfake.FakeDynamicClient) {
 	client.PrependReactor("create", "poddisruptionbudgets", func(a k8stesting.Action) (bool, runtime.Object, error) {
 		return true, a.(k8stesting.CreateAction).GetObject(), nil
 	})
 }
 
-func TestMendLooksAgainAfterEachPatch(t *testing.T) {
-	w, target, _ := unbudgeted(t)
-	heal, err := Mend{}.Inject(t.Context(), target)
+func TestFixesAreAudited(t *testing.T) {
+	w := unbudgeted(t)
+	heal, err := ApplyAuditFixes{}.Inject(t.Context(), w.target())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,17 +73,17 @@ func TestMendLooksAgainAfterEachPatch(t *testing.T) {
 	}
 }
 
-// TestMendSaysWhatItLeft: the record has what there still is, whoever is to blame, for a promise to judge.
-func TestMendSaysWhatItLeft(t *testing.T) {
-	w, target, client := unbudgeted(t)
-	client.PrependReactor("create", "poddisruptionbudgets", func(a k8stesting.Action) (bool, runtime.Object, error) {
+// TestFindingsThatAreLeft checks that the record has the findings that remain after the fixes, for a promise to judge.
+func TestFindingsThatAreLeft(t *testing.T) {
+	w := unbudgeted(t)
+	w.dynamic.PrependReactor("create", "poddisruptionbudgets", func(a k8stesting.Action) (bool, runtime.Object, error) {
 		made := a.(k8stesting.CreateAction).GetObject().(*unstructured.Unstructured)
 		_, err := w.client.PolicyV1().PodDisruptionBudgets("ns").Create(t.Context(), &policyv1.PodDisruptionBudget{
 			ObjectMeta: metav1.ObjectMeta{Name: made.GetName()}, // of no pods
 		}, metav1.CreateOptions{})
 		return true, made, err
 	})
-	if _, err := (Mend{}).Inject(t.Context(), target); err != nil {
+	if _, err := (ApplyAuditFixes{}).Inject(t.Context(), w.target()); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([][]string{{"no-budget"}, {"no-budget"}}, w.audits); diff != "" {
@@ -93,40 +91,40 @@ func TestMendSaysWhatItLeft(t *testing.T) {
 	}
 }
 
-// TestMendThatChangesNothing: an API server that takes a step and keeps what it had is found out, whatever the next look finds.
-func TestMendThatChangesNothing(t *testing.T) {
-	w, target, client := unbudgeted(t)
-	swallow(client)
-	heal, err := Mend{}.Inject(t.Context(), target)
-	const want = "mend no-budget of backend: the API server took a create of PodDisruptionBudget backend and changed nothing"
+// TestAFixThatChangesNothing checks that a step that leaves the object as it was is an error, whatever the next audit finds.
+func TestAFixThatChangesNothing(t *testing.T) {
+	w := unbudgeted(t)
+	swallow(w.dynamic)
+	heal, err := ApplyAuditFixes{}.Inject(t.Context(), w.target())
+	const want = "fix no-budget of backend: the API server accepted a create of PodDisruptionBudget backend and changed nothing"
 	if err == nil || err.Error() != want || heal == nil || len(w.seen) > 0 {
 		t.Errorf("got %v, seen %q; want %s", err, w.seen, want)
 	}
 }
 
-func TestMendWithoutAnythingToMend(t *testing.T) {
-	w, target, _ := unbudgeted(t)
-	_, err := Mend{Leave: "no-budget"}.Inject(t.Context(), target)
-	if want := "mend backend: the audit found nothing to patch: no-budget"; err == nil || err.Error() != want || len(w.seen) > 0 {
+func TestNothingToFix(t *testing.T) {
+	w := unbudgeted(t)
+	_, err := ApplyAuditFixes{Leave: "no-budget"}.Inject(t.Context(), w.target())
+	if want := "fix backend: the audit found nothing to patch: no-budget"; err == nil || err.Error() != want || len(w.seen) > 0 {
 		t.Errorf("got %v, seen %q; want %s", err, w.seen, want)
 	}
 }
 
-func TestMendEndsAtAnError(t *testing.T) {
+func TestFixesEndAtAnError(t *testing.T) {
 	for name, s := range map[string]struct {
 		spoil func(w *world, client *dynamicfake.FakeDynamicClient)
 		want  string
 	}{
 		"of a patch": {func(_ *world, client *dynamicfake.FakeDynamicClient) {
 			client.PrependReactor("create", "*", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, errAway })
-		}, "mend no-budget of backend: the API server is away"},
+		}, "fix no-budget of backend: the API server is away"},
 		"of the list of pods": {func(w *world, _ *dynamicfake.FakeDynamicClient) { w.fail("list", "pods", 1, 1) },
 			"list pods of ns/backend: the API server is away"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, target, client := unbudgeted(t)
-			s.spoil(w, client)
-			heal, err := Mend{}.Inject(t.Context(), target)
+			w := unbudgeted(t)
+			s.spoil(w, w.dynamic)
+			heal, err := ApplyAuditFixes{}.Inject(t.Context(), w.target())
 			if err == nil || err.Error() != s.want || heal == nil || len(w.seen) > 0 {
 				t.Errorf("got %v, seen %q; want %s", err, w.seen, s.want)
 			}
@@ -134,26 +132,25 @@ func TestMendEndsAtAnError(t *testing.T) {
 	}
 }
 
-// TestApply: each kind of step is the call that its command makes.
-func TestApply(t *testing.T) {
-	target := audit.Target{Kind: "Deployment", Namespace: "ns", Name: "backend"}
+// TestSend checks that each kind of step sends the request of its command.
+func TestSend(t *testing.T) {
+	object := audit.Target{Kind: "Deployment", Namespace: "ns", Name: "backend"}
 	for name, s := range map[string]struct {
 		step audit.Step
 		want string
 	}{
-		"a JSON patch": {audit.Step{Do: audit.Patch, Target: target, PatchType: audit.JSONPatch, Body: []byte(`[]`)},
+		"a JSON patch": {audit.Step{Do: audit.Patch, Target: object, PatchType: audit.JSONPatch, Body: []byte(`[]`)},
 			"patch deployments application/json-patch+json []"},
-		"a merge patch": {audit.Step{Do: audit.Patch, Target: target, PatchType: audit.MergePatch, Body: []byte(`{}`)},
+		"a merge patch": {audit.Step{Do: audit.Patch, Target: object, PatchType: audit.MergePatch, Body: []byte(`{}`)},
 			"patch deployments application/merge-patch+json {}"},
-		"a strategic patch": {audit.Step{Do: audit.Patch, Target: target, PatchType: audit.StrategicPatch, Body: []byte(`{"spec":{}}`)},
+		"a strategic patch": {audit.Step{Do: audit.Patch, Target: object, PatchType: audit.StrategicPatch, Body: []byte(`{"spec":{}}`)},
 			`patch deployments application/strategic-merge-patch+json {"spec":{}}`},
-		"a restart": {audit.Step{Do: audit.Restart, Target: target},
+		"a restart": {audit.Step{Do: audit.Restart, Target: object},
 			`patch deployments application/strategic-merge-patch+json {"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":`},
 		"a deletion": {audit.Step{Do: audit.Delete, Target: audit.Target{Kind: "PodDisruptionBudget", Namespace: "ns", Name: "b"}},
 			"delete poddisruptionbudgets"},
 	} {
-		w := newWorld(1, "w1")
-		client := w.dynamic().(*dynamicfake.FakeDynamicClient)
+		client := newWorld().dynamic
 		var did []string
 		client.PrependReactor("*", "*", func(a k8stesting.Action) (bool, runtime.Object, error) {
 			text := a.GetVerb() + " " + a.GetResource().Resource
@@ -163,13 +160,13 @@ func TestApply(t *testing.T) {
 			did = append(did, text)
 			return true, &unstructured.Unstructured{}, nil
 		})
-		err := Target{Dynamic: client}.apply(t.Context(), s.step)
+		err := target{fault.Target{Dynamic: client}}.send(t.Context(), s.step)
 		if err != nil || len(did) != 1 || !strings.HasPrefix(did[0], s.want) {
 			t.Errorf("%s: %q, %v; want %s", name, did, err, s.want)
 		}
 	}
 	unknown := audit.Step{Do: audit.Patch, Target: audit.Target{Kind: "Pod"}}
-	if err := (Target{}).apply(t.Context(), unknown); err == nil || err.Error() != "no resource is known of kind Pod" {
+	if err := (target{}).send(t.Context(), unknown); err == nil || err.Error() != "unknown kind Pod" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package fault
+package manifests
 
 import (
 	"context"
@@ -15,44 +15,46 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/holdfast-ha/holdfast/framework/audit"
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// Enforce applies the ValidatingAdmissionPolicy that `holdfast audit --emit-policy` writes, and tries manifests against it
-// that are made of the workload's own: good ones, which it is to leave alone, and bad ones, which it is to refuse. All are
-// tried as dry runs, and what the API server answers is put into the record; whether that was right is not the fault's to
-// judge. The workload must have a hard constraint over zones. The undo removes the policy.
+// ApplyPolicy applies the ValidatingAdmissionPolicy that `holdfast audit --emit-policy` writes, and sends manifests to the API
+// server that are made from the workload's own: good ones, which the policy must admit, and bad ones, which it must refuse. All
+// are sent as dry runs. The answers are recorded, and not judged here. The workload must have a hard constraint over zones. The
+// revert removes the policy.
 //
-// The policy is for the whole cluster, and binds only what is labelled as critical. One that is there already, and that no
-// Enforce has left behind, is an error, and stays.
+// The policy applies to the whole cluster, but only to workloads that are labelled as critical. A policy of that name that
+// holdfast did not create is an error, and stays.
 //
 // Source: https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
-type Enforce struct {
-	// DeploymentsOnly forgets StatefulSets in what the policy binds.
+type ApplyPolicy struct {
+	// DeploymentsOnly leaves StatefulSets out of the policy.
 	DeploymentsOnly bool
 }
 
 const (
-	// enforceLimit bounds how long an API server may take to act by a policy that was made or removed. It is told by a watch,
-	// and compiles policies once a second.
-	enforceLimit = time.Minute
-	// answerLimit bounds how long an API server may be away when a manifest is tried.
+	// policyLimit bounds how long an API server may take to follow a policy that was created or removed. It learns of the change
+	// by a watch, and compiles policies once a second.
+	policyLimit = time.Minute
+	// answerLimit bounds how long an API server may be unavailable when a manifest is sent.
 	answerLimit = 30 * time.Second
 )
 
-// EnforcedBy marks what an Enforce has made. What the audit emits, and others may have applied, has no such label.
-const EnforcedBy = "holdfast.dev/enforced-by"
+// AppliedBy is the label of the objects that ApplyPolicy creates. Objects that users applied from the audit's output lack it.
+const AppliedBy = "holdfast.dev/enforced-by"
 
-func (e Enforce) String() string {
-	if e.DeploymentsOnly {
+func (p ApplyPolicy) String() string {
+	if p.DeploymentsOnly {
 		return "refuse critical Deployments, and not StatefulSets, without a hard zone constraint"
 	}
 	return "refuse critical workloads without a hard zone constraint"
 }
 
-// Inject implements Fault. It returns when the policy was seen to refuse a bad manifest, and all were tried.
-func (e Enforce) Inject(ctx context.Context, t Target) (Heal, error) {
-	d, err := t.deployment(ctx)
+// Inject implements fault.Fault. It returns when the policy was seen to refuse a bad manifest, and all manifests were answered.
+func (p ApplyPolicy) Inject(ctx context.Context, to fault.Target) (fault.Heal, error) {
+	t := target{to}
+	d, err := t.Controller(ctx)
 	if err != nil {
 		return nothing, err
 	}
@@ -60,7 +62,7 @@ func (e Enforce) Inject(ctx context.Context, t Target) (Heal, error) {
 	if err != nil {
 		return nothing, err
 	}
-	objects, err := e.policy()
+	objects, err := p.objects()
 	if err != nil {
 		return nothing, err
 	}
@@ -68,12 +70,12 @@ func (e Enforce) Inject(ctx context.Context, t Target) (Heal, error) {
 	if err := t.notForeign(ctx, objects); err != nil {
 		return nothing, err
 	}
-	// What a killed run has left behind goes first. Without it, and whatever else refuses manifests, a bad one is admitted.
-	if _, err := t.lift(ctx, objects); err != nil {
+	// First remove what a killed run has left. Without any policy, the API server must admit a bad manifest.
+	if _, err := t.remove(ctx, objects); err != nil {
 		return nothing, err
 	}
-	heal := once(func(ctx context.Context) error {
-		witness, err := t.lift(ctx, objects)
+	heal := fault.Once(func(ctx context.Context) error {
+		witness, err := t.remove(ctx, objects)
 		if err == nil {
 			t.Record.Healed(witness)
 		}
@@ -97,8 +99,8 @@ func (e Enforce) Inject(ctx context.Context, t Target) (Heal, error) {
 	return heal, t.tryAll(ctx, manifests, by)
 }
 
-// policy is what the audit emits, the policy first, marked as made by an Enforce.
-func (e Enforce) policy() ([]*unstructured.Unstructured, error) {
+// objects returns the objects that the audit emits, the policy first, with the label AppliedBy.
+func (p ApplyPolicy) objects() ([]*unstructured.Unstructured, error) {
 	text, err := audit.Policy(audit.DefaultCritical)
 	if err != nil {
 		return nil, fmt.Errorf("emit a policy: %w", err)
@@ -112,16 +114,17 @@ func (e Enforce) policy() ([]*unstructured.Unstructured, error) {
 		if !slices.Contains(audit.PolicyKinds(), o.GetKind()) {
 			return nil, fmt.Errorf("read the policy: it has a %s", o.GetKind())
 		}
-		o.SetLabels(map[string]string{EnforcedBy: "holdfast"})
+		o.SetLabels(map[string]string{AppliedBy: "holdfast"})
 		objects = append(objects, o)
 	}
-	if e.DeploymentsOnly {
-		return objects, forgetStatefulSets(objects[0])
+	if p.DeploymentsOnly {
+		return objects, leaveOutStatefulSets(objects[0])
 	}
 	return objects, nil
 }
 
-func forgetStatefulSets(policy *unstructured.Unstructured) error {
+// leaveOutStatefulSets removes StatefulSets from the resources that a policy matches.
+func leaveOutStatefulSets(policy *unstructured.Unstructured) error {
 	rules, _, err := unstructured.NestedSlice(policy.Object, "spec", "matchConstraints", "resourceRules")
 	if err != nil {
 		return fmt.Errorf("read the policy: %w", err)
@@ -134,28 +137,28 @@ func forgetStatefulSets(policy *unstructured.Unstructured) error {
 	return unstructured.SetNestedSlice(policy.Object, rules, "spec", "matchConstraints", "resourceRules")
 }
 
-func (t Target) policyObject(o *unstructured.Unstructured) dynamic.ResourceInterface {
-	at, _ := audit.ResourceOf(o.GetKind()) // which is one of a policy's
+func (t target) policyObject(o *unstructured.Unstructured) dynamic.ResourceInterface {
+	at, _ := audit.ResourceOf(o.GetKind()) // every kind of a policy is known
 	return t.Dynamic.Resource(at)
 }
 
-// notForeign is an error where somebody else has applied the policy: its refusals would be taken for ours, and it would be
-// removed in the end.
-func (t Target) notForeign(ctx context.Context, objects []*unstructured.Unstructured) error {
+// notForeign returns an error if holdfast did not create the existing policy: its refusals would be attributed to ApplyPolicy, and
+// the revert would remove it.
+func (t target) notForeign(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, o := range objects {
 		there, err := t.policyObject(o).Get(ctx, o.GetName(), metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("read %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
-		if err == nil && there.GetLabels()[EnforcedBy] == "" {
-			return fmt.Errorf("enforce %s: a %s of this name is there already, and not ours", o.GetName(), o.GetKind())
+		if err == nil && there.GetLabels()[AppliedBy] == "" {
+			return fmt.Errorf("apply policy %s: a %s of this name exists that holdfast did not create", o.GetName(), o.GetKind())
 		}
 	}
 	return nil
 }
 
-// lift removes the policy and its binding, and waits until both are gone and a bad manifest is admitted.
-func (t Target) lift(ctx context.Context, objects []*unstructured.Unstructured) (witness string, err error) {
+// remove removes the policy and its binding, and waits until both are gone and the API server admits a bad manifest.
+func (t target) remove(ctx context.Context, objects []*unstructured.Unstructured) (witness string, err error) {
 	for _, o := range slices.Backward(objects) { // a policy without a binding does nothing; a binding without a policy is an error
 		if err := t.policyObject(o).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			return "", fmt.Errorf("remove %s %s: %w", o.GetKind(), o.GetName(), err)
@@ -163,12 +166,12 @@ func (t Target) lift(ctx context.Context, objects []*unstructured.Unstructured) 
 	}
 	for _, o := range objects {
 		what := fmt.Sprintf("%s %s to be gone", o.GetKind(), o.GetName())
-		err := poll.Until(ctx, what, enforceLimit, func(ctx context.Context) (bool, string, error) {
+		err := poll.Until(ctx, what, policyLimit, func(ctx context.Context) (bool, string, error) {
 			_, err := t.policyObject(o).Get(ctx, o.GetName(), metav1.GetOptions{})
 			if apierrors.IsNotFound(err) {
 				return true, "it is gone", nil
 			}
-			return false, "it is there", err
+			return false, "it exists", err
 		})
 		if err != nil {
 			return "", err
@@ -178,9 +181,9 @@ func (t Target) lift(ctx context.Context, objects []*unstructured.Unstructured) 
 	return "the policy and its binding are gone; " + witness, err
 }
 
-// answers tries a bad manifest, a critical Deployment without any constraint, until the answer is the one that is wanted.
-func (t Target) answers(ctx context.Context, who string, wanted func(answer) bool) (witness string, err error) {
-	err = poll.Until(ctx, who+" "+unconstrained, enforceLimit, func(ctx context.Context) (bool, string, error) {
+// answers sends a bad manifest, a critical Deployment without any constraint, until the answer is the wanted one.
+func (t target) answers(ctx context.Context, who string, wanted func(answer) bool) (witness string, err error) {
+	err = poll.Until(ctx, who+" "+unconstrained, policyLimit, func(ctx context.Context) (bool, string, error) {
 		witness = ""
 		a, err := t.tryBad(ctx)
 		if err == nil {
@@ -191,19 +194,19 @@ func (t Target) answers(ctx context.Context, who string, wanted func(answer) boo
 	return witness, err
 }
 
-// unconstrained is what the bad manifest is that stands for all.
+// unconstrained describes the bad manifest by which a policy is seen to be in force.
 const unconstrained = "a critical deployment without constraints"
 
-func (t Target) tryBad(ctx context.Context) (answer, error) {
-	d, err := t.deployment(ctx)
+func (t target) tryBad(ctx context.Context) (answer, error) {
+	d, err := t.Controller(ctx)
 	if err != nil {
 		return answer{}, err
 	}
 	return t.try(ctx, manifest{name: "none", critical: true, template: d})
 }
 
-// tryAll tries all manifests as both kinds, one after the other.
-func (t Target) tryAll(ctx context.Context, manifests []manifest, by string) error {
+// tryAll sends each manifest as a Deployment and as a StatefulSet, and records the answers.
+func (t target) tryAll(ctx context.Context, manifests []manifest, by string) error {
 	for _, m := range manifests {
 		for _, m.statefulSet = range []bool{false, true} {
 			var said answer
@@ -222,9 +225,8 @@ func (t Target) tryAll(ctx context.Context, manifests []manifest, by string) err
 	return nil
 }
 
-// try asks the API server for a manifest as a dry run: all of admission and validation, and nothing is kept. An error is no
-// answer.
-func (t Target) try(ctx context.Context, m manifest) (answer, error) {
+// try sends a manifest as a dry run: the API server admits and validates it, and stores nothing. An error is not an answer.
+func (t target) try(ctx context.Context, m manifest) (answer, error) {
 	options := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict}
 	d := m.deployment(t.Namespace)
 	var err error

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 // PendingLimit is how long a pod may be unschedulable before it is a finding: it takes minutes to restart or add a node.
@@ -46,7 +48,7 @@ func checkPending(s *subject) {
 	}
 	s.find(Finding{
 		Evidence: fmt.Sprintf("%d of %s Pending, the first for %s; the scheduler says: %s",
-			len(pods), count(s.Replicas, "pod"), s.cluster.Taken.Sub(since).Round(time.Minute), said),
+			len(pods), prose.Count(s.Replicas, "pod"), s.cluster.Taken.Sub(since).Round(time.Minute), said),
 		Fix: fix, Caution: sentences(caution, s.rollout()),
 	})
 }
@@ -126,7 +128,7 @@ func (s *subject) unblockSpread() ([]Step, string) {
 		if room := s.emptiest(c); len(room) > 0 {
 			e.change(i, "whenUnsatisfiable", corev1.ScheduleAnyway)
 			e.ops = append(e.ops, e.noMinDomains(i)...)
-			cautions = append(cautions, fmt.Sprintf("this makes the constraint over %s soft; better make room in %s", c.TopologyKey, names(room)))
+			cautions = append(cautions, fmt.Sprintf("this makes the constraint over %s soft; better make room in %s", c.TopologyKey, listNames(room)))
 		}
 	}
 	if len(cautions) == 0 {

@@ -2,15 +2,17 @@ package placement
 
 import (
 	"fmt"
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"maps"
 	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 )
 
-// Bursts splits pods, given in the order in which they were bound, where the order is not in doubt: each pod of a burst
-// was bound within the skew of the one before. Pods that no rule of the others is about are in bursts of their own.
-func Bursts(pods []*PlacedPod) (all [][]*PlacedPod) {
-	for _, related := range relatives(pods) {
+// Batches splits pods, given in the order in which they were bound, into batches between which the order is certain: each pod of
+// a batch was bound within evidence.WatchSkew of the one before. Pods whose rules are not about each other are in different
+// batches.
+func Batches(pods []*PlacedPod) (all [][]*PlacedPod) {
+	for _, related := range relatedGroups(pods) {
 		for i, p := range related {
 			if i == 0 || p.Bound.At-related[i-1].Bound.At >= evidence.WatchSkew {
 				all = append(all, nil)
@@ -21,7 +23,7 @@ func Bursts(pods []*PlacedPod) (all [][]*PlacedPod) {
 	return all
 }
 
-// kind tells pods apart that the scheduler treats in different ways, or that its rules for others tell apart.
+// kind is equal for pods that the scheduler treats alike, and that its rules for other pods treat alike.
 func (p *PlacedPod) kind() string {
 	text := fmt.Sprintf("%q %s", p.Namespace, p.rulesText)
 	for _, labels := range append([]map[string]string{p.Labels}, p.labels...) {
@@ -33,17 +35,17 @@ func (p *PlacedPod) kind() string {
 	return text
 }
 
-// relatives groups pods so that no rule of a pod is about one in another group. Each pod of a StatefulSet is of a kind of
-// its own, and its rules are about the others all the same.
-func relatives(pods []*PlacedPod) (groups [][]*PlacedPod) {
+// relatedGroups groups pods so that no rule of a pod is about a pod in another group. Each pod of a StatefulSet is of a kind of
+// its own, because of its labels, and yet its rules are about the others.
+func relatedGroups(pods []*PlacedPod) (groups [][]*PlacedPod) {
 	var first []*PlacedPod // of each kind
 	var group []int        // of each kind
 	kinds := make(map[string]int)
 	of := make([]int, len(pods))
 	for i, p := range pods {
 		text := p.kind()
-		kind, known := kinds[text]
-		if !known {
+		kind, seen := kinds[text]
+		if !seen {
 			kind = len(first)
 			kinds[text] = kind
 			group = append(group, kind)
@@ -60,10 +62,10 @@ func relatives(pods []*PlacedPod) (groups [][]*PlacedPod) {
 		}
 		of[i] = kind
 	}
-	at := make(map[int]int) // of each group, where it is
+	at := make(map[int]int) // the index in groups of each group
 	for i, p := range pods {
-		n, known := at[group[of[i]]]
-		if !known {
+		n, seen := at[group[of[i]]]
+		if !seen {
 			n = len(groups)
 			at[group[of[i]]] = n
 			groups = append(groups, nil)
@@ -73,16 +75,14 @@ func relatives(pods []*PlacedPod) (groups [][]*PlacedPod) {
 	return groups
 }
 
-// concerns tells whether one of the pod's hard rules is about another pod.
+// concerns reports whether one of the pod's hard rules is about another pod.
 func (p *PlacedPod) concerns(other *PlacedPod) bool {
 	if p.Namespace != other.Namespace {
 		return false
 	}
-	s := &scene{pod: p}
+	v := &schedulingView{pod: p}
 	return slices.ContainsFunc(other.labels, func(labels map[string]string) bool {
-		return slices.ContainsFunc(p.Rules.Spread, func(c spreadRule) bool { return s.about(c, labels) }) ||
-			slices.ContainsFunc(slices.Concat(p.Rules.Affinity.Pod.Required, p.Rules.Affinity.Anti.Required), func(t podTerm) bool {
-				return t.LabelSelector.matches(labels)
-			})
+		return slices.ContainsFunc(p.Rules.Spread, func(c spreadRule) bool { return v.about(c, labels) }) ||
+			slices.ContainsFunc(slices.Concat(p.Rules.affinity, p.Rules.antiAffinity), func(t podTerm) bool { return t.matches(labels) })
 	})
 }

@@ -1,4 +1,4 @@
-package plant
+package upgrade
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
@@ -7,7 +7,7 @@ import (
 )
 
 // noPreStop removes the preStop sleep from the workload of every scenario, as mutants/no-prestop does.
-var noPreStop = Plant{
+var noPreStop = Regression{
 	Name:  "no-prestop",
 	Does:  "the workload ends without a preStop sleep, while clients still connect",
 	Cause: string(attribution.CauseLateEndpoint),

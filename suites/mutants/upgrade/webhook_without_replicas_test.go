@@ -1,4 +1,4 @@
-package plant
+package upgrade
 
 import (
 	"testing"
@@ -22,7 +22,7 @@ func TestWebhookWithoutReplicas(t *testing.T) {
 		client := newCluster()
 		before := state(t, client)
 		client.ClearActions()
-		undo, err := webhookWithoutReplicas.Cluster(t.Context(), client)
+		revert, err := webhookWithoutReplicas.Apply(t.Context(), client)
 		must(t, err)
 		planted := state(t, client)
 		if diff := cmp.Diff([][]string{{webhookName}, {webhookName}}, [][]string{planted.Services, planted.Webhooks}); diff != "" {
@@ -37,7 +37,7 @@ func TestWebhookWithoutReplicas(t *testing.T) {
 				t.Errorf("it evicts %+v", e)
 			}
 		}
-		must(t, undo(t.Context()))
+		must(t, revert(t.Context()))
 		if diff := cmp.Diff(before, state(t, client)); diff != "" {
 			t.Errorf("what was left (-before +after):\n%s", diff)
 		}
@@ -70,7 +70,7 @@ func TestTheWebhookMustConsentToEvictions(t *testing.T) {
 	}
 }
 
-// The plant takes effect when the API server refuses evictions because of its webhook, and only then.
+// The regression takes effect when the API server refuses evictions because of its webhook, and only then.
 func TestAWebhookThatIsNotAsked(t *testing.T) {
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "holdfast-no-such-pod")
 	for name, test := range map[string]struct {
@@ -87,26 +87,26 @@ func TestAWebhookThatIsNotAsked(t *testing.T) {
 				client.PrependReactor("create", "pods", func(k8stesting.Action) (bool, runtime.Object, error) {
 					return true, &policyv1.Eviction{}, test.answer
 				})
-				_, err := webhookWithoutReplicas.Cluster(t.Context(), client)
+				_, err := webhookWithoutReplicas.Apply(t.Context(), client)
 				wantError(t, err, test.want)
 			})
 		})
 	}
 }
 
-// The undo returns when the API server no longer calls the webhook.
-func TestTheUndoOfTheWebhookIsSeen(t *testing.T) {
+// The revert returns when the API server no longer calls the webhook.
+func TestTheRevertOfTheWebhookIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newCluster()
-		undo, err := webhookWithoutReplicas.Cluster(t.Context(), client)
+		revert, err := webhookWithoutReplicas.Apply(t.Context(), client)
 		must(t, err)
 		forgets := time.Now().Add(3 * time.Second)
 		client.PrependReactor("create", "pods", func(k8stesting.Action) (bool, runtime.Object, error) {
 			return time.Now().Before(forgets), nil, apierrors.NewInternalError(errCalling(webhook))
 		})
-		must(t, undo(t.Context()))
+		must(t, revert(t.Context()))
 		if time.Now().Before(forgets) {
-			t.Error("the undo returned while evictions were still refused")
+			t.Error("the revert returned while evictions were still refused")
 		}
 	})
 }
@@ -120,8 +120,8 @@ func TestOthersAreLeftAlone(t *testing.T) {
 		}}, metav1.CreateOptions{})
 		must(t, err)
 		before := state(t, client)
-		if healed, err := Heal(t.Context(), client); err != nil || len(healed) > 0 {
-			t.Errorf("healed %v, %v", healed, err)
+		if reverted, err := Revert(t.Context(), client); err != nil || len(reverted) > 0 {
+			t.Errorf("reverted %v, %v", reverted, err)
 		}
 		if diff := cmp.Diff(before, state(t, client)); diff != "" {
 			t.Errorf("(-before +after):\n%s", diff)

@@ -1,4 +1,4 @@
-package plant
+package upgrade
 
 import (
 	"strings"
@@ -21,7 +21,7 @@ func TestLateKubeProxy(t *testing.T) {
 		client, began := newCluster(), time.Now()
 		before := state(t, client)
 		client.ClearActions()
-		undo, err := lateKubeProxy.Cluster(t.Context(), client)
+		revert, err := lateKubeProxy.Apply(t.Context(), client)
 		must(t, err)
 		if time.Since(began) == 0 {
 			t.Error("it did not wait until the restart was complete")
@@ -37,7 +37,7 @@ func TestLateKubeProxy(t *testing.T) {
 		if diff := cmp.Diff(want, changes(client)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		must(t, undo(t.Context()))
+		must(t, revert(t.Context()))
 		if diff := cmp.Diff(before, state(t, client)); diff != "" {
 			t.Errorf("what was left (-before +after):\n%s", diff)
 		}
@@ -84,11 +84,11 @@ func TestConfigurationsThatAreNotKubeProxys(t *testing.T) {
 		config *corev1.ConfigMap
 		want   string
 	}{
-		"none": {nil, `plant late-kube-proxy: read kube-proxy's configuration: configmaps "kube-proxy" not found`},
+		"none": {nil, `regression late-kube-proxy: read kube-proxy's configuration: configmaps "kube-proxy" not found`},
 		"another": {&corev1.ConfigMap{Data: map[string]string{proxyConfig: "kind: Config"}},
-			`plant late-kube-proxy: read kube-proxy's configuration: config.conf of ConfigMap kube-proxy is of kind "Config"`},
+			`regression late-kube-proxy: read kube-proxy's configuration: config.conf of ConfigMap kube-proxy is of kind "Config"`},
 		"empty":   {&corev1.ConfigMap{}, `config.conf of ConfigMap kube-proxy is of kind ""`},
-		"no YAML": {&corev1.ConfigMap{Data: map[string]string{proxyConfig: "\t"}}, "plant late-kube-proxy: read kube-proxy's configuration: "},
+		"no YAML": {&corev1.ConfigMap{Data: map[string]string{proxyConfig: "\t"}}, "regression late-kube-proxy: read kube-proxy's configuration: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := fake.NewClientset()
@@ -96,9 +96,9 @@ func TestConfigurationsThatAreNotKubeProxys(t *testing.T) {
 				test.config.Namespace, test.config.Name = kubeSystem, kubeProxy
 				client = fake.NewClientset(test.config)
 			}
-			undo, err := lateKubeProxy.Cluster(t.Context(), client)
+			revert, err := lateKubeProxy.Apply(t.Context(), client)
 			wantError(t, err, test.want)
-			must(t, undo(t.Context()))
+			must(t, revert(t.Context()))
 			if did := changes(client); len(did) > 0 {
 				t.Errorf("did %v", did)
 			}
@@ -116,10 +116,10 @@ func TestARestartThatGetsStuck(t *testing.T) {
 		stuck := fake.NewClientset(set, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: kubeSystem, Name: kubeProxy}, Data: map[string]string{proxyConfig: kubeadmsConfig},
 		})
-		_, err = lateKubeProxy.Cluster(t.Context(), stuck)
+		_, err = lateKubeProxy.Apply(t.Context(), stuck)
 		wantError(t, err, "waited 5m0s for kube-proxy to be restarted on every node: last seen 1 of 3 restarted, 2 available")
-		if strings.Contains(err.Error(), "undo") {
-			t.Errorf("the plant undid its change itself: %v", err)
+		if strings.Contains(err.Error(), "revert") {
+			t.Errorf("the regression reverted its change itself: %v", err)
 		}
 	})
 }

@@ -1,6 +1,12 @@
-package fault
+// Package manifests tries out what `holdfast audit` writes, on a real cluster: ApplyAuditFixes applies the fixes of the audit's
+// findings, and ApplyPolicy applies the admission policy that it emits and sends good and bad manifests to the API server.
+//
+// Both are actions of a scenario, as faults are, but they take nothing away from the cluster. The answers are recorded; promises
+// judge them.
+package manifests
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,20 +19,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/audit"
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// manifest is one that is tried against the policy: the workload's own, with other constraints.
+// target is what the actions of this package change.
+type target struct{ fault.Target }
+
+// nothing reverts an action that has changed nothing that must be reverted.
+func nothing(context.Context) error { return nil }
+
+// manifest is a manifest that is sent to the API server: the workload's own, with other constraints.
 type manifest struct {
 	name        string
-	bad         bool // it is to be refused
+	bad         bool // the policy must refuse it
 	critical    bool
 	statefulSet bool
 	constraints []corev1.TopologySpreadConstraint
 	template    *appsv1.Deployment
 }
 
-// manifestsOf a workload: its own, and those that lack what the policy asks for, each in one way.
+// manifestsOf returns a workload's own manifest, and variants of which each lacks one thing that the policy requires.
 func manifestsOf(d *appsv1.Deployment) ([]manifest, error) {
 	own := d.Spec.Template.Spec.TopologySpreadConstraints
 	i := slices.IndexFunc(own, func(c corev1.TopologySpreadConstraint) bool {
@@ -45,7 +58,7 @@ func manifestsOf(d *appsv1.Deployment) ([]manifest, error) {
 		{name: "not-critical-and-no-constraint"},
 		{name: "no-constraint", critical: true, bad: true},
 		{name: "soft-over-zones", critical: true, bad: true, constraints: but(func(c *corev1.TopologySpreadConstraint) {
-			c.WhenUnsatisfiable, c.MinDomains = corev1.ScheduleAnyway, nil // which goes with DoNotSchedule alone
+			c.WhenUnsatisfiable, c.MinDomains = corev1.ScheduleAnyway, nil // minDomains is valid with DoNotSchedule only
 		})},
 		{name: "hard-over-nodes-only", critical: true, bad: true, constraints: but(func(c *corev1.TopologySpreadConstraint) {
 			c.TopologyKey = corev1.LabelHostname
@@ -67,7 +80,7 @@ func (m manifest) kind() string {
 	return "Deployment"
 }
 
-// deployment that says what the manifest does.
+// deployment returns the manifest as a Deployment.
 func (m manifest) deployment(namespace string) *appsv1.Deployment {
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: m.name, Namespace: namespace},
@@ -83,14 +96,14 @@ func (m manifest) deployment(namespace string) *appsv1.Deployment {
 	return d
 }
 
-// answer of an API server to a manifest.
+// answer is the API server's answer to a manifest.
 type answer struct {
 	accepted bool
 	by       string // the policy that refused it
 	message  string
 }
 
-// answerOf what a create returned. That the API server is away, busy or broken says nothing of the manifest.
+// answerOf returns the answer in the error of a create. An API server that is unavailable, busy or broken has not answered.
 func answerOf(err error) (answer, error) {
 	if err == nil {
 		return answer{accepted: true}, nil
@@ -107,7 +120,7 @@ func answerOf(err error) (answer, error) {
 	return answer{by: refusedBy(err.Error()), message: err.Error()}, nil
 }
 
-// refusedBy finds the policy in the API server's words.
+// refusedBy returns the name of the policy in the API server's message; empty: no policy refused the manifest.
 //
 // Source: Validate in apiserver pkg/admission/plugin/policy/validating/dispatcher.go
 func refusedBy(message string) string {
@@ -129,7 +142,7 @@ func (a answer) String() string {
 	return "refused: " + a.message
 }
 
-// event for the record, of a manifest that a policy is to refuse where it is bad.
+// event returns the answer for the record. Against names the policy that must refuse a bad manifest.
 func (a answer) event(namespace string, m manifest, policy string) history.Admission {
 	e := history.Admission{Namespace: namespace, Kind: m.kind(), Name: m.name, Accepted: a.accepted, By: a.by, Message: a.message}
 	if m.bad {

@@ -1,4 +1,4 @@
-package plant
+package upgrade
 
 import (
 	"context"
@@ -37,7 +37,7 @@ const refusal = `failed calling webhook "` + webhook + `"`
 // and kubectl does not retry, as it would if a budget refused the eviction.
 //
 // Source: https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/
-var webhookWithoutReplicas = Plant{
+var webhookWithoutReplicas = Regression{
 	Name:  webhookName,
 	Does:  "a validating webhook that must consent to every eviction has no replicas",
 	Cause: refusal,
@@ -68,7 +68,7 @@ var webhookWithoutReplicas = Plant{
 			}
 			return "the webhook without replicas", nil
 		},
-		undo: func(ctx context.Context, client kubernetes.Interface) error {
+		revert: func(ctx context.Context, client kubernetes.Interface) error {
 			// Delete both, even if one deletion fails. The webhook first: without it the Service does no harm.
 			err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(ctx, webhookName, metav1.DeleteOptions{})
 			if err := errors.Join(unlessGone(err), unlessGone(client.CoreV1().Services(kubeSystem).Delete(ctx, webhookName, metav1.DeleteOptions{}))); err != nil {

@@ -1,4 +1,4 @@
-package plant
+package upgrade
 
 import (
 	"testing"
@@ -102,7 +102,7 @@ func (e errCalling) Error() string {
 		`dial tcp 10.96.44.7:443: connect: connection refused`
 }
 
-// stateOf is everything that a plant may change.
+// stateOf is everything that a regression may change.
 type stateOf struct {
 	Config   map[string]string
 	Notes    map[string]string

@@ -1,8 +1,10 @@
-package plant
+package upgrade
 
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -58,7 +60,7 @@ func wantError(t *testing.T, err error, want string) {
 }
 
 func TestFind(t *testing.T) {
-	for _, p := range All() {
+	for _, p := range Regressions() {
 		found, err := Find(p.Name)
 		must(t, err)
 		if found.Name != p.Name || p.Does == "" || p.Cause == "" || (p.workload == nil) == (p.cluster == nil) || (p.cluster == nil) != (p.When == Never) {
@@ -67,8 +69,29 @@ func TestFind(t *testing.T) {
 	}
 	_, err := Find("no-preStop")
 	wantError(t, err, `unknown plant "no-preStop": want one of late-kube-proxy, no-prestop, webhook-without-replicas`)
-	if !slices.IsSortedFunc(All(), func(a, b Plant) int { return strings.Compare(a.Name, b.Name) }) {
+	if !slices.IsSortedFunc(Regressions(), func(a, b Regression) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("not in order")
+	}
+}
+
+// TestOneRegressionAFile keeps additions at two places: a file here, and a name in Regressions.
+func TestOneRegressionAFile(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	must(t, err)
+	declared := 0
+	for _, file := range files {
+		if file == "regression.go" || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		must(t, err)
+		if n := strings.Count(string(text), " = Regression{\n"); n != 1 {
+			t.Errorf("%s declares %d regressions, want one", file, n)
+		}
+		declared++
+	}
+	if declared != len(Regressions()) {
+		t.Errorf("%d files declare a regression, and Regressions returns %d", declared, len(Regressions()))
 	}
 }
 
@@ -79,7 +102,7 @@ func TestCausesAreThoseThatAreReported(t *testing.T) {
 		"webhook-without-replicas": `failed calling webhook "evictions.webhook-without-replicas.holdfast.dev"`,
 	}
 	got := map[string]string{}
-	for _, p := range All() {
+	for _, p := range Regressions() {
 		got[p.Name] = p.Cause
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -91,7 +114,7 @@ func TestWorkload(t *testing.T) {
 	good := scenario.Spec{Name: "chaos/x", Backend: workloads.Backend{Replicas: 3}}
 	mutant := good
 	mutant.Mutant = &history.Mutant{Removed: "a readiness probe"}
-	for _, p := range All() {
+	for _, p := range Regressions() {
 		for _, s := range []scenario.Spec{good, mutant} {
 			want := s
 			if p.Name == "no-prestop" && s.Mutant == nil {
@@ -107,62 +130,62 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
-func TestAPlantOfTheWorkloadLeavesTheClusterAlone(t *testing.T) {
+func TestARegressionOfTheWorkloadLeavesTheClusterAlone(t *testing.T) {
 	client := fake.NewClientset()
-	undo, err := noPreStop.Cluster(t.Context(), client)
+	revert, err := noPreStop.Apply(t.Context(), client)
 	must(t, err)
-	must(t, undo(t.Context()))
+	must(t, revert(t.Context()))
 	if len(client.Actions()) > 0 {
 		t.Errorf("requests: %v", client.Actions())
 	}
 }
 
-// A process that knows nothing of the killed harness undoes what it left; a second Heal finds nothing.
-func TestHeal(t *testing.T) {
+// A process that knows nothing of the killed harness reverts what it left; a second Revert finds nothing.
+func TestRevert(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newCluster()
-		for _, p := range []Plant{lateKubeProxy, webhookWithoutReplicas} {
-			_, err := p.Cluster(t.Context(), client)
+		for _, p := range []Regression{lateKubeProxy, webhookWithoutReplicas} {
+			_, err := p.Apply(t.Context(), client)
 			must(t, err)
 		}
-		healed, err := Heal(t.Context(), client)
+		reverted, err := Revert(t.Context(), client)
 		must(t, err)
-		if diff := cmp.Diff([]string{"the delay of kube-proxy", "the webhook without replicas"}, healed); diff != "" {
+		if diff := cmp.Diff([]string{"the delay of kube-proxy", "the webhook without replicas"}, reverted); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		client.ClearActions()
-		if healed, err = Heal(t.Context(), client); err != nil || len(healed) > 0 || len(changes(client)) > 0 {
-			t.Errorf("again: %v, %v, %v", healed, err, changes(client))
+		if reverted, err = Revert(t.Context(), client); err != nil || len(reverted) > 0 || len(changes(client)) > 0 {
+			t.Errorf("again: %v, %v, %v", reverted, err, changes(client))
 		}
 	})
 }
 
-func TestHealGoesOnAfterAnError(t *testing.T) {
+func TestRevertGoesOnAfterAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newCluster()
-		_, err := webhookWithoutReplicas.Cluster(t.Context(), client)
+		_, err := webhookWithoutReplicas.Apply(t.Context(), client)
 		must(t, err)
 		refuse(client, "get", "configmaps")
-		healed, err := Heal(t.Context(), client)
-		wantError(t, err, "heal plant late-kube-proxy: read kube-proxy's configuration: not today")
-		if diff := cmp.Diff([]string{"the webhook without replicas"}, healed); diff != "" {
+		reverted, err := Revert(t.Context(), client)
+		wantError(t, err, "revert regression late-kube-proxy: read kube-proxy's configuration: not today")
+		if diff := cmp.Diff([]string{"the webhook without replicas"}, reverted); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }
 
-// A cluster that has a plant's change already keeps the change, and what is needed to undo it.
-func TestWhatIsPlantedIsNotPlantedAgain(t *testing.T) {
-	for _, p := range []Plant{lateKubeProxy, webhookWithoutReplicas} {
+// A cluster that has a regression's change already keeps the change, and what is needed to revert it.
+func TestAnAppliedRegressionIsNotAppliedAgain(t *testing.T) {
+	for _, p := range []Regression{lateKubeProxy, webhookWithoutReplicas} {
 		t.Run(p.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := newCluster()
-				_, err := p.Cluster(t.Context(), client)
+				_, err := p.Apply(t.Context(), client)
 				must(t, err)
 				client.ClearActions()
-				undo, err := p.Cluster(t.Context(), client)
+				revert, err := p.Apply(t.Context(), client)
 				wantError(t, err, " exists already: run `holdfast heal` to remove it")
-				must(t, undo(t.Context()))
+				must(t, revert(t.Context()))
 				if did := changes(client); len(did) > 0 {
 					t.Errorf("did %v", did)
 				}
@@ -171,10 +194,10 @@ func TestWhatIsPlantedIsNotPlantedAgain(t *testing.T) {
 	}
 }
 
-// A partial change is undone, also after the context of Cluster has ended.
-func TestWhatIsHalfPlantedIsUndone(t *testing.T) {
+// A partial change is reverted, also after the context of Apply has ended.
+func TestAPartialChangeIsReverted(t *testing.T) {
 	for name, test := range map[string]struct {
-		plant          Plant
+		regression     Regression
 		verb, resource string
 	}{
 		"a DaemonSet that cannot be changed": {lateKubeProxy, "patch", "daemonsets"},
@@ -186,12 +209,12 @@ func TestWhatIsHalfPlantedIsUndone(t *testing.T) {
 				before := state(t, client)
 				allow := refuse(client, test.verb, test.resource)
 				ctx, cancel := context.WithCancel(t.Context())
-				undo, err := test.plant.Cluster(ctx, client)
-				wantError(t, err, "plant "+test.plant.Name+": ")
+				revert, err := test.regression.Apply(ctx, client)
+				wantError(t, err, "regression "+test.regression.Name+": ")
 				cancel()
 				allow()
-				must(t, undo(t.Context()))
-				must(t, undo(t.Context()))
+				must(t, revert(t.Context()))
+				must(t, revert(t.Context()))
 				if diff := cmp.Diff(before, state(t, client)); diff != "" {
 					t.Errorf("what was left (-before +after):\n%s", diff)
 				}

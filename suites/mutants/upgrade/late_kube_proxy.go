@@ -1,4 +1,4 @@
-package plant
+package upgrade
 
 import (
 	"context"
@@ -27,7 +27,7 @@ const (
 
 const (
 	lateName = "late-kube-proxy"
-	// planted is the annotation of what a plant has changed: kube-proxy's ConfigMap, where its value is the original
+	// planted is the annotation of what a regression has changed: kube-proxy's ConfigMap, where its value is the original
 	// configuration, and the pod template of its DaemonSet.
 	planted = "holdfast.dev/planted"
 	// rolloutLimit bounds the restart of kube-proxy, which goes node by node. On two cores a node takes about five seconds.
@@ -55,7 +55,7 @@ const defaultSyncPeriod = 30 * time.Second
 // lateKubeProxy makes kube-proxy keep the endpoints of deleted pods for too long.
 //
 // Source: https://kubernetes.io/docs/reference/config-api/kube-proxy-config.v1alpha1/
-var lateKubeProxy = Plant{
+var lateKubeProxy = Regression{
 	Name:  lateName,
 	Does:  fmt.Sprintf("kube-proxy waits %s between two changes of its rules, and so removes endpoints late", proxyPause),
 	Cause: string(attribution.CauseLateWithdrawal),
@@ -69,7 +69,7 @@ var lateKubeProxy = Plant{
 			}
 			return "the delay of kube-proxy", nil
 		},
-		undo: func(ctx context.Context, client kubernetes.Interface) error {
+		revert: func(ctx context.Context, client kubernetes.Interface) error {
 			was, err := configBefore(ctx, client)
 			if err != nil || was == "" {
 				return err
@@ -82,7 +82,7 @@ var lateKubeProxy = Plant{
 	},
 }
 
-// delayProxies sets the delay. It first stores the original configuration in the ConfigMap, so that anyone can undo the change.
+// delayProxies sets the delay. It first stores the original configuration in the ConfigMap, so that any process can revert the change.
 func delayProxies(ctx context.Context, client kubernetes.Interface) error {
 	config, err := client.CoreV1().ConfigMaps(kubeSystem).Get(ctx, kubeProxy, metav1.GetOptions{})
 	if err != nil {
