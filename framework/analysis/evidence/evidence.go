@@ -113,7 +113,7 @@ func (f *Run) Base(from history.Offset) (d verdict.Missing) {
 // or about how soon something was over. Such a promise handles bridged gaps itself; before it says Violated, it asks Blind.
 func (f *Run) BaseOrdered(from history.Offset) (d verdict.Missing) {
 	if f.Record.Incomplete != "" {
-		d.Add("the record is not whole: %s", f.Record.Incomplete)
+		d.Add("the record is incomplete: %s", f.Record.Incomplete)
 	}
 	last := history.Offset(-1)
 	for _, name := range []history.PhaseName{history.Steady, history.Disturbed, history.Recovered, history.Drained} {
