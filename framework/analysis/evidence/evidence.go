@@ -42,6 +42,7 @@ type Run struct {
 	Objects []history.Event // see inOneOrder; nil: not yet asked for
 }
 
+// New returns the evidence in a record. It reads no requests.
 func New(run history.Run) *Run {
 	f := &Run{Record: run, memo: make(map[any]any), Phases: make(map[history.PhaseName]history.PhaseSpan), Faults: run.Faults()}
 	slices.SortStableFunc(f.Faults, func(a, b history.FaultLife) int { return cmp.Compare(a.ID, b.ID) })
