@@ -46,8 +46,8 @@ adversary: ## Attack real records: evidence removed at random 10,000 times, dama
 	go test -count 1 -timeout 1h ./framework/invariant -run '^(TestAttacks|TestWithoutItsEvidenceNothingIsHeld|TestDamageIsNeverHeld)$$' -v -adversary
 
 .PHONY: e2e
-e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0, PROXY_MODE=iptables
-	bin/holdfast run --scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) $(if $(PROXY_MODE),--proxy-mode $(PROXY_MODE))
+e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0, PROXY_MODE=iptables; RESUME=last-attempt continues a run
+	bin/holdfast run $(if $(RESUME),--resume $(RESUME),--scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) $(if $(PROXY_MODE),--proxy-mode $(PROXY_MODE)))
 
 .PHONY: certify
 certify: build ## Upgrade a cluster in place, under load, and certify it; FROM=v1.36.3 TO=v1.37.0, PROFILES=core,extended
@@ -85,7 +85,7 @@ lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Run go vet and the linters
 bench: ## Run the benchmarks, side by side with what they are measured against (about half an hour)
 	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/invariant
 	go test -run '^$$' -bench . -benchtime 1x ./framework/export
-	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load ./framework/instrument
+	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load/collect ./framework/selftest
 	go test -tags e2e -run '^$$' -bench ProvenCluster -benchtime 5x -timeout 1h ./clusters/kind
 
 .PHONY: clean

@@ -1,7 +1,7 @@
-// Package clusters says what holdfast needs of a Kubernetes cluster: a Provider that makes one, and a Cluster whose
-// nodes can be killed, stopped and frozen. One package a provider lies below it.
+// Package clusters defines what holdfast needs from a Kubernetes cluster: a Provider that creates clusters, and a Cluster whose
+// nodes can be killed, stopped and frozen. Each provider is a subpackage.
 //
-// It knows nothing of faults, load or workloads, and it never judges.
+// The package does not inject faults, send load or deploy workloads, and it does not judge results.
 package clusters
 
 import (
@@ -13,82 +13,85 @@ import (
 
 // Provider makes clusters of one kind.
 type Provider interface {
-	// Create returns a cluster that is proven usable (every node Ready, DNS answers, a Service reachable from every
-	// node), or an error that says what was missing. What it made before an error is removed again; where it could not be, the
-	// error is ErrLeft.
+	// Create returns a cluster that is proven usable: every node is Ready, DNS answers, and a Service is reachable from every
+	// node. Otherwise the error names what was missing, and everything already created has been removed. If the removal was
+	// incomplete, the error wraps ErrLeft.
 	Create(ctx context.Context, name string, spec Spec) (Cluster, error)
 }
 
-// ErrLeft says that a cluster could not be made, and that something of it is left.
-var ErrLeft = errors.New("not all of it could be removed")
+// ErrLeft means that creating a cluster failed and that parts of the cluster could not be removed.
+var ErrLeft = errors.New("parts of the cluster could not be removed")
 
-// Cluster is a running cluster that is ours to disturb.
+// Cluster is a running cluster that this process may disturb.
 type Cluster interface {
 	Name() string
-	// Spec is what the cluster was asked to be, with the defaults filled in.
+	// Spec is the requested spec with the defaults filled in.
 	Spec() Spec
-	// Config reaches the API server from this process.
+	// Config connects to the API server from this process.
 	Config() *rest.Config
-	// Nodes are all machines of the cluster, control plane first, then by name. The set is fixed for a cluster's life.
+	// Nodes are all nodes of the cluster, the control plane first, then by name. The set never changes.
 	Nodes() []Node
-	// LoadImage brings an image into every node that does not hold it yet, several nodes at a time.
+	// LoadImage imports an image on every node that does not have it yet, on several nodes in parallel.
 	LoadImage(ctx context.Context, image Image) error
-	// CollectLogs writes the nodes' and pods' logs below dir.
+	// CollectLogs writes the logs of the nodes and pods below dir.
 	CollectLogs(ctx context.Context, dir string) error
-	// Delete removes the cluster and all that came with it: containers, volumes, networks.
+	// Delete removes the cluster with its containers, volumes and networks.
 	Delete(ctx context.Context) error
 }
 
 // Image is a container image in a docker-archive file.
 type Image struct {
-	// Ref is the name pods use. It must change whenever the content does: a node that holds Ref is not sent it again.
-	Ref string
-	// Path is the archive.
+	// Ref is the image name that pods use. It must change whenever the content changes: a node that already has Ref does not
+	// import it again.
+	Ref  string
 	Path string
-	// Role narrows the nodes that get it down to those of one role; empty: every node.
+	// Role limits the import to the nodes of one role. Empty means every node.
 	Role Role
 }
 
-// Role says what a node is for.
+// Role is the purpose of a node.
 type Role string
 
-// The roles. A LoadNode carries the load workers and, where a scenario wants it, the gateway; no fault touches it.
+// The roles. The load workers run on the LoadNode, and so does the gateway where a scenario has one. No fault touches the
+// LoadNode.
 const (
 	ControlPlane Role = "control-plane"
 	LoadNode     Role = "load"
 	Worker       Role = "worker"
 )
 
-// Node is one machine of a cluster. Its verbs return when a witness other than the one that did it has seen it done.
+// Node is one machine of a cluster. An action on a node returns only after its effect was seen by a witness other than the
+// component that performed it.
 type Node interface {
 	Name() string
 	Role() Role
-	// Zone is the value of topology.kubernetes.io/zone, empty where the node has none.
+	// Zone is the value of the label topology.kubernetes.io/zone. It is empty if the node has no such label.
 	Zone() string
-	// Kill ends the node abruptly: SIGKILL to all of it. Unlike a power cut it lets the kernel close what was open, so
-	// that peers on an open connection hear of it at once; new connections are not answered.
+	// Kill sends SIGKILL to every process of the node. Unlike in a power cut, the kernel survives and closes open sockets, so
+	// peers with open connections notice at once. New connections get no answer.
 	Kill(ctx context.Context) error
-	// Stop shuts the node down in order.
+	// Stop shuts the node down gracefully.
 	Stop(ctx context.Context) error
-	// Start brings a killed or stopped node back: it returns when the node is Ready again, its pod routes are back, and
-	// a Service is reachable through it. Of a node that runs, but was thawed, cut off or restarted, it waits for the same.
+	// Start starts a killed or stopped node. It returns when the node is Ready again, its pod routes are restored, and a
+	// Service is reachable through it. On a node that is already running (resumed, reconnected or restarted), Start waits for
+	// the same conditions.
 	Start(ctx context.Context) error
-	// Pause freezes every process of the node; Resume lets them go on.
+	// Pause freezes every process of the node. Resume unfreezes the processes.
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
-	// State is the engine's word on the machine.
+	// State is the state of the machine as the container engine reports it.
 	State(ctx context.Context) (NodeState, error)
-	// Silent is a second witness: it asks from elsewhere in the cluster whether the node's kubelet port takes
-	// connections, and returns true when it does not.
+	// Silent is a second witness, independent of the engine: it probes the node's kubelet port from elsewhere in the cluster,
+	// and returns true if the port does not answer.
 	Silent(ctx context.Context) (bool, error)
 	// Exec runs a command on the node and returns its standard output.
 	Exec(ctx context.Context, command ...string) ([]byte, error)
 }
 
-// NodeState is what the engine says of a node's machine.
+// NodeState is the state of a node's machine as the container engine reports it.
 type NodeState string
 
-// The states that holdfast tells apart.
+// The states that holdfast distinguishes.
 const (
 	Running NodeState = "running"
 	Paused  NodeState = "paused"

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Unlike compares a cluster with what is needed, in words: what it has that does not fit, and what is needed in its place. Both
-// are empty where it fits. A need without a version is content with any.
+// Unlike lists the differences between a cluster and a required spec, in words: has is what the cluster has, needs is what is
+// required instead. Both are empty if the cluster fits. A need without a Kubernetes version accepts any version.
 func (s Spec) Unlike(need Spec) (has, needs string) {
 	s, need = s.WithDefaults(), need.WithDefaults()
 	if need.Kubernetes == "" {
@@ -25,7 +25,7 @@ func (s Spec) Unlike(need Spec) (has, needs string) {
 		func(s Spec) string { return "kube-proxy in " + string(s.ProxyMode) + " mode" },
 		func(s Spec) string { return either(s.LeaderElection, "leader election of a lone control plane") },
 		func(s Spec) string { return "load on " + counted(s.LoadOnWorkers, "worker") },
-		func(s Spec) string { return either(s.Egress, "default route of the nodes") },
+		func(s Spec) string { return either(s.Egress, "default route on the nodes") },
 		Spec.labels,
 	} {
 		if a, b := say(s), say(need); a != b {
@@ -49,17 +49,14 @@ func either(has bool, what string) string {
 	return "no " + what
 }
 
-// labels are those of workers, in words.
+// labels describes the labels of the workers in words.
 func (s Spec) labels() string {
 	var all []string
-	for _, key := range slices.Sorted(maps.Keys(s.WorkerLabels)) {
-		all = append(all, key+"="+s.WorkerLabels[key])
-	}
 	for _, key := range slices.Sorted(maps.Keys(s.PerWorker)) {
 		all = append(all, key+"="+strings.Join(s.PerWorker[key], ","))
 	}
 	if len(all) == 0 {
-		return "no labels of its own on workers"
+		return "no extra labels on workers"
 	}
 	return "workers labelled " + strings.Join(all, " and ")
 }

@@ -15,14 +15,14 @@ func TestUnlike(t *testing.T) {
 		"any version will do":            {Spec{Kubernetes: "v1.37.1", Zones: []string{"a"}}, Spec{Zones: []string{"a"}}, "", ""},
 		"too small":                      {Spec{Zones: []string{"a", "b"}}, three, "zones a,b with 1 worker each", "zones a,b,c with 2 workers each"},
 		"everything": {
-			Spec{Kubernetes: "v1.36.3", Zones: []string{"a"}, WorkerLabels: map[string]string{"disk": "ssd"}, Egress: true},
+			Spec{Kubernetes: "v1.36.3", Zones: []string{"a"}, PerWorker: map[string][]string{"disk": {"ssd"}}, Egress: true},
 			Spec{Kubernetes: "v1.37.1", ControlPlanes: 3, Zones: []string{"b"}, Profile: Stock, ProxyMode: IPTables, LeaderElection: true, PerWorker: map[string][]string{"rack": {"r1", "r2"}}},
 			"Kubernetes v1.36.3, 1 control plane, zones a with 1 worker each, lab timings, kube-proxy in nftables mode, no leader election of a lone control plane, " +
-				"a default route of the nodes, workers labelled disk=ssd",
+				"a default route on the nodes, workers labelled disk=ssd",
 			"Kubernetes v1.37.1, 3 control planes, zones b with 1 worker each, stock timings, kube-proxy in iptables mode, a leader election of a lone control plane, " +
-				"no default route of the nodes, workers labelled rack=r1,r2",
+				"no default route on the nodes, workers labelled rack=r1,r2",
 		},
-		"labels alone": {three, Spec{Zones: three.Zones, WorkersPerZone: 2, WorkerLabels: map[string]string{"a": "b"}}, "no labels of its own on workers", "workers labelled a=b"},
+		"labels alone": {three, Spec{Zones: three.Zones, WorkersPerZone: 2, PerWorker: map[string][]string{"a": {"b"}}}, "no extra labels on workers", "workers labelled a=b"},
 	} {
 		if here, there := test.has.Unlike(test.need); here != test.here || there != test.there {
 			t.Errorf("%s: has\n%s\nneeds\n%s", name, here, there)
@@ -30,10 +30,10 @@ func TestUnlike(t *testing.T) {
 	}
 }
 
-// Every field of a Spec is compared: a new one that is not would make clusters fit that do not.
+// A field that Unlike ignored would let a scenario run on a cluster that does not fit.
 func TestUnlikeComparesEveryField(t *testing.T) {
 	other := Spec{
-		Kubernetes: "v1.1.1", ControlPlanes: 7, Zones: []string{"z"}, WorkersPerZone: 7, Profile: Stock, WorkerLabels: map[string]string{"k": "v"},
+		Kubernetes: "v1.1.1", ControlPlanes: 7, Zones: []string{"z"}, WorkersPerZone: 7, Profile: Stock,
 		PerWorker: map[string][]string{"k": {"v"}}, ProxyMode: IPTables, LeaderElection: true, Egress: true,
 		LoadOnWorkers: 1,
 	}

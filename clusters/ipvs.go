@@ -7,19 +7,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// KernelHasIPVS asks the kernel of this machine, which nodes in containers share, for IPVS. Its error is the kernel's own word: that
-// it knows no such family of generic netlink. A kernel that has IPVS as a module loads it to answer.
+// KernelHasIPVS returns nil if the kernel of this machine, which nodes in containers share, supports IPVS. Otherwise the error
+// wraps the kernel's errno, ENOENT for an unknown generic netlink family. A kernel with IPVS as a module loads the module to
+// answer.
 //
 // Source: https://docs.kernel.org/userspace-api/netlink/intro.html#resolving-the-family-id
 func KernelHasIPVS() error { return kernelHas("IPVS") }
 
-// familyAttribute is CTRL_ATTR_FAMILY_NAME of linux/genetlink.h, getFamily CTRL_CMD_GETFAMILY.
+// familyAttribute is CTRL_ATTR_FAMILY_NAME of linux/genetlink.h, and getFamily is CTRL_CMD_GETFAMILY.
 const (
 	familyAttribute = 2
 	getFamily       = 3
 )
 
-// kernelHas asks for a family of generic netlink by its name.
+// kernelHas resolves a generic netlink family by name.
 func kernelHas(family string) error {
 	socket, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_GENERIC)
 	if err != nil {
@@ -37,7 +38,7 @@ func kernelHas(family string) error {
 	return familyAnswer(family, answer[:n])
 }
 
-// familyQuestion is a message that asks which number a family has.
+// familyQuestion is a netlink message that asks for the ID of a family.
 func familyQuestion(family string) []byte {
 	name := append([]byte(family), 0)
 	attribute := unix.SizeofNlAttr + len(name)
@@ -46,22 +47,22 @@ func familyQuestion(family string) []byte {
 	q = binary.NativeEndian.AppendUint32(q, uint32(size))
 	q = binary.NativeEndian.AppendUint16(q, unix.GENL_ID_CTRL)
 	q = binary.NativeEndian.AppendUint16(q, unix.NLM_F_REQUEST)
-	q = binary.NativeEndian.AppendUint32(q, 1) // the number of the message
-	q = binary.NativeEndian.AppendUint32(q, 0) // from whom: the kernel knows
-	q = append(q, getFamily, 1, 0, 0)          // the version of the question, and two bytes that are reserved
+	q = binary.NativeEndian.AppendUint32(q, 1) // sequence number
+	q = binary.NativeEndian.AppendUint32(q, 0) // sender's port ID; the kernel fills it in
+	q = append(q, getFamily, 1, 0, 0)          // version 1, and two reserved bytes
 	q = binary.NativeEndian.AppendUint16(q, uint16(attribute))
 	q = binary.NativeEndian.AppendUint16(q, familyAttribute)
 	return append(q, name...)
 }
 
-// familyAnswer is nil where the answer describes the family, and else the error in it.
+// familyAnswer is nil if the answer describes the family. Otherwise it is the error in the answer.
 func familyAnswer(family string, answer []byte) error {
 	if len(answer) < unix.SizeofNlMsghdr+4 {
-		return fmt.Errorf("ask the kernel for %s: it answered %d bytes", family, len(answer))
+		return fmt.Errorf("ask the kernel for %s: answer of %d bytes is too short", family, len(answer))
 	}
 	if kind := binary.NativeEndian.Uint16(answer[4:]); kind != unix.NLMSG_ERROR {
 		return nil
 	}
 	number := int32(binary.NativeEndian.Uint32(answer[unix.SizeofNlMsghdr:]))
-	return fmt.Errorf("ask the kernel for %s: it says %w", family, unix.Errno(-number))
+	return fmt.Errorf("ask the kernel for %s: %w", family, unix.Errno(-number))
 }

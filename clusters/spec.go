@@ -10,73 +10,73 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Labels that holdfast puts on nodes, beside Kubernetes' own zone label.
+// Labels that holdfast puts on nodes: its own role label, and the well-known zone label.
 const (
 	LabelRole = "holdfast.dev/role" // value: a Role
 	LabelZone = "topology.kubernetes.io/zone"
 )
 
-// LabelRegion is Kubernetes' own label for what zones lie in. holdfast sets it only where PerWorker does.
+// LabelRegion is the well-known label of the region that contains a zone. holdfast sets it only if PerWorker does.
 const LabelRegion = "topology.kubernetes.io/region"
 
 // ProxyMode is kube-proxy's mode.
 type ProxyMode string
 
-// kube-proxy's modes. IPVS needs a kernel that has it, see KernelHasIPVS; the others work on every kernel holdfast meets.
+// kube-proxy's modes. IPVS needs kernel support, see KernelHasIPVS. The other modes work on every kernel that holdfast
+// supports.
 const (
 	NFTables ProxyMode = "nftables"
 	IPTables ProxyMode = "iptables"
 	IPVS     ProxyMode = "ipvs"
 )
 
-// Spec is what a cluster is asked to be. The zero value of a field means its default, see WithDefaults.
+// Spec describes a cluster to create. A zero field means its default, see WithDefaults.
 type Spec struct {
-	// Kubernetes is a version such as "v1.37.0"; empty means the newest that can be had.
+	// Kubernetes is a version such as "v1.37.0". Empty means the newest available version.
 	Kubernetes string `json:"kubernetes,omitempty"`
 	// ControlPlanes is the number of control-plane nodes; default 1.
 	ControlPlanes int `json:"controlPlanes,omitempty"`
-	// Zones are the values of the zone label, for example {"a", "b", "c"}. At least one.
+	// Zones are the values of the zone label, for example {"a", "b", "c"}. At least one is required.
 	Zones []string `json:"zones"`
 	// WorkersPerZone is the number of workers in each zone; default 1.
 	WorkersPerZone int `json:"workersPerZone,omitempty"`
-	// Profile sets how soon a lost node is noticed; default Lab.
+	// Profile sets how soon Kubernetes notices a lost node; default Lab.
 	Profile ProfileName `json:"profile,omitempty"`
-	// WorkerLabels are put on every worker.
-	WorkerLabels map[string]string `json:"workerLabels,omitempty"`
-	// PerWorker deals the values of a label out to the workers, zone by zone, and begins again when they are used up: of
-	// rack: {"r1", "r2", "r3"} the fourth worker gets r1. For domains other than zones, such as racks, power lines, regions.
+	// PerWorker assigns the values of a label to the workers in turn, zone by zone, and starts over when all values are used:
+	// with rack: {"r1", "r2", "r3"} the fourth worker gets r1. Use it for topology domains other than zones, such as racks,
+	// power lines or regions.
 	PerWorker map[string][]string `json:"perWorker,omitempty"`
 	// ProxyMode is kube-proxy's mode; default NFTables.
 	ProxyMode ProxyMode `json:"proxyMode,omitempty"`
-	// LeaderElection has kube-controller-manager and kube-scheduler elect a leader, as kubeadm has them do, also where there is
-	// one control plane and nobody else could lead. Off by default: without it a restarted one acts at once. Where the API
-	// server is away for longer than a node may be silent, it matters: who cannot renew their lease end themselves, and have
-	// forgotten, when it is back, since when they have heard of no node; one that stayed takes all nodes for lost.
+	// LeaderElection enables leader election in kube-controller-manager and kube-scheduler even with a single control plane, as
+	// kubeadm does by default. Off by default here, so that a restarted component acts at once. It matters if the API server is
+	// away for longer than the node monitor grace period: with leader election the components exit when they cannot renew their
+	// lease, and restart with fresh node heartbeats. Without it, a controller manager that outlives the API server outage marks
+	// every node unreachable.
 	LeaderElection bool `json:"leaderElection,omitempty"`
-	// LoadOnWorkers is how many of the first workers carry a load worker, too. They go before the other nodes, as the load node does,
-	// when all nodes want the processors.
+	// LoadOnWorkers is how many of the first workers also carry a load worker. They get CPU priority, as the load node does.
 	LoadOnWorkers int `json:"loadOnWorkers,omitempty"`
-	// Egress leaves the nodes their default route. Off by default: nothing in the cluster reaches off this machine.
+	// Egress keeps the nodes' default route. Off by default: nothing in the cluster can reach anything outside this machine.
 	Egress bool `json:"egress,omitempty"`
 }
 
 // ProfileName names a set of timings.
 type ProfileName string
 
-// The profiles: Lab notices a lost node in seconds, Stock has Kubernetes' own defaults.
+// The profiles. Lab notices a lost node within seconds, Stock has the Kubernetes defaults.
 const (
 	Lab   ProfileName = "lab"
 	Stock ProfileName = "stock"
 )
 
-// Timings say how soon Kubernetes notices and acts on a lost node.
+// Timings determine how soon Kubernetes notices a lost node and reacts to it.
 type Timings struct {
 	// NodeStatusUpdate is the kubelet's nodeStatusUpdateFrequency.
 	NodeStatusUpdate time.Duration `json:"nodeStatusUpdate"`
-	// NodeLease is the kubelet's nodeLeaseDurationSeconds; the lease is renewed every quarter of it.
+	// NodeLease is the kubelet's nodeLeaseDurationSeconds. The kubelet renews its lease every quarter of this duration.
 	NodeLease time.Duration `json:"nodeLease"`
 	// NodeMonitorPeriod and NodeMonitorGrace are kube-controller-manager's --node-monitor-period and
-	// --node-monitor-grace-period: how often it looks, and how long a silent node stays Ready.
+	// --node-monitor-grace-period: the interval of its checks, and how long a node without heartbeats stays Ready.
 	NodeMonitorPeriod time.Duration `json:"nodeMonitorPeriod"`
 	NodeMonitorGrace  time.Duration `json:"nodeMonitorGrace"`
 	// Toleration is kube-apiserver's --default-{not-ready,unreachable}-toleration-seconds: how long a pod stays bound
@@ -84,7 +84,7 @@ type Timings struct {
 	Toleration time.Duration `json:"toleration"`
 }
 
-// Timings of a profile. Stock: the defaults of Kubernetes 1.32 and later.
+// Timings are the timings of a profile. Stock has the defaults of Kubernetes 1.32 and later.
 // Source: https://kubernetes.io/docs/reference/command-line-tools-reference/kube-controller-manager/
 func (p ProfileName) Timings() Timings {
 	if p == Stock {
@@ -96,19 +96,20 @@ func (p ProfileName) Timings() Timings {
 	}
 	return Timings{
 		NodeStatusUpdate: 2 * time.Second, NodeLease: 4 * time.Second,
-		NodeMonitorPeriod: 1 * time.Second, NodeMonitorGrace: 8 * time.Second, // 8 missed renewals: a busy machine is no lost node
+		NodeMonitorPeriod: 1 * time.Second, NodeMonitorGrace: 8 * time.Second, // 8 missed renewals: tolerates a busy machine
 		Toleration: 5 * time.Second,
 	}
 }
 
-// NodeLossNoticed is the longest time from a node's death to the moment the control plane marks its pods not ready: the
-// last heartbeat is dated by the next look at it, the grace runs out, and that shows at the look after.
+// NodeLossNoticed is the longest time from a node's death until the control plane marks its pods not ready: the controller
+// records the last heartbeat at its next check, up to one period late. Then the grace period runs out, and the check after
+// that, up to another period later, acts.
 // Source: monitorNodeHealth in k8s.io/kubernetes/pkg/controller/nodelifecycle
 func (t Timings) NodeLossNoticed() time.Duration {
 	return t.NodeMonitorGrace + 2*t.NodeMonitorPeriod
 }
 
-// WithDefaults fills in what was left empty.
+// WithDefaults replaces zero fields with their defaults.
 func (s Spec) WithDefaults() Spec {
 	if s.ControlPlanes == 0 {
 		s.ControlPlanes = 1
@@ -127,7 +128,7 @@ func (s Spec) WithDefaults() Spec {
 
 var versionPattern = regexp.MustCompile(`^v1\.\d+\.\d+$`)
 
-// Validate says what of a spec cannot be made, and how to mend it.
+// Validate returns an error that names the first invalid field and, where possible, what is accepted.
 func (s Spec) Validate() error {
 	seen := map[string]bool{}
 	for _, zone := range s.Zones {
@@ -138,11 +139,6 @@ func (s Spec) Validate() error {
 			return fmt.Errorf("zone %q: %s", zone, problems[0])
 		}
 		seen[zone] = true
-	}
-	for key, value := range s.WorkerLabels {
-		if err := checkLabel(key, value); err != nil {
-			return fmt.Errorf("worker label %s=%q: %w", key, value, err)
-		}
 	}
 	if err := s.validatePerWorker(); err != nil {
 		return err
@@ -166,15 +162,15 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// badVersion says what a version looks like, and where to find one that there is.
+// badVersion explains the format of a version and how to list the available versions.
 func badVersion(version string) error {
 	return fmt.Errorf("kubernetes version %q: want v1.MINOR.PATCH, such as v1.37.0; 'holdfast image versions' lists what there is", version)
 }
 
 func (s Spec) validatePerWorker() error {
 	for key, values := range s.PerWorker {
-		if _, twice := s.WorkerLabels[key]; twice || len(values) == 0 {
-			return fmt.Errorf("label %s of each worker: want at least one value, and none that all workers have", key)
+		if len(values) == 0 {
+			return fmt.Errorf("label %s of each worker: want at least one value", key)
 		}
 		for _, value := range values {
 			if err := checkLabel(key, value); err != nil {
@@ -185,7 +181,7 @@ func (s Spec) validatePerWorker() error {
 	return nil
 }
 
-// Dealt are the labels that PerWorker gives the n-th worker, counted from 0, zone by zone.
+// Dealt are the PerWorker labels of the n-th worker, counted from 0, zone by zone.
 func (s Spec) Dealt(n int) map[string]string {
 	labels := map[string]string{}
 	for key, values := range s.PerWorker {
@@ -194,8 +190,8 @@ func (s Spec) Dealt(n int) map[string]string {
 	return labels
 }
 
-// checkLabel says why a label cannot be put on a worker. A kubelet that is given a label it may not set does not start,
-// and the cluster would be found unusable minutes later.
+// checkLabel rejects labels that cannot be put on a worker. A kubelet with a forbidden label does not start, and the cluster
+// would be found unusable only minutes later.
 func checkLabel(key, value string) error {
 	if problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...); len(problems) > 0 {
 		return errors.New(problems[0])

@@ -16,10 +16,10 @@ func TestWithDefaults(t *testing.T) {
 	}
 	full := Spec{
 		Kubernetes: "v1.36.3", Zones: []string{"a", "b"}, ControlPlanes: 3, WorkersPerZone: 2,
-		Profile: Stock, ProxyMode: IPTables, Egress: true, WorkerLabels: map[string]string{"a": "b"},
+		Profile: Stock, ProxyMode: IPTables, Egress: true, PerWorker: map[string][]string{"a": {"b"}},
 	}
 	if diff := cmp.Diff(full, full.WithDefaults()); diff != "" {
-		t.Errorf("what was given has changed (-want +got):\n%s", diff)
+		t.Errorf("WithDefaults changed explicit values (-want +got):\n%s", diff)
 	}
 }
 
@@ -49,19 +49,13 @@ func TestValidate(t *testing.T) {
 		{"short version", with(func(s *Spec) { s.Kubernetes = "v1.37" }), `kubernetes version "v1.37": want v1.MINOR.PATCH, such as v1.37.0; 'holdfast image versions' lists what there is`},
 		{"profile", with(func(s *Spec) { s.Profile = "fast" }), `profile "fast": want lab or stock`},
 		{"proxy mode", with(func(s *Spec) { s.ProxyMode = "userspace" }), `kube-proxy mode "userspace": want nftables, iptables or ipvs`},
-		{"label", with(func(s *Spec) { s.WorkerLabels = map[string]string{"disk": "fast"} }), ""},
-		{"label with a prefix", with(func(s *Spec) { s.WorkerLabels = map[string]string{"example.com/disk": "fast"} }), ""},
-		{"label's key", with(func(s *Spec) { s.WorkerLabels = map[string]string{"a b": "c"} }), `worker label a b="c": `},
-		{"label's value", with(func(s *Spec) { s.WorkerLabels = map[string]string{"a": "b,c=d"} }), `worker label a="b,c=d": `},
-		{"label that is ours", with(func(s *Spec) { s.WorkerLabels = map[string]string{LabelRole: "x"} }), `worker label holdfast.dev/role="x": holdfast sets it itself`},
-		{"zone as a label", with(func(s *Spec) { s.WorkerLabels = map[string]string{LabelZone: "x"} }), `worker label topology.kubernetes.io/zone="x": holdfast sets it itself`},
-		{"label that a kubelet may not set", with(func(s *Spec) { s.WorkerLabels = map[string]string{"node-role.kubernetes.io/web": ""} }), "a kubelet may not set it"},
 		{"label a worker", with(func(s *Spec) { s.PerWorker = map[string][]string{"rack": {"r1", "r2"}} }), ""},
 		{"region", with(func(s *Spec) { s.PerWorker = map[string][]string{LabelRegion: {"north"}} }), ""},
 		{"label without values", with(func(s *Spec) { s.PerWorker = map[string][]string{"rack": {}} }), "label rack of each worker: want at least one value"},
-		{"label of all and of each", with(func(s *Spec) {
-			s.WorkerLabels, s.PerWorker = map[string]string{"rack": "r"}, map[string][]string{"rack": {"r1"}}
-		}), "label rack of each worker: want at least one value, and none that all workers have"},
+		{"label with a prefix", with(func(s *Spec) { s.PerWorker = map[string][]string{"example.com/disk": {"fast"}} }), ""},
+		{"label's key", with(func(s *Spec) { s.PerWorker = map[string][]string{"a b": {"c"}} }), `label a b="c" of a worker: `},
+		{"label that is ours", with(func(s *Spec) { s.PerWorker = map[string][]string{LabelRole: {"x"}} }), `label holdfast.dev/role="x" of a worker: holdfast sets it itself`},
+		{"label that a kubelet may not set", with(func(s *Spec) { s.PerWorker = map[string][]string{"node-role.kubernetes.io/web": {""}} }), "a kubelet may not set it"},
 		{"a worker's label that is ours", with(func(s *Spec) { s.PerWorker = map[string][]string{LabelZone: {"x"}} }),
 			`label topology.kubernetes.io/zone="x" of a worker: holdfast sets it itself`},
 		{"a worker's label's value", with(func(s *Spec) { s.PerWorker = map[string][]string{"rack": {"r1", "r 2"}} }), `label rack="r 2" of a worker: `},
@@ -78,7 +72,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// The lab profile is there to see a lost node soon; stock must be what Kubernetes does by itself.
+// The lab profile must notice a lost node quickly. The stock profile must match the Kubernetes defaults.
 func TestTimings(t *testing.T) {
 	lab, stock := Lab.Timings(), Stock.Timings()
 	if got, want := lab.NodeLossNoticed(), 10*time.Second; got != want {
@@ -88,7 +82,7 @@ func TestTimings(t *testing.T) {
 		t.Errorf("stock notices after %s, want %s", got, want)
 	}
 	for name, timings := range map[string]Timings{"lab": lab, "stock": stock} {
-		// A kubelet renews its lease every quarter of it; a node must not be lost over one late renewal.
+		// A kubelet renews its lease every quarter of the lease duration. One late renewal must not make a node count as lost.
 		if renewals := timings.NodeMonitorGrace / (timings.NodeLease / 4); renewals < 4 {
 			t.Errorf("%s: a node is lost after %d missed renewals", name, renewals)
 		}
@@ -98,9 +92,9 @@ func TestTimings(t *testing.T) {
 	}
 }
 
-// A spec lies on a label of a container network, and must come back from it as it was.
+// A spec is stored as JSON in a label of the container network, and must survive the round trip.
 func TestSpecAsJSON(t *testing.T) {
-	want := Spec{Zones: []string{"a", "b"}, Egress: true, WorkerLabels: map[string]string{"x": "y"},
+	want := Spec{Zones: []string{"a", "b"}, Egress: true,
 		PerWorker: map[string][]string{"rack": {"r1", "r2"}}}.WithDefaults()
 	text, err := json.Marshal(want)
 	if err != nil {
@@ -115,7 +109,7 @@ func TestSpecAsJSON(t *testing.T) {
 	}
 }
 
-// Values are dealt out in turn, and each label begins again by itself.
+// The values of each label are assigned in turn, independently of other labels.
 func TestDealt(t *testing.T) {
 	s := Spec{PerWorker: map[string][]string{"rack": {"r1", "r2", "r3"}, "power": {"p1", "p2"}}}
 	var got []string
@@ -127,6 +121,6 @@ func TestDealt(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if labels := (Spec{}).Dealt(3); len(labels) != 0 {
-		t.Errorf("nothing to deal, and yet %v", labels)
+		t.Errorf("got %v from a spec without PerWorker", labels)
 	}
 }

@@ -8,37 +8,39 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// Upgrader is a cluster whose Kubernetes can be brought to a newer version in place, node by node, in the way that kubeadm
-// documents. It does not drain: who upgrades decides what is disturbed, and when.
+// Upgrader is a cluster whose Kubernetes can be upgraded in place, node by node, as kubeadm documents it. An Upgrader does not
+// drain nodes: the caller decides what is disturbed, and when.
 //
 // Source: https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-upgrade/
 type Upgrader interface {
 	Cluster
-	// Fetch brings the programs and images of a version to every node. Nothing that runs changes. A version that cannot
-	// be reached from the present one is refused, see CheckUpgrade.
+	// Fetch copies the binaries and images of a version to every node. Running processes are not changed. Fetch refuses a
+	// version that cannot be reached from the current one, see CheckUpgrade.
 	Fetch(ctx context.Context, to string) (Release, error)
-	// UpgradeNode runs kubeadm on a node: what of Kubernetes runs there besides the kubelet becomes the version, and of the
-	// first control plane also what the cluster as a whole runs, such as CoreDNS and kube-proxy. It returns when that was seen.
+	// UpgradeNode runs kubeadm on a node, which upgrades everything of Kubernetes on the node except the kubelet. On the first
+	// control plane, kubeadm also upgrades cluster add-ons such as CoreDNS and kube-proxy. For a control plane, UpgradeNode
+	// returns when the new pods were seen ready.
 	UpgradeNode(ctx context.Context, node Node, to Release) error
-	// SwapKubelet replaces the kubelet and kubectl, and returns when the new kubelet has said that it is Ready, and the node
-	// is proven to be reached and to reach. Pods go on meanwhile.
+	// SwapKubelet replaces the kubelet, kubectl and kubeadm. It returns when the new kubelet has reported Ready, and network
+	// probes to and from the node succeed. Pods keep running meanwhile.
 	SwapKubelet(ctx context.Context, node Node, to Release) error
-	// Upgraded says that every node is at the version, and proves the whole cluster anew. From then on Spec tells it.
+	// Upgraded checks that every node is at the version, and proves the whole cluster usable again. Afterwards Spec has the new
+	// version.
 	Upgraded(ctx context.Context, to Release) error
 }
 
-// Release is a version of Kubernetes that was brought to a cluster.
+// Release is a version of Kubernetes that Fetch has copied to a cluster.
 type Release struct {
 	// Kubernetes is the version, for example "v1.37.0".
 	Kubernetes string
-	// Image is the node image it was taken from, Digest the engine's ID of that.
+	// Image is the node image that the release was taken from. Digest is the engine's ID of that image.
 	Image, Digest string
-	// Images are what the cluster's own pods run, by reference; the values are digests.
+	// Images are the images of the cluster's system pods: references to digests.
 	Images map[string]string
 }
 
-// CheckUpgrade says why a cluster cannot be brought from one version to another in place. kubeadm goes up by one minor version
-// at a time, or by patches, and never down.
+// CheckUpgrade returns an error if a cluster cannot be upgraded in place from one version to another. kubeadm upgrades to the
+// next minor version or to a newer patch, and does not downgrade.
 //
 // Source: https://kubernetes.io/releases/version-skew-policy/
 func CheckUpgrade(from, to string) error {
@@ -63,13 +65,13 @@ func CheckUpgrade(from, to string) error {
 	return fmt.Errorf("upgrade from %s to %s: %w", from, to, errors.New(why))
 }
 
-// minorOf is the 37 of v1.37.0.
+// minorOf is the minor version: 37 for v1.37.0.
 func minorOf(version string) (minor int) {
-	_, _ = fmt.Sscanf(version, "v1.%d", &minor) // the pattern has seen to it
+	_, _ = fmt.Sscanf(version, "v1.%d", &minor) // versionPattern has matched it
 	return minor
 }
 
-// between names the minor versions that lie between two.
+// between lists the minor versions between two minor versions.
 func between(from, to int) string {
 	if to == from+2 {
 		return fmt.Sprintf("v1.%d", from+1)

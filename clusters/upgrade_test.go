@@ -9,7 +9,7 @@ func TestCheckUpgrade(t *testing.T) {
 	for _, tt := range []struct{ from, to, want string }{
 		{"v1.36.3", "v1.37.0", ""},
 		{"v1.37.0", "v1.37.1", ""},
-		{"v1.9.9", "v1.10.0", ""}, // by number, not by letter
+		{"v1.9.9", "v1.10.0", ""}, // compared as numbers, not as text
 		{"v1.37.0", "v1.37.0", "upgrade from v1.37.0 to v1.37.0: that is the same version"},
 		{"v1.37.0", "v1.36.3", "upgrade from v1.37.0 to v1.36.3: that is a downgrade, which Kubernetes does not support: make a new cluster of the older version"},
 		{"v1.37.1", "v1.37.0", "that is a downgrade"},

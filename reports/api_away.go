@@ -2,38 +2,42 @@ package reports
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// APIAway is how long the API server was away while faults of the control plane were on: what is Kubernetes' own apart from what
-// stands before several control planes.
+// APIAway is how long the API server was unavailable during faults of the control plane. It tells the load balancer in front of
+// several control planes apart from Kubernetes itself.
 type APIAway struct {
-	// Balancer and Own are what was seen by the way that clients take, and by asking each API server that was left itself, until
-	// the undo; and the others the same from then on.
-	Balancer, Own                   AwayBy
-	BalancerReturning, OwnReturning AwayBy
+	Balancer AwayBy `json:"balancer"` // through the load balancer, as clients connect
+	Own      AwayBy `json:"own"`      // by connections to each remaining API server; the worst of them
+	// The same while the fault was reverted.
+	BalancerReturning AwayBy `json:"-"`
+	OwnReturning      AwayBy `json:"-"`
 
-	whose string // load balancer
+	balancer string // what it is called in words
 }
 
-// AwayBy is what was seen by one way, or by several of the same sort: the worst of them, and all of their requests.
+// AwayBy is what new connections to one address saw, or to several of a kind: the worst of them, and the sum of their requests.
 type AwayBy struct {
-	Ways          int
-	Asked, Failed int
-	Away          time.Duration // the longest time without a good answer; through a balancer also that in which some had none
-	Before        time.Duration // the same before the fault
+	// Away is the longest time without a good response. Through a load balancer it is also the time in which some responses failed.
+	Away   Seconds `json:"awaySeconds"`
+	Before Seconds `json:"beforeSeconds"` // the longest time from one good response to the next before the fault
+	Asked  int     `json:"asked"`
+	Failed int     `json:"failed"`
+
+	addresses int
 }
 
-// apiAwayOf reads what the faults have told.
-func apiAwayOf(run history.Run) (a APIAway) {
-	a.whose = "the load balancer"
+// apiAwayOf reads what the faults measured; nil unless both ways were.
+func apiAwayOf(run history.Run) *APIAway {
+	var a APIAway
+	a.balancer = "the load balancer"
 	if run.Header.Cluster.Provider == "kind" {
-		a.whose = "kind's load balancer"
+		a.balancer = "kind's load balancer"
 	}
 	if program := run.Header.Cluster.Balancer; program != "" {
-		a.whose += " (" + program + ")"
+		a.balancer += " (" + program + ")"
 	}
 	for _, r := range run.Reaches() {
 		if r.Way == history.Control {
@@ -46,21 +50,21 @@ func apiAwayOf(run history.Run) (a APIAway) {
 		if r.Returning {
 			by = returning
 		}
-		by.Ways++
+		by.addresses++
 		by.Asked, by.Failed = by.Asked+r.Asked, by.Failed+r.Failed
-		by.Away, by.Before = max(by.Away, away), max(by.Before, r.Before)
+		by.Away, by.Before = max(by.Away, Seconds(away)), max(by.Before, Seconds(r.Before))
 	}
-	return a
+	if a.Own.addresses == 0 || a.Balancer.addresses == 0 {
+		return nil
+	}
+	return &a
 }
 
-// String says it in words; empty for a record that does not tell.
-func (a APIAway) String() string {
-	if a.Own.Ways == 0 || a.Balancer.Ways == 0 {
-		return ""
-	}
-	text := fmt.Sprintf("through %s %s, Kubernetes' own %s", a.whose, a.Balancer, a.Own)
-	if a.BalancerReturning.Ways > 0 && a.OwnReturning.Ways > 0 {
-		text += fmt.Sprintf("; while what was taken came back %s and %s", brief(a.BalancerReturning.Away), brief(a.OwnReturning.Away))
+// String is the whole in words.
+func (a *APIAway) String() string {
+	text := fmt.Sprintf("through %s %s, Kubernetes' own %s", a.balancer, a.Balancer, a.Own)
+	if a.BalancerReturning.addresses > 0 && a.OwnReturning.addresses > 0 {
+		text += fmt.Sprintf("; while the fault was reverted %s and %s", brief(a.BalancerReturning.Away), brief(a.OwnReturning.Away))
 	}
 	return text
 }

@@ -27,9 +27,9 @@ func lostAControlPlane() *historytest.Builder {
 
 // Every format tells of it, and none does where the record does not.
 func TestAPIAwayIsReported(t *testing.T) {
-	const words = "API server away: through kind's load balancer 5.48 s (6 of 153 new connections had no good answer; before the fault up to " +
+	const words = "API server unavailable: through kind's load balancer 5.48 s (6 of 153 new connections had no good answer; before the fault up to " +
 		"600 ms from one to the next), Kubernetes' own 1.51 s (0 of 1,341 new connections had no good answer; before the fault up to " +
-		"590 ms from one to the next); while what was taken came back 700 ms and 800 ms"
+		"590 ms from one to the next); while the fault was reverted 700 ms and 800 ms"
 	for name, test := range map[string]struct {
 		run  *historytest.Builder
 		want bool
@@ -38,9 +38,9 @@ func TestAPIAwayIsReported(t *testing.T) {
 		"an older record": {historytest.Healthy(), false},
 		"one way only":    {lostAControlPlane().DropEvents(func(e history.Event) bool { return e.Reach != nil && e.Reach.Way == history.Direct }), false},
 	} {
-		m := Model{Scenarios: []Scenario{Describe(test.run.Run(), nil)}}
+		m := Report{Scenarios: []Scenario{describe(test.run.Run(), nil)}}.completed()
 		var md, html, js strings.Builder
-		for _, err := range []error{WriteMarkdown(&md, m), WriteHTML(&html, m), WriteJSON(&js, m)} {
+		for _, err := range []error{writeMarkdown(&md, m), writeHTML(&html, m), writeJSON(&js, m)} {
 			if err != nil {
 				t.Fatal(err)
 			}

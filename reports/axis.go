@@ -1,13 +1,14 @@
 package reports
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// axis picks what a timeline shows: the time under load, or, without one, from the deployment on; and a little on each
-// side, so that how it began and ended can be seen. Provisioning can last longer than all the rest and shows nothing.
+// axis picks what a timeline shows: the time under load, or without load the time from the deployment on, and a margin on each side.
+// Provisioning is left out, because it can last longer than everything else and shows nothing.
 func axis(run history.Run, begin, end history.Offset) (from, to history.Offset) {
 	from, to = begin, end
 	if deploy, _, ok := run.Window(history.Deploy); ok {
@@ -23,11 +24,11 @@ func axis(run history.Run, begin, end history.Offset) (from, to history.Offset) 
 }
 
 func margin(shown time.Duration) time.Duration {
-	const share = 15 // about 7 %: enough to read a label in, too little to squeeze the rest
+	const share = 15 // about 7 %: room for a label
 	return shown / share
 }
 
-// bounds are the first and the last moment of a record, its header left out: that tells of what was asked.
+// bounds are the times of the first and the last event of a record. The header is no event of the run.
 func bounds(events []history.Event) (begin, end history.Offset) {
 	for i := range events {
 		if events[i].Header == nil {
@@ -41,42 +42,18 @@ func bounds(events []history.Event) (begin, end history.Offset) {
 	return min(begin, end), end
 }
 
-// moments are the stages of a fault that it may not have reached: nil where it did not.
-type moments struct{ injecting, seen, lasting, healing, healed *history.Offset }
-
-func momentsOf(f *history.FaultLife) moments {
-	at := func(m *history.Moment) *history.Offset {
-		if !m.OK {
-			return nil
-		}
-		return &m.At
-	}
-	return moments{at(&f.Injecting), at(&f.Seen), at(&f.Lasting), at(&f.Healing), at(&f.Healed)}
-}
-
-// began is the first moment known of a fault, or zero.
-func began(f *history.FaultLife) history.Offset {
-	m := momentsOf(f)
-	if t := or(m.injecting, m.seen, m.healing, m.healed); t != nil {
-		return *t
+// began is the first known moment of a fault, or zero.
+func (f *Fault) began() history.Offset {
+	if t := cmp.Or(f.Injecting, f.Seen, f.Healing, f.Healed); t != nil {
+		return history.Offset(*t)
 	}
 	return 0
 }
 
-// ended is when a fault was seen healed, or end when it never was.
-func ended(f *history.FaultLife, end history.Offset) history.Offset {
-	if !f.Healed.OK {
+// ended is when a fault was seen reverted, or end if it never was.
+func (f *Fault) ended(end history.Offset) history.Offset {
+	if f.Healed == nil {
 		return end
 	}
-	return f.Healed.At
-}
-
-// or is the first moment that is known.
-func or(list ...*history.Offset) *history.Offset {
-	for _, m := range list {
-		if m != nil {
-			return m
-		}
-	}
-	return nil
+	return history.Offset(*f.Healed)
 }

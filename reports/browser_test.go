@@ -33,7 +33,7 @@ const countDrawn = `Object.fromEntries([...document.querySelectorAll("article")]
 func TestPageInABrowser(t *testing.T) {
 	ctx := pagetest.Browser(t)
 	m := sample()
-	w, url := pagetest.Open(ctx, t, written(t, WriteHTML, m))
+	w, url := pagetest.Open(ctx, t, written(t, writeHTML, m))
 	want := map[string]drawn{
 		"s-chaos-drain-one-worker":         {Phases: 4, Pods: 7, Faults: 1, Marks: 4, Charts: 2, Nodes: 6, Zones: 3},
 		"s-chaos-kill-one-worker":          {Phases: 4, Pods: 7, Faults: 1, Marks: 4, Charts: 2, Failures: 2, Flags: 1, Nodes: 6, Zones: 3},
@@ -95,7 +95,7 @@ func checkPointer(ctx context.Context, t *testing.T) {
 		t.Fatal(err)
 	}
 	tip := pagetest.Evaluate[string](ctx, t, `document.getElementById("tip").hidden ? "" : document.getElementById("tip").innerText`)
-	for _, part := range []string{"backend-6d9f7c-x3k2p on w3", "disturbed", "kill worker w3 in effect", "DeletionByTaintManager", "1 unready"} {
+	for _, part := range []string{"backend-6d9f7c-x3k2p on w3", "disturbed", "kill worker w3 active", "DeletionByTaintManager", "1 unready"} {
 		if !strings.Contains(tip, part) {
 			t.Errorf("no %q in %q", part, tip)
 		}
@@ -114,7 +114,7 @@ func checkKeyboard(ctx context.Context, t *testing.T) {
 		return s.getAttribute("aria-valuetext");
 	})()`
 	said := pagetest.Evaluate[string](ctx, t, script)
-	for _, part := range []string{"disturbed", "drain one worker in effect", "reused: 20 requests", "10 failed", "backend: "} {
+	for _, part := range []string{"disturbed", "drain one worker active", "reused: 20 requests", "10 failed", "backend: "} {
 		if !strings.Contains(said, part) {
 			t.Errorf("no %q in %q", part, said)
 		}
@@ -127,7 +127,7 @@ func checkKeyboard(ctx context.Context, t *testing.T) {
 	}
 }
 
-func checkFilter(ctx context.Context, t *testing.T, m Model) {
+func checkFilter(ctx context.Context, t *testing.T, m Report) {
 	const visible = `[...document.querySelectorAll("article")].filter((a) => a.checkVisibility()).map((a) => a.dataset.result)`
 	pagetest.Evaluate[any](ctx, t, `document.querySelector(".filter input[value=bad]").click()`)
 	want := []string{"violated", "unknown", "unknown", "missed"}

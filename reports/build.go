@@ -10,128 +10,139 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/stored"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Build reads a run's folder, such as artifacts/latest. What is damaged or missing is reported as such: a scenario
-// without a whole record, or that was not judged, is Unknown. It is an error only when there is nothing to report.
-func Build(runDir string) (Model, error) {
+// Build reads the folder of a run, such as artifacts/latest. What is damaged or missing is reported as such: a scenario that was not
+// judged, or whose record is incomplete, is Unknown. Build returns an error only if there is nothing to report.
+func Build(runDir string) (Report, error) {
 	file, fileErr := history.ReadRunFile(runDir)
 	records, err := history.Records(runDir)
 	if fileErr != nil && len(records) == 0 {
-		return Model{}, fmt.Errorf("report on %s: %w", runDir, fileErr)
+		return Report{}, fmt.Errorf("report on %s: %w", runDir, fileErr)
 	}
-	m := modelOf(file)
+	r := reportOf(file)
 	for _, e := range []error{fileErr, err} {
 		if e != nil {
-			m.Trouble = append(m.Trouble, e.Error())
+			r.Trouble = append(r.Trouble, e.Error())
 		}
 	}
 	if _, err := os.Stat(filepath.Join(runDir, history.RunFileName)); err == nil {
-		m.Damaged = fileErr
+		r.Damaged = fileErr
 	}
-	if fileErr == nil && (file.ID == "" || file.Seed == 0) { // no run is without
-		m.Trouble = append(m.Trouble, history.RunFileName+" is damaged: it lacks the run's name or seed")
+	if fileErr == nil && (file.ID == "" || file.Seed == 0) { // every run has both
+		r.Trouble = append(r.Trouble, history.RunFileName+" is damaged: it lacks the run's name or seed")
 	}
 	if fileErr == nil && file.Ended.IsZero() {
-		m.Trouble = append(m.Trouble, "the run did not come to its end: it was killed, or is still going on")
+		r.Trouble = append(r.Trouble, "the run did not end: it was killed, or is still running")
 	}
 	for i := range file.Scenarios {
-		m.Scenarios = append(m.Scenarios, scenarioOf(runDir, &file.Scenarios[i]))
+		r.Scenarios = append(r.Scenarios, scenarioOf(runDir, &file.Scenarios[i]))
 	}
 	for _, dir := range records {
 		if !slices.ContainsFunc(file.Scenarios, func(r history.ScenarioResult) bool { return r.Dir == dir }) {
-			m.Scenarios = append(m.Scenarios, unlisted(runDir, dir))
+			r.Scenarios = append(r.Scenarios, unlisted(runDir, dir))
 		}
 	}
-	m.fillIn(runDir, file)
-	m.noteTwins()
-	return m, nil
+	r.fillIn(runDir, file)
+	r.noteTwins()
+	return r.completed(), nil
 }
 
-func modelOf(file history.RunFile) Model {
-	m := Model{
+func reportOf(file history.RunFile) Report {
+	r := Report{
 		Interrupted: file.Interrupted,
 		RunID:       file.ID, Started: file.Started, Holdfast: file.Holdfast, Seed: file.Seed, Profile: file.Profile,
 		Reproduce: file.Reproduce, Incident: file.Incident,
 	}
 	if !file.Ended.IsZero() {
-		m.Took = file.Ended.Sub(file.Started)
+		r.Took = Seconds(file.Ended.Sub(file.Started))
 	}
-	return m
+	return r
 }
 
-// fillIn takes from the scenarios what run.json does not say.
-func (m *Model) fillIn(runDir string, file history.RunFile) {
-	m.RunID = cmp.Or(m.RunID, filepath.Base(runDir))
+// fillIn takes from the scenarios what run.json lacks.
+func (r *Report) fillIn(runDir string, file history.RunFile) {
+	r.RunID = cmp.Or(r.RunID, filepath.Base(runDir))
 	var profiles []string
-	for i := range m.Scenarios {
-		s := &m.Scenarios[i]
-		m.Seed = cmp.Or(m.Seed, s.Seed)
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
+		r.Seed = cmp.Or(r.Seed, s.Seed)
 		if p := s.Cluster.Profile; p != "" && !slices.Contains(profiles, p) {
 			profiles = append(profiles, p)
 		}
 	}
-	m.Profile = cmp.Or(m.Profile, strings.Join(profiles, " and "))
-	for i := range m.Scenarios {
-		if c := m.Scenarios[i].Cluster; c.Kubernetes != "" {
-			m.Cluster = c
+	r.Profile = cmp.Or(r.Profile, strings.Join(profiles, " and "))
+	for i := range r.Scenarios {
+		if c := r.Scenarios[i].Cluster; c.Kubernetes != "" {
+			r.Cluster = c
 			break
 		}
 	}
 	if file.Kubernetes != "" {
-		m.Cluster.Kubernetes = file.Kubernetes
+		r.Cluster.Kubernetes = file.Kubernetes
 	}
 }
 
-// scenarioOf reports on a scenario that run.json lists: its verdicts are there, the rest is in its record.
+// scenarioOf reports on a scenario that run.json lists. Its verdicts are in run.json, everything else is in its record.
 func scenarioOf(runDir string, listed *history.ScenarioResult) Scenario {
 	left := listed.NotBegun != "" || listed.Interrupted != ""
-	if listed.NotSupported != "" || left && hasRecord(runDir, listed.Dir) { // the record has to say so, too
-		judgeAnew(runDir, listed)
+	if listed.NotSupported != "" || left && hasRecord(runDir, listed.Dir) { // the record must confirm it
+		stored.Again(runDir, listed)
 		listed.NotBegun = ""
 	}
 	verdicts, err := verdictsOf(listed)
 	s := recorded(runDir, listed.Dir, verdicts)
 	if s.Name != "" && s.Name != listed.Name {
-		s.Incomplete = "in its folder lies the record of " + s.Name
+		s.Incomplete = "its folder has the record of " + s.Name
 	}
 	s.Name, s.Reproduce = listed.Name, listed.Reproduce
 	s.Claim = cmp.Or(listed.Claim, s.Claim)
-	s.Took = cmp.Or(listed.Took, s.Took)
+	s.Took = cmp.Or(Seconds(listed.Took), s.Took)
 	if listed.Mutant != nil {
-		s.Mutant = listed.Mutant
+		mutant := &Mutant{Mutant: *listed.Mutant}
+		if s.Mutant != nil {
+			mutant.Verdict = s.Mutant.Verdict
+		}
+		s.Mutant = mutant
 	}
 	if err != nil {
 		s.Incomplete = err.Error()
 	}
-	s.Result, s.Why = sumUp(verdicts, s.Mutant, s.Caught, s.Incomplete)
-	s.heed(listed)
+	s.Result, s.Why = s.sumUp()
+	s.takeResultOf(listed)
 	return s
 }
 
-// unlisted reports on a record that run.json does not know of: the harness was killed before it was judged.
+// unlisted reports on a record that run.json does not list, because the harness was killed before it judged the scenario.
 func unlisted(runDir, dir string) Scenario {
 	s := recorded(runDir, dir, nil)
 	s.Name = cmp.Or(s.Name, dir)
-	s.Result, s.Why = Unknown, "it was not judged: the run was cut off; judge it now with holdfast judge"
+	s.Result, s.Why = Unknown, "it was not judged, because the run was killed; judge it with holdfast judge"
 	return s
 }
 
-// recorded describes a scenario from its record, as far as there is one.
-func recorded(runDir, dir string, verdicts []invariant.Verdict) Scenario {
+// recorded describes a scenario from its record, as far as the record goes.
+func recorded(runDir, dir string, verdicts []verdict.Verdict) Scenario {
 	local := filepath.FromSlash(dir)
 	if !filepath.IsLocal(local) {
-		return Scenario{Verdicts: verdicts, Incomplete: fmt.Sprintf("its folder %q is not below the run's", dir)}
+		return withoutRecord(verdicts, fmt.Sprintf("its folder %q is not below the run's", dir))
 	}
 	run, err := history.Open(filepath.Join(runDir, local))
 	if err != nil {
-		return Scenario{Verdicts: verdicts, Incomplete: err.Error()}
+		return withoutRecord(verdicts, err.Error())
 	}
-	return Describe(run, verdicts)
+	return describe(run, verdicts)
 }
 
-// hasRecord tells whether something was recorded of a scenario, be it readable or not.
+func withoutRecord(verdicts []verdict.Verdict, why string) Scenario {
+	s := Scenario{Incomplete: why}
+	s.conclude(verdicts)
+	return s
+}
+
+// hasRecord is whether a scenario has a record, readable or not.
 func hasRecord(runDir, dir string) bool {
 	local := filepath.FromSlash(dir)
 	if !filepath.IsLocal(local) {
@@ -141,10 +152,10 @@ func hasRecord(runDir, dir string) bool {
 	return err == nil
 }
 
-func verdictsOf(listed *history.ScenarioResult) ([]invariant.Verdict, error) {
-	var list []invariant.Verdict
+func verdictsOf(listed *history.ScenarioResult) ([]verdict.Verdict, error) {
+	var list []verdict.Verdict
 	for i, raw := range listed.Verdicts {
-		var v invariant.Verdict
+		var v verdict.Verdict
 		if err := json.Unmarshal(raw, &v); err != nil {
 			return list, fmt.Errorf("read verdict %d of %s: %w", i+1, listed.Name, err)
 		}
@@ -153,9 +164,9 @@ func verdictsOf(listed *history.ScenarioResult) ([]invariant.Verdict, error) {
 	return list, nil
 }
 
-// heed lets the harness's own word stand where it is worse than what its verdicts come to: it knows of things that are
-// in no verdict.
-func (s *Scenario) heed(listed *history.ScenarioResult) {
+// takeResultOf takes the result that run.json lists if it is worse than the sum of the verdicts. The harness can know of errors that
+// are in no verdict.
+func (s *Scenario) takeResultOf(listed *history.ScenarioResult) {
 	if listed.NotSupported != "" && listed.Error == "" && listed.Outcome == "" && len(listed.Verdicts) == 0 {
 		s.Result, s.Why = Unsupported, listed.NotSupported
 		return
@@ -169,36 +180,36 @@ func (s *Scenario) heed(listed *history.ScenarioResult) {
 		if len(s.Verdicts) == 0 { // there was no record yet
 			s.Incomplete = ""
 		}
-		s.Verdicts = nil // what they lack says nothing: the scenario was not tried to its end
+		s.Verdicts = nil // the scenario did not complete, so missing evidence means nothing
 		return
 	}
 	s.NotJudged = listed.Error != ""
 	if s.NotJudged && !s.Result.Broken() {
-		s.Result, s.Why = Unknown, "the harness could not run or judge it: "+listed.Error
+		s.Result, s.Why = Unknown, "the harness could not run or judge the scenario: "+listed.Error
 	}
-	if said := invariant.Outcome(listed.Outcome); said != "" {
+	if said := verdict.Outcome(listed.Outcome); said != "" {
 		result := resultOf(said)
 		if s.Mutant != nil {
-			result = resultOfMutant(invariant.Verdict{Outcome: said})
+			result = resultOfMutant(verdict.Verdict{Outcome: said})
 		}
 		if s.Result.Good() && !result.Good() {
-			s.Result, s.Why = result, fmt.Sprintf("the run itself said %s (%s)", said, s.Why)
+			s.Result, s.Why = result, fmt.Sprintf("run.json says %s (%s)", said, s.Why)
 		}
 	}
 }
 
-// noteTwins says of each mutant what a reader must know of its twin.
-func (m *Model) noteTwins() {
-	for i := range m.Scenarios {
-		s := &m.Scenarios[i]
+// noteTwins adds to each mutant what a reader must know about its twin.
+func (r *Report) noteTwins() {
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
 		if s.Mutant == nil {
 			continue
 		}
-		at := slices.IndexFunc(m.Scenarios, func(other Scenario) bool { return other.Name == s.Mutant.Twin })
+		at := slices.IndexFunc(r.Scenarios, func(other Scenario) bool { return other.Name == s.Mutant.Twin })
 		if at < 0 {
-			s.TwinNote = s.Mutant.TwinNote("", false)
+			s.Mutant.TwinNote = s.Mutant.Mutant.TwinNote("", false)
 			continue
 		}
-		s.TwinNote = s.Mutant.TwinNote(strings.ToLower(string(m.Scenarios[at].Result)), true)
+		s.Mutant.TwinNote = s.Mutant.Mutant.TwinNote(strings.ToLower(string(r.Scenarios[at].Result)), true)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 func store(t *testing.T, dir string, b *historytest.Builder) {
@@ -22,7 +22,7 @@ func store(t *testing.T, dir string, b *historytest.Builder) {
 	}
 }
 
-func verdictJSON(t *testing.T, v invariant.Verdict) json.RawMessage {
+func verdictJSON(t *testing.T, v verdict.Verdict) json.RawMessage {
 	t.Helper()
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -53,7 +53,7 @@ func storedRun(t *testing.T) (dir string, file history.RunFile) {
 	}
 }
 
-func build(t *testing.T, dir string, file history.RunFile) Model {
+func build(t *testing.T, dir string, file history.RunFile) Report {
 	t.Helper()
 	if err := file.Write(dir); err != nil {
 		t.Fatal(err)
@@ -68,11 +68,11 @@ func build(t *testing.T, dir string, file history.RunFile) Model {
 func TestBuild(t *testing.T) {
 	dir, file := storedRun(t)
 	m := build(t, dir, file)
-	if m.Result() != Held || len(m.Trouble) != 0 || m.Took != time.Minute || m.Cluster.ProxyMode != "nftables" {
-		t.Errorf("%s, took %v on %+v, trouble %v", m.Result(), m.Took, m.Cluster, m.Trouble)
+	if m.Result != Held || len(m.Trouble) != 0 || m.Took != Seconds(time.Minute) || m.Cluster.ProxyMode != "nftables" {
+		t.Errorf("%s, took %v on %+v, trouble %v", m.Result, m.Took, m.Cluster, m.Trouble)
 	}
 	s := m.Scenarios[0]
-	if s.Sent() != 600 || s.Claim != "draining one worker is invisible to clients" || s.Took != 45*time.Second ||
+	if s.Sent() != 600 || s.Claim != "draining one worker is invisible to clients" || s.Took != Seconds(45*time.Second) ||
 		s.Reproduce != "holdfast run --seed 7 chaos/drain-one-worker" || s.Why != "0 of 12000 failed" {
 		t.Errorf("%d sent, claim %q, took %v, reproduce %q, why %q", s.Sent(), s.Claim, s.Took, s.Reproduce, s.Why)
 	}
@@ -97,25 +97,25 @@ func TestBuildDamaged(t *testing.T) {
 	}{
 		"events cut off": {func(t *testing.T, dir string, _ *history.RunFile) {
 			truncate(t, filepath.Join(dir, events))
-		}, Unknown, "the record is not whole"},
+		}, Unknown, "the record is incomplete"},
 		"requests cut off": {func(t *testing.T, dir string, _ *history.RunFile) {
 			files, _ := filepath.Glob(filepath.Join(dir, "chaos", "*", history.RequestsFolder, "*.csv"))
 			if len(files) == 0 {
 				t.Fatal("no files of requests")
 			}
 			truncate(t, files[0])
-		}, Unknown, "the record is not whole"},
+		}, Unknown, "the record is incomplete"},
 		"record gone": {func(t *testing.T, dir string, _ *history.RunFile) {
 			if err := os.RemoveAll(filepath.Join(dir, "chaos")); err != nil {
 				t.Fatal(err)
 			}
-		}, Unknown, "the record is not whole"},
+		}, Unknown, "the record is incomplete"},
 		"record elsewhere": {func(_ *testing.T, _ string, file *history.RunFile) {
 			file.Scenarios[0].Dir = "../../etc"
 		}, Unknown, `its folder "../../etc" is not below the run's`},
 		"another's record": {func(_ *testing.T, _ string, file *history.RunFile) {
 			file.Scenarios[0].Name = "chaos/delete-pods"
-		}, Unknown, "in its folder lies the record of chaos/drain-one-worker"},
+		}, Unknown, "its folder has the record of chaos/drain-one-worker"},
 		"verdict unreadable": {func(_ *testing.T, _ string, file *history.RunFile) {
 			file.Scenarios[0].Verdicts[0] = json.RawMessage(`{"outcome":5}`)
 		}, Unknown, "read verdict 1 of chaos/drain-one-worker"},
@@ -124,10 +124,10 @@ func TestBuildDamaged(t *testing.T) {
 		}, Unknown, "no promise was judged"},
 		"harness failed": {func(_ *testing.T, _ string, file *history.RunFile) {
 			file.Scenarios[0].Verdicts, file.Scenarios[0].Error = nil, "create cluster: no room"
-		}, Unknown, "the harness could not run or judge it: create cluster: no room"},
+		}, Unknown, "the harness could not run or judge the scenario: create cluster: no room"},
 		"the run's own word is worse": {func(_ *testing.T, _ string, file *history.RunFile) {
 			file.Scenarios[0].Outcome = "unknown"
-		}, Unknown, "the run itself said unknown"},
+		}, Unknown, "run.json says unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, file := storedRun(t)
@@ -154,7 +154,7 @@ func TestBuildMutantsOwnWord(t *testing.T) {
 		file.Scenarios = append([]history.ScenarioResult{{Name: "mutants/x", Dir: "mutants/x", Mutant: mutant, Outcome: outcome}}, file.Scenarios...)
 		listed := &file.Scenarios[0]
 		v := held("NoFailedRequests", "none fails", "9 failed", nil)
-		v.Outcome, v.At = invariant.Violated, 20*time.Second
+		v.Outcome, v.At = verdict.Violated, 20*time.Second
 		listed.Verdicts = []json.RawMessage{verdictJSON(t, v)}
 		if got := build(t, dir, file).Scenarios[0].Result; got != want {
 			t.Errorf("the run said %q: %s, want %s", outcome, got, want)
@@ -172,8 +172,8 @@ func TestBuildAKilledRun(t *testing.T) {
 	file.Ended = time.Time{}
 	store(t, filepath.Join(dir, "chaos", "kill-one-worker"), named(light(), "chaos/kill-one-worker", "a claim"))
 	m := build(t, dir, file)
-	if m.Result() != Unknown || len(m.Trouble) != 1 || len(m.Scenarios) != 2 {
-		t.Fatalf("%s, trouble %v, %d scenarios", m.Result(), m.Trouble, len(m.Scenarios))
+	if m.Result != Unknown || len(m.Trouble) != 1 || len(m.Scenarios) != 2 {
+		t.Fatalf("%s, trouble %v, %d scenarios", m.Result, m.Trouble, len(m.Scenarios))
 	}
 	if s := m.Scenarios[1]; s.Name != "chaos/kill-one-worker" || s.Result != Unknown || !strings.Contains(s.Why, "not judged") {
 		t.Errorf("%s is %s: %s", s.Name, s.Result, s.Why)
@@ -183,7 +183,7 @@ func TestBuildAKilledRun(t *testing.T) {
 func TestBuildWithoutRunFile(t *testing.T) {
 	dir, _ := storedRun(t)
 	m, err := Build(dir)
-	if err != nil || len(m.Scenarios) != 1 || len(m.Trouble) != 1 || m.Result() != Unknown {
+	if err != nil || len(m.Scenarios) != 1 || len(m.Trouble) != 1 || m.Result != Unknown {
 		t.Errorf("%d scenarios, trouble %v, %v", len(m.Scenarios), m.Trouble, err)
 	}
 	if _, err := Build(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no run.json") {

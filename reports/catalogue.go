@@ -2,87 +2,74 @@ package reports
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
-
-// WriteCatalogue writes what a run found of every claim that was tried, good and broken forms side by side: the page that
-// lies beside the scenarios' sources. It links them, so it belongs into the folder suites.
-func WriteCatalogue(w io.Writer, m Model) error { return findingsOf(m).write(w, m) }
-
-// ReplaceCatalogue writes the catalogue of runs' folders into a file, whole or not at all. Claims are what the suites claim
-// now: what a run found of another claim is left out, and those that no run judged are listed as not tried. What the file says
-// already of claims that these runs did not judge stays: the records of runs do not live as long as the suites.
-func ReplaceCatalogue(file string, claims []Claim, runDirs ...string) error {
-	models := make([]Model, len(runDirs))
-	for i, dir := range runDirs {
-		var err error
-		if models[i], err = Build(dir); err != nil {
-			return err
-		}
-	}
-	before, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	m := merged(models)
-	m.restrict(claims)
-	whole := findingsOf(m)
-	whole.keep(readFindings(string(before)), claims)
-	write := func(w io.Writer, m Model) error {
-		err := whole.write(w, m)
-		if untried := whole.untried(claims); err == nil && len(untried) > 0 {
-			_, err = fmt.Fprintf(w, "\n## Not tried yet\n\n%s\n", text(strings.Join(untried, ", ")))
-		}
-		return err
-	}
-	if err := Replace(file, m, write); err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Base(file), err)
-	}
-	return nil
-}
-
-// merged is what several runs found: of a scenario that was run in more than one, what the last of them found that judged it.
-func merged(models []Model) Model {
-	m := models[0]
-	var ids []string
-	m.Scenarios, m.Trouble = nil, nil
-	for _, one := range models {
-		ids, m.Trouble = append(ids, one.RunID), append(m.Trouble, one.Trouble...)
-		for i := range one.Scenarios {
-			s := one.Scenarios[i]
-			switch at := slices.IndexFunc(m.Scenarios, func(before Scenario) bool { return before.Name == s.Name }); {
-			case at < 0:
-				m.Scenarios = append(m.Scenarios, s)
-			case len(s.Verdicts) > 0:
-				m.Scenarios[at] = s
-			}
-		}
-	}
-	m.RunID = strings.Join(ids, ", ")
-	slices.SortFunc(m.Scenarios, func(a, b Scenario) int { return cmp.Compare(a.Name, b.Name) })
-	return m
-}
 
 // Claim is what a scenario claims.
 type Claim struct {
 	Scenario, Claim string
 }
 
-// restrict leaves the scenarios with these claims that were judged, or found to be not supported.
-func (m *Model) restrict(claims []Claim) {
-	m.Scenarios = slices.DeleteFunc(m.Scenarios, func(s Scenario) bool {
-		return len(s.Verdicts) == 0 && s.Result != Unsupported || !slices.Contains(claims, Claim{s.Name, s.Claim})
-	})
+// UpdateCatalogue adds what runs found to the findings in the folder of page, and writes page from all findings. Each file is written
+// completely or not at all. Claims are what the suites claim now. A finding about another claim is dropped, and a claim without a
+// finding is listed as not tried. Findings about claims that these runs did not judge stay, because the records of runs do not live as
+// long as the suites.
+func UpdateCatalogue(page string, claims []Claim, runDirs ...string) error {
+	all := make([]Report, len(runDirs))
+	for i, dir := range runDirs {
+		var err error
+		if all[i], err = Build(dir); err != nil {
+			return err
+		}
+	}
+	data := filepath.Join(filepath.Dir(page), FindingsFile)
+	before, err := readFindings(data)
+	if err != nil {
+		return err
+	}
+	r := merged(all)
+	r.restrict(claims)
+	f := findingsOf(r, claims)
+	f.keep(before, claims)
+	if err := Replace(data, f, writeFindings); err != nil {
+		return fmt.Errorf("write %s: %w", FindingsFile, err)
+	}
+	write := func(w io.Writer, f findings) error { return f.writePage(w, claims) }
+	if err := Replace(page, f, write); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(page), err)
+	}
+	return nil
 }
 
-// sourceOf a scenario: one file each, named after it. The run with stock timings is the same scenario.
-func sourceOf(name string) string {
-	return strings.ReplaceAll(strings.TrimSuffix(name, "-stock"), "-", "_") + ".go"
+// merged is what several runs found. Of a scenario in more than one run it is what the last run that judged the scenario found.
+func merged(all []Report) Report {
+	r := all[0]
+	var ids []string
+	r.Scenarios, r.Trouble = nil, nil
+	for _, one := range all {
+		ids, r.Trouble = append(ids, one.RunID), append(r.Trouble, one.Trouble...)
+		for i := range one.Scenarios {
+			s := one.Scenarios[i]
+			switch at := slices.IndexFunc(r.Scenarios, func(before Scenario) bool { return before.Name == s.Name }); {
+			case at < 0:
+				r.Scenarios = append(r.Scenarios, s)
+			case len(s.Verdicts) > 0:
+				r.Scenarios[at] = s
+			}
+		}
+	}
+	r.RunID = strings.Join(ids, ", ")
+	slices.SortFunc(r.Scenarios, func(a, b Scenario) int { return cmp.Compare(a.Name, b.Name) })
+	return r
+}
+
+// restrict keeps the scenarios with these claims that were judged, or that the environment could not run.
+func (r *Report) restrict(claims []Claim) {
+	r.Scenarios = slices.DeleteFunc(r.Scenarios, func(s Scenario) bool {
+		return len(s.Verdicts) == 0 && s.Result != Unsupported || !slices.Contains(claims, Claim{s.Name, s.Claim})
+	})
 }

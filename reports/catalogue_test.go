@@ -1,85 +1,114 @@
 package reports
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// What was run again counts as it was found last; what a later run did not come to is as it was.
+var judged = []Verdict{{Outcome: verdict.Held}}
+
+// TestMergedTakesTheLastThatJudged: a later run that did not complete a scenario does not replace its finding.
 func TestMergedTakesTheLastThatJudged(t *testing.T) {
-	verdicts := []invariant.Verdict{{Outcome: invariant.Held}}
-	m := merged([]Model{
+	r := merged([]Report{
 		{RunID: "first", Trouble: []string{"a"}, Scenarios: []Scenario{
-			{Name: "chaos/c", Why: "first", Verdicts: verdicts}, {Name: "chaos/b", Why: "first", Verdicts: verdicts},
+			{Name: "chaos/c", Why: "first", Verdicts: judged}, {Name: "chaos/b", Why: "first", Verdicts: judged},
 		}},
 		{RunID: "second", Trouble: []string{"b"}, Scenarios: []Scenario{
-			{Name: "chaos/b", Why: "second", Verdicts: verdicts}, {Name: "chaos/c", Why: "not begun"}, {Name: "chaos/a", Why: "not begun"},
+			{Name: "chaos/b", Why: "second", Verdicts: judged}, {Name: "chaos/c", Why: "not begun"}, {Name: "chaos/a", Why: "not begun"},
 		}},
 	})
 	var got [][2]string
-	for i := range m.Scenarios {
-		got = append(got, [2]string{m.Scenarios[i].Name, m.Scenarios[i].Why})
+	for i := range r.Scenarios {
+		got = append(got, [2]string{r.Scenarios[i].Name, r.Scenarios[i].Why})
 	}
 	want := [][2]string{{"chaos/a", "not begun"}, {"chaos/b", "second"}, {"chaos/c", "first"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("scenarios (-want +got):\n%s", diff)
 	}
-	if m.RunID != "first, second" || !cmp.Equal(m.Trouble, []string{"a", "b"}) {
-		t.Errorf("run %q, trouble %q", m.RunID, m.Trouble)
+	if r.RunID != "first, second" || !cmp.Equal(r.Trouble, []string{"a", "b"}) {
+		t.Errorf("run %q, trouble %q", r.RunID, r.Trouble)
 	}
 }
 
-// What no longer is in the suites is no claim any more.
-func TestRestrictKeepsWhatIsAndWasJudged(t *testing.T) {
-	verdicts := []invariant.Verdict{{Outcome: invariant.Held}}
-	m := Model{Scenarios: []Scenario{
-		{Name: "chaos/a", Claim: "it holds", Verdicts: verdicts}, {Name: "chaos/b"}, {Name: "chaos/gone", Verdicts: verdicts},
-		{Name: "chaos/d", Claim: "it always holds", Verdicts: verdicts}, {Name: "chaos/e", Result: Unsupported},
+func TestRestrictKeepsCurrentClaimsThatWereJudged(t *testing.T) {
+	r := Report{Scenarios: []Scenario{
+		{Name: "chaos/a", Claim: "it holds", Verdicts: judged}, {Name: "chaos/b"}, {Name: "chaos/gone", Verdicts: judged},
+		{Name: "chaos/d", Claim: "it always holds", Verdicts: judged}, {Name: "chaos/e", Result: Unsupported},
 	}}
-	m.restrict([]Claim{{"chaos/a", "it holds"}, {"chaos/b", ""}, {"chaos/c", ""}, {"chaos/d", "it mostly holds"}, {"chaos/e", ""}})
-	if len(m.Scenarios) != 2 || m.Scenarios[0].Name != "chaos/a" || m.Scenarios[1].Name != "chaos/e" {
-		t.Errorf("left %d scenarios", len(m.Scenarios))
+	r.restrict([]Claim{{"chaos/a", "it holds"}, {"chaos/b", ""}, {"chaos/c", ""}, {"chaos/d", "it mostly holds"}, {"chaos/e", ""}})
+	if len(r.Scenarios) != 2 || r.Scenarios[0].Name != "chaos/a" || r.Scenarios[1].Name != "chaos/e" {
+		t.Errorf("left %d scenarios", len(r.Scenarios))
 	}
 }
 
-// They read what was written, but for what stands below no claim.
-func TestFindingsReadsBack(t *testing.T) {
-	m := sample()
-	want := findingsOf(m)
-	delete(want, "mutants/no-prestop")
-	got := readFindings(string(written(t, WriteCatalogue, m)))
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(finding{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+func TestFindingsReadBack(t *testing.T) {
+	want := findingsOf(sample(), nil)
+	name := filepath.Join(t.TempDir(), FindingsFile)
+	if err := Replace(name, want, writeFindings); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readFindings(name)
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if err := os.WriteFile(name, []byte(`{"scenarios": {"chaos/a": {"mood": "good"}}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readFindings(name); err == nil || !strings.Contains(err.Error(), `unknown field "mood"`) {
+		t.Errorf("a later version: %v", err)
 	}
 }
 
-// What a run did not judge stays as it was written, below the claim it was written for.
-func TestFindingsKeepsWhatWasFoundBefore(t *testing.T) {
-	p := findings{"chaos/again": {"chaos/again", "it holds", "new"}}
-	p.keep(findings{
-		"chaos/again":     {"chaos/again", "it holds", "old"},
-		"mutants/again":   {"chaos/again", "it holds", "old"},
-		"chaos/kept":      {"chaos/kept", `it \_also\_ holds`, "old"},
-		"mutants/gone":    {"chaos/kept", `it \_also\_ holds`, "old"},
-		"chaos/changed":   {"chaos/changed", "it never holds", "old"},
-		"mutants/changed": {"chaos/changed", "it never holds", "old"},
-	}, claimed)
-	want := findings{
-		"chaos/again": {"chaos/again", "it holds", "new"}, "mutants/again": {"chaos/again", "it holds", "old"},
-		"chaos/kept": {"chaos/kept", `it \_also\_ holds`, "old"},
+// TestFindingsKeepsFormerOnes: a finding that no run replaced stays while its claim does.
+func TestFindingsKeepsFormerOnes(t *testing.T) {
+	claims := []Claim{
+		{"chaos/again", "it holds"}, {"mutants/again", ""}, {"chaos/kept", "it _also_ holds"}, {"mutants/changed", ""},
+		{"chaos/changed", "it always holds"},
 	}
-	if diff := cmp.Diff(want, p, cmp.AllowUnexported(finding{})); diff != "" {
+	again := finding{Claim: "it holds", Seen: "new"}
+	mutant, kept := finding{Twin: "chaos/again", Claim: "it holds", Seen: "old"}, finding{Claim: "it _also_ holds", Seen: "old"}
+	f := findings{Scenarios: map[string]finding{"chaos/again": again}}
+	f.keep(findings{Scenarios: map[string]finding{
+		"chaos/again": {Claim: "it holds", Seen: "old"}, "mutants/again": mutant, "chaos/kept": kept,
+		"mutants/gone":    {Twin: "chaos/kept", Claim: "it _also_ holds", Seen: "old"},
+		"chaos/changed":   {Claim: "it never holds", Seen: "old"},
+		"mutants/changed": {Twin: "chaos/changed", Claim: "it never holds", Seen: "old"},
+	}}, claims)
+	want := map[string]finding{"chaos/again": again, "mutants/again": mutant, "chaos/kept": kept}
+	if diff := cmp.Diff(want, f.Scenarios); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := p.untried(claimed); !cmp.Equal(got, []string{"chaos/changed", "mutants/changed"}) {
+	if got := f.untried(claims); !cmp.Equal(got, []string{"chaos/changed", "mutants/changed"}) {
 		t.Errorf("untried: %q", got)
 	}
 }
 
-var claimed = []Claim{
-	{"chaos/again", "it holds"}, {"mutants/again", ""}, {"chaos/kept", "it _also_ holds"}, {"mutants/changed", ""},
-	{"chaos/changed", "it always holds"},
+// TestTheCatalogueIsWrittenFromItsFindings: suites/README.md was not edited. The scenarios without a finding follow behind.
+func TestTheCatalogueIsWrittenFromItsFindings(t *testing.T) {
+	const page = "../suites/README.md"
+	f, err := readFindings("../suites/" + FindingsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want bytes.Buffer
+	if err := f.writePage(&want, nil); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(page, want.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil || len(f.Scenarios) == 0 || !bytes.HasPrefix(got, want.Bytes()) {
+		t.Errorf("%s is not what holdfast report --catalogue writes from %d findings: %v", page, len(f.Scenarios), err)
+	}
 }

@@ -4,48 +4,65 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// confusion lays the causes that the mutants planted against those that were reported; nil when fewer than two name one.
-func (m Model) confusion() *invariant.Confusion {
-	var c invariant.Confusion
-	for i := range m.Scenarios {
-		if s := &m.Scenarios[i]; s.Mutant != nil {
-			c.Add(*s.Mutant, s.caught())
-		}
-	}
-	if _, of := c.Agree(); of < 2 {
+// confusion compares the causes that mutants planted with the reported ones; nil if fewer than two mutants name a cause.
+func (r *Report) confusion() *Confusion {
+	m := r.matrix()
+	if m == nil {
 		return nil
 	}
-	return &c
-}
-
-// caught is the verdict on the mutant; one that says nothing where there is none.
-func (s *Scenario) caught() invariant.Verdict {
-	if s.Caught == nil {
-		return invariant.Verdict{}
+	c := &Confusion{Pairs: []ConfusionPair{}}
+	c.Agree, c.Of = m.Agree()
+	for _, planted := range m.Planted {
+		for _, reported := range m.Reported {
+			if n := m.Count(planted, reported); n > 0 {
+				c.Pairs = append(c.Pairs, ConfusionPair{planted, reported, n})
+			}
+		}
 	}
-	return *s.Caught
+	return c
 }
 
-// mutantNotes are what must be said wherever it is said that a mutant was caught, each between two marks: that its server sets a
-// trap, and what became of its twin.
+func (r *Report) matrix() *judge.Confusion {
+	var m judge.Confusion
+	for i := range r.Scenarios {
+		mutant := r.Scenarios[i].Mutant
+		if mutant == nil {
+			continue
+		}
+		var caught verdict.Verdict // reports no cause
+		if mutant.Verdict != nil {
+			caught = mutant.Verdict.Recorded()
+		}
+		m.Add(mutant.Mutant, caught)
+	}
+	if _, of := m.Agree(); of < 2 {
+		return nil
+	}
+	return &m
+}
+
+// mutantNotes are the remarks that belong to every caught mutant, each between before and after: that its server sets a trap, and the
+// result of its twin.
 func (s *Scenario) mutantNotes(before, after string) (notes string) {
 	if s.Mutant == nil {
 		return ""
 	}
-	for _, note := range s.Mutant.Notes(s.TwinNote) {
+	for _, note := range s.Mutant.Notes(s.Mutant.TwinNote) {
 		notes += before + note + after
 	}
 	return notes
 }
 
-// markdownCauses says of each scenario in which requests failed why they did.
-func markdownCauses(b *strings.Builder, m Model) {
+// markdownCauses lists why requests failed, by scenario.
+func markdownCauses(b *strings.Builder, r Report) {
 	begun := false
-	for i := range m.Scenarios {
-		s := &m.Scenarios[i]
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
 		for n, c := range s.Causes {
 			if !begun {
 				b.WriteString("\n### Failed requests by cause\n\n| scenario | failed | cause | how it is known |\n| --- | ---: | --- | --- |\n")
@@ -55,13 +72,13 @@ func markdownCauses(b *strings.Builder, m Model) {
 			if n == 0 {
 				name = text(s.Name)
 			}
-			fmt.Fprintf(b, "| %s | %s | **%s**: %s | %s |\n", name, count(c.Failed), text(string(c.Cause)), text(c.Cause.Words()), text(c.Known))
+			fmt.Fprintf(b, "| %s | %s | **%s**: %s | %s |\n", name, count(c.Failed), text(string(c.Cause)), text(c.Words), text(c.Known))
 		}
 	}
 }
 
-// markdownConfusion draws the matrix.
-func markdownConfusion(b *strings.Builder, c *invariant.Confusion) {
+// markdownConfusion writes the matrix of planted and reported causes.
+func markdownConfusion(b *strings.Builder, c *judge.Confusion) {
 	t := newConfusionTable(c)
 	if t == nil {
 		return
@@ -88,25 +105,25 @@ func markdownConfusion(b *strings.Builder, c *invariant.Confusion) {
 	}
 }
 
-// confusionTable is the matrix as it is drawn.
+// confusionTable is the matrix as a table.
 type confusionTable struct {
 	Agree, Of int
-	Reported  []invariant.Cause
+	Reported  []attribution.Cause
 	Rows      []confusionRow
 }
 
 type confusionRow struct {
-	Planted invariant.Cause
+	Planted attribution.Cause
 	Fields  []confusionField
 }
 
 type confusionField struct {
-	Reported invariant.Cause
+	Reported attribution.Cause
 	N        int
 	Agree    bool
 }
 
-func newConfusionTable(c *invariant.Confusion) *confusionTable {
+func newConfusionTable(c *judge.Confusion) *confusionTable {
 	if c == nil {
 		return nil
 	}

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // TestThePageShowsCauses: a table a scenario with failures, and one of what mutants planted.
 func TestThePageShowsCauses(t *testing.T) {
-	page := string(written(t, WriteHTML, sample()))
+	page := string(written(t, writeHTML, sample()))
 	for _, want := range []string{
 		"<h3>Failed requests by cause</h3>", "node-lost-connection", "lost on a connection to a pod on a lost node",
 		"Planted cause against reported cause", "1 of 2 mutants were caught for the reason that was planted",
@@ -28,7 +28,7 @@ func TestThePageShowsCauses(t *testing.T) {
 // TestNoMatrixOfOne: one mutant is no matrix, nor are mutants of old records, which name no cause.
 func TestNoMatrixOfOne(t *testing.T) {
 	scenario := func(cause string) Scenario {
-		return Scenario{Mutant: &history.Mutant{CaughtBy: "NoFailedRequests", Cause: cause}}
+		return Scenario{Mutant: &Mutant{Mutant: history.Mutant{CaughtBy: "NoFailedRequests", Cause: cause}}}
 	}
 	for name, s := range map[string]struct {
 		scenarios []Scenario
@@ -41,10 +41,10 @@ func TestNoMatrixOfOne(t *testing.T) {
 		"one, and an old one":  {[]Scenario{scenario("restart"), scenario("")}, false},
 		"two that were missed": {[]Scenario{scenario("a"), scenario("b")}, true},
 	} {
-		m := Model{Scenarios: s.scenarios}
-		md, page := string(written(t, WriteMarkdown, m)), string(written(t, WriteHTML, m))
+		m := Report{Scenarios: s.scenarios}.completed()
+		md, page := string(written(t, writeMarkdown, m)), string(written(t, writeHTML, m))
 		const title = "Planted cause against reported cause"
-		if strings.Contains(md, title) != s.want || strings.Contains(page, title) != s.want || (NewReport(m).Confusion != nil) != s.want {
+		if strings.Contains(md, title) != s.want || strings.Contains(page, title) != s.want || (m.Confusion != nil) != s.want {
 			t.Errorf("%s: want a matrix: %t", name, s.want)
 		}
 	}
@@ -54,16 +54,15 @@ func TestNoMatrixOfOne(t *testing.T) {
 func TestAConfusedHarnessIsSeen(t *testing.T) {
 	caught := func(planted, reported string) Scenario {
 		return Scenario{
-			Mutant: &history.Mutant{CaughtBy: "NoFailedRequests", Cause: planted},
-			Caught: &invariant.Verdict{Numbers: map[string]float64{
-				"cause." + reported: 7, invariant.CaughtNumber: map[bool]float64{true: 1}[planted == reported],
-			}},
+			Mutant: &Mutant{Mutant: history.Mutant{CaughtBy: "NoFailedRequests", Cause: planted}, Verdict: &Verdict{Numbers: map[string]float64{
+				"cause." + reported: 7, verdict.CaughtNumber: map[bool]float64{true: 1}[planted == reported],
+			}}},
 		}
 	}
-	m := Model{Scenarios: []Scenario{
+	m := Report{Scenarios: []Scenario{
 		caught("restart", "restart"), caught("restart", "slow"), caught("late-endpoint", "late-endpoint"), caught("late-endpoint", "late-endpoint"),
 	}}
-	got := string(written(t, WriteMarkdown, m))
+	got := string(written(t, writeMarkdown, m))
 	const want = "3 of 4 mutants were caught for the reason that was planted.\n\n" +
 		"| planted / reported | late-endpoint | restart | slow |\n" +
 		"| --- | ---: | ---: | ---: |\n" +

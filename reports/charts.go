@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// chart is one lane's requests: rate with failures hanging below it, and latency. Paths are drawn in a box of Columns
-// by 100 units, which is stretched over X and W of the plot: a bucket is one unit wide, so that paths are short.
+// chart is the rate of one lane with its failures below, and its latency. Paths are drawn in a box of Columns by 100 units, which is
+// stretched over X and W of the plot. A bucket is one unit wide, so that paths are short.
 type chart struct {
 	Lane, Note              string
 	NameY                   int
@@ -67,7 +67,7 @@ func newChart(at scale, l *Lane, width time.Duration, y int) (chart, int) {
 	return c, y + 4
 }
 
-// overhang is the width of all buckets. The last may end beyond the axis: percentages over 100 are cut off by the plot.
+// overhang is the width of all buckets. The last one may end beyond the axis: the plot cuts off what is over 100 %.
 func overhang(at scale, buckets int, width time.Duration) string {
 	return pct(float64(buckets) * float64(width) / float64(at.to-at.from) * 100)
 }
@@ -101,7 +101,7 @@ func (c *chart) rate(l *Lane, width time.Duration) uint32 {
 	return peak
 }
 
-// steps draws an area whose upper edge is at y of each bucket. Equal neighbours cost nothing, and load is even mostly.
+// steps draws an area whose upper edge is at y of each bucket. Equal neighbours are one line, which keeps the paths of even load short.
 func steps(buckets []Bucket, y func(Bucket) int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "M0 %d", column)
@@ -125,7 +125,7 @@ func flat(b *strings.Builder, run int) {
 	}
 }
 
-// failures hang from the baseline. The least is a third of the height: one failed request must not be overlooked.
+// failures are drawn downwards from the baseline. The smallest bar has a third of the height, so that one failed request is visible.
 func (c *chart) failures(buckets []Bucket, peak uint32) {
 	const least = column / 3
 	var b strings.Builder
@@ -138,7 +138,7 @@ func (c *chart) failures(buckets []Bucket, peak uint32) {
 	c.Failures = b.String()
 }
 
-// latency is drawn on a logarithmic scale of whole decades, because a pause is a thousand times a usual answer.
+// latency is drawn on a logarithmic scale of whole decades, because a pause takes a thousand times as long as a usual response.
 func (c *chart) latency(buckets []Bucket) {
 	low, high := math.Inf(1), 0.0
 	for _, b := range buckets {
@@ -165,7 +165,7 @@ func (c *chart) latency(buckets []Bucket) {
 	}
 }
 
-// line draws steps, with a gap where no request was answered.
+// line draws steps, with a gap where no request succeeded.
 func line(buckets []Bucket, y func(Bucket) int) string {
 	var b strings.Builder
 	last, run, pen := 0, 0, false
@@ -190,7 +190,7 @@ func line(buckets []Bucket, y func(Bucket) int) string {
 	return b.String()
 }
 
-// failing are the stretches in which requests to the system under test failed. Stretches that nearly touch are one.
+// failing are the times in which requests to the system under test failed. Times that nearly touch are one.
 func failing(at scale, s *Scenario) []band {
 	n := 0
 	for i := range s.Lanes {

@@ -6,44 +6,43 @@ import (
 	"html/template"
 	"io"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
 //go:embed assets
 var assets embed.FS
 
-// WriteHTML writes report.html: one page that needs nothing else, neither a network nor a server.
-func WriteHTML(w io.Writer, m Model) error {
+// writeHTML writes report.html: one page that needs neither a network nor a server.
+func writeHTML(w io.Writer, r Report) error {
 	t, err := template.New("").Funcs(words).ParseFS(assets, "assets/*.tmpl")
 	if err != nil {
 		return fmt.Errorf("parse the page's templates: %w", err)
 	}
-	p, err := newPage(m)
+	p, err := newPage(r)
 	if err != nil {
 		return err
 	}
 	return t.ExecuteTemplate(w, "page.tmpl", p)
 }
 
-// words are what the templates call.
+// words are the functions that templates call.
 var words = template.FuncMap{
-	"brief": brief, "count": count, "number": number, "moment": moment, "percent": percent, "plural": plural,
+	"brief": brief[Seconds], "count": count, "number": number, "moment": func(t any) string { return moment(reflect.Indirect(reflect.ValueOf(t)).Int()) }, "percent": percent, "plural": plural,
 	"class": class, "resultOf": resultOf, "anchor": anchor, "join": strings.Join, "lower": strings.ToLower,
 	"pairs": pairs, "nodeName": nodeName, "zoneName": zoneName,
 	"add": func(a, b int) int { return a + b },
 }
 
-// page is what the template is given.
+// page is the data of the template.
 type page struct {
-	Model
+	Report
 	Style  template.CSS // ours, embedded
 	Script template.JS  // ours, embedded
-	Result Result
 	Suites []suite
 	// Summary is one sentence; Counts are the same as a row of figures.
 	Summary string
@@ -66,42 +65,44 @@ type suite struct {
 // section is a scenario on the page.
 type section struct {
 	*Scenario
-	Short    string // its name without the suite
-	Figures  figures
-	Meaning  string
-	Timeline timeline
-	Strip    strip
-	Data     plotData
-	Damage   string // what is missing of the record, unless Why says so already
-	TwinSays Result // a mutant's twin; empty when it is not on the page
+	Short        string // its name without the suite
+	Figures      figures
+	Meaning      string
+	Timeline     timeline
+	Strip        strip
+	NoiseInWords string // how the harness itself ran, in words
+	Data         plotData
+	Damage       string // why the record is incomplete, unless Why says so
+	TwinSays     Result // a mutant's twin; empty when it is not on the page
 }
 
-func newPage(m Model) (page, error) {
+func newPage(r Report) (page, error) {
 	look, err := looks()
 	if err != nil {
 		return page{}, err
 	}
-	p := page{Model: m, Style: look.style, Script: look.script, Result: m.Result(), Summary: m.summary()}
-	for _, r := range []Result{Held, Caught, Escaped, Violated, Missed, Unknown, Unsupported, Interrupted, NotBegun} {
-		if n := m.Count(r); n > 0 {
-			p.Counts = append(p.Counts, resultCount{r, n})
+	p := page{Report: r, Style: look.style, Script: look.script, Summary: r.summary()}
+	for _, result := range []Result{Held, Caught, Escaped, Violated, Missed, Unknown, Unsupported, Interrupted, NotBegun} {
+		n := r.Count(result)
+		if n > 0 {
+			p.Counts = append(p.Counts, resultCount{result, n})
 		}
-		if !r.Good() {
-			p.NotGood += m.Count(r)
+		if !result.Good() {
+			p.NotGood += n
 		}
 	}
-	p.Suites, p.Confusion = suitesOf(m), newConfusionTable(m.confusion())
+	p.Suites, p.Confusion = suitesOf(r), newConfusionTable(r.matrix())
 	return p, nil
 }
 
-func suitesOf(m Model) []suite {
+func suitesOf(r Report) []suite {
 	results := make(map[string]Result)
-	for i := range m.Scenarios {
-		results[m.Scenarios[i].Name] = m.Scenarios[i].Result
+	for i := range r.Scenarios {
+		results[r.Scenarios[i].Name] = r.Scenarios[i].Result
 	}
 	var list []suite
-	for i := range m.Scenarios {
-		s := &m.Scenarios[i]
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
 		name, short := split(s.Name)
 		n := slices.IndexFunc(list, func(u suite) bool { return u.Name == name })
 		if n < 0 {
@@ -110,7 +111,7 @@ func suitesOf(m Model) []suite {
 		}
 		sec := section{
 			Scenario: s, Short: short, Figures: s.figures(), Meaning: s.meaning(), Timeline: layout(s), Strip: newStrip(s),
-			Data: newPlotData(s),
+			Data: newPlotData(s), NoiseInWords: s.noiseInWords(),
 		}
 		if !strings.Contains(s.Why, s.Incomplete) {
 			sec.Damage = s.Incomplete
@@ -123,7 +124,7 @@ func suitesOf(m Model) []suite {
 	return list
 }
 
-// Kinds are the lane's failures by kind, the most frequent first, as one line.
+// Kinds lists the failures of the lane by kind, the most frequent first.
 func (l Lane) Kinds() string {
 	kinds := slices.SortedFunc(maps.Keys(l.Outcomes), func(a, b history.Outcome) int {
 		if l.Outcomes[a] != l.Outcomes[b] {
@@ -138,11 +139,11 @@ func (l Lane) Kinds() string {
 	return strings.Join(parts, ", ")
 }
 
-// figure is one of a verdict's numbers.
+// figure is a number of a verdict.
 type figure struct{ Name, Value string }
 
-// pairs are a verdict's numbers by name, as text.
-func pairs(v invariant.Verdict) []figure {
+// pairs are the numbers of a verdict by name, as text.
+func pairs(v Verdict) []figure {
 	var list []figure
 	for _, key := range slices.Sorted(maps.Keys(v.Numbers)) {
 		list = append(list, figure{key, number(v.Numbers[key])})
@@ -150,7 +151,7 @@ func pairs(v invariant.Verdict) []figure {
 	return list
 }
 
-// class is a result as a style class.
+// class is the style class of a result.
 func class(r Result) string { return strings.ReplaceAll(strings.ToLower(string(r)), " ", "-") }
 
 var notInAnchors = regexp.MustCompile(`[^A-Za-z0-9]+`)

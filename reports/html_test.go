@@ -12,7 +12,7 @@ import (
 )
 
 func TestPageStandsAlone(t *testing.T) {
-	page := string(written(t, WriteHTML, sample()))
+	page := string(written(t, writeHTML, sample()))
 	p := pagetest.Parse(t, page)
 	if len(p.Outside) > 0 {
 		t.Errorf("it refers to %v", p.Outside)
@@ -38,7 +38,7 @@ func TestPageStandsAlone(t *testing.T) {
 
 func TestPageHasEveryScenario(t *testing.T) {
 	m := sample()
-	page := string(written(t, WriteHTML, m))
+	page := string(written(t, writeHTML, m))
 	p := pagetest.Parse(t, page)
 	for _, s := range m.Scenarios {
 		if !p.IDs[anchor(s.Name)] || !p.Links[anchor(s.Name)] {
@@ -70,7 +70,7 @@ func TestPageEscapes(t *testing.T) {
 	s.Zones[0].Name, s.Zones[0].Nodes[0].Name, s.Zones[0].Nodes[0].Pods[0].Name = evil, evil, evil
 	s.Zones[0].Nodes[0].Pods[0].Workload = evil
 	s.Lanes[0].Target = evil
-	page := string(written(t, WriteHTML, m))
+	page := string(written(t, writeHTML, m))
 	p := pagetest.Parse(t, page)
 	if p.Elements["img"] != 0 {
 		t.Errorf("%d img elements", p.Elements["img"])
@@ -81,13 +81,13 @@ func TestPageEscapes(t *testing.T) {
 }
 
 func TestPageOfNothing(t *testing.T) {
-	for name, m := range map[string]Model{
+	for name, m := range map[string]Report{
 		"no scenario":         {},
 		"an empty scenario":   {Scenarios: []Scenario{{}}},
 		"a scenario unjudged": {Scenarios: []Scenario{{Name: "chaos/x", Result: Unknown, Incomplete: "no record", Why: "no record"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := pagetest.Parse(t, string(written(t, WriteHTML, m)))
+			p := pagetest.Parse(t, string(written(t, writeHTML, m)))
 			if p.Elements["article"] != len(m.Scenarios) || p.Elements["figure"] != 0 {
 				t.Errorf("%d articles, %d figures", p.Elements["article"], p.Elements["figure"])
 			}
@@ -102,7 +102,7 @@ func TestPageSize(t *testing.T) {
 	for len(m.Scenarios) < 25 {
 		m.Scenarios = append(m.Scenarios, m.Scenarios[1])
 	}
-	if n := len(written(t, WriteHTML, m)); n > 3<<20 {
+	if n := len(written(t, writeHTML, m)); n > 3<<20 {
 		t.Errorf("%d bytes for 25 scenarios", n)
 	} else {
 		t.Logf("%d bytes for 25 scenarios", n)

@@ -7,34 +7,11 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// What a signal left of a selftest counts for nothing, and is told: it is no doubt, and no failure of the harness. The selftest that
-// was interrupted is not Held; one that adds stored runs up is what the rest of them is.
-func TestSelftestThatWasInterrupted(t *testing.T) {
-	cut, never := found("chaos/b", ""), found("chaos/c", "")
-	cut.Verdicts, cut.Interrupted = nil, "interrupted in the phase steady"
-	never.Took, never.Verdicts, never.NotBegun = 0, nil, "not begun: the run was interrupted"
-	s := selftestOf(t, roundOf(1, found("chaos/a", "held"), cut, never))
-	if s.Summary.Unknown.Seen != 0 || s.Summary.NotJudged != 0 || s.Summary.FalseAlarm.Of != 1 || len(s.Explain) != 0 ||
-		!strings.HasSuffix(s.Sentence(), ", 1 interrupted, 1 not begun") {
-		t.Errorf("%s\n%+v", s.Sentence(), s)
-	}
-	if s.Result() != Held {
-		t.Errorf("added up: %s", s.Result())
-	}
-	if s.Asked, s.Whole = 2, 0; s.Result() != Interrupted {
-		t.Errorf("interrupted: %s", s.Result())
-	}
-	missed := found("mutants/c", "violated")
-	if s = selftestOf(t, roundOf(1, missed, cut)); s.Result() != Violated {
-		t.Errorf("a miss before: %s", s.Result())
-	}
-}
-
 // A run is interrupted before it is unknown, and after it is violated.
 func TestResultOfARunThatWasInterrupted(t *testing.T) {
 	cut, never := Scenario{Name: "chaos/b"}, Scenario{Name: "chaos/c"}
-	cut.heed(&history.ScenarioResult{Interrupted: "interrupted in the phase steady"})
-	never.heed(&history.ScenarioResult{NotBegun: "not begun: the run was interrupted"})
+	cut.takeResultOf(&history.ScenarioResult{Interrupted: "interrupted in the phase steady"})
+	never.takeResultOf(&history.ScenarioResult{NotBegun: "not begun: the run was interrupted"})
 	for _, test := range []struct {
 		with Scenario
 		want Result
@@ -42,20 +19,20 @@ func TestResultOfARunThatWasInterrupted(t *testing.T) {
 		{Scenario{Result: Held}, Interrupted}, {Scenario{Result: Unknown}, Interrupted}, {Scenario{Result: Violated}, Violated},
 		{Scenario{Result: Missed}, Violated},
 	} {
-		m := Model{Interrupted: "SIGINT", Scenarios: []Scenario{test.with, cut, never}}
-		if m.Result() != test.want || !strings.Contains(m.summary(), "1 interrupted, 1 not begun. Interrupted by SIGINT.") {
-			t.Errorf("%s with an interruption: %s, %s", test.with.Result, m.Result(), m.summary())
+		m := Report{Interrupted: "SIGINT", Scenarios: []Scenario{test.with, cut, never}}.completed()
+		if m.Result != test.want || !strings.Contains(m.summary(), "1 interrupted, 1 not begun. Interrupted by SIGINT.") {
+			t.Errorf("%s with an interruption: %s, %s", test.with.Result, m.Result, m.summary())
 		}
 	}
 }
 
 // A run of one mutant, and one of no mutant, say nothing of what was not there.
 func TestSummaryOfWhatWasThere(t *testing.T) {
-	plain, mutant := Scenario{Result: Held}, Scenario{Result: Caught, Mutant: &history.Mutant{}}
-	for want, m := range map[string]Model{
+	plain, mutant := Scenario{Result: Held}, Scenario{Result: Caught, Mutant: &Mutant{}}
+	for want, m := range map[string]Report{
 		"1 held. 0 of 0 requests failed over 0 disruption events.": {Scenarios: []Scenario{plain}},
 		"1 mutant caught.": {Scenarios: []Scenario{mutant}},
-		"1 held, 1 mutant caught. Mutants apart: 0 of 0 requests failed over 0 disruption events.": {Scenarios: []Scenario{plain, mutant}},
+		"1 held, 1 mutant caught. Without the mutants: 0 of 0 requests failed over 0 disruption events.": {Scenarios: []Scenario{plain, mutant}},
 		"nothing ran.": {},
 	} {
 		if got := m.summary(); got != want {

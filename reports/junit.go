@@ -11,11 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// The elements of JUnit's XML. There are two schemas in wide use, Ant's and Jenkins'; this is what both allow. So
-// properties belong to a suite and not to a case, a case fails once, and testsuites has no attributes.
+// The elements of JUnit's XML. Two schemas are in wide use, Ant's and Jenkins', and this is what both allow: properties belong to a suite
+// and not to a case, a case fails once, and testsuites has no attributes. The types of Ginkgo's reporters have attributes that Ant's schema
+// forbids, and lack some that it demands.
 type junitSuites struct {
 	XMLName xml.Name     `xml:"testsuites"`
 	Suites  []junitSuite `xml:"testsuite"`
@@ -62,37 +63,37 @@ type junitProblem struct {
 	Text    string `xml:",cdata"`
 }
 
-// junitText is printed with its line ends as they are: as character data they would be written &#xA;.
+// junitText keeps its line ends. As character data they would be written as &#xA;.
 type junitText struct {
 	Text string `xml:",cdata"`
 }
 
-// WriteJUnit writes junit.xml: a test suite for each suite, a test case for each scenario.
-func WriteJUnit(w io.Writer, m Model) error {
+// writeJUnit writes junit.xml: a test suite for each suite, a test case for each scenario.
+func writeJUnit(w io.Writer, r Report) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
 	out := xml.NewEncoder(w)
 	out.Indent("", "  ")
-	if err := out.Encode(junitSuites{Suites: junitOf(m)}); err != nil {
+	if err := out.Encode(junitSuites{Suites: junitOf(r)}); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
 }
 
-func junitOf(m Model) []junitSuite {
+func junitOf(r Report) []junitSuite {
 	var suites []junitSuite
-	var took []time.Duration
+	var took []Seconds
 	at := make(map[string]int)
-	for i := range m.Scenarios {
-		s := &m.Scenarios[i]
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
 		suite, name := split(s.Name)
 		n, known := at[suite]
 		if !known {
 			n = len(suites)
 			at[suite] = n
-			suites = append(suites, newJUnitSuite(m, suite, n))
+			suites = append(suites, newJUnitSuite(r, suite, n))
 			took = append(took, 0)
 		}
 		took[n] += s.Took
@@ -102,18 +103,18 @@ func junitOf(m Model) []junitSuite {
 	return suites
 }
 
-func newJUnitSuite(m Model, name string, id int) junitSuite {
-	started := m.Started
+func newJUnitSuite(r Report, name string, id int) junitSuite {
+	started := r.Started
 	if started.IsZero() {
 		started = time.Unix(0, 0) // the attribute must be there
 	}
-	out := fmt.Sprintf("holdfast run %s: %s\nreproduce: %s\n", m.RunID, m.Result(), m.Reproduce)
+	out := fmt.Sprintf("holdfast run %s: %s\nreproduce: %s\n", r.RunID, r.Result, r.Reproduce)
 	return junitSuite{
-		Name: name, Package: "holdfast", ID: id, Hostname: cmp.Or(m.Cluster.Name, "localhost"),
+		Name: name, Package: "holdfast", ID: id, Hostname: cmp.Or(r.Cluster.Name, "localhost"),
 		Timestamp: started.UTC().Format("2006-01-02T15:04:05"), SystemOut: junitText{readable(out)},
 		Properties: []junitProperty{
-			{"run", m.RunID}, {"holdfast", m.Holdfast}, {"kubernetes", m.Cluster.Kubernetes}, {"profile", m.Profile},
-			{"proxyMode", m.Cluster.ProxyMode}, {"seed", m.seed()},
+			{"run", r.RunID}, {"holdfast", r.Holdfast}, {"kubernetes", r.Cluster.Kubernetes}, {"profile", r.Profile},
+			{"proxyMode", r.Cluster.ProxyMode}, {"seed", r.seed()},
 		},
 	}
 }
@@ -129,12 +130,12 @@ func (j *junitSuite) add(s *Scenario, name string) {
 		j.Failures++
 		c.Failure = &junitProblem{Message: s.Why, Type: strings.ToLower(string(s.Result)), Text: junitDetails(s)}
 	case s.Result == Interrupted:
-		// What came of it is not known; that it was begun and not ended is no test that was left out.
+		// The scenario began, so it was not skipped; its result is not known.
 		j.Errors++
 		c.Error = &junitProblem{Message: s.Why, Type: "interrupted", Text: junitDetails(s)}
 	case !s.Result.Good():
-		// An error and not a failure: JUnit's word for a test that could not tell, which is what Unknown means. Tools
-		// count errors apart from failures and turn a build red for both, as they must here.
+		// An error in JUnit is a test without a result, as Unknown is. Tools count errors and failures separately, and fail a build for
+		// both.
 		j.Errors++
 		c.Error = &junitProblem{Message: s.Why, Type: "unknown", Text: junitDetails(s)}
 	}
@@ -142,7 +143,7 @@ func (j *junitSuite) add(s *Scenario, name string) {
 	j.Properties = append(j.Properties, junitNumbers(s, name)...)
 }
 
-// junitNumbers are a scenario's figures, each name begun with the scenario's because they are the suite's properties.
+// junitNumbers are the numbers of a scenario. They are properties of the suite, so each name begins with the scenario's.
 func junitNumbers(s *Scenario, name string) []junitProperty {
 	whole := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	list := []junitProperty{
@@ -154,10 +155,10 @@ func junitNumbers(s *Scenario, name string) []junitProperty {
 		list = append(list, junitProperty{"upperBound95", strconv.FormatFloat(*bound, 'g', 4, 64)})
 	}
 	for i := range s.Faults {
-		m := s.metBy(i)
+		a := s.Faults[i].Affected
 		for _, p := range []junitProperty{
-			{"requestsInFlight", whole(m.Requests)}, {"podTerminations", strconv.Itoa(m.PodTerminations)},
-			{"podRestarts", strconv.Itoa(m.PodRestarts)}, {"nodeLosses", strconv.Itoa(m.NodeLosses)},
+			{"requestsInFlight", whole(a.RequestsInFlight)}, {"podTerminations", strconv.Itoa(a.PodTerminations)},
+			{"podRestarts", strconv.Itoa(a.PodRestarts)}, {"nodeLosses", strconv.Itoa(a.NodeLosses)},
 		} {
 			list = append(list, junitProperty{fmt.Sprintf("fault.%d.%s", i, p.Name), p.Value})
 		}
@@ -175,15 +176,15 @@ func junitNumbers(s *Scenario, name string) []junitProperty {
 	return list
 }
 
-// junitDetails are what a reader of a CI page needs: claim, verdicts that did not hold, and the command.
+// junitDetails are the claim, the verdicts that did not hold, and the command, for readers of a CI page.
 func junitDetails(s *Scenario) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "claim: %s\n", s.Claim)
 	if s.Mutant != nil {
-		fmt.Fprintf(&b, "mutant: without %s, to be caught by %s%s\n", s.Mutant.Removed, s.Mutant.CaughtBy, s.mutantNotes("; ", ""))
+		fmt.Fprintf(&b, "mutant: without %s, must be caught by %s%s\n", s.Mutant.Removed, s.Mutant.CaughtBy, s.mutantNotes("; ", ""))
 	}
 	for i := range s.Verdicts {
-		if v := &s.Verdicts[i]; v.Outcome != invariant.Held || s.Mutant != nil {
+		if v := &s.Verdicts[i]; v.Outcome != verdict.Held || s.Mutant != nil {
 			fmt.Fprintf(&b, "%s: %s\n  %s\n", v.Outcome, v.Promise, v.Seen)
 			for _, line := range v.Evidence {
 				fmt.Fprintf(&b, "  - %s\n", line)
@@ -197,7 +198,7 @@ func junitDetails(s *Scenario) string {
 	return readable(b.String())
 }
 
-// readable leaves out the characters that no XML may hold; a CDATA section takes all others as they are.
+// readable removes the characters that XML does not allow. A CDATA section takes all others as they are.
 func readable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == 0xFFFE || r == 0xFFFF {
@@ -208,9 +209,11 @@ func readable(text string) string {
 }
 
 // junitSeconds has no exponent: both schemas want a plain decimal.
-func junitSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
+func junitSeconds(d Seconds) string {
+	return strconv.FormatFloat(time.Duration(d).Seconds(), 'f', 3, 64)
+}
 
-// split parts "suite/name". A name without a suite is in a suite called "holdfast".
+// split splits "suite/name". A name without a suite belongs to the suite "holdfast".
 func split(scenario string) (suite, name string) {
 	suite, name, ok := strings.Cut(scenario, "/")
 	if !ok {

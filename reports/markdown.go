@@ -9,45 +9,45 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// MaxMarkdownBytes bounds report.md: a job summary of GitHub Actions takes 1 MiB and is refused whole when it is
-// longer. Half of it is left to the other steps of a job.
-const MaxMarkdownBytes = 512 << 10
+// maxMarkdownBytes bounds report.md. GitHub Actions refuses a job summary of more than 1 MiB, and half of that is left to the other steps
+// of a job.
+const maxMarkdownBytes = 512 << 10
 
-// WriteMarkdown writes report.md in GitHub's flavour: a table of everything, then the details of what did not hold.
-func WriteMarkdown(w io.Writer, m Model) error {
+// writeMarkdown writes report.md in GitHub's flavour: a table of all scenarios, then the details of those that did not hold.
+func writeMarkdown(w io.Writer, r Report) error {
 	var b strings.Builder
-	markdownHead(&b, m)
-	markdownTable(&b, m)
-	markdownFaults(&b, m)
-	markdownCauses(&b, m)
-	markdownConfusion(&b, m.confusion())
+	markdownHead(&b, r)
+	markdownTable(&b, r)
+	markdownFaults(&b, r)
+	markdownCauses(&b, r)
+	markdownConfusion(&b, r.matrix())
 	left := 0
-	for i := range m.Scenarios {
-		s := &m.Scenarios[i]
-		if s.Result.Good() || s.Result == NotBegun { // of which there is nothing to tell
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
+		if s.Result.Good() || s.Result == NotBegun {
 			continue
 		}
-		if part := markdownDetails(s); b.Len()+len(part) <= MaxMarkdownBytes {
+		if part := markdownDetails(s); b.Len()+len(part) <= maxMarkdownBytes {
 			b.WriteString(part)
 		} else {
 			left++
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "\nThe details of %s more are in report.html: there is no room for them here.\n",
+		fmt.Fprintf(&b, "\nThe details of %s more are in report.html, because they do not fit in here.\n",
 			plural(uint64(left), "scenario"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// mark is a result with its shape.
+// mark is a result behind its symbol.
 func mark(r Result) string { return shape(r) + " " + string(r) }
 
-// shape of a result, so that no one has to tell it by colour.
+// shape is the symbol of a result, so that readers need not tell results apart by colour.
 func shape(r Result) string {
 	switch {
 	case r == Escaped:
@@ -62,53 +62,53 @@ func shape(r Result) string {
 	return "❔"
 }
 
-func markdownHead(b *strings.Builder, m Model) {
-	fmt.Fprintf(b, "## %s: holdfast run %s\n\n", mark(m.Result()), code(m.RunID))
-	fmt.Fprintf(b, "%s\n\n", m.summary())
+func markdownHead(b *strings.Builder, r Report) {
+	fmt.Fprintf(b, "## %s: holdfast run %s\n\n", mark(r.Result), code(r.RunID))
+	fmt.Fprintf(b, "%s\n\n", r.summary())
 	var facts []string
 	for _, f := range []struct{ name, value string }{
-		{"Kubernetes", m.Cluster.Kubernetes}, {"profile", m.Profile}, {"seed", m.seed()}, {"holdfast", m.Holdfast},
+		{"Kubernetes", r.Cluster.Kubernetes}, {"profile", r.Profile}, {"seed", r.seed()}, {"holdfast", r.Holdfast},
 	} {
 		if f.value == "" {
-			f.value = "not known"
+			f.value = "unknown"
 		}
 		facts = append(facts, f.name+" "+text(f.value))
 	}
 	b.WriteString(strings.Join(facts, ", "))
-	if m.Cluster.ProxyMode != "" {
-		fmt.Fprintf(b, ", kube-proxy in %s mode", text(m.Cluster.ProxyMode))
+	if r.Cluster.ProxyMode != "" {
+		fmt.Fprintf(b, ", kube-proxy in %s mode", text(r.Cluster.ProxyMode))
 	}
-	if m.Took > 0 {
-		fmt.Fprintf(b, ", took %s", brief(m.Took))
+	if r.Took > 0 {
+		fmt.Fprintf(b, ", took %s", brief(r.Took))
 	}
 	b.WriteString("\n")
-	for _, what := range m.Trouble {
+	for _, what := range r.Trouble {
 		fmt.Fprintf(b, "\n> [!WARNING]\n> %s\n", text(what))
 	}
-	if i := m.Incident; i != nil {
+	if i := r.Incident; i != nil {
 		fmt.Fprintf(b, "\n### Incident %s\n\n%s\n\n- **Symptom**: %s\n- **Cause**: %s\n- **Fix**: %s\n- **Proof**: the scenarios below\n",
 			text(i.Name), text(i.Story), text(i.Symptom), text(i.Cause), text(i.Fix))
 	}
 }
 
-// seed of the run in words; empty: it is not known, for no run has the seed 0.
-func (m Model) seed() string {
-	if m.Seed == 0 {
+// seed is the run's seed in words; empty if it is not known. No run has the seed 0.
+func (r *Report) seed() string {
+	if r.Seed == 0 {
 		return ""
 	}
-	return strconv.FormatUint(m.Seed, 10)
+	return strconv.FormatUint(r.Seed, 10)
 }
 
-// Line is the run in one line: its result, and summary.
-func (m Model) Line() string { return strings.ToLower(string(m.Result())) + ": " + m.summary() }
+// Line is the result and the summary of the run in one line.
+func (r *Report) Line() string { return strings.ToLower(string(r.Result)) + ": " + r.summary() }
 
 // summary counts results, requests and disruptions in one sentence.
-func (m Model) summary() string {
+func (r *Report) summary() string {
 	var parts []string
-	for _, r := range []Result{Held, Violated, Unknown, Caught, Missed, Escaped, Unsupported, Interrupted, NotBegun} {
-		if n := m.Count(r); n > 0 {
-			word := strings.ToLower(string(r))
-			if r == Caught || r == Missed || r == Escaped {
+	for _, result := range []Result{Held, Violated, Unknown, Caught, Missed, Escaped, Unsupported, Interrupted, NotBegun} {
+		if n := r.Count(result); n > 0 {
+			word := strings.ToLower(string(result))
+			if result == Caught || result == Missed || result == Escaped {
 				word = plural(uint64(n), "mutant") + " " + word
 			} else {
 				word = fmt.Sprintf("%d %s", n, word)
@@ -119,20 +119,20 @@ func (m Model) summary() string {
 	if len(parts) == 0 {
 		parts = []string{"nothing ran"}
 	}
-	text := strings.Join(parts, ", ") + "." + m.trapped()
-	if m.Interrupted != "" {
-		text += " Interrupted by " + m.Interrupted + "."
+	text := strings.Join(parts, ", ") + "." + r.trapped()
+	if r.Interrupted != "" {
+		text += " Interrupted by " + r.Interrupted + "."
 	}
-	return text + m.requests()
+	return text + r.requests()
 }
 
-// requests sums the requests of all scenarios but mutants up, and says what could not be read of them; empty: there were none. A
-// mutant's requests are meant to fail: counted in, they would say nothing about the promises.
-func (m Model) requests() (text string) {
+// requests is the sum of the requests of all scenarios but mutants, and says how many scenarios could not be read completely. It is empty
+// if there are no such scenarios. The requests of a mutant are meant to fail, so they would distort the sum.
+func (r *Report) requests() (text string) {
 	var sent, failed, unread uint64
 	events, good := 0, 0
-	for i := range m.Scenarios {
-		s := &m.Scenarios[i]
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
 		if s.Mutant != nil {
 			continue
 		}
@@ -146,21 +146,21 @@ func (m Model) requests() (text string) {
 		return ""
 	}
 	apart := ""
-	if good < len(m.Scenarios) {
-		apart = "Mutants apart: "
+	if good < len(r.Scenarios) {
+		apart = "Without the mutants: "
 	}
 	text = fmt.Sprintf(" %s%s of %s failed over %s.", apart, count(failed), plural(sent, "request"), plural(uint64(events), "disruption event"))
 	if unread > 0 {
-		text += fmt.Sprintf(" The requests of %s could not be read whole: what is missing is not in this sum.", plural(unread, "scenario"))
+		text += fmt.Sprintf(" The requests of %s could not be read completely, so the sum is too low.", plural(unread, "scenario"))
 	}
 	return text
 }
 
-// trapped says how many mutants were caught with a trap; empty: none.
-func (m Model) trapped() string {
+// trapped says how many mutants were caught with a trap; empty if none was.
+func (r *Report) trapped() string {
 	n := 0
-	for i := range m.Scenarios {
-		if s := &m.Scenarios[i]; s.Mutant != nil && s.Mutant.Trap && s.Result == Caught {
+	for i := range r.Scenarios {
+		if s := &r.Scenarios[i]; s.Mutant != nil && s.Mutant.Trap && s.Result == Caught {
 			n++
 		}
 	}
@@ -170,47 +170,47 @@ func (m Model) trapped() string {
 	return fmt.Sprintf(" Of %s caught, the server set a trap: %s.", plural(uint64(n), "mutant"), history.TrapWords)
 }
 
-func markdownTable(b *strings.Builder, m Model) {
+func markdownTable(b *strings.Builder, r Report) {
 	b.WriteString("\n| | scenario | requests | failed | disruptions | at most, 95 % | p99 | sent late: p50, p99, max |\n")
 	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
-	for i := range m.Scenarios {
-		s := &m.Scenarios[i]
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
 		row := s.figures()
 		fmt.Fprintf(b, "| %s | **%s**<br>%s%s | %s | %s | %s | %s | %s | %s |\n", mark(s.Result), text(s.Name), text(s.Claim), text(s.mutantNotes("; ", "")),
 			row.Requests, row.Failed, row.Disruptions, row.Bound, row.P99, row.Lag)
 	}
-	b.WriteString("\n0 of N is not zero: \"at most, 95 %\" is the share of requests that may fail although none was seen to, if requests are independent, " +
-		"3/N of the lane with the fewest. A mutant is a workload broken on purpose; a promise must catch it, so its requests are meant to fail.\n")
+	b.WriteString("\n0 of N is not zero: \"at most, 95 %\" is the share of requests that may fail although none did, 3/N of the lane with the fewest requests, if " +
+		"requests are independent. A mutant is a workload broken on purpose, which a promise must catch, so its requests are meant to fail.\n")
 }
 
-// markdownFaults tells what each fault met while it was on: where both counts are zero, nothing was tried.
-func markdownFaults(b *strings.Builder, m Model) {
-	const head = "\n| fault | scenario | requests in flight | pods ended | restarted | nodes lost |\n" +
+// markdownFaults lists what each fault affected. If all numbers are zero, the fault tested nothing.
+func markdownFaults(b *strings.Builder, r Report) {
+	const head = "\n| fault | scenario | requests in flight | pods ended | containers restarted | nodes lost |\n" +
 		"| --- | --- | ---: | ---: | ---: | ---: |\n"
 	var rows strings.Builder
-	for i := range m.Scenarios {
-		s := &m.Scenarios[i]
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
 		for j := range s.Faults {
-			met := s.metBy(j)
+			met := s.Faults[j].Affected
 			requests := "–"
 			if len(s.Lanes) > 0 {
-				requests = count(met.Requests)
+				requests = count(met.RequestsInFlight)
 			}
 			fmt.Fprintf(&rows, "| %s | %s | %s | %d | %d | %d |\n", text(s.Faults[j].Name), text(s.Name), requests,
 				met.PodTerminations, met.PodRestarts, met.NodeLosses)
 		}
 	}
-	const why = "\nWhat each fault met from its beginning until it was healed.\n"
+	const why = "\nWhat each fault affected, from its beginning until it was reverted.\n"
 	switch {
 	case rows.Len() == 0:
-	case b.Len()+len(head)+rows.Len()+len(why) > MaxMarkdownBytes/2:
-		b.WriteString("\nWhat each fault met is in report.html: there is no room for it here.\n")
+	case b.Len()+len(head)+rows.Len()+len(why) > maxMarkdownBytes/2:
+		b.WriteString("\nWhat each fault affected is in report.html, because it does not fit in here.\n")
 	default:
 		b.WriteString(head + rows.String() + why)
 	}
 }
 
-// figures are the numbers of an overview's row, as text; a dash where there is nothing to say.
+// figures are the numbers of a row of the overview, as text; a dash if there is no number.
 type figures struct {
 	Requests, Failed, Disruptions, Bound, P99, Lag string
 }
@@ -238,18 +238,18 @@ func markdownDetails(s *Scenario) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n**%s**\n", mark(s.Result), text(s.Name), text(s.Claim), text(s.Why))
 	if s.Mutant != nil {
-		fmt.Fprintf(&b, "\nMutant: without %s, to be caught by %s; its twin is %s.%s\n", text(s.Mutant.Removed),
+		fmt.Fprintf(&b, "\nMutant: without %s, must be caught by %s; its twin is %s.%s\n", text(s.Mutant.Removed),
 			code(s.Mutant.CaughtBy), code(s.Mutant.Twin), text(s.mutantNotes(" ", ".")))
 	}
 	fmt.Fprintf(&b, "\n%s\n", text(s.meaning()))
 	for i := range s.Verdicts {
 		markdownVerdict(&b, &s.Verdicts[i])
 	}
-	if away := s.APIAway.String(); away != "" {
-		fmt.Fprintf(&b, "\nAPI server away: %s.\n", text(away))
+	if s.APIAway != nil {
+		fmt.Fprintf(&b, "\nAPI server unavailable: %s.\n", text(s.APIAway.String()))
 	}
-	if noise := s.Noise.String(); noise != "" {
-		fmt.Fprintf(&b, "\nHow the harness itself ran: %s.\n", text(noise))
+	if noise := s.noiseInWords(); noise != "" {
+		fmt.Fprintf(&b, "\nThe harness itself: %s.\n", text(noise))
 	}
 	for _, what := range s.Trouble {
 		fmt.Fprintf(&b, "\n> [!WARNING]\n> %s\n", text(what))
@@ -260,13 +260,13 @@ func markdownDetails(s *Scenario) string {
 	return b.String()
 }
 
-func markdownVerdict(b *strings.Builder, v *invariant.Verdict) {
+func markdownVerdict(b *strings.Builder, v *Verdict) {
 	at := ""
 	if v.At > 0 {
 		at = ", at " + moment(v.At)
 	}
 	fmt.Fprintf(b, "\n- %s **%s** (%s%s): %s\n", mark(resultOf(v.Outcome)), text(v.Promise), code(v.Kind), at, text(v.Seen))
-	if v.Outcome == invariant.Held {
+	if v.Outcome == verdict.Held {
 		return
 	}
 	for _, line := range v.Evidence {
@@ -279,17 +279,6 @@ func markdownVerdict(b *strings.Builder, v *invariant.Verdict) {
 	if len(numbers) > 0 {
 		fmt.Fprintf(b, "  - %s\n", text(strings.Join(numbers, ", ")))
 	}
-}
-
-// resultOf is a verdict's outcome as a result; a word that is not known is Unknown.
-func resultOf(o invariant.Outcome) Result {
-	switch o {
-	case invariant.Held:
-		return Held
-	case invariant.Violated:
-		return Violated
-	}
-	return Unknown
 }
 
 // markdownSyntax has every character that could begin markup, end a table's cell, or mention a user.

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
 // twoFaults is a healthy record with a second fault, from 21 s to 22 s, in which a pod was started again and a node lost. A
@@ -39,31 +40,31 @@ func twoFaults() *historytest.Builder {
 // TestWhatAFaultMet: requests in flight while it was on, at its first moment already, and what the watches saw going. Each fault
 // has its own.
 func TestWhatAFaultMet(t *testing.T) {
-	s := Describe(twoFaults().Run(), nil)
+	s := describe(twoFaults().Run(), nil)
 	s.Result = Held
-	if len(s.Met) != 2 || s.Met[0].PodTerminations != 1 || s.Met[0].NodeLosses != 1 || s.Met[0].Requests < 4000 {
-		t.Errorf("the first met %+v", s.Met)
+	if len(s.Faults) != 2 || s.Faults[0].PodTerminations != 1 || s.Faults[0].NodeLosses != 1 || s.Faults[0].RequestsInFlight < 4000 {
+		t.Errorf("the first affected %+v", s.Faults)
 	}
-	if diff := cmp.Diff(Met{Requests: 1, PodRestarts: 2, NodeLosses: 1}, s.Met[1]); diff != "" {
-		t.Errorf("the second met (-want +got):\n%s", diff)
+	if diff := cmp.Diff(Affected{RequestsInFlight: 1, PodRestarts: 2, NodeLosses: 1}, s.Faults[1].Affected); diff != "" {
+		t.Errorf("the second affected (-want +got):\n%s", diff)
 	}
-	m := Model{Scenarios: []Scenario{s}}
-	if got, want := string(written(t, WriteMarkdown, m)), "| kill one worker | chaos/drain-one-worker | 1 | 0 | 2 | 1 |"; !strings.Contains(got, want) {
+	m := Report{Scenarios: []Scenario{s}}
+	if got, want := string(written(t, writeMarkdown, m)), "| kill one worker | chaos/drain-one-worker | 1 | 0 | 2 | 1 |"; !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
-	page := string(written(t, WriteHTML, m))
+	page := string(written(t, writeHTML, m))
 	for _, want := range []string{
-		"What the faults met", `data-label="Requests in flight">1</td>`, `data-label="Restarted">2</td>`, "<td>21.5s</td><td>21.6s</td>",
+		"What the faults affected", `data-label="Requests in flight">1</td>`, `data-label="Containers restarted">2</td>`, "<td>21.5s</td><td>21.6s</td>",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in the page", want)
 		}
 	}
-	f := NewReport(m).Scenarios[0].Faults[1]
-	if f.RequestsInFlight != 1 || f.PodRestarts != 2 || f.NodeLosses != 1 || f.PodTerminations != 0 || f.LastingSeconds == nil || *f.LastingSeconds != 21.5 {
-		t.Errorf("report.json has %+v", f)
+	f := m.Scenarios[0].Faults[1]
+	if f.RequestsInFlight != 1 || f.PodRestarts != 2 || f.NodeLosses != 1 || f.PodTerminations != 0 || f.Lasting == nil || *f.Lasting != Seconds(21500*ms) {
+		t.Errorf("the report has %+v", f)
 	}
-	if got, want := string(written(t, WriteJUnit, m)), `name="drain-one-worker.fault.1.requestsInFlight" value="1"`; !strings.Contains(got, want) {
+	if got, want := string(written(t, writeJUnit, m)), `name="drain-one-worker.fault.1.requestsInFlight" value="1"`; !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
 }
@@ -71,9 +72,9 @@ func TestWhatAFaultMet(t *testing.T) {
 // TestTheReportCountsAsTheVerdictDoes: who compares the two finds the same number.
 func TestTheReportCountsAsTheVerdictDoes(t *testing.T) {
 	run := historytest.Healthy().Run()
-	s := Describe(run, nil)
-	want := fmt.Sprintf("%d requests while drain one worker was on, from", s.Met[0].Requests)
-	v := invariant.NoFailedRequests{}.Check(run)
+	s := describe(run, nil)
+	want := fmt.Sprintf("%d requests while drain one worker was on, from", s.Faults[0].RequestsInFlight)
+	v := judge.Check(run, invariant.NoFailedRequests{})
 	if got := strings.Join(v.Evidence, "\n"); !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
@@ -81,20 +82,20 @@ func TestTheReportCountsAsTheVerdictDoes(t *testing.T) {
 
 // TestNoFaultMetNothing, and one without load says so instead of 0.
 func TestNoFaultMetNothing(t *testing.T) {
-	none := Describe(historytest.New().Run(), nil)
-	if got := string(written(t, WriteMarkdown, Model{Scenarios: []Scenario{none}})); strings.Contains(got, "| fault |") {
+	none := describe(historytest.New().Run(), nil)
+	if got := string(written(t, writeMarkdown, Report{Scenarios: []Scenario{none}})); strings.Contains(got, "| fault |") {
 		t.Errorf("there was no fault:\n%s", got)
 	}
-	idle := Describe(historytest.Healthy().DropRequests(func(history.Request) bool { return true }).
+	idle := describe(historytest.Healthy().DropRequests(func(history.Request) bool { return true }).
 		Header(func(h *history.Header) { h.Plan = nil }).Run(), nil)
-	if got := string(written(t, WriteMarkdown, Model{Scenarios: []Scenario{idle}})); !strings.Contains(got, "| – | 1 | 0 | 0 |") {
+	if got := string(written(t, writeMarkdown, Report{Scenarios: []Scenario{idle}})); !strings.Contains(got, "| – | 1 | 0 | 0 |") {
 		t.Errorf("there was no load:\n%s", got)
 	}
 }
 
 // TestHowLateRequestsWereSent: of all that were sent, failed ones included, and the worst lane in the overview.
 func TestHowLateRequestsWereSent(t *testing.T) {
-	s := Describe(historytest.Healthy().EditRequests(func(r *history.Request) {
+	s := describe(historytest.Healthy().EditRequests(func(r *history.Request) {
 		switch {
 		case r.Lane == history.LaneFresh && r.Seq%50 == 0:
 			r.Sent += 30 * ms
@@ -107,7 +108,7 @@ func TestHowLateRequestsWereSent(t *testing.T) {
 	for _, l := range s.Lanes {
 		want := Quantiles{}
 		if l.Name == history.LaneFresh {
-			want = Quantiles{P50: 200_000, P90: 200_000, P99: 30 * ms, P999: 30 * ms, Max: 30 * ms}
+			want = Quantiles{P50: 200_000, P90: 200_000, P99: Seconds(30 * ms), P999: Seconds(30 * ms), Max: Seconds(30 * ms)}
 		}
 		if l.Lag != want || l.LatestSend != want.Max {
 			t.Errorf("%s was late by %+v, want %+v", l.Name, l.Lag, want)

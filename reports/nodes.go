@@ -5,15 +5,18 @@ import (
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
-const zoneLabel = "topology.kubernetes.io/zone"
-
-// zones arranges nodes, and the pods that were bound to them, by topology domain: named zones first, by name. A node
-// without zone is listed only where it has pods, because control planes are not what a scenario is about.
+// zones arranges nodes and the pods that were bound to them by topology domain, named zones first. A node without a zone is listed only
+// if it has pods, because scenarios are not about control planes.
 func zones(events []history.Event, end history.Offset) []Zone {
-	nodes, zoneOf := nodeSpans(events, end)
-	podsOn := pods(events, end)
+	seen := objects.New(events)
+	nodes, zoneOf := make(map[string]*Node), make(map[string]string)
+	for name, node := range seen.Nodes {
+		nodes[name], zoneOf[name] = &Node{Name: name, Spans: node.Spans(end)}, node.Zone
+	}
+	podsOn := pods(events, seen, end)
 	for name := range podsOn {
 		if nodes[name] == nil {
 			nodes[name] = &Node{Name: name}
@@ -39,46 +42,4 @@ func namedFirst(a, b string) int {
 		return cmp.Compare(b, a)
 	}
 	return cmp.Compare(a, b)
-}
-
-func nodeSpans(events []history.Event, end history.Offset) (nodes map[string]*Node, zoneOf map[string]string) {
-	nodes, zoneOf = make(map[string]*Node), make(map[string]string)
-	for i := range events {
-		n := events[i].Node
-		if n == nil {
-			continue
-		}
-		if nodes[n.Name] == nil {
-			nodes[n.Name] = &Node{Name: n.Name}
-		}
-		if zone := n.Labels[zoneLabel]; zone != "" {
-			zoneOf[n.Name] = zone
-		}
-		nodes[n.Name].see(events[i].T, n, end)
-	}
-	return nodes, zoneOf
-}
-
-// see closes the last span at t and opens one for the state that the watch reported.
-func (n *Node) see(t history.Offset, seen *history.Node, end history.Offset) {
-	state := nodeState(seen)
-	if last := len(n.Spans) - 1; last >= 0 && n.Spans[last].To > t {
-		if n.Spans[last].State == state && seen.Change != history.Deleted {
-			return
-		}
-		n.Spans[last].To = t
-	}
-	if seen.Change != history.Deleted {
-		n.Spans = append(n.Spans, NodeSpan{State: state, From: t, To: end})
-	}
-}
-
-func nodeState(n *history.Node) NodeState {
-	switch {
-	case n.Ready != "True":
-		return NodeNotReady
-	case n.Unschedulable:
-		return NodeCordoned
-	}
-	return NodeReady
 }

@@ -9,25 +9,18 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Noise is how well the harness itself ran during a scenario, by its own measurement.
+// Noise is how well one process of the harness ran, by its own measurement: "harness", which wrote the record, or a load worker.
 type Noise struct {
-	// Parts are the process that wrote the record, and the load workers, in the order in which they were heard.
-	Parts []NoisePart
-	// Watches is how much later than they happened changes came to the record. P99 is the worst of fewer than a hundred.
-	Watches Quantiles
+	Of        string  `json:"of"`
+	Pause     Seconds `json:"pauseSeconds"`     // the longest time in which it did not run
+	Throttled Seconds `json:"throttledSeconds"` // the total time for which its CPU quota stopped it
+	Steal     float64 `json:"steal"`            // share of its machine's CPUs that other machines got, in the worst second
+	WaitCPU   float64 `json:"waitCPU"`          // share of the time in which something on its machine waited for a CPU
 }
 
-// NoisePart is one process of the harness.
-type NoisePart struct {
-	Of        string
-	Pause     time.Duration // the longest that it stood still
-	Throttled time.Duration // in all
-	Steal     float64       // share of its machine's processors given to others: the worst second
-	WaitCPU   float64       // share of time in which something on its machine waited for a processor, of the whole
-}
-
-// noiseOf reads the samples. A record that is older than they are has none.
-func noiseOf(events []history.Event) (n Noise) {
+// noiseOf reads the samples of each process, in the order of their first sample, and how late watches delivered changes: nil if that
+// was not measured. Older records have neither.
+func noiseOf(events []history.Event) (parts []Noise, watches *Quantiles) {
 	var late []time.Duration
 	listened := make(map[string]time.Duration)
 	waited := make(map[string]float64) // in nanoseconds
@@ -36,30 +29,32 @@ func noiseOf(events []history.Event) (n Noise) {
 		case e.Echo != nil && e.Echo.Error == "":
 			late = append(late, e.T-e.Echo.Sent)
 		case e.Noise != nil:
-			n.part(e.Noise)
+			parts = addNoise(parts, e.Noise)
 			listened[e.Noise.Of] += e.T - e.Noise.Since
 			waited[e.Noise.Of] += e.Noise.CPU * float64(e.T-e.Noise.Since)
 		}
 	}
-	for i := range n.Parts {
-		if p := &n.Parts[i]; listened[p.Of] > 0 {
+	for i := range parts {
+		if p := &parts[i]; listened[p.Of] > 0 {
 			p.WaitCPU = waited[p.Of] / float64(listened[p.Of])
 		}
 	}
 	slices.Sort(late)
-	n.Watches = quantilesOf(late)
-	return n
+	if q := quantilesOf(late); q.Max > 0 {
+		watches = &q
+	}
+	return parts, watches
 }
 
-// part adds a sample.
-func (n *Noise) part(s *history.Noise) {
-	i := slices.IndexFunc(n.Parts, func(p NoisePart) bool { return p.Of == s.Of })
+func addNoise(parts []Noise, s *history.Noise) []Noise {
+	i := slices.IndexFunc(parts, func(p Noise) bool { return p.Of == s.Of })
 	if i < 0 {
-		i = len(n.Parts)
-		n.Parts = append(n.Parts, NoisePart{Of: s.Of})
+		i = len(parts)
+		parts = append(parts, Noise{Of: s.Of})
 	}
-	p := &n.Parts[i]
-	p.Pause, p.Throttled, p.Steal = max(p.Pause, s.Pause), p.Throttled+s.Throttled, max(p.Steal, s.Steal)
+	p := &parts[i]
+	p.Pause, p.Throttled, p.Steal = max(p.Pause, Seconds(s.Pause)), p.Throttled+Seconds(s.Throttled), max(p.Steal, s.Steal)
+	return parts
 }
 
 // quantilesOf sorted durations, each the smallest that is not exceeded by so many.
@@ -67,25 +62,27 @@ func quantilesOf(sorted []time.Duration) Quantiles {
 	if len(sorted) == 0 {
 		return Quantiles{}
 	}
-	at := func(share float64) time.Duration { return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))] }
-	return Quantiles{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999), Max: sorted[len(sorted)-1]}
+	at := func(share float64) Seconds {
+		return Seconds(sorted[min(len(sorted)-1, int(share*float64(len(sorted))))])
+	}
+	return Quantiles{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999), Max: at(1)}
 }
 
-// String says it in words; empty for a record that does not tell.
-func (n Noise) String() string {
+// noiseInWords is empty if the record has no measurement.
+func (s *Scenario) noiseInWords() string {
 	var parts []string
-	for _, p := range n.Parts {
-		text := fmt.Sprintf("%s stood still for %s at the most", p.Of, brief(p.Pause))
+	for _, p := range s.Noise {
+		text := fmt.Sprintf("%s did not run for up to %s", p.Of, brief(p.Pause))
 		if p.Throttled > 0 {
-			text += fmt.Sprintf(", kept from running by its quota for %s in all", brief(p.Throttled))
+			text += fmt.Sprintf(", was throttled by its CPU quota for %s in total", brief(p.Throttled))
 		}
 		if p.Steal > 0 {
-			text += fmt.Sprintf(", with up to %s of its machine's processors given to others", percent(p.Steal))
+			text += fmt.Sprintf(", lost up to %s of its machine's CPUs to other machines", percent(p.Steal))
 		}
-		parts = append(parts, text+fmt.Sprintf(", on a machine where something waited for a processor %s of the time", percent(p.WaitCPU)))
+		parts = append(parts, text+fmt.Sprintf(", and something on its machine waited for a CPU %s of the time", percent(p.WaitCPU)))
 	}
-	if n.Watches.Max > 0 {
-		parts = append(parts, fmt.Sprintf("changes came to the record %s (p50) to %s (at the most) after they happened", brief(n.Watches.P50), brief(n.Watches.Max)))
+	if w := s.WatchDelay; w != nil {
+		parts = append(parts, fmt.Sprintf("watches delivered changes %s (p50) to %s (maximum) after they happened", brief(w.P50), brief(w.Max)))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -32,22 +32,22 @@ func noisy() *historytest.Builder {
 }
 
 func TestNoise(t *testing.T) {
-	s := Describe(noisy().Run(), nil)
-	want := []NoisePart{
-		{Of: "harness", Pause: 40 * time.Millisecond, WaitCPU: 0.5},
-		{Of: "load-0", Pause: 310 * time.Millisecond, Throttled: 500 * time.Millisecond, Steal: 0.03, WaitCPU: 0.5},
+	s := describe(noisy().Run(), nil)
+	want := []Noise{
+		{Of: "harness", Pause: Seconds(40 * time.Millisecond), WaitCPU: 0.5},
+		{Of: "load-0", Pause: Seconds(310 * time.Millisecond), Throttled: Seconds(500 * time.Millisecond), Steal: 0.03, WaitCPU: 0.5},
 	}
-	if diff := cmp.Diff(want, s.Noise.Parts); diff != "" {
+	if diff := cmp.Diff(want, s.Noise); diff != "" {
 		t.Errorf("parts (-want +got):\n%s", diff)
 	}
-	if w := s.Noise.Watches; w.P50 != 9*time.Millisecond || w.Max != 300*time.Millisecond {
+	if w := s.WatchDelay; w == nil || w.P50 != Seconds(9*time.Millisecond) || w.Max != Seconds(300*time.Millisecond) {
 		t.Errorf("watches: %+v", w)
 	}
-	const words = "harness stood still for 40 ms at the most, on a machine where something waited for a processor 50 % of the time; " +
-		"load-0 stood still for 310 ms at the most, kept from running by its quota for 500 ms in all, " +
-		"with up to 3 % of its machine's processors given to others, on a machine where something waited for a processor 50 % of the time; " +
-		"changes came to the record 9 ms (p50) to 300 ms (at the most) after they happened"
-	if got := s.Noise.String(); got != words {
+	const words = "harness did not run for up to 40 ms, and something on its machine waited for a CPU 50 % of the time; " +
+		"load-0 did not run for up to 310 ms, was throttled by its CPU quota for 500 ms in total, " +
+		"lost up to 3 % of its machine's CPUs to other machines, and something on its machine waited for a CPU 50 % of the time; " +
+		"watches delivered changes 9 ms (p50) to 300 ms (maximum) after they happened"
+	if got := s.noiseInWords(); got != words {
 		t.Errorf("got  %s\nwant %s", got, words)
 	}
 }
@@ -58,15 +58,15 @@ func TestNoiseIsReported(t *testing.T) {
 		run  *historytest.Builder
 		want bool
 	}{"heard": {noisy(), true}, "an older record": {historytest.Healthy(), false}} {
-		m := Model{Scenarios: []Scenario{Describe(test.run.Run(), nil)}}
+		m := Report{Scenarios: []Scenario{describe(test.run.Run(), nil)}}.completed()
 		var md, html, js strings.Builder
-		for _, err := range []error{WriteMarkdown(&md, m), WriteHTML(&html, m), WriteJSON(&js, m)} {
+		for _, err := range []error{writeMarkdown(&md, m), writeHTML(&html, m), writeJSON(&js, m)} {
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		for format, text := range map[string]string{"md": md.String(), "html": html.String()} {
-			if got := strings.Contains(text, "load-0 stood still for 310 ms"); got != test.want {
+			if got := strings.Contains(text, "load-0 did not run for up to 310 ms"); got != test.want {
 				t.Errorf("%s, %s: told: %t", name, format, got)
 			}
 		}

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -8,8 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// plotData is what the page's script needs to say what was at an instant. Names are short and times are whole
-// milliseconds or microseconds, because there are tens of thousands of them on a page.
+// plotData is what the page's script needs to describe a moment. Names are short and times are whole milliseconds or microseconds, because
+// a page has tens of thousands of them.
 type plotData struct {
 	From   int64        `json:"from"` // ms, as are all moments
 	To     int64        `json:"to"`
@@ -36,7 +37,7 @@ type plotPod struct {
 	Spans    []plotSpan `json:"s"`
 }
 
-// plotLane has one entry a bucket; Failed and Unsent only where they are not zero.
+// plotLane has an entry for each bucket; Failed and Unsent have only those that are not zero.
 type plotLane struct {
 	Name   string         `json:"n"`
 	OK     []uint32       `json:"ok"`
@@ -53,7 +54,7 @@ func newPlotData(s *Scenario) plotData {
 		Faults: []plotStages{}, Pods: []plotPod{}, Lanes: []plotLane{},
 	}
 	for _, p := range s.Phases {
-		d.Phases = append(d.Phases, newPlotSpan(string(p.Name), p.From, p.To))
+		d.Phases = append(d.Phases, newPlotSpan(string(p.Name), time.Duration(p.From), time.Duration(p.To)))
 	}
 	for i := range s.Faults {
 		d.Faults = append(d.Faults, plotFault(&s.Faults[i], s.To))
@@ -77,20 +78,20 @@ func newPlotSpan(name string, from, to history.Offset) plotSpan {
 	return plotSpan{Name: name, From: from.Milliseconds(), To: to.Milliseconds()}
 }
 
-func plotFault(f *history.FaultLife, end history.Offset) plotStages {
+func plotFault(f *Fault, end history.Offset) plotStages {
 	p := plotStages{Name: f.Name, Spans: []plotSpan{}}
-	add := func(name string, from, to *history.Offset) {
-		if to == nil {
-			to = &end
+	add := func(name string, from, to *Seconds) {
+		until := end
+		if to != nil {
+			until = time.Duration(*to)
 		}
 		if from != nil {
-			p.Spans = append(p.Spans, newPlotSpan(name, *from, *to))
+			p.Spans = append(p.Spans, newPlotSpan(name, time.Duration(*from), until))
 		}
 	}
-	m := momentsOf(f)
-	add("being injected", m.injecting, or(m.seen, m.healing, m.healed))
-	add("in effect", m.seen, or(m.healing, m.healed))
-	add("being healed", m.healing, m.healed)
+	add("being injected", f.Injecting, cmp.Or(f.Seen, f.Healing, f.Healed))
+	add("active", f.Seen, cmp.Or(f.Healing, f.Healed))
+	add("being reverted", f.Healing, f.Healed)
 	return p
 }
 
@@ -118,7 +119,7 @@ func newPlotLane(l *Lane) plotLane {
 	return out
 }
 
-// strip is the timeline in small, for the overview: when the faults were and when requests failed.
+// strip is the small timeline of the overview: the times of faults and of failed requests.
 type strip struct {
 	Windows, Failing []band
 	Words            string
@@ -132,10 +133,10 @@ func newStrip(s *Scenario) strip {
 	st := strip{Windows: windows(at, s.Faults), Failing: failing(at, s)}
 	var parts []string
 	for i := range s.Faults {
-		parts = append(parts, fmt.Sprintf("%s from %s", s.Faults[i].Name, moment(began(&s.Faults[i]))))
+		parts = append(parts, fmt.Sprintf("%s from %s", s.Faults[i].Name, moment(s.Faults[i].began())))
 	}
 	if len(st.Failing) > 0 {
-		parts = append(parts, plural(uint64(len(st.Failing)), "stretch")+" with failed requests")
+		parts = append(parts, "requests failed in "+plural(uint64(len(st.Failing)), "interval"))
 	}
 	st.Words = strings.Join(parts, "; ")
 	return st

@@ -5,84 +5,36 @@ import (
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
 const templateLabel = "pod-template-hash"
 
-// life is a pod being followed through the events.
-type life struct {
-	Pod
-	node  string
-	ready bool // at least once
-}
-
-// pods follows every pod through the events and returns them by node, each node's in the order in which they began.
-func pods(events []history.Event, end history.Offset) map[string][]Pod {
-	var order []*life
-	byUID := make(map[string]*life)
-	owners := newOwners(events)
-	for i := range events {
-		seen := events[i].Pod
-		if seen == nil {
-			continue
-		}
-		l := byUID[seen.UID]
-		if l == nil {
-			l = &life{Pod: Pod{Name: seen.Name}}
-			l.Workload, l.Generation = owners.of(seen)
-			byUID[seen.UID] = l
-			order = append(order, l)
-		}
-		l.see(events[i].T, seen, end)
+// pods describes all pods, by node. The pods of a node are in the order in which their first spans begin.
+func pods(events []history.Event, seen *objects.Timeline, end history.Offset) map[string][]Pod {
+	type onNode struct {
+		Pod
+		node string
 	}
-	slices.SortStableFunc(order, func(a, b *life) int { return cmp.Compare(a.begin(end), b.begin(end)) })
-	byNode := make(map[string][]Pod)
-	for _, l := range order {
-		if len(l.Spans) > 0 {
-			byNode[l.node] = append(byNode[l.node], l.Pod)
+	var list []onNode
+	owners := newOwners(events)
+	for _, p := range seen.Pods {
+		pod := onNode{Pod{Name: p.Name, Disruption: p.Disruption, Spans: p.Spans(end)}, p.Node}
+		pod.Workload, pod.Generation = owners.of(p.Reports[0].Value)
+		for _, report := range p.Reports {
+			pod.Restarts = max(pod.Restarts, report.Value.Restarts)
+			pod.Trouble = cmp.Or(report.Value.Unschedulable, report.Value.Waiting, pod.Trouble)
 		}
+		if len(pod.Spans) > 0 {
+			list = append(list, pod)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b onNode) int { return cmp.Compare(a.Spans[0].From, b.Spans[0].From) })
+	byNode := make(map[string][]Pod)
+	for _, p := range list {
+		byNode[p.node] = append(byNode[p.node], p.Pod)
 	}
 	return byNode
-}
-
-func (l *life) begin(end history.Offset) history.Offset {
-	if len(l.Spans) == 0 {
-		return end
-	}
-	return l.Spans[0].From
-}
-
-// see closes the last span at t and opens one for the state that the watch reported.
-func (l *life) see(t history.Offset, seen *history.Pod, end history.Offset) {
-	l.node = cmp.Or(seen.Node, l.node)
-	l.Restarts = max(l.Restarts, seen.Restarts)
-	l.Disruption = cmp.Or(seen.Disruption, l.Disruption)
-	l.Trouble = cmp.Or(seen.Unschedulable, seen.Waiting, l.Trouble)
-	if last := len(l.Spans) - 1; last >= 0 {
-		l.Spans[last].To = min(l.Spans[last].To, t)
-	}
-	if seen.Change == history.Deleted || seen.Ended() {
-		return
-	}
-	state := l.state(seen)
-	l.ready = l.ready || state == PodReady
-	if last := len(l.Spans) - 1; last >= 0 && l.Spans[last].State == state && l.Spans[last].To == t {
-		l.Spans[last].To = end
-		return
-	}
-	l.Spans = append(l.Spans, PodSpan{State: state, From: t, To: end})
-}
-
-func (l *life) state(seen *history.Pod) PodState {
-	switch {
-	case seen.Deleting:
-		return PodTerminating
-	case seen.Ready:
-		return PodReady
-	case l.ready:
-		return PodUnready
-	}
-	return PodStarting
 }
 
 // owners tells which Deployment a pod belongs to, and the how manyth of its pod templates it has.

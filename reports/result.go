@@ -1,13 +1,13 @@
 package reports
 
 import (
+	"slices"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Result is the one word for a scenario.
+// Result is the result of a scenario or a run in one word.
 type Result string
 
 // The results. A mutant is Caught or Missed where another scenario is Held or Violated.
@@ -17,116 +17,116 @@ const (
 	Unknown  Result = "Unknown"
 	Caught   Result = "Caught"
 	Missed   Result = "Missed"
-	// Escaped is a mutant that is caught by chance alone, and was not. It is told and counted, and nothing has failed.
+	// Escaped is a mutant that is caught by chance only, and was not. It is counted, but is no failure.
 	Escaped Result = "Escaped"
-	// Unsupported is neither success nor failure: what it takes is not to be had where it was run, and nothing was tried.
+	// Unsupported is neither success nor failure: the environment cannot run the scenario, so nothing was tried.
 	Unsupported Result = "Unsupported"
-	// Interrupted was not run to its end, and NotBegun was chosen and not begun, because the run was interrupted: nothing is known
-	// of them. That is no evidence that is missing of what was tried.
+	// Interrupted is a scenario that did not complete because the run was interrupted, and NotBegun is one that did not begin. Nothing
+	// is known about them, which is not missing evidence about a scenario that ran.
 	Interrupted Result = "Interrupted"
 	NotBegun    Result = "Not begun"
+	// Skipped and NotSupported are results in certificates only: left out on purpose, and the word there for Unsupported.
+	Skipped      Result = "Skipped"
+	NotSupported Result = "Not supported"
 )
 
-// Good tells whether nothing is left to explain.
+// Good is whether there is nothing to explain.
 func (r Result) Good() bool { return r == Held || r == Caught || r == Escaped }
 
-// Broken tells whether a promise was seen broken, or a broken workload went unnoticed. What is neither Good nor Broken
-// is Unknown, Unsupported, Interrupted or NotBegun.
+// Broken is whether a promise was seen broken, or a mutant was missed. A result that is neither Good nor Broken is Unknown, Unsupported,
+// Interrupted or NotBegun.
 func (r Result) Broken() bool { return r == Violated || r == Missed }
 
-// Result sums up a run: the worst of its scenarios, as Held, Violated or Unknown, or Interrupted where nothing was broken before.
-func (m Model) Result() Result {
-	result := Held
-	switch {
-	case m.Count(Interrupted, NotBegun) > 0:
-		result = Interrupted
-	case m.Count(Unsupported) == len(m.Scenarios) || len(m.Trouble) > 0:
-		result = Unknown
-	}
-	for i := range m.Scenarios {
-		switch r := m.Scenarios[i].Result; {
-		case r.Broken():
-			return Violated
-		case !r.Good() && r != Unsupported && result == Held:
-			result = Unknown
+// result sums up a run: the worst of its scenarios, as Held, Violated or Unknown; or Interrupted if nothing was broken before.
+func (r *Report) result() Result {
+	var outcomes []verdict.Outcome
+	for i := range r.Scenarios {
+		switch result := r.Scenarios[i].Result; {
+		case result == Unsupported:
+		case result.Good():
+			outcomes = append(outcomes, verdict.Held)
+		case result.Broken():
+			outcomes = append(outcomes, verdict.Violated)
+		default:
+			outcomes = append(outcomes, verdict.Unknown)
 		}
 	}
-	return result
+	switch sum := verdict.Sum(outcomes...); {
+	case sum == verdict.Violated:
+		return Violated
+	case r.Count(Interrupted, NotBegun) > 0:
+		return Interrupted
+	case len(r.Trouble) > 0:
+		return Unknown
+	default:
+		return resultOf(sum)
+	}
 }
 
-// Count is how many scenarios have one of these results.
-func (m Model) Count(results ...Result) int {
-	n := 0
-	for i := range m.Scenarios {
-		for _, r := range results {
-			if m.Scenarios[i].Result == r {
-				n++
-			}
+// Count is the number of scenarios with one of these results.
+func (r *Report) Count(results ...Result) (n int) {
+	for i := range r.Scenarios {
+		if slices.Contains(results, r.Scenarios[i].Result) {
+			n++
 		}
 	}
 	return n
 }
 
-// sumUp says what the verdicts of a scenario come to, and why. Of a mutant it is the verdict on the mutant itself that counts.
-func sumUp(verdicts []invariant.Verdict, mutant *history.Mutant, caught *invariant.Verdict, incomplete string) (Result, string) {
-	switch {
-	case mutant != nil:
-		return sumUpMutant(caught, incomplete)
-	case incomplete != "":
-		return sumUpIncomplete(verdicts, incomplete)
-	case len(verdicts) == 0:
+// sumUp says what the verdicts of a scenario come to, and which of them decided it. For a mutant only the verdict on the mutant itself
+// counts.
+func (s *Scenario) sumUp() (Result, string) {
+	if s.Mutant != nil {
+		return s.Mutant.sumUp(s.Incomplete)
+	}
+	var outcomes []verdict.Outcome
+	for i := range s.Verdicts {
+		outcomes = append(outcomes, s.Verdicts[i].Outcome)
+	}
+	sum := verdict.Sum(outcomes...)
+	// A promise that was seen broken stays broken if the rest of the record is missing.
+	if s.Incomplete != "" && sum != verdict.Violated {
+		return Unknown, "the record is incomplete: " + s.Incomplete
+	}
+	decided := slices.IndexFunc(outcomes, func(o verdict.Outcome) bool { return verdict.Sum(o) == sum })
+	if decided < 0 {
 		return Unknown, "no promise was judged"
 	}
-	if v := first(verdicts, invariant.Violated); v != nil {
-		return Violated, v.Seen
-	}
-	// Whatever word a newer harness may write, only Held is Held.
-	for i := range verdicts {
-		if verdicts[i].Outcome != invariant.Held {
-			return Unknown, verdicts[i].Seen
-		}
-	}
-	return Held, verdicts[0].Seen
+	return resultOf(sum), s.Verdicts[decided].Seen
 }
 
-// sumUpIncomplete: what was seen broken stays broken, though the rest of the record is missing.
-func sumUpIncomplete(verdicts []invariant.Verdict, incomplete string) (Result, string) {
-	if v := first(verdicts, invariant.Violated); v != nil {
-		return Violated, v.Seen
-	}
-	return Unknown, "the record is not whole: " + incomplete
-}
-
-// sumUpMutant takes the verdict on a mutant. A record that is not whole shows nothing: Caught is as good as Held.
-func sumUpMutant(caught *invariant.Verdict, incomplete string) (Result, string) {
+// sumUp takes the verdict on the mutant. An incomplete record proves nothing: Caught needs as much evidence as Held.
+func (m *Mutant) sumUp(incomplete string) (Result, string) {
 	switch {
 	case incomplete != "":
-		return Unknown, "the record is not whole: " + incomplete
-	case caught == nil:
-		return Unknown, "it was not judged whether it is caught"
+		return Unknown, "the record is incomplete: " + incomplete
+	case m.Verdict == nil:
+		return Unknown, "it was not judged whether the mutant is caught"
 	}
-	result := resultOfMutant(*caught)
-	return result, strings.TrimPrefix(caught.Seen, strings.ToLower(string(result))+": ") // the word stands before it already
+	result := resultOfMutant(m.Verdict.Recorded())
+	return result, strings.TrimPrefix(m.Verdict.Seen, strings.ToLower(string(result))+": ") // the result is shown in front of it
 }
 
-// resultOfMutant is the verdict on a mutant in one word.
-func resultOfMutant(caught invariant.Verdict) Result {
+// resultOfMutant is the result for the verdict on a mutant.
+func resultOfMutant(caught verdict.Verdict) Result {
 	switch {
 	case caught.Escaped():
 		return Escaped
-	case caught.Outcome == invariant.Held:
+	case caught.Outcome == verdict.Held:
 		return Caught
-	case caught.Outcome == invariant.Violated:
+	case caught.Outcome == verdict.Violated:
 		return Missed
 	}
 	return Unknown
 }
 
-func first(verdicts []invariant.Verdict, outcome invariant.Outcome) *invariant.Verdict {
-	for i := range verdicts {
-		if verdicts[i].Outcome == outcome {
-			return &verdicts[i]
-		}
+// resultOf is the result for an outcome. Any word that is not known is Unknown.
+func resultOf(o verdict.Outcome) Result {
+	switch o {
+	case verdict.Held:
+		return Held
+	case verdict.Violated:
+		return Violated
 	}
-	return nil
+	return Unknown
 }

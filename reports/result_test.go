@@ -3,44 +3,48 @@ package reports
 import (
 	"testing"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 func TestSumUp(t *testing.T) {
-	v := func(kind string, o invariant.Outcome) invariant.Verdict {
-		return invariant.Verdict{Kind: kind, Outcome: o, Seen: kind + " " + string(o)}
+	v := func(kind string, o verdict.Outcome) verdict.Verdict {
+		return verdict.Verdict{Kind: kind, Outcome: o, Seen: kind + " " + string(o)}
 	}
-	mutant := &history.Mutant{Removed: "the preStop sleep", CaughtBy: "A", Twin: "chaos/x"}
-	caught := func(o invariant.Outcome, n float64) *invariant.Verdict {
-		return &invariant.Verdict{Kind: "Caught", Outcome: o, Seen: "of the mutant", Numbers: map[string]float64{invariant.CaughtNumber: n}}
+	mutant := &Mutant{}
+	caught := func(o verdict.Outcome, n float64) *verdict.Verdict {
+		return &verdict.Verdict{Kind: "Caught", Outcome: o, Seen: "of the mutant", Numbers: map[string]float64{verdict.CaughtNumber: n}}
 	}
-	violated := []invariant.Verdict{v("A", "violated")}
+	violated := []verdict.Verdict{v("A", "violated")}
 	for name, test := range map[string]struct {
-		verdicts   []invariant.Verdict
-		mutant     *history.Mutant
-		caught     *invariant.Verdict
+		verdicts   []verdict.Verdict
+		mutant     *Mutant
+		caught     *verdict.Verdict
 		incomplete string
 		want       Result
 		why        string
 	}{
-		"all held":                     {[]invariant.Verdict{v("A", "held"), v("B", "held")}, nil, nil, "", Held, "A held"},
-		"one unknown":                  {[]invariant.Verdict{v("A", "held"), v("B", "unknown")}, nil, nil, "", Unknown, "B unknown"},
-		"violated before unknown":      {[]invariant.Verdict{v("A", "unknown"), v("B", "violated")}, nil, nil, "", Violated, "B violated"},
-		"a word of a later version":    {[]invariant.Verdict{v("A", "splendid")}, nil, nil, "", Unknown, "A splendid"},
+		"all held":                     {[]verdict.Verdict{v("A", "held"), v("B", "held")}, nil, nil, "", Held, "A held"},
+		"one unknown":                  {[]verdict.Verdict{v("A", "held"), v("B", "unknown")}, nil, nil, "", Unknown, "B unknown"},
+		"violated before unknown":      {[]verdict.Verdict{v("A", "unknown"), v("B", "violated")}, nil, nil, "", Violated, "B violated"},
+		"a word of a later version":    {[]verdict.Verdict{v("A", "splendid")}, nil, nil, "", Unknown, "A splendid"},
 		"nothing judged":               {nil, nil, nil, "", Unknown, "no promise was judged"},
-		"held on half a record":        {[]invariant.Verdict{v("A", "held")}, nil, nil, "torn", Unknown, "the record is not whole: torn"},
-		"violated on half a record":    {[]invariant.Verdict{v("A", "violated")}, nil, nil, "torn", Violated, "A violated"},
+		"held on half a record":        {[]verdict.Verdict{v("A", "held")}, nil, nil, "torn", Unknown, "the record is incomplete: torn"},
+		"violated on half a record":    {[]verdict.Verdict{v("A", "violated")}, nil, nil, "torn", Violated, "A violated"},
 		"mutant caught":                {violated, mutant, caught("held", 1), "", Caught, "of the mutant"},
 		"mutant missed":                {violated, mutant, caught("violated", 0), "", Missed, "of the mutant"},
 		"mutant unknown":               {violated, mutant, caught("unknown", 0), "", Unknown, "of the mutant"},
 		"mutant that need not be":      {violated, mutant, caught("held", 0), "", Escaped, "of the mutant"},
-		"mutant without a record":      {violated, mutant, nil, "", Unknown, "it was not judged whether it is caught"},
-		"mutant caught on half of one": {violated, mutant, caught("held", 1), "torn", Unknown, "the record is not whole: torn"},
-		"mutant missed on half of one": {violated, mutant, caught("violated", 0), "torn", Unknown, "the record is not whole: torn"},
+		"mutant without a record":      {violated, mutant, nil, "", Unknown, "it was not judged whether the mutant is caught"},
+		"mutant caught on half of one": {violated, mutant, caught("held", 1), "torn", Unknown, "the record is incomplete: torn"},
+		"mutant missed on half of one": {violated, mutant, caught("violated", 0), "torn", Unknown, "the record is incomplete: torn"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, why := sumUp(test.verdicts, test.mutant, test.caught, test.incomplete)
+			s := Scenario{Mutant: test.mutant, Incomplete: test.incomplete}
+			if s.Mutant != nil && test.caught != nil {
+				s.Mutant = &Mutant{Verdict: new(newVerdict(*test.caught))}
+			}
+			s.conclude(test.verdicts)
+			got, why := s.Result, s.Why
 			if got != test.want || why != test.why {
 				t.Errorf("%s (%s), want %s (%s)", got, why, test.want, test.why)
 			}
@@ -48,8 +52,8 @@ func TestSumUp(t *testing.T) {
 	}
 }
 
-func TestModelResult(t *testing.T) {
-	of := func(results ...Result) (m Model) {
+func TestReportResult(t *testing.T) {
+	of := func(results ...Result) (m Report) {
 		for _, r := range results {
 			m.Scenarios = append(m.Scenarios, Scenario{Result: r})
 		}
@@ -58,10 +62,10 @@ func TestModelResult(t *testing.T) {
 	troubled := of(Held)
 	troubled.Trouble = []string{"killed"}
 	for name, test := range map[string]struct {
-		model Model
-		want  Result
+		report Report
+		want   Result
 	}{
-		"nothing ran":      {Model{}, Unknown},
+		"nothing ran":      {Report{}, Unknown},
 		"all good":         {of(Held, Caught), Held},
 		"one unknown":      {of(Unknown, Held), Unknown},
 		"a missed mutant":  {of(Unknown, Missed, Held), Violated},
@@ -69,7 +73,7 @@ func TestModelResult(t *testing.T) {
 		"a troubled run":   {troubled, Unknown},
 		"an unknown word?": {of("splendid"), Unknown},
 	} {
-		if got := test.model.Result(); got != test.want {
+		if got := test.report.completed().Result; got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
 // zoneRows lays out zones, their nodes and the pods on them.
@@ -22,7 +23,7 @@ func zoneRows(at scale, list []Zone, y int) ([]zoneRow, int) {
 			}
 		}
 		if len(zone.Nodes) == 0 {
-			y = zone.Y // nothing of it is on the axis
+			y = zone.Y // nothing in this zone is on the axis
 			continue
 		}
 		rows = append(rows, zone)
@@ -44,8 +45,8 @@ func nodeName(name string) string {
 	return name
 }
 
-// nodePrefix is what the names of all nodes begin with, up to a dash: the cluster's name, which says nothing in a row's
-// label and leaves no room for what does.
+// nodePrefix is the common prefix of the names of all nodes, up to a dash. It is the name of the cluster, which would take up the room
+// in the labels of rows.
 func nodePrefix(list []Zone) string {
 	prefix, first := "", true
 	for i := range list {
@@ -74,7 +75,7 @@ func newNodeRow(at scale, n *Node, prefix string, y int) (nodeRow, int) {
 		}
 	}
 	y += nodeHeight
-	var free []history.Offset // when each row of pods is free again
+	var free []history.Offset // the end of the last pod in each row
 	for i := range n.Pods {
 		bar := newPodBar(at, n, &n.Pods[i])
 		if !at.shows(bar.from, bar.to) {
@@ -94,7 +95,7 @@ func newNodeRow(at scale, n *Node, prefix string, y int) (nodeRow, int) {
 	return row, y + len(free)*(podHeight+podGap) + podGap
 }
 
-// newPodBar draws a pod from its first to its last moment; the parts are its states.
+// newPodBar draws a pod from its first to its last moment. The parts are its states.
 func newPodBar(at scale, n *Node, p *Pod) podBar {
 	from, to := p.Spans[0].From, p.Spans[len(p.Spans)-1].To
 	whole := at.band(from, to, "", "")
@@ -108,7 +109,7 @@ func newPodBar(at scale, n *Node, p *Pod) podBar {
 	}
 	bar.LabelX = "0%"
 	for _, s := range slices.Backward(p.Spans) {
-		if s.State == PodReady && own.shows(s.From, s.To) {
+		if s.State == objects.PodReady && own.shows(s.From, s.To) {
 			bar.LabelX = pct(own.percent(s.From))
 		}
 	}
@@ -120,7 +121,7 @@ func newPodBar(at scale, n *Node, p *Pod) podBar {
 	return bar
 }
 
-// podLabel is what fits into a bar: the workload, and the end of the name that tells its pods apart.
+// podLabel fits into a bar: the workload, and the end of the name, which differs between its pods.
 func podLabel(p *Pod) string {
 	if p.Workload == "" {
 		return p.Name

@@ -9,7 +9,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 const (
@@ -20,11 +20,11 @@ const (
 // sample is a run with a scenario of every kind that a report must be able to show. It is made once: do not change it.
 var sample = sync.OnceValue(newSample)
 
-func newSample() Model {
-	m := Model{
-		RunID: "20260102-030405-sample", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Took: 9*time.Minute + 41*sec,
+func newSample() Report {
+	m := Report{
+		RunID: "20260102-030405-sample", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Took: Seconds(9*time.Minute + 41*sec),
 		Holdfast: "v0.1.0", Seed: 4711, Profile: "lab", Reproduce: "holdfast run --seed 4711 --profile short",
-		Cluster: historytest.New().Run().Header.Cluster,
+		Cluster: clusterOf(historytest.New().Run().Header.Cluster),
 		Incident: &history.Incident{
 			Name: "it-went-out", Story: "Two nodes were drained.", Symptom: "Requests failed.", Cause: "No budget.", Fix: "A budget.",
 		},
@@ -35,7 +35,7 @@ func newSample() Model {
 	for i := range m.Scenarios {
 		m.Scenarios[i].Reproduce = "holdfast run --seed 4711 " + m.Scenarios[i].Name
 	}
-	return m
+	return m.completed()
 }
 
 func named(b *historytest.Builder, name, claim string) *historytest.Builder {
@@ -56,13 +56,13 @@ func jitter(b *historytest.Builder) *historytest.Builder {
 	return b
 }
 
-func held(kind, promise, seen string, numbers map[string]float64) invariant.Verdict {
-	return invariant.Verdict{Promise: promise, Kind: kind, Outcome: invariant.Held, Seen: seen, Numbers: numbers}
+func held(kind, promise, seen string, numbers map[string]float64) verdict.Verdict {
+	return verdict.Verdict{Promise: promise, Kind: kind, Outcome: verdict.Held, Seen: seen, Numbers: numbers}
 }
 
 func drained() Scenario {
 	run := jitter(historytest.Healthy()).Run()
-	return Describe(run, []invariant.Verdict{
+	return describe(run, []verdict.Verdict{
 		held("NoFailedRequests", "no request fails, on any lane", "0 of 12000 requests failed on lanes fresh and reused",
 			map[string]float64{"requests": 12000, "failed": 0, "disruptions": 1, "upperBound": 0.00025}),
 		held("BudgetHonoured", "no eviction takes the healthy pods below the budget",
@@ -121,8 +121,8 @@ func nodeKilled() Scenario {
 			}
 		}
 	})
-	return Describe(jitter(b).Run(), []invariant.Verdict{
-		{Promise: "no request fails, on any lane", Kind: "NoFailedRequests", Outcome: invariant.Violated, At: 15605 * ms,
+	return describe(jitter(b).Run(), []verdict.Verdict{
+		{Promise: "no request fails, on any lane", Kind: "NoFailedRequests", Outcome: verdict.Violated, At: 15605 * ms,
 			Seen: "380 of 16800 requests failed, the first at 15.605s, the last due at 23.985s",
 			Evidence: []string{
 				"15.605s fresh #1121 to w3 (inferred): timeout-connect after 1.000s",
@@ -171,7 +171,7 @@ func rolledOut() Scenario {
 	b.Fault(33*sec, history.FaultMark{Name: "change the pod template", Stage: history.Healing})
 	b.Fault(33500*ms, history.FaultMark{Name: "change the pod template", Stage: history.Healed, Witness: "nothing to undo"})
 	b.Load("fresh", 200, 5*sec, 40*sec).Load("reused", 200, 5*sec, 40*sec).Load("control", 20, 5*sec, 40*sec)
-	return Describe(jitter(b).Run(), []invariant.Verdict{
+	return describe(jitter(b).Run(), []verdict.Verdict{
 		held("NoFailedRequests", "no request fails, on any lane", "0 of 14000 requests failed on lanes fresh and reused",
 			map[string]float64{"requests": 14000, "failed": 0}),
 	})
@@ -181,8 +181,8 @@ func starved() Scenario {
 	b := named(historytest.Healthy(), "chaos/delete-two-pods", "deleting pods is invisible to clients")
 	b.Fail("fresh", 24*sec, 27*sec, history.Unsent).Fail("reused", 24500*ms, 27*sec, history.Unsent)
 	b.Trouble(26*sec, "the load worker was starved of CPU for 2.8s").Gap("pods", 24*sec, 25*sec)
-	return Describe(jitter(b).Run(), []invariant.Verdict{
-		{Promise: "no request fails, on any lane", Kind: "NoFailedRequests", Outcome: invariant.Unknown, At: 24 * sec,
+	return describe(jitter(b).Run(), []verdict.Verdict{
+		{Promise: "no request fails, on any lane", Kind: "NoFailedRequests", Outcome: verdict.Unknown, At: 24 * sec,
 			Seen:     "1100 of 12000 requests were never sent: the load was not delivered",
 			Evidence: []string{"fresh: 600 unsent from 24.000s to 26.995s", "reused: 500 unsent from 24.500s to 26.995s"}},
 	})
@@ -209,7 +209,7 @@ func placed() Scenario {
 	stuck.Ready, stuck.Phase, stuck.Unschedulable = false, "Pending", "0/6 nodes are available: 6 node(s) didn't match pod topology spread constraints"
 	b.Pod(27*sec, stuck)
 	b.Phase(history.Drained, 30*sec)
-	return Describe(b.Run(), []invariant.Verdict{
+	return describe(b.Run(), []verdict.Verdict{
 		held("Spread", "settled, the zones differ by at most 1 pod", "7 settled moments: the largest difference was 1",
 			map[string]float64{"settled": 7, "largestSkew": 1}),
 	})
@@ -219,7 +219,7 @@ func cutOff() Scenario {
 	b := named(historytest.Healthy(), "chaos/scale-up-and-down", "scaling is invisible to clients")
 	b.DropEvents(func(e history.Event) bool { return e.T > 25*sec }).DropRequests(func(r history.Request) bool { return r.Due > 26*sec })
 	b.Incomplete("events.jsonl ends in the middle of line 412").FailReading(fmt.Errorf("requests/w-0007.csv: truncated"))
-	return Describe(jitter(b).Run(), nil)
+	return describe(jitter(b).Run(), nil)
 }
 
 func dropsAtSIGTERM() Scenario {
@@ -229,8 +229,8 @@ func dropsAtSIGTERM() Scenario {
 		h.Mutant = &history.Mutant{Removed: "finishing open requests at SIGTERM", CaughtBy: "NoFailedRequests", Twin: "chaos/drain-one-worker", Cause: "cut-at-sigterm"}
 	})
 	b.Fail("fresh", 17010*ms, 17120*ms, history.Refused).Fail("reused", 17*sec, 17050*ms, history.Reset)
-	return Describe(jitter(b).Run(), []invariant.Verdict{
-		{Promise: "no request fails, on any lane", Kind: "NoFailedRequests", Outcome: invariant.Violated, At: 17 * sec,
+	return describe(jitter(b).Run(), []verdict.Verdict{
+		{Promise: "no request fails, on any lane", Kind: "NoFailedRequests", Outcome: verdict.Violated, At: 17 * sec,
 			Seen: "32 of 12000 requests failed, the first at 17.000s", Evidence: []string{"17.000s reused #1400 to backend-1: reset"},
 			Numbers: map[string]float64{"requests": 12000, "failed": 32, "cause.cut-at-sigterm": 32, "unattributed": 0}},
 	})
@@ -242,7 +242,7 @@ func missed() Scenario {
 		h.Promises = []history.Promise{{Kind: "NoFailedRequests"}}
 		h.Mutant = &history.Mutant{Removed: "the preStop sleep", CaughtBy: "NoFailedRequests", Twin: "chaos/absent", Cause: "late-endpoint"}
 	})
-	return Describe(jitter(b).Run(), []invariant.Verdict{
+	return describe(jitter(b).Run(), []verdict.Verdict{
 		held("NoFailedRequests", "no request fails, on any lane", "0 of 12000 requests failed", nil),
 	})
 }

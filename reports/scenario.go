@@ -1,135 +1,210 @@
 package reports
 
 import (
-	"fmt"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/stats"
 )
 
-// Describe measures one scenario from its record and the verdicts on it. It reads the requests once, in memory that
-// does not grow with their number. A record that is damaged is described as far as it goes, and is never Held.
-func Describe(run history.Run, verdicts []invariant.Verdict) Scenario {
-	begin, end := bounds(run.Events)
-	s := Scenario{
-		Name: run.Header.Scenario, Claim: run.Header.Claim, Verdicts: verdicts, Mutant: run.Header.Mutant,
-		Incomplete: run.Incomplete, Seed: run.Header.Seed, Cluster: run.Header.Cluster, Took: end - begin,
-		Trouble: troubles(run.Events), Phases: run.Phases(), Faults: run.Faults(),
-		Zones: zones(run.Events, end), End: end,
-	}
-	s.From, s.To = axis(run, begin, end)
-	s.meet(run)
-	s.measure(run)
-	s.Disruptions, s.Noise, s.APIAway = disruptions(run), noiseOf(run.Events), apiAwayOf(run)
-	s.Caught = invariant.FoundBy(run, verdicts).Caught
-	s.Result, s.Why = sumUp(verdicts, s.Mutant, s.Caught, s.Incomplete)
-	return s
+// Scenario is one scenario of a run. All moments are offsets from the run's base, as in its record.
+type Scenario struct {
+	Name        string      `json:"name"`  // suite/name
+	Claim       string      `json:"claim"` // the sentence that can be false
+	Result      Result      `json:"result"`
+	Why         string      `json:"why"` // what decided the result, in one sentence
+	Mutant      *Mutant     `json:"mutant,omitempty"`
+	Incomplete  string      `json:"incomplete,omitempty"` // why the record is incomplete
+	Trouble     []string    `json:"trouble"`              // what weakened the evidence: errors of the harness, gaps in a watch
+	Took        Seconds     `json:"tookSeconds"`
+	Requests    Requests    `json:"requests"`
+	Disruptions Disruptions `json:"disruptions"`
+	Verdicts    []Verdict   `json:"verdicts"`
+	Phases      []Phase     `json:"phases"`
+	Faults      []Fault     `json:"faults"`
+	// Lanes are in the order of the load plan, the control lane last. Empty without load.
+	Lanes []Lane  `json:"lanes"`
+	Noise []Noise `json:"noise"`
+	// WatchDelay is how late watches delivered changes. Absent if it was not measured.
+	WatchDelay *Quantiles `json:"watchesLate,omitempty"`
+	// APIAway is how long the API server was unavailable during a fault of the control plane. Absent if it was not measured.
+	APIAway   *APIAway `json:"apiAway,omitempty"`
+	Causes    []Cause  `json:"causes"` // why requests failed, on all lanes but control, the most frequent first
+	Cluster   Cluster  `json:"cluster"`
+	Seed      uint64   `json:"seed"`
+	Reproduce string   `json:"reproduce"` // the command that runs this scenario again
+
+	// NotJudged is set if the harness failed before it could judge.
+	NotJudged bool `json:"-"`
+	// From and To are the ends of the timeline; they are equal without a record.
+	From, To history.Offset `json:"-"`
+	// End is the time of the last event. In an incomplete record requests may be later.
+	End   history.Offset `json:"-"`
+	Zones []Zone         `json:"-"`
+	// Gateway is what a gateway itself counted; nil without a gateway, or if it could not be asked.
+	Gateway *history.GatewayTotals `json:"-"`
+	// BucketWidth is the time that a Bucket covers; zero without load.
+	BucketWidth time.Duration `json:"-"`
+	// OffAxis counts requests that were due before From or after To. They are in the totals and in no bucket.
+	OffAxis uint64 `json:"-"`
 }
 
-// measure reads the requests. A scenario with neither a plan nor requests has no lanes.
-func (s *Scenario) measure(run history.Run) {
-	width := bucketWidth(s.To - s.From)
-	if steady, _, ok := run.Window(history.Steady); ok && steady > s.From {
-		// A bucket begins when the load does. One that began before would show a rate that was not planned.
-		s.From = steady - (steady-s.From+width-1)/width*width
-	}
-	load := newSeries(s.From, width, run.Header.Plan)
-	for i := range s.Faults {
-		load.on = append(load.on, met{from: began(&s.Faults[i]), to: ended(&s.Faults[i], max(s.End, s.To)), requests: &s.Met[i].Requests})
-	}
-	load.causes = invariant.NewFailureCauses(run)
-	if err := load.read(run.Requests); err != nil && s.Incomplete == "" {
-		s.Incomplete = err.Error()
-	}
-	if len(load.lanes) == 0 {
-		return
-	}
-	for i := range run.Events {
-		if g := run.Events[i].Gateway; g != nil {
-			s.Gateway = g
-		}
-	}
-	s.Lanes, s.BucketWidth, s.OffAxis = load.done(run.Header.Plan), load.width, load.offAxis
-	s.To = max(s.To, load.last)
-	s.Causes = load.causes.Counts()
+// Mutant says which good practice was removed, and which promise must catch that.
+type Mutant struct {
+	history.Mutant
+	// TwinNote is what a reader must know about the twin. Absent if the twin held in the same run.
+	TwinNote string `json:"twinNote,omitempty"`
+	// Verdict is the verdict on the mutant itself, made from its record. Absent without a record.
+	Verdict *Verdict `json:"verdict,omitempty"`
 }
 
-// troubles bounds what is said: a harness in trouble repeats itself.
-func troubles(events []history.Event) []string {
-	const limit = 20
-	var list []string
-	for i := range events {
-		switch e := &events[i]; {
-		case e.Trouble != nil:
-			list = append(list, fmt.Sprintf("at %s: %s", moment(e.T), e.Trouble.What))
-		case e.Gap != nil:
-			what := "may have missed changes"
-			if e.Gap.Bridged {
-				what = "was late, and missed nothing"
-			}
-			list = append(list, fmt.Sprintf("from %s to %s the watch of %s %s: %s",
-				moment(e.Gap.Since), moment(e.T), e.Gap.What, what, e.Gap.Why))
-		}
-	}
-	if more := len(list) - limit; more > 0 {
-		list = append(list[:limit], fmt.Sprintf("and %d more", more))
-	}
-	return list
+// Requests counts the requests on all lanes but control.
+type Requests struct {
+	Sent   uint64 `json:"sent"`
+	Failed uint64 `json:"failed"`
+	Unsent uint64 `json:"unsent"` // control included: missing evidence
+	// UpperBound95 is the share that may fail although none did: 3/sent of the lane with the fewest requests, because lanes are
+	// judged separately. Absent if a request failed, or none was sent.
+	UpperBound95 *float64 `json:"upperBound95,omitempty"`
 }
 
-// metBy is what a fault met; a model that was put together by hand may not say.
-func (s *Scenario) metBy(fault int) Met {
-	if fault < len(s.Met) {
-		return s.Met[fault]
-	}
-	return Met{}
+// Disruptions counts what was taken away while the run was disturbed.
+type Disruptions struct {
+	PodTerminations int `json:"podTerminations"`
+	NodeLosses      int `json:"nodeLosses"`
+	// UpperBound95 is the share of disruptions that may fail a request although none did. Absent if a request failed, or without
+	// disruptions or requests.
+	UpperBound95 *float64 `json:"upperBound95,omitempty"`
 }
 
-// Sent is how many requests went to the system under test; the control lane's did not.
-func (s *Scenario) Sent() (n uint64) {
+// Total is the number of disruption events.
+func (d Disruptions) Total() int { return d.PodTerminations + d.NodeLosses }
+
+// Phase is a part of a scenario.
+type Phase struct {
+	Name history.PhaseName `json:"name"`
+	From Seconds           `json:"fromSeconds"`
+	To   Seconds           `json:"toSeconds"`
+}
+
+// Fault is one disturbance. A stage that was not reached is absent.
+type Fault struct {
+	Name      string   `json:"name"`
+	Injecting *Seconds `json:"injectingSeconds,omitempty"`
+	Seen      *Seconds `json:"seenSeconds,omitempty"`
+	Healing   *Seconds `json:"healingSeconds,omitempty"`
+	Healed    *Seconds `json:"healedSeconds,omitempty"`
+	Nodes     []string `json:"nodes"`
+	Pods      []string `json:"pods"`
+	Witness   []string `json:"witness"` // the observations of the probe, in order
+	Errors    []string `json:"errors"`  // why stages were not reached
+	// Lasting is when the probe saw, just before the revert, that the fault was still active.
+	Lasting *Seconds `json:"lastingSeconds,omitempty"`
+	Affected
+}
+
+// Affected is what was in flight, and what was lost, from the beginning of a fault until it was reverted. If all are zero, the fault
+// tested nothing.
+type Affected struct {
+	RequestsInFlight uint64 `json:"requestsInFlight"` // to the system under test
+	PodTerminations  int    `json:"podTerminations"`
+	PodRestarts      int    `json:"podRestarts"`
+	NodeLosses       int    `json:"nodeLosses"`
+}
+
+// Lane is the load of one lane. Latencies are of successful requests only.
+type Lane struct {
+	Name          history.Lane               `json:"name"`
+	Target        string                     `json:"target"`
+	RatePerSecond float64                    `json:"ratePerSecond"` // as planned; zero if the record has no plan for the lane
+	OK            uint64                     `json:"ok"`
+	Failed        uint64                     `json:"failed"`
+	Unsent        uint64                     `json:"unsent"`
+	Outcomes      map[history.Outcome]uint64 `json:"outcomes"` // failures by kind
+	// GatewayTries is how many upstreams a gateway tried for these requests, as its responses say. MaskedByGateway succeeded only
+	// because the gateway tried more than one; they are part of OK.
+	GatewayTries    uint64   `json:"gatewayTries,omitempty"`
+	MaskedByGateway uint64   `json:"maskedByGateway,omitempty"`
+	UpperBound95    *float64 `json:"upperBound95,omitempty"`
+	// FirstFailure is when the first failed request was due, and LastFailure is when the last one ended.
+	FirstFailure Seconds   `json:"firstFailureSeconds,omitempty"`
+	LastFailure  Seconds   `json:"lastFailureSeconds,omitempty"`
+	LatestSend   Seconds   `json:"latestSendSeconds"` // the maximum of Lag, exactly
+	Lag          Quantiles `json:"lag"`               // from when a request was due until it was sent, of all sent requests
+	Latency      Quantiles `json:"latency"`           // from when a request was due until its response had been read
+	Service      Quantiles `json:"service"`           // from when a request was sent until its response had been read
+
+	Buckets []Bucket `json:"-"`
+}
+
+// Sent is the number of sent requests.
+func (l Lane) Sent() uint64 { return l.OK + l.Failed }
+
+// Quantiles of a set of durations; zero if it is empty.
+type Quantiles struct {
+	P50  Seconds `json:"p50Seconds"`
+	P90  Seconds `json:"p90Seconds"`
+	P99  Seconds `json:"p99Seconds"`
+	P999 Seconds `json:"p999Seconds"`
+	Max  Seconds `json:"maxSeconds"`
+}
+
+// Bucket counts the requests that were due within one BucketWidth. The first bucket begins at Scenario.From.
+type Bucket struct {
+	OK, Failed, Unsent uint32
+	P50, P99, Max      time.Duration // from due, of OK requests; Max is exact, the others within 7 %
+}
+
+// Cause is how many requests failed for a reason.
+type Cause struct {
+	Cause  attribution.Cause `json:"cause"`
+	Words  string            `json:"words"`
+	Failed uint64            `json:"failed"`
+	Known  string            `json:"known"` // how that is known; empty if it is not
+}
+
+// complete fills in the figures that follow from others, and makes lists that are not null.
+func (s *Scenario) complete() {
+	s.Requests = Requests{Sent: s.Sent(), Failed: s.Failed(), Unsent: s.Unsent()}
+	s.Requests.UpperBound95, s.Disruptions.UpperBound95 = s.bounds95()
 	for i := range s.Lanes {
-		if s.Lanes[i].Name != history.LaneControl {
-			n += s.Lanes[i].Sent()
+		if l := &s.Lanes[i]; l.Failed == 0 && l.OK > 0 {
+			l.UpperBound95 = new(stats.UpperBound95(l.OK))
 		}
 	}
-	return n
+	s.Trouble, s.Verdicts, s.Phases, s.Faults = notNil(s.Trouble), notNil(s.Verdicts), notNil(s.Phases), notNil(s.Faults)
+	s.Lanes, s.Noise, s.Causes = notNil(s.Lanes), notNil(s.Noise), notNil(s.Causes)
 }
 
-// Failed is how many of Sent let a client down.
-func (s *Scenario) Failed() (n uint64) {
+// bounds95 are nil if there is no bound. The bound over requests is that of the lane with the fewest, because lanes are judged
+// separately.
+func (s *Scenario) bounds95() (requests, disruptions *float64) {
+	events, worst := s.Disruptions.Total(), 0.0
 	for i := range s.Lanes {
-		if s.Lanes[i].Name != history.LaneControl {
-			n += s.Lanes[i].Failed
+		if l := &s.Lanes[i]; l.Name != history.LaneControl && l.Sent() > 0 {
+			worst = max(worst, stats.UpperBound95(l.Sent()))
 		}
 	}
-	return n
-}
-
-// Unsent is how many requests were due and never sent, on all lanes: evidence that is missing.
-func (s *Scenario) Unsent() (n uint64) {
-	for i := range s.Lanes {
-		n += s.Lanes[i].Unsent
+	if worst == 0 || s.Failed() > 0 {
+		return nil, nil
 	}
-	return n
+	requests = new(worst)
+	if events > 0 {
+		disruptions = new(stats.UpperBound95(uint64(events)))
+	}
+	return requests, disruptions
 }
 
-// Lag is how late the requests of the lane with the latest 99th percentile were sent.
-func (s *Scenario) Lag() (worst Quantiles) {
-	for i := range s.Lanes {
-		if l := &s.Lanes[i]; l.Name != history.LaneControl && (l.Lag.P99 > worst.P99 || worst == Quantiles{}) {
-			worst = l.Lag
+func faultOf(f history.FaultLife) Fault {
+	at := func(m history.Moment) *Seconds {
+		if !m.OK {
+			return nil
 		}
+		return new(Seconds(m.At))
 	}
-	return worst
-}
-
-// P99 is the worst of the lanes' 99th percentiles from due.
-func (s *Scenario) P99() (worst time.Duration) {
-	for i := range s.Lanes {
-		if s.Lanes[i].Name != history.LaneControl {
-			worst = max(worst, s.Lanes[i].Latency.P99)
-		}
+	return Fault{
+		Name: f.Name, Injecting: at(f.Injecting), Seen: at(f.Seen), Healing: at(f.Healing), Healed: at(f.Healed), Lasting: at(f.Lasting),
+		Nodes: notNil(f.Nodes), Pods: notNil(f.Pods), Witness: notNil(f.Witness), Errors: notNil(f.Errors),
 	}
-	return worst
 }

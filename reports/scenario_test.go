@@ -10,18 +10,19 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 func TestDescribeADrain(t *testing.T) {
-	s := Describe(historytest.Healthy().Run(), nil)
+	s := describe(historytest.Healthy().Run(), nil)
 	if s.Name != "chaos/drain-one-worker" || s.Claim == "" || s.Seed != 1 {
 		t.Errorf("name %q, claim %q, seed %d", s.Name, s.Claim, s.Seed)
 	}
 	if s.From >= historytest.SteadyAt || s.From < 2*sec || s.To != historytest.DrainedAt {
 		t.Errorf("the timeline shows %v to %v", s.From, s.To)
 	}
-	if diff := cmp.Diff(Disruptions{PodTerminations: 1}, s.Disruptions); diff != "" {
+	if diff := cmp.Diff(Disruptions{PodTerminations: 1, UpperBound95: new(1.0)}, s.Disruptions); diff != "" {
 		t.Errorf("disruptions (-want +got):\n%s", diff)
 	}
 	if s.Sent() != 12000 || s.Failed() != 0 || s.Unsent() != 0 || s.OffAxis != 0 {
@@ -45,21 +46,21 @@ func TestDescribeADrain(t *testing.T) {
 }
 
 func TestPodsLive(t *testing.T) {
-	s := Describe(historytest.Healthy().Run(), nil)
+	s := describe(historytest.Healthy().Run(), nil)
 	victim, replacement := s.Zones[0].Nodes[0].Pods[0], s.Zones[0].Nodes[1].Pods[1]
 	want := []PodSpan{
-		{PodReady, 3 * sec, historytest.EvictedAt}, {PodTerminating, historytest.EvictedAt, historytest.GoneAt},
+		{State: objects.PodReady, From: 3 * sec, To: historytest.EvictedAt}, {State: objects.PodTerminating, From: historytest.EvictedAt, To: historytest.GoneAt},
 	}
 	if diff := cmp.Diff(want, victim.Spans); diff != "" || victim.Disruption != "EvictionByEvictionAPI" {
 		t.Errorf("victim, disrupted by %q (-want +got):\n%s", victim.Disruption, diff)
 	}
 	want = []PodSpan{
-		{PodStarting, historytest.EvictedAt, historytest.ReplacedAt}, {PodReady, historytest.ReplacedAt, s.End},
+		{State: objects.PodStarting, From: historytest.EvictedAt, To: historytest.ReplacedAt}, {State: objects.PodReady, From: historytest.ReplacedAt, To: s.End},
 	}
 	if diff := cmp.Diff(want, replacement.Spans); diff != "" || replacement.Workload != "backend" {
 		t.Errorf("replacement of %q (-want +got):\n%s", replacement.Workload, diff)
 	}
-	cordoned := NodeSpan{NodeCordoned, historytest.SeenAt, historytest.HealedAt}
+	cordoned := NodeSpan{State: objects.NodeCordoned, From: historytest.SeenAt, To: historytest.HealedAt}
 	if got := s.Zones[0].Nodes[0].Spans; len(got) != 3 || got[1] != cordoned {
 		t.Errorf("the drained node was %v", got)
 	}
@@ -78,10 +79,10 @@ func TestPodStates(t *testing.T) {
 		Pod(6*sec, pod(history.Modified, "Running", true, true)).
 		Pod(7*sec, pod(history.Modified, "Succeeded", false, true)).
 		Pod(9*sec, pod(history.Deleted, "Succeeded", false, true))
-	got := Describe(b.Run(), nil).Zones[0].Nodes[0].Pods[0]
+	got := describe(b.Run(), nil).Zones[0].Nodes[0].Pods[0]
 	want := []PodSpan{
-		{PodStarting, 1 * sec, 3 * sec}, {PodReady, 3 * sec, 4 * sec}, {PodUnready, 4 * sec, 5 * sec},
-		{PodReady, 5 * sec, 6 * sec}, {PodTerminating, 6 * sec, 7 * sec},
+		{State: objects.PodStarting, From: 1 * sec, To: 3 * sec}, {State: objects.PodReady, From: 3 * sec, To: 4 * sec}, {State: objects.PodUnready, From: 4 * sec, To: 5 * sec},
+		{State: objects.PodReady, From: 5 * sec, To: 6 * sec}, {State: objects.PodTerminating, From: 6 * sec, To: 7 * sec},
 	}
 	if diff := cmp.Diff(want, got.Spans); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -128,7 +129,7 @@ func TestDisruptions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Describe(test.run.Run(), nil).Disruptions); diff != "" {
+			if diff := cmp.Diff(test.want, disruptions(test.run.Run())); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -147,7 +148,7 @@ func TestLanes(t *testing.T) {
 				r.Sent, r.Done = r.Due+300*ms, r.Due+500*ms
 			}
 		})
-	s := Describe(b.Run(), nil)
+	s := describe(b.Run(), nil)
 	var names []history.Lane
 	for _, l := range s.Lanes {
 		names = append(names, l.Name)
@@ -156,24 +157,24 @@ func TestLanes(t *testing.T) {
 		t.Fatalf("lanes (-want +got):\n%s", diff)
 	}
 	fresh, reused := s.Lanes[0], s.Lanes[1]
-	if fresh.OK != 5800 || fresh.Unsent != 200 || fresh.LatestSend != 300*ms || fresh.Latency.Max != 500*ms ||
-		fresh.Service.Max != 200*ms || fresh.Latency.P50 != historytest.Latency {
+	if fresh.OK != 5800 || fresh.Unsent != 200 || fresh.LatestSend != Seconds(300*ms) || fresh.Latency.Max != Seconds(500*ms) ||
+		fresh.Service.Max != Seconds(200*ms) || fresh.Latency.P50 != Seconds(historytest.Latency) {
 		t.Errorf("fresh: %+v", fresh)
 	}
-	if reused.Failed != 30 || reused.FirstFailure != 20*sec || reused.LastFailure != 21047*ms ||
+	if reused.Failed != 30 || reused.FirstFailure != Seconds(20*sec) || reused.LastFailure != Seconds(21047*ms) ||
 		reused.Kinds() != "20 reset, 10 refused" || reused.RatePerSecond != 200 {
 		t.Errorf("reused: failed %d from %v to %v, %s", reused.Failed, reused.FirstFailure, reused.LastFailure, reused.Kinds())
 	}
 	if s.Failed() != 30 {
 		t.Errorf("%d failed, want 30: the control lane tells of the harness only", s.Failed())
 	}
-	if s.P99() != historytest.Latency {
+	if s.P99() != Seconds(historytest.Latency) {
 		t.Errorf("p99 %v", s.P99())
 	}
 }
 
 func TestBuckets(t *testing.T) {
-	s := Describe(historytest.Healthy().Fail(history.LaneFresh, 17*sec, 17200*ms, history.Refused).Run(), nil)
+	s := describe(historytest.Healthy().Fail(history.LaneFresh, 17*sec, 17200*ms, history.Refused).Run(), nil)
 	if s.BucketWidth != 100*ms {
 		t.Fatalf("a bucket is %v wide", s.BucketWidth)
 	}
@@ -202,8 +203,8 @@ func TestBucketsAreBounded(t *testing.T) {
 		b := historytest.New().Phase(history.Steady, 0).Phase(history.Drained, length)
 		b.Request(history.Request{Due: length / 2}).Request(history.Request{Due: length + length/20})
 		b.Request(history.Request{Due: 1 << 62}).Request(history.Request{Due: -5 * time.Hour, Done: 1})
-		s := Describe(b.Run(), nil)
-		if n := len(s.Lanes[0].Buckets); n > MaxBuckets || length > time.Minute && n < MaxBuckets/5 {
+		s := describe(b.Run(), nil)
+		if n := len(s.Lanes[0].Buckets); n > maxBuckets || length > time.Minute && n < maxBuckets/5 {
 			t.Errorf("%v: %d buckets of %v", length, n, s.BucketWidth)
 		}
 		if s.OffAxis != 2 || s.Sent() != 4 {
@@ -225,13 +226,13 @@ func TestDescribeDamage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := held("NoFailedRequests", "none fails", "0 failed", nil)
-			s := Describe(test.run.Run(), []invariant.Verdict{all})
+			s := describe(test.run.Run(), []verdict.Verdict{all})
 			if s.Result != Unknown || s.Incomplete != test.want {
 				t.Errorf("%s, incomplete: %q", s.Result, s.Incomplete)
 			}
 		})
 	}
-	if s := Describe(history.Run{}, nil); s.Result != Unknown || s.To <= s.From {
+	if s := describe(history.Run{}, nil); s.Result != Unknown || s.To <= s.From {
 		t.Errorf("an empty record: %+v", s)
 	}
 }
@@ -241,7 +242,7 @@ func TestTroublesAreBounded(t *testing.T) {
 	for i := range 100 {
 		b.Trouble(time.Duration(i)*sec, "starved")
 	}
-	got := Describe(b.Run(), nil).Trouble
+	got := describe(b.Run(), nil).Trouble
 	if len(got) != 21 || got[0] != "at 0s: starved" || got[20] != "and 80 more" {
 		t.Errorf("%d: %v", len(got), got)
 	}
@@ -269,7 +270,7 @@ func many(n int) history.Run {
 func TestMemoryDoesNotGrowWithRequests(t *testing.T) {
 	allocations := func(n int) float64 {
 		run := many(n)
-		return testing.AllocsPerRun(1, func() { Describe(run, nil) })
+		return testing.AllocsPerRun(1, func() { describe(run, nil) })
 	}
 	few, lots := allocations(10_000), allocations(200_000)
 	if lots > few*1.1 {
@@ -281,7 +282,7 @@ func BenchmarkDescribe(b *testing.B) {
 	run := many(1_000_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		if s := Describe(run, nil); s.Sent() != 1_000_000 {
+		if s := describe(run, nil); s.Sent() != 1_000_000 {
 			b.Fatal(s.Sent())
 		}
 	}

@@ -6,27 +6,27 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
-// MaxBuckets bounds a lane's buckets, and with them the memory and the size of a report, however long a run was.
-const MaxBuckets = 600
+// maxBuckets bounds the buckets of a lane, and so the memory and the size of a report for a run of any length.
+const maxBuckets = 600
 
-// What the histograms can hold. A request that takes longer than an hour has hung; its exact time is not told.
+// The range and precision of the histograms. A request that takes longer than an hour counts as an hour.
 const (
 	longest      = time.Hour
 	totalDigits  = 3 // 0.1 % for a lane's quantiles
 	bucketDigits = 1 // 7 % for a bucket's: 600 of them a lane, at 5 KB each
 )
 
-// bucketWidth is the smallest round width of which a little under MaxBuckets cover the axis: some are kept for
-// requests that were due after the last event, as when the harness was killed.
+// bucketWidth is the smallest round width with which 90 % of maxBuckets cover the axis. The rest is for requests that were due after the
+// last event, as in the record of a killed harness.
 func bucketWidth(shown time.Duration) time.Duration {
-	const spare = MaxBuckets / 10
+	const spare = maxBuckets / 10
 	for unit := 100 * time.Millisecond; ; unit *= 10 {
 		for _, width := range []time.Duration{unit, 2 * unit, 5 * unit} {
-			if shown <= width*(MaxBuckets-spare) {
+			if shown <= width*(maxBuckets-spare) {
 				return width
 			}
 		}
@@ -40,12 +40,12 @@ type series struct {
 	lanes   map[history.Lane]*laneSeries
 	last    history.Offset // due time of the last request on the axis
 	offAxis uint64
-	on      []met                    // the faults
-	causes  *invariant.FailureCauses // nil: nobody asks
+	faults  []inFlight
+	causes  *attribution.FailureCauses // nil if causes are not wanted
 }
 
-// met counts the requests that were in flight while a fault was on, from its first moment to its last.
-type met struct {
+// inFlight counts the requests that were in flight during a fault, from its first moment to its last.
+type inFlight struct {
 	from, to history.Offset
 	requests *uint64
 }
@@ -73,7 +73,7 @@ func newSeries(from history.Offset, width time.Duration, plan *history.Plan) *se
 	return s
 }
 
-// read adds all requests and returns what ended the sequence before its end, or nil.
+// read adds all requests, and returns the error that ended the sequence early.
 func (s *series) read(requests history.Requests) error {
 	if requests == nil {
 		return nil
@@ -84,9 +84,9 @@ func (s *series) read(requests history.Requests) error {
 		}
 		s.lane(r.Lane).add(r)
 		s.place(r)
-		for _, m := range s.on {
-			if r.Lane != history.LaneControl && r.Outcome != history.Unsent && r.Done >= m.from && r.Sent <= m.to {
-				*m.requests++
+		for _, f := range s.faults {
+			if r.Lane != history.LaneControl && r.Outcome != history.Unsent && r.Done >= f.from && r.Sent <= f.to {
+				*f.requests++
 			}
 		}
 		if s.causes != nil {
@@ -112,7 +112,7 @@ func histogram(digits int) *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, longest.Microseconds(), digits)
 }
 
-// record keeps microseconds: the finest that a request over a network differs by.
+// record adds a duration in microseconds. Requests over a network do not differ by less.
 func record(h *hdrhistogram.Histogram, d time.Duration) {
 	// In range by construction: RecordValue has no other error.
 	_ = h.RecordValue(min(max(d, time.Microsecond), longest).Microseconds())
@@ -120,7 +120,7 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 
 func (l *laneSeries) add(r *history.Request) {
 	if r.Outcome != history.Unsent {
-		l.LatestSend = max(l.LatestSend, r.Sent-r.Due)
+		l.LatestSend = max(l.LatestSend, Seconds(r.Sent-r.Due))
 		record(l.lag, r.Sent-r.Due)
 	}
 	l.GatewayTries += uint64(max(0, r.GatewayTries))
@@ -132,23 +132,23 @@ func (l *laneSeries) add(r *history.Request) {
 		}
 		record(l.latency, r.Done-r.Due)
 		record(l.service, r.Done-r.Sent)
-		l.Latency.Max, l.Service.Max = max(l.Latency.Max, r.Done-r.Due), max(l.Service.Max, r.Done-r.Sent)
+		l.Latency.Max, l.Service.Max = max(l.Latency.Max, Seconds(r.Done-r.Due)), max(l.Service.Max, Seconds(r.Done-r.Sent))
 	case history.Unsent:
 		l.Unsent++
 	default:
-		if l.Failed == 0 || r.Due < l.FirstFailure {
-			l.FirstFailure = r.Due
+		if due := Seconds(r.Due); l.Failed == 0 || due < l.FirstFailure {
+			l.FirstFailure = due
 		}
 		l.Failed++
 		l.Outcomes[r.Outcome]++
-		l.LastFailure = max(l.LastFailure, r.Done)
+		l.LastFailure = max(l.LastFailure, Seconds(r.Done))
 	}
 }
 
 // place adds a request to the bucket in which it was due.
 func (s *series) place(r *history.Request) {
 	i := int((r.Due - s.from) / s.width)
-	if r.Due < s.from || i >= MaxBuckets {
+	if r.Due < s.from || i >= maxBuckets {
 		s.offAxis++
 		return
 	}
@@ -176,8 +176,8 @@ func (b *bucketSeries) add(r *history.Request) {
 	}
 }
 
-// done returns the lanes in the plan's order, others after them by name, the control lane last: it says something of
-// the harness only.
+// done returns the lanes in the order of the plan, other lanes after them by name, and the control lane last, because it only measures
+// the harness.
 func (s *series) done(plan *history.Plan) []Lane {
 	var order []history.Lane
 	if plan != nil {
@@ -213,21 +213,21 @@ func (l *laneSeries) finish() Lane {
 	l.Lag = quantiles(l.lag, l.LatestSend)
 	for _, b := range l.buckets {
 		if b.latency != nil {
-			q := quantiles(b.latency, b.Max)
-			b.P50, b.P99 = q.P50, q.P99
+			q := quantiles(b.latency, Seconds(b.Max))
+			b.P50, b.P99 = time.Duration(q.P50), time.Duration(q.P99)
 		}
 		l.Buckets = append(l.Buckets, b.Bucket)
 	}
 	return l.Lane
 }
 
-// quantiles are never above the exact maximum, which a histogram rounds up.
-func quantiles(h *hdrhistogram.Histogram, exact time.Duration) Quantiles {
+// quantiles are at most the exact maximum. A histogram rounds up.
+func quantiles(h *hdrhistogram.Histogram, exact Seconds) Quantiles {
 	if h.TotalCount() == 0 {
 		return Quantiles{}
 	}
-	at := func(percent float64) time.Duration {
-		return min(time.Duration(h.ValueAtQuantile(percent))*time.Microsecond, exact)
+	at := func(percent float64) Seconds {
+		return min(Seconds(h.ValueAtQuantile(percent))*Seconds(time.Microsecond), exact)
 	}
 	return Quantiles{P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: exact}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What other documents than a run's report are written with, so that all of them look and read alike.
+// The functions of this file are for other documents, so that they look and read like the report of a run.
 
 // Brief writes a duration with three digits in the unit that suits it: 870 µs, 4.2 ms, 12.3 s, 3 min 20 s.
 func Brief(d time.Duration) string { return brief(d) }
@@ -21,17 +21,23 @@ func Percent(share float64) string { return percent(share) }
 // Plural writes "1 pod", "2 pods".
 func Plural(n uint64, one string) string { return plural(n, one) }
 
-// MarkdownText makes recorded words plain text on one line, MarkdownCode a code span, and MarkdownFence a block of commands.
+// MarkdownText is text as one line of Markdown without markup.
 func MarkdownText(s string) string { return text(s) }
 
-// MarkdownCode makes recorded words a code span.
+// MarkdownCode is text as a code span.
 func MarkdownCode(s string) string { return code(s) }
 
-// MarkdownFence makes recorded words a code block that they cannot end.
+// MarkdownFence is text as a code block, which the text cannot end.
 func MarkdownFence(s string) string { return fence(s) }
 
-// Page parses templates beside those that pages share ("symbols", "icon", "badge", "command"), whose style and script it
-// returns. More are functions that the templates call beside the shared ones, such as brief and percent.
+// Mark is a result in words, behind its Shape.
+func Mark(r Result) string { return mark(r) }
+
+// Shape is the symbol of a result.
+func Shape(r Result) string { return shape(r) }
+
+// Page parses templates together with the shared templates ("symbols", "icon", "badge", "command"), and returns the shared style and
+// script. The templates can call the functions in more, and the shared ones, such as brief and percent.
 func Page(pages fs.FS, pattern string, more template.FuncMap) (t *template.Template, style template.CSS, script template.JS, err error) {
 	t, err = template.New("").Funcs(words).Funcs(more).ParseFS(assets, "assets/parts.tmpl")
 	if err == nil {
@@ -44,7 +50,7 @@ func Page(pages fs.FS, pattern string, more template.FuncMap) (t *template.Templ
 	return t, look.style, look.script, err
 }
 
-// look is how pages are drawn, and what moves on them.
+// look is the style and the script of pages.
 type look struct {
 	style  template.CSS // ours, embedded
 	script template.JS  // ours, embedded

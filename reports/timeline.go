@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,11 +9,11 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Heights in pixels. Everything across the time axis is in percent of the plot's width instead, so that one drawing
-// suits a telephone, a wide screen and paper, and its letters have the same size on each.
+// Heights in pixels. Positions on the time axis are in percent of the plot's width, so that one drawing fits a phone, a wide screen and
+// paper, with letters of the same size.
 const (
 	phaseHeight   = 20
 	flagHeight    = 17
@@ -28,7 +29,7 @@ const (
 	axisHeight    = 22
 )
 
-// timeline is a scenario laid out: what the template draws.
+// timeline is what the template draws of a scenario.
 type timeline struct {
 	Height, Bottom int // Bottom is where the axis is drawn
 	Phases         []band
@@ -45,16 +46,16 @@ type timeline struct {
 	Generations    bool // pods of more than one template are shown
 }
 
-// band is a stretch of the time axis. X and W are percentages.
+// band is a part of the time axis. X and W are percentages.
 type band struct {
 	X, W         string
 	Class, Label string
 }
 
-// verdictFlag marks the instant that decided a verdict.
+// verdictFlag marks the moment that decided a verdict.
 type verdictFlag struct {
 	X, Class, Label string
-	Left            bool // the label is to the left: there is no room on the right
+	Left            bool // the label is on the left, because it does not fit on the right
 }
 
 type faultRow struct {
@@ -89,7 +90,7 @@ type nodeRow struct {
 type podBar struct {
 	Y                int
 	X, W, Label, Tip string
-	LabelX           string // in percent of the bar: where the pod is ready, else at its beginning
+	LabelX           string // in percent of the bar: where the pod becomes ready, or at its beginning
 	Class            string
 	Parts            []band // X and W in percent of the pod's own bar
 	from, to         history.Offset
@@ -97,7 +98,7 @@ type podBar struct {
 
 type tick struct {
 	X, Label string
-	Minor    bool // left out where there is little room
+	Minor    bool // left out on narrow screens
 }
 
 // scale turns moments into percentages of the axis.
@@ -113,7 +114,7 @@ func (s scale) band(from, to history.Offset, class, label string) band {
 	return band{X: pct(x), W: pct(s.percent(to) - x), Class: class, Label: label}
 }
 
-// shows tells whether anything of a stretch is on the axis.
+// shows is whether a part of a time is on the axis.
 func (s scale) shows(from, to history.Offset) bool { return to > s.from && from < s.to }
 
 func pct(x float64) string { return trimZeros(strconv.FormatFloat(x, 'f', 3, 64)) + "%" }
@@ -129,8 +130,8 @@ func layout(s *Scenario) timeline {
 		t.Blind = append(t.Blind, at.band(s.End, s.To, "", "no events from here on"))
 	}
 	for _, p := range s.Phases {
-		if at.shows(p.From, p.To) {
-			t.Phases = append(t.Phases, at.band(p.From, p.To, "ph-"+string(p.Name), string(p.Name)))
+		if from, to := time.Duration(p.From), time.Duration(p.To); at.shows(from, to) {
+			t.Phases = append(t.Phases, at.band(from, to, "ph-"+string(p.Name), string(p.Name)))
 		}
 	}
 	y := phaseHeight + 4
@@ -156,21 +157,22 @@ func hasGenerations(z Zone) bool {
 	})
 }
 
-func flags(at scale, verdicts []invariant.Verdict) []verdictFlag {
+func flags(at scale, verdicts []Verdict) []verdictFlag {
 	var list []verdictFlag
 	for i := range verdicts {
 		v := &verdicts[i]
-		if v.Outcome == invariant.Held || v.At <= 0 || !at.shows(v.At, v.At+1) {
+		moment := time.Duration(v.At)
+		if v.Outcome == verdict.Held || moment <= 0 || !at.shows(moment, moment+1) {
 			continue
 		}
-		x := at.percent(v.At)
+		x := at.percent(moment)
 		list = append(list, verdictFlag{X: pct(x), Class: class(resultOf(v.Outcome)), Label: v.Kind, Left: x > 60})
 	}
 	return list
 }
 
-// windows are drawn behind everything: how a fault's time lines up with what went wrong is what a reader looks for.
-func windows(at scale, list []history.FaultLife) []band {
+// windows are the times of the faults, drawn behind everything, so that readers see which failures coincide with them.
+func windows(at scale, list []Fault) []band {
 	var bands []band
 	for i := range list {
 		bands = append(bands, faultParts(at, &list[i])...)
@@ -178,17 +180,15 @@ func windows(at scale, list []history.FaultLife) []band {
 	return bands
 }
 
-// faultParts are up to three stretches: being injected, biting, being healed. A fault without end lasts to the end of
-// the axis.
-func faultParts(at scale, f *history.FaultLife) []band {
-	m := momentsOf(f)
+// faultParts are the times in which the fault was injected, active and reverted. A fault without an end lasts to the end of the axis.
+func faultParts(at scale, f *Fault) []band {
 	stages := []struct {
-		from, to *history.Offset
+		from, to *Seconds
 		class    string
 	}{
-		{m.injecting, or(m.seen, m.healing, m.healed), "injecting"},
-		{m.seen, or(m.healing, m.healed), "biting"},
-		{m.healing, m.healed, "healing"},
+		{f.Injecting, cmp.Or(f.Seen, f.Healing, f.Healed), "injecting"},
+		{f.Seen, cmp.Or(f.Healing, f.Healed), "biting"},
+		{f.Healing, f.Healed, "healing"},
 	}
 	var bands []band
 	for _, p := range stages {
@@ -197,17 +197,17 @@ func faultParts(at scale, f *history.FaultLife) []band {
 		}
 		to := at.to
 		if p.to != nil {
-			to = *p.to
+			to = time.Duration(*p.to)
 		}
-		if at.shows(*p.from, to) {
-			bands = append(bands, at.band(*p.from, to, p.class, f.Name))
+		if from := time.Duration(*p.from); at.shows(from, to) {
+			bands = append(bands, at.band(from, to, p.class, f.Name))
 		}
 	}
 	return bands
 }
 
-// faultRows puts faults that leave each other room, labels included, into one row.
-func faultRows(at scale, list []history.FaultLife, y int) ([]faultRow, int) {
+// faultRows puts faults that do not overlap, labels included, into one row.
+func faultRows(at scale, list []Fault, y int) ([]faultRow, int) {
 	const perLetter = 0.75 // percent of the axis, at the usual width
 	var rows []faultRow
 	var ends []float64
@@ -217,7 +217,7 @@ func faultRows(at scale, list []history.FaultLife, y int) ([]faultRow, int) {
 		if bar.Parts == nil && bar.Marks == nil {
 			continue
 		}
-		begin, end := at.percent(began(f)), at.percent(ended(f, at.to))
+		begin, end := at.percent(f.began()), at.percent(f.ended(at.to))
 		text := float64(len(bar.Label)) * perLetter
 		if bar.Left = begin > 55 && begin+text > 100; bar.Left {
 			begin, bar.X = min(begin, end-text), pct(end)
@@ -235,26 +235,29 @@ func faultRows(at scale, list []history.FaultLife, y int) ([]faultRow, int) {
 	return rows, y
 }
 
-func newFaultBar(at scale, f *history.FaultLife) faultBar {
-	bar := faultBar{X: pct(at.percent(began(f))), Label: f.Name, Parts: faultParts(at, f)}
+func newFaultBar(at scale, f *Fault) faultBar {
+	bar := faultBar{X: pct(at.percent(f.began())), Label: f.Name, Parts: faultParts(at, f)}
 	if len(f.Errors) > 0 {
 		bar.Label += ": " + f.Errors[0]
 	}
 	for _, m := range []struct {
-		moment history.Moment
+		moment *Seconds
 		stage  history.FaultStage
 	}{
 		{f.Injecting, history.Injecting}, {f.Seen, history.Seen}, {f.Healing, history.Healing}, {f.Healed, history.Healed},
 	} {
-		if m.moment.OK && at.shows(m.moment.At, m.moment.At+1) {
-			tip := fmt.Sprintf("%s: %s at %s", f.Name, m.stage, moment(m.moment.At))
-			bar.Marks = append(bar.Marks, stage{X: pct(at.percent(m.moment.At)), Class: string(m.stage), Tip: tip})
+		if m.moment == nil {
+			continue
+		}
+		if t := time.Duration(*m.moment); at.shows(t, t+1) {
+			tip := fmt.Sprintf("%s: %s at %s", f.Name, m.stage, moment(t))
+			bar.Marks = append(bar.Marks, stage{X: pct(at.percent(t)), Class: string(m.stage), Tip: tip})
 		}
 	}
 	return bar
 }
 
-// ticks are round moments, few enough to be read.
+// ticks are at most a dozen round moments.
 func ticks(at scale) []tick {
 	const most = 12
 	step := time.Second
@@ -272,7 +275,7 @@ func ticks(at scale) []tick {
 	return list
 }
 
-// tickLabel is a moment as short as it can be: 50s, 1m10s, 2m.
+// tickLabel is a moment in the shortest form: 50s, 1m10s, 2m.
 func tickLabel(t history.Offset) string {
 	label := strings.TrimSuffix(moment(t), "m0s")
 	if label == moment(t) {

@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 func TestScale(t *testing.T) {
@@ -24,19 +25,19 @@ func TestScale(t *testing.T) {
 
 func TestFaultParts(t *testing.T) {
 	at := scale{0, 100 * sec}
-	moment := func(t time.Duration) history.Moment { return history.Moment{At: t * sec, OK: true} }
+	moment := func(t time.Duration) *Seconds { return new(Seconds(t * sec)) }
 	for name, test := range map[string]struct {
-		fault history.FaultLife
+		fault Fault
 		want  string
 	}{
 		"whole": {
-			history.FaultLife{Injecting: moment(10), Seen: moment(20), Healing: moment(60), Healed: moment(70)},
+			Fault{Injecting: moment(10), Seen: moment(20), Healing: moment(60), Healed: moment(70)},
 			"injecting 10%+10% biting 20%+40% healing 60%+10% ",
 		},
-		"never seen":   {history.FaultLife{Injecting: moment(10), Healing: moment(60), Healed: moment(70)}, "injecting 10%+50% healing 60%+10% "},
-		"never healed": {history.FaultLife{Injecting: moment(10), Seen: moment(20)}, "injecting 10%+10% biting 20%+80% "},
-		"cut off":      {history.FaultLife{Injecting: moment(10)}, "injecting 10%+90% "},
-		"nothing":      {history.FaultLife{}, ""},
+		"never seen":   {Fault{Injecting: moment(10), Healing: moment(60), Healed: moment(70)}, "injecting 10%+50% healing 60%+10% "},
+		"never healed": {Fault{Injecting: moment(10), Seen: moment(20)}, "injecting 10%+10% biting 20%+80% "},
+		"cut off":      {Fault{Injecting: moment(10)}, "injecting 10%+90% "},
+		"nothing":      {Fault{}, ""},
 	} {
 		got := ""
 		for _, b := range faultParts(at, &test.fault) {
@@ -50,11 +51,10 @@ func TestFaultParts(t *testing.T) {
 
 func TestFaultsShareRowsWithoutOverlap(t *testing.T) {
 	at := scale{0, 100 * sec}
-	var list []history.FaultLife
-	for i, from := range []time.Duration{5, 10, 50, 96} {
-		list = append(list, history.FaultLife{
-			ID: i, Name: "delete a pod", Injecting: history.Moment{At: from * sec, OK: true},
-			Seen: history.Moment{At: (from + 1) * sec, OK: true}, Healed: history.Moment{At: (from + 3) * sec, OK: true},
+	var list []Fault
+	for _, from := range []time.Duration{5, 10, 50, 96} {
+		list = append(list, Fault{
+			Name: "delete a pod", Injecting: new(Seconds(from * sec)), Seen: new(Seconds((from + 1) * sec)), Healed: new(Seconds((from + 3) * sec)),
 		})
 	}
 	rows, y := faultRows(at, list, 100)
@@ -68,7 +68,7 @@ func TestFaultsShareRowsWithoutOverlap(t *testing.T) {
 
 func TestPodsOfANodeShareRows(t *testing.T) {
 	life := func(name string, from, to time.Duration) Pod {
-		return Pod{Name: name, Workload: "w", Spans: []PodSpan{{PodReady, from * sec, to * sec}}}
+		return Pod{Name: name, Workload: "w", Spans: []PodSpan{{State: objects.PodReady, From: from * sec, To: to * sec}}}
 	}
 	n := Node{Name: "n", Pods: []Pod{life("w-a", 0, 20), life("w-b", 15, 40), life("w-c", 20, 40), life("w-old", 0, 5)}}
 	row, y := newNodeRow(scale{10 * sec, 50 * sec}, &n, "", 0)
@@ -148,12 +148,12 @@ func TestTicks(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	got := flags(scale{10 * sec, 20 * sec}, []invariant.Verdict{
-		{Kind: "A", Outcome: invariant.Violated, At: 12 * sec},
-		{Kind: "B", Outcome: invariant.Unknown, At: 19 * sec},
-		{Kind: "C", Outcome: invariant.Held, At: 12 * sec},
-		{Kind: "D", Outcome: invariant.Violated, At: 30 * sec},
-		{Kind: "E", Outcome: invariant.Violated},
+	got := flags(scale{10 * sec, 20 * sec}, []Verdict{
+		{Kind: "A", Outcome: verdict.Violated, At: Seconds(12 * sec)},
+		{Kind: "B", Outcome: verdict.Unknown, At: Seconds(19 * sec)},
+		{Kind: "C", Outcome: verdict.Held, At: Seconds(12 * sec)},
+		{Kind: "D", Outcome: verdict.Violated, At: Seconds(30 * sec)},
+		{Kind: "E", Outcome: verdict.Violated},
 	})
 	want := []verdictFlag{{X: "20%", Class: "violated", Label: "A"}, {X: "90%", Class: "unknown", Label: "B", Left: true}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -7,14 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/stats"
 )
 
-// moment writes an offset as the invariants' evidence does, to the millisecond: 15.605s, 1m10s.
-func moment(t history.Offset) string { return t.Round(time.Millisecond).String() }
+// moment writes an offset to the millisecond, as in the evidence of verdicts: 15.605s, 1m10s.
+func moment[D ~int64](t D) string { return time.Duration(t).Round(time.Millisecond).String() }
 
 // brief writes a duration with three digits in the unit that suits it: 870 µs, 4.2 ms, 12.3 s, 3 min 20 s.
-func brief(d time.Duration) string {
+func brief[D ~int64](of D) string {
+	d := time.Duration(of)
 	switch {
 	case d == 0:
 		return "0"
@@ -66,7 +67,7 @@ func percent(share float64) string {
 	return trimZeros(strconv.FormatFloat(p, 'f', decimals, 64)) + " %"
 }
 
-// number writes a verdict's figure as short as it can be without losing what matters.
+// number writes a number of a verdict with at most six significant digits, and integers in full.
 func number(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
 		sign := ""
@@ -89,7 +90,7 @@ func plural(n uint64, one string) string {
 	return count(n) + " " + one + "s"
 }
 
-// meaning says what the requests of a scenario prove, and what they do not.
+// meaning says what the requests of a scenario prove.
 func (s *Scenario) meaning() string {
 	if s.Result == NotBegun {
 		return ""
@@ -97,7 +98,7 @@ func (s *Scenario) meaning() string {
 	return s.seenByClients() + s.maskedByGateway()
 }
 
-// maskedByGateway says what clients did not see, because a gateway tried again; empty without one.
+// maskedByGateway says which failures clients did not see because a gateway tried again; empty without a gateway.
 func (s *Scenario) maskedByGateway() string {
 	var tries, masked uint64
 	for i := range s.Lanes {
@@ -106,13 +107,13 @@ func (s *Scenario) maskedByGateway() string {
 	}
 	own := ""
 	if g := s.Gateway; g != nil {
-		own = fmt.Sprintf(" By its own count it took %s, made %s, masked %s and failed %s.", plural(g.Requests, "request"),
+		own = fmt.Sprintf(" By its own count the gateway received %s, made %s, masked %s and failed %s.", plural(g.Requests, "request"),
 			plural(g.Tries, "attempt"), count(g.Masked), count(g.Failed))
 	}
 	if tries == 0 {
 		return own
 	}
-	return fmt.Sprintf(" Masked by the gateway: %s, which it answered only because it tried another upstream; it made %s for what was answered.",
+	return fmt.Sprintf(" The gateway masked failures of %s, which succeeded only because it tried another upstream; it made %s for all requests that were answered.",
 		plural(masked, "request"), plural(tries, "attempt")) + own
 }
 
@@ -124,7 +125,7 @@ func (s *Scenario) seenByClients() string {
 		plural(uint64(s.Disruptions.NodeLosses), "node loss"))
 	switch {
 	case n == 0 && len(s.Lanes) == 0:
-		return "This scenario has no traffic: it is judged by what was placed, evicted and refused."
+		return "This scenario has no load. It is judged by scheduling and evictions."
 	case n == 0:
 		return "No request was sent."
 	case failed > 0:
@@ -139,7 +140,7 @@ func (s *Scenario) seenByClients() string {
 	}
 	text += ", if they are independent"
 	if events > 0 {
-		text += fmt.Sprintf(", and at most %s of such disruptions lose one", percent(UpperBound95(events)))
+		text += fmt.Sprintf(", and at most %s of such disruptions fail a request", percent(stats.UpperBound95(events)))
 	}
 	return text + "."
 }

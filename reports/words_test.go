@@ -10,7 +10,7 @@ import (
 
 func TestNumbersInWords(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
-		{brief(0), "0"},
+		{brief(Seconds(0)), "0"},
 		{brief(870 * time.Microsecond), "870 µs"},
 		{brief(4214 * time.Microsecond), "4.21 ms"},
 		{brief(42149 * time.Microsecond), "42.1 ms"},
@@ -47,14 +47,6 @@ func TestNumbersInWords(t *testing.T) {
 	}
 }
 
-func TestUpperBound95(t *testing.T) {
-	for n, want := range map[uint64]float64{0: 1, 1: 1, 3: 1, 6: 0.5, 12000: 0.00025} {
-		if got := UpperBound95(n); got != want {
-			t.Errorf("of %d: %v, want %v", n, got, want)
-		}
-	}
-}
-
 func TestMeaning(t *testing.T) {
 	lanes := func(ok, failed uint64) []Lane {
 		return []Lane{
@@ -68,7 +60,7 @@ func TestMeaning(t *testing.T) {
 		"none failed": {
 			Scenario{Lanes: lanes(12000, 0), Disruptions: Disruptions{PodTerminations: 5, NodeLosses: 1}},
 			"0 of 12,000 requests failed over 6 disruption events (5 pod terminations, 1 node loss). 0 of N is not zero: with " +
-				"95 % confidence at most 0.025 % of such requests fail on a lane, if they are independent, and at most 50 % of such disruptions lose one.",
+				"95 % confidence at most 0.025 % of such requests fail on a lane, if they are independent, and at most 50 % of such disruptions fail a request.",
 		},
 		"no disruption": {
 			Scenario{Lanes: lanes(300, 0)},
@@ -84,12 +76,12 @@ func TestMeaning(t *testing.T) {
 				{Name: history.LaneFresh, OK: 90, Failed: 10, GatewayTries: 130, MaskedByGateway: 12},
 				{Name: history.LaneReused, OK: 100, GatewayTries: 1001, MaskedByGateway: 1}, {Name: history.LaneControl, OK: 9},
 			}},
-			"10 of 200 requests failed (5 %) over 0 disruption events (0 pod terminations, 0 node losses). Masked by the gateway: " +
-				"13 requests, which it answered only because it tried another upstream; it made 1,131 attempts for what was answered. " +
-				"By its own count it took 205 requests, made 1,150 attempts, masked 14 and failed 2.",
+			"10 of 200 requests failed (5 %) over 0 disruption events (0 pod terminations, 0 node losses). The gateway masked failures of " +
+				"13 requests, which succeeded only because it tried another upstream; it made 1,131 attempts for all requests that were answered. " +
+				"By its own count the gateway received 205 requests, made 1,150 attempts, masked 14 and failed 2.",
 		},
 		"nothing was sent": {Scenario{Lanes: lanes(0, 0)}, "No request was sent."},
-		"no traffic":       {Scenario{}, "This scenario has no traffic: it is judged by what was placed, evicted and refused."},
+		"no traffic":       {Scenario{}, "This scenario has no load. It is judged by scheduling and evictions."},
 	} {
 		if got := test.s.meaning(); got != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, test.want)

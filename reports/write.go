@@ -17,34 +17,34 @@ const (
 	JUnitFile    = "junit.xml"
 )
 
-// WriteAll writes all reports of a run into its folder, each whole or not at all. It tries them all, whichever fails.
-// Call it when run.json has its end: until then the run counts as cut off.
+// WriteAll writes all reports of a run into its folder, each completely or not at all. An error does not keep the other reports from being
+// written. Call it when the run has ended in run.json; before that the run is reported as killed.
 func WriteAll(runDir string) error {
-	m, err := Build(runDir)
+	r, err := Build(runDir)
 	if err != nil {
 		return err
 	}
-	return Write(runDir, m)
+	return Write(runDir, r)
 }
 
-// Write is WriteAll of a model that was built already.
-func Write(runDir string, m Model) error {
+// Write writes all formats of a report, as WriteAll does.
+func Write(runDir string, r Report) error {
 	var errs []error
 	for _, f := range []struct {
 		name  string
-		write func(io.Writer, Model) error
+		write func(io.Writer, Report) error
 	}{
-		{JUnitFile, WriteJUnit}, {JSONFile, WriteJSON}, {MarkdownFile, WriteMarkdown}, {HTMLFile, WriteHTML},
+		{JUnitFile, writeJUnit}, {JSONFile, writeJSON}, {MarkdownFile, writeMarkdown}, {HTMLFile, writeHTML},
 	} {
-		if err := Replace(filepath.Join(runDir, f.name), m, f.write); err != nil {
+		if err := Replace(filepath.Join(runDir, f.name), r, f.write); err != nil {
 			errs = append(errs, fmt.Errorf("write %s: %w", f.name, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Replace writes a file beside the old file and renames, so that a reader, or a full disk, never leaves half a report.
-func Replace[M any](name string, m M, write func(io.Writer, M) error) (err error) {
+// Replace writes a file under another name and renames it, so that neither a reader nor a full disk sees half a file.
+func Replace[T any](name string, content T, write func(io.Writer, T) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.tmp")
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func Replace[M any](name string, m M, write func(io.Writer, M) error) (err error
 		}
 	}()
 	out := bufio.NewWriter(file)
-	err = errors.Join(write(out, m), out.Flush(), file.Chmod(0o644), file.Close())
+	err = errors.Join(write(out, content), out.Flush(), file.Chmod(0o644), file.Close())
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// What a profile shows can also be run alone, and the literal is the one that is.
+// Every scenario of a profile is also in the suites, so it can be run alone, from the same literal.
 func TestProfilesAreOfTheSuites(t *testing.T) {
 	named := map[string]scenario.Spec{}
 	for _, s := range scenario.All {
@@ -33,8 +33,8 @@ func TestProfilesAreOfTheSuites(t *testing.T) {
 	}
 }
 
-// A certification runs with Kubernetes' own timings: a node that is gone has to stay so for longer than these need to notice, or
-// nothing was disrupted, and there is no verdict.
+// A certification runs with Kubernetes' own timings. A node must stay away for longer than these need to notice the loss, or
+// the fault disrupts nothing and there is no verdict.
 func TestProfilesOutlastStockTimings(t *testing.T) {
 	noticed := clusters.Stock.Timings().NodeLossNoticed()
 	lost := 0
@@ -59,7 +59,7 @@ func TestProfilesOutlastStockTimings(t *testing.T) {
 	}
 }
 
-// Core is run twice in every certification: a quarter of an hour beside the upgrade itself is what people wait for.
+// Core runs twice in every certification, and people wait at most a quarter of an hour in addition to the upgrade itself.
 func TestCoreIsShort(t *testing.T) {
 	const most = 5*time.Minute + 30*time.Second
 	for _, p := range scenario.Profiles {

@@ -41,8 +41,8 @@ func TestAddonGolden(t *testing.T) {
 	}
 }
 
-// TestAddonsAreRestricted: an add-on's pod is admitted to a namespace of Pod Security's restricted level, runs where no
-// fault is, and is never pulled. Of volumes that level allows these two and some more.
+// TestAddonsAreRestricted: an add-on's pod complies with the restricted Pod Security level, runs on the load node, and its
+// image is never pulled. The level allows more volume types than the two that are checked here.
 // Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
 func TestAddonsAreRestricted(t *testing.T) {
 	for name := range addonGoldens {
@@ -57,7 +57,7 @@ func TestAddonsAreRestricted(t *testing.T) {
 			c, all := spec.Containers[0], spec.SecurityContext
 			checks := map[string]bool{
 				"one container":      len(spec.Containers) == 1 && len(spec.InitContainers) == 0,
-				"runs as nobody":     *all.RunAsNonRoot && *all.RunAsUser != 0,
+				"unprivileged user":  *all.RunAsNonRoot && *all.RunAsUser != 0,
 				"seccomp":            all.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
 				"no escalation":      !*c.SecurityContext.AllowPrivilegeEscalation,
 				"no capabilities":    cmp.Equal(c.SecurityContext.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}),
@@ -83,8 +83,8 @@ func TestAddonsAreRestricted(t *testing.T) {
 	}
 }
 
-// TestAddonsAreOurs: all that an add-on makes is labelled, and what lies outside of the scenario's namespace is named
-// after it, so that two scenarios do not meet, and can be found and removed.
+// TestAddonsAreOurs: every object of an add-on is labelled, and the name of an object outside of the scenario's namespace
+// contains the namespace, so that two scenarios do not collide and the objects can be found and removed.
 func TestAddonsAreOurs(t *testing.T) {
 	for name := range addonGoldens {
 		for _, o := range addonObjects(t, name) {
@@ -93,16 +93,16 @@ func TestAddonsAreOurs(t *testing.T) {
 			if kind.Kind == "" || kind.Version == "" || labels[LabelPartOf] != "holdfast" || labels[LabelComponent] != ComponentAddon || labels[LabelName] == "" {
 				t.Errorf("%s: %s %s/%s labelled %v", name, kind, o.GetNamespace(), o.GetName(), labels)
 			}
-			// An API's name is given by its group and version, or kind.
+			// The name of an API is given by its group and its version or kind.
 			api := kind.Kind == "APIService" || kind.Kind == "CustomResourceDefinition"
 			if o.GetNamespace() != "hf-test" && !strings.HasPrefix(o.GetName(), "hf-test-") && !api {
-				t.Errorf("%s: %s %s/%s lies outside of the namespace, and its name does not say whose it is", name, kind.Kind, o.GetNamespace(), o.GetName())
+				t.Errorf("%s: %s %s/%s is outside of the namespace, but its name does not contain it", name, kind.Kind, o.GetNamespace(), o.GetName())
 			}
 		}
 	}
 }
 
-// TestRolesOfAddonsAreBound: every role that is made is bound to the add-on's own account, and only to that.
+// TestRolesOfAddonsAreBound: every role is bound to the add-on's own service account, and to nothing else.
 func TestRolesOfAddonsAreBound(t *testing.T) {
 	for name := range addonGoldens {
 		made, bound := map[string]bool{}, map[string]bool{}
@@ -127,7 +127,7 @@ func TestRolesOfAddonsAreBound(t *testing.T) {
 		}
 		for role := range made {
 			if !bound[role] {
-				t.Errorf("%s: %s is bound to nobody", name, role)
+				t.Errorf("%s: %s is not bound", name, role)
 			}
 		}
 		if len(made) == 0 {
@@ -136,7 +136,7 @@ func TestRolesOfAddonsAreBound(t *testing.T) {
 	}
 }
 
-// TestDeschedulerEvictsHereOnly: whatever its policy says, it may evict no pod of another namespace.
+// TestDeschedulerEvictsHereOnly: whatever its policy says, it may not evict pods of another namespace.
 func TestDeschedulerEvictsHereOnly(t *testing.T) {
 	here := false
 	for _, o := range addonObjects(t, "descheduler-default") {
@@ -158,7 +158,7 @@ func TestDeschedulerEvictsHereOnly(t *testing.T) {
 	}
 }
 
-// TestDeschedulerPolicy: it can be read as what it is, and means what was asked for.
+// TestDeschedulerPolicy: the policy parses, and contains the requested constraints.
 func TestDeschedulerPolicy(t *testing.T) {
 	for d, want := range map[Descheduler][]string{{}: {"DoNotSchedule"}, {Soft: true}: {"DoNotSchedule", "ScheduleAnyway"}} {
 		var policy struct {

@@ -9,19 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Budget says how many pods evictions may take at a time. It binds evictions only.
+// Budget is a PodDisruptionBudget: how many pods evictions may disrupt at a time. It limits evictions only.
 type Budget struct {
-	// None: no budget at all.
+	// None: no budget.
 	None bool `json:"none,omitempty"`
 	// MinAvailable or MaxUnavailable, a number or a percentage; default MaxUnavailable 1.
 	MinAvailable   string `json:"minAvailable,omitempty"`
 	MaxUnavailable string `json:"maxUnavailable,omitempty"`
-	// UnhealthyPodEvictionPolicy says whether pods that are not ready can be evicted all the same; default AlwaysAllow:
-	// a broken pod must not block a drain. Kubernetes' own default is IfHealthyBudget.
+	// UnhealthyPodEvictionPolicy decides whether pods that are not ready can always be evicted; default AlwaysAllow, so
+	// that a broken pod does not block a drain. Kubernetes' default is IfHealthyBudget.
 	UnhealthyPodEvictionPolicy policyv1.UnhealthyPodEvictionPolicyType `json:"unhealthyPodEvictionPolicy,omitempty"`
 }
 
-// NoBudget lets evictions take every pod at once.
+// NoBudget lets evictions disrupt all pods at once.
 var NoBudget = Budget{None: true}
 
 func (b Budget) withDefaults() Budget {
@@ -34,7 +34,7 @@ func (b Budget) withDefaults() Budget {
 
 func (b Budget) validate() error {
 	if b.MinAvailable != "" && b.MaxUnavailable != "" {
-		return errors.New("budget: minAvailable and maxUnavailable are either or")
+		return errors.New("budget: set minAvailable or maxUnavailable, not both")
 	}
 	if err := validateShare(b.MinAvailable); err != nil {
 		return fmt.Errorf("budget: minAvailable: %w", err)
@@ -45,7 +45,7 @@ func (b Budget) validate() error {
 	return nil
 }
 
-// object is nil when there is no budget.
+// object is nil if there is no budget.
 func (b Budget) object(meta metav1.ObjectMeta) *policyv1.PodDisruptionBudget {
 	if b.None {
 		return nil
@@ -59,7 +59,7 @@ func (b Budget) object(meta metav1.ObjectMeta) *policyv1.PodDisruptionBudget {
 	}
 }
 
-// share is a number of pods, or a percentage of them; nil when empty.
+// share is a number of pods or a percentage; nil if empty.
 func share(s string) *intstr.IntOrString {
 	if s == "" {
 		return nil

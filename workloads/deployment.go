@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Strategy of a rolling update: numbers or percentages.
+// Strategy of a rolling update; the values are numbers or percentages.
 type Strategy struct {
 	MaxSurge       string `json:"maxSurge,omitempty"`       // default 25%
 	MaxUnavailable string `json:"maxUnavailable,omitempty"` // default 0
@@ -23,7 +23,7 @@ func (s Strategy) validate() error {
 		}
 	}
 	if isZero(s.MaxSurge) && isZero(s.MaxUnavailable) {
-		return errors.New("strategy: neither surge nor unavailability is allowed, so no pod could ever be replaced")
+		return errors.New("strategy: maxSurge and maxUnavailable are both zero, so no pod could ever be replaced")
 	}
 	return nil
 }
@@ -45,8 +45,8 @@ func deployment(meta metav1.ObjectMeta, replicas int32, s Strategy, template cor
 	}
 }
 
-// service of the pods that bear meta's name, on every node's port nodePort if that is not 0. With local, a node hands
-// what comes in by that port to its own pods only.
+// service selects the pods with meta's name. If nodePort is not 0, every node offers it on that port. With local, a node
+// forwards connections to that port only to its own pods.
 func service(meta metav1.ObjectMeta, nodePort int32, local bool) *corev1.Service {
 	s := &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: meta,

@@ -9,20 +9,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Descheduler evicts pods that break their topology spread constraints, so that the scheduler places them anew: spread
-// is a rule of scheduling, and nothing else restores it. It evicts in the scenario's namespace only, and is refused
-// elsewhere. Budgets bind it.
+// Descheduler evicts pods that violate their topology spread constraints, so that the scheduler places their replacements:
+// the constraints apply only when a pod is scheduled, and nothing else restores the spread. It may evict only in the
+// scenario's namespace. Its evictions honour PodDisruptionBudgets.
 //
 // Source: https://github.com/kubernetes-sigs/descheduler#removepodsviolatingtopologyspreadconstraint
 type Descheduler struct {
-	// Every is the pause between two rounds, in whole seconds; default 10 s. Its own manifest has 5 min.
+	// Every is the pause between two rounds, in whole seconds; default 10 s. The Descheduler's own manifest has 5 min.
 	Every time.Duration `json:"every,omitempty"`
-	// Soft restores constraints of ScheduleAnyway, too. By default, which is its own, only those of DoNotSchedule.
+	// Soft also restores ScheduleAnyway constraints. By default, as in the Descheduler itself, only DoNotSchedule
+	// constraints are restored.
 	Soft      bool      `json:"soft,omitempty"`
 	Resources Resources `json:"resources"`
 }
 
-// WithDefaults fills in what was left empty.
+// WithDefaults sets empty fields to their defaults.
 func (d Descheduler) WithDefaults() Descheduler {
 	defaultTo(&d.Every, 10*time.Second)
 	d.Resources = d.Resources.withDefaults("20m", "64Mi", "256Mi")
@@ -41,8 +42,8 @@ func (d Descheduler) Validate() error {
 	return nil
 }
 
-// Program implements Addon. It reads its version, which it compares with that of Kubernetes, from the form that its own
-// builds stamp in: a date, here of no day, and the tag.
+// Program implements Addon. The Descheduler compares its own version with that of Kubernetes. It expects its version in the
+// format of its own builds: a date, here all zeros, and the tag.
 func (Descheduler) Program() Program {
 	const path, version = "sigs.k8s.io/descheduler", "v0.36.0"
 	return Program{
@@ -51,11 +52,11 @@ func (Descheduler) Program() Program {
 	}
 }
 
-// deschedulerPort is where it serves its health, over HTTPS, with a certificate that it makes itself.
+// deschedulerPort is the HTTPS port of the health check; the Descheduler creates its own certificate.
 const deschedulerPort = 10258
 
-// Objects implements Addon. What it may do is what its own manifest says, but for evictions, which it may ask for only
-// here, and for what its other strategies need.
+// Objects implements Addon. The permissions are those of the Descheduler's own manifest, but evictions are limited to the
+// scenario's namespace, and permissions for unused strategies are left out.
 //
 // Source: https://github.com/kubernetes-sigs/descheduler/blob/master/kubernetes/base/rbac.yaml
 func (d Descheduler) Objects(at Place) ([]Object, error) {
@@ -93,7 +94,7 @@ func (d Descheduler) Objects(at Place) ([]Object, error) {
 	return append(objects, policy, deployment), nil
 }
 
-// policy has one profile with one strategy, for one namespace.
+// policy is a profile with a single strategy, for one namespace.
 //
 // Source: https://github.com/kubernetes-sigs/descheduler#policy-default-evictor-and-strategy-plugins
 func (d Descheduler) policy(namespace string) string {

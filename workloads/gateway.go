@@ -12,48 +12,49 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-// Gateway stands between the load and a backend: a Deployment and its Service. A zero field means its default, and the
-// defaults are good practice: behind Gateway{} a lost node is invisible to clients.
+// Gateway is a reverse proxy between the load and a backend: a Deployment and its Service. A zero field means its default,
+// and the defaults are good practice: behind Gateway{} a lost node is invisible to clients.
 type Gateway struct {
 	Name     string `json:"name,omitempty"`     // default "gateway"
 	Replicas int32  `json:"replicas,omitempty"` // default 1
-	// Backend names the Service whose ready endpoints are the upstreams; default "backend". Upstreams, "ip:port",
-	// replace it: a gateway that knows node ports only.
+	// Backend is the Service whose ready endpoints are the upstreams; default "backend". Upstreams, "ip:port", replace it,
+	// for a gateway that knows only node ports.
 	Backend   string   `json:"backend,omitempty"`
 	Upstreams []string `json:"upstreams,omitempty"`
 
 	Health   Health   `json:"health"`
 	Ejection Ejection `json:"ejection"`
-	// PerTry bounds one try of a request; default 750 ms. MaxTries bounds them all; default 8. 1: no retries.
+	// PerTry is the time-out of one try of a request; default 750 ms. MaxTries limits the tries; default 8; 1: no retries.
 	PerTry   time.Duration `json:"perTry,omitempty"`
 	MaxTries int           `json:"maxTries,omitempty"`
-	// NoKeepAlive connects to the upstream anew for each try.
+	// NoKeepAlive opens a new connection to the upstream for each try.
 	NoKeepAlive bool `json:"noKeepAlive,omitempty"`
 
-	// OnWorkers puts it where faults are; by default it is on the load node, which no fault touches.
+	// OnWorkers places it on the workers, where faults happen; by default it runs on the load node, which no fault touches.
 	OnWorkers bool      `json:"onWorkers,omitempty"`
 	Resources Resources `json:"resources"`
 }
 
-// Health says how a gateway checks its upstreams.
+// Health configures how a gateway checks its upstreams.
 type Health = gateway.Health
 
-// Ejection says when a gateway leaves out an upstream whose requests fail.
+// Ejection configures when a gateway leaves out an upstream whose requests fail.
 type Ejection = gateway.Ejection
 
-// NoHealth checks no upstream, and NoEjection leaves none out: requests go to dead ones, again and again.
+// NoHealth checks no upstream, and NoEjection leaves none out: a gateway with both keeps sending requests to dead
+// upstreams.
 var (
 	NoHealth   = Health{Off: true}
 	NoEjection = Ejection{Off: true}
 )
 
-// What a gateway's pods do when they end, as a good backend's.
+// How a gateway's pods terminate, the same as a good backend's.
 const (
 	gatewayPreStop = 3 * time.Second
 	gatewayGrace   = 30 * time.Second
 )
 
-// WithDefaults fills in what was left empty. What the server defaults by itself is left to it.
+// WithDefaults sets empty fields to their defaults, except for those that the gateway process sets itself.
 func (g Gateway) WithDefaults() Gateway {
 	defaultTo(&g.Name, "gateway")
 	defaultTo(&g.Replicas, 1)
@@ -62,7 +63,7 @@ func (g Gateway) WithDefaults() Gateway {
 	return g
 }
 
-// Validate says what of a gateway makes no sense.
+// Validate returns an error if the options are invalid.
 func (g Gateway) Validate() error {
 	g = g.WithDefaults()
 	err := g.server("default").Validate()
@@ -78,7 +79,7 @@ func (g Gateway) Validate() error {
 	return nil
 }
 
-// server is how the process in the pod is told to behave.
+// server is the configuration of the process in the pod.
 func (g Gateway) server(namespace string) gateway.Options {
 	o := gateway.Options{
 		Upstreams: g.Upstreams, Health: g.Health, Ejection: g.Ejection,
@@ -90,7 +91,7 @@ func (g Gateway) server(namespace string) gateway.Options {
 	return o
 }
 
-// Objects to create, in order. The namespace is not among them.
+// Objects are the objects to create, in order. The namespace is not among them.
 func (g Gateway) Objects(at Place) ([]Object, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func (g Gateway) Objects(at Place) ([]Object, error) {
 	return append(objects, service(meta, 0, false), deployment(meta, g.Replicas, strategy, template)), nil
 }
 
-// watchEndpoints lets a service account of meta's name list and watch EndpointSlices, and nothing else.
+// watchEndpoints is a service account with meta's name that may list and watch EndpointSlices, and nothing else.
 func watchEndpoints(meta metav1.ObjectMeta) []Object {
 	kind := func(group, kind string) metav1.TypeMeta { return metav1.TypeMeta{APIVersion: group + "v1", Kind: kind} }
 	const rbac = rbacv1.GroupName

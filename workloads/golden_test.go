@@ -20,19 +20,19 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 var place = Place{
 	Namespace: "hf-test", Image: "holdfast.local/holdfast:0123456789ab", Zones: map[string]string{"w2": "b", "w1": "a"},
 }
 
-// bare is a backend without any of the good practices.
+// bare is a backend without any good practice.
 var bare = Backend{
 	Spread: NoSpread, Budget: NoBudget, Readiness: NoReadiness, PreStop: NoPreStop, AtTerm: Drop,
 	Strategy: Strategy{MaxSurge: "0", MaxUnavailable: "100%"},
 }
 
-// everything is a backend with each option set to something of its own.
+// everything is a backend with every option set to a value that is not the default.
 var everything = Backend{
 	Name: "shop", Replicas: 20, Revision: "2",
 	Spread: []Spread{{
@@ -43,7 +43,7 @@ var everything = Backend{
 		{Key: Host, Away: true}, {Key: Zone, Away: true, Weight: 50},
 		{Key: Zone, Selector: map[string]string{LabelName: "cache"}}, {Key: Host, Weight: 1},
 	},
-	NodeSelector: map[string]string{"disk": "fast"}, OnNode: "w1", AnyNode: true, PastScheduler: true, Toleration: 1500 * time.Millisecond,
+	NodeSelector: map[string]string{"disk": "fast"}, OnNode: "w1", AnyNode: true, PastScheduler: true,
 	Budget:    Budget{MinAvailable: "50%", UnhealthyPodEvictionPolicy: policyv1.IfHealthyBudget},
 	Strategy:  Strategy{MaxSurge: "3", MaxUnavailable: "10%"},
 	Readiness: Readiness{Period: 2 * time.Second, FailureThreshold: 1},
@@ -66,7 +66,7 @@ var goldens = map[string]interface{ Objects(Place) ([]Object, error) }{
 		Resources: Resources{CPU: "100m", Memory: "48Mi", MemoryLimit: "96Mi"},
 	},
 	"load-default":    Load{},
-	"load-everything": Load{Name: "fire", Workers: 2, AlsoOn: []string{"w1"}, Args: []string{"--max-rows=1000"}, Resources: Resources{CPU: "1", Memory: "1Gi", MemoryLimit: "2Gi"}},
+	"load-everything": Load{AlsoOn: []string{"w1"}, Resources: Resources{CPU: "1", Memory: "1Gi", MemoryLimit: "2Gi"}},
 }
 
 func objectsOf(t *testing.T, name string) []Object {
@@ -129,7 +129,7 @@ func TestNoGoldenFileIsLeftOver(t *testing.T) {
 	}
 }
 
-// podOf is the pod that an object makes; nil if it makes none.
+// podOf is the pod that an object creates; nil if it creates none.
 func podOf(o Object) *corev1.PodSpec {
 	switch o := o.(type) {
 	case *appsv1.Deployment:
@@ -142,7 +142,7 @@ func podOf(o Object) *corev1.PodSpec {
 	return nil
 }
 
-// TestPodsAreRestricted checks what Pod Security's restricted level demands, and what we demand beyond it.
+// TestPodsAreRestricted checks the requirements of Pod Security's restricted level, and holdfast's own.
 // Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
 func TestPodsAreRestricted(t *testing.T) {
 	for name := range goldens {
@@ -156,7 +156,7 @@ func TestPodsAreRestricted(t *testing.T) {
 			c, all := spec.Containers[0], spec.SecurityContext
 			checks := map[string]bool{
 				"one container":           len(spec.Containers) == 1 && len(spec.InitContainers) == 0,
-				"runs as nobody":          *all.RunAsNonRoot && *all.RunAsUser != 0,
+				"unprivileged user":       *all.RunAsNonRoot && *all.RunAsUser != 0,
 				"seccomp":                 all.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
 				"no escalation":           !*c.SecurityContext.AllowPrivilegeEscalation,
 				"no capabilities":         cmp.Equal(c.SecurityContext.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}),
@@ -192,7 +192,7 @@ func TestObjectsAreOurs(t *testing.T) {
 	}
 }
 
-// TestServersUnderstandTheirArguments parses the command lines of all pods as the servers do.
+// TestServersUnderstandTheirArguments parses the command lines of all pods in the way the servers do.
 func TestServersUnderstandTheirArguments(t *testing.T) {
 	parsed := map[string]any{}
 	for name := range goldens {
@@ -218,7 +218,7 @@ func TestServersUnderstandTheirArguments(t *testing.T) {
 	}
 	if got := parsed["backend-everything"].(backend.Options); got.Zone != "a" || got.StartDelay != 5*time.Second ||
 		got.ServiceTime != 20*time.Millisecond || got.EndingTime != time.Second || got.Serve.AtTerm != serve.Hold || got.Serve.CloseAfter != 100 ||
-		got.Serve.Limit != 8500*time.Millisecond { // 12 s of grace, less the sleep and two seconds
+		got.Serve.Limit != 8500*time.Millisecond { // grace period 12 s, minus the preStop sleep and two seconds
 		t.Errorf("everything: %+v", got)
 	}
 	if got := parsed["gateway-node-ports"].(gateway.Options); !got.Health.Off || !got.Ejection.Off || got.MaxTries != 1 || len(got.Upstreams) != 2 {
@@ -229,7 +229,7 @@ func TestServersUnderstandTheirArguments(t *testing.T) {
 	}
 }
 
-// envOf a container on node w1.
+// envOf returns a variable of a container on node w1.
 func envOf(c corev1.Container, name string) string {
 	if name == backend.EnvNode {
 		return "w1"

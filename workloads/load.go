@@ -9,66 +9,58 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Load is the load workers: pods on the load node and on others that are named, each of which runs `holdfast workload load`. They
-// are bare pods, because a worker keeps its results in memory: one that is replaced is lost evidence, and must be seen to be.
+// Load is the load workers: pods that run `holdfast workload load`, one on the load node and one on each node in AlsoOn. They are bare
+// pods because a worker keeps its results in memory: replacing a worker loses evidence, and that must not go unnoticed.
 type Load struct {
-	Name    string `json:"name,omitempty"`    // default "load"; the pods are load-0, load-1, ...
-	Workers int    `json:"workers,omitempty"` // on the load node; default 1
-	// AlsoOn names nodes that get a worker of their own each, after the others: the requests of such a one are dealt to pods by the
-	// kube-proxy of its node.
-	AlsoOn []string `json:"alsoOn,omitempty"`
-	// Args follow `holdfast workload load`.
-	Args      []string  `json:"args,omitempty"`
+	// AlsoOn lists nodes that get a worker, too: that node's kube-proxy then distributes the worker's requests to pods.
+	AlsoOn    []string  `json:"alsoOn,omitempty"`
 	Resources Resources `json:"resources"`
 }
 
-// loadHealthPath is what a load worker answers once it runs.
+// loadName is the value of LabelName; the pods are load-0, load-1, ...
+const loadName = "load"
+
+// loadHealthPath is the path of a load worker's readiness probe.
 const loadHealthPath = "/healthz"
 
-// loadGrace is how long a worker that is deleted has to end: its results have been collected by then, or never will be.
+// loadGrace is a worker's grace period: when a worker is deleted, its results have been collected already or will never be.
 const loadGrace = time.Second
 
-// WithDefaults fills in what was left empty.
+// WithDefaults sets empty fields to their defaults.
 func (l Load) WithDefaults() Load {
-	defaultTo(&l.Name, "load")
-	defaultTo(&l.Workers, 1)
-	l.Resources = l.Resources.withDefaults("100m", "64Mi", "1Gi") // rows that cannot be collected for minutes need room
+	l.Resources = l.Resources.withDefaults("100m", "64Mi", "1Gi") // memory for rows that cannot be collected for minutes
 	return l
 }
 
-// PodNames of the workers, in order.
+// PodNames of the workers: of the one on the load node, and of those on AlsoOn.
 func (l Load) PodNames() []string {
-	l = l.WithDefaults()
 	var names []string
-	for i := range l.Workers + len(l.AlsoOn) {
-		names = append(names, l.Name+"-"+strconv.Itoa(i))
+	for i := range 1 + len(l.AlsoOn) {
+		names = append(names, loadName+"-"+strconv.Itoa(i))
 	}
 	return names
 }
 
-// Objects to create, in order. The namespace is not among them.
+// Objects are the objects to create, in order. The namespace is not among them.
 func (l Load) Objects(at Place) ([]Object, error) {
 	l = l.WithDefaults()
-	if l.Workers < 0 {
-		return nil, fmt.Errorf("load %s: %d workers", l.Name, l.Workers)
-	}
 	if err := l.Resources.validate(); err != nil {
-		return nil, fmt.Errorf("load %s: %w", l.Name, err)
+		return nil, fmt.Errorf("load: %w", err)
 	}
 	template := pod{
-		name: l.Name, component: ComponentLoad, args: l.Args, resources: l.Resources, preStop: NoPreStop, grace: loadGrace,
+		name: loadName, component: ComponentLoad, resources: l.Resources, preStop: NoPreStop, grace: loadGrace,
 		readiness: Readiness{}.withDefaults(), readyPath: loadHealthPath,
 	}.template(at)
 	template.Spec.NodeSelector, template.Spec.Tolerations = onRole(roleLoad), loadTolerations()
 	var objects []Object
 	for i, name := range l.PodNames() {
 		worker := &corev1.Pod{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: at.meta(l.Name, ComponentLoad),
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: at.meta(loadName, ComponentLoad),
 			Spec: *template.Spec.DeepCopy(),
 		}
 		worker.Name = name
-		if i >= l.Workers {
-			worker.Spec.NodeSelector = map[string]string{Host: l.AlsoOn[i-l.Workers]}
+		if i > 0 {
+			worker.Spec.NodeSelector = map[string]string{Host: l.AlsoOn[i-1]}
 		}
 		objects = append(objects, worker)
 	}

@@ -11,17 +11,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// MetricsServer asks every kubelet what its pods use and serves it as metrics.k8s.io, from which a
-// HorizontalPodAutoscaler reads, and a VerticalPodAutoscaler. A cluster has one at most.
+// MetricsServer collects from every kubelet what its pods use, and serves it as metrics.k8s.io, which
+// HorizontalPodAutoscalers and VerticalPodAutoscalers read. A cluster can have only one.
 //
 // Source: https://github.com/kubernetes-sigs/metrics-server/tree/master/manifests/base
 type MetricsServer struct {
-	// Every is the pause between two readings, in whole seconds; default 15 s, its own. It refuses less than 10 s.
+	// Every is the interval of readings, in whole seconds; default 15 s, which is also metrics-server's default.
+	// metrics-server rejects less than 10 s.
 	Every     time.Duration `json:"every,omitempty"`
 	Resources Resources     `json:"resources"`
 }
 
-// WithDefaults fills in what was left empty.
+// WithDefaults sets empty fields to their defaults.
 func (m MetricsServer) WithDefaults() MetricsServer {
 	defaultTo(&m.Every, 15*time.Second)
 	m.Resources = m.Resources.withDefaults("20m", "64Mi", "256Mi")
@@ -49,11 +50,12 @@ func (MetricsServer) Program() Program {
 	}
 }
 
-// metricsPort is what it serves on, over HTTPS, with a certificate that it makes itself.
+// metricsPort is the HTTPS port; metrics-server creates its own certificate.
 const metricsPort = 10250
 
-// Objects implements Addon. They are those of its own manifests, but for the priority class, which only kube-system's
-// pods may have. The kubelets' certificates are their own, too, so neither side can check the other's.
+// Objects implements Addon. The objects are those of metrics-server's own manifests, without the priority class, which only
+// pods in kube-system may use. The kubelets and metrics-server use self-signed certificates, so the certificates are not
+// verified in either direction.
 func (m MetricsServer) Objects(at Place) ([]Object, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func (m MetricsServer) Objects(at Place) ([]Object, error) {
 		args: []string{
 			"--cert-dir=" + tmp, fmt.Sprintf("--secure-port=%d", metricsPort), "--kubelet-insecure-tls",
 			"--kubelet-preferred-address-types=InternalIP", "--kubelet-use-node-status-port",
-			fmt.Sprintf("--metric-resolution=%ds", seconds(m.Every)), "--kubelet-request-timeout=5s", // its own 10s would need more than 11s between readings
+			fmt.Sprintf("--metric-resolution=%ds", seconds(m.Every)), "--kubelet-request-timeout=5s", // 10s (default) needs more than 11s between readings
 		},
 	}
 	objects := []Object{a.account(at)}
@@ -78,7 +80,8 @@ func (m MetricsServer) Objects(at Place) ([]Object, error) {
 	return append(objects, a.service(at), deployment, a.serves(at, "metrics.k8s.io", "v1beta1")), nil
 }
 
-// authenticates lets it ask the API server who is asking, as every server of an aggregated API does.
+// authenticates allows the add-on to authenticate and authorize its clients through the API server, as every server of an
+// aggregated API must.
 //
 // Source: https://kubernetes.io/docs/tasks/extend-kubernetes/configure-aggregation-layer/#extension-apiserver-authorizes-the-request
 func (a addon) authenticates(at Place) []Object {
@@ -98,7 +101,7 @@ func (a addon) authenticates(at Place) []Object {
 	}
 }
 
-// apiServicePort is where the API server expects an aggregated API.
+// apiServicePort is the default port of the Service behind an APIService.
 const apiServicePort = 443
 
 func (a addon) service(at Place) *corev1.Service {
@@ -114,8 +117,8 @@ func (a addon) service(at Place) *corev1.Service {
 	}
 }
 
-// serves has the API server pass a version of an API group on to the add-on's Service. Its Go type lies in a module that
-// nothing else here needs.
+// serves makes the API server forward a version of an API group to the add-on's Service. It is unstructured because its Go
+// type is in a module that nothing else here needs.
 func (a addon) serves(at Place, group, version string) Object {
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"group": group, "version": version, "groupPriorityMinimum": int64(100), "versionPriority": int64(100),

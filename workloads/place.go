@@ -16,24 +16,27 @@ type Object interface {
 	runtime.Object
 }
 
-// Place says where workloads go.
+// Place is where workloads are deployed.
 type Place struct {
 	Namespace string
-	// Image is in every node already: it is never pulled.
+	// Image is already on every node: it is never pulled.
 	Image string
-	// Zones of the nodes, by node. A pod cannot ask for its own.
+	// Zones are the nodes' zones by node name. A pod cannot query the zone of its node.
 	Zones map[string]string
 }
 
-// Labels of all objects. Component is also what a Deployment's pods are told apart by at a glance.
+// Labels of all objects.
 const (
 	LabelName      = "app.kubernetes.io/name"
 	LabelPartOf    = "app.kubernetes.io/part-of"
 	LabelComponent = "holdfast.dev/component"
 )
 
-// PartOf is the value of LabelPartOf of all that is ours.
+// PartOf is the value of LabelPartOf on all objects that holdfast creates.
 const PartOf = "holdfast"
+
+// NamespacePrefix begins the names of all namespaces that scenarios run in.
+const NamespacePrefix = "hf-"
 
 // Components, the values of LabelComponent.
 const (
@@ -42,7 +45,7 @@ const (
 	ComponentLoad    = "load"
 )
 
-// Labels of nodes that workloads ask for.
+// Node labels that workloads select by.
 const (
 	Zone = "topology.kubernetes.io/zone"
 	Host = "kubernetes.io/hostname"
@@ -52,7 +55,7 @@ const (
 	roleLoad   = "load"
 )
 
-// Port is what every server listens on, and ServicePort what its Service does.
+// Port is the port that every server listens on, ServicePort that of its Service.
 const (
 	Port        = 8080
 	ServicePort = 80
@@ -60,7 +63,7 @@ const (
 	portName = "http"
 )
 
-// Namespace for workloads. It refuses pods that ask for more than Pod Security's strictest level gives.
+// Namespace is a namespace for workloads. It enforces the restricted Pod Security level.
 func Namespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
@@ -72,12 +75,11 @@ func Namespace(name string) *corev1.Namespace {
 	}
 }
 
-// labels of an object.
 func labels(name, component string) map[string]string {
 	return map[string]string{LabelName: name, LabelPartOf: PartOf, LabelComponent: component}
 }
 
-// selector of the pods of a workload.
+// selector selects the pods of a workload.
 func selector(name string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{LabelName: name}}
 }
@@ -86,7 +88,7 @@ func (p Place) meta(name, component string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: p.Namespace, Name: name, Labels: labels(name, component)}
 }
 
-// zoneList is node=zone, comma between, in order: the same for the same map.
+// zoneList is a comma-separated list of node=zone, sorted, so that equal maps give equal lists.
 func (p Place) zoneList() string {
 	var entries []string
 	for _, node := range slices.Sorted(maps.Keys(p.Zones)) {

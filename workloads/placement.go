@@ -7,43 +7,45 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Spread is a topology spread constraint: among the domains of Key, the numbers of pods differ by at most MaxSkew when a
-// pod is placed. Pods that leave do not move others.
+// Spread is a topology spread constraint: when a pod is placed, the numbers of pods in the domains of Key differ by at most
+// MaxSkew. Pods that terminate do not cause others to move.
 //
-// Its zero values are good practice, where Kubernetes' own are kept for old manifests.
+// Its zero values are good practice; Kubernetes' own defaults are kept for compatibility with old manifests.
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/
 type Spread struct {
-	Key     string `json:"key"`               // a node's label: Zone or Host
+	Key     string `json:"key"`               // a node label: Zone or Host
 	MaxSkew int32  `json:"maxSkew,omitempty"` // default 1
-	// Unsatisfiable says what becomes of a pod that fits nowhere; default DoNotSchedule.
+	// Unsatisfiable is whenUnsatisfiable; default DoNotSchedule.
 	Unsatisfiable corev1.UnsatisfiableConstraintAction `json:"unsatisfiable,omitempty"`
-	// MinDomains counts domains that do not exist (yet) as empty ones; 0: only those that exist. For DoNotSchedule only.
+	// MinDomains counts that many domains, even if some do not exist (yet); 0: only existing domains. For DoNotSchedule
+	// only.
 	MinDomains int32 `json:"minDomains,omitempty"`
-	// NodeAffinityPolicy: whether nodes that the pod's own selector excludes count; default Honor: they don't.
+	// NodeAffinityPolicy: whether nodes count that the pod's own node selector excludes; default Honor: they do not.
 	NodeAffinityPolicy corev1.NodeInclusionPolicy `json:"nodeAffinityPolicy,omitempty"`
-	// NodeTaintsPolicy: whether nodes whose taints keep the pod away count; default Honor: they don't. Kubernetes' own
-	// default is Ignore, and then an empty node that is being drained keeps its pods from going anywhere else.
+	// NodeTaintsPolicy: whether nodes count whose taints the pod does not tolerate; default Honor: they do not. Kubernetes'
+	// default is Ignore. With Ignore, a node that is being drained counts as an empty domain, and its former pods cannot be
+	// placed anywhere else.
 	NodeTaintsPolicy corev1.NodeInclusionPolicy `json:"nodeTaintsPolicy,omitempty"`
-	// MatchLabelKeys default to pod-template-hash: a rollout spreads the new pods among themselves. Empty, not nil: none.
+	// MatchLabelKeys default to pod-template-hash: a rollout spreads the new pods independently of the old ones. Empty, not
+	// nil: none.
 	MatchLabelKeys []string `json:"matchLabelKeys"`
-	// Selector of the pods that count; default: the workload's own.
+	// Selector selects the pods that count; default: the workload's own.
 	Selector map[string]string `json:"selector,omitempty"`
 }
 
-// What a Spread may say instead of its defaults, in Kubernetes' words.
+// Alternatives to Spread's defaults, in Kubernetes' terms.
 const (
 	ScheduleAnyway = corev1.ScheduleAnyway
 	Ignore         = corev1.NodeInclusionPolicyIgnore
 )
 
-// NoSpread leaves placement to the scheduler's taste.
+// NoSpread sets no constraint, so the scheduler may put the pods anywhere.
 var NoSpread = []Spread{}
 
-// defaultSpread is over zones, strictly, and over nodes as far as possible: both strictly can deadlock when zones have
-// nodes of unequal number.
+// defaultSpread is required over zones and preferred over nodes: if both were required, zones with different numbers of
+// nodes could deadlock.
 var defaultSpread = []Spread{{Key: Zone}, {Key: Host, Unsatisfiable: corev1.ScheduleAnyway}}
 
-// constraint in Kubernetes' words.
 func (s Spread) constraint(name string) corev1.TopologySpreadConstraint {
 	defaultTo(&s.MaxSkew, 1)
 	defaultTo(&s.Unsatisfiable, corev1.DoNotSchedule)
@@ -75,13 +77,13 @@ func (s Spread) validate() error {
 	return nil
 }
 
-// Affinity draws a workload's pods into domains of Key where other pods are, or away from them.
+// Affinity attracts a workload's pods to domains of Key where the selected pods run, or keeps them away from such domains.
 type Affinity struct {
-	Key  string `json:"key"`            // a node's label: Zone or Host
+	Key  string `json:"key"`            // a node label: Zone or Host
 	Away bool   `json:"away,omitempty"` // anti-affinity
-	// Weight from 1 to 100 makes it a preference; 0: it is required.
+	// Weight from 1 to 100 makes it a preference; 0 makes it required.
 	Weight int32 `json:"weight,omitempty"`
-	// Selector of the other pods; default: the workload's own.
+	// Selector selects the other pods; default: the workload's own.
 	Selector map[string]string `json:"selector,omitempty"`
 }
 
@@ -92,7 +94,7 @@ func (a Affinity) validate() error {
 	return nil
 }
 
-// affinity in Kubernetes' words; nil when there is none.
+// affinity converts; nil if there is no affinity.
 func affinity(all []Affinity, name string) *corev1.Affinity {
 	var to corev1.PodAffinity
 	var away corev1.PodAntiAffinity
@@ -140,8 +142,8 @@ func selectorOr(own map[string]string, name string) *metav1.LabelSelector {
 // onRole is the node selector of workers or of the load node.
 func onRole(role string) map[string]string { return map[string]string{labelRole: role} }
 
-// loadTolerations let a pod onto the load node, and keep it there: an API server that was away must not cost the
-// evidence.
+// loadTolerations let a pod run on the load node and keep it there: an API server outage must not cause an eviction that
+// loses evidence.
 func loadTolerations() []corev1.Toleration {
 	return []corev1.Toleration{
 		{Key: labelRole, Operator: corev1.TolerationOpEqual, Value: roleLoad, Effect: corev1.TaintEffectNoSchedule},

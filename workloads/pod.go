@@ -12,25 +12,25 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// userID that servers run as: nobody in particular, and not root.
+// userID is the user that servers run as: an unprivileged one.
 const userID = 65532
 
-// pod is what the servers' pods differ in.
+// pod is what distinguishes one server's pods from another's.
 type pod struct {
 	name, component string
-	args            []string // after `holdfast workload`
+	args            []string // appended to `holdfast workload` and the component
 	resources       Resources
 	revision        string
-	preStop         time.Duration // below zero: none
+	preStop         time.Duration // negative: none
 	grace           time.Duration
 	readiness       Readiness
 	readyPath       string
-	stateful        bool   // a StatefulSet's
-	account         string // the service account, if it talks to the API server
-	resizeRestarts  bool   // a resize restarts it
+	stateful        bool   // belongs to a StatefulSet
+	account         string // the service account, for a pod that talks to the API server
+	resizeRestarts  bool   // a CPU resize restarts the container
 }
 
-// template of a Deployment's pods, as Pod Security's restricted level wants them.
+// template complies with Pod Security's restricted level.
 func (p pod) template(at Place) corev1.PodTemplateSpec {
 	t := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels(p.name, p.component)}}
 	if p.revision != "" {
@@ -41,7 +41,7 @@ func (p pod) template(at Place) corev1.PodTemplateSpec {
 		Containers:                    []corev1.Container{p.container(at)},
 		TerminationGracePeriodSeconds: &grace,
 		AutomountServiceAccountToken:  &no,
-		EnableServiceLinks:            &no, // another namespace's Services are none of its business
+		EnableServiceLinks:            &no, // environment variables for the namespace's other Services are not needed
 		SecurityContext: &corev1.PodSecurityContext{
 			RunAsNonRoot: &yes, RunAsUser: &user, RunAsGroup: &user,
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -53,7 +53,7 @@ func (p pod) template(at Place) corev1.PodTemplateSpec {
 	return t
 }
 
-// annotationRevision changes the pod template, and with it the hash that names the revision.
+// annotationRevision changes the pod template, and with it the pod-template-hash of the revision.
 const annotationRevision = "holdfast.dev/revision"
 
 func (p pod) container(at Place) corev1.Container {
@@ -81,7 +81,7 @@ func (p pod) container(at Place) corev1.Container {
 	return c
 }
 
-// env says who a server is, and keeps it small: 20 of them share two cores and a few GiB.
+// env tells a server its identity and limits its resource usage: 20 servers share two cores and a few GiB.
 func (p pod) env(at Place) []corev1.EnvVar {
 	from := func(path string) *corev1.EnvVarSource {
 		return &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}}
@@ -98,16 +98,16 @@ func (p pod) env(at Place) []corev1.EnvVar {
 		env = append(env, corev1.EnvVar{Name: backend.EnvRevision, ValueFrom: from("metadata.labels['" + revision + "']")},
 			corev1.EnvVar{Name: backend.EnvZones, Value: at.zoneList()})
 	}
-	if p.component != ComponentLoad { // which has a node to itself, and must not be late
+	if p.component != ComponentLoad { // the load worker has a node to itself and must not be late
 		env = append(env, corev1.EnvVar{Name: "GOMAXPROCS", Value: "2"})
 	}
 	return append(env, corev1.EnvVar{Name: "GOMEMLIMIT", Value: strconv.FormatInt(p.resources.softLimit(), 10)})
 }
 
-// seconds of a span, rounded up: half a second of sleep is no sleep to Kubernetes.
+// seconds rounds a duration up to whole seconds: rounded down, half a second would be no sleep at all.
 func seconds(span time.Duration) int64 { return int64((span + time.Second - 1) / time.Second) }
 
-// probe asks for a path often enough that an outage of a second is noticed.
+// probe is frequent enough to notice an outage of one second.
 func (r Readiness) probe(path string) *corev1.Probe {
 	if r.Off {
 		return nil

@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Resources of one pod. CPU is not limited: throttling would be an outage of our own making.
+// Resources of one pod. CPU has no limit by default: throttling would be an outage that holdfast itself causes.
 type Resources struct {
-	// CPU and Memory are requested.
+	// CPU and Memory are requests.
 	CPU    string `json:"cpu,omitempty"`
 	Memory string `json:"memory,omitempty"`
-	// CPULimit is a quota of CPU; empty: none. What has used it up stands still.
+	// CPULimit is the CPU limit; empty: none. A container that has used up its quota stands still.
 	CPULimit string `json:"cpuLimit,omitempty"`
-	// MemoryLimit stops a server that leaks before its node suffers.
+	// MemoryLimit is the memory limit: it stops a leaking server before its node suffers.
 	MemoryLimit string `json:"memoryLimit,omitempty"`
 }
 
@@ -35,7 +35,7 @@ func (r Resources) validate() error {
 	return nil
 }
 
-// requirements of a container, from resources that are valid.
+// requirements converts valid resources.
 func (r Resources) requirements() corev1.ResourceRequirements {
 	all := corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{
@@ -49,7 +49,7 @@ func (r Resources) requirements() corev1.ResourceRequirements {
 	return all
 }
 
-// softLimit is where Go's collector begins to work harder: 3/4 of the hard one, in bytes.
+// softLimit is the value for GOMEMLIMIT in bytes, 3/4 of the memory limit: near it Go's garbage collector runs more often.
 func (r Resources) softLimit() int64 {
 	limit := resource.MustParse(r.MemoryLimit)
 	return limit.Value() / 4 * 3

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// validateStateful refuses what a StatefulSet does not have: its pods keep their names, so that each has to be gone before
-// its successor comes, and none can come beforehand.
+// validateStateful rejects options that a StatefulSet does not have. Its pods keep their names, so each pod must be gone
+// before its replacement is created, and there is no surge.
 //
 // Source: https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#update-strategies
 func (b Backend) validateStateful() error {
@@ -19,8 +19,8 @@ func (b Backend) validateStateful() error {
 	return nil
 }
 
-// statefulSet of the pods that a Deployment would have. All of them start at once, as a Deployment's do; a rolling update
-// takes them one by one all the same.
+// statefulSet runs the pod template of a Deployment in a StatefulSet. Its pods are created in parallel, as a Deployment's
+// are; a rolling update still replaces them one by one.
 func statefulSet(meta metav1.ObjectMeta, replicas int32, template corev1.PodTemplateSpec) *appsv1.StatefulSet {
 	return &appsv1.StatefulSet{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}, ObjectMeta: meta,

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// verticalModule is where both programs of the VerticalPodAutoscaler come from. The third, its admission controller, gives
-// pods their size when they are made; who resizes those that run needs none.
+// verticalModule contains both programs of the VerticalPodAutoscaler that are used here. The third program, the admission
+// controller, sets the resources of new pods; resizing running pods does not need it.
 const (
 	verticalModule  = "k8s.io/autoscaler/vertical-pod-autoscaler"
 	verticalVersion = "v1.8.1"
@@ -17,34 +17,34 @@ const (
 	VerticalGroup = "autoscaling.k8s.io"
 )
 
-// verticalHealth is the path of their health, over plain HTTP.
+// verticalHealth is the path of both programs' health check, over plain HTTP.
 const verticalHealth = "/health-check"
 
-// VerticalRecommender reads what containers use, from a MetricsServer, and writes into each VerticalPodAutoscaler what they
-// should ask for. It brings the API of VerticalPodAutoscalers along.
+// VerticalRecommender reads the containers' usage from a MetricsServer, and writes recommended requests into each
+// VerticalPodAutoscaler. It also installs the VerticalPodAutoscaler API.
 //
 // Source: https://github.com/kubernetes/autoscaler/tree/master/vertical-pod-autoscaler
 type VerticalRecommender struct {
-	// Every is the pause between two readings; default 10 s. Its own is 1 min.
+	// Every is the pause between two readings; default 10 s. The program's own default is 1 min.
 	Every     time.Duration `json:"every,omitempty"`
 	Resources Resources     `json:"resources"`
 }
 
-// WithDefaults fills in what was left empty.
+// WithDefaults sets empty fields to their defaults.
 func (v VerticalRecommender) WithDefaults() VerticalRecommender {
 	v.Every, v.Resources = verticalDefaults(v.Every, v.Resources)
 	return v
 }
 
-// VerticalUpdater resizes the pods whose requests are not what a VerticalPodAutoscaler recommends, in place where its mode
-// says so, and evicts them otherwise.
+// VerticalUpdater resizes pods whose requests differ from the recommendation of a VerticalPodAutoscaler: in place if the
+// update mode allows it, otherwise by eviction.
 type VerticalUpdater struct {
-	// Every is the pause between two rounds; default 10 s. Its own is 1 min.
+	// Every is the pause between two rounds; default 10 s. The program's own default is 1 min.
 	Every     time.Duration `json:"every,omitempty"`
 	Resources Resources     `json:"resources"`
 }
 
-// WithDefaults fills in what was left empty.
+// WithDefaults sets empty fields to their defaults.
 func (v VerticalUpdater) WithDefaults() VerticalUpdater {
 	v.Every, v.Resources = verticalDefaults(v.Every, v.Resources)
 	return v
@@ -87,14 +87,14 @@ func verticalProgram(name string) Program {
 	return Program{Name: name, Module: verticalModule, Version: verticalVersion, Package: verticalModule + "/pkg/" + name}
 }
 
-// recommenderPort and updaterPort are their own defaults.
+// recommenderPort and updaterPort are the programs' default ports.
 const (
 	recommenderPort = 8942
 	updaterPort     = 8943
 )
 
-// Objects implements Addon. What it may do is what its own manifest says, but for leases: it has no peer to elect among. It
-// writes in the scenario's namespace only.
+// Objects implements Addon. The permissions are those of the program's own manifest, without leases, because a single
+// replica needs no leader election. Write permissions cover the scenario's namespace only.
 //
 // Source: https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/deploy/vpa-rbac.yaml
 func (v VerticalRecommender) Objects(at Place) ([]Object, error) {
@@ -123,7 +123,7 @@ func (v VerticalRecommender) Objects(at Place) ([]Object, error) {
 	return append(objects, a.deployment(at)), nil
 }
 
-// Objects implements Addon. It may resize and evict in the scenario's namespace only.
+// Objects implements Addon. The updater may resize and evict in the scenario's namespace only.
 func (v VerticalUpdater) Objects(at Place) ([]Object, error) {
 	if err := v.Validate(); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (v VerticalUpdater) Objects(at Place) ([]Object, error) {
 	v = v.WithDefaults()
 	a := addon{
 		name: v.Program().Name, port: updaterPort, plain: true, readyPath: verticalHealth, resources: v.Resources,
-		// Without the admission controller, it would wait for that one's word.
+		// By default the updater waits for the status of the admission controller, which is not deployed here.
 		args: []string{
 			"--updater-interval=" + v.Every.String(), "--use-admission-controller-status=false",
 			"--vpa-object-namespace=" + at.Namespace, "--v=2",
@@ -147,7 +147,7 @@ func (v VerticalUpdater) Objects(at Place) ([]Object, error) {
 	return append(objects, a.deployment(at)), nil
 }
 
-// verticalReads are what both of them watch.
+// verticalReads are the read permissions that both programs need.
 func verticalReads() []rbacv1.PolicyRule {
 	watch := []string{"get", "list", "watch"}
 	return []rbacv1.PolicyRule{
@@ -159,8 +159,8 @@ func verticalReads() []rbacv1.PolicyRule {
 	}
 }
 
-// verticalAPI defines a kind of the group, without saying what its fields are: only their own programs read them here. Its
-// Go type lies in a module that nothing else here needs.
+// verticalAPI is the CustomResourceDefinition of a kind in the group, with a schema that accepts anything: only the two
+// programs read the objects. It is unstructured because its Go type is in a module that nothing else here needs.
 func verticalAPI(at Place, a addon, kind, singular string) Object {
 	anything := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
@@ -175,7 +175,8 @@ func verticalAPI(at Place, a addon, kind, singular string) Object {
 	o.SetKind("CustomResourceDefinition")
 	o.SetName(singular + "s." + VerticalGroup)
 	o.SetLabels(a.meta(at).Labels)
-	// Groups below k8s.io want it. Source: https://kubernetes.io/docs/reference/labels-annotations-taints/#api-approved-kubernetes-io
+	// API groups below k8s.io require it. Source:
+	// https://kubernetes.io/docs/reference/labels-annotations-taints/#api-approved-kubernetes-io
 	o.SetAnnotations(map[string]string{"api-approved.kubernetes.io": "https://github.com/kubernetes/kubernetes/pull/63797"})
 	return o
 }

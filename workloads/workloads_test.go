@@ -13,11 +13,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestOptionsAreData: what a run was asked to deploy can be written down and read again.
+// TestOptionsAreData: the options can be stored as JSON and read back without loss.
 func TestOptionsAreData(t *testing.T) {
 	v := reflect.ValueOf(everything)
 	for i := range v.NumField() {
-		if v.Field(i).IsZero() && v.Type().Field(i).Name != "StatefulSet" { // which has no Strategy; backend-stateful shows it
+		if v.Field(i).IsZero() && v.Type().Field(i).Name != "StatefulSet" { // a StatefulSet has no Strategy; backend-stateful covers it
 			t.Errorf("everything leaves %s zero: the golden file then does not show it", v.Type().Field(i).Name)
 		}
 	}
@@ -30,13 +30,13 @@ func TestOptionsAreData(t *testing.T) {
 		if err := json.Unmarshal(text, &got); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got); diff != "" { // nil and empty differ here, and must
+		if diff := cmp.Diff(want, got); diff != "" { // nil and empty must stay different
 			t.Errorf("(-want +got):\n%s\n%s", diff, text)
 		}
 	}
 }
 
-// TestDefaultsAreFixed: defaults that are written out change nothing.
+// TestDefaultsAreFixed: applying the defaults twice changes nothing.
 func TestDefaultsAreFixed(t *testing.T) {
 	for _, b := range []Backend{{}, bare, everything} {
 		once := b.WithDefaults()
@@ -57,7 +57,7 @@ func TestRefusedOptions(t *testing.T) {
 		want    string
 	}{
 		"replicas":         {Backend{Replicas: -1}, "backend backend: -1 replicas"},
-		"grace":            {Backend{Name: "shop", GracePeriod: time.Second}, "backend shop: grace period 1s: a preStop sleep of 3s leaves no time to end"},
+		"grace":            {Backend{Name: "shop", GracePeriod: time.Second}, "backend shop: grace period 1s: a preStop sleep of 3s leaves no time to shut down"},
 		"node port":        {Backend{NodePort: 80}, "node port 80: want 30000 to 32767"},
 		"negative delay":   {Backend{StartDelay: -1}, "start delay -1ns"},
 		"no key":           {Backend{Spread: []Spread{{MaxSkew: 1}}}, "no key"},
@@ -67,7 +67,7 @@ func TestRefusedOptions(t *testing.T) {
 		"strategy":         {Backend{Strategy: Strategy{MaxSurge: "some"}}, `strategy: "some": want a number of pods such as 1, or a percentage such as 25%`},
 		"stuck strategy":   {Backend{Strategy: Strategy{MaxSurge: "0%"}}, "no pod could ever be replaced"},
 		"stateful surge":   {Backend{StatefulSet: true, Strategy: Strategy{MaxSurge: "1"}}, "strategy: a StatefulSet replaces its pods one by one"},
-		"budget":           {Backend{Budget: Budget{MinAvailable: "1", MaxUnavailable: "1"}}, "budget: minAvailable and maxUnavailable are either or"},
+		"budget":           {Backend{Budget: Budget{MinAvailable: "1", MaxUnavailable: "1"}}, "budget: set minAvailable or maxUnavailable, not both"},
 		"min available":    {Backend{Budget: Budget{MinAvailable: "-1"}}, `budget: minAvailable: "-1"`},
 		"max unavailable":  {Backend{Budget: Budget{MaxUnavailable: "a third"}}, `budget: maxUnavailable: "a third"`},
 		"resources":        {Backend{Resources: Resources{CPU: "much"}}, `resources: "much"`},
@@ -76,8 +76,7 @@ func TestRefusedOptions(t *testing.T) {
 		"gateway tries":    {Gateway{MaxTries: -1}, "must not be negative"},
 		"gateway upstream": {Gateway{Upstreams: []string{"w1"}}, `upstream "w1": want host:port`},
 		"gateway memory":   {Gateway{Resources: Resources{Memory: "1 GB"}}, `resources: "1 GB"`},
-		"load workers":     {Load{Workers: -1}, "load load: -1 workers"},
-		"load memory":      {Load{Resources: Resources{MemoryLimit: "x"}}, `load load: resources: "x"`},
+		"load memory":      {Load{Resources: Resources{MemoryLimit: "x"}}, `load: resources: "x"`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +88,7 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
-// TestSelectorFindsPods: the Deployment, its Service and its constraints mean the pods that the Deployment makes.
+// TestSelectorFindsPods: the Deployment, its Service and its constraints select the pods that the Deployment creates.
 func TestSelectorFindsPods(t *testing.T) {
 	for _, name := range []string{"backend-default", "gateway-default", "gateway-everything"} {
 		var d *appsv1.Deployment
@@ -115,12 +114,12 @@ func TestSelectorFindsPods(t *testing.T) {
 			}
 		}
 		if s.Name != d.Name {
-			t.Errorf("%s: Service %s, Deployment %s: faults look for one by the other's name", name, s.Name, d.Name)
+			t.Errorf("%s: Service %s, Deployment %s: faults find one by the other's name", name, s.Name, d.Name)
 		}
 	}
 }
 
-// TestOneChangeIsOneChange: a mutant differs from its twin in the practice that is gone, and in nothing else.
+// TestOneChangeIsOneChange: a mutant differs from its twin only in the removed practice.
 func TestOneChangeIsOneChange(t *testing.T) {
 	tests := map[string]struct {
 		mutate  func(*Backend)
@@ -158,7 +157,7 @@ func specOf(t *testing.T, b Backend) *corev1.PodSpec {
 	return podOf(objects[len(objects)-1])
 }
 
-// differing names the fields in which two structs differ.
+// differing lists the fields in which two structs differ.
 func differing[T any](a, b T) (names []string) {
 	was, is := reflect.ValueOf(a), reflect.ValueOf(b)
 	for i := range was.NumField() {
@@ -169,7 +168,7 @@ func differing[T any](a, b T) (names []string) {
 	return names
 }
 
-// TestLoadOnNamedNodes: the workers on named nodes are bound to them by name, and the others to the load node.
+// TestLoadOnNamedNodes: the workers for named nodes select their node by name, the others the load node.
 func TestLoadOnNamedNodes(t *testing.T) {
 	objects, err := Load{AlsoOn: []string{"w1", "w2"}}.Objects(Place{Namespace: "ns", Image: "holdfast"})
 	if err != nil {

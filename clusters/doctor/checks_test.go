@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// One thing is changed on a machine on which all is well, and one check has to notice.
+// Each test breaks one thing on a healthy machine, and one check must notice it.
 func TestChecksNotice(t *testing.T) {
 	type changed struct {
 		m *machine
@@ -49,14 +49,14 @@ func TestChecksNotice(t *testing.T) {
 					c.m.put(t, "/sys/fs/cgroup/"+name+"/cgroup.procs", "1")
 				}
 			},
-			check: "cgroups", status: Warn, found: "version 1; kubelet is told to accept it", remedy: "unified_cgroup_hierarchy",
+			check: "cgroups", status: Warn, found: "version 1; the kubelet is configured to accept it", remedy: "unified_cgroup_hierarchy",
 		},
 		"podman with all capabilities": {
 			change: func(t *testing.T, c changed) {
 				c.e.name, c.m.uid = engine.Podman, 0
 				c.m.put(t, "/proc/self/status", "CapEff:\t000001ffffffffff")
 			},
-			check: "capabilities", status: OK, found: "all that matter",
+			check: "capabilities", status: OK, found: "all that are needed",
 		},
 		"podman without the right to mount": {
 			change: func(t *testing.T, c changed) {
@@ -67,11 +67,11 @@ func TestChecksNotice(t *testing.T) {
 		},
 		"podman without root": {
 			change: func(_ *testing.T, c changed) { c.e.name = engine.Podman },
-			check:  "capabilities", status: OK, found: "namespace of users",
+			check:  "capabilities", status: OK, found: "user namespace",
 		},
 		"podman where /proc is odd": {
 			change: func(t *testing.T, c changed) { c.e.name = engine.Podman; c.m.remove(t, "/proc/self/status") },
-			check:  "capabilities", status: Warn, found: "cannot be told",
+			check:  "capabilities", status: Warn, found: "unknown",
 		},
 		"few open files": {
 			change: func(_ *testing.T, c changed) { c.m.hardLimit = func(int) uint64 { return 1024 } },
@@ -103,7 +103,7 @@ func TestChecksNotice(t *testing.T) {
 		},
 		"no modules folder, podman": {
 			change: func(t *testing.T, c changed) { c.e.name = engine.Podman; c.m.remove(t, modulesPath) },
-			check:  modulesPath, status: Fail, found: "not there", remedy: "sudo mkdir -p /lib/modules",
+			check:  modulesPath, status: Fail, found: "missing", remedy: "sudo mkdir -p /lib/modules",
 		},
 		"no overlay": {
 			change: func(t *testing.T, c changed) { c.m.put(t, "/proc/filesystems", "nodev\tproc\n\text4") },
@@ -144,15 +144,15 @@ func TestChecksNotice(t *testing.T) {
 		},
 		"too little memory": {
 			change: func(t *testing.T, c changed) { c.m.put(t, "/proc/meminfo", "MemAvailable: 1048576 kB") },
-			check:  "memory", status: Fail, found: "1.0 GiB free", remedy: "free 1.4 GiB, which 5 nodes take, or make fewer nodes",
+			check:  "memory", status: Fail, found: "1.0 GiB free", remedy: "make 1.4 GiB available for 5 nodes, or create fewer nodes",
 		},
 		"little memory": {
 			change: func(t *testing.T, c changed) { c.m.put(t, "/proc/meminfo", "MemAvailable: 1572864 kB") },
-			check:  "memory", status: Warn, found: "1.5 GiB free", remedy: "free 1.9 GiB for 5 nodes under load",
+			check:  "memory", status: Warn, found: "1.5 GiB free", remedy: "make 1.9 GiB available for 5 nodes under load",
 		},
 		"no memory information": {
 			change: func(t *testing.T, c changed) { c.m.remove(t, "/proc/meminfo") },
-			check:  "memory", status: Warn, found: "cannot be told",
+			check:  "memory", status: Warn, found: "unknown",
 		},
 		"a limit on memory further up": {
 			change: func(t *testing.T, c changed) {
@@ -161,7 +161,7 @@ func TestChecksNotice(t *testing.T) {
 				c.m.put(t, "/sys/fs/cgroup/ci/memory.max", "4294967296")
 				c.m.put(t, "/sys/fs/cgroup/ci/memory.current", "3221225472")
 			},
-			check: "memory", status: Fail, found: "1.0 GiB free within the limit of this process's cgroup", remedy: "free 1.4 GiB",
+			check: "memory", status: Fail, found: "1.0 GiB free within the limit of this process's cgroup", remedy: "make 1.4 GiB available",
 		},
 		"a limit on memory in cgroup v1": {
 			change: func(t *testing.T, c changed) {
@@ -176,13 +176,13 @@ func TestChecksNotice(t *testing.T) {
 				c.m.freeBytes = func(string) (uint64, error) { return 3 << 30, nil }
 			},
 			check: "disk", status: Fail, found: "3.0 GiB free at /cache, 3.0 GiB free at /var/lib/docker",
-			remedy: "free 3.4 GiB, which 5 nodes take; docker system prune may",
+			remedy: "make 3.4 GiB available for 5 nodes; try docker system prune",
 		},
 		"little room to build": {
 			change: func(_ *testing.T, c changed) {
 				c.m.freeBytes = func(string) (uint64, error) { return 5 << 30, nil }
 			},
-			check: "disk", status: Warn, found: "5.0 GiB free", remedy: "free 8.0 GiB to build node images, or set HOLDFAST_CACHE",
+			check: "disk", status: Warn, found: "5.0 GiB free", remedy: "make 8.0 GiB available to build node images, or set HOLDFAST_CACHE",
 		},
 		"a disk that does not answer": {
 			change: func(_ *testing.T, c changed) {
@@ -206,12 +206,12 @@ func TestChecksNotice(t *testing.T) {
 			},
 			check: "leftovers", status: Warn,
 			found: "container holdfast-a-worker, holdfast-a-worker2, holdfast-a-worker3 and 1 more; " +
-				"image localhost/holdfast-probe-x; network holdfast-a; volume 444444444444: of earlier runs, or of one that is going on",
+				"image localhost/holdfast-probe-x; network holdfast-a; volume 444444444444: left by earlier runs, or in use by a current run",
 			remedy: "holdfast down --all",
 		},
 		"an engine that dies in the middle": {
 			change: func(_ *testing.T, c changed) { c.e.err = errors.New("Cannot connect to the Docker daemon") },
-			check:  "leftovers", status: Warn, found: "cannot be told: Cannot connect",
+			check:  "leftovers", status: Warn, found: "unknown: Cannot connect",
 		},
 	}
 	for name, test := range tests {

@@ -1,7 +1,7 @@
-// Package doctor says whether a cluster can be made on this machine, and if not, what to do about it: one check for
-// each thing that was seen to stop a cluster, each with its remedy.
+// Package doctor checks whether a cluster can be created on this machine, and if not, what to do about it. There is one check
+// for each problem that has prevented a cluster, with a remedy.
 //
-// It makes no cluster, and it changes only what Prepare documents.
+// It creates no cluster, and changes only what Prepare documents.
 package doctor
 
 import (
@@ -10,52 +10,52 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// DefaultNodes is the size of cluster that is checked for when none is given: a control plane, a node for the load, and
-// one worker in each of three zones.
+// DefaultNodes is the number of nodes to check for by default: a control plane, a load node, and one worker in each of three
+// zones.
 const DefaultNodes = 5
 
-// Options of Examine. The zero value is a good one.
+// Options of Examine. The zero value is valid.
 type Options struct {
-	// Nodes is how many nodes the cluster shall have; default DefaultNodes.
+	// Nodes is the number of nodes of the planned cluster; default DefaultNodes.
 	Nodes int
 	// CacheDir is holdfast's cache folder; default engine.CacheDir().
 	CacheDir string
-	// Install lets a missing engine be installed, as root on Debian or Ubuntu. Otherwise the commands are told.
+	// Install allows installing a missing engine, as root on Debian or Ubuntu. Otherwise the report contains the commands.
 	Install bool
-	// Say tells a person, before it happens, what takes long or changes the machine. Default: say nothing.
+	// Say reports long or machine-changing steps before they start. Default: no reports.
 	Say func(format string, args ...any)
 }
 
-// Status of a check.
+// Status is the result of a check.
 type Status string
 
-// The statuses. Warn: a cluster can be made, but something is missing that a scenario may want, or that is running out.
+// The statuses. Warn means that a cluster can be created, but something is scarce, or missing that a scenario may need.
 const (
 	OK   Status = "ok"
 	Warn Status = "warn"
 	Fail Status = "fail"
 )
 
-// Check is one thing that was looked at.
+// Check is the result of one check.
 type Check struct {
 	Name   string `json:"name"`
 	Status Status `json:"status"`
-	// Found is what there is, in words and numbers.
+	// Found describes what was found, in words and numbers.
 	Found string `json:"found"`
-	// Remedy is what to do about it, a command where there is one; empty where there is nothing to do.
+	// Remedy is what to do about it, if possible as a command. Empty if there is nothing to do.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Report is what was found.
+// Report is the result of Examine.
 type Report struct {
-	// OK says that a cluster of Nodes nodes can be made: no check failed.
+	// OK means that a cluster of Nodes nodes can be created: no check failed.
 	OK     bool    `json:"ok"`
 	Nodes  int     `json:"nodes"`
 	Checks []Check `json:"checks"`
 }
 
-// Examine looks at everything once; it takes about a second. As root it first does what Prepare does. It installs
-// nothing unless asked to.
+// Examine runs all checks, which takes about a second. As root it first does the same as Prepare. It installs nothing unless
+// Options.Install is set.
 func Examine(ctx context.Context, o Options) Report {
 	return thisMachine().examine(ctx, o)
 }
@@ -64,9 +64,10 @@ func (m *machine) examine(ctx context.Context, o Options) Report {
 	if o.Nodes <= 0 {
 		o.Nodes = DefaultNodes
 	}
-	_ = m.prepare() // what could not be prepared is seen by the check that needs it
+	_ = m.prepare() // the affected check reports what could not be prepared
 	found, engineCheck := m.engine(ctx, o)
-	report := Report{OK: true, Nodes: o.Nodes, Checks: []Check{
+	report := Report{OK: true, Nodes: o.Nodes}
+	for _, check := range []Check{
 		engineCheck,
 		m.cgroups(),
 		m.capabilities(found),
@@ -81,14 +82,19 @@ func (m *machine) examine(ctx context.Context, o Options) Report {
 		m.disk(found, o),
 		balancer(ctx, found),
 		leftovers(ctx, found),
-	}}
-	for _, check := range report.Checks {
-		report.OK = report.OK && check.Status != Fail
+	} {
+		report.Add(check)
 	}
 	return report
 }
 
-// containerEngine is the part of engine.Engine that is looked at.
+// Add adds the result of a check.
+func (r *Report) Add(check Check) {
+	r.Checks = append(r.Checks, check)
+	r.OK = r.OK && check.Status != Fail
+}
+
+// containerEngine is the part of engine.Engine that this package uses.
 type containerEngine interface {
 	Name() string
 	Version() string

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The real thing, on this machine.
+// TestExamineForReal examines this machine.
 func TestExamineForReal(t *testing.T) {
 	begin := time.Now()
 	report := Examine(t.Context(), Options{CacheDir: t.TempDir()})
@@ -18,11 +18,11 @@ func TestExamineForReal(t *testing.T) {
 	}
 	t.Logf("%s\n%s", time.Since(begin), text.String())
 	if !report.OK {
-		t.Error("no cluster can be made here")
+		t.Error("no cluster can be created here")
 	}
 	for _, check := range report.Checks {
 		if check.Found == "" || check.Status == Fail && check.Remedy == "" {
-			t.Errorf("%+v: says too little", check)
+			t.Errorf("%+v: found or remedy is missing", check)
 		}
 	}
 }

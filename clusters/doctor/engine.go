@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// engine looks for one that runs a privileged container. It returns nil where there is none.
+// engine looks for an engine that runs privileged containers. It returns nil if there is none.
 func (m *machine) engine(ctx context.Context, o Options) (containerEngine, Check) {
 	check := Check{Name: "engine", Status: OK}
 	found, err := m.find(ctx, engine.Options{CacheDir: o.CacheDir, NoInstall: !o.Install, Say: o.Say})
@@ -36,7 +36,7 @@ func (m *machine) engine(ctx context.Context, o Options) (containerEngine, Check
 	return found, check
 }
 
-// refused are the engines that would not do, to follow what was found.
+// refused describes the rejected engines, to be appended to a finding.
 func refused(refusals []engine.Refusal) string {
 	var text strings.Builder
 	for _, refusal := range refusals {
@@ -45,10 +45,10 @@ func refused(refusals []engine.Refusal) string {
 	return text.String()
 }
 
-// ours begins the name of each cluster of holdfast's, and so of its containers and its network.
+// ours is the prefix of the names of holdfast's clusters, and thus of their containers and networks.
 const ours = "holdfast-"
 
-// lists tell what an engine holds that may be ours: for each thing one a line, its name first.
+// lists are engine commands that list objects which may be holdfast's: one object per line, its name first.
 var lists = []struct {
 	what string
 	args []string
@@ -56,23 +56,23 @@ var lists = []struct {
 	{"container", []string{"ps", "--all", "--filter", "label=io.x-k8s.kind.cluster", "--format", "{{.Names}}"}},
 	{"container", []string{"ps", "--all", "--filter", "label=" + engine.Label, "--format", "{{.Names}}"}},
 	{"network", []string{"network", "ls", "--format", "{{.Name}}"}},
-	// An anonymous volume is a node's by its label, where the engine gives it one.
+	// An anonymous volume is recognized by its label, if the engine has labelled it with the node.
 	{"volume", []string{"volume", "ls", "--format", "{{.Name}} {{.Labels}}"}},
 	{"image", []string{"images", "--filter", "label=" + engine.Label + "=probe", "--format", "{{.Repository}}"}},
 }
 
-// leftovers of earlier runs. A run that is going on has the same things.
+// leftovers lists objects of earlier runs. Objects of a current run look the same.
 func leftovers(ctx context.Context, e containerEngine) Check {
 	check := Check{Name: "leftovers", Status: OK, Found: "none"}
 	if e == nil {
-		check.Found = "no engine, so none that can be seen"
+		check.Found = "unknown without an engine"
 		return check
 	}
 	found := map[string][]string{}
 	for _, list := range lists {
 		answer, err := e.Output(ctx, list.args...)
 		if err != nil {
-			check.Status, check.Found = Warn, "cannot be told: "+err.Error()
+			check.Status, check.Found = Warn, "unknown: "+err.Error()
 			return check
 		}
 		for line := range strings.Lines(string(answer)) {
@@ -89,12 +89,12 @@ func leftovers(ctx context.Context, e containerEngine) Check {
 		texts = append(texts, fmt.Sprintf("%s %s", what, abridged(found[what])))
 	}
 	check.Status = Warn
-	check.Found = strings.Join(texts, "; ") + ": of earlier runs, or of one that is going on"
+	check.Found = strings.Join(texts, "; ") + ": left by earlier runs, or in use by a current run"
 	check.Remedy = "holdfast down --all"
 	return check
 }
 
-// short is a name as engines show it: an anonymous volume's has 64 digits.
+// short is a name as engines display it: the name of an anonymous volume, which has 64 digits, is shortened to 12.
 func short(name string) string {
 	if len(name) == 64 {
 		return name[:12]
@@ -102,7 +102,7 @@ func short(name string) string {
 	return name
 }
 
-// abridged names the first few.
+// abridged lists the first few names and the number of the others.
 func abridged(names []string) string {
 	const few = 3
 	if len(names) <= few {

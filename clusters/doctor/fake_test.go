@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// laptop is a machine on which all is well: cgroup v2, a user without root, and docker.
+// laptop is a healthy machine: cgroup v2, a user other than root, and docker.
 func laptop(t *testing.T) (*machine, *fakeEngine) {
 	t.Helper()
 	m, e := newMachine(t, map[string]string{
@@ -34,7 +34,7 @@ func laptop(t *testing.T) (*machine, *fakeEngine) {
 	return m, e
 }
 
-// hybrid is a bare machine: root without sys_resource, both versions of cgroups, no netem, and podman.
+// hybrid is a minimal machine: root without sys_resource, hybrid cgroups, no netem, and podman.
 func hybrid(t *testing.T) (*machine, *fakeEngine) {
 	t.Helper()
 	m, e := newMachine(t, map[string]string{
@@ -59,7 +59,7 @@ func hybrid(t *testing.T) (*machine, *fakeEngine) {
 	return m, e
 }
 
-// newMachine has the files, and an engine that is told later what it is.
+// newMachine has the given files, and an engine whose fields the caller sets.
 func newMachine(t *testing.T, files map[string]string) (*machine, *fakeEngine) {
 	t.Helper()
 	e := &fakeEngine{}
@@ -79,7 +79,6 @@ func newMachine(t *testing.T, files map[string]string) (*machine, *fakeEngine) {
 	return m, e
 }
 
-// put writes a file of the machine.
 func (m *machine) put(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(m.path(path)), 0o755); err != nil {
@@ -90,7 +89,6 @@ func (m *machine) put(t *testing.T, path, content string) {
 	}
 }
 
-// remove a file or folder of the machine.
 func (m *machine) remove(t *testing.T, path string) {
 	t.Helper()
 	if err := os.RemoveAll(m.path(path)); err != nil {
@@ -98,7 +96,7 @@ func (m *machine) remove(t *testing.T, path string) {
 	}
 }
 
-// refuse makes the kernel refuse what starts with these words.
+// refuse makes isolated commands with this prefix return an error.
 func (m *machine) refuse(start string, err error) {
 	others := m.isolated
 	m.isolated = func(ctx context.Context, stdin string, command ...string) error {
@@ -109,7 +107,7 @@ func (m *machine) refuse(start string, err error) {
 	}
 }
 
-// lose the engine.
+// lose makes the search for an engine return an error.
 func (m *machine) lose(err error) {
 	m.find = func(context.Context, engine.Options) (containerEngine, error) { return nil, err }
 }
@@ -117,7 +115,7 @@ func (m *machine) lose(err error) {
 type fakeEngine struct {
 	name, version, driver, storage string
 	refusals                       []engine.Refusal
-	lists                          map[string]string // what a list command prints, by the start of the command
+	lists                          map[string]string // output of a command, by the prefix of the command
 	err                            error
 }
 

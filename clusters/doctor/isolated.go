@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// tryLimit is for a program that only talks to the kernel.
+// tryLimit bounds a program that only makes system calls.
 const tryLimit = 10 * time.Second
 
-// errNotTried is within an error when the kernel was not asked at all.
+// errNotTried is wrapped by an error if the kernel was not asked at all.
 var errNotTried = errors.New("not tried")
 
-// isolated runs a program as root of a network namespace of its own. The kernel's refusal is an error with the first
-// line that the program wrote; if it could not be asked, errNotTried is within.
+// isolated runs a program as root in its own network namespace. If the kernel refuses, the error contains the first line that
+// the program printed. If the program could not be run, the error wraps errNotTried.
 func isolated(ctx context.Context, stdin string, command ...string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, tryLimit, fmt.Errorf("no end within %s", tryLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, tryLimit, fmt.Errorf("not finished within %s", tryLimit))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin = strings.NewReader(stdin)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	if uid := os.Geteuid(); uid != 0 { // a namespace of users makes us root in it, where the machine allows that
+	if uid := os.Geteuid(); uid != 0 { // a user namespace makes this process root in it, if the machine allows it
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: uid, Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}}

@@ -10,7 +10,7 @@ import (
 
 func TestIsolated(t *testing.T) {
 	if err := isolated(t.Context(), "", "true"); errors.Is(err, errNotTried) {
-		t.Skipf("this machine gives no network namespace: %v", err)
+		t.Skipf("this machine does not allow a network namespace: %v", err)
 	}
 	here, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {

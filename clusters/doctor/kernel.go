@@ -6,36 +6,18 @@ import (
 	"strings"
 )
 
-// overlay is the file system of images and nodes.
+// overlay checks for the file system of images and nodes.
 func (m *machine) overlay() Check {
 	if strings.Contains(m.text("/proc/filesystems"), "\toverlay") {
 		return Check{Name: "overlayfs", Status: OK, Found: "in the kernel"}
 	}
 	return Check{
-		Name: "overlayfs", Status: Warn, Found: "not in the kernel, unless it is loaded when it is needed",
+		Name: "overlayfs", Status: Warn, Found: "not in the kernel, unless loaded on demand",
 		Remedy: "sudo modprobe overlay",
 	}
 }
 
-// bridge and veth are what connects nodes.
-func (m *machine) bridge(ctx context.Context) Check {
-	check := Check{Name: "bridge", Status: OK, Found: "bridge and veth work"}
-	for _, kind := range []string{"bridge", "veth"} {
-		err := m.isolated(ctx, "", "ip", "link", "add", "name", "hf0", "type", kind)
-		switch {
-		case errors.Is(err, errNotTried):
-			check.Status, check.Found, check.Remedy = Warn, err.Error(), "run as root, with iproute2 installed"
-		case err != nil:
-			check.Status, check.Found, check.Remedy = Fail, "no "+kind+" in this kernel: "+err.Error(), "sudo modprobe "+kind
-		}
-		if err != nil {
-			break
-		}
-	}
-	return check
-}
-
-// ruleset is made of what kube-proxy's nftables mode and our partitions use.
+// ruleset uses the nftables features of kube-proxy's nftables mode and of holdfast's partitions.
 const ruleset = `
 table inet holdfast {
 	chain in {
@@ -59,32 +41,53 @@ table ip holdfast {
 }
 `
 
-// nftables carries Services in every node, and our partitions. It is the kernel's part that counts: nft itself is in
-// the node image, and is on the machine only to be asked here.
-func (m *machine) nftables(ctx context.Context) Check {
-	check := Check{Name: "nftables", Status: OK, Found: "nat, ct, fib, limit, numgen and reject work"}
-	err := m.isolated(ctx, ruleset, "nft", "-f", "-")
-	switch {
-	case errors.Is(err, errNotTried):
-		check.Status, check.Found, check.Remedy = Warn, err.Error(), "run as root, with nftables installed"
-	case err != nil:
-		check.Status, check.Found = Fail, "this kernel refuses rules that Services need: "+err.Error()
-		check.Remedy = "a kernel with nf_tables and its parts; with modules: sudo modprobe nf_tables"
-	}
-	return check
+// trial is a command that only a kernel with some feature accepts, and what its refusal means.
+type trial struct {
+	stdin   string
+	command []string
+	refusal string // precedes the kernel's message
+	status  Status
+	remedy  string
 }
 
-// netem is what adds latency.
-func (m *machine) netem(ctx context.Context) Check {
-	check := Check{Name: "netem", Status: OK, Found: "latency can be added"}
-	err := m.isolated(ctx, "", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms")
-	switch {
-	case errors.Is(err, errNotTried):
-		check.Status, check.Found, check.Remedy = Warn, err.Error(), "run as root, with iproute2 installed"
-	case err != nil:
-		check.Status, check.Found = Warn, "added latency is not supported by this kernel: "+err.Error()
-		check.Remedy = "nothing, unless a scenario adds latency: then a kernel with sch_netem " +
-			"(Ubuntu: the package linux-modules-extra)"
+// kernel tries commands, which are in a package of the distribution, until one is refused.
+func (m *machine) kernel(ctx context.Context, name, works, distributed string, trials ...trial) Check {
+	for _, t := range trials {
+		err := m.isolated(ctx, t.stdin, t.command...)
+		switch {
+		case errors.Is(err, errNotTried):
+			return Check{Name: name, Status: Warn, Found: err.Error(), Remedy: "run as root, with " + distributed + " installed"}
+		case err != nil:
+			return Check{Name: name, Status: t.status, Found: t.refusal + ": " + err.Error(), Remedy: t.remedy}
+		}
 	}
-	return check
+	return Check{Name: name, Status: OK, Found: works}
+}
+
+// bridge checks for the bridge and veth devices that connect nodes.
+func (m *machine) bridge(ctx context.Context) Check {
+	var trials []trial
+	for _, kind := range []string{"bridge", "veth"} {
+		trials = append(trials, trial{command: []string{"ip", "link", "add", "name", "hf0", "type", kind},
+			refusal: "no " + kind + " in this kernel", status: Fail, remedy: "sudo modprobe " + kind})
+	}
+	return m.kernel(ctx, "bridge", "bridge and veth work", "iproute2", trials...)
+}
+
+// nftables checks for the kernel features that Services in every node and holdfast's partitions use. The nft program is in the
+// node image. On this machine it is needed only for this check.
+func (m *machine) nftables(ctx context.Context) Check {
+	return m.kernel(ctx, "nftables", "nat, ct, fib, limit, numgen and reject work", "nftables", trial{
+		stdin: ruleset, command: []string{"nft", "-f", "-"}, refusal: "this kernel refuses rules that Services need", status: Fail,
+		remedy: "use a kernel with nf_tables; if it is a module: sudo modprobe nf_tables",
+	})
+}
+
+// netem checks for the queueing discipline that adds latency.
+func (m *machine) netem(ctx context.Context) Check {
+	return m.kernel(ctx, "netem", "latency can be added", "iproute2", trial{
+		command: []string{"tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"},
+		refusal: "added latency is not supported by this kernel", status: Warn,
+		remedy: "none, unless a scenario adds latency: then use a kernel with sch_netem (Ubuntu: the package linux-modules-extra)",
+	})
 }

@@ -11,16 +11,17 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// What a node was seen to take, rounded up. Measured on kind nodes with a handful of pods each.
+// Measured needs of a node, rounded up, on kind nodes with a handful of pods each.
 const (
 	nodeInstances = 16  // inotify instances: 114 for seven nodes
 	nodeWatches   = 500 // inotify watches: about 170
 	nodeProcesses = 500 // threads: about 190 on a control plane, fewer on a worker, and each pod adds some
 
-	otherInstances = 16 // what the machine itself has open
+	otherInstances = 16 // used by the machine itself
 )
 
-// capabilities that matter where the engine is a child of this process, as podman is; docker's daemon has its own.
+// capabilities checks the capabilities of this process, which matter if the engine is its child, as podman is. docker's daemon
+// has its own.
 func (m *machine) capabilities(e containerEngine) Check {
 	check := Check{Name: "capabilities", Status: OK}
 	if e != nil && e.Name() == engine.Docker {
@@ -29,13 +30,13 @@ func (m *machine) capabilities(e containerEngine) Check {
 	}
 	set, err := strconv.ParseUint(m.field("/proc/self/status", "CapEff"), 16, 64)
 	if err != nil {
-		check.Status, check.Found = Warn, "cannot be told: /proc/self/status has no CapEff"
+		check.Status, check.Found = Warn, "unknown: /proc/self/status has no CapEff"
 		return check
 	}
 	lacks := func(capability int) bool { return set&(1<<capability) == 0 }
 	switch {
 	case m.uid != 0:
-		check.Found = "not root; podman makes a namespace of users for itself"
+		check.Found = "not root; podman creates its own user namespace"
 	case lacks(unix.CAP_SYS_ADMIN) || lacks(unix.CAP_NET_ADMIN):
 		check.Status = Fail
 		check.Found = "sys_admin or net_admin is missing: no mounts or networks for nodes"
@@ -43,23 +44,23 @@ func (m *machine) capabilities(e containerEngine) Check {
 	case lacks(unix.CAP_SYS_RESOURCE):
 		check.Status = Warn
 		check.Found = "sys_resource is missing: limits cannot be raised, and docker starts no privileged container"
-		check.Remedy = "nothing for podman, which is told the limits in force; for docker, give its daemon sys_resource"
+		check.Remedy = "none for podman, which is configured with the current limits; for docker, give its daemon sys_resource"
 	default:
-		check.Found = "all that matter"
+		check.Found = "all that are needed"
 	}
 	return check
 }
 
-// limits of this process, which podman's containers inherit, and of the machine.
+// limits checks the limits of this process, which podman's containers inherit, and of the machine.
 func (m *machine) limits(nodes int) Check {
 	check := Check{Name: "limits", Status: OK}
 	files, processes := m.hardLimit(unix.RLIMIT_NOFILE), m.hardLimit(unix.RLIMIT_NPROC)
 	numbers, ok := m.number("/proc/sys/kernel/pid_max")
 	if !ok {
-		numbers = 1 << 15 // the kernel's own default
+		numbers = 1 << 15 // default of the kernel
 	}
 	check.Found = fmt.Sprintf("open files %s, processes %s, kernel.pid_max %d", count(files), count(processes), numbers)
-	// etcd and containerd were seen to run at 20000 open files. Docker's daemon was content with 4096 for years.
+	// etcd and containerd have run with 20000 open files. docker's daemon had 4096 for years.
 	const wantFiles = 4096
 	want := uint64(nodes * nodeProcesses)
 	switch {
@@ -72,7 +73,7 @@ func (m *machine) limits(nodes int) Check {
 	return check
 }
 
-// count writes a limit as a shell does.
+// count formats a limit as a shell does.
 func count(limit uint64) string {
 	if limit == unix.RLIM_INFINITY {
 		return "unlimited"
@@ -80,7 +81,7 @@ func count(limit uint64) string {
 	return strconv.FormatUint(limit, 10)
 }
 
-// inotify limits hold for all processes of a user together: a kubelet that finds none left does not start.
+// inotify checks the inotify limits, which all processes of a user share. A kubelet that exceeds them does not start.
 func (m *machine) inotify(nodes int) Check {
 	check := Check{Name: "inotify", Status: OK}
 	instances, first := m.number(instancesPath)
@@ -99,24 +100,24 @@ func (m *machine) inotify(nodes int) Check {
 	return check
 }
 
-// modules is a folder that kind mounts, be it empty.
+// modules checks for the folder that kind mounts, which may be empty.
 func (m *machine) modules(e containerEngine) Check {
-	check := Check{Name: modulesPath, Status: OK, Found: "there" + m.note(modulesPath)}
+	check := Check{Name: modulesPath, Status: OK, Found: "exists" + m.note(modulesPath)}
 	switch {
 	case m.exists(modulesPath):
 	case e != nil && e.Name() == engine.Docker:
-		check.Found = "not there; docker creates it"
+		check.Found = "missing; docker creates it"
 	default:
-		check.Status, check.Found = Fail, "not there, and kind mounts it"
+		check.Status, check.Found = Fail, "missing, but kind mounts it"
 		check.Remedy = "sudo mkdir -p " + modulesPath
 	}
 	return check
 }
 
-// controllers of cgroups without which no kubelet starts.
+// controllers are the cgroup controllers that the kubelet needs to start.
 var controllers = []string{"cpu", "cpuset", "memory", "pids"}
 
-// cgroups by version: it decides which systemd and kubelet can run in a node.
+// cgroups checks the cgroup version, which determines which systemd and kubelet can run in a node.
 func (m *machine) cgroups() Check {
 	const top = "/sys/fs/cgroup"
 	check := Check{Name: "cgroups", Status: OK}
@@ -138,10 +139,10 @@ func (m *machine) cgroups() Check {
 		check.Status = Warn
 		check.Found = "version 1"
 		if m.exists(top + "/unified") {
-			check.Found += ", with version 2 beside it"
+			check.Found += " (hybrid with version 2)"
 		}
-		check.Found += "; kubelet is told to accept it, and the image that holdfast builds has a systemd that boots on it"
-		check.Remedy = "nothing for that image; for newer ones, boot with systemd.unified_cgroup_hierarchy=1"
+		check.Found += "; the kubelet is configured to accept it, and systemd in the image that holdfast builds boots on it"
+		check.Remedy = "none for that image; for newer images, boot with systemd.unified_cgroup_hierarchy=1"
 	}
 	if len(missing) > 0 {
 		check.Status = Fail

@@ -16,19 +16,19 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// machine is what is examined. Tests give it another root folder and other answers.
+// machine is the machine to examine. Tests replace its root folder and functions.
 type machine struct {
-	root string // the folder that stands for /
+	root string // root folder, "/" outside tests
 	uid  int
-	// hardLimit of a resource of this process, such as unix.RLIMIT_NOFILE.
+	// hardLimit is the hard limit of a resource of this process, such as unix.RLIMIT_NOFILE.
 	hardLimit func(resource int) uint64
-	// freeBytes are what a folder's file system has left for us.
+	// freeBytes is the space in a folder's file system that is available to this process.
 	freeBytes func(path string) (uint64, error)
 	write     func(path string, content []byte) error
-	// isolated runs a program in a network namespace of its own, which ends with it.
+	// isolated runs a program in a new network namespace.
 	isolated func(ctx context.Context, stdin string, command ...string) error
 	find     func(ctx context.Context, o engine.Options) (containerEngine, error)
-	// prepared says, by path, what Prepare did.
+	// prepared describes what Prepare did, by path.
 	prepared map[string]string
 }
 
@@ -63,13 +63,13 @@ func (m *machine) exists(path string) bool {
 	return err == nil
 }
 
-// text of a file without the space around it; empty if it cannot be read.
+// text is the content of a file without surrounding white space. It is empty if the file cannot be read.
 func (m *machine) text(path string) string {
 	content, _ := os.ReadFile(m.path(path))
 	return string(bytes.TrimSpace(content))
 }
 
-// number in a file of /proc or /sys. "max" is a cgroup's word for no limit.
+// number parses the number in a file of /proc or /sys. "max" means no limit in cgroup files.
 func (m *machine) number(path string) (value uint64, ok bool) {
 	text := m.text(path)
 	if text == "max" {
@@ -79,7 +79,7 @@ func (m *machine) number(path string) (value uint64, ok bool) {
 	return value, err == nil
 }
 
-// field of a file of lines such as "MemAvailable:   23705 kB": what follows the key.
+// field is the value of a key in a file with lines such as "MemAvailable:   23705 kB".
 func (m *machine) field(path, key string) string {
 	for _, line := range strings.Split(m.text(path), "\n") {
 		if value, ok := strings.CutPrefix(line, key+":"); ok {
@@ -89,7 +89,7 @@ func (m *machine) field(path, key string) string {
 	return ""
 }
 
-// freeBytes of the file system on which a folder lies or, as it may not exist yet, would lie.
+// freeBytes is the available space in the file system of a folder, or of its nearest existing parent.
 func freeBytes(path string) (uint64, error) {
 	for {
 		var stat unix.Statfs_t
@@ -105,5 +105,5 @@ func freeBytes(path string) (uint64, error) {
 	}
 }
 
-// gib are bytes as people read them.
+// gib formats bytes as GiB.
 func gib(size uint64) string { return fmt.Sprintf("%.1f GiB", float64(size)/(1<<30)) }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// The settings that Prepare changes, and what it raises them to. A node takes some 16 instances and 200 watches, the
-// kernel's default is 128 instances, and several clusters may run side by side. A raised limit costs nothing unused.
+// The settings that Prepare changes, and their new values. A node uses some 16 inotify instances and 200 watches, the kernel's
+// default is 128 instances, and several clusters may run on one machine. A higher limit costs nothing while it is not used.
 const (
 	instancesPath = "/proc/sys/fs/inotify/max_user_instances"
 	watchesPath   = "/proc/sys/fs/inotify/max_user_watches"
@@ -18,14 +18,14 @@ const (
 	wantWatches   = 524288
 )
 
-// inotifyRemedy is what Prepare does, as a command.
+// inotifyRemedy is the command that changes the inotify limits as Prepare does.
 var inotifyRemedy = fmt.Sprintf("sudo sysctl -w fs.inotify.max_user_instances=%d fs.inotify.max_user_watches=%d",
 	wantInstances, wantWatches)
 
-// Prepare mends what root may mend, for as long as the machine runs: it raises the inotify limits to 8192 instances and
-// 524288 watches where they are lower, and creates /lib/modules, which kind mounts into its nodes. Where the limits are
-// read-only, as in some containers, they stay, and that is no error: Examine says whether they suffice. Without root it
-// does nothing.
+// Prepare changes settings of this machine, if it runs as root: it raises the inotify limits to 8192 instances and 524288
+// watches if they are lower, which lasts until the next boot, and it creates /lib/modules, which kind mounts into its nodes. If
+// the limits are read-only, as in some containers, they do not change and Prepare returns no error: Examine reports whether
+// they suffice. Without root Prepare does nothing.
 func Prepare(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("prepare this machine: %w", context.Cause(ctx))
@@ -50,7 +50,7 @@ func (m *machine) prepare() error {
 	return nil
 }
 
-// raise writes a kernel setting unless it is high enough already.
+// raise writes a kernel setting unless it is already high enough.
 func (m *machine) raise(path string, want uint64) {
 	now, ok := m.number(path)
 	if !ok || now >= want {
@@ -63,7 +63,7 @@ func (m *machine) raise(path string, want uint64) {
 	m.prepared[path] = fmt.Sprintf("raised from %d until the next boot", now)
 }
 
-// note is what Prepare did to a path, in brackets, to follow what was found.
+// note is what Prepare did to a path, in parentheses, to be appended to a finding.
 func (m *machine) note(path string) string {
 	if did := m.prepared[path]; did != "" {
 		return " (" + did + ")"

@@ -58,7 +58,7 @@ func TestPrepareWhereSettingsAreReadOnly(t *testing.T) {
 		t.Errorf("%s, want ok: 128 are enough for five nodes", check.Status)
 	}
 	if got := m.inotify(9); got.Status != Fail || got.Remedy != inotifyRemedy {
-		t.Errorf("for nine nodes %+v, want a failure and how to mend it", got)
+		t.Errorf("for nine nodes %+v, want a failure and its remedy", got)
 	}
 }
 

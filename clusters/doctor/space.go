@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// What a cluster was seen to take, and what is wise to have. Four nodes took 1.2 GB of memory, seven 1.5 GB. A node's
-// images, unpacked, take 0.3 to 0.8 GB; the node image 0.6 GB; building it some GB more.
+// Measured needs of a cluster, plus a reserve. Four nodes used 1.2 GB of memory, seven used 1.5 GB. The unpacked images of a
+// node use 0.3 to 0.8 GB, the node image 0.6 GB, and building it some GB more.
 const (
 	baseMemory = 900 << 20
 	nodeMemory = 100 << 20
@@ -22,12 +22,12 @@ const (
 	buildDisk = 8 << 30
 )
 
-// memory that is free, within the limits of the cgroups that this process is in.
+// memory checks the free memory within the limits of this process's cgroups.
 func (m *machine) memory(nodes int) Check {
 	check := Check{Name: "memory", Status: OK}
 	free, ok := m.availableMemory()
 	if !ok {
-		check.Status, check.Found = Warn, "cannot be told: /proc/meminfo has no MemAvailable"
+		check.Status, check.Found = Warn, "unknown: /proc/meminfo has no MemAvailable"
 		return check
 	}
 	where := ""
@@ -38,9 +38,9 @@ func (m *machine) memory(nodes int) Check {
 	need := uint64(baseMemory + nodes*nodeMemory)
 	switch {
 	case free < need:
-		check.Status, check.Remedy = Fail, fmt.Sprintf("free %s, which %d nodes take, or make fewer nodes", gib(need), nodes)
+		check.Status, check.Remedy = Fail, fmt.Sprintf("make %s available for %d nodes, or create fewer nodes", gib(need), nodes)
 	case free < need+loadMemory:
-		check.Status, check.Remedy = Warn, fmt.Sprintf("free %s for %d nodes under load", gib(need+loadMemory), nodes)
+		check.Status, check.Remedy = Warn, fmt.Sprintf("make %s available for %d nodes under load", gib(need+loadMemory), nodes)
 	}
 	return check
 }
@@ -51,7 +51,7 @@ func (m *machine) availableMemory() (bytes uint64, ok bool) {
 	return size << 10, err == nil
 }
 
-// cgroupMemory is what the tightest of our cgroups leaves, from our own up to the top that can be seen.
+// cgroupMemory is the memory left in the most restrictive cgroup, from this process's cgroup up to the topmost visible one.
 func (m *machine) cgroupMemory() (bytes uint64, ok bool) {
 	for _, line := range strings.Split(m.text("/proc/self/cgroup"), "\n") {
 		parts := strings.SplitN(line, ":", 3)
@@ -79,7 +79,7 @@ func (m *machine) cgroupMemory() (bytes uint64, ok bool) {
 	return bytes, ok
 }
 
-// disk space of the engine's storage, where nodes live, and of our cache, where images are built.
+// disk checks the space of the engine's storage, which contains the nodes, and of the cache folder, where images are built.
 func (m *machine) disk(e containerEngine, o Options) Check {
 	check := Check{Name: "disk", Status: OK}
 	var found []string
@@ -95,17 +95,17 @@ func (m *machine) disk(e containerEngine, o Options) Check {
 	} else {
 		found = append(found, fmt.Sprintf("%s free at %s", gib(free), cache))
 		if free < buildDisk {
-			worse(Warn, fmt.Sprintf("free %s to build node images, or set HOLDFAST_CACHE to a larger disk", gib(buildDisk)))
+			worse(Warn, fmt.Sprintf("make %s available to build node images, or set HOLDFAST_CACHE to a larger disk", gib(buildDisk)))
 		}
 	}
-	if e != nil && m.exists(e.StorageDir()) { // a daemon may be on another machine, or in a virtual one
+	if e != nil && m.exists(e.StorageDir()) { // the daemon may run on another machine, or in a virtual machine
 		free, err := m.freeBytes(e.StorageDir())
 		if err != nil {
 			worse(Warn, err.Error())
 		} else {
 			found = append(found, fmt.Sprintf("%s free at %s", gib(free), e.StorageDir()))
 			if need := uint64(baseDisk + o.Nodes*nodeDisk); free < need {
-				worse(Fail, fmt.Sprintf("free %s, which %d nodes take; %s system prune may", gib(need), o.Nodes, e.Name()))
+				worse(Fail, fmt.Sprintf("make %s available for %d nodes; try %s system prune", gib(need), o.Nodes, e.Name()))
 			}
 		}
 	}

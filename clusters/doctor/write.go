@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// WriteText writes one line a check: status, name, what was found, and after an arrow the remedy. The last line says
-// whether a cluster can be made.
+// WriteText writes one line per check: status, name, finding, and after an arrow the remedy. The last line is whether a cluster
+// can be created.
 func (r Report) WriteText(w io.Writer) error {
 	width := 0
 	for _, check := range r.Checks {
@@ -23,9 +23,9 @@ func (r Report) WriteText(w io.Writer) error {
 		text.WriteByte('\n')
 	}
 	if r.OK {
-		fmt.Fprintf(&text, "A cluster of %d nodes can be made here.\n", r.Nodes)
+		fmt.Fprintf(&text, "A cluster of %d nodes can be created here.\n", r.Nodes)
 	} else {
-		fmt.Fprintf(&text, "A cluster of %d nodes cannot be made here until what failed is mended.\n", r.Nodes)
+		fmt.Fprintf(&text, "A cluster of %d nodes cannot be created here until the failed checks are fixed.\n", r.Nodes)
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -34,7 +34,7 @@ func (r Report) WriteText(w io.Writer) error {
 // WriteJSON writes the report as one indented object.
 func (r Report) WriteJSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false) // commands have && in them
+	encoder.SetEscapeHTML(false) // otherwise && in commands is escaped
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(r)
 }

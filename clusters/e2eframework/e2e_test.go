@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// It makes a real cluster: go test -tags e2e -run E2E -timeout 10m ./clusters/e2eframework
+// TestE2EFramework creates a real cluster: go test -tags e2e -run E2E -timeout 10m ./clusters/e2eframework
 func TestE2EFramework(t *testing.T) {
 	ctx, name := t.Context(), fmt.Sprintf("frame-%d", os.Getpid())
 	p := NewProvider()

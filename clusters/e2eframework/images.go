@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// LoadImage brings an image that the engine holds into every node that does not hold it yet.
+// LoadImage imports an image of the container engine on every node that does not have it yet.
 func (p *Provider) LoadImage(ctx context.Context, image string, args ...string) error {
 	if err := refuse(args); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (p *Provider) LoadImage(ctx context.Context, image string, args ...string) 
 	return p.cluster.LoadImage(ctx, clusters.Image{Ref: image, Path: path})
 }
 
-// LoadImageArchive brings the images of a docker-archive file, compressed with gzip or not, into every node.
+// LoadImageArchive imports the images of a docker-archive file, optionally compressed with gzip, on every node.
 func (p *Provider) LoadImageArchive(ctx context.Context, path string, args ...string) error {
 	if err := refuse(args); err != nil {
 		return err
@@ -44,11 +44,11 @@ func (p *Provider) LoadImageArchive(ctx context.Context, path string, args ...st
 	if p.cluster == nil {
 		return p.missing()
 	}
-	refs, err := names(path)
+	refs, err := tagsOf(path)
 	if err != nil {
 		return fmt.Errorf("load images from %s: %w", path, err)
 	}
-	for _, ref := range refs { // the first brings them all; of the others it is only seen that they are there
+	for _, ref := range refs { // the first call imports every image of the archive; the other calls only check that their image is there
 		if err := p.cluster.LoadImage(ctx, clusters.Image{Ref: ref, Path: path}); err != nil {
 			return err
 		}
@@ -56,8 +56,8 @@ func (p *Provider) LoadImageArchive(ctx context.Context, path string, args ...st
 	return nil
 }
 
-// names are the tags of the images in a docker-archive file.
-func names(path string) ([]string, error) {
+// tagsOf are the tags of the images in a docker-archive file.
+func tagsOf(path string) ([]string, error) {
 	manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return plain(path) })
 	if err != nil {
 		return nil, fmt.Errorf("want a docker-archive: %w", err)
@@ -67,19 +67,19 @@ func names(path string) ([]string, error) {
 		refs = append(refs, image.RepoTags...)
 	}
 	if len(refs) == 0 {
-		return nil, errors.New("no image in it has a name")
+		return nil, errors.New("none of its images has a tag")
 	}
 	return refs, nil
 }
 
-// plain opens a file, and unpacks it where it is compressed.
+// plain opens a file, and decompresses it if it is compressed with gzip.
 func plain(path string) (io.ReadCloser, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	content := bufio.NewReader(file)
-	// A file of one byte is not compressed; what reads it will say what is wrong.
+	// Peek fails on a file of one byte, which cannot be compressed. The reader of the content will report what is wrong.
 	if magic, _ := content.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		return stream{content, file}, nil
 	}
@@ -90,7 +90,7 @@ func plain(path string) (io.ReadCloser, error) {
 	return stream{unpacked, file}, nil
 }
 
-// stream reads one and closes the other.
+// stream combines a Reader with the Closer of its source.
 type stream struct {
 	io.Reader
 	io.Closer

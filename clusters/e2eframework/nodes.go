@@ -15,22 +15,22 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// AddNode is refused: the nodes of a cluster are fixed when it is made.
+// AddNode returns errors.ErrUnsupported: the nodes of a cluster are fixed when it is created.
 func (p *Provider) AddNode(_ context.Context, node *support.Node, _ ...string) error {
 	return fmt.Errorf("add node %s: %w: a cluster's nodes are fixed when it is made", node.Name, errors.ErrUnsupported)
 }
 
-// RemoveNode is refused as AddNode is. StopNode takes a node away until StartNode.
+// RemoveNode returns errors.ErrUnsupported, like AddNode. To take a node away until StartNode, use StopNode.
 func (p *Provider) RemoveNode(_ context.Context, node *support.Node, _ ...string) error {
 	return fmt.Errorf("remove node %s: %w: a cluster's nodes are fixed when it is made; stop it", node.Name, errors.ErrUnsupported)
 }
 
-// StartNode returns when the node is Ready again and reaches, and is reached by, the rest of the cluster.
+// StartNode returns when the node is Ready again and network probes to and from the node succeed.
 func (p *Provider) StartNode(ctx context.Context, node *support.Node, args ...string) error {
 	return p.act(node.Name, args, func(n clusters.Node) error { return n.Start(ctx) })
 }
 
-// StopNode shuts the node down in order, and returns when another node has seen it silent.
+// StopNode shuts the node down gracefully, and returns when another node has seen that it no longer answers.
 func (p *Provider) StopNode(ctx context.Context, node *support.Node, args ...string) error {
 	return p.act(node.Name, args, func(n clusters.Node) error { return n.Stop(ctx) })
 }
@@ -45,12 +45,13 @@ func (p *Provider) act(name string, args []string, verb func(clusters.Node) erro
 	nodes := p.cluster.Nodes()
 	at := slices.IndexFunc(nodes, func(n clusters.Node) bool { return n.Name() == name })
 	if at < 0 {
-		return fmt.Errorf("node %q: cluster %s has none of that name; see ListNode", name, p.name)
+		return fmt.Errorf("node %q: cluster %s has no such node; see ListNode", name, p.name)
 	}
 	return verb(nodes[at])
 }
 
-// ListNode gives every node, also one that is down. IP is the one that Kubernetes knows, nil where it cannot be asked.
+// ListNode returns every node, including nodes that are down. IP is the InternalIP of the Node object, or nil if the API server
+// does not answer.
 func (p *Provider) ListNode(ctx context.Context, args ...string) ([]support.Node, error) {
 	if err := refuse(args); err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (p *Provider) ListNode(ctx context.Context, args ...string) ([]support.Node
 	return all, nil
 }
 
-// addresses are the nodes' internal addresses by name; empty where the API server is away.
+// addresses are the internal addresses of the nodes by name. The map is empty if the API server does not answer.
 func addresses(ctx context.Context, c clusters.Cluster) map[string]net.IP {
 	client, err := kubernetes.NewForConfig(c.Config())
 	if err != nil {

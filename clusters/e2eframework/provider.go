@@ -1,10 +1,13 @@
-// Package e2eframework offers holdfast's kind clusters through the cluster-provider interfaces of e2e-framework, so that
-// its users get clusters that are proven usable, and the stop and start of nodes, which its own kind support lacks.
+// Package e2eframework provides holdfast's kind clusters through the cluster-provider interfaces of e2e-framework. Its users
+// get clusters that are proven usable, and can stop and start nodes, which e2e-framework's own kind support lacks.
 //
 //	cluster := e2eframework.NewProvider()
 //	testenv.Setup(envfuncs.CreateClusterWithOpts(cluster, "demo", e2eframework.WithSpec(clusters.Spec{Zones: []string{"a", "b"}})))
 //
-// It does not run tests, and it is not used by holdfast's own suites.
+// Containers run holdfast's executable, which a test is not: it is compiled in the module of the test, or named by the variable
+// HOLDFAST_EXECUTABLE (see package self).
+//
+// It does not run tests, and holdfast's own suites do not use it.
 package e2eframework
 
 import (
@@ -24,8 +27,8 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 )
 
-// Provider makes and holds one cluster. Where a method of e2e-framework's takes arguments for a command line, it
-// refuses them: there is none.
+// Provider creates and holds one cluster. Methods that take command-line arguments in e2e-framework return an error if any are
+// given, because no command is run.
 type Provider struct {
 	source  source
 	name    string
@@ -38,29 +41,29 @@ var (
 	_ support.E2EClusterProviderWithLifeCycle   = (*Provider)(nil)
 )
 
-// cluster is the part of a kind.Cluster that is used here.
+// cluster is the part of kind.Cluster that this package uses.
 type cluster interface {
 	clusters.Cluster
 	Kubeconfig() (string, error)
 	Prove(ctx context.Context) error
 }
 
-// source is where clusters come from.
+// source creates and opens clusters.
 type source interface {
 	create(ctx context.Context, name string, spec clusters.Spec) (cluster, error)
-	// open attaches to a cluster that is there; fs.ErrNotExist where there is none.
+	// open attaches to an existing cluster. The error is fs.ErrNotExist if there is none.
 	open(ctx context.Context, name string) (cluster, error)
-	// saveImage writes an image of the engine's to a docker-archive file.
+	// saveImage writes an image of the container engine to a docker-archive file.
 	saveImage(ctx context.Context, image, path string) error
 }
 
-// NewProvider makes kind clusters on the engine that engine.Find finds when a cluster is first asked for. The default
-// is one zone with one worker, beside the control plane and the load node.
+// NewProvider creates kind clusters on the container engine that engine.Find selects at first use. By default a cluster has one
+// zone with one worker, plus the control plane and the load node.
 func NewProvider() *Provider {
 	return &Provider{source: &kindSource{}}
 }
 
-// WithSpec says what the cluster shall be. For NewProvider's own type only; another provider is left as it is.
+// WithSpec sets the spec of the cluster. It has no effect on providers other than those of NewProvider.
 func WithSpec(spec clusters.Spec) support.ClusterOpts {
 	return func(p support.E2EClusterProvider) {
 		if ours, ok := p.(*Provider); ok {
@@ -69,7 +72,7 @@ func WithSpec(spec clusters.Spec) support.ClusterOpts {
 	}
 }
 
-// SetDefaults fills in what was left empty.
+// SetDefaults replaces zero fields of the spec with their defaults.
 func (p *Provider) SetDefaults() support.E2EClusterProvider {
 	if len(p.spec.Zones) == 0 {
 		p.spec.Zones = []string{"a"}
@@ -78,20 +81,20 @@ func (p *Provider) SetDefaults() support.E2EClusterProvider {
 	return p
 }
 
-// WithName is the cluster's name, at most 31 characters. Its nodes are called holdfast-NAME-control-plane,
+// WithName sets the name of the cluster, at most 31 characters. Its nodes are called holdfast-NAME-control-plane,
 // holdfast-NAME-worker, holdfast-NAME-worker2 and so on.
 func (p *Provider) WithName(name string) support.E2EClusterProvider {
 	p.name = name
 	return p
 }
 
-// WithVersion is a Kubernetes version such as v1.37.0.
+// WithVersion sets the Kubernetes version, such as v1.37.0.
 func (p *Provider) WithVersion(version string) support.E2EClusterProvider {
 	p.spec.Kubernetes = version
 	return p
 }
 
-// WithPath has no effect: kind is linked in.
+// WithPath has no effect, because kind is linked in as a library.
 func (p *Provider) WithPath(string) support.E2EClusterProvider { return p }
 
 // WithOpts applies options, in order.
@@ -102,7 +105,7 @@ func (p *Provider) WithOpts(opts ...support.ClusterOpts) support.E2EClusterProvi
 	return p
 }
 
-// Cluster gives what e2e-framework has no words for: killing, pausing and resuming nodes. Nil before Create.
+// Cluster gives access to actions that e2e-framework lacks: killing, pausing and resuming nodes. It is nil before Create.
 func (p *Provider) Cluster() clusters.Cluster {
 	if p.cluster == nil {
 		return nil
@@ -110,7 +113,7 @@ func (p *Provider) Cluster() clusters.Cluster {
 	return p.cluster
 }
 
-// Create makes the cluster, or attaches to the one of this name that is there, and returns its kubeconfig's path.
+// Create creates the cluster, or attaches to an existing cluster of this name. It returns the path of the kubeconfig.
 func (p *Provider) Create(ctx context.Context, args ...string) (string, error) {
 	if err := refuse(args); err != nil {
 		return "", err
@@ -127,7 +130,7 @@ func (p *Provider) Create(ctx context.Context, args ...string) (string, error) {
 	return made.Kubeconfig()
 }
 
-// CreateWithConfig is Create with a clusters.Spec from a YAML file. It is not kind's own configuration.
+// CreateWithConfig is Create with a clusters.Spec from a YAML file. The file is not a kind configuration.
 func (p *Provider) CreateWithConfig(ctx context.Context, path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -141,13 +144,13 @@ func (p *Provider) CreateWithConfig(ctx context.Context, path string) (string, e
 	return p.Create(ctx)
 }
 
-// GetKubeconfig is the kubeconfig's path; empty before Create.
+// GetKubeconfig is the path of the kubeconfig. It is empty before Create.
 func (p *Provider) GetKubeconfig() string {
 	path, _ := p.GenerateKubeconfig()
 	return path
 }
 
-// GenerateKubeconfig is the kubeconfig's path. It is always the same file.
+// GenerateKubeconfig is the path of the kubeconfig, which is always the same file.
 func (p *Provider) GenerateKubeconfig(args ...string) (string, error) {
 	if err := refuse(args); err != nil {
 		return "", err
@@ -161,7 +164,7 @@ func (p *Provider) GenerateKubeconfig(args ...string) (string, error) {
 // GetKubectlContext is the name of the context in the kubeconfig.
 func (p *Provider) GetKubectlContext() string { return "kind-" + kind.Prefix + p.name }
 
-// KubernetesRestConfig reaches the API server; nil before Create.
+// KubernetesRestConfig connects to the API server. It is nil before Create.
 func (p *Provider) KubernetesRestConfig() *rest.Config {
 	if p.cluster == nil {
 		return nil
@@ -169,7 +172,7 @@ func (p *Provider) KubernetesRestConfig() *rest.Config {
 	return p.cluster.Config()
 }
 
-// WaitForControlPlane returns when the whole cluster is proven usable, every node of it.
+// WaitForControlPlane returns when the whole cluster, including every node, is proven usable.
 func (p *Provider) WaitForControlPlane(ctx context.Context, _ klient.Client) error {
 	if p.cluster == nil {
 		return p.missing()
@@ -177,7 +180,7 @@ func (p *Provider) WaitForControlPlane(ctx context.Context, _ klient.Client) err
 	return p.cluster.Prove(ctx)
 }
 
-// ExportLogs writes the nodes' and pods' logs below a folder.
+// ExportLogs writes the logs of the nodes and pods below a folder.
 func (p *Provider) ExportLogs(ctx context.Context, dest string) error {
 	if p.cluster == nil {
 		return p.missing()
@@ -185,7 +188,8 @@ func (p *Provider) ExportLogs(ctx context.Context, dest string) error {
 	return p.cluster.CollectLogs(ctx, dest)
 }
 
-// Destroy removes the cluster and all that came with it, also one that another process made. None is no error.
+// Destroy removes the cluster with its containers, volumes and networks, even if another process created it. It is no error if
+// there is no such cluster.
 func (p *Provider) Destroy(ctx context.Context) error {
 	doomed := p.cluster
 	if doomed == nil {
@@ -196,8 +200,11 @@ func (p *Provider) Destroy(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := doomed.Delete(ctx); err != nil {
+		return err // the cluster is kept, so that the caller can inspect it and try again
+	}
 	p.cluster = nil
-	return doomed.Delete(ctx)
+	return nil
 }
 
 func (p *Provider) missing() error {
@@ -208,5 +215,5 @@ func refuse(args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("arguments %q: there is no command line to pass them to; use WithSpec", slices.Clone(args))
+	return fmt.Errorf("arguments %q: not supported, because no command is run; use WithSpec", slices.Clone(args))
 }

@@ -23,13 +23,13 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// fakeSource has at most one cluster, and takes down what is done.
+// fakeSource has at most one cluster, and records the calls.
 type fakeSource struct {
 	there *fakeCluster
 	spec  clusters.Spec
 	did   []string
 	err   error
-	host  string // of the API server
+	host  string // URL of the API server
 }
 
 func (f *fakeSource) create(_ context.Context, name string, spec clusters.Spec) (cluster, error) {
@@ -71,7 +71,9 @@ func (c *fakeCluster) Config() *rest.Config        { return &rest.Config{Host: c
 func (c *fakeCluster) Kubeconfig() (string, error) { return "/cache/" + c.name, nil }
 func (c *fakeCluster) Prove(context.Context) error { return c.note("prove") }
 func (c *fakeCluster) Delete(context.Context) error {
-	c.source.there = nil
+	if c.source.err == nil {
+		c.source.there = nil
+	}
 	return c.note("delete")
 }
 func (c *fakeCluster) CollectLogs(_ context.Context, dir string) error { return c.note("logs " + dir) }
@@ -90,7 +92,7 @@ func (c *fakeCluster) Nodes() []clusters.Node {
 	}
 }
 
-// fakeNode has the verbs that are used; another one would panic.
+// fakeNode implements the methods that the tests use. Any other method panics.
 type fakeNode struct {
 	clusters.Node
 	cluster *fakeCluster
@@ -111,7 +113,7 @@ func TestLifeOfACluster(t *testing.T) {
 	source := &fakeSource{}
 	ctx := t.Context()
 	p := &Provider{source: source}
-	// As envfuncs.CreateClusterWithOpts does.
+	// The same calls as in envfuncs.CreateClusterWithOpts.
 	var k support.E2EClusterProvider = p
 	k = k.SetDefaults().WithName("x").WithVersion("v1.37.0").WithPath("/opt/kind").WithOpts(func(p support.E2EClusterProvider) {
 		p.(*Provider).spec.Zones = []string{"a", "b"}
@@ -140,6 +142,25 @@ func TestLifeOfACluster(t *testing.T) {
 		"create x", "prove", "stop holdfast-x-worker", "start holdfast-x-worker", "save backend:1", "load backend:1", "logs /logs", "delete",
 	}
 	if diff := cmp.Diff(did, source.did); diff != "" {
+		t.Errorf("did (-want +got):\n%s", diff)
+	}
+}
+
+func TestDestroyCanBeRepeated(t *testing.T) {
+	source := &fakeSource{}
+	p := &Provider{source: source, name: "x"}
+	if _, err := p.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	source.err = errors.New("the engine crashed")
+	if err := p.Destroy(t.Context()); !errors.Is(err, source.err) || p.Cluster() == nil {
+		t.Errorf("%v, cluster %v; want the error, and the cluster", err, p.Cluster())
+	}
+	source.err = nil
+	if err := p.Destroy(t.Context()); err != nil || p.Cluster() != nil {
+		t.Errorf("%v, cluster %v; want none", err, p.Cluster())
+	}
+	if diff := cmp.Diff([]string{"create x", "delete", "delete"}, source.did); diff != "" {
 		t.Errorf("did (-want +got):\n%s", diff)
 	}
 }
@@ -173,7 +194,7 @@ func TestBeforeCreate(t *testing.T) {
 		}
 	}
 	if p.Cluster() != nil || p.KubernetesRestConfig() != nil || p.GetKubeconfig() != "" {
-		t.Error("a cluster that was not created is given")
+		t.Error("the provider has a cluster before Create")
 	}
 }
 
@@ -187,8 +208,8 @@ func TestRefusals(t *testing.T) {
 	if _, err := p.Create(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.StopNode(ctx, node); err == nil || err.Error() != `node "holdfast-x-worker7": cluster x has none of that name; see ListNode` {
-		t.Errorf("a stranger: %v", err)
+	if err := p.StopNode(ctx, node); err == nil || err.Error() != `node "holdfast-x-worker7": cluster x has no such node; see ListNode` {
+		t.Errorf("unknown node: %v", err)
 	}
 	if err := p.AddNode(ctx, node); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("add: %v", err)
@@ -196,7 +217,7 @@ func TestRefusals(t *testing.T) {
 	if err := p.RemoveNode(ctx, node); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("remove: %v", err)
 	}
-	source.err = errors.New("the engine died")
+	source.err = errors.New("the engine crashed")
 	if err := p.WaitForControlPlane(ctx, nil); !errors.Is(err, source.err) {
 		t.Errorf("wait: %v", err)
 	}

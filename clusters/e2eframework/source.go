@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 )
 
-// kindSource is the real one.
+// kindSource creates real kind clusters.
 type kindSource struct {
-	engine *engine.Engine // nil until it was looked for
+	engine *engine.Engine // nil until find has run
 }
 
 func (s *kindSource) find(ctx context.Context) (*engine.Engine, error) {
@@ -58,7 +58,7 @@ func (s *kindSource) saveImage(ctx context.Context, image, path string) error {
 		args = []string{"save", "--format", "docker-archive", "--output", path, image}
 	}
 	if _, err := e.Output(ctx, args...); err != nil {
-		return fmt.Errorf("take it out of %s: %w", e.Name(), err)
+		return fmt.Errorf("export from %s: %w", e.Name(), err)
 	}
 	return nil
 }

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// conmonPlaces are where podman itself looks for conmon, beside PATH.
+// conmonPlaces are the paths besides PATH where podman itself looks for conmon.
 var conmonPlaces = []string{"/usr/libexec/podman/conmon", "/usr/local/libexec/podman/conmon", "/usr/lib/podman/conmon"}
 
-// findConmon is the path of podman's monitor of containers; empty where it is nowhere that we know.
+// findConmon is the path of conmon, podman's container monitor. It is empty if conmon is not found.
 func findConmon(h host) string {
 	if path, err := h.lookPath("conmon"); err == nil {
 		return path
@@ -23,15 +23,15 @@ func findConmon(h host) string {
 	return ""
 }
 
-// conmonScript stands before conmon and has it wait before it cleans up after a `podman exec`. Podman starts that
-// cleanup the moment the command ends, and reads the command's exit status from a file that the cleanup removes: where
-// the cleanup wins, which on a busy machine it does for one command in fifty, podman waits 5 s for the file. kind runs
-// dozens of commands to make a cluster, and each step waits for the slowest.
+// conmonScript is a wrapper that delays conmon's cleanup after a `podman exec`. Podman starts that cleanup when the command
+// ends, and reads the command's exit status from a file that the cleanup removes. If the cleanup is faster, podman waits 5 s
+// for the file. On a busy machine that happens for one command in fifty. kind runs dozens of commands to create a cluster, and
+// each of its steps waits for the slowest command.
 // Source: libpod/container_exec.go of podman 4.3, readExecExitCode.
 func conmonScript(conmon string) string {
 	return fmt.Sprintf(`#!/bin/sh
-# Written by holdfast; see conmon_path in containers.conf. Leave podman the time to read an exit status before its file
-# is cleaned up: it would wait 5 s for the file.
+# Written by holdfast; see conmon_path in containers.conf. Delays the cleanup after a podman exec: if the cleanup removes
+# the file with the exit status before podman reads it, podman waits 5 s for the file.
 case " $* " in
 *" --exec-attach "*) exec %[1]s --exit-delay 2 "$@" ;;
 esac
@@ -39,7 +39,7 @@ exec %[1]s "$@"
 `, conmon)
 }
 
-// wrapConmon writes the script into our cache folder and returns its path; empty where there is no conmon to wrap.
+// wrapConmon writes the script to the cache folder and returns its path. The path is empty if conmon is not found.
 func wrapConmon(h host, cacheDir string) (string, error) {
 	conmon := findConmon(h)
 	if conmon == "" {

@@ -24,7 +24,7 @@ func TestFindConmon(t *testing.T) {
 	}
 }
 
-// The script must delay what follows an exec, and nothing else, and pass every argument on as it is.
+// The script must delay only the cleanup after an exec, and pass all arguments unchanged.
 func TestConmonScript(t *testing.T) {
 	dir := t.TempDir()
 	conmon, script := filepath.Join(dir, "conmon"), filepath.Join(dir, "script")
@@ -58,13 +58,13 @@ func TestWrapConmon(t *testing.T) {
 	}
 	first, err := os.Stat(path)
 	if err != nil || first.Mode().Perm() != 0o755 {
-		t.Errorf("%v, %v; want a script that can be run", first, err)
+		t.Errorf("%v, %v; want an executable script", first, err)
 	}
 	if _, err := wrapConmon(h, dir); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := os.Stat(path); err != nil || !os.SameFile(first, again) {
-		t.Errorf("the script was written anew without need (%v): another run may be starting it", err)
+		t.Errorf("an unchanged script was rewritten (%v), although another run may be executing it", err)
 	}
 	none := fake{}
 	if path, err := wrapConmon(none.host(), dir); path != "" || err != nil {

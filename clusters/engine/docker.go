@@ -16,7 +16,7 @@ func (dockerEngine) prepare(host, string) (env []string, config string, err erro
 	return []string{"KIND_EXPERIMENTAL_PROVIDER=docker"}, "", nil
 }
 
-// dockerInfo is the part of `docker info` that is used.
+// dockerInfo contains the used fields of `docker info`.
 type dockerInfo struct {
 	ID             string
 	ServerVersion  string
@@ -33,7 +33,7 @@ func (dockerEngine) ask(ctx context.Context, h host, path string, env []string) 
 	answer, err := h.run(ctx, call{env: env, path: path, args: []string{"info", "--format", "{{json .}}"}})
 	var info dockerInfo
 	parse := json.Unmarshal(answer, &info)
-	switch { // without a daemon the client tells of itself alone, and ends with or without an error, by its version
+	switch { // without a daemon `docker info` describes only the client, and its exit status depends on the version
 	case parse == nil && len(info.ServerErrors) > 0:
 		return facts{}, fmt.Errorf("its daemon does not answer: %s", strings.Join(info.ServerErrors, "; "))
 	case err != nil:
@@ -41,7 +41,7 @@ func (dockerEngine) ask(ctx context.Context, h host, path string, env []string) 
 	case parse != nil:
 		return facts{}, fmt.Errorf("read `docker info`: %w", parse)
 	case info.ServerVersion == "":
-		return facts{}, errors.New("its daemon does not answer: `docker info` tells no server version")
+		return facts{}, errors.New("its daemon does not answer: `docker info` reports no server version")
 	}
 	return facts{
 		Version: info.ServerVersion, Runtime: info.DefaultRuntime, Driver: info.Driver, StorageDir: info.DockerRootDir,
@@ -52,7 +52,7 @@ func (dockerEngine) ask(ctx context.Context, h host, path string, env []string) 
 func (dockerEngine) remedy(reason string) string {
 	switch {
 	case strings.Contains(reason, "permission denied"):
-		return `sudo usermod -aG docker "$USER"   # then log in anew`
+		return `sudo usermod -aG docker "$USER"   # then log in again`
 	case strings.Contains(reason, "does not answer"):
 		return "sudo systemctl start docker"
 	}

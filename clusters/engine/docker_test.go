@@ -22,7 +22,7 @@ func TestDockerAsk(t *testing.T) {
 			answer: answer{text: dockerDown, err: errors.New("exit status 1")},
 			err:    "its daemon does not answer: Cannot connect to the Docker daemon at unix:///var/run/docker.sock.",
 		},
-		"down, older client": { // it ends without an error
+		"down, older client": { // its exit status is 0
 			answer: answer{text: dockerDown},
 			err:    "its daemon does not answer: Cannot connect to the Docker daemon at unix:///var/run/docker.sock.",
 		},
@@ -36,7 +36,7 @@ func TestDockerAsk(t *testing.T) {
 		},
 		"podman under docker's name": {
 			answer: answer{text: podmanUp},
-			err:    "its daemon does not answer: `docker info` tells no server version",
+			err:    "its daemon does not answer: `docker info` reports no server version",
 		},
 	}
 	for name, test := range tests {
@@ -59,7 +59,7 @@ func TestDockerAsk(t *testing.T) {
 
 func TestDockerRemedy(t *testing.T) {
 	for reason, want := range map[string]string{
-		"its daemon does not answer: permission denied": `sudo usermod -aG docker "$USER"   # then log in anew`,
+		"its daemon does not answer: permission denied": `sudo usermod -aG docker "$USER"   # then log in again`,
 		"its daemon does not answer: no socket":         "sudo systemctl start docker",
 		"a privileged container does not run":           "",
 	} {

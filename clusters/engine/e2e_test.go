@@ -3,7 +3,7 @@
 package engine
 
 import (
-	"bytes"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The real thing, on the engine of this machine.
+// TestFindForReal runs Find on the engine of this machine.
 func TestFindForReal(t *testing.T) {
 	dir := t.TempDir()
 	options := Options{CacheDir: dir, NoInstall: true, Say: t.Logf}
@@ -44,7 +44,7 @@ func TestFindForReal(t *testing.T) {
 	}
 }
 
-// Runs that start at the same moment prove at the same moment; neither may remove what the other needs.
+// Concurrent calls of Find must not remove each other's probe containers or images.
 func TestFindAtTheSameTime(t *testing.T) {
 	var group errgroup.Group
 	for range 4 {
@@ -60,19 +60,19 @@ func TestFindAtTheSameTime(t *testing.T) {
 
 func proofIsThere(dir, name string) bool { return thisHost().exists(proofFile(dir, name)) }
 
-// What a killed Find leaves is found by its label and removed.
+// RemoveProbes finds and removes by label what a killed Find has left.
 func TestRemoveProbesForReal(t *testing.T) {
 	e, err := Find(t.Context(), Options{CacheDir: t.TempDir(), NoInstall: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	archive, err := rootFS("left-behind", nil)
+	archive, err := rootFS("left-behind", os.DevNull)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const name, image = "holdfast-probe-left", "localhost/holdfast-probe-left:latest"
 	cmd := e.Command(t.Context(), "import", "--change", "LABEL "+Label+"=probe", "-", image)
-	cmd.Stdin = bytes.NewReader(archive)
+	cmd.Stdin = archive
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}

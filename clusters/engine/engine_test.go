@@ -34,7 +34,7 @@ func TestEnvironIsACopy(t *testing.T) {
 func TestCacheDir(t *testing.T) {
 	t.Setenv("HOLDFAST_CACHE", "/some/where")
 	if got, err := CacheDir(); err != nil || got != "/some/where" {
-		t.Errorf("%q, %v; want what HOLDFAST_CACHE says", got, err)
+		t.Errorf("%q, %v; want the value of HOLDFAST_CACHE", got, err)
 	}
 	t.Setenv("HOLDFAST_CACHE", "")
 	t.Setenv("XDG_CACHE_HOME", "/cache")

@@ -13,21 +13,23 @@ import (
 	"testing"
 )
 
-// fake is a machine with the programs and files it is given. It answers a command with the longest of its answers whose
-// key the command line starts with, and writes down what it was asked.
+// fake is a machine with the given programs and files. It answers a command line with the answer that has the longest matching
+// prefix, and records each command line.
 type fake struct {
 	programs []string
 	files    map[string]string
 	answers  map[string]answer
 	uid      int
 	asked    []string
-	ended    []string // the commands during which their context ended
+	ended    []string // commands during which their context ended
+
+	noProgram error // there is no holdfast executable for this reason
 }
 
 type answer struct {
 	text string
 	err  error
-	then func() // happens before the answer is given
+	then func() // called before the answer is returned
 }
 
 func (f *fake) host() host {
@@ -46,6 +48,9 @@ func (f *fake) host() host {
 			return os.ReadFile(filepath.Join("/nonexistent", path))
 		},
 		exists: func(path string) bool { _, ok := f.files[path]; return ok },
+		program: func(context.Context, string) (string, error) {
+			return os.Args[0], f.noProgram
+		},
 		uid:    f.uid,
 		limits: limits{openFiles: 20000, processes: 96365},
 	}
@@ -54,7 +59,7 @@ func (f *fake) host() host {
 func (f *fake) run(ctx context.Context, c call) ([]byte, error) {
 	line := strings.Join(append([]string{filepath.Base(c.path)}, c.args...), " ")
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx) // as os/exec does: the program is not started
+		return nil, context.Cause(ctx) // like os/exec, which does not start the program then
 	}
 	f.asked = append(f.asked, line)
 	if c.stdin != nil {
@@ -82,7 +87,7 @@ func (f *fake) run(ctx context.Context, c call) ([]byte, error) {
 	return []byte(given.text), given.err
 }
 
-// count is how many of the commands start so.
+// count is the number of recorded commands with this prefix.
 func (f *fake) count(start string) int {
 	n := 0
 	for _, line := range f.asked {
@@ -93,7 +98,7 @@ func (f *fake) count(start string) int {
 	return n
 }
 
-// exits is a real exec.ExitError with a status, wrapped as run wraps it.
+// exits is a real exec.ExitError with the given status, wrapped as in run.
 func exits(t *testing.T, status int, line string) error {
 	t.Helper()
 	err := exec.Command("sh", "-c", fmt.Sprintf("exit %d", status)).Run()
@@ -111,7 +116,7 @@ const (
 	bookworm   = "PRETTY_NAME=\"Debian GNU/Linux 12\"\nID=debian\n"
 )
 
-// works are the answers of an engine in which a privileged container runs.
+// works are the answers of an engine that runs privileged containers.
 func works(name, info string) map[string]answer {
 	return map[string]answer{
 		name + " info":   {text: info},

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"time"
 )
 
-// How long an engine may take. A daemon that is started by its socket needs some seconds to answer; the first
-// container after a boot, on a slow disk, needs more.
+// Time limits of an engine. A socket-activated daemon needs some seconds to answer. The first container after a boot needs
+// longer on a slow disk.
 const (
 	answerLimit = 15 * time.Second
 	proofLimit  = 90 * time.Second
@@ -19,25 +18,26 @@ const (
 
 // Options of Find.
 type Options struct {
-	// CacheDir is ours to write: containers.conf for podman, and the memory of what worked. Default: CacheDir().
+	// CacheDir stores containers.conf for podman, the results of earlier proofs, and the holdfast executable if it has to be
+	// compiled. Default: CacheDir().
 	CacheDir string
-	// NoInstall refuses to install anything; so does HOLDFAST_NO_INSTALL=1.
+	// NoInstall forbids installing packages, as does HOLDFAST_NO_INSTALL=1.
 	NoInstall bool
-	// Say tells a person, before it happens, what takes long or changes the machine. Default: say nothing.
+	// Say reports long or machine-changing steps before they start. Default: no reports.
 	Say func(format string, args ...any)
 }
 
-// Refusal is an engine that will not do, and why.
+// Refusal is a rejected engine and the reason.
 type Refusal struct {
 	Engine string // "docker" or "podman"
 	Reason string
-	Remedy string // a command that may mend it; empty where none is known
+	Remedy string // a command that may fix it; empty if none is known
 }
 
-// NotFoundError says that no engine on this machine will do.
+// NotFoundError means that no engine on this machine can run privileged containers.
 type NotFoundError struct {
 	Refusals []Refusal
-	Remedy   string // what a person can do about it: one way a line, most of them commands
+	Remedy   string // possible solutions, one per line, most of them commands
 }
 
 func (e *NotFoundError) Error() string {
@@ -46,14 +46,14 @@ func (e *NotFoundError) Error() string {
 	for _, refusal := range e.Refusals {
 		fmt.Fprintf(&text, "\n  %s: %s", refusal.Engine, refusal.Reason)
 	}
-	fmt.Fprintf(&text, "\none of these may mend it:\n  %s", strings.ReplaceAll(e.Remedy, "\n", "\n  "))
+	fmt.Fprintf(&text, "\ntry one of these:\n  %s", strings.ReplaceAll(e.Remedy, "\n", "\n  "))
 	return text.String()
 }
 
-// Find returns docker if its daemon answers and a privileged container really runs; else podman, likewise; else, as
-// root on Debian or Ubuntu, it says so, installs podman from the distribution, and looks again. Where nothing works
-// the error is a *NotFoundError. What worked is remembered until the machine boots or the engine changes, so that a
-// second call takes well under a second.
+// Find returns docker if its daemon answers and a privileged container actually runs. Otherwise it tries podman in the same
+// way. Otherwise, as root on Debian or Ubuntu, it reports that it will install podman from the distribution, installs it, and
+// tries again. If nothing works, the error is a *NotFoundError. The result is cached until the next boot or a change of the
+// engine, so that a second call takes well under a second.
 func Find(ctx context.Context, o Options) (*Engine, error) {
 	return find(ctx, thisHost(), o)
 }
@@ -70,7 +70,7 @@ func find(ctx context.Context, h host, o Options) (*Engine, error) {
 	return s.install(ctx)
 }
 
-// fill puts in what was left empty.
+// fill sets the defaults of empty fields.
 func (o *Options) fill() error {
 	if o.CacheDir == "" {
 		dir, err := CacheDir()
@@ -80,7 +80,7 @@ func (o *Options) fill() error {
 		o.CacheDir = dir
 	}
 	if err := os.MkdirAll(o.CacheDir, 0o755); err != nil {
-		return fmt.Errorf("make the cache folder: %w; set HOLDFAST_CACHE to a folder that can be written", err)
+		return fmt.Errorf("make the cache folder: %w; set HOLDFAST_CACHE to a writable folder", err)
 	}
 	if o.Say == nil {
 		o.Say = func(string, ...any) {}
@@ -98,24 +98,32 @@ type search struct {
 	refusals []Refusal
 }
 
-// kind of engine: what differs between docker and podman.
+// kind is what differs between docker and podman.
 type kind interface {
 	name() string
-	// prepare writes what the engine needs to our cache folder and returns what its environment must have, and
-	// the text of the configuration.
+	// prepare writes the engine's configuration to the cache folder. It returns the environment variables that the engine
+	// needs, and the text of the configuration.
 	prepare(h host, cacheDir string) (env []string, config string, err error)
-	// ask makes the engine tell about itself; an error if it cannot start a container at all.
+	// ask queries the engine for its facts. The error means that the engine cannot start containers.
 	ask(ctx context.Context, h host, path string, env []string) (facts, error)
-	// remedy is a command that may mend a refusal for this reason; empty where none is known.
+	// remedy is a command that may fix the reason of a refusal. It is empty if none is known.
 	remedy(reason string) string
 }
 
-// try returns the first of the engines that works, or none. Its error is that of a context which has ended.
+// noProgramError means that there is no holdfast executable to run in a container. That is no fault of the engine.
+type noProgramError struct{ error }
+
+func (e noProgramError) Unwrap() error { return e.error }
+
+// try returns the first engine that works, or nil. The error is not nil only if ctx has ended or no engine can be proven.
 func (s *search) try(ctx context.Context, kinds ...kind) (*Engine, error) {
 	for _, k := range kinds {
 		found, err := s.tryOne(ctx, k)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("find a container engine: %w", context.Cause(ctx))
+		}
+		if errors.As(err, new(noProgramError)) {
+			return nil, fmt.Errorf("prove a container engine: %w", err)
 		}
 		if err == nil {
 			found.refusals = s.refusals
@@ -146,12 +154,16 @@ func (s *search) tryOne(ctx context.Context, k kind) (*Engine, error) {
 	if proven(s.options.CacheDir, k.name(), mark) {
 		return found, nil
 	}
-	if err := prove(ctx, s.host, found, runtime.GOARCH); err != nil {
+	program, err := s.program(ctx, s.options.CacheDir)
+	if err != nil {
+		return nil, noProgramError{err}
+	}
+	if err := prove(ctx, s.host, found, program); err != nil {
 		return nil, err
 	}
-	_ = remember(s.options.CacheDir, k.name(), mark) // or the next call proves it again
+	_ = remember(s.options.CacheDir, k.name(), mark) // on an error the next call repeats the proof
 	return found, nil
 }
 
-// bootIDFile holds a number that is new with every boot: modules and mounts may differ then.
+// bootIDFile contains an ID that changes at every boot, because loaded modules and mounts may then differ.
 const bootIDFile = "/proc/sys/kernel/random/boot_id"

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// dockerRefusal is what docker 20.10 said where root lacked CAP_SYS_RESOURCE.
+// dockerRefusal is the error of docker 20.10 when root lacked CAP_SYS_RESOURCE.
 const dockerRefusal = "docker: Error response from daemon: failed to create shim task: OCI runtime create failed: " +
 	"runc create failed: unable to start container process: unable to apply caps: operation not permitted: unknown."
 
@@ -50,11 +50,20 @@ func TestFind(t *testing.T) {
 		},
 		"a container that is privileged in name only": {
 			fake: fake{programs: []string{"docker", "podman"}, answers: merge(works("docker", dockerUp),
-				works("podman", podmanUp), map[string]answer{"docker run": {err: exits(t, 1, "")}})},
+				works("podman", podmanUp), map[string]answer{"docker run": {err: exits(t, ProbeRefused, "holdfast: may not mount: operation not permitted")}})},
 			want: "podman 4.3.1",
 			refusals: []Refusal{{
 				Engine: "docker",
 				Reason: "a privileged container runs, but may not mount: operation not permitted",
+			}},
+		},
+		"a probe that crashes": {
+			fake: fake{programs: []string{"docker", "podman"}, answers: merge(works("docker", dockerUp),
+				works("podman", podmanUp), map[string]answer{"docker run": {err: exits(t, 2, "fatal error: newosproc")}})},
+			want: "podman 4.3.1",
+			refusals: []Refusal{{
+				Engine: "docker",
+				Reason: "a privileged container does not run: fatal error: newosproc",
 			}},
 		},
 		"no docker": {
@@ -141,8 +150,8 @@ func TestFindNothing(t *testing.T) {
 	const want = `find a container engine: none runs a privileged container
   docker: its daemon does not answer: permission denied while trying to connect
   podman: not installed
-one of these may mend it:
-  sudo usermod -aG docker "$USER"   # then log in anew
+try one of these:
+  sudo usermod -aG docker "$USER"   # then log in again
   sudo apt-get update && sudo apt-get install --yes --no-install-recommends podman runc netavark aardvark-dns uidmap nftables`
 	if err == nil {
 		t.Fatal("found an engine where there is none")
@@ -156,6 +165,19 @@ one of these may mend it:
 	}
 }
 
+// Without a holdfast executable that runs in a container nothing is installed: another engine would not help.
+func TestFindWithoutAProgram(t *testing.T) {
+	f := fake{programs: []string{"podman", "apt-get"}, answers: works("podman", podmanUp), files: map[string]string{"/etc/os-release": bookworm},
+		noProgram: errors.New("linked dynamically")}
+	_, err := find(t.Context(), f.host(), Options{CacheDir: t.TempDir()})
+	if err == nil || err.Error() != "prove a container engine: linked dynamically" {
+		t.Errorf("%v, want the reason alone", err)
+	}
+	if f.count("podman import") != 0 || f.count("apt-get") != 0 {
+		t.Errorf("asked %q", f.asked)
+	}
+}
+
 func TestFindWithoutACacheFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -163,7 +185,7 @@ func TestFindWithoutACacheFolder(t *testing.T) {
 	}
 	f := fake{programs: []string{"podman"}, answers: works("podman", podmanUp)}
 	_, err := find(t.Context(), f.host(), Options{CacheDir: filepath.Join(file, "cache")})
-	if err == nil || !strings.Contains(err.Error(), "set HOLDFAST_CACHE to a folder that can be written") {
+	if err == nil || !strings.Contains(err.Error(), "set HOLDFAST_CACHE to a writable folder") {
 		t.Errorf("%v, want an error that says what to do", err)
 	}
 }

@@ -10,20 +10,24 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
-// host is the machine as Find sees it. Tests put another in its place.
+// host is the machine as Find sees it. Tests replace it.
 type host struct {
 	// run runs a program and returns its standard output.
 	run      func(ctx context.Context, c call) ([]byte, error)
 	lookPath func(program string) (string, error)
 	readFile func(path string) ([]byte, error)
 	exists   func(path string) bool
-	uid      int
-	limits   limits
+	// program is the path of the holdfast executable that runs in containers; it may be compiled into cacheDir.
+	program func(ctx context.Context, cacheDir string) (string, error)
+	uid     int
+	limits  limits
 }
 
-// call is a program to run: its path, what is added to the environment, and what it reads.
+// call is a program to run: its path, arguments, additional environment variables and standard input.
 type call struct {
 	env   []string
 	stdin io.Reader
@@ -31,7 +35,7 @@ type call struct {
 	args  []string
 }
 
-// limits are the hard limits in force.
+// limits are the current hard limits of this process.
 type limits struct{ openFiles, processes uint64 }
 
 func thisHost() host {
@@ -47,12 +51,13 @@ func thisHost() host {
 			_, err := os.Stat(path)
 			return err == nil
 		},
-		uid:    os.Geteuid(),
-		limits: limits{openFiles: hardLimit(unix.RLIMIT_NOFILE), processes: hardLimit(unix.RLIMIT_NPROC)},
+		program: self.Path,
+		uid:     os.Geteuid(),
+		limits:  limits{openFiles: hardLimit(unix.RLIMIT_NOFILE), processes: hardLimit(unix.RLIMIT_NPROC)},
 	}
 }
 
-// hardLimit of an unknown resource is unlimited: then only the other bounds count.
+// hardLimit returns infinity if the limit cannot be read, so that only other bounds apply.
 func hardLimit(resource int) uint64 {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(resource, &limit); err != nil {
@@ -61,31 +66,31 @@ func hardLimit(resource int) uint64 {
 	return limit.Max
 }
 
-// has says whether a program can be found.
+// has reports whether a program is in PATH.
 func (h host) has(program string) bool {
 	_, err := h.lookPath(program)
 	return err == nil
 }
 
-// text is the content of a file without the space around it; empty if it cannot be read.
+// text is the content of a file without surrounding white space. It is empty if the file cannot be read.
 func (h host) text(path string) string {
 	content, _ := h.readFile(path)
 	return string(bytes.TrimSpace(content))
 }
 
-// pidMax is the highest process number of the kernel, and so a bound on processes.
+// pidMax is the kernel's highest PID, which limits the number of processes.
 func (h host) pidMax() uint64 {
 	number, err := strconv.ParseUint(h.text("/proc/sys/kernel/pid_max"), 10, 64)
 	if err != nil {
-		return 1 << 15 // the kernel's own default
+		return 1 << 15 // default of the kernel
 	}
 	return number
 }
 
-// unified says whether the machine has cgroup v2 alone. With controllers on v1 (also on a mix of both), crun refuses.
+// unified reports whether the machine has only cgroup v2. If controllers are on v1, also in hybrid mode, crun refuses to run.
 func (h host) unified() bool { return h.exists("/sys/fs/cgroup/cgroup.controllers") }
 
-// capabilities is the set in force, as the kernel writes it.
+// capabilities is the effective capability set, in the kernel's notation.
 func (h host) capabilities() string {
 	for _, line := range strings.Split(h.text("/proc/self/status"), "\n") {
 		if value, ok := strings.CutPrefix(line, "CapEff:"); ok {

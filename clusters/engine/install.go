@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// installLimit is generous: some 40 MB from a slow mirror, behind another apt that is still running.
+// installLimit is generous: it covers some 40 MB from a slow mirror, after waiting for another apt.
 const installLimit = 10 * time.Minute
 
-// packages are what podman needs to run kind's nodes, under the names of Debian 12 and Ubuntu 24.04.
+// packages are what podman needs to run kind's nodes, by their names in Debian 12 and Ubuntu 24.04.
 var packages = []string{"podman", "runc", "netavark", "aardvark-dns", "uidmap", "iptables", "nftables"}
 
-// older are the packages that do the same on Debian 11 and Ubuntu 22.04, whose podman does not know netavark.
+// older are the equivalent packages in Debian 11 and Ubuntu 22.04, whose podman does not support netavark.
 var older = map[string]string{
 	"netavark":     "containernetworking-plugins",
 	"aardvark-dns": "golang-github-containernetworking-plugin-dnsname",
 }
 
-// install installs what is missing, or says how to, and looks once more for podman.
+// install installs the missing packages and tries podman again. If it may not install, the error describes how to.
 func (s *search) install(ctx context.Context) (*Engine, error) {
 	missing := s.missing(ctx)
 	if s.options.NoInstall || s.uid != 0 || !s.debian() || len(missing) == 0 {
@@ -39,12 +39,12 @@ func (s *search) install(ctx context.Context) (*Engine, error) {
 	return nil, &NotFoundError{Refusals: s.refusals, Remedy: s.remedy(nil)}
 }
 
-// installPackages downloads, which ctx may end at any moment, and then unpacks, which it may not: a package system that
-// was stopped half-way has to be mended by hand.
+// installPackages first downloads, which ctx may interrupt, and then installs, which ctx may not interrupt: an interrupted dpkg
+// needs manual repair.
 func (s *search) installPackages(ctx context.Context, names []string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, installLimit, fmt.Errorf("no end within %s", installLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, installLimit, fmt.Errorf("not finished within %s", installLimit))
 	defer cancel()
-	update := s.apt(ctx, "update") // one broken source in the list need not matter: the packages may still be had
+	update := s.apt(ctx, "update") // an error here may not matter: the packages may be available despite a broken source
 	names = s.offered(ctx, names)
 	install := append([]string{"install", "--yes", "--no-install-recommends"}, names...)
 	err := s.apt(ctx, append(install, "--download-only")...)
@@ -55,12 +55,12 @@ func (s *search) installPackages(ctx context.Context, names []string) error {
 		return err
 	}
 	unpack, done := context.WithTimeoutCause(context.WithoutCancel(ctx), installLimit,
-		fmt.Errorf("no end within %s", installLimit))
+		fmt.Errorf("not finished within %s", installLimit))
 	defer done()
 	return s.apt(unpack, install...)
 }
 
-// apt runs apt-get so that it never asks, restarts no services, and waits for another apt to end.
+// apt runs apt-get non-interactively, without restarting services, and waits for other apt processes.
 func (s *search) apt(ctx context.Context, args ...string) error {
 	args = append([]string{"-q", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Options::=--force-confold"}, args...)
 	_, err := s.run(ctx, call{path: "apt-get", args: args, env: []string{
@@ -69,9 +69,9 @@ func (s *search) apt(ctx context.Context, args ...string) error {
 	return err
 }
 
-// missing are the packages that are not installed. Where the package system cannot be asked it is all of them.
+// missing are the packages that are not installed, or all packages if dpkg-query cannot be run.
 func (s *search) missing(ctx context.Context) []string {
-	// dpkg-query ends with an error when it does not know one of the packages; what it printed counts all the same.
+	// dpkg-query exits with an error if any of the packages is unknown, but its output is still valid.
 	answer, _ := s.run(ctx, call{path: "dpkg-query", args: append(
 		[]string{"--show", "--showformat", "${Package} ${db:Status-Status}\n"}, packages...)})
 	installed := strings.Split(string(answer), "\n")
@@ -80,7 +80,7 @@ func (s *search) missing(ctx context.Context) []string {
 	})
 }
 
-// offered puts the older package in the place of one that this distribution does not have.
+// offered replaces packages that this distribution does not have by their older equivalents.
 func (s *search) offered(ctx context.Context, names []string) []string {
 	answer, _ := s.run(ctx, call{path: "apt-cache", args: append([]string{"show", "--no-all-versions"}, names...)})
 	known := strings.Split(string(answer), "\n")
@@ -93,7 +93,7 @@ func (s *search) offered(ctx context.Context, names []string) []string {
 	return names
 }
 
-// debian says whether this is Debian or one of its descendants, with its package tool.
+// debian reports whether this is Debian or a derivative and has apt-get.
 func (s *search) debian() bool {
 	for _, line := range strings.Split(s.text("/etc/os-release"), "\n") {
 		key, value, _ := strings.Cut(line, "=")
@@ -107,7 +107,7 @@ func (s *search) debian() bool {
 	return false
 }
 
-// remedy is what a person can do, one way a line.
+// remedy lists possible solutions, one per line.
 func (s *search) remedy(missing []string) string {
 	var ways []string
 	for _, refusal := range s.refusals {
@@ -121,7 +121,7 @@ func (s *search) remedy(missing []string) string {
 	case len(missing) > 0:
 		ways = append(ways, aptCommands(s.sudo(), missing))
 	default:
-		ways = append(ways, "podman has all the packages it needs; its reason is about this machine: see holdfast doctor")
+		ways = append(ways, "podman has all the packages it needs; run holdfast doctor to check this machine")
 	}
 	return strings.Join(ways, "\n")
 }
@@ -133,7 +133,7 @@ func (s *search) sudo() string {
 	return "sudo "
 }
 
-// aptCommands install packages; they can be pasted into a shell.
+// aptCommands is a shell command that installs packages.
 func aptCommands(sudo string, names []string) string {
 	return sudo + "apt-get update && " + sudo + "apt-get install --yes --no-install-recommends " + strings.Join(names, " ")
 }

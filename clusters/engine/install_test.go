@@ -12,7 +12,7 @@ import (
 
 const offeredByBookworm = "Package: podman\nPackage: netavark\nPackage: aardvark-dns\n"
 
-// bare is a fresh machine on which an install brings a podman that works.
+// bare is a fresh machine on which installing packages provides a working podman.
 func bare(f *fake) {
 	f.programs, f.files = []string{"apt-get"}, map[string]string{"/etc/os-release": bookworm}
 	f.answers = merge(works("podman", podmanUp), map[string]answer{
@@ -22,7 +22,7 @@ func bare(f *fake) {
 	})
 }
 
-// lines are the apt-get commands that were run, without the options that all have.
+// lines are the recorded apt-get commands without the common options.
 func (f *fake) lines() []string {
 	var lines []string
 	for _, line := range f.asked {
@@ -39,7 +39,7 @@ func TestInstall(t *testing.T) {
 	var said []string
 	say := func(format string, args ...any) {
 		if f.count("apt-get") > 0 {
-			t.Error("said so only after it had begun")
+			t.Error("the message came only after the installation had started")
 		}
 		said = append(said, fmt.Sprintf(format, args...))
 	}
@@ -117,7 +117,7 @@ func TestInstallRefused(t *testing.T) {
 			change: func(f *fake, _ *Options) {
 				f.answers["dpkg-query"] = answer{text: strings.Join(packages, " installed\n") + " installed\n"}
 			},
-			want:    "its reason is about this machine",
+			want:    "run holdfast doctor to check this machine",
 			wantNot: "apt-get",
 		},
 	}
@@ -177,7 +177,7 @@ func TestInstallBringsNoCure(t *testing.T) {
 	}
 }
 
-// Unpacking goes on when the user has lost patience, because a package system stopped half-way needs mending by hand.
+// Installing continues after ctx has ended, because an interrupted dpkg needs manual repair.
 func TestInstallIsStoppedOnlyBetweenItsParts(t *testing.T) {
 	for _, during := range []string{"update", "install ... --download-only", "install ... nftables"} {
 		t.Run(during, func(t *testing.T) {

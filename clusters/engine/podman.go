@@ -12,7 +12,7 @@ type podmanEngine struct{}
 
 func (podmanEngine) name() string { return Podman }
 
-// prepare writes our containers.conf. Podman reads it in place of the host's, which stays as it is.
+// prepare writes holdfast's own containers.conf. Podman reads it instead of the host's containers.conf, which does not change.
 func (podmanEngine) prepare(h host, cacheDir string) (env []string, config string, err error) {
 	path, err := filepath.Abs(filepath.Join(cacheDir, "containers.conf"))
 	if err != nil {
@@ -31,38 +31,38 @@ func (podmanEngine) prepare(h host, cacheDir string) (env []string, config strin
 	return []string{
 		"CONTAINERS_CONF=" + path,
 		"KIND_EXPERIMENTAL_PROVIDER=podman",
-		"PODMAN_IGNORE_CGROUPSV1_WARNING=1", // podman 5 warns on every call
+		"PODMAN_IGNORE_CGROUPSV1_WARNING=1", // otherwise podman 5 warns at every call
 	}, config, nil
 }
 
-// maxOpenFiles is the highest limit a process may have unless the machine's fs.nr_open was changed.
+// maxOpenFiles is the default of fs.nr_open, the highest possible limit of open files per process.
 const maxOpenFiles = 1 << 20
 
-// containersConf is what podman has to know of this machine; all else is podman's default. An empty conmon is podman's
-// own choice.
+// containersConf contains the settings that podman needs on this machine. With an empty conmon, podman searches for conmon
+// itself.
 func containersConf(h host, conmon string) string {
 	var text strings.Builder
 	text.WriteString("# Written by holdfast for the podman commands it runs; see CONTAINERS_CONF in containers.conf(5).\n")
 	text.WriteString("[containers]\n")
-	// Podman asks for more than root may have without CAP_SYS_RESOURCE, and then no container starts.
+	// Podman's defaults are higher than root may set without CAP_SYS_RESOURCE, and then no container starts.
 	fmt.Fprintf(&text, "default_ulimits = [\"nofile=%[1]d:%[1]d\", \"nproc=%[2]d:%[2]d\"]\n",
 		min(h.limits.openFiles, maxOpenFiles), min(h.limits.processes, h.pidMax()))
 	text.WriteString("[engine]\n")
 	if conmon != "" {
 		fmt.Fprintf(&text, "conmon_path = [%q]\n", conmon) // see conmonScript
 	}
-	// The journal may not be there, and nothing of ours should fill it.
+	// The journal may not exist, and holdfast should not fill it.
 	text.WriteString("events_logger = \"file\"\n")
 	if !h.exists("/run/systemd/system") {
-		text.WriteString("cgroup_manager = \"cgroupfs\"\n") // systemd, the default, is not running
+		text.WriteString("cgroup_manager = \"cgroupfs\"\n") // the default, systemd, is not running
 	}
 	if !h.unified() || !h.has("crun") {
-		text.WriteString("runtime = \"runc\"\n") // crun refuses cgroup v1, and v1 mixed with v2
+		text.WriteString("runtime = \"runc\"\n") // crun refuses cgroup v1 and hybrid mode
 	}
 	return text.String()
 }
 
-// podmanInfo is the part of `podman info` that is used.
+// podmanInfo contains the used fields of `podman info`.
 type podmanInfo struct {
 	Host struct {
 		OCIRuntime struct {
@@ -81,7 +81,7 @@ type podmanInfo struct {
 func (podmanEngine) ask(ctx context.Context, h host, path string, env []string) (facts, error) {
 	answer, err := h.run(ctx, call{env: env, path: path, args: []string{"info", "--format", "json"}})
 	if err != nil {
-		return facts{}, fmt.Errorf("it does not tell about itself: %w", why(err))
+		return facts{}, fmt.Errorf("run `podman info`: %w", why(err))
 	}
 	var info podmanInfo
 	if err := json.Unmarshal(answer, &info); err != nil {
@@ -95,5 +95,5 @@ func (podmanEngine) ask(ctx context.Context, h host, path string, env []string) 
 	}, nil
 }
 
-// remedy is none: what podman lacks, install adds.
+// remedy is always empty, because install adds what podman lacks.
 func (podmanEngine) remedy(string) string { return "" }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestContainersConf(t *testing.T) {
 	tests := map[string]struct {
@@ -73,13 +73,13 @@ func TestPodmanPrepare(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != config {
-		t.Errorf("file %q, %v; want what was returned", got, err)
+		t.Errorf("file %q, %v; want the returned configuration", got, err)
 	}
 	if _, _, err := (podmanEngine{}).prepare(h, dir); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := os.Stat(path); err != nil || !os.SameFile(first, again) {
-		t.Errorf("the file was written anew without need (%v): another run may be reading it", err)
+		t.Errorf("an unchanged file was rewritten (%v), although another run may be reading it", err)
 	}
 }
 

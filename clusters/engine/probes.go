@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// RemoveProbes removes what Find left behind where it was killed in the middle of its proof. A Find of another process
-// that proves at this moment fails.
+// RemoveProbes removes the containers and images that a Find left behind when it was killed during its proof. A proof that runs
+// concurrently in another process fails.
 func (e *Engine) RemoveProbes(ctx context.Context) error {
 	for _, step := range []struct{ list, remove []string }{
 		{[]string{"ps", "--all", "--quiet"}, []string{"rm", "--force", "--volumes"}},

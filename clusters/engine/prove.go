@@ -1,66 +1,62 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 )
 
-// Label marks what holdfast makes with an engine; its value says what for.
+// Label marks everything that holdfast creates with an engine. Its value is the purpose.
 const Label = "holdfast.dev/owner"
 
-// cleanLimit is how long the removal of the proof's container and image may take, also after ctx has ended.
+// cleanLimit bounds the removal of the proof's container and image, which also happens after ctx has ended.
 const cleanLimit = 30 * time.Second
 
-// prove runs a privileged container on the engine's default network and removes it again, with its image. A daemon that
-// answers proves nothing: it may lack a capability, a cgroup controller or a network plugin.
-func prove(ctx context.Context, h host, e *Engine, arch string) error {
-	program, err := programFor(arch)
-	if err != nil {
-		return err
-	}
-	// Names of our own, never short ones, so that no engine asks a registry. New ones, and so a layer that no other image
-	// has, because two runs that prove at the same moment would remove each other's.
+// prove runs a privileged container on the engine's default network, and removes the container and its image. A daemon that
+// merely answers proves nothing: it may lack a capability, a cgroup controller or a network plugin. There may be no registry, so
+// the container runs holdfast itself; program is the path of its executable.
+func prove(ctx context.Context, h host, e *Engine, program string) error {
+	// The image name is fully qualified, so that no engine asks a registry. Container and image names are random, and so is the
+	// layer, because the name of its program is. Otherwise concurrent proofs would remove each other's.
 	name := "holdfast-probe-" + strings.ToLower(rand.Text()[:8])
 	image := "localhost/" + name + ":latest"
 	archive, err := rootFS(name, program)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, proofLimit, fmt.Errorf("no end within %s", proofLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, proofLimit, fmt.Errorf("not finished within %s", proofLimit))
 	defer cancel()
-	call := func(ctx context.Context, stdin []byte, args ...string) error {
-		_, err := h.run(ctx, call{env: e.env, path: e.path, args: args, stdin: bytes.NewReader(stdin)})
+	call := func(ctx context.Context, stdin io.Reader, args ...string) error {
+		_, err := h.run(ctx, call{env: e.env, path: e.path, args: args, stdin: stdin})
 		return err
 	}
 	defer func() {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
 		defer cancel()
-		_ = call(clean, nil, "rm", "--force", "--volumes", name) // gone already, unless something went wrong
+		_ = call(clean, nil, "rm", "--force", "--volumes", name) // usually already removed by --rm
 		_ = call(clean, nil, "rmi", "--force", image)
 	}()
 	if err := call(ctx, archive, "import", "--change", "LABEL "+Label+"=probe", "-", image); err != nil {
-		return fmt.Errorf("make an image to prove that containers run: %w", why(err))
+		return fmt.Errorf("import the probe image: %w", why(err))
 	}
 	err = call(ctx, nil, "run", "--rm", "--name", name, "--label", Label+"=probe", "--pull=never",
-		"--privileged", image, "/"+name)
+		"--privileged", image, "/"+name, ProbeCommand)
 	return explain(err)
 }
 
-// explain says what the program's exit status means: below 125 it is the kernel's refusal to mount.
+// explain interprets the exit status of the probe.
 func explain(err error) error {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &exit) && exit.ExitCode() > 0 && exit.ExitCode() < 125:
-		return fmt.Errorf("a privileged container runs, but may not mount: %w", syscall.Errno(exit.ExitCode()))
+	case errors.As(err, &exit) && exit.ExitCode() == ProbeRefused:
+		return fmt.Errorf("a privileged container runs, but %s", strings.TrimPrefix(why(err).Error(), "holdfast: "))
 	}
 	return fmt.Errorf("a privileged container does not run: %w", why(err))
 }

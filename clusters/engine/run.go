@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// shownCommand is how many characters of a command an error shows. A node's `run` has some forty arguments.
+// shownCommand limits the bytes of a command in an error. `run` of a node has some forty arguments.
 const shownCommand = 160
 
-// shownWords is how many characters of what a command said an error shows. Podman has printed a Go structure of 12,000.
+// shownWords limits the bytes of a command's output in an error. Podman has printed a Go structure of 12,000 characters.
 const shownWords = 500
 
-// output runs cmd, which was made with ctx, and returns its standard output.
+// output runs cmd, which was created with ctx, and returns its standard output.
 func output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -24,17 +24,17 @@ func output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 	if err == nil {
 		return stdout.Bytes(), nil
 	}
-	if ctx.Err() != nil { // the exit status of a command that we ended ourselves says nothing
+	if ctx.Err() != nil { // the exit status is meaningless if ctx ended the command
 		err = context.Cause(ctx)
 	}
 	return stdout.Bytes(), &failure{command: shown(cmd.Args), cause: err, said: short(lastLine(stderr.String()), shownWords)}
 }
 
-// failure of a command.
+// failure is the error of a command.
 type failure struct {
 	command string
 	cause   error
-	said    string // the last line of its standard error, may be empty
+	said    string // the most relevant line of standard error, may be empty
 }
 
 func (f *failure) Error() string {
@@ -47,8 +47,8 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.cause }
 
-// why a command failed, in its own words where it had any: what the command was interests nobody who looks for an
-// engine.
+// why is the cause of a failed command without the command line, which does not help a user who needs an engine: the line from
+// standard error if there is one, otherwise the wrapped error.
 func why(err error) error {
 	var f *failure
 	switch {
@@ -60,12 +60,12 @@ func why(err error) error {
 	return f.cause
 }
 
-// shown is a command as an error names it.
+// shown shortens a command for an error.
 func shown(args []string) string {
 	return short(strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " "), shownCommand)
 }
 
-// short cuts a text after so many characters, between two of them.
+// short truncates a text to limit bytes, without splitting a character.
 func short(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -73,9 +73,9 @@ func short(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + "..."
 }
 
-// lastLine is the last line that tells why a command failed. Docker and podman log warnings, some of them on every call,
-// and after the error what followed from it; such a line is given only where there is nothing else. Of apt's last
-// errors it is the first: what comes after sums up.
+// lastLine is the last line that explains why a command failed. It ignores the help hint, and returns a log line only if there
+// is no other line: docker and podman log warnings, and after the error its consequences. Of consecutive errors of apt it
+// returns the first, because the others are summaries.
 func lastLine(stderr string) string {
 	var logged string
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")

@@ -35,7 +35,7 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
-// script is an engine that is a shell script.
+// script is an engine whose program is a shell script.
 func script(t *testing.T, text string) *Engine {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "podman")
@@ -70,7 +70,7 @@ func TestOutputError(t *testing.T) {
 	}
 }
 
-// On a full disk podman was seen to print a Go structure of 12,000 characters.
+// Regression: on a full disk podman printed a Go structure of 12,000 characters.
 func TestWhatACommandSaidIsShown(t *testing.T) {
 	e := script(t, `printf 'Error: %05000d' 7 >&2; exit 1`)
 	_, err := e.Output(t.Context(), "load")
@@ -101,11 +101,11 @@ func TestCommandIsAskedToEndBeforeItIsKilled(t *testing.T) {
 	}
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil || line != "0\n" {
-		t.Errorf("%q, %v; want a process group of its own", line, err)
+		t.Errorf("%q, %v; want its own process group", line, err)
 	}
 	cancel()
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 3 {
-		t.Errorf("%v, want the exit status of a command that ended by itself", err)
+		t.Errorf("%v, want the exit status of a command that exited on SIGTERM", err)
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// BenchmarkProvenCluster measures the time to a cluster that is proven usable, ours against what `kind create cluster`
-// does with the same image, nodes and checks. Both are made in turns, for a machine's speed drifts; the ratio is that of
-// the medians. A run takes two clusters a round:
+// BenchmarkProvenCluster compares the time until a cluster is proven usable: holdfast's configuration against the configuration
+// of `kind create cluster`, with the same image, nodes and checks. Both are measured alternately, because the speed of a
+// machine drifts. The ratio is the ratio of the medians. Each round creates two clusters:
 //
 //	go test -tags e2e -run '^$' -bench ProvenCluster -benchtime 5x -timeout 1h ./clusters/kind
 func BenchmarkProvenCluster(b *testing.B) {
@@ -42,7 +42,7 @@ func BenchmarkProvenCluster(b *testing.B) {
 	}
 	var plain, ours []float64
 	for b.Loop() {
-		if len(ours)%2 == 0 { // neither always goes first
+		if len(ours)%2 == 0 { // alternate the order
 			plain = append(plain, measure(plainConfig(name, spec, on)))
 			ours = append(ours, measure(configure(name, spec, on)))
 		} else {
@@ -54,10 +54,10 @@ func BenchmarkProvenCluster(b *testing.B) {
 	b.ReportMetric(median(plain), "kind-s")
 	b.ReportMetric(median(ours), "holdfast-s")
 	b.ReportMetric(median(ours)/median(plain), "ratio")
-	b.ReportMetric(0, "ns/op") // the time of a round says nothing
+	b.ReportMetric(0, "ns/op") // the time of a whole round is meaningless
 }
 
-// plainConfig is kind's default, with the labels that the checks look for and what the machine needs.
+// plainConfig is kind's default configuration, plus the labels that the checks expect and what the machine needs.
 func plainConfig(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 	config := configure(name, spec, on)
 	config.Networking, config.KubeadmConfigPatches = v1alpha4.Networking{}, nil

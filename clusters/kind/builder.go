@@ -9,19 +9,19 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	kindcluster "sigs.k8s.io/kind/pkg/cluster"
 	kindexec "sigs.k8s.io/kind/pkg/exec"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// creating is held while kind creates: it takes the network's name from this process's environment.
+// creating serializes kind's Create, which reads the network's name from the environment of this process.
 var creating sync.Mutex
 
-// builder makes the containers of one cluster, with Kubernetes running in them.
+// builder creates the containers of one cluster and starts Kubernetes in them.
 type builder struct {
 	e      runner
 	log    *slog.Logger
@@ -30,19 +30,20 @@ type builder struct {
 	config *v1alpha4.Cluster
 }
 
-// claim takes the cluster's name: nothing of another cluster may be removed when the rest goes wrong.
+// claim reserves the cluster's name by creating its network, so that cleaning up after a failure never removes parts of another
+// cluster.
 func (b builder) claim(ctx context.Context) error {
 	err := makeNetwork(ctx, b.e, b.name, b.record)
 	if err != nil && !errors.Is(err, errTaken) {
-		// It may have been made in the moment of the interruption. An engine keeps a network that is in use.
+		// The network may have been created just before the interruption. An engine refuses to remove a network that is in use.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), actWithin)
 		defer cancel()
-		_, _ = b.e.Output(ctx, "network", "rm", Prefix+b.name) // mostly there is none, which is an error
+		_, _ = b.e.Output(ctx, "network", "rm", Prefix+b.name) // usually there is none, and the engine returns an error
 	}
 	return err
 }
 
-// make returns when kind has. kind takes no context: when ctx ends, its containers are taken away until it gives up.
+// make runs kind's Create. kind does not accept a context: when ctx ends, its containers are removed until kind gives up.
 func (b builder) make(ctx context.Context) error {
 	kubeconfig, err := kubeconfigPath(b.name)
 	if err != nil {
@@ -75,40 +76,35 @@ func (b builder) create(ctx context.Context, kubeconfig string) error {
 	return provider.Create(Prefix+b.name,
 		kindcluster.CreateWithV1Alpha4Config(b.config),
 		kindcluster.CreateWithKubeconfigPath(kubeconfig),
-		kindcluster.CreateWithRetain(true), // what is left is removed here, where it is also seen to be gone
+		kindcluster.CreateWithRetain(true), // discard removes the remains, and checks that they are gone
 	)
 }
 
-// interrupt takes the containers away from under kind, whose next command then fails. It leaves the network: kind would
-// make it again, without our labels.
+// interrupt removes the containers while kind is running, so that kind's next command fails. It keeps the network: kind would
+// recreate it without our labels.
 func (b builder) interrupt(ctx context.Context, done <-chan error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
-	defer cancel()
-	for {
-		if err := removeMachines(ctx, b.e, b.name); err != nil {
-			b.log.Debug("take the containers away from under kind", "error", err) // the next time, or discard, will
-		}
+	return poll.Until(context.WithoutCancel(ctx), "kind to give up", removeWithin, func(ctx context.Context) (bool, string, error) {
+		err := removeMachines(ctx, b.e, b.name) // after an error the next attempt or discard will remove them
 		select {
 		case err := <-done:
-			b.log.Debug("kind gave up, as it was made to", "error", err)
-			return nil
-		case <-ctx.Done():
-			return fmt.Errorf("stop kind: %w", ctx.Err())
-		case <-time.After(lookEvery):
+			b.log.Debug("kind gave up after its containers were removed", "error", err)
+			return true, "", nil
+		default:
+			return false, "it is still running", err
 		}
-	}
+	})
 }
 
-// quietLooks is how many times in a row nothing of a cluster may be found until it counts as gone: kind goes on making
-// containers for a moment after it has returned an error.
+// quietLooks is how many times in a row nothing of a cluster must be found before the cluster counts as gone: kind continues to
+// create containers for a moment after it has returned an error.
 const quietLooks = 3
 
-// discard removes all that was made, also when ctx has ended.
+// discard removes everything that was created, even if ctx has ended.
 func (b builder) discard(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
 	defer cancel()
 	var quiet int
-	err := settle(ctx, removeWithin, func(ctx context.Context) []string {
+	err := settle(ctx, "its parts to be gone", removeWithin, func(ctx context.Context) []string {
 		running := children(b.name)
 		removed, err := remove(ctx, b.e, b.name)
 		if err != nil {
@@ -117,20 +113,20 @@ func (b builder) discard(ctx context.Context) error {
 		}
 		if running > 0 || !removed.Nothing() {
 			quiet = 0
-			return []string{fmt.Sprintf("%d commands of kind's still run", running)}
+			return []string{fmt.Sprintf("%d commands of kind are still running", running)}
 		}
 		if quiet++; quiet < quietLooks {
-			return []string{"more may come"}
+			return []string{"kind may still create containers"}
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("%w: remove what was made of cluster %s: %w; try 'holdfast down %s'", clusters.ErrLeft, b.name, err, b.name)
+		return fmt.Errorf("%w: remove cluster %s: %w; try 'holdfast down %s'", clusters.ErrLeft, b.name, err, b.name)
 	}
 	return nil
 }
 
-// explain turns an error of kind's into one that says what a command inside a node has said.
+// explain adds the output of a command inside a node to an error of kind.
 func explain(err error) error {
 	if err == nil {
 		return nil
@@ -142,5 +138,5 @@ func explain(err error) error {
 	return fmt.Errorf("%w: %s", err, tail(string(run.Output), explainLines))
 }
 
-// explainLines of a command's output are shown: kubeadm puts its reason within the last few.
+// explainLines is how many lines of a command's output an error shows: kubeadm prints its reason within the last few lines.
 const explainLines = 6

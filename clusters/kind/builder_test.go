@@ -12,15 +12,17 @@ import (
 	"time"
 
 	kindexec "sigs.k8s.io/kind/pkg/exec"
+
+	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// A claim that failed leaves nothing, but never takes away what another one has made.
+// A failed claim leaves nothing behind, but never removes another cluster's network.
 func TestClaimCleansUpAfterItself(t *testing.T) {
 	e := newFakeEngine("podman")
 	b := builder{e: e, log: slog.Default(), name: "x", record: record{Spec: testSpec}}
 	e.fail = func(args []string) error {
 		if args[1] == "create" {
-			e.networks["holdfast-x"] = map[string]string{} // made, and then interrupted
+			e.networks["holdfast-x"] = map[string]string{} // created, then interrupted
 			return context.Canceled
 		}
 		return nil
@@ -52,7 +54,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// children must see a command of this process that names the cluster, and no other.
+// children must count a child process that names the cluster, and no other.
 func TestChildren(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("no /proc on this machine")
@@ -79,7 +81,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// waitFor waits for a command whose read ends without a line, which its shell calls an error.
+// waitFor waits for a command and ignores its exit status: its shell exits with an error when its input ends without a line.
 func waitFor(child *osexec.Cmd) error {
 	var exit *osexec.ExitError
 	if err := child.Wait(); err != nil && !errors.As(err, &exit) {
@@ -89,8 +91,8 @@ func waitFor(child *osexec.Cmd) error {
 }
 
 func TestLimitsAreOrdered(t *testing.T) {
-	if actWithin <= lookEvery || removeWithin <= actWithin || probeLimit >= defaultProveWithin || stopWithin >= actWithin {
-		t.Error("a limit of a part is not below that of the whole")
+	if actWithin <= poll.Interval || removeWithin <= actWithin || probeLimit >= defaultProveWithin || stopWithin >= actWithin {
+		t.Error("the limit of a step is not below the limit of the operation that contains it")
 	}
 	if got := (Options{}).proveWithin(); got != defaultProveWithin {
 		t.Errorf("default %s", got)

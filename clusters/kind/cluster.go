@@ -29,13 +29,13 @@ type Cluster struct {
 	nodes  []*Node
 	config *rest.Config
 	client kubernetes.Interface
-	within time.Duration // the limit of a proof
+	within time.Duration // time limit of Prove
 
-	// release gets what an upgrade to a version needs.
+	// release gets the files that an upgrade to a version needs.
 	release func(ctx context.Context, version string) (nodeimage.Release, error)
-	fetched clusters.Release // the last one that the nodes have
+	fetched clusters.Release // the release that Fetch last copied to the nodes
 
-	freezers string // where cgroups keep theirs; empty: on this machine
+	freezers string // root of the cgroup v1 freezer hierarchy; empty: the one of this machine
 }
 
 var (
@@ -43,23 +43,23 @@ var (
 	_ clusters.Node    = (*Node)(nil)
 )
 
-// Name is the name the cluster was made with; its containers' names begin with Prefix and it.
+// Name is the name that the cluster was created with. Its containers' names start with Prefix and this name.
 func (c *Cluster) Name() string { return c.name }
 
-// Spec is what the cluster was asked to be.
+// Spec is the requested spec of the cluster.
 func (c *Cluster) Spec() clusters.Spec { return c.record.Spec }
 
-// Image is the node image's reference, as the engine knows it.
+// Image is the reference of the node image in the engine.
 func (c *Cluster) Image() string { return c.record.Image }
 
-// Balancer is the program that stands before several control planes, nodeimage.Envoy or nodeimage.HAProxy; empty where there is
-// but one control plane.
+// Balancer is the load balancer in front of several control planes, nodeimage.Envoy or nodeimage.HAProxy. It is empty with a
+// single control plane.
 func (c *Cluster) Balancer() string { return c.record.Balancer }
 
-// Config is a copy: its user may change it.
+// Config returns a copy, which the caller may change.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
-// Nodes are control planes first, then by name.
+// Nodes are all nodes, the control planes first, then by name.
 func (c *Cluster) Nodes() []clusters.Node {
 	var all []clusters.Node
 	for _, n := range c.nodes {
@@ -68,14 +68,14 @@ func (c *Cluster) Nodes() []clusters.Node {
 	return all
 }
 
-// Kubeconfig is the path of a file by which kubectl reaches the cluster. It is gone once the cluster is.
+// Kubeconfig is the path of a kubeconfig for the cluster. Deleting the cluster deletes the file.
 func (c *Cluster) Kubeconfig() (string, error) { return kubeconfigPath(c.name) }
 
-// Prove returns when the cluster is usable, or an error that says what was missing when the limit was over.
+// Prove returns when the cluster is usable. If the time limit passes first, the error lists what was missing last.
 func (c *Cluster) Prove(ctx context.Context) error {
 	p := &proof{e: c.e, client: c.client, planned: members(c.name, c.record.Spec), sealed: !c.record.Spec.Egress}
-	if err := settle(ctx, c.within, p.look); err != nil {
-		return fmt.Errorf("prove cluster %s usable: %w", c.name, err)
+	if err := settle(ctx, "every node to be usable", c.within, p.look); err != nil {
+		return fmt.Errorf("prove cluster %s: %w", c.name, err)
 	}
 	return nil
 }
@@ -86,7 +86,8 @@ func (c *Cluster) Delete(ctx context.Context) error {
 	return err
 }
 
-// Open attaches to a cluster that is there, also to one that another process made. It proves nothing; see Prove.
+// Open attaches to an existing cluster, including one created by another process. It does not check that the cluster is usable;
+// see Prove.
 func Open(ctx context.Context, e *engine.Engine, name string, o Options) (*Cluster, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
@@ -102,10 +103,10 @@ func Open(ctx context.Context, e *engine.Engine, name string, o Options) (*Clust
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", name, err)
 	}
-	return open(ctx, e, name, keptUpgrade(name, r), o)
+	return attach(ctx, e, name, keptUpgrade(name, r), o)
 }
 
-func open(ctx context.Context, e runner, name string, r record, o Options) (*Cluster, error) {
+func attach(ctx context.Context, e runner, name string, r record, o Options) (*Cluster, error) {
 	config, err := restConfig(e, name)
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", name, err)
@@ -133,8 +134,8 @@ func open(ctx context.Context, e runner, name string, r record, o Options) (*Clu
 	return c, nil
 }
 
-// restConfig reaches the API server from this machine. The file outlives a control plane that is down; the engine
-// answers where the file was lost.
+// restConfig connects to the API server from this machine. The kubeconfig file is available even while the control plane is
+// down. If the file is lost, kind reads the kubeconfig from the control-plane container.
 func restConfig(e runner, name string) (*rest.Config, error) {
 	path, err := kubeconfigPath(name)
 	if err != nil {
@@ -153,7 +154,7 @@ func restConfig(e runner, name string) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	config.QPS = -1 // the API server protects itself; a throttled client would delay what is being timed
+	config.QPS = -1 // no client-side throttling: it would delay what is being timed, and the API server protects itself
 	return config, nil
 }
 
@@ -164,7 +165,7 @@ func kindOption(e runner) kindcluster.ProviderOption {
 	return kindcluster.ProviderWithPodman()
 }
 
-// kubeconfigPath is in our cache folder: the user's own kubeconfig is never written.
+// kubeconfigPath is in holdfast's cache folder: the user's own kubeconfig is never modified.
 func kubeconfigPath(name string) (string, error) {
 	dir, err := stateDir(name)
 	return filepath.Join(dir, "kubeconfig"), err
@@ -178,7 +179,8 @@ func stateDir(name string) (string, error) {
 	return filepath.Join(cache, "clusters", name), nil
 }
 
-// other is a node to ask about n from: the load node, which no fault touches, else a control plane, else any.
+// other is a running node from which to probe n: preferably the load node, which no fault touches, then a control plane, then
+// any other node.
 func (c *Cluster) other(ctx context.Context, n *Node) (*Node, error) {
 	candidates := slices.Clone(c.nodes)
 	rank := map[clusters.Role]int{clusters.LoadNode: 0, clusters.ControlPlane: 1, clusters.Worker: 2}
@@ -191,5 +193,5 @@ func (c *Cluster) other(ctx context.Context, n *Node) (*Node, error) {
 			return candidate, nil
 		}
 	}
-	return nil, fmt.Errorf("ask about %s: no other node of cluster %s is running", n.name, c.name)
+	return nil, fmt.Errorf("probe %s: no other node of cluster %s is running", n.name, c.name)
 }

@@ -11,24 +11,24 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// The networks of every cluster. Each cluster has a bridge of its own, so they may be the same in all of them.
+// The networks inside every cluster. Each cluster has its own bridge, so all clusters can use the same subnets.
 const (
 	podSubnet     = "10.244.0.0/16"
 	serviceSubnet = "10.96.0.0/16"
-	apiServiceIP  = "10.96.0.1"  // kubeadm: the first address of serviceSubnet
-	dnsServiceIP  = "10.96.0.10" // kubeadm: the tenth
+	apiServiceIP  = "10.96.0.1"  // kubeadm uses the first address of serviceSubnet
+	dnsServiceIP  = "10.96.0.10" // kubeadm uses the tenth address
 )
 
-// ground is what a cluster stands on: the node image and the machine.
+// ground describes what a cluster is built on: the node image and the machine.
 type ground struct {
 	image      string
 	minor      int  // of the image's Kubernetes version
-	ownNetwork bool // the image brings its pod network itself; kind need not install one
+	ownNetwork bool // the image includes a pod network, so kind must not install one
 	cgroupV1   bool
-	balancer   string // the program before several control planes; empty: there is but one
+	balancer   string // the load balancer in front of several control planes; empty with one
 }
 
-// configure is the kind configuration of a cluster. It depends on nothing but its arguments.
+// configure builds the kind configuration of a cluster. It depends only on its arguments.
 func configure(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 	config := &v1alpha4.Cluster{
 		TypeMeta: v1alpha4.TypeMeta{Kind: "Cluster", APIVersion: "kind.x-k8s.io/v1alpha4"},
@@ -39,13 +39,13 @@ func configure(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 			ServiceSubnet:     serviceSubnet,
 			KubeProxyMode:     v1alpha4.ProxyMode(spec.ProxyMode),
 			DisableDefaultCNI: on.ownNetwork,
-			DNSSearch:         &[]string{}, // else the host's search domains reach every pod, and its lookups leave the cluster
+			DNSSearch:         &[]string{}, // otherwise every pod gets the host's search domains, and its lookups leave the cluster
 		},
 		KubeadmConfigPatches: []string{controlPlanePatch(spec), kubeletPatch(spec, on)},
 	}
 	workers := 0
 	for _, m := range members(name, spec) {
-		node := configureNode(m, spec, on)
+		node := configureNode(m, on)
 		if m.role == clusters.Worker {
 			maps.Copy(node.Labels, spec.Dealt(workers))
 			workers++
@@ -55,8 +55,8 @@ func configure(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 	return config
 }
 
-func configureNode(m member, spec clusters.Spec, on ground) v1alpha4.Node {
-	// Labels and taints are set as the node registers: there is no moment at which the scheduler sees it without them.
+func configureNode(m member, on ground) v1alpha4.Node {
+	// Labels and taints are set when the node registers, so the scheduler never sees the node without them.
 	node := v1alpha4.Node{
 		Role:   v1alpha4.WorkerRole,
 		Image:  on.image,
@@ -68,10 +68,6 @@ func configureNode(m member, spec clusters.Spec, on ground) v1alpha4.Node {
 	case clusters.LoadNode:
 		node.KubeadmConfigPatches = []string{loadNodePatch}
 	case clusters.Worker:
-		for key, value := range spec.WorkerLabels {
-			node.Labels[key] = value
-		}
-		node.Labels[clusters.LabelRole] = string(m.role)
 		node.Labels[clusters.LabelZone] = m.zone
 	}
 	return node
@@ -85,12 +81,12 @@ nodeRegistration:
     effect: NoSchedule
 `
 
-// controlPlanePatch names no apiVersion, and gives extraArgs as maps: kind then applies it to v1beta3 of kubeadm's
-// configuration, which has maps, and turns the maps into lists for v1beta4.
+// controlPlanePatch has no apiVersion and writes extraArgs as maps. kind applies such a patch to kubeadm's v1beta3
+// configuration, which uses maps, and converts the maps to lists for v1beta4.
 //
-// The controller manager asks for a token for each of its controllers before it starts any. With its own limit of 20
-// requests a second that takes 5 s, at each start. Until then it does not sign what a node must read to join, and
-// kubeadm looks for the signature every 5 s only.
+// Before it starts any controller, the controller manager requests a token for each. With its default limit of 20 requests per
+// second that takes 5 s at every start. Until then it does not sign the cluster-info ConfigMap, which a joining node must read,
+// and kubeadm checks for the signature only every 5 s.
 func controlPlanePatch(spec clusters.Spec) string {
 	timings := spec.Profile.Timings()
 	var text strings.Builder
@@ -107,16 +103,16 @@ controllerManager:
     kube-api-burst: "400"
 `, int(timings.Toleration/time.Second), timings.NodeMonitorPeriod, timings.NodeMonitorGrace)
 	if spec.ControlPlanes == 1 && !spec.LeaderElection {
-		// Nobody else could lead. Without the election a restarted control plane acts at once, not when its old lease
-		// has run out, and an idle cluster writes two leases less every two seconds.
+		// No other instance could become leader. Without leader election a restarted component acts at once instead of waiting
+		// for its old lease to expire, and an idle cluster writes two leases less every two seconds.
 		text.WriteString(`    leader-elect: "false"
 scheduler:
   extraArgs:
     leader-elect: "false"
 `)
 	}
-	// A killed node is a killed container: the page cache lives on, so etcd loses nothing by not waiting for the disk,
-	// and a slow disk is no longer taken for a slow cluster.
+	// A killed node is a killed container, and the host keeps the page cache: etcd loses no data by not waiting for the disk,
+	// and a slow disk does not look like a slow cluster.
 	text.WriteString(`etcd:
   local:
     extraArgs:
@@ -125,7 +121,7 @@ scheduler:
 	return text.String()
 }
 
-// failCgroupV1Since is the minor version whose kubelet knows failCgroupV1; an older one refuses the field.
+// failCgroupV1Since is the first minor version whose kubelet knows the field failCgroupV1. Older kubelets refuse it.
 const failCgroupV1Since = 31
 
 func kubeletPatch(spec clusters.Spec, on ground) string {
@@ -135,8 +131,8 @@ func kubeletPatch(spec clusters.Spec, on ground) string {
 nodeStatusUpdateFrequency: %s
 nodeLeaseDurationSeconds: %d
 `, timings.NodeStatusUpdate, int(timings.NodeLease/time.Second))
-	// The lease is the heartbeat. A status that has not changed is repeated every 5 minutes, as in a stock cluster; the
-	// kubelet would else repeat it at every update.
+	// The lease is the heartbeat. An unchanged node status is reported every 5 minutes, as in a stock cluster. Without this
+	// setting the kubelet would report it at every status update.
 	text.WriteString("nodeStatusReportFrequency: 5m0s\n")
 	if on.cgroupV1 && on.minor >= failCgroupV1Since {
 		text.WriteString("failCgroupV1: false\n")

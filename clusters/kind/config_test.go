@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // golden compares text with a file below testdata.
 func golden(t *testing.T, file, text string) {
@@ -44,7 +44,6 @@ func TestConfigure(t *testing.T) {
 		{"lab-own-image.yaml", clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 2}, own},
 		{"stock-timings.yaml", clusters.Spec{
 			Zones: []string{"a"}, Profile: clusters.Stock, ProxyMode: clusters.IPTables,
-			WorkerLabels: map[string]string{"disk": "fast", clusters.LabelRole: "load", clusters.LabelZone: "z"},
 		}, stock},
 		{"labels-per-worker.yaml", clusters.Spec{
 			Zones: []string{"a", "b"}, WorkersPerZone: 2,
@@ -63,7 +62,7 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// kubelets before 1.31 refuse a field they do not know.
+// Kubelets before 1.31 refuse the field.
 func TestFailCgroupV1OnlyWhereKnownAndNeeded(t *testing.T) {
 	for _, tt := range []struct {
 		on   ground

@@ -27,7 +27,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// These tests make real clusters: go test -tags e2e -run E2E -timeout 30m ./clusters/kind
+// These tests create real clusters: go test -tags e2e -run E2E -timeout 30m ./clusters/kind
 
 func findEngine(t testing.TB) *engine.Engine {
 	t.Helper()
@@ -41,10 +41,10 @@ func findEngine(t testing.TB) *engine.Engine {
 	return e
 }
 
-// runName is a cluster's name that no other run has.
+// runName is a cluster name that no concurrent run uses.
 func runName(what string) string { return fmt.Sprintf("%s-%d", what, os.Getpid()) }
 
-// timed logs how long a step took, and ends the test where it fails.
+// timed logs how long a step took, and ends the test if the step fails.
 func timed(t *testing.T, what string, step func(context.Context) error) {
 	t.Helper()
 	begin := time.Now()
@@ -55,7 +55,7 @@ func timed(t *testing.T, what string, step func(context.Context) error) {
 	}
 }
 
-// expectNothingLeft fails where the engine holds anything of a cluster.
+// expectNothingLeft fails if the engine still has anything of a cluster.
 func expectNothingLeft(t *testing.T, e *engine.Engine, cluster string) {
 	t.Helper()
 	left, err := find(t.Context(), e, cluster)
@@ -72,7 +72,7 @@ func expectNothingLeft(t *testing.T, e *engine.Engine, cluster string) {
 func TestE2ECluster(t *testing.T) {
 	e, cluster := findEngine(t), runName("life")
 	spec := clusters.Spec{
-		Kubernetes: os.Getenv("HOLDFAST_KUBERNETES"), Zones: []string{"a", "b"}, WorkerLabels: map[string]string{"disk": "fast"},
+		Kubernetes: os.Getenv("HOLDFAST_KUBERNETES"), Zones: []string{"a", "b"}, PerWorker: map[string][]string{"disk": {"fast"}},
 	}
 	var c *Cluster
 	t.Cleanup(func() {
@@ -103,7 +103,7 @@ func TestE2ECluster(t *testing.T) {
 	expectNothingLeft(t, e, cluster)
 }
 
-// expectAsAsked looks at what the patches and labels of the configuration have become.
+// expectAsAsked checks that the patches and labels of the configuration took effect.
 func expectAsAsked(t *testing.T, c *Cluster) {
 	timings := c.Spec().Profile.Timings()
 	flags, err := c.nodes[0].Exec(t.Context(), "bash", "-c", "cat /etc/kubernetes/manifests/*.yaml")
@@ -163,7 +163,7 @@ func expectAttachable(t *testing.T, e *engine.Engine, c *Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(path); err != nil { // as a cache that was cleared
+	if err := os.Remove(path); err != nil { // as if the cache had been cleared
 		t.Fatal(err)
 	}
 	lost, err := Open(t.Context(), e, c.name, Options{})
@@ -211,7 +211,7 @@ func expectVerbs(t *testing.T, n *Node) {
 		timed(t, step.what, step.do)
 	}
 	if n.lastAddress() != was {
-		t.Errorf("it was at %v and is at %v", was, n.lastAddress())
+		t.Errorf("address changed from %v to %v", was, n.lastAddress())
 	}
 	expectSealed(t, n)
 }
@@ -254,7 +254,7 @@ func TestE2EInterrupt(t *testing.T) {
 	}
 }
 
-// crashName is set in the process that TestE2ECrash starts and kills.
+// crashName is the environment variable that TestE2ECrash sets for the process that it starts and kills.
 const crashName = "HOLDFAST_TEST_CRASH"
 
 func TestE2ECrash(t *testing.T) {
@@ -269,7 +269,7 @@ func TestE2ECrash(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	err := settle(t.Context(), time.Minute, func(ctx context.Context) []string {
+	err := settle(t.Context(), "two containers", time.Minute, func(ctx context.Context) []string {
 		found, err := find(ctx, e, cluster)
 		if err != nil || len(found.Containers) < 2 {
 			return []string{fmt.Sprintf("%v, %v", found, err)}

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// fakeEngine is an engine without a machine: it keeps what it is told to, and says what an engine would.
+// fakeEngine simulates a container engine: it stores what it is told, and returns what an engine would return.
 type fakeEngine struct {
 	name string // "podman" or "docker"
 
@@ -27,16 +27,16 @@ type fakeEngine struct {
 	volumes    map[string]string // labels as printed, by name
 	networks   map[string]map[string]string
 	calls      []string
-	// fail is asked before each call; exec answers commands in containers.
+	// fail is called before each command and may return an error. exec answers commands in containers.
 	fail func(args []string) error
 	exec func(container string, command []string) ([]byte, error)
-	next int // the last part of the next address
+	next int // last byte of the next address
 }
 
 type fakeContainer struct {
 	state, ip, mac string
 	id             string
-	static         bool // the address was asked for
+	static         bool // the address was set explicitly
 	volumes        []string
 }
 
@@ -49,7 +49,7 @@ func newFakeEngine(name string) *fakeEngine {
 
 func (f *fakeEngine) Name() string { return f.name }
 
-// Command is a real process, for what needs one: it reads its input and ends well.
+// Command is a real process that reads its input and exits successfully.
 func (f *fakeEngine) Command(ctx context.Context, args ...string) *exec.Cmd {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +178,7 @@ func (f *fakeEngine) inspectNetwork(name string) ([]byte, error) {
 	}})
 }
 
-// change is what an engine does to one container, and the states between which it may.
+// change performs an action on one container, if the container's state allows it.
 func (f *fakeEngine) change(verb, name string) ([]byte, error) {
 	c := f.containers[name]
 	if c == nil {
@@ -205,13 +205,13 @@ func (f *fakeEngine) change(verb, name string) ([]byte, error) {
 	return nil, nil
 }
 
-// give gives a container the next address, as podman does.
+// give assigns the next address to a container, as podman does.
 func (f *fakeEngine) give(c *fakeContainer) {
 	c.ip, c.mac = fmt.Sprintf("10.89.0.%d", f.next), fmt.Sprintf("02:00:00:00:00:%02x", f.next)
 	f.next++
 }
 
-// run puts a running container there, with a volume as kind makes it for podman.
+// run adds a running container with a volume, as kind creates it for podman.
 func (f *fakeEngine) run(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -244,7 +244,7 @@ func keys[V any](m map[string]V) []string {
 
 var testSpec = clusters.Spec{Zones: []string{"a"}}.WithDefaults()
 
-// fakeCluster is a cluster named x, of a control plane, a worker and a load node, on an engine without a machine.
+// fakeCluster is a cluster named x with a control plane, a worker and a load node, on a fakeEngine.
 func fakeCluster(t *testing.T, e *fakeEngine) *Cluster {
 	t.Helper()
 	r := record{Spec: testSpec, Image: "node:v1.37.0", Made: time.Unix(0, 0).UTC()}
@@ -260,7 +260,7 @@ func fakeCluster(t *testing.T, e *fakeEngine) *Cluster {
 		}
 		c.nodes = append(c.nodes, n)
 	}
-	e.exec = func(string, []string) ([]byte, error) { return nil, errors.New("nobody answers") }
+	e.exec = func(string, []string) ([]byte, error) { return nil, errors.New("no answer") }
 	e.calls = nil
 	return c
 }

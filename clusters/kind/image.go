@@ -15,14 +15,14 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// LoadImage sends the archive to the nodes, those of image.Role if one is given, whose containerd does not list image.Ref, and sees that they do afterwards.
-// Every node must be running.
+// LoadImage imports the archive on every node whose containerd does not list image.Ref, and checks that containerd lists it
+// afterwards. image.Role, if set, limits this to the nodes of one role. All these nodes must be running.
 func (c *Cluster) LoadImage(ctx context.Context, image clusters.Image) error {
 	if info, err := os.Stat(image.Path); err != nil || !info.Mode().IsRegular() {
 		return fmt.Errorf("load image %s: %w", image.Ref, errors.Join(err, errors.New("want a docker-archive file")))
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.NumCPU()) // unpacking takes a processor; more at once only wait for each other
+	group.SetLimit(runtime.NumCPU()) // each unpacking uses a whole CPU, so more in parallel would not be faster
 	for _, n := range c.nodes {
 		if image.Role != "" && image.Role != n.role {
 			continue
@@ -35,8 +35,9 @@ func (c *Cluster) LoadImage(ctx context.Context, image clusters.Image) error {
 	return nil
 }
 
-// loadImage asks a node once: what it was seen to hold it keeps, as kind's kubelets collect no images, and a node that
-// is killed keeps its disk. Asking eight nodes takes two processors a second, and every scenario does.
+// loadImage asks a node only until the node was seen to have the image. The node keeps it: kind disables image garbage
+// collection in the kubelet, and a killed node keeps its disk. Asking eight nodes takes two CPUs for a second, and every
+// scenario loads images.
 //
 // Source: imageGCHighThresholdPercent in sigs.k8s.io/kind/pkg/cluster/internal/kubeadm
 func (n *Node) loadImage(ctx context.Context, image clusters.Image) error {
@@ -59,7 +60,7 @@ func (n *Node) bringImage(ctx context.Context, image clusters.Image) error {
 	if err != nil {
 		return err
 	}
-	defer archive.Close() //nolint:errcheck // it was only read
+	defer archive.Close() //nolint:errcheck // opened for reading only
 	cmd := n.cluster.e.Command(ctx, "exec", "--privileged", "--interactive", n.name,
 		"ctr", "--namespace", "k8s.io", "images", "import", "--all-platforms", "--digests", "-")
 	var stderr bytes.Buffer
@@ -77,7 +78,7 @@ func (n *Node) bringImage(ctx context.Context, image clusters.Image) error {
 	return err
 }
 
-// lists says whether containerd knows an image by a name.
+// lists reports whether containerd knows an image by this name.
 func (n *Node) lists(ctx context.Context, ref string) (bool, error) {
 	ref, err := fullName(ref)
 	if err != nil {
@@ -90,7 +91,7 @@ func (n *Node) lists(ctx context.Context, ref string) (bool, error) {
 	return strings.TrimSpace(string(out)) == ref, nil
 }
 
-// fullName is the name under which containerd keeps an image: "nginx" is docker.io/library/nginx:latest.
+// fullName is the name that containerd uses for an image: "nginx" becomes docker.io/library/nginx:latest.
 func fullName(ref string) (string, error) {
 	parsed, err := name.ParseReference(ref)
 	if err != nil {
@@ -99,7 +100,7 @@ func fullName(ref string) (string, error) {
 	return strings.Replace(parsed.Name(), name.DefaultRegistry+"/", "docker.io/", 1), nil
 }
 
-// tail is the last lines of a text, on one line.
+// tail joins the last lines of a text into one line.
 func tail(text string, count int) string {
 	all := nonEmpty(text)
 	return strings.Join(all[max(0, len(all)-count):], " | ")

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// archive is a file to load; the fake engine does not read what is in it.
+// archive is a file to load. The fake engine does not read its content.
 func archive(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "image.tar")
 	if err := os.WriteFile(path, []byte("layers"), 0o644); err != nil {
@@ -30,7 +30,7 @@ func TestLoadImageOnlyWhereItIsNot(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		was := holds[node]
-		holds[node] = true // the next look follows an import
+		holds[node] = true // the next query follows an import
 		if was {
 			return []byte("holdfast.dev/backend:1\n"), nil
 		}
@@ -46,8 +46,8 @@ func TestLoadImageOnlyWhereItIsNot(t *testing.T) {
 	}
 }
 
-// TestLoadImageAsksANodeOnce: every scenario of a run wants the same image. Where it could not be brought, or is another,
-// the node is asked.
+// TestLoadImageAsksANodeOnce: every scenario of a run loads the same image. A node is asked again only for another image, or
+// after the import failed.
 func TestLoadImageAsksANodeOnce(t *testing.T) {
 	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
@@ -72,7 +72,7 @@ func TestLoadImageAsksANodeOnce(t *testing.T) {
 		what, ref string
 		before    func()
 		fails     bool
-		want      map[string]int // how often each node is asked
+		want      map[string]int // number of queries per node
 	}{
 		{"a node that does not answer", "holdfast.dev/backend:1", func() {}, true, nil},
 		{"which does again", "holdfast.dev/backend:1", func() { broken = "" }, false, nil},
@@ -87,12 +87,12 @@ func TestLoadImageAsksANodeOnce(t *testing.T) {
 			t.Errorf("%s: asked %v, want %v", step.what, asked, step.want)
 		}
 		if step.what == "which does again" && asked["holdfast-x-worker2"] != 1 {
-			t.Errorf("%s: it was asked %d times, want once", step.what, asked["holdfast-x-worker2"])
+			t.Errorf("%s: the node was asked %d times, want once", step.what, asked["holdfast-x-worker2"])
 		}
 	}
 }
 
-// TestLoadImageOfARole: what runs on one node only takes no room on the others.
+// TestLoadImageOfARole: an image with a role is not imported on nodes of other roles.
 func TestLoadImageOfARole(t *testing.T) {
 	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
@@ -119,7 +119,7 @@ func TestLoadImageOfARole(t *testing.T) {
 func TestLoadImageErrors(t *testing.T) {
 	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
-	e.exec = func(string, []string) ([]byte, error) { return nil, nil } // never lists it
+	e.exec = func(string, []string) ([]byte, error) { return nil, nil } // containerd never lists the image
 	path := archive(t)
 	err := c.LoadImage(t.Context(), clusters.Image{Ref: "holdfast.dev/backend:1", Path: path})
 	if err == nil || !strings.Contains(err.Error(), path+" holds no image of that name; its manifest's RepoTags must list it") {
@@ -149,7 +149,7 @@ func TestFullName(t *testing.T) {
 		}
 	}
 	if _, err := fullName("Not A Name"); err == nil {
-		t.Error("a name that no image can have was taken")
+		t.Error("an invalid image name was accepted")
 	}
 }
 

@@ -13,19 +13,19 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// Summary is one cluster of ours, or what a crash has left of one.
+// Summary describes a holdfast cluster, or what a crash has left of one.
 type Summary struct {
 	Name string
-	// Spec and Made are zero where nothing that tells them is left.
+	// Spec and Made are zero if the network that stores them is gone.
 	Spec clusters.Spec
 	Made time.Time
-	// Containers are the states of the cluster's containers by name.
+	// Containers are the container states by container name.
 	Containers map[string]clusters.NodeState
 	Volumes    []string
 	Networks   []string
 }
 
-// List is every cluster of ours that the engine holds anything of, by name.
+// List returns every holdfast cluster of which the engine has any container, volume or network, sorted by name.
 func List(ctx context.Context, e *engine.Engine) ([]Summary, error) { return list(ctx, e) }
 
 func list(ctx context.Context, e runner) ([]Summary, error) {
@@ -68,7 +68,7 @@ func (s *stocktaking) networks(ctx context.Context) error {
 		summary.Networks = append(summary.Networks, full)
 		described, err := inspectNetwork(ctx, s.e, name)
 		if err != nil {
-			continue // removed a moment ago by another process
+			continue // another process has just removed it
 		}
 		if r, err := described.record(); err == nil {
 			summary.Spec, summary.Made = r.Spec, r.Made
@@ -86,7 +86,7 @@ func (s *stocktaking) containers(ctx context.Context) error {
 	if len(ours) == 0 {
 		return nil
 	}
-	// Docker gives an anonymous volume no label that would tell whose it is, so each container is asked for its own.
+	// Docker does not label anonymous volumes with their container, so each container is inspected for its volumes.
 	const format = `{{.Name}} {{.State.Status}}{{range .Mounts}}{{if eq .Type "volume"}} {{.Name}}{{end}}{{end}}`
 	described, err := lines(ctx, s.e, append([]string{"inspect", "--type", "container", "--format", format}, ours...)...)
 	if err != nil && !isGone(err) {
@@ -100,12 +100,12 @@ func (s *stocktaking) containers(ctx context.Context) error {
 	return nil
 }
 
-// container takes down one: its name, its state and its volumes.
+// container records the name, state and volumes of one container.
 func (s *stocktaking) container(fields []string) error {
 	if len(fields) < 2 {
 		return errors.New("want a name and a state")
 	}
-	full := strings.TrimPrefix(fields[0], "/") // docker's names begin with a slash
+	full := strings.TrimPrefix(fields[0], "/") // docker prefixes names with a slash
 	state, err := nodeState(fields[1])
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (s *stocktaking) container(fields []string) error {
 	return nil
 }
 
-// volumes finds those that kind made for a podman container, labelled, before there was a container.
+// volumes finds the labelled volumes that kind creates for a podman container. They may exist without a container.
 func (s *stocktaking) volumes(ctx context.Context) error {
 	found, err := lines(ctx, s.e, "volume", "ls", "--format", "{{.Name}}\t{{.Labels}}")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 func TestListFindsWholeClustersAndRemains(t *testing.T) {
 	e := newFakeEngine("podman")
 	fakeCluster(t, e)
-	e.run("kind-control-plane") // somebody else's
+	e.run("kind-control-plane") // not a holdfast container
 	e.volumes["data"] = "map[owner:me]"
 	e.volumes["v1"] = "map[holdfast-crashed-worker2:true]"
 	e.networks["podman"] = map[string]string{}
@@ -90,7 +90,7 @@ func TestMakeNetwork(t *testing.T) {
 	made := docker.called("network create")
 	if len(made) != 3 || !strings.Contains(made[0], "mtu=1450") || strings.Contains(made[0], "--subnet") ||
 		!strings.Contains(made[1], "--subnet 172.20.0.0/16") {
-		t.Errorf("docker keeps an address only in a subnet that was asked for; asked: %q", made)
+		t.Errorf("docker keeps an address only in an explicit subnet; commands: %q", made)
 	}
 }
 

@@ -6,15 +6,16 @@ import (
 	"path/filepath"
 )
 
-// An engine does not change the labels of a network, so what an upgrade has made of a cluster lies beside its kubeconfig. It goes
-// with it, and a cluster that is made later under the same name is another: the moment of its making tells them apart.
+// An engine cannot change the labels of a network, so the record of an upgraded cluster is stored in a file beside its
+// kubeconfig. The file is deleted with the cluster. The creation time distinguishes the cluster from a later one of the same
+// name.
 
 func upgradePath(name string) (string, error) {
 	dir, err := stateDir(name)
 	return filepath.Join(dir, "upgraded.json"), err
 }
 
-// keepUpgrade writes down what the cluster is now.
+// keepUpgrade stores the record of an upgraded cluster.
 func keepUpgrade(name string, r record) error {
 	path, err := upgradePath(name)
 	if err != nil {
@@ -30,7 +31,7 @@ func keepUpgrade(name string, r record) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// keptUpgrade is the record of what the cluster is now: as it was made, unless an upgrade of this very cluster was kept.
+// keptUpgrade is the current record of a cluster: the stored record if this very cluster was upgraded, otherwise made.
 func keptUpgrade(name string, made record) record {
 	path, err := upgradePath(name)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	kindlog "sigs.k8s.io/kind/pkg/log"
 )
 
-// logger passes kind's messages to slog. Its progress is told as such; the rest, warnings as well, are details: kind
-// warns of podman, of a network of our own and of cgroup v1, which are all chosen, and it returns its errors.
+// logger passes kind's messages to slog. Progress becomes Info. Everything else, including warnings, becomes Debug: kind warns
+// about podman, a custom network and cgroup v1, which are intended here, and it returns its errors.
 type logger struct{ to *slog.Logger }
 
 var _ kindlog.Logger = logger{}
@@ -20,8 +20,8 @@ func (l logger) Error(message string)                     { l.to.Debug(trim(mess
 func (l logger) Errorf(format string, a ...any)           { l.Error(fmt.Sprintf(format, a...)) }
 func (l logger) V(level kindlog.Level) kindlog.InfoLogger { return info{to: l.to, level: level} }
 
-// info is one level of verbosity. Only the beginning of each phase is told: its end is the next one's beginning, and
-// deeper levels carry the whole output of kubeadm, which the error has as well.
+// info is one verbosity level. Only the start of each phase is logged, because its end is the start of the next. Deeper levels
+// contain the complete output of kubeadm, which errors include too.
 type info struct {
 	to    *slog.Logger
 	level kindlog.Level
@@ -37,7 +37,7 @@ func (i info) Info(message string) {
 	}
 }
 
-// trim takes bullets and pictures from a message of kind's.
+// trim removes bullets and emoji from a message of kind.
 func trim(message string) string {
 	text := strings.Map(func(r rune) rune {
 		if r > 0x2000 {

@@ -12,13 +12,13 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// CollectLogs writes one folder a node: what the engine says of it, its console, its journal, and its /var/log, in
-// which the pods' logs lie; and the console of the load balancer before several control planes. A node that is down or frozen has no journal to give; the rest is copied from its disk. It
-// writes as much as it can, whatever fails.
+// CollectLogs writes one folder per node with the output of the engine's inspect, the console, the journal, and /var/log, which
+// contains the pods' logs. With several control planes it also writes the console of their load balancer. A node that is down
+// or frozen has no journal; the rest is copied from its disk. An error does not stop the collection of the remaining logs.
 func (c *Cluster) CollectLogs(ctx context.Context, dir string) error {
 	errs := make([]error, len(c.nodes))
 	var group errgroup.Group
-	group.SetLimit(2) // copying is the engine's work, and it shares one disk
+	group.SetLimit(2) // all copies share the engine and one disk
 	for i, n := range c.nodes {
 		group.Go(func() error {
 			errs[i] = n.collectLogs(ctx, filepath.Join(dir, n.name))
@@ -52,7 +52,7 @@ func (n *Node) collectLogs(ctx context.Context, dir string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// collectBalancer says when each control plane was taken for dead, and for alive.
+// collectBalancer writes the log of the load balancer, which shows when each control plane was considered down or up.
 func (c *Cluster) collectBalancer(ctx context.Context, dir string) error {
 	if c.record.Spec.ControlPlanes < 2 {
 		return nil
@@ -65,7 +65,7 @@ func (c *Cluster) collectBalancer(ctx context.Context, dir string) error {
 	return printTo(ctx, c.e, filepath.Join(dir, "console.log"), "logs", name)
 }
 
-// printTo writes what a command of the engine prints to a file.
+// printTo writes the output of an engine command to a file.
 func printTo(ctx context.Context, e runner, path string, args ...string) error {
 	out, err := e.Output(ctx, args...)
 	return errors.Join(err, os.WriteFile(path, out, 0o644))

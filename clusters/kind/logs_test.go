@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What the balancer said is kept where there is one, and nobody asks for it where there is none.
+// The log of the load balancer is collected if there is one, and not requested otherwise.
 func TestCollectLogsOfTheBalancer(t *testing.T) {
 	for planes, want := range map[int]bool{1: false, 3: true} {
 		e := newFakeEngine("podman")
@@ -16,7 +16,7 @@ func TestCollectLogsOfTheBalancer(t *testing.T) {
 		err := c.CollectLogs(t.Context(), dir)
 		_, statErr := os.Stat(filepath.Join(dir, "holdfast-x-external-load-balancer", "console.log"))
 		if got := statErr == nil; got != want {
-			t.Errorf("%d control planes: its log is there: %t (%v)", planes, got, err)
+			t.Errorf("%d control planes: its log exists: %t (%v)", planes, got, err)
 		}
 		if asked := len(e.calls) > 0; asked != want {
 			t.Errorf("%d control planes: the engine was asked %q", planes, e.calls)

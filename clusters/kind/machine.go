@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// runner is the part of an engine.Engine that is used here.
+// runner is the part of engine.Engine that this package uses.
 type runner interface {
 	Name() string
 	Command(ctx context.Context, args ...string) *exec.Cmd
@@ -19,7 +19,7 @@ type runner interface {
 
 var _ runner = (*engine.Engine)(nil)
 
-// lines runs the engine and returns what it printed, without empty lines.
+// lines runs the engine and returns the non-empty lines of its output.
 func lines(ctx context.Context, e runner, args ...string) ([]string, error) {
 	out, err := e.Output(ctx, args...)
 	if err != nil {
@@ -38,7 +38,7 @@ func nonEmpty(text string) []string {
 	return kept
 }
 
-// stateOf is the engine's word on a container.
+// stateOf asks the engine for the state of a container.
 func stateOf(ctx context.Context, e runner, container string) (clusters.NodeState, error) {
 	out, err := e.Output(ctx, "inspect", "--type", "container", "--format", "{{.State.Status}}", container)
 	if err != nil {
@@ -47,7 +47,7 @@ func stateOf(ctx context.Context, e runner, container string) (clusters.NodeStat
 	return nodeState(strings.TrimSpace(string(out)))
 }
 
-// nodeState reads an engine's word. A container on its way down counts as running: it has not ended yet.
+// nodeState parses the container state of an engine. A container that is stopping counts as running until it has exited.
 func nodeState(word string) (clusters.NodeState, error) {
 	switch word {
 	case "running", "stopping", "removing", "restarting":
@@ -60,7 +60,7 @@ func nodeState(word string) (clusters.NodeState, error) {
 	return "", fmt.Errorf("unknown container state %q", word)
 }
 
-// address is where a container lies on its cluster's network. Both are empty while it is not running.
+// address is a container's IP and MAC address in the network of its cluster. Both are empty while the container is not running.
 type address struct{ ip, mac string }
 
 func addressOf(ctx context.Context, e runner, container string) (address, error) {

@@ -14,14 +14,14 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/process"
 )
 
-// Maker is the process that made a cluster. A cluster is removed by its maker, unless it is meant to stay; see Keep.
+// Maker is the process that created a cluster. The maker removes the cluster, unless the cluster is kept; see Keep.
 type Maker struct {
 	process.Process
-	Command string `json:"command"` // its command line
-	State   string `json:"state"`   // the folder of the cluster's files
+	Command string `json:"command"` // command line of the process
+	State   string `json:"state"`   // folder with the cluster's files
 }
 
-// makerOf is this process, as the maker of a cluster.
+// makerOf describes this process as the maker of a cluster.
 func makerOf(name, command string) (*Maker, error) {
 	dir, err := stateDir(name)
 	if err == nil {
@@ -30,10 +30,10 @@ func makerOf(name, command string) (*Maker, error) {
 	return &Maker{Process: process.Self(), Command: command, State: dir}, err
 }
 
-// keptFile says that a cluster is meant to stay when its maker ends.
+// keptFile marks a cluster that must outlive its maker.
 const keptFile = "kept"
 
-// Keep says that the cluster is meant to stay when its maker ends.
+// Keep marks the cluster so that it may outlive the process that created it.
 func (c *Cluster) Keep() error {
 	dir, err := stateDir(c.name)
 	if err == nil {
@@ -48,10 +48,10 @@ func (c *Cluster) Keep() error {
 	return nil
 }
 
-// StateDir is the folder of this machine that keeps the files of a cluster. It goes with the cluster.
+// StateDir is the local folder with the files of the cluster. It is deleted with the cluster.
 func (c *Cluster) StateDir() (string, error) { return stateDir(c.name) }
 
-// StateDir is the folder of this machine that keeps the files of the cluster of that name.
+// StateDir is the local folder with the files of the named cluster.
 func StateDir(name string) (string, error) {
 	if err := checkName(name); err != nil {
 		return "", err
@@ -59,31 +59,31 @@ func StateDir(name string) (string, error) {
 	return stateDir(name)
 }
 
-// Made is a cluster, or what there is of one, with its maker.
+// Made is a cluster, or what is left of one, with its maker.
 type Made struct {
 	Name string
 	Maker
-	Kept bool // it is meant to stay when its maker ends
+	Kept bool // Keep was called
 }
 
-// Abandoned tells whether the maker has ended before it could remove the cluster, or finish it.
+// Abandoned reports whether the maker has ended without removing the cluster, and the cluster was not kept.
 func (m Made) Abandoned() bool { return !m.Kept && m.Life() == process.Ended }
 
-// InUse tells whether the maker still lives: it uses the cluster, or is about to.
+// InUse reports whether the maker is still alive, and thus uses the cluster or is about to.
 func (m Made) InUse() bool { return m.Life() == process.Lives }
 
 func (m Made) String() string {
 	return fmt.Sprintf("cluster %s is left: '%s' (%s) was killed before it could remove or finish it: holdfast down %s", m.Name, m.Command, m.Process, m.Name)
 }
 
-// Makers tells who made the clusters that are there, by name. It costs one command of the engine, and one for each cluster. What an
-// older version made is left out, for nothing tells its maker.
+// Makers lists the existing clusters and their makers, sorted by name. It runs one engine command, plus one per cluster. It
+// omits clusters that an older version of holdfast created without recording a maker.
 func Makers(ctx context.Context, e *engine.Engine) ([]Made, error) { return makers(ctx, e) }
 
 func makers(ctx context.Context, e runner) (all []Made, err error) {
 	names, err := lines(ctx, e, "network", "ls", "--filter", "label="+labelCluster, "--format", "{{.Name}}")
 	if err != nil {
-		return nil, fmt.Errorf("ask who made the clusters: %w", err)
+		return nil, fmt.Errorf("list the makers of the clusters: %w", err)
 	}
 	slices.Sort(names)
 	for _, full := range names {
@@ -93,7 +93,7 @@ func makers(ctx context.Context, e runner) (all []Made, err error) {
 		}
 		described, err := inspectNetwork(ctx, e, name)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed a moment ago
+			continue // just removed by another process
 		}
 		if err != nil {
 			return nil, err

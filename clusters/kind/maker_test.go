@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// A cluster whose maker was killed is named; one whose maker lives, one that is meant to stay, and one of which nothing can be
-// told, are not.
+// A cluster whose maker was killed counts as abandoned. A cluster does not if its maker is alive, it is kept, or its maker's
+// state is unknown.
 func TestMakers(t *testing.T) {
 	for _, name := range []string{engine.Podman, engine.Docker} {
 		t.Run(name, func(t *testing.T) {
@@ -20,7 +20,7 @@ func TestMakers(t *testing.T) {
 			f := newFakeEngine(name)
 			for cluster, spoil := range map[string]func(*Maker){
 				"going-on": func(*Maker) {},
-				"killed":   func(m *Maker) { m.Began += "1" }, // another process has its PID now
+				"killed":   func(m *Maker) { m.Began += "1" }, // as if the PID had been reused
 				"kept":     func(m *Maker) { m.Began += "1" },
 				"far":      func(m *Maker) { m.Host, m.Began = "far", m.Began+"1" },
 			} {
@@ -47,7 +47,7 @@ func TestMakers(t *testing.T) {
 			if text := all[0].String(); !strings.HasPrefix(text, want) || !strings.HasSuffix(text, ": holdfast down killed") {
 				t.Errorf("says %s", text)
 			}
-			if err := forget("kept"); err != nil { // as when it is removed: the mark goes with it
+			if err := forget("kept"); err != nil { // removing a cluster also removes its mark
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(all[0].State); !errors.Is(err, os.ErrNotExist) {
@@ -57,7 +57,7 @@ func TestMakers(t *testing.T) {
 	}
 }
 
-// label makes the network of a cluster, with its record.
+// label creates the network of a cluster with its record.
 func label(t *testing.T, f *fakeEngine, cluster string, r record) {
 	t.Helper()
 	text, err := json.Marshal(r)

@@ -7,25 +7,26 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// Prefix begins the name of every container, network and volume of ours, so that they are found after a crash.
+// Prefix starts the name of every container and network of holdfast, and the label of its podman volumes, so that they can be
+// found after a crash.
 const Prefix = "holdfast-"
 
-// Labels on the network of a cluster. The network is made first and removed last, so what it says outlives a crash.
+// Labels on the network of a cluster. The network is created first and removed last, so its labels survive a crash.
 const (
 	labelCluster = "holdfast.dev/cluster" // the cluster's name, without Prefix
 	labelRecord  = "holdfast.dev/record"  // a record as JSON
 )
 
-// kindClusterLabel is the label by which kind knows the containers of a cluster.
+// kindClusterLabel is the label that kind puts on the containers of a cluster.
 const kindClusterLabel = "io.x-k8s.kind.cluster"
 
-// balancerSuffix ends the name that kind gives the load balancer before several control planes.
+// balancerSuffix is the end of the name that kind gives the load balancer in front of several control planes.
 const balancerSuffix = "-external-load-balancer"
 
 // maxName keeps "holdfast-NAME-external-load-balancer" within the 63 characters of a DNS label.
 const maxName = 31
 
-// memberName is how kind composes the name of a container from the name of its cluster.
+// memberName matches the container names that kind derives from the name of a cluster.
 const memberName = Prefix + `([a-z0-9-]+)-(?:control-plane|worker|external-load-balancer)\d*`
 
 var (
@@ -35,7 +36,7 @@ var (
 	volumePattern = regexp.MustCompile(`(?:^|[\[ ,])` + memberName + `[:=]true`)
 )
 
-// checkName says why name cannot be a cluster's.
+// checkName returns an error if name is not a valid cluster name.
 func checkName(name string) error {
 	switch {
 	case len(name) > maxName:
@@ -46,10 +47,10 @@ func checkName(name string) error {
 	return nil
 }
 
-// clusterOf is the cluster that a container belongs to, by the container's name; empty for one that is not ours.
+// clusterOf is the cluster of a container, by the container's name. It is empty for a container that is not holdfast's.
 func clusterOf(container string) string { return firstGroup(memberPattern, container) }
 
-// clusterOfVolume is the cluster that a volume belongs to, by its labels as the engine prints them.
+// clusterOfVolume is the cluster of a volume, by its labels as the engine prints them.
 func clusterOfVolume(labels string) string { return firstGroup(volumePattern, labels) }
 
 func firstGroup(pattern *regexp.Regexp, text string) string {
@@ -60,16 +61,16 @@ func firstGroup(pattern *regexp.Regexp, text string) string {
 	return match[1]
 }
 
-// member is a node as it is planned, before there is a machine.
+// member is a planned node, which may not have a container yet.
 type member struct {
 	name string
 	role clusters.Role
 	zone string
 }
 
-// members are the nodes of a cluster in the order of its kind configuration, from which kind derives their names: the
-// control planes, the workers zone by zone, and last the load node, so that adding one never renames a worker under
-// test.
+// members are the nodes of a cluster in the order of its kind configuration, from which kind derives their names: the control
+// planes, the workers zone by zone, and finally the load node. Because the load node is last, it does not shift the names of
+// the workers under test.
 func members(name string, spec clusters.Spec) []member {
 	next := map[string]int{}
 	named := func(kindRole string) string { // "x-worker", then "x-worker2", ...

@@ -13,18 +13,19 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// record is what must be known of a cluster to attach to it again. It lies on the label of the cluster's network.
+// record is what a process must know to attach to a cluster. It is stored in a label of the cluster's network.
 type record struct {
 	Spec  clusters.Spec `json:"spec"`
 	Image string        `json:"image"`
-	// Balancer is the program before several control planes, as nodeimage names it; empty where there is but one.
+	// Balancer is the load balancer in front of several control planes, as nodeimage names it. Empty with a single control
+	// plane.
 	Balancer string    `json:"balancer,omitempty"`
 	Made     time.Time `json:"made"`
-	// Maker is nil where an older version made the cluster.
+	// Maker is nil if an older version of holdfast created the cluster.
 	Maker *Maker `json:"maker,omitempty"`
 }
 
-// network is a container network as the engine describes it; podman and docker differ only in upper and lower case.
+// network is a container network as the engine describes it. The field names of podman and docker differ only in case.
 type network struct {
 	Name    string
 	Labels  map[string]string
@@ -32,7 +33,7 @@ type network struct {
 	IPAM    struct{ Config []struct{ Subnet string } } // docker
 }
 
-// record reads the label that makeNetwork wrote.
+// record parses the label that makeNetwork wrote.
 func (n network) record() (record, error) {
 	var r record
 	if err := json.Unmarshal([]byte(n.Labels[labelRecord]), &r); err != nil {
@@ -41,12 +42,12 @@ func (n network) record() (record, error) {
 	return r, nil
 }
 
-// makeNetwork makes the bridge of a cluster. A cluster has one of its own, so that two runs share nothing; it also
-// claims the cluster's name, for an engine makes a name only once.
+// makeNetwork creates the bridge network of a cluster. Each cluster has its own, so that concurrent runs share nothing. The
+// network also reserves the cluster's name, because network names are unique in an engine.
 func makeNetwork(ctx context.Context, e runner, name string, r record) error {
 	text, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("write down cluster %s: %w", name, err)
+		return fmt.Errorf("encode the record of cluster %s: %w", name, err)
 	}
 	args := []string{
 		"network", "create", "--driver", "bridge",
@@ -61,12 +62,12 @@ func makeNetwork(ctx context.Context, e runner, name string, r record) error {
 	return nil
 }
 
-// makeDockerNetwork makes the network twice: docker lets a container keep its address over a restart only in a subnet
-// that was asked for, so the first time is to learn which subnet is free.
+// makeDockerNetwork creates the network twice. docker preserves a container's address over a restart only if the network was
+// created with an explicit subnet. The first network shows which subnet is free.
 func makeDockerNetwork(ctx context.Context, e runner, name string, args []string) error {
 	mtu, err := e.Output(ctx, "network", "inspect", "bridge", "--format", `{{index .Options "com.docker.network.driver.mtu"}}`)
 	if size := strings.TrimSpace(string(mtu)); err == nil && size != "" && size != "0" {
-		args = append(args, "--opt", "com.docker.network.driver.mtu="+size) // of the host's way out, smaller in many clouds
+		args = append(args, "--opt", "com.docker.network.driver.mtu="+size) // the MTU of the host's uplink, which is smaller in many clouds
 	}
 	if _, err := e.Output(ctx, append(args, Prefix+name)...); err != nil {
 		return networkError(name, err)
@@ -76,7 +77,7 @@ func makeDockerNetwork(ctx context.Context, e runner, name string, args []string
 		return err
 	}
 	if len(made.IPAM.Config) == 0 {
-		return nil // nodes may change their address when they restart; kind's entrypoint copes
+		return nil // nodes may get a new address when they restart; kind's entrypoint handles that
 	}
 	if _, err := e.Output(ctx, "network", "rm", Prefix+name); err != nil {
 		return networkError(name, err)
@@ -87,7 +88,7 @@ func makeDockerNetwork(ctx context.Context, e runner, name string, args []string
 	return nil
 }
 
-// errTaken says that a cluster of this name is there.
+// errTaken means that a cluster of this name already exists.
 var errTaken = errors.New("exists already")
 
 func networkError(name string, err error) error {
@@ -97,7 +98,7 @@ func networkError(name string, err error) error {
 	return fmt.Errorf("make the network of cluster %s: %w", name, err)
 }
 
-// inspectNetwork describes the network of a cluster. The error is fs.ErrNotExist if there is none.
+// inspectNetwork returns the network of a cluster. The error is fs.ErrNotExist if there is none.
 func inspectNetwork(ctx context.Context, e runner, name string) (network, error) {
 	out, err := e.Output(ctx, "network", "inspect", Prefix+name)
 	if err != nil {
@@ -113,7 +114,7 @@ func inspectNetwork(ctx context.Context, e runner, name string) (network, error)
 	return found[0], nil
 }
 
-// isGone says that an engine refused because the thing does not exist.
+// isGone reports whether an engine refused because the object does not exist.
 func isGone(err error) bool {
 	text := strings.ToLower(err.Error())
 	return strings.Contains(text, "no such") || strings.Contains(text, "not found") || strings.Contains(text, "no container with")

@@ -15,30 +15,31 @@ import (
 )
 
 const (
-	// actWithin bounds what an engine does to one container. Measured: well below a second; a busy machine is slower.
+	// actWithin bounds an engine's action on one container. Measured: well below a second; a busy machine is slower.
 	actWithin = 30 * time.Second
-	// actAfterAll is how long witnesses may take to see what an engine says it could not do. Mostly it is right.
+	// actAfterAll is how long witnesses may take to see an effect although the engine reported an error. Usually the engine is
+	// right.
 	actAfterAll = 5 * time.Second
-	// stopWithin is how long systemd has to stop a node in order before the engine ends it.
+	// stopWithin is how long systemd has for a graceful shutdown of a node before the engine kills it.
 	stopWithin = 20 * time.Second
-	// startWithin bounds the way back. Measured: 5 to 10 s on 2 cores; a control plane takes longest.
+	// startWithin bounds the start of a node. Measured: 5 to 10 s on 2 CPUs; a control plane takes longest.
 	startWithin = 3 * time.Minute
 )
 
-// kubeletPort answers HTTPS on every node.
+// kubeletPort serves HTTPS on every node.
 const kubeletPort = "10250"
 
 // Node is one container of a cluster.
 type Node struct {
 	member
 	cluster *Cluster
-	holds   sync.Map // references of images that it was seen to hold
+	holds   sync.Map // references of images that the node was seen to have
 
 	mu sync.Mutex
-	at address // the last one known: it has none while it is down
+	at address // last known address: a stopped node has none
 }
 
-// Name is the container's, which is also the Kubernetes node's.
+// Name is the name of the container and of the Kubernetes node.
 func (n *Node) Name() string { return n.name }
 
 // Role says what the node is for.
@@ -47,32 +48,32 @@ func (n *Node) Role() clusters.Role { return n.role }
 // Zone is the value of the zone label.
 func (n *Node) Zone() string { return n.zone }
 
-// Kill sends SIGKILL to the node's init, and with it the kernel ends every process of the node.
+// Kill sends SIGKILL to the node's init process, upon which the kernel kills every process of the node.
 func (n *Node) Kill(ctx context.Context) error {
 	return n.take(ctx, "kill", clusters.Exited, "kill", "--signal", "KILL", n.name)
 }
 
-// Stop lets systemd stop the node's services, and ends it when that takes longer than stopWithin.
+// Stop lets systemd stop the node's services, and kills the node if that takes longer than stopWithin.
 func (n *Node) Stop(ctx context.Context) error {
 	return n.take(ctx, "stop", clusters.Exited, "stop", "-t", strconv.Itoa(int(stopWithin/time.Second)), n.name)
 }
 
-// Pause freezes the node's cgroup. Its kernel still accepts connections; nobody answers them.
+// Pause freezes the node's cgroup. The kernel still accepts connections, but no process answers them.
 func (n *Node) Pause(ctx context.Context) error {
 	return n.take(ctx, "pause", clusters.Paused, "pause", n.name)
 }
 
-// Resume thaws the node, and returns when its kubelet answers.
+// Resume unfreezes the node, and returns when its kubelet answers.
 func (n *Node) Resume(ctx context.Context) error {
 	return n.act(ctx, "resume", clusters.Running, false, "unpause", n.name)
 }
 
-// take runs a verb that silences the node.
+// take runs an action that silences the node.
 func (n *Node) take(ctx context.Context, verb string, want clusters.NodeState, args ...string) error {
 	return n.act(ctx, verb, want, true, args...)
 }
 
-// act runs one command of the engine, and returns when the engine and another node have both seen its effect.
+// act runs one engine command, and returns when both the engine and another node have seen its effect.
 func (n *Node) act(ctx context.Context, verb string, want clusters.NodeState, silent bool, args ...string) error {
 	if err := n.learnAddress(ctx); err != nil {
 		return fmt.Errorf("%s %s: %w", verb, n.name, err)
@@ -81,10 +82,10 @@ func (n *Node) act(ctx context.Context, verb string, want clusters.NodeState, si
 	defer cancel()
 	_, refused := n.cluster.e.Output(bounded, args...)
 	within := actWithin
-	if refused != nil { // on a starved machine podman was seen to kill a container, and to give up waiting for its end
+	if refused != nil { // on a starved machine podman was seen to kill a container but to time out waiting for its exit
 		within = actAfterAll
 	}
-	err := settle(ctx, within, func(ctx context.Context) []string {
+	err := settle(ctx, "its effect", within, func(ctx context.Context) []string {
 		state, err := n.State(ctx)
 		if err != nil {
 			return []string{err.Error()}
@@ -101,19 +102,19 @@ func (n *Node) act(ctx context.Context, verb string, want clusters.NodeState, si
 	case err != nil && refused != nil:
 		return fmt.Errorf("%s %s: %w", verb, n.name, refused)
 	case err != nil:
-		return fmt.Errorf("see %s after %s: %w", n.name, verb, err)
+		return fmt.Errorf("%[2]s %[1]s: %[3]w", n.name, verb, err)
 	case refused != nil:
-		n.cluster.log.Warn("the engine says no, and the witnesses say yes", "node", n.name, "verb", verb, "error", refused)
+		n.cluster.log.Warn("the engine reported an error, but the witnesses saw the effect", "node", n.name, "verb", verb, "error", refused)
 	}
 	return nil
 }
 
-// letDie thaws what a node that was killed still has. That it cannot is no error: mostly nothing is frozen, and whether the node
-// dies is looked at anyway.
+// letDie unfreezes processes of a killed node. An error is only logged: usually nothing is frozen, and the caller checks anyway
+// whether the node exits.
 func (n *Node) letDie(ctx context.Context) {
 	id, err := n.cluster.e.Output(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", n.name)
 	if err == nil {
-		err = thaw(cmp.Or(n.cluster.freezers, freezers), string(id))
+		err = unfreeze(cmp.Or(n.cluster.freezers, freezers), string(id))
 	}
 	if err != nil {
 		n.cluster.log.Debug("thaw a node that was killed", "node", n.name, "error", err)
@@ -133,36 +134,36 @@ func (n *Node) expectSilence(ctx context.Context, want bool) []string {
 	return nil
 }
 
-// State is what the engine says.
+// State is the container state that the engine reports.
 func (n *Node) State(ctx context.Context) (clusters.NodeState, error) {
 	return stateOf(ctx, n.cluster.e, n.name)
 }
 
-// Silent asks from another node. It wants an answer in HTTP: the kernel of a frozen node still accepts connections.
+// Silent probes from another node. It requires an HTTP response, because the kernel of a frozen node still accepts connections.
 func (n *Node) Silent(ctx context.Context) (bool, error) {
 	ip := n.lastIP()
 	if ip == "" {
-		return false, fmt.Errorf("ask about %s: its address was never known", n.name)
+		return false, fmt.Errorf("probe %s: its address is unknown", n.name)
 	}
 	from, err := n.cluster.other(ctx, n)
 	if err != nil {
 		return false, err
 	}
-	// The status does not matter. curl prints 000 where there was no answer; `true` keeps its exit status from
-	// looking like a failure of the engine.
+	// The HTTP status does not matter. curl prints 000 if there was no response. `true` prevents curl's exit status from
+	// looking like an error of the engine.
 	const ask = `curl --insecure --silent --output /dev/null --noproxy '*' --max-time 1 --write-out '%{http_code}' "$1" || true`
 	out, err := from.Exec(ctx, "bash", "-c", ask, "ask", "https://"+ip+":"+kubeletPort+"/healthz")
 	if err != nil {
-		return false, fmt.Errorf("ask about %s: %w", n.name, err)
+		return false, fmt.Errorf("probe %s: %w", n.name, err)
 	}
 	status := strings.TrimSpace(string(out))
 	if _, err := strconv.Atoi(status); err != nil {
-		return false, fmt.Errorf("ask about %s: curl on %s printed %q", n.name, from.name, status)
+		return false, fmt.Errorf("probe %s: curl on %s printed %q", n.name, from.name, status)
 	}
 	return status == "000", nil
 }
 
-// Exec runs a command on the node, as root and with all privileges.
+// Exec runs a command on the node as root with full privileges, and returns its standard output.
 func (n *Node) Exec(ctx context.Context, command ...string) ([]byte, error) {
 	out, err := execute(ctx, n.cluster.e, n.name, command...)
 	if err != nil {
@@ -171,7 +172,7 @@ func (n *Node) Exec(ctx context.Context, command ...string) ([]byte, error) {
 	return out, nil
 }
 
-// learnAddress takes down where the node is, if it is anywhere.
+// learnAddress records the node's current address, if it has one.
 func (n *Node) learnAddress(ctx context.Context) error {
 	at, err := addressOf(ctx, n.cluster.e, n.name)
 	if err != nil {
@@ -193,17 +194,17 @@ func (n *Node) lastAddress() address {
 	return n.at
 }
 
-// pinAddress gives a node that is down the address it had. An engine gives a container that starts the next one that
-// is free; other nodes, and clients that know a node by its address, would lose it.
+// pinAddress gives a stopped node its previous address. Otherwise the engine would assign the next free address at the start,
+// and other nodes and clients that know the node by its address could not reach it.
 func (n *Node) pinAddress(ctx context.Context) error {
 	at := n.lastAddress()
 	if at.ip == "" {
-		return nil // attached to while it was down; kind's entrypoint copes with a new one
+		return nil // the address is unknown because this process attached while the node was down; kind's entrypoint handles a new one
 	}
 	e, network := n.cluster.e, Prefix+n.cluster.name
 	connect := []string{"network", "connect", "--ip", at.ip}
 	if e.Name() == engine.Podman {
-		connect = append(connect, "--mac-address", at.mac) // a neighbour's ARP entry then stays right
+		connect = append(connect, "--mac-address", at.mac) // so that ARP entries on other nodes stay valid
 	}
 	if _, err := e.Output(ctx, "network", "disconnect", network, n.name); err != nil {
 		return fmt.Errorf("pin %s to %s: %w", n.name, at.ip, err)
@@ -212,7 +213,7 @@ func (n *Node) pinAddress(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// Without its address it can still come back; without a network it cannot.
+	// The node can come back with another address, but not without a network.
 	if _, plainErr := e.Output(ctx, "network", "connect", network, n.name); plainErr != nil {
 		return fmt.Errorf("pin %s to %s: %w", n.name, at.ip, errors.Join(err, plainErr))
 	}

@@ -11,9 +11,10 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/doctor"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
-// prepare gets what a cluster stands on, and returns the spec with the Kubernetes version that the image has.
+// prepare provides what a cluster is built on, and returns the spec with the Kubernetes version of the node image.
 func (p *Provider) prepare(ctx context.Context, spec clusters.Spec) (ground, clusters.Spec, error) {
 	if err := p.engine.Apply(); err != nil {
 		return ground{}, spec, err
@@ -27,7 +28,7 @@ func (p *Provider) prepare(ctx context.Context, spec clusters.Spec) (ground, clu
 	}
 	spec.Kubernetes = image.Kubernetes
 	var balancer nodeimage.Balancer
-	if spec.ControlPlanes > 1 { // kind would try a registry for minutes, in the middle of making containers
+	if spec.ControlPlanes > 1 { // otherwise kind would try to pull it for minutes while creating containers
 		if balancer, err = nodeimage.EnsureBalancer(ctx, p.engine, p.options.Image); err != nil {
 			return ground{}, spec, err
 		}
@@ -35,18 +36,18 @@ func (p *Provider) prepare(ctx context.Context, spec clusters.Spec) (ground, clu
 	v1, err := onCgroupV1(ctx, p.engine)
 	return ground{
 		image: image.Image, minor: minorOf(image.Kubernetes),
-		ownNetwork: image.Network == nodeimage.NetworkAgent, cgroupV1: v1, balancer: balancer.Program,
+		ownNetwork: image.Network == registry.NetworkAgent, cgroupV1: v1, balancer: balancer.Program,
 	}, spec, err
 }
 
-// minorOf is the minor number of a version in the form v1.37.0; zero of anything else.
+// minorOf is the minor version of a version such as v1.37.0. It is zero if the version cannot be parsed.
 func minorOf(version string) int {
 	var major, minor int
-	_, _ = fmt.Sscanf(semver.MajorMinor(version), "v%d.%d", &major, &minor) // zeros where it cannot be read
+	_, _ = fmt.Sscanf(semver.MajorMinor(version), "v%d.%d", &major, &minor) // zero if it cannot be parsed
 	return minor
 }
 
-// onCgroupV1 asks the engine, whose machine may be another one than this process's.
+// onCgroupV1 asks the engine, which may run on another machine than this process.
 func onCgroupV1(ctx context.Context, e runner) (bool, error) {
 	format := "{{.Host.CgroupsVersion}}"
 	if e.Name() == engine.Docker {

@@ -15,21 +15,21 @@ import (
 //go:embed probe.sh
 var probeScript string
 
-// probe asks a node, from its own network and from that of its witness pod, what it can reach.
+// probe checks what a node can reach from its own network and from the network of its witness pod.
 type probe struct {
 	node   string
-	sealed bool     // take away the default route first, and see that it stays away
-	pods   []string // addresses of pods that both must reach
+	sealed bool     // remove the default route first, and check that it stays removed
+	pods   []string // addresses of pods that both networks must reach
 	limit  time.Duration
 }
 
-// finding is what a probe has seen.
+// finding is the result of a probe.
 type finding struct {
-	missing []string // in words; empty: nothing
-	witness string   // the address of the node's witness pod
+	missing []string // what is not reachable, in words
+	witness string   // address of the node's witness pod
 }
 
-// run returns when nothing is missing, or when the limit is over. An error means that the node could not be asked.
+// run returns when nothing is missing, or when the limit has passed. An error means that the probe could not run.
 func (p probe) run(ctx context.Context, e runner) (finding, error) {
 	egress := "open"
 	if p.sealed {
@@ -50,7 +50,8 @@ func (p probe) run(ctx context.Context, e runner) (finding, error) {
 	return found, nil
 }
 
-// readFinding reads what probe.sh printed. Without its last line it was cut off, and an empty list would prove nothing.
+// readFinding parses the output of probe.sh. Without its last line the output was truncated, and an empty list of missing
+// targets would prove nothing.
 func readFinding(out string) (finding, error) {
 	var found finding
 	all := nonEmpty(out)

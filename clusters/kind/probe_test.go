@@ -38,7 +38,7 @@ func TestReadFinding(t *testing.T) {
 	}
 }
 
-// runProbe runs probe.sh with commands of a node's replaced by scripts, by name.
+// runProbe runs probe.sh with commands of the node replaced by scripts, by name.
 func runProbe(t *testing.T, commands map[string]string, args ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -62,7 +62,7 @@ func TestProbeScript(t *testing.T) {
 	}
 	const allAnswer = "printf 'Service 1.1.1.1:443\nDNS at 2.2.2.2:53\npod 3.3.3.3\npod 4.4.4.4\n'"
 	well := map[string]string{
-		"timeout": allAnswer, // stands for the whole look
+		"timeout": allAnswer, // replaces the whole check
 		"pgrep":   "echo 17",
 		"nsenter": "echo '2: eth0 inet 10.244.1.9/24 scope global eth0'",
 		"ip":      "true",
@@ -105,7 +105,7 @@ func TestProbeScript(t *testing.T) {
 	}
 }
 
-// Sealing removes what default routes there are, and says so where one stays.
+// Sealing removes the default routes, and reports a default route that remains.
 func TestProbeScriptSeals(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash on this machine; a node has it")

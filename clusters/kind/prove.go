@@ -17,21 +17,21 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// probeLimit is how long a node looks by itself before it answers: what it is to reach may meanwhile have changed. What it
-// lacks is then in the error of the whole.
+// probeLimit is how long one probe repeats its checks on a node before it returns. It is short, because the pods to reach may
+// change meanwhile. What was missing is reported by the whole proof.
 const probeLimit = 2 * time.Second
 
-// proof sees to it that a cluster is usable, by what its nodes and pods reach.
+// proof checks that a cluster is usable, by what its nodes and pods can reach.
 type proof struct {
 	e       runner
 	client  kubernetes.Interface
 	planned []member
 	sealed  bool
 
-	witnessed bool // which is done once
+	witnessed bool // the witness DaemonSet was created
 }
 
-// look lists what is missing. It also makes what a proof needs: the witness pods, and DNS on the control plane.
+// look lists what is missing. It also creates what the proof needs: the witness pods, and CoreDNS on the control plane.
 func (p *proof) look(ctx context.Context) []string {
 	nodes, err := p.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -63,7 +63,7 @@ func (p *proof) ensureWitness(ctx context.Context, nodes []corev1.Node) error {
 	}
 	image := pauseImage(nodes)
 	if image == "" {
-		return nil // no node has reported yet, which is told as such
+		return nil // no node has reported its images yet, which the caller lists as missing
 	}
 	if err := ensureWitness(ctx, p.client, image); err != nil {
 		return err
@@ -72,9 +72,9 @@ func (p *proof) ensureWitness(ctx context.Context, nodes []corev1.Node) error {
 	return nil
 }
 
-// pinDNS moves CoreDNS to the control plane where the scheduler chose otherwise: at first, or after a starved control plane
-// was taken for lost. Of several control planes each gets one: kubeadm makes CoreDNS while there is but one, and the loss of that
-// one would be the loss of all DNS. Once that is asked for, asking again changes nothing.
+// pinDNS moves CoreDNS to the control plane if the scheduler placed it elsewhere: initially, or after a starved control plane
+// was considered lost. With several control planes, pinDNS spreads the pods over them: kubeadm deploys CoreDNS while there is
+// only one, and the loss of that one would be a complete loss of DNS. Repeated calls change nothing.
 //
 // Source: https://kubernetes.io/docs/setup/production-environment/tools/kubeadm/high-availability/
 func pinDNS(ctx context.Context, client kubernetes.Interface, planned []member, servers []corev1.Pod) error {
@@ -100,12 +100,12 @@ func pinDNS(ctx context.Context, client kubernetes.Interface, planned []member, 
 	return nil
 }
 
-// probeAll asks every node, several at a time, whether it reaches both Services and all of the pods.
+// probeAll probes from every node, several in parallel, whether both Services and all pods are reachable.
 func (p *proof) probeAll(ctx context.Context, pods []string) []string {
 	var mu sync.Mutex
 	var missing []string
 	var group errgroup.Group
-	group.SetLimit(2 * runtime.NumCPU()) // half of an exec is waiting for the engine
+	group.SetLimit(2 * runtime.NumCPU()) // an exec spends half of its time waiting for the engine
 	for _, m := range p.planned {
 		group.Go(func() error {
 			found, err := probe{node: m.name, sealed: p.sealed, pods: pods, limit: probeLimit}.run(ctx, p.e)
@@ -125,7 +125,7 @@ func (p *proof) probeAll(ctx context.Context, pods []string) []string {
 	return missing
 }
 
-// systemPods are the witness pods and CoreDNS.
+// systemPods are the witness pods and the CoreDNS pods.
 func systemPods(ctx context.Context, client kubernetes.Interface) (witnesses, servers []corev1.Pod, err error) {
 	for selector, into := range map[string]*[]corev1.Pod{witnessSelector: &witnesses, dnsSelector: &servers} {
 		list, err := client.CoreV1().Pods(systemNamespace).List(ctx, metav1.ListOptions{LabelSelector: selector})

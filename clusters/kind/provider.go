@@ -1,8 +1,8 @@
-// Package kind makes clusters of containers with kind's own library, on docker or podman, and takes their nodes away
-// and brings them back through the engine.
+// Package kind creates clusters of containers with kind's Go library on docker or podman. It stops and starts their nodes
+// through the container engine.
 //
-// It trusts no word of kind's that a cluster is ready: it asks every node, and a pod on every node. It does not build
-// node images or install engines (see nodeimage and engine), and it writes no kubeconfig of the user's.
+// It does not rely on kind's report that a cluster is ready: it probes from every node, and from a pod on every node. It does
+// not build node images or install engines (see packages nodeimage and engine), and it does not modify the user's kubeconfig.
 package kind
 
 import (
@@ -17,19 +17,20 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 )
 
-// defaultProveWithin is the limit of a proof. Measured: 5 to 15 s for 8 nodes on 2 cores; this is for a machine that
-// is ten times slower.
+// defaultProveWithin is the default time limit of Prove. Measured: 5 to 15 s for 8 nodes on 2 CPUs. The limit allows for a
+// machine that is ten times slower.
 const defaultProveWithin = 3 * time.Minute
 
 // Options of a Provider. The zero value works.
 type Options struct {
-	// Log is told of progress; nil is slog.Default().
+	// Log receives progress messages; nil means slog.Default().
 	Log *slog.Logger
-	// ProveWithin is how long a cluster may take from kind's word that it is made to the proof; default 3 minutes.
+	// ProveWithin is how long a cluster may take to become usable after kind has created it; default 3 minutes.
 	ProveWithin time.Duration
-	// Image is passed on to nodeimage.Ensure.
+	// Image is passed to nodeimage.Ensure.
 	Image nodeimage.Options
-	// Command is the command line that makes clusters, so that what it leaves can be told apart.
+	// Command is the command line that creates the clusters. It is recorded so that a message can name what left a cluster
+	// behind.
 	Command string
 }
 
@@ -55,13 +56,14 @@ type Provider struct {
 
 var _ clusters.Provider = (*Provider)(nil)
 
-// New makes clusters with an engine that was found.
+// New returns a provider that uses the given engine.
 func New(e *engine.Engine, o Options) *Provider {
 	return &Provider{engine: e, options: o}
 }
 
-// Create prepares the machine, gets a node image and makes a cluster that is proven usable. Two processes may create at
-// once; in one process, one creation waits for the other. When ctx ends, what was made is removed before it returns.
+// Create prepares the machine, gets a node image, and creates a cluster that is proven usable. Several processes may create
+// clusters concurrently. Within one process, the calls of kind run one after the other. When ctx ends, Create removes what it
+// has created before it returns.
 func (p *Provider) Create(ctx context.Context, name string, spec clusters.Spec) (clusters.Cluster, error) {
 	cluster, err := p.create(ctx, name, spec.WithDefaults())
 	if err != nil {
@@ -106,11 +108,11 @@ func (p *Provider) build(ctx context.Context, b builder) (*Cluster, error) {
 	if err := b.make(ctx); err != nil {
 		return nil, err
 	}
-	if err := favourLoad(ctx, b.e, b.name, b.record.Spec); err != nil {
-		// Under load the run will be judged Unknown where its own client came too late: a cluster it is all the same.
-		b.log.Warn("the load has no priority on this machine", "error", err)
+	if err := prioritizeLoad(ctx, b.e, b.name, b.record.Spec); err != nil {
+		// Not fatal: if the client is late under load, the run is judged Unknown.
+		b.log.Warn("the load node has no CPU priority", "error", err)
 	}
-	cluster, err := open(ctx, b.e, b.name, b.record, p.options)
+	cluster, err := attach(ctx, b.e, b.name, b.record, p.options)
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// The functions of this file judge what the API server says; none of them asks anything.
+// The functions of this file evaluate data from the API server. None of them makes a request.
 
-// lacking lists in words what keeps the planned nodes from being ready, node by node; empty: all are.
+// lacking describes what prevents the planned nodes from being ready, node by node. It is empty if all are ready.
 func lacking(planned []member, nodes []corev1.Node) []string {
 	var missing []string
 	for _, m := range planned {
@@ -41,12 +41,12 @@ func nodeLacks(m member, node corev1.Node) []string {
 		missing = append(missing, describe(ready))
 	}
 	if node.Spec.PodCIDR == "" {
-		missing = append(missing, "no pod addresses given")
+		missing = append(missing, "no podCIDR assigned")
 	}
 	return missing
 }
 
-// condition is a node's condition of a type; zero where the node has none.
+// condition is a node's condition of a type, or the zero value if the node does not have it.
 func condition(node corev1.Node, kind corev1.NodeConditionType) corev1.NodeCondition {
 	for _, c := range node.Status.Conditions {
 		if c.Type == kind {
@@ -69,11 +69,12 @@ func describe(c corev1.NodeCondition) string {
 	return fmt.Sprintf("Ready=%s (%s)", status, message)
 }
 
-// pulse is when a kubelet last spoke, by its own clock: the renewal of its lease, and its report of Ready.
+// pulse is when a kubelet last reported, by its own clock: the renewal of its lease, and the heartbeat of its Ready condition.
 type pulse struct{ lease, ready time.Time }
 
-// notBack lists what keeps a node from being back after an outage, before which its pulse was another. A Ready=True from
-// before says nothing, and the API server keeps it for the whole grace period: the kubelet must have spoken since.
+// notBack describes what prevents a node from being back after an outage. before is its pulse from before the outage. An old
+// Ready=True proves nothing, because the API server keeps it during the whole grace period: the kubelet must have reported
+// since.
 func notBack(m member, node corev1.Node, before, now pulse) []string {
 	if missing := nodeLacks(m, node); len(missing) > 0 {
 		return missing
@@ -87,7 +88,7 @@ func notBack(m member, node corev1.Node, before, now pulse) []string {
 	return nil
 }
 
-// podsLacking lists which nodes have no running pod among pods. The pods are one DaemonSet's.
+// podsLacking lists the nodes without a ready pod among pods, which belong to one DaemonSet.
 func podsLacking(planned []member, pods []corev1.Pod) []string {
 	running := map[string]bool{}
 	for _, pod := range pods {
@@ -104,13 +105,13 @@ func podsLacking(planned []member, pods []corev1.Pod) []string {
 	return missing
 }
 
-// dnsLacking says whether CoreDNS answers, as far as the API server knows, and from where it should.
+// dnsLacking describes what prevents CoreDNS from being ready on the control planes, according to the API server.
 func dnsLacking(planned []member, pods []corev1.Pod) []string {
 	var ready int
 	var missing []string
 	for _, pod := range pods {
 		switch {
-		case pod.DeletionTimestamp != nil: // on its way out
+		case pod.DeletionTimestamp != nil: // being deleted
 		case isMisplaced(planned, pod):
 			missing = append(missing, fmt.Sprintf("DNS: %s is on %s, not on a control plane", pod.Name, pod.Spec.NodeName))
 		case isReady(pod):
@@ -128,7 +129,7 @@ func dnsLacking(planned []member, pods []corev1.Pod) []string {
 	return missing
 }
 
-// crowded is the node on which more than one CoreDNS pod runs although there are several control planes; empty: none.
+// crowded is a node with more than one CoreDNS pod in a cluster with several control planes. It is empty if there is none.
 func crowded(planned []member, pods []corev1.Pod) string {
 	if controlPlanes(planned) < 2 {
 		return ""
@@ -146,7 +147,6 @@ func crowded(planned []member, pods []corev1.Pod) string {
 	return ""
 }
 
-// controlPlanes counts them.
 func controlPlanes(planned []member) (n int) {
 	for _, m := range planned {
 		if m.role == clusters.ControlPlane {
@@ -156,7 +156,8 @@ func controlPlanes(planned []member) (n int) {
 	return n
 }
 
-// isMisplaced says that a CoreDNS pod runs where a fault may hit it: the loss of DNS would be judged as the workload's.
+// isMisplaced reports whether a CoreDNS pod is on a node that a fault may hit. The loss of DNS would then be blamed on the
+// workload.
 func isMisplaced(planned []member, pod corev1.Pod) bool {
 	return slices.ContainsFunc(planned, func(m member) bool {
 		return m.name == pod.Spec.NodeName && m.role != clusters.ControlPlane
@@ -170,7 +171,7 @@ func isReady(pod corev1.Pod) bool {
 		})
 }
 
-// addresses are the pods' addresses, of those that are ready.
+// addresses are the addresses of the ready pods.
 func addresses(pods []corev1.Pod) []string {
 	var ips []string
 	for _, pod := range pods {

@@ -19,7 +19,7 @@ var planned = []member{
 	{"load", clusters.LoadNode, ""},
 }
 
-// nodeFor is a node as it should be; change makes it something else.
+// nodeFor is a healthy node, modified by change.
 func nodeFor(m member, change func(*corev1.Node)) corev1.Node {
 	node := corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: m.name, Labels: map[string]string{clusters.LabelRole: string(m.role)}},
@@ -69,7 +69,7 @@ func TestLacking(t *testing.T) {
 		}, []string{
 			`node w1: label holdfast.dev/role is "", not "worker"`,
 			`node w1: label topology.kubernetes.io/zone is "", not "a"`,
-			"node load: no pod addresses given",
+			"node load: no podCIDR assigned",
 		}},
 		{"the load node in a zone", []corev1.Node{
 			nodeFor(cp, nil), nodeFor(w1, nil),
@@ -161,7 +161,7 @@ func TestDNSLacking(t *testing.T) {
 	}
 }
 
-// Of several control planes each carries one at most: the loss of one is not to be the loss of all DNS.
+// With several control planes each runs at most one CoreDNS pod: losing one control plane must not mean losing all DNS.
 func TestDNSIsNotAllOnOneOfSeveral(t *testing.T) {
 	several := members("x", clusters.Spec{ControlPlanes: 3, Zones: []string{"a"}, WorkersPerZone: 1})
 	first, second := several[0].name, several[1].name

@@ -16,17 +16,17 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
-// removeWithin bounds the removal of one cluster. Measured: 8 nodes take 3 s; docker's disk may take longer.
+// removeWithin bounds the removal of one cluster. Measured: 8 nodes take 3 s; docker's disk cleanup may take longer.
 const removeWithin = 3 * time.Minute
 
-// Removed names what a removal took away.
+// Removed lists what was removed.
 type Removed struct {
 	Containers []string
 	Volumes    []string
 	Networks   []string
 }
 
-// Nothing says that there was nothing to remove.
+// Nothing reports whether there was nothing to remove.
 func (r Removed) Nothing() bool { return len(r.Containers)+len(r.Volumes)+len(r.Networks) == 0 }
 
 func (r *Removed) add(other Removed) {
@@ -35,8 +35,8 @@ func (r *Removed) add(other Removed) {
 	r.Networks = append(r.Networks, other.Networks...)
 }
 
-// DeleteAll removes every cluster of ours, and what a crash has left of one: containers, volumes, networks and
-// kubeconfigs. A cluster that another process uses right now is removed as well.
+// DeleteAll removes every holdfast cluster, and what a crash has left of one: containers, volumes, networks and kubeconfigs. It
+// does not spare clusters that another process is using.
 func DeleteAll(ctx context.Context, e *engine.Engine) (Removed, error) { return deleteAll(ctx, e) }
 
 func deleteAll(ctx context.Context, e runner) (Removed, error) {
@@ -47,7 +47,7 @@ func deleteAll(ctx context.Context, e runner) (Removed, error) {
 	removed := make([]Removed, len(found))
 	errs := make([]error, len(found)+1)
 	var group errgroup.Group
-	group.SetLimit(2) // one removal alone keeps an engine busy
+	group.SetLimit(2) // one removal alone keeps the engine busy
 	for i, summary := range found {
 		group.Go(func() error {
 			removed[i], errs[i] = remove(ctx, e, summary.Name)
@@ -69,7 +69,7 @@ func deleteAll(ctx context.Context, e runner) (Removed, error) {
 	return all, errors.Join(errs...)
 }
 
-// removeStates removes the kubeconfigs of all clusters except those that are left.
+// removeStates removes the kubeconfigs and other files of all clusters except those that are left.
 func removeStates(left []string) error {
 	dir, err := stateDir("")
 	if err != nil {
@@ -96,17 +96,17 @@ func removeStates(left []string) error {
 	return nil
 }
 
-// Delete removes one cluster, whole or in parts, without attaching to it.
+// Delete removes one cluster, complete or partial, without attaching to it.
 func Delete(ctx context.Context, e *engine.Engine, name string) (Removed, error) {
 	return remove(ctx, e, name)
 }
 
-// remove looks for parts of a cluster and removes them until none is found: kind may still be making some.
+// remove repeatedly finds and removes parts of a cluster until none is left, because kind may still be creating some.
 func remove(ctx context.Context, e runner, name string) (Removed, error) {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
 	var all Removed
-	for range 5 { // the second look finds nothing; more are for what appears meanwhile
+	for range 5 { // usually the second attempt finds nothing; the others handle parts that appear meanwhile
 		found, err := find(ctx, e, name)
 		if err != nil {
 			return all, fmt.Errorf("remove cluster %s: %w", name, err)
@@ -119,10 +119,10 @@ func remove(ctx context.Context, e runner, name string) (Removed, error) {
 		}
 		all.add(found)
 	}
-	return all, fmt.Errorf("remove cluster %s: parts of it come back; is another process making it?", name)
+	return all, fmt.Errorf("remove cluster %s: parts of it reappear; is another process creating it?", name)
 }
 
-// removeMachines removes the containers of a cluster, and nothing that kind would make again.
+// removeMachines removes only the containers of a cluster. kind would recreate its network without our labels.
 func removeMachines(ctx context.Context, e runner, name string) error {
 	found, err := find(ctx, e, name)
 	if err != nil {
@@ -131,7 +131,7 @@ func removeMachines(ctx context.Context, e runner, name string) error {
 	return removeParts(ctx, e, Removed{Containers: found.Containers})
 }
 
-// find is what the engine holds of one cluster.
+// find lists what the engine has of one cluster.
 func find(ctx context.Context, e runner, name string) (Removed, error) {
 	all, err := list(ctx, e)
 	if err != nil {
@@ -148,13 +148,14 @@ func find(ctx context.Context, e runner, name string) (Removed, error) {
 	return Removed{}, nil
 }
 
-// removeParts removes containers first, for a volume or a network in use stays. What is gone already is no error; nor is
-// what is still ending: podman has killed it, and waits for its processes to be gone for a time of its own, seconds, and no
-// longer. What keeps them is thawed before podman is asked again: seen, that it then forgets the container and leaves them.
+// removeParts removes containers first, because an engine keeps volumes and networks that are in use. An object that is already
+// gone is no error. Neither is a container that is still dying: podman kills it, but waits only a few seconds for its processes
+// to exit. Before each retry, frozen processes are unfrozen: podman was seen to forget a container on the retry and to leave
+// its frozen processes behind.
 func removeParts(ctx context.Context, e runner, parts Removed) error {
 	rm := []string{"rm", "--force", "--volumes"}
 	if e.Name() == engine.Podman {
-		rm = append(rm, "--time", "0") // podman would first ask each node to stop, for ten seconds
+		rm = append(rm, "--time", "0") // otherwise podman first asks each node to stop, and waits ten seconds
 	}
 	for _, step := range []struct {
 		command []string
@@ -169,12 +170,12 @@ func removeParts(ctx context.Context, e runner, parts Removed) error {
 		}
 		_, err := e.Output(ctx, append(step.command, step.names...)...)
 		for isEnding(err) && ctx.Err() == nil {
-			if err := thaw(freezers, err.Error()); err != nil {
+			if err := unfreeze(freezers, err.Error()); err != nil {
 				return err
 			}
 			ending := err
 			if _, err = e.Output(ctx, append(step.command, step.names...)...); ctx.Err() != nil && err != nil {
-				return fmt.Errorf("%w; before that: %w", err, ending) // out of time: what kept it is the cause, not the time
+				return fmt.Errorf("%w; before that: %w", err, ending) // the time limit passed: the earlier error names the cause
 			}
 		}
 		if err != nil && !isGone(err) {
@@ -184,28 +185,27 @@ func removeParts(ctx context.Context, e runner, parts Removed) error {
 	return nil
 }
 
-// isEnding tells whether a container was killed and is not gone yet.
+// isEnding reports whether a container was killed but has not exited yet.
 func isEnding(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "did not die within timeout")
 }
 
-// forget removes the files of a cluster.
 func forget(name string) error {
 	dir, err := stateDir(name)
 	if err != nil {
 		return err
 	}
 	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("forget cluster %s: %w", name, err)
+		return fmt.Errorf("remove the files of cluster %s: %w", name, err)
 	}
 	return nil
 }
 
-// children counts the commands that this process started and that name a cluster. kind runs an engine's command per
-// node at once, and returns at the first error while the others still make containers. Where there is no /proc, none
-// is seen.
+// children counts the running child processes of this process whose command line names the cluster. kind runs one engine
+// command per node in parallel, and returns at the first error while the others still create containers. Without /proc the
+// count is zero.
 func children(name string) int {
-	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed
+	files, _ := filepath.Glob("/proc/[0-9]*/stat") // Glob fails only on a malformed pattern
 	var count int
 	for _, file := range files {
 		stat, err := os.ReadFile(file)
@@ -220,8 +220,8 @@ func children(name string) int {
 	return count
 }
 
-// parentOf reads a process's parent from its /proc/PID/stat: the second field after the name, which is in parentheses
-// and may hold anything.
+// parentOf parses the parent PID from /proc/PID/stat: the second field after the process name. The name is in parentheses and
+// may contain any character.
 func parentOf(stat string) int {
 	_, after, _ := cutLast(stat, ")")
 	fields := strings.Fields(after)
@@ -229,7 +229,7 @@ func parentOf(stat string) int {
 		return 0
 	}
 	var parent int
-	_, _ = fmt.Sscan(fields[1], &parent) // zero, nobody's parent, where it cannot be read
+	_, _ = fmt.Sscan(fields[1], &parent) // zero, which is no valid PID, if it cannot be parsed
 	return parent
 }
 

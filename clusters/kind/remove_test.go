@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// inCache lets a test have a cache folder of its own.
+// inCache gives a test its own cache folder.
 func inCache(t *testing.T) string {
 	dir := t.TempDir()
 	t.Setenv("HOLDFAST_CACHE", dir)
@@ -90,7 +90,7 @@ func TestRemoveLooksAgain(t *testing.T) {
 	fakeCluster(t, e)
 	late := []string{"holdfast-x-worker3"}
 	e.fail = func(args []string) error {
-		if args[0] == "network" && args[1] == "rm" && len(late) > 0 { // kind was still making one
+		if args[0] == "network" && args[1] == "rm" && len(late) > 0 { // kind is still creating a container
 			e.containers[late[0]], late = &fakeContainer{state: "running"}, nil
 		}
 		return nil
@@ -104,7 +104,8 @@ func TestRemoveLooksAgain(t *testing.T) {
 	}
 }
 
-// A node that is killed on a busy machine takes longer to end than podman waits. That is no error, as long as it ends.
+// A node that is killed on a busy machine may take longer to exit than podman waits. That is no error, as long as the node
+// exits.
 func TestRemoveWaitsForWhatIsEnding(t *testing.T) {
 	for name, s := range map[string]struct {
 		refusals int
@@ -126,7 +127,7 @@ func TestRemoveWaitsForWhatIsEnding(t *testing.T) {
 					if asked++; asked > s.refusals {
 						return nil
 					}
-					time.Sleep(5 * time.Second) // podman waits for some seconds, too
+					time.Sleep(5 * time.Second) // podman also waits for some seconds
 					return errors.New("cannot remove container 6cdb as it could not be stopped: given PIDs did not die within timeout")
 				}
 				_, err := remove(t.Context(), e, "x")
@@ -154,7 +155,7 @@ func TestRemoveSaysWhatTheEngineSaid(t *testing.T) {
 	}
 }
 
-// What kind still makes after its error is removed too, also when the run was interrupted.
+// Containers that kind creates after its error are removed too, even if the run was interrupted.
 func TestDiscardWaitsForStragglers(t *testing.T) {
 	inCache(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// pulseWithin bounds what is asked about a node before it is started. Measured: some milliseconds.
+// pulseWithin bounds the queries about a node before its start. Measured: some milliseconds.
 const pulseWithin = 5 * time.Second
 
-// Start starts a node that is down, with the address it had. It returns when the node's kubelet has said Ready since,
-// the node and its pods reach both Services, and another node's pods reach its pods.
+// Start starts a stopped node with its previous address. It returns when the kubelet has reported Ready since the start, the
+// node and its pods reach both Services, and pods of another node reach its pods.
 func (n *Node) Start(ctx context.Context) error {
 	state, err := n.State(ctx)
 	if err != nil {
@@ -27,8 +27,9 @@ func (n *Node) Start(ctx context.Context) error {
 	}
 	var before pulse
 	if state == clusters.Exited {
-		// Where the API server is away, nothing is known of before. Then this node is the control plane, or Ready will
-		// be told by the probes. One that has lost etcd's majority takes a request, and answers after a minute.
+		// Without the API server nothing is known from before. Then this node is the control plane, or the probes will show
+		// whether it is back. An API server whose etcd has lost its majority accepts a request, but answers only after a
+		// minute.
 		bounded, cancel := context.WithTimeout(ctx, pulseWithin)
 		_, before, _ = n.pulse(bounded)
 		cancel()
@@ -36,8 +37,8 @@ func (n *Node) Start(ctx context.Context) error {
 			return fmt.Errorf("start %s: %w", n.name, err)
 		}
 	}
-	if err := settle(ctx, startWithin, func(ctx context.Context) []string { return n.lookBack(ctx, before) }); err != nil {
-		return fmt.Errorf("see %s back: %w", n.name, err)
+	if err := settle(ctx, "the node to be back", startWithin, func(ctx context.Context) []string { return n.lookBack(ctx, before) }); err != nil {
+		return fmt.Errorf("start %s: %w", n.name, err)
 	}
 	return nil
 }
@@ -54,7 +55,7 @@ func (n *Node) startMachine(ctx context.Context) error {
 	return n.learnAddress(bounded)
 }
 
-// lookBack lists what keeps the node from being back.
+// lookBack describes what prevents the node from being back.
 func (n *Node) lookBack(ctx context.Context, before pulse) []string {
 	node, now, err := n.pulse(ctx)
 	if err != nil {
@@ -77,7 +78,7 @@ func (n *Node) lookBack(ctx context.Context, before pulse) []string {
 	return n.probeBothWays(ctx, addresses(servers))
 }
 
-// probeBothWays looks from the node at the pods, and from another node at the pod that the first look found.
+// probeBothWays probes the pods from the node, and the node's witness pod from another node.
 func (n *Node) probeBothWays(ctx context.Context, pods []string) []string {
 	e, sealed := n.cluster.e, !n.cluster.record.Spec.Egress
 	there, err := probe{node: n.name, sealed: sealed, pods: pods, limit: probeLimit}.run(ctx, e)
@@ -102,10 +103,10 @@ func (n *Node) probeBothWays(ctx context.Context, pods []string) []string {
 	return missing
 }
 
-// leaseNamespace is where kubelets renew their leases.
+// leaseNamespace is the namespace of the kubelets' leases.
 const leaseNamespace = corev1.NamespaceNodeLease
 
-// pulse is the node as the API server knows it, and when its kubelet last spoke.
+// pulse is the Node object, and when its kubelet last reported.
 func (n *Node) pulse(ctx context.Context) (corev1.Node, pulse, error) {
 	node, err := n.cluster.client.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
 	if err != nil {

@@ -18,25 +18,25 @@ import (
 )
 
 const (
-	// kubeadmWithin bounds one run of kubeadm. Measured: 40 to 90 s for a control plane under load on 2 cores. kubeadm itself
-	// waits five minutes for each of a control plane's pods to come back.
+	// kubeadmWithin bounds one run of kubeadm. Measured: 40 to 90 s for a control plane under load on 2 CPUs. kubeadm itself
+	// waits up to five minutes for each pod of the control plane to come back.
 	kubeadmWithin = 15 * time.Minute
-	// addonsWithin bounds the way of CoreDNS and kube-proxy to their new versions, the latter a node after the other. Measured: 10 s a
-	// node where three clusters shared 2 cores.
+	// addonsWithin bounds the upgrade of CoreDNS and kube-proxy. kube-proxy is updated node by node. Measured: 10 s per node
+	// with three clusters on 2 CPUs.
 	addonsWithin = 6 * time.Minute
-	// releaseFolder is where a node keeps what was fetched, a folder a version.
+	// releaseFolder is the folder of fetched files on a node, with one subfolder per version.
 	releaseFolder = "/var/lib/holdfast/release"
-	// programFolder is where a node image has kubeadm, kubelet and kubectl: kindest/node, and ours.
+	// programFolder contains kubeadm, kubelet and kubectl, in kindest/node and in our own images.
 	programFolder = "/usr/bin"
-	// kubeadmLog lies where CollectLogs finds it.
+	// kubeadmLog is below /var/log so that CollectLogs collects it.
 	kubeadmLog = "/var/log/kubeadm-upgrade.log"
 )
 
 var _ clusters.Upgrader = (*Cluster)(nil)
 
-// Fetch gets the node image of a version and brings what it holds of Kubernetes to the nodes: kubeadm, kubelet and kubectl, and
-// the images of the cluster's own pods, of which workers need kube-proxy's alone. The container runtime and all else of a node
-// stay as they are.
+// Fetch gets the node image of a version and copies its Kubernetes files to the nodes: kubeadm, kubelet and kubectl, and the
+// images of the cluster's system pods. Workers get only the image of kube-proxy. The container runtime and the rest of a node
+// do not change.
 func (c *Cluster) Fetch(ctx context.Context, to string) (clusters.Release, error) {
 	from := c.Spec().Kubernetes
 	if err := clusters.CheckUpgrade(from, to); err != nil {
@@ -65,7 +65,7 @@ func (c *Cluster) bring(ctx context.Context, release nodeimage.Release) (cluster
 	for _, image := range release.Images {
 		brought.Images[image.Ref] = image.Digest
 		role := clusters.ControlPlane
-		if strings.Contains(path.Base(image.Ref), "kube-proxy") { // the only one that runs on workers
+		if strings.Contains(path.Base(image.Ref), "kube-proxy") { // the only system image that runs on workers
 			role = ""
 		}
 		if err := c.LoadImage(ctx, clusters.Image{Ref: image.Ref, Path: image.Path, Role: role}); err != nil {
@@ -87,13 +87,13 @@ func (c *Cluster) bring(ctx context.Context, release nodeimage.Release) (cluster
 	return brought, group.Wait()
 }
 
-// put copies a program to a node. It is there under its name when it is whole.
+// put copies a program to a node. The file appears under its name only when it is complete.
 func (n *Node) put(ctx context.Context, file, at string) error {
 	program, err := os.Open(file)
 	if err != nil {
 		return err
 	}
-	defer program.Close() //nolint:errcheck // it was only read
+	defer program.Close() //nolint:errcheck // opened for reading only
 	const script = `set -e; mkdir -p "$(dirname "$1")"; cat >"$1.part"; chmod 0755 "$1.part"; mv "$1.part" "$1"`
 	cmd := n.cluster.e.Command(ctx, "exec", "--privileged", "--interactive", n.name, "bash", "-c", script, "put", at)
 	var said bytes.Buffer
@@ -104,8 +104,8 @@ func (n *Node) put(ctx context.Context, file, at string) error {
 	return nil
 }
 
-// UpgradeNode runs "kubeadm upgrade apply" on the first control plane, and "kubeadm upgrade node" on every other node. What
-// kubeadm says is kept in the node's /var/log, which CollectLogs collects.
+// UpgradeNode runs "kubeadm upgrade apply" on the first control plane, and "kubeadm upgrade node" on every other node.
+// kubeadm's output is appended to a file in the node's /var/log, which CollectLogs collects.
 func (c *Cluster) UpgradeNode(ctx context.Context, node clusters.Node, to clusters.Release) error {
 	n, err := c.own(node)
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *Cluster) UpgradeNode(ctx context.Context, node clusters.Node, to cluste
 	if n == c.nodes[0] {
 		args = "apply --yes " + to.Kubernetes
 	}
-	// Of kubeadm's checks of the machine some fail in a container: kind skips all of them, for the same reason.
+	// Some of kubeadm's preflight checks fail in a container. kind skips all of them for the same reason.
 	script := fmt.Sprintf(`set -o pipefail; %s/%s/kubeadm upgrade %s --ignore-preflight-errors=all 2>&1 | tee -a %s`,
 		releaseFolder, to.Kubernetes, args, kubeadmLog)
 	bounded, cancel := context.WithTimeout(ctx, kubeadmWithin)
@@ -126,13 +126,14 @@ func (c *Cluster) UpgradeNode(ctx context.Context, node clusters.Node, to cluste
 	if n.role != clusters.ControlPlane {
 		return nil
 	}
-	if err := settle(ctx, addonsWithin, func(ctx context.Context) []string { return n.controlPlaneLacks(ctx, to) }); err != nil {
-		return fmt.Errorf("see the control plane of %s at %s: %w", n.name, to.Kubernetes, err)
+	if err := settle(ctx, "its pods to be ready", addonsWithin, func(ctx context.Context) []string { return n.controlPlaneLacks(ctx, to) }); err != nil {
+		return fmt.Errorf("upgrade the control plane of %s to %s: %w", n.name, to.Kubernetes, err)
 	}
 	return nil
 }
 
-// SwapKubelet ends the kubelet, replaces it and kubectl, and starts the new one.
+// SwapKubelet stops the kubelet, replaces the kubelet, kubectl and kubeadm, and starts the new kubelet. On a control plane it
+// then waits until the control plane has been ready for 10 s.
 func (c *Cluster) SwapKubelet(ctx context.Context, node clusters.Node, to clusters.Release) error {
 	n, err := c.own(node)
 	if err != nil {
@@ -147,7 +148,7 @@ systemctl daemon-reload; systemctl start kubelet`
 	if _, err := n.Exec(ctx, "bash", "-c", script, "swap", path.Join(releaseFolder, to.Kubernetes), programFolder); err != nil {
 		return fmt.Errorf("swap the kubelet of %s: %w", n.name, err)
 	}
-	err = settle(ctx, startWithin, func(ctx context.Context) []string {
+	err = settle(ctx, "the node to be back", startWithin, func(ctx context.Context) []string {
 		if missing := n.kubeletLacks(ctx, to); len(missing) > 0 {
 			return missing
 		}
@@ -157,19 +158,20 @@ systemctl daemon-reload; systemctl start kubelet`
 		err = n.staysUp(ctx, to)
 	}
 	if err != nil {
-		return fmt.Errorf("see %s back with its new kubelet: %w", n.name, err)
+		return fmt.Errorf("swap the kubelet of %s: %w", n.name, err)
 	}
 	return nil
 }
 
-// staysFor is how long a control plane's pods must have been ready without a break. A new kubelet starts them anew, some seconds
-// after it has begun to answer; and an API server that has just been started refuses everybody until it has read who may do what.
+// staysFor is how long the pods of a control plane must have been ready without interruption. A new kubelet restarts them some
+// seconds after it has started to answer, and a restarted API server refuses every request until it has loaded its
+// authorization rules.
 const staysFor = 10 * time.Second
 
-// staysUp returns when the control plane has been whole for a while.
+// staysUp returns when the control plane has been ready for staysFor.
 func (n *Node) staysUp(ctx context.Context, to clusters.Release) error {
 	var since time.Time
-	return settle(ctx, addonsWithin, func(ctx context.Context) []string {
+	return settle(ctx, "the control plane to stay ready", addonsWithin, func(ctx context.Context) []string {
 		missing := n.controlPlaneLacks(ctx, to)
 		if said, err := n.cluster.client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx); err != nil {
 			missing = append(missing, fmt.Sprintf("the API server is not ready: %v %s", err, tail(string(said), 1)))
@@ -182,17 +184,18 @@ func (n *Node) staysUp(ctx context.Context, to clusters.Release) error {
 			since = time.Now()
 		}
 		if whole := time.Since(since); whole < staysFor {
-			return []string{fmt.Sprintf("the control plane is whole for %s only", whole.Round(time.Second))}
+			return []string{fmt.Sprintf("the control plane has been ready for only %s", whole.Round(time.Second))}
 		}
 		return nil
 	})
 }
 
-// Upgraded proves the cluster and keeps its new version, for whoever opens the cluster later too.
+// Upgraded checks every kubelet's version, proves the cluster usable, and stores the new version, so that a later Open knows
+// it.
 func (c *Cluster) Upgraded(ctx context.Context, to clusters.Release) error {
 	for _, n := range c.nodes {
 		if missing := n.kubeletLacks(ctx, to); len(missing) > 0 {
-			return fmt.Errorf("see cluster %s at %s: %s", c.name, to.Kubernetes, strings.Join(missing, ", "))
+			return fmt.Errorf("check that cluster %s runs %s: %s", c.name, to.Kubernetes, strings.Join(missing, ", "))
 		}
 	}
 	if err := c.Prove(ctx); err != nil {
@@ -201,18 +204,18 @@ func (c *Cluster) Upgraded(ctx context.Context, to clusters.Release) error {
 	r := c.record
 	r.Spec.Kubernetes, r.Image = to.Kubernetes, to.Image
 	if err := keepUpgrade(c.name, r); err != nil {
-		return fmt.Errorf("keep the version of cluster %s: %w", c.name, err)
+		return fmt.Errorf("store the version of cluster %s: %w", c.name, err)
 	}
 	c.record = r
 	return nil
 }
 
-// own is our node behind the interface.
+// own is this cluster's node of the same name.
 func (c *Cluster) own(node clusters.Node) (*Node, error) {
 	for _, n := range c.nodes {
 		if n.name == node.Name() {
 			return n, nil
 		}
 	}
-	return nil, fmt.Errorf("upgrade %s: it is no node of cluster %s", node.Name(), c.name)
+	return nil, fmt.Errorf("upgrade %s: not a node of cluster %s", node.Name(), c.name)
 }

@@ -14,8 +14,8 @@ import (
 // controlPlanePods are the static pods that kubeadm upgrades on each control plane.
 var controlPlanePods = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"}
 
-// controlPlaneLacks lists which of a control plane's pods do not run the release's image, or are not ready. kubeadm waits for a pod
-// to change, and not for the last one to be ready.
+// controlPlaneLacks lists the pods of a control plane that do not run the release's image or are not ready. kubeadm waits only
+// until a pod has changed, not until the pod is ready.
 func (n *Node) controlPlaneLacks(ctx context.Context, to clusters.Release) (missing []string) {
 	for _, name := range controlPlanePods {
 		pod, err := n.cluster.client.CoreV1().Pods(systemNamespace).Get(ctx, name+"-"+n.name, metav1.GetOptions{})
@@ -35,14 +35,14 @@ func (n *Node) controlPlaneLacks(ctx context.Context, to clusters.Release) (miss
 	return append(missing, n.addonsLack(ctx, to)...)
 }
 
-// addonsLack lists what of CoreDNS and kube-proxy does not run the release's image on every node where it belongs.
+// addonsLack describes what is missing until CoreDNS, and kube-proxy on every node, run the release's image.
 func (n *Node) addonsLack(ctx context.Context, to clusters.Release) (missing []string) {
 	for selector, want := range map[string]int{dnsSelector: 1, proxySelector: len(n.cluster.nodes)} {
 		list, err := n.cluster.client.CoreV1().Pods(systemNamespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 		if err != nil {
 			return append(missing, err.Error())
 		}
-		if selector == dnsSelector { // kubeadm writes its Deployment anew, which lets it go where a fault may hit it
+		if selector == dnsSelector { // kubeadm overwrites the Deployment, which allows CoreDNS to move to a node that a fault may hit
 			planned := members(n.cluster.name, n.cluster.record.Spec)
 			if err := pinDNS(ctx, n.cluster.client, planned, list.Items); err != nil {
 				return append(missing, err.Error())
@@ -62,7 +62,7 @@ func (n *Node) addonsLack(ctx context.Context, to clusters.Release) (missing []s
 	return missing
 }
 
-// proxySelector finds kube-proxy's pods, as kubeadm labels them.
+// proxySelector selects the kube-proxy pods by kubeadm's label.
 const proxySelector = "k8s-app=kube-proxy"
 
 func ofRelease(pod corev1.Pod, to clusters.Release) bool {
@@ -74,14 +74,14 @@ func ofRelease(pod corev1.Pod, to clusters.Release) bool {
 	return true
 }
 
-// kubeletLacks says whether the node's kubelet has told another version than the release's.
+// kubeletLacks returns a message unless the node's kubelet reports the version of the release.
 func (n *Node) kubeletLacks(ctx context.Context, to clusters.Release) []string {
 	node, err := n.cluster.client.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
 	if err != nil {
 		return []string{fmt.Sprintf("ask the API server for node %s: %v", n.name, err)}
 	}
 	if got := strings.TrimSpace(node.Status.NodeInfo.KubeletVersion); got != to.Kubernetes {
-		return []string{fmt.Sprintf("the kubelet of %s says that it is %s, not %s", n.name, got, to.Kubernetes)}
+		return []string{fmt.Sprintf("the kubelet of %s reports version %s, not %s", n.name, got, to.Kubernetes)}
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 var newRelease = clusters.Release{Kubernetes: "v1.37.0", Image: "node:v1.37.0", Images: map[string]string{
@@ -27,7 +28,7 @@ var newRelease = clusters.Release{Kubernetes: "v1.37.0", Image: "node:v1.37.0", 
 	"example.test/coredns:v1.14.6": "sha256:5", "example.test/kube-proxy:v1.37.0": "sha256:6",
 }}
 
-// old is a cluster of the version before newRelease's.
+// old is a cluster one version older than newRelease.
 func old(t *testing.T, e *fakeEngine) *Cluster {
 	t.Helper()
 	c := fakeCluster(t, e)
@@ -35,14 +36,14 @@ func old(t *testing.T, e *fakeEngine) *Cluster {
 	return c
 }
 
-// What workers never run is not brought to them, and a second fetch brings nothing.
+// Workers get only the images that they run, and a second Fetch copies nothing.
 func TestFetch(t *testing.T) {
 	e := newFakeEngine("podman")
 	c := old(t, e)
 	file := archive(t)
 	var mu sync.Mutex
 	held := map[string]bool{}
-	e.exec = func(node string, command []string) ([]byte, error) { // a node lists an image from its second look on: it was imported
+	e.exec = func(node string, command []string) ([]byte, error) { // the second query for an image follows its import
 		mu.Lock()
 		defer mu.Unlock()
 		ref := strings.TrimPrefix(command[len(command)-1], "name==")
@@ -56,7 +57,7 @@ func TestFetch(t *testing.T) {
 	asked := 0
 	c.release = func(_ context.Context, version string) (nodeimage.Release, error) {
 		asked++
-		r := nodeimage.Release{Ref: nodeimage.Ref{Kubernetes: version, Image: "node:" + version, Digest: "sha256:d"}, Kubeadm: file, Kubelet: file, Kubectl: file}
+		r := nodeimage.Release{Ref: registry.Ref{Kubernetes: version, Image: "node:" + version, Digest: "sha256:d"}, Kubeadm: file, Kubelet: file, Kubectl: file}
 		for ref, digest := range newRelease.Images {
 			r.Images = append(r.Images, nodeimage.ReleaseImage{Ref: ref, Digest: digest, Path: file})
 		}
@@ -74,7 +75,7 @@ func TestFetch(t *testing.T) {
 		}
 	}
 	if asked != 1 {
-		t.Errorf("the release was taken out %d times", asked)
+		t.Errorf("the release was fetched %d times", asked)
 	}
 	for node, want := range map[string]int{"control-plane": 6, "worker": 1, "worker2": 1} {
 		if got := len(e.called("--interactive holdfast-x-" + node + " ctr")); got != want {
@@ -89,7 +90,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// upgradedPods are those of a control plane and of the add-ons, all of the release and ready.
+// upgradedPods are the pods of a control plane and of the add-ons, all ready and of the new release.
 func upgradedPods(c *Cluster) (pods []*corev1.Pod) {
 	pod := func(name, node, image string, labels map[string]string) {
 		pods = append(pods, &corev1.Pod{
@@ -119,7 +120,7 @@ func TestUpgradeNode(t *testing.T) {
 		role    clusters.Role
 		kubeadm error
 		change  func([]*corev1.Pod)
-		want    string // of the error; empty: none
+		want    string // part of the error; empty: no error
 		call    string
 	}{
 		"control plane": {role: clusters.ControlPlane, call: "kubeadm upgrade apply --yes v1.37.0 "},
@@ -164,7 +165,7 @@ func TestUpgradeNode(t *testing.T) {
 	}
 }
 
-// What a cluster has become is known to whoever opens it, as long as it is the same cluster.
+// A stored upgrade is applied when the same cluster is opened again, but not to a later cluster of the same name.
 func TestUpgradeIsKept(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("HOLDFAST_CACHE", cache)
@@ -199,6 +200,6 @@ func TestUpgradeIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("what was kept outlives its cluster: %v", err)
+		t.Errorf("the stored record outlives its cluster: %v", err)
 	}
 }

@@ -12,21 +12,22 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// The witness is a DaemonSet of pods that do nothing: from their network, what a pod can reach is seen on every node,
-// without an image that a node would have to be given. It stays, because a node that is started again is proven by it.
+// The witness is a DaemonSet of idle pods. A probe enters their network namespace to check on every node what a pod can reach,
+// without an additional image on the nodes. The DaemonSet stays in the cluster, because Start uses it to prove a restarted
+// node.
 const (
 	systemNamespace = metav1.NamespaceSystem
 	witnessName     = "holdfast-witness"
 	witnessSelector = "k8s-app=" + witnessName
-	dnsLabel        = "k8s-app" // which kubeadm gives CoreDNS, with the name that DNS had before it
+	dnsLabel        = "k8s-app" // kubeadm's label of CoreDNS; its value is the name of an earlier DNS server
 	dnsName         = "kube-dns"
 	dnsSelector     = dnsLabel + "=" + dnsName
 	dnsDeployment   = "coredns"
-	// labelControlPlane is what kubeadm puts on the nodes of the control plane.
+	// labelControlPlane is the label that kubeadm puts on control-plane nodes.
 	labelControlPlane = "node-role.kubernetes.io/control-plane"
 )
 
-// witness runs image, which must be the pause image that every node has.
+// witness is a DaemonSet that runs image, which must be the pause image that every node has.
 func witness(image string) *appsv1.DaemonSet {
 	labels := map[string]string{"k8s-app": witnessName}
 	none, no := int64(0), false
@@ -38,13 +39,13 @@ func witness(image string) *appsv1.DaemonSet {
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec: corev1.PodSpec{
 					Tolerations:                   []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
-					PriorityClassName:             "system-node-critical", // no workload under test may push it out
+					PriorityClassName:             "system-node-critical", // so that no workload under test preempts it
 					TerminationGracePeriodSeconds: &none,
 					AutomountServiceAccountToken:  &no,
 					EnableServiceLinks:            &no,
 					Containers: []corev1.Container{{
 						Name: "pause", Image: image, ImagePullPolicy: corev1.PullNever,
-						Command: []string{"/pause", witnessName}, // pause ignores it; the probe knows the process by it
+						Command: []string{"/pause", witnessName}, // pause ignores the argument; the probe finds the process by it
 					}},
 				},
 			},
@@ -52,7 +53,7 @@ func witness(image string) *appsv1.DaemonSet {
 	}
 }
 
-// ensureWitness makes the DaemonSet where it is missing.
+// ensureWitness creates the DaemonSet if it does not exist.
 func ensureWitness(ctx context.Context, client kubernetes.Interface, image string) error {
 	_, err := client.AppsV1().DaemonSets(systemNamespace).Create(ctx, witness(image), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -61,7 +62,7 @@ func ensureWitness(ctx context.Context, client kubernetes.Interface, image strin
 	return nil
 }
 
-// pauseImage is the name of the pause image that a node reports to have; empty if it reports none.
+// pauseImage is the name of the pause image as reported by a node. It is empty if no node reports one.
 func pauseImage(nodes []corev1.Node) string {
 	for _, node := range nodes {
 		for _, image := range node.Status.Images {

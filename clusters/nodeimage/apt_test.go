@@ -14,76 +14,67 @@ const (
 	debian13 = "ID=debian\nVERSION_CODENAME=trixie\n"
 	ubuntu   = "NAME=\"Ubuntu\"\nID=ubuntu\nVERSION_CODENAME=noble\n"
 
-	firstStanza = `Types: deb deb-src
-# a comment
-URIs: http://mirror.example/debian
-Suites: bookworm bookworm-updates
-Components: main
- contrib
-Signed-By: /usr/share/keyrings/debian.gpg
+	// What apt-get lists for debianSources and a source that is not apt's own.
+	targets = `https://cloud.example/apt/ cloud-sdk-bookworm main /etc/apt/sources.list.d/cloud.list:1
+cdrom://x/ bookworm main /etc/apt/sources.list:1
+http://mirror.example/debian/ bookworm main /etc/apt/sources.list.d/debian.sources:1
+http://mirror.example/debian/ bookworm-updates main /etc/apt/sources.list.d/debian.sources:1
+http://mirror.example/security/ bookworm-security main /etc/apt/sources.list.d/debian.sources:2
 `
-	deb822 = firstStanza + `
-Types: deb
+	debianSources = `Types: deb
 URIs: http://mirror.example/security
 Suites: bookworm-security
-Components: main
+Signed-By: /usr/share/keyrings/security.gpg
+
+Types: deb deb-src
+URIs: http://mirror.example/debian
+Suites: bookworm bookworm-updates
+Signed-By: /usr/share/keyrings/debian.gpg
 `
 )
 
 func TestFindDistribution(t *testing.T) {
-	for _, c := range []struct {
-		name, release string
-		files         map[string]string
-		proxy         answer
-		want          distribution
-		fails         string
+	const oneLine = "https://mirror.example/debian/ bookworm main /etc/apt/sources.list:3\n"
+	for name, c := range map[string]struct {
+		release, targets string
+		files            map[string]string
+		proxy            answer
+		want             distribution
+		fails            string
 	}{
-		{
-			name: "deb822", release: debian12, files: map[string]string{"/etc/apt/sources.list.d/debian.sources": deb822},
-			want: distribution{mirror: "http://mirror.example/debian", suite: "bookworm", components: "main", keyring: "/usr/share/keyrings/debian.gpg"},
+		"deb822": {
+			release: debian12, targets: targets, files: map[string]string{"/etc/apt/sources.list.d/debian.sources": debianSources},
+			want: distribution{mirror: "http://mirror.example/debian/", suite: "bookworm", components: "main", keyring: "/usr/share/keyrings/debian.gpg"},
 		},
-		{
-			name: "deb822 in the file of the old format", release: debian12, files: map[string]string{"/etc/apt/sources.list": deb822},
-			want: distribution{mirror: "http://mirror.example/debian", suite: "bookworm", components: "main", keyring: "/usr/share/keyrings/debian.gpg"},
-		},
-		{
-			name: "one line, other sources first", release: debian12,
-			files: map[string]string{
-				"/etc/apt/sources.list":              "# deb http://no.example/ bookworm main\ndeb-src http://src.example bookworm main\ndeb cdrom:[x]/ bookworm main\n",
-				"/etc/apt/sources.list.d/cloud.list": "deb https://cloud.example/apt cloud-sdk-bookworm main\n",
-				"/etc/apt/sources.list.d/main.list":  "deb [arch=amd64 signed-by=/k.gpg] https://mirror.example/debian/ bookworm main non-free # ours\n",
-			},
+		"one line": {
+			release: debian12, targets: oneLine, files: map[string]string{"/etc/apt/sources.list": "# deb [signed-by=/off.gpg] https://mirror.example/debian bookworm main\n" +
+				"deb [arch=amd64 signed-by=/k.gpg] https://mirror.example/debian bookworm main non-free # ours\n"},
 			want: distribution{mirror: "https://mirror.example/debian/", suite: "bookworm", components: "main", keyring: "/k.gpg"},
 		},
-		{
-			name: "a later Debian, through a proxy", release: debian13,
-			files: map[string]string{"/etc/apt/sources.list": "deb http://mirror.example/debian trixie main\n"},
-			proxy: answer{text: "Acquire::http::Proxy http://proxy.example:3142\n"},
-			want:  distribution{mirror: "http://mirror.example/debian", suite: "bookworm", components: "main", proxy: "http://proxy.example:3142"},
+		"a later Debian, through a proxy": {
+			release: debian13, targets: strings.ReplaceAll(oneLine, "bookworm", "trixie"), proxy: answer{text: "Acquire::http::Proxy http://proxy.example:3142\n"},
+			files: map[string]string{"/etc/apt/sources.list": "deb https://mirror.example/debian trixie main\n"},
+			want:  distribution{mirror: "https://mirror.example/debian/", suite: "bookworm", components: "main", proxy: "http://proxy.example:3142"},
 		},
-		{
-			name: "Ubuntu has no Debian release", release: ubuntu, proxy: answer{text: "Acquire::http::Proxy DIRECT\n"},
-			files: map[string]string{"/etc/apt/sources.list.d/ubuntu.sources": "Types: deb\nURIs: http://ubuntu.example/ubuntu/\nSuites: noble noble-updates\nComponents: main universe\n"},
-			want:  distribution{mirror: "http://ubuntu.example/ubuntu/", suite: "noble", components: "main,universe"},
+		"Ubuntu has no Debian release": {
+			release: ubuntu, targets: strings.ReplaceAll(oneLine, "bookworm", "noble"), proxy: answer{text: "Acquire::http::Proxy DIRECT\n"},
+			want: distribution{mirror: "https://mirror.example/debian/", suite: "noble", components: "main,universe"},
 		},
-		{
-			name: "a source that is switched off", release: debian12,
-			files: map[string]string{"/etc/apt/sources.list.d/debian.sources": "Enabled: no\n" + firstStanza},
-			fails: `apt on this machine (debian) names none for its own release "bookworm"`,
+		"a key in full": {
+			release: debian12, targets: targets,
+			files: map[string]string{"/etc/apt/sources.list.d/debian.sources": "URIs: http://mirror.example/debian\nSigned-By:\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n mQINBF/\n"},
+			want:  distribution{mirror: "http://mirror.example/debian/", suite: "bookworm", components: "main"},
 		},
-		{
-			name: "a key in full", release: debian12,
-			files: map[string]string{"/etc/apt/sources.list.d/d.sources": "Types: deb\nURIs: http://mirror.example/\nSuites: bookworm\nComponents: main\nSigned-By:\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n mQINBF\n"},
-			want:  distribution{mirror: "http://mirror.example/", suite: "bookworm", components: "main"},
+		"no source of its own release": {
+			release: debian13, targets: targets, fails: `apt on this machine (debian) has no http or https source for its own release "trixie"`,
 		},
-		{
-			name: "another family", release: "ID=fedora\n",
-			fails: `apt on this machine (fedora) names none for its own release ""`,
+		"another family": {
+			release: "ID=fedora\n", fails: `apt on this machine (fedora) has no http or https source for its own release ""`,
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
-			m.answers["apt-config"] = c.proxy
+			m.answers["apt-config"], m.answers["apt-get indextargets"] = c.proxy, answer{text: c.targets}
 			m.files["/etc/os-release"] = c.release
 			for path, text := range c.files {
 				m.files[path] = text
@@ -121,10 +112,10 @@ func TestNeed(t *testing.T) {
 		{name: "root installs it", mended: true, runs: 1},
 		{name: "refused", options: Options{NoInstall: true}, want: "a compiler is missing; as root: apt-get install --no-install-recommends gcc make"},
 		{name: "not root", uid: 1000, want: "a compiler is missing; as root: apt-get install --no-install-recommends gcc make"},
-		{name: "no apt", missing: []string{"apt-get"}, want: "a compiler is missing, which Debian has in the packages gcc make; " +
-			"install it, or bring a kindest/node image into the container engine"},
-		{name: "it cannot be had", install: answer{err: errors.New("no space")}, runs: 1, want: "install gcc make: no space"},
-		{name: "no cure", runs: 1, want: "a compiler is missing, also after: apt-get install --no-install-recommends gcc make"},
+		{name: "no apt", missing: []string{"apt-get"}, want: "a compiler is missing; install it (Debian packages: gcc make), " +
+			"or load a kindest/node image into the container engine"},
+		{name: "the installation fails", install: answer{err: errors.New("no space")}, runs: 1, want: "install gcc make: no space"},
+		{name: "still missing", runs: 1, want: "a compiler is still missing after: apt-get install --no-install-recommends gcc make"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMachine(t)
@@ -147,7 +138,7 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// What was begun with the package system is ended, and only then the interrupt counts.
+// An interrupt takes effect only when the installation has finished.
 func TestNeedIsNotInterrupted(t *testing.T) {
 	m := newMachine(t)
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -2,10 +2,8 @@ package nodeimage
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -14,52 +12,53 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/holdfast-ha/holdfast/clusters/balancer"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
-// BalancerImage is what kind puts before several control planes. The name is internal to kind; a test compares the two.
+// BalancerImage is the image that kind starts in front of several control planes. The name is internal to kind; a test
+// compares the two.
 const BalancerImage = "docker.io/envoyproxy/envoy:v1.36.2"
 
-// LabelBalancer marks the image that stands in for kind's; its value is the program that does the work.
+// LabelBalancer marks the image that replaces kind's; its value is the program that balances.
 const LabelBalancer = "holdfast.dev/balancer"
 
-// The programs that balance: kind's own, and the one that stands in for it, which is also the value of LabelBalancer.
+// The programs that balance: kind's own, and the replacement's, which is also the value of LabelBalancer.
 const (
 	Envoy   = "envoy"
 	HAProxy = "haproxy"
 )
 
-// Balancer is the image of a load balancer that the engine holds under kind's name for it.
+// Balancer is a load balancer image that the engine holds under kind's name for it.
 type Balancer struct {
-	Image  string `json:"image"`
-	Source Source `json:"source"`
-	Digest string `json:"digest"` // the engine's ID of the image: "sha256:..."
-	// Program is Envoy where the image is kind's own, HAProxy where it is the one that stands in for it.
+	Image  string          `json:"image"`
+	Source registry.Source `json:"source"`
+	Digest string          `json:"digest"` // the engine's ID of the image: "sha256:..."
+	// Program is Envoy for kind's own image and HAProxy for the replacement.
 	Program string `json:"program"`
 }
 
-// balancerPackages are in its root file system beside debootstrap's minbase, which has the shell that kind's command wants.
+// balancerPackages are added to mmdebstrap's minbase, which contains the shell that kind's command needs.
 var balancerPackages = []string{"haproxy"}
 
-// balancerYAML is the reader of YAML that its program is compiled with; must be the version in go.mod.
-const balancerYAML = "v1.6.0"
+// envoyScript is installed in the replacement under Envoy's name, because kind's command starts Envoy.
+const envoyScript = "#!/bin/sh\nexec /usr/local/bin/holdfast " + balancer.Command + " --verbose \"$@\"\n"
 
-//go:embed balancer/main.go balancer/envoy.go balancer/haproxy.go balancer/follow.go
-var balancerSource embed.FS
-
-// EnsureBalancer sees to it that the engine holds the image that kind puts before several control planes: the one it has,
-// else kind's own from a registry, else one that is built here and stands in for it under the same name, in this engine's
-// store alone. One of ours that another recipe made is replaced.
+// EnsureBalancer makes sure that the engine holds the image that kind starts in front of several control planes: the one
+// that the engine has, otherwise kind's own from a registry, otherwise a replacement that is built here and stored in this
+// engine alone, under the name of kind's image. A replacement that another recipe built counts as missing.
 //
-// Why a stand-in, and not control planes that kubeadm joins without any balancer: kind knows no other way to several control
-// planes, and its clusters, kubeconfigs and removal keep working as they are. Why HAProxy: it is a real balancer that every
-// distribution packages, and the one that kubeadm's own guide to high availability names. What kind hands the container
-// is for Envoy; a program of ours under Envoy's name makes HAProxy's configuration of it (see balancer), with kind's own
-// numbers: GET /healthz over TLS every 2 s with a time-out of 3 s, down after two failures and up after one success,
-// connections to a control plane given up after 250 ms and not tried again. A health check that finds nobody gives up after 2 s,
-// so that a control plane that dies is noticed within 8 s (seen: 7 s); Envoy, whose check waits for 3 s, takes up to 10 s. Until
-// then new connections that come to it fail. The program that a container runs is in what `holdfast doctor` and `holdfast image
-// list` say.
+// Why a replacement image, and not control planes that join without a load balancer: kind always starts a load balancer for
+// several control planes, and with the replacement kind's cluster creation, kubeconfigs and cluster deletion work unchanged. Why
+// HAProxy: every distribution packages it, and kubeadm's own guide to high availability names it. kind writes configuration
+// for Envoy; holdfast, which the replacement starts under Envoy's name, converts it to a HAProxy configuration (see package
+// balancer) with kind's own numbers: GET /healthz over TLS every 2 s with a time-out of 3 s, down after two failures
+// and up after one success, and connections to a control plane time out after 250 ms and are not retried. A HAProxy health
+// check that cannot connect gives up after 2 s, so a dead control plane is noticed within 8 s (seen: 7 s). Envoy's check
+// waits for 3 s, so Envoy needs up to 10 s. Until then new connections that are routed to the dead control plane fail.
+// `holdfast doctor` and `holdfast image list` show which program a cluster uses.
 //
 // Source: https://github.com/kubernetes/kubeadm/blob/main/docs/ha-considerations.md
 func EnsureBalancer(ctx context.Context, e *engine.Engine, o Options) (Balancer, error) {
@@ -73,14 +72,14 @@ func EnsureBalancer(ctx context.Context, e *engine.Engine, o Options) (Balancer,
 	return found, nil
 }
 
-func ensureBalancer(ctx context.Context, h host, e images, o Options) (Balancer, error) {
+func ensureBalancer(ctx context.Context, h host, e registry.Engine, o Options) (Balancer, error) {
 	held, current, err := heldBalancer(ctx, e)
 	if err == nil && current || ctx.Err() != nil {
 		return held, err
 	}
-	if pull(ctx, e, BalancerImage) == nil {
+	if registry.Pull(ctx, e, BalancerImage) == nil {
 		pulled, _, err := heldBalancer(ctx, e)
-		pulled.Source = Pulled
+		pulled.Source = registry.Pulled
 		return pulled, err
 	}
 	if ctx.Err() != nil {
@@ -91,116 +90,89 @@ func ensureBalancer(ctx context.Context, h host, e images, o Options) (Balancer,
 	}
 	built, _, err := heldBalancer(ctx, e)
 	if err == nil && held.Digest != "" && held.Digest != built.Digest {
-		_, _ = e.Output(ctx, "image", "rm", held.Digest) // it has lost its name; where a cluster uses it, it stays
+		_, _ = e.Output(ctx, "image", "rm", held.Digest) // the old image is untagged now; if a cluster uses it, the engine keeps it
 	}
-	built.Source = Built
+	built.Source = registry.Built
 	return built, err
 }
 
-// heldBalancer is the one that the engine holds, and whether it would be used: kind's own always, ours if this recipe made it.
-func heldBalancer(ctx context.Context, e images) (held Balancer, current bool, err error) {
-	found, err := inspectAll(ctx, e, BalancerImage)
+// heldBalancer is the image that the engine holds, and whether EnsureBalancer would use it: kind's own always, the
+// replacement if this recipe built it.
+func heldBalancer(ctx context.Context, e registry.Engine) (held Balancer, current bool, err error) {
+	found, err := registry.InspectAll(ctx, e, BalancerImage)
 	if err != nil {
 		return Balancer{}, false, err
 	}
-	held, current = found[0].balancer()
+	held, current = describeBalancer(found[0])
 	return held, current, nil
 }
 
-func (i inspected) balancer() (held Balancer, current bool) {
-	held = Balancer{Image: BalancerImage, Source: Present, Digest: i.ref(BalancerImage).Digest, Program: Envoy}
+func describeBalancer(i registry.Image) (held Balancer, current bool) {
+	held = Balancer{Image: BalancerImage, Source: registry.Present, Digest: i.Ref(BalancerImage).Digest, Program: Envoy}
 	program, ours := i.Config.Labels[LabelBalancer]
 	if !ours {
 		return held, true
 	}
 	held.Program = program
-	return held, i.Config.Labels[LabelRecipe] == balancerKey()
+	return held, i.Config.Labels[registry.LabelRecipe] == balancerKey()
 }
 
-// isBalancer says whether an engine's name for an image is that of the balancer; docker leaves the host away.
+// isBalancer reports whether an engine's name for an image is that of the balancer; Docker omits the host.
 func isBalancer(image string) bool {
 	return strings.TrimPrefix(image, "docker.io/") == strings.TrimPrefix(BalancerImage, "docker.io/")
 }
 
-// balancerKey is the same for two balancers exactly if they were made of the same things in the same way; see recipeKey.
+// balancerKey is the same for two balancers if and only if they were made from the same inputs in the same way; see
+// recipeKey.
 func balancerKey() string {
-	return digest(slices.Concat(contents(balancerSource), balancerPackages,
-		[]string{fmt.Sprint(revision), runtime.GOARCH, debianSuite, BalancerImage, balancerYAML})...)
+	return digest(slices.Concat(contents(balancer.Source), balancerPackages,
+		[]string{fmt.Sprint(revision), runtime.GOARCH, debianSuite, BalancerImage, envoyScript, rootfsScript})...)
 }
 
 // balancerSteps is the number of steps that a build of the balancer reports.
-const balancerSteps = 3
+const balancerSteps = 2
 
-func buildBalancer(ctx context.Context, h host, e images, o Options) (err error) {
-	waiting := func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) }
-	c, err := openCache(ctx, o.CacheDir, waiting)
+func buildBalancer(ctx context.Context, h host, e registry.Engine, o Options) (err error) {
+	holdfast, err := h.holdfast(ctx, o.CacheDir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
-	work, err := c.temp()
+	b, work, end, err := h.begin(ctx, o, balancerSteps)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work) //nolint:errcheck // the next build sweeps what is left
-	b := &builder{host: h, options: o, cache: c, steps: steps{of: balancerSteps, tell: o.Progress}}
-	if b.golang, err = newGoTool(ctx, h, work); err != nil {
-		return err
-	}
-	var rootfs, program string
+	defer func() { err = errors.Join(err, end()) }()
+	b.holdfast = holdfast
+	var rootfs string
 	err = b.steps.do(ctx, "root file system with HAProxy ("+debianSuite+")", func(ctx context.Context) (cached bool, err error) {
-		rootfs, cached, err = b.balancerRootfs(ctx)
-		return cached, err
-	})
-	if err != nil {
-		return err
-	}
-	err = b.steps.do(ctx, "the program that reads Envoy's files", func(ctx context.Context) (cached bool, err error) {
-		key := digest(append(contents(balancerSource), balancerYAML, b.golang.version, runtime.GOARCH)...)
-		program, cached, err = b.cache.entry("balancer-"+key, func(keep, work string) error {
-			return b.logged("balancer", func(log *os.File) error { return b.golang.buildBalancer(ctx, keep, work, log) })
-		})
+		rootfs, cached, err = b.bootstrap(ctx, "rootfs-balancer", balancerPackages, "")
 		return cached, err
 	})
 	if err != nil {
 		return err
 	}
 	return b.steps.do(ctx, "put the load balancer together and bring it into "+e.Name(), func(ctx context.Context) (bool, error) {
-		return false, b.assembleBalancer(ctx, e, rootfs, program, work)
+		return false, b.assembleBalancer(ctx, e, rootfs, work)
 	})
 }
 
-// balancerRootfs returns the folder with the lower layer of the balancer's image.
-func (b *builder) balancerRootfs(ctx context.Context) (dir string, cached bool, err error) {
-	from, err := b.findDistribution(ctx)
-	if err != nil {
-		return "", false, err
-	}
-	name := "rootfs-balancer-" + from.suite + "-" + digest(append([]string{from.suite, fmt.Sprint(revision)}, balancerPackages...)...)
-	return b.cache.entry(name, func(keep, work string) error {
-		tree, err := b.bootstrap(ctx, from, balancerPackages, work)
-		if err != nil {
-			return err
-		}
-		return tarTreeTo(filepath.Join(keep, rootfsTar), tree)
-	})
-}
-
-// assembleBalancer brings the image into the engine, which names it when it has all of it.
-func (b *builder) assembleBalancer(ctx context.Context, e images, rootfs, program, work string) error {
-	upper := tree{}
-	upper.program("usr/local/bin/envoy", filepath.Join(program, "envoy"))
-	upper.folder("home/envoy")
+// assembleBalancer loads the image into the engine, which tags the image only when it has all of it.
+func (b *builder) assembleBalancer(ctx context.Context, e registry.Engine, rootfs, work string) error {
+	upper := layer.Tree{}
+	upper.Program("usr/local/bin/holdfast", b.holdfast)
+	upper.Add("usr/local/bin/envoy", envoyScript)
+	upper.Executable("usr/local/bin")
+	upper.Folder("home/envoy")
 	file := filepath.Join(work, "balancer.tar")
-	if err := writeFileWith(file, upper.write); err != nil {
+	if err := upper.WriteFile(file); err != nil {
 		return err
 	}
 	config := v1.ConfigFile{
 		OS: "linux", Architecture: runtime.GOARCH, Created: v1.Time{Time: time.Now().UTC()}, RootFS: v1.RootFS{Type: "layers"},
 		Config: v1.Config{
-			Env:    []string{searchPath},
-			Labels: map[string]string{LabelBalancer: HAProxy, LabelRecipe: balancerKey()},
+			Env:    []string{registry.SearchPath},
+			Labels: map[string]string{LabelBalancer: HAProxy, registry.LabelRecipe: balancerKey()},
 		},
 	}
-	return load(ctx, e, BalancerImage, config, []string{filepath.Join(rootfs, rootfsTar), file})
+	return registry.Load(ctx, e, BalancerImage, config, []string{filepath.Join(rootfs, rootfsTar), file})
 }

@@ -1,7 +1,6 @@
 package nodeimage
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,23 +8,25 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 const envoySays = `{"Id":"sha256:eee","Size":200,"Config":{"Labels":null}}`
 
-// haproxySays is what inspect says of a balancer that a recipe made.
+// haproxySays is the output of inspect for a replacement that a recipe built.
 func haproxySays(id, recipe string) string {
-	return `{"Id":"` + id + `","Size":120,"Config":{"Labels":{"` + LabelBalancer + `":"haproxy","` + LabelRecipe + `":"` + recipe + `"}}}`
+	return `{"Id":"` + id + `","Size":120,"Config":{"Labels":{"` + LabelBalancer + `":"haproxy","` + registry.LabelRecipe + `":"` + recipe + `"}}}`
 }
 
 func TestEnsureBalancer(t *testing.T) {
 	const noRoute = "echo 'dial tcp: connection refused' >&2; exit 125"
-	ours := Balancer{Image: BalancerImage, Source: Present, Digest: "sha256:new", Program: HAProxy}
-	kinds := Balancer{Image: BalancerImage, Source: Present, Digest: "sha256:eee", Program: Envoy}
-	as := func(b Balancer, source Source) Balancer { b.Source = source; return b }
+	ours := Balancer{Image: BalancerImage, Source: registry.Present, Digest: "sha256:new", Program: HAProxy}
+	kinds := Balancer{Image: BalancerImage, Source: registry.Present, Digest: "sha256:eee", Program: Envoy}
+	as := func(b Balancer, source registry.Source) Balancer { b.Source = source; return b }
 	for _, c := range []struct {
 		name    string
-		held    string // what inspect says before; empty: there is none
+		held    string // output of inspect before; empty: no image
 		pull    string
 		want    Balancer
 		pulls   bool
@@ -34,10 +35,10 @@ func TestEnsureBalancer(t *testing.T) {
 	}{
 		{name: "kind's own is there", held: envoySays, want: kinds},
 		{name: "built before", held: haproxySays("new", balancerKey()), want: ours},
-		{name: "a registry has it", pull: "exit 0", pulls: true, want: as(kinds, Pulled)},
-		{name: "no registry answers", pull: noRoute, pulls: true, builds: true, want: as(ours, Built)},
-		{name: "of another recipe, and a registry has kind's own", held: haproxySays("old", "old"), pull: "exit 0", pulls: true, want: as(kinds, Pulled)},
-		{name: "of another recipe", held: haproxySays("old", "old"), pull: noRoute, pulls: true, builds: true, removes: "sha256:old", want: as(ours, Built)},
+		{name: "a registry has it", pull: "exit 0", pulls: true, want: as(kinds, registry.Pulled)},
+		{name: "no registry answers", pull: noRoute, pulls: true, builds: true, want: as(ours, registry.Built)},
+		{name: "of another recipe, and a registry has kind's own", held: haproxySays("old", "old"), pull: "exit 0", pulls: true, want: as(kinds, registry.Pulled)},
+		{name: "of another recipe", held: haproxySays("old", "old"), pull: noRoute, pulls: true, builds: true, removes: "sha256:old", want: as(ours, registry.Built)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := balancerMachine(t)
@@ -64,7 +65,7 @@ func TestEnsureBalancer(t *testing.T) {
 			if pulled := strings.Contains(asked, "pull "+BalancerImage); pulled != c.pulls {
 				t.Errorf("pulled: %t", pulled)
 			}
-			if built := m.count("debootstrap") > 0; built != c.builds {
+			if built := m.count("mmdebstrap") > 0; built != c.builds {
 				t.Errorf("built: %t", built)
 			}
 			if removed := strings.Contains(asked, "image rm"); removed != (c.removes != "") || !strings.Contains(asked, c.removes) {
@@ -78,18 +79,12 @@ func TestEnsureBalancer(t *testing.T) {
 func balancerMachine(t *testing.T) *machine {
 	m := newMachine(t)
 	m.files["/etc/os-release"] = debian12
-	m.files["/etc/apt/sources.list.d/debian.sources"] = deb822
-	m.answers["apt-config"] = answer{}
-	m.answers["debootstrap"] = answer{then: func(_ context.Context, c call) error {
-		return fakeRootfs(c.args[len(c.args)-2], []byte("program"))
-	}}
-	m.answers["go build"] = answer{then: func(_ context.Context, c call) error {
-		return os.WriteFile(filepath.Join(c.args[len(c.args)-2], "envoy"), []byte("envoy"), 0o755)
-	}}
+	m.answers["apt-config"], m.answers["apt-get indextargets"] = answer{}, answer{text: targets}
+	m.answers["mmdebstrap"] = answer{then: bootstraps}
 	return m
 }
 
-// What the engine is given: kind's name for it, two layers, and labels that tell whose it is.
+// The archive for the engine has kind's image name, two layers, and labels that identify it as the replacement.
 func TestBuildBalancer(t *testing.T) {
 	m, archive := balancerMachine(t), filepath.Join(t.TempDir(), "archive.tar")
 	e := &fakeEngine{scripts: map[string]string{"load": "cat > " + archive}}
@@ -98,7 +93,7 @@ func TestBuildBalancer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range m.calls {
-		if strings.HasSuffix(c.name, "debootstrap") && !strings.Contains(strings.Join(c.args, " "), "--include=haproxy ") {
+		if strings.HasSuffix(c.name, "mmdebstrap") && !strings.Contains(strings.Join(c.args, " "), "--include=haproxy ") {
 			t.Errorf("debootstrap %q", c.args)
 		}
 	}
@@ -112,28 +107,31 @@ func TestBuildBalancer(t *testing.T) {
 	if len(manifest) != 1 || len(manifest[0].Layers) != 2 || manifest[0].RepoTags[0] != BalancerImage {
 		t.Fatalf("manifest %+v", manifest)
 	}
-	if diff := cmp.Diff(map[string]string{LabelBalancer: "haproxy", LabelRecipe: balancerKey()}, config.Config.Labels); diff != "" {
+	if diff := cmp.Diff(map[string]string{LabelBalancer: "haproxy", registry.LabelRecipe: balancerKey()}, config.Config.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 	if config.Config.Entrypoint != nil {
 		t.Errorf("entry point %q: kind hands over a whole command", config.Config.Entrypoint)
 	}
-	if upper := layers[manifest[0].Layers[1]]; !strings.Contains(upper, "755 usr/local/bin/envoy ") {
-		t.Errorf("upper layer: %s", upper)
+	upper := layers[manifest[0].Layers[1]]
+	for _, want := range []string{"755 usr/local/bin/envoy ", "exec /usr/local/bin/holdfast balancer ", `755 usr/local/bin/holdfast "the program holdfast"`} {
+		if !strings.Contains(upper, want) {
+			t.Errorf("upper layer: no %s in %s", want, upper)
+		}
 	}
 	if lower := layers[manifest[0].Layers[0]]; !strings.Contains(lower, "usr/bin/bash") {
 		t.Errorf("lower layer: %s", lower)
 	}
-	again := m.count("debootstrap")
-	if err := buildBalancer(t.Context(), m.host(), e, o); err != nil || m.count("debootstrap") != again {
-		t.Errorf("a second build asked debootstrap again (%d, %d): %v", again, m.count("debootstrap"), err)
+	again := m.count("mmdebstrap")
+	if err := buildBalancer(t.Context(), m.host(), e, o); err != nil || m.count("mmdebstrap") != again {
+		t.Errorf("a second build asked mmdebstrap again (%d, %d): %v", again, m.count("mmdebstrap"), err)
 	}
 	if left := unfinished(t, o.CacheDir); left != nil {
 		t.Errorf("left behind: %q", left)
 	}
 }
 
-// The name is internal to kind: a newer kind that wants another one is noticed here.
+// The name is internal to kind. This test fails when a newer kind wants another image.
 func TestBalancerImageIsThatOfKind(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(kindModuleDir(t), "pkg/cluster/internal/loadbalancer/const.go"))
 	if err != nil {
@@ -142,13 +140,6 @@ func TestBalancerImageIsThatOfKind(t *testing.T) {
 	match := regexp.MustCompile(`(?m)^const Image = "([^"]+)"$`).FindSubmatch(text)
 	if match == nil || string(match[1]) != BalancerImage {
 		t.Errorf("kind has %q, the recipe %s", match, BalancerImage)
-	}
-}
-
-// The balancer's program is compiled with the reader of YAML that its tests ran with.
-func TestBalancerYAMLIsThatOfGoMod(t *testing.T) {
-	if got := required(t, "sigs.k8s.io/yaml"); got != balancerYAML {
-		t.Errorf("go.mod has %q, the recipe %s", got, balancerYAML)
 	}
 }
 

@@ -11,25 +11,27 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // buildSteps is the number of steps that Build reports.
 const buildSteps = 9
 
-// Build makes a node image for a version of Kubernetes ("" means DefaultKubernetes) from what the cache holds and what
-// it has to make, and leaves it in the engine. It needs root, Debian's or Ubuntu's packages, and the Go toolchain. A
-// build that is ended, at any moment and in any way, leaves no image and no half entry in the cache; what it finished
-// is used by the next one. Builds of several processes follow each other.
-func Build(ctx context.Context, e *engine.Engine, version string, o Options) (Ref, error) {
+// Build makes a node image for a version of Kubernetes ("" means DefaultKubernetes) and loads it into the engine. It reuses
+// finished parts from the cache. It needs root, Debian's or Ubuntu's packages, and the Go toolchain. A build that is
+// interrupted or killed leaves no image and no incomplete cache entry; the next build reuses the parts that it finished.
+// Builds in several processes run one after the other.
+func Build(ctx context.Context, e *engine.Engine, version string, o Options) (registry.Ref, error) {
 	if version == "" {
 		version = DefaultKubernetes
 	}
 	if err := errors.Join(checkForm(version), o.fill()); err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
 	ref, err := build(ctx, thisHost(), e, version, o)
 	if err != nil {
-		return Ref{}, fmt.Errorf("build a node image for Kubernetes %s: %w", version, err)
+		return registry.Ref{}, fmt.Errorf("build a node image for Kubernetes %s: %w", version, err)
 	}
 	return ref, nil
 }
@@ -38,63 +40,79 @@ func Build(ctx context.Context, e *engine.Engine, version string, o Options) (Re
 type builder struct {
 	host
 	options Options
-	cache   *cache
+	cache   *cache.Cache
 	steps   steps
 	golang  goTool
 	version string
+	// holdfast is the path of the holdfast executable that the image contains.
+	holdfast string
 }
 
-func build(ctx context.Context, h host, e images, version string, o Options) (ref Ref, err error) {
-	waiting := func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) }
-	c, err := openCache(ctx, o.CacheDir, waiting)
+// begin waits for the cache, and makes a folder for a build of this many steps. end releases both.
+func (h host) begin(ctx context.Context, o Options, of int) (b *builder, work string, end func() error, err error) {
+	c, err := cache.Open(ctx, o.CacheDir, func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) })
 	if err != nil {
-		return Ref{}, err
+		return nil, "", nil, err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
+	if work, err = c.Temp(); err != nil {
+		return nil, "", nil, errors.Join(err, c.Close())
+	}
+	end = func() error {
+		_ = os.RemoveAll(work) // the next build removes leftovers
+		return c.Close()
+	}
+	return &builder{host: h, options: o, cache: c, steps: steps{of: of, tell: o.Progress}}, work, end, nil
+}
+
+func build(ctx context.Context, h host, e registry.Engine, version string, o Options) (ref registry.Ref, err error) {
+	holdfast, err := h.holdfast(ctx, o.CacheDir) // first, because a build takes minutes
+	if err != nil {
+		return registry.Ref{}, err
+	}
+	b, work, end, err := h.begin(ctx, o, buildSteps)
+	if err != nil {
+		return registry.Ref{}, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	name := builtName(version)
-	work, err := c.temp()
-	if err != nil {
-		return Ref{}, err
-	}
-	defer os.RemoveAll(work) //nolint:errcheck // the next build sweeps what is left
-	b := &builder{host: h, options: o, cache: c, steps: steps{of: buildSteps, tell: o.Progress}, version: version}
+	b.version, b.holdfast = version, holdfast
 	if b.golang, err = newGoTool(ctx, h, work); err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
 	made, err := b.parts(ctx)
 	if err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
-	before, _ := inspect(ctx, e, name) // most often there is none
+	before, _ := registry.Inspect(ctx, e, name) // usually there is no image yet
 	err = b.steps.do(ctx, "put the image together and bring it into "+e.Name(), func(ctx context.Context) (bool, error) {
 		return false, b.assemble(ctx, e, made, name, work)
 	})
 	if err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
-	ref, err = inspect(ctx, e, name)
-	ref.Source = Built
+	ref, err = registry.Inspect(ctx, e, name)
+	ref.Source = registry.Built
 	if err == nil && before.Digest != "" && before.Digest != ref.Digest {
-		_, _ = e.Output(ctx, "image", "rm", before.Digest) // it has lost its name; where a node uses it, it stays
+		_, _ = e.Output(ctx, "image", "rm", before.Digest) // the old image is untagged now; if a node uses it, the engine keeps it
 	}
 	return ref, err
 }
 
-// parts are folders of the cache with all that an image is made of.
+// parts are the cache folders with everything that goes into an image.
 type parts struct {
 	rootfs                                       string
 	kubernetes, containerd, runc, cni, etcd, dns string
-	pause, agent                                 string
-	kind                                         string // kind's module
-	wanted                                       wanted
+	pause                                        string
+	kind                                         string // the module of kind
+	wanted                                       registry.Wanted
 	etcdVersion, dnsVersion                      string
 }
 
-// parts makes what the cache does not hold. The root file system waits for a mirror and unpacks while the compiler
-// works; compilations follow each other, since each of them uses the whole machine.
+// parts makes what the cache does not hold. The root file system mostly waits for a mirror, so it is made while the
+// compiler works. Compilations run one after the other, since each of them uses the whole machine.
 func (b *builder) parts(ctx context.Context) (parts, error) {
 	var p parts
-	source, err := b.golang.kubernetesSource(ctx, b.version) // before anything slow: the version may not exist
+	source, err := b.golang.kubernetesSource(ctx, b.version) // first, because the version may not exist
 	if err != nil {
 		return p, err
 	}
@@ -118,21 +136,21 @@ func (b *builder) binaries(ctx context.Context, p *parts, source module) error {
 	if err != nil {
 		return fmt.Errorf("ask kubeadm for its images: %w", err)
 	}
-	if p.wanted, err = parseWanted(string(list)); err != nil {
+	if p.wanted, err = registry.ParseWanted(string(list)); err != nil {
 		return err
 	}
-	etcdSource, err := b.golang.servable(ctx, etcdModule, p.wanted.version("etcd"))
+	etcdSource, err := b.golang.servable(ctx, etcdModule, p.wanted.Version("etcd"))
 	if err != nil {
 		return fmt.Errorf("get the source of etcd: %w", err)
 	}
-	dnsSource, err := b.golang.servable(ctx, corednsModule, p.wanted.version("coredns"))
+	dnsSource, err := b.golang.servable(ctx, corednsModule, p.wanted.Version("coredns"))
 	if err != nil {
 		return fmt.Errorf("get the source of CoreDNS: %w", err)
 	}
 	p.etcdVersion, p.dnsVersion = etcdSource.Version, dnsSource.Version
 	kind, err := b.golang.download(ctx, kindModule, kindVersion)
 	if err != nil {
-		return fmt.Errorf("get kind's files: %w", err)
+		return fmt.Errorf("download kind's source: %w", err)
 	}
 	p.kind = kind.Dir
 	for _, next := range []struct {
@@ -146,14 +164,14 @@ func (b *builder) binaries(ctx context.Context, p *parts, source module) error {
 			return err
 		}
 	}
-	return b.small(ctx, p, source)
+	return b.pause(ctx, p, source)
 }
 
-// program is one step: the commands of a module, from the cache or compiled.
+// program is one step: it takes the commands of a module from the cache, or compiles them.
 func (b *builder) program(ctx context.Context, p program, into *string) error {
 	return b.steps.do(ctx, p.name+" "+p.version, func(ctx context.Context) (cached bool, err error) {
 		name := p.name + "-" + p.version + "-" + p.key(b.golang.version)
-		*into, cached, err = b.cache.entry(name, func(keep, work string) error {
+		*into, cached, err = b.cache.Entry(name, func(keep, work string) error {
 			if p.cgo {
 				if err := b.needCompiler(ctx, work); err != nil {
 					return err
@@ -165,13 +183,11 @@ func (b *builder) program(ctx context.Context, p program, into *string) error {
 	})
 }
 
-// small is one step: the pause program, which Kubernetes has in C, and the network agent.
-func (b *builder) small(ctx context.Context, p *parts, source module) error {
-	return b.steps.do(ctx, "pause, network agent", func(ctx context.Context) (bool, error) {
-		tag := p.wanted["pause"].TagStr()
-		var pauseCached, agentCached bool
-		var err error
-		p.pause, pauseCached, err = b.cache.entry("pause-"+tag+"-"+digest(b.version, tag), func(keep, work string) error {
+// pause is one step: the pause program, which is written in C in Kubernetes' source.
+func (b *builder) pause(ctx context.Context, p *parts, source module) error {
+	tag := p.wanted["pause"].TagStr()
+	return b.steps.do(ctx, "pause "+tag, func(ctx context.Context) (cached bool, err error) {
+		p.pause, cached, err = b.cache.Entry("pause-"+tag+"-"+digest(b.version, tag), func(keep, work string) error {
 			if err := b.needCompiler(ctx, work); err != nil {
 				return err
 			}
@@ -179,17 +195,11 @@ func (b *builder) small(ctx context.Context, p *parts, source module) error {
 				"-o", filepath.Join(keep, "pause"), filepath.Join(source.Dir, "build/pause/linux/pause.c")}})
 			return err
 		})
-		if err != nil {
-			return false, err
-		}
-		p.agent, agentCached, err = b.cache.entry("holdfast-net-"+agentKey(b.golang.version), func(keep, work string) error {
-			return b.logged("holdfast-net", func(log *os.File) error { return b.golang.buildAgent(ctx, keep, work, log) })
-		})
-		return pauseCached && agentCached, err
+		return cached, err
 	})
 }
 
-// needCompiler checks for a C compiler with static libc and libseccomp by using them.
+// needCompiler makes sure that a C compiler with static libc and libseccomp works, by using it.
 func (b *builder) needCompiler(ctx context.Context, work string) error {
 	there := func() bool {
 		_, compiles := b.run(ctx, call{name: "gcc", stdin: strings.NewReader("#include <seccomp.h>\nint main(void){return seccomp_api_get()==0;}\n"),
@@ -200,9 +210,9 @@ func (b *builder) needCompiler(ctx context.Context, work string) error {
 	return b.need(ctx, b.options, "a C compiler with libseccomp", there, "gcc", "libc6-dev", "libseccomp-dev", "pkg-config")
 }
 
-// logged gives a step a file for what its programs print, and names the file where it fails.
+// logged opens a log file for what a step's programs print, and names it in the step's error.
 func (b *builder) logged(name string, part func(*os.File) error) error {
-	log, err := b.cache.log(name)
+	log, err := b.cache.Log(name)
 	if err != nil {
 		return err
 	}

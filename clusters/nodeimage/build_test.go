@@ -15,15 +15,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
+
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer/layertest"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
-// buildMachine has everything a build needs, as far as files go: programs are texts, and the root file system is made
-// of programs of this machine.
+// buildMachine has everything that a build reads or runs. Programs are text files.
 func buildMachine(t *testing.T) *machine {
 	m := newMachine(t)
 	kind := kindModuleDir(t)
 	m.files["/etc/os-release"] = debian12
-	m.files["/etc/apt/sources.list.d/debian.sources"] = deb822
 	for _, path := range []string{
 		kubernetesModule, etcdModule, corednsModule, containerd().module, runc().module, cniPlugins().module,
 	} {
@@ -33,37 +35,50 @@ func buildMachine(t *testing.T) *machine {
 	m.answers["go mod download -json "+kindModule] = answer{text: `{"Dir":"` + kind + `"}`}
 	m.answers["go build"] = answer{then: compiles}
 	m.answers["kubeadm config images list"] = answer{text: kubeadmSays}
-	m.answers["apt-config"] = answer{}
+	m.answers["apt-config"], m.answers["apt-get indextargets"] = answer{}, answer{text: targets}
+	m.answers["mmdebstrap"] = answer{then: bootstraps}
 	m.answers["pkg-config"] = answer{}
 	m.answers["gcc"] = answer{then: func(_ context.Context, c call) error {
 		return os.WriteFile(c.args[slices.Index(c.args, "-o")+1], []byte("pause"), 0o755)
 	}}
-	program := staticProgram(t)
-	m.answers["debootstrap"] = answer{then: func(_ context.Context, c call) error { return fakeRootfs(c.args[len(c.args)-2], program) }}
 	m.answers["ctr oci spec"] = answer{text: `{"process":{}}`}
 	m.answers["ctr --address"] = answer{then: func(_ context.Context, c call) error {
 		root := filepath.Join(filepath.Dir(c.args[len(c.args)-1]), "containerd")
-		for _, folder := range contentFolders {
+		for _, folder := range registry.ContentFolders {
 			if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
 				return err
 			}
 		}
-		return os.WriteFile(filepath.Join(root, contentFolders[1], "meta.db"), []byte("db"), 0o644)
+		return os.WriteFile(filepath.Join(root, registry.ContentFolders[1], "meta.db"), []byte("db"), 0o644)
 	}}
 	return m
 }
 
-func fakeRootfs(root string, program []byte) error {
-	for _, name := range slices.Concat([]string{"etc/hostname", "usr/bin/bash"}, netfilterPrograms, netfilterFiles) {
-		file := filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, program, 0o755)); err != nil {
-			return err
+// bootstraps answers mmdebstrap by writing the archives.
+func bootstraps(_ context.Context, c call) error {
+	rootfs, netfilter := layer.Tree{}, layer.Tree{}
+	rootfs.Add("usr/bin/bash", "bash")
+	netfilter.Add("usr/sbin/nft", "nft")
+	for _, variable := range c.env {
+		if file, ok := strings.CutPrefix(variable, "NETFILTER="); ok {
+			if err := netfilter.WriteFile(file); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	return rootfs.WriteFile(c.args[len(c.args)-2])
 }
 
-// loads is an engine that keeps the archive of the image it is given.
+const kubeadmSays = `registry.example/kube-apiserver:v1.37.1
+registry.example/kube-controller-manager:v1.37.1
+registry.example/kube-scheduler:v1.37.1
+registry.example/kube-proxy:v1.37.1
+registry.example/coredns/coredns:v1.14.6
+registry.example/pause:3.10.2
+registry.example/etcd:3.7.0-0
+`
+
+// loads is an engine that stores the archive of the image that is loaded into it.
 func loads(t *testing.T) (e *fakeEngine, archive string) {
 	archive = filepath.Join(t.TempDir(), "archive.tar")
 	e = &fakeEngine{scripts: map[string]string{"load": "cat > " + archive}}
@@ -84,13 +99,13 @@ func TestBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Ref{Image: builtName("v1.37.1"), Kubernetes: "v1.37.1", Source: Built, Digest: "sha256:aaa", Network: NetworkAgent}
+	want := registry.Ref{Image: builtName("v1.37.1"), Kubernetes: "v1.37.1", Source: registry.Built, Digest: "sha256:aaa", Network: registry.NetworkAgent}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	steps := []string{
 		"containerd v2.3.4", "runc v1.4.3", "cni v1.9.1", "coredns v3.7.0", "etcd v3.7.0", "kubernetes v1.37.1",
-		"pause, network agent", "root file system (bookworm)", "put the image together and bring it into fake",
+		"pause 3.10.2", "root file system (bookworm)", "put the image together and bring it into fake",
 	}
 	if diff := cmp.Diff(states(steps, Done), sorted(told)); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
@@ -100,7 +115,7 @@ func TestBuild(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 
-	// Another version needs nothing anew but Kubernetes and what belongs to it.
+	// Another version of Kubernetes rebuilds only Kubernetes and the parts of its version.
 	told = nil
 	e.held[builtName("v1.36.3")] = builtSays
 	if _, err := build(t.Context(), m.host(), e, "v1.36.3", o); err != nil {
@@ -131,12 +146,12 @@ func sorted(lines []string) []string {
 	return lines
 }
 
-// unfinished are the entries of a cache folder that belong to no finished thing.
+// unfinished are the files in a cache folder that belong to no finished entry.
 func unfinished(t *testing.T, dir string) []string {
 	t.Helper()
 	var left []string
 	for _, name := range inFolder(t, dir) {
-		if strings.HasPrefix(name, tempPrefix) {
+		if strings.HasPrefix(name, "tmp-") {
 			left = append(left, name)
 		}
 	}
@@ -150,7 +165,8 @@ type savedImage struct {
 	Layers   []string
 }
 
-// readArchive reads an archive as `docker save` writes it: its configuration, and what is in its layers, by their names.
+// readArchive reads an archive in the format of `docker save`: its configuration, and the content of its layers by file
+// name.
 func readArchive(t *testing.T, path string, config any) (manifest []savedImage, layers map[string]string) {
 	t.Helper()
 	layers = map[string]string{}
@@ -167,7 +183,7 @@ func readArchive(t *testing.T, path string, config any) (manifest []savedImage, 
 		case "config.json":
 			err = json.NewDecoder(in).Decode(config)
 		default:
-			layers[header.Name] = strings.Join(listTar(t, in), "\n")
+			layers[header.Name] = strings.Join(layertest.List(t, in), "\n")
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", header.Name, err)
@@ -176,7 +192,7 @@ func readArchive(t *testing.T, path string, config any) (manifest []savedImage, 
 	return manifest, layers
 }
 
-// checkArchive looks into what the engine was given.
+// checkArchive checks the archive that the engine received.
 func checkArchive(t *testing.T, path string) {
 	t.Helper()
 	var config struct {
@@ -211,7 +227,7 @@ func checkArchive(t *testing.T, path string) {
 		!slices.Equal(config.Config.Entrypoint, []string{"/usr/local/bin/entrypoint", "/sbin/init"}) {
 		t.Errorf("config %+v", config)
 	}
-	wantLabels := map[string]string{LabelKubernetes: "v1.37.1", LabelNetwork: "agent", LabelRecipe: recipeKey("v1.37.1")}
+	wantLabels := map[string]string{registry.LabelKubernetes: "v1.37.1", registry.LabelNetwork: "agent", registry.LabelRecipe: recipeKey("v1.37.1")}
 	if diff := cmp.Diff(wantLabels, config.Config.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
@@ -219,12 +235,12 @@ func checkArchive(t *testing.T, path string) {
 		{"usr/bin/bash"},
 		{
 			"755 usr/local/bin/containerd ", "755 usr/local/bin/ctr ", "755 usr/local/sbin/runc ", "755 opt/cni/bin/ptp ",
-			"755 usr/local/bin/holdfast-net ", "755 usr/local/bin/entrypoint ", "etc/containerd/cri-base.json",
+			"755 usr/local/bin/entrypoint ", "etc/containerd/cri-base.json",
 			"link etc/systemd/system/multi-user.target.wants/holdfast-net.service /etc/systemd/system/holdfast-net.service",
 			"link usr/sbin/init /usr/lib/systemd/systemd", "755 etc/kubernetes/manifests/",
 		},
 		{
-			"755 usr/bin/kubelet ", "755 usr/bin/kubeadm ", "755 usr/bin/kubectl ", `644 kind/version "v1.37.1"`,
+			"755 usr/bin/kubelet ", "755 usr/bin/kubeadm ", "755 usr/bin/kubectl ", `755 usr/local/bin/holdfast "the program holdfast"`, `644 kind/version "v1.37.1"`,
 			"var/lib/containerd/io.containerd.metadata.v1.bolt/meta.db", `registry.example/pause:3.10.2`, "kind/holdfast.json",
 		},
 	} {
@@ -234,12 +250,9 @@ func checkArchive(t *testing.T, path string) {
 			}
 		}
 	}
-	if strings.Contains(layers[manifest[0].Layers[0]], "etc/hostname") {
-		t.Error("the machine's own name is in the image")
-	}
 }
 
-// The image that loses its name to a new one is removed.
+// The image whose tag moves to a new image is removed.
 func TestBuildAgain(t *testing.T) {
 	m := buildMachine(t)
 	e, _ := loads(t)
@@ -258,22 +271,23 @@ func TestBuildAgain(t *testing.T) {
 	}
 }
 
-// However a build ends, it leaves neither an image nor half of anything; what it finished stays for the next.
+// A build that fails or is interrupted leaves no image and no incomplete cache entry; the next build reuses the finished
+// parts.
 func TestInterruptedBuild(t *testing.T) {
 	stop := errors.New("stop")
 	for _, c := range []struct {
 		name  string
 		at    string // the command that fails
 		load  string // what the engine does instead of loading
-		kept  string // an entry that is kept
-		lost  string // one that is not
+		kept  string // a cache entry that is kept
+		lost  string // a cache entry that is not
 		want  string
 		fatal bool // the context ends, instead of the command failing
 	}{
-		{name: "debootstrap fails", at: "debootstrap", lost: "rootfs-", want: "root file system (bookworm): stop"},
+		{name: "mmdebstrap fails", at: "mmdebstrap", lost: "rootfs-", want: "root file system (bookworm): stop"},
 		{name: "the compiler fails", at: "go build", lost: "kubernetes-", want: "kubernetes v1.37.1: stop"},
 		{name: "kubeadm fails", at: "kubeadm config images list", kept: "kubernetes-", want: "ask kubeadm for its images: stop"},
-		{name: "the import fails", at: "ctr --address", kept: "rootfs-", want: "bring the control plane's images into containerd's folder: stop"},
+		{name: "the import fails", at: "ctr --address", kept: "rootfs-", want: "import the control plane's images into containerd: stop"},
 		{name: "Ctrl-C in a compilation", at: "go build", fatal: true, lost: "kubernetes-", want: "stop"},
 		{name: "Ctrl-C in the import", at: "ctr --address", fatal: true, kept: "rootfs-", want: "stop"},
 		{name: "the engine's disk is full", load: "head -c 1000 >/dev/null; echo no space left on device >&2; exit 1", kept: "rootfs-",
@@ -322,6 +336,23 @@ func TestBuildAsAUser(t *testing.T) {
 	_, err := build(t.Context(), m.host(), e, "v1.37.1", Options{CacheDir: t.TempDir(), Progress: func(Step) {}})
 	if err == nil || !strings.Contains(err.Error(), "only root can do this") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A holdfast that cannot run in a container is refused before anything is made.
+func TestBuildWithoutHoldfast(t *testing.T) {
+	m, dir := buildMachine(t), filepath.Join(t.TempDir(), "cache")
+	m.noHoldfast = errors.New("linked dynamically")
+	e, _ := loads(t)
+	o := Options{CacheDir: dir, Progress: func(Step) {}}
+	_, node := build(t.Context(), m.host(), e, "v1.37.1", o)
+	for what, err := range map[string]error{"node image": node, "load balancer": buildBalancer(t.Context(), m.host(), e, o)} {
+		if !errors.Is(err, m.noHoldfast) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := os.Stat(dir); err == nil || len(m.asked) > 0 {
+		t.Errorf("asked %q, %v", m.asked, err)
 	}
 }
 

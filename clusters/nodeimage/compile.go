@@ -4,22 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 )
 
-// Command is a command of a Go module, at one version of it.
+// Command is a command of a Go module at one version.
 type Command struct {
-	Name    string // of the program's file; the last element of Package
+	Name    string // file name of the program; the last element of Package
 	Module  string // for example "sigs.k8s.io/descheduler"
 	Version string // for example "v0.36.0"
 	Package string // for example "sigs.k8s.io/descheduler/cmd/descheduler"
-	LDFlags string // beside those that every program gets
+	LDFlags string // in addition to the default flags
 }
 
-// Compile returns a static program that runs on a node, made of a Go module as the programs of a node image are: in a
-// throw-away module, so that nobody's go.mod depends on it, with what its own go.mod replaces, and kept in the cache
-// by all that goes in. It waits for another build to end. The first time takes minutes.
+// Compile returns the path of a static program that runs on a node. It builds the program in a throw-away module, like the
+// programs of a node image, so that no go.mod depends on it; the replacements in the module's own go.mod apply. The result
+// is cached by all its inputs. Compile waits for a concurrent build to finish. The first call takes minutes.
 func Compile(ctx context.Context, c Command, o Options) (path string, err error) {
 	if err := o.fill(); err != nil {
 		return "", err
@@ -32,18 +31,11 @@ func Compile(ctx context.Context, c Command, o Options) (path string, err error)
 }
 
 func compile(ctx context.Context, h host, c Command, o Options) (path string, err error) {
-	waiting := func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) }
-	kept, err := openCache(ctx, o.CacheDir, waiting)
+	b, work, end, err := h.begin(ctx, o, 1)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, kept.close()) }()
-	work, err := kept.temp()
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(work) //nolint:errcheck // the next build sweeps what is left
-	b := &builder{host: h, options: o, cache: kept, steps: steps{of: 1, tell: o.Progress}}
+	defer func() { err = errors.Join(err, end()) }()
 	if b.golang, err = newGoTool(ctx, h, work); err != nil {
 		return "", err
 	}

@@ -61,7 +61,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// TestCompileThatFails leaves nothing that the next one would take for a program.
+// TestCompileThatFails: a failed compilation leaves no cache entry.
 func TestCompileThatFails(t *testing.T) {
 	o := Options{CacheDir: t.TempDir(), Progress: func(Step) {}}
 	m := compileMachine(t)

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // TestBuildForReal builds the image of the version in HOLDFAST_KUBERNETES (default: the newest) with this machine's
-// engine and cache, and then asks for it again.
+// engine and cache. A second call must return the same image.
 func TestBuildForReal(t *testing.T) {
 	ctx := t.Context()
 	e, err := engine.Find(ctx, engine.Options{})
@@ -34,14 +35,14 @@ func TestBuildForReal(t *testing.T) {
 		t.Errorf("the second call took %s", took)
 	}
 	want := built
-	want.Source = Present
+	want.Source = registry.Present
 	if again != want {
 		t.Errorf("got %+v, want %+v", again, want)
 	}
 	t.Logf("%+v", again)
 }
 
-// TestUnknownVersionForReal asks for versions that cannot be had: nothing is built, and the error helps.
+// TestUnknownVersionForReal: asking for a version that does not exist builds nothing and returns a helpful error.
 func TestUnknownVersionForReal(t *testing.T) {
 	ctx := t.Context()
 	e, err := engine.Find(ctx, engine.Options{})

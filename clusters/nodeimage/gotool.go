@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// errNoGo says what a build needs Go for, and that nothing else does.
 var errNoGo = errors.New("the Go toolchain is not installed; it is needed to build a node image or an add-on, and for nothing else: " +
-	"install Go 1.26 or newer, or, for the node image, bring a kindest/node image into the container engine")
+	"install Go 1.26 or newer, or, for the node image, load a kindest/node image into the container engine")
 
-// goTool is the Go toolchain of this machine. It works with the user's own module and build caches.
+// goTool is the Go toolchain of this machine. It uses the user's own module and build caches.
 type goTool struct {
 	host
 	path    string
 	version string // for example "go1.26.8"
-	dir     string // where commands run that belong to no module
+	dir     string // working directory of commands that need no module
 }
 
 // module is a downloaded module.
@@ -29,7 +28,7 @@ type module struct {
 	Error         string
 }
 
-// newGoTool finds the toolchain. Commands outside of a throw-away module run in dir, which should belong to no module.
+// newGoTool finds the toolchain. Commands that need no module run in dir, which should be outside of any module.
 func newGoTool(ctx context.Context, h host, dir string) (goTool, error) {
 	path, err := h.lookPath("go")
 	if err != nil {
@@ -50,24 +49,24 @@ func (g goTool) command(ctx context.Context, dir string, args ...string) ([]byte
 	}})
 }
 
-// download brings one version of a module into the module cache. A version that does not exist, or that the proxy
-// refuses, is an error.
+// download fetches one version of a module into the module cache. It returns an error if the version does not exist or the
+// proxy refuses to serve it.
 func (g goTool) download(ctx context.Context, path, version string) (module, error) {
 	out, err := g.command(ctx, g.dir, "mod", "download", "-json", path+"@"+version)
 	var m module
-	if json.Unmarshal(out, &m) == nil && m.Error != "" { // go says so on standard output, and exits with 1
+	if json.Unmarshal(out, &m) == nil && m.Error != "" { // go prints this on standard output, and exits with 1
 		return module{}, errors.New(oneLine(m.Error))
 	}
 	if err != nil {
 		return module{}, err
 	}
 	if m.Dir == "" {
-		return module{}, fmt.Errorf("download %s@%s: go names no folder", path, version)
+		return module{}, fmt.Errorf("download %s@%s: go reported no directory", path, version)
 	}
 	return m, nil
 }
 
-// list names the versions of a module, oldest first.
+// list returns the versions of a module, oldest first.
 func (g goTool) list(ctx context.Context, path string) ([]string, error) {
 	out, err := g.command(ctx, g.dir, "list", "-m", "-json", "-versions", path)
 	if err != nil {
@@ -80,5 +79,5 @@ func (g goTool) list(ctx context.Context, path string) ([]string, error) {
 	return m.Versions, nil
 }
 
-// oneLine joins the lines of a message of go's.
+// oneLine joins the lines of an error message of the go command.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

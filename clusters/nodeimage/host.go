@@ -12,35 +12,40 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
+	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
 // call is a program to run, other than the engine.
 type call struct {
 	dir   string
-	env   []string // added to that of this process
+	env   []string // added to this process's own
 	name  string
 	args  []string
 	stdin io.Reader
-	log   *os.File // gets what the program prints, beside what is returned; may be nil
-	// mounts that the program makes are its own and end with it, however it ends.
+	log   *os.File // gets a copy of what the program prints; may be nil
+	// ownMounts runs the program in a mount namespace of its own, so that its mounts end with it.
 	ownMounts bool
 }
 
-// host is the machine as a build sees it. Tests put another in its place.
+// host is the machine that a build runs on. Tests replace it.
 type host struct {
-	run      func(ctx context.Context, c call) ([]byte, error) // its standard output
+	run      func(ctx context.Context, c call) ([]byte, error) // returns standard output
 	lookPath func(program string) (string, error)
 	readFile func(path string) ([]byte, error)
-	glob     func(pattern string) ([]string, error)
 	start    func(ctx context.Context, program, config, socket string) (stop func() error, err error) // a containerd
 	uid      int
+	// holdfast is the path of the holdfast executable that runs on nodes; it may be compiled into cacheDir.
+	holdfast func(ctx context.Context, cacheDir string) (string, error)
 }
 
 func thisHost() host {
-	return host{run: run, lookPath: lookPath, readFile: os.ReadFile, glob: filepath.Glob, start: startContainerd, uid: os.Geteuid()}
+	return host{run: run, lookPath: lookPath, readFile: os.ReadFile, start: registry.StartContainerd, uid: os.Geteuid(), holdfast: self.Path}
 }
 
-// lookPath also looks where root's programs are: a user's PATH, and that of some root shells, leaves them out.
+// lookPath also searches the sbin directories: the PATH of users, and of some root shells, does not contain them.
 func lookPath(program string) (string, error) {
 	path, err := exec.LookPath(program)
 	if err == nil {
@@ -54,7 +59,7 @@ func lookPath(program string) (string, error) {
 	return "", err
 }
 
-// run ends the whole process group with ctx: go and debootstrap start many programs.
+// run kills the whole process group when ctx ends: go and mmdebstrap start many programs.
 func run(ctx context.Context, c call) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, c.name, c.args...)
 	cmd.Dir = c.dir
@@ -65,7 +70,7 @@ func run(ctx context.Context, c call) ([]byte, error) {
 	if c.log != nil {
 		cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, c.log), io.MultiWriter(&stderr, c.log)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // also where we are killed
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // the child dies even if this process is killed
 	if c.ownMounts {
 		cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
 	}
@@ -81,16 +86,21 @@ func run(ctx context.Context, c call) ([]byte, error) {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return stdout.Bytes(), &failure{command: filepath.Base(c.name) + " " + strings.Join(c.args, " "), cause: err, said: tail(stderr.String())}
+		return stdout.Bytes(), &failure{command: filepath.Base(c.name) + " " + strings.Join(c.args, " "), cause: err, said: output.Tail(stderr.String())}
 	}
 	return stdout.Bytes(), nil
 }
 
-// failure of a program.
+// do is run for programs whose output does not matter.
+func (h host) do(ctx context.Context, program string, args ...string) error {
+	_, err := h.run(ctx, call{name: program, args: args})
+	return err
+}
+
 type failure struct {
 	command string
 	cause   error
-	said    string // the end of its standard error, may be empty
+	said    string // the end of its standard error; may be empty
 }
 
 const shownCommand = 120 // characters
@@ -108,17 +118,3 @@ func (f *failure) Error() string {
 }
 
 func (f *failure) Unwrap() error { return f.cause }
-
-// tail is the end of what a program said: compilers give the cause some lines before the last. What it downloaded is
-// left out.
-func tail(text string) string {
-	const shown = 6
-	var lines []string
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "go: downloading ") {
-			lines = append(lines, "  "+line)
-		}
-	}
-	return strings.Join(lines[max(0, len(lines)-shown):], "\n")
-}

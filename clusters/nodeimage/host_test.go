@@ -44,7 +44,7 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// What a program started ends with it: a compiler's children go on otherwise, and write into a folder that is gone.
+// Child processes end with the program: otherwise a compiler's children continue and write into a folder that is gone.
 func TestRunEndsTheWholeGroup(t *testing.T) {
 	stop := errors.New("Ctrl-C")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -71,7 +71,8 @@ func TestRunEndsTheWholeGroup(t *testing.T) {
 	}
 }
 
-// zombie says whether a process has ended and nobody asked how, as in a container whose first process does not care.
+// zombie returns true if a process has exited but its parent has not waited for it, as happens in a container whose PID 1
+// does not reap.
 func zombie(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && strings.Contains(string(text), ") Z ")
@@ -92,18 +93,6 @@ func eventually(is func() bool) bool {
 	}
 }
 
-func TestTail(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "",
-		"go: downloading a\n# pkg\r\nx.go:1: no\n": "  # pkg\n  x.go:1: no",
-		"1\n2\n3\n4\n5\n6\n7\n8\n":                 "  3\n  4\n  5\n  6\n  7\n  8",
-	} {
-		if got := tail(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestLookPathKnowsRootsFolders(t *testing.T) {
 	t.Setenv("PATH", "/nonexistent")
 	if _, err := lookPath("no-such-program"); err == nil {
@@ -118,35 +107,5 @@ func TestLookPathKnowsRootsFolders(t *testing.T) {
 			t.Errorf("ldconfig is %s", got)
 		}
 		return
-	}
-}
-
-func script(t *testing.T, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "containerd")
-	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
-func TestStartContainerdThatEnds(t *testing.T) {
-	_, err := startContainerd(t.Context(), script(t, "echo no root >&2; exit 7"), "c", filepath.Join(t.TempDir(), "sock"))
-	if message(err) != "start containerd: it ended: exit status 7:\n  no root" {
-		t.Errorf("got %v", err)
-	}
-	if _, err := startContainerd(t.Context(), "/nonexistent", "c", "s"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestStartContainerdEndsWithItsContext(t *testing.T) {
-	stop := errors.New("Ctrl-C")
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, stop)
-	defer cancel()
-	begun := time.Now()
-	_, err := startContainerd(ctx, script(t, "exec sleep 300"), "c", filepath.Join(t.TempDir(), "sock"))
-	if !errors.Is(err, stop) || time.Since(begun) > 20*time.Second {
-		t.Errorf("after %s: %v", time.Since(begun), err)
 	}
 }

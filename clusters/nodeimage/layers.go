@@ -8,68 +8,131 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
-// enabled are the units that a node starts.
+// enabled are the systemd units that start with the node.
 var enabled = []string{"containerd", "kubelet", "undo-mount-hacks", "holdfast-net"}
 
-// base is the layer that is the same for every version of Kubernetes.
-func (b *builder) base(ctx context.Context, p parts) (tree, error) {
+// assemble loads the image into the engine. It has three layers. The lower two are the same for every version of
+// Kubernetes, so the engine stores them once. The engine tags the image only when it has all of it.
+func (b *builder) assemble(ctx context.Context, e registry.Engine, p parts, name, work string) error {
+	base, err := b.base(ctx, p)
+	if err != nil {
+		return err
+	}
+	upper, err := b.ofVersion(ctx, p, base, work)
+	if err != nil {
+		return err
+	}
+	files := []string{filepath.Join(p.rootfs, rootfsTar), filepath.Join(work, "base.tar"), filepath.Join(work, "version.tar")}
+	for i, t := range []layer.Tree{base, upper} {
+		if err := t.WriteFile(files[i+1]); err != nil {
+			return err
+		}
+	}
+	config := v1.ConfigFile{
+		OS: "linux", Architecture: runtime.GOARCH, Created: v1.Time{Time: time.Now().UTC()},
+		RootFS: v1.RootFS{Type: "layers"},
+		Config: v1.Config{
+			Env: []string{
+				registry.SearchPath,
+				"container=docker", // systemd detects by this that it runs in a container
+				// An empty value makes kind's entrypoint remove the host's search domains from resolv.conf, unless the
+				// cluster sets dnsSearch. With search domains, every lookup of a Service by its long name asks external DNS
+				// servers first.
+				"KIND_DNS_SEARCH=",
+			},
+			Entrypoint: []string{"/usr/local/bin/entrypoint", "/sbin/init"},
+			StopSignal: "SIGRTMIN+3", // at SIGTERM systemd re-executes itself instead
+			Labels: map[string]string{
+				registry.LabelKubernetes: b.version, registry.LabelNetwork: string(registry.NetworkAgent), registry.LabelRecipe: recipeKey(b.version),
+			},
+		},
+	}
+	return registry.Load(ctx, e, name, config, files)
+}
+
+// base is the layer that all versions of Kubernetes share.
+func (b *builder) base(ctx context.Context, p parts) (layer.Tree, error) {
 	t, err := kindFiles(p.kind)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.addOurs(); err != nil {
+	if err := addOurs(t); err != nil {
 		return nil, err
 	}
 	for folder, from := range map[string]string{
 		"usr/local/bin": p.containerd, "usr/local/sbin": p.runc, "opt/cni/bin": p.cni,
 	} {
-		if err := t.programs(folder, from); err != nil {
+		if err := t.Programs(folder, from); err != nil {
 			return nil, err
 		}
 	}
-	t.program("usr/local/bin/holdfast-net", filepath.Join(p.agent, "holdfast-net"))
 	for _, unit := range enabled {
-		t.link("etc/systemd/system/multi-user.target.wants/"+unit+".service", "/etc/systemd/system/"+unit+".service")
+		t.Link("etc/systemd/system/multi-user.target.wants/"+unit+".service", "/etc/systemd/system/"+unit+".service")
 	}
-	t.link("etc/systemd/system/systemd-binfmt.service", "/dev/null") // what it registers counts for the whole machine
-	t.link("usr/sbin/init", "/usr/lib/systemd/systemd")
-	t.folder("etc/kubernetes/manifests")
+	t.Link("etc/systemd/system/systemd-binfmt.service", "/dev/null") // binfmt handlers are registered in the host's kernel
+	t.Link("usr/sbin/init", "/usr/lib/systemd/systemd")
+	t.Folder("etc/kubernetes/manifests")
 	spec, err := b.run(ctx, call{name: filepath.Join(p.containerd, "ctr"), args: []string{"oci", "spec"}})
 	if err != nil {
-		return nil, fmt.Errorf("make the containers' base: %w", err)
+		return nil, fmt.Errorf("create the containers' base spec: %w", err)
 	}
 	text, err := containerBase(spec)
-	t.add("etc/containerd/cri-base.json", text)
+	t.Add("etc/containerd/cri-base.json", text)
 	return t, err
 }
 
-// addOurs adds the files of this package.
-func (t tree) addOurs() error {
+// kindFiles are the static files of kind's base image, read from kind's module. Scripts become executable. Files for
+// rootless nodes on fuse-overlayfs and for building the image are left out.
+func kindFiles(moduleDir string) (layer.Tree, error) {
+	root := filepath.Join(moduleDir, "images", "base", "files")
+	t := layer.Tree{}
+	for _, part := range []string{"etc", "kind", "usr/local/bin/entrypoint"} {
+		if err := t.Copy(part, filepath.Join(root, filepath.FromSlash(part))); err != nil {
+			return nil, fmt.Errorf("read the files of kind's base image: %w", err)
+		}
+	}
+	for _, name := range []string{"etc", "etc/systemd", "etc/systemd/system", "etc/systemd/system/containerd-fuse-overlayfs.service"} {
+		delete(t, name)
+	}
+	t.Executable("kind/bin")
+	t.Executable("usr/local/bin")
+	return t, nil
+}
+
+// addOurs adds this package's embedded files.
+func addOurs(t layer.Tree) error {
 	list := contents(ours)
 	for pair := range slices.Chunk(list, 2) {
 		name, err := filepath.Rel("files", pair[0])
 		if err != nil {
 			return err
 		}
-		t.add(name, pair[1])
+		t.Add(name, pair[1])
 	}
 	return nil
 }
 
-// containerBase is what every container starts from: kind's hook, which hides the machine's hardware names, and no
-// limits, which would be those of this machine.
+// containerBase is the base OCI spec of every container: with kind's hook, which hides the host's hardware names, and
+// without rlimits, which would be those of the build machine.
 func containerBase(spec []byte) (string, error) {
 	var base map[string]any
 	if err := json.Unmarshal(spec, &base); err != nil {
-		return "", fmt.Errorf("read the containers' base: %w", err)
+		return "", fmt.Errorf("read the containers' base spec: %w", err)
 	}
 	process, ok := base["process"].(map[string]any)
 	if !ok {
-		return "", errors.New("read the containers' base: no process in it")
+		return "", errors.New("read the containers' base spec: it has no process section")
 	}
 	delete(process, "rlimits")
 	base["hooks"] = map[string]any{"createContainer": []any{map[string]any{"path": "/kind/bin/mount-product-files.sh"}}}
@@ -82,8 +145,8 @@ var (
 	oomLine     = regexp.MustCompile(`(?m)^(\s*restrict_oom_score_adj\s*=\s*)false$`)
 )
 
-// containerdConfig sets two lines of kind's file: the pause image, and that a container's OOM score never goes below
-// containerd's own, for which a root without CAP_SYS_RESOURCE would lack the right.
+// containerdConfig sets two values in kind's containerd configuration: the pause image, and that a container's OOM score
+// never goes below containerd's own. Lowering the score needs CAP_SYS_RESOURCE, which root may lack.
 func containerdConfig(text, pause string) (string, error) {
 	if !sandboxLine.MatchString(text) || !oomLine.MatchString(text) {
 		return "", errors.New("read kind's containerd configuration: it has no sandbox_image or no restrict_oom_score_adj")
@@ -92,48 +155,49 @@ func containerdConfig(text, pause string) (string, error) {
 	return oomLine.ReplaceAllString(text, "${1}true"), nil
 }
 
-// ofVersion is the layer of one version of Kubernetes.
-func (b *builder) ofVersion(ctx context.Context, p parts, base tree, work string) (tree, error) {
+// ofVersion is the layer for one version of Kubernetes.
+func (b *builder) ofVersion(ctx context.Context, p parts, base layer.Tree, work string) (layer.Tree, error) {
 	bin := map[string]string{
 		"etcd": filepath.Join(p.etcd, "etcd"), "coredns": filepath.Join(p.dns, "coredns"), "pause": filepath.Join(p.pause, "pause"),
 	}
-	t := tree{}
+	t := layer.Tree{}
+	t.Program("usr/local/bin/holdfast", b.holdfast) // not in base, which would then differ between two builds of holdfast
 	for _, command := range kubernetes(b.version).commands {
 		name := path.Base(command)
 		bin[name] = filepath.Join(p.kubernetes, name)
 		if !strings.HasPrefix(name, "kube-") {
-			t.program("usr/bin/"+name, bin[name]) // where kind's units look for them
+			t.Program("usr/bin/"+name, bin[name]) // where kind's units expect them
 		}
 	}
-	images, err := controlPlane(p.wanted, bin, filepath.Join(p.rootfs, netfilterTar))
+	images, err := registry.ControlPlane(p.wanted, bin, filepath.Join(p.rootfs, netfilterTar))
 	if err != nil {
 		return nil, err
 	}
-	root, err := b.preload(ctx, p.containerd, work, images)
+	root, err := registry.Preload(ctx, p.containerd, work, images, b.start, b.do)
 	if err != nil {
-		return nil, fmt.Errorf("bring the control plane's images into containerd's folder: %w", err)
+		return nil, fmt.Errorf("import the control plane's images into containerd: %w", err)
 	}
-	for _, folder := range contentFolders {
-		if err := t.copy("var/lib/containerd/"+folder, filepath.Join(root, folder)); err != nil {
+	for _, folder := range registry.ContentFolders {
+		if err := t.Copy("var/lib/containerd/"+folder, filepath.Join(root, folder)); err != nil {
 			return nil, err
 		}
 	}
-	config, err := base.read("etc/containerd/config.toml")
+	config, err := base.Read("etc/containerd/config.toml")
 	if err != nil {
 		return nil, err
 	}
 	if config, err = containerdConfig(config, p.wanted["pause"].String()); err != nil {
 		return nil, err
 	}
-	t.add("etc/containerd/config.toml", config)
-	t.add("kind/version", b.version)
+	t.Add("etc/containerd/config.toml", config)
+	t.Add("kind/version", b.version)
 	made, err := json.MarshalIndent(b.made(p), "", "  ")
-	t.add("kind/holdfast.json", string(made)+"\n")
+	t.Add("kind/holdfast.json", string(made)+"\n")
 	return t, err
 }
 
-// made tells what an image was made of, for a person who wonders. A version beside etcd or CoreDNS that is not the one
-// in its tag was the nearest that could be had.
+// made lists what an image was made of, for people who inspect it. The version of etcd or CoreDNS differs from the one in
+// the image's tag if that version could not be downloaded; see servable.
 func (b *builder) made(p parts) map[string]string {
 	return map[string]string{
 		"kubernetes": b.version, "go": b.golang.version, "debian": debianSuite, "kind": kindVersion,

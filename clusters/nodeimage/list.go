@@ -8,23 +8,24 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // Held is a node image that an engine holds.
 type Held struct {
-	Ref
-	SizeBytes int64     `json:"sizeBytes"` // layers that images share are counted for each
+	registry.Ref
+	SizeBytes int64     `json:"sizeBytes"` // shared layers count for each image
 	Created   time.Time `json:"created"`
-	// Current says that Ensure would use it: a kindest/node, or built by the recipe of this holdfast.
+	// Current is true for a kindest/node image, and for an image that the current recipe built: Ensure would use it.
 	Current bool `json:"current"`
-	// Balancer is set of the load balancer for several control planes, which is no node's: see Balancer.Program.
+	// Balancer is set only for the image of the load balancer for several control planes: see Balancer.Program.
 	Balancer string `json:"balancer,omitempty"`
 }
 
-// List returns the node images that the engine holds, built and pulled, and that of the load balancer, sorted by reference.
+// List returns the node images that the engine holds, built and pulled, and the load balancer's image, sorted by reference.
 func List(ctx context.Context, e *engine.Engine) ([]Held, error) { return list(ctx, e) }
 
-func list(ctx context.Context, e images) ([]Held, error) {
+func list(ctx context.Context, e registry.Engine) ([]Held, error) {
 	out, err := e.Output(ctx, "image", "ls", "--format", "{{.Repository}}:{{.Tag}}")
 	if err != nil {
 		return nil, fmt.Errorf("list node images: %w", err)
@@ -42,26 +43,26 @@ func list(ctx context.Context, e images) ([]Held, error) {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	found, err := inspectAll(ctx, e, names...)
+	found, err := registry.InspectAll(ctx, e, names...)
 	if err != nil {
 		return nil, fmt.Errorf("list node images: %w", err)
 	}
 	held := make([]Held, len(found))
 	for i, image := range found {
-		ref := image.ref(names[i])
-		ref.Source = Present
+		ref := image.Ref(names[i])
+		ref.Source = registry.Present
 		held[i] = Held{Ref: ref, SizeBytes: image.Size, Created: image.Created}
 		if isBalancer(names[i]) {
-			balancer, current := image.balancer()
+			balancer, current := describeBalancer(image)
 			held[i].Network, held[i].Kubernetes, held[i].Balancer, held[i].Current = "", "", balancer.Program, current
 			continue
 		}
-		held[i].Current = ref.Network == NetworkKindnet || names[i] == builtName(ref.Kubernetes)
+		held[i].Current = ref.Network == registry.NetworkKindnet || names[i] == builtName(ref.Kubernetes)
 	}
 	return held, nil
 }
 
-// cutTag divides a reference at its tag; a colon before a slash belongs to a port.
+// cutTag splits a reference at its tag; a colon before a slash belongs to a port.
 func cutTag(image string) (repository, tag string, found bool) {
 	at := strings.LastIndex(image, ":")
 	if at < 0 || strings.Contains(image[at:], "/") {
@@ -70,7 +71,7 @@ func cutTag(image string) (repository, tag string, found bool) {
 	return image[:at], image[at+1:], true
 }
 
-// Remove takes a node image out of the engine. An image that a container uses stays, and that is an error.
+// Remove removes a node image from the engine. An image that a container uses is kept, and Remove returns an error.
 func Remove(ctx context.Context, e *engine.Engine, image string) error {
 	if _, err := e.Output(ctx, "image", "rm", image); err != nil {
 		return fmt.Errorf("remove %s: %w", image, err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,14 +16,16 @@ import (
 	"time"
 )
 
-// machine is a host with the files and programs it is given. It answers a command with the longest of its answers whose
-// key the command line starts with, and writes down what it was asked.
+// machine is a host with given files and programs. It answers a command with the answer whose key is the longest prefix of
+// the command line, and records the commands.
 type machine struct {
 	t       *testing.T
 	files   map[string]string
 	answers map[string]answer
 	missing []string // programs
 	uid     int
+
+	noHoldfast error // there is no holdfast executable for this reason
 
 	mu    sync.Mutex
 	asked []string
@@ -54,23 +57,22 @@ func (m *machine) host() host {
 			}
 			return nil, os.ErrNotExist
 		},
-		glob: func(pattern string) ([]string, error) {
-			var found []string
-			for path := range m.files {
-				if ok, err := filepath.Match(pattern, path); err != nil {
-					return nil, err
-				} else if ok {
-					found = append(found, path)
-				}
-			}
-			slices.Sort(found)
-			return found, nil
-		},
 		start: func(context.Context, string, string, string) (func() error, error) {
 			return func() error { return nil }, nil
 		},
-		uid: m.uid,
+		uid:      m.uid,
+		holdfast: func(context.Context, string) (string, error) { return holdfastProgram(m.t), m.noHoldfast },
 	}
+}
+
+// holdfastProgram is the path of a file that takes the place of holdfast's executable.
+func holdfastProgram(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "built")
+	if err := os.WriteFile(path, []byte("the program holdfast"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func (m *machine) golang(t *testing.T) goTool {
@@ -108,7 +110,7 @@ func (m *machine) run(ctx context.Context, c call) ([]byte, error) {
 	return []byte(given.text), given.err
 }
 
-// count is how many of the commands start so.
+// count is the number of commands that start with start.
 func (m *machine) count(start string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -123,7 +125,7 @@ func (m *machine) count(start string) int {
 
 // fakeEngine is a container engine that is a map of images. Its commands are shell scripts.
 type fakeEngine struct {
-	held    map[string]string // reference to what inspect says of it
+	held    map[string]string // output of inspect, by reference
 	scripts map[string]string // by verb: "pull", "load"; $1 is the image
 	after   func(verb, image string)
 	asked   []string
@@ -170,4 +172,14 @@ func (e *fakeEngine) Output(ctx context.Context, args ...string) ([]byte, error)
 		return out.Bytes(), nil
 	}
 	return nil, fmt.Errorf("unexpected %q", args)
+}
+
+// inFolder are the names of the files in a folder.
+func inFolder(t *testing.T, dir string) []string {
+	t.Helper()
+	names, err := fs.Glob(os.DirFS(dir), "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }

@@ -5,51 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-
-	"sigs.k8s.io/kind/pkg/apis/config/defaults"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
-// Source says how an image was had.
-type Source string
-
-// The sources, in the order in which Ensure tries them.
-const (
-	Present Source = "present"
-	Pulled  Source = "pulled"
-	Built   Source = "built"
-)
-
-// Network says what carries pods between the nodes of an image.
-type Network string
-
-// NetworkKindnet is what kindest/node brings, NetworkAgent what a built image does; see the package comment.
-const (
-	NetworkKindnet Network = "kindnet"
-	NetworkAgent   Network = "agent"
-)
-
-// Ref is a node image that the engine holds.
-type Ref struct {
-	Image      string  `json:"image"`      // the reference, as the engine and kind take it
-	Kubernetes string  `json:"kubernetes"` // for example "v1.37.1"
-	Source     Source  `json:"source"`
-	Digest     string  `json:"digest"` // the engine's ID of the image: "sha256:..."
-	Network    Network `json:"network"`
-}
-
-// Options of Ensure and Build. The zero value is the default.
+// Options of Ensure and Build. The zero value means the defaults.
 type Options struct {
-	// CacheDir is where what was built is kept; default: nodeimage in engine.CacheDir().
+	// CacheDir is where build results are kept; default: nodeimage in engine.CacheDir().
 	CacheDir string
-	// NoInstall refuses to install what a build needs (debootstrap, a C compiler) and says what is missing; so does
-	// HOLDFAST_NO_INSTALL=1.
+	// NoInstall refuses to install what a build needs (mmdebstrap, a C compiler) and returns an error that names what is
+	// missing. HOLDFAST_NO_INSTALL=1 does the same.
 	NoInstall bool
-	// Progress hears of every step of a build, from several goroutines but one call at a time. See Lines.
+	// Progress receives every step of a build, from several goroutines but one call at a time. See Lines.
 	Progress func(Step)
 }
 
@@ -70,85 +40,80 @@ func (o *Options) fill() error {
 	return nil
 }
 
-// images is the part of an engine that is used here.
-type images interface {
-	Name() string
-	Command(ctx context.Context, args ...string) *exec.Cmd
-	Output(ctx context.Context, args ...string) ([]byte, error)
+// ClearCache removes everything that builds have kept: binaries, root file systems, logs. It does not remove images from
+// the engine.
+func ClearCache(ctx context.Context, o Options) error {
+	if err := o.fill(); err != nil {
+		return err
+	}
+	return cache.Clear(ctx, o.CacheDir)
 }
 
-// Ensure returns an image for a version of Kubernetes, "" meaning the newest that builds: one that the engine holds,
-// else kindest/node from a registry, else one that it builds. Where no registry answers, that is noticed within
-// seconds. Where a registry has no image of the newest version, an empty version means kind's own default.
+// Ensure returns an image for a version of Kubernetes: one that the engine holds, otherwise kindest/node from a registry,
+// otherwise one that it builds. An empty version means DefaultKubernetes; then kind's own default image is accepted as
+// well, both in the engine and from a registry. Ensure notices within seconds when no registry answers.
 //
 // A second call takes about as long as the engine needs to look the image up.
-func Ensure(ctx context.Context, e *engine.Engine, version string, o Options) (Ref, error) {
+func Ensure(ctx context.Context, e *engine.Engine, version string, o Options) (registry.Ref, error) {
 	if err := o.fill(); err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
-	return ensure(ctx, e, version, func(ctx context.Context, version string) (Ref, error) {
+	return ensure(ctx, e, version, func(ctx context.Context, version string) (registry.Ref, error) {
 		return Build(ctx, e, version, o)
 	})
 }
 
-func ensure(ctx context.Context, e images, version string, build func(context.Context, string) (Ref, error)) (Ref, error) {
+func ensure(ctx context.Context, e registry.Engine, version string, build func(context.Context, string) (registry.Ref, error)) (registry.Ref, error) {
 	wanted := version
 	if wanted == "" {
 		wanted = DefaultKubernetes
 	}
 	if err := checkForm(wanted); err != nil {
-		return Ref{}, err
+		return registry.Ref{}, err
 	}
 	known := []string{builtName(wanted), stockName(wanted)}
 	stock := known[1:2]
 	if version == "" {
-		known, stock = append(known, kindDefault()), append(stock, kindDefault())
+		known, stock = append(known, registry.KindDefault()), append(stock, registry.KindDefault())
 	}
 	for _, name := range known {
-		if ref, err := inspect(ctx, e, name); err == nil {
-			ref.Source = Present
+		if ref, err := registry.Inspect(ctx, e, name); err == nil {
+			ref.Source = registry.Present
 			return ref, nil
 		} else if ctx.Err() != nil {
-			return Ref{}, err
+			return registry.Ref{}, err
 		}
 	}
 	for _, name := range stock {
-		err := pull(ctx, e, name)
+		err := registry.Pull(ctx, e, name)
 		if err == nil {
-			ref, err := inspect(ctx, e, name)
-			ref.Source = Pulled
+			ref, err := registry.Inspect(ctx, e, name)
+			ref.Source = registry.Pulled
 			return ref, err
 		}
 		if ctx.Err() != nil {
-			return Ref{}, err
+			return registry.Ref{}, err
 		}
-		if errors.Is(err, errNoRegistry) {
-			break // it would be no different for another image
+		if errors.Is(err, registry.ErrNoRegistry) {
+			break // the registry would not answer for another image either
 		}
 	}
 	return build(ctx, wanted)
 }
 
-// builtRepository is where images of ours are named. Podman puts localhost before a name without a host, Docker leaves
-// it as it is; with it, both mean the same.
+// builtRepository is the repository of built images. The host part is explicit because podman prefixes a name without a
+// host with localhost and Docker does not.
 const builtRepository = "localhost/holdfast/node"
 
-// builtName is the name of the image that this recipe makes.
+// builtName is the image name for this version and this recipe.
 func builtName(version string) string {
 	return builtRepository + ":" + version + "-" + recipeKey(version)
 }
 
-// stockName is kindest/node, with the host of the default registry: podman takes no short names unless it is told so.
-func stockName(version string) string { return qualified("kindest/node:" + version) }
+// stockName is kindest/node with the host of the default registry: podman resolves short names only if it is configured to.
+func stockName(version string) string { return registry.Qualified("kindest/node:" + version) }
 
-// kindDefault is the image that this version of kind would take by itself, by its digest.
-func kindDefault() string {
-	named, sum, _ := strings.Cut(defaults.Image, "@") // podman refuses a tag and a digest together
-	repository, _, _ := strings.Cut(named, ":")
-	return qualified(repository + "@" + sum)
-}
-
-// checkForm refuses what cannot be a version before anything slow is done.
+// checkForm rejects a malformed version before anything slow starts.
 func checkForm(version string) error {
 	if !versionForm.MatchString(version) {
 		return fmt.Errorf("kubernetes version %q: want the form %s", version, DefaultKubernetes)

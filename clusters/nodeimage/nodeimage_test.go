@@ -2,14 +2,18 @@ package nodeimage
 
 import (
 	"context"
+	"embed"
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/clusters/balancer"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
+	"github.com/holdfast-ha/holdfast/clusters/nodenet"
 )
 
 const (
@@ -18,7 +22,7 @@ const (
 )
 
 func TestEnsure(t *testing.T) {
-	ours, stock, kinds := builtName(DefaultKubernetes), stockName(DefaultKubernetes), kindDefault()
+	ours, stock, kinds := builtName(DefaultKubernetes), stockName(DefaultKubernetes), registry.KindDefault()
 	const noRoute = "echo 'Error: initializing source: pinging container registry: dial tcp: connection refused' >&2; exit 125"
 	const absent = "echo 'Error: manifest unknown' >&2; exit 125"
 	only := func(image, says string) string { // a registry with one image
@@ -30,24 +34,24 @@ func TestEnsure(t *testing.T) {
 		held    map[string]string
 		pull    string
 		pulled  string // what the engine holds after a pull
-		want    Ref
+		want    registry.Ref
 		built   bool
 	}{
 		{
 			name: "built before", held: map[string]string{ours: builtSays, stock: stockSays},
-			want: Ref{Image: ours, Kubernetes: "v1.37.1", Source: Present, Digest: "sha256:aaa", Network: NetworkAgent},
+			want: registry.Ref{Image: ours, Kubernetes: "v1.37.1", Source: registry.Present, Digest: "sha256:aaa", Network: registry.NetworkAgent},
 		},
 		{
 			name: "kindest/node is there", version: DefaultKubernetes, held: map[string]string{stock: stockSays},
-			want: Ref{Image: stock, Kubernetes: "v1.37.1", Source: Present, Digest: "sha256:bbb", Network: NetworkKindnet},
+			want: registry.Ref{Image: stock, Kubernetes: "v1.37.1", Source: registry.Present, Digest: "sha256:bbb", Network: registry.NetworkKindnet},
 		},
 		{
 			name: "a registry has it", version: DefaultKubernetes, pull: only(stock, stockSays), pulled: stock,
-			want: Ref{Image: stock, Kubernetes: "v1.37.1", Source: Pulled, Digest: "sha256:bbb", Network: NetworkKindnet},
+			want: registry.Ref{Image: stock, Kubernetes: "v1.37.1", Source: registry.Pulled, Digest: "sha256:bbb", Network: registry.NetworkKindnet},
 		},
 		{
 			name: "a registry has kind's default only", pull: only(kinds, stockSays), pulled: kinds,
-			want: Ref{Image: kinds, Kubernetes: "v1.37.0", Source: Pulled, Digest: "sha256:bbb", Network: NetworkKindnet},
+			want: registry.Ref{Image: kinds, Kubernetes: "v1.37.0", Source: registry.Pulled, Digest: "sha256:bbb", Network: registry.NetworkKindnet},
 		},
 		{name: "a registry has no such version", version: "v1.36.3", pull: absent, built: true},
 		{name: "no registry answers", pull: noRoute, built: true},
@@ -62,9 +66,9 @@ func TestEnsure(t *testing.T) {
 			}
 			var built string
 			begun := time.Now()
-			got, err := ensure(t.Context(), e, c.version, func(_ context.Context, version string) (Ref, error) {
+			got, err := ensure(t.Context(), e, c.version, func(_ context.Context, version string) (registry.Ref, error) {
 				built = version
-				return Ref{Source: Built}, nil
+				return registry.Ref{Source: registry.Built}, nil
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -85,7 +89,7 @@ func TestEnsure(t *testing.T) {
 // A registry that does not answer for one image is not asked for a second.
 func TestEnsureAsksASilentRegistryOnce(t *testing.T) {
 	e := &fakeEngine{scripts: map[string]string{"pull": "exit 1"}}
-	_, err := ensure(t.Context(), e, "", func(context.Context, string) (Ref, error) { return Ref{}, nil })
+	_, err := ensure(t.Context(), e, "", func(context.Context, string) (registry.Ref, error) { return registry.Ref{}, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,31 +126,14 @@ func TestEnsureEndsWithItsContext(t *testing.T) {
 					cancel(stop)
 				}
 			}
-			_, err := ensure(ctx, e, "", func(context.Context, string) (Ref, error) {
+			_, err := ensure(ctx, e, "", func(context.Context, string) (registry.Ref, error) {
 				t.Error("a build was begun")
-				return Ref{}, nil
+				return registry.Ref{}, nil
 			})
 			if !errors.Is(err, stop) {
 				t.Errorf("got %v", err)
 			}
 		})
-	}
-}
-
-func TestRefused(t *testing.T) {
-	for line, want := range map[string]bool{
-		"Error response from daemon: manifest for kindest/node:v1.99.0 not found: manifest unknown: manifest unknown":                          true,
-		"Error: initializing source docker://x: reading manifest v1.99.0 in registry.example/kindest/node: manifest unknown":                   true,
-		"Error response from daemon: pull access denied for kindest/nod, repository does not exist":                                            true,
-		"Error: initializing source docker://x: pinging container registry x: Get \"https://x/v2/\": dial tcp: lookup x: no such host":         false,
-		"Error response from daemon: Get \"https://x/v2/\": net/http: request canceled while waiting for connection (Client.Timeout exceeded)": false,
-		"Error response from daemon: Get \"https://x/v2/\": dial tcp 10.0.0.1:443: connect: connection refused":                                false,
-		"Error response from daemon: Get \"https://x/v2/\": tls: failed to verify certificate: x509: certificate signed by unknown authority":  false,
-		"": false,
-	} {
-		if got := refused(line); got != want {
-			t.Errorf("%q: got %v", line, got)
-		}
 	}
 }
 
@@ -159,11 +146,11 @@ func TestList(t *testing.T) {
 	}
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	built := func(name string, current bool) Held {
-		return Held{Ref: Ref{Image: name, Kubernetes: "v1.37.1", Source: Present, Digest: "sha256:aaa", Network: NetworkAgent},
+		return Held{Ref: registry.Ref{Image: name, Kubernetes: "v1.37.1", Source: registry.Present, Digest: "sha256:aaa", Network: registry.NetworkAgent},
 			SizeBytes: 600, Created: created, Current: current}
 	}
 	want := []Held{
-		{Ref: Ref{Image: stock, Kubernetes: "v1.36.3", Source: Present, Digest: "sha256:bbb", Network: NetworkKindnet}, SizeBytes: 900, Current: true},
+		{Ref: registry.Ref{Image: stock, Kubernetes: "v1.36.3", Source: registry.Present, Digest: "sha256:bbb", Network: registry.NetworkKindnet}, SizeBytes: 900, Current: true},
 		built(old, false), built(ours, true),
 	}
 	slices.SortFunc(want, func(a, b Held) int { return strings.Compare(a.Image, b.Image) })
@@ -191,27 +178,41 @@ func TestDigestKeepsItsPartsApart(t *testing.T) {
 	}
 }
 
-// The agent is built from what is embedded, so a file that is forgotten there is missing in the image.
-func TestWholeAgentIsEmbedded(t *testing.T) {
-	have := contents(agentSource)
-	for _, name := range agentFiles(t) {
-		if !slices.Contains(have, "agent/"+name) {
-			t.Errorf("agent/%s is not embedded", name)
+// The images are built again when their part of holdfast changes, but not when only its tests change.
+func TestContentsOfSources(t *testing.T) {
+	for file, source := range map[string]embed.FS{"nodenet.go": nodenet.Source, "balancer.go": balancer.Source} {
+		have := contents(source)
+		if !slices.Contains(have, file) {
+			t.Errorf("no %s", file)
+		}
+		for _, name := range have {
+			if strings.HasSuffix(name, "_test.go") {
+				t.Errorf("%s is part of the key", name)
+			}
 		}
 	}
 }
 
-func agentFiles(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob("agent/*.go")
-	if err != nil {
+func TestUnitRunsTheCommand(t *testing.T) {
+	unit, err := ours.ReadFile("files/etc/systemd/system/holdfast-net.service")
+	if want := "ExecStart=/usr/local/bin/holdfast " + nodenet.Command + "\n"; err != nil || !strings.Contains(string(unit), want) {
+		t.Errorf("%v; want %s in\n%s", err, want, unit)
+	}
+}
+
+func TestOptionsFill(t *testing.T) {
+	t.Setenv("HOLDFAST_CACHE", "/x")
+	t.Setenv("HOLDFAST_NO_INSTALL", "1")
+	var o Options
+	if err := o.fill(); err != nil {
 		t.Fatal(err)
 	}
-	var names []string
-	for _, file := range files {
-		if !strings.HasSuffix(file, "_test.go") {
-			names = append(names, filepath.Base(file))
-		}
+	if o.CacheDir != "/x/nodeimage" || !o.NoInstall || o.Progress == nil {
+		t.Errorf("got %+v", o)
 	}
-	return names
+	t.Setenv("HOLDFAST_NO_INSTALL", "0")
+	given := Options{CacheDir: "/y"}
+	if err := given.fill(); err != nil || given.CacheDir != "/y" || given.NoInstall {
+		t.Errorf("got %+v, %v", given, err)
+	}
 }

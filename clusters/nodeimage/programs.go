@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -27,13 +25,13 @@ type program struct {
 	module   string   // the module's path
 	version  string   // and version
 	commands []string // package paths
-	rename   string   // the name of the only command's file, where the package path does not give it
+	rename   string   // the file name of the only command, if it differs from the last element of the package path
 	ldflags  string
 	tags     string
 	cgo      bool
 }
 
-// containerd, runc and the CNI plugins, as in the Dockerfile of kind's base image.
+// containerd, runc and the CNI plugins follow the Dockerfile of kind's base image.
 func containerd() program {
 	const path = "github.com/containerd/containerd/v2"
 	return program{
@@ -48,7 +46,7 @@ func runc() program {
 	const path = "github.com/opencontainers/runc"
 	return program{
 		name: "runc", module: path, version: runcVersion, commands: []string{path}, cgo: true,
-		// Static: it is compiled against this machine's libraries, and runs with those of the root file system.
+		// Static, because it is compiled against this machine's libraries and runs in the image's root file system.
 		ldflags: "-X main.version=" + strings.TrimPrefix(runcVersion, "v") + " -linkmode external -extldflags -static",
 		tags:    "seccomp netgo osusergo",
 	}
@@ -74,8 +72,8 @@ func coredns(version string) program {
 	return program{name: "coredns", module: corednsModule, version: version, commands: []string{corednsModule}}
 }
 
-// kubernetes are the commands of a node and of a control plane. Without the version stamped in, every one of them takes
-// itself for v0.0.0 and kubeadm refuses to work.
+// kubernetes are the commands of a node and of a control plane. Without the version in the ldflags each of them reports
+// v0.0.0 and kubeadm refuses to work.
 func kubernetes(version string) program {
 	p := program{name: "kubernetes", module: kubernetesModule, version: version}
 	for _, command := range []string{
@@ -91,16 +89,16 @@ func kubernetes(version string) program {
 	return p
 }
 
-// key is the same for two builds exactly if they make the same files.
+// key is the same for two builds if and only if they produce the same files.
 func (p program) key(goVersion string) string {
 	return digest(append([]string{
 		p.module, p.version, p.rename, p.ldflags, p.tags, fmt.Sprint(p.cgo), goVersion, runtime.GOARCH,
 	}, p.commands...)...)
 }
 
-// goMod is a throw-away module whose tools are the commands. What the module itself replaces by a folder beside it, as
-// Kubernetes does with its staging modules, does not exist outside of its own tree: such a module has been published
-// too, as v0.X.Y.
+// goMod is the go.mod of a throw-away module whose tools are the commands. Replacements that point to a folder of the
+// module's own repository do not exist outside of it. Kubernetes replaces its staging modules that way; they are also
+// published as v0.X.Y, and goMod requires those versions instead.
 func (p program) goMod(own []byte) ([]byte, error) {
 	file, err := modfile.Parse("go.mod", own, nil)
 	if err != nil {
@@ -111,14 +109,14 @@ func (p program) goMod(own []byte) ([]byte, error) {
 	if file.Go != nil {
 		fmt.Fprintf(&text, "go %s\n\n", file.Go.Version)
 	}
-	for _, debug := range file.Godebug { // counts in the main module only
+	for _, debug := range file.Godebug { // godebug lines count in the main module only
 		fmt.Fprintf(&text, "godebug %s=%s\n", debug.Key, debug.Value)
 	}
 	fmt.Fprintf(&text, "require %s %s\n\n", p.module, p.version)
 	for _, command := range p.commands {
 		fmt.Fprintf(&text, "tool %s\n", command)
 	}
-	for _, replace := range file.Replace { // counts in the main module only, too
+	for _, replace := range file.Replace { // replace lines count in the main module only
 		switch {
 		case !modfile.IsDirectoryPath(replace.New.Path):
 			fmt.Fprintf(&text, "replace %s => %s %s\n", strings.TrimSpace(replace.Old.Path+" "+replace.Old.Version), replace.New.Path, replace.New.Version)
@@ -129,7 +127,7 @@ func (p program) goMod(own []byte) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// build compiles the commands into dir, static but for what cgo needs.
+// build compiles the commands into dir.
 func (g goTool) build(ctx context.Context, p program, dir, work string, log *os.File) error {
 	source, err := g.download(ctx, p.module, p.version)
 	if err != nil {
@@ -146,7 +144,7 @@ func (g goTool) build(ctx context.Context, p program, dir, work string, log *os.
 	if err := os.WriteFile(filepath.Join(work, "go.mod"), mod, 0o644); err != nil {
 		return err
 	}
-	if err := g.compile(ctx, p, dir, work, "tool", log); err != nil {
+	if err := g.compile(ctx, p, dir, work, log); err != nil {
 		return err
 	}
 	if p.rename == "" {
@@ -159,46 +157,15 @@ func (g goTool) build(ctx context.Context, p program, dir, work string, log *os.
 	return os.Rename(filepath.Join(dir, built[0].Name()), filepath.Join(dir, p.rename))
 }
 
-func (g goTool) compile(ctx context.Context, p program, dir, work, what string, log *os.File) error {
+func (g goTool) compile(ctx context.Context, p program, dir, work string, log *os.File) error {
 	cgo := "CGO_ENABLED=0"
 	if p.cgo {
 		cgo = "CGO_ENABLED=1"
 	}
 	_, err := g.run(ctx, call{dir: work, name: g.path, log: log,
 		args: []string{"build", "-trimpath", "-buildvcs=false", "-tags", p.tags, "-ldflags", "-s -w " + p.ldflags,
-			"-o", dir + string(filepath.Separator), what},
+			"-o", dir + string(filepath.Separator), "tool"},
 		env: []string{"GOFLAGS=-mod=mod", "GOWORK=off", "GO111MODULE=on", "GOOS=linux", "GOARCH=" + runtime.GOARCH, cgo},
 	})
 	return err
-}
-
-// buildAgent compiles the network agent from the source that this binary carries. It needs no module but itself.
-func (g goTool) buildAgent(ctx context.Context, dir, work string, log *os.File) error {
-	return g.buildOurs(ctx, agentSource, "agent", "module holdfast.dev/build/holdfast-net\n\ngo 1.26\n", dir, work, log)
-}
-
-// buildBalancer compiles the program that is called envoy in the balancer's image; go calls it as its module ends.
-func (g goTool) buildBalancer(ctx context.Context, dir, work string, log *os.File) error {
-	mod := "module holdfast.dev/build/envoy\n\ngo 1.26\n\nrequire sigs.k8s.io/yaml " + balancerYAML + "\n"
-	return g.buildOurs(ctx, balancerSource, "balancer", mod, dir, work, log)
-}
-
-// buildOurs compiles a program from a folder of the source that this binary carries, as the module that mod describes.
-func (g goTool) buildOurs(ctx context.Context, source fs.FS, folder, mod, dir, work string, log *os.File) error {
-	tree, err := fs.Sub(source, folder)
-	if err != nil {
-		return err
-	}
-	if err := os.CopyFS(work, tree); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(work, "go.mod"), []byte(mod), 0o644); err != nil {
-		return err
-	}
-	return g.compile(ctx, program{name: folder}, dir, work, ".", log)
-}
-
-// agentKey changes with the agent's source.
-func agentKey(goVersion string) string {
-	return digest(slices.Concat(contents(agentSource), []string{goVersion, runtime.GOARCH})...)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// State is how far a step is.
+// State is the state of a step.
 type State string
 
 // The states. A Going step is reported once a second.
@@ -20,9 +20,9 @@ const (
 	Failed  State = "failed"
 )
 
-// Step is a part of a build. Two may go on at the same time.
+// Step is a part of a build. Two steps may run at the same time.
 type Step struct {
-	Number, Of int // from 1; both are 0 while another build is waited for
+	Number, Of int // from 1; both are 0 while this build waits for another one
 	Name       string
 	State      State
 	Elapsed    time.Duration // since the step began
@@ -37,7 +37,7 @@ type steps struct {
 	next int
 }
 
-// do runs one part. It tells of it every second while it lasts, so that nobody takes a compiler for a hang.
+// do runs one part. It reports the part every second while it runs, so that a long compilation does not look like a hang.
 func (s *steps) do(ctx context.Context, name string, part func(ctx context.Context) (cached bool, err error)) error {
 	s.mu.Lock()
 	s.next++
@@ -81,11 +81,11 @@ func (s *steps) do(ctx context.Context, name string, part func(ctx context.Conte
 	return nil
 }
 
-// aliveEvery is how often a plain log says that a long step goes on.
+// aliveEvery is how often a plain log reports that a step is still running.
 const aliveEvery = 30 * time.Second
 
-// Lines reports steps to w. On a terminal the running step is one line that is written again and again; elsewhere each
-// step is a line at its start, one at its end, and one every 30 seconds between.
+// Lines reports steps to w. On a terminal the running step is one line that is overwritten; otherwise each step prints a
+// line at its start, one at its end, and one every 30 seconds in between.
 func Lines(w io.Writer, terminal bool) func(Step) {
 	said := map[int]time.Duration{}
 	return func(s Step) {
@@ -110,12 +110,12 @@ func Lines(w io.Writer, terminal bool) func(Step) {
 			return
 		case s.State == Going:
 			said[s.Number] = s.Elapsed
-			line = fmt.Sprintf("%s: going on, %s\n", head, elapsed)
+			line = fmt.Sprintf("%s: still running, %s\n", head, elapsed)
 		case s.State == Cached:
 			line = head + ": from the cache\n"
 		default:
 			line = fmt.Sprintf("%s: %s in %s\n", head, s.State, elapsed)
 		}
-		_, _ = io.WriteString(w, clear+line) // progress that cannot be shown is no reason to stop
+		_, _ = io.WriteString(w, clear+line) // an error of w must not stop the build
 	}
 }

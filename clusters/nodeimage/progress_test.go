@@ -61,7 +61,7 @@ func TestLines(t *testing.T) {
 		terminal bool
 		want     string
 	}{
-		{name: "plain", want: "waiting\n[ 1/10] rootfs\n[ 2/10] etcd\n[ 2/10] etcd: going on, 30s\n[ 1/10] rootfs: going on, 31s\n" +
+		{name: "plain", want: "waiting\n[ 1/10] rootfs\n[ 2/10] etcd\n[ 2/10] etcd: still running, 30s\n[ 1/10] rootfs: still running, 31s\n" +
 			"[ 2/10] etcd: done in 33s\n[ 1/10] rootfs: failed in 40s\n[ 3/10] runc: from the cache\n"},
 		{name: "terminal", terminal: true, want: "^waiting ...^[ 1/10] rootfs ...^[ 2/10] etcd ...^[ 2/10] etcd ... 12s^[ 2/10] etcd ... 30s" +
 			"^[ 1/10] rootfs ... 31s^[ 2/10] etcd ... 31s^[ 2/10] etcd: done in 33s\n^[ 1/10] rootfs: failed in 40s\n^[ 3/10] runc: from the cache\n"},

@@ -8,65 +8,65 @@ import (
 	"io/fs"
 	"runtime"
 	"strings"
+
+	"github.com/holdfast-ha/holdfast/clusters/nodenet"
 )
 
-// DefaultKubernetes is the version that an empty version stands for: the newest whose module the Go module proxy was
-// seen to serve and that builds. (v1.37.2 is listed, but refused when its source is asked for.)
+// DefaultKubernetes is the version that an empty version stands for: the newest one that builds and whose module the Go
+// module proxy was seen to serve. (The proxy lists v1.37.2 but refuses to serve its source.)
 const DefaultKubernetes = "v1.37.1"
 
-// Versions of what an image holds beside Kubernetes. Those of containerd, runc and the CNI plugins are the ones that
-// the Dockerfile of kind's own base image names, because kind tests them together. etcd, CoreDNS and the pause image
-// are not here: kubeadm says which it wants.
+// Versions of what an image holds besides Kubernetes. Those of containerd, runc and the CNI plugins are taken from the
+// Dockerfile of kind's base image, because kind tests them together. etcd, CoreDNS and the pause image are missing here
+// because kubeadm decides their versions.
 const (
-	kindVersion       = "v0.33.0" // must be the one in go.mod: a cluster is made by that library
+	kindVersion       = "v0.33.0" // must match go.mod: clusters are created with that library
 	containerdVersion = "v2.3.4"
 	runcVersion       = "v1.4.3"
 	cniVersion        = "v1.9.1"
 )
 
-// debianSuite is the release of the root file system: its systemd 252 boots on cgroup v1, on v2 and on a mix of both;
-// that of Debian 13 refuses v1.
+// debianSuite is the release of the root file system. Its systemd 252 boots on cgroup v1, v2 and hybrid; the systemd of
+// Debian 13 refuses v1.
 const debianSuite = "bookworm"
 
-// packages of the root file system, beside what debootstrap's minbase brings.
+// packages of the root file system, in addition to mmdebstrap's minbase.
 var packages = []string{
 	"systemd", "dbus", // to run services
 	"conntrack", "iptables", "nftables", "iproute2", "ethtool", "socat", // for kube-proxy, kubeadm and port-forward
-	"netbase",                                            // for kube-proxy: see netfilterFiles
+	"netbase",                                            // for kube-proxy: see rootfs.sh
 	"util-linux", "mount", "kmod", "e2fsprogs", "procps", // for kubelet and kind's entrypoint
 	"libseccomp2", "pigz", "ca-certificates", // for containers
-	"curl", "jq", // for kind's scripts, and for a person who looks around
+	"curl", "jq", // for kind's scripts, and for people who debug a node
 }
 
-// revision is raised by hand when the code that puts an image together changes what is in it.
+// revision must be incremented when a change of the assembling code changes the content of an image.
 const revision = 1
 
-// ours are the files that an image gets from this package; agentSource is the source of its network agent.
+// ours are this package's files in an image.
 //
 //go:embed files
 var ours embed.FS
 
-//go:embed agent/main.go agent/plan.go agent/apply.go agent/follow.go agent/api.go
-var agentSource embed.FS
-
-// recipeKey is the same for two images exactly if they were made of the same things in the same way. The Go toolchain
-// is not among them: another one makes another binary, but no reason to make a whole image again.
+// recipeKey is the same for two images if and only if they were made from the same inputs in the same way. The version of
+// the Go toolchain does not count: another toolchain makes other binaries, but that is no reason to rebuild a whole image. Of
+// holdfast's own executable only the source of the part that runs on nodes counts, for the same reason.
 func recipeKey(kubernetes string) string {
 	parts := []string{
 		fmt.Sprint(revision), runtime.GOARCH, kubernetes, kindVersion, containerdVersion, runcVersion, cniVersion,
-		debianSuite, strings.Join(packages, " "),
+		debianSuite, strings.Join(packages, " "), rootfsScript,
 	}
-	for _, tree := range []embed.FS{ours, agentSource} {
+	for _, tree := range []embed.FS{ours, nodenet.Source} {
 		parts = append(parts, contents(tree)...)
 	}
 	return digest(parts...)
 }
 
-// contents are the names and texts of all files, in order of their names.
+// contents are the names and texts of all files except tests, in alternation, ordered by name.
 func contents(tree embed.FS) []string {
 	var parts []string
 	err := fs.WalkDir(tree, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		text, err := tree.ReadFile(path)
@@ -74,12 +74,12 @@ func contents(tree embed.FS) []string {
 		return err
 	})
 	if err != nil {
-		panic(err) // what was embedded can be read
+		panic(err) // embedded files are always readable
 	}
 	return parts
 }
 
-// digest of a list of texts, short enough for a tag. Where one text ends and the next begins counts.
+// digest of a list of texts, short enough for an image tag. Moving text from one element to the next changes it.
 func digest(parts ...string) string {
 	var all []byte
 	for _, part := range parts {

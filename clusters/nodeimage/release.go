@@ -14,19 +14,22 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
+	"github.com/holdfast-ha/holdfast/clusters/output"
 )
 
-// Release is what a node image brings of one version of Kubernetes, taken out of it: what kubeadm needs to bring the nodes
-// of another version to this one.
+// Release is the Kubernetes of one node image, extracted from the image: what kubeadm needs to upgrade the nodes of another
+// version to this one.
 type Release struct {
-	Ref
-	// Kubeadm, Kubelet and Kubectl are files.
+	registry.Ref
+	// Kubeadm, Kubelet and Kubectl are paths of the programs.
 	Kubeadm, Kubelet, Kubectl string
 	// Images are those that kubeadm wants for this version.
 	Images []ReleaseImage
 }
 
-// ReleaseImage is an image of a control plane's program, in an archive that containerd imports.
+// ReleaseImage is a control plane image, in an archive that containerd can import.
 type ReleaseImage struct {
 	Ref    string // for example "registry.example/kube-apiserver:v1.37.0"
 	Digest string // of its manifest
@@ -36,11 +39,11 @@ type ReleaseImage struct {
 //go:embed release.sh
 var releaseScript string
 
-// releaseWithin bounds the taking out. Measured: 4 s on 2 cores, and ten times as much on a busy machine.
+// releaseWithin limits the extraction. Measured: 4 s on 2 cores, and ten times as much on a busy machine.
 const releaseWithin = 5 * time.Minute
 
-// GetRelease gets the node image of a version as Ensure does, and takes out of it what an upgrade needs. That is kept in the
-// cache folder, for the next time.
+// GetRelease gets the node image of a version as Ensure does, and extracts what an upgrade needs. The result is kept in the
+// cache folder for the next call.
 func GetRelease(ctx context.Context, e *engine.Engine, version string, o Options) (Release, error) {
 	if err := o.fill(); err != nil {
 		return Release{}, err
@@ -55,22 +58,22 @@ func GetRelease(ctx context.Context, e *engine.Engine, version string, o Options
 	return getRelease(ctx, e, ref, o)
 }
 
-func getRelease(ctx context.Context, e images, ref Ref, o Options) (r Release, err error) {
-	c, err := openCache(ctx, o.CacheDir, func() { o.Progress(Step{Name: "waiting for a build to end", State: Started}) })
+func getRelease(ctx context.Context, e registry.Engine, ref registry.Ref, o Options) (r Release, err error) {
+	c, err := cache.Open(ctx, o.CacheDir, func() { o.Progress(Step{Name: "waiting for a build to end", State: Started}) })
 	if err != nil {
 		return Release{}, err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() { err = errors.Join(err, c.Close()) }()
 	name := "release-" + ref.Kubernetes + "-" + digest(ref.Digest, releaseScript)
-	dir, _, err := c.entry(name, func(keep, _ string) error { return takeOut(ctx, e, ref, keep) })
+	dir, _, err := c.Entry(name, func(keep, _ string) error { return takeOut(ctx, e, ref, keep) })
 	if err != nil {
 		return Release{}, fmt.Errorf("take Kubernetes %s out of %s: %w", ref.Kubernetes, ref.Image, err)
 	}
 	return readRelease(ref, dir)
 }
 
-// takeOut runs the script in a container of the image and unpacks what it prints.
-func takeOut(ctx context.Context, e images, ref Ref, dir string) error {
+// takeOut runs the script in a container of the image and unpacks the archive that the script prints.
+func takeOut(ctx context.Context, e registry.Engine, ref registry.Ref, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, releaseWithin)
 	defer cancel()
 	cmd := e.Command(ctx, "run", "--rm", "--privileged", "--network", "none", "--entrypoint", "bash", ref.Image,
@@ -85,14 +88,14 @@ func takeOut(ctx context.Context, e images, ref Ref, dir string) error {
 		return err
 	}
 	unpacked := unpackFlat(out, dir)
-	_, _ = io.Copy(io.Discard, out) // an archive that cannot be read must not block its writer
+	_, _ = io.Copy(io.Discard, out) // an unreadable archive must not block its writer
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("%w: %s", err, tail(said.String()))
+		return fmt.Errorf("%w: %s", err, output.Tail(said.String()))
 	}
 	return unpacked
 }
 
-// unpackFlat writes the files of an archive to dir. Names are cut down to their last part.
+// unpackFlat writes the regular files of an archive to dir, under the last element of their names.
 func unpackFlat(archive io.Reader, dir string) error {
 	for r := tar.NewReader(archive); ; {
 		header, err := r.Next()
@@ -116,8 +119,8 @@ func unpackFlat(archive io.Reader, dir string) error {
 	}
 }
 
-// readRelease says what lies in a folder that takeOut has filled.
-func readRelease(ref Ref, dir string) (Release, error) {
+// readRelease lists the contents of a folder that takeOut has filled.
+func readRelease(ref registry.Ref, dir string) (Release, error) {
 	r := Release{Ref: ref, Kubeadm: filepath.Join(dir, "kubeadm"), Kubelet: filepath.Join(dir, "kubelet"), Kubectl: filepath.Join(dir, "kubectl")}
 	list, err := os.ReadFile(filepath.Join(dir, "images"))
 	if err != nil {
@@ -132,7 +135,7 @@ func readRelease(ref Ref, dir string) (Release, error) {
 	}
 	for _, file := range append(paths(r.Images), r.Kubeadm, r.Kubelet, r.Kubectl) {
 		if _, err := os.Stat(file); err != nil {
-			return Release{}, fmt.Errorf("read what was taken out of %s: %w; 'holdfast image clear-cache' makes room for another try", ref.Image, err)
+			return Release{}, fmt.Errorf("read what was taken out of %s: %w; run 'holdfast image clear-cache' and retry", ref.Image, err)
 		}
 	}
 	return r, nil

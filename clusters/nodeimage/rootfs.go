@@ -1,11 +1,10 @@
 package nodeimage
 
 import (
-	"archive/tar"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,163 +12,67 @@ import (
 
 // Files of a root file system's cache entry.
 const (
-	rootfsTar    = "rootfs.tar"    // the lowest layer of a node image
-	netfilterTar = "netfilter.tar" // nft, iptables, conntrack and their libraries, for kube-proxy's image
+	rootfsTar    = "rootfs.tar"    // the lowest layer of an image
+	netfilterTar = "netfilter.tar" // nft, iptables, conntrack and their libraries, for the kube-proxy image
 )
 
-// rootfs returns the cache entry of the root file system.
+//go:embed rootfs.sh
+var rootfsScript string
+
+// mergedUsr is a hook of mmdebstrap that merges /bin, /lib and /sbin into /usr. Without it a package does so, which needs perl.
+// Older versions of mmdebstrap do not have it.
+const mergedUsr = "/usr/share/mmdebstrap/hooks/maybe-merged-usr"
+
+// rootfs returns the cache entry of the root file system of a node.
 func (b *builder) rootfs(ctx context.Context) (dir string, cached bool, err error) {
+	return b.bootstrap(ctx, "rootfs", packages, netfilterTar)
+}
+
+// bootstrap makes a root file system with packages. If netfilter is not empty, it is the name of an archive beside it with the
+// programs that kube-proxy calls.
+func (b *builder) bootstrap(ctx context.Context, name string, packages []string, netfilter string) (dir string, cached bool, err error) {
 	from, err := b.findDistribution(ctx)
 	if err != nil {
 		return "", false, err
 	}
-	name := "rootfs-" + from.suite + "-" + digest(append([]string{from.suite, fmt.Sprint(revision)}, packages...)...)
-	return b.cache.entry(name, func(keep, work string) error {
-		tree, err := b.bootstrap(ctx, from, packages, work)
-		if err != nil {
+	key := digest(append([]string{from.suite, fmt.Sprint(revision), rootfsScript, netfilter}, packages...)...)
+	return b.cache.Entry(name+"-"+from.suite+"-"+key, func(keep, work string) error {
+		if b.uid != 0 {
+			return errors.New("only root can do this (mmdebstrap changes owners and mounts): run holdfast as root, " +
+				"or load the image into the container engine")
+		}
+		there := func() bool { _, err := b.lookPath("mmdebstrap"); return err == nil }
+		if err := b.need(ctx, b.options, "mmdebstrap", there, "mmdebstrap"); err != nil {
 			return err
 		}
-		if err := writeFileWith(filepath.Join(keep, netfilterTar), func(w io.Writer) error { return writeNetfilter(w, tree) }); err != nil {
-			return err
+		env := []string{"TMPDIR=" + work}
+		if netfilter != "" {
+			env = append(env, "NETFILTER="+filepath.Join(keep, netfilter))
 		}
-		return tarTreeTo(filepath.Join(keep, rootfsTar), tree)
+		return b.logged(name, func(log *os.File) error {
+			return b.mmdebstrap(ctx, from, packages, filepath.Join(keep, rootfsTar), env, log)
+		})
 	})
 }
 
-// bootstrap makes a root file system with packages in a folder of work, which it returns.
-func (b *builder) bootstrap(ctx context.Context, from distribution, packages []string, work string) (tree string, err error) {
-	if b.uid != 0 {
-		return "", errors.New("only root can do this (debootstrap changes owners and mounts): run holdfast as root, or bring the image into the container engine")
-	}
-	tree = filepath.Join(work, "rootfs")
-	if err := b.debootstrap(ctx, from, packages, tree); err != nil {
-		return "", err
-	}
-	return tree, trim(tree)
-}
-
-func (b *builder) debootstrap(ctx context.Context, from distribution, packages []string, tree string) error {
-	there := func() bool { _, err := b.lookPath("debootstrap"); return err == nil }
-	if err := b.need(ctx, b.options, "debootstrap", there, "debootstrap"); err != nil {
-		return err
-	}
-	path, err := b.lookPath("debootstrap")
+// mmdebstrap packs a root file system into a file. It leaves out device nodes, because an engine makes its own.
+func (b *builder) mmdebstrap(ctx context.Context, from distribution, packages []string, file string, env []string, log *os.File) error {
+	path, err := b.lookPath("mmdebstrap")
 	if err != nil {
 		return err
 	}
-	log, err := b.cache.log("rootfs")
-	if err != nil {
-		return err
+	args := []string{"--mode=root", "--variant=minbase", "--skip=output/dev", "--components=" + from.components,
+		"--include=" + strings.Join(packages, ","), "--customize-hook=" + rootfsScript}
+	if _, err := b.readFile(filepath.Join(mergedUsr, "setup00.sh")); err == nil {
+		args = append(args, "--hook-dir="+mergedUsr)
 	}
-	defer log.Close() //nolint:errcheck // a log
-	args := []string{"--variant=minbase", "--include=" + strings.Join(packages, ","), "--components=" + from.components}
 	if from.keyring != "" {
 		args = append(args, "--keyring="+from.keyring)
 	}
-	env := []string{"DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8"}
+	env = append(env, "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8")
 	if from.proxy != "" {
 		env = append(env, "http_proxy="+from.proxy)
 	}
-	args = append(args, from.suite, tree, from.mirror)
-	_, err = b.run(ctx, call{name: path, args: args, env: env, log: log, ownMounts: true})
-	if err != nil {
-		return fmt.Errorf("%w\nthe whole log is in %s", err, log.Name())
-	}
-	return nil
-}
-
-// useless are files that a node has no use for: the machine's own settings that debootstrap copies, package lists,
-// documentation. Units: kind's Dockerfile removes all but its own, since most of them do what only the host may do.
-var useless = []string{
-	"etc/resolv.conf", "etc/hostname", "etc/machine-id", "etc/apt/sources.list",
-	"var/lib/apt/lists/*", "var/cache/*", "var/log/*",
-	"usr/share/doc/*", "usr/share/man/*", "usr/share/locale/*", "usr/share/info/*",
-	"etc/systemd/system/*.wants/*",
-	"usr/lib/systemd/system/multi-user.target.wants/*", "usr/lib/systemd/system/local-fs.target.wants/*",
-	"usr/lib/systemd/system/basic.target.wants/*", "usr/lib/systemd/system/sockets.target.wants/*udev*",
-	"usr/lib/systemd/system/sockets.target.wants/*initctl*",
-	"usr/lib/systemd/system/sysinit.target.wants/systemd-tmpfiles-setup.service", // it would empty /tmp and /run under kind
-}
-
-func trim(tree string) error {
-	for _, pattern := range useless {
-		found, err := filepath.Glob(filepath.Join(tree, pattern))
-		if err != nil {
-			return err
-		}
-		for _, path := range found {
-			if err := os.RemoveAll(path); err != nil {
-				return fmt.Errorf("trim the root file system: %w", err)
-			}
-		}
-	}
-	return nil
-}
-
-func tarTreeTo(file, tree string) error {
-	return writeFileWith(file, func(w io.Writer) error { return tarTree(w, tree) })
-}
-
-// tarTree writes a whole folder with owners and modes, in the order of names. What is not a file, folder or link (the
-// devices that debootstrap makes) is left out: an engine makes its own.
-func tarTree(w io.Writer, tree string) error {
-	out := tar.NewWriter(w)
-	err := filepath.WalkDir(tree, func(path string, _ os.DirEntry, err error) error {
-		if err != nil || path == tree {
-			return err
-		}
-		name, err := filepath.Rel(tree, path)
-		if err != nil {
-			return err
-		}
-		info, err := os.Lstat(path)
-		if err != nil {
-			return err
-		}
-		return addToTar(out, path, name, info)
-	})
-	if err != nil {
-		return fmt.Errorf("pack %s: %w", tree, err)
-	}
-	return out.Close()
-}
-
-func addToTar(out *tar.Writer, path, name string, info os.FileInfo) error {
-	var target string
-	switch {
-	case info.Mode()&os.ModeSymlink != 0:
-		var err error
-		if target, err = os.Readlink(path); err != nil {
-			return err
-		}
-	case !info.Mode().IsRegular() && !info.IsDir():
-		return nil
-	}
-	header, err := tar.FileInfoHeader(info, target)
-	if err != nil {
-		return err
-	}
-	header.Name = name
-	if info.IsDir() {
-		header.Name += "/"
-	}
-	header.Uname, header.Gname = "", "" // names are those of the machine we are on; numbers count
-	if err := out.WriteHeader(header); err != nil || !info.Mode().IsRegular() {
-		return err
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close() //nolint:errcheck // only read
-	_, err = io.Copy(out, file)
+	_, err = b.run(ctx, call{name: path, args: append(args, from.suite, file, from.mirror), env: env, log: log, ownMounts: true})
 	return err
-}
-
-func writeFileWith(path string, write func(io.Writer) error) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(file), file.Close())
 }

@@ -10,16 +10,15 @@ import (
 	"strings"
 
 	"golang.org/x/mod/semver"
-	"sigs.k8s.io/kind/pkg/apis/config/defaults"
 )
 
 var versionForm = regexp.MustCompile(`^v1\.\d+\.\d+$`)
 
-// shownVersions is how many versions an error names.
+// shownVersions is the number of versions that an error suggests.
 const shownVersions = 5
 
-// Versions are the released versions of Kubernetes, newest first. That one is listed does not mean that the Go module
-// proxy serves it: that shows when it is asked for.
+// Versions are the released versions of Kubernetes, newest first. The Go module proxy may refuse to serve a listed version;
+// that shows only when its source is requested.
 func Versions(ctx context.Context) ([]string, error) {
 	g, err := newGoTool(ctx, thisHost(), os.TempDir())
 	if err != nil {
@@ -28,8 +27,8 @@ func Versions(ctx context.Context) ([]string, error) {
 	return g.releases(ctx)
 }
 
-// releases come from the list of k8s.io/api, whose v0.X.Y is published with every v1.X.Y; k8s.io/kubernetes itself is
-// seldom asked for, and the proxy's list of it has gaps.
+// releases come from the version list of k8s.io/api, whose v0.X.Y is published with every v1.X.Y. k8s.io/kubernetes itself
+// is seldom requested, so the proxy's list of it has gaps.
 func (g goTool) releases(ctx context.Context) ([]string, error) {
 	listed, err := g.list(ctx, "k8s.io/api")
 	if err != nil {
@@ -45,7 +44,7 @@ func (g goTool) releases(ctx context.Context) ([]string, error) {
 	return versions, nil
 }
 
-// kubernetesSource downloads Kubernetes' own module, or says why this version cannot be had and which are near it.
+// kubernetesSource downloads the module k8s.io/kubernetes. The error for an unavailable version suggests versions near it.
 func (g goTool) kubernetesSource(ctx context.Context, version string) (module, error) {
 	source, cause := g.download(ctx, kubernetesModule, version)
 	if cause == nil || ctx.Err() != nil {
@@ -57,13 +56,13 @@ func (g goTool) kubernetesSource(ctx context.Context, version string) (module, e
 	}
 	near := strings.Join(nearest(known, version), ", ")
 	if slices.Contains(known, version) {
-		return module{}, fmt.Errorf("get the source of Kubernetes %s: this version exists, but cannot be had from here; try one near it: %s (%w)",
+		return module{}, fmt.Errorf("get the source of Kubernetes %s: the version exists, but cannot be downloaded; try one near it: %s (%w)",
 			version, near, cause)
 	}
 	return module{}, fmt.Errorf("kubernetes %s does not exist; near it are %s (%w)", version, near, cause)
 }
 
-// nearest are some of the known versions, the nearest first: by minor version, then by patch.
+// nearest returns up to shownVersions of the known versions, nearest first: by minor version, then by patch.
 func nearest(known []string, wanted string) []string {
 	near := slices.DeleteFunc(slices.Clone(known), func(v string) bool { return v == wanted })
 	minor, patch := numbers(wanted)
@@ -81,7 +80,7 @@ func numbers(version string) (minor, patch int) {
 	if len(parts) != 3 {
 		return 0, 0
 	}
-	minor, _ = strconv.Atoi(parts[1]) // zero is as far from any real version as can be
+	minor, _ = strconv.Atoi(parts[1]) // zero is far from every real version
 	patch, _ = strconv.Atoi(parts[2])
 	return minor, patch
 }
@@ -93,7 +92,8 @@ func abs(n int) int {
 	return n
 }
 
-// servable downloads a module in the version that is wanted, or else in the next patch of it that can be had.
+// servable downloads a module in the wanted version, or, if that cannot be downloaded, in the nearest later patch release
+// that can.
 func (g goTool) servable(ctx context.Context, path, wanted string) (module, error) {
 	source, cause := g.download(ctx, path, wanted)
 	if cause == nil || ctx.Err() != nil {
@@ -108,26 +108,14 @@ func (g goTool) servable(ctx context.Context, path, wanted string) (module, erro
 			return source, nil
 		}
 	}
-	return module{}, fmt.Errorf("%w; nor can a later patch of it be had", cause)
+	return module{}, fmt.Errorf("%w; no later patch release can be downloaded either", cause)
 }
 
-// laterPatches are those of the listed versions that only mend the wanted one, the nearest first.
+// laterPatches are the listed patch releases later than wanted within the same minor version, nearest first.
 func laterPatches(listed []string, wanted string) []string {
 	later := slices.DeleteFunc(slices.Clone(listed), func(v string) bool {
 		return semver.MajorMinor(v) != semver.MajorMinor(wanted) || semver.Prerelease(v) != "" || semver.Compare(v, wanted) <= 0
 	})
 	slices.SortFunc(later, semver.Compare)
 	return later
-}
-
-// stockVersion is the Kubernetes version of a kindest/node reference; empty where it does not tell.
-func stockVersion(image string) string {
-	named, sum, byDigest := strings.Cut(image, "@")
-	if kinds, kindsSum, _ := strings.Cut(defaults.Image, "@"); byDigest && sum == kindsSum {
-		named = kinds
-	}
-	if at := strings.LastIndex(named, ":v"); at >= 0 {
-		return named[at+1:]
-	}
-	return ""
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"testing"
 
@@ -17,7 +16,7 @@ import (
 // moduleRoot is where go.mod lies.
 const moduleRoot = "../.."
 
-// The image must be made of the files of the very kind that makes clusters of it.
+// The image must be made from the files of the same version of kind that creates the clusters.
 func TestKindVersionIsThatOfGoMod(t *testing.T) {
 	if got := required(t, kindModule); got != kindVersion {
 		t.Errorf("go.mod has %q, the recipe %s", got, kindVersion)
@@ -106,13 +105,13 @@ func TestKubernetesSource(t *testing.T) {
 		name, version string
 		answer        answer
 		list          answer
-		want          string // of the error; empty if it is to be had
+		want          string // of the error; empty if the download succeeds
 	}{
-		{name: "to be had", version: "v1.37.1", answer: answer{text: `{"Dir":"/m","Version":"v1.37.1"}`}},
+		{name: "available", version: "v1.37.1", answer: answer{text: `{"Dir":"/m","Version":"v1.37.1"}`}},
 		{
 			name: "refused", version: "v1.37.2", list: answer{text: listed},
 			answer: answer{text: `{"Error":"reading x: 403 Forbidden\n\tno"}`, err: errors.New("exit status 1")},
-			want: "get the source of Kubernetes v1.37.2: this version exists, but cannot be had from here; " +
+			want: "get the source of Kubernetes v1.37.2: the version exists, but cannot be downloaded; " +
 				"try one near it: v1.37.1, v1.37.0, v1.36.2, v1.36.3, v1.35.4 (reading x: 403 Forbidden no)",
 		},
 		{
@@ -152,7 +151,7 @@ func TestServable(t *testing.T) {
 	}{
 		{name: "the wanted one", served: "v3.6.8", want: "v3.6.8"},
 		{name: "the next patch but one", served: "v3.6.13", want: "v3.6.13"},
-		{name: "never another minor version", served: "v3.7.0", fails: "403; nor can a later patch of it be had"},
+		{name: "never another minor version", served: "v3.7.0", fails: "403; no later patch release can be downloaded either"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMachine(t)
@@ -171,22 +170,6 @@ func TestLaterPatches(t *testing.T) {
 	listed := []string{"v3.6.7", "v3.6.13", "v3.6.8", "v3.6.12", "v3.6.14-rc.0", "v3.7.0", "v3.5.99"}
 	if diff := cmp.Diff([]string{"v3.6.12", "v3.6.13"}, laterPatches(listed, "v3.6.8")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestStockVersion(t *testing.T) {
-	for image, want := range map[string]string{
-		"registry.example/kindest/node:v1.36.3": "v1.36.3",
-		"kindest/node:v1.37.0@sha256:abc":       "v1.37.0",
-		"kindest/node@sha256:abc":               "",
-		kindDefault():                           "v1.37.0",
-	} {
-		if got := stockVersion(image); got != want {
-			t.Errorf("%s: got %q, want %q", image, got, want)
-		}
-	}
-	if name := kindDefault(); strings.Count(name, ":") != 1 || !strings.Contains(name, "kindest/node@sha256:") {
-		t.Errorf("kind's default is %s, want it by its digest alone", name)
 	}
 }
 

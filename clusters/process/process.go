@@ -1,6 +1,6 @@
-// Package process names a process so that another one can tell later whether it still lives.
+// Package process identifies a process so that another process can check later whether it is still alive.
 //
-// It ends no process, and it knows nothing of what a process does.
+// The package does not end processes.
 package process
 
 import (
@@ -13,36 +13,36 @@ import (
 	"syscall"
 )
 
-// Process is one process of one machine. A PID alone would not do: it is used again, and it means another process in another
-// container.
+// Process identifies one process on one machine. A PID alone is not enough: PIDs are reused, and each container has its own
+// PIDs.
 type Process struct {
 	Host string `json:"host"`
-	// Machine is this boot of this kernel, and the PID namespace; empty where /proc does not tell.
+	// Machine is the boot ID of the kernel and the PID namespace. Empty if /proc does not provide them.
 	Machine string `json:"machine,omitempty"`
 	PID     int    `json:"pid"`
-	// Began is when the process began, in the kernel's own ticks since the boot; empty where /proc does not tell.
+	// Began is the start time of the process in clock ticks since boot. Empty if /proc does not provide it.
 	Began string `json:"began,omitempty"`
 }
 
-// Life is what can be told of a process.
+// Life is whether a process is alive, as far as this process can tell.
 type Life string
 
-// What can be told. Elsewhere: the process belongs to another machine, so nothing can be told from here.
+// The values of Life. Elsewhere means that the process belongs to another machine, so its state is unknown here.
 const (
 	Lives     Life = "lives"
 	Ended     Life = "ended"
 	Elsewhere Life = "elsewhere"
 )
 
-// Self is the process that asks.
+// Self identifies the calling process.
 func Self() Process {
-	host, _ := os.Hostname() // a machine without a name still has the rest
+	host, _ := os.Hostname() // without a host name the other fields still identify the process
 	p := Process{Host: host, Machine: machine(), PID: os.Getpid()}
 	p.Began, _ = began(p.PID)
 	return p
 }
 
-// Life tells whether the process still lives. A zombie has ended.
+// Life reports whether the process is still alive. A zombie has ended.
 func (p Process) Life() Life {
 	self, _ := os.Hostname()
 	if p.PID <= 0 || p.Host != self || p.Machine != machine() {
@@ -64,24 +64,24 @@ func (p Process) Life() Life {
 
 func (p Process) String() string { return fmt.Sprintf("process %d on %s", p.PID, p.Host) }
 
-// machine is empty where /proc does not tell: then the host's name has to do.
+// machine is empty if /proc is not available. Then only the host name identifies the machine.
 func machine() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	space, _ := os.Readlink("/proc/self/ns/pid")
 	return strings.TrimSpace(string(boot)) + space
 }
 
-// The fields of /proc/PID/stat that follow the name, which is in parentheses and may hold anything.
+// Indexes of the fields in /proc/PID/stat after the process name. The name is in parentheses and may contain any character.
 // Source: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
 const (
 	fieldState = 0
 	fieldBegan = 19
 )
 
-// began is when a process began. The error is os.ErrNotExist for one that has ended.
+// began is the start time of a process. The error is os.ErrNotExist if the process has ended.
 func began(pid int) (string, error) {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if errors.Is(err, syscall.ESRCH) { // it ended between the opening and the reading
+	if errors.Is(err, syscall.ESRCH) { // the process ended between open and read
 		return "", os.ErrNotExist
 	}
 	if err != nil {

@@ -11,7 +11,7 @@ func TestSelfLives(t *testing.T) {
 	}
 }
 
-// A process that was killed has ended, also while its parent has not asked for its end: a zombie still takes signals.
+// A killed process counts as ended even before its parent waits for it: a zombie still accepts signals.
 func TestAKilledProcessHasEnded(t *testing.T) {
 	cmd := exec.Command("cat")
 	in, err := cmd.StdinPipe()
@@ -37,10 +37,10 @@ func TestAKilledProcessHasEnded(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := out.Read(make([]byte, 1)); err == nil { // the end of its output: it is dead, and not waited for
-		t.Fatal("cat said something")
+	if _, err := out.Read(make([]byte, 1)); err == nil { // its output has ended: the process is dead but not waited for
+		t.Fatal("cat printed something")
 	}
-	for child.Life() == Lives { // the kernel closes the files of a process just before it makes a zombie of it
+	for child.Life() == Lives { // the kernel closes the files of a process just before it turns the process into a zombie
 	}
 	if child.Life() != Ended {
 		t.Errorf("a zombie: %s, want ended", child.Life())
@@ -51,7 +51,7 @@ func TestAKilledProcessHasEnded(t *testing.T) {
 	}
 }
 
-// A PID that is used again is another process, and one of another machine cannot be told of.
+// A reused PID belongs to another process. The state of a process on another machine is unknown.
 func TestAnotherProcessOfTheSamePID(t *testing.T) {
 	later, far, renamed := Self(), Self(), Self()
 	if later.Began == "" {

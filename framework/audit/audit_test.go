@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// Good practice, as package workloads has it, has nothing to be found; nor has what looks odd and is right.
+// Nothing is found in the good practice of package workloads, nor in unusual workloads that are correct.
 func TestGoodPracticeIsClean(t *testing.T) {
 	clean(t,
 		mutant{name: "the default"},
@@ -18,7 +18,7 @@ func TestGoodPracticeIsClean(t *testing.T) {
 		mutant{name: "a budget of minAvailable", backend: workloads.Backend{Budget: workloads.Budget{MinAvailable: "80%"}}},
 		mutant{name: "a node port", backend: workloads.Backend{NodePort: 30080}},
 		mutant{
-			name: "nodes of one zone are away", nodes: func(nodes []*corev1.Node) {
+			name: "nodes of one zone are cordoned", nodes: func(nodes []*corev1.Node) {
 				for _, n := range nodes[6:] {
 					n.Spec.Unschedulable = true
 					n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}}

@@ -5,13 +5,15 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 var budgetBlocksDrains = Rule{
 	ID: "budget-blocks-drains", Severity: Error,
 	Title: "its budget refuses every eviction",
-	Why: "A drain of its node never ends, so upgrades stop there, or somebody forces them and the budget protects nothing. " +
-		"That two budgets cover a pod has the same effect: the API refuses to evict it.",
+	Why: "A drain of its node never ends, so upgrades stop there, or are forced and the budget protects nothing. " +
+		"Two budgets that cover the same pod have the same effect: the API refuses to evict it.",
 	Doc: docBudget, needs: []Resource{Budgets}, check: checkBudgetBlocksDrains,
 }
 
@@ -28,26 +30,27 @@ func checkBudgetBlocksDrains(s *subject) {
 			continue
 		}
 		f := Finding{
-			Evidence: fmt.Sprintf("budget %s demands %s, and its pods are %d: that leaves none to evict, ever", b.Name, demand, expected),
+			Evidence: fmt.Sprintf("budget %s demands %s and covers %s, so none can ever be evicted", b.Name, demand, prose.Count(expected, "pod")),
 			Fix: []Step{s.patch(Target{Kind: "PodDisruptionBudget", Namespace: b.Namespace, Name: b.Name}, MergePatch,
 				object{"spec": object{"minAvailable": nil, "maxUnavailable": 1}})},
 		}
 		if expected == 1 {
-			f.Caution = "with a single replica, each drain of its node is an outage then: run several"
+			f.Caution = "with a single replica, each drain of its node is then an outage: run several replicas"
 		}
 		s.find(f)
 	}
 }
 
-// severalBudgets cover the same pods. Only one that covers nothing else can be done without.
+// severalBudgets is the finding that several budgets cover the same pods. Only a budget that covers no other workload can be
+// deleted.
 func (s *subject) severalBudgets(covering []policyv1.PodDisruptionBudget) Finding {
 	var all []string
 	for _, b := range covering {
 		all = append(all, b.Name)
 	}
 	f := Finding{
-		Evidence: fmt.Sprintf("%d budgets cover its pods (%s), and the API evicts no pod that more than one covers", len(all), names(all)),
-		Caution:  "which budget is meant is for you to say; the first of them by name is kept here, and so is each that covers other workloads",
+		Evidence: fmt.Sprintf("%d budgets cover its pods (%s), and the API evicts no pod that more than one covers", len(all), listNames(all)),
+		Caution:  "decide which budget is meant; these commands keep the first by name",
 	}
 	for _, b := range covering[1:] {
 		if s.coversOnly(b) {
@@ -61,7 +64,7 @@ func (s *subject) severalBudgets(covering []policyv1.PodDisruptionBudget) Findin
 	return f
 }
 
-// covered are the workloads whose pods a budget covers.
+// covered returns the workloads whose pods a budget covers.
 func (v *view) covered(b policyv1.PodDisruptionBudget) (workloads []*Workload) {
 	for i := range v.cluster.Workloads {
 		w := &v.cluster.Workloads[i]
@@ -74,8 +77,8 @@ func (v *view) covered(b policyv1.PodDisruptionBudget) (workloads []*Workload) {
 
 func (s *subject) coversOnly(b policyv1.PodDisruptionBudget) bool { return len(s.covered(b)) == 1 }
 
-// expected is the number of pods that percentages of a budget are of: the sum of what its workloads want. What else it
-// covers only its status tells.
+// expected returns the number of pods that a budget's percentages refer to: the sum of the replicas that its workloads want. If
+// the budget covers other pods too, only its status tells, and the larger number counts.
 func (s *subject) expected(b policyv1.PodDisruptionBudget) int {
 	sum := 0
 	for _, w := range s.covered(b) {
@@ -87,8 +90,8 @@ func (s *subject) expected(b policyv1.PodDisruptionBudget) int {
 	return sum
 }
 
-// demanded is what a budget says, and how many healthy pods that is of those expected. Shares are rounded up, of
-// maxUnavailable too.
+// demanded returns what a budget demands, in words, and how many of the expected pods must be healthy. Percentages are rounded
+// up, those of maxUnavailable too.
 // Source: getExpectedPodCount in k8s.io/kubernetes/pkg/controller/disruption
 func demanded(spec policyv1.PodDisruptionBudgetSpec, expected int) (words string, healthy int) {
 	scaled := func(share *intstr.IntOrString) int {

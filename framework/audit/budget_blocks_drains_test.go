@@ -17,19 +17,19 @@ func TestBudgetBlocksDrains(t *testing.T) {
 	caught(t, budgetBlocksDrains,
 		mutant{
 			name: "none may be out", backend: with(workloads.Budget{MaxUnavailable: "0"}),
-			evidence: "budget backend demands maxUnavailable 0, and its pods are 6: that leaves none to evict, ever",
+			evidence: "budget backend demands maxUnavailable 0 and covers 6 pods, so none can ever be evicted",
 		},
 		mutant{
 			name: "as many as there are", backend: with(workloads.Budget{MinAvailable: "6"}),
-			evidence: "budget backend demands minAvailable 6, and its pods are 6: that leaves none to evict, ever",
+			evidence: "budget backend demands minAvailable 6 and covers 6 pods, so none can ever be evicted",
 		},
 		mutant{
 			name: "a share that is rounded up", backend: with(workloads.Budget{MinAvailable: "84%"}),
-			evidence: "budget backend demands minAvailable 84%, and its pods are 6: that leaves none to evict, ever",
+			evidence: "budget backend demands minAvailable 84% and covers 6 pods, so none can ever be evicted",
 		},
 		mutant{
 			name: "more than there are", backend: with(workloads.Budget{MinAvailable: "9"}),
-			evidence: "budget backend demands minAvailable 9, and its pods are 6: that leaves none to evict, ever",
+			evidence: "budget backend demands minAvailable 9 and covers 6 pods, so none can ever be evicted",
 		},
 		mutant{
 			name: "two budgets", more: []runtime.Object{budget(shop, "extra", own), budget(shop, "one-more", own)}, steps: 2,
@@ -47,7 +47,8 @@ func TestBudgetBlocksDrains(t *testing.T) {
 	)
 }
 
-// A single replica can be drained only at the price of an outage: its budget and its number are two findings.
+// The node of a single replica can be drained only at the price of an outage: the budget and the number of replicas are two
+// findings.
 func TestBudgetOfASingleReplica(t *testing.T) {
 	w := newWorld(t, mutant{backend: workloads.Backend{Replicas: 1, Budget: workloads.Budget{MinAvailable: "1"}}})
 	w.settle()
@@ -55,12 +56,12 @@ func TestBudgetOfASingleReplica(t *testing.T) {
 	if len(r.Findings) != 2 || r.Findings[0].Rule != singleReplica.ID || r.Findings[1].Rule != budgetBlocksDrains.ID {
 		t.Fatalf("found %s", listed(r.Findings))
 	}
-	if want := "with a single replica, each drain of its node is an outage then: run several"; r.Findings[1].Caution != want {
+	if want := "with a single replica, each drain of its node is then an outage: run several replicas"; r.Findings[1].Caution != want {
 		t.Errorf("caution %q, want %q", r.Findings[1].Caution, want)
 	}
 }
 
-// Which of two budgets may go, when both cover others as well, nobody can tell.
+// If both budgets also cover other workloads, the audit cannot decide which one to delete.
 func TestTwoBudgetsOfSeveralWorkloads(t *testing.T) {
 	front, err := workloads.Backend{Name: "front", Budget: workloads.NoBudget}.Objects(place)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Resource is something that has to be listed before rules can judge.
+// Resource is an API resource that rules need to have been listed.
 type Resource string
 
 // The resources that are read.
@@ -26,9 +26,9 @@ const (
 	ConfigMaps     Resource = "configmaps"
 )
 
-// Cluster is what was read of one. It is plain data: a test can make one up.
+// Cluster is what Read read of a cluster. It is plain data, so a test can construct one.
 type Cluster struct {
-	// Taken is when it was read.
+	// Taken is when the reading began.
 	Taken     time.Time
 	Workloads []Workload
 	Nodes     []corev1.Node
@@ -37,7 +37,7 @@ type Cluster struct {
 	Slices    []discoveryv1.EndpointSlice
 	// ConfigMaps are those that a workload's template names.
 	ConfigMaps []corev1.ConfigMap
-	// Unread is what could not be listed.
+	// Unread are the resources that could not be listed.
 	Unread []Unread
 }
 
@@ -57,9 +57,9 @@ type Workload struct {
 	Selector  *metav1.LabelSelector
 	Template  corev1.PodTemplateSpec
 	Update    Update
-	// Claims: its pods have volumes of their own, or share one, that may be tied to a zone or a node.
+	// Claims: its pods have or share volumes that may be tied to a zone or a node.
 	Claims bool
-	// Pods are its own that have not ended.
+	// Pods are the workload's own pods that have not ended.
 	Pods []corev1.Pod
 }
 
@@ -71,14 +71,14 @@ const (
 
 // Update is how a workload replaces its pods when its template changes.
 type Update struct {
-	Rolling bool // otherwise all at once (Recreate), or whenever somebody deletes one (OnDelete)
-	// By hand: pods are replaced when somebody deletes them, or when the rollout is resumed.
+	Rolling bool // otherwise all at once (Recreate), or when a pod is deleted (OnDelete)
+	// ByHand says what a user must do before pods are replaced: delete them, or resume the rollout. Empty: nothing.
 	ByHand string
 	// MaxSurge and MaxUnavailable of a rolling Deployment, in pods.
 	MaxSurge, MaxUnavailable int
 }
 
-// unread tells whether a resource could not be listed where it matters for namespace.
+// unread reports whether a resource could not be listed in a namespace.
 func (c *Cluster) unread(r Resource, namespace string) bool {
 	for _, u := range c.Unread {
 		if u.Resource == r && (u.Namespace == "" || u.Namespace == namespace) {

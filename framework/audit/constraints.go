@@ -7,13 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Where things are in a workload, for JSON patches.
+// Paths of JSON patches.
 const (
 	pathPod         = "/spec/template/spec"
 	pathConstraints = pathPod + "/topologySpreadConstraints"
 )
 
-// revisionKey tells the pods of one revision of a Deployment from those of another.
+// revisionKey is the label that tells the pods of one revision of a Deployment from those of another.
 const revisionKey = "pod-template-hash"
 
 // edit gathers the changes to a workload's spread constraints as a JSON patch.
@@ -21,20 +21,20 @@ type edit struct {
 	*subject
 	ops   []op
 	added []corev1.TopologySpreadConstraint
-	keys  []string // that were seen to
+	keys  []string // that require has handled
 }
 
-// change sets a field of constraint i, which must still be the constraint that was seen.
+// change sets a field of constraint i. The patch fails if another constraint has taken that index meanwhile.
 func (e *edit) change(i int, field string, value any) {
 	at := fmt.Sprintf("%s/%d", pathConstraints, i)
 	guard := op{"test", at + "/topologyKey", e.Template.Spec.TopologySpreadConstraints[i].TopologyKey}
 	if !slices.ContainsFunc(e.ops, func(o op) bool { return o.Path == guard.Path }) {
 		e.ops = append(e.ops, guard)
 	}
-	e.ops = append(e.ops, op{"add", at + "/" + field, value}) // of a field, add also replaces
+	e.ops = append(e.ops, op{"add", at + "/" + field, value}) // add replaces a field that exists
 }
 
-// done is the patch; nil if nothing has to change.
+// done returns the patch; nil if nothing has to change.
 func (e *edit) done() []op {
 	if len(e.Template.Spec.TopologySpreadConstraints) == 0 && len(e.added) > 0 {
 		return append(e.ops, op{"add", pathConstraints, e.added})
@@ -45,8 +45,8 @@ func (e *edit) done() []op {
 	return e.ops
 }
 
-// constraint over key that is good practice: it counts the subject's own pods, each revision by itself, and only domains
-// that its pods can go to.
+// constraint returns a constraint over key that follows good practice: it counts the subject's own pods, each revision by
+// itself, and only domains that its pods can go to.
 func (s *subject) constraint(key string, action corev1.UnsatisfiableConstraintAction, maxSkew int32) corev1.TopologySpreadConstraint {
 	honor := corev1.NodeInclusionPolicyHonor
 	c := corev1.TopologySpreadConstraint{
@@ -59,7 +59,7 @@ func (s *subject) constraint(key string, action corev1.UnsatisfiableConstraintAc
 	return c
 }
 
-// prefer makes sure that there is a constraint over key, be it a soft one.
+// prefer adds a soft constraint over key unless there is any constraint over it.
 func (e *edit) prefer(key string) {
 	for _, c := range e.Template.Spec.TopologySpreadConstraints {
 		if c.TopologyKey == key && e.own(c.LabelSelector) {
@@ -69,8 +69,8 @@ func (e *edit) prefer(key string) {
 	e.added = append(e.added, e.constraint(key, corev1.ScheduleAnyway, 1))
 }
 
-// require makes sure that there is a hard constraint over key with a skew of at most maxSkew. It hardens the one that is
-// there, so that nobody has to tell two apart.
+// require makes sure that there is a hard constraint over key with a skew of at most maxSkew. It hardens an existing
+// constraint, so that there are never two over the same key.
 func (e *edit) require(key string, maxSkew int32) {
 	if slices.Contains(e.keys, key) {
 		return
@@ -103,7 +103,8 @@ func (e *edit) require(key string, maxSkew int32) {
 	}
 }
 
-// existing is the constraint over key to build on: a hard one before a soft one; -1: there is none.
+// existing returns the index of the constraint over key to build on, a hard one if there is one; -1: there is no constraint
+// over key.
 func (e *edit) existing(key string) int {
 	all := e.Template.Spec.TopologySpreadConstraints
 	over := func(c corev1.TopologySpreadConstraint) bool { return c.TopologyKey == key }
@@ -115,7 +116,7 @@ func (e *edit) existing(key string) int {
 
 func hard(c corev1.TopologySpreadConstraint) bool { return c.WhenUnsatisfiable == corev1.DoNotSchedule }
 
-// honors tells what a policy of a constraint comes to, given the API's default.
+// honors reports whether a policy of a constraint is Honor; otherwise is the API's default for a policy that is not set.
 func honors(policy *corev1.NodeInclusionPolicy, otherwise corev1.NodeInclusionPolicy) bool {
 	if policy == nil {
 		return otherwise == corev1.NodeInclusionPolicyHonor
@@ -123,8 +124,9 @@ func honors(policy *corev1.NodeInclusionPolicy, otherwise corev1.NodeInclusionPo
 	return *policy == corev1.NodeInclusionPolicyHonor
 }
 
-// spreadOut makes the subject's pods go to different nodes, and to different zones where there are several: strictly
-// over zones, and over nodes as far as possible, as both strictly can deadlock when zones have nodes of unequal number.
+// spreadOut returns the steps that move the subject's pods to different nodes, and to different zones if there are several. The
+// constraint over zones is hard and the one over nodes soft, because two hard ones can deadlock if zones have different numbers
+// of nodes.
 func (s *subject) spreadOut() (fix []Step, caution string) {
 	hosts, zones := len(s.homes()), len(domains(s.homes(), zoneKey))
 	if s.cluster.unread(Nodes, s.Namespace) {
@@ -148,20 +150,21 @@ func (s *subject) spreadOut() (fix []Step, caution string) {
 	}
 	fix = s.patchOps(e.done())
 	if fix == nil {
-		caution = sentences(caution, "its constraints forbid this already, but bind only pods that are being placed: a restart places them anew")
+		caution = sentences(caution, "its constraints forbid this already, but apply only when pods are scheduled: a restart schedules all again")
 		return []Step{s.restart()}, caution
 	}
 	return fix, sentences(caution, "where a zone or node has no room, pods stay Pending instead of crowding elsewhere", s.rollout(), s.volumes())
 }
 
-// dropOwnAffinity are the operations that remove what draws the subject's pods to each other over one of keys.
+// dropOwnAffinity returns the operations that remove the required pod affinity that draws the subject's pods together over one
+// of keys.
 func (s *subject) dropOwnAffinity(keys []string) (ops []op) {
 	if s.Template.Spec.Affinity == nil || s.Template.Spec.Affinity.PodAffinity == nil {
 		return nil
 	}
 	terms := s.Template.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 	const at = pathPod + "/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution"
-	for i, t := range slices.Backward(terms) { // backward: an index must stay what it was
+	for i, t := range slices.Backward(terms) { // backward, so that a removal does not shift the indexes still to come
 		if s.ownTerm(t) && slices.Contains(keys, t.TopologyKey) {
 			term := fmt.Sprintf("%s/%d", at, i)
 			ops = append(ops, op{"test", term + "/topologyKey", t.TopologyKey}, op{Op: "remove", Path: term})
@@ -170,10 +173,10 @@ func (s *subject) dropOwnAffinity(keys []string) (ops []op) {
 	return ops
 }
 
-// rollout says what else it takes for a changed template to reach the pods.
+// rollout returns what a user must do for a changed template to reach the pods; empty: nothing.
 func (s *subject) rollout() string { return s.Update.ByHand }
 
-// volumes warns of what ties pods to places.
+// volumes warns of volumes that tie pods to a node or zone.
 func (s *subject) volumes() string {
 	if !s.Claims {
 		return ""

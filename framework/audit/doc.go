@@ -1,9 +1,9 @@
-// Package audit finds single points of failure in what runs on a cluster now: what a lost node, zone or pod, a drain or a
-// rollout would cost each Deployment and StatefulSet, with the evidence and the exact commands that mend it.
+// Package audit finds single points of failure in the Deployments and StatefulSets of a running cluster: what a lost node, zone
+// or pod, a drain or a rollout would cost each of them, with the evidence and the exact commands that fix it.
 //
-// Read lists what is needed and is the only part that talks to a cluster; it gets and lists, and never writes. Audit is a
-// pure function of what was read. What could not be read, or cannot be told, is reported as not checked, never as fine.
+// Read is the only part that talks to a cluster; it gets and lists, and never writes. Audit is a pure function of what was
+// read. Whatever could not be read or decided is reported as not checked, never as good.
 //
-// It is not a benchmark of security or cost, it does not look at DaemonSets, Jobs or bare pods, and it proves nothing
-// about what happens under load: that is what scenarios are for.
+// The audit is no benchmark of security or cost, and ignores DaemonSets, Jobs and bare pods. It proves nothing about behaviour
+// under load; scenarios do that.
 package audit

@@ -27,8 +27,8 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// With KUBECONFIG these tests need a real API server; no node and no controller has to be there. They use the namespace
-// shop, which must be theirs, and one ValidatingAdmissionPolicy:
+// These tests need a real API server, named by KUBECONFIG, but no nodes and no controllers. They use the namespace shop, which
+// must be theirs, and one ValidatingAdmissionPolicy:
 //
 //	KUBECONFIG=... go test -tags e2e ./framework/audit
 func TestMain(m *testing.M) {
@@ -42,7 +42,7 @@ func realCluster(t *testing.T) *rest.Config {
 	t.Helper()
 	path := os.Getenv("KUBECONFIG")
 	if path == "" {
-		t.Fatal("KUBECONFIG is not set: there is no real API server to try this on; make test-cluster makes one")
+		t.Fatal("KUBECONFIG is not set, and this test needs a real API server: make test-cluster starts one")
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {
@@ -52,7 +52,7 @@ func realCluster(t *testing.T) *rest.Config {
 	return config
 }
 
-// ours makes the namespace that is used, unless it is somebody else's.
+// ours creates the test's namespace, and fails if a namespace of that name exists that is not holdfast's.
 func ours(t *testing.T, client dynamic.Interface) {
 	t.Helper()
 	namespaces := client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces"))
@@ -60,14 +60,14 @@ func ours(t *testing.T, client dynamic.Interface) {
 	if apierrors.IsNotFound(err) {
 		_, err = namespaces.Create(t.Context(), plain(t, workloads.Namespace(shop)), metav1.CreateOptions{})
 	} else if err == nil && there.GetLabels()[workloads.LabelPartOf] != "holdfast" {
-		t.Fatalf("namespace %s is there, and not ours", shop)
+		t.Fatalf("namespace %s exists and is not holdfast's", shop)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// plain is an object as it would be written down.
+// plain returns an object as a manifest has it, without fields that the API server sets.
 func plain(t *testing.T, object runtime.Object) *unstructured.Unstructured {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
@@ -82,8 +82,8 @@ func plain(t *testing.T, object runtime.Object) *unstructured.Unstructured {
 	return u
 }
 
-// acceptedByARealAPIServer insists that each step is one that a real API server takes, with all of its validation: the
-// object is created there as the mutant has it, and the step is tried as a dry run.
+// acceptedByARealAPIServer checks that a real API server with all its validation accepts each step: it creates the object there
+// as the mutant has it, and tries the step as a dry run.
 func acceptedByARealAPIServer(w *world, fix []Step) {
 	client, err := dynamic.NewForConfig(realCluster(w.T))
 	w.must(err)
@@ -92,7 +92,7 @@ func acceptedByARealAPIServer(w *world, fix []Step) {
 	for _, step := range fix {
 		resource, known := ResourceOf(step.Target.Kind)
 		if !known || step.Target.Namespace != shop || step.Do == Restart {
-			continue // a Pod, which its controller would have to make
+			continue // a Pod cannot be created without its controller
 		}
 		at := client.Resource(resource).Namespace(shop)
 		if step.Do == Create {
@@ -121,7 +121,7 @@ func acceptedByARealAPIServer(w *world, fix []Step) {
 	}
 }
 
-// applyPolicy on the cluster, until the test ends.
+// applyPolicy applies the policy to the cluster until the test ends.
 func applyPolicy(t *testing.T, client dynamic.Interface) {
 	t.Helper()
 	text, err := Policy(DefaultCritical)
@@ -146,7 +146,7 @@ func applyPolicy(t *testing.T, client dynamic.Interface) {
 	}
 }
 
-// critical is a backend's Deployment that the policy binds.
+// critical returns a backend's Deployment that the policy binds.
 func critical(t *testing.T, b workloads.Backend, change func(*appsv1.Deployment)) *appsv1.Deployment {
 	t.Helper()
 	objects, err := b.Objects(place)
@@ -161,7 +161,7 @@ func critical(t *testing.T, b workloads.Backend, change func(*appsv1.Deployment)
 	return d
 }
 
-// What the policy refuses, and what it leaves alone, on a real API server.
+// TestPolicyOnARealAPIServer checks what the policy refuses, and what it allows.
 func TestPolicyOnARealAPIServer(t *testing.T) {
 	config := realCluster(t)
 	client, err := dynamic.NewForConfig(config)
@@ -174,7 +174,7 @@ func TestPolicyOnARealAPIServer(t *testing.T) {
 	}
 	ours(t, client)
 	deployments := typed.AppsV1().Deployments(shop)
-	// A bad one that is older than the policy, and being deleted.
+	// A bad Deployment that is older than the policy, and being deleted.
 	bad := workloads.Backend{Spread: workloads.NoSpread}
 	old := critical(t, bad, func(d *appsv1.Deployment) { d.Name, d.Finalizers = "old", []string{"holdfast.dev/test"} })
 	if _, err := deployments.Create(t.Context(), old, metav1.CreateOptions{}); err != nil {
@@ -221,7 +221,7 @@ func TestPolicyOnARealAPIServer(t *testing.T) {
 		{"critical is not true", bad, func(d *appsv1.Deployment) { d.Labels["holdfast.dev/critical"] = "false" }, false},
 		{"no labels", bad, func(d *appsv1.Deployment) { d.Labels = nil }, false},
 		{"none", bad, nil, true},
-		{"a wish", workloads.Backend{Spread: []workloads.Spread{softZone}}, nil, true},
+		{"a preference", workloads.Backend{Spread: []workloads.Spread{softZone}}, nil, true},
 		{"nodes only", workloads.Backend{Spread: []workloads.Spread{{Key: workloads.Host}}}, nil, true},
 		{"counts other pods", workloads.Backend{Spread: []workloads.Spread{{Key: workloads.Zone, Selector: map[string]string{"app": "x"}}}}, nil, true},
 		{"counts nothing", workloads.Backend{}, withZone(func(c *corev1.TopologySpreadConstraint) { c.LabelSelector, c.MatchLabelKeys = nil, nil }), true},
@@ -238,7 +238,8 @@ func TestPolicyOnARealAPIServer(t *testing.T) {
 	updates(t, typed)
 }
 
-// updates of workloads that are there: what makes one worse is refused; the way out, and an end, are not.
+// updates checks updates of existing workloads: the policy refuses one that makes a workload worse, but not one that makes it
+// non-critical, or its deletion.
 func updates(t *testing.T, client *kubernetes.Clientset) {
 	t.Helper()
 	deployments := client.AppsV1().Deployments(shop)

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Step is one change that mends a finding, as a command to type and as data to apply.
+// Step is one change of a fix, both as a command to type and as data to apply.
 type Step struct {
 	// Command is for a POSIX shell.
 	Command string `json:"command"`
 	Do      Verb   `json:"do"`
 	Target  Target `json:"target"`
-	// PatchType is how Body is meant, of a Patch: kubectl's --type.
+	// PatchType is the type of Body if Do is Patch: kubectl's --type.
 	PatchType PatchType `json:"patchType,omitempty"`
 	// Body is the patch, or the object to create.
 	Body json.RawMessage `json:"body,omitempty"`
@@ -32,8 +32,8 @@ const (
 // PatchType is a kind of patch, in kubectl's words.
 type PatchType string
 
-// The types of patches that are used. A JSON patch tests what it is about to change, so that it cannot hit a list that
-// has changed since.
+// The types of patches that are used. A JSON patch tests what it is about to change, so that it cannot change an entry of a
+// list that was modified since it was read.
 const (
 	JSONPatch      PatchType = "json"
 	StrategicPatch PatchType = "strategic"
@@ -86,7 +86,7 @@ func (s *subject) target() Target {
 	return Target{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}
 }
 
-// patchOps patches the subject; no operations, no step.
+// patchOps patches the subject. Without operations it returns no step.
 func (s *subject) patchOps(ops []op) []Step {
 	if len(ops) == 0 {
 		return nil
@@ -107,8 +107,8 @@ func (s *subject) restart() Step {
 	}
 }
 
-// encode as the API server does, escapes and all: a JSON patch's test compares what is written, not what it means. What
-// is encoded here are maps and API types, which always can be.
+// encode encodes as the API server does, escapes included, because a JSON patch's test compares the encoded text. The values
+// are maps and API types, whose encoding cannot fail.
 func encode(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -117,10 +117,10 @@ func encode(v any) json.RawMessage {
 	return text
 }
 
-// Quote for a POSIX shell.
+// Quote quotes a word for a POSIX shell.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// sentences joins cautions that are there.
+// sentences joins the cautions that are not empty.
 func sentences(parts ...string) string {
 	var there []string
 	for _, p := range parts {

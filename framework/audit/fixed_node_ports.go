@@ -13,10 +13,10 @@ import (
 
 var fixedNodePorts = Rule{
 	ID: "fixed-node-ports", Severity: Warning,
-	Title: "it sends requests to node ports of nodes that it names",
-	Why: "A list of nodes does not change when a node dies: its share of the requests fails until somebody edits the list. A " +
-		"Service's own name follows the endpoints. Looked at are command lines, environments, the ConfigMaps that a " +
-		"template names, and endpoints made by hand; not images, Secrets, or what is outside of the cluster.",
+	Title: "it sends requests to node ports of hard-coded nodes",
+	Why: "A list of nodes does not change when a node dies: its share of the requests fails until the list is edited. A " +
+		"Service's own name follows the endpoints. The rule checks command lines, environment variables, the ConfigMaps that a " +
+		"template names, and endpoints created by hand; not images, Secrets, or anything outside the cluster.",
 	Doc: docNodePort, needs: []Resource{Nodes, Services, ConfigMaps, EndpointSlices}, check: checkFixedNodePorts,
 }
 
@@ -26,12 +26,12 @@ func checkFixedNodePorts(s *subject) {
 		if len(fixed.found) == 0 {
 			continue
 		}
-		f := Finding{Evidence: fmt.Sprintf("%s names %s: %s of %s", t.where, names(fixed.found), fixed.ports(), fixed.nodes())}
+		f := Finding{Evidence: fmt.Sprintf("%s names %s: %s of %s", t.where, listNames(fixed.found), fixed.ports(), fixed.nodes())}
 		switch {
 		case len(fixed.unknown) > 0:
-			f.Caution = fmt.Sprintf("no Service that was read has node port %s: find it, and name it instead", names(fixed.unknown))
+			f.Caution = fmt.Sprintf("no Service that was read has node port %s: use the name of its Service instead", listNames(fixed.unknown))
 		case t.fix == nil:
-			f.Caution = "it cannot be patched in place (an immutable ConfigMap, or one too large for a command): name " + names(fixed.services) + " instead"
+			f.Caution = "it cannot be patched in place (an immutable ConfigMap, or one too large for a command): name " + listNames(fixed.services) + " instead"
 		default:
 			f.Fix = t.fix(fixed.replaced)
 			f.Caution = sentences("cluster DNS must answer in its pods", s.rollout())
@@ -41,13 +41,13 @@ func checkFixedNodePorts(s *subject) {
 	s.checkHandMade()
 }
 
-// text is something of a workload in which addresses may be written down.
+// text is a part of a workload that may contain addresses.
 type text struct {
 	where, text string
 	fix         func(replaced string) []Step // nil: it cannot be patched
 }
 
-// texts of the subject: what its containers are told, and its ConfigMaps.
+// texts returns the arguments and variables of the subject's containers, and its ConfigMaps.
 func (s *subject) texts() (all []text) {
 	for _, c := range containersOf(s.Template.Spec) {
 		at := fmt.Sprintf("%s/%s/%d", pathPod, c.list, c.index)
@@ -75,7 +75,7 @@ func (s *subject) texts() (all []text) {
 	return all
 }
 
-// mostPatched is how much of a ConfigMap goes into a command: shells take about 128 KiB for one word.
+// mostPatched is the largest ConfigMap value, in bytes, that goes into a command: shells accept about 128 KiB for one word.
 const mostPatched = 32 << 10
 
 func (s *subject) mapTexts(m corev1.ConfigMap) (all []text) {
@@ -92,21 +92,21 @@ func (s *subject) mapTexts(m corev1.ConfigMap) (all []text) {
 	return all
 }
 
-// hostPort finds what may be an address with a port.
+// hostPort matches what may be an address with a port.
 var hostPort = regexp.MustCompile(`(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?):[0-9]{4,5}\b`)
 
-// fixed is what a text says of nodes' ports.
+// fixed describes the node addresses with ports that were found in a text.
 type fixed struct {
 	view                     *view
-	found, unknown, services []string // addresses; node ports of no Service; the Services' own names, with a port
+	found, unknown, services []string // addresses; node ports that no Service has; Services' names with ports
 	onNodes                  []string
-	replaced                 string // the text with the Services' names in their stead
+	replaced                 string // the text with addresses replaced by Services' names
 }
 
 func (v *view) fixedIn(in string) fixed {
 	f := fixed{view: v}
 	f.replaced = hostPort.ReplaceAllStringFunc(in, f.see)
-	for _, service := range f.services { // several nodes, one Service: a list needs it once
+	for _, service := range f.services { // several nodes of one Service become one entry of a list
 		for twice := service + "," + service; strings.Contains(f.replaced, twice); {
 			f.replaced = strings.ReplaceAll(f.replaced, twice, service)
 		}
@@ -114,7 +114,7 @@ func (v *view) fixedIn(in string) fixed {
 	return f
 }
 
-// see returns what a text should say instead of an address.
+// see records an address of a node port, and returns what replaces it.
 func (f *fixed) see(address string) string {
 	at := strings.LastIndexByte(address, ':')
 	node, isNode := f.view.addresses[strings.Trim(address[:at], "[]")]
@@ -140,17 +140,17 @@ func (f *fixed) ports() string {
 	if len(f.services) == 0 {
 		return "node ports"
 	}
-	return "node ports of Service " + names(f.services)
+	return "node ports of Service " + listNames(f.services)
 }
 
 func (f *fixed) nodes() string {
 	if len(f.onNodes) == 1 {
 		return "node " + f.onNodes[0]
 	}
-	return "nodes " + names(f.onNodes)
+	return "nodes " + listNames(f.onNodes)
 }
 
-// inNodePortRange: Kubernetes' default range.
+// inNodePortRange reports whether a port is in Kubernetes' default range of node ports.
 func inNodePortRange(port int64) bool { return port >= 30000 && port <= 32767 }
 
 func addTo(all []string, one string) []string {

@@ -73,7 +73,7 @@ func TestFixedNodePorts(t *testing.T) {
 			caution:  "name api.core.svc:443 instead",
 		},
 		mutant{
-			name: "a node port of who knows what", harm: arg("10.0.0.1:31000"), steps: -1,
+			name: "a node port of an unknown Service", harm: arg("10.0.0.1:31000"), steps: -1,
 			evidence: "argument 2 of container backend names 10.0.0.1:31000: node ports of node a1",
 			caution:  "no Service that was read has node port 31000",
 		},
@@ -82,11 +82,11 @@ func TestFixedNodePorts(t *testing.T) {
 		mutant{name: "another machine", harm: arg("10.9.9.9:30443"), more: []runtime.Object{api()}},
 		mutant{name: "a node, but no node port", harm: arg("10.0.0.1:9100"), more: []runtime.Object{api()}},
 		mutant{name: "the Service", harm: arg("api.core.svc:30443"), more: []runtime.Object{api()}},
-		mutant{name: "a ConfigMap of others", more: []runtime.Object{api(), configMap(false, upstreams)}},
+		mutant{name: "a ConfigMap that it does not use", more: []runtime.Object{api(), configMap(false, upstreams)}},
 	)
 }
 
-// Endpoints that somebody wrote down are node ports of the workload behind them.
+// Endpoints created by hand are node ports of the workload behind them.
 func TestHandMadeEndpoints(t *testing.T) {
 	front := func(namespace string) *corev1.Service {
 		return &corev1.Service{
@@ -112,17 +112,17 @@ func TestHandMadeEndpoints(t *testing.T) {
 		mutant{
 			name: "by hand", backend: nodePort, steps: 2,
 			more:     []runtime.Object{front(shop), written(shop, "me", 30080, "10.0.0.1", "10.0.0.2")},
-			evidence: "the endpoints of Service shop/front are written down (EndpointSlice front-1): node port 30080 of a1 and a2",
+			evidence: "the endpoints of Service shop/front were created by hand (EndpointSlice front-1): node port 30080 of a1 and a2",
 		},
 		mutant{
 			name: "mirrored", backend: nodePort, steps: 1,
 			more:     []runtime.Object{front(shop), written(shop, mirror, 30080, "10.0.0.1")},
-			evidence: "the endpoints of Service shop/front are written down (EndpointSlice front-1): node port 30080 of a1",
+			evidence: "the endpoints of Service shop/front were created by hand (EndpointSlice front-1): node port 30080 of a1",
 		},
 		mutant{
 			name: "of another namespace", backend: nodePort, steps: -1,
 			more:     []runtime.Object{front("other"), written("other", "", 30080, "10.0.0.1")},
-			evidence: "the endpoints of Service other/front are written down (EndpointSlice front-1): node port 30080 of a1",
+			evidence: "the endpoints of Service other/front were created by hand (EndpointSlice front-1): node port 30080 of a1",
 			caution:  "name backend.shop.svc",
 		},
 	)
@@ -141,7 +141,7 @@ func TestHandMadeEndpoints(t *testing.T) {
 	)
 }
 
-// The gateway of the mutant fixed-upstreams is found, and understands what it is told instead.
+// The gateway of the mutant fixed-upstreams is found, and its patched arguments parse to the Service's name.
 func TestFixedUpstreamsOfAGateway(t *testing.T) {
 	objects, err := workloads.Gateway{
 		Replicas: 3, OnWorkers: true, Upstreams: []string{"10.0.0.1:30080", "10.0.0.2:30080"}, Health: workloads.NoHealth,

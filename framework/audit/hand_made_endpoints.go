@@ -7,18 +7,19 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// sliceController is who makes the EndpointSlices of Services with a selector.
+// sliceController manages the EndpointSlices of Services with a selector.
 const sliceController = "endpointslice-controller.k8s.io"
 
-// mirror is who copies Endpoints that somebody made by hand. Its slices go when the Service gets a selector.
+// mirror is the controller that copies Endpoints created by hand into EndpointSlices. It deletes its slices when the Service
+// gets a selector.
 const mirror = "endpointslicemirroring-controller.k8s.io"
 
-// handMade tells whether somebody wrote an EndpointSlice of a Service down.
+// handMade reports whether an EndpointSlice of a Service was created by hand.
 func handMade(s *discoveryv1.EndpointSlice) bool {
 	return s.Labels[discoveryv1.LabelServiceName] != "" && s.Labels[discoveryv1.LabelManagedBy] != sliceController
 }
 
-// checkHandMade finds Services whose endpoints are node ports of the subject, written down by hand.
+// checkHandMade finds Services whose hand-made endpoints are node ports of the subject.
 func (s *subject) checkHandMade() {
 	for _, slice := range s.cluster.Slices {
 		front := s.service(slice.Namespace, slice.Labels[discoveryv1.LabelServiceName])
@@ -29,8 +30,8 @@ func (s *subject) checkHandMade() {
 		if behind == nil || behind.service.Namespace != s.Namespace || !includes(s.Template.Labels, behind.service.Spec.Selector) {
 			continue
 		}
-		f := Finding{Evidence: fmt.Sprintf("the endpoints of Service %s/%s are written down (EndpointSlice %s): node port %d of %s",
-			front.Namespace, front.Name, slice.Name, behind.port.NodePort, names(on))}
+		f := Finding{Evidence: fmt.Sprintf("the endpoints of Service %s/%s were created by hand (EndpointSlice %s): node port %d of %s",
+			front.Namespace, front.Name, slice.Name, behind.port.NodePort, listNames(on))}
 		if front.Namespace == s.Namespace {
 			f.Fix = s.follow(front, slice, *behind)
 		} else {
@@ -40,7 +41,7 @@ func (s *subject) checkHandMade() {
 	}
 }
 
-// service by name; nil if none was read.
+// service returns a Service by name; nil if it was not read.
 func (v *view) service(namespace, name string) *corev1.Service {
 	for i := range v.cluster.Services {
 		if s := &v.cluster.Services[i]; s.Namespace == namespace && s.Name == name {
@@ -50,7 +51,7 @@ func (v *view) service(namespace, name string) *corev1.Service {
 	return nil
 }
 
-// nodePortsOf is the Service behind a slice's endpoints, if they are node ports, and the nodes.
+// nodePortsOf returns the Service behind a slice's endpoints, if they are node ports, and the nodes that the endpoints name.
 func (v *view) nodePortsOf(slice discoveryv1.EndpointSlice) (behind *offered, on []string) {
 	for _, p := range slice.Ports {
 		if p.Port == nil {
@@ -76,7 +77,7 @@ func (v *view) nodePortsOf(slice discoveryv1.EndpointSlice) (behind *offered, on
 	return behind, on
 }
 
-// follow makes the Service select the pods itself, and removes what was written down.
+// follow makes the Service select the pods itself, and removes the hand-made slice.
 func (s *subject) follow(front *corev1.Service, slice discoveryv1.EndpointSlice, behind offered) []Step {
 	ops := []op{{"add", "/spec/selector", behind.service.Spec.Selector}}
 	for i := range front.Spec.Ports {

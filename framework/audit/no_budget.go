@@ -13,13 +13,13 @@ import (
 var noBudget = Rule{
 	ID: "no-budget", Severity: Warning,
 	Title: "no PodDisruptionBudget covers it",
-	Why: "Drains of several nodes, as in an upgrade, may evict all replicas at once. A budget makes one wait for the other. " +
-		"It binds evictions only: not rollouts, not lost nodes.",
+	Why: "Drains of several nodes, as in an upgrade, may evict all replicas at once. A budget makes one drain wait for the other. " +
+		"It applies to evictions only, not to rollouts or lost nodes.",
 	Doc: docBudget, needs: []Resource{Budgets}, check: checkNoBudget,
 }
 
 func checkNoBudget(s *subject) {
-	if s.Replicas < 2 || len(s.budgets()) > 0 { // of a single replica a budget can only forbid every drain
+	if s.Replicas < 2 || len(s.budgets()) > 0 { // for a single replica, a budget can only block every drain
 		return
 	}
 	one, always := intstr.FromInt32(1), policyv1.AlwaysAllow
@@ -38,7 +38,7 @@ func checkNoBudget(s *subject) {
 	})
 }
 
-// budgets that cover the subject's pods, by name.
+// budgets returns the budgets that cover the subject's pods, by name.
 func (s *subject) budgets() (covering []policyv1.PodDisruptionBudget) {
 	for _, b := range s.cluster.Budgets {
 		if b.Namespace == s.Namespace && s.own(b.Spec.Selector) {
@@ -49,7 +49,7 @@ func (s *subject) budgets() (covering []policyv1.PodDisruptionBudget) {
 	return covering
 }
 
-// freeBudgetName is the workload's own name, unless a budget has it already, which then covers something else.
+// freeBudgetName returns the workload's own name, or a longer one if a budget that covers something else has that name.
 func (s *subject) freeBudgetName() string {
 	name := s.Name
 	for slices.ContainsFunc(s.cluster.Budgets, func(b policyv1.PodDisruptionBudget) bool {

@@ -27,7 +27,7 @@ func TestNoBudget(t *testing.T) {
 		mutant{name: "none", backend: none, evidence: all},
 		mutant{name: "a StatefulSet", backend: none, statefulSet: true, evidence: all},
 		mutant{
-			name: "one of its name that covers others", backend: none, evidence: all,
+			name: "a budget of the same name that covers others", backend: none, evidence: all,
 			more: []runtime.Object{budget(shop, "backend", &metav1.LabelSelector{MatchLabels: map[string]string{"app": "other"}})},
 		},
 		mutant{name: "in another namespace", backend: none, evidence: all, more: []runtime.Object{budget("other", "backend", own)}},

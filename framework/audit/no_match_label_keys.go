@@ -11,8 +11,8 @@ import (
 var noMatchLabelKeys = Rule{
 	ID: "no-match-label-keys", Severity: Warning,
 	Title: "a spread constraint counts the pods of old revisions too",
-	Why: "During a rollout the new pods are placed so that old and new together are even. When the old ones are gone, the " +
-		"new ones may be lopsided, or a hard constraint has kept them Pending. matchLabelKeys with pod-template-hash " +
+	Why: "During a rollout the new pods are placed so that old and new pods together are even. When the old pods are gone, the " +
+		"new ones may be uneven, or a hard constraint may have kept them Pending. matchLabelKeys with pod-template-hash " +
 		"spreads each revision by itself. A Note for a soft constraint. StatefulSets replace pods one for one and do not need it.",
 	Doc: docSpread, check: checkNoMatchLabelKeys,
 }
@@ -30,13 +30,13 @@ func checkNoMatchLabelKeys(s *subject) {
 		if hard(c) {
 			severity = Warning
 		}
-		over = append(over, words(c))
+		over = append(over, describe(c))
 		e.change(i, "matchLabelKeys", append(slices.Clone(c.MatchLabelKeys), revisionKey))
 	}
 	if len(over) > 0 {
 		s.find(Finding{
 			Severity: severity, Fix: s.patchOps(e.done()), Caution: s.rollout(),
-			Evidence: fmt.Sprintf("no %s in matchLabelKeys of the spread over %s", revisionKey, names(over)),
+			Evidence: fmt.Sprintf("no %s in matchLabelKeys of the spread over %s", revisionKey, listNames(over)),
 		})
 	}
 }
@@ -46,7 +46,7 @@ func mentions(selector *metav1.LabelSelector, key string) bool {
 	return in || slices.ContainsFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == key })
 }
 
-// words for a constraint: its key and how hard it is.
-func words(c corev1.TopologySpreadConstraint) string {
+// describe describes a constraint: its key, and whether it is hard.
+func describe(c corev1.TopologySpreadConstraint) string {
 	return fmt.Sprintf("%s (%s)", c.TopologyKey, c.WhenUnsatisfiable)
 }

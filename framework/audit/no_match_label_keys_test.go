@@ -22,7 +22,7 @@ func TestNoMatchLabelKeys(t *testing.T) {
 			evidence: "no pod-template-hash in matchLabelKeys of the spread over topology.kubernetes.io/zone (DoNotSchedule) and kubernetes.io/hostname (ScheduleAnyway)",
 		},
 		mutant{
-			name: "a wish", backend: spread(workloads.Spread{Key: workloads.Zone}, soft), severity: Note,
+			name: "a preference", backend: spread(workloads.Spread{Key: workloads.Zone}, soft), severity: Note,
 			evidence: "no pod-template-hash in matchLabelKeys of the spread over kubernetes.io/hostname (ScheduleAnyway)",
 		},
 		mutant{
@@ -54,7 +54,7 @@ func TestNoMatchLabelKeys(t *testing.T) {
 	)
 }
 
-// The keys that are there stay.
+// Existing matchLabelKeys stay.
 func TestMatchLabelKeysAreAdded(t *testing.T) {
 	w := newWorld(t, mutant{backend: workloads.Backend{Spread: []workloads.Spread{{Key: workloads.Zone, MatchLabelKeys: []string{"tier"}}}}})
 	for _, f := range w.audit().Findings {

@@ -5,17 +5,17 @@ import "fmt"
 var noPreStop = Rule{
 	ID: "no-prestop", Severity: Warning,
 	Title: "no preStop hook",
-	Why: "A pod that ends is told so at the same moment as the proxies that still send it requests. Without some seconds " +
-		"between the two, each rollout, drain and scale-down refuses some. A server that itself goes on serving for some " +
-		"seconds after SIGTERM needs none; that cannot be seen from here.",
+	Why: "A pod gets SIGTERM at the same moment as the proxies that send it requests learn that it ends. Without some seconds " +
+		"between the two, each rollout, drain and scale-down refuses some requests. A server that keeps serving for some " +
+		"seconds after SIGTERM needs no preStop hook, but an audit cannot see whether it does.",
 	Doc: docEndpointFlow, needs: []Resource{Services}, check: checkNoPreStop,
 }
 
-// preStopSeconds is time for kube-proxy, ingresses and clients to look elsewhere. One second was measured to lose
-// requests on an idle cluster of eight nodes, and three to lose none; larger and busier ones take longer.
+// preStopSeconds gives kube-proxy, ingresses and clients time to stop using the pod. On an idle cluster of eight nodes, one
+// second was measured to lose requests and three to lose none; larger and busier clusters take longer.
 const preStopSeconds = 5
 
-// finishSeconds is what a server is given after preStop to finish what it serves: Kubernetes' default grace period.
+// finishSeconds is how long a server gets after preStop to finish its requests: Kubernetes' default grace period.
 const finishSeconds = 30
 
 func checkNoPreStop(s *subject) {
@@ -30,14 +30,14 @@ func checkNoPreStop(s *subject) {
 			pod["terminationGracePeriodSeconds"] = preStopSeconds + finishSeconds
 		}
 		s.find(Finding{
-			Evidence: fmt.Sprintf("container %s, which Service %s sends requests to, gets SIGTERM while they still come", c.Name, c.service),
+			Evidence: fmt.Sprintf("container %s, which Service %s sends requests to, gets SIGTERM while requests still arrive", c.Name, c.service),
 			Fix:      s.patchPod(pod),
-			Caution:  sentences("the sleep action needs Kubernetes 1.30; before, exec a sleep", s.rollout()),
+			Caution:  sentences("the sleep action needs Kubernetes 1.30; on older versions, exec a sleep", s.rollout()),
 		})
 	}
 }
 
-// grace is how many seconds a pod has to end.
+// grace returns the pod's grace period in seconds.
 func (s *subject) grace() int64 {
 	if s.Template.Spec.TerminationGracePeriodSeconds == nil {
 		return defaultGrace

@@ -11,7 +11,7 @@ import (
 )
 
 func TestNoPreStop(t *testing.T) {
-	const evidence = "container backend, which Service backend sends requests to, gets SIGTERM while they still come"
+	const evidence = "container backend, which Service backend sends requests to, gets SIGTERM while requests still arrive"
 	none := workloads.Backend{PreStop: workloads.NoPreStop}
 	caught(t, noPreStop,
 		mutant{name: "none", backend: none, evidence: evidence, caution: "Kubernetes 1.30"},
@@ -26,7 +26,7 @@ func TestNoPreStop(t *testing.T) {
 		},
 	)
 	clean(t, mutant{
-		name: "nobody sends it requests", backend: workloads.Backend{PreStop: workloads.NoPreStop, Budget: workloads.NoBudget},
+		name: "no Service sends it requests", backend: workloads.Backend{PreStop: workloads.NoPreStop, Budget: workloads.NoBudget},
 		harm: unserved, more: []runtime.Object{everyPod},
 	})
 }

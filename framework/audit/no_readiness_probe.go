@@ -8,8 +8,8 @@ import (
 var noReadinessProbe = Rule{
 	ID: "no-readiness-probe", Severity: Warning,
 	Title: "no readiness probe",
-	Why: "A pod without one counts as ready as soon as its process runs: Services send it requests before it listens and " +
-		"while it hangs, and a rollout ends the old pods too soon. A Note where no Service sends it requests.",
+	Why: "A pod without a readiness probe counts as ready as soon as its process runs: Services send it requests before it listens and " +
+		"while it hangs, and a rollout ends the old pods too soon. A Note if no Service sends it requests.",
 	Doc: docProbes, needs: []Resource{Services}, check: checkNoReadinessProbe,
 }
 
@@ -22,9 +22,9 @@ func checkNoReadinessProbe(s *subject) {
 		}
 		f := Finding{Evidence: fmt.Sprintf("container %s, which Service %s sends requests to, has no readinessProbe", c.Name, c.service)}
 		if !c.tcp {
-			f.Caution = "which check tells whether it can serve is for you to say; a TCP check of a UDP port does not"
+			f.Caution = "decide which check shows that it can serve; a TCP check of a UDP port does not"
 		} else {
-			f.Caution = sentences("that the port takes connections is the least; an httpGet or grpc check that tells whether it can serve is better", s.rollout())
+			f.Caution = sentences("this only checks that the port accepts connections; an httpGet or grpc check of whether it can serve is better", s.rollout())
 			f.Fix = s.patchContainer(c.container, object{"readinessProbe": object{
 				"tcpSocket": object{"port": c.port}, "periodSeconds": 2, "failureThreshold": 2, "timeoutSeconds": 2,
 			}})
@@ -36,7 +36,7 @@ func checkNoReadinessProbe(s *subject) {
 	}
 	f := Finding{
 		Evidence: "none of its containers has a readinessProbe",
-		Caution:  "no patch can know what tells that it is ready: give it an exec, httpGet or tcpSocket check of its own",
+		Caution:  "no patch can know how to check that it is ready: add an exec, httpGet or tcpSocket check of its own",
 	}
 	if !traffic {
 		f.Severity = Note

@@ -14,7 +14,7 @@ import (
 
 var noReadiness = workloads.Backend{Readiness: workloads.NoReadiness}
 
-// unserved leaves a workload without a Service: none selects what its pods are called now.
+// unserved gives a workload's pods labels that no Service selects.
 func unserved(d *appsv1.Deployment) {
 	called := map[string]string{workloads.LabelName: "worker"}
 	d.Spec.Selector.MatchLabels, d.Spec.Template.Labels = called, called
@@ -36,7 +36,7 @@ func TestNoReadinessProbe(t *testing.T) {
 		}
 	}
 	caught(t, noReadinessProbe,
-		mutant{name: "none", backend: noReadiness, evidence: evidence, caution: "the least"},
+		mutant{name: "none", backend: noReadiness, evidence: evidence, caution: "only checks that the port accepts connections"},
 		mutant{name: "a StatefulSet", backend: noReadiness, evidence: evidence, statefulSet: true},
 		mutant{name: "only a sidecar's", backend: noReadiness, evidence: evidence, harm: sidecar},
 		mutant{
@@ -51,7 +51,7 @@ func TestNoReadinessProbe(t *testing.T) {
 			caution: "a TCP check of a UDP port does not", steps: -1,
 		},
 		mutant{
-			name: "nobody sends it requests", backend: workloads.Backend{Readiness: workloads.NoReadiness, Budget: workloads.NoBudget},
+			name: "no Service sends it requests", backend: workloads.Backend{Readiness: workloads.NoReadiness, Budget: workloads.NoBudget},
 			harm: unserved, more: []runtime.Object{everyPod}, severity: Note, steps: -1,
 			evidence: "none of its containers has a readinessProbe", caution: "no patch can know",
 		},
@@ -84,7 +84,7 @@ func TestNoReadinessProbe(t *testing.T) {
 	)
 }
 
-// service of the backend's pods.
+// service returns a Service that selects the backend's pods.
 func service(name string, target intstr.IntOrString, protocol corev1.Protocol) *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: name},
@@ -95,7 +95,7 @@ func service(name string, target intstr.IntOrString, protocol corev1.Protocol) *
 	}
 }
 
-// Which container a Service's port leads to.
+// TestLeadsTo checks which container a Service's port leads to.
 func TestLeadsTo(t *testing.T) {
 	web := corev1.Container{Name: "web", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}, {ContainerPort: 9090}}}
 	log := corev1.Container{Name: "log"}
@@ -111,7 +111,7 @@ func TestLeadsTo(t *testing.T) {
 		{"by the Service's own number", []corev1.Container{web}, corev1.ServicePort{Port: 9090}, "web", "9090"},
 		{"not declared, by the only one", []corev1.Container{log}, corev1.ServicePort{Port: 80}, "log", "80"},
 		{"not declared, by one of two", []corev1.Container{log, web}, corev1.ServicePort{Port: 80}, "", ""},
-		{"a name that nobody has", []corev1.Container{log}, corev1.ServicePort{Port: 80, TargetPort: intstr.FromString("http")}, "", ""},
+		{"a name that no port has", []corev1.Container{log}, corev1.ServicePort{Port: 80, TargetPort: intstr.FromString("http")}, "", ""},
 	} {
 		s := subject{Workload: &Workload{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: test.containers}}}}
 		got, ok := s.leadsTo(test.port)

@@ -7,75 +7,54 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Which nodes admit a pod, in the words of Kubernetes' documentation on node affinity.
+// TestAdmits checks that a node selector and a required node affinity count together. What their operators mean is decided, and
+// tested, by k8s.io/component-helpers.
 func TestAdmits(t *testing.T) {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w1", Labels: map[string]string{"disk": "fast", "cores": "8"}}}
-	term := func(key string, operator corev1.NodeSelectorOperator, values ...string) corev1.NodeSelectorTerm {
-		return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: operator, Values: values}}}
-	}
-	name := corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{
-		{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"w1"}},
-	}}
-	both := term("disk", "In", "fast")
-	both.MatchFields = []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpNotIn, Values: []string{"w1"}}}
-	for _, test := range []struct {
-		name  string
-		terms []corev1.NodeSelectorTerm
-		want  bool
-	}{
-		{"in", []corev1.NodeSelectorTerm{term("disk", "In", "slow", "fast")}, true},
-		{"not in", []corev1.NodeSelectorTerm{term("disk", "NotIn", "fast")}, false},
-		{"not in, and not there", []corev1.NodeSelectorTerm{term("gpu", "NotIn", "a")}, true},
-		{"there", []corev1.NodeSelectorTerm{term("disk", "Exists")}, true},
-		{"not there", []corev1.NodeSelectorTerm{term("disk", "DoesNotExist")}, false},
-		{"more than", []corev1.NodeSelectorTerm{term("cores", "Gt", "7")}, true},
-		{"not more than", []corev1.NodeSelectorTerm{term("cores", "Gt", "8")}, false},
-		{"less than", []corev1.NodeSelectorTerm{term("cores", "Lt", "9")}, true},
-		{"no number", []corev1.NodeSelectorTerm{term("disk", "Lt", "9")}, false},
-		{"compared with no number", []corev1.NodeSelectorTerm{term("cores", "Lt", "many")}, false},
-		{"an operator of tomorrow", []corev1.NodeSelectorTerm{term("cores", "Like", "8")}, false},
-		{"either", []corev1.NodeSelectorTerm{term("disk", "In", "slow"), name}, true},
-		{"both", []corev1.NodeSelectorTerm{both}, false},
-		{"an empty term", []corev1.NodeSelectorTerm{{}}, false},
-	} {
-		pod := corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: test.terms},
+	affinity := func(requirements ...corev1.NodeSelectorRequirement) *corev1.Affinity {
+		return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: requirements}},
 		}}}
-		if got := admits(pod, n); got != test.want {
-			t.Errorf("%s: %v", test.name, got)
-		}
-		pod.NodeSelector = map[string]string{"disk": "slow"}
-		if admits(pod, n) {
-			t.Errorf("%s: its node selector counts too", test.name)
-		}
 	}
-	if !admits(corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}}, n) {
-		t.Error("no required affinity admits all")
+	fast := affinity(corev1.NodeSelectorRequirement{Key: "disk", Operator: corev1.NodeSelectorOpIn, Values: []string{"fast"}})
+	for name, test := range map[string]struct {
+		pod  corev1.PodSpec
+		want bool
+	}{
+		"no rule":             {corev1.PodSpec{}, true},
+		"no required rule":    {corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}}, true},
+		"both match":          {corev1.PodSpec{NodeSelector: map[string]string{"cores": "8"}, Affinity: fast}, true},
+		"the selector alone":  {corev1.PodSpec{NodeSelector: map[string]string{"disk": "slow"}, Affinity: fast}, false},
+		"an empty term":       {corev1.PodSpec{Affinity: affinity()}, false},
+		"an unknown operator": {corev1.PodSpec{Affinity: affinity(corev1.NodeSelectorRequirement{Key: "cores", Operator: "Like"})}, false},
+	} {
+		if got := admits(test.pod, n); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 
-func TestTolerates(t *testing.T) {
-	taint := corev1.Taint{Key: "role", Value: "db", Effect: corev1.TaintEffectNoSchedule}
-	for _, test := range []struct {
-		name string
-		by   corev1.Toleration
-		want bool
+func TestRepelledBy(t *testing.T) {
+	n := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{
+		{Key: "soft", Effect: corev1.TaintEffectPreferNoSchedule},
+		{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoExecute},
+		{Key: "role", Value: "db", Effect: corev1.TaintEffectNoSchedule},
+	}}}
+	role := corev1.Toleration{Key: "role", Value: "db"}
+	for name, test := range map[string]struct {
+		tolerations []corev1.Toleration
+		counts      func(corev1.Taint) bool
+		want        string
 	}{
-		{"equal", corev1.Toleration{Key: "role", Value: "db"}, true},
-		{"equal, said", corev1.Toleration{Key: "role", Operator: corev1.TolerationOpEqual, Value: "db", Effect: taint.Effect}, true},
-		{"another value", corev1.Toleration{Key: "role", Value: "web"}, false},
-		{"another key", corev1.Toleration{Key: "zone", Operator: corev1.TolerationOpExists}, false},
-		{"another effect", corev1.Toleration{Key: "role", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}, false},
-		{"any value", corev1.Toleration{Key: "role", Operator: corev1.TolerationOpExists}, true},
-		{"anything", corev1.Toleration{Operator: corev1.TolerationOpExists}, true},
-		{"a comparison", corev1.Toleration{Key: "role", Operator: corev1.TolerationOpLt, Value: "zz"}, false},
+		"any taint":            {nil, anyTaint, "node.kubernetes.io/not-ready"},
+		"a lasting taint":      {nil, lasting, "role"},
+		"a tolerated one":      {[]corev1.Toleration{role}, lasting, ""},
+		"another is tolerated": {[]corev1.Toleration{role}, anyTaint, "node.kubernetes.io/not-ready"},
+		"a numeric toleration": {[]corev1.Toleration{{Key: "role", Operator: corev1.TolerationOpLt, Value: "9"}}, lasting, "role"},
+		"everything tolerated": {[]corev1.Toleration{{Operator: corev1.TolerationOpExists}}, anyTaint, ""},
 	} {
-		if got := tolerates(test.by, taint); got != test.want {
-			t.Errorf("%s: %v", test.name, got)
+		if got := repelledBy(corev1.PodSpec{Tolerations: test.tolerations}, n, test.counts); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
-	}
-	soft := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "role", Effect: corev1.TaintEffectPreferNoSchedule}}}}
-	if found := repelling(corev1.PodSpec{}, soft, anyTaint); len(found) > 0 {
-		t.Errorf("a preference repels: %v", found)
 	}
 }

@@ -9,8 +9,8 @@ import (
 var oneNode = Rule{
 	ID: "one-node", Severity: Error,
 	Title: "all replicas are on one node",
-	Why: "A node that is lost takes every replica with it, and Kubernetes starts others only when it has noticed: with its " +
-		"defaults after more than five minutes. Nothing spreads replicas strictly unless a constraint says so.",
+	Why: "A lost node takes every replica with it, and Kubernetes starts replacements only when it has noticed the loss: with its " +
+		"defaults after more than five minutes. Replicas are spread strictly only if a constraint requires it.",
 	Doc: docSpread, needs: []Resource{Pods}, check: checkOneNode,
 }
 
@@ -23,7 +23,7 @@ func checkOneNode(s *subject) {
 	s.find(Finding{Evidence: fmt.Sprintf("all %d placed pods are on node %s", len(placed), on[0]), Fix: fix, Caution: caution})
 }
 
-// hosts are the nodes that the subject's pods are on.
+// hosts returns the names of the nodes that the subject's pods are on.
 func (s *subject) hosts() []string {
 	found := map[string]bool{}
 	for _, p := range s.placed() {

@@ -34,7 +34,7 @@ func TestOneNode(t *testing.T) {
 			on:      []string{"a1"}, evidence: all,
 		},
 		mutant{
-			name: "placed when nothing else was there", on: []string{"b2"}, evidence: "all 6 placed pods are on node b2",
+			name: "placed when there was no other node", on: []string{"b2"}, evidence: "all 6 placed pods are on node b2",
 			backend: workloads.Backend{Spread: []workloads.Spread{{Key: workloads.Zone}, {Key: workloads.Host}}},
 			caution: "its constraints forbid this already",
 		},
@@ -47,7 +47,7 @@ func TestOneNode(t *testing.T) {
 			caution: "no other node can take its pods", steps: -1,
 		},
 	)
-	// With one zone only, nodes are all there is to spread over, and the rule on zones has a note of its own.
+	// With one zone only, pods can only be spread over nodes, and the rule one-zone reports a Note.
 	w := newWorld(t, mutant{backend: workloads.Backend{Spread: workloads.NoSpread}, nodes: noZones})
 	w.settle()
 	r := w.audit()

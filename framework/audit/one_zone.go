@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 var oneZone = Rule{
 	ID: "one-zone", Severity: Error,
 	Title: "all replicas are in one zone",
-	Why: "A zone that is lost takes every replica with it, however many nodes they are on. " +
-		"A Note where the cluster has no other zone for them. Where all are on one node, one-node says so instead.",
+	Why: "A lost zone takes every replica with it, however many nodes they are on. " +
+		"A Note if the cluster has no other zone for them. If all are on one node, the rule one-node reports it instead.",
 	Doc: docZones, needs: []Resource{Pods, Nodes}, check: checkOneZone,
 }
 
@@ -23,16 +25,16 @@ func checkOneZone(s *subject) {
 	case len(in) > 1:
 		return
 	case len(unlabelled) > 0:
-		s.unknown("nodes %s carry no label %s, so zones cannot be told apart; label them, or leave the rule out", names(unlabelled), zoneKey)
+		s.unknown("nodes %s carry no label %s, so zones cannot be told apart; label them, or leave the rule out", listNames(unlabelled), zoneKey)
 		return
 	}
-	f := Finding{Evidence: fmt.Sprintf("all %d placed pods are in zone %s, on %s", len(s.placed()), in[0], count(len(s.hosts()), "node"))}
+	f := Finding{Evidence: fmt.Sprintf("all %d placed pods are in zone %s, on %s", len(s.placed()), in[0], prose.Count(len(s.hosts()), "node"))}
 	reachable := domains(s.homes(), zoneKey)
 	switch all := domains(s.allNodes(), zoneKey); {
 	case len(reachable) > 1:
 		f.Fix, f.Caution = s.spreadOut()
 	case s.selectsAway(in[0]):
-		f.Caution = fmt.Sprintf("its node selector or affinity admits no node of the other zones (%s), so no other patch helps: widen it", names(other(all, in[0])))
+		f.Caution = fmt.Sprintf("its node selector or affinity admits no node of the other zones (%s), so no other patch helps: widen it", listNames(other(all, in[0])))
 	default:
 		f.Severity = Note
 		f.Caution = "the cluster has no node in another zone that takes its pods, so no patch helps: add some"
@@ -40,7 +42,7 @@ func checkOneZone(s *subject) {
 	s.find(f)
 }
 
-// zones that the subject's pods are in, and the nodes among theirs that name none.
+// zones returns the zones that the subject's pods are in, and those of their nodes that have no zone label.
 func (s *subject) zones() (in, unlabelled []string) {
 	found := map[string]bool{}
 	for _, host := range s.hosts() {
@@ -53,11 +55,12 @@ func (s *subject) zones() (in, unlabelled []string) {
 	return slices.Sorted(maps.Keys(found)), unlabelled
 }
 
-// selectsAway tells whether nodes outside of a zone would take the subject's pods if it did not exclude them itself.
+// selectsAway reports whether nodes in other zones would take the subject's pods if its own selector or affinity did not
+// exclude them.
 func (s *subject) selectsAway(zone string) bool {
 	for _, n := range s.allNodes() {
 		elsewhere := n.Labels[zoneKey] != "" && n.Labels[zoneKey] != zone
-		if elsewhere && len(repelling(s.Template.Spec, n, lasting)) == 0 && !admits(s.Template.Spec, n) {
+		if elsewhere && repelledBy(s.Template.Spec, n, lasting) == "" && !admits(s.Template.Spec, n) {
 			return true
 		}
 	}

@@ -39,7 +39,7 @@ func TestOneZone(t *testing.T) {
 	)
 }
 
-// Nodes that do not say where they are cannot be judged, and that is said.
+// Nodes without a zone label cannot be judged, and the report says so.
 func TestZonesWithoutLabels(t *testing.T) {
 	w := newWorld(t, mutant{
 		backend: workloads.Backend{Spread: []workloads.Spread{{Key: workloads.Host}}},

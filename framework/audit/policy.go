@@ -18,11 +18,11 @@ import (
 // DefaultCritical selects the workloads that the policy binds.
 const DefaultCritical = "holdfast.dev/critical=true"
 
-// policyName of the policy and of its binding.
+// policyName is the name of the policy and of its binding.
 const policyName = "critical-workloads-need-a-zone-constraint.holdfast.dev"
 
-// hardZone is what a critical workload must have. A constraint whose selector does not select the workload's own pods
-// counts nothing, so it does not count here either.
+// hardZone is the CEL expression that a critical workload must meet. A constraint whose selector does not select the workload's
+// own pods spreads nothing, so it does not count.
 const hardZone = `has(object.spec.template.spec.topologySpreadConstraints) &&
 object.spec.template.spec.topologySpreadConstraints.exists(c,
   c.topologyKey == '` + zoneKey + `' &&
@@ -33,9 +33,9 @@ object.spec.template.spec.topologySpreadConstraints.exists(c,
     k in object.spec.template.metadata.labels &&
     object.spec.template.metadata.labels[k] == c.labelSelector.matchLabels[k])))`
 
-// Policy is a ValidatingAdmissionPolicy and its binding, as YAML, which refuse Deployments and StatefulSets that a label
-// selector calls critical and that have no hard constraint over zones. Scaling, status and deletion are left alone, and
-// so is a workload that stops being critical.
+// Policy returns a ValidatingAdmissionPolicy and its binding, as YAML. They refuse Deployments and StatefulSets that match the
+// label selector critical and have no hard constraint over zones. Scaling, status updates and deletion are allowed, and so is
+// an update that makes a workload non-critical. A selector that cannot be parsed, or that selects every workload, is an error.
 func Policy(critical string) ([]byte, error) {
 	selector, err := metav1.ParseToLabelSelector(critical)
 	if err != nil {
@@ -61,9 +61,9 @@ func Policy(critical string) ([]byte, error) {
 				}}},
 			},
 			MatchConditions: []admissionv1.MatchCondition{
-				// The garbage collector updates what is being deleted: to refuse that would keep it for ever.
+				// The garbage collector updates what is being deleted: refusing the update would block the deletion for ever.
 				{Name: "not-being-deleted", Expression: "!has(object.metadata.deletionTimestamp)"},
-				// The object selector also matches by the labels that an update takes away.
+				// The object selector also matches the labels that an update removes.
 				{Name: "still-critical", Expression: still},
 			},
 			Validations: []admissionv1.Validation{{Expression: hardZone, Message: policyMessage(critical)}},
@@ -85,7 +85,7 @@ func policyMessage(critical string) string {
 		"labelSelector: the one of spec.selector, matchLabelKeys: [" + revisionKey + "] (Deployments only)}"
 }
 
-// documents as one YAML stream, without the status that API types carry.
+// documents joins objects to one YAML stream, without the status that API types carry.
 func documents(objects ...any) ([]byte, error) {
 	var parts [][]byte
 	for _, o := range objects {
@@ -106,7 +106,7 @@ func documents(objects ...any) ([]byte, error) {
 	return bytes.Join(parts, []byte("---\n")), nil
 }
 
-// celOf a label selector: the same question, asked of the object alone.
+// celOf returns a label selector as a CEL expression on the new object alone.
 func celOf(critical string) (string, error) {
 	parsed, err := labels.Parse(critical)
 	if err != nil {
@@ -131,7 +131,7 @@ func celOfRequirement(r labels.Requirement) (string, error) {
 	there := fmt.Sprintf("has(object.metadata.labels) && '%s' in object.metadata.labels", r.Key())
 	var values []string
 	for _, v := range slices.Sorted(slices.Values(r.ValuesUnsorted())) {
-		values = append(values, "'"+v+"'") // neither keys nor values of labels can hold a quote
+		values = append(values, "'"+v+"'") // label keys and values cannot contain quotes
 	}
 	in := fmt.Sprintf("%s && object.metadata.labels['%s'] in [%s]", there, r.Key(), strings.Join(values, ", "))
 	switch r.Operator() {

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The policy as it is printed. That an API server understands it, and what it refuses, e2e_test.go tries.
+// TestPolicy checks the policy as it is printed. e2e_test.go checks that an API server accepts it, and what it refuses.
 func TestPolicy(t *testing.T) {
 	text, err := Policy(DefaultCritical)
 	if err != nil {

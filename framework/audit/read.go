@@ -20,24 +20,24 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// PageSize is how many objects are asked for at a time: a list of ten thousand pods must not be one answer.
+// PageSize is how many objects are requested at a time, so that a list of ten thousand pods does not come in one response.
 const PageSize = 500
 
 // Scope says which namespaces are read.
 type Scope struct {
-	// Namespaces by name; none: all, but those of Kubernetes itself (kube-*).
+	// Namespaces by name. None: all except Kubernetes' own (kube-*).
 	Namespaces []string
-	// System: the namespaces of Kubernetes itself too.
+	// System includes Kubernetes' own namespaces, too.
 	System bool
 }
 
-// has tells whether objects of a namespace belong to the audit.
+// has reports whether objects of a namespace belong to the audit.
 func (s Scope) has(namespace string) bool {
 	return len(s.Namespaces) > 0 || s.System || !strings.HasPrefix(namespace, "kube-")
 }
 
-// Read lists what the rules need. It only gets and lists. What the cluster refuses to show is noted as Unread; an error
-// means that the cluster could not be asked at all.
+// Read gets and lists what the rules need, and writes nothing. What the cluster refuses to show is noted as Unread. It returns
+// an error only if the cluster cannot be queried at all, or rejects the credentials.
 func Read(ctx context.Context, client kubernetes.Interface, scope Scope) (Cluster, error) {
 	r := reader{ctx: ctx, client: client, scope: scope, owners: map[types.UID]types.UID{}, pods: map[types.UID][]corev1.Pod{}}
 	r.cluster.Taken = time.Now()
@@ -52,7 +52,7 @@ func Read(ctx context.Context, client kubernetes.Interface, scope Scope) (Cluste
 	return r.cluster, nil
 }
 
-// reader gathers a Cluster. After the first error of its own it asks no more.
+// reader gathers a Cluster. After its first error it sends no more requests.
 type reader struct {
 	ctx     context.Context
 	client  kubernetes.Interface
@@ -64,8 +64,8 @@ type reader struct {
 	err     error
 }
 
-// checkNamespaces notes those that do not exist: an empty list would look like a namespace without faults. Who may not
-// ask is told by the lists.
+// checkNamespaces notes namespaces that do not exist: their empty lists would look like namespaces without faults. If getting a
+// namespace is forbidden, the lists will show what may be read.
 func (r *reader) checkNamespaces() {
 	for _, name := range r.scope.Namespaces {
 		_, err := r.client.CoreV1().Namespaces().Get(r.ctx, name, metav1.GetOptions{})
@@ -101,7 +101,7 @@ func (r *reader) readPods() {
 		if owner == nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 			return
 		}
-		p.ManagedFields = nil // most of a pod's size, and none of our business
+		p.ManagedFields = nil // most of a pod's size, and not needed
 		r.pods[owner.UID] = append(r.pods[owner.UID], *p)
 	})
 }
@@ -139,7 +139,7 @@ func (r *reader) namedConfigMaps() map[types.NamespacedName]bool {
 	return named
 }
 
-// adopt gives each workload its pods.
+// adopt assigns the pods to their workloads.
 func (r *reader) adopt() {
 	workloadOf := make(map[types.UID]int, len(r.uids))
 	for i, uid := range r.uids {
@@ -158,7 +158,7 @@ func (r *reader) adopt() {
 	}
 }
 
-// refused notes what the cluster does not show, or keeps the error if the cluster could not be asked at all.
+// refused notes a resource that the cluster does not show, or keeps the error if the cluster could not be queried at all.
 func (r *reader) refused(what Resource, namespace string, err error) {
 	var status apierrors.APIStatus
 	switch {
@@ -190,7 +190,7 @@ func list[T any, L runtime.Object, C lister[L]](r *reader, what Resource, in fun
 	}
 }
 
-// page visits all objects of one list, a page at a time. A list whose pages expire meanwhile is asked for in one piece.
+// page visits all objects of one list, page by page. If a page expires meanwhile, the pager requests the whole list at once.
 func page[T any, L runtime.Object](r *reader, what Resource, namespace string, from lister[L], visit func(*T)) {
 	if r.err != nil {
 		return

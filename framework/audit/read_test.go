@@ -22,7 +22,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// Whatever is found, the cluster is only asked.
+// An audit with findings sends only read requests.
 func TestReadOnlyReads(t *testing.T) {
 	w := newWorld(t, mutant{backend: workloads.Backend{Spread: workloads.NoSpread, Budget: workloads.NoBudget}})
 	w.settle()
@@ -83,7 +83,7 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// A namespace that does not exist has no faults, and that must not look like a good one.
+// A namespace that does not exist has no findings, but must be reported as not checked.
 func TestNoSuchNamespace(t *testing.T) {
 	c, err := Read(t.Context(), fake.NewClientset(), Scope{Namespaces: []string{"shpo"}})
 	if err != nil {
@@ -96,7 +96,7 @@ func TestNoSuchNamespace(t *testing.T) {
 	}
 }
 
-// Lists come in pages, and every page counts.
+// Read reads all pages of a list.
 func TestReadReadsEveryPage(t *testing.T) {
 	client := fake.NewClientset()
 	var asked []string
@@ -118,7 +118,7 @@ func TestReadReadsEveryPage(t *testing.T) {
 	}
 }
 
-// What may not be listed is not checked, and the rest is.
+// Rules that need a forbidden resource are reported as not checked; the others are applied.
 func TestWhatMayNotBeReadIsNotChecked(t *testing.T) {
 	all := ids(Rules)
 	for _, test := range []struct {
@@ -156,7 +156,7 @@ func TestWhatMayNotBeReadIsNotChecked(t *testing.T) {
 		}
 		var want []string
 		for _, rule := range []string{"one-node", "no-budget", "no-readiness-probe"} {
-			if !slices.Contains(test.without, rule) || test.resource == StatefulSets { // what is broken is a Deployment
+			if !slices.Contains(test.without, rule) || test.resource == StatefulSets { // the faults are a Deployment's
 				want = append(want, rule)
 			}
 		}
@@ -170,7 +170,7 @@ func TestWhatMayNotBeReadIsNotChecked(t *testing.T) {
 	}
 }
 
-// What one namespace hides says nothing of another.
+// A resource that is forbidden in one namespace is still checked in others.
 func TestForbiddenInOneNamespace(t *testing.T) {
 	w := newWorld(t, mutant{
 		backend: workloads.Backend{Budget: workloads.NoBudget}, more: []runtime.Object{
@@ -188,7 +188,7 @@ func TestForbiddenInOneNamespace(t *testing.T) {
 	}
 }
 
-// Who cannot be asked at all is an error, and no report.
+// A cluster that cannot be queried at all is an error, not a report.
 func TestUnreachable(t *testing.T) {
 	refused := &url.Error{Op: "Get", URL: "https://10.0.0.1:6443", Err: errors.New("connection refused")}
 	for _, err := range []error{refused, apierrors.NewUnauthorized("who are you"), context.Canceled} {
@@ -204,7 +204,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// Pods belong to the workload that their owners lead to, whatever their labels say; those that ended to none.
+// Pods belong to the workload that their owner references lead to, whatever their labels; pods that have ended belong to none.
 func TestPodsOfAWorkload(t *testing.T) {
 	w := newWorld(t, mutant{backend: workloads.Backend{Replicas: 2}})
 	w.settle()

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Format is the version of a Report's JSON. It changes when a field's name or meaning does.
+// Format is the version of a Report's JSON. It changes when the name or meaning of a field does.
 const Format = 1
 
 // Report is what an audit found, and what it could not check.
 type Report struct {
 	Format     int          `json:"format"`
 	Taken      time.Time    `json:"taken"`
-	Workloads  int          `json:"workloads"` // that were looked at
+	Workloads  int          `json:"workloads"` // that were audited
 	Findings   []Finding    `json:"findings"`
 	NotChecked []NotChecked `json:"notChecked"`
 	// Skipped are the rules that the caller left out.
@@ -31,7 +31,7 @@ type Finding struct {
 	Name      string   `json:"name"`
 	// Evidence is what was seen: numbers and names.
 	Evidence string `json:"evidence"`
-	// Fix are the steps that mend it, in order. None: nothing that can be said in a patch does; see Caution.
+	// Fix are the steps of the fix, in order. None: no patch fixes the finding; see Caution.
 	Fix []Step `json:"fix"`
 	// Caution is what the steps cost, need or cannot do.
 	Caution string `json:"caution,omitempty"`
@@ -40,12 +40,12 @@ type Finding struct {
 // Object names a finding's workload in one word.
 func (f Finding) Object() string { return f.Namespace + "/" + f.Kind + "/" + f.Name }
 
-// NotChecked is what the audit cannot say anything about.
+// NotChecked names rules that could not be applied, and why.
 type NotChecked struct {
 	Rules     []string `json:"rules"`               // the rules that were not applied
-	Namespace string   `json:"namespace,omitempty"` // empty: in all of them
+	Namespace string   `json:"namespace,omitempty"` // empty: all namespaces
 	Kind      string   `json:"kind,omitempty"`      // empty: all workloads
-	Name      string   `json:"name,omitempty"`      // empty: all of that kind
+	Name      string   `json:"name,omitempty"`      // empty: all workloads of that kind
 	Why       string   `json:"why"`
 }
 
@@ -69,13 +69,13 @@ func (n NotChecked) kinds() string {
 
 // Options of an audit.
 type Options struct {
-	// Skip leaves rules out, by ID.
+	// Skip lists IDs of rules to leave out.
 	Skip []string
-	// Kubectl is how the steps call kubectl; default "kubectl".
+	// Kubectl is the command with which the steps call kubectl; default "kubectl".
 	Kubectl string
 }
 
-// Validate says what of the options makes no sense.
+// Validate returns an error for an unknown rule.
 func (o Options) Validate() error {
 	for _, id := range o.Skip {
 		if !slices.ContainsFunc(Rules, func(r Rule) bool { return r.ID == id }) {
@@ -92,7 +92,7 @@ func ids(rules []Rule) (all []string) {
 	return all
 }
 
-// Audit applies the rules to each workload. It changes nothing, and needs no cluster.
+// Audit applies the rules to each workload. It is a pure function, and needs no cluster.
 func Audit(c Cluster, o Options) Report {
 	report := Report{
 		Format: Format, Taken: c.Taken.UTC(), Workloads: len(c.Workloads),
@@ -128,16 +128,16 @@ func Audit(c Cluster, o Options) Report {
 	return report
 }
 
-// kindOf the workloads that are not seen when a resource is not.
+// kindOf is the kind of the workloads that are missing if a resource is.
 var kindOf = map[Resource]string{Deployments: Deployment, StatefulSets: StatefulSet, ReplicaSets: Deployment}
 
-// rulesWithout a resource cannot judge. Without the workloads themselves none can.
+// rulesWithout returns the rules that cannot be applied without a resource. Without the workloads themselves, no rule can.
 func rulesWithout(rules []Rule, missing Resource) (without []string) {
 	for _, r := range rules {
 		switch missing {
 		case Namespaces, Deployments, StatefulSets:
 			without = append(without, r.ID)
-		case ReplicaSets: // a Deployment's pods are found through them
+		case ReplicaSets: // they link a Deployment to its pods
 			if slices.Contains(r.needs, Pods) {
 				without = append(without, r.ID)
 			}
@@ -150,7 +150,7 @@ func rulesWithout(rules []Rule, missing Resource) (without []string) {
 	return without
 }
 
-// subject is a workload before a rule.
+// subject is a workload that a rule is applied to.
 type subject struct {
 	*view
 	*Workload
@@ -158,7 +158,7 @@ type subject struct {
 	report *Report
 }
 
-// lacks tells whether something that the rule needs could not be read. The report says so already.
+// lacks reports whether a resource that the rule needs could not be read. NotChecked has an entry for it already.
 func (s *subject) lacks(r Rule) bool {
 	for _, need := range r.needs {
 		if s.cluster.unread(need, s.Namespace) {
@@ -171,7 +171,7 @@ func (s *subject) lacks(r Rule) bool {
 	return false
 }
 
-// find reports a finding on the subject. A severity that is not given is the rule's.
+// find reports a finding on the subject. Its severity defaults to the rule's.
 func (s *subject) find(f Finding) {
 	f.Rule, f.Namespace, f.Kind, f.Name = s.rule.ID, s.Namespace, s.Kind, s.Name
 	f.Severity = cmp.Or(f.Severity, s.rule.Severity)
@@ -181,7 +181,7 @@ func (s *subject) find(f Finding) {
 	s.report.Findings = append(s.report.Findings, f)
 }
 
-// unknown reports that the rule cannot tell.
+// unknown reports that the rule cannot decide.
 func (s *subject) unknown(format string, args ...any) {
 	s.report.NotChecked = append(s.report.NotChecked, NotChecked{
 		Rules: []string{s.rule.ID}, Namespace: s.Namespace, Kind: s.Kind, Name: s.Name, Why: fmt.Sprintf(format, args...),

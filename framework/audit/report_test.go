@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func golden(t *testing.T, file string, got []byte) {
 	t.Helper()
@@ -32,11 +32,11 @@ func golden(t *testing.T, file string, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s\nif this is meant: go test ./framework/audit -update", file, diff)
+		t.Errorf("%s (-want +got):\n%s\nif this change is intended: go test ./framework/audit -update", file, diff)
 	}
 }
 
-// bad is a report with findings of every severity, and something that was not checked.
+// bad is a report with findings of all severities, and an entry that was not checked.
 func bad(t *testing.T) Report {
 	w := newWorld(t, mutant{backend: workloads.Backend{
 		Budget: workloads.NoBudget, Spread: []workloads.Spread{{Key: workloads.Host, Unsatisfiable: "ScheduleAnyway", MatchLabelKeys: []string{}}},
@@ -49,7 +49,7 @@ func bad(t *testing.T) Report {
 	return Audit(c, Options{Kubectl: "kubectl --context 'prod'", Skip: []string{"single-replica"}})
 }
 
-// The formats are promises to programs: change them with Format.
+// Programs read the formats: a change of them needs another value of Format.
 func TestFormats(t *testing.T) {
 	var text bytes.Buffer
 	if err := bad(t).WriteJSON(&text); err != nil {
@@ -63,7 +63,7 @@ func TestFormats(t *testing.T) {
 	golden(t, "report.sarif", text.Bytes())
 }
 
-// A report without findings has empty lists, not null, and everything SARIF requires.
+// A report without findings has empty lists, not null, and every field that SARIF requires.
 func TestEmptyReport(t *testing.T) {
 	r := Audit(Cluster{}, Options{})
 	var text bytes.Buffer
@@ -95,7 +95,8 @@ func TestEmptyReport(t *testing.T) {
 	}
 }
 
-// Two findings of one rule on one workload are told apart, and a number that changes makes no other finding.
+// Two findings of one rule on one workload have different fingerprints, and a changed number in the evidence does not change a
+// fingerprint.
 func TestFingerprints(t *testing.T) {
 	print := func(seen map[string]int, rule, name, evidence string) string {
 		return Finding{Rule: rule, Namespace: shop, Kind: Deployment, Name: name, Evidence: evidence}.sarif(seen).PartialFingerprints["finding/v1"]
@@ -112,12 +113,12 @@ func TestFingerprints(t *testing.T) {
 	}
 }
 
-// Every rule says what it is, why, and where Kubernetes says so; and there is one of each.
+// Every rule has a title, a reason and a link to Kubernetes' documentation, and is listed once.
 func TestRulesAreComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range Rules {
 		if seen[r.ID] {
-			t.Errorf("%s is there twice", r.ID)
+			t.Errorf("%s is listed twice", r.ID)
 		}
 		seen[r.ID] = true
 		if !regexp.MustCompile(`^[a-z-]+$`).MatchString(r.ID) || r.Title == "" || !strings.HasSuffix(r.Why, ".") ||
@@ -154,7 +155,7 @@ func TestSkip(t *testing.T) {
 	c, err := Read(w.ctx, w.client, Scope{})
 	w.must(err)
 	c.Unread = []Unread{{Resource: Budgets, Why: "forbidden"}}
-	// A rule that is left out is not one that could not be checked.
+	// A rule that is skipped is not reported as not checked.
 	if r := Audit(c, Options{Skip: []string{"no-budget", "budget-blocks-drains"}}); len(r.Findings)+len(r.NotChecked) > 0 || len(r.Skipped) != 2 {
 		t.Errorf("found %s, not checked %+v, skipped %v", listed(r.Findings), r.NotChecked, r.Skipped)
 	}
@@ -179,7 +180,7 @@ func TestNames(t *testing.T) {
 		{nil, ""}, {[]string{"a"}, "a"}, {[]string{"a", "b", "c"}, "a, b and c"},
 		{strings.Split("a b c d e f g h i j", " "), "a, b, c, d, e, f, g, h and 2 more"},
 	} {
-		if got := names(test.all); got != test.want {
+		if got := listNames(test.all); got != test.want {
 			t.Errorf("%v: %q", test.all, got)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// resources are those of what steps change, and of what a policy is made of, by kind.
+// resources maps the kinds that steps change, and the kinds that make up a policy, to their API resources.
 var resources = map[string]schema.GroupVersionResource{
 	Deployment:            {Group: "apps", Version: "v1", Resource: "deployments"},
 	StatefulSet:           {Group: "apps", Version: "v1", Resource: "statefulsets"},
@@ -17,24 +17,24 @@ var resources = map[string]schema.GroupVersionResource{
 	kindBinding:           {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
 }
 
-// The kinds that a Policy is made of.
+// The kinds that make up a Policy.
 const (
 	kindPolicy  = "ValidatingAdmissionPolicy"
 	kindBinding = "ValidatingAdmissionPolicyBinding"
 )
 
-// PolicyKinds are the kinds of the objects that Policy writes, in the order in which they are to be created.
+// PolicyKinds returns the kinds of the objects that Policy writes, in the order in which they have to be created.
 func PolicyKinds() []string { return []string{kindPolicy, kindBinding} }
 
-// ResourceOf is where the API has the objects of a kind that a Step changes or that Policy writes. A Pod, which a step may
-// name as well, is nothing to change through the API: its controller makes it.
+// ResourceOf returns the API resource of a kind that a Step changes or that Policy writes. A Pod, which a step may delete, has
+// none here: its controller creates it.
 func ResourceOf(kind string) (at schema.GroupVersionResource, known bool) {
 	at, known = resources[kind]
 	return at, known
 }
 
-// API is the patch type in the API's own words. A step of any other verb than Patch has none, and its body, if it is sent
-// as a patch, is a strategic one: that is what kubectl makes of it.
+// API returns the patch type in the API's own terms. Any other value, also the empty one of a step that is no Patch, is a
+// strategic merge patch, which is what kubectl sends for `rollout restart`.
 func (p PatchType) API() types.PatchType {
 	switch p {
 	case JSONPatch:

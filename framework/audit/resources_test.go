@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Whoever applies what the policy is made of finds each part by its kind, in an order in which it can be created.
+// Each document of the policy has a known kind, and the documents are in the order in which they can be created.
 func TestAPolicyIsMadeOfItsKinds(t *testing.T) {
 	text, err := Policy(DefaultCritical)
 	if err != nil {
@@ -36,7 +36,7 @@ func TestAPodIsNothingToPatch(t *testing.T) {
 	}
 }
 
-// A type of patch is spelled as kubectl's --type has it, and sent as the API has it.
+// A PatchType has the spelling of kubectl's --type, and is sent in the API's spelling.
 func TestPatchTypes(t *testing.T) {
 	for how, want := range map[PatchType]types.PatchType{
 		JSONPatch: types.JSONPatchType, MergePatch: types.MergePatchType, StrategicPatch: types.StrategicMergePatchType,

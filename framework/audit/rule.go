@@ -1,20 +1,19 @@
 package audit
 
-// Severity says what a finding threatens. The words are SARIF's.
+// Severity is how serious a finding is. The words are SARIF's.
 type Severity string
 
 // The severities.
 const (
-	// Error: it is out of order already, or one node, zone or pod takes the whole workload with it, or nothing can be
-	// drained.
+	// Error: the workload is broken already, or losing one node, zone or pod takes it down, or a drain can never complete.
 	Error Severity = "error"
-	// Warning: requests are lost in what should be routine, or the next disturbance makes an Error of it.
+	// Warning: routine operations lose requests, or the next disturbance turns the finding into an Error.
 	Warning Severity = "warning"
-	// Note: worth knowing; nothing that a change to the workload must mend.
+	// Note: worth knowing, but no change to the workload is needed.
 	Note Severity = "note"
 )
 
-// AtLeast tells whether s is as severe as other, or more.
+// AtLeast reports whether s is as severe as other, or more severe.
 func (s Severity) AtLeast(other Severity) bool { return s.rank() <= other.rank() }
 
 func (s Severity) rank() int {
@@ -30,15 +29,15 @@ func (s Severity) rank() int {
 // Rule finds one kind of single point of failure.
 type Rule struct {
 	ID       string
-	Severity Severity // of most of its findings
+	Severity Severity // the default of its findings
 	Title    string   // what is wrong
-	Why      string   // what it costs, and what the rule does not see
-	Doc      string   // where Kubernetes says so
+	Why      string   // what it costs, and what the rule does not check
+	Doc      string   // the page of Kubernetes' documentation
 	needs    []Resource
 	check    func(*subject)
 }
 
-// Rules are all there are, the gravest first. Another one is one file with its test beside it, and a line here.
+// Rules lists all rules, the most severe first. A new rule is one file with its test, and a line here.
 var Rules = []Rule{
 	oneNode,
 	oneZone,
@@ -56,7 +55,7 @@ var Rules = []Rule{
 	fixedNodePorts,
 }
 
-// Documentation that several rules rest on.
+// Documentation that rules refer to.
 const (
 	docSpread       = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"
 	docAffinity     = "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity"

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The part of SARIF 2.1.0 that is needed.
+// The part of SARIF 2.1.0 that reports use.
 // Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 type (
 	sarifLog struct {
@@ -86,8 +86,8 @@ type (
 	}
 )
 
-// WriteSARIF writes the report as SARIF 2.1.0, for code scanning. An object of a cluster has no file: its location is
-// namespace/kind/name, line 1, because some readers insist on a file. What was not checked is an error of the tool's.
+// WriteSARIF writes the report as SARIF 2.1.0, for code scanning. An object of a cluster has no file, but some readers insist
+// on one: its location is namespace/kind/name, line 1. What was not checked becomes an error notification of the tool.
 func (r Report) WriteSARIF(w io.Writer, version string) error {
 	run := sarifRun{
 		Tool: sarifTool{sarifDriver{
@@ -120,8 +120,8 @@ func (r Report) invocation() sarifInvocation {
 	return i
 }
 
-// sarif of a finding. Its fingerprint tells it from others and stays when numbers in the evidence change; seen counts
-// the findings of one rule on one object.
+// sarif returns a finding as a SARIF result. Its fingerprint identifies it, and stays when numbers in the evidence change; seen
+// counts the findings of one rule on one object.
 func (f Finding) sarif(seen map[string]int) sarifResult {
 	identity := f.Rule + " " + f.Object()
 	seen[identity]++

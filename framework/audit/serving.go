@@ -7,21 +7,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// served is a container that a Service sends traffic to.
+// served is a container that a Service sends requests to.
 type served struct {
 	container
 	service string
-	port    intstr.IntOrString // its name, if the container gives it one
+	port    intstr.IntOrString // the port's name, if the container declares one
 	tcp     bool
 }
 
-// served are the subject's containers that Services send traffic to, each once. Traffic tells whether any Service
-// selects its pods at all: which container a port leads to cannot always be told.
+// served returns the subject's containers that Services send requests to, each once. Traffic reports whether any Service
+// selects the subject's pods at all: it is not always known which container a port leads to.
 func (s *subject) served() (found []served, traffic bool) {
 	for _, service := range s.cluster.Services {
 		selects := service.Namespace == s.Namespace && len(service.Spec.Selector) > 0 && includes(s.Template.Labels, service.Spec.Selector)
 		if !selects || service.Spec.PublishNotReadyAddresses || service.Spec.Type == corev1.ServiceTypeExternalName {
-			continue // nor does one that publishes pods that are not ready care for readiness
+			continue // a Service that publishes pods that are not ready ignores readiness
 		}
 		traffic = true
 		for _, p := range service.Spec.Ports {
@@ -35,7 +35,7 @@ func (s *subject) served() (found []served, traffic bool) {
 	return found, traffic
 }
 
-// leadsTo is the container behind a Service's port.
+// leadsTo returns the container behind a Service's port.
 func (s *subject) leadsTo(p corev1.ServicePort) (served, bool) {
 	target, all := p.TargetPort, running(s.Template.Spec)
 	if target == (intstr.IntOrString{}) {
@@ -52,13 +52,13 @@ func (s *subject) leadsTo(p corev1.ServicePort) (served, bool) {
 			}
 		}
 	}
-	if len(all) == 1 && target.StrVal == "" { // a container need not declare its ports
+	if len(all) == 1 && target.StrVal == "" { // containers need not declare their ports
 		return served{container: all[0], port: target, tcp: tcp}, true
 	}
 	return served{}, false
 }
 
-// includes tells whether labels have all of some.
+// includes reports whether labels contain all of some.
 func includes(labels, some map[string]string) bool {
 	for key, value := range some {
 		if labels[key] != value {

@@ -12,8 +12,8 @@ import (
 var shortGracePeriod = Rule{
 	ID: "short-grace-period", Severity: Warning,
 	Title: "the grace period ends before the preStop hook does",
-	Why: "The grace period counts from the decision to end a pod, preStop included. When preStop has used it up, the server is " +
-		"killed two seconds after SIGTERM, with whatever it was serving. Only hooks that sleep are judged: what others take cannot be seen.",
+	Why: "The grace period begins when a pod is deleted, and includes preStop. If preStop uses it up, the server is killed two " +
+		"seconds after SIGTERM, and the requests in flight fail. Only hooks that sleep are judged: the duration of others is unknown.",
 	Doc: docTermination, check: checkShortGracePeriod,
 }
 
@@ -35,11 +35,11 @@ func checkShortGracePeriod(s *subject) {
 	})
 }
 
-// sleepCommand finds the seconds in `sleep 15`, also where it is a part of a shell's line. Minutes, fractions and
-// variables are left alone.
+// sleepCommand finds the seconds in `sleep 15`, also within a shell's command line. It ignores minutes, fractions and
+// variables.
 var sleepCommand = regexp.MustCompile(`(?:^|[\s;&/])sleep\s+(\d+)s?(?:$|[\s;&])`)
 
-// sleeps is how many seconds a container's preStop hook sleeps at least; 0 if it has none, or does something else.
+// sleeps returns how many seconds a container's preStop hook sleeps at least; 0 if it has none, or does something else.
 func sleeps(c *corev1.Container) int64 {
 	if c.Lifecycle == nil || c.Lifecycle.PreStop == nil {
 		return 0
@@ -49,7 +49,7 @@ func sleeps(c *corev1.Container) int64 {
 	case hook.Sleep != nil:
 		return hook.Sleep.Seconds
 	case hook.Exec != nil:
-		var longest int64 // of several, no more is certain: they may be on different branches
+		var longest int64 // of several, not the sum: they may be on different branches
 		for _, found := range sleepCommand.FindAllStringSubmatch(strings.Join(hook.Exec.Command, " "), -1) {
 			if seconds, err := strconv.ParseInt(found[1], 10, 32); err == nil {
 				longest = max(longest, seconds)

@@ -41,7 +41,7 @@ func TestShortGracePeriod(t *testing.T) {
 	)
 	clean(t,
 		mutant{name: "some of it", harm: hook(11, sleep(10))},
-		mutant{name: "who knows", harm: hook(5, exec("wait-for-quiet"))},
+		mutant{name: "a hook of unknown duration", harm: hook(5, exec("wait-for-quiet"))},
 		mutant{name: "another program", harm: hook(5, exec("usleep", "1000"))},
 		mutant{name: "minutes are left alone", harm: hook(5, exec("sleep", "1m"))},
 		mutant{name: "an HTTP hook", harm: hook(5, corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/drain"}}), backend: workloads.Backend{}},

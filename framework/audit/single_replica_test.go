@@ -14,7 +14,7 @@ func TestSingleReplica(t *testing.T) {
 	caught(t, singleReplica,
 		mutant{name: "one", backend: one, evidence: "spec.replicas is 1", caution: "raise its minReplicas instead"},
 		mutant{
-			name: "not said, which means one", evidence: "spec.replicas is 1",
+			name: "not set, which means one", evidence: "spec.replicas is 1",
 			harm: func(d *appsv1.Deployment) { d.Spec.Replicas = nil },
 		},
 		mutant{

@@ -4,12 +4,13 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// parsed are this package's sources: of the tests, or of what they test.
+// parsed returns this package's sources: the test files, or the others.
 func parsed(t *testing.T, tests bool) (files []*ast.File) {
 	t.Helper()
 	names, err := filepath.Glob("*.go")
@@ -29,7 +30,7 @@ func parsed(t *testing.T, tests bool) (files []*ast.File) {
 	return files
 }
 
-// literal tells what a variable is made of: the type's name, and its elements.
+// literal returns a variable's name, and the type and elements of its composite literal.
 func literal(spec ast.Node) (variable, kind string, elements []ast.Expr) {
 	v, ok := spec.(*ast.ValueSpec)
 	if !ok || len(v.Values) != 1 {
@@ -50,8 +51,33 @@ func literal(spec ast.Node) (variable, kind string, elements []ast.Expr) {
 	return "", "", nil
 }
 
-// Every rule is in the list; and there is what it finds and finds no more when its own commands have mended it, which is
-// what caught insists on.
+// TestEveryRuleHasFilesOfItsOwn keeps the places of a new rule at three: its file, its test, and its line in Rules.
+func TestEveryRuleHasFilesOfItsOwn(t *testing.T) {
+	for _, r := range Rules {
+		name := strings.ReplaceAll(r.ID, "-", "_")
+		file, err := parser.ParseFile(token.NewFileSet(), name+".go", nil, 0)
+		if err != nil {
+			t.Errorf("rule %s: %v", r.ID, err)
+			continue
+		}
+		declared := 0
+		ast.Inspect(file, func(n ast.Node) bool {
+			if _, kind, _ := literal(n); kind == "Rule" {
+				declared++
+			}
+			return true
+		})
+		if declared != 1 {
+			t.Errorf("%s.go declares %d rules, want one", name, declared)
+		}
+		if _, err := os.Stat(name + "_test.go"); err != nil {
+			t.Errorf("rule %s: %v", r.ID, err)
+		}
+	}
+}
+
+// Every rule is in the list of Rules, and passed to caught in a test: caught checks that the rule finds something, and nothing
+// any more after its own commands have fixed it.
 func TestEveryRuleIsListedAndCatchesSomething(t *testing.T) {
 	rules, listed, catches := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, file := range parsed(t, false) {

@@ -5,14 +5,16 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 var unusableDomain = Rule{
 	ID: "unusable-domain", Severity: Warning,
 	Title: "nodes that cannot take its pods, such as control-plane nodes, count as domains",
-	Why: "A hard spread constraint compares with the emptiest domain. One that stays empty for ever (by default the nodes' " +
-		"taints are ignored) lets the others have maxSkew pods each, and no more: the rest stays Pending. " +
-		"An Error where the replicas wanted are more than that already.",
+	Why: "A hard spread constraint compares with the emptiest domain. If a domain stays empty for ever (by default node taints " +
+		"are ignored), the others can have at most maxSkew pods each, and the rest stays Pending. " +
+		"An Error if more replicas than that are wanted already.",
 	Doc: docSpread, needs: []Resource{Nodes}, check: checkUnusableDomain,
 }
 
@@ -26,14 +28,14 @@ func checkUnusableDomain(s *subject) {
 		}
 		room := int(c.MaxSkew) * len(domains(s.homes(), c.TopologyKey))
 		evidence = append(evidence, fmt.Sprintf("of %s, %s can take none of its pods (%s): the others may have %s together, and it wants %d",
-			c.TopologyKey, names(dead), names(nodes), count(room, "pod"), s.Replicas))
+			c.TopologyKey, listNames(dead), listNames(nodes), prose.Count(room, "pod"), s.Replicas))
 		if s.Replicas > room {
 			severity = Error
 		}
 		s.honor(&e, i, c)
 	}
 	if len(evidence) > 0 {
-		s.find(Finding{Severity: severity, Evidence: names(evidence), Fix: s.patchOps(e.done()), Caution: s.rollout()})
+		s.find(Finding{Severity: severity, Evidence: listNames(evidence), Fix: s.patchOps(e.done()), Caution: s.rollout()})
 	}
 }
 
@@ -47,7 +49,7 @@ func (s *subject) honor(e *edit, i int, c corev1.TopologySpreadConstraint) {
 	}
 }
 
-// dead are the domains that a constraint counts though none of their nodes can take the subject's pods, and those nodes
+// dead returns the domains that a constraint counts although none of their nodes can take the subject's pods, and those nodes
 // with the reason.
 func (s *subject) dead(c corev1.TopologySpreadConstraint) (dead, nodes []string) {
 	alive := domains(s.homes(), c.TopologyKey)
@@ -66,8 +68,9 @@ func (s *subject) dead(c corev1.TopologySpreadConstraint) (dead, nodes []string)
 	return dead, nodes
 }
 
-// counted are the nodes whose domains the scheduler counts for a hard constraint: those that carry the labels of all
-// hard constraints, less those that its policies leave out. What comes and goes with a node's health is not looked at.
+// counted returns the nodes whose domains the scheduler counts for a hard constraint: those with the topology labels of all
+// hard constraints, except those that the constraint's node inclusion policies exclude. Taints that come and go with a node's
+// health are ignored.
 func (s *subject) counted(c corev1.TopologySpreadConstraint) (nodes []*corev1.Node) {
 	for _, n := range s.allNodes() {
 		labelled := !slices.ContainsFunc(s.Template.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
@@ -75,7 +78,7 @@ func (s *subject) counted(c corev1.TopologySpreadConstraint) (nodes []*corev1.No
 			return hard(c) && !there
 		})
 		out := honors(c.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor) && !admits(s.Template.Spec, n) ||
-			honors(c.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) && len(repelling(s.Template.Spec, n, lasting)) > 0
+			honors(c.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) && repelledBy(s.Template.Spec, n, lasting) != ""
 		if labelled && !out {
 			nodes = append(nodes, n)
 		}
@@ -83,10 +86,10 @@ func (s *subject) counted(c corev1.TopologySpreadConstraint) (nodes []*corev1.No
 	return nodes
 }
 
-// excludes says why a node cannot take the subject's pods.
+// excludes returns why a node cannot take the subject's pods.
 func (s *subject) excludes(n *corev1.Node) string {
-	if taints := repelling(s.Template.Spec, n, lasting); len(taints) > 0 {
-		return "is tainted " + taints[0].Key
+	if key := repelledBy(s.Template.Spec, n, lasting); key != "" {
+		return "is tainted " + key
 	}
 	return "is not selected"
 }

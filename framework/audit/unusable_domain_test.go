@@ -12,7 +12,7 @@ import (
 func TestUnusableDomain(t *testing.T) {
 	ignore := corev1.NodeInclusionPolicyIgnore
 	soft := workloads.Spread{Key: workloads.Host, Unsatisfiable: corev1.ScheduleAnyway}
-	// anywhere, if only taints let it
+	// on any node whose taints allow it
 	anywhere := func(d *appsv1.Deployment) { d.Spec.Template.Spec.NodeSelector = nil }
 	atEdge := func(nodes []*corev1.Node) { nodes[0].Labels[zoneKey], nodes[1].Labels[zoneKey] = "edge", "edge" }
 	spread := func(replicas int32, s workloads.Spread) workloads.Backend {
@@ -22,7 +22,7 @@ func TestUnusableDomain(t *testing.T) {
 		"and load is tainted holdfast.dev/role): the others may have "
 	caught(t, unusableDomain,
 		mutant{
-			name: "room as yet", harm: anywhere, nodes: atEdge,
+			name: "room so far", harm: anywhere, nodes: atEdge,
 			backend:  spread(3, workloads.Spread{Key: workloads.Zone, NodeTaintsPolicy: ignore}),
 			evidence: edge + "3 pods together, and it wants 3",
 		},
@@ -32,7 +32,7 @@ func TestUnusableDomain(t *testing.T) {
 			evidence: edge + "3 pods together, and it wants 6",
 		},
 		mutant{
-			name: "a policy that is not given", nodes: atEdge, backend: spread(3, workloads.Spread{Key: workloads.Zone, MaxSkew: 2}),
+			name: "a policy that is not set", nodes: atEdge, backend: spread(3, workloads.Spread{Key: workloads.Zone, MaxSkew: 2}),
 			on: []string{"a1", "b1", "c1"},
 			harm: func(d *appsv1.Deployment) {
 				anywhere(d)
@@ -65,7 +65,7 @@ func TestUnusableDomain(t *testing.T) {
 			},
 		},
 		mutant{
-			name: "taints that pass", backend: spread(3, workloads.Spread{Key: workloads.Zone, NodeTaintsPolicy: ignore}), on: []string{"a1", "b1", "c1"},
+			name: "temporary taints", backend: spread(3, workloads.Spread{Key: workloads.Zone, NodeTaintsPolicy: ignore}), on: []string{"a1", "b1", "c1"},
 			nodes: func(nodes []*corev1.Node) {
 				for _, n := range nodes[6:] {
 					n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute}}
@@ -73,7 +73,7 @@ func TestUnusableDomain(t *testing.T) {
 			},
 		},
 		mutant{
-			name: "a wish counts what can be used", harm: anywhere, nodes: atEdge,
+			name: "a soft constraint", harm: anywhere, nodes: atEdge,
 			backend: spread(3, workloads.Spread{Key: workloads.Zone, NodeTaintsPolicy: ignore, Unsatisfiable: corev1.ScheduleAnyway}),
 			on:      []string{"a1", "b1", "c1"},
 		},

@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// view is a cluster with what is looked up often.
+// view is a cluster with indexes for what rules look up often.
 type view struct {
 	cluster *Cluster
 	kubectl string
 	nodes   map[string]*corev1.Node
-	// addresses of nodes, and their names: what a fixed upstream may be.
+	// addresses maps the addresses and names of nodes to their names.
 	addresses map[string]string
-	// ports are the node ports of Services.
+	// ports maps node ports to the Services' ports that have them.
 	ports map[int32]offered
 }
 
@@ -48,7 +48,7 @@ func newView(c *Cluster, kubectl string) *view {
 	return v
 }
 
-// placed are the subject's pods that are bound to a node and not on their way out.
+// placed returns the subject's pods that are bound to a node and not being deleted.
 func (s *subject) placed() (pods []corev1.Pod) {
 	for _, p := range s.Pods {
 		if p.Spec.NodeName != "" && p.DeletionTimestamp == nil {
@@ -58,41 +58,41 @@ func (s *subject) placed() (pods []corev1.Pod) {
 	return pods
 }
 
-// matches tells whether a selector selects labels, as the API server means it: a selector that is nil selects nothing,
-// an empty one everything.
+// matches reports whether a selector selects labels, as the API server defines it: a nil selector selects nothing, an empty one
+// everything.
 func matches(selector *metav1.LabelSelector, of map[string]string) bool {
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	return err == nil && parsed.Matches(labels.Set(of))
 }
 
-// own tells whether a selector selects the subject's own pods.
+// own reports whether a selector selects the subject's own pods.
 func (s *subject) own(selector *metav1.LabelSelector) bool {
 	return matches(selector, s.Template.Labels)
 }
 
-// ownTerm tells whether a term of pod affinity is about the subject's own pods.
+// ownTerm reports whether a term of pod affinity selects the subject's own pods.
 func (s *subject) ownTerm(t corev1.PodAffinityTerm) bool {
 	here := len(t.Namespaces) == 0 && t.NamespaceSelector == nil || slices.Contains(t.Namespaces, s.Namespace) ||
 		t.NamespaceSelector != nil && len(t.NamespaceSelector.MatchLabels)+len(t.NamespaceSelector.MatchExpressions) == 0
 	return here && s.own(t.LabelSelector)
 }
 
-// homes are the nodes that can take the subject's pods, if not at this moment: it selects them, and no lasting taint of
-// theirs keeps it out.
+// homes returns the nodes that can take the subject's pods, though maybe not at this moment: its selector and affinity admit
+// them, and it tolerates their lasting taints.
 func (s *subject) homes() []*corev1.Node { return s.nodesThatTake(lasting) }
 
-// open are the nodes that take the subject's pods at this moment.
+// open returns the nodes that take the subject's pods at this moment.
 func (s *subject) open() []*corev1.Node {
 	return slices.DeleteFunc(s.nodesThatTake(anyTaint), func(n *corev1.Node) bool { return n.Spec.Unschedulable })
 }
 
 func (s *subject) nodesThatTake(counts func(corev1.Taint) bool) []*corev1.Node {
 	return slices.DeleteFunc(s.allNodes(), func(n *corev1.Node) bool {
-		return !admits(s.Template.Spec, n) || len(repelling(s.Template.Spec, n, counts)) > 0
+		return !admits(s.Template.Spec, n) || repelledBy(s.Template.Spec, n, counts) != ""
 	})
 }
 
-// allNodes by name.
+// allNodes returns the nodes, sorted by name.
 func (v *view) allNodes() (nodes []*corev1.Node) {
 	for _, name := range slices.Sorted(maps.Keys(v.nodes)) {
 		nodes = append(nodes, v.nodes[name])
@@ -100,7 +100,7 @@ func (v *view) allNodes() (nodes []*corev1.Node) {
 	return nodes
 }
 
-// domains of a topology among nodes: the values of their label, in order.
+// domains returns the sorted values of a label among nodes.
 func domains(nodes []*corev1.Node, key string) []string {
 	found := map[string]bool{}
 	for _, n := range nodes {
@@ -111,7 +111,7 @@ func domains(nodes []*corev1.Node, key string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// tally counts pods by the domain of their node; the domains of open nodes are there with 0.
+// tally counts pods by the domain of their node. Domains of open nodes without pods are included with 0.
 func (s *subject) tally(key string, pods []corev1.Pod) map[string]int {
 	counts := map[string]int{}
 	for _, d := range domains(s.open(), key) {

@@ -5,40 +5,31 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
-// count says how many of something.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// mostNames is how many names a sentence holds.
+// mostNames is how many names a sentence may list.
 const mostNames = 8
 
-// names lists names, the first few of them.
-func names(all []string) string {
+// listNames joins names for a sentence, and only counts those beyond mostNames.
+func listNames(all []string) string {
 	if more := len(all) - mostNames; more > 0 {
 		return strings.Join(all[:mostNames], ", ") + fmt.Sprintf(" and %d more", more)
 	}
-	if len(all) > 1 {
-		return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
-	}
-	return strings.Join(all, "")
+	return prose.List(all)
 }
 
-// amounts says how many there are in each domain.
+// amounts lists how many pods each domain has.
 func amounts(counts map[string]int) string {
 	var parts []string
 	for _, d := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, fmt.Sprintf("%s has %d", d, counts[d]))
 	}
-	return names(parts)
+	return listNames(parts)
 }
 
-// extent is the difference between the fullest and the emptiest domain.
+// extent returns the difference between the largest and the smallest count.
 func extent(counts map[string]int) int {
 	if len(counts) == 0 {
 		return 0

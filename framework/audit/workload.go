@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// deployment as a Workload, without its pods.
+// deployment returns a Deployment as a Workload, without its pods.
 func deployment(d *appsv1.Deployment) Workload {
 	w := Workload{
 		Kind: Deployment, Namespace: d.Namespace, Name: d.Name, Replicas: replicas(d.Spec.Replicas),
@@ -21,15 +21,15 @@ func deployment(d *appsv1.Deployment) Workload {
 		w.Update.MaxSurge, w.Update.MaxUnavailable = share(&quarter, w.Replicas, true), share(&quarter, w.Replicas, false)
 	}
 	if w.Update.Rolling && w.Update.MaxSurge == 0 && w.Update.MaxUnavailable == 0 {
-		w.Update.MaxUnavailable = 1 // as the controller does: 25 % of 3, rounded down, must not stop it
+		w.Update.MaxUnavailable = 1 // as the controller does: 25 % of 3 rounds down to 0, which must not block the rollout
 	}
 	if d.Spec.Paused {
-		w.Update.ByHand = "its rollout is paused: kubectl rollout resume lets the change through"
+		w.Update.ByHand = "its rollout is paused: kubectl rollout resume applies the change"
 	}
 	return w
 }
 
-// statefulSet as a Workload, without its pods.
+// statefulSet returns a StatefulSet as a Workload, without its pods.
 func statefulSet(s *appsv1.StatefulSet) Workload {
 	w := Workload{
 		Kind: StatefulSet, Namespace: s.Namespace, Name: s.Name, Replicas: replicas(s.Spec.Replicas),
@@ -38,12 +38,12 @@ func statefulSet(s *appsv1.StatefulSet) Workload {
 	}
 	w.Update.Rolling = s.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType
 	if !w.Update.Rolling {
-		w.Update.ByHand = "its pods are replaced only when somebody deletes them (OnDelete)"
+		w.Update.ByHand = "its pods are replaced only when they are deleted (OnDelete)"
 	}
 	return w
 }
 
-// replicas that are wanted; the API's default is 1.
+// replicas returns the wanted number of replicas; the API's default is 1.
 func replicas(wanted *int32) int {
 	if wanted == nil {
 		return 1
@@ -53,7 +53,7 @@ func replicas(wanted *int32) int {
 
 func share(value *intstr.IntOrString, total int, up bool) int {
 	n, err := intstr.GetScaledValueFromIntOrPercent(value, total, up)
-	if err != nil { // the API refuses such values, and nil is no share at all
+	if err != nil { // the API rejects invalid values; nil is 0
 		return 0
 	}
 	return n
@@ -68,7 +68,7 @@ func claims(pod corev1.PodSpec) bool {
 	return false
 }
 
-// configMapsOf a pod, by name.
+// configMapsOf returns the names of the ConfigMaps that a pod uses.
 func configMapsOf(pod corev1.PodSpec) (names []string) {
 	for _, v := range pod.Volumes {
 		if v.ConfigMap != nil {
@@ -97,14 +97,14 @@ func configMapsOf(pod corev1.PodSpec) (names []string) {
 	return names
 }
 
-// container is one of a pod's, with its place in the template.
+// container is a container with its place in the pod template.
 type container struct {
 	*corev1.Container
 	list  string // containers or initContainers
 	index int
 }
 
-// containersOf a pod, the ones that only start it up among them.
+// containersOf returns a pod's containers, init containers included.
 func containersOf(pod corev1.PodSpec) (all []container) {
 	for i := range pod.Containers {
 		all = append(all, container{&pod.Containers[i], "containers", i})
@@ -115,7 +115,7 @@ func containersOf(pod corev1.PodSpec) (all []container) {
 	return all
 }
 
-// running are the containers that run as long as the pod does, sidecars among them.
+// running returns the containers that run as long as the pod does, sidecars included.
 func running(pod corev1.PodSpec) (all []container) {
 	for _, c := range containersOf(pod) {
 		always := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways

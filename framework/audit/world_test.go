@@ -30,7 +30,7 @@ const shop = "shop"
 
 var place = workloads.Place{Namespace: shop, Image: "holdfast.local/holdfast:1"}
 
-// fleet is a control plane, a node that carries the load, and two workers in each of three zones.
+// fleet is a control plane node, a load node, and two workers in each of three zones.
 func fleet() []*corev1.Node {
 	nodes := []*corev1.Node{
 		node("cp", "a", "control-plane", corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}),
@@ -51,28 +51,28 @@ func node(name, zone, role string, taints ...corev1.Taint) *corev1.Node {
 	}
 }
 
-// mutant is good practice that is broken in one way.
+// mutant is a workload of good practice with one fault.
 type mutant struct {
 	name    string
 	backend workloads.Backend
-	// harm does what the options of a backend cannot.
+	// harm changes what a Backend's fields cannot express.
 	harm   func(*appsv1.Deployment)
 	budget func(*policyv1.PodDisruptionBudget)
 	nodes  func([]*corev1.Node)
 	more   []runtime.Object
-	// statefulSet makes one of the Deployment.
+	// statefulSet turns the Deployment into a StatefulSet.
 	statefulSet bool
-	// on are the nodes that its pods are on; none: those that a scheduler picks.
+	// on are the nodes that its pods run on; none: the scheduler picks.
 	on []string
-	// what is found
+	// the expected finding
 	severity Severity // default: the rule's
 	evidence string
-	caution  string // a part of it
-	steps    int    // default 1; -1: none, and so it stays
+	caution  string // a part of the expected caution
+	steps    int    // default 1; -1: no fix
 }
 
-// caught insists that a rule, and no other, finds the mutant; that the commands it prints can be typed and mend it; and
-// that nothing at all is found then.
+// caught checks that exactly one rule finds each mutant, that the printed commands can be typed and fix it, and that nothing is
+// found afterwards.
 func caught(t *testing.T, rule Rule, mutants ...mutant) {
 	t.Helper()
 	for _, m := range mutants {
@@ -80,7 +80,7 @@ func caught(t *testing.T, rule Rule, mutants ...mutant) {
 	}
 }
 
-// alsoOn is where else the steps are tried; see e2e_test.go.
+// alsoOn tries the steps elsewhere, too; see e2e_test.go.
 var alsoOn func(w *world, fix []Step)
 
 func (m mutant) caught(t *testing.T, rule Rule) {
@@ -126,7 +126,7 @@ func (m mutant) caught(t *testing.T, rule Rule) {
 	}
 }
 
-// clean insists that nothing is found.
+// clean checks that nothing is found.
 func clean(t *testing.T, mutants ...mutant) {
 	t.Helper()
 	for _, m := range mutants {
@@ -148,7 +148,7 @@ func listed(findings []Finding) string {
 	return "[" + strings.Join(all, "\n") + "]"
 }
 
-// world is a cluster in memory, with a controller and a scheduler of its own.
+// world is an in-memory cluster with simple controllers and a simple scheduler.
 type world struct {
 	*testing.T
 	ctx    context.Context
@@ -191,7 +191,8 @@ func newWorld(t *testing.T, m mutant) *world {
 	return &world{T: t, ctx: t.Context(), client: fake.NewClientset(all...)}
 }
 
-// asStatefulSet has no revision of a Deployment to tell apart.
+// asStatefulSet returns a StatefulSet with the Deployment's template. Its pods have no pod-template-hash, so matchLabelKeys is
+// empty.
 func asStatefulSet(d *appsv1.Deployment) *appsv1.StatefulSet {
 	s := &appsv1.StatefulSet{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: StatefulSet}, ObjectMeta: d.ObjectMeta,
@@ -219,7 +220,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// settle replaces all pods, as a rollout does, on the nodes given, or where a scheduler would have them.
+// settle replaces all pods, as a rollout does, on the given nodes, or where the scheduler puts them.
 func (w *world) settle(on ...string) {
 	w.Helper()
 	all := metav1.ListOptions{}
@@ -292,7 +293,8 @@ func (w *world) bind(by owner, template corev1.PodTemplateSpec, replicas int, no
 	}
 }
 
-// scheduler places pods of one template. It is as bad as it may be: without a rule or a wish, all go to the first node.
+// scheduler places pods of one template, in the worst allowed way: without constraints and preferences, all go to the first
+// node.
 type scheduler struct {
 	nodes []corev1.Node
 	pod   corev1.PodTemplateSpec
@@ -329,7 +331,7 @@ func (s *scheduler) selects(n corev1.Node) bool {
 	return true
 }
 
-// counts pods by domain, over the nodes that some constraint counts.
+// counts returns the number of pods per domain, over the nodes for which counted is true.
 func (s *scheduler) counts(key string, counted func(corev1.Node) bool) map[string]int {
 	counts := map[string]int{}
 	for _, n := range s.nodes {
@@ -387,7 +389,7 @@ func (s *scheduler) refuses(n corev1.Node) string {
 	return ""
 }
 
-// dislikes counts what speaks against a node.
+// dislikes returns how much preferences speak against a node; lower is better.
 func (s *scheduler) dislikes(n corev1.Node) (much int) {
 	everywhere := func(corev1.Node) bool { return true }
 	for _, c := range s.pod.Spec.TopologySpreadConstraints {
@@ -403,13 +405,14 @@ func (s *scheduler) dislikes(n corev1.Node) (much int) {
 	return much
 }
 
-// kubectl is a program that tells what it was called with, each word and its standard input ended by a zero byte.
+// kubectl is a program that prints its arguments and, if it creates something, its standard input. Each argument ends in a zero
+// byte.
 const kubectl = `#!/bin/sh
 for word in "$@"; do printf '%s\0' "$word"; done
 if [ "$1" = create ]; then cat; fi
 `
 
-// typed does what a step's command says when a shell runs it.
+// typed runs a step's command in a shell, checks what kubectl was called with, and applies the step.
 func (w *world) typed(step Step) {
 	w.Helper()
 	dir := w.TempDir()
@@ -440,7 +443,7 @@ func (w *world) typed(step Step) {
 	case Delete:
 		want = []string{"delete", kind, t.Name, "--namespace", t.Namespace}
 		err = w.delete(t)
-	case Restart: // settle does
+	case Restart: // settle replaces the pods
 		want = []string{"rollout", "restart", kind + "/" + t.Name, "--namespace", t.Namespace}
 	}
 	w.must(err)
@@ -466,7 +469,7 @@ func (w *world) patch(step Step) (err error) {
 	case "Service":
 		_, err = w.client.CoreV1().Services(at.Namespace).Patch(w.ctx, at.Name, how, step.Body, options)
 	default:
-		err = fmt.Errorf("patch %s: who would have thought", at.Kind)
+		err = fmt.Errorf("patch %s: unexpected kind", at.Kind)
 	}
 	return err
 }
@@ -481,5 +484,5 @@ func (w *world) delete(at Target) error {
 	case "PodDisruptionBudget":
 		return w.client.PolicyV1().PodDisruptionBudgets(at.Namespace).Delete(w.ctx, at.Name, options)
 	}
-	return fmt.Errorf("delete %s: who would have thought", at.Kind)
+	return fmt.Errorf("delete %s: unexpected kind", at.Kind)
 }

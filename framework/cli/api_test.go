@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// leaseServer is an API server that knows Leases alone, one of each name, and refuses a write that does not know the last one. Each
+// leaseServer is an API server with only one Lease per cluster. It refuses a write that is based on an old version. Each
 // cluster has a path of its own: http://HOST/NAME.
 type leaseServer struct {
 	mu      sync.Mutex
@@ -35,7 +35,7 @@ func (s *leaseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, body := s.answer(r)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // a client that was killed does not read
+	_ = json.NewEncoder(w).Encode(body) // a killed client does not read
 }
 
 func (s *leaseServer) answer(r *http.Request) (int, any) {
@@ -78,14 +78,14 @@ func (s *leaseServer) answer(r *http.Request) (int, any) {
 	return http.StatusOK, &sent
 }
 
-// forget has a cluster be a new one.
+// forget removes the Leases of a cluster, as if it were new.
 func (s *leaseServer) forget(cluster string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.leases, cluster)
 }
 
-// held tells whether anybody holds a cluster, alive or dead.
+// held reports whether a run holds a cluster, dead or alive.
 func (s *leaseServer) held(cluster string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/audit"
 )
 
-// auditFlags are what `holdfast audit` was told.
+// auditFlags are the flags of `holdfast audit`.
 type auditFlags struct {
 	kubeconfig, context string
 	scope               audit.Scope
@@ -25,20 +25,20 @@ type auditFlags struct {
 	critical            string
 }
 
-// severities by the words of --fail-on.
+// severities by the values of --fail-on.
 var severities = map[string]audit.Severity{"error": audit.Error, "warning": audit.Warning, "note": audit.Note}
 
 func auditCommand(version string) *cobra.Command {
 	var f auditFlags
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "List single points of failure in what runs on a cluster now, with the patches that mend them",
-		Long: `audit reads a cluster (it only gets and lists) and lists each Deployment's and StatefulSet's single points of failure, with
-severity, evidence, and the exact commands that mend them. It changes nothing. DaemonSets are not looked at, nor is what
-wants no replicas. What may not be read is reported as not checked, never as fine.
+		Short: "List the single points of failure of the workloads on a cluster, with patches that fix them",
+		Long: `audit reads a cluster with get and list requests only, and lists the single points of failure of each Deployment and
+StatefulSet, with severity, evidence and the commands that fix them. It changes nothing. It ignores DaemonSets, and workloads that are
+scaled to zero. Objects that it has no permission to read are reported as not checked.
 
-Exit codes: 0 nothing found at the level of --fail-on; 1 something found; 3 the cluster could not be reached; 4 the command was
-not understood; 5 nothing found, but something could not be checked.
+Exit codes: 0 nothing found at the level of --fail-on; 1 something found; 3 the cluster could not be reached; 4 the command line is
+wrong; 5 nothing found, but something could not be checked.
 
 Rules:
 ` + ruleList(),
@@ -59,12 +59,12 @@ Rules:
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "path to a kubeconfig; default: as kubectl finds it")
-	flags.StringVar(&f.context, "context", "", "of the kubeconfig; default: its current one")
+	flags.StringVar(&f.context, "context", "", "context of the kubeconfig; default: its current context")
 	flags.StringSliceVarP(&f.scope.Namespaces, "namespace", "n", nil, "only this namespace, or these; default: all but kube-*")
-	flags.BoolVar(&f.scope.System, "system", false, "Kubernetes' own namespaces (kube-*) too")
+	flags.BoolVar(&f.scope.System, "system", false, "include Kubernetes' own namespaces (kube-*)")
 	flags.StringVarP(&f.output, "output", "o", "table", "table, json or sarif")
 	flags.StringVar(&f.failOn, "fail-on", "warning", "the least severity that makes the exit code 1: error, warning, note, or never")
-	flags.StringSliceVar(&f.skip, "skip", nil, "leave out these rules")
+	flags.StringSliceVar(&f.skip, "skip", nil, "skip these rules")
 	flags.BoolVar(&f.emitPolicy, "emit-policy", false,
 		"print a ValidatingAdmissionPolicy that refuses critical workloads without a hard zone constraint, and do nothing else")
 	flags.StringVar(&f.critical, "critical", audit.DefaultCritical, "label selector of the workloads that the policy binds")
@@ -114,7 +114,7 @@ func (f auditFlags) run(cmd *cobra.Command, version string) error {
 	return f.outcome(report)
 }
 
-// client reaches the cluster as kubectl would.
+// client connects to the cluster that kubectl would use.
 func (f auditFlags) client() (kubernetes.Interface, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
@@ -122,11 +122,11 @@ func (f auditFlags) client() (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	config.QPS, config.Burst = 50, 100 // some tens of pages, one after the other
+	config.QPS, config.Burst = 50, 100 // enough for dozens of pages in a row
 	return kubernetes.NewForConfig(config)
 }
 
-// kubectl is how the patches reach the same cluster.
+// kubectl is the kubectl command for the same cluster.
 func (f auditFlags) kubectl() string {
 	command := "kubectl"
 	for _, flag := range []struct{ name, value string }{{"kubeconfig", f.kubeconfig}, {"context", f.context}} {
@@ -137,7 +137,7 @@ func (f auditFlags) kubectl() string {
 	return command
 }
 
-// outcome of an audit as an exit code: what was found counts before what could not be checked.
+// outcome is the exit code of an audit. Findings take precedence over what could not be checked.
 func (f auditFlags) outcome(r audit.Report) error {
 	found := 0
 	for _, finding := range r.Findings {
@@ -154,14 +154,14 @@ func (f auditFlags) outcome(r audit.Report) error {
 	return nil
 }
 
-// writers by the words of --output.
+// writers by the values of --output.
 var writers = map[string]func(io.Writer, audit.Report, string) error{
 	"table": func(w io.Writer, r audit.Report, _ string) error { return writeAudit(w, r) },
 	"json":  func(w io.Writer, r audit.Report, _ string) error { return r.WriteJSON(w) },
 	"sarif": func(w io.Writer, r audit.Report, version string) error { return r.WriteSARIF(w, version) },
 }
 
-// writeAudit writes a report for people: a table, and below it what mends each finding, as commands are too long for one.
+// writeAudit writes a report as text: a table, and below it the commands that fix each finding, which are too long for the table.
 func writeAudit(out io.Writer, r audit.Report) error {
 	var page strings.Builder
 	if len(r.Findings) > 0 {

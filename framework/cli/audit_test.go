@@ -23,7 +23,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// served is an API server that has some objects, and forbids to list one resource. It returns a kubeconfig.
+// served starts an API server with some objects, which forbids listing one resource. It returns a kubeconfig.
 func served(t *testing.T, forbidden string, objects ...workloads.Object) string {
 	t.Helper()
 	lists := map[string][]workloads.Object{}
@@ -47,7 +47,7 @@ func served(t *testing.T, forbidden string, objects ...workloads.Object) string 
 		if resource == forbidden {
 			w.WriteHeader(http.StatusForbidden)
 			status := apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", errors.New("not for you")).Status()
-			status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"} // else no client reads it
+			status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"} // required by clients
 			answer = status
 		}
 		if err := json.NewEncoder(w).Encode(answer); err != nil {
@@ -132,7 +132,7 @@ func TestAuditUsage(t *testing.T) {
 	}
 }
 
-// The table says what and where, and below it what to type, for the cluster that was asked.
+// Below the table are the commands that fix each finding on the audited cluster.
 func TestAuditTable(t *testing.T) {
 	config := served(t, "nodes", objectsOf(t, workloads.Backend{Replicas: 1, PreStop: workloads.NoPreStop})...)
 	out, _, _ := execute(t, "audit", "--kubeconfig", config, "--context", "two", "--skip", "no-budget")
@@ -141,7 +141,7 @@ func TestAuditTable(t *testing.T) {
 ├───┼──────────┼─────────────────────────┼────────────────┼────────────────────────────────────────────────────────────────────────┤
 │ 1 │ error    │ shop/Deployment/backend │ single-replica │ spec.replicas is 1                                                     │
 │ 2 │ warning  │ shop/Deployment/backend │ no-prestop     │ container backend, which Service backend sends requests to, gets       │
-│   │          │                         │                │ SIGTERM while they still come                                          │
+│   │          │                         │                │ SIGTERM while requests still arrive                                    │
 └───┴──────────┴─────────────────────────┴────────────────┴────────────────────────────────────────────────────────────────────────┘
 
 1. shop/Deployment/backend: single-replica
@@ -150,7 +150,7 @@ func TestAuditTable(t *testing.T) {
 
 2. shop/Deployment/backend: no-prestop
    kubectl --kubeconfig 'CONFIG' --context 'two' patch deployment backend --namespace shop --type strategic --patch '{"spec":{"template":{"spec":{"containers":[{"lifecycle":{"preStop":{"sleep":{"seconds":5}}},"name":"backend"}]}}}}'
-   # the sleep action needs Kubernetes 1.30; before, exec a sleep
+   # the sleep action needs Kubernetes 1.30; on older versions, exec a sleep
 
 not checked in all namespaces: one-zone, pending-on-hard-constraint, unmeetable-anti-affinity, unusable-domain, soft-constraint-violated, fixed-node-ports
    nodes is forbidden: not for you

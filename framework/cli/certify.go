@@ -12,15 +12,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/certify"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/plant"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
+	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
 
-// certifyFlags are what `holdfast certify` was told.
+// certifyFlags are the flags of `holdfast certify`.
 type certifyFlags struct {
 	provider, from, to, timings, proxyMode, artifacts, plant string
 	profiles                                                 []string
@@ -33,17 +35,17 @@ func certifyCommand(version string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "certify --from VERSION --to VERSION",
 		Short: "Upgrade a cluster in place, under load, and certify what held before, during and after",
-		Long: `certify makes a cluster of the version --from and upgrades it to --to as kubeadm documents it, node by node: the control plane with
-etcd, CoreDNS and kube-proxy, then each worker (cordon, drain, kubeadm, new kubelet, Ready, uncordon). Requests of every kind flow
-from before the first step until after the last. In between, with a new control plane and old workers, a rolling update and a
-drain are tried. The scenarios of the profiles run on the same cluster before and after.
+		Long: `certify creates a cluster with the version --from and upgrades it to --to as kubeadm documents it, node by node: the control plane
+with etcd, CoreDNS and kube-proxy, then each worker (cordon, drain, kubeadm, new kubelet, Ready, uncordon). Requests of every kind
+flow from before the first step until after the last. When the control plane is new and the workers are old, certify does a rolling
+update and a drain. The scenarios of the profiles run on the same cluster before and after the upgrade.
 
-What was recorded becomes a certificate, for machines (certificate.json, certificate.yaml) and for people (certificate.html).
-'holdfast diff' compares two of them. Not upgraded: the container runtime and the rest of a node's image.
+The result is a certificate, for machines (certificate.json, certificate.yaml) and for people (certificate.html). 'holdfast diff'
+compares two certificates. The container runtime and the rest of the node image are not upgraded.
 
-Exit codes: 0 every profile that was asked for is certified; 1 something was Violated, or the upgrade failed; 3 the harness failed
-before anything could be judged; 4 bad usage, such as an upgrade that Kubernetes does not support; 5 evidence is missing; 130 and
-143 it was interrupted.`,
+Exit codes: 0 every requested profile is certified; 1 a promise was violated, or the upgrade failed; 3 the harness failed before
+anything could be judged; 4 the command line is wrong, or Kubernetes does not support the upgrade; 5 evidence is missing; 130 and 143
+the certification was interrupted.`,
 		Example: `  holdfast certify --from v1.36.3 --to v1.37.0
   holdfast certify --from v1.36.3 --to v1.37.0 --profile core,extended
   holdfast diff artifacts/20261121-203000 artifacts/20261122-203000`,
@@ -57,24 +59,24 @@ before anything could be judged; 4 bad usage, such as an upgrade that Kubernetes
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.provider, providerFlag, "kind", "what makes the cluster")
-	flags.StringVar(&f.from, "from", "", "version that the cluster is made with, such as v1.36.3")
-	flags.StringVar(&f.to, "to", "", "version that it is upgraded to, such as v1.37.0")
-	flags.StringSliceVar(&f.profiles, "profile", []string{"core"}, "what is asked of the cluster: core (about five minutes a side), extended, or both")
-	flags.StringVar(&f.timings, "timings", string(clusters.Stock), "stock: Kubernetes' own; or lab, which takes a node for lost in seconds, and so maybe all of them while the API server is renewed")
+	flags.StringVar(&f.provider, providerFlag, "kind", "what creates the cluster")
+	flags.StringVar(&f.from, "from", "", "version of the new cluster, such as v1.36.3")
+	flags.StringVar(&f.to, "to", "", "version to upgrade it to, such as v1.37.0")
+	flags.StringSliceVar(&f.profiles, "profile", []string{"core"}, "what to certify: core (about five minutes before and after the upgrade), extended, or both")
+	flags.StringVar(&f.timings, "timings", string(clusters.Stock), "stock: Kubernetes' own; or lab, which detects a lost node in seconds, and may mark every node lost while the API server restarts")
 	flags.StringVar(&f.proxyMode, "proxy-mode", "", proxyModeHelp)
-	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "where the record and the certificate go")
-	flags.Uint64Var(&f.seed, "seed", 0, "of all random choices; default: a new one, which the certificate names")
-	flags.StringVar(&f.plant, "plant", "", "break the upgrade on purpose, to see that the certificate would catch it: "+strings.Join(plantNames(), ", "))
-	flags.BoolVar(&f.keep, "keep", false, "keep the cluster; one whose upgrade failed is left as it was then")
-	flags.BoolVar(&f.keepLogs, "keep-logs", false, "keep node and pod logs also of what held")
+	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "folder for the record and the certificate")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random choices; default: a new one, which the certificate names")
+	flags.StringVar(&f.plant, "plant", "", "break the upgrade on purpose, to show that the certificate catches it: "+strings.Join(plantNames(), ", "))
+	flags.BoolVar(&f.keep, "keep", false, "keep the cluster; a cluster whose upgrade failed stays as it was then")
+	flags.BoolVar(&f.keepLogs, "keep-logs", false, "keep node and pod logs also of scenarios that held")
 	return cmd
 }
 
-// validate returns the profiles that are asked for.
+// validate returns the requested profiles.
 func (f certifyFlags) validate() ([]scenario.Profile, error) {
 	if f.from == "" || f.to == "" {
-		return nil, errors.New("certify: want --from and --to, such as --from v1.36.3 --to v1.37.0; 'holdfast image versions' lists what there is")
+		return nil, errors.New("certify: want --from and --to, such as --from v1.36.3 --to v1.37.0; 'holdfast image versions' lists the versions")
 	}
 	if err := clusters.CheckUpgrade(f.from, f.to); err != nil {
 		return nil, err
@@ -89,34 +91,33 @@ func (f certifyFlags) validate() ([]scenario.Profile, error) {
 	return profilesOf(scenario.Profiles, f.profiles)
 }
 
-// planted is what is broken on purpose; one without a name breaks nothing.
-func (f certifyFlags) planted() (plant.Plant, error) {
+// planted is the regression that --plant names; the zero Regression without the flag.
+func (f certifyFlags) planted() (upgrade.Regression, error) {
 	if f.plant == "" {
-		return plant.Plant{}, nil
+		return upgrade.Regression{}, nil
 	}
-	return plant.Find(f.plant)
+	return upgrade.Find(f.plant)
 }
 
 func plantNames() (names []string) {
-	for _, p := range plant.All() {
-		names = append(names, p.Name)
+	for _, r := range upgrade.Regressions() {
+		names = append(names, r.Name)
 	}
 	return names
 }
 
-// upgrade is the scenario that upgrades, with what is planted in it.
-func (f certifyFlags) upgrade(p plant.Plant) (scenario.Spec, error) {
-	at := func(m plant.Moment) fault.Arrange {
-		if p.When != m {
+// upgradeWith is the scenario that upgrades a cluster, with a regression in it.
+func upgradeWith(to string, r upgrade.Regression) (scenario.Spec, error) {
+	at := func(m upgrade.Moment) fault.Arrange {
+		if r.When != m {
 			return nil
 		}
-		return func(ctx context.Context, t fault.Target) (fault.Heal, error) { return p.Cluster(ctx, t.Client) }
+		return func(ctx context.Context, t fault.Target) (fault.Heal, error) { return r.Apply(ctx, t.Client) }
 	}
-	s, err := scenario.Upgrade(f.to, at(plant.AfterControlPlane), at(plant.BeforeWorkers))
-	return p.Workload(s), err
+	return scenario.Upgrade(to, at(upgrade.AfterControlPlane), at(upgrade.BeforeWorkers))
 }
 
-// profilesOf finds profiles by their names, in the order in which they were described.
+// profilesOf finds profiles by name, in the order of all.
 func profilesOf(all []scenario.Profile, names []string) (chosen []scenario.Profile, err error) {
 	var known []string
 	for _, p := range all {
@@ -137,36 +138,28 @@ func profilesOf(all []scenario.Profile, names []string) (chosen []scenario.Profi
 	return chosen, nil
 }
 
-// The parts of a certification, and their folders.
-const (
-	beforePart  = "before"
-	upgradePart = "upgrade"
-	afterPart   = "after"
-)
-
 func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenario.Profile) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	asked := scenariosOf(profiles)
 	broken, err := f.planted()
 	if err != nil {
 		return err
 	}
-	for i, s := range asked {
-		if s.Stock && f.timings == string(clusters.Stock) {
-			s = s.InStock()
-		}
-		asked[i] = broken.Workload(s)
-	}
-	upgrade, err := f.upgrade(broken)
+	spec, err := upgradeWith(f.to, broken)
 	if err != nil {
 		return err
 	}
-	progress := scenario.NewProgress(out, 2*len(asked)+1)
+	plan := certify.NewPlan(profiles, spec, broken.Workload, f.timings == string(clusters.Stock))
+	progress := run.NewProgress(out, plan.Runs())
 	back, err := provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
 	}
-	releases, err := releasesOf(ctx, back, f.from, f.to)
+	// A version that is not available must fail before anything runs.
+	from, err := back.release(ctx, f.from)
+	if err != nil {
+		return err
+	}
+	to, err := back.release(ctx, f.to)
 	if err != nil {
 		return err
 	}
@@ -174,44 +167,21 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	if err != nil {
 		return err
 	}
-	// As kubeadm has it: a controller that has heard nothing for a while must start anew, and not take all nodes for lost.
+	// As with kubeadm: a controller that cannot renew its lease must restart with fresh node heartbeats, and not mark every node lost.
 	base.LeaderElection = true
-	sayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, 2*about(asked)+upgrade.About)
-	c := &certification{certifyFlags: f, profiles: profiles, base: base, releases: releases, engine: back.engine, ctx: ctx, out: out}
-	parts := []scenario.Part{
-		{Name: beforePart, Settings: c.part(beforePart, f.from), Chosen: asked},
-		{Name: upgradePart, Settings: c.part(upgradePart, f.from), Chosen: []scenario.Spec{upgrade}},
-		{Name: afterPart, Settings: c.part(afterPart, f.to), Chosen: asked},
+	sayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, plan.About())
+	c := &certify.Certification{
+		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: back.engine, Reproduce: f.reproduce(base.Seed), KeepBroken: f.keep,
+		Ended: func(part string, file history.RunFile) error {
+			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary(file))
+			return err
+		},
 	}
-	_, err = scenario.RunParts(ctx, parts, c.after)
-	return besides(c.issue(), err, c.err)
+	doc, violated, err := c.Run(ctx)
+	return besides(certified(doc, violated), err, printCertificate(out, base.Dir, doc, err))
 }
 
-// releasesOf gets what each version is made of, before anything is begun: a version that cannot be had costs no run.
-func releasesOf(ctx context.Context, back backing, versions ...string) (all []certificate.Release, err error) {
-	for _, v := range versions {
-		r, err := back.release(ctx, v)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, nil
-}
-
-// scenariosOf profiles are each run once.
-func scenariosOf(profiles []scenario.Profile) (all []scenario.Spec) {
-	for _, p := range profiles {
-		for _, s := range p.Scenarios() {
-			if !slices.ContainsFunc(all, func(other scenario.Spec) bool { return other.Name == s.Name }) {
-				all = append(all, s)
-			}
-		}
-	}
-	return all
-}
-
-func (f certifyFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *scenario.Progress) (scenario.Settings, error) {
+func (f certifyFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *run.Progress) (run.Settings, error) {
 	r := runFlags{
 		provider: f.provider, scope: "full", timings: f.timings, proxyMode: f.proxyMode, artifacts: f.artifacts, seed: f.seed, keep: f.keep,
 		keepLogs: f.keepLogs,
@@ -219,50 +189,50 @@ func (f certifyFlags) settings(ctx context.Context, version string, out io.Write
 	return r.settings(ctx, version, out, back, progress)
 }
 
-// certification is certify at work.
-type certification struct {
-	certifyFlags
-	profiles []scenario.Profile
-	base     scenario.Settings
-	releases []certificate.Release // from, to
-	engine   string
-	ctx      context.Context
-	out      io.Writer
-	cluster  clusters.Cluster
-	upgraded bool  // it was begun; whatever becomes of the cluster, no other can show it
-	broken   error // a promise was, in one of the parts: the outcome of the whole, whatever can be written
-	err      error
+// reproduce is the command that certifies the same again.
+func (f certifyFlags) reproduce(seed uint64) string {
+	words := []string{"holdfast", "certify", "--from", f.from, "--to", f.to, "--profile", strings.Join(f.profiles, ","), "--seed", fmt.Sprint(seed)}
+	if f.plant != "" {
+		words = append(words, "--plant", f.plant)
+	}
+	if f.timings != string(clusters.Stock) {
+		words = append(words, "--timings", f.timings)
+	}
+	if f.proxyMode != "" {
+		words = append(words, "--proxy-mode", f.proxyMode)
+	}
+	return strings.Join(words, " ")
 }
 
-// part is a run of its own below the whole's folder.
-func (c *certification) part(name, kubernetes string) scenario.Settings {
-	s := c.base
-	s.RunID, s.Dir, s.Kubernetes = s.RunID+"/"+name, filepath.Join(s.Dir, name), kubernetes
-	s.LeaveBroken = c.keep && name == upgradePart
-	open := s.Open
-	s.Open = func(ctx context.Context, name string, spec clusters.Spec) (clusters.Cluster, error) {
-		if c.upgraded {
-			return nil, errors.New("the cluster that was upgraded is lost, and a new one would show nothing of an upgrade")
-		}
-		var err error
-		c.cluster, err = open(ctx, name, spec)
-		return c.cluster, err
+// printCertificate prints what is certified, why the rest is not, and where the page is unless writing it failed.
+func printCertificate(out io.Writer, dir string, doc *certificate.Certificate, failed error) error {
+	if doc == nil {
+		return nil
 	}
-	return s
+	var b strings.Builder
+	for _, p := range doc.Profiles {
+		fmt.Fprintf(&b, "%s: %s\n", p.Name, p.Result)
+	}
+	for _, why := range doc.Reasons {
+		fmt.Fprintf(&b, "  %s\n", why)
+	}
+	if failed == nil {
+		fmt.Fprintf(&b, "certificate: %s\n", filepath.Join(dir, certificate.HTMLFile))
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
 }
 
-// after a part, whether the next one is worth its time.
-func (c *certification) after(part int, f history.RunFile) bool {
-	name := []string{beforePart, upgradePart, afterPart}[part]
-	err := reports.WriteAll(filepath.Join(c.base.Dir, name))
-	_, said := fmt.Fprintf(c.out, "\n%s: %s\n\n", name, summary(f))
-	c.err = errors.Join(c.err, err, said)
-	if outcome := outcomeOf(f); ExitCode(outcome) == ExitViolated {
-		c.broken = outcome
+// certified is the error with the exit code of a certification. Violated also counts if there is no certificate, or the certificate
+// lacks the broken promise.
+func certified(doc *certificate.Certificate, violated bool) error {
+	switch {
+	case doc != nil && certify.Broken(doc):
+		return codeError{ExitViolated, errors.New("not certified: see the reasons above")}
+	case violated:
+		return judged(verdict.Violated)
+	case doc == nil || doc.Result == certificate.Certified:
+		return nil
 	}
-	if name == upgradePart {
-		c.upgraded = true
-		return c.cluster != nil && c.cluster.Spec().Kubernetes == c.to
-	}
-	return c.ctx.Err() == nil
+	return codeError{ExitUnknown, errors.New("not certified: evidence is missing, see the reasons above")}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// A certification, from the command line to the exit code of its process. Whatever happens, there is a certificate that says so.
+// A certification, from the command line to the exit code of its process. Every certification writes a certificate.
 func TestCertifyIsAProcess(t *testing.T) {
 	for name, test := range map[string]struct {
 		args     string
@@ -27,7 +27,7 @@ func TestCertifyIsAProcess(t *testing.T) {
 			args: "--provider hamlet --seed 5", code: ExitUnknown,
 			out: []string{
 				": v1.36.3 to v1.37.0, about 2m30s", "[1/3] chaos/one", "[2/3] upgrade/in-place", "\nbefore: 0 scenarios held, 0 violated, 1 unknown",
-				"\nCore: not certified\n", "of the upgrade itself nothing is known",
+				"\nCore: not certified\n", "nothing is known about the upgrade itself",
 			},
 			err: "holdfast: not certified: evidence is missing", profiles: []string{"Core not certified"},
 			skipped: []string{"chaos/two: profile Extended was not asked for"},
@@ -83,7 +83,7 @@ func TestCertifyIsAProcess(t *testing.T) {
 	}
 }
 
-// A version that cannot be had is told before anything is run.
+// An unavailable version is an error before anything is run.
 func TestCertifyAsksForItsVersionsFirst(t *testing.T) {
 	dir := t.TempDir()
 	out, log, code := process(t, "certify --from v1.36.9 --to v1.37.0 --provider hamlet --artifacts "+dir)
@@ -97,10 +97,24 @@ func TestProfilesAreNamed(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].Name != "Core" {
 		t.Errorf("%v, %v: want both, in the order of their description", got, err)
 	}
-	if got := scenariosOf(got); len(got) != 2 {
-		t.Errorf("%d scenarios, want each once", len(got))
-	}
 	if _, err := profilesOf([]scenario.Profile{}, nil); err == nil {
 		t.Error("no profile at all: no error")
+	}
+}
+
+// A broken promise is the exit code of a certification, with and without a certificate.
+func TestCertified(t *testing.T) {
+	for _, test := range []struct {
+		doc      *certificate.Certificate
+		violated bool
+		want     int
+	}{
+		{nil, false, ExitHeld}, {nil, true, ExitViolated},
+		{&certificate.Certificate{Result: certificate.Certified}, false, ExitHeld}, {&certificate.Certificate{Result: certificate.Certified}, true, ExitViolated},
+		{&certificate.Certificate{Result: certificate.Partial}, false, ExitUnknown}, {&certificate.Certificate{Failure: &certificate.Failure{}}, true, ExitViolated},
+	} {
+		if err := certified(test.doc, test.violated); ExitCode(err) != test.want {
+			t.Errorf("%+v: %v, want exit code %d", test, err, test.want)
+		}
 	}
 }

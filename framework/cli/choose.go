@@ -12,20 +12,20 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// choose picks the scenarios of the incident, those named, or those of the scope. Told is the incident, if there is one.
+// choose returns the scenarios of the incident, the named scenarios, or the scenarios of the scope. told is the incident, if any.
 func (f runFlags) choose() (chosen []scenario.Spec, told *history.Incident, err error) {
 	if f.incident == "" {
 		chosen, err = choose(scenario.All, f.scope, f.names)
 		return chosen, nil, err
 	}
 	if len(f.names) > 0 {
-		return nil, nil, errors.New("--incident with scenarios: an incident has its own")
+		return nil, nil, errors.New("--incident with scenarios: an incident has its own scenarios")
 	}
 	i, err := incidentOf(scenario.Incidents, f.incident)
 	return i.Scenarios, &i.Incident, err
 }
 
-// choose picks the scenarios of a scope, or those named.
+// choose returns the named scenarios, or without names the scenarios of a scope.
 func choose(all []scenario.Spec, scope string, names []string) ([]scenario.Spec, error) {
 	if scope != "short" && scope != "full" {
 		return nil, fmt.Errorf("scope %q: want short or full", scope)
@@ -38,7 +38,7 @@ func choose(all []scenario.Spec, scope string, names []string) ([]scenario.Spec,
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(s scenario.Spec) bool { return s.Name == name }) {
-			return nil, fmt.Errorf("scenario %q: there is none of that name; %s", name,
+			return nil, fmt.Errorf("unknown scenario %q: %s", name,
 				cmp.Or(meant(name, namesOf(all)), "see 'holdfast run --list --scope full'"))
 		}
 	}
@@ -55,7 +55,7 @@ func namesOf(all []scenario.Spec) (names []string) {
 func incidentOf(all []scenario.Incident, name string) (scenario.Incident, error) {
 	i := slices.IndexFunc(all, func(i scenario.Incident) bool { return i.Name == name })
 	if i < 0 {
-		return scenario.Incident{}, fmt.Errorf("incident %q: there is none of that name; there are %s", name, strings.Join(incidentNames(all), ", "))
+		return scenario.Incident{}, fmt.Errorf("unknown incident %q: want one of %s", name, strings.Join(incidentNames(all), ", "))
 	}
 	return all[i], nil
 }
@@ -67,7 +67,7 @@ func incidentNames(all []scenario.Incident) (names []string) {
 	return names
 }
 
-// printList names scenarios with their claims and, where nothing was asked for by name, incidents with their symptoms.
+// printList prints scenarios with their claims and, if nothing was named, incidents with their symptoms.
 func (f runFlags) printList(out io.Writer, specs []scenario.Spec) error {
 	var b strings.Builder
 	for _, s := range specs {
@@ -82,7 +82,7 @@ func (f runFlags) printList(out io.Writer, specs []scenario.Spec) error {
 	return err
 }
 
-// tell says what the run that begins is about.
+// tell prints the incident that a run reproduces.
 func tell(out io.Writer, i *history.Incident) error {
 	if i == nil {
 		return nil

@@ -1,8 +1,6 @@
-// Package cli is holdfast's command line: one file a command, each a few lines that call the package which does the
-// work.
+// Package cli is holdfast's command line. Each command is one file, which reads flags and calls the package that does the work.
 //
-// It decides nothing about clusters, load or verdicts. It maps what happened to the exit codes (exit.go), and is the only
-// place that does.
+// It makes no decisions about clusters, load or verdicts. It alone maps results to exit codes (exit.go).
 package cli
 
 import (
@@ -14,14 +12,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Command is the whole command line. Version is what `holdfast version` says.
+// Command is the command line. `holdfast version` prints version.
 func Command(version string) *cobra.Command {
 	var verbose bool
 	root := &cobra.Command{
 		Use:   "holdfast",
-		Short: "Takes a Kubernetes cluster apart under load, and proves which promises held",
-		Long: `holdfast takes nodes, zones, pods and rollouts away from a real Kubernetes cluster while real requests flow, and
-proves, from what it recorded, which promises held.
+		Short: "Disrupt a Kubernetes cluster under load, and prove which promises held",
+		Long: `holdfast takes nodes, zones, pods and rollouts away from a real Kubernetes cluster while it sends real requests. It
+records what happens, and proves from the record which promises held.
+
+A scenario is a claim about a workload, such as "draining a worker is invisible to clients", with the promises that prove it. A mutant
+is a scenario whose workload lacks one good practice. Its promise must break, which proves that holdfast notices.
 
 ` + exitCodes,
 		Example: `  holdfast doctor                      # can a cluster be made on this machine?
@@ -40,7 +41,7 @@ proves, from what it recorded, which promises held.
 			slog.SetDefault(slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level})))
 		},
 	}
-	root.PersistentFlags().BoolVarP(&verbose, "verbose", "v", false, "log what is done in detail, to standard error")
+	root.PersistentFlags().BoolVarP(&verbose, "verbose", "v", false, "write a detailed log to standard error")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
 	})
@@ -49,10 +50,11 @@ proves, from what it recorded, which promises held.
 		runCommand(version), certifyCommand(version), diffCommand(), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
 		workloadCommand(), versionCommand(version),
 	)
+	root.AddCommand(insideCommands()...)
 	return root
 }
 
-// noCommand refuses what is no command of the root's: cobra's own error would not ask for the exit code of a mistake.
+// noCommand rejects an unknown command. cobra's own error would not have the exit code of a usage error.
 func noCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -64,7 +66,7 @@ func noCommand(root *cobra.Command, args []string) error {
 	return usage(fmt.Errorf("unknown command %q for %q: %s", args[0], root.CommandPath(), meant))
 }
 
-// noArgs refuses arguments, as a mistake of usage.
+// noArgs rejects arguments as a usage error.
 func noArgs(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) }
 
 // oneArg wants exactly one argument.
@@ -75,7 +77,7 @@ func oneArg(cmd *cobra.Command, args []string) error {
 	return usage(fmt.Errorf("want one argument, and %d were given: %s", len(args), cmd.UseLine()))
 }
 
-// sayTo writes lines for a person, such as what is about to be installed.
+// sayTo returns a function that writes progress lines for the user.
 func sayTo(w io.Writer) func(string, ...any) {
 	return func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
 }

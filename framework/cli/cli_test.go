@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // execute runs a command line and returns what it printed and its exit code.
@@ -32,11 +32,11 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 		{"run --scop short", "unknown flag: --scop"},
 		{"run --scope long", `scope "long": want short or full`},
 		{"run --kubernetes v9.9.9", `kubernetes version "v9.9.9": want v1.MINOR.PATCH, such as v1.37.0; 'holdfast image versions' lists what there is`},
-		{"run chaos/nothing", `scenario "chaos/nothing": there is none of that name; see 'holdfast run --list`},
+		{"run chaos/nothing", `unknown scenario "chaos/nothing": see 'holdfast run --list`},
 		{"run --kubernetes 1.37", `kubernetes version "1.37": want v1.MINOR.PATCH, such as v1.37.0`},
 		{"run --timings fast", `profile "fast": want lab or stock`},
 		{"run --provider gke", `provider "gke": want one of kind`},
-		{"run --cluster demo --kubernetes v1.37.0", "that cluster has a version already"},
+		{"run --cluster demo --kubernetes v1.37.0", "the cluster has a version already"},
 		{"up", "want one argument, and 0 were given: holdfast up NAME"},
 		{"up demo --zones=", "zones: none given; name at least one"},
 		{"up demo --workers-per-zone -1", "workers per zone -1: must be at least 1"},
@@ -62,8 +62,8 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 		{"up demo --provider gke", `provider "gke": want one of kind`},
 		{"run --kubernetes v1.37.0-rc.1", `kubernetes version "v1.37.0-rc.1": want v1.MINOR.PATCH, such as v1.37.0`},
 		{"run --seed -1", `invalid argument "-1" for "--seed" flag`},
-		{"run --incident it-never-was", `incident "it-never-was": there is none of that name; there are `},
-		{"run --incident it-never-was chaos/one", "an incident has its own"},
+		{"run --incident it-never-was", `unknown incident "it-never-was": want one of `},
+		{"run --incident it-never-was chaos/one", "an incident has its own scenarios"},
 		{"run --list --scope long", `scope "long": want short or full`},
 		{"certify", "want --from and --to, such as --from v1.36.3 --to v1.37.0"},
 		{"certify --from v1.36.3", "want --from and --to"},
@@ -72,7 +72,10 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 		{"certify --from v1.35.4 --to v1.37.0", "that skips v1.36, and kubeadm goes up by one minor version at a time"},
 		{"certify --from v1.36.3 --to v1.37.0 --profile everything", `profile "everything": there are `},
 		{"certify --from v1.36.3 --to v1.37.0 --profile=", "want at least one of "},
-		{"certify --from v1.36.3 --to v1.37.0 --plant weeds", `no plant is called "weeds", only late-kube-proxy, no-prestop, webhook-without-replicas`},
+		{
+			"certify --from v1.36.3 --to v1.37.0 --plant weeds",
+			`unknown plant "weeds": want one of late-kube-proxy, no-prestop, webhook-without-replicas`,
+		},
 		{"certify --from v1.36.3 --to v1.37.0 --timings fast", `profile "fast": want lab or stock`},
 		{"certify now", `unknown command "now"`},
 		{"selftest --runs 0", "--runs 0: want 1 to 999"},
@@ -80,12 +83,12 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 		{"selftest --soak -1", "--soak -1: want 0 to 50000000 requests"},
 		{"selftest --outages -1", "--outages -1: want 0 to 50000 of each length"},
 		{"selftest --losses 13h", "--losses 13h0m0s: want 0 to 12h0m0s"},
-		{"selftest --no-cluster --no-instrument", "nothing is left to do"},
+		{"selftest --no-cluster --no-instrument", "it excludes --no-instrument and scenarios"},
 		{"selftest --judge", "--judge without --from"},
-		{"selftest chaos/nothing", `scenario "chaos/nothing": there is none of that name`},
+		{"selftest chaos/nothing", `unknown scenario "chaos/nothing": see`},
 		{"selftest --scope long", `scope "long": want short or full`},
 		{"selftest --timings fast", `profile "fast": want lab or stock`},
-		{"selftest --from artifacts/latest chaos/one", "it adds up whatever was run"},
+		{"selftest --from artifacts/latest chaos/one", "--from counts all scenarios of the stored runs"},
 		{"image get --kubernetes 1.37", `kubernetes version "1.37": want v1.MINOR.PATCH, such as v1.37.0`},
 		{"image build --kubernetes v1", `kubernetes version "v1": want v1.MINOR.PATCH, such as v1.37.0`},
 		{"workload load --rate=5", `load: unexpected argument "--rate=5"`},
@@ -117,14 +120,14 @@ func TestVersion(t *testing.T) {
 
 func TestExitCodes(t *testing.T) {
 	for want, err := range map[int]error{
-		ExitHeld: nil, ExitViolated: judged(invariant.Violated), ExitUnknown: judged(invariant.Unknown),
+		ExitHeld: nil, ExitViolated: judged(verdict.Violated), ExitUnknown: judged(verdict.Unknown),
 		ExitFailed: errors.New("no engine"), ExitUsage: fmt.Errorf("wrapped: %w", usage(errors.New("what?"))),
 	} {
 		if got := ExitCode(err); got != want {
 			t.Errorf("%v: exit code %d, want %d", err, got, want)
 		}
 	}
-	if err := judged(invariant.Held); err != nil {
+	if err := judged(verdict.Held); err != nil {
 		t.Errorf("held: %v", err)
 	}
 }
@@ -162,7 +165,7 @@ func TestChoose(t *testing.T) {
 	}{
 		{"short", nil, "chaos/a mutants/c"},
 		{"full", nil, "chaos/a chaos/b mutants/c"},
-		{"short", []string{"chaos/b"}, "chaos/b"}, // who names it wants it
+		{"short", []string{"chaos/b"}, "chaos/b"}, // a named scenario is chosen in any scope
 	} {
 		chosen, err := choose(all, test.scope, test.names)
 		var got []string

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// oneOf completes names, which are asked for when they are needed, and offers no files.
+// oneOf completes names, which it asks for at completion time, and offers no files.
 func oneOf(names func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) (begun []string, _ cobra.ShellCompDirective) {
 		for _, name := range names() {
@@ -21,7 +21,7 @@ func oneOf(names func() []string) cobra.CompletionFunc {
 	}
 }
 
-// completeRun completes what a command that runs scenarios is told. A flag that the command does not have is left out.
+// completeRun completes the arguments and flags of a command that runs scenarios. It skips flags that the command does not have.
 func completeRun(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = oneOf(func() []string { return namesOf(scenario.All) })
 	for flag, names := range map[string]func() []string{
@@ -30,7 +30,7 @@ func completeRun(cmd *cobra.Command) {
 		"incident": func() []string { return incidentNames(scenario.Incidents) },
 	} {
 		if cmd.Flags().Lookup(flag) != nil {
-			_ = cmd.RegisterFlagCompletionFunc(flag, oneOf(names)) // it fails for a flag that is not there, alone
+			_ = cmd.RegisterFlagCompletionFunc(flag, oneOf(names)) // its only error is an unknown flag
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A shell that asks what may come next is told the names of scenarios and of incidents, and no files.
+// Shell completion offers the names of scenarios and incidents, and no files.
 func TestCompletion(t *testing.T) {
 	onThese(t)
 	for typed, want := range map[string]string{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/framework/certify"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
@@ -17,12 +18,12 @@ func diffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Compare two certificates, and fail on a regression",
-		Long: `diff reads two certificates, each a file (JSON or YAML) or a folder that has one, and says what differs in B from A: regressions
-first, then evidence that is missing, then what is better, or merely different. A regression is what was certified, or Held, and is
-not any more: it is Violated, was skipped, cannot be done here, or is gone. Numbers are marked where they differ by much, and decide nothing.
+		Long: `diff reads two certificates, each a file (JSON or YAML) or a folder that contains one, and prints what differs in B from A:
+regressions first, then missing evidence, then improvements and other differences. A regression is a result that was certified or Held
+in A and is Violated, skipped, not supported or missing in B. Numbers are marked if they differ a lot, but do not change the exit code.
 The last line names the scenarios that regressed.
 
-Exit codes: 0 no regression; 1 a regression; 4 they could not be read; 5 no regression, but what was Held is Unknown.`,
+Exit codes: 0 no regression; 1 a regression; 4 a certificate could not be read; 5 no regression, but a result that was Held is Unknown.`,
 		Example: `  holdfast diff artifacts/20261120-020000 artifacts/latest
   holdfast diff --json yesterday/certificate.yaml today/certificate.json`,
 		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(2)(cmd, args)) },
@@ -32,7 +33,7 @@ Exit codes: 0 no regression; 1 a regression; 4 they could not be read; 5 no regr
 			if err := errors.Join(errA, errB); err != nil {
 				return usage(err)
 			}
-			d := certificate.Compare(a, b)
+			d := certify.Compare(a, b)
 			write := writeDiff
 			if asJSON {
 				write = writeDiffJSON
@@ -43,12 +44,12 @@ Exit codes: 0 no regression; 1 a regression; 4 they could not be read; 5 no regr
 			return differs(d)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "for programs")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// differs is a comparison as an exit code.
-func differs(d certificate.Diff) error {
+// differs is the error with the exit code of a comparison.
+func differs(d certify.Diff) error {
 	switch {
 	case len(d.Regressions) > 0:
 		return codeError{ExitViolated, errors.New("the second certificate has lost what the first one had; see above")}
@@ -58,17 +59,17 @@ func differs(d certificate.Diff) error {
 	return nil
 }
 
-func writeDiffJSON(out io.Writer, d certificate.Diff) error {
+func writeDiffJSON(out io.Writer, d certify.Diff) error {
 	e := json.NewEncoder(out)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(d)
 }
 
-// writeDiff writes a line for each difference, the worst first. The last line sums up.
-func writeDiff(out io.Writer, d certificate.Diff) error {
+// writeDiff writes a line for each difference, the worst first, and a summary as the last line.
+func writeDiff(out io.Writer, d certify.Diff) error {
 	var b strings.Builder
-	for i, c := range []certificate.Of{d.A, d.B} {
+	for i, c := range []certify.Compared{d.A, d.B} {
 		fmt.Fprintf(&b, "%s: %s, Kubernetes %s to %s: %s", []string{"A", "B"}[i], c.ID, c.From, c.To, c.Result)
 		if c.Planted != "" {
 			fmt.Fprintf(&b, " (planted: %s)", c.Planted)
@@ -77,7 +78,7 @@ func writeDiff(out io.Writer, d certificate.Diff) error {
 	}
 	for _, part := range []struct {
 		word    string
-		changes []certificate.Change
+		changes []certify.Change
 	}{{"REGRESSION", d.Regressions}, {"missing", d.Missing}, {"better", d.Better}, {"different", d.Different}} {
 		for _, c := range part.changes {
 			fmt.Fprintf(&b, "%-10s  %s: was %s, is %s", part.word, c.What, c.Was, c.Is)

@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-ha/holdfast/framework/certify"
+	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
 // someCertificate stores one whose scenario had this verdict after the upgrade, and returns its folder.
-func someCertificate(t *testing.T, v certificate.Verdict) string {
+func someCertificate(t *testing.T, v reports.Result) string {
 	t.Helper()
-	side := certificate.Side{Verdict: certificate.Held}
+	side := certificate.Side{Verdict: reports.Held}
 	after := certificate.Side{Verdict: v, Why: "4 of 100 requests failed"}
 	c := &certificate.Certificate{
 		APIVersion: certificate.APIVersion, Kind: certificate.Kind, ID: "of-" + string(v), Upgrade: certificate.Upgrade{Side: side},
@@ -27,7 +29,7 @@ func someCertificate(t *testing.T, v certificate.Verdict) string {
 }
 
 func TestDiff(t *testing.T) {
-	held, violated, unknown := someCertificate(t, certificate.Held), someCertificate(t, certificate.Violated), someCertificate(t, certificate.Unknown)
+	held, violated, unknown := someCertificate(t, reports.Held), someCertificate(t, reports.Violated), someCertificate(t, reports.Unknown)
 	other := filepath.Join(t.TempDir(), "other")
 	overwrite(t, other, `{"apiVersion": "holdfast.dev/v9", "kind": "UpgradeCertificate"}`)
 	for _, test := range []struct {
@@ -42,7 +44,7 @@ func TestDiff(t *testing.T) {
 		{violated, held, ExitHeld, "better      chaos/a after the upgrade: was Violated, is Held\nno regression\n", ""},
 		{violated, violated, ExitHeld, "no regression\n", ""},
 		{filepath.Join(held, certificate.YAMLFile), filepath.Join(violated, certificate.JSONFile), ExitViolated, "regressed: chaos/a\n", "has lost"},
-		{held, other, ExitUsage, "", `is of version "holdfast.dev/v9", and this holdfast reads holdfast.dev/v1 alone`},
+		{held, other, ExitUsage, "", `has version "holdfast.dev/v9", but this holdfast reads only holdfast.dev/v1`},
 		{t.TempDir(), held, ExitUsage, "", "neither certificate.json nor certificate.yaml is in "},
 	} {
 		out, code, err := execute(t, "diff", test.a, test.b)
@@ -56,12 +58,12 @@ func TestDiff(t *testing.T) {
 }
 
 func TestDiffForPrograms(t *testing.T) {
-	out, code, err := execute(t, "diff", "--json", someCertificate(t, certificate.Held), someCertificate(t, certificate.Violated))
-	var d certificate.Diff
+	out, code, err := execute(t, "diff", "--json", someCertificate(t, reports.Held), someCertificate(t, reports.Violated))
+	var d certify.Diff
 	if jsonErr := json.Unmarshal([]byte(out), &d); jsonErr != nil || code != ExitViolated {
 		t.Fatalf("exit code %d, %v, %v\n%s", code, err, jsonErr, out)
 	}
-	if d.Kind != certificate.DiffKind || d.APIVersion != certificate.APIVersion || len(d.Regressions) != 1 || d.Regressions[0].Scenario != "chaos/a" ||
+	if d.Kind != certify.DiffKind || d.APIVersion != certificate.APIVersion || len(d.Regressions) != 1 || d.Regressions[0].Scenario != "chaos/a" ||
 		len(d.Scenarios) != 1 || strings.Contains(out, "null") {
 		t.Errorf("%s", out)
 	}

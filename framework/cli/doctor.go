@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/doctor"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
 func doctorCommand() *cobra.Command {
@@ -29,7 +30,8 @@ raises the inotify limits. It installs nothing unless --install is given. The ex
 			}
 			options.Say = sayTo(cmd.ErrOrStderr())
 			report := doctor.Examine(cmd.Context(), options)
-			report.Checks = append(report.Checks, abandoned(cmd.Context()))
+			report.Add(executable(cmd.Context()))
+			report.Add(abandoned(cmd.Context()))
 			write := report.WriteText
 			if asJSON {
 				write = report.WriteJSON
@@ -47,6 +49,19 @@ raises the inotify limits. It installs nothing unless --install is given. The ex
 	cmd.Flags().BoolVar(&options.Install, "install", false, "install a container engine where there is none (root, Debian or Ubuntu)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	return cmd
+}
+
+// executable is the check for the program that runs in containers and on nodes: this one, if it is linked statically.
+func executable(ctx context.Context) doctor.Check {
+	cache, err := engine.CacheDir()
+	var path string
+	if err == nil {
+		path, err = self.Path(ctx, cache)
+	}
+	if err != nil {
+		return doctor.Check{Name: "executable", Status: doctor.Fail, Found: err.Error(), Remedy: "make build"}
+	}
+	return doctor.Check{Name: "executable", Status: doctor.OK, Found: path + " runs in containers"}
 }
 
 // abandoned is the check for what runs that were killed have left: each thing by its name, with the command that ends it.

@@ -13,27 +13,27 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// The exit codes. No command ends with 2 on purpose: Go's runtime ends a process with 2 when it crashes, so a 2 says that there
-// is no verdict.
+// The exit codes. No command exits with 2 on purpose: Go's runtime exits with 2 when it crashes, so 2 means that there is no verdict.
 const (
 	ExitHeld        = 0                          // every promise held, and every mutant was caught
 	ExitViolated    = 1                          // at least one promise was broken, or a mutant was missed
 	ExitFailed      = 3                          // the harness or its environment failed before everything could be judged
-	ExitUsage       = 4                          // the command was not understood
-	ExitUnknown     = 5                          // nothing was broken, but evidence is missing
-	ExitInterrupted = 128 + int(syscall.SIGINT)  // SIGINT ended it, and nothing was broken before
-	ExitTerminated  = 128 + int(syscall.SIGTERM) // the same of SIGTERM
+	ExitUsage       = 4                          // the command line is wrong
+	ExitUnknown     = 5                          // no promise was broken, but evidence is missing
+	ExitInterrupted = 128 + int(syscall.SIGINT)  // SIGINT interrupted it, and no promise was broken before
+	ExitTerminated  = 128 + int(syscall.SIGTERM) // the same for SIGTERM
 )
 
-// exitCodes is the table above for the help of commands.
-const exitCodes = `Exit codes: 0 everything held; 1 a promise was broken; 3 the harness or its environment failed; 4 the command was not
-understood; 5 evidence is missing; 130 and 143 SIGINT or SIGTERM interrupted it, and nothing was broken before. 2 is a crash.`
+// exitCodes is the table above, for help texts.
+const exitCodes = `Exit codes: 0 every promise held; 1 a promise was broken, or a mutant was missed; 3 the harness or its environment
+failed; 4 the command line is wrong; 5 evidence is missing; 130 and 143 SIGINT or SIGTERM interrupted the command, and no promise was
+broken before. 2 is a crash.`
 
-// Main runs the command line of this process, and returns the code that the process should end with. A signal ends the context of
-// the command, and a second one, that is no echo, the process; see package interrupt.
+// Main runs the command line of this process and returns its exit code. A signal cancels the command's context. A second signal ends
+// the process, unless it is an echo of the first; see package interrupt.
 func Main(ctx context.Context, version string) int {
 	err := interrupt.Main(ctx, os.Stderr, func(ctx context.Context) error {
 		return interrupted(ctx, Command(version).ExecuteContext(ctx))
@@ -45,18 +45,18 @@ func Main(ctx context.Context, version string) int {
 	return ExitCode(err)
 }
 
-// interrupted says of a command whose context a signal ended that it was interrupted. What the command did all the same stands: its
-// success, a promise that was broken before, and a mistake of usage.
+// interrupted replaces the error of a command that a signal interrupted, unless the command succeeded, found a broken promise, or was
+// used wrongly.
 func interrupted(ctx context.Context, err error) error {
 	var by interrupt.Signal
 	code := ExitCode(err)
 	if !errors.As(context.Cause(ctx), &by) || code != ExitFailed && code != ExitUnknown {
-		return err // also a run's own word, see cutShort
+		return err // or the run has the signal's code already, see cutShort
 	}
 	return codeError{128 + int(by.By), fmt.Errorf("%w: %w", by, err)}
 }
 
-// codeError is an error that asks for an exit code.
+// codeError is an error with an exit code.
 type codeError struct {
 	code int
 	err  error
@@ -65,7 +65,7 @@ type codeError struct {
 func (e codeError) Error() string { return e.err.Error() }
 func (e codeError) Unwrap() error { return e.err }
 
-// usage marks an error as the caller's mistake.
+// usage marks an error as a usage error.
 func usage(err error) error {
 	if err == nil {
 		return nil
@@ -73,20 +73,20 @@ func usage(err error) error {
 	return codeError{ExitUsage, err}
 }
 
-// judged turns an outcome into the error that asks for its exit code.
-func judged(o invariant.Outcome) error {
+// judged is the error with the exit code of an outcome.
+func judged(o verdict.Outcome) error {
 	switch o {
-	case invariant.Held:
+	case verdict.Held:
 		return nil
-	case invariant.Violated:
+	case verdict.Violated:
 		return codeError{ExitViolated, errors.New("violated: at least one promise was broken")}
 	default:
 		return codeError{ExitUnknown, errors.New("unknown: evidence is missing, so nothing can be certified")}
 	}
 }
 
-// cutShort is the exit code of a run that was interrupted, now or when it was stored: that of the signal. Of a record alone it is
-// not known which signal it was. Where it was no signal but a limit, the harness failed.
+// cutShort is the exit code of an interrupted run, now or when it was stored: the signal's. A record does not name the signal. If a
+// time limit interrupted the run, and not a signal, the harness failed.
 func cutShort(by string, interrupted, notBegun int) error {
 	code := ExitFailed
 	if signal := unix.SignalNum(by); signal > 0 {
@@ -102,7 +102,7 @@ func failedBefore() error {
 	return codeError{ExitFailed, errors.New("the harness or its environment failed before everything could be judged; see above")}
 }
 
-// leftOf counts what a run was interrupted in and what it did not begin; empty: nothing.
+// leftOf counts the interrupted scenarios of a run and those that it did not begin; empty: none.
 func leftOf(f history.RunFile) string {
 	if !f.Cut() {
 		return ""
@@ -111,8 +111,8 @@ func leftOf(f history.RunFile) string {
 	return fmt.Sprintf("; %d interrupted, %d not begun", interrupted, notBegun)
 }
 
-// besides is an outcome of a command that also failed to do something else, such as to write the report: a promise that was
-// broken counts before what failed, and what failed counts before everything else.
+// besides is the outcome of a command that also had other errors, for example while it wrote the report. A broken promise takes
+// precedence over these errors, and these errors over every other outcome.
 func besides(outcome error, failed ...error) error {
 	err := errors.Join(failed...)
 	switch {
@@ -124,7 +124,7 @@ func besides(outcome error, failed ...error) error {
 	return codeError{ExitFailed, errors.Join(err, outcome)}
 }
 
-// ExitCode is what the process should end with, given what Command's execution returned.
+// ExitCode is the exit code for the error that Command's execution returned.
 func ExitCode(err error) int {
 	var coded codeError
 	var by interrupt.Signal

@@ -26,15 +26,16 @@ func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export RUN",
 		Short: "Write a stored run's requests for vegeta, or as one CSV table for SQL",
-		Long: `export reads a run's folder, or one scenario's, and writes its requests to standard output or a file. What it has of each
-lane is told on standard error, and agrees with the verdicts to the last request. The control lane is left out unless it is named.
+		Long: `export reads the folder of a run or of one scenario, and writes its requests to standard output or to a file. It writes the
+number of requests of each lane to standard error. These numbers agree exactly with the verdicts. The control lane is exported only if
+--lane names it.
 
---format vegeta, vegeta-json, vegeta-csv: one scenario, as 'vegeta attack' and 'vegeta encode' write it. Each lane is an attack.
-A request is a success if holdfast says so: what succeeded only because Go's HTTP client silently sent it again has the error
-"masked". Times are from when a request was due. What was never sent, or not due under load, is left out.
+--format vegeta, vegeta-json, vegeta-csv: one scenario, in the formats of 'vegeta attack' and 'vegeta encode'. Each lane is an attack.
+A request that succeeded only because Go's HTTP client silently sent it again is a failure with the error "masked". Latencies are
+measured from when a request was due. Requests that were never sent, or not due under load, are omitted.
 
---format csv: all requests of a run in one table with the columns run, scenario, proxy_mode, under_load and those of requests/*.csv, times
-in nanoseconds since the scenario's base. Verdicts count the rows with under_load 1 whose outcome is not unsent. In SQL:
+--format csv: all requests of a run in one table with the columns run, scenario, proxy_mode, under_load and those of requests/*.csv. Times
+are in nanoseconds since the scenario's base. Verdicts count the rows with under_load 1 whose outcome is not unsent. In SQL:
 
   sqlite3 run.db '.import --csv run.csv requests' "SELECT scenario, lane, count(*) AS requests, sum(outcome <> 'ok') AS failed,
     sum(outcome = 'masked') AS masked, max(done_ns - due_ns) / 1e6 AS max_ms FROM requests
@@ -53,8 +54,8 @@ sqlite3 imports numbers as text: compare CAST(status AS INTEGER) with a number.`
 		},
 	}
 	cmd.Flags().StringVar(&f.format, "format", "vegeta", "one of "+strings.Join(export.Formats(), ", "))
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write into this file, and not to standard output")
-	cmd.Flags().StringSliceVar(&f.lanes, "lane", nil, "only these lanes, such as fresh; none: all but the control lane")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write to this file instead of standard output")
+	cmd.Flags().StringSliceVar(&f.lanes, "lane", nil, "only these lanes, such as fresh; default: all except the control lane")
 	return cmd
 }
 
@@ -71,7 +72,7 @@ func (f exportFlags) run(cmd *cobra.Command, dir string) error {
 	say := sayTo(cmd.ErrOrStderr())
 	for _, run := range runs {
 		if run.Incomplete != "" {
-			say("%s: the record is not whole: %s", run.Header.Scenario, run.Incomplete)
+			say("%s: the record is incomplete: %s", run.Header.Scenario, run.Incomplete)
 		}
 	}
 	var counts []export.Counts
@@ -83,7 +84,7 @@ func (f exportFlags) run(cmd *cobra.Command, dir string) error {
 		say("%s", c)
 	}
 	if err == nil && len(counts) == 0 {
-		return fmt.Errorf("export %s: it has no requests%s", dir, of(f.lanes))
+		return fmt.Errorf("export %s: it has no requests%s", dir, onLanes(f.lanes))
 	}
 	return err
 }
@@ -99,14 +100,15 @@ func (f exportFlags) write(out io.Writer, runs []history.Run) ([]export.Counts, 
 	return export.Vegeta(out, runs[0], f.format, lanes)
 }
 
-func of(lanes []string) string {
+// onLanes is the end of a sentence about requests.
+func onLanes(lanes []string) string {
 	if len(lanes) == 0 {
 		return ""
 	}
 	return " of lane " + strings.Join(lanes, ", ")
 }
 
-// openAll opens the records below a folder. One that cannot be read is an error: it would be missing from the table.
+// openAll opens the records below a folder. An unreadable record is an error, because its rows would be missing.
 func openAll(dir string) ([]history.Run, error) {
 	records, err := history.Records(dir)
 	if err != nil {
@@ -126,7 +128,7 @@ func openAll(dir string) ([]history.Run, error) {
 	return runs, nil
 }
 
-// one record is what vegeta's tools make sense of.
+// one returns the only record with load: vegeta's tools know no scenarios.
 func one(dir string, runs []history.Run) ([]history.Run, error) {
 	loaded := slices.DeleteFunc(runs, func(run history.Run) bool { return run.Header.Plan == nil })
 	switch len(loaded) {
@@ -139,7 +141,7 @@ func one(dir string, runs []history.Run) ([]history.Run, error) {
 		filepath.Join(dir, filepath.FromSlash(loaded[0].Header.Scenario))))
 }
 
-// writeTo writes a file, which is removed again if that fails, or to out if no name is given.
+// writeTo writes to a file, or without a name to out. It removes a file that it could not write completely.
 func writeTo(out io.Writer, name string, write func(io.Writer) error) error {
 	if name == "" {
 		return write(out)

@@ -44,7 +44,7 @@ func TestExport(t *testing.T) {
 		"none --format csv":    {ExitFailed, "export DIR/none: it has no requests"},
 		"one --lane stream":    {ExitFailed, "it has no requests of lane stream"},
 		"one --format parquet": {ExitUsage, `format "parquet": want one of csv, vegeta, vegeta-csv, vegeta-json`},
-		"killed":               {ExitHeld, "chaos/a: the record is not whole: "},
+		"killed":               {ExitHeld, "chaos/a: the record is incomplete: "},
 		"newer":                {ExitFailed, "is of format 99, and this holdfast reads formats up to 1: use a newer one"},
 		"empty":                {ExitFailed, "there is no record in it; give a run's folder, such as artifacts/latest"},
 		"missing":              {ExitFailed, "DIR/missing"},
@@ -61,7 +61,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// What is written to a file is the export and nothing else; a file that could not be written whole is removed.
+// An export file contains only the export. A file that could not be written completely is removed.
 func TestExportToAFile(t *testing.T) {
 	dir := t.TempDir()
 	store(t, dir, loaded("chaos/a"))

@@ -9,16 +9,17 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// standing is the cluster that `holdfast up` makes without flags: most scenarios run on it.
+// standing is the cluster that `holdfast up` makes without flags. Most scenarios run on it.
 var standing = clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 2}.WithDefaults()
 
 // upFor is the command that makes the cluster that a scenario needs.
 func upFor(name string, s scenario.Spec, need clusters.Spec) string {
 	words, base := []string{"holdfast", "up", name}, standing
-	if len(need.WorkerLabels)+len(need.PerWorker) > 0 { // for labels there is no flag
+	if len(need.PerWorker) > 0 { // there is no flag for labels
 		words, base = append(words, "--for", s.Name), s.Cluster.WithDefaults()
 	}
 	flag := func(differs bool, text string, a ...any) {
@@ -37,13 +38,13 @@ func upFor(name string, s scenario.Spec, need clusters.Spec) string {
 	return strings.Join(words, " ")
 }
 
-// fits tells whether a scenario runs on a cluster.
+// fits reports whether a scenario runs on a cluster.
 func fits(c, need clusters.Spec) bool {
 	has, _ := c.Unlike(need)
 	return has == ""
 }
 
-// fitting are the scenarios that run on a cluster, and need is what each needs.
+// fitting divides scenarios into those that run on a cluster and others. need returns the cluster that a scenario needs.
 func fitting(c clusters.Spec, all []scenario.Spec, need func(clusters.Spec) clusters.Spec) (fit, others []scenario.Spec) {
 	for _, s := range all {
 		if fits(c, need(s.Cluster)) {
@@ -55,14 +56,14 @@ func fitting(c clusters.Spec, all []scenario.Spec, need func(clusters.Spec) clus
 	return fit, others
 }
 
-// misfit says why a scenario does not run on a cluster, and how to make one on which it does.
+// misfit is why a scenario does not run on a cluster, and the command that makes a cluster for it.
 func misfit(name string, c clusters.Spec, s scenario.Spec, need clusters.Spec) error {
 	has, needs := c.Unlike(need)
 	return fmt.Errorf("cluster %s has %s; %s needs %s: make such a cluster with '%s'", name, has, s.Name, needs, upFor("NAME", s, need))
 }
 
-// onCluster is what of the chosen scenarios runs on the cluster that --cluster names. All that are named must; of a scope, those that
-// need another cluster are left out, and counted.
+// onCluster returns the chosen scenarios that run on the cluster of --cluster. Named scenarios must all run on it. Scenarios of a scope
+// that need another cluster are skipped, and counted.
 func (f runFlags) onCluster(ctx context.Context, back backing, chosen []scenario.Spec, say func(string)) ([]scenario.Spec, error) {
 	if f.cluster == "" {
 		return chosen, nil
@@ -71,7 +72,7 @@ func (f runFlags) onCluster(ctx context.Context, back backing, chosen []scenario
 	if err != nil {
 		return nil, err
 	}
-	need := scenario.Settings{Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings), ProxyMode: clusters.ProxyMode(f.proxyMode)}.Needs
+	need := run.Settings{Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings), ProxyMode: clusters.ProxyMode(f.proxyMode)}.Needs
 	fit, others := fitting(c.Spec(), chosen, need)
 	if len(others) > 0 && (len(f.names) > 0 || f.incident != "" || len(fit) == 0) {
 		var errs []error
@@ -84,16 +85,16 @@ func (f runFlags) onCluster(ctx context.Context, back backing, chosen []scenario
 		return nil, usage(errors.Join(errs...))
 	}
 	if len(others) > 0 {
-		say(fmt.Sprintf("%d of %d scenarios fit cluster %s; those that need another cluster are not run", len(fit), len(chosen), f.cluster))
+		say(fmt.Sprintf("%d of %d scenarios fit cluster %s; the others need another cluster and are skipped", len(fit), len(chosen), f.cluster))
 	}
 	return fit, free(ctx, c)
 }
 
-// whatFits says which scenarios run on a new cluster.
+// whatFits suggests a command for a new cluster.
 func whatFits(name string, c clusters.Spec, all []scenario.Spec) string {
 	fit, others := fitting(c, all, clusters.Spec.WithDefaults)
 	if len(fit) == 0 {
-		return fmt.Sprintf("  no scenario fits it; %d fit what '%s' makes, and --for SCENARIO makes the cluster of any\n", mostCommon(others), upFor(name, scenario.Spec{}, standing))
+		return fmt.Sprintf("  no scenario fits it; %d fit the cluster of '%s', and --for SCENARIO makes the cluster that a scenario needs\n", mostCommon(others), upFor(name, scenario.Spec{}, standing))
 	}
 	example := fit[0].Name
 	if i := slices.IndexFunc(fit, func(s scenario.Spec) bool { return s.Name == "chaos/rolling-update" }); i >= 0 {
@@ -108,17 +109,17 @@ func mostCommon(all []scenario.Spec) int {
 	return len(fit)
 }
 
-// nodesOf counts a cluster's nodes by what they are for: the one that carries the load is not among the workers that were asked for.
+// nodesOf counts a cluster's nodes by purpose. The worker that carries the load is additional to the requested workers.
 func nodesOf(c clusters.Cluster) string {
 	spec := c.Spec().WithDefaults()
 	return fmt.Sprintf("%d nodes: %d control plane, %d workers, and one more worker that carries the load",
 		len(c.Nodes()), spec.ControlPlanes, len(spec.Zones)*spec.WorkersPerZone)
 }
 
-// withFlags is the cluster of a scenario, with what the flags that were given ask for instead.
+// withFlags is the cluster that a scenario needs, changed by the flags that were given.
 func withFlags(s scenario.Spec, flags clusters.Spec, given func(flag string) bool) clusters.Spec {
 	spec := s.Cluster
-	spec.WorkerLabels, spec.PerWorker = maps.Clone(spec.WorkerLabels), maps.Clone(spec.PerWorker)
+	spec.PerWorker = maps.Clone(spec.PerWorker)
 	for flag, set := range map[string]func(){
 		"kubernetes":       func() { spec.Kubernetes = flags.Kubernetes },
 		"zones":            func() { spec.Zones = flags.Zones },

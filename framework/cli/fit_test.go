@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// A cluster that does not fit was told of by two Go structures of 250 letters, with no next step.
+// The error for a cluster that does not fit names the difference and the next step. It once printed two Go structs of 250 characters.
 func TestAClusterThatDoesNotFit(t *testing.T) {
 	onThese(t)
 	for i := range scenario.All {
@@ -26,7 +26,7 @@ func TestAClusterThatDoesNotFit(t *testing.T) {
 	small := clusters.Spec{Kubernetes: "v1.37.1", Zones: []string{"a", "b"}}.WithDefaults()
 	for i, want := range []string{
 		"cluster demo has zones a,b with 1 worker each; chaos/one needs zones a,b,c with 2 workers each: make such a cluster with 'holdfast up NAME'",
-		"cluster demo has zones a,b with 1 worker each, no labels of its own on workers; chaos/two needs zones a,b,c with 2 workers each, " +
+		"cluster demo has zones a,b with 1 worker each, no extra labels on workers; chaos/two needs zones a,b,c with 2 workers each, " +
 			"workers labelled rack=r1,r2: make such a cluster with 'holdfast up NAME --for chaos/two'",
 	} {
 		s := scenario.All[i]
@@ -34,7 +34,7 @@ func TestAClusterThatDoesNotFit(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
-	if said := whatFits("demo", small, scenario.All); said != "  no scenario fits it; 2 fit what 'holdfast up demo' makes, and --for SCENARIO makes the cluster of any\n" {
+	if said := whatFits("demo", small, scenario.All); said != "  no scenario fits it; 2 fit the cluster of 'holdfast up demo', and --for SCENARIO makes the cluster that a scenario needs\n" {
 		t.Errorf("up says %s", said)
 	}
 	if said := whatFits("demo", standing, scenario.All); said != "  holdfast run --cluster demo chaos/one   # one of 2 scenarios, of 3, that fit it\n" {
@@ -42,14 +42,14 @@ func TestAClusterThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// The command that is named makes a cluster that fits: typed, it asks for what is needed.
+// The suggested command creates a cluster that fits.
 func TestTheCommandThatIsNamedMakesWhatFits(t *testing.T) {
-	labelled := scenario.Spec{Name: "chaos/one", Cluster: clusters.Spec{Zones: []string{"z"}, WorkerLabels: map[string]string{"disk": "ssd"}, LeaderElection: true}}
+	labelled := scenario.Spec{Name: "chaos/one", Cluster: clusters.Spec{Zones: []string{"z"}, PerWorker: map[string][]string{"disk": {"ssd"}}, LeaderElection: true}}
 	for _, need := range []clusters.Spec{
 		{Zones: []string{"a", "b", "c"}, WorkersPerZone: 2},
 		{Zones: []string{"a"}, ControlPlanes: 3, Profile: clusters.Stock, ProxyMode: clusters.IPTables, LeaderElection: true, Egress: true, Kubernetes: "v1.36.3"},
 		labelled.Cluster,
-		{Zones: []string{"x", "y"}, WorkerLabels: labelled.Cluster.WorkerLabels, Profile: clusters.Stock},
+		{Zones: []string{"x", "y"}, PerWorker: labelled.Cluster.PerWorker, Profile: clusters.Stock},
 	} {
 		need = need.WithDefaults()
 		command := upFor("demo", labelled, need)
@@ -72,7 +72,7 @@ func TestTheCommandThatIsNamedMakesWhatFits(t *testing.T) {
 	}
 }
 
-// asked is the cluster that the flags of `holdfast up` ask for.
+// asked is the cluster that the flags of `holdfast up` describe.
 func asked(t *testing.T, cmd *cobra.Command) (s clusters.Spec) {
 	t.Helper()
 	f := cmd.Flags()
@@ -93,7 +93,7 @@ func asked(t *testing.T, cmd *cobra.Command) (s clusters.Spec) {
 	return s
 }
 
-// Of a scope, what fits the cluster is run, and the rest is counted; what is named must fit.
+// Scenarios of a scope that do not fit the cluster are skipped and counted. Named scenarios must fit.
 func TestRunOnAClusterOfAnotherKind(t *testing.T) {
 	dir := t.TempDir()
 	out, log, code := process(t, "run chaos/one --provider hamlet --cluster demo --timings stock --artifacts "+dir)
@@ -106,7 +106,7 @@ func TestRunOnAClusterOfAnotherKind(t *testing.T) {
 	}
 }
 
-// A second run on one cluster is told whose it is, and exits with 3; before, both were accepted, and disturbed each other.
+// A second run on a cluster gets an error that names the first run, and exits with 3. Once, both ran and disturbed each other.
 func TestASecondRunOnOneCluster(t *testing.T) {
 	server, api := newLeaseServer()
 	defer api.Close()
@@ -124,7 +124,7 @@ func TestASecondRunOnOneCluster(t *testing.T) {
 	}
 }
 
-// held has this process hold the cluster demo, and returns since when.
+// held makes this process hold the cluster demo, and returns since when.
 func held(t *testing.T, server *leaseServer, url string) time.Time {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: url + "/demo"})

@@ -14,22 +14,24 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/framework/hold"
-	"github.com/holdfast-ha/holdfast/framework/plant"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/restore"
+	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
 
 func healCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "heal [CLUSTER ...]",
-		Short: "Undo what a run that was killed has left in a cluster",
-		Long: `heal brings clusters back that a killed harness left in the middle of a fault: it thaws and starts machines, runs the undos
-that faults leave on every node before they do anything (/var/lib/holdfast/undo), removes their timers, opens the nodes that a
-fault has cordoned, and removes the namespaces and cluster-wide objects of scenarios. It says what it did, line by line, and
-returns when every node is Ready, and kube-proxy and CoreDNS are available; a second heal then finds nothing.
+		Short: "Revert the faults that a killed run left in a cluster",
+		Long: `heal repairs clusters in which a killed run left a fault in force. It unpauses and starts nodes, runs the undo scripts that
+faults store on every node before they change anything (/var/lib/holdfast/undo), removes the timers of these scripts, uncordons the
+nodes that a fault cordoned, and removes the namespaces and cluster-wide objects of scenarios. It prints each action, and returns when
+every node is Ready, and kube-proxy and CoreDNS are available. A second heal then finds nothing to do.
 
-While a run uses the cluster, heal refuses: it would undo that run's faults. Ctrl-C needs no heal,
-since a run undoes its faults itself. 'holdfast down' removes a cluster in any state, and needs no heal before.`,
+heal refuses a cluster that a run is using. After Ctrl-C no heal is needed, because the run reverts its own faults. No heal is needed
+before 'holdfast down' either, which removes a cluster in any state.
+
+Exit codes: 0 every cluster is healed; 3 a cluster could not be healed, or is in use; 4 the command line is wrong.`,
 		Example: "  holdfast heal demo\n  holdfast heal demo && holdfast run --cluster demo chaos/rolling-update\n  holdfast heal --all",
 		Args: func(_ *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
@@ -58,11 +60,11 @@ since a run undoes its faults itself. 'holdfast down' removes a cluster in any s
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "heal every cluster of holdfast's")
+	cmd.Flags().BoolVar(&all, "all", false, "heal every cluster of holdfast")
 	return cmd
 }
 
-// kindClusters names every cluster that the engine holds anything of.
+// kindClusters lists the clusters that have anything in the engine.
 func kindClusters(ctx context.Context, e *engine.Engine) (names []string, err error) {
 	all, err := kind.List(ctx, e)
 	for _, summary := range all {
@@ -71,7 +73,7 @@ func kindClusters(ctx context.Context, e *engine.Engine) (names []string, err er
 	return names, err
 }
 
-// healAll heals clusters one after the other. One that cannot be healed keeps none of the others from being so.
+// healAll heals clusters one after the other. It continues after an error.
 func healAll(ctx context.Context, out io.Writer, names []string, open func(context.Context, string) (clusters.Cluster, error)) error {
 	if len(names) == 0 {
 		_, err := fmt.Fprintln(out, "nothing to heal: there is no cluster")
@@ -81,7 +83,7 @@ func healAll(ctx context.Context, out io.Writer, names []string, open func(conte
 	for _, name := range names {
 		c, err := open(ctx, name)
 		if errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("heal cluster %s: there is none of that name", name))
+			errs = append(errs, fmt.Errorf("heal cluster %s: it does not exist", name))
 			continue
 		}
 		if err != nil {
@@ -105,15 +107,15 @@ func healAll(ctx context.Context, out io.Writer, names []string, open func(conte
 	return errors.Join(errs...)
 }
 
-// healHeld heals a cluster that no other run uses, and that none uses meanwhile. While the API server is away, which may be what is
-// to be healed, what this machine knows of the cluster has to do.
+// healHeld holds a cluster and heals it. While the API server is unreachable, which may be what needs healing, only runs on this machine
+// are known to hold the cluster.
 func healHeld(ctx context.Context, c clusters.Cluster, say func(string)) error {
 	client, o, err := holdOf(c)
 	if err != nil {
 		return fmt.Errorf("heal cluster %s: %w", c.Name(), err)
 	}
 	o.Heal = true
-	o.Found = func(dead hold.Holder) { say("forgot " + dead.Run + ", which has ended") }
+	o.Found = func(dead hold.Holder) { say("released the cluster from " + dead.Run + ", which has ended") }
 	h, err := hold.Take(ctx, client, "heal", commandLine(), o)
 	var away *hold.UnreachableError
 	if err != nil && !errors.As(err, &away) {
@@ -122,7 +124,7 @@ func healHeld(ctx context.Context, c clusters.Cluster, say func(string)) error {
 	if err := healOne(ctx, c, say); err != nil {
 		return errors.Join(err, h.Leave(ctx, "it could not be healed: "+err.Error()))
 	}
-	if h == nil { // it can be reached now
+	if h == nil { // the API server is reachable now
 		if h, err = hold.Take(ctx, client, "heal", commandLine(), o); err != nil {
 			return err
 		}
@@ -130,17 +132,17 @@ func healHeld(ctx context.Context, c clusters.Cluster, say func(string)) error {
 	return h.Release(ctx)
 }
 
-// healOne heals a cluster of what faults and plants have left in it.
+// healOne reverts the faults and regressions of an upgrade in a cluster.
 func healOne(ctx context.Context, c clusters.Cluster, say func(string)) error {
-	if err := scenario.Heal(ctx, c, say); err != nil {
+	if err := restore.Cluster(ctx, c, say); err != nil {
 		return err
 	}
 	client, err := kubernetes.NewForConfig(c.Config())
 	if err != nil {
 		return fmt.Errorf("heal cluster %s: %w", c.Name(), err)
 	}
-	healed, err := plant.Heal(ctx, client)
-	for _, what := range healed {
+	reverted, err := upgrade.Revert(ctx, client)
+	for _, what := range reverted {
 		say("removed " + what + ", which was planted")
 	}
 	return err

@@ -18,15 +18,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// killed are scenarios, each with a fault of its own, by the flags of `holdfast up` that make the cluster they need, and what
-// `holdfast heal` must say after the harness was killed in the middle of each. Add a scenario here with each new fault that does
-// something to a node.
+// killed are scenarios with different faults, by the flags of `holdfast up` for their cluster, and what `holdfast heal` must print after
+// the harness was killed while the fault was in force. Add a scenario here for each new fault that changes a node.
 var killed = []struct {
 	up        []string
 	scenarios []killedIn
 }{
 	{[]string{"--zones", "a,b,c", "--workers-per-zone", "1"}, []killedIn{
-		{"chaos/freeze-one-worker", "thawed "},
+		{"chaos/freeze-one-worker", "unpaused "},
 		{"chaos/shut-down-one-worker", "started "},
 		{"chaos/partition-one-worker", "ran the undo partition on "},
 		{"chaos/packet-loss", "ran the undo packet-loss on "},
@@ -61,12 +60,11 @@ var killed = []struct {
 
 type killedIn struct{ scenario, says string }
 
-// noUndo: of what is killed and started again by others, nothing is left but the scenario's namespace.
+// noUndo is for faults that kill something which restarts by itself: only the scenario's namespace is left.
 const noUndo = "removed namespace hf-"
 
-// TestHealAfterAKill kills a harness in the middle of each fault, on real clusters, and has `holdfast heal` bring them back: so
-// that nothing is left on any node, and a second heal finds nothing. Each cluster is then removed with `holdfast down`, one of
-// them with a frozen node.
+// TestHealAfterAKill kills a harness while each fault is in force, on real clusters, and heals the clusters with `holdfast heal`. Nothing
+// is left on any node then, and a second heal finds nothing. Each cluster is removed with `holdfast down`, one of them with a paused node.
 //
 //	make test-heal        # builds bin/holdfast, and takes about twenty minutes
 func TestHealAfterAKill(t *testing.T) {
@@ -104,7 +102,7 @@ func (h harness) killAndHeal(ctx context.Context, in killedIn) {
 	h.nothingIsLeft(ctx)
 }
 
-// isGone removes the cluster, in whatever state it is.
+// isGone removes the cluster in its present state.
 func (h harness) isGone(ctx context.Context) {
 	h.t.Helper()
 	h.run("down", h.cluster)
@@ -123,7 +121,7 @@ func (h harness) isGone(ctx context.Context) {
 	}
 }
 
-// binary is the executable that `make build` makes: a test's own cannot be put into a cluster.
+// binary is the executable from `make build`. The test's own executable cannot run in a cluster.
 func binary(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs("../../bin/holdfast")
@@ -141,7 +139,7 @@ type harness struct {
 	bin, cluster string
 }
 
-// run is a command that must succeed, and what it says.
+// run runs a command, which must succeed, and returns its output.
 func (h harness) run(args ...string) string {
 	h.t.Helper()
 	var out strings.Builder
@@ -153,7 +151,7 @@ func (h harness) run(args ...string) string {
 	return out.String()
 }
 
-// killInTheMiddleOf runs a scenario and kills the harness, with no warning, once its fault was seen.
+// killInTheMiddleOf runs a scenario and kills the harness with SIGKILL when the fault was seen.
 func (h harness) killInTheMiddleOf(scenario string) {
 	h.t.Helper()
 	dir := h.t.TempDir()
@@ -164,7 +162,7 @@ func (h harness) killInTheMiddleOf(scenario string) {
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = c.Wait() // it is killed, or has no verdict
+		_ = c.Wait() // it was killed, or has no verdict
 		close(ended)
 	}()
 	err := poll.Until(h.t.Context(), scenario+" to be in the middle of its fault", 10*time.Minute, func(context.Context) (bool, string, error) {
@@ -191,8 +189,8 @@ func (h harness) killInTheMiddleOf(scenario string) {
 	}
 }
 
-// nothingIsLeft looks at every node: no rules, no timers, no undos, nothing put aside, and what systemd and the kubelet run is
-// there.
+// nothingIsLeft checks every node: no rules, timers, undo scripts or moved files are left, and the services of systemd and the kubelet
+// run.
 func (h harness) nothingIsLeft(ctx context.Context) {
 	h.t.Helper()
 	e, err := engine.Find(ctx, engine.Options{NoInstall: true})

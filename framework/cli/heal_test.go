@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// hull is a cluster without machines, and without an API server that could be reached.
+// hull is a cluster without nodes and with an unreachable API server.
 type hull struct {
 	clusters.Cluster
 	name string
@@ -26,7 +26,7 @@ func (hull) Config() *rest.Config {
 	return &rest.Config{Host: "https://api.test", TLSClientConfig: rest.TLSClientConfig{Insecure: true, CAData: []byte("ca")}}
 }
 
-// TestOneClusterThatCannotBeHealedKeepsNoneOfTheOthers, and it is said what to do next.
+// healAll continues after a cluster that cannot be healed, whose error names the next step.
 func TestOneClusterThatCannotBeHealedKeepsNoneOfTheOthers(t *testing.T) {
 	var asked []string
 	err := healAll(t.Context(), &bytes.Buffer{}, []string{"gone", "odd"}, func(_ context.Context, name string) (clusters.Cluster, error) {
@@ -55,7 +55,7 @@ func TestNoClusterNothingToHeal(t *testing.T) {
 	}
 }
 
-// TestHealWantsToKnowWhich: neither none nor all beside some.
+// heal requires either names or --all, and not both.
 func TestHealWantsToKnowWhich(t *testing.T) {
 	for _, args := range [][]string{{"heal"}, {"heal", "demo", "--all"}} {
 		c := Command("v1")
@@ -67,7 +67,7 @@ func TestHealWantsToKnowWhich(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotSupportedIsNamed, and counted as nothing.
+// The summary names unsupported scenarios and does not count them.
 func TestWhatIsNotSupportedIsNamed(t *testing.T) {
 	got := summary(history.RunFile{Scenarios: []history.ScenarioResult{
 		{Name: "chaos/a", Outcome: "held"}, {Name: "chaos/latency", NotSupported: "no netem"},

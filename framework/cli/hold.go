@@ -13,16 +13,16 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/framework/hold"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/restore"
 )
 
-// commandLine is how this process was started, for whoever finds what it has left.
+// commandLine is how this process was started. It is recorded in everything that the process creates.
 func commandLine() string { return strings.Join(append([]string{"holdfast"}, os.Args[1:]...), " ") }
 
-// copyFile, in the folder of a cluster, says who holds it while its API server is away.
+// copyFile is the file in a cluster's folder that names the holder while the API server is unreachable.
 const copyFile = "held-by.json"
 
-// holdOptions are those of a cluster.
+// holdOptions are the options for holding a cluster.
 func holdOptions(c clusters.Cluster) (hold.Options, error) {
 	o := hold.Options{Cluster: c.Name()}
 	if here, keepsFiles := c.(interface{ StateDir() (string, error) }); keepsFiles {
@@ -35,7 +35,7 @@ func holdOptions(c clusters.Cluster) (hold.Options, error) {
 	return o, nil
 }
 
-// holdOf are the client and the options with which a cluster is held.
+// holdOf returns the client and the options for holding a cluster.
 func holdOf(c clusters.Cluster) (kubernetes.Interface, hold.Options, error) {
 	o, err := holdOptions(c)
 	if err != nil {
@@ -45,7 +45,7 @@ func holdOf(c clusters.Cluster) (kubernetes.Interface, hold.Options, error) {
 	return client, o, err
 }
 
-// take has a cluster for this process alone.
+// take holds a cluster for this process.
 func take(ctx context.Context, c clusters.Cluster, run string) (*hold.Hold, error) {
 	client, o, err := holdOf(c)
 	if err != nil {
@@ -54,7 +54,7 @@ func take(ctx context.Context, c clusters.Cluster, run string) (*hold.Hold, erro
 	return hold.Take(ctx, client, run, commandLine(), o)
 }
 
-// free says why a cluster cannot be used: somebody else does, or a killed run has left it in the middle of a fault. It takes nothing.
+// free is why a cluster cannot be used: another run uses it, or a killed run left it with a fault in force. It does not hold the cluster.
 func free(ctx context.Context, c clusters.Cluster) error {
 	client, o, err := holdOf(c)
 	if err != nil {
@@ -62,13 +62,13 @@ func free(ctx context.Context, c clusters.Cluster) error {
 	}
 	err = hold.Check(ctx, client, o)
 	var away *hold.UnreachableError
-	if err == nil || errors.As(err, &away) { // its machines may tell why
-		err = errors.Join(scenario.Undisturbed(ctx, c), err)
+	if err == nil || errors.As(err, &away) { // the state of its nodes may show why
+		err = errors.Join(restore.Check(ctx, c), err)
 	}
 	return err
 }
 
-// left names what runs that were killed have left: clusters that nobody will remove, and clusters in the middle of a fault.
+// left lists what killed runs left: clusters that no process will remove, and clusters with a fault in force.
 func left(made []kind.Made) (lines []string) {
 	for _, m := range made {
 		if m.Abandoned() {
@@ -83,19 +83,19 @@ func left(made []kind.Made) (lines []string) {
 	return lines
 }
 
-// heldBy says who holds a cluster, or held it and was killed, by what this machine knows of it; nil: nobody.
+// heldBy is an error that names the run on this machine that holds a cluster, or that held it and was killed; nil: none.
 func heldBy(name string) error {
 	if name == "" {
 		return nil
 	}
 	dir, err := kind.StateDir(name)
 	if err != nil {
-		return nil //nolint:nilerr // one that is not ours has no files of ours
+		return nil //nolint:nilerr // a cluster that is not ours has no such file
 	}
 	return hold.CheckCopy(hold.Options{Cluster: name, Copy: filepath.Join(dir, copyFile)})
 }
 
-// inUse says who uses a cluster that is about to be removed; nil: nobody, as far as can be told.
+// inUse is an error that names the run that uses a cluster that is about to be removed; nil: none is known.
 func inUse(ctx context.Context, name string, made []kind.Made, open func(context.Context, string) (clusters.Cluster, error)) error {
 	for _, m := range made {
 		if m.Name == name && m.InUse() {
@@ -108,7 +108,7 @@ func inUse(ctx context.Context, name string, made []kind.Made, open func(context
 	}
 	c, err := open(ctx, name)
 	if err != nil {
-		return nil //nolint:nilerr // what cannot be opened is used by nobody
+		return nil //nolint:nilerr // a cluster that cannot be opened is not in use
 	}
 	client, err := kubernetes.NewForConfig(c.Config())
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/hold"
 )
 
-// at is a cluster whose API server is reached there.
+// at is a cluster with this API server.
 type at struct {
 	clusters.Cluster
 	url string
@@ -25,7 +25,7 @@ type at struct {
 func (a at) Name() string         { return "demo" }
 func (a at) Config() *rest.Config { return &rest.Config{Host: a.url + "/demo"} }
 
-// A cluster that somebody uses is not removed by its name: neither while its maker lives, nor while a run holds it.
+// `down NAME` refuses a cluster while the process that created it lives, or while a run holds it.
 func TestInUse(t *testing.T) {
 	t.Setenv("HOLDFAST_CACHE", t.TempDir())
 	server, api := newLeaseServer()
@@ -35,7 +35,7 @@ func TestInUse(t *testing.T) {
 	if err := inUse(t.Context(), "demo", []kind.Made{made}, opened); err == nil || !strings.Contains(err.Error(), "cluster demo belongs to 'holdfast run', which is still running (process ") {
 		t.Errorf("its maker lives: %v", err)
 	}
-	made.Began += "1" // another process has its PID now
+	made.Began += "1" // as if another process had its PID now
 	if err := inUse(t.Context(), "demo", []kind.Made{made}, opened); err != nil {
 		t.Errorf("its maker has ended: %v", err)
 	}
@@ -50,7 +50,7 @@ func TestInUse(t *testing.T) {
 	}
 }
 
-// What runs that were killed have left is named by whoever comes next, without asking an API server, which may be what was taken away.
+// The next command lists what killed runs left. It does not ask an API server, which may be what the fault made unreachable.
 func TestLeft(t *testing.T) {
 	t.Setenv("HOLDFAST_CACHE", t.TempDir())
 	dead := procs.Self()
@@ -67,8 +67,8 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// A cluster in the middle of a fault is refused at once, and with the code of a harness that cannot do its work: it took a minute, and
-// ended as Unknown.
+// A cluster with a fault in force is refused at once, with the exit code of a harness failure. Once, this took a minute and ended as
+// Unknown.
 func TestARunOnAClusterInTheMiddleOfAFault(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("HOLDFAST_CACHE", cache)
@@ -83,7 +83,7 @@ func TestARunOnAClusterInTheMiddleOfAFault(t *testing.T) {
 	}
 }
 
-// leaveACopy is what a run that was killed leaves on this machine of the cluster demo.
+// leaveACopy writes what a killed run leaves on this machine about the cluster demo.
 func leaveACopy(t *testing.T) {
 	t.Helper()
 	dir, err := kind.StateDir("demo")

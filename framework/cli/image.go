@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 func imageCommand() *cobra.Command {
@@ -33,7 +34,7 @@ func imageCommand() *cobra.Command {
 }
 
 // getter is nodeimage.Ensure or nodeimage.Build.
-type getter = func(ctx context.Context, e *engine.Engine, version string, o nodeimage.Options) (nodeimage.Ref, error)
+type getter = func(ctx context.Context, e *engine.Engine, version string, o nodeimage.Options) (registry.Ref, error)
 
 func refCommand(use, short string, get getter) *cobra.Command {
 	var kubernetes string

@@ -21,16 +21,16 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// shared is the cluster that half of the runs use, and interrupted the scenario of all of them: it runs on the smallest cluster, and
-// leaves an undo on every node while its fault is in force.
+// shared is the cluster that half of the runs use. interrupted is the scenario of all runs: it needs the smallest cluster, and keeps an
+// undo script on every node while its fault is in force.
 const (
 	sharedCluster = "stress-e2e"
 	interruptedIn = "chaos/kube-proxy-away"
 )
 
 // TestInterruptsOnRealClusters starts runs on one shared cluster and on their own, and interrupts them at random moments: INT, TERM or
-// KILL, once or twice, within milliseconds or later, to the process or to its group. Nothing is left that is not named, and what
-// somebody else has in the shared cluster stays whole.
+// KILL, once or twice, within milliseconds or later, to the process or to its group. Everything that is left is listed, and objects of
+// other users in the shared cluster are unchanged.
 //
 //	make test-interrupts                # builds bin/holdfast; 50 moments take about two hours
 //	make test-interrupts MOMENTS=5
@@ -75,14 +75,14 @@ func (h harness) reach(ctx context.Context, e *engine.Engine) kubernetes.Interfa
 	return client
 }
 
-// realWorld is what the runs may leave something in.
+// realWorld is where the runs may leave something.
 type realWorld struct {
 	harness
 	e      *engine.Engine
 	client kubernetes.Interface
 }
 
-// settle has somebody else put something into the shared cluster.
+// settle creates an object of another user in the shared cluster.
 func (w realWorld) settle(ctx context.Context) {
 	w.t.Helper()
 	_, err := w.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bystander"}}, metav1.CreateOptions{})
@@ -103,7 +103,7 @@ func (w realWorld) bystander(ctx context.Context) {
 	}
 }
 
-// nothingUnnamed wants what is left to be named, by the run or, where that was killed, by whoever comes next; and removes it.
+// nothingUnnamed checks that the run, or after a SIGKILL the next command, lists everything that is left. It removes what is left.
 func (w realWorld) nothingUnnamed(ctx context.Context, got struck) {
 	w.t.Helper()
 	said := got.said
@@ -120,7 +120,7 @@ func (w realWorld) nothingUnnamed(ctx context.Context, got struck) {
 	}
 	for _, c := range all {
 		used := slices.ContainsFunc(made, func(m kind.Made) bool { return m.Name == c.Name && (m.InUse() || m.Kept) })
-		if c.Name == w.cluster || used { // clusters of other users of this machine are not looked at
+		if c.Name == w.cluster || used { // ignore clusters of other users of this machine
 			continue
 		}
 		if !strings.Contains(said, "holdfast down "+c.Name) {
@@ -138,7 +138,7 @@ func (w realWorld) nothingUnnamed(ctx context.Context, got struck) {
 	w.nothingIsLeft(ctx)
 }
 
-// empty wants no namespace of a scenario, and no Lease.
+// empty checks that no namespace of a scenario and no Lease exists.
 func (w realWorld) empty(ctx context.Context) {
 	w.t.Helper()
 	err := poll.Until(ctx, "the namespaces of scenarios to be gone", time.Minute, func(ctx context.Context) (bool, string, error) {

@@ -16,13 +16,13 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// How many moments the stress tests try, and from which seed.
+// The number of moments that the stress tests try, and their seed.
 var (
 	moments    = flag.Int("moments", 50, "so many runs are interrupted, each at a moment of its own")
 	momentSeed = flag.Uint64("moment-seed", 0, "of the moments; 0: a new one")
 )
 
-// moments of interruption, seeded; the seed is printed.
+// moments are the random moments of interruption. The seed is printed.
 func momentSource(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := *momentSeed
@@ -33,7 +33,7 @@ func momentSource(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// blow is a signal, to the process alone or to its group, so long after the one before.
+// blow is a signal to the process or to its group, with its delay after the signal before.
 type blow struct {
 	after time.Duration
 	by    syscall.Signal
@@ -53,26 +53,26 @@ func blows(r *rand.Rand, within time.Duration) []blow {
 	return list
 }
 
-// struck is a process that was interrupted, and what it said.
+// struck is an interrupted process and its output.
 type struck struct {
 	said   string
-	killed bool // by SIGKILL: it could say nothing
+	killed bool // by SIGKILL, so it could not print anything
 }
 
-// strike starts a command in a process group of its own, and strikes it. Where it ends before a blow, the rest is spared.
+// strike starts a command in its own process group and sends it the signals, until it ends.
 func strike(ctx context.Context, t *testing.T, cmd *exec.Cmd, list []blow) struck {
 	t.Helper()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = time.Second // commands of an engine outlive a harness that is killed, and have its output open
+	cmd.WaitDelay = time.Second // the engine's commands outlive a killed harness, and keep its output open
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = cmd.Wait() // how it ended is looked at below
+		_ = cmd.Wait() // the exit status is checked below
 	}()
 	result := struck{}
 	for _, b := range list {
@@ -84,7 +84,7 @@ func strike(ctx context.Context, t *testing.T, cmd *exec.Cmd, list []blow) struc
 			if b.group {
 				pid = -pid
 			}
-			_ = syscall.Kill(pid, b.by) // it may have ended this moment
+			_ = syscall.Kill(pid, b.by) // it may have ended just now
 		}
 		timer.Stop()
 	}
@@ -104,9 +104,9 @@ func strike(ctx context.Context, t *testing.T, cmd *exec.Cmd, list []blow) struc
 	return result
 }
 
-// Runs are started on one shared cluster and on their own, and interrupted at random moments, while another run holds the shared one or
-// none does. What is left of the clusters is named in the output, or, of a run that could say nothing, known to be a dead run's; and the
-// run beside them keeps its Lease. The clusters are files, and faults are done to none: that is TestInterruptsOnRealClusters.
+// Runs start on a shared cluster and on their own clusters, and are interrupted at random moments, while another run may hold the shared
+// cluster. The output lists the clusters that are left. After a SIGKILL they are recognized as a dead run's. The other run keeps its
+// Lease. The clusters are files, without faults: for those see TestInterruptsOnRealClusters.
 func TestInterrupts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short")
@@ -122,7 +122,7 @@ func TestInterrupts(t *testing.T) {
 	}
 	for n := range *moments {
 		list := blows(r, time.Second)
-		if n%2 == 0 { // a cluster of its own
+		if n%2 == 0 { // its own cluster
 			got := strike(t.Context(), t, command("run chaos/one"), list)
 			for _, name := range clustersIn(t, folder) {
 				if !got.killed && !strings.Contains(got.said, "cluster "+name+" is left: holdfast down "+name) {
@@ -155,7 +155,7 @@ func TestInterrupts(t *testing.T) {
 	}
 }
 
-// clustersIn are the clusters that are kept as files.
+// clustersIn are the clusters that exist as files.
 func clustersIn(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir(folder)
@@ -170,9 +170,9 @@ func clustersIn(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// processWith runs a command, and returns what it said.
+// processWith runs a command and returns its output.
 func processWith(t *testing.T, cmd *exec.Cmd) (out string, code int) {
 	t.Helper()
-	text, _ := cmd.CombinedOutput() // the code says how it ended
+	text, _ := cmd.CombinedOutput() // the exit code is returned
 	return string(text), cmd.ProcessState.ExitCode()
 }

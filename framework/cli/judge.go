@@ -3,15 +3,16 @@ package cli
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/judge/stored"
+	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
@@ -19,9 +20,11 @@ func judgeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "judge RUN",
 		Short: "Judge a stored run again, from its record alone",
-		Long: `judge reads a run's folder, or one scenario's, and judges every record in it again, by the promises that the record itself
-holds. It needs no cluster and changes nothing. A record that was cut off or damaged is Unknown, never Held. A damaged
-run.json is an error, and so is a record that it lists and that is not there. Memory does not grow with the requests.`,
+		Long: `judge reads the folder of a run or of one scenario, and judges every record in it again by the promises in the record.
+It needs no cluster and changes nothing. An incomplete or damaged record is Unknown, never Held. A damaged run.json is an error, and
+so is a missing record that run.json lists. The memory that judge needs does not grow with the number of requests.
+
+` + exitCodes,
 		Example: "  holdfast judge artifacts/latest\n  holdfast judge artifacts/latest/chaos/rolling-update",
 		Args:    oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,9 +40,9 @@ run.json is an error, and so is a record that it lists and that is not there. Me
 	}
 }
 
-// judgeAll judges records below dir, writes a line for each promise and one that sums up, and ends with the worst outcome. A record that cannot
-// be read keeps none of the others from being judged.
+// judgeAll judges records below dir, prints a line for each promise and a summary, and returns the worst outcome.
 func judgeAll(out io.Writer, dir string, records []string) error {
+	found := stored.Judge(dir, records)
 	t := table.NewWriter()
 	t.SetOutputMirror(out)
 	t.SetStyle(table.StyleLight)
@@ -49,60 +52,34 @@ func judgeAll(out io.Writer, dir string, records []string) error {
 		{Number: 2, WidthMax: 36, WidthMaxEnforcer: text.WrapSoft},
 		{Number: 4, WidthMax: 80, WidthMaxEnforcer: text.WrapSoft},
 	})
-	var sum history.RunFile // of what was judged, as in run.json
-	var unread []error
-	headers := make(map[string]history.Header)
-	var causes invariant.Confusion
-	for _, record := range records {
-		run, err := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
-		if err != nil {
-			unread = append(unread, err)
-			continue
-		}
-		headers[record] = run.Header
-		verdicts := invariant.Judge(run)
-		if why := invariant.Unsupported(run, verdicts); why != "" {
-			t.AppendRow(table.Row{run.Header.Scenario, "", "not supported", why})
-			t.AppendSeparator()
-			sum.Scenarios = append(sum.Scenarios, history.ScenarioResult{Name: run.Header.Scenario, NotSupported: why})
-			continue
-		}
-		found := invariant.FoundBy(run, verdicts)
-		outcome, _ := found.Sum()
-		one := history.ScenarioResult{Name: run.Header.Scenario, Mutant: run.Header.Mutant, Outcome: string(outcome)}
-		if err := found.Put(&one); err != nil {
-			unread = append(unread, err)
-		}
-		cut := one.CutShort(run.Interrupted())
-		sum.Scenarios = append(sum.Scenarios, one)
+	for _, s := range found.Scenarios {
+		name := s.Result.Name
 		switch {
-		case cut:
-			t.AppendRow(table.Row{one.Name, "", history.OutcomeInterrupted, one.Interrupted})
-			verdicts = nil
-		case found.Caught != nil:
-			causes.Add(*run.Header.Mutant, *found.Caught)
-			t.AppendRow(table.Row{one.Name, found.Caught.Promise, caughtWord(*found.Caught), found.Caught.Seen})
+		case s.Result.NotSupported != "":
+			t.AppendRow(table.Row{name, "", "not supported", s.Result.NotSupported})
+		case s.Result.Left():
+			t.AppendRow(table.Row{name, "", history.OutcomeInterrupted, s.Result.Interrupted})
+		case s.Caught != nil:
+			t.AppendRow(table.Row{name, s.Caught.Promise, caughtWord(*s.Caught), s.Caught.Seen})
 		}
-		for _, v := range verdicts {
-			t.AppendRow(table.Row{run.Header.Scenario, v.Promise, v.Outcome, v.Seen})
+		for _, v := range s.Verdicts {
+			t.AppendRow(table.Row{name, v.Promise, v.Outcome, v.Seen})
 		}
 		t.AppendSeparator()
 	}
 	if t.Length() > 0 {
 		t.Render()
 	}
-	left, problems := missing(dir, records, headers)
-	sum.Scenarios, sum.Interrupted = append(sum.Scenarios, left.Scenarios...), left.Interrupted
-	writeCauses(out, &causes)
-	writeNotes(out, sum)
-	if len(sum.Scenarios) > 0 {
-		_, _ = fmt.Fprintln(out, summary(sum))
+	writeCauses(out, &found.Causes)
+	writeNotes(out, found.Sum)
+	if len(found.Sum.Scenarios) > 0 {
+		_, _ = fmt.Fprintln(out, summary(found.Sum))
 	}
-	return besides(outcomeOf(sum), append(unread, problems...)...)
+	return besides(outcomeOf(found.Sum), found.Problems...)
 }
 
-// writeCauses says how many mutants were caught for the reason that they plant, and which were not.
-func writeCauses(out io.Writer, c *invariant.Confusion) {
+// writeCauses prints how many mutants were caught for the planted cause, and the other causes that were reported.
+func writeCauses(out io.Writer, c *judge.Confusion) {
 	agree, of := c.Agree()
 	if of == 0 {
 		return
@@ -117,39 +94,47 @@ func writeCauses(out io.Writer, c *invariant.Confusion) {
 	}
 }
 
-// outcomeOf a run as an exit code: a promise that was broken counts before an interruption, and that before a harness that failed.
+// outcomeOf is the exit code of a run. A broken promise takes precedence over an interruption, and an interruption over a harness failure.
 func outcomeOf(f history.RunFile) error {
-	outcome := scenario.OutcomeOf(f)
+	outcome := run.OutcomeOf(f)
 	switch {
-	case outcome == invariant.Violated:
+	case outcome == verdict.Violated:
 	case f.Cut():
 		interrupted, notBegun := f.Left()
 		return cutShort(f.Interrupted, interrupted, notBegun)
-	case scenario.Failed(f):
+	case run.Failed(f):
 		return failedBefore()
 	}
 	return judged(outcome)
 }
 
+// harnessFailed reports whether a scenario could not be judged, and nothing was seen broken.
+func harnessFailed(s history.ScenarioResult) bool {
+	return s.Error != "" && s.Outcome != string(verdict.Violated)
+}
+
 // summary is the last line of a run.
 func summary(f history.RunFile) string {
-	counts := map[invariant.Outcome]int{}
-	mutants, unsupported := mutantsOf(f), ""
+	counts := map[verdict.Outcome]int{}
+	mutants, failed, unsupported := mutantsOf(f), 0, ""
 	for _, s := range f.Scenarios {
 		if s.NotSupported != "" {
 			unsupported += "; not supported here: " + s.Name
 			continue
 		}
-		if s.Left() { // see leftOf
-			continue
+		switch {
+		case s.Left(): // counted by leftOf
+		case harnessFailed(s):
+			failed++
+		case s.Mutant == nil:
+			counts[verdict.Outcome(s.Outcome)]++
 		}
-		if s.Mutant != nil {
-			continue
-		}
-		counts[invariant.Outcome(s.Outcome)]++
 	}
-	text := fmt.Sprintf("%s held, %d violated, %d unknown", reports.Plural(uint64(counts[invariant.Held]), "scenario"),
-		counts[invariant.Violated], counts[invariant.Unknown]+counts[""])
+	text := fmt.Sprintf("%s held, %d violated, %d unknown", reports.Plural(uint64(counts[verdict.Held]), "scenario"),
+		counts[verdict.Violated], counts[verdict.Unknown]+counts[""])
+	if failed > 0 {
+		text += fmt.Sprintf(", harness failed in %d", failed)
+	}
 	if mutants.demanded.of+mutants.byChance.of > 0 {
 		text += "; " + mutants.String()
 	}

@@ -17,9 +17,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
-// still is a record that holds: few events, one promise that reads no requests.
+// still is a record of a promise that held: few events, and the promise reads no requests.
 func still(t *testing.T, name string) *historytest.Builder {
 	t.Helper()
 	promise, err := invariant.Encode(invariant.BudgetHonoured{})
@@ -31,7 +32,7 @@ func still(t *testing.T, name string) *historytest.Builder {
 	})
 }
 
-// broken is one that does not: an eviction was accepted that left one pod of six.
+// broken is a record of a broken promise: an eviction was accepted that left one pod of six.
 func broken(t *testing.T, name string) *historytest.Builder {
 	t.Helper()
 	promise, err := invariant.Encode(invariant.BudgetHonoured{AtLeast: 6})
@@ -43,7 +44,7 @@ func broken(t *testing.T, name string) *historytest.Builder {
 
 const noNetem = "Specified qdisc kind is unknown"
 
-// refusing is a record in which nothing could be done, as it says, and 500 requests were refused.
+// refusing is a record of an unsupported scenario, in which 500 requests were refused.
 func refusing(t *testing.T, name string) *historytest.Builder {
 	t.Helper()
 	promise, err := invariant.Encode(invariant.NoFailedRequests{})
@@ -54,14 +55,14 @@ func refusing(t *testing.T, name string) *historytest.Builder {
 		Header(func(h *history.Header) { h.Scenario, h.Promises = name, []history.Promise{promise} })
 }
 
-// mutant makes a record one of a mutant.
+// mutant turns a record into the record of a mutant.
 func mutant(b *historytest.Builder) *historytest.Builder {
 	return b.Header(func(h *history.Header) {
 		h.Mutant = &history.Mutant{Removed: "a budget", CaughtBy: "BudgetHonoured", Twin: "chaos/twin"}
 	})
 }
 
-// store writes records below a folder, by their scenarios' names.
+// store writes records below a folder, in folders with their scenarios' names.
 func store(t *testing.T, dir string, builders ...*historytest.Builder) {
 	t.Helper()
 	for _, b := range builders {
@@ -71,7 +72,7 @@ func store(t *testing.T, dir string, builders ...*historytest.Builder) {
 	}
 }
 
-// overwrite puts a text in a file's place.
+// overwrite replaces the content of a file.
 func overwrite(t *testing.T, name, text string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600)); err != nil {
@@ -85,8 +86,8 @@ func TestJudgeARun(t *testing.T) {
 		records []*historytest.Builder
 		spoil   func(dir string)
 		code    int
-		out     []string // what the table says
-		not     string   // what it does not say
+		out     []string // in the table
+		not     string   // not in the table
 		err     string
 	}{
 		"all held": {records: []*historytest.Builder{still(t, "chaos/a"), still(t, "chaos/b")}, code: ExitHeld,
@@ -94,7 +95,7 @@ func TestJudgeARun(t *testing.T) {
 		"one violated": {records: []*historytest.Builder{still(t, "chaos/a"), broken(t, "chaos/b")}, code: ExitViolated,
 			out: []string{"held", "violated", "demands 6"}, err: "violated: at least one promise was broken"},
 		"one unknown": {records: []*historytest.Builder{still(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")},
-			code: ExitUnknown, out: []string{"held", "unknown", "the record is not whole"}, err: "unknown: evidence is missing"},
+			code: ExitUnknown, out: []string{"held", "unknown", "the record is incomplete"}, err: "unknown: evidence is missing"},
 		"violated and unknown": {records: []*historytest.Builder{broken(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")},
 			code: ExitViolated, out: []string{"violated", "unknown"}, err: "violated: "},
 		"a mutant caught": {records: []*historytest.Builder{mutant(broken(t, "mutants/a"))}, code: ExitHeld,
@@ -104,7 +105,7 @@ func TestJudgeARun(t *testing.T) {
 		"a mutant that is broken for another reason than it plants": {
 			records: []*historytest.Builder{mutant(broken(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.Cause = "scale-down" })},
 			code:    ExitUnknown, out: []string{
-				"no verdict: scale-down was planted, and none reported: ",
+				"no verdict: scale-down is the cause that was planted, but none was reported: ",
 				"causes: 0 of 1 mutants were caught for the reason that was planted",
 				"causes: scale-down was planted, and none reported (1)",
 			}, err: "unknown: ",
@@ -125,13 +126,13 @@ func TestJudgeARun(t *testing.T) {
 		},
 		"a mutant that is caught by chance, and was not": {
 			records: []*historytest.Builder{mutant(still(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.ByChance = true })}, code: ExitHeld,
-			out: []string{"not caught, as may happen", "mutants/a: it is caught by chance alone"},
+			out: []string{"not caught, which is allowed", "mutants/a: it is caught by chance alone"},
 		},
 		"a promise of the future": {
 			records: []*historytest.Builder{still(t, "chaos/a").Header(func(h *history.Header) {
 				h.Promises = append(h.Promises, history.Promise{Kind: "Eternity"})
 			})},
-			code: ExitUnknown, out: []string{"Eternity", "this holdfast knows no kind"}, err: "unknown: ",
+			code: ExitUnknown, out: []string{"Eternity", "this version of holdfast does not know kind"}, err: "unknown: ",
 		},
 		"no promise": {
 			records: []*historytest.Builder{still(t, "chaos/a").Header(func(h *history.Header) { h.Promises = nil })},
@@ -198,7 +199,7 @@ func TestJudgeWhatIsNoRun(t *testing.T) {
 	}
 }
 
-// One scenario's folder, and a link to a run's, do as well as the folder itself.
+// judge accepts the folder of a run, a symbolic link to it, and the folder of one scenario.
 func TestJudgeTakesAnyFolder(t *testing.T) {
 	dir := t.TempDir()
 	store(t, filepath.Join(dir, "r1"), still(t, "chaos/a"), broken(t, "chaos/b"))
@@ -212,7 +213,7 @@ func TestJudgeTakesAnyFolder(t *testing.T) {
 	}
 }
 
-// files are the names and contents of all that lies below a folder.
+// files are the names and contents of all files below a folder.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -230,8 +231,8 @@ func files(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// Wherever a record that holds is cut off, or a bit of it turns, it holds no more, and accuses nobody: it is Unknown, or
-// cannot be read. And judging changes nothing.
+// If a good record is cut off anywhere, or one of its bits is flipped, its promise is Unknown, or the record is unreadable. It is never
+// Held or Violated. judge does not change the record.
 func TestADamagedRecordNeverHolds(t *testing.T) {
 	dir := t.TempDir()
 	store(t, dir, still(t, "chaos/a"))
@@ -251,7 +252,7 @@ func TestADamagedRecordNeverHolds(t *testing.T) {
 		}
 	}
 	for at := range whole {
-		if whole[at] == '\n' && at+1 < len(whole) || at%199 == 0 { // after each line, and at some places within
+		if whole[at] == '\n' && at+1 < len(whole) || at%199 == 0 { // after each line, and at some places within lines
 			check("cut off", at+1, whole[:at+1], ExitUnknown, ExitFailed)
 		}
 		if at%199 == 0 {
@@ -266,7 +267,7 @@ func TestADamagedRecordNeverHolds(t *testing.T) {
 	}
 }
 
-// What the requests' files hold is judged as what the events say.
+// The same holds for the files with the requests.
 func TestRequestsThatAreGoneAreMissed(t *testing.T) {
 	promise, err := invariant.Encode(invariant.NoFailedRequests{})
 	if err != nil {
@@ -295,8 +296,8 @@ func TestRequestsThatAreGoneAreMissed(t *testing.T) {
 	}
 }
 
-// stored is a whole run on disk: records, and the run.json that a run would have written.
-func stored(t *testing.T, builders ...*historytest.Builder) (dir string, file history.RunFile) {
+// storeRun writes a complete run: records, and the run.json that a run would have written.
+func storeRun(t *testing.T, builders ...*historytest.Builder) (dir string, file history.RunFile) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "r1")
 	for _, b := range builders {
@@ -309,7 +310,7 @@ func stored(t *testing.T, builders ...*historytest.Builder) (dir string, file hi
 	for _, b := range builders {
 		run := b.Run()
 		one := history.ScenarioResult{Name: run.Header.Scenario, Dir: run.Header.Scenario, Mutant: run.Header.Mutant}
-		verdicts := invariant.Judge(run)
+		verdicts := judge.Judge(run)
 		for _, v := range verdicts {
 			text, err := json.Marshal(v)
 			if err != nil {
@@ -317,9 +318,9 @@ func stored(t *testing.T, builders ...*historytest.Builder) (dir string, file hi
 			}
 			one.Verdicts = append(one.Verdicts, text)
 		}
-		outcome := invariant.Overall(verdicts)
+		outcome := judge.Overall(verdicts)
 		if run.Header.Mutant != nil {
-			outcome = invariant.Caught(run, verdicts).Outcome
+			outcome = judge.Caught(run, verdicts).Outcome
 		}
 		one.Outcome = string(outcome)
 		one.CutShort(run.Interrupted())

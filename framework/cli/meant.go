@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxMeant bounds how many names are offered for one that is not known.
+// maxMeant is how many names are suggested at most for an unknown name.
 const maxMeant = 4
 
-// meant offers, for a name that is not known, those that may have been meant: they have what was typed in them, or differ from it in
-// two letters at most. "rolling-updat" is near chaos/rolling-update, with and without its suite. Empty: none is near.
+// meant suggests names for an unknown name: those that contain it, or differ from it in at most two letters, with or without the suite.
+// For "rolling-updat" it suggests chaos/rolling-update. Empty: no name is similar.
 func meant(typed string, names []string) string {
 	near := func(name string) bool {
 		short := path.Base(name)
@@ -28,7 +28,7 @@ func meant(typed string, names []string) string {
 	return "did you mean " + strings.Join(found, " or ") + "?"
 }
 
-// distance is how many letters have to be put in, left out or changed to make b of a.
+// distance is how many letters must be inserted, deleted or changed to turn a into b (Levenshtein distance).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

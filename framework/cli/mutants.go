@@ -7,23 +7,22 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// mutantCounts are what came of the mutants of a run. Those that are caught by chance alone are counted apart: nothing is demanded
-// of them.
+// mutantCounts are the results of a run's mutants. Mutants that are caught by chance only are counted apart, because they may be missed.
 type mutantCounts struct {
 	demanded, byChance share
-	trapped            int      // of those that were caught
-	twins              []string // notes on mutants that were judged, and whose twin did not hold
+	trapped            int      // of the caught mutants
+	twins              []string // notes on judged mutants whose twin did not hold
 }
 
 func mutantsOf(f history.RunFile) (c mutantCounts) {
 	for _, s := range f.Scenarios {
-		if s.Mutant == nil || s.NotSupported != "" || s.Left() {
+		if s.Mutant == nil || s.NotSupported != "" || s.Left() || harnessFailed(s) {
 			continue
 		}
-		caught := s.Outcome == string(invariant.Held) && !escaped(s)
+		caught := s.Outcome == string(verdict.Held) && !escaped(s)
 		if s.Mutant.ByChance {
 			c.byChance.count(caught)
 		} else {
@@ -32,7 +31,7 @@ func mutantsOf(f history.RunFile) (c mutantCounts) {
 		if caught && s.Mutant.Trap {
 			c.trapped++
 		}
-		judged := s.Outcome == string(invariant.Held) || s.Outcome == string(invariant.Violated)
+		judged := s.Outcome == string(verdict.Held) || s.Outcome == string(verdict.Violated)
 		if note := f.TwinNote(*s.Mutant); note != "" && judged {
 			c.twins = append(c.twins, s.Name+": "+note)
 		}
@@ -40,13 +39,13 @@ func mutantsOf(f history.RunFile) (c mutantCounts) {
 	return c
 }
 
-// escaped tells of a mutant that it was not caught, and need not have been. An older run.json knows no such mutants.
+// escaped reports whether a mutant that is caught by chance only was not caught. An older run.json has no such mutants.
 func escaped(s history.ScenarioResult) bool {
-	var caught invariant.Verdict
+	var caught verdict.Verdict
 	return len(s.Caught) > 0 && json.Unmarshal(s.Caught, &caught) == nil && caught.Escaped()
 }
 
-// share of some that were caught.
+// share counts caught mutants.
 type share struct{ caught, of int }
 
 func (s *share) count(caught bool) {
@@ -56,7 +55,7 @@ func (s *share) count(caught bool) {
 	}
 }
 
-// String is the part of a run's last line that is about mutants.
+// String is the part about mutants of a run's last line.
 func (c mutantCounts) String() string {
 	text := fmt.Sprintf("%d of %d mutants caught", c.demanded.caught, c.demanded.of)
 	if c.byChance.of > 0 {
@@ -71,20 +70,20 @@ func (c mutantCounts) String() string {
 	return text
 }
 
-// caughtWord is what came of a mutant, in the word that a run and its report have for it.
-func caughtWord(v invariant.Verdict) string {
+// caughtWord is the verdict on a mutant in the word that the run and its report use.
+func caughtWord(v verdict.Verdict) string {
 	switch {
 	case v.Escaped():
 		return "escaped"
-	case v.Outcome == invariant.Held:
+	case v.Outcome == verdict.Held:
 		return "caught"
-	case v.Outcome == invariant.Violated:
+	case v.Outcome == verdict.Violated:
 		return "missed"
 	}
 	return string(v.Outcome)
 }
 
-// writeNotes says of each mutant that was judged what must be said wherever it is said that it was caught.
+// writeNotes prints what a reader must know about each judged mutant, such as that its server sets a trap.
 func writeNotes(out io.Writer, f history.RunFile) {
 	for _, s := range f.Scenarios {
 		if s.Mutant == nil || s.Left() {

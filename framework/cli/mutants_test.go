@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
-// Of a mutant, the exit code of its run, judge, the report and a selftest say the same, whatever its record is like. A report once
-// called a record Unknown that was cut off, which judge called caught.
+// run, judge, report and selftest have the same exit code for a mutant, whatever its record is like. Once, report called an incomplete
+// record Unknown that judge called caught.
 func TestEveryConsumerAgreesOnAMutant(t *testing.T) {
 	edit := func(b *historytest.Builder, edit func(*history.Mutant)) *historytest.Builder {
 		return mutant(b).Header(func(h *history.Header) { edit(h.Mutant) })
@@ -30,14 +30,14 @@ func TestEveryConsumerAgreesOnAMutant(t *testing.T) {
 		"of the harness, cut off": {edit(still(t, "mutants/a"), func(m *history.Mutant) { m.Harness = true }).Incomplete("killed"), ExitUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, file := stored(t, test.record)
+			dir, file := storeRun(t, test.record)
 			_, judge, _ := execute(t, "judge", dir)
 			_, selftest, _ := execute(t, "selftest", "--judge", "--from", dir, "--artifacts", t.TempDir())
 			model, err := reports.Build(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			report := map[reports.Result]int{reports.Held: ExitHeld, reports.Violated: ExitViolated, reports.Unknown: ExitUnknown}[model.Result()]
+			report := map[reports.Result]int{reports.Held: ExitHeld, reports.Violated: ExitViolated, reports.Unknown: ExitUnknown}[model.Result]
 			if run := ExitCode(outcomeOf(file)); run != test.code || judge != test.code || report != test.code || selftest != test.code {
 				t.Errorf("the run says %d, judge %d, the report %d (%s), selftest %d; want %d", run, judge, report, model.Scenarios[0].Why,
 					selftest, test.code)

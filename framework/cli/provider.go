@@ -17,31 +17,34 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/self"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// backing is what the commands need of a provider.
+// backing is a provider with what else the commands need.
 type backing struct {
 	clusters.Provider
-	// open attaches to a cluster that is there.
+	// open attaches to an existing cluster.
 	open func(ctx context.Context, name string) (clusters.Cluster, error)
-	// facts are what a cluster really runs.
-	facts func(clusters.Cluster) scenario.ClusterFacts
-	// release says what a version of Kubernetes is made of, and gets it ready to be upgraded to.
+	// facts are what a cluster actually runs.
+	facts func(clusters.Cluster) run.ClusterFacts
+	// release lists the components of a Kubernetes version, and prepares the version for an upgrade.
 	release func(ctx context.Context, version string) (certificate.Release, error)
 	engine  string // and its version
+	// executable is the static holdfast executable that runs in pods.
+	executable string
 }
 
-// providers by the name that --provider takes. A flag has to pick one by name, hence a map.
+// providers by the names that --provider accepts.
 var providers = map[string]func(ctx context.Context, out io.Writer, say func(string)) (backing, error){
 	"kind": kindBacking,
 }
 
 const providerFlag = "provider"
 
-// provider finds what --provider names. Out hears what takes long: installing an engine, building an image. Say hears
-// the steps of making a cluster.
+// provider returns the provider of --provider. Slow steps, such as installing an engine or building an image, are written to out. Steps
+// of creating a cluster go to say.
 func provider(ctx context.Context, name string, out io.Writer, say func(string)) (backing, error) {
 	make, known := providers[name]
 	if !known {
@@ -52,6 +55,14 @@ func provider(ctx context.Context, name string, out io.Writer, say func(string))
 }
 
 func kindBacking(ctx context.Context, out io.Writer, say func(string)) (backing, error) {
+	cache, err := engine.CacheDir()
+	if err != nil {
+		return backing{}, err
+	}
+	executable, err := self.Path(ctx, cache) // before anything is made or installed
+	if err != nil {
+		return backing{}, err
+	}
 	e, err := engine.Find(ctx, engine.Options{Say: sayTo(out)})
 	if err != nil {
 		return backing{}, err
@@ -65,15 +76,15 @@ func kindBacking(ctx context.Context, out io.Writer, say func(string)) (backing,
 	}
 	options := kind.Options{Command: commandLine(), Log: slog.New(steps{slog.Default().Handler(), say}), Image: nodeimage.Options{Progress: nodeimage.Lines(out, isTerminal(out))}}
 	return backing{
-		Provider: kind.New(e, options), engine: e.Name() + " " + e.Version(),
+		Provider: kind.New(e, options), engine: e.Name() + " " + e.Version(), executable: executable,
 		release: func(ctx context.Context, version string) (certificate.Release, error) {
 			return releaseOf(nodeimage.GetRelease(ctx, e, version, options.Image))
 		},
 		open: func(ctx context.Context, name string) (clusters.Cluster, error) {
 			return kind.Open(ctx, e, name, options)
 		},
-		facts: func(c clusters.Cluster) scenario.ClusterFacts {
-			facts := scenario.ClusterFacts{Provider: "kind", Engine: e.Name() + " " + e.Version(), Kubernetes: c.Spec().Kubernetes}
+		facts: func(c clusters.Cluster) run.ClusterFacts {
+			facts := run.ClusterFacts{Provider: "kind", Engine: e.Name() + " " + e.Version(), Kubernetes: c.Spec().Kubernetes}
 			if k, ok := c.(*kind.Cluster); ok {
 				facts.Image, facts.Balancer = k.Image(), k.Balancer()
 			}
@@ -82,7 +93,7 @@ func kindBacking(ctx context.Context, out io.Writer, say func(string)) (backing,
 	}, nil
 }
 
-// releaseOf names the parts of a release by the last part of their images' names.
+// releaseOf names the components of a release by the last part of their images' names.
 func releaseOf(r nodeimage.Release, err error) (certificate.Release, error) {
 	out := certificate.Release{Kubernetes: r.Kubernetes, Image: r.Image, Digest: r.Digest, Components: map[string]string{}, Digests: map[string]string{}}
 	for _, image := range r.Images {
@@ -97,8 +108,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// steps is a log handler that tells a person what is being done. Warnings, and details where they are asked for, go to
-// the log.
+// steps is a log handler that passes messages at level Info to the user as progress lines. Other levels go to the log.
 type steps struct {
 	slog.Handler
 	say func(string)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
@@ -17,12 +17,16 @@ func reportCommand() *cobra.Command {
 	var catalogue string
 	cmd := &cobra.Command{
 		Use:   "report RUN [RUN ...]",
-		Short: "Write a stored run's reports anew: HTML, Markdown, JSON, JUnit",
-		Long: `report writes report.html, report.md, report.json and junit.xml into a run's folder, from what the run recorded. With
---catalogue it writes, into a file of that name, what the run found of every claim, or the last of several runs that judged
-it, and leaves what the file says of other claims that still stand; suites/README.md is made so.
+		Short: "Write the reports of a stored run again: HTML, Markdown, JSON, JUnit",
+		Long: `report writes report.html, report.md, report.json and junit.xml into a run's folder, from what the run recorded.
 
-Without --catalogue the exit code is that of what it reports, as of 'holdfast run'; with it, 0 if the file was written.`,
+With --catalogue FILE it writes no report. It adds what the runs found about each claim to findings.json in the folder of FILE, and
+writes FILE from findings.json: a page that lists every claim with its finding. If several runs judged a claim, the last one counts.
+Findings about claims that these runs did not judge stay, and findings about claims that no suite makes any more are removed.
+suites/README.md is such a page.
+
+Without --catalogue the exit code is that of the reported run, as for 'holdfast run'. With --catalogue it is 0 if both files were
+written.`,
 		Example: `  holdfast report artifacts/latest
   holdfast report artifacts/latest --catalogue suites/README.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,46 +38,46 @@ Without --catalogue the exit code is that of what it reports, as of 'holdfast ru
 			if catalogue == "" {
 				return reportAgain(cmd.OutOrStdout(), args[0])
 			}
-			if err := reports.ReplaceCatalogue(catalogue, claims(), args...); err != nil {
+			if err := reports.UpdateCatalogue(catalogue, claims(), args...); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "report: %s\n", catalogue)
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&catalogue, "catalogue", "", "write what was found of every claim into this file, and no report")
+	cmd.Flags().StringVar(&catalogue, "catalogue", "", "add the findings to findings.json in the folder of this file, and write the file from it; write no report")
 	return cmd
 }
 
-// reportAgain writes the reports of a stored run and says what they say. Its outcome is the run's.
+// reportAgain writes the reports of a stored run and prints the summary. Its error has the exit code of the run.
 func reportAgain(out io.Writer, dir string) error {
-	m, err := reports.Build(dir)
+	r, err := reports.Build(dir)
 	if err != nil {
 		return err
 	}
-	text := m.Line() + "\n"
-	err = reports.Write(dir, m)
+	text := r.Line() + "\n"
+	err = reports.Write(dir, r)
 	if err == nil {
 		text += "report: " + filepath.Join(dir, reports.HTMLFile) + "\n"
 	}
 	_, said := io.WriteString(out, text)
-	return besides(reported(m), m.Damaged, err, said)
+	return besides(reported(r), r.Damaged, err, said)
 }
 
-// reported makes the exit code of a report, which agrees with that of the run and of judge.
-func reported(m reports.Model) error {
-	switch m.Result() {
+// reported is the error with the exit code of a report, which is also that of the run and of judge.
+func reported(r reports.Report) error {
+	switch r.Result {
 	case reports.Held:
 		return nil
 	case reports.Violated:
-		return judged(invariant.Violated)
+		return judged(verdict.Violated)
 	case reports.Interrupted:
-		return cutShort(m.Interrupted, m.Count(reports.Interrupted), m.Count(reports.NotBegun))
+		return cutShort(r.Interrupted, r.Counts.Interrupted, r.Counts.NotBegun)
 	}
-	if slices.ContainsFunc(m.Scenarios, func(s reports.Scenario) bool { return s.NotJudged }) {
+	if slices.ContainsFunc(r.Scenarios, func(s reports.Scenario) bool { return s.NotJudged }) {
 		return failedBefore()
 	}
-	return judged(invariant.Unknown)
+	return judged(verdict.Unknown)
 }
 
 // claims are those of every suite.

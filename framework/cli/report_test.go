@@ -13,14 +13,13 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/selftest"
 	"github.com/holdfast-ha/holdfast/reports"
-	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
 var reportFiles = []string{reports.HTMLFile, reports.JSONFile, reports.JUnitFile, reports.MarkdownFile}
 
-// written lists the reports that lie in a folder.
+// written lists the reports in a folder.
 func written(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	for _, name := range reportFiles {
@@ -31,7 +30,7 @@ func written(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// A run ends with one line of counts, its reports, and the exit code of its outcome.
+// A run ends with a summary line, its reports, and the exit code of its outcome.
 func TestTheEndOfARun(t *testing.T) {
 	for _, test := range []struct {
 		records []*historytest.Builder
@@ -55,7 +54,7 @@ func TestTheEndOfARun(t *testing.T) {
 			"1 scenario held, 0 violated, 0 unknown; 0 of 1 mutants caught",
 		},
 	} {
-		dir, file := stored(t, test.records...)
+		dir, file := storeRun(t, test.records...)
 		var out bytes.Buffer
 		err := report(&out, dir, file)
 		if code := ExitCode(err); code != test.code {
@@ -68,21 +67,21 @@ func TestTheEndOfARun(t *testing.T) {
 		if diff := cmp.Diff(reportFiles, written(t, dir)); diff != "" {
 			t.Errorf("reports (-want +got):\n%s", diff)
 		}
-		// Judging it again, from the record alone, comes to the same.
+		// judge comes to the same result.
 		if _, code, err := execute(t, "judge", dir); code != test.code {
 			t.Errorf("judged again: exit code %d, %v; want %d", code, err, test.code)
 		}
 	}
 }
 
-// What was found of a promise that was broken stays the outcome of a run whose report or run.json cannot be written, for lack of
-// room for example. A run that held has failed then, and both have said their sum.
+// If the report or run.json cannot be written, for example because the disk is full, a run with a broken promise still exits with 1, and
+// a run that held exits with 3. Both print their summary.
 func TestTheEndOfARunThatCannotBeWritten(t *testing.T) {
 	full := errors.New("write run.json: no space left on device")
 	for want, record := range map[int]*historytest.Builder{
 		ExitViolated: broken(t, "chaos/a"), ExitFailed: still(t, "chaos/a"),
 	} {
-		dir, file := stored(t, record)
+		dir, file := storeRun(t, record)
 		for what, end := range map[string]func(io.Writer) error{
 			"the reports": func(out io.Writer) error { return report(out, filepath.Join(dir, "none"), file) },
 			"run.json":    func(out io.Writer) error { return report(out, dir, file, full) },
@@ -98,39 +97,28 @@ func TestTheEndOfARunThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// brokenPipe is where nobody reads any more.
+// brokenPipe is an output whose reader has closed it.
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
-// The same of a selftest with a miss, and of a certificate, also where a part has kept nothing of what was broken.
-func TestAMissOrALostCertificateThatCannotBeWritten(t *testing.T) {
-	dir, file := stored(t, mutant(still(t, "mutants/a")))
-	missed := reports.NewSelftest("s")
+// The same holds for a selftest with a missed mutant.
+func TestAMissThatCannotBeWritten(t *testing.T) {
+	dir, file := storeRun(t, mutant(still(t, "mutants/a")))
+	missed := selftest.NewReport("s")
 	if err := missed.Add(dir, file); err != nil {
 		t.Fatal(err)
 	}
 	if err := concluded(io.Discard, filepath.Join(dir, "none"), missed); ExitCode(err) != ExitViolated {
 		t.Errorf("a miss: exit code %d, %v", ExitCode(err), err)
 	}
-	_, before := stored(t, broken(t, "chaos/a"))
-	base := filepath.Join(t.TempDir(), "file") // no folder can be made below it
-	overwrite(t, base, "")
-	c := &certification{
-		base: scenario.Settings{Dir: base}, ctx: t.Context(), out: io.Discard,
-		releases: []certificate.Release{{Kubernetes: "v1.36.3"}, {Kubernetes: "v1.37.0"}},
-	}
-	c.after(0, before)
-	if err := besides(c.issue(), c.err); ExitCode(err) != ExitViolated {
-		t.Errorf("a certificate: exit code %d, %v", ExitCode(err), err)
-	}
 }
 
-// What `holdfast report` says and ends with is what the run did, and what judge does, be its record whole or not.
+// report has the same result and exit code as the run and judge, whether its record is complete or not.
 func TestReport(t *testing.T) {
 	for what, test := range map[string]struct {
 		record *historytest.Builder
-		spoil  string // a file to change a byte in
+		spoil  string // the file in which a byte is changed
 		code   int
 		line   string
 	}{
@@ -139,11 +127,11 @@ func TestReport(t *testing.T) {
 		"caught":   {mutant(broken(t, "mutants/a")), "", ExitHeld, "held: 1 mutant caught.\n"},
 		"missed":   {mutant(still(t, "mutants/a")), "", ExitViolated, "violated: 1 mutant missed.\n"},
 		"damaged": {still(t, "chaos/a"), "chaos/a/events.jsonl", ExitUnknown,
-			"unknown: 1 unknown. 0 of 0 requests failed over 1 disruption event. The requests of 1 scenario could not be read whole: what is missing is not in this sum.\n"},
+			"unknown: 1 unknown. 0 of 0 requests failed over 1 disruption event. The requests of 1 scenario could not be read completely, so the sum is too low.\n"},
 		"run.json is changed": {still(t, "chaos/a"), history.RunFileName, ExitFailed, "unknown: 1 unknown. "},
 	} {
 		t.Run(what, func(t *testing.T) {
-			dir, _ := stored(t, test.record)
+			dir, _ := storeRun(t, test.record)
 			if test.spoil != "" {
 				turn(t, filepath.Join(dir, filepath.FromSlash(test.spoil)))
 			}
@@ -162,7 +150,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// turn changes the last digit that stands in the first half of a file.
+// turn changes the last digit in the first half of a file.
 func turn(t *testing.T, name string) {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -174,11 +162,11 @@ func turn(t *testing.T, name string) {
 	overwrite(t, name, string(text))
 }
 
-// What a damaged run.json has lost is not known, and is not said to be nothing.
+// The report of a damaged run.json calls the lost values unknown.
 func TestReportOnARunWithoutItsDescription(t *testing.T) {
-	dir, file := stored(t, still(t, "chaos/a"))
+	dir, file := storeRun(t, still(t, "chaos/a"))
 	file.Seed = 0
-	if err := file.Write(dir); err != nil { // with a checksum that is right
+	if err := file.Write(dir); err != nil { // with a correct checksum
 		t.Fatal(err)
 	}
 	for what, spoil := range map[string]func(){
@@ -193,13 +181,13 @@ func TestReportOnARunWithoutItsDescription(t *testing.T) {
 	}
 }
 
-// A run.json that was edited to say that a scenario was interrupted, or not begun, hides nothing of the scenario's record.
+// If run.json was edited to call a scenario interrupted or not begun, the scenario's record still counts.
 func TestWhatTheRecordSaysOfAnInterruption(t *testing.T) {
 	for what, edit := range map[string]func(*history.ScenarioResult){
 		"interrupted": func(s *history.ScenarioResult) { s.Interrupted = "interrupted in the phase steady" },
 		"not begun":   func(s *history.ScenarioResult) { s.NotBegun = "not begun: the run was interrupted" },
 	} {
-		dir, file := stored(t, broken(t, "chaos/a"))
+		dir, file := storeRun(t, broken(t, "chaos/a"))
 		s := &file.Scenarios[0]
 		s.Outcome, s.Verdicts = "", nil
 		edit(s)
@@ -214,8 +202,8 @@ func TestWhatTheRecordSaysOfAnInterruption(t *testing.T) {
 	}
 }
 
-// A run that was interrupted says so in each of its outputs, and nowhere that it lacks evidence. A scenario that was not begun is
-// one that JUnit has skipped; one that was interrupted is an error there, as of a test that did not end.
+// Every output of an interrupted run calls it interrupted, and none says that evidence is missing. In JUnit, a scenario that was not begun
+// is skipped, and an interrupted scenario is an error, like a test that did not end.
 func TestARunThatWasInterrupted(t *testing.T) {
 	ended := history.Event{T: historytest.SeenAt, Trouble: &history.Trouble{What: "interrupted", Interrupted: true}}
 	cut := func() *historytest.Builder { return still(t, "chaos/b").Event(ended) }
@@ -234,7 +222,7 @@ func TestARunThatWasInterrupted(t *testing.T) {
 		"a mutant that held": {"SIGINT", mutant(cut()), ExitInterrupted, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			dir, file := stored(t, still(t, "chaos/a"), test.record)
+			dir, file := storeRun(t, still(t, "chaos/a"), test.record)
 			file.Interrupted = test.by
 			for _, name := range []string{"chaos/c", "chaos/d"} {
 				file.Scenarios = append(file.Scenarios, history.ScenarioResult{Name: name, Dir: name, NotBegun: "not begun: the run was interrupted"})
@@ -269,7 +257,7 @@ func TestARunThatWasInterrupted(t *testing.T) {
 }
 
 func TestReportOnWhatIsNoRun(t *testing.T) {
-	dir, _ := stored(t)
+	dir, _ := storeRun(t)
 	whole, err := os.ReadFile(filepath.Join(dir, history.RunFileName))
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +267,7 @@ func TestReportOnWhatIsNoRun(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"cut off": {string(whole[:len(whole)/2]), "run.json is damaged"},
 		"changed": {string(changed), "it was changed"}, "newer": {string(newer), "is of format 9"},
-		"empty": {"", "run.json is damaged"}, "of something else": {"{}", "is no description of a run"},
+		"empty": {"", "run.json is damaged"}, "of something else": {"{}", "is not a run file of holdfast"},
 	} {
 		dir := t.TempDir()
 		overwrite(t, filepath.Join(dir, history.RunFileName), test.text)
@@ -297,10 +285,10 @@ func TestReportOnWhatIsNoRun(t *testing.T) {
 	}
 }
 
-// A run without scenarios has a report, which certifies nothing; a run of which only records are left has one too.
+// A run without scenarios has a report, which is Unknown. A run of which only records are left has a report, too.
 func TestReportOnPartOfARun(t *testing.T) {
-	empty, _ := stored(t)
-	killed, _ := stored(t, still(t, "chaos/a"))
+	empty, _ := storeRun(t)
+	killed, _ := storeRun(t, still(t, "chaos/a"))
 	if err := os.Remove(filepath.Join(killed, history.RunFileName)); err != nil {
 		t.Fatal(err)
 	}

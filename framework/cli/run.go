@@ -22,18 +22,20 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// runFlags are what `holdfast run` was told.
+// runFlags are the flags of `holdfast run`.
 type runFlags struct {
 	provider, cluster, scope, kubernetes, timings, artifacts string
-	proxyMode, incident                                      string
-	names                                                    []string // of scenarios; none: all of the scope
+	proxyMode, incident, resume                              string
+	names                                                    []string // of scenarios; none: all scenarios of the scope
 	seed                                                     uint64
 	list, keep, keepLogs                                     bool
+	begun                                                    *history.RunFile // the run that --resume continues; nil: a new run
 }
 
 const proxyModeHelp = "kube-proxy's mode on every cluster: nftables, iptables, or ipvs where the kernel has it; default: nftables"
@@ -43,13 +45,19 @@ func runCommand(version string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [SCENARIO ...]",
 		Short: "Run scenarios on a real cluster, judge them, and write a report",
-		Long: `run provisions a cluster, runs scenarios on it, judges what was recorded, and writes a report. Without arguments it runs
-every scenario of the scope. --incident runs those that retell an outage. What it makes is removed again, on Ctrl-C too; the record
-stays under artifacts/: latest leads to the last run of which a scenario was judged, last-attempt to the one that was begun last. A
-second Ctrl-C, but not within a second, ends it at once and names what is left.
+		Long: `run creates a cluster, runs scenarios on it, judges the records, and writes a report. Without arguments it runs all scenarios
+of the scope. With --incident it runs the scenarios that reproduce an outage.
 
-With --cluster, it runs what fits that cluster, which no other run may use meanwhile: a Lease in its namespace holdfast says whose it
-is.
+run removes everything that it created, also after Ctrl-C. A second Ctrl-C, at least one second after the first, ends it at once and
+lists what is left. Records and reports stay in artifacts/: latest is the last run in which a scenario was judged, and last-attempt is
+the last run that began.
+
+--resume continues a run that was interrupted by Ctrl-C, a kill or a power failure. Scenarios with a complete, judged record keep their
+results. The others run again, and their old records are moved to a folder set-aside-1 in the run's folder. Seed, scenarios and settings
+are those of the interrupted run. The report and the exit code are those of the whole run.
+
+With --cluster, run uses an existing cluster, and the scenarios that fit it. Only one run may use a cluster at a time. The Lease in the
+cluster's namespace holdfast names that run.
 
 ` + exitCodes,
 		Example: `  holdfast run
@@ -58,9 +66,16 @@ is.
   holdfast run --scope full --kubernetes v1.36.3
   holdfast run --proxy-mode iptables
   holdfast run --incident maintenance-took-us-out
+  holdfast run --resume last-attempt
   holdfast up demo && holdfast run --cluster demo chaos/drain-one-worker`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.names = args
+			if f.resume != "" {
+				var err error
+				if f, err = f.resumed(cmd); err != nil {
+					return err
+				}
+			}
 			chosen, told, err := f.choose()
 			if err != nil {
 				return usage(err)
@@ -74,44 +89,50 @@ is.
 			return f.run(cmd, version, chosen, told)
 		},
 	}
-	f.common(cmd)
-	flags := cmd.Flags()
-	flags.StringVar(&f.incident, "incident", "", "run the scenarios that retell this outage; --list names them all")
-	flags.BoolVar(&f.list, "list", false, "list the scenarios and their claims, and run none")
+	f.own(cmd)
 	completeRun(cmd)
 	return cmd
 }
 
-// common are the flags of whatever runs scenarios.
+// own are the flags of `holdfast run`.
+func (f *runFlags) own(cmd *cobra.Command) {
+	f.common(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.incident, "incident", "", "run the scenarios that reproduce this outage; --list lists all incidents")
+	flags.BoolVar(&f.list, "list", false, "list the scenarios and their claims, and run nothing")
+	flags.StringVar(&f.resume, "resume", "", "continue this interrupted run: its folder, or its name below --artifacts")
+}
+
+// common adds the flags of all commands that run scenarios.
 func (f *runFlags) common(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.provider, providerFlag, "kind", "what makes the clusters")
-	flags.StringVar(&f.cluster, "cluster", "", "use this cluster, made by 'holdfast up', and leave it")
+	flags.StringVar(&f.provider, providerFlag, "kind", "provider of the clusters")
+	flags.StringVar(&f.cluster, "cluster", "", "use this cluster, made by 'holdfast up', and do not remove it")
 	flags.StringVar(&f.scope, "scope", "short", "short (a quarter of an hour) or full (about three hours)")
-	flags.StringVar(&f.kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that can be had")
-	flags.StringVar(&f.timings, "timings", "", "lab or stock, for every scenario; default: what the scenario says")
+	flags.StringVar(&f.kubernetes, "kubernetes", "", "Kubernetes version, such as v1.37.0; default: the newest available version")
+	flags.StringVar(&f.timings, "timings", "", "lab or stock, for every scenario; default: the scenario's own")
 	flags.StringVar(&f.proxyMode, "proxy-mode", "", proxyModeHelp)
-	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "where the record and the report go")
-	flags.Uint64Var(&f.seed, "seed", 0, "of all random choices; default: a new one, which the report names")
-	flags.BoolVar(&f.keep, "keep", false, "keep the last cluster, to look at it")
-	flags.BoolVar(&f.keepLogs, "keep-logs", false, "keep node and pod logs also of what held")
+	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "folder of the records and the report")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random choices; default: a new seed, which is in the report")
+	flags.BoolVar(&f.keep, "keep", false, "keep the last cluster")
+	flags.BoolVar(&f.keepLogs, "keep-logs", false, "keep the logs of nodes and pods also if every promise held")
 }
 
 func (f runFlags) validate() error {
 	spec := clusters.Spec{Zones: []string{"a"}, Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings),
 		ProxyMode: clusters.ProxyMode(f.proxyMode)}
 	if f.cluster != "" && f.kubernetes != "" {
-		return errors.New("--kubernetes with --cluster: that cluster has a version already")
+		return errors.New("--kubernetes with --cluster: the cluster has a version already")
 	}
 	return spec.Validate()
 }
 
 func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec, told *history.Incident) error {
-	if err := heldBy(f.cluster); err != nil { // this machine knows at once; the engine and the API server take their time
+	if err := heldBy(f.cluster); err != nil { // a local file, which is faster than the engine and the API server
 		return err
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	progress := scenario.NewProgress(out, len(chosen))
+	progress := run.NewProgress(out, len(chosen))
 	back, err := provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
@@ -128,38 +149,42 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	if err := tell(out, told); err != nil {
 		return err
 	}
-	file, err := scenario.Run(ctx, settings, chosen)
-	if len(file.Scenarios) == 0 { // nothing was begun
+	begin := run.Scenarios
+	if f.begun != nil {
+		begin = run.Resume
+	}
+	file, err := begin(ctx, settings, chosen)
+	if len(file.Scenarios) == 0 { // no scenario was begun
 		return err
 	}
-	return report(out, settings.Dir, file, err)
+	err = report(out, settings.Dir, file, err)
+	if file.Cut() {
+		_, _ = fmt.Fprintln(out, "continue this run: holdfast run --resume "+settings.Dir)
+	}
+	return err
 }
 
-func (f runFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *scenario.Progress) (scenario.Settings, error) {
-	executable, err := os.Executable()
-	if err != nil {
-		return scenario.Settings{}, err
-	}
+func (f runFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *run.Progress) (run.Settings, error) {
 	cache, err := engine.CacheDir()
 	if err != nil {
-		return scenario.Settings{}, err
+		return run.Settings{}, err
 	}
 	if f.seed == 0 {
 		f.seed = rand.Uint64()>>11 | 1 // 53 bits: JSON's numbers carry no more
 	}
 	now := time.Now()
-	id, err := claimRun(f.artifacts, now)
+	id, err := f.claim(now)
 	if err != nil {
-		return scenario.Settings{}, fmt.Errorf("make a folder for the run: %w", err)
+		return run.Settings{}, fmt.Errorf("make a folder for the run: %w", err)
 	}
 	if err := history.PointLastAttempt(f.artifacts, id); err != nil {
-		return scenario.Settings{}, err
+		return run.Settings{}, err
 	}
 	interrupted := interrupt.Of(ctx)
 	if progress != nil {
 		interrupted.SayTo(progress.Note)
 	}
-	return scenario.Settings{
+	settings := run.Settings{
 		Cluster: f.cluster, Keep: f.keep, Interrupt: interrupted,
 		Hold: func(ctx context.Context, c clusters.Cluster) (*hold.Hold, error) {
 			return take(ctx, c, "run "+id)
@@ -168,24 +193,36 @@ func (f runFlags) settings(ctx context.Context, version string, out io.Writer, b
 		Reproduce:  f.reproduce,
 		Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings), ProxyMode: clusters.ProxyMode(f.proxyMode),
 		Open: f.opener(back), Close: f.closer(func(line string) { sayTo(out)("%s", line) }), Describe: back.facts,
-		Executable: executable, CacheDir: cache, KeepLogs: f.keepLogs,
+		Executable: cmp.Or(back.executable, os.Args[0]), CacheDir: cache, KeepLogs: f.keepLogs,
 		Progress: progress, Compile: compiler(out), Judged: func() {
 			if err := history.PointLatest(f.artifacts, id); err != nil {
 				slog.Warn("point at the run", "error", err)
 			}
 		},
-	}, nil
+	}
+	if f.begun != nil {
+		settings.Started, settings.Resumed, settings.Args = f.begun.Started, now, f.begun.Args
+	}
+	return settings, nil
 }
 
-// compiler makes the programs of add-ons, and tells out how far it is.
+// claim is the name of the run. The folder of a new run is made.
+func (f runFlags) claim(now time.Time) (id string, err error) {
+	if f.begun != nil {
+		return f.begun.ID, nil
+	}
+	return claimRun(f.artifacts, now)
+}
+
+// compiler compiles the programs of add-ons, and writes its progress to out.
 func compiler(out io.Writer) func(context.Context, workloads.Program) (string, error) {
 	return func(ctx context.Context, p workloads.Program) (string, error) {
 		return nodeimage.Compile(ctx, nodeimage.Command(p), nodeimage.Options{Progress: nodeimage.Lines(out, isTerminal(out))})
 	}
 }
 
-// claimRun names a run after its moment and makes the folder of that name. Of two runs that begin in the same second, the
-// later one gets a number.
+// claimRun names a run after the time, and creates its folder. If two runs begin in the same second, the name of the later run has a
+// number.
 func claimRun(artifacts string, now time.Time) (id string, err error) {
 	if err := os.MkdirAll(artifacts, 0o755); err != nil {
 		return "", err
@@ -200,18 +237,18 @@ func claimRun(artifacts string, now time.Time) (id string, err error) {
 	}
 }
 
-// SettingsFor are the settings of a run that Ginkgo's own command starts: those of `holdfast run` without flags.
-func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, scenarios int) (scenario.Settings, error) {
+// SettingsFor are the settings of a run that the ginkgo command starts: those of `holdfast run` without flags.
+func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, scenarios int) (run.Settings, error) {
 	f := runFlags{provider: "kind", scope: "full", artifacts: artifacts}
-	progress := scenario.NewProgress(out, scenarios)
+	progress := run.NewProgress(out, scenarios)
 	back, err := provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
-		return scenario.Settings{}, err
+		return run.Settings{}, err
 	}
 	return f.settings(ctx, version, out, back, progress)
 }
 
-// reproduce is the command that runs one scenario again; without a name, all that were run.
+// reproduce is the command that runs one scenario again, or without a name all scenarios of the run.
 func (f runFlags) reproduce(name string, kubernetes string) string {
 	words := []string{"holdfast", "run"}
 	switch {
@@ -237,7 +274,7 @@ func (f runFlags) reproduce(name string, kubernetes string) string {
 	return strings.Join(words, " ")
 }
 
-// opener makes clusters, or finds the one that was named.
+// opener creates clusters, or opens the cluster of --cluster.
 func (f runFlags) opener(back backing) func(context.Context, string, clusters.Spec) (clusters.Cluster, error) {
 	if f.cluster == "" {
 		return back.Create
@@ -248,13 +285,13 @@ func (f runFlags) opener(back backing) func(context.Context, string, clusters.Sp
 			return nil, err
 		}
 		if has, needs := c.Spec().Unlike(wanted); has != "" {
-			return nil, fmt.Errorf("cluster %s has %s, and not %s", f.cluster, has, needs)
+			return nil, fmt.Errorf("cluster %s has %s, not %s", f.cluster, has, needs)
 		}
 		return c, nil
 	}
 }
 
-// keep leaves a cluster, and says so.
+// keep keeps a cluster, and prints how to use and remove it.
 func keep(c clusters.Cluster, say func(string)) error {
 	say(fmt.Sprintf("cluster %s is kept: holdfast run --cluster %s, holdfast down %s", c.Name(), c.Name(), c.Name()))
 	if kept, can := c.(interface{ Keep() error }); can {
@@ -263,7 +300,7 @@ func keep(c clusters.Cluster, say func(string)) error {
 	return nil
 }
 
-// closer removes clusters, but the one that was named or is to be kept.
+// closer removes clusters, except the cluster of --cluster and clusters to be kept.
 func (f runFlags) closer(say func(string)) func(context.Context, clusters.Cluster) error {
 	return func(ctx context.Context, c clusters.Cluster) error {
 		if f.cluster != "" {
@@ -276,8 +313,8 @@ func (f runFlags) closer(say func(string)) func(context.Context, clusters.Cluste
 	}
 }
 
-// report sums up a run, writes its reports and says where they are. Failed is what could not be kept of the run before. The sum is
-// said and decides also where no report can be written.
+// report prints the summary of a run, writes its reports and prints their path. failed are earlier errors of the run. If the reports
+// cannot be written, the summary is printed nevertheless, and determines the exit code.
 func report(out io.Writer, dir string, file history.RunFile, failed ...error) error {
 	text := "\n" + summary(file) + "\n"
 	err := reports.WriteAll(dir)

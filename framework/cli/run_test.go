@@ -23,15 +23,16 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// argsVariable makes this executable the holdfast command, with what stands in it: scenarios run once in a process.
+// argsVariable turns this executable into the holdfast command, with the arguments in the variable: a process can run scenarios only once.
 const argsVariable = "HOLDFAST_TEST_ARGS"
 
-// apiVariable is the URL of a leaseServer; without it, the process has its own. folderVariable is where clusters are kept as files,
-// which take a moment to be made and to be removed; without it they are not kept.
+// apiVariable is the URL of a leaseServer. Without it, the process has its own. folderVariable is the folder in which clusters are files,
+// which take a moment to create and to remove. Without it there are no files.
 const (
 	apiVariable    = "HOLDFAST_TEST_API"
 	folderVariable = "HOLDFAST_TEST_FOLDER"
@@ -53,7 +54,7 @@ func TestMain(m *testing.M) {
 	os.Exit(Main(context.Background(), "v1.2.3"))
 }
 
-// described are scenarios to choose from.
+// described are the scenarios of these tests.
 func described() []scenario.Spec {
 	s := scenario.Spec{
 		Name: "chaos/one", Claim: "one holds", Faults: []fault.Fault{fault.Rollout{}},
@@ -66,7 +67,7 @@ func described() []scenario.Spec {
 	return []scenario.Spec{s, two, three}
 }
 
-// retold are incidents to choose from.
+// retold are the incidents of these tests.
 func retold() []scenario.Incident {
 	all := described()
 	return []scenario.Incident{{
@@ -75,7 +76,7 @@ func retold() []scenario.Incident {
 	}}
 }
 
-// certifiable are profiles to certify.
+// certifiable are the profiles of these tests.
 func certifiable() []scenario.Profile {
 	all := described()
 	return []scenario.Profile{
@@ -92,7 +93,7 @@ func climb() scenario.Spec {
 	return s
 }
 
-// hamlets provides clusters that are no use: nothing can be loaded into them.
+// hamlets provides unusable clusters, into which no image can be loaded.
 func hamlets(none error) func(context.Context, io.Writer, func(string)) (backing, error) {
 	return func(_ context.Context, out io.Writer, say func(string)) (backing, error) {
 		return backing{
@@ -103,7 +104,7 @@ func hamlets(none error) func(context.Context, io.Writer, func(string)) (backing
 				}
 				return hamlet{out: out, name: name, spec: described()[0].Cluster.WithDefaults()}, none
 			},
-			facts: func(clusters.Cluster) scenario.ClusterFacts { return scenario.ClusterFacts{Kubernetes: "v1.37.0"} },
+			facts: func(clusters.Cluster) run.ClusterFacts { return run.ClusterFacts{Kubernetes: "v1.37.0"} },
 			release: func(_ context.Context, version string) (certificate.Release, error) {
 				if version == "v1.36.9" {
 					return certificate.Release{}, errors.New("kubernetes v1.36.9 does not exist")
@@ -114,10 +115,10 @@ func hamlets(none error) func(context.Context, io.Writer, func(string)) (backing
 	}
 }
 
-// moment is how long it takes to make a cluster that is a file, to load an image, and to remove it.
+// moment is how long it takes to create a file cluster, to load an image into it, and to remove it.
 const moment = 100 * time.Millisecond
 
-// calm is a machine on which nothing happens.
+// calm is a machine without noise.
 type calm struct{ clusters.Node }
 
 func (calm) Name() string                                      { return "calm" }
@@ -147,7 +148,7 @@ func (f founder) Create(ctx context.Context, name string, spec clusters.Spec) (c
 	return hamlet{out: f.out, name: name, spec: spec}, f.none
 }
 
-// hamlet is a cluster that nobody can reach.
+// hamlet is an unreachable cluster.
 type hamlet struct {
 	clusters.Cluster
 	out  io.Writer
@@ -191,7 +192,7 @@ func (h hamlet) Delete(ctx context.Context) error {
 	return err
 }
 
-// process runs a command line in a process of its own.
+// process runs a command line in its own process.
 func process(t *testing.T, args string) (stdout, stderr string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -228,7 +229,7 @@ func TestRunIsAProcess(t *testing.T) {
 		},
 		"no cluster": {
 			args: "run --provider nowhere --seed 5 --scope full --kubernetes v1.36.3 --timings stock --proxy-mode iptables", code: ExitFailed,
-			out: []string{"  FAILED in 0s: provision a cluster: no engine\n", "\n0 scenarios held, 0 violated, 2 unknown; 0 of 1 mutants caught\n"},
+			out: []string{"  FAILED in 0s: provision a cluster: no engine\n", "\n0 scenarios held, 0 violated, 0 unknown, harness failed in 3\n"},
 			err: "holdfast: the harness or its environment failed before everything could be judged; see above",
 			results: []string{
 				"chaos/one provision a cluster: no engine", "chaos/two provision a cluster: no engine",
@@ -238,12 +239,12 @@ func TestRunIsAProcess(t *testing.T) {
 		},
 		"some scenarios, and the cluster is kept": {
 			args: "run mutants/three chaos/two --provider hamlet --keep --seed 5", code: ExitUnknown, not: "deleted a cluster",
-			results: []string{"chaos/two unknown", "mutants/three unknown"}, // in the order in which they are described
+			results: []string{"chaos/two unknown", "mutants/three unknown"}, // in the order of the descriptions
 			again:   "holdfast run mutants/three chaos/two --seed 5",
 		},
 		"an incident": {
 			args: "run --incident it-broke --provider hamlet --seed 5", code: ExitUnknown,
-			results: []string{"mutants/three unknown", "chaos/two unknown"}, // in the order of the telling
+			results: []string{"mutants/three unknown", "chaos/two unknown"}, // in the order of the incident
 			out:     []string{"incident it-broke\n  story:   It ran.\n  symptom: It ran no more.\n  cause:   Nobody knew.\n  fix:     Sense.\n"},
 			again:   "holdfast run --incident it-broke --seed 5",
 		},
@@ -268,7 +269,7 @@ func TestRunIsAProcess(t *testing.T) {
 				t.Errorf("said\n%s\nwant no %q in it", out, test.not)
 			}
 			last := filepath.Join(dir, history.LastAttemptName)
-			// A run that failed before anything was judged does not take the place of the last one that was judged.
+			// A run that failed before anything was judged does not become the latest run.
 			if _, err := os.Stat(filepath.Join(dir, history.LatestName)); (err == nil) != (test.code == ExitUnknown) {
 				t.Errorf("exit code %d, and %s: %v", code, history.LatestName, err)
 			}
@@ -296,7 +297,7 @@ func TestRunIsAProcess(t *testing.T) {
 	}
 }
 
-// Where no record can be written nothing is begun.
+// If no record can be written, no scenario begins.
 func TestRunWithoutRoomForItsRecord(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	overwrite(t, file, "")
@@ -306,7 +307,7 @@ func TestRunWithoutRoomForItsRecord(t *testing.T) {
 	}
 }
 
-// onThese runs with other scenarios and providers than the real ones.
+// onThese replaces the real scenarios and providers during a test.
 func onThese(t *testing.T) {
 	t.Helper()
 	before, incidents := scenario.All, scenario.Incidents
@@ -328,8 +329,8 @@ func TestRunList(t *testing.T) {
 	for args, want := range map[string]string{
 		"run --list":                           one + three + broke,
 		"run --list --scope full":              one + two + three + broke,
-		"run --list --incident it-broke":       three + two, // as they are told
-		"run --list chaos/two":                 two,         // who names it wants it
+		"run --list --incident it-broke":       three + two, // in the order of the incident
+		"run --list chaos/two":                 two,         // a named scenario is listed in any scope
 		"run --list mutants/three chaos/one":   one + three,
 		"run --list chaos/one chaos/one":       one,
 		"run chaos/one --list --provider none": one, // a list needs no provider
@@ -343,19 +344,19 @@ func TestRunList(t *testing.T) {
 		"chaos": "did you mean chaos/one or chaos/two?", "mutants/thre": "did you mean mutants/three?",
 	} {
 		_, code, err := execute(t, "run", "--list", typed)
-		if want = fmt.Sprintf("scenario %q: there is none of that name; %s", typed, want); code != ExitUsage || err == nil || err.Error() != want {
+		if want = fmt.Sprintf("unknown scenario %q: %s", typed, want); code != ExitUsage || err == nil || err.Error() != want {
 			t.Errorf("run %s: exit code %d, %v; want 4 and %s", typed, code, err, want)
 		}
 	}
 	for _, args := range []string{"run --list chaos/one chaos/drain-one-worker", "run --list chaos/*"} {
 		_, code, err := execute(t, strings.Fields(args)...)
-		if code != ExitUsage || err == nil || !strings.Contains(err.Error(), "there is none of that name; see 'holdfast run --list --scope full'") {
+		if code != ExitUsage || err == nil || !strings.Contains(err.Error(), ": see 'holdfast run --list --scope full'") {
 			t.Errorf("holdfast %s: exit code %d, %v; want 4", args, code, err)
 		}
 	}
 }
 
-// The command in a report, typed again, asks for the same: the same scenarios, seed, version and timings.
+// The command in a report runs the same scenarios with the same seed, version and timings.
 func TestReproduceRoundTrip(t *testing.T) {
 	onThese(t)
 	for _, asked := range []runFlags{
@@ -371,14 +372,14 @@ func TestReproduceRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(t, asked, asked.reproduce("", asked.kubernetes), chosen)
-		for _, s := range chosen { // and of each of them alone
-			asked.kubernetes = "v1.37.1" // what its cluster turned out to run
+		for _, s := range chosen { // and of each scenario
+			asked.kubernetes = "v1.37.1" // the version that its cluster actually ran
 			check(t, asked, asked.reproduce(s.Name, "v1.37.1"), []scenario.Spec{s})
 		}
 	}
 }
 
-// check types a command and wants it to choose these scenarios, with what was asked.
+// check runs a command, which must choose these scenarios with these settings.
 func check(t *testing.T, asked runFlags, command string, wanted []scenario.Spec) {
 	t.Helper()
 	words := strings.Fields(command)
@@ -412,7 +413,7 @@ func names(specs []scenario.Spec) (all []string) {
 	return all
 }
 
-// Without --seed there is one, different each time, which JSON's numbers can carry, and which the commands name.
+// Without --seed, each run has a different seed, which fits into a JSON number, and which is in the commands.
 func TestSeedIsMadeAndNamed(t *testing.T) {
 	t.Setenv("HOLDFAST_CACHE", t.TempDir())
 	seen := map[uint64]bool{}
@@ -437,7 +438,7 @@ func TestUp(t *testing.T) {
 	want := `  Starting control-plane
 cluster demo is up: Kubernetes v1.36.3, 8 nodes: 1 control plane, 4 workers, and one more worker that carries the load
   export KUBECONFIG=/state/demo
-  no scenario fits it; 3 fit what 'holdfast up demo' makes, and --for SCENARIO makes the cluster of any
+  no scenario fits it; 3 fit the cluster of 'holdfast up demo', and --for SCENARIO makes the cluster that a scenario needs
   holdfast down demo
 `
 	if code != ExitHeld || out != want {

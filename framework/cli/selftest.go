@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,14 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/instrument"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/selftest"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
-// selftestFlags are what `holdfast selftest` was told.
+// selftestFlags are the flags of `holdfast selftest`.
 type selftestFlags struct {
 	runFlags
 	runs  int
@@ -31,10 +30,10 @@ type selftestFlags struct {
 	losses                  time.Duration
 }
 
-// maxRounds bounds a selftest: beyond it nothing is learnt any more, and folders get longer names.
+// maxRounds limits a selftest: more rounds give no more information, and their folders would need longer names.
 const maxRounds = 999
 
-// The limits of each part: each takes less than half a day.
+// The limits of each part of the measurement. Each part takes less than half a day.
 const (
 	maxSoak    = 50_000_000
 	maxOutages = 50_000
@@ -45,19 +44,19 @@ func selftestCommand(version string) *cobra.Command {
 	var f selftestFlags
 	cmd := &cobra.Command{
 		Use:   "selftest [SCENARIO ...]",
-		Short: "Measure the harness: how often it catches what is broken, and how often it cries wolf",
-		Long: `selftest runs every scenario of the scope, or those named, again and again, each time with another seed, and counts: of the
-mutants, which are broken on purpose, how many runs were caught; of the others, which should hold, how many were called Violated.
-It writes selftest.md and selftest.json after every round; each round is a run of its own, below the selftest's folder.
+		Short: "Measure the harness: how often it catches mutants, and how often it raises a false alarm",
+		Long: `selftest runs the given scenarios, or all scenarios of the scope, several times with different seeds. It counts how
+many mutants, which are broken on purpose, were caught, and how many of the other scenarios, which should hold, were called
+Violated. Each round is a run of its own in the selftest's folder. After each round, selftest writes selftest.md and selftest.json.
 
-Before that it measures load and record as an instrument, without a cluster, in three minutes: the shortest planted outages that
-are always seen, single lost requests, and a soak, of which no request may be called failed.
+Before the rounds, selftest measures load and record as an instrument. This takes three minutes and needs no cluster. It measures
+the shortest outage that is always seen, whether single lost requests are seen, and whether a soak of good requests has no failure.
 
---from adds up stored runs instead, of selftests and of 'holdfast run', and makes no cluster: so a certification can be made of
-several nights. With --judge their records are judged anew, so that it says how good today's judgement is.
+--from counts stored runs instead, of selftests and of 'holdfast run', and makes no cluster, so several nights can be counted
+together. With --judge, it judges their records again, which measures today's judgement.
 
-Exit codes: 0 every mutant was caught and nothing else was Violated; 1 a miss or a false alarm; 3 the harness failed before
-everything could be judged; 5 something is Unknown; 130 and 143 the selftest was interrupted.`,
+Exit codes: 0 every mutant was caught and no other scenario was Violated; 1 a mutant was missed, or a false alarm; 3 the harness
+failed before everything could be judged; 5 a verdict is Unknown; 130 and 143 a signal interrupted the selftest.`,
 		Example: `  holdfast selftest
   holdfast selftest --no-cluster --soak 1000000
   holdfast selftest --runs 10 chaos/rolling-update mutants/no-prestop
@@ -79,14 +78,14 @@ everything could be judged; 5 something is Unknown; 130 and 143 the selftest was
 	}
 	f.common(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&f.runs, "runs", 3, "of every scenario, each with its own seed")
-	flags.StringArrayVar(&f.from, "from", nil, "add up the stored runs in this folder, and run nothing; can be repeated")
-	flags.BoolVar(&f.noCluster, "no-cluster", false, "measure the instrument alone")
-	flags.BoolVar(&f.noInstrument, "no-instrument", false, "run the rounds alone")
-	flags.IntVar(&f.outages, "outages", 100, "planted outages of each length; 0: none")
-	flags.DurationVar(&f.losses, "losses", 55*time.Second, "of load in which one request of 10,000 is lost; 0: none")
-	flags.IntVar(&f.soak, "soak", 100_000, "requests, at 2,000 a second; 0: none")
-	flags.BoolVar(&f.judge, "judge", false, "with --from: judge the records anew")
+	flags.IntVar(&f.runs, "runs", 3, "number of rounds, each with its own seed")
+	flags.StringArrayVar(&f.from, "from", nil, "count the stored runs in this folder, and run nothing; can be repeated")
+	flags.BoolVar(&f.noCluster, "no-cluster", false, "measure only the instrument")
+	flags.BoolVar(&f.noInstrument, "no-instrument", false, "run only the rounds")
+	flags.IntVar(&f.outages, "outages", 100, "outages of each length; 0: none")
+	flags.DurationVar(&f.losses, "losses", 55*time.Second, "duration of the load of which one request of 10,000 is lost; 0: none")
+	flags.IntVar(&f.soak, "soak", 100_000, "requests of the soak, at 2,000 a second; 0: none")
+	flags.BoolVar(&f.judge, "judge", false, "with --from: judge the records again")
 	completeRun(cmd)
 	return cmd
 }
@@ -96,7 +95,7 @@ func (f selftestFlags) validate() error {
 		return fmt.Errorf("--runs %d: want 1 to %d", f.runs, maxRounds)
 	}
 	if f.noCluster && (f.noInstrument || len(f.names) > 0) {
-		return errors.New("--no-cluster measures the instrument: without it, or with scenarios, nothing is left to do")
+		return errors.New("--no-cluster measures only the instrument: it excludes --no-instrument and scenarios")
 	}
 	switch {
 	case f.soak < 0 || f.soak > maxSoak:
@@ -107,17 +106,17 @@ func (f selftestFlags) validate() error {
 		return fmt.Errorf("--losses %s: want 0 to %s", f.losses, maxLosses)
 	}
 	if f.judge {
-		return errors.New("--judge without --from: what is run is judged")
+		return errors.New("--judge without --from: new runs are judged anyway")
 	}
 	return f.runFlags.validate()
 }
 
-// addUp sums stored runs up, and writes what it found into a folder of its own.
+// addUp counts stored runs, and writes the report into a new folder.
 func (f selftestFlags) addUp(out io.Writer) error {
 	if len(f.names) > 0 {
-		return usage(errors.New("--from with scenarios: it adds up whatever was run"))
+		return usage(errors.New("--from with scenarios: --from counts all scenarios of the stored runs"))
 	}
-	t := reports.NewSelftest("")
+	t := selftest.NewReport("")
 	for _, folder := range f.from {
 		if err := t.AddStored(folder, f.judge); err != nil {
 			return err
@@ -140,7 +139,7 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 		return err
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	progress := scenario.NewProgress(out, f.runs*len(chosen))
+	progress := run.NewProgress(out, f.runs*len(chosen))
 	back, err := f.backing(ctx, out, progress)
 	if err != nil {
 		return err
@@ -152,75 +151,24 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 	if err != nil {
 		return err
 	}
-	t := reports.NewSelftest(base.RunID)
+	t := selftest.NewReport(base.RunID)
 	t.Asked = f.runs
 	var errs []error
 	if !f.noInstrument {
-		errs = append(errs, f.instrument(ctx, out, base, t))
+		say := sayTo(out)
+		errs = append(errs, t.MeasureInstrument(ctx, selftest.Options{
+			Dir: base.Dir, Seed: base.Seed, Trials: f.outages, Losses: f.losses, Soak: f.soak, Say: func(line string) { say("%s", line) },
+		}, base.Judged))
 	}
-	if !f.noCluster && ctx.Err() == nil { // an instrument that cannot be measured costs no night of rounds
-		errs = append(errs, f.repeat(ctx, out, base, chosen, t))
+	if !f.noCluster && ctx.Err() == nil { // the rounds run even if the instrument could not be measured
+		errs = append(errs, t.Repeat(ctx, selftest.Rounds{
+			Base: base, Scenarios: chosen, About: about(chosen), Reproduce: f.reproduceWith, Summary: summary, Out: out,
+		}))
 	}
 	return besides(concluded(out, base.Dir, t), errs...)
 }
 
-// backing of the rounds; none without a cluster.
-func (f selftestFlags) backing(ctx context.Context, out io.Writer, p *scenario.Progress) (backing, error) {
-	if f.noCluster {
-		return backing{Provider: none{}}, nil
-	}
-	return provider(ctx, f.provider, out, p.Say)
-}
-
-// none provides nothing.
-type none struct{ clusters.Provider }
-
-func (f selftestFlags) instrument(ctx context.Context, out io.Writer, base scenario.Settings, t *reports.Selftest) error {
-	say := sayTo(out)
-	i, err := instrument.Measure(ctx, instrument.Options{
-		Dir: base.Dir, Seed: base.Seed, Trials: f.outages, Losses: f.losses, Soak: f.soak, Say: func(line string) { say("%s", line) },
-	})
-	t.Instrument = i
-	if written := reports.WriteSelftest(base.Dir, t); err != nil || written != nil {
-		return errors.Join(err, written)
-	}
-	base.Judged() // it was the instrument that was
-	say("instrument: %s", i.Sentence())
-	wrong, unknown := i.Findings()
-	for _, f := range wrong {
-		say("  wrong: %s", f)
-	}
-	for _, f := range unknown {
-		say("  unknown: %s", f)
-	}
-	say("")
-	return nil
-}
-
-// repeat runs the rounds.
-func (f selftestFlags) repeat(ctx context.Context, out io.Writer, base scenario.Settings, chosen []scenario.Spec, t *reports.Selftest) error {
-	sayTo(out)("selftest %s: %d rounds of %d scenarios, about %s", base.RunID, f.runs, len(chosen),
-		(time.Duration(f.runs) * about(chosen)).Round(time.Minute))
-	w := &watcher{ctx: ctx, out: out, t: t, dir: base.Dir, began: time.Now(), scenarios: len(chosen)}
-	_, err := scenario.Repeat(ctx, f.rounds(base), chosen, w.after)
-	return errors.Join(err, w.err)
-}
-
-// rounds are the settings of each: a run of its own, below the whole's folder.
-func (f selftestFlags) rounds(base scenario.Settings) []scenario.Settings {
-	all := make([]scenario.Settings, f.runs)
-	for i := range all {
-		name := fmt.Sprintf(reports.RoundFormat, i+1)
-		s, g := base, f.runFlags
-		s.RunID, s.Dir, s.Seed = base.RunID+"/"+name, filepath.Join(base.Dir, name), scenario.SeedOf(base.Seed, i+1)
-		g.seed = s.Seed
-		s.Reproduce = g.reproduce
-		all[i] = s
-	}
-	return all
-}
-
-// about is how long a round takes, by what its scenarios say of themselves.
+// about is how long scenarios take, by their own estimates.
 func about(chosen []scenario.Spec) (sum time.Duration) {
 	for _, s := range chosen {
 		sum += s.About
@@ -228,62 +176,48 @@ func about(chosen []scenario.Spec) (sum time.Duration) {
 	return sum
 }
 
-// watcher keeps the count of a selftest, round by round.
-type watcher struct {
-	ctx       context.Context
-	out       io.Writer
-	t         *reports.Selftest
-	dir       string
-	began     time.Time
-	scenarios int
-	err       error // the first
+// reproduceWith is runFlags.reproduce with another seed.
+func (f selftestFlags) reproduceWith(seed uint64) func(name, kubernetes string) string {
+	flags := f.runFlags
+	flags.seed = seed
+	return flags.reproduce
 }
 
-// after adds a round, and writes down what is known by now: a selftest that is killed has lost the round at hand alone, and
-// of that no more than the count.
-func (w *watcher) after(round int, f history.RunFile) {
-	if len(f.Scenarios) == w.scenarios && !f.Cut() {
-		w.t.Whole++
+// backing provides the rounds' clusters. With --no-cluster it provides none.
+func (f selftestFlags) backing(ctx context.Context, out io.Writer, p *run.Progress) (backing, error) {
+	if f.noCluster {
+		return backing{Provider: noProvider{}}, nil
 	}
-	folder := filepath.Join(w.dir, fmt.Sprintf(reports.RoundFormat, round+1))
-	err := errors.Join(w.t.Add(folder, f), reports.WriteAll(folder), reports.WriteSelftest(w.dir, w.t))
-	_, said := fmt.Fprintf(w.out, "\nround %d of %d: %s\nso far: %s%s\n\n", round+1, w.t.Asked, summary(f), w.t.Sentence(), w.left(round+1))
-	w.err = cmp.Or(w.err, err, said)
+	return provider(ctx, f.provider, out, p.Say)
 }
 
-// left is how long the rest will take, if it takes as long as what was done.
-func (w *watcher) left(done int) string {
-	if done == w.t.Asked {
-		return ""
-	}
-	left := time.Since(w.began) / time.Duration(done) * time.Duration(w.t.Asked-done)
-	return fmt.Sprintf("\nabout %s left", left.Round(time.Minute))
-}
+// noProvider provides no clusters.
+type noProvider struct{ clusters.Provider }
 
-// concluded says and writes the last word, and makes the exit code of it.
-func concluded(out io.Writer, dir string, t *reports.Selftest) error {
+// concluded writes the final report and prints its sentence. It returns the exit code.
+func concluded(out io.Writer, dir string, t *selftest.Report) error {
 	text := "\n" + t.Sentence() + "\n"
-	err := reports.WriteSelftest(dir, t)
+	err := selftest.Write(dir, t)
 	if err == nil {
-		text += "selftest: " + filepath.Join(dir, reports.SelftestMarkdownFile) + "\n"
+		text += "selftest: " + filepath.Join(dir, selftest.MarkdownFile) + "\n"
 	}
 	_, said := io.WriteString(out, text)
 	return besides(measured(t), err, said)
 }
 
-// measured makes the exit code of what a selftest found.
-func measured(t *reports.Selftest) error {
+// measured is the exit code of a selftest.
+func measured(t *selftest.Report) error {
 	switch t.Result() {
 	case reports.Held:
 		return nil
 	case reports.Violated:
-		return codeError{ExitViolated, errors.New("a broken workload was missed, what should hold was called Violated, or the instrument is wrong; see above")}
-	}
-	if t.Result() == reports.Interrupted {
-		return codeError{ExitUnknown, errors.New("not every round came to its end")} // the signal makes the code, see interrupted
+		return codeError{ExitViolated, errors.New("a mutant was missed, a good scenario was called Violated, or the instrument is wrong; see above")}
+	case reports.Interrupted:
+		// The signal determines the code, see interrupted.
+		return codeError{ExitUnknown, errors.New("not every round was finished")}
 	}
 	if t.Summary.NotJudged > 0 {
 		return failedBefore()
 	}
-	return judged(invariant.Unknown)
+	return judged(verdict.Unknown)
 }

@@ -4,20 +4,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/framework/selftest"
 )
 
-// A selftest, from the command line to the exit code of its process: rounds are runs with seeds of their own, and all of
-// them are counted.
+// A selftest, from the command line to the exit code of its process: each round is a run with its own seed, and all rounds are counted.
 func TestSelftestIsAProcess(t *testing.T) {
 	for name, test := range map[string]struct {
 		args    string
@@ -35,7 +31,7 @@ func TestSelftestIsAProcess(t *testing.T) {
 					"so far: 0 of 0 broken workloads caught (nothing is known), 0 false alarms in 0 good runs (nothing is known), 2 Unknown, 0 not judged\n",
 				"\nabout 0s left\n", "4 Unknown",
 			},
-			err: "holdfast: unknown: evidence is missing", deleted: 4, // none is any use to the next scenario
+			err: "holdfast: unknown: evidence is missing", deleted: 4, // no cluster is usable for the next scenario
 			rounds: map[string][]string{
 				"round-001": {"chaos/one unknown", "mutants/three unknown"}, "round-002": {"mutants/three unknown", "chaos/one unknown"},
 			},
@@ -86,7 +82,7 @@ func TestSelftestIsAProcess(t *testing.T) {
 			if diff := cmp.Diff(test.rounds, rounds); diff != "" || len(seeds) != len(rounds) {
 				t.Errorf("%d seeds; rounds (-want +got):\n%s", len(seeds), diff)
 			}
-			for _, name := range []string{reports.SelftestMarkdownFile, reports.SelftestJSONFile} {
+			for _, name := range []string{selftest.MarkdownFile, selftest.JSONFile} {
 				if _, err := os.Stat(filepath.Join(latest, name)); err != nil {
 					t.Error(err)
 				}
@@ -95,24 +91,24 @@ func TestSelftestIsAProcess(t *testing.T) {
 	}
 }
 
-// The instrument alone needs no cluster, and says what it measured.
+// The instrument needs no cluster. Its result is printed.
 func TestSelftestWithoutACluster(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	out, log, code := process(t, "selftest --no-cluster --outages 0 --losses 0s --soak 400 --provider nowhere --artifacts "+dir)
-	if code == ExitFailed || code == ExitUsage { // a busy machine may find fault with the instrument
+	if code == ExitFailed || code == ExitUsage { // on a busy machine the instrument may have findings
 		t.Errorf("exit code %d; standard error\n%s", code, log)
 	}
 	if !strings.Contains(out, " good requests of a soak failed (") || strings.Contains(out, "rounds of") {
 		t.Errorf("said\n%s", out)
 	}
-	written, err := os.ReadFile(filepath.Join(dir, history.LatestName, reports.SelftestMarkdownFile))
+	written, err := os.ReadFile(filepath.Join(dir, history.LatestName, selftest.MarkdownFile))
 	if err != nil || !strings.Contains(string(written), "### Soak") || strings.Contains(string(written), "mutants caught") {
 		t.Errorf("%v; selftest.md:\n%s", err, written)
 	}
 }
 
-// storedRun is a run's folder in which a mutant was missed, caught or neither.
+// storedRun is the folder of a run in which a mutant was missed, caught or Unknown.
 func storedRun(t *testing.T, id string, outcome string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), id)
@@ -124,7 +120,7 @@ func storedRun(t *testing.T, id string, outcome string) string {
 	return dir
 }
 
-// Several nights are one certification.
+// Stored runs are counted together.
 func TestSelftestAddsUp(t *testing.T) {
 	one, two := storedRun(t, "one", "held"), storedRun(t, "two", "held")
 	missed, unknown := storedRun(t, "missed", "violated"), storedRun(t, "unknown", "unknown")
@@ -148,41 +144,9 @@ func TestSelftestAddsUp(t *testing.T) {
 		if code != test.code || !strings.Contains(out, test.says) {
 			t.Errorf("%v: exit code %d, %v; want %d\n%s\nwant %q", test.from, code, err, test.code, out, test.says)
 		}
-		made, err := filepath.Glob(filepath.Join(artifacts, "*", reports.SelftestMarkdownFile))
+		made, err := filepath.Glob(filepath.Join(artifacts, "*", selftest.MarkdownFile))
 		if want := test.code != ExitFailed; err != nil || (len(made) == 1) != want {
 			t.Errorf("%v: made %v, %v", test.from, made, err)
 		}
-	}
-}
-
-// Each round has a folder, a name and a seed of its own, all of them in their commands.
-func TestRounds(t *testing.T) {
-	f := selftestFlags{runs: 12, runFlags: runFlags{seed: 7, timings: "stock"}}
-	base := scenario.Settings{RunID: "now", Dir: "artifacts/now", Seed: 7}
-	rounds := f.rounds(base)
-	var seeds []uint64
-	for i, s := range rounds {
-		name := fmt.Sprintf("round-%03d", i+1)
-		if s.RunID != "now/"+name || s.Dir != filepath.Join("artifacts/now", name) || slices.Contains(seeds, s.Seed) {
-			t.Errorf("round %d: %s in %s, seed %d", i+1, s.RunID, s.Dir, s.Seed)
-		}
-		if got, want := s.Reproduce("chaos/a", ""), fmt.Sprintf("holdfast run chaos/a --seed %d --timings stock", s.Seed); got != want {
-			t.Errorf("round %d: reproduced by %q, want %q", i+1, got, want)
-		}
-		seeds = append(seeds, s.Seed)
-	}
-	if len(rounds) != 12 {
-		t.Errorf("%d rounds", len(rounds))
-	}
-}
-
-func TestSelftestTellsHowLongItTakes(t *testing.T) {
-	w := watcher{began: time.Now().Add(-time.Hour), t: &reports.Selftest{Asked: 1}}
-	if got := w.left(1); got != "" {
-		t.Errorf("after the last round: %q", got)
-	}
-	w.t.Asked = 3
-	if got := w.left(1); got != "\nabout 2h0m0s left" {
-		t.Errorf("after the first round: %q", got)
 	}
 }

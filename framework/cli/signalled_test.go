@@ -15,11 +15,11 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// foreverVariable makes the hamlets' provider wait for its context to end.
+// foreverVariable makes the hamlets' provider wait until its context ends.
 const foreverVariable = "HOLDFAST_TEST_FOREVER"
 
-// A run that a signal ends says so in its last line, its exit code and its run.json, and nowhere that evidence is missing. It does not
-// take the place of the last run that was judged.
+// The last line, the exit code and run.json of a run call it interrupted by a signal, and none says that evidence is missing. The run does
+// not become the latest run.
 func TestARunThatASignalEnds(t *testing.T) {
 	for signal, want := range map[syscall.Signal]struct {
 		code int

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// commands are all of them, by their words: "image build".
+// commands are all commands, by their words, such as "image build".
 func commands(root *cobra.Command) map[string]*cobra.Command {
 	all := map[string]*cobra.Command{}
 	var visit func(c *cobra.Command)
@@ -26,7 +26,7 @@ func commands(root *cobra.Command) map[string]*cobra.Command {
 
 func TestEveryCommandRefusesWhatItDoesNotKnow(t *testing.T) {
 	for words, c := range commands(Command("v1.2.3")) {
-		if c.DisableFlagParsing { // the workload's servers parse for themselves
+		if c.DisableFlagParsing { // the workload's servers parse their own flags
 			continue
 		}
 		_, code, err := execute(t, append(strings.Fields(words), "--nonsense")...)
@@ -34,7 +34,7 @@ func TestEveryCommandRefusesWhatItDoesNotKnow(t *testing.T) {
 		if code != ExitUsage || err == nil || err.Error() != want {
 			t.Errorf("holdfast %s --nonsense: exit code %d, %v; want 4 and %q", words, code, err, want)
 		}
-		if words == "run" || words == "heal" { // their arguments are names, which are checked
+		if words == "run" || words == "heal" { // their arguments are names, which they check
 			continue
 		}
 		_, code, err = execute(t, append(strings.Fields(words), "some", "thing")...)
@@ -51,17 +51,17 @@ func TestHelpIsNoMistake(t *testing.T) {
 			t.Errorf("holdfast %s --help: exit code %d, %v\n%s", words, code, err, out)
 		}
 	}
-	for _, args := range [][]string{nil, {"workload"}} { // with nothing to do, what can be done is told
+	for _, args := range [][]string{nil, {"workload"}} { // without a command, the help is printed
 		if out, code, _ := execute(t, args...); code != ExitHeld || !strings.Contains(out, "Usage:") {
 			t.Errorf("holdfast %v: exit code %d\n%s", args, code, out)
 		}
 	}
-	if out, _, _ := execute(t, "--help"); strings.Contains(out, "workload") {
-		t.Errorf("what only pods need is offered to people:\n%s", out)
+	if out, _, _ := execute(t, "--help"); strings.Contains(out, "\n  workload ") {
+		t.Errorf("the help offers the workload commands, which are for pods:\n%s", out)
 	}
 }
 
-// What a command's help shows can be typed: every command, flag and number of arguments in it is understood.
+// The examples in each command's help have valid commands, flags and numbers of arguments.
 func TestExamplesAreUnderstood(t *testing.T) {
 	root := Command("v1.2.3")
 	for words, c := range commands(root) {
@@ -90,7 +90,7 @@ func TestExamplesAreUnderstood(t *testing.T) {
 	}
 }
 
-// With -v details are told, without it warnings only.
+// -v logs at level Debug, otherwise the level is Warn.
 func TestVerbose(t *testing.T) {
 	before := slog.Default()
 	t.Cleanup(func() { slog.SetDefault(before) })
@@ -116,7 +116,7 @@ func TestVerbose(t *testing.T) {
 	}
 }
 
-// The provider's steps go to who watches, and its warnings, and details where they are asked for, to the log.
+// The provider's messages at level Info go to the user, and its other messages to the log.
 func TestSteps(t *testing.T) {
 	var said []string
 	var logged strings.Builder

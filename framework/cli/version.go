@@ -10,7 +10,7 @@ import (
 func versionCommand(version string) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Say which holdfast this is",
+		Short:   "Print the version of holdfast",
 		Example: "  holdfast version",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

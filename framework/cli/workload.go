@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 	"github.com/holdfast-ha/holdfast/workloads/gateway"
 )
@@ -23,20 +24,20 @@ func workloadCommand() *cobra.Command {
 			if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
 				return cmd.Help()
 			}
-			return Workload(cmd.Context(), args[0], args[1:])
+			return workload(cmd.Context(), args[0], args[1:])
 		},
 	}
 }
 
-// Workload serves until ctx ends, which stands for SIGTERM.
-func Workload(ctx context.Context, name string, args []string) error {
+// workload serves until ctx ends, which stands for SIGTERM.
+func workload(ctx context.Context, name string, args []string) error {
 	switch name {
 	case "backend":
 		o, err := backend.Parse(args, os.Getenv)
 		if err != nil {
 			return usage(err)
 		}
-		return backend.Run(ctx, o)
+		return backend.Run(ctx, o, load.Servers()...)
 	case "gateway":
 		o, err := gateway.Parse(args)
 		if err != nil {
@@ -47,7 +48,7 @@ func Workload(ctx context.Context, name string, args []string) error {
 		if len(args) > 0 {
 			return usage(fmt.Errorf("load: unexpected argument %q", args[0]))
 		}
-		return load.RunWorker(ctx, load.WorkerOptions{Name: os.Getenv(backend.EnvPod)})
+		return collect.RunWorker(ctx, collect.WorkerOptions{Name: os.Getenv(backend.EnvPod)})
 	default:
 		return usage(errors.New("want backend, gateway or load"))
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// A server in a pod ends in order when it is asked to, and says what it lacks when it cannot begin.
+// A server in a pod shuts down gracefully on SIGTERM. If it cannot start, its error names what is missing.
 func TestWorkloads(t *testing.T) {
-	t.Setenv(backend.EnvPod, "") // as if nobody had told the pod its name
+	t.Setenv(backend.EnvPod, "") // as if the pod did not know its name
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, test := range []struct {
@@ -27,7 +27,7 @@ func TestWorkloads(t *testing.T) {
 		{"load", nil, ExitFailed, "load worker: no name"},
 		{"", nil, ExitUsage, "want backend, gateway or load"},
 	} {
-		err := Workload(ended, test.name, test.args)
+		err := workload(ended, test.name, test.args)
 		if code := ExitCode(err); code != test.code {
 			t.Errorf("%s %v: exit code %d, %v; want %d", test.name, test.args, code, err, test.code)
 		}

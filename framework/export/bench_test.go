@@ -14,11 +14,13 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // BenchmarkJudgeAndVegetaReport compares holdfast judge with the stock vegeta command's report on the same million requests,
-// from starting the process to its end: medians of processor time a request, in nanoseconds. Memory is not measured here, since a
-// process that is started inherits its parent's peak: invariant.BenchmarkJudgeStored and TestMemoryDoesNotGrow see to it.
+// from the start of the process to its end. Metrics are medians of CPU time per request, in nanoseconds. It does not measure
+// memory, because a child process inherits its parent's peak; invariant.BenchmarkJudgeStored and TestMemoryDoesNotGrow do.
 func BenchmarkJudgeAndVegetaReport(b *testing.B) {
 	const requests, rounds = 1_000_000, 3
 	dir := b.TempDir()
@@ -29,7 +31,7 @@ func BenchmarkJudgeAndVegetaReport(b *testing.B) {
 	vegeta := build(b, vegetaFolder(b), filepath.Join(dir, "vegeta"))
 	var ours, theirs, ratios []float64
 	for b.Loop() {
-		for range rounds { // alternating, so that what else the machine does hits both
+		for range rounds { // alternating, so that other work on the machine affects both
 			our, their := cost(b, holdfast, "judge", record), cost(b, vegeta, "report", results)
 			ours, theirs, ratios = append(ours, our/requests), append(theirs, their/requests), append(ratios, our/their)
 		}
@@ -38,10 +40,10 @@ func BenchmarkJudgeAndVegetaReport(b *testing.B) {
 		slices.Sort(values)
 		b.ReportMetric(values[len(values)/2], name)
 	}
-	b.ReportMetric(0, "ns/op") // says nothing
+	b.ReportMetric(0, "ns/op") // hides the time per operation, which means nothing
 }
 
-// writeMany records a healthy run in which the same time under load had so many requests.
+// writeMany records a healthy run with that many requests under load, in the usual time.
 func writeMany(b *testing.B, dir string, requests int) {
 	b.Helper()
 	run := ht.Healthy().DropRequests(func(r history.Request) bool { return r.Seq >= 1000 }).Run()
@@ -57,7 +59,7 @@ func writeMany(b *testing.B, dir string, requests int) {
 	}
 	rows, err := w.Requests(ht.Worker)
 	must(b, err)
-	var batch []history.Request // a writer keeps the last two seconds in order, which are many here
+	var batch []history.Request // a writer sorts the last two seconds, which are many requests here
 	for i := range requests {
 		r := like[i%len(like)]
 		r.Lane, r.Seq = history.LaneFresh, uint64(i/2)
@@ -83,7 +85,7 @@ func writeMany(b *testing.B, dir string, requests int) {
 	must(b, w.Close())
 	read, err := history.Open(dir)
 	must(b, err)
-	if o := invariant.Overall(invariant.Judge(read)); o != invariant.Held {
+	if o := judge.Overall(judge.Judge(read)); o != verdict.Held {
 		b.Fatalf("the record is %s", o)
 	}
 }
@@ -105,7 +107,7 @@ func must(b *testing.B, err error) {
 	}
 }
 
-// vegetaFolder is where the module lies that package export uses the library of.
+// vegetaFolder returns the folder of the vegeta module that package export uses as a library.
 func vegetaFolder(b *testing.B) string {
 	b.Helper()
 	dir, err := exec.CommandContext(b.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tsenart/vegeta/v12").Output()
@@ -121,7 +123,7 @@ func build(b *testing.B, from, program string) string {
 	return program
 }
 
-// cost of a command is its processor time in nanoseconds.
+// cost runs a command and returns its CPU time in nanoseconds.
 func cost(b *testing.B, program string, args ...string) float64 {
 	b.Helper()
 	command := exec.CommandContext(b.Context(), program, args...)

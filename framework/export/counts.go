@@ -8,24 +8,24 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Counts are what an export has of one lane of a scenario.
+// Counts are an export's numbers of requests of one lane of a scenario.
 type Counts struct {
 	Scenario string
 	Lane     history.Lane
-	// Of what was sent under load: all of it, what clients were content with, what they were not, and of that what only looks
-	// well, because the client's transport silently tried again.
+	// Requests were sent under load. OK and Failed of them succeeded and failed. Masked of the failed ones only look
+	// successful, because the client's transport silently retried them.
 	Requests, OK, Failed, Masked uint64
-	// Unsent was due under load and never sent. Outside was due before the load began or after its end.
+	// Unsent were due under load and never sent. Outside were due before the load began or after its end.
 	Unsent, Outside uint64
 }
 
-// String is a line for a person.
+// String returns the counts as a line of text.
 func (c Counts) String() string {
 	return fmt.Sprintf("%s %s: %d requests, %d ok, %d failed (%d masked); besides %d unsent, %d not due under load",
 		c.Scenario, c.Lane, c.Requests, c.OK, c.Failed, c.Masked, c.Unsent, c.Outside)
 }
 
-// scope is what of a record is exported.
+// scope selects the requests of a record that are exported.
 type scope struct {
 	scenario string
 	lanes    []history.Lane // none: all but the control lane
@@ -47,10 +47,10 @@ func (s scope) wants(lane history.Lane) bool {
 
 func (s scope) underLoad(r *history.Request) bool { return r.Due >= s.from && r.Due < s.to }
 
-// counted are the counts of lanes, in the order in which the lanes were met.
+// counted are the counts of lanes, in the order in which the lanes first occur.
 type counted []Counts
 
-// add counts a request, and tells whether it was sent under load.
+// add counts a request, and reports whether it was sent under load.
 func (c *counted) add(s scope, r *history.Request) bool {
 	i := slices.IndexFunc(*c, func(n Counts) bool { return n.Lane == r.Lane && n.Scenario == s.scenario })
 	if i < 0 {

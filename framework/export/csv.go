@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// FormatCSV is one table of the requests of any number of records.
+// FormatCSV is the format of CSV: one table of the requests of any number of records.
 const FormatCSV = "csv"
 
 // Formats lists the names of the formats, sorted.
@@ -23,9 +23,9 @@ func Formats() []string {
 	return names
 }
 
-// CSV writes the requests that records have of some lanes (none: all but the control lane) as one table: a header row, and then
-// a row a request, also of those that were never sent. Its columns are run, scenario, proxy_mode (kube-proxy's),
-// under_load (1 if a verdict counts the row, once it was sent) and those of the files of requests, which history.Encoder documents.
+// CSV writes the requests of some lanes of records as one table (lanes none: all except the control lane): a header row, and
+// one row per request, unsent requests included. Its columns are run, scenario, proxy_mode (kube-proxy's), under_load (1 if
+// verdicts count the row, provided that it was sent) and those of the record's request files, which history.Encoder documents.
 func CSV(to io.Writer, runs []history.Run, lanes []history.Lane) ([]Counts, error) {
 	w := bufio.NewWriterSize(to, 1<<16)
 	encoder := history.NewEncoder()
@@ -63,7 +63,7 @@ func CSV(to io.Writer, runs []history.Run, lanes []history.Lane) ([]Counts, erro
 	return counts.sorted(), nil
 }
 
-// quoted is a text as a field that stays on its line.
+// quoted returns a text as a CSV field without line breaks.
 func quoted(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if !strings.ContainsAny(text, `,"`) {

@@ -1,8 +1,8 @@
-// Package export writes the requests of stored runs for other tools: vegeta's report and plot, and whatever reads CSV.
+// Package export writes the requests of stored runs for other tools: vegeta's report and plot, and anything that reads CSV.
 //
-// What other tools then count agrees with the verdicts to the last request. A request that failed is a failure in the export
-// whatever its status was, and what no verdict counts (what was never sent, what was not due under load, and the control lane)
-// is left out, or marked.
+// The numbers that other tools count agree exactly with the verdicts. A failed request is a failure in the export whatever its
+// status was. Requests that no verdict counts (unsent ones, those that were not due under load, and the control lane) are left
+// out, or marked.
 //
-// It judges nothing: that is for package invariant.
+// It judges nothing; package invariant does.
 package export

@@ -22,21 +22,22 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
-// outcomes are all that a request can have come to, each with a status that vegeta would take for a success if it could.
+// outcomes are all outcomes of a request. Each gets a status that vegeta would count as a success, if possible.
 var outcomes = []history.Outcome{
 	history.OK, history.Unsent, history.Refused, history.Reset, history.ClosedEarly, history.TimeoutConnect,
 	history.TimeoutResponse, history.Stall, history.Truncated, history.WrongBody, history.BadStatus, history.GoAway,
 	history.Masked, history.Unreachable, history.Other, "an outcome of the future",
 }
 
-// mixed is a record in which requests came to all of that, before the load, under it and after it.
+// mixed returns a record with requests of all outcomes, before, under and after the load.
 func mixed() *ht.Builder {
 	b := ht.Healthy().Load(history.LaneControl, 10, ht.SteadyAt, ht.DrainedAt)
 	b.EditRequests(func(r *history.Request) {
 		if r.Outcome = outcomes[r.Seq%16]; r.Outcome == history.BadStatus {
-			r.Status = []int{302, 503, 999}[r.Seq/16%3] // a redirect is none that was asked for
+			r.Status = []int{302, 503, 999}[r.Seq/16%3] // an unexpected redirect is a bad status
 		}
 	})
 	for i, due := range []time.Duration{ht.SteadyAt - time.Millisecond, ht.DrainedAt, ht.DrainedAt + time.Second} {
@@ -45,7 +46,7 @@ func mixed() *ht.Builder {
 	return b
 }
 
-// golden are the real runs with load among those that package invariant keeps.
+// golden returns package invariant's golden runs that have load.
 func golden(t *testing.T) map[string]history.Run {
 	t.Helper()
 	archives, err := filepath.Glob("../invariant/testdata/golden/*.tar.gz")
@@ -72,14 +73,14 @@ func golden(t *testing.T) map[string]history.Run {
 	return runs
 }
 
-// verdictNumbers are what holdfast says of the requests of some lanes.
+// verdictNumbers returns the numbers of a verdict on some lanes.
 func verdictNumbers(run history.Run, lanes ...history.Lane) (requests, failed uint64) {
-	v := invariant.NoFailedRequests{Lanes: lanes}.Check(run)
+	v := judge.Check(run, invariant.NoFailedRequests{Lanes: lanes})
 	return uint64(v.Numbers["requests"]), uint64(v.Numbers["failed"])
 }
 
-// metrics reads an export as vegeta's commands do, and checks what vegeta plot demands: of each attack, results numbered from
-// zero without gaps, whose times, in that order, do not go back.
+// metrics reads an export as vegeta's commands do, and checks what vegeta plot requires: the results of each attack are
+// numbered from zero without gaps, and their times do not decrease in that order.
 func metrics(t *testing.T, data []byte) vegeta.Metrics {
 	t.Helper()
 	decode := vegeta.DecoderFor(bytes.NewReader(data))
@@ -118,7 +119,7 @@ func metrics(t *testing.T, data []byte) vegeta.Metrics {
 	return m
 }
 
-// TestVegetaAgrees: what vegeta makes of an export is what the verdict says, to the last request.
+// TestVegetaAgrees checks that vegeta's numbers for an export are exactly those of the verdict.
 func TestVegetaAgrees(t *testing.T) {
 	runs := golden(t)
 	runs["mixed"] = mixed().Run()
@@ -193,7 +194,7 @@ func TestWhatVegetaIsTold(t *testing.T) {
 	}
 }
 
-// Several workers number their requests each for themselves.
+// Each of several workers numbers its own requests.
 func TestVegetaWithSeveralWorkers(t *testing.T) {
 	b := ht.Healthy()
 	for seq := range uint64(100) {
@@ -207,7 +208,7 @@ func TestVegetaWithSeveralWorkers(t *testing.T) {
 		t.Errorf("%d requests", m.Requests)
 	}
 	if !bytes.Contains(out.Bytes(), []byte("fresh of worker-1")) {
-		t.Error("nothing tells the workers apart")
+		t.Error("the attacks do not name their workers")
 	}
 }
 
@@ -242,7 +243,7 @@ type noRoom struct{}
 
 func (noRoom) Write([]byte) (int, error) { return 0, errors.New("no room") }
 
-// TestCSVAgrees: a count by any tool is what the verdict says, when it is asked as --help says.
+// TestCSVAgrees checks that any tool counts the numbers of the verdict, with the query that --help shows.
 func TestCSVAgrees(t *testing.T) {
 	runs := golden(t)
 	odd := mixed().Header(func(h *history.Header) { h.Scenario, h.RunID = `odd,"name`+"\nx", "r 1" }).Run()
@@ -287,11 +288,11 @@ func TestCSVAgrees(t *testing.T) {
 	t.Run("sqlite3", func(t *testing.T) { sqlite(t, out.Bytes(), runs) })
 }
 
-// sqlite asks the tool itself.
+// sqlite counts with sqlite3.
 func sqlite(t *testing.T, table []byte, runs map[string]history.Run) {
 	program, err := exec.LookPath("sqlite3")
 	if err != nil {
-		t.Skip("there is no sqlite3 on this machine: install it to ask the tool itself; Go's own reader of CSV has just counted the same rows")
+		t.Skip("sqlite3 is not installed; Go's CSV reader has counted the same rows already")
 	}
 	file := filepath.Join(t.TempDir(), "run.csv")
 	if err := os.WriteFile(file, table, 0o600); err != nil {
@@ -314,7 +315,7 @@ func sqlite(t *testing.T, table []byte, runs map[string]history.Run) {
 	}
 }
 
-// TestCSVHasEveryRow, with all that a request has.
+// TestCSVHasEveryRow checks every row, with all fields of a request.
 func TestCSVHasEveryRow(t *testing.T) {
 	run := mixed().Run()
 	var out bytes.Buffer

@@ -2,22 +2,22 @@ package export
 
 import "slices"
 
-// ranks numbers a set of numbers in their order, without gaps. Numbers that follow each other take no memory of their own.
+// ranks returns, for a number, how many numbers of a set are below it. Consecutive numbers share one entry.
 type ranks []run
 
-// run is a range of numbers, to excluded, with how many of the set are below it.
+// run is a range of numbers, to excluded, with how many numbers of the set are below it.
 type run struct{ from, to, below uint64 }
 
-// add puts a number into the set. It is cheap near the end of what is there.
+// add adds a number to the set. It is fast if few numbers of the set are larger.
 func (r *ranks) add(n uint64) {
 	i := len(*r)
 	for i > 0 && (*r)[i-1].from > n {
 		i--
 	}
-	// All before i begin at n or below.
+	// All runs before i begin at n or below.
 	joins := i > 0 && (*r)[i-1].to >= n
 	if joins && (*r)[i-1].to > n {
-		return // it is there
+		return // n is in the set already
 	}
 	meets := i < len(*r) && (*r)[i].from == n+1
 	switch {
@@ -33,7 +33,7 @@ func (r *ranks) add(n uint64) {
 	}
 }
 
-// count must come between the last add and the first of.
+// count must be called after the last add and before the first of.
 func (r ranks) count() {
 	below := uint64(0)
 	for i := range r {
@@ -42,7 +42,7 @@ func (r ranks) count() {
 	}
 }
 
-// of is how many numbers of the set are below n.
+// of returns how many numbers of the set are below n.
 func (r ranks) of(n uint64) uint64 {
 	i, found := slices.BinarySearchFunc(r, n, func(x run, n uint64) int {
 		switch {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestRanks compares with sorting, for sets that come in about the right order, with gaps, doubles and stragglers.
+// TestRanks compares ranks with sorting, for sets whose numbers are added in roughly increasing order, with gaps, duplicates
+// and late small numbers.
 func TestRanks(t *testing.T) {
 	const seed = 1
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -35,7 +36,7 @@ func TestRanks(t *testing.T) {
 		for n := range uint64(62) {
 			want, _ := slices.BinarySearch(set, n)
 			if got := r.of(n); got != uint64(want) {
-				t.Fatalf("of %v, added as %v, %d are said to be below %d: %v", set, order, got, n, r)
+				t.Fatalf("set %v, added as %v: %d numbers below %d, want %d: %v", set, order, got, n, want, r)
 			}
 		}
 		for i := range r {

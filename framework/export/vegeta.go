@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// encodings are those of vegeta's results, by the names of their formats. vegeta's commands tell them apart by themselves.
+// encodings are vegeta's encodings of results, by format. vegeta's commands detect the encoding.
 var encodings = map[string]func(io.Writer) vegeta.Encoder{
 	"vegeta": vegeta.NewEncoder, "vegeta-json": vegeta.NewJSONEncoder, "vegeta-csv": vegeta.NewCSVEncoder,
 }
@@ -24,17 +24,17 @@ type key struct {
 	lane   history.Lane
 }
 
-// Vegeta writes the requests that a record has of some lanes (none: all but the control lane) as vegeta writes its results, in
-// a format of Formats. What was never sent is left out, as is what was not due under load: vegeta knows of neither. It
-// reads the requests twice, and writes nothing of a record whose requests cannot be read.
+// Vegeta writes the requests of some lanes of a record (lanes none: all except the control lane) as vegeta's results, in one of
+// Formats. It leaves out unsent requests, and those that were not due under load: vegeta knows neither. It reads the requests
+// twice, and writes nothing of a record whose requests cannot be read.
 //
-// Each lane is an attack; with several workers, each lane of each. Results are numbered from zero without gaps, in the order
-// in which they were due, because vegeta plot draws nothing after a gap. Their time is when the request was due, and not when
-// it was sent, so that a client that lags hides no waiting.
+// Each lane is an attack; with several workers, each lane of each worker. Results are numbered from zero without gaps, in the
+// order in which they were due, because vegeta plot draws nothing after a gap. A result's time is when the request was due, and
+// not when it was sent, so a client that lags does not hide waiting time.
 func Vegeta(to io.Writer, run history.Run, format string, lanes []history.Lane) ([]Counts, error) {
 	encoding := encodings[format]
 	if encoding == nil {
-		return nil, fmt.Errorf("export: format %q is none of vegeta's", format)
+		return nil, fmt.Errorf("export: unknown vegeta format %q", format)
 	}
 	s := scopeOf(run, lanes)
 	var counts counted
@@ -61,7 +61,7 @@ func Vegeta(to io.Writer, run history.Run, format string, lanes []history.Lane) 
 	return counts.sorted(), w.write(to, encoding)
 }
 
-// vegetaWriter is the second pass.
+// vegetaWriter reads the requests the second time, and writes the results.
 type vegetaWriter struct {
 	run         history.Run
 	scope       scope
@@ -103,8 +103,9 @@ func (w vegetaWriter) write(to io.Writer, encoding func(io.Writer) vegeta.Encode
 	return nil
 }
 
-// resultOf a request is a success to vegeta, which looks at the status alone, if and only if it is one to holdfast. Of errors only
-// the kind is kept: vegeta report lists each text that differs, and texts have port numbers in them.
+// resultOf returns a request as vegeta's result, which is a success to vegeta if and only if it is one to holdfast; vegeta
+// looks at the status alone. Of an error, only the kind is kept: vegeta report lists each different text, and texts contain
+// port numbers.
 func resultOf(r *history.Request) vegeta.Result {
 	result := vegeta.Result{
 		Latency: r.Done - r.Due, BytesIn: uint64(max(0, r.Bytes)), Method: http.MethodGet,
@@ -123,7 +124,7 @@ func resultOf(r *history.Request) vegeta.Result {
 		result.Error = string(r.Outcome)
 	}
 	if good {
-		result.Code = 0 // as vegeta has it of requests without a whole response
+		result.Code = 0 // vegeta's code for a request without a complete response
 	}
 	return result
 }

@@ -17,8 +17,8 @@ import (
 func talkedTo(pods ...string) func(context.Context) (map[history.Lane][]string, error) {
 	return func(context.Context) (map[history.Lane][]string, error) {
 		return map[history.Lane][]string{
-			history.LaneFresh:  {"pod-001", "pod-002", "pod-003", "pod-004", "pod-005", "pod-006"},
-			history.LaneStream: pods,
+			history.LaneFresh: {"pod-001", "pod-002", "pod-003", "pod-004", "pod-005", "pod-006"},
+			"stream":          pods,
 		}, nil
 	}
 }

@@ -19,8 +19,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	k8stesting "k8s.io/client-go/testing"
-
-	"github.com/holdfast-ha/holdfast/framework/audit"
 )
 
 // autoscaled is the horizontal autoscaler: as many replicas as the load, which needs 600 % of what one asks for, has use for.
@@ -122,10 +120,6 @@ func (w *world) dynamic() dynamic.Interface {
 		w.vertical = append(w.vertical, "removed")
 		return false, nil, nil
 	})
-	for _, kind := range audit.PolicyKinds() {
-		resource, _ := audit.ResourceOf(kind)
-		client.PrependReactor("*", resource.Resource, func(a k8stesting.Action) (bool, runtime.Object, error) { return w.policed(kind, a) })
-	}
 	return client
 }
 

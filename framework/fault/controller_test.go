@@ -15,10 +15,7 @@ import (
 
 // stateful has the world offer its workload as a StatefulSet, and no Deployment.
 func (w *world) stateful() {
-	w.client.PrependReactor("*", "deployments", func(a k8stesting.Action) (bool, runtime.Object, error) {
-		if a.GetVerb() == "create" {
-			return w.asked(a) // there may be others
-		}
+	w.client.PrependReactor("*", "deployments", func(k8stesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("there is no Deployment")
 	})
 	w.client.PrependReactor("get", "statefulsets", func(a k8stesting.Action) (bool, runtime.Object, error) {

@@ -89,8 +89,6 @@ func TestAnErrorOfTheAPIEndsInAnUndo(t *testing.T) {
 		{Resize{CPU: "20m"}, "patch", "pods", 1, once, "resize pod pod-001: the API server is away"},
 		{Resize{CPU: "20m"}, "patch", "pods", 3, 3, "resize pod pod-003: the API server is away"},
 		{AutoscaleVertically{}, "get", "deployments", 1, once, "read deployment ns/backend: the API server is away"},
-		{Enforce{}, "get", "deployments", 1, once, "read deployment ns/backend: the API server is away"},
-		{Enforce{}, "create", "deployments", 1, 500, "waited 1m0s for the API server to admit a critical deployment without constraints: "},
 		{NodeKill{Worker: 1}, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
 	} {
 		t.Run(s.fault.String()+"/"+s.verb+" "+s.resource, func(t *testing.T) {

@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 )
@@ -121,16 +120,6 @@ func traps() []trap {
 		})},
 		{fault: ComponentAway{Component: Scheduler, For: time.Second}, build: withControlPlane, undo: undoing("its manifest is back",
 			func(_ *testing.T, w *world, _ Target) { w.components.away = nil })},
-		{fault: Enforce{}, undo: undoing("the policy is removed", func(_ *testing.T, w *world, _ Target) {
-			clear(w.policies)
-			w.notice()
-		})},
-		{fault: Mend{}, build: func(t *testing.T) (*world, Target) {
-			w, target, _ := unbudgeted(t)
-			return w, target
-		}, undo: undoing("the budget is removed", func(t *testing.T, _ *world, target Target) {
-			must(t, target.Client.PolicyV1().PodDisruptionBudgets("ns").Delete(t.Context(), "backend", metav1.DeleteOptions{}))
-		})},
 	}
 }
 
@@ -269,9 +258,6 @@ func TestAnInjectorThatDoesNothingIsAnError(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, target := r.world(t)
 				w.deaf = true
-				if client, ok := target.Dynamic.(*dynamicfake.FakeDynamicClient); ok {
-					swallow(client)
-				}
 				for _, n := range w.nodes {
 					n.(*machine).immortal = true
 				}

@@ -18,7 +18,7 @@ func all() []Fault {
 		NodePause{}, NodePause{Worker: 2}, NodeStop{}, NodeStop{Worker: 2}, Partition{}, Partition{Worker: 2}, Partition{Zone: true},
 		PacketLoss{Percent: 10}, Latency{Delay: 100 * time.Millisecond},
 		TryDrain{For: 20 * time.Second}, BadRollout{Args: badArgs}, TryRollout{For: time.Second},
-		Autoscale{CPU: 60, Max: 10}, Resize{CPU: "20m"}, AutoscaleVertically{}, Enforce{}, Enforce{DeploymentsOnly: true},
+		Autoscale{CPU: 60, Max: 10}, Resize{CPU: "20m"}, AutoscaleVertically{},
 	}
 }
 

@@ -19,7 +19,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
@@ -63,24 +62,17 @@ type world struct {
 	evictor   string        // what a kubelet's evictions are ascribed to
 	presses   int           // of kubelets that were restarted under pressure; a pending one is called off by the next
 
-	audits     [][]string // what each found
-	unmeasured bool       // the autoscaler has no metrics
-	unmoved    bool       // autoscalers change nothing
-	vertical   []string   // what became of the vertical autoscaler
+	unmeasured bool     // the autoscaler has no metrics
+	unmoved    bool     // autoscalers change nothing
+	vertical   []string // what became of the vertical autoscaler
 
 	components components // of Kubernetes
 
-	policies map[string]*unstructured.Unstructured // admission policies and bindings that there are, by kind
-	changes  int                                   // of them
-	noticed  int                                   // the last of these that the API server has heard of
-	inForce  bool                                  // it acts by them
-	told     map[string]error                      // what it answers to a manifest, whatever they say
-	tried    []history.Admission
-	reached  []history.Reach
+	reached []history.Reach
 }
 
 func newWorld(replicas int, workers ...string) *world {
-	w := &world{policies: map[string]*unstructured.Unstructured{}, evictable: 1000, evictor: corev1.PodReasonTerminationByKubelet}
+	w := &world{evictable: 1000, evictor: corev1.PodReasonTerminationByKubelet}
 	labels := map[string]string{"app": "backend"}
 	n := int32(replicas)
 	d := &appsv1.Deployment{
@@ -124,8 +116,6 @@ func newWorld(replicas int, workers ...string) *world {
 	w.client.PrependReactor("delete", "pods", w.deleted)
 	w.client.PrependReactor("create", "pods", w.evicted)
 	w.client.PrependReactor("patch", "nodes", w.cordon)
-	w.client.PrependReactor("create", "deployments", w.asked)
-	w.client.PrependReactor("create", "statefulsets", w.asked)
 	w.reconcile(nil)
 	return w
 }
@@ -145,23 +135,17 @@ func (w *world) Seen(nodes, pods []string, witness string) {
 	w.seen = append(w.seen, fmt.Sprintf("nodes=%v pods=%d %s", nodes, len(pods), witness))
 	w.seenPods = pods
 }
-func (w *world) Hit(probes int)      { w.hit = probes }
-func (w *world) Gone(processes int)  { w.gone = processes }
-func (w *world) Lasts(still Lasting) { w.lasting = still }
-func (w *world) Audited(a history.Audit) {
-	var rules []string
-	for _, f := range a.Findings {
-		rules = append(rules, f.Rule)
-	}
-	w.audits = append(w.audits, rules)
-}
+func (w *world) Hit(probes int)        { w.hit = probes }
+func (w *world) Gone(processes int)    { w.gone = processes }
+func (w *world) Lasts(still Lasting)   { w.lasting = still }
+func (w *world) Audited(history.Audit) {}
 func (w *world) Step(s history.Step, do func() error) error {
 	w.steps = append(w.steps, s.Node+": "+s.What)
 	return do()
 }
-func (w *world) Reached(how history.Reach)      { w.reached = append(w.reached, how) }
-func (w *world) Tried(answer history.Admission) { w.tried = append(w.tried, answer) }
-func (w *world) Healed(witness string)          { w.healed = append(w.healed, witness) }
+func (w *world) Reached(how history.Reach) { w.reached = append(w.reached, how) }
+func (w *world) Tried(history.Admission)   {}
+func (w *world) Healed(witness string)     { w.healed = append(w.healed, witness) }
 
 func (w *world) deployment() *appsv1.Deployment {
 	o, err := w.client.Tracker().Get(deployments, "ns", "backend")

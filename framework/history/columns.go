@@ -1,39 +1,96 @@
 package history
 
-// column ties a column of a requests file to the field of a Request that it holds. Exactly one pointer is set.
-type column struct {
-	name     string // with its unit, where it has one
-	required bool   // a file without it holds no requests; other columns may be missing, and are zero then
+import (
+	"iter"
 
-	text   *string
-	signed *int64
-	count  *uint64
-	number *int
-	flag   *bool // 0 or 1, which every tool can sum
+	"github.com/holdfast-ha/holdfast/framework/history/rows"
+)
+
+// bind lists the columns of a requests file, in order. No other code defines their names.
+func bind(r *Request) []rows.Column {
+	return []rows.Column{
+		{Name: "worker", Required: true, Text: &r.Worker},
+		{Name: "lane", Required: true, Text: (*string)(&r.Lane)},
+		{Name: "seq", Required: true, Count: &r.Seq},
+		{Name: "due_ns", Required: true, Signed: (*int64)(&r.Due)},
+		{Name: "sent_ns", Required: true, Signed: (*int64)(&r.Sent)},
+		{Name: "done_ns", Required: true, Signed: (*int64)(&r.Done)},
+		{Name: "outcome", Required: true, Text: (*string)(&r.Outcome)},
+		{Name: "status", Number: &r.Status},
+		{Name: "attempts", Number: &r.Attempts},
+		{Name: "body_bytes", Signed: &r.Bytes},
+		{Name: "conn", Count: &r.Conn},
+		{Name: "reused", Flag: &r.Reused},
+		{Name: "addr", Text: &r.Addr},
+		{Name: "pod", Text: &r.Pod},
+		{Name: "node", Text: &r.Node},
+		{Name: "zone", Text: &r.Zone},
+		{Name: "revision", Text: &r.Revision},
+		{Name: "inferred", Flag: &r.Inferred},
+		{Name: "gateway_tries", Number: &r.GatewayTries},
+		{Name: "err", Text: &r.Err},
+	}
 }
 
-// bind lists the columns of a requests file, in order. It is the one place that names them.
-func bind(r *Request) []column {
-	return []column{
-		{name: "worker", required: true, text: &r.Worker},
-		{name: "lane", required: true, text: (*string)(&r.Lane)},
-		{name: "seq", required: true, count: &r.Seq},
-		{name: "due_ns", required: true, signed: (*int64)(&r.Due)},
-		{name: "sent_ns", required: true, signed: (*int64)(&r.Sent)},
-		{name: "done_ns", required: true, signed: (*int64)(&r.Done)},
-		{name: "outcome", required: true, text: (*string)(&r.Outcome)},
-		{name: "status", number: &r.Status},
-		{name: "attempts", number: &r.Attempts},
-		{name: "body_bytes", signed: &r.Bytes},
-		{name: "conn", count: &r.Conn},
-		{name: "reused", flag: &r.Reused},
-		{name: "addr", text: &r.Addr},
-		{name: "pod", text: &r.Pod},
-		{name: "node", text: &r.Node},
-		{name: "zone", text: &r.Zone},
-		{name: "revision", text: &r.Revision},
-		{name: "inferred", flag: &r.Inferred},
-		{name: "gateway_tries", number: &r.GatewayTries},
-		{name: "err", text: &r.Err},
+// Encoder writes requests as CSV: a header row whose column names contain the units, then one line for each request. Times are
+// nanoseconds since the run's base, flags are 0 or 1; see rows.Append. An Encoder is not safe for concurrent use.
+type Encoder struct {
+	row     Request
+	columns []rows.Column
+}
+
+// NewEncoder returns an Encoder.
+func NewEncoder() *Encoder {
+	e := &Encoder{}
+	e.columns = bind(&e.row)
+	return e
+}
+
+// AppendHeader appends the header row to dst.
+func (e *Encoder) AppendHeader(dst []byte) []byte { return rows.AppendHeader(dst, e.columns) }
+
+// Append appends the row of r to dst.
+func (e *Encoder) Append(dst []byte, r *Request) []byte {
+	e.row = *r
+	return rows.Append(dst, e.columns)
+}
+
+// DecodeRequests reads what an Encoder wrote. Columns are identified by their names in the header row. Unknown columns are
+// skipped, and missing optional columns are zero. The Request is valid only until the next iteration. An error contains the
+// number of the row (the header row is row 1) and ends the sequence. A last row without a newline is an error.
+func DecodeRequests(csv []byte) iter.Seq2[*Request, error] {
+	return func(yield func(*Request, error) bool) {
+		d := newDecoder()
+		if err := d.header(csv); err != nil {
+			yield(nil, err)
+			return
+		}
+		for d.More() {
+			if err := d.Next(); err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(&d.row, nil) {
+				return
+			}
+		}
 	}
+}
+
+// decoder reads all rows into the same Request.
+type decoder struct {
+	*rows.Decoder
+	row Request
+}
+
+func newDecoder() *decoder {
+	d := &decoder{}
+	d.Decoder = rows.NewDecoder(bind(&d.row))
+	return d
+}
+
+// header starts a new file.
+func (d *decoder) header(csv []byte) error {
+	d.row = Request{}
+	return d.Header(csv)
 }

@@ -12,9 +12,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
-// fullRequest has every field set, each to something of its own.
+// fullRequest has every field set to a distinct value.
 func fullRequest() Request {
 	return Request{
 		Worker: "worker-0", Lane: LaneReused, Seq: 41, Due: 12 * time.Second, Sent: 12*time.Second + 70*time.Microsecond,
@@ -44,7 +46,7 @@ func decode(csv []byte) ([]Request, error) {
 	return all, nil
 }
 
-// TestFormatOfRequests shows the file as other tools see it. It may get columns, it must not lose or rename one.
+// TestFormatOfRequests shows the file as other tools see it. Columns may be added, but must not be removed or renamed.
 func TestFormatOfRequests(t *testing.T) {
 	got := string(encode(fullRequest(), Request{Worker: "worker-0", Lane: LaneFresh, Due: -1, Outcome: Unsent}))
 	want := `worker,lane,seq,due_ns,sent_ns,done_ns,outcome,status,attempts,body_bytes,conn,reused,addr,pod,node,zone,` +
@@ -58,7 +60,7 @@ worker-0,fresh,0,-1,0,0,unsent,0,0,0,0,0,,,,,,0,0,
 	}
 }
 
-// TestEveryFieldHasAColumn fails when Request gets a field that bind forgets.
+// TestEveryFieldHasAColumn fails if a field of Request is missing from bind.
 func TestEveryFieldHasAColumn(t *testing.T) {
 	want := fullRequest()
 	v := reflect.ValueOf(want)
@@ -76,7 +78,7 @@ func TestEveryFieldHasAColumn(t *testing.T) {
 	}
 }
 
-// randomRequest draws from what is common, what is odd, and the limits.
+// randomRequest mixes common values, odd values and limits.
 func randomRequest(rng *rand.Rand) Request {
 	text := func() string {
 		switch rng.IntN(4) {
@@ -107,11 +109,11 @@ func randomRequest(rng *rand.Rand) Request {
 	}
 }
 
-// cleaned is what a file can hold of a request.
+// cleaned is a request in the form that a file can contain.
 func cleaned(r Request) Request {
 	for _, c := range bind(&r) {
-		if c.text != nil {
-			*c.text = cleanText(*c.text)
+		if c.Text != nil {
+			*c.Text = rows.Clean(*c.Text)
 		}
 	}
 	return r
@@ -146,29 +148,6 @@ func TestRequestsSurviveTheFile(t *testing.T) {
 	}
 }
 
-func TestCleanText(t *testing.T) {
-	long := strings.Repeat("é", MaxTextBytes) // two bytes each
-	tests := map[string]struct{ in, want string }{
-		"clean stays":       {"read tcp: connection reset, \"é\"", "read tcp: connection reset, \"é\""},
-		"lines":             {"one\r\ntwo\x00\x7f", "one  two  "},
-		"not UTF-8":         {"a\xffb", "a\uFFFDb"},
-		"long":              {long, long[:MaxTextBytes]},
-		"long and odd":      {"a" + long, "a" + long[:MaxTextBytes-2]},
-		"long by replacing": {strings.Repeat("\xff", MaxTextBytes), strings.Repeat("\uFFFD", MaxTextBytes/3)},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			got := cleanText(test.in)
-			if got != test.want {
-				t.Errorf("got %.60q (%d bytes), want %.60q (%d bytes)", got, len(got), test.want, len(test.want))
-			}
-			if again := cleanText(got); again != got {
-				t.Errorf("cleaning %.60q again gives %.60q", got, again)
-			}
-		})
-	}
-}
-
 func TestColumnsAreFoundByName(t *testing.T) {
 	csv := `new,done_ns,outcome,worker,lane,note,seq,due_ns,sent_ns
 "a,b",3,ok,w,fresh,x,7,1,2
@@ -197,7 +176,7 @@ func TestDamagedRequests(t *testing.T) {
 	}{
 		"empty":            {"", 0, "row 1: cut off in the middle of the line"},
 		"half a header":    {"worker,lane", 0, "row 1: cut off in the middle of the line"},
-		"another file":     {"a,b\n1,2\n", 0, "this is no file of requests"},
+		"another file":     {"a,b\n1,2\n", 0, "this is not a requests file"},
 		"column twice":     {"worker,lane,worker\n", 0, `row 1: two columns are named "worker"`},
 		"half a row":       {names + good + "w,fresh,1,2", 1, "row 3: cut off in the middle of the line"},
 		"no line end":      {names + good[:len(good)-1], 0, "row 2: cut off in the middle of the line"},
@@ -218,7 +197,7 @@ func TestDamagedRequests(t *testing.T) {
 		"blank line":       {names + good + "\n" + good, 1, "row 3: column worker: too many or too few fields"},
 		"open quotes":      {names + "w,fresh,1,2,3,4,ok,200,0,\"a\n" + good, 0, "row 2: column err: quotes do not match"},
 		"odd quotes":       {names + "\"w\"w,fresh,1,2,3,4,ok,200,0,\n", 0, "row 2: column worker: quotes do not match"},
-		"long line":        {names + good + strings.Repeat("x", MaxLineBytes) + good, 1, "row 3: the line is longer than 1048576 bytes"},
+		"long line":        {names + good + strings.Repeat("x", rows.MaxLineBytes) + good, 1, "row 3: the line is longer than 1048576 bytes"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -248,18 +227,7 @@ func TestDecodingCanStopAnywhere(t *testing.T) {
 	}
 }
 
-func TestTextsThatShareASlotAreKeptApart(t *testing.T) {
-	var kept texts
-	const hash = 7
-	for i := range 100 {
-		want := fmt.Sprint(i % 3)
-		if got := kept.get([]byte(want), hash); got != want {
-			t.Fatalf("got %q, want %q", got, want)
-		}
-	}
-}
-
-// TestDecodingCopiesNoNames is what makes judging millions of requests cheap.
+// TestDecodingCopiesNoNames: decoding must not copy names, so that judging millions of requests is cheap.
 func TestDecodingCopiesNoNames(t *testing.T) {
 	csv := encode(typicalRequests(10_000)...)
 	allocs := testing.AllocsPerRun(1, func() {
@@ -297,7 +265,7 @@ func FuzzDecodeRequests(f *testing.F) {
 		if lines := strings.Count(string(csv), "\n"); lines != len(got)+1 {
 			t.Fatalf("%d lines gave %d requests and no error", lines, len(got))
 		}
-		// What was read can be written, and reads the same again, but for texts that the Encoder cleans.
+		// Requests that were read can be written and read again, unchanged except for texts that the Encoder cleans.
 		want := make([]Request, len(got))
 		for i := range got {
 			want[i] = cleaned(got[i])
@@ -312,7 +280,7 @@ func FuzzDecodeRequests(f *testing.F) {
 	})
 }
 
-// typicalRequests are n as a healthy run has them.
+// typicalRequests returns n requests of a healthy run.
 func typicalRequests(n int) []Request {
 	all := make([]Request, n)
 	for i := range all {

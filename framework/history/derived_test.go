@@ -92,68 +92,6 @@ func TestAMomentThatNeverCameIsNeverWithin(t *testing.T) {
 	}
 }
 
-func TestTerminations(t *testing.T) {
-	run := historytest.Healthy().Run()
-	victim := historytest.ReadyPod(historytest.Victim, "", history.Listed)
-	want := []history.Termination{{
-		Namespace: historytest.Namespace, Name: historytest.Victim, UID: victim.UID, Node: historytest.DrainedNode,
-		Labels: victim.Labels, Disruption: "EvictionByEvictionAPI",
-		Requested: moment(historytest.EvictedAt), Gone: moment(historytest.GoneAt),
-	}}
-	same(t, want, run.Terminations(historytest.DisturbedAt, historytest.RecoveredAt))
-	same(t, want, run.Terminations(historytest.EvictedAt, historytest.EvictedAt+1))
-	if ends := run.Terminations(historytest.EvictedAt+1, forever); len(ends) != 0 {
-		t.Errorf("counted again: %+v", ends)
-	}
-}
-
-func TestTerminationsThatWereHalfSeen(t *testing.T) {
-	pod := func(name string, change history.Change, deleting bool) history.Pod {
-		p := historytest.ReadyPod(name, "w1", change)
-		p.Deleting = deleting
-		return p
-	}
-	bare := pod("p2", history.Deleted, false)
-	bare.Node = ""
-	run := historytest.New().
-		Pod(1*s, pod("p1", history.Listed, false)).Pod(1*s, pod("p2", history.Listed, false)).
-		Pod(2*s, pod("p1", history.Modified, true)).Pod(3*s, pod("p1", history.Modified, true)).
-		Pod(4*s, bare).Pod(5*s, pod("p3", history.Deleted, true)).
-		Run()
-	type end struct {
-		Name, Node      string
-		Requested, Gone history.Moment
-		Began           history.Offset
-	}
-	var got []end
-	for _, e := range run.Terminations(0, forever) {
-		got = append(got, end{e.Name, e.Node, e.Requested, e.Gone, e.Began()})
-	}
-	same(t, []end{
-		{"p1", "w1", moment(2 * s), history.Moment{}, 2 * s},
-		{"p2", "", history.Moment{}, moment(4 * s), 4 * s},
-		{"p3", "w1", history.Moment{}, moment(5 * s), 5 * s},
-	}, got)
-}
-
-// TestTerminationsByAKubelet: nobody asks for the deletion of what a kubelet evicts, and the object stays.
-func TestTerminationsByAKubelet(t *testing.T) {
-	evicted := historytest.ReadyPod("p1", "w1", history.Modified)
-	evicted.Phase, evicted.Ready, evicted.Disruption = "Failed", false, "TerminationByKubelet"
-	swept := evicted
-	swept.Change = history.Deleted
-	run := historytest.New().Pod(1*s, historytest.ReadyPod("p1", "w1", history.Listed)).
-		Pod(3*s, evicted).Pod(4*s, evicted).Pod(6*s, swept).Run()
-	want := []history.Termination{{
-		Namespace: historytest.Namespace, Name: "p1", UID: evicted.UID, Node: "w1", Labels: evicted.Labels,
-		Disruption: "TerminationByKubelet", Ended: moment(3 * s), Gone: moment(6 * s),
-	}}
-	same(t, want, run.Terminations(3*s, 3*s+1))
-	if ends := run.Terminations(3*s+1, forever); len(ends) != 0 {
-		t.Errorf("counted again: %+v", ends)
-	}
-}
-
 func TestEnded(t *testing.T) {
 	for phase, want := range map[string]bool{"Pending": false, "Running": false, "Unknown": false, "Succeeded": true, "Failed": true} {
 		if got := (history.Pod{Phase: phase}).Ended(); got != want {
@@ -169,34 +107,6 @@ func TestUnderPressure(t *testing.T) {
 		if got := (history.Node{Taints: []string{"a=b:NoExecute", taint}}).UnderPressure(); got != want {
 			t.Errorf("%s: %t", taint, got)
 		}
-	}
-}
-
-func TestNodeLosses(t *testing.T) {
-	node := func(name, ready string, change history.Change) history.Node {
-		n := historytest.ReadyNode(name, "a")
-		n.Ready, n.Change = ready, change
-		return n
-	}
-	run := historytest.New().
-		Node(1*s, node("w1", "True", history.Listed)).Node(1*s, node("w2", "True", history.Listed)).
-		Node(1*s, node("w3", "False", history.Listed)). // was never ready
-		Node(2*s, node("w1", "Unknown", history.Modified)).Node(3*s, node("w1", "False", history.Modified)).
-		Node(4*s, node("w1", "True", history.Modified)).
-		Node(5*s, node("w1", "False", history.Modified)).
-		Node(6*s, node("w2", "True", history.Deleted)).
-		Node(7*s, node("w3", "Unknown", history.Modified)).
-		Run()
-	labels := historytest.ReadyNode("w1", "a").Labels
-	want := []history.NodeLoss{
-		{Name: "w1", Labels: labels, At: 2 * s, Ready: "Unknown", Back: moment(4 * s)},
-		{Name: "w1", Labels: labels, At: 5 * s, Ready: "False"},
-		{Name: "w2", Labels: historytest.ReadyNode("w2", "a").Labels, At: 6 * s},
-	}
-	same(t, want, run.NodeLosses(0, forever))
-	same(t, want[1:2], run.NodeLosses(3*s, 6*s))
-	if losses := historytest.Healthy().Run().NodeLosses(0, forever); len(losses) != 0 {
-		t.Errorf("a drain loses no node: %+v", losses)
 	}
 }
 
@@ -282,7 +192,8 @@ func TestSelects(t *testing.T) {
 	}
 }
 
-// TestRulesAreToldOnce: a pod keeps them across what is told of it later, and takes none from one that had its name.
+// TestRulesAreToldOnce: a pod keeps its rules across later events without rules, and does not inherit those of another pod
+// with the same name.
 func TestRulesAreToldOnce(t *testing.T) {
 	tell := func(b *historytest.Builder, at history.Offset, uid string, change history.Change, rules string) {
 		p := history.Pod{Change: change, Name: "p", UID: uid}
@@ -294,7 +205,7 @@ func TestRulesAreToldOnce(t *testing.T) {
 	b := historytest.New()
 	tell(b, 1*s, "u1", history.Added, `{"nodeSelector":{"a":"1"}}`)
 	tell(b, 2*s, "u1", history.Modified, "")
-	tell(b, 3*s, "u1", history.Listed, `{}`) // as they are now
+	tell(b, 3*s, "u1", history.Listed, `{}`) // the rules at that time
 	tell(b, 4*s, "u2", history.Modified, "")
 	tell(b, 5*s, "u1", history.Deleted, "")
 	tell(b, 6*s, "u1", history.Modified, "")
@@ -307,7 +218,7 @@ func TestRulesAreToldOnce(t *testing.T) {
 	if got := run.StateAt(4 * s).Pods["u2"].Rules; got != nil {
 		t.Errorf("u2 has %s", got)
 	}
-	for _, e := range run.Events { // what was recorded is not touched
+	for _, e := range run.Events { // the recorded events are not modified
 		if e.T == 2*s && e.Pod != nil && e.Pod.Rules != nil {
 			t.Errorf("the event at 2s has got %s", e.Pod.Rules)
 		}

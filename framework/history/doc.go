@@ -1,8 +1,8 @@
-// Package history is the recorded run: plain data, and the files it lies in.
+// Package history is the recorded run: plain data, and the files in which it is stored.
 //
-// It holds what was seen, each thing with the moment it was seen, and nothing that was concluded from it: verdicts are
-// the business of package invariant. It is a leaf: it imports the standard library only, and knows no Kubernetes types,
-// so that a record outlives the client library that made it.
+// It contains what was seen, with the time at which it was seen, and no conclusions: those are the verdicts of package
+// invariant. The package imports only the standard library and contains no Kubernetes types, so a record does not depend on
+// the client library that made it.
 //
-// Every moment is an offset from the run's base on one monotonic clock (see Header.Base and Clock).
+// Every time is an offset from the run's base on one monotonic clock (see Header.Base and Clock).
 package history

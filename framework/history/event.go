@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Event is one line of events.jsonl: a moment, and the one field that is not nil.
+// Event is one line of events.jsonl: a time, and exactly one other field that is not nil.
 type Event struct {
 	T Offset `json:"t"` // nanoseconds since the base
 
@@ -37,7 +37,7 @@ type Event struct {
 	End       *End           `json:"end,omitempty"`
 }
 
-// PhaseName names a part of a scenario. A phase lasts until the next begins.
+// PhaseName names a phase of a scenario. A phase lasts until the next phase begins.
 type PhaseName string
 
 // The phases, in order. Load flows from the start of Steady until the end of Recovered.
@@ -45,22 +45,22 @@ const (
 	Provision PhaseName = "provision"
 	Deploy    PhaseName = "deploy"
 	Steady    PhaseName = "steady"
-	Disturbed PhaseName = "disturbed" // from before the first fault is injected until the last is healed
+	Disturbed PhaseName = "disturbed" // from before the first fault is injected until the last one is reverted
 	Recovered PhaseName = "recovered"
-	Drained   PhaseName = "drained" // load stopped, results being collected
+	Drained   PhaseName = "drained" // the load has stopped, results are being collected
 )
 
-// Phase marks the beginning of one.
+// Phase marks the beginning of a phase.
 type Phase struct {
 	Name PhaseName `json:"name"`
 }
 
-// FaultStage is a step in a fault's life.
+// FaultStage is a stage of a fault.
 type FaultStage string
 
-// The stages. Injecting and Healing are when the harness began to act; Seen and Healed are when the witness saw it. Lasting
-// is when the witness was asked once more, just before Healing, and saw the fault still in force; a record that is older
-// than this stage has it of no fault, nor has one of what is over as soon as it was seen, such as a deletion of pods.
+// The stages. Injecting and Healing are when the harness began to inject and to revert the fault; Seen and Healed are when
+// the witness saw the result. Lasting is a second check by the witness, just before Healing, that the fault is still
+// active. Older records do not have Lasting, nor do faults that are over as soon as they are seen, such as deleting pods.
 const (
 	Injecting FaultStage = "injecting"
 	Seen      FaultStage = "seen"
@@ -74,25 +74,27 @@ type FaultMark struct {
 	ID    int        `json:"id"`   // numbers the scenario's faults from 0
 	Name  string     `json:"name"` // Fault.String()
 	Stage FaultStage `json:"stage"`
-	// Nodes and Pods are what it bit, known from Seen on.
+	// Nodes and Pods are what the fault affected; known from Seen on.
 	Nodes []string `json:"nodes,omitempty"`
 	Pods  []string `json:"pods,omitempty"`
-	// Witness says what was seen, and by whom, in words.
+	// Witness describes what the witness saw.
 	Witness string `json:"witness,omitempty"`
-	// Hit counts the witness's probes that a fault hit which takes nothing away, such as a loss of packets: no watch sees one.
+	// Hit is the number of the witness's probes that were affected, for faults that no watch can see, such as packet loss.
 	Hit int `json:"hit,omitempty"`
-	// Processes counts those of a component that its witness saw running before and gone now: no watch sees a process.
+	// Processes is the number of a component's processes that the witness saw running before and missing now. No watch sees
+	// processes.
 	Processes int `json:"processes,omitempty"`
-	// Error is set when the stage was not reached; the fault's evidence is then missing.
+	// Error is set if the stage was not reached; the evidence of the fault is then incomplete.
 	Error string `json:"error,omitempty"`
-	// NotSupported says why, with an Error, if what the fault takes is not to be had there, such as a feature of the kernel.
+	// NotSupported, together with an Error, is why the environment cannot run the fault, for example a missing kernel
+	// feature.
 	NotSupported string `json:"notSupported,omitempty"`
 }
 
-// Change says how an object came to be reported.
+// Change is how an object came to be reported.
 type Change string
 
-// The changes. Listed: found by a list, at the start or after a gap.
+// The changes. Listed: in the result of a list request, at the start or after a gap.
 const (
 	Listed   Change = "listed"
 	Added    Change = "added"
@@ -100,7 +102,7 @@ const (
 	Deleted  Change = "deleted"
 )
 
-// Pod is a pod as a watch reported it.
+// Pod is a pod as reported by a watch.
 type Pod struct {
 	Change    Change            `json:"change"`
 	Namespace string            `json:"namespace"`
@@ -112,53 +114,52 @@ type Pod struct {
 	Phase     string            `json:"phase"`
 	Ready     bool              `json:"ready"`
 	Restarts  int               `json:"restarts,omitempty"`
-	// CPU is the processor time that its containers have been given by its kubelet, as Kubernetes writes it ("20m"): what it
-	// asks for, unless a resize is under way. Empty: its kubelet has not said so.
+	// CPU is the CPU request that the kubelet has applied to the pod's containers, as a Kubernetes quantity ("20m"). It
+	// differs from the spec during a resize. Empty: the kubelet has not reported it.
 	CPU string `json:"cpu,omitempty"`
-	// Deleting is true once a deletion was accepted (deletionTimestamp is set).
+	// Deleting is true once the deletion was accepted (deletionTimestamp is set).
 	Deleting bool `json:"deleting,omitempty"`
 	// Disruption is the reason of a true DisruptionTarget condition: EvictionByEvictionAPI, PreemptionByScheduler,
-	// DeletionByTaintManager, TerminationByKubelet, ... Empty for direct deletes, scale-downs and rollouts.
+	// DeletionByTaintManager, TerminationByKubelet, ... Empty for direct deletions, scale-downs and rollouts.
 	Disruption string `json:"disruption,omitempty"`
-	// Unschedulable is the scheduler's message while the pod cannot be bound.
+	// Unschedulable is the scheduler's message while it cannot bind the pod.
 	Unschedulable string `json:"unschedulable,omitempty"`
-	// Waiting is the reason of a container that waits, such as CrashLoopBackOff.
+	// Waiting is the reason of a waiting container, such as CrashLoopBackOff.
 	Waiting string `json:"waiting,omitempty"`
-	// Rules are by what the scheduler must place it, as Kubernetes writes them in a pod's spec: nodeSelector, tolerations,
-	// topologySpreadConstraints, and of affinity what is required. A pod without any has {}. Events other than Listed and
-	// Added do not repeat them, see State; a record in which nothing has them is older than they are.
+	// Rules are the pod's scheduling constraints in Kubernetes' JSON: nodeSelector, tolerations, topologySpreadConstraints,
+	// and required affinity; {} if there are none. Only Listed and Added events contain them, see State. In older records
+	// no event has them.
 	Rules json.RawMessage `json:"rules,omitempty"`
-	// Lifecycle is told as Rules are; nil in all events of a record that is older than it is.
+	// Lifecycle is present in the same events as Rules; nil in all events of older records.
 	Lifecycle *Lifecycle `json:"lifecycle,omitempty"`
 }
 
-// Lifecycle is what a pod's spec says of how it begins and ends.
+// Lifecycle is how a pod starts and terminates, according to its spec.
 type Lifecycle struct {
-	// Readiness tells whether every container has a readiness probe, so that it is not ready before it says so.
+	// Readiness is true if every container has a readiness probe, so that the pod is not ready before the probes succeed.
 	Readiness bool `json:"readiness,omitempty"`
-	// PreStop is the longest preStop sleep, after which SIGTERM is sent; zero: at once. A hook of another kind counts as none:
-	// how long it takes is not in a spec.
+	// PreStop is the longest preStop sleep, after which SIGTERM is sent; zero: at once. Hooks of other kinds count as zero,
+	// because the spec does not contain their duration.
 	PreStop time.Duration `json:"preStop,omitempty"`
-	// Grace is when SIGKILL follows, counted from the deletion.
+	// Grace is the time from the deletion to SIGKILL.
 	Grace time.Duration `json:"grace,omitempty"`
 }
 
-// Ended tells whether all containers of a pod have ended for good. Such a pod holds nothing and counts for nothing; what a
-// kubelet evicts stays behind as one.
+// Ended reports whether all containers of the pod have terminated for good. Such a pod holds no resources and counts for
+// nothing. A pod that a kubelet evicted stays in this state.
 func (p Pod) Ended() bool { return p.Phase == "Succeeded" || p.Phase == "Failed" }
 
-// Node is a node as a watch reported it.
+// Node is a node as reported by a watch.
 type Node struct {
 	Change        Change            `json:"change"`
 	Name          string            `json:"name"`
 	Labels        map[string]string `json:"labels,omitempty"`
-	Ready         string            `json:"ready"` // True, False or Unknown, as Kubernetes writes it
+	Ready         string            `json:"ready"` // True, False or Unknown
 	Unschedulable bool              `json:"unschedulable,omitempty"`
 	Taints        []string          `json:"taints,omitempty"` // key=value:effect
 }
 
-// UnderPressure tells whether the node controller has tainted the node because its kubelet says that it is short of memory or
-// of disk.
+// UnderPressure reports whether the node controller has tainted the node because its kubelet reports memory or disk pressure.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-conditions
 func (n Node) UnderPressure() bool {
@@ -167,33 +168,33 @@ func (n Node) UnderPressure() bool {
 	})
 }
 
-// Workload is a Deployment or a StatefulSet as a watch reported it: what is wanted, and how much of it is there.
+// Workload is a Deployment or a StatefulSet as reported by a watch: its spec and its status.
 type Workload struct {
 	Change      Change            `json:"change"`
 	Namespace   string            `json:"namespace"`
 	Name        string            `json:"name"`
-	StatefulSet bool              `json:"statefulSet,omitempty"` // false of all in a record that is older than this
+	StatefulSet bool              `json:"statefulSet,omitempty"` // false in older records
 	Selector    map[string]string `json:"selector"`
-	// SelectsBy is the whole selector, as kubectl takes it, where it asks for more than the labels of Selector.
+	// SelectsBy is the whole selector in kubectl's syntax, if it contains more than the labels of Selector.
 	SelectsBy    string            `json:"selectsBy,omitempty"`
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
-	// Spread are the pod template's topologySpreadConstraints, as Kubernetes writes them.
+	// Spread is the pod template's topologySpreadConstraints in Kubernetes' JSON.
 	Spread    json.RawMessage `json:"spread,omitempty"`
 	Replicas  int             `json:"replicas"`
 	Updated   int             `json:"updated"`
 	Ready     int             `json:"ready"`
 	Available int             `json:"available"`
-	// Total counts all its pods that are not yet gone, old revisions included, as the controller says.
+	// Total is status.replicas: all pods that are not yet gone, old revisions included.
 	Total    int  `json:"total"`
 	Observed bool `json:"observed"` // the controller has seen the newest generation
 }
 
-// Settled tells whether all replicas, and only those, are of the newest revision and available.
+// Settled reports whether all replicas are of the newest revision and available, and there are no other pods.
 func (w Workload) Settled() bool {
 	return w.Observed && w.Updated == w.Replicas && w.Available == w.Replicas && w.Total == w.Replicas
 }
 
-// Slice is an EndpointSlice as a watch reported it.
+// Slice is an EndpointSlice as reported by a watch.
 type Slice struct {
 	Change    Change     `json:"change"`
 	Namespace string     `json:"namespace"`
@@ -212,19 +213,19 @@ type Endpoint struct {
 	Terminating bool   `json:"terminating"`
 }
 
-// Budget is a PodDisruptionBudget as a watch reported it.
+// Budget is a PodDisruptionBudget as reported by a watch.
 type Budget struct {
 	Change    Change            `json:"change"`
 	Namespace string            `json:"namespace"`
 	Name      string            `json:"name"`
 	Selector  map[string]string `json:"selector"`
-	// SelectsBy is the whole selector, as kubectl takes it, where it asks for more than the labels of Selector.
+	// SelectsBy is the whole selector in kubectl's syntax, if it contains more than the labels of Selector.
 	SelectsBy      string `json:"selectsBy,omitempty"`
 	MinAvailable   string `json:"minAvailable,omitempty"`   // number or percentage
 	MaxUnavailable string `json:"maxUnavailable,omitempty"` // number or percentage
-	// UnhealthyPodEvictionPolicy is AlwaysAllow or IfHealthyBudget, which it is by default. Empty: the record is older than this.
+	// UnhealthyPodEvictionPolicy is AlwaysAllow or IfHealthyBudget, the default. Empty in older records.
 	UnhealthyPodEvictionPolicy string `json:"unhealthyPodEvictionPolicy,omitempty"`
-	// Observed tells whether the status below belongs to the newest generation.
+	// Observed reports whether the status below belongs to the newest generation.
 	Observed           bool `json:"observed"`
 	CurrentHealthy     int  `json:"currentHealthy"`
 	DesiredHealthy     int  `json:"desiredHealthy"`
@@ -232,53 +233,54 @@ type Budget struct {
 	DisruptionsAllowed int  `json:"disruptionsAllowed"`
 }
 
-// Eviction is one answer of the eviction API to the harness, or the loss of one.
+// Eviction is one response of the eviction API to the harness, or the loss of a response.
 type Eviction struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
-	// UID is that of the pod that was there when the eviction was asked for. Empty: it is not known, as in old records.
+	// UID is that of the pod that existed when the eviction was requested. Empty if unknown, as in old records.
 	UID      string `json:"uid,omitempty"`
 	Accepted bool   `json:"accepted"`
-	// Lost is why no answer came; the eviction may have been accepted. Sent is when it was asked for, of such a one alone.
+	// Lost is why no response came; the eviction may have been accepted. Sent is when it was requested, and set only if
+	// Lost is.
 	Lost string `json:"lost,omitempty"`
 	Sent Offset `json:"sent,omitempty"`
-	// Budget names the budget that refused it, where the API says so.
+	// Budget is the name of the budget that refused the eviction, if the API names it.
 	Budget  string `json:"budget,omitempty"`
 	Message string `json:"message,omitempty"`
 }
 
-// Audit is what a look for a workload's single points of failure found, as package audit has them.
+// Audit is the result of package audit's search for single points of failure of a workload.
 type Audit struct {
 	Namespace string `json:"namespace"`
 	Workload  string `json:"workload"`
-	// Findings are all that was found; none: the workload is clean, as far as it could be looked at.
+	// Findings are all findings; none means that the workload is clean, apart from NotChecked.
 	Findings []Finding `json:"findings"`
-	// NotChecked says what could not be looked at, and why.
+	// NotChecked lists the checks that were not possible, with reasons.
 	NotChecked []string `json:"notChecked,omitempty"`
 }
 
-// Finding is one of an Audit.
+// Finding is one finding of an Audit.
 type Finding struct {
 	Rule     string `json:"rule"` // its ID, for example no-prestop
 	Evidence string `json:"evidence"`
 }
 
-// Admission is the API server's answer to a manifest that the harness tried as a dry run: nothing came of it.
+// Admission is the API server's response to a dry run of a manifest.
 //
 // Source: https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
 type Admission struct {
 	Namespace string `json:"namespace"`
 	Kind      string `json:"kind"`
-	Name      string `json:"name"` // says what it is like
-	// Against names the ValidatingAdmissionPolicy that is to refuse it. Empty: none is.
+	Name      string `json:"name"` // describes the manifest
+	// Against is the ValidatingAdmissionPolicy that should refuse the manifest. Empty: none should.
 	Against  string `json:"against,omitempty"`
 	Accepted bool   `json:"accepted"`
-	// By names the ValidatingAdmissionPolicy that refused it, where the API says so.
+	// By is the ValidatingAdmissionPolicy that refused it, if the API names it.
 	By      string `json:"by,omitempty"`
 	Message string `json:"message,omitempty"`
 }
 
-// KubeNote is a Kubernetes Event (the API object), kept for the reader of a report.
+// KubeNote is a Kubernetes Event (the API object), kept for readers of a report.
 type KubeNote struct {
 	Namespace string `json:"namespace"`
 	Kind      string `json:"kind"`
@@ -289,25 +291,25 @@ type KubeNote struct {
 	Source    string `json:"source,omitempty"`
 }
 
-// Gap says that a watch may have missed changes between Since and the event's own moment.
+// Gap means that a watch may have missed changes between Since and the event's T.
 type Gap struct {
 	What  string `json:"what"` // pods, nodes, ...
 	Since Offset `json:"since"`
 	Why   string `json:"why"`
-	// Bridged says that nothing was missed after all: every change of that time is in the record, in its order, but may be
-	// told later than it happened, at the end of the gap. False of all in a record that is older than this.
+	// Bridged means that nothing was missed after all: the record contains every change of that time, in order, but
+	// possibly dated later than it happened, at the end of the gap. False in older records.
 	Bridged bool `json:"bridged,omitempty"`
 }
 
-// Clock says how a load worker's clock was mapped to the run's: worker time + Offset = run time, right within
-// Uncertainty (half of the shortest round trip seen).
+// Clock is how a load worker's clock is mapped to the run's: worker time + Offset = run time, within Uncertainty (half of
+// the shortest round trip).
 type Clock struct {
 	Worker      string `json:"worker"`
 	Offset      Offset `json:"offset"`
 	Uncertainty Offset `json:"uncertainty"`
 }
 
-// LoadTotals are a worker's own final counts of one lane. Planned = Sent + Unsent always, and equals the rows recorded.
+// LoadTotals are a worker's own final counts of one lane. Planned = Sent + Unsent always, and equals the number of rows.
 type LoadTotals struct {
 	Worker  string `json:"worker"`
 	Lane    Lane   `json:"lane"`
@@ -316,16 +318,16 @@ type LoadTotals struct {
 	Unsent  uint64 `json:"unsent"`
 }
 
-// GatewayTotals are a gateway's own counts while the load flowed, written once it had ended. What a retry of its saved,
-// clients did not see.
+// GatewayTotals are a gateway's own counts while the load flowed, recorded after the load ended. They include requests that
+// were saved by a retry, which clients do not see.
 type GatewayTotals struct {
 	Requests uint64 `json:"requests"`
-	Tries    uint64 `json:"tries"`  // of upstreams
-	Masked   uint64 `json:"masked"` // requests that were answered well, and only because of another try
+	Tries    uint64 `json:"tries"`  // requests to upstreams
+	Masked   uint64 `json:"masked"` // requests that were answered well only because of a retry
 	Failed   uint64 `json:"failed"` // requests that no upstream answered
 }
 
-// Segment says that a file of requests is closed and whole.
+// Segment means that a requests file is closed and complete.
 type Segment struct {
 	File     string `json:"file"` // below requests/
 	Rows     uint64 `json:"rows"`
@@ -333,15 +335,15 @@ type Segment struct {
 	Checksum string `json:"checksum"` // CRC-32C of the file, hexadecimal
 }
 
-// Trouble is something that went wrong with the harness or its surroundings and weakens the evidence.
+// Trouble is a problem of the harness or its environment that weakens the evidence.
 type Trouble struct {
 	What string `json:"what"`
-	// Interrupted says that the harness was told to end: see Run.Interrupted.
+	// Interrupted means that the harness was interrupted: see Run.Interrupted.
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
-// End is the last line: nothing was cut off. Lines counts the lines before it. Checksum, the last field, is the CRC-32C
-// of all that stands in the file before its own digits, in hexadecimal.
+// End is the last line of a complete record. Lines is the number of lines before it. Checksum, the last field, is the
+// CRC-32C of everything in the file before its own digits, in hexadecimal.
 type End struct {
 	Lines    uint64 `json:"lines"`
 	Checksum string `json:"checksum"`

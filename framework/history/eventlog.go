@@ -1,33 +1,34 @@
 package history
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+
+	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
-// eventLog is events.jsonl as it was read.
+// eventLog is the content of events.jsonl.
 type eventLog struct {
 	name     string // for messages
 	header   *Header
 	events   []Event
-	problems []string // why it is not whole
+	problems []string // why the record is incomplete
 
-	line     uint64 // being read, from 1
-	checksum uint32 // of the lines before it
+	line     uint64 // the current line, from 1
+	checksum uint32 // of the lines before the current one
 	ended    bool
 }
 
-// read takes in lines until the first that is damaged: what comes after damage might be told in a wrong light. The
-// error is for what holds no record that this version can read.
+// read reads lines up to the first damaged one: events after damage could be misinterpreted. It returns an error only if
+// the file is not a record that this version can read.
 func (l *eventLog) read(from io.Reader) error {
-	lines := lineReader{from: bufio.NewReader(from)}
+	lines := rows.NewLineReader(from)
 	for l.line = 1; ; l.line++ {
-		line, err := lines.next()
+		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -49,12 +50,12 @@ func (l *eventLog) read(from io.Reader) error {
 	}
 	if !l.ended {
 		l.problems = append(l.problems, fmt.Sprintf(
-			"%s has no last line after line %d: the harness was killed, or is still at it", l.name, l.line-1))
+			"%s has no end line after line %d: the harness was killed, or is still running", l.name, l.line-1))
 	}
 	return nil
 }
 
-// take adds one line, which ends in a newline.
+// take processes one line, including its newline.
 func (l *eventLog) take(line []byte) error {
 	if l.ended {
 		return errors.New("comes after the last line")
@@ -83,7 +84,7 @@ func (l *eventLog) take(line []byte) error {
 	return nil
 }
 
-// checkFormat reads as little as it can of a header, since all else may differ in another format.
+// checkFormat parses only the format version, since everything else may differ in another format.
 func checkFormat(line []byte) error {
 	var first struct {
 		Header *struct {
@@ -99,7 +100,7 @@ func checkFormat(line []byte) error {
 	return nil
 }
 
-// checkEnd compares the last line with what came before it, byte by byte.
+// checkEnd compares the end line with everything before it.
 func (l *eventLog) checkEnd(line []byte, end End) error {
 	const digits = 8
 	l.ended = true
@@ -108,11 +109,11 @@ func (l *eventLog) checkEnd(line []byte, end End) error {
 		return errors.New("is a damaged last line")
 	}
 	if want := l.line - 1; end.Lines != want {
-		return fmt.Errorf("counts %d lines before it, and there are %d", end.Lines, want)
+		return fmt.Errorf("counts %d lines before it, but there are %d", end.Lines, want)
 	}
 	sum := fmt.Sprintf("%08x", crc32.Update(l.checksum, castagnoli, line[:sealed]))
 	if written := string(line[sealed : sealed+digits]); written != sum {
-		return fmt.Errorf("has checksum %.8q, and the lines before it have %s: a line was changed", written, sum)
+		return fmt.Errorf("has checksum %.8q, but the lines before it have %s: a line was changed", written, sum)
 	}
 	return nil
 }

@@ -2,35 +2,35 @@ package history
 
 import "slices"
 
-// Moment is a moment that may not have come.
+// Moment is a time that may not exist.
 type Moment struct {
-	At Offset // when; zero unless OK
+	At Offset // zero unless OK
 	OK bool
 }
 
-// Within tells whether the moment came, and at or after from and before to.
+// Within reports whether the moment exists and is within [from, to).
 func (m Moment) Within(from, to Offset) bool { return m.OK && m.At >= from && m.At < to }
 
-// FaultLife is what became of one fault.
+// FaultLife is the recorded life of one fault.
 type FaultLife struct {
 	ID   int
 	Name string
-	// The stages that were reached. Where a stage was recorded more than once, Healed is the last time, and the others
-	// are the first.
+	// The stages that were reached. If a stage was recorded more than once, Healed is the last time, and the others are the
+	// first.
 	Injecting, Seen, Lasting, Healing, Healed Moment
-	// Nodes and Pods are all that it bit.
+	// Nodes and Pods are everything that the fault affected.
 	Nodes, Pods []string
-	// Hit is how many of the witness's probes it hit, of a fault that takes nothing away.
+	// Hit is the number of the witness's probes that were affected; see FaultMark.
 	Hit int
-	// Processes is how many of a component its witness saw gone.
+	// Processes is the number of processes that the witness saw gone; see FaultMark.
 	Processes int
-	// Witness is what was seen, in the order in which it was.
+	// Witness is what the witness saw, in order.
 	Witness []string
-	// Errors say why stages were not reached.
+	// Errors are the errors of stages that were not reached.
 	Errors []string
 }
 
-// Faults lists the faults, in the order in which they were first mentioned.
+// Faults lists the faults, in the order of their first events.
 func (r Run) Faults() []FaultLife {
 	var lives []FaultLife
 	for _, e := range r.Events {
@@ -79,7 +79,7 @@ func (m *Moment) first(at Offset) {
 	}
 }
 
-// union appends to list what is new in more.
+// union appends the new elements of more to list.
 func union(list, more []string) []string {
 	for _, s := range more {
 		if !slices.Contains(list, s) {

@@ -6,22 +6,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// The names of two links to runs' folders, among the runs.
+// Names of symbolic links to run folders, next to the run folders.
 const (
-	// LatestName leads to the last run of which a scenario was judged: there is something to look at.
+	// LatestName links to the last run with at least one judged scenario.
 	LatestName = "latest"
-	// LastAttemptName leads to the run that was begun last, whatever came of it.
+	// LastAttemptName links to the run that was started last, whatever its result.
 	LastAttemptName = "last-attempt"
 )
 
-// PointLatest makes artifacts/latest point at artifacts/<runID>, in one step. Something else of that name is an error
-// and stays.
+// PointLatest makes artifacts/latest point at artifacts/<runID>, atomically. It returns an error if something other than a
+// symbolic link has that name, and leaves it alone.
 func PointLatest(artifacts, runID string) error { return point(artifacts, LatestName, runID) }
 
-// PointLastAttempt is PointLatest for artifacts/last-attempt. It is an error, too, if there is something else than a link where
-// artifacts/latest will have to be: better now than when the run has something to keep.
+// PointLastAttempt is PointLatest for artifacts/last-attempt. It also returns an error if something other than a symbolic
+// link is at artifacts/latest, because PointLatest would fail later, after the run.
 func PointLastAttempt(artifacts, runID string) error {
 	if err := spared(filepath.Join(artifacts, LatestName)); err != nil {
 		return err
@@ -29,11 +30,11 @@ func PointLastAttempt(artifacts, runID string) error {
 	return point(artifacts, LastAttemptName, runID)
 }
 
-// spared is an error if something other than a link has the name.
+// spared returns an error if something other than a symbolic link has the name.
 func spared(link string) error {
 	info, err := os.Lstat(link)
 	if err == nil && info.Mode()&fs.ModeSymlink == 0 {
-		return fmt.Errorf("point at the latest run: %s is no link: move it away", link)
+		return fmt.Errorf("point at the latest run: %s is not a symbolic link: move it away", link)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("point at the latest run: %w", err)
@@ -46,7 +47,7 @@ func point(artifacts, name, runID string) error {
 	if err := spared(link); err != nil {
 		return err
 	}
-	fresh := link + "." + runID // a name of our own, since runs may go on side by side
+	fresh := link + "." + runID // a unique name, because several runs may be in progress
 	if err := os.Symlink(runID, fresh); err != nil {
 		return fmt.Errorf("point at the latest run: %w", err)
 	}
@@ -56,14 +57,17 @@ func point(artifacts, name, runID string) error {
 	return nil
 }
 
-// Records lists the folders below a run's folder (which may be a link) that hold a record, with slashes, sorted: what
-// can be judged even of a run that was killed. The run's folder itself is ".".
+// Records lists the folders with a record below a run's folder (which may be a symbolic link), relative to it, with
+// slashes, sorted. It works for a killed run, too. The run's folder itself is ".". Records that were set aside are left out.
 func Records(dir string) ([]string, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("look for records in %q: there is no folder of that name; give a run's, such as artifacts/latest", dir)
+		return nil, fmt.Errorf("look for records in %q: no such folder: give a run's folder, such as artifacts/latest", dir)
 	}
 	var found []string
 	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && strings.HasPrefix(path, SetAsidePrefix) {
+			return fs.SkipDir
+		}
 		if err == nil && !entry.IsDir() && entry.Name() == EventsFile {
 			found = append(found, filepath.ToSlash(filepath.Dir(path)))
 		}

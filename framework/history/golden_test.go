@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// goldenRun is a run that holdfast wrote when format 1 was new, with every field of every event in its one record. It is never
-// written again: runs that people keep must stay readable.
+// goldenRun is a run that holdfast wrote when format 1 was new; its record contains every field of every event. It is never
+// regenerated, because old runs must stay readable.
 const (
 	goldenRun = "testdata/format1"
 	golden    = goldenRun + "/chaos/drain-one-worker"
@@ -27,7 +27,7 @@ func TestOldEventsLoseNothing(t *testing.T) {
 	}
 	data, err := os.ReadFile(filepath.Join(golden, EventsFile))
 	must(t, err)
-	lines := slices.Collect(bytes.Lines(data)) // they are in order of T
+	lines := slices.Collect(bytes.Lines(data)) // sorted by T
 	if len(lines) != len(run.Events) {
 		t.Fatalf("%d lines gave %d events", len(lines), len(run.Events))
 	}
@@ -48,7 +48,7 @@ func TestOldRunFileLosesNothing(t *testing.T) {
 	keeps(t, data, read)
 }
 
-// keeps fails where a value of was is another one in is, or none. Values may have been added.
+// keeps fails if a value of was is different or missing in is. Values may have been added.
 func keeps(t *testing.T, was, is []byte) {
 	t.Helper()
 	var old, read map[string]any
@@ -60,7 +60,7 @@ func keeps(t *testing.T, was, is []byte) {
 	}
 }
 
-// drop takes out of from what like does not have.
+// drop removes from from what like does not contain.
 func drop(from, like any) {
 	switch from := from.(type) {
 	case map[string]any:
@@ -103,7 +103,7 @@ func TestOldRequestsLoseNothing(t *testing.T) {
 	}
 }
 
-// records reads requests as any other tool does.
+// records reads requests with a general-purpose CSV reader.
 func records(t *testing.T, data []byte) []map[string]string {
 	t.Helper()
 	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
@@ -119,7 +119,7 @@ func records(t *testing.T, data []byte) []map[string]string {
 	return all
 }
 
-// TestOldValues holds against a few values that are read under their own names, lest two be swapped everywhere.
+// TestOldValues checks some values under their own names, in case two fields were swapped in writing and reading alike.
 func TestOldValues(t *testing.T) {
 	run, err := Open(golden)
 	must(t, err)

@@ -2,17 +2,17 @@ package history
 
 import "slices"
 
-// OutcomeInterrupted is the Outcome of a RunFile whose run was interrupted before every scenario was run to its end, and in which
-// nothing was broken until then. It is no invariant.Outcome: nothing is known of what was not tried.
+// OutcomeInterrupted is the Outcome of a RunFile whose run was interrupted before every scenario had been run to its end,
+// if no promise had been broken by then. It is not an invariant.Outcome, because the untried scenarios have no verdict.
 const OutcomeInterrupted = "interrupted"
 
-// Cut tells whether the run was interrupted before every scenario was run to its end.
+// Cut reports whether the run was interrupted before every scenario had been run to its end.
 func (f RunFile) Cut() bool {
 	interrupted, notBegun := f.Left()
 	return interrupted+notBegun > 0
 }
 
-// Left counts the scenarios that were interrupted, and those that were not begun because the run was.
+// Left counts the interrupted scenarios, and those that were not begun because the run was interrupted.
 func (f RunFile) Left() (interrupted, notBegun int) {
 	for _, s := range f.Scenarios {
 		switch {
@@ -25,16 +25,17 @@ func (f RunFile) Left() (interrupted, notBegun int) {
 	return interrupted, notBegun
 }
 
-// Left tells whether the scenario was not run to its end because the run was interrupted. A promise that it broke before counts as
-// that, and not as this.
+// Left reports whether the scenario was not run to its end because the run was interrupted. A scenario that had broken a
+// promise before counts as violated, and not as left.
 func (s ScenarioResult) Left() bool {
 	return s.NotBegun != "" || s.Interrupted != "" && s.Outcome == ""
 }
 
-// CutShort takes the outcome from a scenario that was interrupted, and tells whether it did: one that was not tried to its end does
-// not lack evidence. What it broke before stays broken, and of a mutant nothing is known. Where is Run.Interrupted of its record.
+// CutShort clears the outcome of a scenario that was interrupted, and returns true if it did: an interrupted scenario must
+// not count as lacking evidence. A promise broken before the interruption stays broken, except for a mutant, of which
+// nothing is known. where is Run.Interrupted of the record.
 func (s *ScenarioResult) CutShort(where string) bool {
-	const violated = "violated" // an invariant.Outcome, which this package cannot name
+	const violated = "violated" // an invariant.Outcome; this package cannot import invariant
 	s.Interrupted = where
 	if where == "" || s.Outcome == violated && s.Mutant == nil {
 		return false
@@ -43,15 +44,15 @@ func (s *ScenarioResult) CutShort(where string) bool {
 	return true
 }
 
-// Interrupted says where the scenario was interrupted; empty: it was not. Whatever is missing of such a record is missing because
-// of that, and is no evidence that is missing of a scenario which was run to its end.
+// Interrupted is where the scenario was interrupted; empty if it was not. If it was, missing events are explained by the
+// interruption and do not count as missing evidence.
 func (r Run) Interrupted() string {
 	for _, e := range r.Events {
 		if e.Trouble == nil || !e.Trouble.Interrupted {
 			continue
 		}
 		for _, phase := range slices.Backward(r.Phases()) {
-			if phase.Name != Drained { // in which what was sent is collected, however the scenario ended
+			if phase.Name != Drained { // in Drained the results are collected, however the scenario ended
 				return "interrupted in the phase " + string(phase.Name)
 			}
 		}

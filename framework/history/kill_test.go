@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// recordIn names the folder in which a process of this test records until it is killed.
+// recordIn is the environment variable with the folder in which a child process of this test records until it is killed.
 const recordIn = "HOLDFAST_TEST_RECORD_IN"
 
-// TestSIGKILL kills a process in the middle of its recording. All that it had said to be recorded must be there.
+// TestSIGKILL kills a process while it records. Everything that the process has reported as recorded must be in the record.
 func TestSIGKILL(t *testing.T) {
 	if dir := os.Getenv(recordIn); dir != "" {
 		recordForEver(t, dir)
@@ -43,7 +43,7 @@ func TestSIGKILL(t *testing.T) {
 	}
 	troubles := len(run.Troubles())
 	requests, err := collect(run.Requests)
-	// A step is a trouble and a second of requests, of which the last Reorder wait in memory.
+	// A step is a Trouble and one second of requests. The requests of the last Reorder wait in memory.
 	steps := len(requests)/10 + int(Reorder/time.Second)
 	if err != nil || troubles < said || steps < said {
 		t.Errorf("of %d steps there are %d troubles and the requests of %d, error %v", said, troubles, steps, err)
@@ -55,7 +55,7 @@ func TestSIGKILL(t *testing.T) {
 	}
 }
 
-// recordForEver records a step, says so, and goes on.
+// recordForEver records steps and prints the number of each.
 func recordForEver(t *testing.T, dir string) {
 	w, err := Create(dir, Header{})
 	must(t, err)

@@ -2,33 +2,33 @@ package history
 
 import "encoding/json"
 
-// Mutant says what was broken on purpose, and which promise must catch it.
+// Mutant is what was broken on purpose, and which promise must catch it.
 type Mutant struct {
 	Removed  string `json:"removed"`
 	CaughtBy string `json:"caughtBy"` // an invariant's kind
 	Twin     string `json:"twin"`     // the scenario with the practice in place
-	// Params are the parameters of the promise, as they stand among the record's promises. Empty in older records: any will do.
+	// Params are the parameters of the promise, as in the record's promises. Empty in older records: any parameters match.
 	Params json.RawMessage `json:"params,omitempty"`
-	// Lanes are those on which requests must fail, each of them. Empty: every lane that the promise judges and that was planned; in
-	// a record without Params, any of those.
+	// Lanes are the lanes on which requests must fail, each of them. Empty: every planned lane that the promise judges; in
+	// a record without Params, at least one of those.
 	Lanes []Lane `json:"lanes,omitempty"`
-	// Harness is set when it is the harness that was broken, and not the workload: the promise must then be Unknown.
+	// Harness is set if the harness was broken, not the workload: the promise must then be Unknown.
 	Harness bool `json:"harness,omitempty"`
-	// Doubt is why the promise must be Unknown, an invariant.Doubt. Empty in older records, which know one only.
+	// Doubt is the invariant.Doubt for which the promise must be Unknown. Empty in older records, which know only one.
 	Doubt string `json:"doubt,omitempty"`
-	// Cause is what its verdict must name as the reason, an invariant.Cause; empty where none is named, as in older records.
+	// Cause is the invariant.Cause that the verdict must name; empty if no cause is required, as in older records.
 	Cause string `json:"cause,omitempty"`
-	// Trap is set when the server waits for a request to hurt: how often the mutant is caught says then how often holdfast sees
-	// what is there to be seen, and not how often a server without the practice hurts a request.
+	// Trap is set if the server waits for a request that it can harm. The share of caught runs then measures how often
+	// holdfast detects a failure, not how often a server without the practice harms a request.
 	Trap bool `json:"trap,omitempty"`
-	// ByChance is set when the mutant need not hurt any request. How often it is caught is told, and a run that does not catch it
-	// has not failed.
+	// ByChance is set if the mutant need not harm any request. Catches are counted and reported, but a run that does not
+	// catch it has not failed.
 	ByChance bool `json:"byChance,omitempty"`
 }
 
-// TwinNote says what a reader of a mutant's result must know of the scenario that it was made from: only one that held in the same
-// run shows that it was the missing practice that was caught. Outcome is that of the twin, empty if it was not judged; run tells
-// whether it was part of the run. Empty: the twin held.
+// TwinNote is what a reader of a mutant's result must know about its twin: only if the twin held in the same run, the
+// missing practice is proven to be what was caught. outcome is the twin's, empty if it was not judged; run reports whether the
+// twin was part of the run. The note is empty if the twin held.
 func (m Mutant) TwinNote(outcome string, run bool) string {
 	switch {
 	case m.Twin == "" || !run:
@@ -41,16 +41,16 @@ func (m Mutant) TwinNote(outcome string, run bool) string {
 	return "its twin was " + outcome + " in the same run"
 }
 
-// TrapWords say what a server does that sets a trap.
+// TrapWords describe a server that sets a trap.
 const TrapWords = "it waits up to a second for a request that it can hurt"
 
-// Notes are what must be said wherever it is said that the mutant was caught, or was not.
+// Notes must accompany every statement that the mutant was caught or not caught.
 func (m Mutant) Notes(twin string) (notes []string) {
 	if m.Trap {
 		notes = append(notes, "its server sets a trap: "+TrapWords)
 	}
 	if m.ByChance {
-		notes = append(notes, "it is caught by chance alone: how often is counted, and not demanded")
+		notes = append(notes, "it is caught by chance alone: catches are counted, but not required")
 	}
 	if twin != "" {
 		notes = append(notes, twin)
@@ -66,4 +66,13 @@ func (f RunFile) TwinNote(m Mutant) string {
 		}
 	}
 	return m.TwinNote("", false)
+}
+
+// Incident is an outage that happened to real users, described for others who see the same symptom.
+type Incident struct {
+	Name    string `json:"name"`    // kebab-case
+	Story   string `json:"story"`   // the setup, and what happened
+	Symptom string `json:"symptom"` // what was noticed
+	Cause   string `json:"cause"`
+	Fix     string `json:"fix"` // including when it is not sufficient
 }

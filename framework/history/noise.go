@@ -5,26 +5,27 @@ import "time"
 // NoiseHarness is Noise.Of for the process that writes the record.
 const NoiseHarness = "harness"
 
-// Noise is how badly a part of the harness ran between Since and the event's own moment, by its own measurement. What goes
-// wrong at such a time may be the harness's doing, and not that of the system under test.
+// Noise is how badly a part of the harness ran between Since and the event's T, measured by that part itself. Failures in
+// that time may be caused by the harness instead of the system under test.
 type Noise struct {
 	Of    string `json:"of"` // NoiseHarness, or a load worker's name
 	Since Offset `json:"since"`
-	// Pause is by how much the process woke up late from a short sleep, at the worst: what stops it shows here, whatever the cause.
+	// Pause is the largest delay with which the process woke up from a short sleep. Whatever stops the process shows up
+	// here.
 	Pause time.Duration `json:"pause"`
-	// GC is the longest that a collection of garbage stopped everything, Sched the longest that a goroutine that could run had to wait
-	// for a thread that does, both rounded up to the bounds of the runtime's own buckets.
+	// GC is the longest stop-the-world pause of the garbage collector. Sched is the longest time that a runnable goroutine
+	// waited for a thread. Both are rounded up to the bounds of the runtime's histogram buckets.
 	GC    time.Duration `json:"gc"`
 	Sched time.Duration `json:"sched"`
-	// Throttled is for how long its control group had used up its quota.
+	// Throttled is how long the control group had used up its CPU quota.
 	Throttled time.Duration `json:"throttled,omitempty"`
-	// Steal is the share of its machine's processor time, 0 to 1, that a hypervisor gave to others.
+	// Steal is the share of the machine's CPU time, 0 to 1, that the hypervisor gave to other machines.
 	Steal float64 `json:"steal,omitempty"`
-	// Waits are the shares of time, 0 to 1, in which something on its machine waited for a resource.
+	// Waits are the shares of time, 0 to 1, in which a task on the machine waited for a resource.
 	Waits
 }
 
-// Waits are pressure stall information, the lines "some". A kernel that does not tell leaves them zero.
+// Waits are pressure stall information, the lines "some"; zero if the kernel does not provide it.
 //
 // Source: https://docs.kernel.org/accounting/psi.html
 type Waits struct {
@@ -33,13 +34,13 @@ type Waits struct {
 	IO     float64 `json:"waitIO,omitempty"`
 }
 
-// Echo is the harness's own change of an object, come back to it by a watch at the event's moment: by how much later than they
-// happened it learns of changes.
+// Echo is the harness's own change of an object, reported back by a watch at the event's T: it measures how late the
+// harness hears of changes.
 type Echo struct {
 	Sent Offset `json:"sent"`
-	// Taken is how long the API server took to answer that it had made the change, or not to. Zero in a record that is older
-	// than this.
+	// Taken is how long the API server took to respond to the change. Zero in older records.
 	Taken Offset `json:"taken,omitempty"`
-	// Error says that the change was not made, and why: then nothing came back, and the event's moment is when that was known.
+	// Error is why the change was not made. No watch reports the change then, and the event's T is when the error was
+	// known.
 	Error string `json:"error,omitempty"`
 }

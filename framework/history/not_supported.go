@@ -2,8 +2,8 @@ package history
 
 import "strings"
 
-// kernelWords are how a kernel says, by tc or nft, that it has no such thing. "No such file", "not found" and "not permitted" alone
-// are said of anything, a tool that is missing among them.
+// kernelWords are messages of tc and nft that mean that the kernel lacks a feature. "No such file", "not found" and "not
+// permitted" alone are ambiguous: they may mean that a tool is missing.
 var kernelWords = []string{
 	"Specified qdisc kind is unknown",
 	"RTNETLINK answers: No such file or directory", "RTNETLINK answers: Operation not supported",
@@ -11,7 +11,7 @@ var kernelWords = []string{
 	"Could not process rule: Protocol not supported",
 }
 
-// KernelRefused tells whether a tool says in the kernel's own words that the kernel has no such thing.
+// KernelRefused reports whether a tool's output means that the kernel lacks a feature.
 func KernelRefused(said string) bool {
 	for _, words := range kernelWords {
 		if strings.Contains(said, words) {
@@ -21,8 +21,8 @@ func KernelRefused(said string) bool {
 	return false
 }
 
-// NotSupported says why a fault could not be done where the scenario was run; empty: all could, or failed for other reasons. It is
-// the mark of the harness, and proves nothing by itself: see invariant.Unsupported.
+// NotSupported is why the environment cannot run a fault, for example a missing kernel feature; empty if no fault is known
+// to be unsupported. It is what the harness recorded, and proves nothing by itself: see invariant.Unsupported.
 func (r Run) NotSupported() string {
 	for _, e := range r.Events {
 		if e.Fault != nil && e.Fault.NotSupported != "" {

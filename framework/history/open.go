@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Open reads the record in a scenario's folder: its events at once, its requests when they are asked for. A folder that
-// holds no record, or one of a newer format, is an error. Damage is none: what can be read is returned, and
-// Run.Incomplete says what is missing.
+// Open reads the record in a scenario's folder: its events immediately, its requests on demand. A folder without a record,
+// or with one of a newer format, is an error. Damage is not an error: Open returns what can be read, and Run.Incomplete
+// says what is missing.
 func Open(dir string) (Run, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -25,7 +25,7 @@ func Open(dir string) (Run, error) {
 	return OpenFS(os.DirFS(dir), dir)
 }
 
-// OpenFS is Open on any file system, whose root is the scenario's folder; dir is how messages call it.
+// OpenFS is Open for any file system whose root is the scenario's folder; dir is its name in messages.
 func OpenFS(fsys fs.FS, dir string) (Run, error) {
 	file, err := fsys.Open(EventsFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,7 +34,7 @@ func OpenFS(fsys fs.FS, dir string) (Run, error) {
 	if err != nil {
 		return Run{}, fmt.Errorf("open record: %w", err)
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // only read
 	log := eventLog{name: filepath.Join(dir, EventsFile)}
 	if err := log.read(file); err != nil {
 		return Run{}, fmt.Errorf("open record: %w", err)
@@ -52,7 +52,7 @@ func OpenFS(fsys fs.FS, dir string) (Run, error) {
 	}, nil
 }
 
-// reasons puts problems into words, the first few of them.
+// reasons joins the first few problems.
 func reasons(problems []string) string {
 	const most = 5
 	if n := len(problems); n > most {

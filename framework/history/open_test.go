@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
 func TestOpenWhatIsNoRecord(t *testing.T) {
@@ -40,7 +42,7 @@ func TestOpenWithABadHeader(t *testing.T) {
 		"no format":    {`{"t":0,"header":{"runID":"r"}}` + "\n", "is not the header of a record"},
 		"newer":        {`{"t":0,"header":{"format":2,"seed":"s"}}` + "\n", "is of format 2, and this holdfast reads formats up to 1: use a newer one"},
 		"odd":          {`{"t":0,"header":{"format":1,"seed":"s"}}` + "\n", "dir/events.jsonl:1: is damaged"},
-		"endless":      {`{"t":0,"header":{"claim":"` + strings.Repeat("x", MaxLineBytes), "the line is longer than 1048576 bytes"},
+		"endless":      {`{"t":0,"header":{"claim":"` + strings.Repeat("x", rows.MaxLineBytes), "the line is longer than 1048576 bytes"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -59,15 +61,15 @@ func TestDamageIsNamed(t *testing.T) {
 		spoil      func(fstest.MapFS)
 		incomplete string // in Run.Incomplete
 		reading    string // in the error of Requests; empty: none
-		requests   int    // before the error
+		requests   int    // number before the error
 	}{
 		"nothing": {func(fstest.MapFS) {}, "", "", 12},
 		"no last line": {func(f fstest.MapFS) { cutLine(f, -1) },
-			"dir/events.jsonl has no last line after line 7: the harness was killed, or is still at it", "", 12},
+			"dir/events.jsonl has no end line after line 7: the harness was killed, or is still running", "", 12},
 		"half a last line": {func(f fstest.MapFS) { f[EventsFile].Data = f[EventsFile].Data[:len(f[EventsFile].Data)-1] },
 			"dir/events.jsonl:8: cut off in the middle of the line", "", 12},
 		"a line less": {func(f fstest.MapFS) { cutLine(f, 2) },
-			"dir/events.jsonl:7: counts 7 lines before it, and there are 6", "", 12},
+			"dir/events.jsonl:7: counts 7 lines before it, but there are 6", "", 12},
 		"a line changed": {func(f fstest.MapFS) { replace(f, EventsFile, "backend-1", "backend-2") },
 			"dir/events.jsonl:8: has checksum", "", 12},
 		"a line spoiled": {func(f fstest.MapFS) { replace(f, EventsFile, `"phase"`, `"phase`) },
@@ -76,7 +78,7 @@ func TestDamageIsNamed(t *testing.T) {
 			"dir/events.jsonl:9: comes after the last line", "", 12},
 		"two headers": {func(f fstest.MapFS) { f[EventsFile].Data = slices.Repeat(f[EventsFile].Data, 2) },
 			"dir/events.jsonl:9: comes after the last line", "", 12},
-		"an endless line": {func(f fstest.MapFS) { replace(f, EventsFile, "backend-1", strings.Repeat("x", MaxLineBytes)) },
+		"an endless line": {func(f fstest.MapFS) { replace(f, EventsFile, "backend-1", strings.Repeat("x", rows.MaxLineBytes)) },
 			"dir/events.jsonl:3: the line is longer than 1048576 bytes", "", 12},
 		"a file missing": {func(f fstest.MapFS) { delete(f, last) },
 			"dir/" + last + " is missing, with 5 requests", "read requests: dir/" + last + ": open", 7},
@@ -90,11 +92,11 @@ func TestDamageIsNamed(t *testing.T) {
 		"a file more": {func(f fstest.MapFS) {
 			f["requests/worker-2-00000.csv"] = &fstest.MapFile{Data: bytes.ReplaceAll(f[last].Data, []byte("r-1"), []byte("r-2"))}
 		}, "dir/requests/worker-2-00000.csv is not listed as closed", "", 17},
-		"a file of rows told before": {func(f fstest.MapFS) { f["requests/worker-2-00000.csv"] = f[last] },
+		"a file of older rows": {func(f fstest.MapFS) { f["requests/worker-2-00000.csv"] = f[last] },
 			"is not listed as closed", "row 2: done at 1.002s, after one that was done at 1.006s", 12},
 		"another tool's file": {func(f fstest.MapFS) { f["requests/all.parquet"] = f[last] }, "", "", 12},
 		"an odd file name": {func(f fstest.MapFS) { replace(f, EventsFile, "worker-1-00000", "../../x") },
-			`"../../x.csv" is no name for a file of requests`, "read requests: ", 7},
+			`invalid name "../../x.csv" of a requests file`, "read requests: ", 7},
 		"a file listed twice": {func(f fstest.MapFS) { replace(f, EventsFile, "worker-1-00000", "worker-0-00001") },
 			"dir/requests/worker-0-00001.csv is listed twice; dir/" + last + " is not listed as closed", "", 12},
 	}
@@ -130,7 +132,7 @@ func replace(files fstest.MapFS, name, old, with string) {
 	files[name].Data = bytes.Replace(files[name].Data, []byte(old), []byte(with), 1)
 }
 
-// cutLine takes a line out of the events, counted from 0, or from the end when negative.
+// cutLine removes a line from the events, counted from 0, or from the end if negative.
 func cutLine(files fstest.MapFS, n int) {
 	lines := slices.Collect(bytes.Lines(files[EventsFile].Data))
 	if n < 0 {
@@ -139,7 +141,7 @@ func cutLine(files fstest.MapFS, n int) {
 	files[EventsFile].Data = bytes.Join(slices.Delete(lines, n, n+1), nil)
 }
 
-// looksWhole reads all of a record, and tells whether anything was found wrong with it.
+// looksWhole reads a whole record, and returns true if no problem was found.
 func looksWhole(files fstest.MapFS) error {
 	run, err := OpenFS(files, "dir")
 	if err != nil {
@@ -152,15 +154,15 @@ func looksWhole(files fstest.MapFS) error {
 	return err
 }
 
-// TestNoByteCanChangeUnnoticed changes every byte of every file in turn, and cuts the file off there. FuzzOpen does so
-// in more ways.
+// TestNoByteCanChangeUnnoticed changes every byte of every file, and truncates the file at every byte. FuzzOpen damages
+// files in more ways.
 func TestNoByteCanChangeUnnoticed(t *testing.T) {
 	files := inMemory(t, smallRecord(t))
 	must(t, looksWhole(files))
 	for name, file := range files {
 		data := slices.Clone(file.Data)
 		for i := range data {
-			// A flipped bit, the other case of a letter, another line, another digit.
+			// A flipped bit, a letter in the other case, a new line, another digit.
 			ways := []byte{1, ' ', data[i] ^ '\n', data[i] ^ '0'}
 			change := ways[i%len(ways)]
 			if change == 0 {
@@ -185,7 +187,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(uint8(0), uint(100), uint(1), []byte("x"))
 	f.Add(uint8(1), uint(0), uint(1<<20), []byte{})
 	f.Add(uint8(2), uint(70), uint(0), []byte("\n"))
-	// A piece of a file is replaced by other bytes: this cuts, inserts, changes and empties.
+	// Replaces a part of a file with other bytes: this truncates, inserts, changes and empties.
 	f.Fuzz(func(t *testing.T, file uint8, at, length uint, with []byte) {
 		files := clone(whole)
 		name := names[int(file)%len(names)]

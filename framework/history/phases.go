@@ -1,12 +1,12 @@
 package history
 
-// PhaseSpan is a phase with its beginning and its end, which belongs to the next.
+// PhaseSpan is a phase with its beginning and its end, the end excluded.
 type PhaseSpan struct {
 	Name     PhaseName
 	From, To Offset
 }
 
-// Phases lists the phases in the order in which they began. The last ends with the record's last event.
+// Phases lists the phases in the order in which they began. The last one ends with the record's last event.
 func (r Run) Phases() []PhaseSpan {
 	var spans []PhaseSpan
 	for _, e := range r.Events {
@@ -17,12 +17,12 @@ func (r Run) Phases() []PhaseSpan {
 			spans = append(spans, PhaseSpan{Name: e.Phase.Name, From: e.T, To: e.T})
 		}
 	}
-	// Every event moved the end of the phase that was last then, so each ends where the next began.
+	// Every event moved the end of the current phase, so each phase ends where the next one begins.
 	return spans
 }
 
-// Window is when a phase lasted, the end excluded. It is not ok if there was none of that name; of several, it is the
-// first.
+// Window is the time of a phase, the end excluded; of the first one if the phase occurs several times. ok is false if it
+// does not occur.
 func (r Run) Window(name PhaseName) (from, to Offset, ok bool) {
 	for _, span := range r.Phases() {
 		if span.Name == name {
@@ -32,8 +32,8 @@ func (r Run) Window(name PhaseName) (from, to Offset, ok bool) {
 	return 0, 0, false
 }
 
-// UnderLoad is the time from the beginning of Steady to the end of Recovered, the end excluded: what is due then is what verdicts
-// count. A record that was cut off before Drained is under load for ever; one without Steady never was.
+// UnderLoad is the time from the beginning of Steady to the end of Recovered, the end excluded: verdicts count the requests
+// that are due in this time. A record that was cut off before Drained is under load forever; one without Steady never was.
 func (r Run) UnderLoad() (from, to Offset) {
 	const never = Offset(1<<63 - 1)
 	steady, _, ok := r.Window(Steady)

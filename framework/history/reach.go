@@ -2,51 +2,51 @@ package history
 
 import "time"
 
-// Way says how the API server is reached.
+// Way is how the API server is reached.
 type Way string
 
-// The ways. Balanced: as clients reach it, through what stands before several control planes; of a kind cluster that is kind's
-// own load balancer, so that what is lost on this way is kind's as much as Kubernetes'. Direct: one API server at its own address.
-// Control: the kubelet of the node that asks, which no fault touches and which needs no network: what is missing there, the
-// asking node itself had no time for.
+// The ways. Balanced: as clients reach it, through the load balancer in front of several control planes. In a kind cluster
+// that is kind's own load balancer, so losses on this way may be caused by kind as well as by Kubernetes. Direct: one API
+// server at its own address. Control: the kubelet on the probing node itself. No fault touches that node, and no network is
+// involved, so losses on this way mean that the probing node had no time.
 const (
 	Balanced Way = "balanced"
 	Direct   Way = "direct"
 	Control  Way = "control"
 )
 
-// Reach is how the API server was reached by one way while a fault of the control plane was on. It was asked from a node that no
-// fault touches, again and again, on a new connection each time, for something that it reads from etcd, where a majority of
-// the members has to agree. Good is an answer of 200 within Wait.
+// Reach is how well the API server could be reached on one way during a fault of the control plane. A node that no fault
+// touches sends requests repeatedly, each on a new connection, for something that the API server reads from etcd with
+// quorum. A good answer is a 200 within Wait.
 type Reach struct {
-	Fault int    `json:"fault"` // numbers the scenario's faults, as FaultMark.ID does
+	Fault int    `json:"fault"` // number of the fault in the scenario, see FaultMark.ID
 	Way   Way    `json:"way"`
-	Host  string `json:"host"` // the node of the API server, or the name of the balancer, or the node that asks
-	// Returning tells of the time from the beginning of the undo until it was seen; otherwise it is the time before that, from just
-	// before the fault was injected.
+	Host  string `json:"host"` // the node of the API server, or the name of the balancer, or the probing node
+	// Returning: the numbers cover the time from the start of reverting the fault until the revert was seen. Otherwise they
+	// cover the time before that, from just before the injection.
 	Returning bool `json:"returning,omitempty"`
-	// Asked are the requests of that time; Failed had no good answer.
+	// Asked is the number of requests in that time, Failed the number of requests without a good answer.
 	Asked  int `json:"asked"`
 	Failed int `json:"failed"`
-	// Longest is the longest time from one good answer to the next; if there was none, to the end.
+	// Longest is the longest time from one good answer to the next; if there was no further good answer, to the end.
 	Longest time.Duration `json:"longest"`
-	// Failing is the longest time in which requests failed: from the first to the end of the last one, with never more than
-	// FailuresApart from one to the next. Zero: none failed. A balancer that still sends every third connection to a dead server
-	// fails for long, and is never away for long.
+	// Failing is the longest period of failures: from the first failed request to the end of the last one, with at most
+	// FailuresApart between two of them. Zero: no request failed. A balancer that still sends every third connection to a
+	// dead server has a long Failing but no long Longest.
 	Failing time.Duration `json:"failing,omitempty"`
-	// Before is what Longest was before the fault, when BeforeFailed of BeforeAsked requests failed: what is no more than that
-	// on this machine is no gap.
+	// Before is Longest before the fault, when BeforeFailed of BeforeAsked requests failed. A Longest that does not exceed
+	// it on this machine is not a gap.
 	Before       time.Duration `json:"before"`
 	BeforeAsked  int           `json:"beforeAsked"`
 	BeforeFailed int           `json:"beforeFailed,omitempty"`
-	// Wait is how long an answer was waited for.
+	// Wait is the time-out of a request.
 	Wait time.Duration `json:"wait"`
 }
 
-// FailuresApart is how far apart two requests may fail that count as one time of failing.
+// FailuresApart is the maximum time between two failed requests that belong to the same period of failures.
 const FailuresApart = 5 * time.Second
 
-// Reaches are all that were written down, in order.
+// Reaches lists all recorded Reach events, in order.
 func (r Run) Reaches() (all []Reach) {
 	for _, e := range r.Events {
 		if e.Reach != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// testBase is a fixed base, so that records are the same every time.
+// testBase is a fixed base, so that records are reproducible.
 var testBase = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func create(t *testing.T) (*Writer, string) {
@@ -33,7 +33,7 @@ func requestWriter(t *testing.T, w *Writer, worker string) *RequestWriter {
 	return r
 }
 
-// someRequests are n of a worker, one a millisecond from a second on.
+// someRequests returns n requests of a worker, one per millisecond, starting at one second.
 func someRequests(worker string, n int) []Request {
 	all := typicalRequests(n)
 	for i := range all {
@@ -43,7 +43,7 @@ func someRequests(worker string, n int) []Request {
 	return all
 }
 
-// smallRecord is a whole record of a few events and two workers' requests in three files.
+// smallRecord is a complete record with a few events, and requests of two workers in three files.
 func smallRecord(t *testing.T) string {
 	t.Helper()
 	w, dir := create(t)
@@ -63,7 +63,7 @@ func smallRecord(t *testing.T) string {
 	return dir
 }
 
-// inMemory is a folder's content, to be spoiled quickly.
+// inMemory is the content of a folder, so that tests can damage it quickly.
 func inMemory(t testing.TB, dir string) fstest.MapFS {
 	t.Helper()
 	files := fstest.MapFS{}

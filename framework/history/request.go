@@ -2,71 +2,67 @@ package history
 
 import "time"
 
-// Offset is a moment: the time since the run's base.
+// Offset is a point in time: the time since the run's base.
 type Offset = time.Duration
 
-// Lane names a way of using connections. Lanes are judged apart.
+// Lane is a way of using connections. Lanes are judged separately. Package load has the table of all lanes.
 type Lane string
 
-// The lanes.
+// The lanes that promises single out.
 const (
-	LaneFresh   Lane = "fresh"     // a new connection for every request
-	LaneReused  Lane = "reused"    // kept-alive connections, as most clients have them
-	LaneStream  Lane = "stream"    // messages that are lines, on one connection held for as long as it lasts
-	LaneH2C     Lane = "h2c"       // a few connections of HTTP/2 without TLS, each of which carries many requests at a time
-	LaneGRPC    Lane = "grpc"      // calls by gRPC, on a few connections
-	LaneSocket  Lane = "websocket" // messages by WebSocket, on one connection held for as long as it lasts
-	LaneControl Lane = "control"   // to a server in the worker's own pod: tells harness noise from the system under test
+	LaneFresh   Lane = "fresh"   // a new connection for every request
+	LaneReused  Lane = "reused"  // kept-alive connections, as most clients use them
+	LaneControl Lane = "control" // to a server in the worker's own pod: separates harness noise from the system under test
 )
 
-// Outcome says how a request ended.
+// Outcome is how a request ended.
 type Outcome string
 
-// The outcomes. Everything but OK and Unsent is a failure. Unsent is a failure of the harness: it takes evidence away.
+// The outcomes. All except OK and Unsent are failures. Unsent is a failure of the harness, which means missing evidence.
 const (
 	OK              Outcome = "ok"
 	Unsent          Outcome = "unsent"           // was due and never sent
 	Refused         Outcome = "refused"          // connection refused
 	Reset           Outcome = "reset"            // connection reset by the peer
-	ClosedEarly     Outcome = "closed-early"     // the connection closed before a response began
-	TimeoutConnect  Outcome = "timeout-connect"  // time ran out before there was a connection
-	TimeoutResponse Outcome = "timeout-response" // time ran out waiting for the response to begin
-	Stall           Outcome = "stall"            // time ran out in the middle of the body
-	Truncated       Outcome = "truncated"        // the body ended before its length
-	WrongBody       Outcome = "wrong-body"       // whole, and not what was asked for
+	ClosedEarly     Outcome = "closed-early"     // the connection was closed before a response began
+	TimeoutConnect  Outcome = "timeout-connect"  // time-out before a connection was established
+	TimeoutResponse Outcome = "timeout-response" // time-out before the response began
+	Stall           Outcome = "stall"            // time-out within the body
+	Truncated       Outcome = "truncated"        // the body ended early
+	WrongBody       Outcome = "wrong-body"       // complete, but not the expected body
 	BadStatus       Outcome = "bad-status"       // a status other than 200
-	GoAway          Outcome = "goaway"           // the server said goodbye in the middle of the request: HTTP/2's GOAWAY, a close frame
-	Skipped         Outcome = "skipped"          // of messages that are answered in order, a later one was
-	Masked          Outcome = "masked"           // succeeded only because the transport silently tried again
+	GoAway          Outcome = "goaway"           // the server ended the connection during the request: HTTP/2 GOAWAY, or a close frame
+	Skipped         Outcome = "skipped"          // messages are answered in order, but a later one was answered
+	Masked          Outcome = "masked"           // succeeded only because the transport silently retried
 	Unreachable     Outcome = "unreachable"      // no route to host, network unreachable
 	Other           Outcome = "other"            // see Err
 )
 
-// Failed tells whether a client was let down.
+// Failed reports whether the client saw a failure.
 func (o Outcome) Failed() bool { return o != OK && o != Unsent }
 
-// Request is one request that was planned.
+// Request is one planned request.
 type Request struct {
-	Worker string // the load worker that had it to send
+	Worker string // the load worker that had to send it
 	Lane   Lane
-	Seq    uint64 // counts a worker's requests of a lane, from 0
-	Due    Offset // when the schedule wanted it sent
+	Seq    uint64 // numbers a worker's requests of a lane from 0
+	Due    Offset // when it should be sent according to the schedule
 	Sent   Offset // when it was sent; zero when Unsent
-	Done   Offset // when the body had been read and checked, or it failed, or (Unsent) it was given up
-	// Outcome and what is known of it.
+	Done   Offset // when the body had been read and checked, or the request failed, or (Unsent) was given up
+	// Outcome, and details of it.
 	Outcome  Outcome
-	Status   int    // HTTP status, or 200 for a good answer to a message; zero without a response
-	Attempts int    // how many connections the transport wrote it to; over 1 is a masked retry
+	Status   int    // HTTP status, or 200 for a good answer to a message; zero if there was no response
+	Attempts int    // number of connections that the transport wrote it to; more than 1 is a masked retry
 	Bytes    int64  // of the body
-	Err      string // the error's text; empty when OK
-	// Conn numbers the worker's connections; Reused tells whether it had carried a request before. Addr is its peer.
+	Err      string // the error message; empty if OK
+	// Conn numbers the worker's connections. Reused: the connection had carried a request before. Addr is its peer.
 	Conn   uint64
 	Reused bool
 	Addr   string
-	// Who answered, in the server's own words. With Inferred: who would have (see Outcome), concluded from the
-	// connection's earlier responses.
+	// The server that answered, according to its response. With Inferred: the server that should have answered, inferred
+	// from earlier responses on the connection.
 	Pod, Node, Zone, Revision string
 	Inferred                  bool
-	// GatewayTries is how many upstreams the gateway tried, as it says; zero without a gateway.
+	// GatewayTries is the number of upstreams that the gateway tried, according to the gateway; zero without a gateway.
 	GatewayTries int
 }

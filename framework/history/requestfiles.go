@@ -1,8 +1,11 @@
 package history
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io"
 	"io/fs"
 	"iter"
 	"path"
@@ -10,20 +13,20 @@ import (
 	"strings"
 )
 
-// requestFiles are a record's files of requests, in the order in which to read them.
+// requestFiles are a record's requests files, in the order in which to read them.
 type requestFiles struct {
 	files    []requestFile
-	problems []string // why they are not whole
+	problems []string // why the record is incomplete
 }
 
-// requestFile is one. Without a segment it was left behind by a killed harness, and ends somewhere.
+// requestFile is one requests file. A file without a segment was left behind by a killed harness and may be cut off.
 type requestFile struct {
 	path    string // below the scenario's folder
 	name    string // for messages
 	segment *Segment
 }
 
-// findRequests pairs the segments that the events list with the files that are there, without reading these.
+// findRequests pairs the segments in the events with the existing files, without reading the files.
 func findRequests(fsys fs.FS, dir string, events []Event) (*requestFiles, error) {
 	found := &requestFiles{}
 	listed := make(map[string]bool)
@@ -46,10 +49,10 @@ func findRequests(fsys fs.FS, dir string, events []Event) (*requestFiles, error)
 	return found, found.addLeftovers(fsys, dir, listed)
 }
 
-// check compares what can be compared without reading.
+// check compares the file with its segment, as far as possible without reading the file.
 func (f requestFile) check(fsys fs.FS) error {
 	if f.segment.File != path.Base(f.path) || !fs.ValidPath(f.path) {
-		return fmt.Errorf("%q is no name for a file of requests", f.segment.File)
+		return fmt.Errorf("invalid name %q of a requests file", f.segment.File)
 	}
 	info, err := fs.Stat(fsys, f.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,12 +62,12 @@ func (f requestFile) check(fsys fs.FS) error {
 		return err
 	}
 	if info.Size() != f.segment.Bytes {
-		return fmt.Errorf("%s has %d bytes, and had %d when it was closed", f.name, info.Size(), f.segment.Bytes)
+		return fmt.Errorf("%s has %d bytes, but had %d when it was closed", f.name, info.Size(), f.segment.Bytes)
 	}
 	return nil
 }
 
-// addLeftovers adds the files that a killed harness had not closed, or had not listed yet.
+// addLeftovers adds files that a killed harness had not closed or not listed yet.
 func (f *requestFiles) addLeftovers(fsys fs.FS, dir string, listed map[string]bool) error {
 	entries, err := fs.ReadDir(fsys, RequestsFolder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +76,7 @@ func (f *requestFiles) addLeftovers(fsys fs.FS, dir string, listed map[string]bo
 	if err != nil {
 		return err
 	}
-	for _, entry := range entries { // which are sorted by name
+	for _, entry := range entries { // ReadDir sorts by name
 		base := entry.Name()
 		if listed[base] || !strings.HasSuffix(strings.TrimSuffix(base, openSuffix), ".csv") {
 			continue
@@ -85,8 +88,8 @@ func (f *requestFiles) addLeftovers(fsys fs.FS, dir string, listed map[string]bo
 	return nil
 }
 
-// requests reads all files, one at a time, each checked before its first row is handed out. Memory is bounded by the
-// largest file, not by their number.
+// requests reads all files one after the other and checks each file before it returns its first row. Memory is bounded by
+// the largest file, not by the number of files.
 func (f *requestFiles) requests(fsys fs.FS) Requests {
 	return func() iter.Seq2[*Request, error] {
 		return func(yield func(*Request, error) bool) {
@@ -103,4 +106,88 @@ func (f *requestFiles) requests(fsys fs.FS) Requests {
 			}
 		}
 	}
+}
+
+// requestReading is one pass over all files.
+type requestReading struct {
+	decoder *decoder
+	buffer  []byte
+	last    map[string]Offset // Done of each worker's last request
+}
+
+// file yields the rows of one file. It returns false if the consumer wants no more rows.
+func (r *requestReading) file(fsys fs.FS, file requestFile, yield func(*Request, error) bool) (bool, error) {
+	data, err := r.load(fsys, file)
+	if err != nil {
+		return false, err
+	}
+	if file.segment == nil && len(data) == 0 {
+		return true, nil // killed before the first row was complete
+	}
+	if err := r.decoder.header(data); err != nil {
+		return false, err
+	}
+	var rows uint64
+	row := &r.decoder.row
+	worker, done := "", Offset(0)
+	for r.decoder.More() {
+		if err := r.decoder.Next(); err != nil {
+			return false, err
+		}
+		if row.Worker != worker {
+			r.last[worker] = done
+			worker, done = row.Worker, r.last[row.Worker]
+		}
+		if row.Done < done {
+			return false, fmt.Errorf("row %d: done at %v, after one that was done at %v", r.decoder.Line(), row.Done, done)
+		}
+		done = row.Done
+		rows++
+		if !yield(row, nil) {
+			return false, nil
+		}
+	}
+	r.last[worker] = done
+	if file.segment != nil && rows != file.segment.Rows {
+		return false, fmt.Errorf("has %d requests, but had %d when it was closed", rows, file.segment.Rows)
+	}
+	return true, nil
+}
+
+// maxReadBytes is the maximum size of a requests file that is read: many times the size of what a Writer makes.
+const maxReadBytes = 32 * MaxSegmentBytes
+
+// load reads a file completely and verifies its size and checksum. Of a file that was not closed it returns the complete
+// rows.
+func (r *requestReading) load(fsys fs.FS, file requestFile) ([]byte, error) {
+	opened, err := fsys.Open(file.path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = opened.Close() }() // only read
+	info, err := opened.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size := info.Size()
+	if size > maxReadBytes {
+		return nil, fmt.Errorf("has %d bytes, but a requests file has at most %d", size, maxReadBytes)
+	}
+	if int64(cap(r.buffer)) < size {
+		r.buffer = make([]byte, size+size/8) // usually enough for all following files
+	}
+	data := r.buffer[:size]
+	if _, err := io.ReadFull(opened, data); err != nil {
+		return nil, err
+	}
+	if file.segment == nil {
+		return data[:bytes.LastIndexByte(data, '\n')+1], nil
+	}
+	if size != file.segment.Bytes {
+		return nil, fmt.Errorf("has %d bytes, but had %d when it was closed", size, file.segment.Bytes)
+	}
+	if sum := fmt.Sprintf("%08x", crc32.Checksum(data, castagnoli)); sum != file.segment.Checksum {
+		return nil, fmt.Errorf("has checksum %s, but had %.8s when it was closed: it was changed", sum, file.segment.Checksum)
+	}
+	return data, nil
 }

@@ -13,43 +13,42 @@ import (
 	"time"
 )
 
-// openSuffix marks a file of requests that is still written.
+// openSuffix marks a requests file that is still being written.
 const openSuffix = ".open"
 
-// MaxSegmentBytes is when a file of requests is closed without being asked: a reader takes one into memory whole, and
-// into the processor's cache if it can.
+// MaxSegmentBytes is the size at which a requests file is closed automatically: a reader reads a whole file into memory,
+// and ideally into the CPU's cache.
 const MaxSegmentBytes = 2 << 20
 
-// Reorder is how much later than its neighbours a request may be handed over. Requests end on many goroutines, which
-// may stop between the end of a request and its being counted; a record has them by Done.
+// Reorder is how much later than its neighbours a request may be handed over. Requests end on many goroutines, which may be
+// delayed between the end of a request and handing it over; a record orders requests by Done.
 const Reorder = 2 * time.Second
 
-// RequestWriter records the requests of one load worker, in files that are closed every so often. Its methods may be
-// called by several goroutines at once.
+// RequestWriter records the requests of one load worker, in a sequence of files. Its methods are safe for concurrent use.
 type RequestWriter struct {
 	run    *Writer
 	worker string
 
 	mu      sync.Mutex
-	waiting []Request // handed over and not yet written, by Done
-	written Offset    // Done of the request written last
+	waiting []Request // handed over but not yet written, ordered by Done
+	written Offset    // Done of the last written request
 	closed  bool
 
 	encoder *Encoder
 	buffer  []byte
 	next    int // number of the next file
 	file    io.WriteCloser
-	segment Segment // what is in file so far
+	segment Segment // content of file so far
 	sum     uint32
 }
 
 var workerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// Requests returns the writer for the requests of a load worker, the same one at every call. The name becomes part of
-// file names.
+// Requests returns the writer for the requests of a load worker, the same writer at every call. The worker's name becomes
+// part of file names.
 func (w *Writer) Requests(worker string) (*RequestWriter, error) {
 	if !workerName.MatchString(worker) {
-		return nil, fmt.Errorf("record requests: %.120q is no name for a load worker", worker)
+		return nil, fmt.Errorf("record requests: invalid load worker name %.120q", worker)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,9 +66,9 @@ func (w *Writer) Requests(worker string) (*RequestWriter, error) {
 	return r, nil
 }
 
-// Append records requests, whose Worker may be left empty. They may be out of order, among themselves and against
-// earlier calls, by up to Reorder: what is younger waits in memory until the next Append, or Close of the Writer. It is
-// an error, which leaves the record incomplete, to hand over a request later than that.
+// Append records requests; their Worker may be empty. They may be out of order, among themselves and relative to earlier
+// calls, by up to Reorder: requests that are too recent wait in memory until the next Append, or until the Writer is
+// closed. A request that is handed over later than that is an error, and leaves the record incomplete.
 func (r *RequestWriter) Append(requests ...Request) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,10 +82,10 @@ func (r *RequestWriter) Append(requests ...Request) error {
 			request.Worker = r.worker
 		}
 		if request.Worker != r.worker {
-			return r.run.fail(fmt.Errorf("record requests: one of worker %q among those of %q", request.Worker, r.worker))
+			return r.run.fail(fmt.Errorf("record requests: a request of worker %q was passed to the writer of %q", request.Worker, r.worker))
 		}
 		if request.Done < r.written {
-			return r.run.fail(fmt.Errorf("record requests: one of worker %s that was done at %v came %v too late",
+			return r.run.fail(fmt.Errorf("record requests: a request of worker %s, done at %v, came %v too late",
 				r.worker, request.Done, r.written-request.Done))
 		}
 		if n := len(r.waiting); n > 0 && request.Done < r.waiting[n-1].Done {
@@ -112,8 +111,7 @@ func (r *RequestWriter) usable() error {
 	return r.run.Err()
 }
 
-// Roll closes the present file, if there is one, and tells the record that it is whole. The next request begins
-// another.
+// Roll closes the current file, if there is one, and records its segment. The next request starts a new file.
 func (r *RequestWriter) Roll() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +121,7 @@ func (r *RequestWriter) Roll() error {
 	return r.roll()
 }
 
-// close writes what waits and closes the file. What goes wrong fails the run.
+// close writes the waiting requests and closes the file. An error fails the Writer.
 func (r *RequestWriter) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,7 +130,7 @@ func (r *RequestWriter) close() {
 		return
 	}
 	if r.file != nil {
-		_ = r.file.Close() // the error that matters came before
+		_ = r.file.Close() // the first error matters
 	}
 }
 
@@ -143,7 +141,7 @@ func (r *RequestWriter) releaseAll() error {
 	return r.release(r.waiting[len(r.waiting)-1].Done)
 }
 
-// release writes what was done until then.
+// release writes the requests that were done at or before until.
 func (r *RequestWriter) release(until Offset) error {
 	n := 0
 	for n < len(r.waiting) && r.waiting[n].Done <= until {
@@ -156,7 +154,7 @@ func (r *RequestWriter) release(until Offset) error {
 	return r.flush()
 }
 
-// add puts a row into the buffer, which becomes a file of its own when it is large.
+// add appends a row to the buffer, and closes the file when it is large enough.
 func (r *RequestWriter) add(request *Request) error {
 	if r.segment.Rows == 0 {
 		r.buffer = r.encoder.AppendHeader(r.buffer[:0])
@@ -173,7 +171,7 @@ func (r *RequestWriter) add(request *Request) error {
 	return r.roll()
 }
 
-// flush hands the buffer to the operating system.
+// flush passes the buffer to the operating system.
 func (r *RequestWriter) flush() error {
 	if len(r.buffer) == 0 {
 		return nil
@@ -200,7 +198,7 @@ func (r *RequestWriter) path() string {
 	return filepath.Join(r.run.dir, RequestsFolder, r.segment.File)
 }
 
-// roll closes the file. The buffer is empty.
+// roll closes the file. The buffer must be empty.
 func (r *RequestWriter) roll() error {
 	if r.file == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 func TestWorkerNames(t *testing.T) {
 	w, _ := create(t)
 	for _, bad := range []string{"", "a/b", "..", ".x", "a b", "é", strings.Repeat("x", 101)} {
-		if _, err := w.Requests(bad); err == nil || !strings.Contains(err.Error(), "is no name for a load worker") {
+		if _, err := w.Requests(bad); err == nil || !strings.Contains(err.Error(), "invalid load worker name") {
 			t.Errorf("%q: error %v", bad, err)
 		}
 	}
@@ -28,7 +28,7 @@ func TestRequestsAreOrderedByDone(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	want := someRequests("worker-0", 10_000) // 10 s
 	disordered := slices.Clone(want)
-	delay := make(map[Offset]Offset) // of the handing over, by Done
+	delay := make(map[Offset]Offset) // of handing over, by Done
 	for _, r := range want {
 		delay[r.Done] = Offset(rng.Int64N(int64(Reorder)))
 	}
@@ -37,7 +37,7 @@ func TestRequestsAreOrderedByDone(t *testing.T) {
 	requests := requestWriter(t, w, "worker-0")
 	for batch := range slices.Chunk(disordered, 700) {
 		for i := range batch {
-			batch[i].Worker = "" // it goes without saying
+			batch[i].Worker = "" // Worker may be empty
 		}
 		must(t, requests.Append(batch...))
 		must(t, requests.Roll())
@@ -61,8 +61,8 @@ func TestRequestsThatDoNotBelong(t *testing.T) {
 		request Request
 		want    string
 	}{
-		"another's": {Request{Worker: "worker-1", Done: time.Hour}, `one of worker "worker-1" among those of "worker-0"`},
-		"too late":  {Request{Done: 30 * time.Second}, "worker-0 that was done at 30s came 28s too late"},
+		"another's": {Request{Worker: "worker-1", Done: time.Hour}, `a request of worker "worker-1" was passed to the writer of "worker-0"`},
+		"too late":  {Request{Done: 30 * time.Second}, "worker-0, done at 30s, came 28s too late"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestRollingNothingMakesNoFile(t *testing.T) {
 	w, dir := create(t)
 	requests := requestWriter(t, w, "worker-0")
 	must(t, requests.Roll())
-	must(t, requests.Append(Request{Lane: LaneFresh, Outcome: OK, Done: 1})) // too young to be written
+	must(t, requests.Append(Request{Lane: LaneFresh, Outcome: OK, Done: 1})) // too recent to be written
 	must(t, requests.Roll())
 	if files, _ := filepath.Glob(filepath.Join(dir, RequestsFolder, "*")); len(files) != 0 {
 		t.Errorf("files: %v", files)

@@ -9,14 +9,14 @@ import (
 	"path/filepath"
 )
 
-// roomFile keeps room on a run's disk, so that a disk which fills up while the run records has room for what is known by then.
+// roomFile reserves space on a run's disk, so that if the disk fills up during the run, the results can still be written.
 const roomFile = ".room"
 
-// roomBytes are enough for run.json and the reports of a run of all scenarios.
+// roomBytes is enough for run.json and the reports of a run of all scenarios.
 const roomBytes = 4 << 20
 
-// ReserveRoom keeps room in a run's folder, which is made if need be, for what is written last. An error says that there is
-// none, before anything is begun.
+// ReserveRoom reserves space in a run's folder, which it creates if necessary, for the files that are written last. It
+// returns an error if there is not enough space, before the run starts.
 func ReserveRoom(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("keep room for the report: %w", err)
@@ -26,7 +26,7 @@ func ReserveRoom(dir string) error {
 	if err != nil {
 		return fmt.Errorf("keep room for the report: %w", err)
 	}
-	_, err = io.CopyN(file, rand.Reader, roomBytes) // what compresses to nothing keeps no room
+	_, err = io.CopyN(file, rand.Reader, roomBytes) // random bytes, because a compressing file system reserves no space for compressible data
 	if err = errors.Join(err, file.Close()); err != nil {
 		return errors.Join(fmt.Errorf("keep %d MiB of room for the report: %w: make room, or choose another disk with --artifacts", roomBytes>>20, err),
 			os.Remove(name))
@@ -34,7 +34,7 @@ func ReserveRoom(dir string) error {
 	return nil
 }
 
-// FreeRoom gives the room back. It is called before what is written last. Calling it again does nothing.
+// FreeRoom frees the reserved space. Call it before writing the last files. Calling it again does nothing.
 func FreeRoom(dir string) error {
 	err := os.Remove(filepath.Join(dir, roomFile))
 	if errors.Is(err, os.ErrNotExist) {

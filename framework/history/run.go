@@ -6,48 +6,49 @@ import (
 	"time"
 )
 
-// FormatVersion is the version of the files below a scenario's folder. A reader takes its own version and older ones.
+// FormatVersion is the version of the files in a scenario's folder. A reader accepts its own version and older ones.
 const FormatVersion = 1
 
-// Run is the record of one scenario: what an invariant judges.
+// Run is the record of one scenario. Invariants judge it.
 type Run struct {
 	Header Header
-	// Events are all that was seen but the requests, ordered by T.
+	// Events are everything that was seen except the requests, ordered by T.
 	Events []Event
-	// Requests reads the requests again from the start at every call, ordered within a worker by Done.
+	// Requests reads the requests from the start at every call. The requests of each worker are ordered by Done.
 	Requests Requests
-	// Incomplete says why the record is not whole (a killed harness, a truncated or corrupted file). Empty: it is whole.
+	// Incomplete is why the record is incomplete (a killed harness, a truncated or corrupted file); empty if it is
+	// complete.
 	Incomplete string
 }
 
-// Requests is a sequence that can be read any number of times. The request pointed at is valid until the next step. An
-// error ends the sequence: what came before it stands, and the record is not whole.
+// Requests is a sequence that can be read any number of times. The Request is valid only until the next iteration. An error
+// ends the sequence: the requests before it are valid, but the record is incomplete.
 type Requests func() iter.Seq2[*Request, error]
 
-// Header says what was asked: the first line of events.jsonl.
+// Header is the first line of events.jsonl: what was requested.
 type Header struct {
 	Format   int       `json:"format"`
 	RunID    string    `json:"runID"`
 	Scenario string    `json:"scenario"` // suite/name, for example "chaos/drain-one-worker"
-	Claim    string    `json:"claim"`    // the sentence that can be false
-	Base     time.Time `json:"base"`     // wall-clock time of offset zero, for people
+	Claim    string    `json:"claim"`    // a sentence that can be proven false
+	Base     time.Time `json:"base"`     // wall-clock time of offset zero, for human readers
 	Seed     uint64    `json:"seed"`
 	Holdfast string    `json:"holdfast"` // version of the harness
-	// Cluster is what the scenario ran on.
+	// Cluster is the cluster that the scenario ran on.
 	Cluster ClusterInfo `json:"cluster"`
-	// Promises are the invariants to judge, in order, as invariant.Encode wrote them.
+	// Promises are the invariants to judge, in order, encoded with invariant.Encode.
 	Promises []Promise `json:"promises"`
-	// Mutant is set when the workload was broken on purpose.
+	// Mutant is set if the workload was broken on purpose.
 	Mutant *Mutant `json:"mutant,omitempty"`
-	// Plan says what load was asked for; nil for a scenario without traffic.
+	// Plan is the requested load; nil for a scenario without traffic.
 	Plan *Plan `json:"plan,omitempty"`
-	// Samples says what the record has to have of the harness itself, so that its silence is missing evidence: see SamplesOfItself.
-	// Zero in a record that is older than this.
+	// Samples tells which events about the harness itself a complete record contains, so that missing ones count as missing
+	// evidence: see SamplesOfItself. Zero in older records.
 	Samples int `json:"samples,omitempty"`
 }
 
-// SamplesOfItself is the Header.Samples of a record that has, for as long as the cluster is watched, a Noise of the harness for
-// every second and an Echo for each change of its own, be it that it came back or that it failed.
+// SamplesOfItself is the Header.Samples of a record that contains, for the whole time in which the cluster is watched, a
+// Noise of the harness for every second and an Echo for each echo call, successful or failed.
 const SamplesOfItself = 1
 
 // ClusterInfo describes the cluster of a run.
@@ -59,13 +60,14 @@ type ClusterInfo struct {
 	Image      string `json:"image"`
 	Profile    string `json:"profile"` // lab or stock
 	ProxyMode  string `json:"proxyMode"`
-	// Balancer is the program that stands before several control planes; empty where there is none, and in older records.
+	// Balancer is the program that balances the load of several control planes; empty if there is none, and in older
+	// records.
 	Balancer string  `json:"balancer,omitempty"`
 	Timings  Timings `json:"timings"`
 }
 
-// Timings say how soon the run's cluster notices and acts on a lost node; predictions are derived from them. The
-// fields are Kubernetes' own, see clusters.Timings.
+// Timings determine how soon the cluster notices a lost node and reacts; predictions are derived from them. The fields are
+// Kubernetes' own settings, see clusters.Timings.
 type Timings struct {
 	NodeStatusUpdate  time.Duration `json:"nodeStatusUpdate"`
 	NodeLease         time.Duration `json:"nodeLease"`
@@ -74,20 +76,42 @@ type Timings struct {
 	Toleration        time.Duration `json:"toleration"`
 }
 
-// Promise is an invariant in storable form.
+// Promise is an invariant in its stored form.
 type Promise struct {
 	Kind   string          `json:"kind"`
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// Plan is the load that was asked for.
+// Plan is the requested load.
 type Plan struct {
 	Lanes []LanePlan `json:"lanes"`
 }
 
-// LanePlan is one lane of a plan.
+// LanePlan is one lane of a Plan.
 type LanePlan struct {
 	Lane          Lane    `json:"lane"`
 	Target        string  `json:"target"` // URL
 	RatePerSecond float64 `json:"ratePerSecond"`
+}
+
+// Gaps lists the events with a Gap that overlaps [from, to). A gap lasts from its Since until the event's T.
+func (r Run) Gaps(from, to Offset) []Event {
+	var gaps []Event
+	for _, e := range r.Events {
+		if e.Gap != nil && e.Gap.Since < to && e.T >= from {
+			gaps = append(gaps, e)
+		}
+	}
+	return gaps
+}
+
+// Troubles lists the events with a Trouble.
+func (r Run) Troubles() []Event {
+	var troubles []Event
+	for _, e := range r.Events {
+		if e.Trouble != nil {
+			troubles = append(troubles, e)
+		}
+	}
+	return troubles
 }

@@ -16,73 +16,78 @@ import (
 // RunFileName is the name of the file that describes a whole run, in the run's folder.
 const RunFileName = "run.json"
 
-// RunFormat is the version of run.json. A reader takes its own version and older ones.
+// RunFormat is the version of run.json. A reader accepts its own version and older ones.
 const RunFormat = 1
 
-// RunFile is run.json: what was asked of a run and what was found. The records, in the scenarios' folders, say more,
-// and are what verdicts are made of; this is the summary.
+// RunFile is run.json, the summary of a run: what was requested and what was found. Verdicts are based on the records in
+// the scenarios' folders, which are more detailed.
 type RunFile struct {
 	Format     int       `json:"format"`
 	ID         string    `json:"id"`
 	Started    time.Time `json:"started"`
-	Ended      time.Time `json:"ended,omitzero"` // zero while it runs, and for ever if it was killed
+	Ended      time.Time `json:"ended,omitzero"` // zero while the run is in progress, and forever if it was killed
 	Holdfast   string    `json:"holdfast"`       // version of the harness
 	Kubernetes string    `json:"kubernetes"`
 	Profile    string    `json:"profile,omitempty"` // lab or stock; empty if each scenario had its own
 	Seed       uint64    `json:"seed"`
-	Args       []string  `json:"args,omitempty"`     // of the command line, as they were given
-	Reproduce  string    `json:"reproduce"`          // the command that does the same again
-	Incident   *Incident `json:"incident,omitempty"` // that the scenarios retell
-	Outcome    string    `json:"outcome"`            // the worst of the scenarios', or OutcomeInterrupted; empty while it runs
-	// Interrupted says by what the run was interrupted, such as SIGINT. Empty: every scenario was run to its end.
-	Interrupted string           `json:"interrupted,omitempty"`
-	Scenarios   []ScenarioResult `json:"scenarios"`
+	Args       []string  `json:"args,omitempty"`     // command-line arguments, as given
+	Reproduce  string    `json:"reproduce"`          // the command that repeats the run
+	Incident   *Incident `json:"incident,omitempty"` // the incident that the scenarios reproduce
+	Outcome    string    `json:"outcome"`            // the scenarios' worst outcome, or OutcomeInterrupted; empty while in progress
+	// Interrupted is what interrupted the run, such as SIGINT; empty if every scenario was run to its end.
+	Interrupted string `json:"interrupted,omitempty"`
+	// Chosen are the scenarios of the run, in the order in which they are run. Empty in older files.
+	Chosen []Chosen `json:"chosen,omitempty"`
+	// Resumed are the times at which the interrupted run was continued.
+	Resumed   []Resumption     `json:"resumed,omitempty"`
+	Scenarios []ScenarioResult `json:"scenarios"`
 }
 
-// ScenarioResult is what was found of one scenario.
+// ScenarioResult is the result of one scenario.
 type ScenarioResult struct {
 	Name    string        `json:"name"`            // suite/name
-	Dir     string        `json:"dir"`             // of its record, below the run's folder, with slashes
-	Claim   string        `json:"claim,omitempty"` // the sentence that can be false
+	Dir     string        `json:"dir"`             // folder of the record, relative to the run's folder, with slashes
+	Claim   string        `json:"claim,omitempty"` // a sentence that can be proven false
 	Took    time.Duration `json:"took"`            // nanoseconds
 	Outcome string        `json:"outcome"`         // an invariant.Outcome; empty if it was not judged
 	Error   string        `json:"error,omitempty"` // why the harness could not run or judge it
-	// NotSupported says why what it takes is not to be had where it was run, such as a feature of the kernel. Nothing was
-	// tried then, and it counts neither as success nor as failure: there is no Outcome and no Error.
+	// NotSupported is why the environment cannot run the scenario, for example a missing kernel feature. Nothing was tried
+	// then, and the scenario counts as neither success nor failure: Outcome and Error are empty.
 	NotSupported string `json:"notSupported,omitempty"`
-	// Interrupted says where the scenario was interrupted. It has an Outcome then only if a promise was broken before.
+	// Interrupted is where the scenario was interrupted. It then has an Outcome only if a promise had been broken before.
 	Interrupted string `json:"interrupted,omitempty"`
-	// NotBegun says why the scenario, which was chosen, was not begun: the run was interrupted. There is no Outcome and no Error.
+	// NotBegun is why a chosen scenario was not begun: the run was interrupted. Outcome and Error are empty.
 	NotBegun  string  `json:"notBegun,omitempty"`
 	Reproduce string  `json:"reproduce,omitempty"`
 	Mutant    *Mutant `json:"mutant,omitempty"`
-	// Verdicts are each an invariant.Verdict, which this package cannot name.
+	// Verdicts are JSON of invariant.Verdict, a type that this package cannot import.
 	Verdicts []json.RawMessage `json:"verdicts,omitempty"`
-	// Caught is the verdict on a mutant, of the same type. None in older files.
+	// Caught is the verdict on a mutant, of the same type. Missing in older files.
 	Caught json.RawMessage `json:"caught,omitempty"`
 }
 
-// sealedRunFile is RunFile as it is written. Checksum is the CRC-32C of all that stands before its own digits.
+// sealedRunFile is RunFile in its written form. Checksum is the CRC-32C of everything in the file before the checksum's
+// digits.
 type sealedRunFile struct {
 	RunFile
 	Checksum string `json:"checksum"`
 }
 
-// runTail is how run.json ends, after the digits of its checksum.
+// runTail is the end of run.json, after the digits of its checksum.
 const runTail = "\"\n}\n"
 
-// maxRunFileBytes bounds what is read: a run of a thousand scenarios with all their evidence stays below.
+// maxRunFileBytes limits what is read: the file of a thousand scenarios with all their evidence is smaller.
 const maxRunFileBytes = 64 << 20
 
-// Write puts run.json into a run's folder, which is made if need be. A reader sees the old file or the new, never half
-// of one. Format is set.
+// Write writes run.json into a run's folder and creates the folder if necessary. A reader sees either the old file or the
+// new one. Write sets Format.
 func (f RunFile) Write(dir string) error {
 	f.Format = RunFormat
 	data, err := json.MarshalIndent(sealedRunFile{RunFile: f}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", RunFileName, err)
 	}
-	data = data[:len(data)+1-len(runTail)] // up to where the digits belong
+	data = data[:len(data)+1-len(runTail)] // up to where the checksum's digits go
 	data = fmt.Appendf(data, "%08x%s", crc32.Checksum(data, castagnoli), runTail)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write %s: %w", RunFileName, err)
@@ -90,14 +95,14 @@ func (f RunFile) Write(dir string) error {
 	return replaceFile(filepath.Join(dir, RunFileName), data)
 }
 
-// replaceFile writes a file beside the old one and puts it in its place.
+// replaceFile writes a temporary file and renames it over the old one.
 func replaceFile(name string, data []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.tmp")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	_, err = file.Write(data)
-	// Without Sync a machine that loses power may keep the new name and not what is in it.
+	// Without Sync a power failure may leave the new name with missing content.
 	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close())
 	if err == nil {
 		err = os.Rename(file.Name(), name)
@@ -108,8 +113,7 @@ func replaceFile(name string, data []byte) error {
 	return nil
 }
 
-// ReadRunFile reads run.json from a run's folder. A folder without one, a file of a newer format and a damaged file are
-// errors.
+// ReadRunFile reads run.json from a run's folder. A missing file, a file of a newer format and a damaged file are errors.
 func ReadRunFile(dir string) (RunFile, error) {
 	name := filepath.Join(dir, RunFileName)
 	file, err := os.Open(name)
@@ -119,7 +123,7 @@ func ReadRunFile(dir string) (RunFile, error) {
 	if err != nil {
 		return RunFile{}, fmt.Errorf("read run: %w", err)
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // only read
 	data, err := io.ReadAll(io.LimitReader(file, maxRunFileBytes))
 	if err != nil {
 		return RunFile{}, fmt.Errorf("read run: %w", err)
@@ -145,11 +149,11 @@ func decodeRunFile(data []byte) (RunFile, error) {
 	const digits = 8
 	sealed := len(data) - len(runTail) - digits
 	if version.Format < 1 || sealed < 0 || !bytes.HasSuffix(data, []byte(runTail)) {
-		return RunFile{}, errors.New("is no description of a run")
+		return RunFile{}, errors.New("is not a run file of holdfast")
 	}
 	sum := fmt.Sprintf("%08x", crc32.Checksum(data[:sealed], castagnoli))
 	if written := string(data[sealed : sealed+digits]); written != sum {
-		return RunFile{}, fmt.Errorf("has checksum %.8q and should have %s: it was changed", written, sum)
+		return RunFile{}, fmt.Errorf("has checksum %.8q, but its content has %s: it was changed", written, sum)
 	}
 	var f sealedRunFile
 	if err := json.Unmarshal(data, &f); err != nil {

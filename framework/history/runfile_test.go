@@ -82,9 +82,9 @@ func TestRunFileThatCannotBeRead(t *testing.T) {
 	tests := map[string]struct{ content, want string }{
 		"empty":       {"", "is damaged: unexpected end"},
 		"no JSON":     {"hello", "is damaged: invalid character"},
-		"other JSON":  {"{}\n", "is no description of a run"},
+		"other JSON":  {"{}\n", "is not a run file of holdfast"},
 		"newer":       {`{"format": 2, "id": {}}`, "is of format 2, and this holdfast reads formats up to 1: use a newer one"},
-		"no checksum": {`{"format": 1, "id": "r1"}`, "is no description of a run"},
+		"no checksum": {`{"format": 1, "id": "r1"}`, "is not a run file of holdfast"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestNoByteOfARunFileCanChangeUnnoticed(t *testing.T) {
 	}
 }
 
-// FuzzRunFile replaces a piece of a run file by other bytes, and reads those alone, too.
+// FuzzRunFile replaces a part of a run file with other bytes; it also reads those bytes alone.
 func FuzzRunFile(f *testing.F) {
 	dir := f.TempDir()
 	if err := someRunFile().Write(dir); err != nil {
@@ -166,7 +166,7 @@ func TestPointLatestSparesWhatIsNotItsOwn(t *testing.T) {
 	artifacts := t.TempDir()
 	link := filepath.Join(artifacts, LatestName)
 	must(t, os.WriteFile(link, []byte("mine"), 0o600))
-	if err := PointLatest(artifacts, "r1"); err == nil || !strings.Contains(err.Error(), link+" is no link: move it away") {
+	if err := PointLatest(artifacts, "r1"); err == nil || !strings.Contains(err.Error(), link+" is not a symbolic link: move it away") {
 		t.Errorf("error %v", err)
 	}
 	if data, err := os.ReadFile(link); string(data) != "mine" {
@@ -185,7 +185,7 @@ func TestRecords(t *testing.T) {
 		must(t, err)
 		must(t, w.Close())
 	}
-	must(t, os.MkdirAll(filepath.Join(run, "logs", EventsFile), 0o755)) // a folder is no record
+	must(t, os.MkdirAll(filepath.Join(run, "logs", EventsFile), 0o755)) // a folder is not a record
 	must(t, PointLatest(artifacts, "r1"))
 	for dir, want := range map[string][]string{
 		run:                                  {"chaos/drain", "mutants/no-prestop"},

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// State is what the cluster was last seen to be. To replay a run, apply its events one by one: what an event finds is
-// the state before Apply.
+// State is the last known state of the cluster. To replay a run, apply its events one by one; before Apply, the state is
+// the one in which the event happened.
 //
 //	state := history.NewState()
 //	for _, e := range run.Events {
@@ -14,9 +14,9 @@ import (
 //		state.Apply(e)
 //	}
 //
-// The maps may be read, not changed. Objects that the Deleted event told of are gone.
+// The maps are read-only for callers. A Deleted event removes its object.
 type State struct {
-	At        Offset          // of the event applied last
+	At        Offset          // T of the last applied event
 	Pods      map[string]Pod  // by UID
 	Nodes     map[string]Node // by name
 	Workloads map[Key]Workload
@@ -24,10 +24,10 @@ type State struct {
 	Budgets   map[Key]Budget
 }
 
-// Key names an object within a cluster and a kind.
+// Key identifies an object within a cluster and a kind.
 type Key struct{ Namespace, Name string }
 
-// NewState returns the state in which nothing was seen yet.
+// NewState returns an empty state.
 func NewState() *State {
 	return &State{
 		Pods: make(map[string]Pod), Nodes: make(map[string]Node), Workloads: make(map[Key]Workload),
@@ -35,7 +35,7 @@ func NewState() *State {
 	}
 }
 
-// StateAt returns the state after all events up to t, included.
+// StateAt returns the state after all events up to and including t.
 func (r Run) StateAt(t Offset) *State {
 	s := NewState()
 	for _, e := range r.Events {
@@ -47,14 +47,14 @@ func (r Run) StateAt(t Offset) *State {
 	return s
 }
 
-// Apply takes in one event. Events that tell of no object only move At.
+// Apply applies one event. Events without an object only change At.
 func (s *State) Apply(e Event) {
 	s.At = e.T
 	switch {
 	case e.Pod != nil:
 		pod := *e.Pod
 		if pod.Rules == nil {
-			pod.Rules = s.Pods[pod.UID].Rules // which are told once
+			pod.Rules = s.Pods[pod.UID].Rules // only the first event of a pod contains them
 		}
 		set(s.Pods, pod.UID, pod, pod.Change)
 	case e.Node != nil:
@@ -76,7 +76,7 @@ func set[K comparable, V any](objects map[K]V, key K, object V, change Change) {
 	}
 }
 
-// Selects tells whether labels match a selector of required labels. As in Kubernetes, an empty one matches all.
+// Selects reports whether labels match a selector of required labels. As in Kubernetes, an empty selector matches everything.
 func Selects(selector, labels map[string]string) bool {
 	for k, v := range selector {
 		if got, ok := labels[k]; !ok || got != v {
@@ -86,7 +86,7 @@ func Selects(selector, labels map[string]string) bool {
 	return true
 }
 
-// PodsOf returns the pods of a namespace that a selector matches, by name.
+// PodsOf returns the pods of a namespace that match a selector, sorted by name.
 func (s *State) PodsOf(namespace string, selector map[string]string) []Pod {
 	var pods []Pod
 	for _, p := range s.Pods {
@@ -98,7 +98,7 @@ func (s *State) PodsOf(namespace string, selector map[string]string) []Pod {
 	return pods
 }
 
-// ReadyPods returns those of PodsOf that are ready and not being deleted.
+// ReadyPods returns the pods of PodsOf that are ready and not being deleted.
 func (s *State) ReadyPods(namespace string, selector map[string]string) []Pod {
 	return slices.DeleteFunc(s.PodsOf(namespace, selector), func(p Pod) bool { return !p.Ready || p.Deleting })
 }

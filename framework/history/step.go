@@ -1,37 +1,37 @@
 package history
 
-// StepStage is when in a step's life an event was written.
+// StepStage is the beginning or the end of a step.
 type StepStage string
 
-// The stages of a step. A step that has begun and not ended is where its work stopped.
+// The stages of a step. A step that has begun and not ended is where the work stopped.
 const (
 	StepBegin StepStage = "begin"
 	StepEnd   StepStage = "end"
 )
 
-// Step is a stage of one step of work that takes many, such as the upgrade of a cluster node by node. The harness writes it.
+// Step is a stage of one step of a long operation, such as upgrading a cluster node by node. The harness records it.
 type Step struct {
-	ID   int    `json:"id"`   // numbers the scenario's steps from 0; both stages of one have the same
+	ID   int    `json:"id"`   // numbers the scenario's steps from 0; the same for both stages
 	What string `json:"what"` // "drain", "kubeadm upgrade apply", "swap kubelet", "uncordon", "Ready", ...
 	Node string `json:"node,omitempty"`
-	// From and To are versions, where the step changes one.
+	// From and To are versions, if the step changes one.
 	From  string    `json:"from,omitempty"`
 	To    string    `json:"to,omitempty"`
 	Stage StepStage `json:"stage"`
-	// Error says why the step failed; only at its end.
+	// Error is why the step failed; only in the end stage.
 	Error string `json:"error,omitempty"`
 }
 
-// StepLife is a step from its beginning to its end.
+// StepLife is a step with its beginning and its end.
 type StepLife struct {
 	ID         int
 	What, Node string
 	From, To   string
-	Begin, End Moment // End is not OK of a step that never ended
+	Begin, End Moment // End is not OK if the step never ended
 	Error      string
 }
 
-// Steps lists the steps in the order in which they were first told of. A step without a beginning has one that is not OK.
+// Steps lists the steps in the order of their first events. If a step's beginning was not recorded, Begin is not OK.
 func (r Run) Steps() []StepLife {
 	var lives []StepLife
 	index := make(map[int]int) // by ID

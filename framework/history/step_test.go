@@ -16,7 +16,7 @@ func TestSteps(t *testing.T) {
 		Step(2*s, step(0, history.StepEnd, "")).
 		Step(3*s, step(1, history.StepBegin, "")).
 		Step(4*s, step(2, history.StepEnd, "no room")).
-		Step(5*s, step(0, history.StepEnd, "")). // told twice
+		Step(5*s, step(0, history.StepEnd, "")). // recorded twice
 		Run()
 	life := history.StepLife{What: "drain", Node: "w1", From: "v1.36.3", To: "v1.37.0"}
 	done, cut, odd := life, life, life

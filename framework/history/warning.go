@@ -2,8 +2,8 @@ package history
 
 import "regexp"
 
-// APIWarning is what the API server warned of when an object was created or changed, such as that an API version is
-// deprecated. A scenario's record has each text once, with the first object that it was said of.
+// APIWarning is a warning of the API server about an object that was created or changed, for example that an API version is
+// deprecated. A record contains each text once, with the first object that it was about.
 //
 // Source: https://kubernetes.io/blog/2020/09/03/warnings/
 type APIWarning struct {
@@ -11,21 +11,21 @@ type APIWarning struct {
 	Text   string `json:"text"`
 }
 
-// Of versions: "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+, unavailable in v1.25+; use ...". Of fields and
-// annotations: "...: deprecated since v1.30; use ...", "...: non-functional in v1.27+; use ...", "... is deprecated and may ...".
+// Texts about API versions: "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+, unavailable in v1.25+; use ...".
+// Texts about fields and annotations: "...: deprecated since v1.30; use ...", "...: non-functional in v1.27+; use ...",
+// "... is deprecated and may ...".
 //
 // Source: k8s.io/apiserver/pkg/endpoints/deprecation, and warnings.go below k8s.io/kubernetes/pkg/api
 var deprecation = regexp.MustCompile(`\b(deprecated|non-functional)\b`)
 
-// Deprecation tells whether the warning is of what is deprecated, or has no effect any more, and not of something else that
-// an API server warns of, such as a duplicate name or a policy of pod security.
+// Deprecation reports whether the warning is about something deprecated or non-functional. API servers also warn about other
+// things, such as duplicate names or violations of a Pod Security level.
 func (w APIWarning) Deprecation() bool { return deprecation.MatchString(w.Text) }
 
-// ofVersion has the API version that is deprecated.
+// ofVersion captures the deprecated API version.
 var ofVersion = regexp.MustCompile(`^(\S+) \S+ is deprecated in v\d`)
 
-// API is the version of an API that the warning says is deprecated, such as policy/v1beta1. Empty: it is of something else, such as
-// a field.
+// API is the deprecated API version, such as policy/v1beta1; empty if the warning is not about an API version.
 func (w APIWarning) API() string {
 	if found := ofVersion.FindStringSubmatch(w.Text); found != nil {
 		return found[1]
@@ -33,7 +33,7 @@ func (w APIWarning) API() string {
 	return ""
 }
 
-// Warnings are what the API server warned of, in order.
+// Warnings lists the API server's warnings, in order.
 func (r Run) Warnings() (all []APIWarning) {
 	for _, e := range r.Events {
 		if e.Warning != nil {

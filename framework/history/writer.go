@@ -14,23 +14,24 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
-// EventsFile and RequestsFolder are the names of what lies in a scenario's folder.
+// EventsFile and RequestsFolder are the names in a scenario's folder.
 const (
 	EventsFile     = "events.jsonl"
 	RequestsFolder = "requests"
 )
 
-// endTail is how an end line ends, after the digits of its checksum.
+// endTail is the end of the end line, after the digits of its checksum.
 const endTail = "\"}}\n"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Writer records one scenario. Its methods may be called by several goroutines at once. Everything it is given reaches
-// the operating system before the call returns, so that a killed harness loses nothing of it (a machine that loses
-// power may). After an error of writing it refuses all further work and leaves the record without its last line: such a
-// record reads as incomplete.
+// Writer records one scenario. Its methods are safe for concurrent use. Data reaches the operating system before the call
+// returns, so nothing is lost if the harness is killed (a power failure may lose data). After a write error the Writer
+// rejects everything and leaves the record without its end line, so the record reads as incomplete.
 type Writer struct {
 	dir  string
 	base time.Time
@@ -40,18 +41,18 @@ type Writer struct {
 	lines    uint64
 	checksum uint32
 	last     Offset // the latest T
-	err      error  // what ended the writing
+	err      error  // why writing ended
 	broken   chan struct{}
 	closing  bool
 	closed   bool
 	requests map[string]*RequestWriter
 }
 
-// errClosed is what a closed Writer answers.
+// errClosed is the error of a closed Writer.
 var errClosed = errors.New("the record is closed")
 
-// Create begins a record in dir, which is made if need be and must not hold one yet. Header.Format is set, and so is
-// Header.Base when it is zero; a base that is given should come from time.Now, with its monotonic reading.
+// Create starts a record in dir, which is created if necessary and must not contain a record. Create sets Header.Format,
+// and Header.Base if it is zero. A given base should come from time.Now and keep its monotonic clock reading.
 func Create(dir string, header Header) (*Writer, error) {
 	if header.Base.IsZero() {
 		header.Base = time.Now()
@@ -76,13 +77,13 @@ func Create(dir string, header Header) (*Writer, error) {
 	return w, nil
 }
 
-// Base is the moment of offset zero.
+// Base is the time of offset zero.
 func (w *Writer) Base() time.Time { return w.base }
 
-// Now is the present moment.
+// Now is the current offset.
 func (w *Writer) Now() Offset { return time.Since(w.base) }
 
-// Append records an event, at the T that it has. The order of calls does not matter to a reader.
+// Append records an event at its T. The order of calls does not matter, because readers sort by T.
 func (w *Writer) Append(e Event) error {
 	if e.Header != nil || e.End != nil {
 		return errors.New("append event: header and end are the writer's own")
@@ -95,8 +96,8 @@ func (w *Writer) write(e Event) error {
 	if err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
-	if len(line) >= MaxLineBytes {
-		return fmt.Errorf("append event: %d bytes are more than a line may have (%d)", len(line)+1, MaxLineBytes)
+	if len(line) >= rows.MaxLineBytes {
+		return fmt.Errorf("append event: %d bytes exceed the maximum line length of %d", len(line)+1, rows.MaxLineBytes)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,7 +108,7 @@ func (w *Writer) write(e Event) error {
 	return w.line(append(line, '\n'))
 }
 
-// line writes a whole line. The caller holds the lock.
+// line writes a complete line. The caller holds the lock.
 func (w *Writer) line(line []byte) error {
 	if _, err := w.file.Write(line); err != nil {
 		return w.breaks(writeError(filepath.Join(w.dir, EventsFile), err))
@@ -117,7 +118,7 @@ func (w *Writer) line(line []byte) error {
 	return nil
 }
 
-// fail makes the record one that stays incomplete. The first reason stands.
+// fail makes the record permanently incomplete. The first error is kept.
 func (w *Writer) fail(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -127,26 +128,26 @@ func (w *Writer) fail(err error) error {
 	return err
 }
 
-// breaks keeps why nothing can be written any more. The caller holds the lock.
+// breaks stores why nothing more can be written. The caller holds the lock.
 func (w *Writer) breaks(err error) error {
 	w.err = err
 	close(w.broken)
 	return err
 }
 
-// Broken is closed when the record can no longer become whole, such as on a full disk; Err then says why. Whatever is done
-// after that proves nothing.
+// Broken is closed when the record can no longer be completed, for example because the disk is full; Err is then the
+// reason. Anything that happens after that is not recorded and proves nothing.
 func (w *Writer) Broken() <-chan struct{} { return w.broken }
 
-// Err is what ended the writing, if anything did.
+// Err is the error that ended writing; nil if there is none.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// Close closes all files of requests and writes the last line, which makes the record whole. A record that failed
-// before, or fails now, stays incomplete, and Close says why. Closing again does nothing.
+// Close closes all requests files and writes the end line, which completes the record. If the Writer has failed before, or
+// fails now, the record stays incomplete and Close returns the error. Closing again does nothing.
 func (w *Writer) Close() error {
 	for _, r := range w.beginClosing() {
 		r.close()
@@ -168,7 +169,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// beginClosing lists the open files of requests and keeps new ones from being begun.
+// beginClosing returns the open requests files and prevents new ones.
 func (w *Writer) beginClosing() []*RequestWriter {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -178,23 +179,23 @@ func (w *Writer) beginClosing() []*RequestWriter {
 	})
 }
 
-// end writes the last line. Its checksum covers all that stands before the checksum's own digits, so that no byte of
-// the file can change unnoticed.
+// end writes the end line. Its checksum covers everything before the checksum's own digits, so no byte of the file can
+// change unnoticed.
 func (w *Writer) end() error {
 	line, err := json.Marshal(Event{T: max(w.Now(), w.last), End: &End{Lines: w.lines}})
 	if err != nil {
 		return fmt.Errorf("close record: %w", err)
 	}
-	line = line[:len(line)+1-len(endTail)] // up to where the digits belong
+	line = line[:len(line)+1-len(endTail)] // up to where the checksum's digits go
 	sum := crc32.Update(w.checksum, castagnoli, line)
 	return w.line(fmt.Appendf(line, "%08x%s", sum, endTail))
 }
 
-// writeError says what to do about an error of writing.
+// writeError adds a remedy to a write error.
 func writeError(name string, err error) error {
 	var named *fs.PathError
 	if errors.As(err, &named) {
-		err = named.Err // the name is said once
+		err = named.Err // the name appears only once
 	}
 	return fmt.Errorf("write %s: %w: the record stays incomplete; make room or choose another disk, and run again",
 		name, err)

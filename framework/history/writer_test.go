@@ -17,9 +17,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
-// everyEvent has one event of each kind that a caller may append, with every field set to something of its own.
+// everyEvent has one event of each kind that a caller may append, with every field set to a distinct value.
 func everyEvent(t *testing.T) []Event {
 	t.Helper()
 	var all []Event
@@ -38,7 +40,7 @@ func everyEvent(t *testing.T) []Event {
 	return all
 }
 
-// fill sets all that v holds, each to what comes from its path.
+// fill sets all fields of v to values derived from their paths.
 func fill(t *testing.T, v reflect.Value, path string) {
 	t.Helper()
 	number := crc32.ChecksumIEEE([]byte(path)) % 1000
@@ -74,13 +76,13 @@ func fill(t *testing.T, v reflect.Value, path string) {
 	}
 }
 
-// odd is what JSON and its readers stumble over.
+// odd contains characters that are difficult for JSON and its readers.
 const odd = " é \"<&>\n"
 
 func TestARecordReadsAsItWasWritten(t *testing.T) {
 	w, dir := create(t)
 	want := everyEvent(t)
-	for _, i := range []int{1, 0} { // a reader sorts
+	for _, i := range []int{1, 0} { // readers sort
 		must(t, w.Append(want[i]))
 	}
 	for _, e := range want[2:] {
@@ -106,7 +108,7 @@ func TestARecordReadsAsItWasWritten(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	for range 2 { // any number of times
+	for range 2 { // repeatable
 		gotRequests, err := collect(run.Requests)
 		must(t, err)
 		if diff := cmp.Diff(wantRequests, gotRequests); diff != "" {
@@ -133,7 +135,7 @@ func TestAppendFromManyGoroutines(t *testing.T) {
 	const workers, each = 8, 200
 	for n := range workers {
 		all.Go(func() {
-			requests, err := w.Requests(fmt.Sprintf("worker-%d", n/2)) // two to a writer
+			requests, err := w.Requests(fmt.Sprintf("worker-%d", n/2)) // two goroutines share a writer
 			if err != nil {
 				t.Error(err)
 				return
@@ -209,7 +211,7 @@ func TestWhatAppendRefuses(t *testing.T) {
 	w, dir := create(t)
 	refused := map[string]Event{
 		"header and end are the writer's own": {End: &End{}},
-		"are more than a line may have":       {KubeNote: &KubeNote{Message: strings.Repeat("x", MaxLineBytes)}},
+		"exceed the maximum line length of":   {KubeNote: &KubeNote{Message: strings.Repeat("x", rows.MaxLineBytes)}},
 		"append event: json":                  {Workload: &Workload{Spread: []byte("{")}},
 	}
 	for want, e := range refused {
@@ -217,7 +219,7 @@ func TestWhatAppendRefuses(t *testing.T) {
 			t.Errorf("error %v, want %q in it", err, want)
 		}
 	}
-	must(t, w.Close()) // nothing of it was written
+	must(t, w.Close()) // none of it was written
 	if run, err := Open(dir); err != nil || run.Incomplete != "" || len(run.Events) != 2 {
 		t.Errorf("%d events, incomplete %q, error %v", len(run.Events), run.Incomplete, err)
 	}
@@ -226,7 +228,7 @@ func TestWhatAppendRefuses(t *testing.T) {
 func TestTheLongestLineCanBeRead(t *testing.T) {
 	w, dir := create(t)
 	empty := len(`{"t":0,"trouble":{"what":""}}` + "\n")
-	must(t, w.Append(Event{Trouble: &Trouble{What: strings.Repeat("x", MaxLineBytes-empty)}}))
+	must(t, w.Append(Event{Trouble: &Trouble{What: strings.Repeat("x", rows.MaxLineBytes-empty)}}))
 	must(t, w.Close())
 	if run, err := Open(dir); err != nil || run.Incomplete != "" || len(run.Events) != 3 {
 		t.Errorf("%d events, incomplete %q, error %v", len(run.Events), run.Incomplete, err)
@@ -246,7 +248,7 @@ func TestAfterClose(t *testing.T) {
 	}
 }
 
-// fullDisk makes a file whose every write fails for want of room.
+// fullDisk makes every write to a file fail with "no space left".
 func fullDisk(t *testing.T) *os.File {
 	t.Helper()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -259,7 +261,7 @@ func fullDisk(t *testing.T) *os.File {
 func TestAFullDiskLeavesTheRecordIncomplete(t *testing.T) {
 	tests := map[string]struct {
 		spoil    func(*Writer, *RequestWriter, *os.File)
-		requests int // that are left
+		requests int // that remain
 	}{
 		"events.jsonl":                     {func(w *Writer, _ *RequestWriter, full *os.File) { w.file = full }, 5},
 		"requests/worker-0-00001.csv.open": {func(_ *Writer, r *RequestWriter, full *os.File) { r.file = full }, 4},
@@ -273,7 +275,7 @@ func TestAFullDiskLeavesTheRecordIncomplete(t *testing.T) {
 			must(t, requests.Roll())
 			late := Request{Lane: LaneFresh, Done: time.Hour, Outcome: OK}
 			must(t, requests.Append(late))
-			must(t, requests.releaseAll()) // so that a file is open
+			must(t, requests.releaseAll()) // to have an open file
 			test.spoil(w, requests, fullDisk(t))
 
 			late.Done += time.Minute
@@ -285,7 +287,7 @@ func TestAFullDiskLeavesTheRecordIncomplete(t *testing.T) {
 			select {
 			case <-w.Broken():
 			default:
-				t.Error("whoever goes on recording is not told")
+				t.Error("Broken is not closed")
 			}
 			if !errors.Is(w.Err(), syscall.ENOSPC) {
 				t.Errorf("broken by %v", w.Err())
@@ -298,7 +300,7 @@ func TestAFullDiskLeavesTheRecordIncomplete(t *testing.T) {
 			}
 			run, err := Open(dir)
 			must(t, err)
-			if !strings.Contains(run.Incomplete, "has no last line") {
+			if !strings.Contains(run.Incomplete, "has no end line") {
 				t.Errorf("incomplete %q", run.Incomplete)
 			}
 			got, err := collect(run.Requests)
@@ -309,7 +311,7 @@ func TestAFullDiskLeavesTheRecordIncomplete(t *testing.T) {
 	}
 }
 
-// TestAKilledHarness is one that never came to Close: all that it was told but the youngest requests is there.
+// TestAKilledHarness never calls Close: everything except the most recent requests must be there.
 func TestAKilledHarness(t *testing.T) {
 	w, dir := create(t)
 	must(t, w.Append(Event{T: 5, Trouble: &Trouble{What: "x"}}))
@@ -328,7 +330,7 @@ func TestAKilledHarness(t *testing.T) {
 	must(t, err)
 	open := filepath.Join(dir, "requests", "worker-0-00001.csv.open")
 	for _, want := range []string{
-		"events.jsonl has no last line after line 3: the harness was killed, or is still at it",
+		"events.jsonl has no end line after line 3: the harness was killed, or is still running",
 		open + " is not listed as closed: requests may be missing",
 	} {
 		if !strings.Contains(run.Incomplete, want) {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// writeCopy puts a holder into a file, in one step.
+// writeCopy replaces the copy of the holder atomically.
 func writeCopy(path string, who Holder) error {
 	if path == "" {
 		return nil
@@ -26,12 +26,12 @@ func writeCopy(path string, who Holder) error {
 		err = os.Rename(fresh, path)
 	}
 	if err != nil {
-		return fmt.Errorf("write down who holds the cluster: %w", err)
+		return fmt.Errorf("write the copy of the cluster's Lease: %w", err)
 	}
 	return nil
 }
 
-// readCopy is the holder in a file, if there is one that can be read.
+// readCopy reads the holder from a file. there is false if the file is missing or unreadable.
 func readCopy(path string) (who Holder, there bool) {
 	if path == "" {
 		return who, false
@@ -45,7 +45,7 @@ func removeCopy(path string) error {
 		return nil
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("forget who held the cluster: %w", err)
+		return fmt.Errorf("remove the copy of the cluster's Lease: %w", err)
 	}
 	return nil
 }

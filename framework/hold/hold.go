@@ -1,8 +1,8 @@
-// Package hold has one run at a time use a cluster: it takes a Lease there, renews it while the run lives, and says to whoever
-// comes second whose it is. The Lease also says which fault is in force, so that a cluster that a killed run left in the middle
-// of one is known as such.
+// Package hold ensures that only one run at a time uses a cluster. A run takes a Lease in the cluster and renews it while the
+// run is alive. Another run that tries to take the cluster gets an error that names the holder. The Lease also records which
+// fault is in force, so that a cluster left mid-fault by a killed run can be recognized.
 //
-// It undoes nothing, and it ends no other run.
+// The package does not revert faults, and does not stop other runs.
 package hold
 
 import (
@@ -22,49 +22,50 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// The limits of what is asked of the API server.
+// Time limits of calls to the API server.
 const (
-	askLimit  = 3 * time.Second  // who holds the cluster: whoever asks waits for it
-	callLimit = 5 * time.Second  // one renewal
-	markLimit = 30 * time.Second // that a fault will be done: a starved API server gets its time
-	giveLimit = 10 * time.Second // that the cluster is free again
+	askLimit  = 3 * time.Second  // reading the holder, while the caller waits
+	callLimit = 5 * time.Second  // one write or deletion of the Lease
+	markLimit = 30 * time.Second // recording a fault in the Lease: long, because a starved API server may be slow
+	giveLimit = 10 * time.Second // releasing the cluster
 )
 
-// Options of a Hold.
+// Options say how a cluster is held.
 type Options struct {
-	Cluster string // its name, for messages
-	// Copy is a file beside the cluster that says the same as the Lease, for when the API server is away; empty: none.
+	Cluster string // name for messages
+	// Copy is a local file with the same content as the Lease, for when the API server is unreachable. Empty means no copy.
 	Copy string
-	// Heal takes the cluster also from a holder that was killed, and Found hears of it; nil: nobody wants to.
+	// Heal allows taking the cluster from a run that was killed or left the cluster changed. Found, if not nil, is called with
+	// that run.
 	Heal  bool
 	Found func(dead Holder)
 }
 
-// Hold is a cluster that this process has for itself. A nil Hold is one that nobody else can see: its methods do nothing.
+// Hold is a cluster that this process holds exclusively. The methods of a nil Hold do nothing.
 type Hold struct {
 	client  kubernetes.Interface
 	options Options
 
 	mu    sync.Mutex
 	who   Holder
-	lease *coordinationv1.Lease // as this process wrote it last
+	lease *coordinationv1.Lease // as last written by this process
 
-	wake chan chan error // asks for a renewal now, and hears what came of it
-	soon chan struct{}   // asks for a renewal, and goes on
+	wake chan chan error // requests a renewal, and receives its result
+	soon chan struct{}   // requests a renewal without waiting for it
 	stop context.CancelFunc
-	over chan struct{} // closed when nothing is renewed any more
-	lost chan struct{} // closed when the Lease is somebody else's
+	over chan struct{} // closed when renewals have stopped
+	lost chan struct{} // closed when another process has taken the Lease
 	why  error         // set before lost is closed
 }
 
-// Take has this process hold the cluster until Release or Leave. The error is a *HeldError, an *AbandonedError or an
-// *UnreachableError where it is one of these. Of two processes that try at the same time one gets it.
+// Take holds the cluster for this process until Release or Leave. Known errors are *HeldError, *AbandonedError and
+// *UnreachableError. If several processes try at the same time, exactly one succeeds.
 func Take(ctx context.Context, client kubernetes.Interface, run, command string, o Options) (*Hold, error) {
 	h := &Hold{
 		client: client, options: o, wake: make(chan chan error), soon: make(chan struct{}, 1), over: make(chan struct{}), lost: make(chan struct{}),
 		who: Holder{Run: run, Command: command, Process: process.Self(), Since: time.Now(), Token: rand.Text()},
 	}
-	for range 10 { // somebody else may be faster, but not for ever
+	for range 10 { // retry when another process was faster, but not forever
 		was, err := look(ctx, client, o)
 		if err != nil {
 			return nil, err
@@ -75,26 +76,27 @@ func Take(ctx context.Context, client kubernetes.Interface, run, command string,
 		}
 		if h.lease, err = h.put(ctx, l, was); err == nil {
 			if was != nil && o.Found != nil {
-				dead, _ := holderOf(was) // look has read it
+				dead, _ := holderOf(was) // look has parsed it without an error
 				o.Found(dead.Holder)
 			}
 			return h, h.begin(ctx)
 		}
-		if !outrun(err) { // it may be ours all the same: the answer may have been lost
+		if !outrun(err) { // the Lease may be ours anyway, if only the answer was lost
 			return nil, errors.Join(fmt.Errorf("take cluster %s: %w", o.Cluster, err), h.delete(context.WithoutCancel(ctx)))
 		}
 	}
-	return nil, fmt.Errorf("take cluster %s: others are faster", o.Cluster)
+	return nil, fmt.Errorf("take cluster %s: other processes changed its Lease 10 times in a row", o.Cluster)
 }
 
-// put writes the Lease, and waits for the answer also when ctx has ended: a Lease of ours that nobody knows of would stay.
+// put writes the Lease. It waits for the answer even if ctx has ended, because a Lease that was written unnoticed would stay
+// behind.
 func (h *Hold) put(ctx context.Context, l, was *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callLimit)
 	defer cancel()
 	return put(ctx, h.client, l, was)
 }
 
-// begin renews the Lease from now on, also after the context of Take has ended.
+// begin starts renewing the Lease. Renewals continue after the context of Take has ended.
 func (h *Hold) begin(ctx context.Context) error {
 	if err := writeCopy(h.options.Copy, h.who); err != nil {
 		return errors.Join(err, h.delete(ctx))
@@ -107,13 +109,14 @@ func (h *Hold) begin(ctx context.Context) error {
 	return nil
 }
 
-// Check says who uses the cluster, or has left it in another state than it found it; nil: nobody, as far as can be told.
+// Check returns an error if another process uses the cluster, or has left the cluster changed: see Take. It returns nil if the
+// cluster is free, as far as is known.
 func Check(ctx context.Context, client kubernetes.Interface, o Options) error {
 	_, err := look(ctx, client, o)
 	return err
 }
 
-// CheckCopy is Check without asking the API server: it knows what this machine does.
+// CheckCopy is Check without a call to the API server. It only knows about runs on this machine.
 func CheckCopy(o Options) error {
 	who, there := readCopy(o.Copy)
 	switch s := (seen{Holder: who}); {
@@ -125,7 +128,7 @@ func CheckCopy(o Options) error {
 	return &HeldError{o.Cluster, who}
 }
 
-// look is the Lease, if it may be taken.
+// look is the existing Lease, if it may be taken over. It is nil if there is no Lease.
 func look(ctx context.Context, client kubernetes.Interface, o Options) (*coordinationv1.Lease, error) {
 	bounded, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
@@ -157,7 +160,7 @@ func look(ctx context.Context, client kubernetes.Interface, o Options) (*coordin
 	return l, nil
 }
 
-// Lost is closed when somebody else has taken the cluster; Err then says who.
+// Lost is closed when another process has taken the cluster. Err then names that process.
 func (h *Hold) Lost() <-chan struct{} {
 	if h == nil {
 		return nil
@@ -165,7 +168,7 @@ func (h *Hold) Lost() <-chan struct{} {
 	return h.lost
 }
 
-// Err says who has taken the cluster, once Lost is closed.
+// Err names the process that has taken the cluster. It is valid once Lost is closed.
 func (h *Hold) Err() error {
 	if h == nil {
 		return nil
@@ -173,20 +176,20 @@ func (h *Hold) Err() error {
 	return h.why
 }
 
-// Mark writes down what will be done to the cluster, and returns once that can be read: a process that is killed afterwards
-// leaves the mark.
+// Mark records in the Lease that a fault is about to be injected. It returns once the API server has stored the record, so that
+// the record survives if this process is killed. After 30 s without success Mark returns an error.
 func (h *Hold) Mark(ctx context.Context, fault string) error {
 	if h == nil {
 		return nil
 	}
 	h.set(func(who *Holder) { who.Fault = fault })
-	return poll.Until(ctx, "cluster "+h.options.Cluster+" to say that "+fault+" is in force", markLimit, func(ctx context.Context) (bool, string, error) {
+	return poll.Until(ctx, "the Lease of cluster "+h.options.Cluster+" to record the fault "+fault, markLimit, func(ctx context.Context) (bool, string, error) {
 		err := h.renewNow(ctx)
 		return err == nil, "", err
 	})
 }
 
-// Unmark says that all was undone. It is written down soon, and need not be waited for.
+// Unmark records that every fault was reverted. It does not wait until the record is written.
 func (h *Hold) Unmark() {
 	if h == nil {
 		return
@@ -194,7 +197,7 @@ func (h *Hold) Unmark() {
 	h.set(func(who *Holder) { who.Fault = "" })
 	select {
 	case h.soon <- struct{}{}:
-	default: // it will be written anyway
+	default: // a renewal is already pending and will write it
 	}
 }
 
@@ -204,7 +207,7 @@ func (h *Hold) set(change func(*Holder)) {
 	change(&h.who)
 }
 
-// Release gives the cluster back. Somebody else's Lease stays.
+// Release deletes the Lease, unless another process has taken it.
 func (h *Hold) Release(ctx context.Context) error {
 	if h == nil {
 		return nil
@@ -217,17 +220,17 @@ func (h *Hold) Release(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveLimit)
 	defer cancel()
-	err := poll.Until(ctx, "cluster "+h.options.Cluster+" to be given back", giveLimit, func(ctx context.Context) (bool, string, error) {
+	err := poll.Until(ctx, "the Lease of cluster "+h.options.Cluster+" to be released", giveLimit, func(ctx context.Context) (bool, string, error) {
 		err := h.delete(ctx)
 		return err == nil, "", err
 	})
 	if err != nil {
-		return err // the copy says so, too, as long as the process lives
+		return err // keep the copy: it is still correct while this process lives
 	}
 	return removeCopy(h.options.Copy)
 }
 
-// Leave ends the renewals and leaves the Lease, which says in which state the cluster is.
+// Leave stops the renewals and keeps the Lease, which records in left what is wrong with the cluster.
 func (h *Hold) Leave(ctx context.Context, left string) error {
 	if h == nil {
 		return nil
@@ -236,27 +239,27 @@ func (h *Hold) Leave(ctx context.Context, left string) error {
 	h.set(func(who *Holder) { who.Left = left })
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveLimit)
 	defer cancel()
-	// That it cannot be written is no trouble: once this process has ended, the Lease as it is says as much.
+	// A write error is harmless: once this process has ended, the existing Lease counts as abandoned anyway.
 	if err := h.renew(ctx); err != nil {
-		slog.Debug("write down how a cluster was left", "cluster", h.options.Cluster, "error", err)
+		slog.Debug("record how the cluster was left", "cluster", h.options.Cluster, "error", err)
 	}
 	return nil
 }
 
-// Drop ends the renewals of a cluster that is removed.
+// Drop stops the renewals. Use it for a cluster that is being deleted.
 func (h *Hold) Drop() {
 	if h != nil {
 		h.end()
 	}
 }
 
-// end returns when nothing is renewed any more.
+// end stops the renewals and waits until they have stopped.
 func (h *Hold) end() {
 	h.stop()
 	<-h.over
 }
 
-// delete removes the Lease if it is still ours.
+// delete deletes the Lease if it is still ours.
 func (h *Hold) delete(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
@@ -265,7 +268,7 @@ func (h *Hold) delete(ctx context.Context) error {
 		return err
 	}
 	if s, err := holderOf(l); err != nil || s.Token != h.who.Token {
-		return nil // another run holds it
+		return nil // the Lease belongs to another run
 	}
 	only := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &l.UID, ResourceVersion: &l.ResourceVersion}}
 	if err := h.client.CoordinationV1().Leases(Namespace).Delete(ctx, LeaseName, only); err != nil && !outrun(err) {

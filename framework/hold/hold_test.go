@@ -44,11 +44,11 @@ func checkError(t *testing.T, err error, want ...string) {
 	}
 }
 
-// ended is the holder of a Lease after its process was killed.
+// kill rewrites the Lease as if its holder's process had been killed.
 func (s *server) kill(t *testing.T, change func(*Holder)) {
 	t.Helper()
 	who := s.holder(t)
-	who.Began += "1" // another process has its PID now
+	who.Began += "1" // as if the PID had been reused
 	if change != nil {
 		change(who)
 	}
@@ -61,7 +61,7 @@ func (s *server) kill(t *testing.T, change func(*Holder)) {
 	s.put(l)
 }
 
-// The second run is told whose the cluster is and since when, and gets it once the first has given it back.
+// A second run gets an error that names the holder and the time, and gets the cluster once the first run has released it.
 func TestTheSecondRunIsToldWhoseItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, client := newServer()
@@ -83,7 +83,7 @@ func TestTheSecondRunIsToldWhoseItIs(t *testing.T) {
 	})
 }
 
-// Of many runs that begin in the same moment one gets the cluster.
+// If many runs start at the same moment, exactly one gets the cluster.
 func TestOneOfManyGetsIt(t *testing.T) {
 	for range 20 {
 		_, client := newServer()
@@ -110,13 +110,13 @@ func TestOneOfManyGetsIt(t *testing.T) {
 			return h.(*Hold).Release(t.Context()) == nil
 		})
 		if count != 1 {
-			t.Fatalf("%d have it", count)
+			t.Fatalf("%d runs hold the cluster", count)
 		}
 	}
 }
 
-// A run that lives holds the cluster for as long as it does, whatever its Lease's age: a fault may keep the API server away for
-// longer than the Lease lasts.
+// A live run keeps its hold, however old its Lease is: a fault may make the API server unreachable for longer than the Lease
+// lasts.
 func TestAnAPIServerThatIsAwayEndsNoRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, client := newServer()
@@ -134,7 +134,7 @@ func TestAnAPIServerThatIsAwayEndsNoRun(t *testing.T) {
 		checkError(t, err, "in use since")
 		time.Sleep(2 * renewEvery)
 		if s.written() <= writes {
-			t.Error("it was not renewed again")
+			t.Error("the Lease was not renewed again")
 		}
 		if err := h.Release(t.Context()); err != nil {
 			t.Error(err)
@@ -142,7 +142,8 @@ func TestAnAPIServerThatIsAwayEndsNoRun(t *testing.T) {
 	})
 }
 
-// While the API server is away, the copy beside the cluster says whose it is: neither a second run nor a healer may act then.
+// While the API server is unreachable, the local copy names the holder: neither a second run nor heal may take the cluster
+// then.
 func TestWhileTheAPIServerIsAwayTheCopyTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, client := newServer()
@@ -155,7 +156,7 @@ func TestWhileTheAPIServerIsAwayTheCopyTells(t *testing.T) {
 			_, err := take(t, client, "run 2", o)
 			checkError(t, err, "cluster demo is in use since ", "by run 1 ")
 		}
-		_, err := take(t, client, "run 2", demo) // on another machine there is no copy
+		_, err := take(t, client, "run 2", demo) // without a copy, as on another machine
 		checkError(t, err, "the API server of cluster demo does not answer: if a run was killed in the middle of a fault, run 'holdfast heal demo'")
 		s.goAway(false)
 		if err := h.Release(t.Context()); err != nil {
@@ -167,7 +168,7 @@ func TestWhileTheAPIServerIsAwayTheCopyTells(t *testing.T) {
 	})
 }
 
-// A run that was killed is told from one that lives, at once, and what it was doing is named; heal may take its cluster.
+// A killed run is recognized at once, the error names its fault, and heal may take its cluster.
 func TestAKilledRunIsNamedWithItsFault(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*Holder)
@@ -195,14 +196,14 @@ func TestAKilledRunIsNamedWithItsFault(t *testing.T) {
 					t.Error(err)
 				}
 				if err := first.Release(t.Context()); err != nil || s.holder(t) != nil {
-					t.Errorf("the dead one's release: %v", err)
+					t.Errorf("release by the killed run: %v", err)
 				}
 			})
 		})
 	}
 }
 
-// That a fault will be done can be read before it is done, and that it was undone a little later.
+// Mark returns after the fault was recorded. Unmark is recorded a little later.
 func TestMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, client := newServer()
@@ -216,7 +217,7 @@ func TestMark(t *testing.T) {
 			t.Errorf("still %+v", s.holder(t))
 		}
 		s.goAway(true)
-		checkError(t, h.Mark(t.Context(), "freeze one worker"), "waited 30s for cluster demo to say that freeze one worker is in force: ", "connection refused")
+		checkError(t, h.Mark(t.Context(), "freeze one worker"), "waited 30s for the Lease of cluster demo to record the fault freeze one worker: ", "connection refused")
 		s.goAway(false)
 		if err := h.Release(t.Context()); err != nil {
 			t.Error(err)
@@ -224,7 +225,7 @@ func TestMark(t *testing.T) {
 	})
 }
 
-// A Lease that somebody else has taken over ends the hold, and neither renewal nor release touches the other's.
+// When another process takes the Lease, the hold is lost, and neither renewal nor release touches the other's Lease.
 func TestATakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, client := newServer()
@@ -246,7 +247,7 @@ func TestATakeover(t *testing.T) {
 	})
 }
 
-// A Lease that somebody deleted is made again; one whose write was not answered is known to be our own.
+// renew recreates a deleted Lease, and recognizes its own write after a lost answer.
 func TestALeaseThatChangesUnderUs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, client := newServer()
@@ -256,10 +257,10 @@ func TestALeaseThatChangesUnderUs(t *testing.T) {
 		s.mu.Unlock()
 		time.Sleep(renewEvery + time.Second)
 		if s.holder(t) == nil {
-			t.Error("it was not made again")
+			t.Error("the Lease was not recreated")
 		}
 		s.mu.Lock()
-		s.put(s.lease) // our own write, of which we know nothing
+		s.put(s.lease) // our own write, whose answer was lost
 		s.mu.Unlock()
 		time.Sleep(renewEvery + time.Second)
 		select {
@@ -273,7 +274,7 @@ func TestALeaseThatChangesUnderUs(t *testing.T) {
 	})
 }
 
-// A run that is interrupted while it takes the cluster leaves no Lease behind: the server may have written it all the same.
+// If the answer to the first write is lost, Take removes the Lease, which the server may have stored anyway.
 func TestTheAnswerToTheFirstWriteIsLost(t *testing.T) {
 	s, client := newServer()
 	s.home, s.deaf = true, true
@@ -284,7 +285,7 @@ func TestTheAnswerToTheFirstWriteIsLost(t *testing.T) {
 	}
 }
 
-// Who was faster between our look and our write has it.
+// A process that writes the Lease between our read and our write gets the cluster.
 func TestSomebodyIsFaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, client := newServer()
@@ -299,7 +300,7 @@ func TestSomebodyIsFaster(t *testing.T) {
 	})
 }
 
-// Of a holder on another machine only the age of its Lease can tell.
+// For a holder on another machine, only the age of its Lease shows whether it is gone.
 func TestAHolderOnAnotherMachine(t *testing.T) {
 	now := time.Now()
 	far := Holder{Process: process.Process{Host: "far", PID: 1}}
@@ -318,7 +319,7 @@ func TestAHolderOnAnotherMachine(t *testing.T) {
 	}
 }
 
-// An annotation that cannot be read is an error, and no free cluster.
+// A Lease whose annotation cannot be parsed is an error, and does not count as free.
 func TestALeaseThatIsNotOurs(t *testing.T) {
 	s, client := newServer()
 	s.put(&coordinationv1.Lease{})
@@ -326,7 +327,7 @@ func TestALeaseThatIsNotOurs(t *testing.T) {
 	checkError(t, err, "read who holds the cluster, in the annotation holdfast.dev/holder of Lease holdfast/cluster: ")
 }
 
-// A process that was killed in fact, and not only in a record, is seen to have ended.
+// A process that was really killed is recognized as ended.
 func TestAKilledProcess(t *testing.T) {
 	if os.Getenv("HOLDFAST_TEST_HOLD") != "" {
 		fmt.Println(process.Self())
@@ -363,7 +364,7 @@ func TestAKilledProcess(t *testing.T) {
 	}
 }
 
-// A nil Hold is no trouble: tests, and providers whose clusters nobody shares, have none.
+// A nil Hold works: tests and providers of unshared clusters have none.
 func TestNoHold(t *testing.T) {
 	var h *Hold
 	h.Unmark()

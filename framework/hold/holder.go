@@ -7,28 +7,29 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/process"
 )
 
-// Holder says who uses a cluster, and what may be wrong with it.
+// Holder describes who uses a cluster, and what may be wrong with the cluster.
 type Holder struct {
 	// Run names the run, such as "run 20261122-183000", and Command is its command line.
 	Run     string `json:"run"`
 	Command string `json:"command"`
 	process.Process
 	Since time.Time `json:"since"`
-	// Token tells two holds of one process apart.
+	// Token distinguishes two holds by the same process.
 	Token string `json:"token"`
-	// Fault is what is done to the cluster; it is written down before it is done. Empty: nothing is.
+	// Fault is the fault in force. It is recorded before it is injected. Empty means no fault.
 	Fault string `json:"fault,omitempty"`
-	// Left says in which state the run has left the cluster, if not in that in which it found it.
+	// Left describes what the run did not restore. Empty means that the cluster is as the run found it.
 	Left string `json:"left,omitempty"`
 }
 
-// seen is a holder as the Lease, or its copy, shows it.
+// seen is a holder as read from the Lease or from its copy.
 type seen struct {
 	Holder
-	renewed time.Time // zero: the copy does not tell
+	renewed time.Time // zero when read from the copy
 }
 
-// abandoned tells whether the holder will never release the cluster. Of one on another machine only the Lease's age can tell.
+// abandoned reports whether the holder will never release the cluster: its process has ended, or it has recorded Left. A holder
+// on another machine, whose process cannot be checked, also counts as gone when its Lease is older than Duration.
 func (s seen) abandoned(now time.Time) bool {
 	switch s.Life() {
 	case process.Ended:
@@ -39,7 +40,7 @@ func (s seen) abandoned(now time.Time) bool {
 	return s.Left != ""
 }
 
-// HeldError says that somebody else uses the cluster.
+// HeldError means that another process uses the cluster.
 type HeldError struct {
 	Cluster string
 	Holder
@@ -50,7 +51,7 @@ func (e *HeldError) Error() string {
 		e.Cluster, e.Since.Format(time.TimeOnly), e.Run, e.Command, e.Process)
 }
 
-// AbandonedError says that a run has ended without giving the cluster back as it was.
+// AbandonedError means that a run has ended without restoring the cluster.
 type AbandonedError struct {
 	Cluster string
 	Holder
@@ -71,7 +72,7 @@ func (e *AbandonedError) what() string {
 	}
 }
 
-// UnreachableError says that the API server did not tell whether anybody uses the cluster.
+// UnreachableError means that the API server could not be asked who uses the cluster.
 type UnreachableError struct {
 	Cluster string
 	Cause   error

@@ -13,26 +13,26 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// The Lease, in a namespace of ours: `kubectl -n holdfast get lease` shows who uses the cluster.
+// The Lease and its namespace: `kubectl -n holdfast get lease` shows who uses the cluster.
 const (
 	Namespace = "holdfast"
 	LeaseName = "cluster"
-	// holderKey is the annotation that holds a Holder as JSON.
+	// holderKey is the annotation that contains a Holder as JSON.
 	holderKey = "holdfast.dev/holder"
 )
 
-// Duration is how long a holder on another machine may be silent until it counts as gone. It renews the Lease six times as
-// often, and a fault may keep the API server away for longer: then the next renewal finds the Lease as it was left.
+// Duration is how long a holder on another machine may be silent before it counts as gone. A holder renews the Lease six times
+// per Duration. A fault may keep the API server away for longer than Duration. The next renewal then finds the Lease unchanged.
 const (
 	Duration   = time.Minute
 	renewEvery = Duration / 6
 )
 
-// leaseOf writes a holder into a Lease; was is the one that it replaces, nil for a new one.
+// leaseOf builds the Lease for a holder. was is the Lease to replace, nil for a new one.
 func leaseOf(who Holder, was *coordinationv1.Lease, now time.Time) (*coordinationv1.Lease, error) {
 	text, err := json.Marshal(who)
 	if err != nil {
-		return nil, fmt.Errorf("write down who holds the cluster: %w", err)
+		return nil, fmt.Errorf("encode the holder of the cluster: %w", err)
 	}
 	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: LeaseName}}
 	if was != nil {
@@ -50,7 +50,7 @@ func leaseOf(who Holder, was *coordinationv1.Lease, now time.Time) (*coordinatio
 	return l, nil
 }
 
-// holderOf reads a Lease. One that is not ours to read is held by somebody unknown: that is an error.
+// holderOf parses the holder from a Lease. A Lease without a valid holder is an error, because its owner is unknown.
 func holderOf(l *coordinationv1.Lease) (seen, error) {
 	var s seen
 	if err := json.Unmarshal([]byte(l.Annotations[holderKey]), &s.Holder); err != nil {
@@ -62,7 +62,7 @@ func holderOf(l *coordinationv1.Lease) (seen, error) {
 	return s, nil
 }
 
-// get is the Lease as it is; nil: there is none.
+// get reads the Lease. It is nil if there is none.
 func get(ctx context.Context, client kubernetes.Interface) (*coordinationv1.Lease, error) {
 	l, err := client.CoordinationV1().Leases(Namespace).Get(ctx, LeaseName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -71,7 +71,8 @@ func get(ctx context.Context, client kubernetes.Interface) (*coordinationv1.Leas
 	return l, err
 }
 
-// put creates the Lease or, where was is one, replaces exactly that: of two who try at the same time, one is refused.
+// put creates the Lease or, if was is not nil, replaces exactly that version. If two processes try at the same time, the API
+// server refuses one.
 func put(ctx context.Context, client kubernetes.Interface, l, was *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	leases := client.CoordinationV1().Leases(Namespace)
 	if was != nil {
@@ -88,7 +89,7 @@ func put(ctx context.Context, client kubernetes.Interface, l, was *coordinationv
 	return leases.Create(ctx, l, metav1.CreateOptions{})
 }
 
-// outrun tells whether somebody else was faster.
+// outrun reports whether another process changed the Lease first.
 func outrun(err error) bool {
 	return apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err)
 }

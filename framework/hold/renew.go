@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// keep renews the Lease until ctx ends or the Lease is somebody else's. An API server that is away, which may be the fault
-// that is tested, ends nothing.
+// keep renews the Lease until ctx ends or another process takes the Lease. An unreachable API server does not end it, because
+// that may be the fault under test.
 func (h *Hold) keep(ctx context.Context) {
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
@@ -38,7 +38,7 @@ func (h *Hold) keep(ctx context.Context) {
 	}
 }
 
-// renewNow has keep renew the Lease, and returns what came of it.
+// renewNow makes keep renew the Lease, and returns the result.
 func (h *Hold) renewNow(ctx context.Context) error {
 	asked := make(chan error, 1)
 	select {
@@ -47,13 +47,13 @@ func (h *Hold) renewNow(ctx context.Context) error {
 	case <-h.lost:
 		return h.why
 	case <-h.over:
-		return errors.New("the cluster was given back")
+		return errors.New("the cluster was already released")
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// takenError says that somebody else has the cluster now.
+// takenError means that another process has taken the Lease.
 type takenError struct {
 	cluster string
 	by      Holder
@@ -63,17 +63,18 @@ func (e *takenError) Error() string {
 	return fmt.Sprintf("cluster %s was taken over by %s (%s; %s)", e.cluster, e.by.Run, e.by.Command, e.by.Process)
 }
 
-// renew writes the Lease once, and its copy. One that was deleted is made again; one that somebody else has, is lost.
+// renew writes the Lease and its copy once. It recreates a deleted Lease. If another process owns the Lease, the error is a
+// takenError.
 func (h *Hold) renew(ctx context.Context) error {
 	h.mu.Lock()
 	who := h.who
 	h.mu.Unlock()
-	if err := writeCopy(h.options.Copy, who); err != nil { // the Lease is what counts
+	if err := writeCopy(h.options.Copy, who); err != nil { // not fatal: the Lease decides, not its copy
 		slog.Debug("copy the Lease of a cluster", "cluster", h.options.Cluster, "error", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	for range 3 { // a conflict may be our own: an answer of the API server that never came
+	for range 3 { // a conflict may come from our own write whose answer was lost
 		l, err := leaseOf(who, h.lease, time.Now())
 		if err != nil {
 			return err
@@ -100,5 +101,5 @@ func (h *Hold) renew(ctx context.Context) error {
 			return &takenError{h.options.Cluster, s.Holder}
 		}
 	}
-	return errors.New("the Lease changes with every renewal")
+	return errors.New("the Lease changed during each of 3 attempts to write it")
 }

@@ -16,7 +16,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 )
 
-// server keeps one Lease as an API server does: a write that does not know the last one is refused.
+// server stores one Lease like an API server: it refuses a write with an outdated resource version.
 type server struct {
 	mu      sync.Mutex
 	lease   *coordinationv1.Lease
@@ -24,8 +24,8 @@ type server struct {
 	away    bool
 	writes  int
 	home    bool // the namespace exists
-	deaf    bool // a write is done, and not answered; once
-	// between is called once, between a look and the write that follows it.
+	deaf    bool // the next create is stored, but its answer is lost
+	// between is called once, after a read and before the write that follows it.
 	between func()
 }
 
@@ -76,7 +76,7 @@ func (s *server) answer(a k8stesting.Action) (runtime.Object, error) {
 	return s.lease.DeepCopy(), nil
 }
 
-// take is what is to be done before a write, once.
+// take returns between before a write, once.
 func (s *server) take(a k8stesting.Action) func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,21 +112,21 @@ func (s *server) put(l *coordinationv1.Lease) *coordinationv1.Lease {
 	return l.DeepCopy()
 }
 
-// goAway takes the server away, or brings it back.
+// goAway makes the server unreachable, or reachable again.
 func (s *server) goAway(away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away = away
 }
 
-// written is how often the Lease was written.
+// written counts the writes of the Lease.
 func (s *server) written() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.writes
 }
 
-// holder is who has the Lease; nil: nobody.
+// holder parses the stored Lease. It is nil if there is no Lease.
 func (s *server) holder(t *testing.T) *Holder {
 	t.Helper()
 	s.mu.Lock()

@@ -1,7 +1,8 @@
-// Package interrupt runs a command that signals may end. It tells a signal from its echo, keeps a list of what the command has
-// made or disturbed, and says of each thing, at the moment of the signal and at the end, whether it is undone or left.
+// Package interrupt runs a command that signals may interrupt. It distinguishes a new signal from an echo of the first, and
+// keeps a list of everything the command has created or disturbed. On the signal and at the end it reports for each entry
+// whether the entry is undone or left.
 //
-// It undoes nothing itself: the command does, when its context ends.
+// The package undoes nothing itself: the command does, when its context ends.
 package interrupt
 
 import (
@@ -18,40 +19,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Echo is how soon after the first signal another one is the same request: `timeout` sends SIGTERM to a process and to its group,
-// and a terminal sends SIGINT to everybody.
+// Echo is the time after the first signal during which further signals count as the same request: `timeout` signals a process
+// and then its process group, and a terminal sends SIGINT to the whole foreground group.
 const Echo = time.Second
 
-// Signal is why a context ended: a signal asked for it.
+// Signal is the cause of a context that was cancelled by a signal.
 type Signal struct{ By syscall.Signal }
 
 func (s Signal) Error() string { return "interrupted by " + unix.SignalName(s.By) }
 
-// Process is the process that may be interrupted. A nil Process is one that cannot be: its methods do nothing.
+// Process is an interruptible process. The methods of a nil Process do nothing.
 type Process struct {
 	mu      sync.Mutex
 	say     func(string)
-	pending []*Pending // the last comes last
-	by      *Signal    // nil: it is not interrupted
+	pending []*Pending // in the order of Add
+	by      *Signal    // nil while not interrupted
 	ended   chan struct{}
 }
 
-// Pending is something that the process has made or disturbed, and will undo before it ends.
+// Pending is something that the process has created or disturbed, and will undo before it ends.
 type Pending struct {
-	Undo string // what will be done: "remove namespace x"
-	Done string // that it was done: "namespace x is removed"
-	Left string // what to do if it was not: "cluster x is left: holdfast down x"; empty: another one's says it
+	Undo string // the action, in the imperative: "remove namespace x"
+	Done string // the result: "namespace x is removed"
+	Left string // what the user must do if it was not done: "cluster x is left: holdfast down x"; empty: another entry covers it
 }
 
 type key struct{}
 
-// Of is the process that a context was made for; nil: none.
+// Of is the Process that Main attached to the context. It is nil if there is none.
 func Of(ctx context.Context) *Process {
 	p, _ := ctx.Value(key{}).(*Process)
 	return p
 }
 
-// SayTo changes where is said what is undone: a line each.
+// SayTo redirects the messages, which are one line each.
 func (p *Process) SayTo(say func(string)) {
 	if p == nil {
 		return
@@ -61,7 +62,7 @@ func (p *Process) SayTo(say func(string)) {
 	p.say = say
 }
 
-// Add something that is to be undone. Done is called once it was.
+// Add registers something to undo. Call done once it is undone.
 func (p *Process) Add(what Pending) (done func()) {
 	if p == nil {
 		return func() {}
@@ -86,7 +87,7 @@ func (p *Process) remove(what *Pending) {
 	}
 }
 
-// Interrupted is closed by the first signal, whose Cause then is.
+// Interrupted is closed by the first signal. Cause is then that signal.
 func (p *Process) Interrupted() <-chan struct{} {
 	if p == nil {
 		return nil
@@ -94,7 +95,7 @@ func (p *Process) Interrupted() <-chan struct{} {
 	return p.ended
 }
 
-// Cause is the signal that interrupted the process; nil: none did.
+// Cause is the Signal that interrupted the process. It is nil if there was none.
 func (p *Process) Cause() error {
 	if p == nil {
 		return nil
@@ -107,18 +108,18 @@ func (p *Process) Cause() error {
 	return *p.by
 }
 
-// Main runs a command until it returns. SIGINT, SIGTERM and SIGHUP end its context; once more, but no echo, and Main returns at
-// once. In every case it names what is left then. A panic of the command names it too.
+// Main runs a command until it returns. SIGINT, SIGTERM and SIGHUP cancel its context. A second signal that is not an echo
+// makes Main return at once. In every case, also when the command panics, Main reports what is left.
 func Main(parent context.Context, out io.Writer, command func(context.Context) error) error {
 	signals := make(chan os.Signal, 8)
 	wanted := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup
+	if !signal.Ignored(syscall.SIGHUP) { // SIGHUP is ignored under nohup
 		wanted = append(wanted, syscall.SIGHUP)
 	}
 	signal.Notify(signals, wanted...)
 	defer signal.Stop(signals)
-	// Without this, a line that nobody reads any more would end the process at once, with all that it has made. Nobody listens: every
-	// broken connection is a SIGPIPE then, and an error of the write, which is what counts.
+	// Without this, a write to a closed standard output or standard error would kill the process by SIGPIPE, and leave
+	// everything it created. With it, the write returns an error instead. Nothing reads the channel.
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
@@ -154,26 +155,26 @@ func run(parent context.Context, signals <-chan os.Signal, out io.Writer, comman
 				cancel(by)
 			case time.Since(first) >= Echo:
 				p.tellLeft()
-				return fmt.Errorf("%w once more, and ended before all was undone", by)
+				return fmt.Errorf("%w, a second signal: exited before everything was undone", by)
 			}
 		}
 	}
 }
 
-// interrupt says what will be undone now, in which order.
+// interrupt reports what will be undone now, in which order.
 func (p *Process) interrupt(by Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.by = &by
 	line := by.Error()
 	if undo := p.undo(); len(undo) > 0 {
-		line += "; now, in this order: " + strings.Join(undo, ", ") + " (a second signal, but not within a second, leaves them)"
+		line += "; now, in this order: " + strings.Join(undo, ", ") + " (a second signal after at least one second skips this)"
 	}
 	p.say(line)
 	close(p.ended)
 }
 
-// undo lists what is to be done, the last thing first. The caller holds the lock.
+// undo lists the pending actions, the newest first. The caller holds the lock.
 func (p *Process) undo() (all []string) {
 	for i := len(p.pending) - 1; i >= 0; i-- {
 		all = append(all, p.pending[i].Undo)
@@ -181,7 +182,7 @@ func (p *Process) undo() (all []string) {
 	return all
 }
 
-// tellLeft names what is not undone, and what to do about it.
+// tellLeft reports what is not undone, and what to do about it.
 func (p *Process) tellLeft() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

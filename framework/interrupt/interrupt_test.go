@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// command makes a cluster and disturbs it, and undoes both when it is interrupted: a minute each.
+// command creates a cluster and disturbs it. When interrupted it undoes both, which takes a minute each.
 func command(ctx context.Context) error {
 	p := Of(ctx)
 	removed := p.Add(Pending{Undo: "remove cluster x", Done: "cluster x is removed", Left: "cluster x is left: holdfast down x"})
@@ -26,22 +26,23 @@ func command(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// sent is a signal, that long after the one before.
+// sent is a signal that arrives some time after the previous signal.
 type sent struct {
 	after time.Duration
 	by    syscall.Signal
 }
 
-const announced = "; now, in this order: undo kill one worker, remove cluster x (a second signal, but not within a second, leaves them)\n"
+const announced = "; now, in this order: undo kill one worker, remove cluster x (a second signal after at least one second skips this)\n"
 
-// Two SIGTERMs 20 ms apart, as `timeout` sends them to a process and to its group, left a cluster of eight nodes without a word.
+// Regression: two SIGTERMs 20 ms apart, which `timeout` sends to a process and to its process group, left a cluster of eight
+// nodes behind without a message.
 func TestSignals(t *testing.T) {
 	const clean = announced + "  kill one worker is undone\n  cluster x is removed\nnothing is left\n"
 	const left = "cluster x is left: holdfast down x\n"
 	for name, test := range map[string]struct {
 		signals []sent
 		said    string
-		took    time.Duration // from the first
+		took    time.Duration // from the first signal
 		err     string
 	}{
 		"once":        {[]sent{{0, syscall.SIGINT}}, "interrupted by SIGINT" + clean, 2 * time.Minute, "interrupted by SIGINT"},
@@ -51,12 +52,12 @@ func TestSignals(t *testing.T) {
 		"a second later": {
 			[]sent{{0, syscall.SIGINT}, {Echo, syscall.SIGINT}},
 			"interrupted by SIGINT" + announced + "not done: undo kill one worker, remove cluster x\n" + left, Echo,
-			"interrupted by SIGINT once more, and ended before all was undone",
+			"interrupted by SIGINT, a second signal: exited before everything was undone",
 		},
 		"a minute and a half later": {
 			[]sent{{0, syscall.SIGINT}, {90 * time.Second, syscall.SIGTERM}},
 			"interrupted by SIGINT" + announced + "  kill one worker is undone\nnot done: remove cluster x\n" + left, 90 * time.Second,
-			"interrupted by SIGTERM once more, and ended before all was undone",
+			"interrupted by SIGTERM, a second signal: exited before everything was undone",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,13 +82,13 @@ func TestSignals(t *testing.T) {
 				if by := (Signal{}); !errors.As(err, &by) {
 					t.Error("the signal is not in the error")
 				}
-				time.Sleep(time.Hour) // what was left ends with the process; here, it has to end for itself
+				time.Sleep(time.Hour) // let the command, which Main did not wait for, finish inside the bubble
 			})
 		})
 	}
 }
 
-// lines may be written and read by several goroutines.
+// lines is a buffer that several goroutines may use.
 type lines struct {
 	mu  sync.Mutex
 	all bytes.Buffer
@@ -105,7 +106,7 @@ func (l *lines) String() string {
 	return l.all.String()
 }
 
-// A command that ends of itself says nothing, unless something is left.
+// A command that ends on its own prints nothing, unless something is left.
 func TestWithoutASignal(t *testing.T) {
 	failed := errors.New("no engine")
 	for name, test := range map[string]struct {
@@ -130,8 +131,8 @@ func TestWithoutASignal(t *testing.T) {
 	}
 }
 
-// A connection that breaks, or a pipe that nobody reads, is an error of whoever writes, and interrupts nothing: seen, that a run was
-// ended because a command of its engine had read enough.
+// A broken connection or pipe is an error of the write, and interrupts nothing. Regression: a run was ended because a command
+// of its engine had stopped reading.
 func TestABrokenPipeInterruptsNothing(t *testing.T) {
 	var out lines
 	err := Main(t.Context(), &out, func(ctx context.Context) error {
@@ -149,7 +150,7 @@ func TestABrokenPipeInterruptsNothing(t *testing.T) {
 		heard := make(chan os.Signal, 2)
 		signal.Notify(heard, syscall.SIGPIPE)
 		defer signal.Stop(heard)
-		if err := syscall.Kill(os.Getpid(), syscall.SIGPIPE); err != nil { // as the kernel does for the standard output
+		if err := syscall.Kill(os.Getpid(), syscall.SIGPIPE); err != nil { // as the kernel does on a write to a broken standard output
 			return err
 		}
 		<-heard
@@ -162,7 +163,7 @@ func TestABrokenPipeInterruptsNothing(t *testing.T) {
 	}
 }
 
-// Without a process there is nobody to tell.
+// Every method works without a Process.
 func TestNoProcess(t *testing.T) {
 	p := Of(t.Context())
 	p.SayTo(nil)

@@ -8,9 +8,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 var adversaryWhole = flag.Bool("adversary", false, "attack records as often as it takes to be sure, which takes minutes, and not a sample")
@@ -41,8 +44,8 @@ func heldRecords(t *testing.T) (held []heldRecord) {
 	t.Helper()
 	for _, name := range goldenRuns(t) {
 		_, run := unpackGolden(t, name)
-		for i, v := range invariant.Judge(run) {
-			if v.Outcome != invariant.Held {
+		for i, v := range judge.Judge(run) {
+			if v.Outcome != verdict.Held {
 				continue
 			}
 			promise, err := invariant.Decode(run.Header.Promises[i])
@@ -75,8 +78,8 @@ func editable(t *testing.T, run history.Run) *ht.Builder {
 func TestEveryKindSaysWhatItNeeds(t *testing.T) {
 	all := kept()
 	for _, kind := range invariant.Kinds() {
-		if needs := invariant.Needs(all[kind].promise); len(needs) <= len(invariant.Needs(nil)) {
-			t.Errorf("%s needs no more than every promise: %q", kind, needs)
+		if needs := all[kind].promise.Needs(); len(needs.Parts) == 0 && !needs.Requests {
+			t.Errorf("%s needs no more than every promise: %+v", kind, needs)
 		}
 	}
 }
@@ -87,15 +90,15 @@ func TestWithoutItsEvidenceNothingIsHeld(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	type removal struct {
 		heldRecord
-		need invariant.Evidence
+		need evidence.Part
 	}
 	var all []removal
 	for _, h := range heldRecords(t) {
-		for _, need := range invariant.Needs(h.promise) {
+		for _, need := range h.promise.Needs().All() {
 			all = append(all, removal{h, need})
 		}
 	}
-	tried := make(map[invariant.Evidence]int)
+	tried := make(map[evidence.Part]int)
 	for n := range max(len(all), howOften(removals, sampleRemovals)) {
 		r := all[n%len(all)]
 		b := editable(t, r.run)
@@ -104,7 +107,7 @@ func TestWithoutItsEvidenceNothingIsHeld(t *testing.T) {
 			continue
 		}
 		tried[r.need]++
-		if v := invariant.CheckAll(b.Run(), []invariant.Invariant{r.promise})[0]; v.Outcome == invariant.Held {
+		if v := judge.CheckAll(b.Run(), []invariant.Invariant{r.promise})[0]; v.Outcome == verdict.Held {
 			t.Errorf("%s: %s without %s (%s) is held: %s", r.name, v.Kind, r.need, how, v.Seen)
 		}
 	}
@@ -116,29 +119,29 @@ func TestWithoutItsEvidenceNothingIsHeld(t *testing.T) {
 }
 
 // remove takes evidence out of a record and says how; empty: there is none of it that could be removed.
-func remove(random *rand.Rand, need invariant.Evidence, p invariant.Invariant, b *ht.Builder) string {
+func remove(random *rand.Rand, need evidence.Part, p invariant.Invariant, b *ht.Builder) string {
 	switch need {
-	case invariant.NeedsWhole:
+	case evidence.PartWhole:
 		if random.IntN(2) == 0 {
 			b.Trouble(underLoad(random, b), "the disk is full")
 			return "trouble"
 		}
 		b.Incomplete("it was cut off")
 		return "cut off"
-	case invariant.NeedsPhases:
+	case evidence.PartPhases:
 		phase := pick(random, history.Steady, history.Disturbed, history.Recovered, history.Drained)
 		b.DropEvents(func(e history.Event) bool { return e.Phase != nil && e.Phase.Name == phase })
 		return "no phase " + string(phase)
-	case invariant.NeedsFault:
+	case evidence.PartFault:
 		return withoutFault(random, b)
-	case invariant.NeedsRevert:
+	case evidence.PartRevert:
 		return setFault(b, aFault(random, b), history.Healed, "waited 30s for it to be gone")
-	case invariant.NeedsWatches:
+	case evidence.PartWatches:
 		what := pick(random, "pods", "nodes", "endpointslices", "poddisruptionbudgets", "deployments")
 		at := underLoad(random, b)
 		b.Gap(what, at-second, at)
 		return fmt.Sprintf("a gap in the watch of %s until %s", what, at)
-	case invariant.NeedsRows, invariant.NeedsDelivery, invariant.NeedsClocks:
+	case evidence.PartRows, evidence.PartDelivery, evidence.PartClocks:
 		return withoutLoad(random, need, p, b)
 	}
 	return withoutObjects(need, b)
@@ -200,14 +203,14 @@ func withoutFault(random *rand.Rand, b *ht.Builder) string {
 	}
 }
 
-func withoutLoad(random *rand.Rand, need invariant.Evidence, p invariant.Invariant, b *ht.Builder) string {
+func withoutLoad(random *rand.Rand, need evidence.Part, p invariant.Invariant, b *ht.Builder) string {
 	rows := b.Requests()
 	if len(rows) == 0 {
 		return ""
 	}
 	lane := judgedLane(random, p, b)
 	switch need {
-	case invariant.NeedsClocks:
+	case evidence.PartClocks:
 		if random.IntN(2) == 0 {
 			b.EditEvents(func(e *history.Event) {
 				if e.Clock != nil {
@@ -219,7 +222,7 @@ func withoutLoad(random *rand.Rand, need invariant.Evidence, p invariant.Invaria
 		b = materialise(b)
 		b.DropEvents(func(e history.Event) bool { return e.Clock != nil })
 		return "no clock"
-	case invariant.NeedsDelivery:
+	case evidence.PartDelivery:
 		from, to := b.Run().UnderLoad()
 		at := from + history.Offset(random.Int64N(int64(to-from-2*second)))
 		n := 0
@@ -309,19 +312,19 @@ func or(lane, otherwise history.Lane) history.Lane {
 }
 
 // withoutObjects drops all events of a kind.
-func withoutObjects(need invariant.Evidence, b *ht.Builder) string {
-	is, known := map[invariant.Evidence]func(history.Event) bool{
-		invariant.NeedsPods:       func(e history.Event) bool { return e.Pod != nil },
-		invariant.NeedsNodes:      func(e history.Event) bool { return e.Node != nil },
-		invariant.NeedsWorkloads:  func(e history.Event) bool { return e.Workload != nil },
-		invariant.NeedsSlices:     func(e history.Event) bool { return e.Slice != nil },
-		invariant.NeedsBudgets:    func(e history.Event) bool { return e.Budget != nil },
-		invariant.NeedsEvictions:  func(e history.Event) bool { return e.Eviction != nil },
-		invariant.NeedsAudits:     func(e history.Event) bool { return e.Audit != nil },
-		invariant.NeedsAdmissions: func(e history.Event) bool { return e.Admission != nil },
-		invariant.NeedsProbes:     func(e history.Event) bool { return e.Reach != nil },
+func withoutObjects(need evidence.Part, b *ht.Builder) string {
+	is, known := map[evidence.Part]func(history.Event) bool{
+		evidence.PartPods:       func(e history.Event) bool { return e.Pod != nil },
+		evidence.PartNodes:      func(e history.Event) bool { return e.Node != nil },
+		evidence.PartWorkloads:  func(e history.Event) bool { return e.Workload != nil },
+		evidence.PartSlices:     func(e history.Event) bool { return e.Slice != nil },
+		evidence.PartBudgets:    func(e history.Event) bool { return e.Budget != nil },
+		evidence.PartEvictions:  func(e history.Event) bool { return e.Eviction != nil },
+		evidence.PartAudits:     func(e history.Event) bool { return e.Audit != nil },
+		evidence.PartAdmissions: func(e history.Event) bool { return e.Admission != nil },
+		evidence.PartProbes:     func(e history.Event) bool { return e.Reach != nil },
 	}[need]
-	if need == invariant.NeedsRules {
+	if need == evidence.PartRules {
 		b.EditEvents(func(e *history.Event) {
 			if e.Pod != nil {
 				e.Pod.Rules = nil
@@ -333,7 +336,7 @@ func withoutObjects(need invariant.Evidence, b *ht.Builder) string {
 		return ""
 	}
 	b.DropEvents(is)
-	if need == invariant.NeedsEvictions { // a pod tells of its own, too
+	if need == evidence.PartEvictions { // a pod tells of its own, too
 		b.EditEvents(func(e *history.Event) {
 			if e.Pod != nil {
 				e.Pod.Disruption = ""

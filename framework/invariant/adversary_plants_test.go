@@ -12,6 +12,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // damage is one piece of damage, of the kind that a promise excludes.
@@ -49,7 +51,7 @@ func TestDamageIsNeverHeld(t *testing.T) {
 					continue
 				}
 				done++
-				if v := invariant.CheckAll(b.Run(), []invariant.Invariant{h.promise})[0]; v.Outcome == invariant.Held {
+				if v := judge.CheckAll(b.Run(), []invariant.Invariant{h.promise})[0]; v.Outcome == verdict.Held {
 					t.Errorf("%s with %s is held: %s", h.name, how, v.Seen)
 				}
 			}

@@ -7,6 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // attack is an edit of a real record by which somebody would have a promise be Held that was not kept, or that nothing was
@@ -18,13 +20,13 @@ type attack struct {
 	// edit changes the record, with rows and totals that agree; false: the record has no place for it.
 	edit func(*ht.Builder) bool
 	// want are the verdicts that it may lead to.
-	want []invariant.Outcome
+	want []verdict.Outcome
 }
 
 var (
-	onlyUnknown  = []invariant.Outcome{invariant.Unknown}
-	onlyViolated = []invariant.Outcome{invariant.Violated}
-	notHeld      = []invariant.Outcome{invariant.Violated, invariant.Unknown}
+	onlyUnknown  = []verdict.Outcome{verdict.Unknown}
+	onlyViolated = []verdict.Outcome{verdict.Violated}
+	notHeld      = []verdict.Outcome{verdict.Violated, verdict.Unknown}
 )
 
 var aboutRequests = []string{"NoFailedRequests", "FailuresEndWithin", "AnswersWithin", "QuietWithin"}
@@ -66,7 +68,7 @@ func TestAttacks(t *testing.T) {
 					continue
 				}
 				tried++
-				if v := invariant.CheckAll(b.Run(), []invariant.Invariant{h.promise})[0]; !slices.Contains(a.want, v.Outcome) {
+				if v := judge.CheckAll(b.Run(), []invariant.Invariant{h.promise})[0]; !slices.Contains(a.want, v.Outcome) {
 					t.Errorf("%s: %s is %s, not one of %s: %s", h.name, v.Kind, v.Outcome, a.want, v.Seen)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 // slow is an answer, or the 99th percentile of a lane's answers, that took longer than allowed.
@@ -14,22 +15,22 @@ type slow struct {
 	lane   history.Lane
 	what   string
 	took   time.Duration
-	steady time.Duration  // what it was before the first fault began
-	limit  time.Duration  // by how much more it may be
+	steady time.Duration  // the same before the first fault began
+	limit  time.Duration  // the allowed increase
 	at     history.Offset // when the request of the slowest answer was sent
-	noise  string         // why it may be the harness's own doing; empty: it is not
+	noise  string         // why the harness itself may be the cause; empty: it is not
 }
 
 func (s slow) String() string {
 	text := fmt.Sprintf("%s on %s took %s; before the first fault began it was %s, and %s more is allowed",
-		s.what, s.lane, moment(s.took), moment(s.steady), moment(s.limit))
+		s.what, s.lane, prose.Moment(s.took), prose.Moment(s.steady), prose.Moment(s.limit))
 	if s.noise != "" {
 		text += "; it may be the harness's own noise: " + s.noise
 	}
 	return text
 }
 
-// slowOf are what of a lane's answers took too long, the slowest first; what noise explains comes last.
+// slowOf are the answers of a lane that took too long, the slowest first; those that noise explains come last.
 func (j *answersWithin) slowOf(a *laneWaits) (all []slow) {
 	all = append(j.slowAnswers(a), j.slowPercentiles(a)...)
 	slices.SortStableFunc(all, func(x, y slow) int {
@@ -38,13 +39,13 @@ func (j *answersWithin) slowOf(a *laneWaits) (all []slow) {
 	return all
 }
 
-// slowAnswers are the slowest answer that is too slow, and the slowest of those that noise explains.
+// slowAnswers are the slowest answer that took too long, and the slowest of those that noise explains.
 func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 	var worst, noisy slow
 	limit := j.promise.slowest()
 	for i := range a.slots {
 		slot := &a.slots[i]
-		s := slow{a.lane, "the slowest answer", slot.took, a.steady.sent.max, limit, slot.at, ""}
+		s := slow{a.lane, "the slowest answer", slot.took, a.steady.sent.Max, limit, slot.at, ""}
 		switch allowed, waited := s.steady+limit, j.waited(a.lane, slot.at, slot.at+slot.took); {
 		case slot.took > allowed+waited:
 			if s.took > worst.took {
@@ -52,10 +53,10 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 			}
 			continue
 		case slot.took > allowed:
-			s.noise = "the control lane, which leads to no system under test, waited " + moment(waited) + " longer at that moment"
-		case slot.due > a.steady.due.max+limit:
-			s.took, s.steady = slot.due, a.steady.due.max
-			s.noise = "from when it was due; it was sent late"
+			s.noise = "the control lane, which leads to no system under test, waited " + prose.Moment(waited) + " longer at that moment"
+		case slot.due > a.steady.due.Max+limit:
+			s.took, s.steady = slot.due, a.steady.due.Max
+			s.noise = "counted from when it was due, and it was sent late"
 		default:
 			continue
 		}
@@ -71,32 +72,32 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 	return all
 }
 
-// waited is by how much longer the control lane waited for an answer at a time than it did before.
+// waited is by how much longer than before the control lane waited for an answer at a time.
 func (j *answersWithin) waited(lane history.Lane, from, to history.Offset) time.Duration {
 	control := j.find(history.LaneControl)
 	if control == nil || lane == history.LaneControl {
 		return 0
 	}
-	return max(0, control.during(from, to, j.slots)-control.steady.due.max)
+	return max(0, control.during(from, to, j.slots)-control.steady.due.Max)
 }
 
-// slowPercentiles are those of the time in which the run was disturbed, and of the time after that.
+// slowPercentiles are those of phase Disturbed and of phase Recovered.
 func (j *answersWithin) slowPercentiles(a *laneWaits) (all []slow) {
-	steady, limit := a.steady.sent.quantile(percentile), j.promise.p99()
-	steadyDue := a.steady.due.quantile(percentile)
+	steady, limit := a.steady.sent.Quantile(percentile), j.promise.p99()
+	steadyDue := a.steady.due.Quantile(percentile)
 	for _, phase := range []history.PhaseName{history.Disturbed, history.Recovered} {
 		of := a.of(phase)
-		s := slow{a.lane, "the 99th percentile while " + string(phase), of.sent.quantile(percentile), steady, limit, a.slowestAt(), ""}
+		s := slow{a.lane, "the 99th percentile while " + string(phase), of.sent.Quantile(percentile), steady, limit, a.slowestAt(), ""}
 		var waited time.Duration
 		if control := j.find(history.LaneControl); control != nil && a != control {
-			waited = max(0, control.of(phase).due.quantile(percentile)-control.steady.due.quantile(percentile))
+			waited = max(0, control.of(phase).due.Quantile(percentile)-control.steady.due.Quantile(percentile))
 		}
-		switch due := of.due.quantile(percentile); {
+		switch due := of.due.Quantile(percentile); {
 		case s.took > steady+limit+waited:
 		case s.took > steady+limit:
-			s.noise = "that of the control lane, which leads to no system under test, rose by " + moment(waited)
+			s.noise = "that of the control lane, which leads to no system under test, rose by " + prose.Moment(waited)
 		case due > steadyDue+limit:
-			s.took, s.steady, s.noise = due, steadyDue, "from when they were due; they were sent late"
+			s.took, s.steady, s.noise = due, steadyDue, "counted from when they were due, and they were sent late"
 		default:
 			continue
 		}

@@ -6,37 +6,42 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// AnswersWithin promises that no client waits much longer for an answer than it did while nothing was disturbed: from the
-// beginning of the first fault to the end of Recovered, on every lane, neither the slowest answer nor the 99th percentile is
-// slower than in the steady time by more than a limit. The percentile is judged while the run was disturbed and afterwards, each
-// by itself. Answers count from the moment when their request was due as well as from the moment when it was sent.
+// AnswersWithin promises that no client waits much longer for an answer than in phase Steady: from the start of the first fault to
+// the end of Recovered, on every lane, neither the slowest answer nor the 99th percentile is slower than in Steady by more than a
+// limit. The percentile of each phase is judged by itself. The time of an answer counts from when its request was sent, and from
+// when it was due.
 //
-// What the harness's own slowness explains is Unknown: an answer that would have come in time if it had been sent when it was
-// due, or without what the control lane waited at that moment. That lane leads to no system under test.
+// A violation that the harness's own slowness explains is Unknown: the answer would have come in time if its request had been sent
+// when it was due, or without the time that the control lane waited at that moment. The control lane leads to no system under test.
 //
-// Evidence: what NoFailedRequests demands; at least 100 answers on each lane before the first fault began, and none of them so
-// slow that it is no measure; and no failed request, for nobody knows how long its answer would have taken.
+// Evidence: that of NoFailedRequests; at least 100 answers on each lane before the first fault began, none of which took longer
+// than 750 ms; and no failed request, because the time that its answer would have taken is unknown.
 type AnswersWithin struct {
 	// Lanes to judge; none means all but the control lane. Each is judged by itself.
 	Lanes []history.Lane `json:"lanes,omitempty"`
-	// Slowest and P99 are by how much the slowest answer, and the 99th percentile, may be slower than they were before. Zero means
-	// SlowestAnswer and P99Answer.
+	// Slowest and P99 are the allowed increases of the slowest answer and of the 99th percentile. Zero means SlowestAnswer and
+	// P99Answer.
 	Slowest time.Duration `json:"slowest,omitempty"`
 	P99     time.Duration `json:"p99,omitempty"`
 }
 
 const (
-	// SlowestAnswer is what clients that give up after 3 s still get in time. A gateway that asks two dead pods first takes 1.5 s;
-	// in a run that held, beside compilers that wanted both cores, a pod said nothing for 1.2 s.
+	// SlowestAnswer is what a client with a time-out of 3 s still receives in time. A gateway that tries two dead pods first takes
+	// 1.5 s. In a run that held, beside compilers that used both cores, a pod did not answer for 1.2 s.
 	SlowestAnswer = 2 * time.Second
-	// P99Answer leaves a gateway one try of 750 ms at a dead pod for one of a hundred requests. In runs that held the 99th
-	// percentile rose by 150 ms at most.
+	// P99Answer allows a gateway one try of 750 ms at a dead pod for one of a hundred requests. In runs that held, the 99th
+	// percentile rose by at most 150 ms.
 	P99Answer = time.Second
-	// steadyAnswer is how slow an answer may be before the first fault: of a system that is slower by itself little is promised by
-	// promising that it gets no slower. In runs that held it was 350 ms, 300 of them asked for.
+	// steadyAnswer bounds the time of an answer before the first fault: for a slower system, a promise to get no slower means
+	// little. In runs that held it was 350 ms, of which 300 ms were requested.
 	steadyAnswer = 750 * time.Millisecond
 
 	percentile = 0.99
@@ -47,15 +52,24 @@ func (p AnswersWithin) p99() time.Duration     { return cmp.Or(p.P99, P99Answer)
 
 func (p AnswersWithin) String() string {
 	return fmt.Sprintf("the slowest answer on %s takes at most %s longer than while nothing is disturbed, and 99 of 100 at most %s longer",
-		onLanes(p.Lanes), p.slowest(), p.p99())
+		prose.OnLanes(p.Lanes), p.slowest(), p.p99())
 }
 
-// Check implements Invariant.
-func (p AnswersWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p AnswersWithin) Needs() evidence.Needs {
+	return evidence.Needs{Watches: evidence.Ordered, Since: evidence.Undisturbed, Requests: true}
+}
 
-func (p AnswersWithin) start(f *facts, t *tally) judgement {
-	j := &answersWithin{promise: p, facts: f, tally: t, slots: newSlotted(t.watch), recovered: never}
-	if phase, ok := f.phases[history.Recovered]; ok {
+// OnLanes implements LaneInvariant.
+func (p AnswersWithin) OnLanes() []history.Lane { return p.Lanes }
+
+// NamesCauses implements LaneInvariant.
+func (p AnswersWithin) NamesCauses() bool { return false }
+
+// Requests implements RequestInvariant.
+func (p AnswersWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
+	j := &answersWithin{promise: p, facts: f, tally: t, slots: newSlotted(t.Watch), recovered: evidence.Never}
+	if phase, ok := f.Phases[history.Recovered]; ok {
 		j.recovered = phase.From
 	}
 	return j
@@ -63,8 +77,8 @@ func (p AnswersWithin) start(f *facts, t *tally) judgement {
 
 type answersWithin struct {
 	promise   AnswersWithin
-	facts     *facts
-	tally     *tally
+	facts     *evidence.Run
+	tally     *requests.Stats
 	slots     slotted
 	recovered history.Offset
 	lanes     []*laneWaits
@@ -77,14 +91,14 @@ func (j *answersWithin) judges(lane history.Lane) bool {
 	return slices.Contains(j.promise.Lanes, lane)
 }
 
-func (j *answersWithin) take(r *history.Request) {
+func (j *answersWithin) Take(r *history.Request) {
 	control := r.Lane == history.LaneControl
 	if r.Outcome == history.Unsent || !control && !j.judges(r.Lane) {
 		return
 	}
 	a := j.lane(r.Lane)
 	if a == nil {
-		return // the tally says so
+		return // Delivered reports it
 	}
 	if r.Outcome.Failed() {
 		a.failed++
@@ -92,7 +106,7 @@ func (j *answersWithin) take(r *history.Request) {
 			return
 		}
 	}
-	switch began := j.tally.watch.from; {
+	switch began := j.tally.Watch.From; {
 	case r.Done < began:
 		a.steady.add(r)
 		return
@@ -108,7 +122,7 @@ func (j *answersWithin) take(r *history.Request) {
 }
 
 func (j *answersWithin) lane(name history.Lane) *laneWaits {
-	if a := j.find(name); a != nil || len(j.lanes) == maxLanes {
+	if a := j.find(name); a != nil || len(j.lanes) == requests.MaxLanes {
 		return a
 	}
 	a := &laneWaits{lane: name, slots: make([]slowest, j.slots.n)}
@@ -125,23 +139,23 @@ func (j *answersWithin) find(name history.Lane) *laneWaits {
 	return nil
 }
 
-func (j *answersWithin) end() Verdict {
-	lanes := j.tally.judged(j.promise.Lanes)
-	disrupted := j.facts.disruptions()
-	d := slices.Concat(j.facts.inOrder(j.facts.steady()), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
-		j.tally.delivered(lanes), j.tally.reached(lanes))
-	v := Verdict{}
-	j.tally.numbers(&v, lanes)
-	j.tally.victimNumbers(&v, lanes)
-	disrupted.numbers(&v)
+func (j *answersWithin) End(missing verdict.Missing) verdict.Verdict {
+	lanes := j.tally.Judged(j.promise.Lanes)
+	disrupted := j.facts.Disruptions()
+	missing = slices.Concat(missing, j.facts.Disrupted(disrupted),
+		j.tally.Delivered(lanes), j.tally.Reached(lanes))
+	v := verdict.Verdict{}
+	j.tally.Numbers(&v, lanes)
+	j.tally.VictimNumbers(&v, lanes)
+	disrupted.Numbers(&v)
 	var broken, noise []slow
 	for _, lane := range lanes {
 		a := j.find(lane)
 		if a == nil {
-			continue // which is a doubt already
+			continue // which Delivered reports
 		}
 		a.numbers(&v)
-		a.doubts(&d)
+		a.doubts(&missing)
 		for _, s := range j.slowOf(a) {
 			if s.noise == "" {
 				broken = append(broken, s)
@@ -151,78 +165,78 @@ func (j *answersWithin) end() Verdict {
 		}
 	}
 	for _, s := range noise {
-		d.add("%s", s)
+		missing.Add("%s", s)
 	}
 	if len(broken) > 0 {
-		return j.violated(v, lanes, broken, d)
+		return j.violated(v, lanes, broken, missing)
 	}
 	j.support(&v, lanes)
-	v.support(j.tally.victimLines(lanes)...)
-	return v.held(d, "%s, through %s; %s", j.inWords(lanes), disrupted, j.tally.seen(lanes))
+	v.Support(j.tally.VictimLines(lanes)...)
+	return v.Held(missing, "%s, through %s; %s", j.inWords(lanes), disrupted, j.tally.Seen(lanes))
 }
 
-func (j *answersWithin) violated(v Verdict, lanes []history.Lane, broken []slow, d doubts) Verdict {
+func (j *answersWithin) violated(v verdict.Verdict, lanes []history.Lane, broken []slow, missing verdict.Missing) verdict.Verdict {
 	worst := slices.MaxFunc(broken, func(x, y slow) int { return cmp.Compare(x.took, y.took) })
 	v.At = worst.at
 	for _, lane := range lanes {
-		v.measure(sinceNumber+string(lane), 0)
+		v.Measure(failures.SinceNumber+string(lane), 0)
 	}
-	for _, s := range broken { // all of them since the first fault began: before it, answers are the measure
-		v.support(s.String())
-		v.Numbers[sinceNumber+string(s.lane)]++
+	for _, s := range broken { // all since the first fault began; earlier answers are the measure
+		v.Support(s.String())
+		v.Numbers[failures.SinceNumber+string(s.lane)]++
 	}
 	if j.find(history.LaneControl) == nil {
-		d.add("no request was sent on the control lane, which would tell the harness's own slowness")
+		missing.Add("no request was sent on the control lane, which shows how slow the harness itself was")
 	}
 	j.support(&v, lanes)
-	v.measure(doubtsNumber, float64(len(d)))
-	return v.violated(d, "%s, sent at %s", worst, moment(worst.at))
+	v.Measure(requests.DoubtsNumber, float64(len(missing)))
+	return v.Violated(missing, "%s, sent at %s", worst, prose.Moment(worst.at))
 }
 
-// doubts a lane whose answers are no measure.
-func (a *laneWaits) doubts(d *doubts) {
-	switch n := a.steady.sent.n; {
-	case n < minRequests:
-		d.add("%s came on %s before the first fault began, and fewer than %d have no 99th percentile", count(n, "answer"), a.lane, minRequests)
-	case a.steady.sent.max > steadyAnswer:
-		d.add("an answer on %s took %s before the first fault began: what is slower than %s is no measure",
-			a.lane, moment(a.steady.sent.max), moment(steadyAnswer))
+// doubts reports a lane whose answers cannot be compared with.
+func (a *laneWaits) doubts(missing *verdict.Missing) {
+	switch n := a.steady.sent.N; {
+	case n < evidence.MinRequests:
+		missing.Add("%s came on %s before the first fault began; a 99th percentile needs at least %d", prose.Count(n, "answer"), a.lane, evidence.MinRequests)
+	case a.steady.sent.Max > steadyAnswer:
+		missing.Add("an answer on %s took %s before the first fault began; answers slower than %s cannot be compared with",
+			a.lane, prose.Moment(a.steady.sent.Max), prose.Moment(steadyAnswer))
 	}
 	if a.failed > 0 && a.lane != history.LaneControl {
-		d.add("%s failed on %s: how long the answers would have taken is not known", count(a.failed, "request"), a.lane)
+		missing.Add("%s failed on %s, so the time that their answers would have taken is unknown", prose.Count(a.failed, "request"), a.lane)
 	}
 }
 
-// since the first fault began that share of the answers took no longer, while the run was disturbed nor afterwards: from when
-// their requests were sent, and from when they were due. All of them: the slowest.
+// since is the time that the given share of the answers since the first fault began did not exceed, in neither phase: from when
+// their requests were sent, and from when they were due. For a share of 1 it is the slowest answer.
 func (a *laneWaits) since(share float64) (sent, due time.Duration) {
-	return max(a.disturbed.sent.quantile(share), a.recovered.sent.quantile(share)),
-		max(a.disturbed.due.quantile(share), a.recovered.due.quantile(share))
+	return max(a.disturbed.sent.Quantile(share), a.recovered.sent.Quantile(share)),
+		max(a.disturbed.due.Quantile(share), a.recovered.due.Quantile(share))
 }
 
-func (a *laneWaits) numbers(v *Verdict) {
+func (a *laneWaits) numbers(v *verdict.Verdict) {
 	for name, share := range map[string]float64{"slowest": 1, "p99": percentile} {
 		sent, due := a.since(share)
-		v.measure(name+"Seconds."+string(a.lane), sent.Seconds())
-		v.measure(name+"SinceDueSeconds."+string(a.lane), due.Seconds())
-		v.measure(name+"SteadySeconds."+string(a.lane), a.steady.sent.quantile(share).Seconds())
+		v.Measure(name+"Seconds."+string(a.lane), sent.Seconds())
+		v.Measure(name+"SinceDueSeconds."+string(a.lane), due.Seconds())
+		v.Measure(name+"SteadySeconds."+string(a.lane), a.steady.sent.Quantile(share).Seconds())
 	}
 }
 
-// support has a line for each lane.
-func (j *answersWithin) support(v *Verdict, lanes []history.Lane) {
+// support adds a line for each lane.
+func (j *answersWithin) support(v *verdict.Verdict, lanes []history.Lane) {
 	for _, lane := range lanes {
 		if a := j.find(lane); a != nil {
 			slowest, slowestDue := a.since(1)
 			p99, p99Due := a.since(percentile)
-			v.support(fmt.Sprintf("%s: slowest answer %s (%s from when it was due), %s before the first fault began; 99th percentile %s (%s), %s before",
-				lane, moment(slowest), moment(slowestDue), moment(a.steady.sent.max), moment(p99), moment(p99Due),
-				moment(a.steady.sent.quantile(percentile))))
+			v.Support(fmt.Sprintf("%s: slowest answer %s (%s after it was due), %s before the first fault began; 99th percentile %s (%s), %s before",
+				lane, prose.Moment(slowest), prose.Moment(slowestDue), prose.Moment(a.steady.sent.Max), prose.Moment(p99), prose.Moment(p99Due),
+				prose.Moment(a.steady.sent.Quantile(percentile))))
 		}
 	}
 }
 
-// inWords tells of the lane with the slowest answer, and of the one with the highest percentile.
+// inWords describes the lane with the slowest answer, and the lane with the highest percentile.
 func (j *answersWithin) inWords(lanes []history.Lane) string {
 	of := func(share float64) (worst *laneWaits, took time.Duration) {
 		for _, lane := range lanes {
@@ -240,5 +254,5 @@ func (j *answersWithin) inWords(lanes []history.Lane) string {
 		return "no request was answered"
 	}
 	return fmt.Sprintf("the slowest answer took %s on %s, and %s before the first fault began; 99 of 100 took at most %s on %s, and %s before",
-		moment(slowest), a.lane, moment(a.steady.sent.max), moment(p99), b.lane, moment(b.steady.sent.quantile(percentile)))
+		prose.Moment(slowest), a.lane, prose.Moment(a.steady.sent.Max), prose.Moment(p99), b.lane, prose.Moment(b.steady.sent.Quantile(percentile)))
 }

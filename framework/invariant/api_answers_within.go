@@ -6,20 +6,23 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// APIAnswersWithin promises that, while a fault of the control plane is on, every API server that is left answers again within a
-// limit: each of them, at its own address, gives good answers with never more than Limit from one to the next. They are asked
-// for what etcd has to agree about, so that an election of another leader counts.
+// APIAnswersWithin promises that, while a fault of the control plane is active, every remaining API server answers again within a
+// limit: each of them, probed at its own address, gives good answers with at most Limit between two of them. The probes read what
+// etcd has to agree on, so an election of another etcd leader counts.
 //
-// What stands before several control planes is told beside it and not judged: of a kind cluster it is kind's own load balancer,
-// which takes some seconds to notice that a control plane is dead, and sends it new connections until then.
+// The load balancer in front of several control planes is reported, but not judged. Kind's own takes some seconds to notice a dead
+// control plane, and sends new connections to it until then.
 //
-// Evidence: answers before the fault, all of them good and none later than Limit after another, or the machine was too busy to
-// tell; and more of them after it began. All are asked from one node, and where that node stands still or has no time to ask,
-// every API server looks away. So the node's own kubelet is asked beside them. Where less than Limit is left without the longest
-// time in which the node stood still, or in which its kubelet gave no good answer, a violation is Unknown.
+// Evidence: good answers before the fault, at most Limit apart (otherwise the machine was too busy), and probes after the fault
+// began. One node sends all probes. While it is paused or lacks time, every API server looks unavailable, so it probes its own
+// kubelet, too. If less than Limit remains after subtracting the longest pause of the node, or the longest time without a good
+// answer of its kubelet, a violation is Unknown.
 //
 // Sources: https://kubernetes.io/docs/setup/production-environment/tools/kubeadm/ha-topology/,
 // https://etcd.io/docs/latest/op-guide/failures/#leader-failure
@@ -28,19 +31,21 @@ type APIAnswersWithin struct {
 }
 
 func (p APIAnswersWithin) String() string {
-	return fmt.Sprintf("every API server that is left answers again within %s", p.Limit)
+	return fmt.Sprintf("every remaining API server answers again within %s", p.Limit)
 }
 
-// Check implements Invariant.
-func (p APIAnswersWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p APIAnswersWithin) Needs() evidence.Needs {
+	return evidence.Needs{Watches: evidence.Unwatched, Parts: []evidence.Part{evidence.PartProbes}}
+}
 
-func (p APIAnswersWithin) judge(f *facts) Verdict {
-	d := slices.Concat(f.record(never), f.faultsBit(true)) // what the watches missed is nothing to it
-	var v Verdict
-	v.measure("limitSeconds", p.Limit.Seconds())
+// Judge implements EventInvariant.
+func (p APIAnswersWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	var v verdict.Verdict
+	v.Measure("limitSeconds", p.Limit.Seconds())
 	var direct, balanced, control []history.Reach
 	hosts := map[string]bool{}
-	for _, r := range f.run.Reaches() {
+	for _, r := range f.Record.Reaches() {
 		switch r.Way {
 		case history.Direct:
 			direct, hosts[r.Host] = append(direct, r), true
@@ -49,87 +54,86 @@ func (p APIAnswersWithin) judge(f *facts) Verdict {
 		case history.Control:
 			control = append(control, r)
 		}
-		p.doubt(r, &d)
+		p.doubt(r, &missing)
 	}
 	if len(direct) == 0 {
-		d.add("no API server was asked at its own address while a fault was on")
-		return v.unknown(d)
+		missing.Add("no API server was probed at its own address while a fault was active")
+		return v.Unknown(missing)
 	}
 	own := longest(direct)
-	v.measure("apiAwaySeconds", own.Longest.Seconds())
+	v.Measure("apiAwaySeconds", own.Longest.Seconds())
 	asked, failed := 0, 0
 	for _, r := range direct {
 		asked, failed = asked+r.Asked, failed+r.Failed
-		v.support(fmt.Sprintf("%s, %s: %d of %s failed; at the most %s from one answer to the next, %s before the fault",
-			r.Host, stageOf(r), r.Failed, count(r.Asked, "request"), moment(r.Longest), moment(r.Before)))
+		v.Support(fmt.Sprintf("%s, %s: %d of %s failed; at most %s between two answers, %s before the fault",
+			r.Host, stageOf(r), r.Failed, prose.Count(r.Asked, "request"), prose.Moment(r.Longest), prose.Moment(r.Before)))
 	}
-	v.measure("apiRequests", float64(asked))
-	v.measure("apiFailed", float64(failed))
+	v.Measure("apiRequests", float64(asked))
+	v.Measure("apiFailed", float64(failed))
 	besides := ""
 	if len(balanced) > 0 {
 		through := slices.MaxFunc(balanced, func(a, b history.Reach) int { return cmp.Compare(a.Failing, b.Failing) })
-		v.measure("balancerAwaySeconds", longest(balanced).Longest.Seconds())
-		v.measure("balancerFailingSeconds", through.Failing.Seconds())
-		v.measure("balancerFailed", float64(through.Failed))
+		v.Measure("balancerAwaySeconds", longest(balanced).Longest.Seconds())
+		v.Measure("balancerFailingSeconds", through.Failing.Seconds())
+		v.Measure("balancerFailed", float64(through.Failed))
 		besides = fmt.Sprintf("; through %s, which is not judged, %d of %s failed %s, over %s", through.Host, through.Failed,
-			count(through.Asked, "request"), stageOf(through), moment(through.Failing))
+			prose.Count(through.Asked, "request"), stageOf(through), prose.Moment(through.Failing))
 	}
-	// One that the node which asks explains may hide another that it does not.
+	// An outage that the probing node explains must not hide one that it does not explain.
 	explained := func(r history.Reach) bool { return p.explained(f, r, control) != "" }
 	if late := slices.DeleteFunc(slices.Clone(direct), func(r history.Reach) bool { return r.Longest <= p.Limit }); len(late) > 0 {
 		plain := slices.DeleteFunc(slices.Clone(late), explained)
 		if len(plain) == 0 {
-			d.add("%s", p.explained(f, longest(late), control))
-			return v.unknown(d)
+			missing.Add("%s", p.explained(f, longest(late), control))
+			return v.Unknown(missing)
 		}
 		own = longest(plain)
-		return v.violated(d, "%s gave no answer for %s %s, and %s was the limit%s", own.Host, moment(own.Longest), stageOf(own), p.Limit, besides)
+		return v.Violated(missing, "%s gave no answer for %s %s, and %s was the limit%s", own.Host, prose.Moment(own.Longest), stageOf(own), p.Limit, besides)
 	}
-	return v.held(d, "%s that %s left answered with never more than %s from one to the next (%d of %s failed)%s",
-		count(len(hosts), "API server"), map[bool]string{true: "was", false: "were"}[len(hosts) == 1],
-		moment(own.Longest), failed, count(asked, "request"), besides)
+	return v.Held(missing, "%s that remained answered with at most %s between two answers (%d of %s failed)%s",
+		prose.Count(len(hosts), "API server"), prose.Moment(own.Longest), failed, prose.Count(asked, "request"), besides)
 }
 
-// doubt doubts answers with which nothing can be compared, or that nobody gave.
-func (p APIAnswersWithin) doubt(r history.Reach, d *doubts) {
+// doubt reports probes that are missing, or that cannot be compared with.
+func (p APIAnswersWithin) doubt(r history.Reach, missing *verdict.Missing) {
 	switch {
-	case r.Way != history.Direct: // it is not judged
-	case r.Returning: // as it was doubted before
+	case r.Way != history.Direct: // not judged
+	case r.Returning: // reported before
 	case r.BeforeAsked == 0 || r.Asked == 0:
-		d.add("%s was asked %d times before the fault and %d times from then on", r.Host, r.BeforeAsked, r.Asked)
+		missing.Add("%s was probed %d times before the fault and %d times afterwards", r.Host, r.BeforeAsked, r.Asked)
 	case r.BeforeFailed > 0:
-		d.add("%d of %s to %s failed before the fault", r.BeforeFailed, count(r.BeforeAsked, "request"), r.Host)
+		missing.Add("%d of %s to %s failed before the fault", r.BeforeFailed, prose.Count(r.BeforeAsked, "request"), r.Host)
 	case r.Before > p.Limit:
-		d.add("%s gave no answer for %s before the fault", r.Host, moment(r.Before))
+		missing.Add("%s gave no answer for %s before the fault", r.Host, prose.Moment(r.Before))
 	}
 }
 
-// stageOf says which time it tells of.
+// stageOf names the time that a probe covers.
 func stageOf(r history.Reach) string {
 	if r.Returning {
-		return "while what was taken came back"
+		return "while the fault was reverted"
 	}
-	return "until the undo"
+	return "until the revert"
 }
 
-// explained says what of the node that asks leaves less than Limit of the time in which an API server gave no answer; empty:
-// nothing does.
-func (p APIAnswersWithin) explained(f *facts, r history.Reach, control []history.Reach) string {
-	if e := f.loudest(f.faultsOn()); e != nil && r.Longest-max(e.Noise.Pause, e.Noise.Throttled) <= p.Limit {
-		return inWords(e)
+// explained is what the probing node itself explains of the time without an answer, if less than Limit of it remains; empty:
+// nothing.
+func (p APIAnswersWithin) explained(f *evidence.Run, r history.Reach, control []history.Reach) string {
+	if e := f.Loudest(f.FaultsOn()); e != nil && r.Longest-max(e.Noise.Pause, e.Noise.Throttled) <= p.Limit {
+		return evidence.InWords(e)
 	}
 	if c := longest(sameStage(control, r)); r.Longest-c.Longest <= p.Limit {
-		return fmt.Sprintf("%s asks, and its own kubelet gave it no good answer for %s %s", c.Host, moment(c.Longest), stageOf(c))
+		return fmt.Sprintf("%s sends the probes, and its own kubelet gave it no good answer for %s %s", c.Host, prose.Moment(c.Longest), stageOf(c))
 	}
 	return ""
 }
 
-// sameStage are those that tell of the same time as r.
+// sameStage are the probes of the same time as r.
 func sameStage(all []history.Reach, r history.Reach) []history.Reach {
 	return slices.DeleteFunc(slices.Clone(all), func(o history.Reach) bool { return o.Fault != r.Fault || o.Returning != r.Returning })
 }
 
-// longest is the one with the longest time without an answer; the zero value for none.
+// longest is the probe with the longest time without an answer; the zero value for none.
 func longest(all []history.Reach) history.Reach {
 	if len(all) == 0 {
 		return history.Reach{}

@@ -8,9 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
 // tooYoung is a record without a readiness probe in which two pods are deleted at 17 s and end at once, and a new one is offered from
@@ -45,13 +47,13 @@ func tooYoung() *ht.Builder {
 func TestAProxySendsToWhatIsOffered(t *testing.T) {
 	for name, s := range map[string]struct {
 		from history.Offset
-		want invariant.Cause
+		want attribution.Cause
 	}{
-		"just withdrawn":                     {17500 * ms, invariant.CauseLateEndpoint},
-		"withdrawn, and nobody new":          {18500 * ms, invariant.CauseLateEndpoint},
-		"withdrawn, and one that is offered": {19200 * ms, invariant.CauseReadyTooEarly},
+		"just withdrawn":                     {17500 * ms, attribution.CauseLateEndpoint},
+		"withdrawn, and nobody new":          {18500 * ms, attribution.CauseLateEndpoint},
+		"withdrawn, and one that is offered": {19200 * ms, attribution.CauseReadyTooEarly},
 	} {
-		v := invariant.NoFailedRequests{}.Check(astray(tooYoung(), s.from, s.from+100*ms, history.Refused).Run())
+		v := judge.Check(astray(tooYoung(), s.from, s.from+100*ms, history.Refused).Run(), invariant.NoFailedRequests{})
 		if got := slices.Collect(maps.Keys(causesIn(v))); len(got) != 1 || got[0] != string(s.want) {
 			t.Errorf("%s: %v, want %s: %q", name, got, s.want, v.Evidence)
 		}
@@ -81,7 +83,7 @@ func TestProxiesAreNotBlamedForEndpoints(t *testing.T) {
 		"2 s later":     {withdrawn(at + 2*second), "late-endpoint"},
 		"after the end": {withdrawn(at + 3500*ms), "late-endpoint"},
 	} {
-		v := invariant.NoFailedRequests{}.Check(astray(s.run, at+3100*ms, at+3400*ms, history.Refused).Run())
+		v := judge.Check(astray(s.run, at+3100*ms, at+3400*ms, history.Refused).Run(), invariant.NoFailedRequests{})
 		if diff := cmp.Diff(map[string]float64{s.want: 60}, causesIn(v)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s%q", name, diff, v.Evidence)
 		}
@@ -107,7 +109,7 @@ func TestCutsByGracePeriod(t *testing.T) {
 	} {
 		run := cutOff(pods(ht.Healthy(), history.Lifecycle{Readiness: true, PreStop: s.preStop, Grace: s.grace}),
 			ht.EvictedAt+s.cut, ht.EvictedAt+s.cut+50*ms)
-		v := invariant.NoFailedRequests{}.Check(run.Run())
+		v := judge.Check(run.Run(), invariant.NoFailedRequests{})
 		if diff := cmp.Diff(map[string]float64{s.want: 10}, causesIn(v)); diff != "" {
 			t.Errorf("grace %s, preStop %s, cut after %s (-want +got):\n%s", s.grace, s.preStop, s.cut, diff)
 		}

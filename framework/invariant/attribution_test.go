@@ -9,9 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // behindAService sends all requests to a Service's address: that says nothing of the pod.
@@ -216,7 +219,7 @@ func TestCausesOfFailures(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := invariant.NoFailedRequests{}.Check(s.run.Run())
+			v := judge.Check(s.run.Run(), invariant.NoFailedRequests{})
 			if diff := cmp.Diff(s.want, causesIn(v)); diff != "" {
 				t.Errorf("causes (-want +got):\n%s%s\n%s", diff, v.Seen, strings.Join(v.Evidence, "\n"))
 			}
@@ -230,10 +233,10 @@ func TestCausesOfFailures(t *testing.T) {
 const never = history.Offset(1<<63 - 1)
 
 // causesIn are the numbers of a verdict that count causes.
-func causesIn(v invariant.Verdict) map[string]float64 {
+func causesIn(v verdict.Verdict) map[string]float64 {
 	found := make(map[string]float64)
 	for name, n := range v.Numbers {
-		if cause, ok := strings.CutPrefix(name, invariant.CauseNumber); ok {
+		if cause, ok := strings.CutPrefix(name, attribution.CauseNumber); ok {
 			found[cause] = n
 		}
 	}
@@ -243,7 +246,7 @@ func causesIn(v invariant.Verdict) map[string]float64 {
 // TestTheStoryOfALateEndpoint is what an engineer reads first.
 func TestTheStoryOfALateEndpoint(t *testing.T) {
 	b := astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true}), ht.EvictedAt+100*ms, ht.EvictedAt+400*ms, history.Refused)
-	lines(t, invariant.NoFailedRequests{}.Check(b.Run()),
+	lines(t, judge.Check(b.Run(), invariant.NoFailedRequests{}),
 		"17.1s fresh #1420 of worker-0: refused after 2ms, unknown server",
 		"60 of 60: sent to a pod that had stopped listening, because the proxies had not noticed yet (late-endpoint): "+
 			"backend-1 on w1, deletion requested at 17s, endpoint removed at 17.01s, no preStop sleep; in phase told to end 60; the only endpoint in trouble",
@@ -254,23 +257,23 @@ func TestTheStoryOfALateEndpoint(t *testing.T) {
 // TestEveryCauseHasWords, and is named once.
 func TestEveryCauseHasWords(t *testing.T) {
 	seen := make(map[string]bool)
-	for _, c := range invariant.Causes() {
+	for _, c := range attribution.Causes() {
 		if words := c.Words(); words == string(c) || seen[words] || seen[string(c)] {
 			t.Errorf("%s: %q", c, words)
 		}
 		seen[c.Words()], seen[string(c)] = true, true
 	}
-	if got := invariant.Cause("scheduler").Words(); got != "scheduler" {
+	if got := attribution.Cause("scheduler").Words(); got != "scheduler" {
 		t.Errorf("a cause that others know is called %q", got)
 	}
-	ofSystem := maps.Collect(func(yield func(invariant.Cause, bool) bool) {
-		for _, c := range []invariant.Cause{invariant.CauseSlow, invariant.CauseUnknown, invariant.CauseRestart, ""} {
+	ofSystem := maps.Collect(func(yield func(attribution.Cause, bool) bool) {
+		for _, c := range []attribution.Cause{attribution.CauseSlow, attribution.CauseUnknown, attribution.CauseRestart, ""} {
 			if !yield(c, c.OfSystem()) {
 				return
 			}
 		}
 	})
-	if diff := cmp.Diff(map[invariant.Cause]bool{"slow": false, "unknown": false, "restart": true, "": false}, ofSystem); diff != "" {
+	if diff := cmp.Diff(map[attribution.Cause]bool{"slow": false, "unknown": false, "restart": true, "": false}, ofSystem); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -290,7 +293,7 @@ func TestManyKindsForCauses(t *testing.T) {
 			return history.Request{Sent: never - history.Offset(i), Addr: fmt.Sprint("[::", i, "]:80")}
 		},
 	} {
-		causes := invariant.NewFailureCauses(ht.Healthy().Run())
+		causes := attribution.NewFailureCauses(ht.Healthy().Run())
 		for i := range n {
 			r := like(i)
 			r.Lane, r.Outcome = history.LaneFresh, history.Refused
@@ -310,7 +313,7 @@ func TestManyKindsForCauses(t *testing.T) {
 
 // TestTheControlLaneHasNoCauses: what it sees is the harness's.
 func TestTheControlLaneHasNoCauses(t *testing.T) {
-	causes := invariant.NewFailureCauses(ht.Healthy().Run())
+	causes := attribution.NewFailureCauses(ht.Healthy().Run())
 	causes.Take(&history.Request{Lane: history.LaneControl, Outcome: history.Refused, Sent: 17 * second})
 	causes.Take(&history.Request{Lane: history.LaneFresh, Outcome: history.Unsent})
 	if got := causes.Counts(); len(got) != 0 {

@@ -6,6 +6,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // audited adds looks at backend to a record, from 16 s on, one each second: the rules that found something, each time.
@@ -26,38 +28,38 @@ func TestAuditMends(t *testing.T) {
 	both := []string{"no-budget", "no-prestop"}
 	promise := invariant.AuditMends{Rules: []string{"no-prestop", "no-budget"}}
 	checkAll(t, []sample{
-		{"held", audited(both, both[1:], none), promise, invariant.Held, 0,
-			"the audit of backend found no-budget and no-prestop at 16s, and nothing at 18s, after 2 steps of mending"},
-		{"more was found, and mended", audited(append(both, "one-node"), none), promise, invariant.Held, 0,
-			"the audit of backend found no-budget, no-prestop and one-node at 16s, and nothing at 17s, after 1 step of mending"},
-		{"one was left", audited(both, both[1:]), promise, invariant.Violated, 17 * second,
-			"the audit of backend still found no-prestop at 17s, after its patches: seen of no-prestop"},
-		{"a patch made something else wrong", audited(both, []string{"short-grace-period"}), promise, invariant.Violated, 17 * second,
-			"the audit of backend still found short-grace-period at 17s, after its patches: seen of short-grace-period"},
-		{"one was not found", audited(both[:1], none), promise, invariant.Violated, 16 * second,
+		{"held", audited(both, both[1:], none), promise, verdict.Held, 0,
+			"the audit of backend found no-budget and no-prestop at 16s, and nothing at 18s, after 2 steps of fixes"},
+		{"more was found, and mended", audited(append(both, "one-node"), none), promise, verdict.Held, 0,
+			"the audit of backend found no-budget, no-prestop and one-node at 16s, and nothing at 17s, after 1 step of fixes"},
+		{"one was left", audited(both, both[1:]), promise, verdict.Violated, 17 * second,
+			"the audit of backend still found no-prestop at 17s, after its patches were applied: seen of no-prestop"},
+		{"a patch made something else wrong", audited(both, []string{"short-grace-period"}), promise, verdict.Violated, 17 * second,
+			"the audit of backend still found short-grace-period at 17s, after its patches were applied: seen of short-grace-period"},
+		{"one was not found", audited(both[:1], none), promise, verdict.Violated, 16 * second,
 			"the audit of backend found no-budget at 16s, and not no-prestop"},
-		{"nothing was found", audited(none, none), promise, invariant.Violated, 16 * second,
+		{"nothing was found", audited(none, none), promise, verdict.Violated, 16 * second,
 			"the audit of backend found nothing at 16s, and not no-prestop"},
-		{"one look", audited(both), promise, invariant.Unknown, 0,
-			"no verdict: backend was audited 1 time: what patches change is not known"},
-		{"no look", ht.Healthy(), promise, invariant.Unknown, 0, "no verdict: backend was audited 0 times: what patches change is not known"},
+		{"one look", audited(both), promise, verdict.Unknown, 0,
+			"no verdict: backend was audited 1 time, so what the patches change is unknown"},
+		{"no look", ht.Healthy(), promise, verdict.Unknown, 0, "no verdict: backend was audited 0 times, so what the patches change is unknown"},
 		{"another workload's", audited(both, none).EditEvents(func(e *history.Event) {
 			if e.Audit != nil {
 				e.Audit.Workload = "other"
 			}
-		}), promise, invariant.Unknown, 0, "no verdict: backend was audited 0 times: what patches change is not known"},
+		}), promise, verdict.Unknown, 0, "no verdict: backend was audited 0 times, so what the patches change is unknown"},
 		{"not all was checked", audited(both, none).EditEvents(func(e *history.Event) {
 			if e.Audit != nil {
 				e.Audit.NotChecked = []string{"one-node: pods is forbidden"}
 			}
-		}), promise, invariant.Unknown, 0, "no verdict: the audit at 16s could not check one-node: pods is forbidden (and 1 more reason)"},
-		{"no rule is named", audited(both, none), invariant.AuditMends{}, invariant.Unknown, 0, "no verdict: no rule is named that the audit must find"},
-		{"no such workload", audited(both, none), invariant.AuditMends{Workload: "other"}, invariant.Unknown, 0,
+		}), promise, verdict.Unknown, 0, "no verdict: the audit at 16s could not check one-node: pods is forbidden (and 1 more reason)"},
+		{"no rule is named", audited(both, none), invariant.AuditMends{}, verdict.Unknown, 0, "no verdict: no audit rule is named"},
+		{"no such workload", audited(both, none), invariant.AuditMends{Workload: "other"}, verdict.Unknown, 0,
 			"no verdict: the record has no Deployment other"},
-		{"the fault was not seen", setStage(audited(both, none), history.Seen, -1), promise, invariant.Unknown, 0,
-			"no verdict: drain one worker was never seen to bite"},
+		{"the fault was not seen", setStage(audited(both, none), history.Seen, -1), promise, verdict.Unknown, 0,
+			"no verdict: drain one worker was never seen in effect"},
 	})
-	v := promise.Check(audited(both, none).Run())
+	v := judge.Check(audited(both, none).Run(), promise)
 	lines(t, v, "16s: no-budget: seen of no-budget", "16s: no-prestop: seen of no-prestop")
 	numbers(t, v, map[string]float64{"audits": 2, "found": 2, "left": 0})
 }

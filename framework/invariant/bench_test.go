@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
 // BenchmarkCheckAll is what judging costs for each request, reading not counted: every promise of a usual scenario,
@@ -39,5 +40,5 @@ func BenchmarkCheckAll(b *testing.B) {
 	}
 	b.ReportAllocs()
 	b.ResetTimer()
-	invariant.CheckAll(run, promises)
+	judge.CheckAll(run, promises)
 }

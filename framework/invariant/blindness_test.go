@@ -8,6 +8,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // late sends what would have been sent on some lanes from a moment on only at another, as a worker does that stood still.
@@ -26,9 +28,9 @@ func unsend(r *history.Request) {
 }
 
 // doubted fails unless a promise is Unknown for a reason.
-func doubted(t *testing.T, v invariant.Verdict, why string) {
+func doubted(t *testing.T, v verdict.Verdict, why string) {
 	t.Helper()
-	if v.Outcome != invariant.Unknown || !strings.Contains(strings.Join(v.Evidence, "\n"), why) {
+	if v.Outcome != verdict.Unknown || !strings.Contains(strings.Join(v.Evidence, "\n"), why) {
 		t.Errorf("%s is %s: %s %q, want Unknown, with %q", v.Kind, v.Outcome, v.Seen, v.Evidence, why)
 	}
 }
@@ -48,12 +50,12 @@ func TestNothingWasSent(t *testing.T) {
 		unsent   int
 		want     string
 	}{
-		"for 0.95s":                   {both, began + 1200*ms, began + 2150*ms, 0, "no request was sent on fresh for 951ms from 7.555s, and an outage of more than 260ms must not go unseen"},
+		"for 0.95s":                   {both, began + 1200*ms, began + 2150*ms, 0, "no request was sent on fresh for 951ms from 7.555s, so an outage of more than 260ms could go unseen"},
 		"for 1.04s, and a few unsent": {both, began + 1200*ms, began + 2240*ms, 8, "no request was sent on fresh for 1.041s from 7.555s"},
 		"on one lane":                 {both[:1], began + 1200*ms, began + 2150*ms, 0, "no request was sent on fresh for 951ms from 7.555s"},
 		"on the other":                {both[1:], began + 1200*ms, began + 2150*ms, 0, "no request was sent on reused for 958ms from 7.548s"},
 		"as the fault began":          {both, began - 500*ms, began + 400*ms, 0, "no request was sent on fresh for 400ms from 6.356s"},
-		"as its undo began":           {both, healing - 200*ms, healing + 200*ms, 0, "no request was sent on fresh for 409ms from 12.404s"},
+		"as its revert began":         {both, healing - 200*ms, healing + 200*ms, 0, "no request was sent on fresh for 409ms from 12.404s"},
 		"as it was over":              {both, healed - 50*ms, healed + 300*ms, 0, "no request was sent on fresh for 360ms from 12.654s"},
 		"at the end of the load":      {both, end - 400*ms, end, 0, "no request was sent on fresh for 401ms from 17.315s"},
 	} {
@@ -66,7 +68,7 @@ func TestNothingWasSent(t *testing.T) {
 					left--
 				}
 			}
-			doubted(t, invariant.NoFailedRequests{}.Check(withRows(run, edited)), s.want)
+			doubted(t, judge.Check(withRows(run, edited), invariant.NoFailedRequests{}), s.want)
 		})
 	}
 }
@@ -77,9 +79,9 @@ func TestShortStandstill(t *testing.T) {
 	rows, began := rowsOf(t, run), run.Faults()[0].Injecting.At
 	late(rows, []history.Lane{history.LaneFresh, history.LaneReused}, began+1200*ms, began+1440*ms)
 	unsend(&rows[slices.IndexFunc(rows, func(r history.Request) bool { return r.Lane == history.LaneFresh && r.Sent >= began+2*second })])
-	v := check(t, withRows(run, rows), invariant.NoFailedRequests{}, invariant.Held, 0,
+	v := check(t, withRows(run, rows), invariant.NoFailedRequests{}, verdict.Held, 0,
 		"no request failed (0 of 1435 on fresh, 0 of 1436 on reused) through 1 pod termination and 0 node losses; 95 % upper bound 0.209 % "+
-			"if requests are independent; longest time without a request sent: 248ms on reused; an outage of 249ms would have met one on each "+
+			"if requests are independent; longest time without a request sent: 248ms on reused; an outage of 249ms would have hit a request on each "+
 			"lane; 1 of 2272 requests not sent")
 	numbers(t, v, map[string]float64{
 		"blindSeconds.reused": 0.248, "shortestOutageSeenSeconds.reused": 0.249, "blindSeconds.fresh": 0.241, "unsent.fresh": 1, "unsent.reused": 0,
@@ -95,12 +97,12 @@ func TestLostNodeAndNothingSent(t *testing.T) {
 			}
 		})
 	}
-	doubted(t, invariant.FailuresEndWithin{}.Check(gap(20*second, 20900*ms).Run()),
-		"no request was sent on fresh for 905ms from 19.995s, and an outage of more than 255ms must not go unseen")
+	doubted(t, judge.Check(gap(20*second, 20900*ms).Run(), invariant.FailuresEndWithin{}),
+		"no request was sent on fresh for 905ms from 19.995s, so an outage of more than 255ms could go unseen")
 	slow := killed().DropRequests(func(r history.Request) bool { return r.Lane == history.LaneFresh })
 	slow.Load(history.LaneFresh, 5, ht.SteadyAt, ht.DrainedAt).Header(func(h *history.Header) { h.Plan.Lanes[0].RatePerSecond = 5 })
 	p := invariant.NoFailedRequests{}
-	if v := p.Check(slow.Run()); v.Outcome != invariant.Held || v.Numbers["blindSeconds.fresh"] != 0.2 {
+	if v := judge.Check(slow.Run(), p); v.Outcome != verdict.Held || v.Numbers["blindSeconds.fresh"] != 0.2 {
 		t.Errorf("a lane with 5 requests a second is %s: %s", v.Outcome, v.Seen)
 	}
 	slow.EditRequests(func(r *history.Request) {
@@ -108,7 +110,7 @@ func TestLostNodeAndNothingSent(t *testing.T) {
 			r.Sent, r.Done = r.Sent+300*ms, r.Done+300*ms
 		}
 	})
-	doubted(t, p.Check(slow.Run()), "no request was sent on fresh for 500ms from 19.8s, and an outage of more than 450ms must not go unseen")
+	doubted(t, judge.Check(slow.Run(), p), "no request was sent on fresh for 500ms from 19.8s, so an outage of more than 450ms could go unseen")
 }
 
 // TestOneOfTwoWorkersStandsStill: what the other sends comes from another node, and shows nothing of what the first would meet.
@@ -122,7 +124,7 @@ func TestOneOfTwoWorkersStandsStill(t *testing.T) {
 		rows[i].Seq /= 2
 	}
 	p := invariant.NoFailedRequests{}
-	if v := p.Check(withRows(run, slices.Clone(rows))); v.Outcome != invariant.Held {
+	if v := judge.Check(withRows(run, slices.Clone(rows)), p); v.Outcome != verdict.Held {
 		t.Errorf("two workers are %s: %s", v.Outcome, v.Seen)
 	}
 	for i := range rows {
@@ -130,8 +132,8 @@ func TestOneOfTwoWorkersStandsStill(t *testing.T) {
 			r.Sent, r.Done = began+2150*ms, r.Done+began+2150*ms-r.Sent
 		}
 	}
-	doubted(t, p.Check(withRows(run, rows)),
-		"load-1 sent no request on fresh for 962ms from 7.544s, and an outage of more than 270ms must not go unseen where it is")
+	doubted(t, judge.Check(withRows(run, rows), p),
+		"load-1 sent no request on fresh for 962ms from 7.544s, so an outage of more than 270ms at its node could go unseen")
 }
 
 // TestRequestsThatAreNotSent: one of twenty in every second is within what a window may lack, and each of them is an interval in
@@ -144,8 +146,8 @@ func TestRequestsThatAreNotSent(t *testing.T) {
 			unsend(&rows[i])
 		}
 	}
-	v := invariant.NoFailedRequests{}.Check(withRows(run, rows))
-	doubted(t, v, "57 of 1136 requests due on fresh since the first fault began were not sent, and 1 % may be missing at most")
+	v := judge.Check(withRows(run, rows), invariant.NoFailedRequests{})
+	doubted(t, v, "57 of 1136 requests due on fresh since the first fault began were not sent, and at most 1 % may be unsent")
 	numbers(t, v, map[string]float64{"unsent.fresh": 57, "blindSeconds.fresh": 0.021})
 }
 
@@ -159,5 +161,5 @@ func TestSentInBursts(t *testing.T) {
 			r.Done, r.Sent = r.Done+sent-r.Sent, sent
 		}
 	}
-	doubted(t, invariant.NoFailedRequests{}.Check(withRows(run, rows)), "the requests on fresh came in bursts: for 78.9 % of the time since the first fault began none had been sent for 50ms or more")
+	doubted(t, judge.Check(withRows(run, rows), invariant.NoFailedRequests{}), "the requests on fresh were sent in bursts: for 78.9 % of the time since the first fault began none had been sent for 50ms or more")
 }

@@ -4,29 +4,32 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/budget"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// BudgetHonoured promises that no eviction was accepted which took the healthy pods below what a budget demands.
-// Budgets bind evictions only: a lost node, a rollout, a scale-down or a direct delete never breaks the promise.
+// BudgetHonoured promises that no eviction was accepted that took the healthy pods below what a disruption budget demands. Budgets
+// bind evictions only: a lost node, a rollout, a scale-down or a direct deletion never breaks the promise.
 //
-// A pod that is not ready takes nothing away when it is evicted; but a budget with the policy IfHealthyBudget must refuse
-// that, too, while fewer pods are healthy than it demands. What left the budgets' pods by other ways than evictions is told
-// in the figures: see timeline.
+// The eviction of an unready pod does not reduce the healthy pods. But a budget with the policy IfHealthyBudget must refuse it
+// while fewer pods are healthy than it demands. The verdict's numbers count the pods that left in other ways than by eviction.
 //
-// An eviction counts as a violation only if no order within watchSkew makes it legal. One that broke a demand by the order
-// of the record, and need not have, leaves no verdict.
+// An eviction counts as a violation only if no order of the events within WatchSkew makes it legal. If only the order of the record
+// makes it illegal, there is no verdict.
 //
-// Evidence: a budget, and an eviction of one of its pods that was at least asked for. Each budget under which one was asked for
-// was put to the test: it refused one when its status allowed none; or an accepted one left no more healthy pods than it
-// demands, so that one more would have broken it, and its status then allowed none.
+// Evidence: a budget, and at least one attempt to evict one of its pods. Each budget with such an attempt was put to the test: it
+// refused an eviction while its status allowed none; or an accepted eviction left exactly as many healthy pods as it demands, and
+// its status then allowed no more.
 type BudgetHonoured struct {
-	// Budget names the one to judge; empty means every one.
+	// Budget is the name of the budget to judge; empty means every budget.
 	Budget string `json:"budget,omitempty"`
-	// MustRefuse demands the evidence of an eviction that the budget refused, at a time when its status allowed none.
+	// MustRefuse needs an eviction that the budget refused while its status allowed none.
 	MustRefuse bool `json:"mustRefuse,omitempty"`
-	// AtLeast is how many healthy pods of Workload an accepted eviction must leave even if no budget says so: it lets a
-	// workload without a budget be caught. Zero leaves the demand to the budgets.
+	// AtLeast is how many healthy pods of Workload an accepted eviction must leave even without a budget, so that a workload
+	// without a budget can be caught. Zero leaves the demand to the budgets.
 	AtLeast int `json:"atLeast,omitempty"`
 	// Workload is the Deployment that AtLeast is about; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
@@ -46,63 +49,69 @@ func (p BudgetHonoured) String() string {
 	return text
 }
 
-// Check implements Invariant.
-func (p BudgetHonoured) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p BudgetHonoured) Needs() evidence.Needs {
+	needs := evidence.Needs{Watches: evidence.Ordered, Parts: []evidence.Part{evidence.PartEvictions, evidence.PartPods}}
+	if p.AtLeast == 0 {
+		needs.Parts = append(needs.Parts, evidence.PartBudgets)
+	}
+	return needs
+}
 
-func (p BudgetHonoured) judge(f *facts) Verdict {
-	l := budgetLedger{facts: f, pods: followPods(f.run)}
-	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true))
-	l.demands = demands(f.run, func(key history.Key) bool { return p.Budget == "" || key.Name == p.Budget })
+// Judge implements EventInvariant.
+func (p BudgetHonoured) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	l := budget.Ledger{Facts: f, Pods: f.Timeline().Pods}
+	l.Demands = budget.Demands(f.Record, func(key history.Key) bool { return p.Budget == "" || key.Name == p.Budget })
 	switch {
-	case len(l.demands) > 0:
+	case len(l.Demands) > 0:
 	case p.Budget != "":
-		d.add("the record has no budget %s", p.Budget)
+		missing.Add("the record has no budget %s", p.Budget)
 	case p.AtLeast == 0:
-		d.add("the record has no budget")
+		missing.Add("the record has no budget")
 	}
 	if p.AtLeast > 0 {
-		d = append(d, l.demandOf(f.run, p)...)
+		missing = append(missing, l.DemandOf(f.Record, p.Workload, p.AtLeast)...)
 	}
-	for _, demand := range l.demands {
-		if demand.broken != "" {
-			d.add("%s cannot be judged: %s", demand.words, demand.broken)
+	for _, demand := range l.Demands {
+		if demand.Broken != "" {
+			missing.Add("%s cannot be judged: %s", demand.Words, demand.Broken)
 		}
 	}
-	l.weighAll(f.run)
-	v := p.verdict(&l, d)
-	l.timeline(&v)
+	l.WeighAll(f.Record)
+	v := p.verdict(&l, missing)
+	l.Timeline(&v)
 	return v
 }
 
-func (p BudgetHonoured) verdict(l *budgetLedger, d doubts) Verdict {
-	v := Verdict{}
-	v.measure("accepted", float64(l.accepted))
-	v.measure("refused", float64(l.refused))
-	v.measure("ambiguous", float64(len(l.open)))
-	v.measure("refusedUnderSeveralBudgets", float64(l.underSeveral))
-	if l.accepted+l.refused == 0 {
-		d.add("no eviction of a pod under a budget was asked for")
+func (p BudgetHonoured) verdict(l *budget.Ledger, missing verdict.Missing) verdict.Verdict {
+	v := verdict.Verdict{}
+	v.Measure("accepted", float64(l.Accepted))
+	v.Measure("refused", float64(l.Refused))
+	v.Measure("ambiguous", float64(len(l.Open)))
+	v.Measure("refusedUnderSeveralBudgets", float64(l.UnderSeveral))
+	if l.Accepted+l.Refused == 0 {
+		missing.Add("no eviction of a pod under a budget was asked for")
 	}
-	if p.MustRefuse && l.blocked == 0 {
-		d.add("no eviction was refused by a budget that allowed none at the time: %d accepted, %d refused", l.accepted, l.refused)
+	if p.MustRefuse && l.Blocked == 0 {
+		missing.Add("no eviction was refused by a budget that allowed no disruption: %d accepted, %d refused", l.Accepted, l.Refused)
 	}
-	d = slices.Concat(d, l.unknown, l.unheard, l.untested(&v))
-	if l.tightest != nil {
-		v.measure("leastHealthy", float64(l.tightest.healthy))
-		v.measure("leastHealthyDemanded", float64(l.tightest.desired))
+	missing = slices.Concat(missing, l.Unknown, l.Unheard, l.Untested(&v))
+	if l.Tightest != nil {
+		v.Measure("leastHealthy", float64(l.Tightest.Healthy))
+		v.Measure("leastHealthyDemanded", float64(l.Tightest.Desired))
 	}
-	if len(l.broken) > 0 {
-		v.At = l.broken[0].at
-		for _, b := range l.broken {
-			v.support(b.String())
+	if len(l.Broken) > 0 {
+		v.At = l.Broken[0].At
+		for _, b := range l.Broken {
+			v.Support(b.String())
 		}
-		return v.violated(d, "%s", l.broken[0])
+		return v.Violated(missing, "%s", l.Broken[0])
 	}
-	if l.tightest != nil {
-		v.support("the tightest: " + l.tightest.String())
+	if l.Tightest != nil {
+		v.Support("the tightest: " + l.Tightest.String())
 	}
-	v.support(l.tests...)
-	v.support(l.refusals...)
-	return v.held(d, "%s accepted and %d refused, and none took the healthy pods below what was demanded",
-		count(l.accepted, "eviction"), l.refused)
+	v.Support(l.Tests...)
+	v.Support(l.Refusals...)
+	return v.Held(missing, "%s accepted and %d refused; none took the healthy pods below what the budgets demand",
+		prose.Count(l.Accepted, "eviction"), l.Refused)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // budgetModel is a small API server: pods, a budget, and an eviction API that obeys the budget, or does not. What
@@ -156,10 +158,10 @@ func TestBudgetModelObeyed(t *testing.T) {
 		for range 15 {
 			m.step(time.Duration(m.random.Int64N(int64(800 * ms))))
 		}
-		switch v := (invariant.BudgetHonoured{}).Check(m.record.Run()); v.Outcome {
-		case invariant.Violated:
+		switch v := judge.Check(m.record.Run(), (invariant.BudgetHonoured{})); v.Outcome {
+		case verdict.Violated:
 			t.Errorf("seed %d: %s", seed, v.Seen)
-		case invariant.Held:
+		case verdict.Held:
 			held++
 		}
 	}
@@ -177,8 +179,8 @@ func TestBudgetModelBroken(t *testing.T) {
 		for range 3 {
 			m.step(3*second + time.Duration(m.random.Int64N(int64(second))))
 		}
-		v := invariant.BudgetHonoured{}.Check(m.record.Run())
-		if got := v.Outcome == invariant.Violated; got != m.broken {
+		v := judge.Check(m.record.Run(), invariant.BudgetHonoured{})
+		if got := v.Outcome == verdict.Violated; got != m.broken {
 			t.Errorf("seed %d: broken is %t, and %s: %s", seed, m.broken, v.Outcome, v.Seen)
 		}
 		if m.broken {

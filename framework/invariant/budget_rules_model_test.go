@@ -14,6 +14,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // rulesModel is a cluster with two Deployments and two budgets that may choose the same pods. Its eviction API and its
@@ -330,8 +332,8 @@ func (m *rulesModel) lose(node string) {
 
 // differs says how a verdict differs from what the model knows; empty: it does not.
 func (m *rulesModel) differs() string {
-	v := invariant.BudgetHonoured{}.Check(m.record.Run())
-	if got := v.Outcome == invariant.Violated; got != m.broken {
+	v := judge.Check(m.record.Run(), invariant.BudgetHonoured{})
+	if got := v.Outcome == verdict.Violated; got != m.broken {
 		return fmt.Sprintf("broken is %t, and %s: %s", m.broken, v.Outcome, v.Seen)
 	}
 	counted := make(map[string]float64)

@@ -10,6 +10,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // onGolden is a golden run whose mutant says what today's say: the parameters of its promise, its lanes and its cause.
@@ -100,52 +102,52 @@ func TestAMutantIsCaughtForThePlantedReason(t *testing.T) {
 	})).Params), "")
 	for name, s := range map[string]struct {
 		run  history.Run
-		want invariant.Outcome
+		want verdict.Outcome
 		says string
 	}{
-		"as it was":                      {whole, invariant.Held, "caught: 10 of 1331 requests failed"},
-		"both lanes, as it was":          {budget, invariant.Held, "caught: 784 of 2055 requests failed"},
-		"a spread over zones, as it was": {spread, invariant.Held, "caught: backend was spread"},
-		"an older record, as it was":     {onGolden(t, drops, "", ""), invariant.Held, "caught: 10 of 1331"},
-		"the other lane":                 {onGolden(t, drops, params, cause, history.LaneFresh), invariant.Violated, "none failed"},
-		"one lane of two":                {onGolden(t, drops, params, cause), invariant.Violated, "missed: of the requests on fresh that were sent"},
-		"nothing fails after the fault":  {withRequests(whole, both(well(every), once(history.LaneReused, steady, history.Reset))), invariant.Violated, "missed"},
+		"as it was":                      {whole, verdict.Held, "caught: 10 of 1331 requests failed"},
+		"both lanes, as it was":          {budget, verdict.Held, "caught: 784 of 2055 requests failed"},
+		"a spread over zones, as it was": {spread, verdict.Held, "caught: backend was spread"},
+		"an older record, as it was":     {onGolden(t, drops, "", ""), verdict.Held, "caught: 10 of 1331"},
+		"the other lane":                 {onGolden(t, drops, params, cause, history.LaneFresh), verdict.Violated, "none failed"},
+		"one lane of two":                {onGolden(t, drops, params, cause), verdict.Violated, "missed: of the requests on fresh that were sent"},
+		"nothing fails after the fault":  {withRequests(whole, both(well(every), once(history.LaneReused, steady, history.Reset))), verdict.Violated, "missed"},
 		"nothing fails, in an older record": {withRequests(onGolden(t, drops, "", ""), both(well(every), once(history.LaneReused, steady, history.Reset))),
-			invariant.Violated, "none failed"},
-		"nothing fails at all": {withRequests(whole, well(every)), invariant.Violated, "missed: no request failed"},
+			verdict.Violated, "none failed"},
+		"nothing fails at all": {withRequests(whole, well(every)), verdict.Violated, "missed: no request failed"},
 		"one lane of two is well": {withRequests(budget, well(func(r *history.Request) bool { return r.Lane == history.LaneReused })),
-			invariant.Violated, "missed: of the requests on reused"},
-		"another cause": {onGolden(t, drops, params, "late-endpoint", history.LaneReused), invariant.Unknown, "none failed for late-endpoint"},
-		"mostly another cause": {onGolden(t, "no-budget", params, "late-endpoint", history.LaneFresh), invariant.Unknown,
-			"late-endpoint was planted, and outage-eviction reported"},
-		"the fault went wrong, and the harness was in trouble": {troubled(withEvents(whole, undone)), invariant.Unknown, "trouble at"},
-		"the fault went wrong":                                 {withEvents(whole, undone), invariant.Unknown, "nothing was done"},
+			verdict.Violated, "missed: of the requests on reused"},
+		"another cause": {onGolden(t, drops, params, "late-endpoint", history.LaneReused), verdict.Unknown, "none failed for late-endpoint"},
+		"mostly another cause": {onGolden(t, "no-budget", params, "late-endpoint", history.LaneFresh), verdict.Unknown,
+			"late-endpoint is the cause that was planted, but outage-eviction was reported"},
+		"the fault went wrong, and the harness was in trouble": {troubled(withEvents(whole, undone)), verdict.Unknown, "trouble at"},
+		"the fault went wrong":                                 {withEvents(whole, undone), verdict.Unknown, "nothing was done"},
 		"the fault went wrong, and one request timed out in Steady": {
 			withRequests(withEvents(onGolden(t, drops, params, "late-endpoint", history.LaneReused), undone),
-				both(well(every), once(history.LaneReused, steady, history.TimeoutResponse))), invariant.Unknown, "nothing was done",
+				both(well(every), once(history.LaneReused, steady, history.TimeoutResponse))), verdict.Unknown, "nothing was done",
 		},
 		"the fault was never seen": {dropped(whole, func(e history.Event) bool { return e.Fault != nil && e.Fault.Stage == history.Seen }),
-			invariant.Unknown, "was never seen to bite"},
-		"no fault at all":           {dropped(whole, func(e history.Event) bool { return e.Fault != nil }), invariant.Unknown, "no fault was injected"},
-		"no phases":                 {dropped(whole, func(e history.Event) bool { return e.Phase != nil }), invariant.Unknown, "there is no phase"},
-		"a record that was cut off": {incomplete(whole), invariant.Unknown, "the record is not whole"},
-		"a watch was blind":         {withGap(whole), invariant.Unknown, "was blind"},
-		"a promise with other parameters": {onGolden(t, drops, `{"lanes":["reused"]}`, cause, history.LaneReused), invariant.Unknown,
+			verdict.Unknown, "was never seen in effect"},
+		"no fault at all":           {dropped(whole, func(e history.Event) bool { return e.Fault != nil }), verdict.Unknown, "no fault was injected"},
+		"no phases":                 {dropped(whole, func(e history.Event) bool { return e.Phase != nil }), verdict.Unknown, "the record has no phase"},
+		"a record that was cut off": {incomplete(whole), verdict.Unknown, "the record is incomplete"},
+		"a watch was blind":         {withGap(whole), verdict.Unknown, "had a gap"},
+		"a promise with other parameters": {onGolden(t, drops, `{"lanes":["reused"]}`, cause, history.LaneReused), verdict.Unknown,
 			"which the scenario does not promise"},
-		"a lane without load": {onGolden(t, drops, params, cause, history.LaneGRPC), invariant.Unknown, "about lane grpc"},
-		"the control lane":    {onGolden(t, drops, params, cause, history.LaneControl), invariant.Unknown, "about lane control"},
-		"no promises":         {promising(whole), invariant.Unknown, "NoFailedRequests was not judged"},
-		"a promise that is not known": {promising(whole, history.Promise{Kind: "Harmony"}), invariant.Unknown,
+		"a lane without load": {onGolden(t, drops, params, cause, "grpc"), verdict.Unknown, "about lane grpc"},
+		"the control lane":    {onGolden(t, drops, params, cause, history.LaneControl), verdict.Unknown, "about lane control"},
+		"no promises":         {promising(whole), verdict.Unknown, "NoFailedRequests was not judged"},
+		"a promise that is not known": {promising(whole, history.Promise{Kind: "Harmony"}), verdict.Unknown,
 			"NoFailedRequests {}, which the scenario does not promise"},
-		"no mutant": {withoutMutant(whole), invariant.Unknown, "the record is of no mutant"},
+		"no mutant": {withoutMutant(whole), verdict.Unknown, "the record is of no mutant"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := invariant.Caught(s.run, invariant.Judge(s.run))
+			got := judge.Caught(s.run, judge.Judge(s.run))
 			if got.Outcome != s.want || !strings.Contains(got.Seen, s.says) || got.Kind != "Caught" {
 				t.Errorf("%s: %s\nwant %s: %s", got.Outcome, got.Seen, s.want, s.says)
 			}
-			if n, ok := got.Numbers[invariant.CaughtNumber]; ok != (s.want != invariant.Unknown) || ok && (n == 1) != (s.want == invariant.Held) {
-				t.Errorf("%s is %v (%v)", invariant.CaughtNumber, n, ok)
+			if n, ok := got.Numbers[verdict.CaughtNumber]; ok != (s.want != verdict.Unknown) || ok && (n == 1) != (s.want == verdict.Held) {
+				t.Errorf("%s is %v (%v)", verdict.CaughtNumber, n, ok)
 			}
 		})
 	}
@@ -155,26 +157,26 @@ func TestAMutantIsCaughtForThePlantedReason(t *testing.T) {
 // kind says nothing of it.
 func TestOneSpreadOfTwoCatchesNoMutantOfTheOther(t *testing.T) {
 	_, run := unpackGolden(t, "all-on-one-node")
-	verdicts := invariant.Judge(run)
+	verdicts := judge.Judge(run)
 	named := func(i int) history.Run {
 		of, m := run, *run.Header.Mutant
 		m.Params = run.Header.Promises[i].Params
 		of.Header.Mutant = &m
 		return of
 	}
-	verdicts[0].Outcome = invariant.Held // over zones
-	if got := invariant.Caught(named(0), verdicts); got.Outcome != invariant.Violated {
+	verdicts[0].Outcome = verdict.Held // over zones
+	if got := judge.Caught(named(0), verdicts); got.Outcome != verdict.Violated {
 		t.Errorf("by the other one: %s: %s", got.Outcome, got.Seen)
 	}
-	if got := invariant.Caught(named(1), verdicts); got.Outcome != invariant.Held {
+	if got := judge.Caught(named(1), verdicts); got.Outcome != verdict.Held {
 		t.Errorf("by the one that is named: %s: %s", got.Outcome, got.Seen)
 	}
 	swapped := slices.Clone(verdicts)
 	swapped[0].Kind = "Placed"
-	if got := invariant.Caught(named(0), swapped); got.Outcome != invariant.Unknown {
+	if got := judge.Caught(named(0), swapped); got.Outcome != verdict.Unknown {
 		t.Errorf("verdicts of another record: %s: %s", got.Outcome, got.Seen)
 	}
-	if got := invariant.Caught(named(1), verdicts[:1]); got.Outcome != invariant.Unknown {
+	if got := judge.Caught(named(1), verdicts[:1]); got.Outcome != verdict.Unknown {
 		t.Errorf("too few verdicts: %s: %s", got.Outcome, got.Seen)
 	}
 }
@@ -182,16 +184,16 @@ func TestOneSpreadOfTwoCatchesNoMutantOfTheOther(t *testing.T) {
 // TestWhatWasBrokenBeforeTheFaultCatchesNothing, unless the promise is about how a workload lies, which a bad one breaks at once.
 func TestWhatWasBrokenBeforeTheFaultCatchesNothing(t *testing.T) {
 	run := onGolden(t, "evictions-without-a-budget", "", "")
-	verdicts := invariant.Judge(run)
-	if got := invariant.Caught(run, verdicts); got.Outcome != invariant.Held {
+	verdicts := judge.Judge(run)
+	if got := judge.Caught(run, verdicts); got.Outcome != verdict.Held {
 		t.Fatalf("as it was: %s: %s", got.Outcome, got.Seen)
 	}
 	verdicts[0].At = run.Faults()[0].Injecting.At - 1
-	if got := invariant.Caught(run, verdicts); got.Outcome != invariant.Unknown || !strings.Contains(got.Seen, "and the first fault began at 8.082s") {
+	if got := judge.Caught(run, verdicts); got.Outcome != verdict.Unknown || !strings.Contains(got.Seen, "before the first fault began at 8.082s") {
 		t.Errorf("%s: %s", got.Outcome, got.Seen)
 	}
 	lies := onGolden(t, "a-selector-for-each", "", "")
-	if got := invariant.Caught(lies, invariant.Judge(lies)); got.Outcome != invariant.Held {
+	if got := judge.Caught(lies, judge.Judge(lies)); got.Outcome != verdict.Held {
 		t.Errorf("before any fault, by where the pods are: %s: %s", got.Outcome, got.Seen)
 	}
 }
@@ -201,21 +203,21 @@ func TestWhatWasBrokenBeforeTheFaultCatchesNothing(t *testing.T) {
 func TestVerdictsOfAnOlderVersion(t *testing.T) {
 	for name, s := range map[string]struct {
 		run  history.Run
-		want invariant.Outcome
+		want verdict.Outcome
 	}{
-		"without lanes": {onGolden(t, "drops-at-sigterm", "", ""), invariant.Held},
-		"with lanes":    {onGolden(t, "drops-at-sigterm", "{}", "", history.LaneReused), invariant.Unknown},
+		"without lanes": {onGolden(t, "drops-at-sigterm", "", ""), verdict.Held},
+		"with lanes":    {onGolden(t, "drops-at-sigterm", "{}", "", history.LaneReused), verdict.Unknown},
 		"with its first failure before the fault": {
-			withRequests(onGolden(t, "drops-at-sigterm", "", ""), once(history.LaneReused, 3*second, history.Reset)), invariant.Unknown,
+			withRequests(onGolden(t, "drops-at-sigterm", "", ""), once(history.LaneReused, 3*second, history.Reset)), verdict.Unknown,
 		},
 	} {
-		verdicts := invariant.Judge(s.run)
+		verdicts := judge.Judge(s.run)
 		for number := range verdicts[0].Numbers {
 			if strings.Contains(number, "SinceFault") {
 				delete(verdicts[0].Numbers, number)
 			}
 		}
-		if got := invariant.Caught(s.run, verdicts); got.Outcome != s.want {
+		if got := judge.Caught(s.run, verdicts); got.Outcome != s.want {
 			t.Errorf("%s: %s: %s", name, got.Outcome, got.Seen)
 		}
 	}
@@ -225,15 +227,15 @@ func TestVerdictsOfAnOlderVersion(t *testing.T) {
 func TestAMutantThatIsCaughtByChance(t *testing.T) {
 	run := onGolden(t, "drops-at-sigterm", "{}", "", history.LaneReused)
 	run.Header.Mutant.ByChance = true
-	caught := invariant.Find(run)
-	not := invariant.Find(withRequests(run, well(every)))
-	if v := caught.Caught; v.Outcome != invariant.Held || v.Escaped() || v.Numbers[invariant.CaughtNumber] != 1 {
+	caught := judge.Find(run)
+	not := judge.Find(withRequests(run, well(every)))
+	if v := caught.Caught; v.Outcome != verdict.Held || v.Escaped() || v.Numbers[verdict.CaughtNumber] != 1 {
 		t.Errorf("caught: %+v", v)
 	}
-	if v := not.Caught; v.Outcome != invariant.Held || !v.Escaped() || !strings.HasPrefix(v.Seen, "not caught, as may happen") {
+	if v := not.Caught; v.Outcome != verdict.Held || !v.Escaped() || !strings.HasPrefix(v.Seen, "not caught, which is allowed") {
 		t.Errorf("not caught: %+v", v)
 	}
-	if v := invariant.Find(incomplete(run)).Caught; v.Outcome != invariant.Unknown || v.Escaped() {
+	if v := judge.Find(incomplete(run)).Caught; v.Outcome != verdict.Unknown || v.Escaped() {
 		t.Errorf("of half a record: %+v", v)
 	}
 }
@@ -245,7 +247,7 @@ func starvedMutant() *ht.Builder {
 		h.Promises = []history.Promise{must(invariant.Encode(invariant.NoFailedRequests{}))}
 		h.Mutant = &history.Mutant{
 			Removed: "processor time for the load worker", CaughtBy: "NoFailedRequests", Params: h.Promises[0].Params, Harness: true,
-			Doubt: string(invariant.DoubtStarvedWorker),
+			Doubt: string(judge.DoubtStarvedWorker),
 		}
 	})
 }
@@ -255,50 +257,50 @@ func TestAMutantOfTheHarnessPlantsItsDoubt(t *testing.T) {
 	tests := []struct {
 		name string
 		run  *ht.Builder
-		want invariant.Outcome
+		want verdict.Outcome
 		says string
 	}{
-		{"too little was sent", starvedMutant(), invariant.Held, "caught: no verdict: only 100 of 200 requests due on fresh within 1s from 20s were sent"},
-		{"all was sent, and answers were given up", starved(givenUp(history.TimeoutConnect)), invariant.Held,
+		{"too little was sent", starvedMutant(), verdict.Held, "caught: no verdict: only 100 of 200 requests due on fresh within 1s from 20s were sent"},
+		{"all was sent, and answers were given up", starved(givenUp(history.TimeoutConnect)), verdict.Held,
 			"caught: no verdict: 20 of 20 failures may be the harness's own noise"},
-		{"an older record", starvedMutant().Header(func(h *history.Header) { h.Mutant.Doubt, h.Mutant.Params = "", nil }), invariant.Held, "caught"},
-		{"it sent everything", starved(ht.Healthy()), invariant.Violated, "missed: it held"},
-		{"it blamed the workload", starved(ht.Healthy().Fail(history.LaneFresh, 20*second, 20500*ms, history.Refused)), invariant.Violated,
+		{"an older record", starvedMutant().Header(func(h *history.Header) { h.Mutant.Doubt, h.Mutant.Params = "", nil }), verdict.Held, "caught"},
+		{"it sent everything", starved(ht.Healthy()), verdict.Violated, "missed: it held"},
+		{"it blamed the workload", starved(ht.Healthy().Fail(history.LaneFresh, 20*second, 20500*ms, history.Refused)), verdict.Violated,
 			"missed: the workload was blamed"},
-		{"it did not hear itself", starvedMutant().DropEvents(func(e history.Event) bool { return e.Noise != nil }), invariant.Unknown,
-			"no load worker says that its quota kept it from running"},
+		{"it did not hear itself", starvedMutant().DropEvents(func(e history.Event) bool { return e.Noise != nil }), verdict.Unknown,
+			"no load worker reports that its CPU quota throttled it"},
 		{"the machine was busy, and no quota kept it from running", starvedMutant().EditEvents(func(e *history.Event) {
 			if e.Noise != nil {
 				e.Noise = &history.Noise{Of: ht.Worker, Since: e.Noise.Since, Pause: 900 * ms}
 			}
-		}), invariant.Unknown, "no load worker says that its quota"},
+		}), verdict.Unknown, "no load worker reports that its CPU quota"},
 		{"another part was throttled", starvedMutant().EditEvents(func(e *history.Event) {
 			if e.Noise != nil {
 				e.Noise = &history.Noise{Of: "worker-9", Since: e.Noise.Since, Throttled: 900 * ms}
 			}
-		}), invariant.Unknown, "no load worker says"},
+		}), verdict.Unknown, "no load worker reports"},
 		{"throttled before the load", starvedMutant().EditEvents(func(e *history.Event) {
 			if e.Noise != nil {
 				e.T, e.Noise = second, &history.Noise{Of: ht.Worker, Throttled: 900 * ms}
 			}
-		}), invariant.Unknown, "no load worker says"},
-		{"a doubt that nobody knows", starvedMutant().Header(func(h *history.Header) { h.Mutant.Doubt = "spleen" }), invariant.Unknown, `no doubt "spleen"`},
-		{"a record that was cut off", starvedMutant().Incomplete("its last line is missing"), invariant.Unknown, "the record is not whole"},
-		{"deployment did not settle", starvedMutant().Trouble(15*second, "waited 120s for deployment backend to settle"), invariant.Unknown, "did"},
-		{"a fault that was never seen", setStage(starvedMutant(), history.Seen, -1), invariant.Unknown, "was never seen to bite"},
-		{"a load worker that is gone", starvedMutant().WithoutTotals(), invariant.Unknown, "for another reason than the planted one"},
+		}), verdict.Unknown, "no load worker reports"},
+		{"a doubt that nobody knows", starvedMutant().Header(func(h *history.Header) { h.Mutant.Doubt = "spleen" }), verdict.Unknown, `the doubt "spleen"`},
+		{"a record that was cut off", starvedMutant().Incomplete("its last line is missing"), verdict.Unknown, "the record is incomplete"},
+		{"deployment did not settle", starvedMutant().Trouble(15*second, "waited 120s for deployment backend to settle"), verdict.Unknown, "did"},
+		{"a fault that was never seen", setStage(starvedMutant(), history.Seen, -1), verdict.Unknown, "was never seen in effect"},
+		{"a load worker that is gone", starvedMutant().WithoutTotals(), verdict.Unknown, "for another reason than the planted one"},
 		{"rows that are missing", starvedMutant().WithoutTotals().Event(history.Event{T: 44 * second, Load: &history.LoadTotals{
 			Worker: ht.Worker, Lane: history.LaneFresh, Planned: 9000, Sent: 9000,
-		}}), invariant.Unknown, "for another reason than the planted one"},
-		{"a watch that had a gap", starvedMutant().Gap("pods", 16*second, 26*second), invariant.Unknown, "was blind"},
-		{"nothing was disrupted", starvedMutant().DropEvents(func(e history.Event) bool { return e.Pod != nil || e.Node != nil }), invariant.Unknown,
+		}}), verdict.Unknown, "for another reason than the planted one"},
+		{"a watch that had a gap", starvedMutant().Gap("pods", 16*second, 26*second), verdict.Unknown, "had a gap"},
+		{"nothing was disrupted", starvedMutant().DropEvents(func(e history.Event) bool { return e.Pod != nil || e.Node != nil }), verdict.Unknown,
 			"for another reason"},
-		{"nothing but a header", ht.New().Header(func(h *history.Header) { *h = starvedMutant().Run().Header }), invariant.Unknown, "there is no phase"},
+		{"nothing but a header", ht.New().Header(func(h *history.Header) { *h = starvedMutant().Run().Header }), verdict.Unknown, "the record has no phase"},
 	}
 	for _, s := range tests {
 		t.Run(s.name, func(t *testing.T) {
 			run := s.run.Run()
-			got := invariant.Caught(run, invariant.Judge(run))
+			got := judge.Caught(run, judge.Judge(run))
 			if got.Outcome != s.want || s.says != "did" && !strings.Contains(got.Seen, s.says) {
 				t.Errorf("%s: %s\nwant %s: %s", got.Outcome, got.Seen, s.want, s.says)
 			}
@@ -314,10 +316,10 @@ func TestAClockThatWasNeverReadIsNotThePlantedDoubt(t *testing.T) {
 		}
 	})
 	never := dropped(starvedMutant().Run(), func(e history.Event) bool { return e.Clock != nil })
-	if v := invariant.Find(late).Caught; v.Outcome != invariant.Held {
+	if v := judge.Find(late).Caught; v.Outcome != verdict.Held {
 		t.Errorf("late: %s: %s", v.Outcome, v.Seen)
 	}
-	if v := invariant.Find(never).Caught; v.Outcome != invariant.Unknown || !strings.Contains(v.Seen, "for another reason than the planted one") {
+	if v := judge.Find(never).Caught; v.Outcome != verdict.Unknown || !strings.Contains(v.Seen, "for another reason than the planted one") {
 		t.Errorf("never: %s: %s", v.Outcome, v.Seen)
 	}
 }

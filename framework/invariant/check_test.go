@@ -11,9 +11,12 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // everything are the promises, each as strict as a healthy record keeps it.
@@ -26,8 +29,8 @@ func everything() []invariant.Invariant {
 
 // TestNeverHeld: a harness that did nothing, or too little, must not certify anything, whatever is promised.
 func TestNeverHeld(t *testing.T) {
-	for _, v := range invariant.CheckAll(ht.Healthy().Run(), everything()) {
-		if v.Outcome != invariant.Held {
+	for _, v := range judge.CheckAll(ht.Healthy().Run(), everything()) {
+		if v.Outcome != verdict.Held {
 			t.Errorf("%s of a healthy record: %s", v.Kind, v.Seen)
 		}
 	}
@@ -46,8 +49,8 @@ func TestNeverHeld(t *testing.T) {
 		"a record that ends before the load stops": dropPhase(history.Drained),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, v := range invariant.CheckAll(run.Run(), everything()) {
-				if v.Outcome == invariant.Held {
+			for _, v := range judge.CheckAll(run.Run(), everything()) {
+				if v.Outcome == verdict.Held {
 					t.Errorf("%s is held: %s", v.Kind, v.Seen)
 				}
 			}
@@ -62,8 +65,8 @@ func TestCutAnywhere(t *testing.T) {
 		run := whole
 		run.Events = whole.Events[:n]
 		run.Incomplete = "cut off"
-		for _, v := range invariant.CheckAll(run, everything()) {
-			if v.Outcome == invariant.Held {
+		for _, v := range judge.CheckAll(run, everything()) {
+			if v.Outcome == verdict.Held {
 				t.Errorf("after %d events %s is held: %s", n, v.Kind, v.Seen)
 			}
 		}
@@ -77,8 +80,8 @@ func TestLostEvents(t *testing.T) {
 	for n := range whole.Events {
 		run := whole
 		run.Events = append(append([]history.Event(nil), whole.Events[:n]...), whole.Events[n+1:]...)
-		for _, v := range invariant.CheckAll(run, everything()[:2]) {
-			if v.Outcome == invariant.Violated {
+		for _, v := range judge.CheckAll(run, everything()[:2]) {
+			if v.Outcome == verdict.Violated {
 				t.Errorf("without event %d %s is violated: %s", n, v.Kind, v.Seen)
 			}
 		}
@@ -100,7 +103,7 @@ func TestOddMoments(t *testing.T) {
 			run.Events[n].T = at
 			slices.SortStableFunc(run.Events, func(a, b history.Event) int { return cmp.Compare(a.T, b.T) })
 			run.Requests = func() iter.Seq2[*history.Request, error] { return oddly(whole.Requests(), at) }
-			for _, v := range invariant.CheckAll(run, everything()) {
+			for _, v := range judge.CheckAll(run, everything()) {
 				if v.Outcome == "" || v.Seen == "" {
 					t.Errorf("with event %d at %d: %+v", n, at, v)
 				}
@@ -137,18 +140,18 @@ func TestJudgeUsesWhatIsWritten(t *testing.T) {
 	}
 	promises = append(promises, history.Promise{Kind: "Harmony", Params: json.RawMessage(`{"maxSkew":1}`)})
 	run := ht.Healthy().Header(func(h *history.Header) { h.Promises = promises }).Run()
-	got := invariant.Judge(run)
+	got := judge.Judge(run)
 	known := invariant.Kinds()
-	refusal := `decode promise: this holdfast knows no kind "Harmony", only ` + strings.Join(known[:len(known)-1], ", ") +
+	refusal := `decode promise: this version of holdfast does not know kind "Harmony"; it knows ` + strings.Join(known[:len(known)-1], ", ") +
 		" and " + known[len(known)-1]
-	want := append(invariant.CheckAll(run, everything()), invariant.Verdict{
-		Promise: `Harmony {"maxSkew":1}`, Kind: "Harmony", Outcome: invariant.Unknown,
+	want := append(judge.CheckAll(run, everything()), verdict.Verdict{
+		Promise: `Harmony {"maxSkew":1}`, Kind: "Harmony", Outcome: verdict.Unknown,
 		Seen: "no verdict: " + refusal, Evidence: []string{refusal},
 	})
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(invariant.Judge(ht.Healthy().Run())) != 0 {
+	if len(judge.Judge(ht.Healthy().Run())) != 0 {
 		t.Error("verdicts without promises")
 	}
 }
@@ -156,48 +159,56 @@ func TestJudgeUsesWhatIsWritten(t *testing.T) {
 // TestSamePass: what a promise says does not depend on which others are judged.
 func TestSamePass(t *testing.T) {
 	run := failVictims(killed(), history.LaneFresh, 16*second, 17*second).Run()
-	together := invariant.CheckAll(run, everything())
+	together := judge.CheckAll(run, everything())
 	for i, p := range everything() {
-		if diff := gocmp.Diff(invariant.CheckAll(run, []invariant.Invariant{p})[0], together[i]); diff != "" {
+		if diff := gocmp.Diff(judge.CheckAll(run, []invariant.Invariant{p})[0], together[i]); diff != "" {
 			t.Errorf("%s (-alone +together):\n%s", p, diff)
 		}
 	}
-	if diff := gocmp.Diff(together, invariant.CheckAll(run, everything())); diff != "" {
+	if diff := gocmp.Diff(together, judge.CheckAll(run, everything())); diff != "" {
 		t.Errorf("judged twice (-first +second):\n%s", diff)
 	}
 }
 
-// foreign is a promise of another package.
+// foreign is a promise of another module, which says Held whatever is missing.
 type foreign struct{}
 
-func (foreign) String() string { return "something else" }
-func (foreign) Check(history.Run) invariant.Verdict {
-	return invariant.Verdict{Outcome: invariant.Held, Seen: "fine"}
+func (foreign) String() string        { return "something else" }
+func (foreign) Needs() evidence.Needs { return evidence.Needs{} }
+func (foreign) Judge(*evidence.Run, verdict.Missing) verdict.Verdict {
+	return verdict.Verdict{Outcome: verdict.Held, Seen: "fine"}
 }
 
+// TestForeignPromises: a promise of another module is judged as ours are, and is not Held without the evidence that it needs.
 func TestForeignPromises(t *testing.T) {
-	got := invariant.CheckAll(ht.Healthy().Run(), []invariant.Invariant{foreign{}})
-	want := []invariant.Verdict{{Promise: "something else", Kind: "foreign", Outcome: invariant.Held, Seen: "fine"}}
+	const missing = "the record is incomplete: it was cut off"
+	whole, cut := ht.Healthy().Run(), ht.Healthy().Run()
+	cut.Incomplete = "it was cut off"
+	got := append(judge.CheckAll(whole, []invariant.Invariant{foreign{}}), judge.CheckAll(cut, []invariant.Invariant{foreign{}})...)
+	want := []verdict.Verdict{
+		{Promise: "something else", Kind: "foreign", Outcome: verdict.Held, Seen: "fine"},
+		{Promise: "something else", Kind: "foreign", Outcome: verdict.Unknown, Seen: "no verdict: " + missing, Evidence: []string{missing}},
+	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestOverall(t *testing.T) {
-	const h, v, u = invariant.Held, invariant.Violated, invariant.Unknown
+	const h, v, u = verdict.Held, verdict.Violated, verdict.Unknown
 	for _, s := range []struct {
-		of   []invariant.Outcome
-		want invariant.Outcome
+		of   []verdict.Outcome
+		want verdict.Outcome
 	}{
-		{nil, u}, {[]invariant.Outcome{h}, h}, {[]invariant.Outcome{h, h}, h}, {[]invariant.Outcome{h, u}, u},
-		{[]invariant.Outcome{u, h}, u}, {[]invariant.Outcome{u, v}, v}, {[]invariant.Outcome{v, u, h}, v},
-		{[]invariant.Outcome{h, v}, v}, {[]invariant.Outcome{h, "fine"}, u},
+		{nil, u}, {[]verdict.Outcome{h}, h}, {[]verdict.Outcome{h, h}, h}, {[]verdict.Outcome{h, u}, u},
+		{[]verdict.Outcome{u, h}, u}, {[]verdict.Outcome{u, v}, v}, {[]verdict.Outcome{v, u, h}, v},
+		{[]verdict.Outcome{h, v}, v}, {[]verdict.Outcome{h, "fine"}, u},
 	} {
-		var verdicts []invariant.Verdict
+		var verdicts []verdict.Verdict
 		for _, o := range s.of {
-			verdicts = append(verdicts, invariant.Verdict{Outcome: o})
+			verdicts = append(verdicts, verdict.Verdict{Outcome: o})
 		}
-		if got := invariant.Overall(verdicts); got != s.want {
+		if got := judge.Overall(verdicts); got != s.want {
 			t.Errorf("%v: %s, want %s", s.of, got, s.want)
 		}
 	}

@@ -5,38 +5,40 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 func TestReportedCause(t *testing.T) {
 	for name, s := range map[string]struct {
-		outcome invariant.Outcome
+		outcome verdict.Outcome
 		numbers map[string]float64
-		want    invariant.Cause
+		want    attribution.Cause
 	}{
-		"the largest":                    {invariant.Violated, map[string]float64{"cause.restart": 3, "cause.slow": 2, "failed": 9}, "restart"},
-		"of two that are equal":          {invariant.Violated, map[string]float64{"cause.b": 3, "cause.a": 3}, "a"},
-		"in words of another promise":    {invariant.Violated, map[string]float64{"cause.scale-down": 1}, "scale-down"},
-		"most are unknown":               {invariant.Violated, map[string]float64{"cause.restart": 3, "cause.unknown": 4}, "none"},
-		"no numbers":                     {invariant.Violated, nil, "none"},
-		"failures that broke no promise": {invariant.Held, map[string]float64{"cause.node-lost": 9}, "none"},
-		"a verdict without evidence":     {invariant.Unknown, map[string]float64{"cause.node-lost": 9}, "none"},
+		"the largest":                    {verdict.Violated, map[string]float64{"cause.restart": 3, "cause.slow": 2, "failed": 9}, "restart"},
+		"of two that are equal":          {verdict.Violated, map[string]float64{"cause.b": 3, "cause.a": 3}, "a"},
+		"in words of another promise":    {verdict.Violated, map[string]float64{"cause.scale-down": 1}, "scale-down"},
+		"most are unknown":               {verdict.Violated, map[string]float64{"cause.restart": 3, "cause.unknown": 4}, "none"},
+		"no numbers":                     {verdict.Violated, nil, "none"},
+		"failures that broke no promise": {verdict.Held, map[string]float64{"cause.node-lost": 9}, "none"},
+		"a verdict without evidence":     {verdict.Unknown, map[string]float64{"cause.node-lost": 9}, "none"},
 	} {
-		if got := invariant.ReportedCause(invariant.Verdict{Outcome: s.outcome, Numbers: s.numbers}); got != s.want {
+		if got := judge.ReportedCause(verdict.Verdict{Outcome: s.outcome, Numbers: s.numbers}); got != s.want {
 			t.Errorf("%s: %s, want %s", name, got, s.want)
 		}
 	}
 }
 
 func TestConfusion(t *testing.T) {
-	var c invariant.Confusion
+	var c judge.Confusion
 	if agree, of := c.Agree(); agree != 0 || of != 0 || c.Count("a", "a") != 0 {
 		t.Errorf("an empty one: %d of %d", agree, of)
 	}
 	add := func(planted, reported string, caught float64) {
-		c.Add(history.Mutant{CaughtBy: "NoFailedRequests", Cause: planted}, invariant.Verdict{
-			Kind: "Caught", Numbers: map[string]float64{"cause." + reported: 1, invariant.CaughtNumber: caught},
+		c.Add(history.Mutant{CaughtBy: "NoFailedRequests", Cause: planted}, verdict.Verdict{
+			Kind: "Caught", Numbers: map[string]float64{"cause." + reported: 1, verdict.CaughtNumber: caught},
 		})
 	}
 	add("restart", "restart", 1)
@@ -47,13 +49,13 @@ func TestConfusion(t *testing.T) {
 	if agree, of := c.Agree(); agree != 2 || of != 4 {
 		t.Errorf("%d of %d agree", agree, of)
 	}
-	if diff := cmp.Diff([]invariant.Cause{"late-endpoint", "node-lost", "restart"}, c.Planted); diff != "" {
+	if diff := cmp.Diff([]attribution.Cause{"late-endpoint", "node-lost", "restart"}, c.Planted); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]invariant.Cause{"none", "restart"}, c.Reported); diff != "" {
+	if diff := cmp.Diff([]attribution.Cause{"none", "restart"}, c.Reported); diff != "" {
 		t.Error(diff)
 	}
-	for pair, want := range map[[2]invariant.Cause]int{
+	for pair, want := range map[[2]attribution.Cause]int{
 		{"restart", "restart"}: 2, {"late-endpoint", "restart"}: 1, {"node-lost", "none"}: 1, {"restart", "none"}: 0,
 	} {
 		if got := c.Count(pair[0], pair[1]); got != want {

@@ -9,6 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // TestReplicasThatABudgetCounts: percentages are of what the Deployments of the budget's own pods want, together, and of
@@ -31,10 +33,10 @@ func TestReplicasThatABudgetCounts(t *testing.T) {
 		}
 	})
 	checkAll(t, []sample{
-		{"of another namespace", other("elsewhere", "backend", 4), invariant.BudgetHonoured{}, invariant.Violated, 17500 * ms, of6},
-		{"of other pods", other("", "gateway", 4), invariant.BudgetHonoured{}, invariant.Violated, 17500 * ms, of6},
-		{"of the same pods", other("", "backend", 4), invariant.BudgetHonoured{}, invariant.Violated, ht.EvictedAt, of10},
-		{"by the budget's status", none, invariant.BudgetHonoured{}, invariant.Violated, ht.EvictedAt, of10},
+		{"of another namespace", other("elsewhere", "backend", 4), invariant.BudgetHonoured{}, verdict.Violated, 17500 * ms, of6},
+		{"of other pods", other("", "gateway", 4), invariant.BudgetHonoured{}, verdict.Violated, 17500 * ms, of6},
+		{"of the same pods", other("", "backend", 4), invariant.BudgetHonoured{}, verdict.Violated, ht.EvictedAt, of10},
+		{"by the budget's status", none, invariant.BudgetHonoured{}, verdict.Violated, ht.EvictedAt, of10},
 	})
 }
 
@@ -48,13 +50,13 @@ func TestTheLastWindowOfLoad(t *testing.T) {
 		})
 	}
 	const seen = "no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and 0 node losses; 95 % upper bound 0.05 % if requests are independent; " +
-		"longest time without a request sent: 15ms on fresh; an outage of 16ms would have met one on each lane"
+		"longest time without a request sent: 15ms on fresh; an outage of 16ms would have hit a request on each lane"
 	checkAll(t, []sample{
-		{"load to the end", until(40*second + 10*ms), invariant.NoFailedRequests{}, invariant.Held, 0, seen},
-		{"nearly a second without", until(40900 * ms), invariant.NoFailedRequests{}, invariant.Unknown, 0,
-			"no verdict: fresh was planned at 200 requests a second, and had fewer due in 1 window of 1s, the first from 39s (and 3 more reasons)"},
+		{"load to the end", until(40*second + 10*ms), invariant.NoFailedRequests{}, verdict.Held, 0, seen},
+		{"nearly a second without", until(40900 * ms), invariant.NoFailedRequests{}, verdict.Unknown, 0,
+			"no verdict: fresh was planned at 200 requests a second, but had fewer due in 1 window of 1s, the first from 39s (and 3 more reasons)"},
 		{"unsent at the end", until(40900*ms).Load(history.LaneFresh, ht.Rate, 40*second, 40900*ms).Load(history.LaneReused, ht.Rate, 40*second, 40900*ms).
-			Fail(history.LaneFresh, 40500*ms, 40900*ms, history.Unsent), invariant.NoFailedRequests{}, invariant.Unknown, 0,
+			Fail(history.LaneFresh, 40500*ms, 40900*ms, history.Unsent), invariant.NoFailedRequests{}, verdict.Unknown, 0,
 			"no verdict: only 300 of 380 requests due on fresh within 1.9s from 39s were sent (and 2 more reasons)"},
 	})
 }
@@ -63,7 +65,7 @@ func TestTheLastWindowOfLoad(t *testing.T) {
 func TestANodeThatIsHeardOfBeforeItIsTaken(t *testing.T) {
 	alive := ht.ReadyNode("w3", "b")
 	run := killed().Node(killAt+100*ms, alive).Node(healAt, alive).Node(healAt+100*ms, alive).Run() // or when it is given back
-	if v := (invariant.NoFailedRequests{}).Check(run); v.Outcome != invariant.Held {
+	if v := judge.Check(run, (invariant.NoFailedRequests{})); v.Outcome != verdict.Held {
 		t.Errorf("%s: %s", v.Outcome, v.Seen)
 	}
 }
@@ -74,7 +76,7 @@ func TestMomentsOfTwoFaults(t *testing.T) {
 	for _, at := range []history.Offset{15600 * ms, 15800 * ms, 17 * second, 22 * second, 26 * second, 31500 * ms} {
 		b.Fail(history.LaneFresh, at, at+5*ms, history.Reset)
 	}
-	v := invariant.NoFailedRequests{}.Check(b.EditRequests(func(r *history.Request) { r.Pod, r.Node = "", "" }).Run())
+	v := judge.Check(b.EditRequests(func(r *history.Request) { r.Pod, r.Node = "", "" }).Run(), invariant.NoFailedRequests{})
 	want := []string{
 		"1 after kill one worker began at 15.5s, the first 100ms later",
 		"1 after kill another began at 15.7s, the first 100ms later",
@@ -104,12 +106,12 @@ func TestTheDemandOfTheMoment(t *testing.T) {
 	const unclear = "no verdict: the eviction of backend-2, accepted at 17.5s, left 4 healthy pods by the order of the record, and budget backend demands 5 " +
 		"(minAvailable 5 of 6); it may have demanded 3, as what lies within 1s may have come the other way round"
 	checkAll(t, []sample{
-		{"raised long before", changed(10*second, "3", "5"), invariant.BudgetHonoured{}, invariant.Violated, 17500 * ms, broken},
-		{"raised within the skew", changed(16600*ms, "3", "5"), invariant.BudgetHonoured{}, invariant.Unknown, 0, unclear + " (and 1 more reason)"},
-		{"lowered within the skew", changed(18400*ms, "5", "3"), invariant.BudgetHonoured{}, invariant.Unknown, 0, unclear},
-		{"lowered long after", changed(21*second, "5", "3"), invariant.BudgetHonoured{}, invariant.Violated, 17500 * ms, broken},
+		{"raised long before", changed(10*second, "3", "5"), invariant.BudgetHonoured{}, verdict.Violated, 17500 * ms, broken},
+		{"raised within the skew", changed(16600*ms, "3", "5"), invariant.BudgetHonoured{}, verdict.Unknown, 0, unclear + " (and 1 more reason)"},
+		{"lowered within the skew", changed(18400*ms, "5", "3"), invariant.BudgetHonoured{}, verdict.Unknown, 0, unclear},
+		{"lowered long after", changed(21*second, "5", "3"), invariant.BudgetHonoured{}, verdict.Violated, 17500 * ms, broken},
 		{"demanded long after", noBudget(evict(ht.Healthy(), 2, 17500*ms)).Budget(25*second, ht.BackendBudget(6, 1)), invariant.BudgetHonoured{},
-			invariant.Unknown, 0, "no verdict: no budget was tested: none demanded a pod when evictions were asked for"},
+			verdict.Unknown, 0, "no verdict: no budget was tested: none demanded a pod when evictions were asked for"},
 	})
 }
 
@@ -117,18 +119,18 @@ func TestTheDemandOfTheMoment(t *testing.T) {
 func TestTheEndOfRecovered(t *testing.T) {
 	at := func(at history.Offset) *ht.Builder { return ht.Healthy().Workload(at, ht.BackendWorkload(5, 6)) }
 	checkAll(t, []sample{
-		{"just before", at(ht.DrainedAt - 1), invariant.RecoversWithin{Limit: 5 * second}, invariant.Violated, 35 * second,
-			"backend had not recovered 10s after the last undo began at 30s: 6 of 6 replicas ready, 6 pods there, 6 ready endpoints"},
-		{"at the end", at(ht.DrainedAt), invariant.RecoversWithin{Limit: 5 * second}, invariant.Held, 0,
-			"backend had recovered 0s after the last undo began at 30s: 6 of 6 replicas ready, 6 pods there, 6 ready endpoints"},
+		{"just before", at(ht.DrainedAt - 1), invariant.RecoversWithin{Limit: 5 * second}, verdict.Violated, 35 * second,
+			"backend had not recovered 10s after the last revert began at 30s: 6 of 6 replicas ready, 6 pods, 6 ready endpoints"},
+		{"at the end", at(ht.DrainedAt), invariant.RecoversWithin{Limit: 5 * second}, verdict.Held, 0,
+			"backend had recovered 0s after the last revert began at 30s: 6 of 6 replicas ready, 6 pods, 6 ready endpoints"},
 	})
 }
 
 // TestTheLongestOutageIsTold, of whichever lane it was.
 func TestTheLongestOutageIsTold(t *testing.T) {
 	b := failVictims(failVictims(killed(), history.LaneFresh, 16*second, 17*second), history.LaneReused, 16*second, 20*second)
-	v := check(t, b.Run(), invariant.FailuresEndWithin{}, invariant.Held, 0,
-		"133 requests failed on reused during the outage of kill one worker, on connections to its victims that were open before; the last was sent 3.988s after the victims of kill one worker had last answered, and 9s was predicted at most"+noneMissed)
+	v := check(t, b.Run(), invariant.FailuresEndWithin{}, verdict.Held, 0,
+		"133 requests failed on reused during the outage of kill one worker, on connections to its victims that were open before; the last was sent 3.988s after the victims of kill one worker had last answered, and at most 9s was predicted"+noneMissed)
 	numbers(t, v, map[string]float64{"measuredSeconds": 3.988, "failed": 166})
 }
 
@@ -169,6 +171,6 @@ func TestEvidenceOfFailuresThatEndTooLate(t *testing.T) {
 			"100 after kill one worker was seen to bite at 16s, the first 0s later",
 		}},
 	} {
-		t.Run(name, func(t *testing.T) { lines(t, invariant.FailuresEndWithin{}.Check(s.run.Run()), s.want...) })
+		t.Run(name, func(t *testing.T) { lines(t, judge.Check(s.run.Run(), invariant.FailuresEndWithin{}), s.want...) })
 	}
 }

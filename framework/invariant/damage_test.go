@@ -12,7 +12,8 @@ import (
 	"testing/fstest"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 var everyByte = flag.Bool("every-byte", false, "damage golden runs at every byte, which takes minutes, and not at a sample")
@@ -40,7 +41,7 @@ func unjudged(t *testing.T, what string, files fstest.MapFS) {
 		return
 	}
 	for _, v := range judgeAsStored(run) {
-		if v.Outcome != invariant.Unknown || v.Seen == "" {
+		if v.Outcome != verdict.Unknown || v.Seen == "" {
 			t.Errorf("%s: %s is %s: %s", what, v.Kind, v.Outcome, v.Seen)
 		}
 	}
@@ -68,7 +69,7 @@ func TestDamagedRuns(t *testing.T) {
 	for _, name := range damagedRuns {
 		t.Run(name, func(t *testing.T) {
 			whole, run := unpackGolden(t, name)
-			if o := invariant.Overall(invariant.Judge(run)); o == invariant.Unknown && run.Header.Mutant == nil {
+			if o := judge.Overall(judge.Judge(run)); o == verdict.Unknown && run.Header.Mutant == nil {
 				t.Fatal("it is unknown as it is, and shows nothing")
 			}
 			random := rand.New(rand.NewPCG(seed, 0))
@@ -156,7 +157,7 @@ func TestDamagedFiles(t *testing.T) {
 	files := cloneFiles(whole)
 	files["notes.txt"] = &fstest.MapFile{Data: []byte("what else lies there does not matter")}
 	run, err := history.OpenFS(files, "dir")
-	if err != nil || invariant.Overall(invariant.Judge(run)) != invariant.Held {
+	if err != nil || judge.Overall(judge.Judge(run)) != verdict.Held {
 		t.Errorf("the whole record does not hold: %v", err)
 	}
 }
@@ -172,13 +173,13 @@ func TestWhatIsLeftOfADamagedRunIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := invariant.Judge(run)[0]
-	for _, want := range []string{"no verdict: the record is not whole: ", "; what is left of it says: ", " requests failed ("} {
+	v := judge.Judge(run)[0]
+	for _, want := range []string{"no verdict: the record is incomplete: ", "; what is left of it says: ", " requests failed ("} {
 		if !strings.Contains(v.Seen, want) {
 			t.Errorf("%q lacks %q", v.Seen, want)
 		}
 	}
-	if v.Outcome != invariant.Unknown || v.Numbers["failed"] == 0 || len(v.Evidence) < 2 {
+	if v.Outcome != verdict.Unknown || v.Numbers["failed"] == 0 || len(v.Evidence) < 2 {
 		t.Errorf("%+v", v)
 	}
 }

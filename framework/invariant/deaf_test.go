@@ -7,6 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // TestCausesWithoutEvents: a kubelet says in a Kubernetes Event that it evicts a pod. Where the watch of events was blind, the
@@ -25,8 +27,8 @@ func TestCausesWithoutEvents(t *testing.T) {
 		"a gap":           {failing().Gap("events", at-second, at+second), true},
 		"a gap elsewhere": {failing().Gap("events", at+8*second, at+9*second), false},
 	} {
-		v := invariant.NoFailedRequests{}.Check(s.run.Run())
-		if got := strings.Contains(strings.Join(v.Evidence, "\n"), lost); got != s.want || v.Outcome != invariant.Violated {
+		v := judge.Check(s.run.Run(), invariant.NoFailedRequests{})
+		if got := strings.Contains(strings.Join(v.Evidence, "\n"), lost); got != s.want || v.Outcome != verdict.Violated {
 			t.Errorf("%s: %s %q", what, v.Outcome, v.Evidence)
 		}
 	}

@@ -6,16 +6,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/budget"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// DrainBlocked promises that a budget blocks a drain for as long as it is tried: from the moment at which the first fault
-// begins to the moment at which the first undo does, each eviction of a pod under the budget is refused by it, and none
-// of its pods ends.
+// DrainBlocked promises that a budget blocks a drain: from the start of the first fault to the start of the first revert, the
+// budget refuses each eviction of its pods, and none of its pods ends.
 //
-// Evidence: refusals by the budget, at times when its status allowed no disruption, over a span of at least For.
+// Evidence: refusals by the budget while its status allowed no disruption, over a span of at least For.
 type DrainBlocked struct {
-	// Budget names the one that blocks; empty means the only one in the record.
+	// Budget is the name of the budget that blocks; empty means the only one in the record.
 	Budget string        `json:"budget,omitempty"`
 	For    time.Duration `json:"for,omitempty"`
 }
@@ -32,123 +35,124 @@ func (p DrainBlocked) String() string {
 	return text
 }
 
-// Check implements Invariant.
-func (p DrainBlocked) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
-func (p DrainBlocked) judge(f *facts) Verdict {
-	d := slices.Concat(f.record(f.steady()), f.faultsBit(true))
-	from, _ := f.faultsOn()
-	to, undone := f.firstUndo()
-	if !undone {
-		to = f.end()
-	}
-	all := demands(f.run, func(key history.Key) bool { return p.Budget == "" || key.Name == p.Budget })
-	switch {
-	case len(all) == 0 && p.Budget != "":
-		d.add("the record has no budget %s", p.Budget)
-	case len(all) == 0:
-		d.add("the record has no budget")
-	case len(all) > 1:
-		d.add("the record has %d budgets: name the one that is meant", len(all))
-	case all[0].broken != "":
-		d.add("%s cannot be judged: %s", all[0].words, all[0].broken)
-	default:
-		return p.verdict(blockedBy(f, all[0], from, to), d)
-	}
-	return Verdict{}.unknown(d)
+// Needs implements Invariant.
+func (p DrainBlocked) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartBudgets, evidence.PartEvictions}}
 }
 
-func (p DrainBlocked) verdict(b blockade, d doubts) Verdict {
-	v := Verdict{}
+// Judge implements EventInvariant.
+func (p DrainBlocked) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	from, _ := f.FaultsOn()
+	to, undone := f.FirstUndo()
+	if !undone {
+		to = f.End()
+	}
+	all := budget.Demands(f.Record, func(key history.Key) bool { return p.Budget == "" || key.Name == p.Budget })
+	switch {
+	case len(all) == 0 && p.Budget != "":
+		missing.Add("the record has no budget %s", p.Budget)
+	case len(all) == 0:
+		missing.Add("the record has no budget")
+	case len(all) > 1:
+		missing.Add("the record has %d budgets; the promise must name one", len(all))
+	case all[0].Broken != "":
+		missing.Add("%s cannot be judged: %s", all[0].Words, all[0].Broken)
+	default:
+		return p.verdict(blockedBy(f, all[0], from, to), missing)
+	}
+	return verdict.Verdict{}.Unknown(missing)
+}
+
+func (p DrainBlocked) verdict(b blockade, missing verdict.Missing) verdict.Verdict {
+	v := verdict.Verdict{}
 	span := b.last - b.first
-	v.measure("refused", float64(b.refused))
-	v.measure("refusedSeconds", span.Seconds())
-	v.measure("refusedPods", float64(len(b.pods)))
+	v.Measure("refused", float64(b.refused))
+	v.Measure("refusedSeconds", span.Seconds())
+	v.Measure("refusedPods", float64(len(b.pods)))
 	if len(b.through) > 0 {
 		slices.SortFunc(b.through, func(a, b passage) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.words, b.words)) })
 		v.At = b.through[0].at
 		for _, t := range b.through {
-			v.support(t.words)
+			v.Support(t.words)
 		}
-		return v.violated(d, "%s, and %s was to block that", b.through[0].words, b.by.words)
+		return v.Violated(missing, "%s, but %s must block it", b.through[0].words, b.by.Words)
 	}
-	d = append(d, b.other...)
+	missing = append(missing, b.other...)
 	switch {
 	case b.refused == 0:
-		d.add("%s refused no eviction at a time when it allowed none", b.by.words)
+		missing.Add("%s refused no eviction while it allowed no disruption", b.by.Words)
 	case span < p.For:
-		d.add("%s was seen to refuse evictions for %s, and %s is the least", b.by.words, moment(span), p.For)
+		missing.Add("%s refused evictions for %s, and at least %s is promised", b.by.Words, prose.Moment(span), p.For)
 	}
 	for _, name := range b.pods {
-		v.support(fmt.Sprintf("the eviction of %s was refused: %s", name, b.messages[name]))
+		v.Support(fmt.Sprintf("the eviction of %s was refused: %s", name, b.messages[name]))
 	}
-	if len(d) > 0 {
-		return v.unknown(d)
+	if len(missing) > 0 {
+		return v.Unknown(missing)
 	}
-	return v.held(nil, "%s refused %s of %s from %s to %s, and none of its pods ended: %s", b.by.words,
-		count(b.refused, "eviction"), list(b.pods), moment(b.first), moment(b.last), b.messages[b.pods[0]])
+	return v.Held(nil, "%s refused %s of %s from %s to %s, and none of its pods ended: %s", b.by.Words,
+		prose.Count(b.refused, "eviction"), prose.List(b.pods), prose.Moment(b.first), prose.Moment(b.last), b.messages[b.pods[0]])
 }
 
-// blockade is what became of the evictions of a budget's pods.
+// blockade is what happened to a budget's pods.
 type blockade struct {
-	by          *demand
-	refused     int // at times when it allowed none
+	by          *budget.Demand
+	refused     int // refused while the status allowed no disruption
 	first, last history.Offset
-	pods        []string          // whose evictions it refused, in that order
-	messages    map[string]string // what the API said of each, last
+	pods        []string          // pods whose evictions it refused, in that order
+	messages    map[string]string // the API server's last message about each
 	through     []passage
-	other       doubts
+	other       verdict.Missing
 }
 
-// passage is a pod that ended all the same.
+// passage is a pod that ended nevertheless.
 type passage struct {
 	at    history.Offset
 	words string
 }
 
-// blockedBy looks at what the eviction API answered from from to to, and at the pods that began to end.
-func blockedBy(f *facts, by *demand, from, to history.Offset) blockade {
+// blockedBy looks at the answers of the eviction API from from to to, and at the pods that began to terminate.
+func blockedBy(f *evidence.Run, by *budget.Demand, from, to history.Offset) blockade {
 	b := blockade{by: by, messages: make(map[string]string)}
 	under := make(map[history.Key]bool)
-	for _, life := range followPods(f.run) {
-		if life.Namespace == by.key.Namespace && history.Selects(by.selector, life.Labels) {
-			under[history.Key{Namespace: life.Namespace, Name: life.Name}] = true
+	for _, pod := range f.Timeline().Pods {
+		if pod.Namespace == by.Key.Namespace && history.Selects(by.Selector, pod.Labels) {
+			under[history.Key{Namespace: pod.Namespace, Name: pod.Name}] = true
 		}
 	}
 	evicted := make(map[string]bool)
-	for _, e := range answers(f.run, from, to) {
-		switch a := e.answer; {
+	for _, e := range answers(f.Record, from, to) {
+		switch a := e.Answer; {
 		case !under[history.Key{Namespace: a.Namespace, Name: a.Pod}]:
 		case a.Accepted:
 			evicted[a.Pod] = true
-			b.through = append(b.through, passage{e.at, fmt.Sprintf("the eviction of %s was accepted at %s", a.Pod, moment(e.at))})
+			b.through = append(b.through, passage{e.At, fmt.Sprintf("the eviction of %s was accepted at %s", a.Pod, prose.Moment(e.At))})
 		case a.Lost != "":
-			b.other.add("whether the eviction of %s was accepted by %s is not known: %s", a.Pod, moment(e.at), a.Lost)
-		case a.Budget != by.key.Name:
-			b.other.add("the eviction of %s was refused at %s, and not by %s: %s", a.Pod, moment(e.at), by.words, a.Message)
-		case by.blocked(e.at-watchSkew, e.at+watchSkew):
-			b.refuse(e.at, a)
+			b.other.Add("the answer to the eviction of %s at %s was lost: %s", a.Pod, prose.Moment(e.At), a.Lost)
+		case a.Budget != by.Key.Name:
+			b.other.Add("the eviction of %s was refused at %s, but not by %s: %s", a.Pod, prose.Moment(e.At), by.Words, a.Message)
+		case by.Blocked(e.At-evidence.WatchSkew, e.At+evidence.WatchSkew):
+			b.refuse(e.At, a)
 		}
 	}
-	for _, end := range f.run.Terminations(from, to) {
+	for _, end := range f.Timeline().Terminations(from, to) {
 		key := history.Key{Namespace: end.Namespace, Name: end.Name}
-		if under[key] && !evicted[end.Name] && !f.blind(end.Began()) {
-			b.through = append(b.through, passage{end.Began(), fmt.Sprintf("%s began to end at %s", end.Name, moment(end.Began()))})
+		if under[key] && !evicted[end.Name] && !f.Blind(end.EndBegan()) {
+			b.through = append(b.through, passage{end.EndBegan(), fmt.Sprintf("%s began to end at %s", end.Name, prose.Moment(end.EndBegan()))})
 		}
 	}
 	return b
 }
 
-// answers are what the eviction API said at or after from and before to, in that order; what it said at one moment, in the
-// order of the pods' names.
-func answers(run history.Run, from, to history.Offset) (all []asked) {
+// answers are those of the eviction API from from (inclusive) to to (exclusive), by time and then by the pods' names.
+func answers(run history.Run, from, to history.Offset) (all []budget.Asked) {
 	for _, e := range run.Events {
 		if e.Eviction != nil && e.T >= from && e.T < to {
-			all = append(all, asked{at: e.T, answer: *e.Eviction})
+			all = append(all, budget.Asked{At: e.T, Answer: *e.Eviction})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b asked) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.answer.Namespace, b.answer.Namespace), cmp.Compare(a.answer.Pod, b.answer.Pod))
+	slices.SortStableFunc(all, func(a, b budget.Asked) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Answer.Namespace, b.Answer.Namespace), cmp.Compare(a.Answer.Pod, b.Answer.Pod))
 	})
 	return all
 }

@@ -4,18 +4,22 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/budget"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// DrainCompletes promises that a drain leaves no pod of a workload on its node: none is there at the moment at which the
-// undo of the drain begins.
+// DrainCompletes promises that a drain leaves no pod of a workload on its node: none is there when the revert of the drain begins.
 //
-// Evidence: a fault that closed a node, and evictions of the workload's pods on it that were asked for meanwhile.
+// Evidence: a fault that cordoned a node, and evictions of the workload's pods on it in the meantime.
 type DrainCompletes struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
-	// Unready demands the evidence of an eviction, of a pod that was not ready, that was accepted at a time when the status
-	// of a budget allowed no disruption: nothing but its unhealthyPodEvictionPolicy let that pass.
+	// Unready needs the accepted eviction of an unready pod while the status of a budget allowed no disruption: only the budget's
+	// unhealthyPodEvictionPolicy can have allowed it.
 	//
 	// Source: https://kubernetes.io/docs/tasks/run-application/configure-pdb/#unhealthy-pod-eviction-policy
 	Unready bool `json:"unready,omitempty"`
@@ -33,89 +37,96 @@ func (p DrainCompletes) String() string {
 	return text
 }
 
-// Check implements Invariant.
-func (p DrainCompletes) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
-func (p DrainCompletes) judge(f *facts) Verdict {
-	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.record(f.steady()), f.faultsBit(true), missing)
-	if len(missing) > 0 {
-		return Verdict{}.unknown(d)
+// Needs implements Invariant.
+func (p DrainCompletes) Needs() evidence.Needs {
+	return evidence.Needs{
+		Since:           evidence.Undisturbed,
+		MovedByNodeLoss: true,
+		Parts:           []evidence.Part{evidence.PartEvictions, evidence.PartPods, evidence.PartWorkloads},
 	}
-	v := Verdict{}
+}
+
+// Judge implements EventInvariant.
+func (p DrainCompletes) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	if len(ambiguous) > 0 {
+		return verdict.Verdict{}.Unknown(missing)
+	}
+	v := verdict.Verdict{}
 	var all drained
-	for _, fault := range f.faults {
+	for _, fault := range f.Faults {
 		if len(fault.Nodes) > 0 && fault.Injecting.OK && fault.Healing.OK {
 			all.follow(f, key, fault)
 		}
 	}
-	v.measure("evicted", float64(len(all.evicted)))
-	v.measure("evictedUnready", float64(len(all.unready)))
-	v.measure("refused", float64(all.refused))
-	v.measure("left", float64(len(all.left)))
-	v.support(all.unready...)
+	v.Measure("evicted", float64(len(all.evicted)))
+	v.Measure("evictedUnready", float64(len(all.unready)))
+	v.Measure("refused", float64(all.refused))
+	v.Measure("left", float64(len(all.left)))
+	v.Support(all.unready...)
 	if len(all.left) > 0 {
-		v.support(all.left...)
+		v.Support(all.left...)
 		v.At = all.at
-		return v.violated(d, "%s", all.left[0])
+		return v.Violated(missing, "%s", all.left[0])
 	}
 	switch {
 	case len(all.nodes) == 0:
-		d.add("no fault with a node was undone")
+		missing.Add("no fault that names a node was reverted")
 	case len(all.evicted) == 0:
-		d.add("no eviction of a pod of %s on %s was accepted", key.Name, list(all.nodes))
+		missing.Add("no eviction of a pod of %s on %s was accepted", key.Name, prose.List(all.nodes))
 	case p.Unready && len(all.unready) == 0:
-		d.add("no pod that was not ready was evicted when a budget allowed no disruption")
+		missing.Add("no unready pod was evicted while a budget allowed no disruption")
 	}
-	d = append(d, all.unclear...)
-	return v.held(d, "no pod of %s was left on %s: %s evicted, %d of them not ready when their budget allowed no disruption",
-		key.Name, list(all.nodes), count(len(all.evicted), "pod"), len(all.unready))
+	missing = append(missing, all.unclear...)
+	return v.Held(missing, "no pod of %s was left on %s: %s evicted, %d of them unready while their budget allowed no disruption",
+		key.Name, prose.List(all.nodes), prose.Count(len(all.evicted), "pod"), len(all.unready))
 }
 
-// drained is what became of the pods on nodes that were drained.
+// drained is what happened to the pods on drained nodes.
 type drained struct {
 	nodes, evicted []string
-	unready        []string // a line of evidence each
+	unready        []string // one line of evidence for each
 	refused        int
-	left           []string // a sentence each
+	left           []string // one sentence for each
 	at             history.Offset
-	unclear        doubts
+	unclear        verdict.Missing
 }
 
 // follow takes in one drain.
-func (r *drained) follow(f *facts, key history.Key, fault history.FaultLife) {
+func (r *drained) follow(f *evidence.Run, key history.Key, fault history.FaultLife) {
 	at := fault.Healing.At
 	r.nodes = append(r.nodes, fault.Nodes...)
-	before := f.run.StateAt(fault.Injecting.At)
+	before := f.Record.StateAt(fault.Injecting.At)
 	w := before.Workloads[key]
-	budgets := demands(f.run, func(k history.Key) bool { return k.Namespace == key.Namespace })
-	refusals, lives := make(map[string][]string), followPods(f.run)
-	for _, e := range answers(f.run, fault.Injecting.At, at) {
-		a := e.answer
-		i := slices.IndexFunc(lives, func(l *podLife) bool {
+	budgets := budget.Demands(f.Record, func(k history.Key) bool { return k.Namespace == key.Namespace })
+	refusals, pods := make(map[string][]string), f.Timeline().Pods
+	for _, e := range answers(f.Record, fault.Injecting.At, at) {
+		a := e.Answer
+		i := slices.IndexFunc(pods, func(l *timeline.Pod) bool {
 			return a.Namespace == key.Namespace && l.Namespace == key.Namespace && l.Name == a.Pod &&
 				slices.Contains(fault.Nodes, l.Node) && history.Selects(w.Selector, l.Labels)
 		})
 		switch {
-		case i < 0: // another workload's
+		case i < 0: // a pod of another workload
 		case !a.Accepted:
 			r.refused++
 			refusals[a.Pod] = append(refusals[a.Pod], a.Message)
 		case !slices.Contains(r.evicted, a.Pod):
 			r.evicted = append(r.evicted, a.Pod)
-			r.forgiven(lives[i], e.at, budgets)
+			r.forgiven(pods[i], e.At, budgets)
 		}
 	}
-	if f.blind(at) {
-		r.unclear.add("what was left on %s at %s is not known: a watch was blind", list(fault.Nodes), moment(at))
+	if f.Blind(at) {
+		r.unclear.Add("which pods were left on %s at %s is unknown: a watch had a gap", prose.List(fault.Nodes), prose.Moment(at))
 		return
 	}
-	gone := f.toldGone(at)
-	for _, pod := range livePods(f.run.StateAt(at), w) {
+	gone := f.ToldGone(at)
+	for _, pod := range evidence.LivePods(f.Record.StateAt(at), w) {
 		switch {
 		case !slices.Contains(fault.Nodes, pod.Node):
 		case gone[pod.UID]:
-			r.unclear.add("%s had left %s just after %s, as far as was told: the harness may have dated that late", pod.Name, pod.Node, moment(at))
+			r.unclear.Add("%s had left %s just after %s according to the record, but the harness may have recorded that late", pod.Name, pod.Node, prose.Moment(at))
 		default:
 			r.at = at
 			r.left = append(r.left, leftBehind(pod, at, refusals[pod.Name]))
@@ -123,17 +134,17 @@ func (r *drained) follow(f *facts, key history.Key, fault history.FaultLife) {
 	}
 }
 
-// forgiven notes an eviction that only a policy let pass: the pod was not ready, and the budget allowed no disruption, in
-// whatever order it all happened within the skew.
-func (r *drained) forgiven(pod *podLife, at history.Offset, budgets []*demand) {
-	from, to := at-watchSkew, at+watchSkew
+// forgiven records an eviction that only a policy allowed: the pod was unready, and the budget allowed no disruption, in any order
+// of the events within WatchSkew.
+func (r *drained) forgiven(pod *timeline.Pod, at history.Offset, budgets []*budget.Demand) {
+	from, to := at-evidence.WatchSkew, at+evidence.WatchSkew
 	for _, b := range budgets {
-		if b.broken != "" || !history.Selects(b.selector, pod.Labels) || pod.mayBeHealthy(from, to) ||
-			b.open(from, to) || !b.blocked(from, to) {
+		if b.Broken != "" || !history.Selects(b.Selector, pod.Labels) || budget.MayBeHealthy(pod, from, to) ||
+			b.Open(from, to) || !b.Blocked(from, to) {
 			continue
 		}
-		r.unready = append(r.unready, fmt.Sprintf("%s was not ready when its eviction was accepted at %s, and %s allowed no disruption",
-			pod.Name, moment(at), b.words))
+		r.unready = append(r.unready, fmt.Sprintf("%s was unready when its eviction was accepted at %s, and %s allowed no disruption",
+			pod.Name, prose.Moment(at), b.Words))
 		return
 	}
 }
@@ -148,7 +159,7 @@ func leftBehind(pod history.Pod, at history.Offset, refusals []string) string {
 	case !pod.Ready:
 		state = "not ready"
 	}
-	text := fmt.Sprintf("%s was still on %s at %s, when the drain was undone (%s)", pod.Name, pod.Node, moment(at), state)
+	text := fmt.Sprintf("%s was still on %s at %s, when the drain was reverted (%s)", pod.Name, pod.Node, prose.Moment(at), state)
 	if n := len(refusals); n > 0 {
 		text += fmt.Sprintf("; its eviction was refused %d times: %s", n, refusals[n-1])
 	}

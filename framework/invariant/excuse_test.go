@@ -7,6 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // blackHole takes every request of both lanes between two moments, and gives no answer.
@@ -49,8 +51,8 @@ func TestAShortPauseExplainsNoOutage(t *testing.T) {
 		"while a pod is withdrawn": {paused(blackHole(21*second, 23*second), 22*second, 250*ms), "800 of 12000 requests failed"},
 		"a pod that hangs":         {paused(hangs(), 14*second, 260*ms), "100 of 12000 requests failed"},
 	} {
-		v := p.Check(s.run.Run())
-		if v.Outcome != invariant.Violated || !strings.Contains(v.Seen, s.says) {
+		v := judge.Check(s.run.Run(), p)
+		if v.Outcome != verdict.Violated || !strings.Contains(v.Seen, s.says) {
 			t.Errorf("%s: %s: %s", name, v.Outcome, v.Seen)
 		}
 	}
@@ -59,7 +61,7 @@ func TestAShortPauseExplainsNoOutage(t *testing.T) {
 // What a pause explains is not counted in what the system is blamed for: neither the number nor the first of it.
 func TestExcusedFailuresDoNotCount(t *testing.T) {
 	b := paused(givenUp(history.TimeoutConnect), 21100*ms, second).Fail(history.LaneReused, 25*second, 25010*ms, history.Refused)
-	v := check(t, b.Run(), invariant.NoFailedRequests{}, invariant.Violated, 25*second,
+	v := check(t, b.Run(), invariant.NoFailedRequests{}, verdict.Violated, 25*second,
 		"2 of 12000 requests failed (0 on fresh, 2 on reused), the first at 25s: refused, backend-2 on w2 (inferred)")
 	numbers(t, v, map[string]float64{"failed": 22, "excused": 20, "firstFailureSeconds": 25})
 	if !strings.HasPrefix(v.Evidence[0], "25s reused") || strings.Contains(strings.Join(v.Evidence[1:len(v.Evidence)-1], " "), "timeout-connect") {
@@ -76,10 +78,10 @@ func TestAPauseIsMeasuredByTheLanesAnswers(t *testing.T) {
 			}
 		})
 	}
-	for outcome, want := range map[history.Outcome]invariant.Outcome{
-		history.TimeoutResponse: invariant.Unknown, history.TimeoutConnect: invariant.Violated,
+	for outcome, want := range map[history.Outcome]verdict.Outcome{
+		history.TimeoutResponse: verdict.Unknown, history.TimeoutConnect: verdict.Violated,
 	} {
-		if v := (invariant.NoFailedRequests{}).Check(paused(slow(outcome), 21100*ms, 750*ms).Run()); v.Outcome != want {
+		if v := judge.Check(paused(slow(outcome), 21100*ms, 750*ms).Run(), (invariant.NoFailedRequests{})); v.Outcome != want {
 			t.Errorf("%s: %s: %s", outcome, v.Outcome, v.Seen)
 		}
 	}
@@ -96,10 +98,10 @@ func TestNoiseInsideAnOutage(t *testing.T) {
 		})
 	}
 	p := invariant.FailuresEndWithin{}
-	says(t, p.Check(outage().Run()), invariant.Violated, "more than the victims' share failed: 20 of 20 requests")
-	says(t, p.Check(paused(outage(), 18550*ms, 1500*ms).Run()), invariant.Unknown,
+	says(t, judge.Check(outage().Run(), p), verdict.Violated, "more than the victims' share failed: 20 of 20 requests")
+	says(t, judge.Check(paused(outage(), 18550*ms, 1500*ms).Run(), p), verdict.Unknown,
 		"no verdict: 20 of 20 failures may be the harness's own noise: worker-0 stood still for 1.5s")
-	says(t, p.Check(paused(outage(), 18550*ms, 250*ms).Run()), invariant.Violated, "more than the victims' share failed")
+	says(t, judge.Check(paused(outage(), 18550*ms, 250*ms).Run(), p), verdict.Violated, "more than the victims' share failed")
 	refused := astray(paused(outage(), 18550*ms, 1500*ms), 19*second, 19600*ms, history.Refused)
-	says(t, p.Check(refused.Run()), invariant.Violated, "more than the victims' share failed")
+	says(t, judge.Check(refused.Run(), p), verdict.Violated, "more than the victims' share failed")
 }

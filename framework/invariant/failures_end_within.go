@@ -6,74 +6,86 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
+	"github.com/holdfast-ha/holdfast/framework/analysis/outage"
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// FailuresEndWithin is the promise of a lost node, without a gateway that would hide it: requests fail only from the
-// moment a fault begins until the cluster must have noticed, and then only the victims' share of them, over the whole time and in
-// each part of it. What fails at others, or of new connections when no endpoint has led to a victim for a while, is not theirs.
+// FailuresEndWithin is the promise about a lost node without a gateway that hides it: requests fail only from the start of a fault
+// until the cluster must have noticed the loss, and then only the victims' share of them, over the whole time and in each part of
+// it. Requests that fail at other pods, and new connections that fail after no endpoint has led to a victim for a while, are not
+// the victims'.
 //
-// Evidence: what NoFailedRequests demands; victims that answered requests before; a fault that was undone only after
-// the failures had to be over, or it was the undo that ended them. Of a fault that was never seen to bite nobody knows
-// what it explains: failures after it began break nothing, and leave the promise Unknown.
+// Evidence: that of NoFailedRequests; victims that answered requests before; and a fault that was reverted only after the failures
+// had to be over, because otherwise the revert may have ended them. Failures after a fault that was never seen in effect leave the
+// promise Unknown, because what that fault explains is unknown.
 type FailuresEndWithin struct {
 	// Lanes to judge; none means all but the control lane. Each is judged by itself.
 	Lanes []history.Lane `json:"lanes,omitempty"`
-	// Limit is how long after the victims died the last failing request may be sent: after their last good answer, or after the
-	// fault began where that is later. Zero predicts it for a lost node from the timings of the run's cluster: see NodeLossLimit.
+	// Limit is how long after the death of the victims the last failing request may be sent. It counts from the victims' last good
+	// answer, or from the start of the fault if that is later. Zero predicts it for a lost node from the timings of the cluster:
+	// see NodeLossLimit.
 	Limit time.Duration `json:"limit,omitempty"`
-	// Service is the one that the requests go to. Empty means the only one that had endpoints on the victims.
+	// Service receives the requests. Empty means the only Service that had endpoints on the victims.
 	Service string `json:"service,omitempty"`
 }
 
-// PropagationSlack is what NodeLossLimit allows from the moment the control plane marks a lost node's pods as not ready
-// to the moment no proxy sends anything to them: the EndpointSlice is written, every kube-proxy waits out its minimum
-// of 1 s between two syncs, and syncs. A busy machine of two cores takes 2 s; the rest is margin.
-const PropagationSlack = 3 * time.Second
-
-// NodeLossLimit is the longest time from a node's death to the last request that is sent to its pods. The node
-// controller dates a sign of life by when it looked, up to one period after it was given; the grace begins there; and
-// that it has run out is noticed up to one period late.
+// NodeLossLimit is the longest time from a node's death to the last request that is sent to its pods. The node controller dates a
+// heartbeat by when it looked, up to one period after it was sent. The grace period starts there, and its end is noticed up to one
+// period late.
 //
 // Source: monitorNodeHealth and tryUpdateNodeHealth in kubernetes pkg/controller/nodelifecycle
 func NodeLossLimit(t history.Timings) time.Duration {
-	return t.NodeMonitorPeriod + t.NodeMonitorGrace + t.NodeMonitorPeriod + PropagationSlack
+	return t.NodeMonitorPeriod + t.NodeMonitorGrace + t.NodeMonitorPeriod + evidence.PropagationSlack
 }
 
 func (p FailuresEndWithin) String() string {
-	until := "until a lost node must have been noticed"
+	until := "until the cluster must have noticed the lost node"
 	if p.Limit > 0 {
 		until = "until " + p.Limit.String() + " after a fault"
 	}
-	return "requests fail on " + onLanes(p.Lanes) + " only " + until + ", and no more of them than the victims' share"
+	return "requests fail on " + prose.OnLanes(p.Lanes) + " only " + until + ", and only the victims' share of them fails"
 }
-
-// Check implements Invariant.
-func (p FailuresEndWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
 
 func (p FailuresEndWithin) limit(run history.Run) time.Duration {
 	return cmp.Or(p.Limit, NodeLossLimit(run.Header.Cluster.Timings))
 }
 
-func (p FailuresEndWithin) start(f *facts, t *tally) judgement {
+// Needs implements Invariant.
+func (p FailuresEndWithin) Needs() evidence.Needs {
+	return evidence.Needs{Watches: evidence.Ordered, Since: evidence.Undisturbed, Requests: true}
+}
+
+// OnLanes implements LaneInvariant.
+func (p FailuresEndWithin) OnLanes() []history.Lane { return p.Lanes }
+
+// NamesCauses implements LaneInvariant.
+func (p FailuresEndWithin) NamesCauses() bool { return true }
+
+// Requests implements RequestInvariant.
+func (p FailuresEndWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	return &failuresEndWithin{
-		promise: p, facts: f, tally: t, limit: p.limit(f.run), outages: p.outages(f),
-		unclear: p.unclear(f), failures: newFailures(f),
+		promise: p, facts: f, tally: t, limit: p.limit(f.Record),
+		sorter: &outage.Sorter{Facts: f, Outages: outage.Outages(f, p.limit(f.Record), p.Service), Unclear: p.unclear(f), Failures: failures.NewFailures(f)},
 	}
 }
 
-// predicts tells whether it is known how long failures are allowed for.
+// predicts says whether the time in which failures are allowed is known.
 func (p FailuresEndWithin) predicts(run history.Run) bool {
 	return p.Limit > 0 || run.Header.Cluster.Timings.NodeMonitorGrace > 0
 }
 
-// unclear is the moment from which on nobody can tell whether a failure was allowed: a fault had begun of which it is not
-// known when it bit, or for how long it may be felt.
-func (p FailuresEndWithin) unclear(f *facts) history.Offset {
-	from := never
-	for _, fault := range f.faults {
-		if !fault.Injecting.OK || !fault.Seen.OK || !p.predicts(f.run) {
-			from = min(from, fault.Injecting.At) // which is zero when the beginning is not in the record
+// unclear is the moment from which it is unknown whether a failure was allowed: a fault had begun, and when it took effect, or how
+// long its effect lasts, is unknown.
+func (p FailuresEndWithin) unclear(f *evidence.Run) history.Offset {
+	from := evidence.Never
+	for _, fault := range f.Faults {
+		if !fault.Injecting.OK || !fault.Seen.OK || !p.predicts(f.Record) {
+			from = min(from, fault.Injecting.At) // zero if the start is not in the record
 		}
 	}
 	return from
@@ -81,13 +93,10 @@ func (p FailuresEndWithin) unclear(f *facts) history.Offset {
 
 type failuresEndWithin struct {
 	promise FailuresEndWithin
-	facts   *facts
-	tally   *tally
+	facts   *evidence.Run
+	tally   *requests.Stats
 	limit   time.Duration
-	outages []*outage
-	unclear history.Offset // see there
-
-	failures *failures
+	sorter  *outage.Sorter
 }
 
 func (j *failuresEndWithin) judges(lane history.Lane) bool {
@@ -97,141 +106,131 @@ func (j *failuresEndWithin) judges(lane history.Lane) bool {
 	return slices.Contains(j.promise.Lanes, lane)
 }
 
-func (j *failuresEndWithin) take(r *history.Request) {
+func (j *failuresEndWithin) Take(r *history.Request) {
 	failed := r.Outcome.Failed()
 	if r.Lane == history.LaneControl && failed {
-		j.failures.addNoise(r)
+		j.sorter.Failures.AddNoise(r)
 	}
 	if r.Outcome == history.Unsent {
 		return
 	}
-	if !failed { // on whatever lane: it tells who was alive
-		for _, o := range j.outages {
-			o.answered(r)
+	if !failed { // on any lane: it shows which pods were alive
+		for _, o := range j.sorter.Outages {
+			o.Answered(r)
 		}
 	}
 	if !j.judges(r.Lane) {
 		return
 	}
 	if failed {
-		j.failures.add(r)
+		j.sorter.Failures.Add(r)
 	}
-	for _, o := range j.outages {
-		if r.Done >= o.from && r.Sent < o.to {
-			o.count(r, failed)
+	for _, o := range j.sorter.Outages {
+		if r.Done >= o.From && r.Sent < o.To {
+			o.Count(r, failed)
 			return
 		}
 	}
 }
 
-func (j *failuresEndWithin) end() Verdict {
-	lanes := j.tally.judged(j.promise.Lanes)
-	disrupted := j.facts.disruptions()
-	sorted := j.sort()
-	d := slices.Concat(j.facts.inOrder(j.facts.steady()), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
-		j.tally.delivered(lanes), j.tally.reached(lanes))
-	if !j.promise.predicts(j.facts.run) {
-		d.add("the record does not say how soon its cluster notices a lost node")
+func (j *failuresEndWithin) End(missing verdict.Missing) verdict.Verdict {
+	lanes := j.tally.Judged(j.promise.Lanes)
+	disrupted := j.facts.Disruptions()
+	sorted := j.sorter.Sort()
+	missing = slices.Concat(missing, j.facts.Disrupted(disrupted),
+		j.tally.Delivered(lanes), j.tally.Reached(lanes))
+	if !j.promise.predicts(j.facts.Record) {
+		missing.Add("the record lacks the timings after which its cluster notices a lost node")
 	}
-	for _, o := range j.outages {
-		d = append(d, o.allDoubts(j.failures.total > 0)...)
+	for _, o := range j.sorter.Outages {
+		missing = append(missing, o.AllDoubts(j.sorter.Failures.Total > 0)...)
 	}
-	v := Verdict{}
-	j.tally.numbers(&v, lanes)
-	j.tally.victimNumbers(&v, lanes)
-	v.measure("failed", float64(j.failures.total))
-	v.measure("failedOutside", float64(sorted.outside.total))
-	v.measure("limitSeconds", j.limit.Seconds())
-	disrupted.numbers(&v)
-	shares := j.shares(&v, lanes)
-	excess := sorted.tooMany(shares)
-	sorted.noise.numbers(&v)
-	d = slices.Concat(sorted.noise.doubt(nil, j.failures.total), d, sorted.doubts)
-	v.measure(doubtsNumber, float64(len(d)))
+	v := verdict.Verdict{}
+	j.tally.Numbers(&v, lanes)
+	j.tally.VictimNumbers(&v, lanes)
+	v.Measure("failed", float64(j.sorter.Failures.Total))
+	v.Measure("failedOutside", float64(sorted.Outside.Total))
+	v.Measure("limitSeconds", j.limit.Seconds())
+	disrupted.Numbers(&v)
+	shares := j.sorter.Shares(&v, lanes)
+	excess := sorted.TooMany(shares)
+	sorted.Noise.Numbers(&v)
+	missing = slices.Concat(sorted.Noise.Doubt(nil, j.sorter.Failures.Total), missing, sorted.Doubts)
+	v.Measure(requests.DoubtsNumber, float64(len(missing)))
 	switch {
-	case sorted.outside.total > 0:
-		return j.endedLate(v, sorted.outside, lanes, d)
-	case sorted.innocent.total > 0:
-		return j.hitOthers(v, sorted.innocent, lanes, d)
-	case sorted.stray.total > 0:
-		return j.strayed(v, sorted.stray, lanes, d)
+	case sorted.Outside.Total > 0:
+		return j.endedLate(v, sorted.Outside, lanes, missing)
+	case sorted.Innocent.Total > 0:
+		return j.hitOthers(v, sorted.Innocent, lanes, missing)
+	case sorted.Stray.Total > 0:
+		return j.strayed(v, sorted.Stray, lanes, missing)
 	case excess != nil:
-		v.At = excess.first
-		sorted.inside.attributed().numbers(&v)
-		sorted.inside.sinceFault(&v, sorted.lanesBeyond(shares))
-		v.support(sorted.inside.evidence(j.tally, lanes)...)
-		return v.violated(d, "more than the victims' share failed: %s", excess)
+		v.At = excess.First
+		sorted.Inside.Attributed().Numbers(&v)
+		sorted.Inside.SinceFault(&v, sorted.LanesBeyond(shares))
+		v.Support(sorted.Inside.Evidence(j.tally, lanes)...)
+		return v.Violated(missing, "more than the victims' share failed: %s", excess)
 	}
-	if s := atOnce(shares); s != nil {
-		v.At = s.burst.from
-		sorted.inside.attributed().numbers(&v)
-		v.support(sorted.inside.evidence(j.tally, lanes)...)
-		return v.violated(d, "more than the victims' share failed at once: %s on %s; %s, which with sampling error allows %d",
-			s.burst, s.lane, s.outage.words, s.burst.most)
+	if s := outage.AtOnce(shares); s != nil {
+		v.At = s.Burst.From
+		sorted.Inside.Attributed().Numbers(&v)
+		v.Support(sorted.Inside.Evidence(j.tally, lanes)...)
+		return v.Violated(missing, "more than the victims' share failed at once: %s on %s; %s, which with sampling error allows %d",
+			s.Burst, s.Lane, s.Outage.Words, s.Burst.Most)
 	}
-	return j.held(v, lanes, sorted.inside, shares, disrupted, d)
+	return j.held(v, lanes, sorted.Inside, shares, disrupted, missing)
 }
 
-func (j *failuresEndWithin) held(v Verdict, lanes []history.Lane, inside *failures, shares []share, disrupted disruptions, d doubts) Verdict {
-	v.support(j.tally.victimLines(lanes)...)
-	if len(shares) == 0 { // or the doubts say why failures have none
-		return v.held(d, "no request failed, though victims had answered before, through %s; failures had to end within %s; %s",
-			disrupted, moment(j.limit), j.tally.seen(lanes))
+func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside *failures.Failures, shares []outage.Share, disrupted evidence.Disruptions, missing verdict.Missing) verdict.Verdict {
+	v.Support(j.tally.VictimLines(lanes)...)
+	if len(shares) == 0 { // otherwise the missing evidence explains why
+		return v.Held(missing, "no request failed, although the victims had answered before, through %s; failures had to end within %s; %s",
+			disrupted, prose.Moment(j.limit), j.tally.Seen(lanes))
 	}
 	for _, s := range shares {
-		v.support(s.String())
+		v.Support(s.String())
 	}
-	causes := inside.attributed()
-	causes.numbers(&v)
-	v.support(causes.evidence(inside.shots.lives)...)
+	causes := inside.Attributed()
+	causes.Numbers(&v)
+	v.Support(causes.Evidence(inside.Groups.Timelines)...)
 	worst := shares[0]
 	for _, s := range shares {
-		if s.measured > worst.measured {
+		if s.Measured > worst.Measured {
 			worst = s
 		}
 	}
 	var untested string
 	for _, s := range shares {
-		if s.failed > 0 && !s.tested() && s.lane != worst.lane {
-			untested += fmt.Sprintf("; on %s too few opened a connection to test the share", s.lane)
+		if s.Failed > 0 && !s.Tested() && s.Lane != worst.Lane {
+			untested += fmt.Sprintf("; on %s too few requests opened a connection to test the share", s.Lane)
 		}
 	}
-	return v.held(d, "%s%s; the last was sent %s after %s, and %s was predicted at most; %s",
-		worst, untested, moment(worst.measured), worst.since.since(), moment(j.limit), j.tally.seen(lanes))
+	return v.Held(missing, "%s%s; the last was sent %s after %s, and at most %s was predicted; %s",
+		worst, untested, prose.Moment(worst.Measured), worst.Since.Since(), prose.Moment(j.limit), j.tally.Seen(lanes))
 }
 
-// breaks says where the first of some failures is that may not have been.
-func (l *failures) breaks(v *Verdict, t *tally, lanes []history.Lane) (first *history.Request) {
-	first = &l.first
-	v.At = first.Sent
-	l.attributed().numbers(v)
-	l.sinceFault(v, lanes)
-	v.support(l.evidence(t, lanes)...)
-	return first
-}
-
-func (j *failuresEndWithin) endedLate(v Verdict, outside *failures, lanes []history.Lane, d doubts) Verdict {
-	first := outside.breaks(&v, j.tally, lanes)
+func (j *failuresEndWithin) endedLate(v verdict.Verdict, outside *failures.Failures, lanes []history.Lane, missing verdict.Missing) verdict.Verdict {
+	first := outside.Breaks(&v, j.tally, lanes)
 	where := "before any fault began"
-	for _, o := range j.outages {
-		if first.Done >= o.from {
-			since := o.before(first.Sent)
-			where = fmt.Sprintf("%s after %s, and %s was predicted at most",
-				moment(first.Sent-since.earliest()), since.since(), moment(j.limit))
+	for _, o := range j.sorter.Outages {
+		if first.Done >= o.From {
+			since := o.Before(first.Sent)
+			where = fmt.Sprintf("%s after %s, and at most %s was predicted",
+				prose.Moment(first.Sent-since.Earliest()), since.Since(), prose.Moment(j.limit))
 		}
 	}
-	return v.violated(d, "%s failed outside the predicted time, the first at %s on %s: %s, %s",
-		count(outside.total, "request"), moment(first.Sent), first.Lane, first.Outcome, where)
+	return v.Violated(missing, "%s failed outside the predicted time; the first was sent at %s on %s: %s, %s",
+		prose.Count(outside.Total, "request"), prose.Moment(first.Sent), first.Lane, first.Outcome, where)
 }
 
-func (j *failuresEndWithin) hitOthers(v Verdict, innocent *failures, lanes []history.Lane, d doubts) Verdict {
-	first := innocent.breaks(&v, j.tally, lanes)
-	return v.violated(d, "%s failed at pods that no fault had bitten, the first at %s on %s: %s, %s",
-		count(innocent.total, "request"), moment(first.Sent), first.Lane, first.Outcome, kindOf(first).server())
+func (j *failuresEndWithin) hitOthers(v verdict.Verdict, innocent *failures.Failures, lanes []history.Lane, missing verdict.Missing) verdict.Verdict {
+	first := innocent.Breaks(&v, j.tally, lanes)
+	return v.Violated(missing, "%s failed at pods that no fault had affected; the first was sent at %s on %s: %s, %s",
+		prose.Count(innocent.Total, "request"), prose.Moment(first.Sent), first.Lane, first.Outcome, failures.KindOf(first).Server())
 }
 
-func (j *failuresEndWithin) strayed(v Verdict, stray *failures, lanes []history.Lane, d doubts) Verdict {
-	first := stray.breaks(&v, j.tally, lanes)
-	return v.violated(d, "%s failed when no endpoint had led to a victim for %s, the first at %s on %s: %s",
-		count(stray.total, "request"), PropagationSlack, moment(first.Sent), first.Lane, first.Outcome)
+func (j *failuresEndWithin) strayed(v verdict.Verdict, stray *failures.Failures, lanes []history.Lane, missing verdict.Missing) verdict.Verdict {
+	first := stray.Breaks(&v, j.tally, lanes)
+	return v.Violated(missing, "%s failed although no endpoint had led to a victim for %s; the first was sent at %s on %s: %s",
+		prose.Count(stray.Total, "request"), evidence.PropagationSlack, prose.Moment(first.Sent), first.Lane, first.Outcome)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // outageModel is a load over six servers of which some die, at moments and for times of its own choice.
@@ -94,7 +96,7 @@ func (m *outageModel) load() {
 	}
 }
 
-// record writes down what happened.
+// Base writes down what happened.
 func (m *outageModel) record(base history.Run) history.Run {
 	run := base
 	run.Events = slices.Clone(base.Events)
@@ -165,7 +167,7 @@ func (m *outageModel) died(d *death) {
 }
 
 // judge restates the promise.
-func (m *outageModel) judge() (want invariant.Outcome, at history.Offset) {
+func (m *outageModel) judge() (want verdict.Outcome, at history.Offset) {
 	all := m.spans()
 	var late, innocent *history.Request // the first that failed when none may, and of those that failed though nobody touched them
 	known := true
@@ -202,10 +204,10 @@ func (m *outageModel) judge() (want invariant.Outcome, at history.Offset) {
 		}
 	}
 	if late != nil {
-		return invariant.Violated, late.Sent
+		return verdict.Violated, late.Sent
 	}
 	if innocent != nil {
-		return invariant.Violated, innocent.Sent
+		return verdict.Violated, innocent.Sent
 	}
 	for i, s := range all {
 		ready, dead := 0, 0
@@ -222,16 +224,16 @@ func (m *outageModel) judge() (want invariant.Outcome, at history.Offset) {
 			continue
 		}
 		if at, blamed := m.blamed(all, i, float64(dead)/float64(ready)); blamed {
-			return invariant.Violated, at
+			return verdict.Violated, at
 		}
 	}
 	for _, d := range m.deaths {
 		known = known && d.undone >= d.first+m.limit
 	}
 	if !known {
-		return invariant.Unknown, 0
+		return verdict.Unknown, 0
 	}
-	return invariant.Held, 0
+	return verdict.Held, 0
 }
 
 // blamed tells whether more of a span's requests failed, from the first that did to the last, than chance allows.
@@ -285,17 +287,17 @@ func TestFailuresEndWithinModel(t *testing.T) {
 		Header(func(h *history.Header) {
 			h.Plan = &history.Plan{Lanes: []history.LanePlan{{Lane: history.LaneFresh, RatePerSecond: 100}}}
 		}))
-	seen := make(map[invariant.Outcome]int)
+	seen := make(map[verdict.Outcome]int)
 	for seed := range uint64(200) {
 		m := newOutageModel(seed)
-		got := invariant.FailuresEndWithin{Limit: m.limit}.Check(m.record(base))
+		got := judge.Check(m.record(base), invariant.FailuresEndWithin{Limit: m.limit})
 		want, at := m.judge()
 		if got.Outcome != want || got.At != at {
 			t.Errorf("seed %d: %s at %s, want %s at %s: %s %q", seed, got.Outcome, got.At, want, at, got.Seen, got.Evidence)
 		}
 		seen[got.Outcome]++
 	}
-	for _, o := range []invariant.Outcome{invariant.Held, invariant.Violated, invariant.Unknown} {
+	for _, o := range []verdict.Outcome{verdict.Held, verdict.Violated, verdict.Unknown} {
 		if seen[o] < 15 {
 			t.Errorf("only %d of 200 were %s: the model proves little", seen[o], o)
 		}

@@ -7,6 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 func TestNodeLossLimit(t *testing.T) {
@@ -22,71 +24,71 @@ func TestFailuresEndWithin(t *testing.T) {
 	outage := func() *ht.Builder { return failVictims(killed(), history.LaneFresh, 15600*ms, noticedAt) }
 	const victims = "the victims had 1 of 6 endpoints of backend, 16.7 %, which with sampling error allows "
 	checkAll(t, []sample{
-		{"held", outage(), predicted, invariant.Held, 0,
+		{"held", outage(), predicted, verdict.Held, 0,
 			"180 of 1076 requests (16.7 %) failed on fresh during the outage of kill one worker; " + victims + "220; " +
-				"the last was sent 5.008s after the victims of kill one worker had last answered, and 9s was predicted at most" + noneMissed},
-		{"no failure at all", killed(), predicted, invariant.Held, 0, "no request failed, though victims had answered before, " +
+				"the last was sent 5.008s after the victims of kill one worker had last answered, and at most 9s was predicted" + noneMissed},
+		{"no failure at all", killed(), predicted, verdict.Held, 0, "no request failed, although the victims had answered before, " +
 			"through 0 pod terminations and 1 node loss; failures had to end within 9s" + noneMissed},
 		{"no failure, and no victim had answered", killed().EditRequests(func(r *history.Request) {
 			if r.Node == "w3" {
 				r.Pod, r.Node = "backend-4", "w4"
 			}
-		}), predicted, invariant.Unknown, 0,
-			"no verdict: backend-3, which kill one worker took, had answered no request on fresh in the 3s before (and 1 more reason)"},
-		{"too late", outage().Fail(history.LaneFresh, 25*second, 25010*ms, history.Reset), predicted, invariant.Violated, 25 * second,
-			"2 requests failed outside the predicted time, the first at 25s on fresh: reset, 9.018s after " +
-				"the victims of kill one worker had last answered, and 9s was predicted at most"},
-		{"in the last moment", onceMore(outage(), 24980*ms), predicted, invariant.Held, 0,
+		}), predicted, verdict.Unknown, 0,
+			"no verdict: backend-3, which kill one worker took, answered no request on fresh in the 3s before the fault (and 1 more reason)"},
+		{"too late", outage().Fail(history.LaneFresh, 25*second, 25010*ms, history.Reset), predicted, verdict.Violated, 25 * second,
+			"2 requests failed outside the predicted time; the first was sent at 25s on fresh: reset, 9.018s after " +
+				"the victims of kill one worker had last answered, and at most 9s was predicted"},
+		{"in the last moment", onceMore(outage(), 24980*ms), predicted, verdict.Held, 0,
 			"181 of 1875 requests (9.65 %) failed on fresh during the outage of kill one worker; " + victims + "365; " +
-				"the last was sent 8.998s after the victims of kill one worker had last answered, and 9s was predicted at most" + noneMissed},
+				"the last was sent 8.998s after the victims of kill one worker had last answered, and at most 9s was predicted" + noneMissed},
 		{"later than a victim that died when it last answered, and not than one that died when it first let somebody down",
-			onceMore(outage(), 24985*ms), predicted, invariant.Unknown, 0,
+			onceMore(outage(), 24985*ms), predicted, verdict.Unknown, 0,
 			"no verdict: 1 request failed so late that it was allowed only if the victims died at the last moment that the record leaves open"},
-		{"within a limit of its own", failVictims(killed(), history.LaneFresh, 15600*ms, 18900*ms), fresh, invariant.Held, 0,
+		{"within a limit of its own", failVictims(killed(), history.LaneFresh, 15600*ms, 18900*ms), fresh, verdict.Held, 0,
 			"110 of 656 requests (16.8 %) failed on fresh during the outage of kill one worker; " + victims + "141; " +
-				"the last was sent 2.908s after the victims of kill one worker had last answered, and 3s was predicted at most" + noneMissedOnFresh},
-		{"beyond a limit of its own", outage(), fresh, invariant.Violated, 19010 * ms,
-			"67 requests failed outside the predicted time, the first at 19.01s on fresh: timeout-connect, 3.028s after " +
-				"the victims of kill one worker had last answered, and 3s was predicted at most"},
-		{"on a lane that is not promised", failVictims(killed(), history.LaneReused, 15600*ms, 27*second), fresh, invariant.Held, 0,
-			"no request failed, though victims had answered before, through 0 pod terminations and 1 node loss; " +
+				"the last was sent 2.908s after the victims of kill one worker had last answered, and at most 3s was predicted" + noneMissedOnFresh},
+		{"beyond a limit of its own", outage(), fresh, verdict.Violated, 19010 * ms,
+			"67 requests failed outside the predicted time; the first was sent at 19.01s on fresh: timeout-connect, 3.028s after " +
+				"the victims of kill one worker had last answered, and at most 3s was predicted"},
+		{"on a lane that is not promised", failVictims(killed(), history.LaneReused, 15600*ms, 27*second), fresh, verdict.Held, 0,
+			"no request failed, although the victims had answered before, through 0 pod terminations and 1 node loss; " +
 				"failures had to end within 3s" + noneMissedOnFresh},
-		{"before the fault", failVictims(killed(), history.LaneFresh, 12*second, 12050*ms), predicted, invariant.Violated, 12020 * ms,
-			"1 request failed outside the predicted time, the first at 12.02s on fresh: timeout-connect, before any fault began"},
+		{"before the fault", failVictims(killed(), history.LaneFresh, 12*second, 12050*ms), predicted, verdict.Violated, 12020 * ms,
+			"1 request failed outside the predicted time; the first was sent at 12.02s on fresh: timeout-connect, before any fault began"},
 		{"more than the victims' share", astray(killed(), 16*second, 17*second, history.Refused), predicted,
-			invariant.Violated, 16 * second,
+			verdict.Violated, 16 * second,
 			"more than the victims' share failed: 200 of 200 requests (100 %) failed on fresh during the outage of kill one worker; " +
 				victims + "52"},
 		{"a share that sampling explains", behindAService(killed()).EditRequests(func(r *history.Request) {
 			if r.Lane == history.LaneFresh && r.Due >= 16*second && r.Due < 17*second && r.Seq%4 == 0 {
 				r.Outcome, r.Pod, r.Node = history.TimeoutConnect, "", ""
 			}
-		}), predicted, invariant.Held, 0,
+		}), predicted, verdict.Held, 0,
 			"50 of 198 requests (25.3 %) failed on fresh during the outage of kill one worker; " + victims + "52; " +
-				"the last was sent 998ms after the victims of kill one worker had last answered, and 9s was predicted at most" + noneMissed},
+				"the last was sent 998ms after the victims of kill one worker had last answered, and at most 9s was predicted" + noneMissed},
 		{"a server that no fault touched", outage().EditRequests(func(r *history.Request) {
 			if r.Lane == history.LaneReused && r.Seq == 1401 {
 				r.Outcome, r.Status = history.BadStatus, 500
 			}
-		}), predicted, invariant.Violated, 17005 * ms,
-			"1 request failed at pods that no fault had bitten, the first at 17.005s on reused: bad-status, backend-4 on w4"},
-		{"healed before failures had to be over", setStage(outage(), history.Healing, 24*second), predicted, invariant.Unknown, 0,
+		}), predicted, verdict.Violated, 17005 * ms,
+			"1 request failed at pods that no fault had affected; the first was sent at 17.005s on reused: bad-status, backend-4 on w4"},
+		{"healed before failures had to be over", setStage(outage(), history.Healing, 24*second), predicted, verdict.Unknown, 0,
 			"no verdict: kill one worker began to be undone at 24s, before failures had to be over at 24.982s"},
 		{"no endpoints known", outage().DropEvents(func(e history.Event) bool { return e.Slice != nil }), predicted,
-			invariant.Unknown, 0, "no verdict: no service had an endpoint on the victims of kill one worker"},
-		{"two services on the victim", twoServices(outage()), predicted, invariant.Unknown, 0,
-			"no verdict: backend and gateway had endpoints on the victims of kill one worker: name the one that is meant"},
+			verdict.Unknown, 0, "no verdict: no service had an endpoint on the victims of kill one worker"},
+		{"two services on the victim", twoServices(outage()), predicted, verdict.Unknown, 0,
+			"no verdict: backend and gateway had endpoints on the victims of kill one worker; the promise must name one"},
 		{"two services, one named", twoServices(failVictims(killed(), history.LaneFresh, 16*second, 17*second)),
-			invariant.FailuresEndWithin{Service: "backend"}, invariant.Held, 0,
+			invariant.FailuresEndWithin{Service: "backend"}, verdict.Held, 0,
 			"33 of 194 requests (17 %) failed on fresh during the outage of kill one worker; " + victims + "51; " +
-				"the last was sent 988ms after the victims of kill one worker had last answered, and 9s was predicted at most" + noneMissed},
-		{"unknown", outage().Incomplete("cut off"), predicted, invariant.Unknown, 0, "no verdict: the record is not whole: cut off"},
+				"the last was sent 988ms after the victims of kill one worker had last answered, and at most 9s was predicted" + noneMissed},
+		{"unknown", outage().Incomplete("cut off"), predicted, verdict.Unknown, 0, "no verdict: the record is incomplete: cut off"},
 	})
 }
 
 func TestFailuresEndWithinNumbers(t *testing.T) {
 	run := failVictims(killed(), history.LaneFresh, 15600*ms, noticedAt).Run()
-	v := invariant.FailuresEndWithin{}.Check(run)
+	v := judge.Check(run, invariant.FailuresEndWithin{})
 	numbers(t, v, map[string]float64{
 		"limitSeconds": 9, "measuredSeconds": 5.008, "victimsShare": 1.0 / 6, "failedShare.fresh": 180.0 / 1076,
 		"allowedShare.fresh": 220.0 / 1076, "failed": 180, "failedOutside": 0, "nodeLosses": 1,
@@ -116,10 +118,10 @@ func TestTwoFaultsAreOneOutage(t *testing.T) {
 			r.Outcome, r.Inferred = history.TimeoutConnect, true
 		}
 	})
-	check(t, b.Run(), invariant.FailuresEndWithin{Lanes: []history.Lane{history.LaneFresh}}, invariant.Held, 0,
+	check(t, b.Run(), invariant.FailuresEndWithin{Lanes: []history.Lane{history.LaneFresh}}, verdict.Held, 0,
 		"700 of 1600 requests (43.8 %) failed on fresh during the outage of kill one worker and kill another; "+
 			"the victims had 3 of 6 endpoints of backend, 50 %, which with sampling error allows 863; "+
-			"the last was sent 7.993s after the victims of kill another had last answered, and 9s was predicted at most"+noneMissedOnFresh)
+			"the last was sent 7.993s after the victims of kill another had last answered, and at most 9s was predicted"+noneMissedOnFresh)
 }
 
 // onceMore makes a victim fail one more request.

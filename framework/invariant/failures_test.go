@@ -9,10 +9,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // failing is a healthy record of which the fresh requests from 17 s on fail, each as edit says.
-func failing(n uint64, edit func(i uint64, r *history.Request)) invariant.Verdict {
+func failing(n uint64, edit func(i uint64, r *history.Request)) verdict.Verdict {
 	const first = 1400 // is due at 17 s
 	run := ht.Healthy().EditRequests(func(r *history.Request) {
 		if i := r.Seq - first; r.Lane == history.LaneFresh && r.Seq >= first && i < n {
@@ -20,7 +22,7 @@ func failing(n uint64, edit func(i uint64, r *history.Request)) invariant.Verdic
 			edit(i, r)
 		}
 	}).Run()
-	return invariant.NoFailedRequests{}.Check(run)
+	return judge.Check(run, invariant.NoFailedRequests{})
 }
 
 // TestServersOfFailures: what is known of who answered, or would have, is told, and no more.
@@ -54,7 +56,7 @@ func TestServersOfFailures(t *testing.T) {
 // alone at the end is named rather than counted.
 func TestLinesOfFailures(t *testing.T) {
 	outcomes := []history.Outcome{history.Reset, history.Refused, history.Reset, history.GoAway, history.Refused}
-	servers := func(n uint64) invariant.Verdict {
+	servers := func(n uint64) verdict.Verdict {
 		return failing(5, func(i uint64, r *history.Request) {
 			r.Outcome, r.Pod, r.Node, r.Inferred = outcomes[i], fmt.Sprint("pod-", 9-i%n), "", false
 		})
@@ -85,7 +87,7 @@ func TestMomentsOfFailures(t *testing.T) {
 	for _, at := range []history.Offset{11 * second, ht.InjectingAt, ht.SeenAt - 5*ms, ht.SeenAt, 29 * second, ht.HealingAt + ms*500, 36 * second} {
 		b.Fail(history.LaneReused, at, at+5*ms, history.Other)
 	}
-	v := invariant.NoFailedRequests{}.Check(b.Run())
+	v := judge.Check(b.Run(), invariant.NoFailedRequests{})
 	want := []string{
 		"1 before any fault, the first at 11s",
 		"2 after drain one worker began at 15.5s, the first 0s later",
@@ -133,15 +135,15 @@ func TestControlLane(t *testing.T) {
 	const seen = "2 of 600 requests failed (2 on control), the first at 17s: timeout-response, backend-2 on w2 (inferred)"
 	const held = "no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and 0 node losses; 95 % upper bound 0.05 % if requests are independent" + noneMissed
 	checkAll(t, []sample{
-		{"not named", b(), invariant.NoFailedRequests{}, invariant.Held, 0, held},
-		{"named", b(), named, invariant.Violated, 17 * second, seen},
-		{"another is named", b(), invariant.NoFailedRequests{Lanes: []history.Lane{history.LaneReused}}, invariant.Held, 0,
+		{"not named", b(), invariant.NoFailedRequests{}, verdict.Held, 0, held},
+		{"named", b(), named, verdict.Violated, 17 * second, seen},
+		{"another is named", b(), invariant.NoFailedRequests{Lanes: []history.Lane{history.LaneReused}}, verdict.Held, 0,
 			"no request failed (0 of 6000 on reused) through 1 pod termination and 0 node losses; 95 % upper bound 0.05 % if requests are independent" + noneMissedOnReused},
-		{"late failures elsewhere", b(), invariant.FailuresEndWithin{}, invariant.Held, 0,
-			"no request failed, though victims had answered before, through 1 pod termination and 0 node losses; failures had to end within 9s" + noneMissed},
+		{"late failures elsewhere", b(), invariant.FailuresEndWithin{}, verdict.Held, 0,
+			"no request failed, although the victims had answered before, through 1 pod termination and 0 node losses; failures had to end within 9s" + noneMissed},
 		{"named, and outside of any outage", killed().Load(history.LaneControl, 20, ht.SteadyAt, ht.DrainedAt).
 			Fail(history.LaneControl, 26*second, 26050*ms, history.Reset), invariant.FailuresEndWithin{Lanes: []history.Lane{history.LaneControl}},
-			invariant.Violated, 26 * second, "1 request failed outside the predicted time, the first at 26s on control: reset, " +
-				"10.018s after the victims of kill one worker had last answered, and 9s was predicted at most"},
+			verdict.Violated, 26 * second, "1 request failed outside the predicted time; the first was sent at 26s on control: reset, " +
+				"10.018s after the victims of kill one worker had last answered, and at most 9s was predicted"},
 	})
 }

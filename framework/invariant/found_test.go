@@ -5,26 +5,27 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // A person is told what decided: the first verdict that is as bad as all of them together, or that on the mutant.
 func TestSumSaysWhatDecided(t *testing.T) {
-	verdict := func(promise string, o invariant.Outcome) invariant.Verdict {
-		return invariant.Verdict{Promise: promise, Outcome: o, Seen: "seen by " + promise}
+	verdictOn := func(promise string, o verdict.Outcome) verdict.Verdict {
+		return verdict.Verdict{Promise: promise, Outcome: o, Seen: "seen by " + promise}
 	}
-	held, unknown := verdict("one", invariant.Held), verdict("two", invariant.Unknown)
-	violated, later := verdict("three", invariant.Violated), verdict("four", invariant.Violated)
-	caught := verdict("it is caught", invariant.Held)
+	held, unknown := verdictOn("one", verdict.Held), verdictOn("two", verdict.Unknown)
+	violated, later := verdictOn("three", verdict.Violated), verdictOn("four", verdict.Violated)
+	caught := verdictOn("it is caught", verdict.Held)
 	for want, s := range map[string]struct {
-		found   invariant.Found
-		outcome invariant.Outcome
+		found   judge.Found
+		outcome verdict.Outcome
 	}{
-		"one: seen by one":     {invariant.Found{Verdicts: []invariant.Verdict{held, held}}, invariant.Held},
-		"two: seen by two":     {invariant.Found{Verdicts: []invariant.Verdict{held, unknown}}, invariant.Unknown},
-		"three: seen by three": {invariant.Found{Verdicts: []invariant.Verdict{held, unknown, violated, later}}, invariant.Violated},
-		"nothing was judged":   {invariant.Found{}, invariant.Unknown},
-		"seen by it is caught": {invariant.Found{Verdicts: []invariant.Verdict{violated, unknown}, Caught: &caught}, invariant.Held},
+		"one: seen by one":     {judge.Found{Verdicts: []verdict.Verdict{held, held}}, verdict.Held},
+		"two: seen by two":     {judge.Found{Verdicts: []verdict.Verdict{held, unknown}}, verdict.Unknown},
+		"three: seen by three": {judge.Found{Verdicts: []verdict.Verdict{held, unknown, violated, later}}, verdict.Violated},
+		"nothing was judged":   {judge.Found{}, verdict.Unknown},
+		"seen by it is caught": {judge.Found{Verdicts: []verdict.Verdict{violated, unknown}, Caught: &caught}, verdict.Held},
 	} {
 		if outcome, why := s.found.Sum(); outcome != s.outcome || why != want {
 			t.Errorf("got  %s, %s\nwant %s, %s", outcome, why, s.outcome, want)
@@ -34,9 +35,9 @@ func TestSumSaysWhatDecided(t *testing.T) {
 
 // What cannot be written down leaves nothing behind that looks like a verdict.
 func TestPut(t *testing.T) {
-	odd := invariant.Verdict{Promise: "even", Numbers: map[string]float64{"skew": math.NaN()}}
-	for name, found := range map[string]invariant.Found{
-		"a verdict": {Verdicts: []invariant.Verdict{{}, odd}}, "that on the mutant": {Verdicts: []invariant.Verdict{{}}, Caught: &odd},
+	odd := verdict.Verdict{Promise: "even", Numbers: map[string]float64{"skew": math.NaN()}}
+	for name, found := range map[string]judge.Found{
+		"a verdict": {Verdicts: []verdict.Verdict{{}, odd}}, "that on the mutant": {Verdicts: []verdict.Verdict{{}}, Caught: &odd},
 	} {
 		var into history.ScenarioResult
 		if err := found.Put(&into); err == nil || len(into.Verdicts)+len(into.Caught) != 0 {
@@ -44,7 +45,7 @@ func TestPut(t *testing.T) {
 		}
 	}
 	var into history.ScenarioResult
-	if err := (invariant.Found{Verdicts: []invariant.Verdict{{}, {}}, Caught: &invariant.Verdict{}}).Put(&into); err != nil || len(into.Verdicts) != 2 || len(into.Caught) == 0 {
+	if err := (judge.Found{Verdicts: []verdict.Verdict{{}, {}}, Caught: &verdict.Verdict{}}).Put(&into); err != nil || len(into.Verdicts) != 2 || len(into.Caught) == 0 {
 		t.Errorf("%v, %+v", err, into)
 	}
 }

@@ -17,7 +17,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // How a golden run is added stands in testdata/golden/README.md.
@@ -35,7 +36,7 @@ const (
 // measure more.
 type goldenVerdict struct {
 	Kind    string             `json:"kind"`
-	Outcome invariant.Outcome  `json:"outcome"`
+	Outcome verdict.Outcome    `json:"outcome"`
 	At      history.Offset     `json:"at,omitempty"`
 	Numbers map[string]float64 `json:"numbers,omitempty"`
 }
@@ -67,10 +68,10 @@ func unpackGolden(t testing.TB, name string) (fstest.MapFS, history.Run) {
 }
 
 // judgeAsStored judges a record as holdfast judge does: of a mutant, the first verdict is that it was caught.
-func judgeAsStored(run history.Run) []invariant.Verdict {
-	verdicts := invariant.Judge(run)
+func judgeAsStored(run history.Run) []verdict.Verdict {
+	verdicts := judge.Judge(run)
 	if run.Header.Mutant != nil {
-		verdicts = slices.Insert(verdicts, 0, invariant.Caught(run, verdicts))
+		verdicts = slices.Insert(verdicts, 0, judge.Caught(run, verdicts))
 	}
 	return verdicts
 }

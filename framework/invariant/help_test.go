@@ -10,6 +10,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 const (
@@ -18,11 +20,11 @@ const (
 )
 
 // check judges a record and compares the outcome, the instant and the text, which is part of the contract.
-func check(t *testing.T, run history.Run, promise invariant.Invariant, outcome invariant.Outcome, at history.Offset, seen string) invariant.Verdict {
+func check(t *testing.T, run history.Run, promise invariant.Invariant, outcome verdict.Outcome, at history.Offset, seen string) verdict.Verdict {
 	t.Helper()
-	got := promise.Check(run)
-	want := invariant.Verdict{Promise: promise.String(), Kind: invariant.Kind(promise), Outcome: outcome, At: at, Seen: seen}
-	judged := invariant.CheckAll(run, []invariant.Invariant{promise})[0]
+	got := judge.Check(run, promise)
+	want := verdict.Verdict{Promise: promise.String(), Kind: invariant.Kind(promise), Outcome: outcome, At: at, Seen: seen}
+	judged := judge.CheckAll(run, []invariant.Invariant{promise})[0]
 	short := judged
 	short.Evidence, short.Numbers = nil, nil
 	if diff := cmp.Diff(want, short); diff != "" {
@@ -31,7 +33,7 @@ func check(t *testing.T, run history.Run, promise invariant.Invariant, outcome i
 	if got.Outcome != judged.Outcome || got.Seen != judged.Seen {
 		t.Errorf("judged alone it is %s: %s", got.Outcome, got.Seen)
 	}
-	if len(judged.Evidence) > invariant.MaxEvidence {
+	if len(judged.Evidence) > verdict.MaxEvidence {
 		t.Errorf("%d lines of evidence", len(judged.Evidence))
 	}
 	return judged
@@ -42,7 +44,7 @@ type sample struct {
 	name    string
 	run     *ht.Builder
 	promise invariant.Invariant
-	outcome invariant.Outcome
+	outcome verdict.Outcome
 	at      history.Offset
 	seen    string
 }
@@ -55,7 +57,7 @@ func checkAll(t *testing.T, samples []sample) {
 }
 
 // lines compares a verdict's evidence.
-func lines(t *testing.T, v invariant.Verdict, want ...string) {
+func lines(t *testing.T, v verdict.Verdict, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, v.Evidence); diff != "" {
 		t.Errorf("evidence (-want +got):\n%s", diff)
@@ -63,7 +65,7 @@ func lines(t *testing.T, v invariant.Verdict, want ...string) {
 }
 
 // numbers compares some of a verdict's figures.
-func numbers(t *testing.T, v invariant.Verdict, want map[string]float64) {
+func numbers(t *testing.T, v verdict.Verdict, want map[string]float64) {
 	t.Helper()
 	for name, number := range want {
 		if got, ok := v.Numbers[name]; !ok || got < number-1e-9 || got > number+1e-9 {
@@ -141,7 +143,7 @@ func setStage(b *ht.Builder, stage history.FaultStage, at history.Offset) *ht.Bu
 
 // What ends a verdict on records in which requests were sent as they should be.
 const (
-	noneMissed         = "; longest time without a request sent: 5ms on fresh; an outage of 6ms would have met one on each lane"
-	noneMissedOnFresh  = "; longest time without a request sent: 5ms on fresh; an outage of 6ms would have met one"
-	noneMissedOnReused = "; longest time without a request sent: 5ms on reused; an outage of 6ms would have met one"
+	noneMissed         = "; longest time without a request sent: 5ms on fresh; an outage of 6ms would have hit a request on each lane"
+	noneMissedOnFresh  = "; longest time without a request sent: 5ms on fresh; an outage of 6ms would have hit a request"
+	noneMissedOnReused = "; longest time without a request sent: 5ms on reused; an outage of 6ms would have hit a request"
 )

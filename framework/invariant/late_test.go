@@ -6,6 +6,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // TestLateNewsIsNoBlindness: of a gap that was bridged all is in the record, only later. Promises that this makes no easier to
@@ -20,14 +22,14 @@ func TestLateNewsIsNoBlindness(t *testing.T) {
 	}
 	gap := func(b *ht.Builder, from, to history.Offset) *ht.Builder { return bridge(b.Gap("pods", from, to)) }
 	late := func(from, to string) string {
-		return "no verdict: the watch of pods was late from " + from + " to " + to + ": the watch broke off"
+		return "no verdict: the watch of pods delivered changes late from " + from + " to " + to + ": the watch broke off"
 	}
 	all := kept()
-	for kind, want := range map[string]invariant.Outcome{
-		"NoFailedRequests": invariant.Held, "AnswersWithin": invariant.Held, "Spread": invariant.Held, "SpreadWithin": invariant.Held,
-		"RecoversWithin": invariant.Held, "Resumes": invariant.Held, "Placement": invariant.Held,
-		"QuietWithin": invariant.Unknown, "ReplacedWithin": invariant.Unknown, "PressureLeaves": invariant.Unknown,
-		"BudgetHonoured": invariant.Unknown, "FailuresEndWithin": invariant.Unknown, // how many were there, at the moment that counts, is not known
+	for kind, want := range map[string]verdict.Outcome{
+		"NoFailedRequests": verdict.Held, "AnswersWithin": verdict.Held, "Spread": verdict.Held, "SpreadWithin": verdict.Held,
+		"RecoversWithin": verdict.Held, "Resumes": verdict.Held, "Placement": verdict.Held,
+		"QuietWithin": verdict.Unknown, "ReplacedWithin": verdict.Unknown, "PressureLeaves": verdict.Unknown,
+		"BudgetHonoured": verdict.Unknown, "FailuresEndWithin": verdict.Unknown, // how many were there, at the moment that counts, is not known
 	} {
 		b := all[kind].run()
 		end := b.Run().Events
@@ -39,13 +41,13 @@ func TestLateNewsIsNoBlindness(t *testing.T) {
 	tooMany := func() *ht.Builder { return evict(ht.Healthy(), 2, 17500*ms) }
 	recovers := func(limit history.Offset) invariant.Invariant { return invariant.RecoversWithin{Limit: limit} }
 	checkAll(t, []sample{
-		{"an eviction long before", gap(ht.Healthy(), 40*second, 41*second), invariant.BudgetHonoured{}, invariant.Held, 0,
-			"1 eviction accepted and 0 refused, and none took the healthy pods below what was demanded"},
-		{"one too many, as far as was told", gap(tooMany(), 16500*ms, 18*second), invariant.BudgetHonoured{}, invariant.Unknown, 0,
+		{"an eviction long before", gap(ht.Healthy(), 40*second, 41*second), invariant.BudgetHonoured{}, verdict.Held, 0,
+			"1 eviction accepted and 0 refused; none took the healthy pods below what the budgets demand"},
+		{"one too many, as far as was told", gap(tooMany(), 16500*ms, 18*second), invariant.BudgetHonoured{}, verdict.Unknown, 0,
 			"no verdict: how many pods were healthy when backend-1 was evicted at 17s is not known: a watch was late (and 2 more reasons)"},
-		{"recovered late, as far as was told", gap(killed(), 30100*ms, 31500*ms), recovers(second), invariant.Unknown, 0, late("30.1s", "31.5s")},
-		{"recovered in time, though told late", gap(killed(), 30100*ms, 30500*ms), recovers(2 * second), invariant.Held, 0,
-			"backend had recovered 1.5s after the last undo began at 30s: 6 of 6 replicas ready, 6 pods there, 6 ready endpoints"},
+		{"recovered late, as far as was told", gap(killed(), 30100*ms, 31500*ms), recovers(second), verdict.Unknown, 0, late("30.1s", "31.5s")},
+		{"recovered in time, though told late", gap(killed(), 30100*ms, 30500*ms), recovers(2 * second), verdict.Held, 0,
+			"backend had recovered 1.5s after the last revert began at 30s: 6 of 6 replicas ready, 6 pods, 6 ready endpoints"},
 	})
 }
 
@@ -60,16 +62,16 @@ func TestAnEchoThatIsLateForAReason(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		run  *ht.Builder
-		want invariant.Outcome
+		want verdict.Outcome
 	}{
-		"in a record that is older":   {echo(0), invariant.Unknown},
-		"fell behind":                 {echo(ms), invariant.Unknown},
-		"was taken late":              {echo(4500 * ms), invariant.Held},
-		"came over a bridge":          {bridged("leases", 21*second, 24*second), invariant.Held},
-		"a bridge of something else":  {bridged("pods", 21*second, 24*second), invariant.Unknown},
-		"a bridge before it was sent": {bridged("leases", 10*second, 19*second), invariant.Unknown},
+		"in a record that is older":   {echo(0), verdict.Unknown},
+		"fell behind":                 {echo(ms), verdict.Unknown},
+		"was taken late":              {echo(4500 * ms), verdict.Held},
+		"came over a bridge":          {bridged("leases", 21*second, 24*second), verdict.Held},
+		"a bridge of something else":  {bridged("pods", 21*second, 24*second), verdict.Unknown},
+		"a bridge before it was sent": {bridged("leases", 10*second, 19*second), verdict.Unknown},
 	} {
-		if v := (invariant.NoFailedRequests{}).Check(test.run.Run()); v.Outcome != test.want {
+		if v := judge.Check(test.run.Run(), (invariant.NoFailedRequests{})); v.Outcome != test.want {
 			t.Errorf("%s: %s: %s", name, v.Outcome, v.Seen)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
 // TestMemoryDoesNotGrow: ten times as many requests in the same time, of which as many failed, and every promise takes no more
@@ -30,7 +31,7 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 			return func(yield func(*history.Request, error) bool) {
 				for i := range n {
 					row = like[i%len(like)]
-					row.Conn = uint64(i % 3000) // a promise that counts them stops somewhere, see maxDeal
+					row.Conn = uint64(i % 3000) // a promise that counts them stops somewhere, see MaxDeal
 					row.Seq, row.Due = uint64(i), ht.SteadyAt+span*time.Duration(i)/time.Duration(n)
 					row.Sent, row.Done = row.Due, row.Due+ht.Latency
 					if i%(n/200) == 0 {
@@ -44,7 +45,7 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		invariant.CheckAll(run, []invariant.Invariant{p})
+		judge.CheckAll(run, []invariant.Invariant{p})
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}

@@ -6,6 +6,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // TestNamesOfClusters: the cluster's name is left out at the beginning of a node's name, and nowhere else, whatever
@@ -25,7 +27,7 @@ func TestNamesOfClusters(t *testing.T) {
 		run := ht.Healthy().Header(func(h *history.Header) { h.Cluster.Name = name }).
 			Fail(history.LaneFresh, 17*second, 17005*ms, history.Refused).
 			EditRequests(func(r *history.Request) { r.Node = "end-" + r.Node }).Run()
-		v := invariant.NoFailedRequests{}.Check(run)
+		v := judge.Check(run, invariant.NoFailedRequests{})
 		if got := "1 of 12000 requests failed (1 on fresh, 0 on reused), the first at 17s: refused, " + want + " (inferred)"; v.Seen != got {
 			t.Errorf("cluster %q: %s\nwant %s", name, v.Seen, got)
 		}
@@ -42,7 +44,7 @@ func TestDeploymentWithoutAName(t *testing.T) {
 			e.Workload.Name = ""
 		}
 	}).Run()
-	for _, v := range invariant.CheckAll(run, strict()) {
+	for _, v := range judge.CheckAll(run, strict()) {
 		if v.Seen == "" {
 			t.Errorf("%s says nothing", v.Kind)
 		}
@@ -53,10 +55,10 @@ func TestDeploymentWithoutAName(t *testing.T) {
 func TestRecordWithoutRequests(t *testing.T) {
 	run := ht.Healthy().Run()
 	run.Requests = nil
-	for _, v := range invariant.CheckAll(run, everything()) {
-		want := invariant.Held
+	for _, v := range judge.CheckAll(run, everything()) {
+		want := verdict.Held
 		if v.Kind == "NoFailedRequests" || v.Kind == "FailuresEndWithin" {
-			want = invariant.Unknown
+			want = verdict.Unknown
 		}
 		if v.Outcome != want {
 			t.Errorf("%s is %s: %s", v.Kind, v.Outcome, v.Seen)
@@ -72,7 +74,7 @@ func TestTwoNamespaces(t *testing.T) {
 	b.Budget(3*second, other)
 	run := b.Run()
 	for range 30 { // which the order of a map would not survive
-		v := invariant.BudgetHonoured{}.Check(run)
+		v := judge.Check(run, invariant.BudgetHonoured{})
 		lines(t, v, `budget backend cannot be judged: read "most": want a number or a percentage`,
 			`budget backend cannot be judged: read "many": want a number or a percentage`)
 		if t.Failed() {

@@ -5,130 +5,126 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/stats"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// NoFailedRequests promises that from the beginning of Steady to the end of Recovered not one request fails. A retry
-// that the client's transport made silently is a failure. An unsent request is none: it takes evidence away.
+// NoFailedRequests promises that no request fails from the start of Steady to the end of Recovered. A retry that the client's
+// transport made silently is a failure. An unsent request is not; it is missing evidence.
 //
-// Failures that the harness's own noise explains as well, all of them, leave it Unknown: see excused.
+// If the harness's own noise explains every failure as well, the promise is Unknown: see failures.Excused.
 //
-// Evidence: every row of the load, at least 100 requests a lane, load in every second, requests in flight while each
-// fault was on, something that the watches saw being taken away by it, and on every lane answers of the pods that each fault
-// took, just before it did.
+// Evidence: every row of the load, at least 100 requests on each lane, load in every second, requests in flight during each fault,
+// a disruption by the faults that the watches saw, and, on every lane, answers of the pods that each fault took, just before it
+// did.
 type NoFailedRequests struct {
 	// Lanes to judge; none means all but the control lane.
 	Lanes []history.Lane `json:"lanes,omitempty"`
-	// Refused takes evictions that a budget refused for evidence, too: where a budget blocks a drain, the promise is that
-	// nothing is taken away.
+	// Refused lets evictions that a budget refused count as the disruption: where a budget blocks a drain, nothing is disrupted.
 	Refused bool `json:"refused,omitempty"`
 }
 
 func (p NoFailedRequests) String() string {
-	text := "no request fails on " + onLanes(p.Lanes)
+	text := "no request fails on " + prose.OnLanes(p.Lanes)
 	if p.Refused {
-		text += ", be it that evictions are refused"
+		text += ", even while evictions are refused"
 	}
 	return text
 }
 
-// Check implements Invariant.
-func (p NoFailedRequests) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p NoFailedRequests) Needs() evidence.Needs {
+	return evidence.Needs{Watches: evidence.Ordered, Since: evidence.Undisturbed, Requests: true}
+}
 
-func (p NoFailedRequests) start(f *facts, t *tally) judgement {
-	return &noFailedRequests{promise: p, facts: f, tally: t, failures: newFailures(f)}
+// OnLanes implements LaneInvariant.
+func (p NoFailedRequests) OnLanes() []history.Lane { return p.Lanes }
+
+// NamesCauses implements LaneInvariant.
+func (p NoFailedRequests) NamesCauses() bool { return true }
+
+// Requests implements RequestInvariant.
+func (p NoFailedRequests) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
+	return &noFailedRequests{promise: p, facts: f, tally: t, failures: failures.NewFailures(f)}
 }
 
 type noFailedRequests struct {
 	promise  NoFailedRequests
-	facts    *facts
-	tally    *tally
-	failures *failures
+	facts    *evidence.Run
+	tally    *requests.Stats
+	failures *failures.Failures
 }
 
-func (j *noFailedRequests) take(r *history.Request) {
+func (j *noFailedRequests) Take(r *history.Request) {
 	switch {
 	case !r.Outcome.Failed():
 	case len(j.promise.Lanes) > 0 && slices.Contains(j.promise.Lanes, r.Lane):
-		j.failures.add(r)
+		j.failures.Add(r)
 	case r.Lane == history.LaneControl:
-		j.failures.addNoise(r)
+		j.failures.AddNoise(r)
 	case len(j.promise.Lanes) == 0:
-		j.failures.add(r)
+		j.failures.Add(r)
 	}
 }
 
-func (j *noFailedRequests) end() Verdict {
-	lanes := j.tally.judged(j.promise.Lanes)
-	disrupted := j.facts.disruptions()
+func (j *noFailedRequests) End(missing verdict.Missing) verdict.Verdict {
+	lanes := j.tally.Judged(j.promise.Lanes)
+	disrupted := j.facts.Disruptions()
 	if j.promise.Refused {
-		disrupted.refusals = j.facts.refusals()
+		disrupted.Refusals = j.facts.Refusals()
 	}
-	d := slices.Concat(j.facts.inOrder(j.facts.steady()), j.facts.faultsBit(true), j.facts.disrupted(disrupted),
-		j.tally.delivered(lanes), j.tally.reached(lanes))
-	v := Verdict{}
-	j.tally.numbers(&v, lanes)
-	j.tally.victimNumbers(&v, lanes)
-	disrupted.numbers(&v)
-	v.measure("failed", float64(j.failures.total))
-	blamed, noise := j.failures.blamed()
-	noise.numbers(&v)
-	v.measure(doubtsNumber, float64(len(d)))
-	v.measure(starvedNumber, float64(len(j.tally.starved(lanes))))
-	v.measure(excusedNumber, float64(noise.total))
-	if line := j.tally.perWorker(lanes); line != "" {
-		v.support(line)
+	missing = slices.Concat(missing, j.facts.Disrupted(disrupted),
+		j.tally.Delivered(lanes), j.tally.Reached(lanes))
+	v := verdict.Verdict{}
+	j.tally.Numbers(&v, lanes)
+	j.tally.VictimNumbers(&v, lanes)
+	disrupted.Numbers(&v)
+	v.Measure("failed", float64(j.failures.Total))
+	blamed, noise := j.failures.Blamed()
+	noise.Numbers(&v)
+	v.Measure(requests.DoubtsNumber, float64(len(missing)))
+	v.Measure(requests.StarvedNumber, float64(len(j.tally.Starved(lanes))))
+	v.Measure(requests.ExcusedNumber, float64(noise.Total))
+	if line := j.tally.PerWorker(lanes); line != "" {
+		v.Support(line)
 	}
 	switch {
-	case blamed.total > 0:
-		return blamed.violate(v, j.tally, lanes, noise.doubt(d, j.failures.total))
-	case noise.total > 0:
-		return v.unknown(noise.doubt(d, noise.total))
+	case blamed.Total > 0:
+		return blamed.Violate(v, j.tally, lanes, noise.Doubt(missing, j.failures.Total))
+	case noise.Total > 0:
+		return v.Unknown(noise.Doubt(missing, noise.Total))
 	}
 	parts := make([]string, len(lanes))
 	worst := 0.0
 	for i, lane := range lanes {
-		n := j.tally.requests(lane)
+		n := j.tally.Requests(lane)
 		parts[i] = fmt.Sprintf("0 of %d on %s", n, lane)
-		worst = max(worst, upperBound95(n))
-		v.measure("upperBound95."+string(lane), upperBound95(n))
-		v.support(fmt.Sprintf("%s: 0 of %d failed; with 95 %% confidence fewer than %s of such requests do, if they are independent",
-			lane, n, percent(upperBound95(n))))
+		worst = max(worst, stats.UpperBound95(n))
+		v.Measure("upperBound95."+string(lane), stats.UpperBound95(n))
+		v.Support(fmt.Sprintf("%s: 0 of %d failed; with 95 %% confidence fewer than %s of such requests fail, if they are independent",
+			lane, n, prose.Percent(stats.UpperBound95(n))))
 	}
-	v.support(j.tally.victimLines(lanes)...)
+	v.Support(j.tally.VictimLines(lanes)...)
 	j.inFlight(&v, lanes)
-	return v.held(d, "no request failed (%s) through %s; 95 %% upper bound %s if requests are independent; %s",
-		strings.Join(parts, ", "), disrupted, percent(worst), j.tally.seen(lanes))
+	return v.Held(missing, "no request failed (%s) through %s; 95 %% upper bound %s if requests are independent; %s",
+		strings.Join(parts, ", "), disrupted, prose.Percent(worst), j.tally.Seen(lanes))
 }
 
-// inFlight says how many requests each fault met.
-func (j *noFailedRequests) inFlight(v *Verdict, lanes []history.Lane) {
-	for i, fault := range j.facts.faults {
+// inFlight describes how many requests were in flight during each fault.
+func (j *noFailedRequests) inFlight(v *verdict.Verdict, lanes []history.Lane) {
+	for i, fault := range j.facts.Faults {
 		var n uint64
 		for _, lane := range lanes {
-			if l := j.tally.find(lane); l != nil {
-				n += l.inFlight[i]
+			if l := j.tally.Find(lane); l != nil {
+				n += l.InFlight[i]
 			}
 		}
-		v.support(fmt.Sprintf("%s while %s was on, from %s to %s", count(n, "request"), fault.Name,
-			moment(fault.Injecting.At), moment(fault.Healed.At)))
+		v.Support(fmt.Sprintf("%s while %s was on, from %s to %s", prose.Count(n, "request"), fault.Name,
+			prose.Moment(fault.Injecting.At), prose.Moment(fault.Healed.At)))
 	}
-}
-
-// violate says that none of these may have failed.
-func (l *failures) violate(v Verdict, t *tally, lanes []history.Lane, d doubts) Verdict {
-	var all uint64
-	var parts []string
-	for _, lane := range lanes {
-		all += t.requests(lane)
-		parts = append(parts, fmt.Sprintf("%d on %s", l.of(lane), lane))
-	}
-	v.At = l.first.Sent
-	v.measure("firstFailureSeconds", l.first.Sent.Seconds())
-	v.measure("lastFailureSeconds", l.last.Seconds())
-	l.attributed().numbers(&v)
-	l.sinceFault(&v, lanes)
-	v.support(l.evidence(t, lanes)...)
-	return v.violated(d, "%d of %s failed (%s), the first at %s: %s, %s", l.total, count(all, "request"),
-		strings.Join(parts, ", "), moment(l.first.Sent), l.first.Outcome, kindOf(&l.first).server())
 }

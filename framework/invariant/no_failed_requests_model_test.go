@@ -10,6 +10,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // loadModel is a load that someone wrote down by hand: some lanes of 20 requests a second, of which now and then some
@@ -22,7 +24,7 @@ type loadModel struct {
 
 func newLoadModel(seed uint64) *loadModel {
 	m := &loadModel{random: rand.New(rand.NewPCG(seed, 5)), rows: make(map[history.Lane][]history.Request)}
-	all := []history.Lane{history.LaneFresh, history.LaneReused, history.LaneStream, history.LaneControl}
+	all := []history.Lane{history.LaneFresh, history.LaneReused, "stream", history.LaneControl}
 	for _, lane := range all {
 		if m.random.IntN(3) > 0 {
 			m.lanes = append(m.lanes, lane)
@@ -85,7 +87,7 @@ func (m *loadModel) delivered(lane history.Lane) bool {
 // TestNoFailedRequestsModel counts again, in the plainest way.
 func TestNoFailedRequestsModel(t *testing.T) {
 	base := idle(ht.Healthy())
-	seen := make(map[invariant.Outcome]int)
+	seen := make(map[verdict.Outcome]int)
 	for seed := range uint64(150) {
 		m := newLoadModel(seed)
 		var promise invariant.NoFailedRequests
@@ -100,23 +102,23 @@ func TestNoFailedRequestsModel(t *testing.T) {
 		for _, lane := range m.lanes {
 			run.Header.Plan.Lanes = append(run.Header.Plan.Lanes, history.LanePlan{Lane: lane, RatePerSecond: modelRate})
 		}
-		if err := m.compare(promise, promise.Check(withRows(run, slices.Concat(slices.Collect(maps.Values(m.rows))...))), seen); err != nil {
+		if err := m.compare(promise, judge.Check(withRows(run, slices.Concat(slices.Collect(maps.Values(m.rows))...)), promise), seen); err != nil {
 			t.Errorf("seed %d, lanes %v, %s: %v", seed, m.lanes, promise, err)
 		}
 	}
-	for _, o := range []invariant.Outcome{invariant.Held, invariant.Violated, invariant.Unknown} {
+	for _, o := range []verdict.Outcome{verdict.Held, verdict.Violated, verdict.Unknown} {
 		if seen[o] < 20 {
 			t.Errorf("only %d of 150 were %s: the model proves little", seen[o], o)
 		}
 	}
 }
 
-func (m *loadModel) compare(p invariant.NoFailedRequests, got invariant.Verdict, seen map[invariant.Outcome]int) error {
+func (m *loadModel) compare(p invariant.NoFailedRequests, got verdict.Verdict, seen map[verdict.Outcome]int) error {
 	judged := slices.Clone(p.Lanes)
 	if len(judged) == 0 {
 		judged = slices.DeleteFunc(slices.Clone(m.lanes), func(l history.Lane) bool { return l == history.LaneControl })
 	}
-	want := invariant.Held
+	want := verdict.Held
 	failures, requests := 0, 0
 	var first history.Offset
 	enough := len(judged) > 0
@@ -135,9 +137,9 @@ func (m *loadModel) compare(p invariant.NoFailedRequests, got invariant.Verdict,
 	}
 	switch {
 	case failures > 0:
-		want = invariant.Violated
+		want = verdict.Violated
 	case !enough:
-		want = invariant.Unknown
+		want = verdict.Unknown
 	}
 	seen[got.Outcome]++
 	if got.Outcome != want || got.Numbers["failed"] != float64(failures) || got.Numbers["requests"] != float64(requests) || got.At != first {

@@ -8,66 +8,68 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 func TestNoFailedRequests(t *testing.T) {
 	all := invariant.NoFailedRequests{}
 	reused := invariant.NoFailedRequests{Lanes: []history.Lane{history.LaneReused}}
 	checkAll(t, []sample{
-		{"held", ht.Healthy(), all, invariant.Held, 0,
+		{"held", ht.Healthy(), all, verdict.Held, 0,
 			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and 0 node losses; " +
 				"95 % upper bound 0.05 % if requests are independent" + noneMissed},
-		{"a lost node counts as a disruption", killed(), all, invariant.Held, 0,
+		{"a lost node counts as a disruption", killed(), all, verdict.Held, 0,
 			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations and 1 node loss; " +
 				"95 % upper bound 0.05 % if requests are independent" + noneMissed},
 		{"violated", ht.Healthy().Fail(history.LaneFresh, 17*second, 17100*ms, history.Refused), all,
-			invariant.Violated, 17 * second,
+			verdict.Violated, 17 * second,
 			"20 of 12000 requests failed (20 on fresh, 0 on reused), the first at 17s: refused, backend-2 on w2 (inferred)"},
 		{"a masked retry is a failure", ht.Healthy().EditRequests(func(r *history.Request) {
 			if r.Lane == history.LaneReused && r.Seq == 3000 {
 				r.Outcome, r.Attempts = history.Masked, 2
 			}
-		}), all, invariant.Violated, 25 * second,
+		}), all, verdict.Violated, 25 * second,
 			"1 of 12000 requests failed (0 on fresh, 1 on reused), the first at 25s: masked, by backend-2 on w2"},
 		{"a masked retry, and it is known who failed", ht.Healthy().EditRequests(func(r *history.Request) {
 			if r.Lane == history.LaneReused && r.Seq == 3000 {
 				r.Outcome, r.Attempts, r.Inferred = history.Masked, 2, true
 			}
-		}), all, invariant.Violated, 25 * second,
+		}), all, verdict.Violated, 25 * second,
 			"1 of 12000 requests failed (0 on fresh, 1 on reused), the first at 25s: masked, backend-2 on w2 (inferred)"},
-		{"restarted pods are disruptions", restarted(), all, invariant.Held, 0,
+		{"restarted pods are disruptions", restarted(), all, verdict.Held, 0,
 			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations, 2 pod restarts and 0 node losses; " +
 				"95 % upper bound 0.05 % if requests are independent" + noneMissed},
-		{"refused evictions take nothing away", blocked(), all, invariant.Unknown, 0,
-			"no verdict: nothing was disrupted: no pod was seen to end and no node to be lost by a fault's doing, before its undo began"},
-		{"refused evictions, where they are what is meant", blocked(), invariant.NoFailedRequests{Refused: true}, invariant.Held, 0,
+		{"refused evictions take nothing away", blocked(), all, verdict.Unknown, 0,
+			"no verdict: nothing was disrupted: no fault ended a pod or took a node before its revert began"},
+		{"refused evictions, where they are what is meant", blocked(), invariant.NoFailedRequests{Refused: true}, verdict.Held, 0,
 			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations, 0 node losses and 12 refused evictions; " +
 				"95 % upper bound 0.05 % if requests are independent" + noneMissed},
 		{"no evictions were refused", blocked().DropEvents(func(e history.Event) bool { return e.Eviction != nil }),
-			invariant.NoFailedRequests{Refused: true}, invariant.Unknown, 0,
-			"no verdict: nothing was disrupted: no pod was seen to end and no node to be lost by a fault's doing, before its undo began"},
+			invariant.NoFailedRequests{Refused: true}, verdict.Unknown, 0,
+			"no verdict: nothing was disrupted: no fault ended a pod or took a node before its revert began"},
 		{"failures on a lane that is not promised", ht.Healthy().Fail(history.LaneFresh, 17*second, 17100*ms, history.Refused), reused,
-			invariant.Held, 0, "no request failed (0 of 6000 on reused) through 1 pod termination and 0 node losses; " +
+			verdict.Held, 0, "no request failed (0 of 6000 on reused) through 1 pod termination and 0 node losses; " +
 				"95 % upper bound 0.05 % if requests are independent" + noneMissedOnReused},
 		{"before any fault", ht.Healthy().Fail(history.LaneReused, 11*second, 11010*ms, history.Reset), all,
-			invariant.Violated, 11 * second,
+			verdict.Violated, 11 * second,
 			"2 of 12000 requests failed (0 on fresh, 2 on reused), the first at 11s: reset, backend-3 on w3 (inferred)"},
 		{"after load has ended", ht.Healthy().Request(history.Request{Due: 40*second + 2*ms, Outcome: history.Refused}), all,
-			invariant.Held, 0, "no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and " +
+			verdict.Held, 0, "no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and " +
 				"0 node losses; 95 % upper bound 0.05 % if requests are independent" + noneMissed},
-		{"unknown", ht.Healthy().Incomplete("events.jsonl: cut off"), all, invariant.Unknown, 0,
-			"no verdict: the record is not whole: events.jsonl: cut off"},
+		{"unknown", ht.Healthy().Incomplete("events.jsonl: cut off"), all, verdict.Unknown, 0,
+			"no verdict: the record is incomplete: events.jsonl: cut off"},
 		{"a failure in a record that was cut off is proof", ht.Healthy().Incomplete("cut off").
-			Fail(history.LaneFresh, 17*second, 17005*ms, history.Refused), all, invariant.Violated, 17 * second,
+			Fail(history.LaneFresh, 17*second, 17005*ms, history.Refused), all, verdict.Violated, 17 * second,
 			"1 of 12000 requests failed (1 on fresh, 0 on reused), the first at 17s: refused, backend-2 on w2 (inferred)"},
 		{"cut off before the end", ht.Healthy().Incomplete("cut off").DropEvents(func(e history.Event) bool { return e.T > 20*second }).
-			WithoutTotals().Fail(history.LaneFresh, 17*second, 17005*ms, history.Refused), all, invariant.Violated, 17 * second,
+			WithoutTotals().Fail(history.LaneFresh, 17*second, 17005*ms, history.Refused), all, verdict.Violated, 17 * second,
 			"1 of 12000 requests failed (1 on fresh, 0 on reused), the first at 17s: refused, backend-2 on w2 (inferred)"},
 		{"requests that cannot be read", ht.Healthy().FailReading(errors.New("worker-0.csv has checksum 00000000")), all,
-			invariant.Unknown, 0,
+			verdict.Unknown, 0,
 			"no verdict: the requests could not be read to their end: worker-0.csv has checksum 00000000"},
 		{"no load", ht.New().Phase(history.Steady, 0).Phase(history.Disturbed, 1).Phase(history.Recovered, 2).
-			Phase(history.Drained, 3), all, invariant.Unknown, 0,
+			Phase(history.Drained, 3), all, verdict.Unknown, 0,
 			"no verdict: no fault was injected (and 1 more reason)"},
 	})
 }
@@ -85,7 +87,7 @@ func restarted() *ht.Builder {
 func TestNodesGoByTheirShortNames(t *testing.T) {
 	b := ht.Healthy().Fail(history.LaneFresh, 17*second, 17005*ms, history.Refused)
 	b.EditRequests(func(r *history.Request) { r.Node = "holdfast-test-" + r.Node })
-	v := check(t, b.Run(), invariant.NoFailedRequests{}, invariant.Violated, 17*second,
+	v := check(t, b.Run(), invariant.NoFailedRequests{}, verdict.Violated, 17*second,
 		"1 of 12000 requests failed (1 on fresh, 0 on reused), the first at 17s: refused, backend-2 on w2 (inferred)")
 	if want := "17s fresh #1400 of worker-0: refused after 2ms, backend-2 on w2 (inferred)"; v.Evidence[0] != want {
 		t.Errorf("%q, want %q", v.Evidence[0], want)
@@ -100,20 +102,20 @@ func TestMaskedByTheGateway(t *testing.T) {
 			r.GatewayTries = 2
 		}
 	}).Run()
-	v := invariant.NoFailedRequests{}.Check(run)
-	if v.Outcome != invariant.Held {
+	v := judge.Check(run, invariant.NoFailedRequests{})
+	if v.Outcome != verdict.Held {
 		t.Errorf("%s: %s", v.Outcome, v.Seen)
 	}
 	numbers(t, v, map[string]float64{"maskedByGateway": 40, "failed": 0})
 }
 
 func TestNoFailedRequestsEvidence(t *testing.T) {
-	held := check(t, ht.Healthy().Run(), invariant.NoFailedRequests{}, invariant.Held, 0,
+	held := check(t, ht.Healthy().Run(), invariant.NoFailedRequests{}, verdict.Held, 0,
 		"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and 0 node losses; "+
 			"95 % upper bound 0.05 % if requests are independent"+noneMissed)
 	lines(t, held,
-		"fresh: 0 of 6000 failed; with 95 % confidence fewer than 0.05 % of such requests do, if they are independent",
-		"reused: 0 of 6000 failed; with 95 % confidence fewer than 0.05 % of such requests do, if they are independent",
+		"fresh: 0 of 6000 failed; with 95 % confidence fewer than 0.05 % of such requests fail, if they are independent",
+		"reused: 0 of 6000 failed; with 95 % confidence fewer than 0.05 % of such requests fail, if they are independent",
 		"in the 3s before, the victims of drain one worker answered 100 requests on fresh (1 of 1 pod), 100 requests on reused (1 of 1 pod)",
 		"6202 requests while drain one worker was on, from 15.5s to 31s")
 	numbers(t, held, map[string]float64{
@@ -132,25 +134,25 @@ func TestNoFailedRequestsEvidence(t *testing.T) {
 			r.Err = "dial: connect: connection refused"
 		}
 	}).Trouble(39*second, "logs could not be collected")
-	broken := check(t, noisy.Run(), invariant.NoFailedRequests{}, invariant.Violated, 17*second,
+	broken := check(t, noisy.Run(), invariant.NoFailedRequests{}, verdict.Violated, 17*second,
 		"21 of 12000 requests failed (20 on fresh, 1 on reused), the first at 17s: refused, backend-2 on w2 (inferred)")
 	lines(t, broken,
 		"17s fresh #1400 of worker-0: refused after 2ms, backend-2 on w2 (inferred): dial: connect: connection refused",
 		"20 of 21: cut, or refused, by a pod that was ready (cut-while-ready): backend-2 on w2; inferred from the connection",
 		"1 of 21: answered wrongly by a pod that was ready (bad-answer): backend-2 on w2; seen",
-		"the control lane failed 2 times too, in 1 of the 2 seconds with failures: the harness was not well",
+		"the control lane failed 2 times too, in 1 of the 2 seconds with failures: the harness itself had problems",
 		"fresh: 20 of 6000 failed: 20 refused",
 		"reused: 1 of 6000 failed: 1 bad-status",
 		"21 after drain one worker was seen to bite at 16s, the first 1s later",
 		"backend-2 on w2 (inferred): 4 refused",
 		"backend-3 on w3 (inferred): 4 refused",
-		"thin evidence: trouble at 39s: logs could not be collected")
+		"missing evidence: trouble at 39s: logs could not be collected")
 	numbers(t, broken, map[string]float64{"failed": 21, "firstFailureSeconds": 17, "lastFailureSeconds": 25, "cause.cut-while-ready": 20, "unattributed": 0})
 }
 
 // TestLagIsInTheNumbers: of each lane that is judged, from the rows themselves.
 func TestLagIsInTheNumbers(t *testing.T) {
-	v := invariant.NoFailedRequests{}.Check(ht.Healthy().EditRequests(func(r *history.Request) {
+	v := judge.Check(ht.Healthy().EditRequests(func(r *history.Request) {
 		switch {
 		case r.Lane != history.LaneFresh:
 		case r.Seq == 77:
@@ -163,7 +165,8 @@ func TestLagIsInTheNumbers(t *testing.T) {
 			r.Sent += 10 * time.Microsecond
 			r.Done += 10 * time.Microsecond
 		}
-	}).Run())
+	}).Run(), invariant.NoFailedRequests{})
+
 	numbers(t, v, map[string]float64{"lagMaxSeconds.fresh": 0.04, "lagP50Seconds.fresh": 0.000011, "lagMaxSeconds.reused": 0})
 	if got := v.Numbers["lagP99Seconds.fresh"]; got < 0.003 || got > 0.0031 {
 		t.Errorf("the 99th percentile is %vs, want 3ms", got)

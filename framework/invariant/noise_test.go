@@ -8,6 +8,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // heard adds a sample of noise to a record.
@@ -40,76 +42,76 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 	tests := []struct {
 		name string
 		run  *ht.Builder
-		want invariant.Outcome
+		want verdict.Outcome
 		says string
 	}{
 		{"a worker that stood still gives up on answers that were there", heard(givenUp(history.TimeoutConnect), 21100*ms, stood),
-			invariant.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: worker-0 stood still for 1s within the second before 21.1s"},
+			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: worker-0 stood still for 1s within the second before 21.1s"},
 		{"one that its quota kept from running", heard(givenUp(history.Stall), 21100*ms, history.Noise{Of: worker, Pause: 950 * ms, Throttled: 800 * ms}),
-			invariant.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
-				"worker-0 stood still for 950ms, kept by its quota from running for 800ms, within the second before 21.1s"},
+			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
+				"worker-0 stood still for 950ms, throttled by its CPU quota for 800ms, within the second before 21.1s"},
 		{"one whose machine was given to others", heard(givenUp(history.TimeoutResponse), 21100*ms, history.Noise{Of: worker, Pause: 950 * ms, Steal: 0.5}),
-			invariant.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
-				"worker-0 stood still for 950ms, with 50 % of its processors given to others, within the second before 21.1s"},
+			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
+				"worker-0 stood still for 950ms, with 50 % of its processor time stolen by the hypervisor, within the second before 21.1s"},
 		{"the control lane failed as well", givenUp(history.TimeoutConnect).Load(history.LaneControl, 20, ht.SteadyAt, ht.DrainedAt).
 			Fail(history.LaneControl, 20800*ms, 20900*ms, history.TimeoutConnect),
-			invariant.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
+			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
 				"the control lane, which leads to no system under test, failed too"},
 
-		{"without noise it is damage", givenUp(history.TimeoutConnect), invariant.Violated, "20 of 12000 requests failed"},
-		{"no pause makes a server refuse", heard(givenUp(history.Refused), 21100*ms, stood), invariant.Violated, "20 of 12000 requests failed"},
-		{"nor answer wrongly", heard(givenUp(history.WrongBody), 21100*ms, stood), invariant.Violated, "20 of 12000 requests failed"},
-		{"nor end a connection", heard(givenUp(history.Reset), 21100*ms, stood), invariant.Violated, "20 of 12000 requests failed"},
+		{"without noise it is damage", givenUp(history.TimeoutConnect), verdict.Violated, "20 of 12000 requests failed"},
+		{"no pause makes a server refuse", heard(givenUp(history.Refused), 21100*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
+		{"nor answer wrongly", heard(givenUp(history.WrongBody), 21100*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
+		{"nor end a connection", heard(givenUp(history.Reset), 21100*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
 		{"damage under noise", heard(givenUp(history.TimeoutConnect), 21100*ms, stood).Fail(history.LaneReused, 20*second, 20010*ms, history.Refused),
-			invariant.Violated, "2 of 12000 requests failed (0 on fresh, 2 on reused), the first at 20s: refused"},
-		{"damage at another time than the noise", heard(givenUp(history.TimeoutConnect), 19900*ms, stood), invariant.Violated, "20 of 12000 requests failed"},
+			verdict.Violated, "2 of 12000 requests failed (0 on fresh, 2 on reused), the first at 20s: refused"},
+		{"damage at another time than the noise", heard(givenUp(history.TimeoutConnect), 19900*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
 		{"noise of another worker", heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: "worker-1", Pause: 2 * second}),
-			invariant.Violated, "20 of 12000 requests failed"},
+			verdict.Violated, "20 of 12000 requests failed"},
 		{"noise of the harness, which sends nothing", heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: harness, Pause: 2 * second}),
-			invariant.Violated, "20 of 12000 requests failed"},
+			verdict.Violated, "20 of 12000 requests failed"},
 		{"a pause that left time for an answer", heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: worker, Pause: 850 * ms}),
-			invariant.Violated, "20 of 12000 requests failed"},
+			verdict.Violated, "20 of 12000 requests failed"},
 		{"a pause that was over before they were given up", heard(givenUp(history.TimeoutConnect), 20700*ms, history.Noise{Of: worker, Pause: second}),
-			invariant.Violated, "20 of 12000 requests failed"},
+			verdict.Violated, "20 of 12000 requests failed"},
 		{"pauses that add up", heard(heard(givenUp(history.TimeoutConnect), 20500*ms, history.Noise{Of: worker, Pause: 450 * ms}),
-			21100*ms, history.Noise{Of: worker, Pause: 500 * ms}), invariant.Violated, "20 of 12000 requests failed"},
+			21100*ms, history.Noise{Of: worker, Pause: 500 * ms}), verdict.Violated, "20 of 12000 requests failed"},
 		{"a quota that kept it from running now and then", heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: worker, Pause: 90 * ms, Throttled: 900 * ms}),
-			invariant.Violated, "20 of 12000 requests failed"},
+			verdict.Violated, "20 of 12000 requests failed"},
 		{"a machine that is given to others all the time, and no late beat", heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: worker, Pause: 40 * ms, Steal: 0.5}),
-			invariant.Violated, "20 of 12000 requests failed"},
+			verdict.Violated, "20 of 12000 requests failed"},
 		{"what is usual on two busy cores", heard(givenUp(history.TimeoutConnect), 21100*ms,
-			history.Noise{Of: worker, Pause: 200 * ms, Steal: 0.02, Waits: history.Waits{CPU: 1}}), invariant.Violated, "20 of 12000 requests failed"},
+			history.Noise{Of: worker, Pause: 200 * ms, Steal: 0.02, Waits: history.Waits{CPU: 1}}), verdict.Violated, "20 of 12000 requests failed"},
 		{"the control lane failed at another time", givenUp(history.TimeoutConnect).Load(history.LaneControl, 20, ht.SteadyAt, ht.DrainedAt).
-			Fail(history.LaneControl, 30800*ms, 30900*ms, history.TimeoutConnect), invariant.Violated, "20 of 12000 requests failed"},
+			Fail(history.LaneControl, 30800*ms, 30900*ms, history.TimeoutConnect), verdict.Violated, "20 of 12000 requests failed"},
 
 		{"a starved machine lost a node, and requests to it", heard(lostUnasked(givenUp(history.TimeoutConnect)), 16*second,
-			history.Noise{Of: harness, Pause: 3 * second}), invariant.Unknown,
-			"no verdict: 20 of 20 failures may be the harness's own noise: w5 was lost at 20s without a fault, on a machine that was starved: " +
+			history.Noise{Of: harness, Pause: 3 * second}), verdict.Unknown,
+			"no verdict: 20 of 20 failures may be the harness's own noise: w5 was lost at 20s without a fault, on a machine without enough processor time: " +
 				"harness stood still for 3s within the second before 16s"},
 		{"a starved machine lost a node to which no request led", heard(lostUnasked(givenUp(history.TimeoutConnect).EditEvents(func(e *history.Event) {
 			if e.Pod != nil && e.Pod.Node == "w5" {
 				e.Pod.Node = "w4"
 			}
-		})), 16*second, history.Noise{Of: harness, Pause: 3 * second}), invariant.Violated, "20 of 12000 requests failed"},
-		{"a node that is lost on a machine that is well", lostUnasked(givenUp(history.TimeoutConnect)), invariant.Violated, "20 of 12000 requests failed"},
+		})), 16*second, history.Noise{Of: harness, Pause: 3 * second}), verdict.Violated, "20 of 12000 requests failed"},
+		{"a node that is lost on a machine that is well", lostUnasked(givenUp(history.TimeoutConnect)), verdict.Violated, "20 of 12000 requests failed"},
 		{"a starved machine lost a node, long after it was starved", heard(lostUnasked(givenUp(history.TimeoutConnect)), 10500*ms,
-			history.Noise{Of: harness, Pause: 3 * second}), invariant.Violated, "20 of 12000 requests failed"},
+			history.Noise{Of: harness, Pause: 3 * second}), verdict.Violated, "20 of 12000 requests failed"},
 		{"a starved machine lost a node, and nobody knows who refused", heard(lostUnasked(astray(ht.Healthy(), 12*second, 12100*ms, history.Refused)), 16*second,
-			history.Noise{Of: harness, Pause: 3 * second}), invariant.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise"},
+			history.Noise{Of: harness, Pause: 3 * second}), verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise"},
 		{"a starved machine lost a node, and a pod without a preStop sleep refused",
 			heard(lostUnasked(astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true}), 17100*ms, 17200*ms, history.Refused)), 16*second,
-				history.Noise{Of: harness, Pause: 3 * second}), invariant.Violated, "20 of 12000 requests failed"},
+				history.Noise{Of: harness, Pause: 3 * second}), verdict.Violated, "20 of 12000 requests failed"},
 		{"a proxy that is later than any preStop sleep provides for, on a starved machine",
 			heard(astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true, PreStop: 3 * second}), 20100*ms, 20200*ms, history.Refused), 18*second,
-				history.Noise{Of: harness, Pause: 3 * second}), invariant.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
-				"the proxies were late, on a machine that was starved: harness stood still for 3s within the second before 18s"},
+				history.Noise{Of: harness, Pause: 3 * second}), verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
+				"the proxies were late, on a machine without enough processor time: harness stood still for 3s within the second before 18s"},
 		{"the same on a machine that is well",
 			astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true, PreStop: 3 * second}), 20100*ms, 20200*ms, history.Refused),
-			invariant.Violated, "20 of 12000 requests failed"},
+			verdict.Violated, "20 of 12000 requests failed"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			v := invariant.NoFailedRequests{}.Check(test.run.Run())
+			v := judge.Check(test.run.Run(), invariant.NoFailedRequests{})
 			if v.Outcome != test.want || !strings.HasPrefix(v.Seen, test.says) {
 				t.Errorf("got  %s: %s\nwant %s: %s ...", v.Outcome, v.Seen, test.want, test.says)
 			}
@@ -122,8 +124,8 @@ func TestNoiseBeforeTheSending(t *testing.T) {
 	b := ht.Healthy().Request(history.Request{
 		Lane: history.LaneFresh, Seq: 6000, Due: 12 * second, Sent: 12900 * ms, Done: 13900 * ms, Outcome: history.TimeoutConnect,
 	})
-	v := invariant.NoFailedRequests{}.Check(heard(b, 12900*ms, history.Noise{Of: ht.Worker, Pause: 900 * ms}).Run())
-	if v.Outcome != invariant.Violated {
+	v := judge.Check(heard(b, 12900*ms, history.Noise{Of: ht.Worker, Pause: 900 * ms}).Run(), invariant.NoFailedRequests{})
+	if v.Outcome != verdict.Violated {
 		t.Errorf("got %s: %s", v.Outcome, v.Seen)
 	}
 }
@@ -132,8 +134,8 @@ func TestNoiseBeforeTheSending(t *testing.T) {
 func TestDamageUnderNoiseSaysSo(t *testing.T) {
 	run := heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: ht.Worker, Pause: second}).
 		Fail(history.LaneReused, 20*second, 20010*ms, history.Refused).Run()
-	v := invariant.NoFailedRequests{}.Check(run)
-	const want = "thin evidence: 20 of 22 failures may be the harness's own noise: worker-0 stood still for 1s within the second before 21.1s"
+	v := judge.Check(run, invariant.NoFailedRequests{})
+	const want = "missing evidence: 20 of 22 failures may be the harness's own noise: worker-0 stood still for 1s within the second before 21.1s"
 	if last := v.Evidence[len(v.Evidence)-1]; last != want {
 		t.Errorf("evidence ends with\n%s, want\n%s", last, want)
 	}
@@ -143,9 +145,9 @@ func TestDamageUnderNoiseSaysSo(t *testing.T) {
 func TestNoiseAfterAnOutage(t *testing.T) {
 	p := invariant.FailuresEndWithin{Limit: second}
 	late := func() *ht.Builder { return givenUp(history.TimeoutResponse) }
-	check(t, late().Run(), p, invariant.Violated, 20*second,
-		"20 requests failed outside the predicted time, the first at 20s on fresh: timeout-response, 4.028s after the victims of drain one worker had last answered, and 1s was predicted at most")
-	check(t, heard(late(), 21100*ms, history.Noise{Of: ht.Worker, Pause: second}).Run(), p, invariant.Unknown, 0,
+	check(t, late().Run(), p, verdict.Violated, 20*second,
+		"20 requests failed outside the predicted time; the first was sent at 20s on fresh: timeout-response, 4.028s after the victims of drain one worker had last answered, and at most 1s was predicted")
+	check(t, heard(late(), 21100*ms, history.Noise{Of: ht.Worker, Pause: second}).Run(), p, verdict.Unknown, 0,
 		"no verdict: 20 of 20 failures may be the harness's own noise: worker-0 stood still for 1s within the second before 21.1s")
 }
 
@@ -153,30 +155,30 @@ func TestNoiseAfterAnOutage(t *testing.T) {
 func TestANodeLostUnaskedMovesPods(t *testing.T) {
 	apart := invariant.Spread{TopologyKey: ht.HostLabel, Max: 0}
 	noise := history.Noise{Of: history.NoiseHarness, Pause: 3 * second}
-	before := apart.Check(ht.Healthy().Run())
-	if before.Outcome != invariant.Violated {
+	before := judge.Check(ht.Healthy().Run(), apart)
+	if before.Outcome != verdict.Violated {
 		t.Fatalf("the record holds: %s", before.Seen)
 	}
 	for name, test := range map[string]struct {
 		run     *ht.Builder
 		promise invariant.Invariant
-		want    invariant.Outcome
+		want    verdict.Outcome
 		says    string
 	}{
-		"lost before it, on a starved machine": {heard(lostUnasked(ht.Healthy()), 19*second, noise), apart, invariant.Unknown,
-			"w5 was lost at 20s without a fault, on a machine that was starved (harness stood still for 3s within the second before 19s), and else it would be violated: "},
+		"lost before it, on a starved machine": {heard(lostUnasked(ht.Healthy()), 19*second, noise), apart, verdict.Unknown,
+			"w5 was lost at 20s without a fault, on a machine without enough processor time (harness stood still for 3s within the second before 19s); otherwise the verdict would be Violated: "},
 		"a node on which no pod was": {heard(lostUnasked(ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Pod != nil && e.Pod.Node == "w5" {
 				e.Pod.Node = "w4"
 			}
-		})), 19*second, noise), apart, invariant.Violated, ""},
-		"lost before it, on one that was well": {lostUnasked(ht.Healthy()), apart, invariant.Violated, ""},
-		"noise, and nothing lost":              {heard(ht.Healthy(), 19*second, noise), apart, invariant.Violated, ""},
+		})), 19*second, noise), apart, verdict.Violated, ""},
+		"lost before it, on one that was well": {lostUnasked(ht.Healthy()), apart, verdict.Violated, ""},
+		"noise, and nothing lost":              {heard(ht.Healthy(), 19*second, noise), apart, verdict.Violated, ""},
 		"of a budget": {heard(lostUnasked(evict(ht.Healthy(), 2, 17500*ms)), 19*second, history.Noise{Of: ht.Worker, Pause: 3 * second}),
-			invariant.BudgetHonoured{}, invariant.Violated, ""},
+			invariant.BudgetHonoured{}, verdict.Violated, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := test.promise.Check(test.run.Run())
+			v := judge.Check(test.run.Run(), test.promise)
 			if v.Outcome != test.want || !strings.Contains(v.Seen, test.says) {
 				t.Errorf("got  %s: %s\nwant %s: %s", v.Outcome, v.Seen, test.want, test.says)
 			}
@@ -188,7 +190,7 @@ func TestANodeLostUnaskedMovesPods(t *testing.T) {
 func TestALossThatWasAskedForIsNoNoise(t *testing.T) {
 	run := heard(killed().Fail(history.LaneFresh, 20*second, 20100*ms, history.TimeoutConnect), 16*second,
 		history.Noise{Of: history.NoiseHarness, Pause: 3 * second}).Run()
-	if v := (invariant.NoFailedRequests{}).Check(run); v.Outcome != invariant.Violated {
+	if v := judge.Check(run, (invariant.NoFailedRequests{})); v.Outcome != verdict.Violated {
 		t.Errorf("got %s: %s", v.Outcome, v.Seen)
 	}
 }
@@ -198,13 +200,13 @@ func TestLateWatches(t *testing.T) {
 	echo := func(sent, at history.Offset) *ht.Builder {
 		return ht.Healthy().Event(history.Event{T: at, Echo: &history.Echo{Sent: sent}})
 	}
-	if v := (invariant.NoFailedRequests{}).Check(echo(20*second, 20900*ms).Run()); v.Outcome != invariant.Held {
+	if v := judge.Check(echo(20*second, 20900*ms).Run(), (invariant.NoFailedRequests{})); v.Outcome != verdict.Held {
 		t.Errorf("watches that are 900 ms late: %s: %s", v.Outcome, v.Seen)
 	}
-	check(t, echo(20*second, 21500*ms).Run(), invariant.NoFailedRequests{}, invariant.Unknown, 0,
-		"no verdict: the watch of all objects was blind from 20s to 21.5s: a change took 1.5s to arrive")
+	check(t, echo(20*second, 21500*ms).Run(), invariant.NoFailedRequests{}, verdict.Unknown, 0,
+		"no verdict: the watch of all objects had a gap from 20s to 21.5s: a change took 1.5s to arrive")
 	late := evict(ht.Healthy(), 2, 17500*ms).Event(history.Event{T: 19 * second, Echo: &history.Echo{Sent: 16 * second}}).Run()
-	if v := (invariant.BudgetHonoured{}).Check(late); v.Outcome != invariant.Unknown {
+	if v := judge.Check(late, (invariant.BudgetHonoured{})); v.Outcome != verdict.Unknown {
 		t.Errorf("an eviction too many, while the watches were late: %s: %s", v.Outcome, v.Seen)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // edits are what somebody may write into a record by hand, with checksums that are right, and what every verdict then says.
@@ -19,19 +21,19 @@ var edits = map[string]struct {
 	"an event before the beginning": {func(r *history.Run) { r.Events[len(r.Events)/2].T = -1 }, "it is before the beginning"},
 	"a sample of noise that is less than nothing": {func(r *history.Run) {
 		addEvent(r, history.Event{Noise: &history.Noise{Of: history.NoiseHarness, Pause: -ms}})
-	}, "a sample of noise ends before it begins, or is less than nothing"},
+	}, "a sample of noise ends before it begins, or is negative"},
 	"a change that came back before it was made": {func(r *history.Run) {
 		addEvent(r, history.Event{Echo: &history.Echo{Sent: 1 << 60}})
-	}, "a change came back before it was made"},
+	}, "a change was seen before it was made"},
 	"a gap that ends before it begins": {func(r *history.Run) {
 		addEvent(r, history.Event{Gap: &history.Gap{What: "pods", Since: 1 << 60, Bridged: true}})
 	}, "a gap ends before it begins"},
 	"a clock that is better than right": {func(r *history.Run) {
 		addEvent(r, history.Event{Clock: &history.Clock{Worker: ht.Worker, Uncertainty: -ms}})
-	}, "a clock is better than right"},
+	}, "the uncertainty of a clock is negative"},
 	"a phase that begins again": {func(r *history.Run) {
 		addEvent(r, history.Event{Phase: &history.Phase{Name: history.Steady}})
-	}, "phase steady begins twice, and again at "},
+	}, "phase steady begins more than once, again at "},
 	"a fault that is injected twice": {func(r *history.Run) { stageAgain(r, history.Injecting) }, " has the stage injecting again at "},
 	"a fault that is seen twice":     {func(r *history.Run) { stageAgain(r, history.Seen) }, " has the stage seen again at "},
 	"an undo that begins twice":      {func(r *history.Run) { stageAgain(r, history.Healing) }, " has the stage healing again at "},
@@ -41,11 +43,11 @@ var edits = map[string]struct {
 	"a fault of two names": {func(r *history.Run) {
 		addEvent(r, history.Event{Fault: &history.FaultMark{ID: r.Faults()[0].ID, Name: "tea", Stage: history.Healed}})
 	}, ", and at "},
-	"a witness that was asked after the undo began": {func(r *history.Run) {
+	"a witness that was asked after the revert began": {func(r *history.Run) {
 		f := r.Faults()[0]
 		addEvent(r, history.Event{Fault: &history.FaultMark{ID: f.ID, Name: f.Name, Stage: history.Lasting}})
-	}, " was asked at "},
-	"a promise of the future":   {func(r *history.Run) { r.Header.Promises[0].Kind = "Eternity" }, `this holdfast knows no kind "Eternity"`},
+	}, " was checked at "},
+	"a promise of the future":   {func(r *history.Run) { r.Header.Promises[0].Kind = "Eternity" }, `this version of holdfast does not know kind "Eternity"`},
 	"a parameter of the future": {func(r *history.Run) { r.Header.Promises[0].Params = []byte(`{"mostly":true}`) }, "unknown field"},
 	"a number that is none":     {func(r *history.Run) { r.Header.Promises[0].Params = []byte(`{"limit":NaN}`) }, "invalid character"},
 }
@@ -72,9 +74,9 @@ func TestEditedRuns(t *testing.T) {
 			run.Events = slices.Clone(whole.Events)
 			run.Header.Promises = slices.Clone(whole.Header.Promises)
 			test.edit(&run)
-			v := invariant.Judge(run)[0]
+			v := judge.Judge(run)[0]
 			lines := append([]string{v.Seen}, v.Evidence...)
-			if v.Outcome == invariant.Held || !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, test.says) }) {
+			if v.Outcome == verdict.Held || !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, test.says) }) {
 				t.Errorf("%s, %s: %s: %q, want %q", name, what, v.Outcome, lines, test.says)
 			}
 		}
@@ -99,7 +101,7 @@ func TestNonsenseIsNeverHeld(t *testing.T) {
 			name := names[random.IntN(len(names))]
 			run := good.run().Run()
 			edits[name].edit(&run)
-			if v := good.promise.Check(run); v.Outcome == invariant.Held {
+			if v := judge.Check(run, good.promise); v.Outcome == verdict.Held {
 				t.Errorf("%s with %s is held: %s", kind, name, v.Seen)
 			}
 		}
@@ -109,17 +111,17 @@ func TestNonsenseIsNeverHeld(t *testing.T) {
 // TestRowsThatMakeNoSense: one worker reads all three times of a request from one clock, so that they have an order.
 func TestRowsThatMakeNoSense(t *testing.T) {
 	for what, edit := range map[string]func(*history.Request){
-		"request 7 of worker-0 on fresh was sent before it was due":     func(r *history.Request) { r.Sent = r.Due - ms },
-		"request 7 of worker-0 on fresh ended before it was sent":       func(r *history.Request) { r.Done = r.Sent - ms },
-		"request 7 of worker-0 on fresh was given up before it was due": func(r *history.Request) { r.Outcome, r.Done = history.Unsent, r.Due-ms },
+		"request 7 of worker-0 on fresh was sent before it was due":      func(r *history.Request) { r.Sent = r.Due - ms },
+		"request 7 of worker-0 on fresh ended before it was sent":        func(r *history.Request) { r.Done = r.Sent - ms },
+		"request 7 of worker-0 on fresh was abandoned before it was due": func(r *history.Request) { r.Outcome, r.Done = history.Unsent, r.Due-ms },
 	} {
 		b := ht.Healthy().EditRequests(func(r *history.Request) {
 			if r.Worker == ht.Worker && r.Lane == history.LaneFresh && r.Seq == 7 {
 				edit(r)
 			}
 		}).Retotal()
-		v := invariant.NoFailedRequests{}.Check(b.Run())
-		if v.Outcome != invariant.Unknown || !strings.Contains(v.Seen, "the record makes no sense: "+what) {
+		v := judge.Check(b.Run(), invariant.NoFailedRequests{})
+		if v.Outcome != verdict.Unknown || !strings.Contains(v.Seen, "the record makes no sense: "+what) {
 			t.Errorf("%s: %s: %s", what, v.Outcome, v.Seen)
 		}
 	}

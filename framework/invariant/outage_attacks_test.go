@@ -8,6 +8,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // In the golden run kill-one-worker the node's pod answered last at 6.727 s, a witness saw the node dead at 9.565 s, its endpoint was
@@ -35,7 +37,7 @@ func timedOut(run history.Run, from, to history.Offset) history.Run {
 	})
 }
 
-func says(t *testing.T, v invariant.Verdict, outcome invariant.Outcome, seen ...string) {
+func says(t *testing.T, v verdict.Verdict, outcome verdict.Outcome, seen ...string) {
 	t.Helper()
 	for _, part := range seen {
 		if !strings.Contains(v.Seen, part) {
@@ -51,9 +53,9 @@ func says(t *testing.T, v invariant.Verdict, outcome invariant.Outcome, seen ...
 func TestALateWitnessAllowsNothing(t *testing.T) {
 	_, run := unpackGolden(t, goldenKill)
 	p := invariant.FailuresEndWithin{}
-	says(t, p.Check(seenAt(run, 15900*ms)), invariant.Held, "the last was sent 8.197s after the victims of kill one worker had last answered, and 13s")
-	late := p.Check(timedOut(seenAt(run, 15900*ms), 15*second, 28800*ms))
-	says(t, late, invariant.Violated, "failed outside the predicted time", "after the victims of kill one worker had last answered, and 13s")
+	says(t, judge.Check(seenAt(run, 15900*ms), p), verdict.Held, "the last was sent 8.197s after the victims of kill one worker had last answered, and at most 13s")
+	late := judge.Check(timedOut(seenAt(run, 15900*ms), 15*second, 28800*ms), p)
+	says(t, late, verdict.Violated, "failed outside the predicted time", "after the victims of kill one worker had last answered, and at most 13s")
 	if late.At < 19700*ms || late.At > 20*second {
 		t.Errorf("the first that was too late is that at %s", late.At)
 	}
@@ -67,7 +69,7 @@ func TestALateWitnessOfASilentDeath(t *testing.T) {
 			r.Pod, r.Node = "backend-4", "w4"
 		}
 	})
-	check(t, b.Run(), invariant.FailuresEndWithin{Limit: 8 * second}, invariant.Unknown, 0,
+	check(t, b.Run(), invariant.FailuresEndWithin{Limit: 8 * second}, verdict.Unknown, 0,
 		"no verdict: when the victims of kill one worker died is known to 7s only: at 15.5s kill one worker began, and it was seen to bite at 22.5s")
 }
 
@@ -84,7 +86,7 @@ func TestInnocentsHideInNoShare(t *testing.T) {
 			if r.Lane == history.LaneReused && at(r) {
 				r.Outcome, r.Inferred = history.Reset, true
 			}
-		}, "requests failed at pods that no fault had bitten, the first at 16s on reused: reset, backend-1 on w1 (inferred)"},
+		}, "requests failed at pods that no fault had affected; the first was sent at 16s on reused: reset, backend-1 on w1 (inferred)"},
 		"it closes them": {func(r *history.Request) {
 			if r.Lane == history.LaneReused && at(r) {
 				r.Outcome, r.Inferred = history.ClosedEarly, true
@@ -115,7 +117,7 @@ func TestInnocentsHideInNoShare(t *testing.T) {
 		if name == "it failed before the fault that took it began" {
 			another(b, 20*second, 20100*ms, 31*second, 32*second)
 		}
-		says(t, invariant.FailuresEndWithin{}.Check(b.EditRequests(s.edit).Run()), invariant.Violated, s.says)
+		says(t, judge.Check(b.EditRequests(s.edit).Run(), invariant.FailuresEndWithin{}), verdict.Violated, s.says)
 	}
 }
 
@@ -126,8 +128,8 @@ func TestACauseThatNoFaultPlanted(t *testing.T) {
 	slice := sliceOf(1, 2, 4, 5, 6)
 	slice.Endpoints = append(slice.Endpoints, history.Endpoint{IP: young.IP, Pod: young.Name, Node: young.Node, Ready: true, Serving: true})
 	b := pods(astray(killed().Pod(22*second, young).Slice(22*second, slice), 22500*ms, 22600*ms, history.Refused), history.Lifecycle{})
-	v := invariant.FailuresEndWithin{}.Check(b.Run())
-	says(t, v, invariant.Violated, "20 requests failed at pods that no fault had bitten, the first at 22.5s on fresh: refused, unknown server")
+	v := judge.Check(b.Run(), invariant.FailuresEndWithin{})
+	says(t, v, verdict.Violated, "20 requests failed at pods that no fault had affected; the first was sent at 22.5s on fresh: refused, unknown server")
 	if !strings.Contains(v.Evidence[1], "(ready-too-early): backend-9 on w4") {
 		t.Errorf("%q", v.Evidence)
 	}
@@ -138,23 +140,23 @@ func TestACauseThatNoFaultPlanted(t *testing.T) {
 func TestTheRestOfThePredictedTime(t *testing.T) {
 	_, run := unpackGolden(t, goldenKill)
 	p := invariant.FailuresEndWithin{}
-	says(t, p.Check(timedOut(run, 14900*ms, 17900*ms)), invariant.Held) // proxies may follow that late
-	v := p.Check(timedOut(run, 14900*ms, 19700*ms))
-	says(t, v, invariant.Violated, "failed when no endpoint had led to a victim for 3s, the first at 17.9", "on fresh: timeout-connect")
+	says(t, judge.Check(timedOut(run, 14900*ms, 17900*ms), p), verdict.Held) // proxies may follow that late
+	v := judge.Check(timedOut(run, 14900*ms, 19700*ms), p)
+	says(t, v, verdict.Violated, "failed although no endpoint had led to a victim for 3s; the first was sent at 17.9", "on fresh: timeout-connect")
 	blind := run
 	blind.Events = append(slices.Clone(run.Events), history.Event{T: 19*second + 500*ms, Gap: &history.Gap{
 		What: "endpointslices", Since: 17 * second, Why: "it broke off", Bridged: true,
 	}})
 	slices.SortStableFunc(blind.Events, func(a, b history.Event) int { return int(a.T - b.T) })
-	says(t, p.Check(timedOut(blind, 14900*ms, 19700*ms)), invariant.Unknown, "failed while a watch was blind: whom they were sent to is not known")
+	says(t, judge.Check(timedOut(blind, 14900*ms, 19700*ms), p), verdict.Unknown, "failed while a watch was blind: whom they were sent to is not known")
 }
 
 // Few new connections can all have met a victim by chance. That is no test of the victims' share, and is said to be none; what was
 // open before is judged by whom it leads to.
 func TestAShareOfFewConnectionsIsNotTested(t *testing.T) {
 	_, run := unpackGolden(t, goldenKill)
-	v := invariant.FailuresEndWithin{}.Check(run)
-	says(t, v, invariant.Held, "147 of 809 requests (18.2 %) failed on fresh", "which with sampling error allows 170; on reused too few opened a connection to test the share; ")
+	v := judge.Check(run, invariant.FailuresEndWithin{})
+	says(t, v, verdict.Held, "147 of 809 requests (18.2 %) failed on fresh", "which with sampling error allows 170; on reused too few requests opened a connection to test the share; ")
 	numbers(t, v, map[string]float64{"shareTested.fresh": 1, "shareTested.reused": 0})
 	if share, measured := v.Numbers["allowedShare.reused"]; measured {
 		t.Errorf("it allows %v of those on reused", share)
@@ -171,7 +173,7 @@ func TestAShareOfFewConnectionsIsNotTested(t *testing.T) {
 			r.Outcome, r.Status, r.Reused, r.Pod, r.Node = history.Refused, 0, false, "", ""
 		}
 	})
-	says(t, invariant.FailuresEndWithin{}.Check(dozen), invariant.Violated, "more than the victims' share failed: 12 of 12 requests that opened a connection")
+	says(t, judge.Check(dozen, invariant.FailuresEndWithin{}), verdict.Violated, "more than the victims' share failed: 12 of 12 requests that opened a connection")
 }
 
 // For 200 ms nobody answers, in the middle of an outage in which hardly anybody fails otherwise. Over the whole of it that is less
@@ -179,15 +181,15 @@ func TestAShareOfFewConnectionsIsNotTested(t *testing.T) {
 func TestAShareIsNoAllowanceForABurst(t *testing.T) {
 	outage := func() *ht.Builder { return failVictims(killed(), history.LaneFresh, 15600*ms, 20900*ms) }
 	p := invariant.FailuresEndWithin{}
-	says(t, p.Check(outage().Run()), invariant.Held)
+	says(t, judge.Check(outage().Run(), p), verdict.Held)
 	all := astray(outage(), 18*second, 18200*ms, history.Refused)
-	v := p.Check(all.Run())
-	says(t, v, invariant.Violated, "more than the victims' share failed at once: ", " on fresh; the victims had 1 of 6 endpoints of backend, 16.7 %, which with sampling error allows ")
+	v := judge.Check(all.Run(), p)
+	says(t, v, verdict.Violated, "more than the victims' share failed at once: ", " on fresh; the victims had 1 of 6 endpoints of backend, 16.7 %, which with sampling error allows ")
 	if v.At < 17700*ms || v.At > 18200*ms {
 		t.Errorf("the burst is said to be at %s", v.At)
 	}
 	few := astray(outage(), 18*second, 18015*ms, history.Refused) // three in a row: chance does that
-	says(t, p.Check(few.Run()), invariant.Held)
+	says(t, judge.Check(few.Run(), p), verdict.Held)
 	_, real := unpackGolden(t, goldenKill)
-	says(t, p.Check(real), invariant.Held)
+	says(t, judge.Check(real, p), verdict.Held)
 }

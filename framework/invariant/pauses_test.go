@@ -6,6 +6,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // stoodStill adds the sample of a harness that had stood still for a while, taken at the moment given.
@@ -40,7 +42,7 @@ func TestAHarnessThatStoodStillDatesLate(t *testing.T) {
 	}
 	resumes := func(limit history.Offset) invariant.Invariant { return invariant.Resumes{Limit: limit} }
 	drained := invariant.DrainCompletes{}
-	left := func() *ht.Builder { // the victim is gone 50 ms after the undo began, as was told
+	left := func() *ht.Builder { // the victim is gone 50 ms after the revert began, as was told
 		return ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Pod != nil && e.T == ht.GoneAt {
 				e.T = ht.HealingAt + 50*ms
@@ -51,46 +53,46 @@ func TestAHarnessThatStoodStillDatesLate(t *testing.T) {
 		name    string
 		run     *ht.Builder
 		promise invariant.Invariant
-		want    invariant.Outcome
+		want    verdict.Outcome
 	}{
-		{"traffic after a deletion, as it is told", toldLate(2500 * ms), quiet, invariant.Held},
-		{"traffic after a deletion that was told 2.5 s late", stoodStill(toldLate(2500*ms), 19600*ms, 2500*ms), quiet, invariant.Unknown},
-		{"the same, and the pause is in the next sample", stoodStill(toldLate(2500*ms), 20600*ms, 2500*ms), quiet, invariant.Unknown},
-		{"the same, told just after the sample", stoodStill(toldLate(2500*ms), 19400*ms, 2500*ms), quiet, invariant.Unknown},
-		{"told 0.6 s late, where half a second was left", stoodStill(toldLate(600*ms), 17700*ms, 600*ms), quiet, invariant.Unknown},
-		{"told 180 ms late, where half a second was left", stoodStill(toldLate(180*ms), 17300*ms, 180*ms), quiet, invariant.Held},
-		{"a pause long after", stoodStill(toldLate(0), 25*second, 900*ms), quiet, invariant.Held},
-		{"a worker that stood still", heard(toldLate(0), 17500*ms, history.Noise{Of: ht.Worker, Pause: 2 * second}), quiet, invariant.Held},
-		{"traffic for 4 s, whenever the deletion was", stoodStill(quietIn(history.LaneFresh, 4*second), 17300*ms, 900*ms), quiet, invariant.Violated},
+		{"traffic after a deletion, as it is told", toldLate(2500 * ms), quiet, verdict.Held},
+		{"traffic after a deletion that was told 2.5 s late", stoodStill(toldLate(2500*ms), 19600*ms, 2500*ms), quiet, verdict.Unknown},
+		{"the same, and the pause is in the next sample", stoodStill(toldLate(2500*ms), 20600*ms, 2500*ms), quiet, verdict.Unknown},
+		{"the same, told just after the sample", stoodStill(toldLate(2500*ms), 19400*ms, 2500*ms), quiet, verdict.Unknown},
+		{"told 0.6 s late, where half a second was left", stoodStill(toldLate(600*ms), 17700*ms, 600*ms), quiet, verdict.Unknown},
+		{"told 180 ms late, where half a second was left", stoodStill(toldLate(180*ms), 17300*ms, 180*ms), quiet, verdict.Held},
+		{"a pause long after", stoodStill(toldLate(0), 25*second, 900*ms), quiet, verdict.Held},
+		{"a worker that stood still", heard(toldLate(0), 17500*ms, history.Noise{Of: ht.Worker, Pause: 2 * second}), quiet, verdict.Held},
+		{"traffic for 4 s, whenever the deletion was", stoodStill(quietIn(history.LaneFresh, 4*second), 17300*ms, 900*ms), quiet, verdict.Violated},
 
-		{"an eviction too many, as it is told", evicted(), budget, invariant.Violated},
-		{"the replacement was ready while the harness stood still", stoodStill(evicted(), 19050*ms, 1400*ms), budget, invariant.Unknown},
-		{"a pause as usual", stoodStill(evicted(), 19050*ms, 180*ms), budget, invariant.Violated},
-		{"nothing was wrong, but a long pause may hide it", stoodStill(ht.Healthy(), 17500*ms, 1400*ms), budget, invariant.Unknown},
-		{"a long pause long after", stoodStill(ht.Healthy(), 27500*ms, 1400*ms), budget, invariant.Held},
+		{"an eviction too many, as it is told", evicted(), budget, verdict.Violated},
+		{"the replacement was ready while the harness stood still", stoodStill(evicted(), 19050*ms, 1400*ms), budget, verdict.Unknown},
+		{"a pause as usual", stoodStill(evicted(), 19050*ms, 180*ms), budget, verdict.Violated},
+		{"nothing was wrong, but a long pause may hide it", stoodStill(ht.Healthy(), 17500*ms, 1400*ms), budget, verdict.Unknown},
+		{"a long pause long after", stoodStill(ht.Healthy(), 27500*ms, 1400*ms), budget, verdict.Held},
 
-		{"recovered in time, though told late", stoodStill(killed(), 31600*ms, 180*ms), recovers(1500 * ms), invariant.Held},
-		{"recovered too late by less than a pause", stoodStill(killed(), 31600*ms, 180*ms), recovers(1400 * ms), invariant.Unknown},
-		{"recovered too late by less than a pause when the undo began", stoodStill(killed(), 30100*ms, 180*ms), recovers(1400 * ms), invariant.Unknown},
-		{"recovered too late by more than a pause", stoodStill(killed(), 31600*ms, 180*ms), recovers(second), invariant.Violated},
-		{"recovered too late by less than a long pause", stoodStill(killed(), 31600*ms, 1300*ms), recovers(second), invariant.Unknown},
+		{"recovered in time, though told late", stoodStill(killed(), 31600*ms, 180*ms), recovers(1500 * ms), verdict.Held},
+		{"recovered too late by less than a pause", stoodStill(killed(), 31600*ms, 180*ms), recovers(1400 * ms), verdict.Unknown},
+		{"recovered too late by less than a pause when the revert began", stoodStill(killed(), 30100*ms, 180*ms), recovers(1400 * ms), verdict.Unknown},
+		{"recovered too late by more than a pause", stoodStill(killed(), 31600*ms, 180*ms), recovers(second), verdict.Violated},
+		{"recovered too late by less than a long pause", stoodStill(killed(), 31600*ms, 1300*ms), recovers(second), verdict.Unknown},
 
-		{"restored in time", stoodStill(restored(), 14100*ms, 180*ms), spread(11 * second), invariant.Held},
-		{"restored in time, if the fault was not there before", stoodStill(restored(), 14100*ms, 180*ms), spread(10400 * ms), invariant.Unknown},
-		{"restored too late by less than a pause", stoodStill(restored(), 24400*ms, 180*ms), spread(10200 * ms), invariant.Unknown},
-		{"restored too late by more than a pause", stoodStill(restored(), 24400*ms, 180*ms), spread(10 * second), invariant.Violated},
+		{"restored in time", stoodStill(restored(), 14100*ms, 180*ms), spread(11 * second), verdict.Held},
+		{"restored in time, if the fault was not there before", stoodStill(restored(), 14100*ms, 180*ms), spread(10400 * ms), verdict.Unknown},
+		{"restored too late by less than a pause", stoodStill(restored(), 24400*ms, 180*ms), spread(10200 * ms), verdict.Unknown},
+		{"restored too late by more than a pause", stoodStill(restored(), 24400*ms, 180*ms), spread(10 * second), verdict.Violated},
 
-		{"resumed too late by less than a pause", stoodStill(stalled(53*second), 53100*ms, 180*ms), resumes(2900 * ms), invariant.Unknown},
-		{"resumed too late by more than a pause", stoodStill(stalled(53*second), 53100*ms, 180*ms), resumes(2 * second), invariant.Violated},
-		{"came to be ready just after the undo began", stalled(50100 * ms), resumes(5 * second), invariant.Held},
-		{"or just before", stoodStill(stalled(50100*ms), 50200*ms, 180*ms), resumes(5 * second), invariant.Unknown},
+		{"resumed too late by less than a pause", stoodStill(stalled(53*second), 53100*ms, 180*ms), resumes(2900 * ms), verdict.Unknown},
+		{"resumed too late by more than a pause", stoodStill(stalled(53*second), 53100*ms, 180*ms), resumes(2 * second), verdict.Violated},
+		{"came to be ready just after the revert began", stalled(50100 * ms), resumes(5 * second), verdict.Held},
+		{"or just before", stoodStill(stalled(50100*ms), 50200*ms, 180*ms), resumes(5 * second), verdict.Unknown},
 
-		{"a pod left behind", left(), drained, invariant.Violated},
-		{"a pod that may have gone before", stoodStill(left(), 30100*ms, 180*ms), drained, invariant.Unknown},
-		{"a pod that stayed for longer than a pause", stoodStill(left(), 30100*ms, 40*ms), drained, invariant.Violated},
+		{"a pod left behind", left(), drained, verdict.Violated},
+		{"a pod that may have gone before", stoodStill(left(), 30100*ms, 180*ms), drained, verdict.Unknown},
+		{"a pod that stayed for longer than a pause", stoodStill(left(), 30100*ms, 40*ms), drained, verdict.Violated},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v := test.promise.Check(test.run.Run())
+			v := judge.Check(test.run.Run(), test.promise)
 			if v.Outcome != test.want {
 				t.Errorf("got %s, want %s: %s %q", v.Outcome, test.want, v.Seen, v.Evidence)
 			}
@@ -100,24 +102,24 @@ func TestAHarnessThatStoodStillDatesLate(t *testing.T) {
 
 // TestALateReplacement: by what was seen 6.9 s after the outage, or before.
 func TestALateReplacement(t *testing.T) {
-	first := invariant.ReplacedWithin{Limit: 40 * second}.Check(replaced().Run())
+	first := judge.Check(replaced().Run(), invariant.ReplacedWithin{Limit: 40 * second})
 	took := history.Offset(first.Numbers["replacedSeconds"] * float64(second))
-	if first.Outcome != invariant.Held || took == 0 {
+	if first.Outcome != verdict.Held || took == 0 {
 		t.Fatalf("%s: %s", first.Outcome, first.Seen)
 	}
 	for _, test := range []struct {
 		name  string
 		run   *ht.Builder
 		limit history.Offset
-		want  invariant.Outcome
+		want  verdict.Outcome
 	}{
-		{"just in time", replaced(), took, invariant.Held},
-		{"just in time, if the fault was not there before", stoodStill(replaced(), outAt+50*ms, 180*ms), took, invariant.Unknown},
-		{"in time by more than a pause", stoodStill(replaced(), outAt+50*ms, 180*ms), took + 200*ms, invariant.Held},
-		{"too late by less than a pause", stoodStill(replaced(), outAt+took+50*ms, 180*ms), took - 100*ms, invariant.Unknown},
-		{"too late by more than a pause", stoodStill(replaced(), outAt+took+50*ms, 180*ms), took - 300*ms, invariant.Violated},
+		{"just in time", replaced(), took, verdict.Held},
+		{"just in time, if the fault was not there before", stoodStill(replaced(), outAt+50*ms, 180*ms), took, verdict.Unknown},
+		{"in time by more than a pause", stoodStill(replaced(), outAt+50*ms, 180*ms), took + 200*ms, verdict.Held},
+		{"too late by less than a pause", stoodStill(replaced(), outAt+took+50*ms, 180*ms), took - 100*ms, verdict.Unknown},
+		{"too late by more than a pause", stoodStill(replaced(), outAt+took+50*ms, 180*ms), took - 300*ms, verdict.Violated},
 	} {
-		if v := (invariant.ReplacedWithin{Limit: test.limit}).Check(test.run.Run()); v.Outcome != test.want {
+		if v := judge.Check(test.run.Run(), (invariant.ReplacedWithin{Limit: test.limit})); v.Outcome != test.want {
 			t.Errorf("%s: got %s, want %s: %s", test.name, v.Outcome, test.want, v.Seen)
 		}
 	}
@@ -125,10 +127,10 @@ func TestALateReplacement(t *testing.T) {
 
 // TestThePauseIsNamed: whoever reads the verdict learns what was in doubt, and by how much.
 func TestThePauseIsNamed(t *testing.T) {
-	check(t, stoodStill(killed(), 31600*ms, 180*ms).Run(), invariant.RecoversWithin{Limit: 1400 * ms}, invariant.Unknown, 0,
-		"no verdict: it took 1.5s by the record, and 1.4s was the limit; but the harness may have dated the beginning 0s early and the end 180ms late")
-	v := invariant.BudgetHonoured{}.Check(stoodStill(evict(ht.Healthy(), 2, 17600*ms), 19050*ms, 1400*ms).Run())
-	if want := "no verdict: how many pods were healthy when "; v.Outcome != invariant.Unknown || len(v.Seen) < len(want) || v.Seen[:len(want)] != want {
+	check(t, stoodStill(killed(), 31600*ms, 180*ms).Run(), invariant.RecoversWithin{Limit: 1400 * ms}, verdict.Unknown, 0,
+		"no verdict: it took 1.5s by the record, and 1.4s was the limit, but the harness may have recorded the start 0s early and the end 180ms late")
+	v := judge.Check(stoodStill(evict(ht.Healthy(), 2, 17600*ms), 19050*ms, 1400*ms).Run(), invariant.BudgetHonoured{})
+	if want := "no verdict: how many pods were healthy when "; v.Outcome != verdict.Unknown || len(v.Seen) < len(want) || v.Seen[:len(want)] != want {
 		t.Errorf("%s: %s %q", v.Outcome, v.Seen, v.Evidence)
 	}
 }

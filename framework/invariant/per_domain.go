@@ -5,94 +5,101 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/spread"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// PerDomain promises that from the moment at which it first settled, every Deployment in the record has at least so
-// many pods that are ready and stay in each domain of a topology, in the middle of a rollout too. Each Deployment is a
-// trial of the same thing, see SpreadTrials.
+// PerDomain promises that every Deployment in the record, once it has settled, always has at least AtLeast ready pods that are not
+// terminating in each domain of a topology, even during a rollout. Each Deployment is a trial of the same kind: see SpreadTrials.
 //
-// Domains are as for Spread. What keeps the promise by arithmetic: replicas = domains x (AtLeast + maxSkew) - maxSurge,
-// with maxUnavailable 0.
+// Domains are those of Spread. The promise is kept if replicas = domains x (AtLeast + maxSkew) - maxSurge, with maxUnavailable 0.
 //
-// Evidence: two domains, every Deployment settled at the beginning and the end, and a pod that was replaced in between.
+// Evidence: two domains, every Deployment settled at the start and at the end, and a pod that was replaced in between.
 type PerDomain struct {
 	TopologyKey string `json:"topologyKey"`
 	AtLeast     int    `json:"atLeast"`
 }
 
 func (p PerDomain) String() string {
-	return fmt.Sprintf("each domain of %s has at least %s at any time", p.TopologyKey, count(p.AtLeast, "ready pod"))
+	return fmt.Sprintf("each domain of %s has at least %s at any time", p.TopologyKey, prose.Count(p.AtLeast, "ready pod"))
 }
 
-// Check implements Invariant.
-func (p PerDomain) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p PerDomain) Needs() evidence.Needs {
+	return evidence.Needs{MovedByNodeLoss: true, Parts: []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads}}
+}
 
-func (p PerDomain) judge(f *facts) Verdict {
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
-	keys := deployments(f.run)
-	if more := selectsByMore(f.run, keys...); len(more) > 0 {
-		return Verdict{}.unknown(append(d, more...))
+// AboutPlacement implements PlacementInvariant.
+func (p PerDomain) AboutPlacement() {}
+
+// Judge implements EventInvariant.
+func (p PerDomain) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	keys := evidence.Deployments(f.Record)
+	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {
+		return verdict.Verdict{}.Unknown(append(missing, more...))
 	}
 	if len(keys) == 0 {
-		d.add("the record has no Deployment")
+		missing.Add("the record has no Deployment")
 	}
-	v, t, fewest := Verdict{}, trials{of: len(keys)}, -1
+	v, t, fewest := verdict.Verdict{}, trials{of: len(keys)}, -1
 	for _, key := range keys {
-		l := followDistribution(f, key, p.TopologyKey, false)
-		d = append(d, l.doubts(key.Name)...)
+		l := spread.FollowDistribution(f, key, p.TopologyKey, false)
+		missing = append(missing, l.Doubts(key.Name)...)
 		low := p.lowest(f, key)
 		if !low.seen {
-			continue // which the doubts say
+			continue // which Doubts reports
 		}
 		if low.left == 0 {
-			d.add("no pod of %s was replaced", key.Name)
+			missing.Add("no pod of %s was replaced", key.Name)
 		}
 		if fewest < 0 || low.pods < fewest {
 			fewest = low.pods
 		}
 		if low.pods < p.AtLeast && !low.blind {
-			t.broke(low.at, fmt.Sprintf("%s at %s: %s had %d, and %d are promised", key.Name, moment(low.at), low.domain, low.pods, p.AtLeast))
+			t.broke(low.at, fmt.Sprintf("%s at %s: %s had %d, and %d are promised", key.Name, prose.Moment(low.at), low.domain, low.pods, p.AtLeast))
 		} else if low.pods < p.AtLeast {
-			d.add("%s had too few pods in %s only as far as was seen while a watch was blind", key.Name, low.domain)
+			missing.Add("%s had too few pods in %s, but only during a gap of a watch", key.Name, low.domain)
 		}
 	}
 	t.measure(&v)
-	v.measure("promisedPods", float64(p.AtLeast))
-	v.measure("fewestPods", float64(fewest))
+	v.Measure("promisedPods", float64(p.AtLeast))
+	v.Measure("fewestPods", float64(fewest))
 	if len(t.broken) > 0 {
 		v.At = t.first
-		v.support(t.broken...)
-		return v.violated(d, "a domain of %s had fewer than %s in %s, down to %d", p.TopologyKey, count(p.AtLeast, "ready pod"), t, fewest)
+		v.Support(t.broken...)
+		return v.Violated(missing, "some domain of %s had fewer than %s in %s; the fewest were %d", p.TopologyKey, prose.Count(p.AtLeast, "ready pod"), t, fewest)
 	}
-	return v.held(d, "no domain of %s had fewer than %s: fewer than promised in %s", p.TopologyKey, count(fewest, "ready pod"), t)
+	return v.Held(missing, "no domain of %s had fewer than %s; fewer than promised in %s", p.TopologyKey, prose.Count(fewest, "ready pod"), t)
 }
 
-// lowest is the emptiest that a domain was.
+// lowest is the smallest number of pods that a domain had.
 type lowest struct {
 	seen   bool
 	at     history.Offset
 	domain string
 	pods   int
-	left   int // pods that went
+	left   int // pods that were replaced
 	blind  bool
 }
 
 // lowest follows a workload from the moment it first settled.
-func (p PerDomain) lowest(f *facts, key history.Key) (low lowest) {
-	from, to := f.begin(), f.end()
-	before := make(map[string]bool) // pods that are there, by UID
-	moments(f.run, func(at history.Offset, s *history.State) {
+func (p PerDomain) lowest(f *evidence.Run, key history.Key) (low lowest) {
+	from, to := f.Begin(), f.End()
+	before := make(map[string]bool) // current pods, by UID
+	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at < from || at >= to {
 			return
 		}
-		if _, ok := settled(s, key); !ok && !low.seen {
+		if _, ok := evidence.Settled(s, key); !ok && !low.seen {
 			return
 		}
 		w := s.Workloads[key]
 		var standing []history.Pod
 		now := make(map[string]bool)
-		for _, pod := range livePods(s, w) {
+		for _, pod := range evidence.LivePods(s, w) {
 			now[pod.UID] = true
 			if pod.Ready && !pod.Deleting && pod.Node != "" {
 				standing = append(standing, pod)
@@ -104,10 +111,10 @@ func (p PerDomain) lowest(f *facts, key history.Key) (low lowest) {
 			}
 		}
 		before = now
-		placed := place(s, w, standing, p.TopologyKey)
-		for _, domain := range slices.Sorted(maps.Keys(placed.counts)) {
-			if pods := placed.counts[domain]; !low.seen || pods < low.pods {
-				low.seen, low.at, low.domain, low.pods, low.blind = true, at, domain, pods, f.blind(at)
+		placed := spread.Place(s, w, standing, p.TopologyKey)
+		for _, domain := range slices.Sorted(maps.Keys(placed.Counts)) {
+			if pods := placed.Counts[domain]; !low.seen || pods < low.pods {
+				low.seen, low.at, low.domain, low.pods, low.blind = true, at, domain, pods, f.Blind(at)
 			}
 		}
 	})

@@ -4,20 +4,23 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Placed promises that while the faults are in force, exactly Pending pods of a workload have no node, because the
-// scheduler found none that their rules allow; 0: every pod has one. It is judged at the moment at which the first undo
-// begins: by then the faults have been held, and what is pending stays so.
+// Placed promises that while the faults are active, exactly Pending pods of a workload have no node because they are unschedulable;
+// 0: every pod has a node. It is judged when the first revert begins: the faults were active for a while, and pending pods stay
+// pending.
 //
-// Evidence: the workload has as many pods as it was asked for, or up to Surge more, and the scheduler has tried each that has no node. A pod that
-// is going and whose node is lost does not count: nobody there can end it, and its replacement is there already.
+// Evidence: the workload has as many pods as wanted, or up to Surge more, and the scheduler has tried each pod without a node. A
+// terminating pod on a lost node does not count: its kubelet cannot end it, and its replacement exists already.
 type Placed struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
 	Pending  int    `json:"pending,omitempty"`
-	// Surge is how many pods more than it was asked for the workload may have: those that an update makes beforehand.
+	// Surge is how many more pods than wanted the workload may have, because an update creates them first.
 	Surge int `json:"surge,omitempty"`
 }
 
@@ -27,49 +30,55 @@ func (p Placed) String() string {
 		who = "the workload"
 	}
 	if p.Surge > 0 {
-		who = fmt.Sprintf("%s, which may have %d more than it was asked for", who, p.Surge)
+		who = fmt.Sprintf("%s (a surge of up to %d included)", who, p.Surge)
 	}
 	if p.Pending == 0 {
-		return fmt.Sprintf("every pod of %s has a node while the faults are in force", who)
+		return fmt.Sprintf("every pod of %s has a node while the faults are active", who)
 	}
-	return fmt.Sprintf("%s of %s, no more and no fewer, find no node while the faults are in force", count(p.Pending, "pod"), who)
+	return fmt.Sprintf("%s of %s, no more and no fewer, have no node while the faults are active", prose.Count(p.Pending, "pod"), who)
 }
 
-// Check implements Invariant.
-func (p Placed) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p Placed) Needs() evidence.Needs {
+	return evidence.Needs{MovedByNodeLoss: true, Parts: []evidence.Part{evidence.PartPods, evidence.PartWorkloads}}
+}
 
-func (p Placed) judge(f *facts) Verdict {
-	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(true), missing)
-	at, ok := f.firstUndo()
-	if !ok || len(missing) > 0 { // without an undo, faultsBit has said why
-		return Verdict{}.unknown(d)
+// AboutPlacement implements PlacementInvariant.
+func (p Placed) AboutPlacement() {}
+
+// Judge implements EventInvariant.
+func (p Placed) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	at, ok := f.FirstUndo()
+	if !ok || len(ambiguous) > 0 { // without a revert, which FaultsActive reports
+		return verdict.Verdict{}.Unknown(missing)
 	}
-	s := f.run.StateAt(at)
+	s := f.Record.StateAt(at)
 	w := s.Workloads[key]
-	pods := slices.DeleteFunc(livePods(s, w), func(pod history.Pod) bool { return stranded(s, pod) })
+	pods := slices.DeleteFunc(evidence.LivePods(s, w), func(pod history.Pod) bool { return stranded(s, pod) })
 	pending, untried, why := unplaced(pods)
-	v := Verdict{}
-	v.measure("pods", float64(len(pods)))
-	v.measure("pendingPods", float64(len(pending)))
-	v.measure("promisedPendingPods", float64(p.Pending))
-	v.support(why...)
+	v := verdict.Verdict{}
+	v.Measure("pods", float64(len(pods)))
+	v.Measure("pendingPods", float64(len(pending)))
+	v.Measure("promisedPendingPods", float64(p.Pending))
+	v.Support(why...)
 	switch {
-	case f.blind(at):
-		d.add("what was pending at %s is not known: a watch was blind", moment(at))
+	case f.Blind(at):
+		missing.Add("which pods were pending at %s is unknown: a watch had a gap", prose.Moment(at))
 	case len(pods) < w.Replicas || len(pods) > w.Replicas+p.Surge:
-		d.add("%s had %s at %s, and %d were asked for%s", key.Name, count(len(pods), "pod"), moment(at), w.Replicas, p.surge())
+		missing.Add("%s had %s at %s, and %d were wanted%s", key.Name, prose.Count(len(pods), "pod"), prose.Moment(at), w.Replicas, p.surge())
 	case len(untried) > 0:
-		d.add("the scheduler had said nothing of %s by %s", untried[0], moment(at))
+		missing.Add("the scheduler had not tried %s by %s", untried[0], prose.Moment(at))
 	case len(pending) != p.Pending:
 		v.At = at
-		return v.violated(d, "%d of %s of %s had no node at %s, and %d were expected%s",
-			len(pending), count(len(pods), "pod"), key.Name, moment(at), p.Pending, because(why))
+		return v.Violated(missing, "%d of %s of %s had no node at %s, and %d were expected%s",
+			len(pending), prose.Count(len(pods), "pod"), key.Name, prose.Moment(at), p.Pending, because(why))
 	}
-	return v.held(d, "%d of %s of %s had no node at %s%s", len(pending), count(len(pods), "pod"), key.Name, moment(at), because(why))
+	return v.Held(missing, "%d of %s of %s had no node at %s%s", len(pending), prose.Count(len(pods), "pod"), key.Name, prose.Moment(at), because(why))
 }
 
-// surge says how many pods may be there beside those that were asked for.
+// surge describes how many additional pods are allowed.
 func (p Placed) surge() string {
 	if p.Surge == 0 {
 		return ""
@@ -77,20 +86,10 @@ func (p Placed) surge() string {
 	return fmt.Sprintf(", or up to %d more for an update", p.Surge)
 }
 
-// stranded tells whether a pod is to end on a node that is lost.
+// stranded says whether a pod is terminating on a lost node.
 func stranded(s *history.State, pod history.Pod) bool {
 	node, known := s.Nodes[pod.Node]
 	return pod.Deleting && known && node.Ready != "True"
-}
-
-// firstUndo is when the first undo of a fault began.
-func (f *facts) firstUndo() (at history.Offset, ok bool) {
-	for _, fault := range f.faults {
-		if fault.Healing.OK && (!ok || fault.Healing.At < at) {
-			at, ok = fault.Healing.At, true
-		}
-	}
-	return at, ok
 }
 
 // unplaced names the pods without a node, those that the scheduler has not tried, and its reasons, each once.

@@ -4,25 +4,29 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/placement"
+	"github.com/holdfast-ha/holdfast/framework/analysis/spread"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // Placement promises that each binding was legal when it was made, under the scheduler's own hard rules: topology spread
-// constraints that say DoNotSchedule, with minDomains, matchLabelKeys, nodeAffinityPolicy and nodeTaintsPolicy; required
-// affinity and anti-affinity to other pods, theirs included; node selector, required node affinity, taints and cordons.
-// For a spread, eligible domains without pods count, and pods that are going do not. Soft rules, resources, ports,
-// volumes and pods of other namespaces are not looked at.
+// constraints with DoNotSchedule, including minDomains, matchLabelKeys, nodeAffinityPolicy and nodeTaintsPolicy; required pod
+// affinity and anti-affinity, also those of other pods; node selector, required node affinity, taints and cordons. For a spread,
+// eligible domains without pods count, and terminating pods do not. Soft rules, resources, ports, volumes and pods of other
+// namespaces are ignored.
 //
-// It is a rule of the moment of binding; what becomes of a spread afterwards is the matter of Spread. A pod that was made
-// with a node in its spec is judged as if it had been bound when it was first seen.
+// The promise is about the moment of binding; Spread is about what becomes of it. A pod that was created with a node in its spec is
+// judged as if it had been bound when it was first seen.
 //
-// The scheduler goes by its own cache and does not wait for what it has decided to be written, so that what the record
-// tells within the skew of a binding it may have known or not. A binding is illegal only if it is so in every such
-// case, taken rule by rule. Of pods that were bound close together and whose rules are about each other, one is illegal if
-// no order in which the scheduler may have come to them makes all of them legal. Where the search for such an order ends
-// before it has found one or excluded all, there is no verdict.
+// The scheduler decides by its own cache, and does not wait until its decisions are written, so it may or may not have known of
+// changes that were recorded within WatchSkew of a binding. A binding is illegal only if it is illegal in each such case, for each
+// rule by itself. Of pods that were bound close together and whose rules are about each other, one is illegal only if no order of
+// the decisions makes all of them legal. If the search for such an order ends without a result, there is no verdict.
 //
-// Evidence: a binding by rules about other pods, after Deploy began; and of every pod, its rules.
+// Evidence: a binding under rules about other pods, after Deploy began; and the rules of every pod.
 type Placement struct {
 	// Workload is the Deployment whose pods are judged; empty means all Deployments in the record.
 	Workload string `json:"workload,omitempty"`
@@ -33,71 +37,80 @@ func (p Placement) String() string {
 	if who == "" {
 		who = "every Deployment"
 	}
-	return fmt.Sprintf("each pod of %s is put where the scheduler's hard rules allow it at that moment", who)
+	return fmt.Sprintf("each pod of %s is bound where the scheduler's hard rules allowed it at that moment", who)
 }
 
-// Check implements Invariant.
-func (p Placement) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p Placement) Needs() evidence.Needs {
+	return evidence.Needs{
+		Watches: evidence.Ordered,
+		Parts:   []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads, evidence.PartRules},
+	}
+}
 
-func (p Placement) judge(f *facts) Verdict {
-	keys, missing := p.workloads(f.run)
-	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true), missing)
-	l := newPlacementLedger(f.run)
-	d = append(d, l.doubts()...)
+// AboutPlacement implements PlacementInvariant.
+func (p Placement) AboutPlacement() {}
+
+// Judge implements EventInvariant.
+func (p Placement) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	keys, ambiguous := p.workloads(f.Record)
+	missing = append(missing, ambiguous...)
+	l := placement.NewLedger(f.Record)
+	missing = append(missing, l.Missing()...)
 	t := placementTally{
-		facts: f, who: p.Workload, told: make(map[*placedPod]string), free: make(map[*placedPod]bool),
+		facts: f, who: p.Workload, told: make(map[*placement.PlacedPod]string), free: make(map[*placement.PlacedPod]bool),
 	}
 	if t.who == "" {
 		t.who = "all Deployments"
 	}
-	chosen := chosenBy(f.run, keys)
-	for _, pod := range l.pods {
-		judged := pod.rules != nil && pod.bound != unseen && !pod.early && chosen(pod.Pod)
-		if judged && pod.bound.at >= f.begin() && pod.bound.at < f.end() {
+	chosen := chosenBy(f.Record, keys)
+	for _, pod := range l.Pods {
+		judged := pod.Rules != nil && pod.Bound != evidence.Unseen && !pod.Early && chosen(pod.Pod)
+		if judged && pod.Bound.At >= f.Begin() && pod.Bound.At < f.End() {
 			t.take(l, pod)
 		}
 	}
 	t.order(l)
-	v := t.verdict(d)
+	v := t.verdict(missing)
 	p.causes(f, l, keys, &v)
 	return v
 }
 
-// causes puts down who made more skew than the hard constraints of a workload's pods allow: for each of them how often,
-// whether it was the scheduler, which they bind, or what they do not bind. Pods are counted here whatever their revision.
-func (p Placement) causes(f *facts, l *placementLedger, keys []history.Key, v *Verdict) {
+// causes counts what made more skew than the hard constraints of a workload's pods allow: the scheduler, which they bind, or a
+// change that they do not bind. Pods of all revisions count.
+func (p Placement) causes(f *evidence.Run, l *placement.Ledger, keys []history.Key, v *verdict.Verdict) {
 	for _, key := range keys {
-		chosen := chosenBy(f.run, []history.Key{key})
-		allowed := make(map[string]int) // by topology
-		for _, pod := range l.pods {
-			if pod.rules == nil || !chosen(pod.Pod) {
+		chosen := chosenBy(f.Record, []history.Key{key})
+		allowed := make(map[string]int) // by topology key
+		for _, pod := range l.Pods {
+			if pod.Rules == nil || !chosen(pod.Pod) {
 				continue
 			}
-			for _, c := range pod.rules.Spread {
-				if had, ok := allowed[c.TopologyKey]; !ok || c.MaxSkew < had {
-					allowed[c.TopologyKey] = c.MaxSkew
+			for _, c := range pod.Rules.Spread {
+				if had, ok := allowed[c.TopologyKey]; !ok || int(c.MaxSkew) < had {
+					allowed[c.TopologyKey] = int(c.MaxSkew)
 				}
 			}
 		}
 		for topology, skew := range allowed {
-			followSkew(f, topology, key).count(v, skew)
+			spread.FollowSkew(f, topology, key).Count(v, skew)
 		}
 	}
 }
 
 // workloads are the Deployments whose pods are judged.
-func (p Placement) workloads(run history.Run) (keys []history.Key, d doubts) {
+func (p Placement) workloads(run history.Run) (keys []history.Key, missing verdict.Missing) {
 	if p.Workload != "" {
-		key, d := workloadOf(run, p.Workload)
-		return []history.Key{key}, d
+		key, missing := evidence.WorkloadOf(run, p.Workload)
+		return []history.Key{key}, missing
 	}
-	if keys = deployments(run); len(keys) == 0 {
-		d.add("the record has no Deployment")
+	if keys = evidence.Deployments(run); len(keys) == 0 {
+		missing.Add("the record has no Deployment")
 	}
-	return keys, d
+	return keys, missing
 }
 
-// chosenBy returns what tells whether one of the Deployments chooses a pod.
+// chosenBy returns a function that says whether one of the Deployments selects a pod.
 func chosenBy(run history.Run, keys []history.Key) func(history.Pod) bool {
 	var workloads []history.Workload
 	for _, e := range run.Events {
@@ -112,128 +125,111 @@ func chosenBy(run history.Run, keys []history.Key) func(history.Pod) bool {
 	}
 }
 
-// doubts a record that does not tell by what rules pods were placed.
-func (l *placementLedger) doubts() (d doubts) {
-	silent := false
-	for _, p := range l.pods {
-		switch {
-		case p.err != nil:
-			d.add("the rules by which %s is placed cannot be weighed: %s", p.Name, p.err)
-		case p.rules == nil:
-			silent = true
-		}
-	}
-	if silent {
-		d.add("the record does not say by which rules pods are placed")
-	}
-	return d
-}
-
-// placementTally counts what became of the bindings.
+// placementTally counts the results of the bindings.
 type placementTally struct {
-	facts *facts
+	facts *evidence.Run
 	who   string
 
 	bindings, certain, aboutOthers int
-	first                          history.Offset // of those that broke a rule
+	first                          history.Offset // the first that broke a rule
 	broken, open, legal            []string
-	unknown                        doubts
+	unknown                        verdict.Missing
 
-	pods []*placedPod          // that were judged, in the order in which they were bound
-	told map[*placedPod]string // of those, which the order of the record makes illegal, and how
-	free map[*placedPod]bool   // of those, which cannot be accused
+	pods []*placement.PlacedPod          // judged pods, in the order in which they were bound
+	told map[*placement.PlacedPod]string // those that are illegal by the order of the record, and why
+	free map[*placement.PlacedPod]bool   // those that cannot be called illegal
 }
 
-func (t *placementTally) take(l *placementLedger, p *placedPod) {
-	found, known := l.judge(p)
+func (t *placementTally) take(l *placement.Ledger, p *placement.PlacedPod) {
+	found, known := l.Judge(p)
 	if !known {
-		t.unknown.add("the record does not know %s, to which %s was bound at %s", p.Node, p.Name, moment(p.bound.at))
+		t.unknown.Add("the record does not have node %s, to which %s was bound at %s", p.Node, p.Name, prose.Moment(p.Bound.At))
 		return
 	}
 	t.bindings++
-	if p.rules.aboutOthers() {
+	if p.Rules.AboutOthers() {
 		t.aboutOthers++
 	}
-	line := fmt.Sprintf("%s was bound to %s at %s", p.Name, p.Node, moment(p.bound.at))
-	if p.bySpec {
-		line = fmt.Sprintf("%s was made for %s at %s", p.Name, p.Node, moment(p.bound.at))
+	line := fmt.Sprintf("%s was bound to %s at %s", p.Name, p.Node, prose.Moment(p.Bound.At))
+	if p.BySpec {
+		line = fmt.Sprintf("%s was made for %s at %s", p.Name, p.Node, prose.Moment(p.Bound.At))
 	}
-	blind := t.facts.blind(p.bound.at)
+	blind := t.facts.Blind(p.Bound.At)
 	t.pods = append(t.pods, p)
-	t.free[p] = blind || found.broken == sure
+	t.free[p] = blind || found.Broken == evidence.Sure
 	switch {
-	case found.broken == sure && !blind:
-		t.breaks(p, line+", "+found.words)
-	case found.broken == sure:
-		t.open = append(t.open, "while a watch was blind, "+line+", "+found.words)
-		if t.facts.toldLate(p.bound.at) {
-			t.unknown.add("a watch was late when %s, %s", line, found.words)
+	case found.Broken == evidence.Sure && !blind:
+		t.breaks(p, line+", "+found.Words)
+	case found.Broken == evidence.Sure:
+		t.open = append(t.open, "while a watch was blind, "+line+", "+found.Words)
+		if t.facts.ToldLate(p.Bound.At) {
+			t.unknown.Add("a watch was late when %s, %s", line, found.Words)
 		}
-	case found.told:
-		t.told[p] = line + ", " + found.words
+	case found.Told:
+		t.told[p] = line + ", " + found.Words
 	default:
 		switch {
-		case found.broken == no:
+		case found.Broken == evidence.No:
 			t.certain++
-		case t.facts.stoodStill(p.bound.at):
-			t.unknown.add("the harness stood still when %s, which was legal only in some order", line)
+		case t.facts.StoodStill(p.Bound.At):
+			t.unknown.Add("the harness was paused when %s, which was legal only in some order", line)
 		}
-		for _, seen := range found.seen {
+		for _, seen := range found.Seen {
 			t.legal = append(t.legal, line+": "+seen)
 		}
 	}
 }
 
-// breaks notes a binding that broke a rule.
-func (t *placementTally) breaks(p *placedPod, words string) {
-	if len(t.broken) == 0 || p.bound.at < t.first {
-		t.first = p.bound.at
+// breaks records a binding that broke a rule.
+func (t *placementTally) breaks(p *placement.PlacedPod, words string) {
+	if len(t.broken) == 0 || p.Bound.At < t.first {
+		t.first = p.Bound.At
 		t.broken = slices.Insert(t.broken, 0, words)
 		return
 	}
 	t.broken = append(t.broken, words)
 }
 
-// order looks for an order in which the bindings that lie close together were legal. If there is none, the first that
-// was not by the order of the record stands for them. If the search concludes neither, it is not known.
-func (t *placementTally) order(l *placementLedger) {
-	for _, pods := range bursts(t.pods) {
-		told := slices.DeleteFunc(slices.Clone(pods), func(p *placedPod) bool { return t.told[p] == "" || t.free[p] })
+// order looks for an order in which the bindings that are close together were legal. If there is none, the first binding that was
+// illegal by the order of the record stands for them. If the search has no result, it is unknown.
+func (t *placementTally) order(l *placement.Ledger) {
+	for _, pods := range placement.Batches(t.pods) {
+		told := slices.DeleteFunc(slices.Clone(pods), func(p *placement.PlacedPod) bool { return t.told[p] == "" || t.free[p] })
 		if len(told) == 0 {
-			continue // the order of the record is one
+			continue // the order of the record is legal
 		}
-		span := fmt.Sprintf("all %d bindings from %s to %s", len(pods), moment(pods[0].bound.at), moment(pods[len(pods)-1].bound.at))
-		switch l.ordered(pods, func(p *placedPod) bool { return !t.free[p] }) {
-		case noOrder:
-			t.breaks(told[0], fmt.Sprintf("%s; in no order were %s legal", t.told[told[0]], span))
+		span := fmt.Sprintf("all %d bindings from %s to %s", len(pods), prose.Moment(pods[0].Bound.At), prose.Moment(pods[len(pods)-1].Bound.At))
+		switch l.Ordered(pods, func(p *placement.PlacedPod) bool { return !t.free[p] }) {
+		case placement.NoOrder:
+			t.breaks(told[0], fmt.Sprintf("%s; no order makes %s legal", t.told[told[0]], span))
 			continue
-		case notConcluded:
-			t.unknown.add("whether %s were legal in some order was not concluded after %d weighings", span, maxWeighings)
+		case placement.NotConcluded:
+			t.unknown.Add("whether %s were legal in some order was undecided after %d comparisons", span, placement.MaxComparisons)
 		}
 		for _, p := range told {
-			t.open = append(t.open, fmt.Sprintf("by the order of the record, %s; what came within %s may have come the other way round",
-				t.told[p], watchSkew))
+			t.open = append(t.open, fmt.Sprintf("by the order of the record, %s; events within %s of each other may have happened in the other order",
+				t.told[p], evidence.WatchSkew))
 		}
 	}
 }
 
-func (t *placementTally) verdict(d doubts) Verdict {
-	v := Verdict{}
-	v.measure("bindings", float64(t.bindings))
-	v.measure("certainBindings", float64(t.certain))
-	v.measure("openBindings", float64(len(t.open)))
-	v.measure("brokenBindings", float64(len(t.broken)))
-	d = append(d, t.unknown...)
+func (t *placementTally) verdict(missing verdict.Missing) verdict.Verdict {
+	v := verdict.Verdict{}
+	v.Measure("bindings", float64(t.bindings))
+	v.Measure("certainBindings", float64(t.certain))
+	v.Measure("openBindings", float64(len(t.open)))
+	v.Measure("brokenBindings", float64(len(t.broken)))
+	missing = append(missing, t.unknown...)
 	if t.aboutOthers == 0 {
-		d.add("no pod of %s was bound by a rule about other pods", t.who)
+		missing.Add("no pod of %s was bound under a rule about other pods", t.who)
 	}
-	v.support(t.broken...)
-	v.support(t.open...)
+	v.Support(t.broken...)
+	v.Support(t.open...)
 	if len(t.broken) > 0 {
 		v.At = t.first
-		return v.violated(d, "%s", t.broken[0])
+		return v.Violated(missing, "%s", t.broken[0])
 	}
-	v.support(t.legal...)
-	return v.held(d, "%s of %s broke no rule: %d in every order of what came within %s of them, %d in some order",
-		count(t.bindings, "binding"), t.who, t.certain, watchSkew, t.bindings-t.certain)
+	v.Support(t.legal...)
+	return v.Held(missing, "%s of %s broke no rule: %d in every order of the events within %s of them, %d in some order",
+		prose.Count(t.bindings, "binding"), t.who, t.certain, evidence.WatchSkew, t.bindings-t.certain)
 }

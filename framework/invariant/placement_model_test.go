@@ -13,6 +13,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // placementModel is a small cluster with a scheduler that obeys the rules, or all but one. The scheduler goes by a cache
@@ -394,7 +396,7 @@ func podEvent(p modelPlaced, change history.Change) history.Event {
 	}}
 }
 
-// run is the record: each watch tells in order, late.
+// Record is the record: each watch tells in order, late.
 func (m *placementModel) run() history.Run {
 	b := newStepped().DropEvents(func(e history.Event) bool { return e.Node != nil })
 	b.Workload(2*second, history.Workload{Change: history.Listed, Namespace: ht.Namespace, Name: "test", Selector: map[string]string{"part": "test"}})
@@ -421,8 +423,8 @@ func TestPlacementModelObeyed(t *testing.T) {
 		for range 8 + m.random.IntN(20) {
 			m.step(m.some(slow))
 		}
-		v := invariant.Placement{}.Check(m.run())
-		if v.Outcome == invariant.Violated {
+		v := judge.Check(m.run(), invariant.Placement{})
+		if v.Outcome == verdict.Violated {
 			t.Fatalf("seed %d: %s", seed, v.Seen)
 		}
 		bindings, certain = bindings+v.Numbers["bindings"], certain+v.Numbers["certainBindings"]
@@ -453,8 +455,8 @@ func TestPlacementModelBroken(t *testing.T) {
 				for range 20 {
 					m.step(2*second + m.some(300*ms))
 				}
-				v := invariant.Placement{}.Check(m.run())
-				if got := v.Outcome == invariant.Violated; got != m.broken {
+				v := judge.Check(m.run(), invariant.Placement{})
+				if got := v.Outcome == verdict.Violated; got != m.broken {
 					t.Fatalf("seed %d: broken is %t, and %s: %s", seed, m.broken, v.Outcome, v.Seen)
 				}
 				if m.broken {
@@ -487,14 +489,14 @@ func TestPlacementModelBursts(t *testing.T) {
 				}
 				m.now += 3 * second
 			}
-			v := invariant.Placement{}.Check(m.run())
-			if v.Outcome == invariant.Violated && !m.broken {
+			v := judge.Check(m.run(), invariant.Placement{})
+			if v.Outcome == verdict.Violated && !m.broken {
 				t.Fatalf("flaw %q, seed %d: %s", flaw, seed, v.Seen)
 			}
 			if m.broken {
 				broken++
 			}
-			if v.Outcome == invariant.Violated {
+			if v.Outcome == verdict.Violated {
 				caught++
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // at10ms binds pods to nodes 10 ms apart, so that any of them may have been the first.
@@ -33,26 +35,26 @@ func TestPlacementOfManyAtOnce(t *testing.T) {
 		name  string
 		rules string
 		nodes []string
-		want  invariant.Outcome
+		want  verdict.Outcome
 		words string
 	}{
-		{"6, 2 and 2", zones, share(6, 2, 2), invariant.Violated, "in no order were all 10 bindings from 3.1s to 3.19s legal"},
-		{"8, 2 and 2", zones, share(8, 2, 2), invariant.Violated, "in no order were all 12 bindings from 3.1s to 3.21s legal"},
-		{"14, 3 and 3", zones, share(14, 3, 3), invariant.Violated, "in no order were all 20 bindings from 3.1s to 3.29s legal"},
-		{"20 on one node", zones, times(20, "w1"), invariant.Violated, "in no order were all 20 bindings"},
-		{"46 on one node", zones, times(46, "w1"), invariant.Violated, "in no order were all 46 bindings"},
-		{"60 on one node", zones, times(60, "w1"), invariant.Violated, "in no order were all 60 bindings"},
-		{"60 on one node, by host", hosts, times(60, "w1"), invariant.Violated, "in no order were all 60 bindings"},
-		{"120 on one node, over more than the skew", zones, times(120, "w1"), invariant.Violated, "backend-"},
-		{"10, 4 and 3 over two nodes of each zone", zones, twoNodes, invariant.Violated, "in no order were all 17 bindings"},
-		{"4, 4 and 4", zones, share(4, 4, 4), invariant.Held, "0 in every order of what came within 1s of them, 12 in some order"},
-		{"10 in each zone", zones, share(10, 10, 10), invariant.Held, "30 in some order"},
-		{"20, 20 and 20", zones, share(20, 20, 20), invariant.Held, " in some order"},
+		{"6, 2 and 2", zones, share(6, 2, 2), verdict.Violated, "no order makes all 10 bindings from 3.1s to 3.19s legal"},
+		{"8, 2 and 2", zones, share(8, 2, 2), verdict.Violated, "no order makes all 12 bindings from 3.1s to 3.21s legal"},
+		{"14, 3 and 3", zones, share(14, 3, 3), verdict.Violated, "no order makes all 20 bindings from 3.1s to 3.29s legal"},
+		{"20 on one node", zones, times(20, "w1"), verdict.Violated, "no order makes all 20 bindings"},
+		{"46 on one node", zones, times(46, "w1"), verdict.Violated, "no order makes all 46 bindings"},
+		{"60 on one node", zones, times(60, "w1"), verdict.Violated, "no order makes all 60 bindings"},
+		{"60 on one node, by host", hosts, times(60, "w1"), verdict.Violated, "no order makes all 60 bindings"},
+		{"120 on one node, over more than the skew", zones, times(120, "w1"), verdict.Violated, "backend-"},
+		{"10, 4 and 3 over two nodes of each zone", zones, twoNodes, verdict.Violated, "no order makes all 17 bindings"},
+		{"4, 4 and 4", zones, share(4, 4, 4), verdict.Held, "0 in every order of the events within 1s of them, 12 in some order"},
+		{"10 in each zone", zones, share(10, 10, 10), verdict.Held, "30 in some order"},
+		{"20, 20 and 20", zones, share(20, 20, 20), verdict.Held, " in some order"},
 		{"6 and 5 and 5 over all hosts", hosts, slices.Concat(times(3, "w1"), times(3, "w2"), times(3, "w3"), times(3, "w4"), times(2, "w5"), times(2, "w6")),
-			invariant.Held, " in some order"},
+			verdict.Held, " in some order"},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			v := invariant.Placement{}.Check(newPlacing(s.rules).at10ms(s.nodes...).Run())
+			v := judge.Check(newPlacing(s.rules).at10ms(s.nodes...).Run(), invariant.Placement{})
 			if v.Outcome != s.want || !strings.Contains(v.Seen, s.words) {
 				t.Errorf("%s: %s; want %s: %s", v.Outcome, v.Seen, s.want, s.words)
 			}
@@ -68,13 +70,13 @@ func TestPlacementIsNotConcluded(t *testing.T) {
 	for _, node := range []string{"w1", "w2", "w3", "w4", "w5"} {
 		nodes = append(nodes, times(9, node)...)
 	}
-	v := check(t, newPlacing(loose).at10ms(append(nodes, times(3, "w6")...)...).Run(), invariant.Placement{}, invariant.Unknown, 0,
-		"no verdict: whether all 48 bindings from 3.1s to 3.57s were legal in some order was not concluded after 20000 weighings")
+	v := check(t, newPlacing(loose).at10ms(append(nodes, times(3, "w6")...)...).Run(), invariant.Placement{}, verdict.Unknown, 0,
+		"no verdict: whether all 48 bindings from 3.1s to 3.57s were legal in some order was undecided after 20000 comparisons")
 	if strings.Contains(v.Seen, "in some order,") {
 		t.Errorf("it claims an order: %s", v.Seen)
 	}
 	broken := newPlacing(loose).at10ms(append(nodes, times(3, "w6")...)...).settle().by(affinityOver("podAntiAffinity", overHosts)).each("w1")
-	check(t, broken.Run(), invariant.Placement{}, invariant.Violated, broken.at-2100*ms, fmt.Sprintf("backend-49 was bound to w1 at %s, "+
+	check(t, broken.Run(), invariant.Placement{}, verdict.Violated, broken.at-2100*ms, fmt.Sprintf("backend-49 was bound to w1 at %s, "+
 		"against its anti-affinity over kubernetes.io/hostname: backend-1 was on w1", broken.at-2100*ms))
 }
 
@@ -96,16 +98,16 @@ func TestPlacementOfDifferentPodsAtOnce(t *testing.T) {
 	other := spreadOver(`"topologyKey":"topology.kubernetes.io/zone","labelSelector":{"matchLabels":{"rev":"2"}}`, "")
 	for name, s := range map[string]struct {
 		p    *placing
-		want invariant.Outcome
+		want verdict.Outcome
 	}{
-		"a StatefulSet on one node":           {named(spreadOver(overZones, ""), times(10, "w1")...), invariant.Violated},
-		"a StatefulSet over three zones":      {named(spreadOver(overZones, ""), "w1", "w2", "w3", "w4", "w5", "w6"), invariant.Held},
-		"two revisions, which count together": {revisions(spreadOver(overZones, "")), invariant.Violated},
-		"two revisions, which count apart":    {revisions(byRev), invariant.Held},
+		"a StatefulSet on one node":           {named(spreadOver(overZones, ""), times(10, "w1")...), verdict.Violated},
+		"a StatefulSet over three zones":      {named(spreadOver(overZones, ""), "w1", "w2", "w3", "w4", "w5", "w6"), verdict.Held},
+		"two revisions, which count together": {revisions(spreadOver(overZones, "")), verdict.Violated},
+		"two revisions, which count apart":    {revisions(byRev), verdict.Held},
 		"a rule about pods of another kind": {newPlacing("").by(other, "rev", "1").at10ms("w1", "w1").by(other, "rev", "2").at10ms("w1", "w2").
-			by(other, "rev", "1").at10ms("w2"), invariant.Violated},
+			by(other, "rev", "1").at10ms("w2"), verdict.Violated},
 	} {
-		if v := (invariant.Placement{}).Check(s.p.Run()); v.Outcome != s.want {
+		if v := judge.Check(s.p.Run(), (invariant.Placement{})); v.Outcome != s.want {
 			t.Errorf("%s: %s: %s", name, v.Outcome, v.Seen)
 		}
 	}
@@ -115,7 +117,7 @@ func TestPlacementOfDifferentPodsAtOnce(t *testing.T) {
 // rule asks for, so that none is folded: they differ in nothing else.
 func TestPlacementFoldsEqualPodsOnly(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 5))
-	found := make(map[invariant.Outcome]int)
+	found := make(map[verdict.Outcome]int)
 	for range 300 {
 		rules := []string{
 			spreadOver(overZones, ""), spreadOver(overHosts, ""), spreadOver(overZones, `,"maxSkew":2`), spreadOver(overZones, `,"minDomains":3`),
@@ -143,13 +145,13 @@ func TestPlacementFoldsEqualPodsOnly(t *testing.T) {
 			pause := time10(random) * 4
 			change(func(p *placing) { p.at += pause })
 		}
-		a, b := invariant.Placement{}.Check(alike.Run()), invariant.Placement{}.Check(apart.Run())
+		a, b := judge.Check(alike.Run(), invariant.Placement{}), judge.Check(apart.Run(), invariant.Placement{})
 		if a.Outcome != b.Outcome || a.At != b.At {
 			t.Fatalf("folded %s: %s\napart %s: %s", a.Outcome, a.Seen, b.Outcome, b.Seen)
 		}
 		found[a.Outcome]++
 	}
-	if found[invariant.Held] < 30 || found[invariant.Violated] < 30 {
+	if found[verdict.Held] < 30 || found[verdict.Violated] < 30 {
 		t.Errorf("%v: it proves little", found)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // placing is the record of pods that are bound one after the other, far enough from each other that there is no doubt
@@ -116,7 +118,7 @@ func TestPlacement(t *testing.T) {
 		return `{` + inABW2 + spreadOver(overZones, `,"nodeAffinityPolicy":"`+policy+`"`)[1:]
 	}
 	held := func(n int) string {
-		return fmt.Sprintf("%d bindings of backend broke no rule: %d in every order of what came within 1s of them, 0 in some order", n, n)
+		return fmt.Sprintf("%d bindings of backend broke no rule: %d in every order of the events within 1s of them, 0 in some order", n, n)
 	}
 	const max1 = "against maxSkew 1 over topology.kubernetes.io/zone: "
 	cordon := func(n *history.Node) { n.Unschedulable = true }
@@ -148,7 +150,7 @@ func TestPlacement(t *testing.T) {
 			"backend-3 was bound to w2 at 7.5s, " + max1 + "with a=1 b=1 c=0 before it, it made a skew of 2 in a"},
 		{"a pod that is going does not count", newPlacing(zones).each("w1").terminate(1, "w1").each("w2"), 0, held(2)},
 		{"a pod of another selector does not count", newPlacing(zones).by(zones, "app.kubernetes.io/name", "other").each("w1").by(zones).each("w2"), 0,
-			"1 binding of backend broke no rule: 1 in every order of what came within 1s of them, 0 in some order"},
+			"1 binding of backend broke no rule: 1 in every order of the events within 1s of them, 0 in some order"},
 		{"a rule about others only: the pod itself does not count", newPlacing(`{"topologySpreadConstraints":[{"maxSkew":1,"whenUnsatisfiable":"DoNotSchedule",`+
 			`"topologyKey":"topology.kubernetes.io/zone","labelSelector":{"matchExpressions":[{"key":"app.kubernetes.io/name","operator":"NotIn","values":["backend"]}]}}]}`).
 			each("w1", "w2"), 0, held(2)},
@@ -187,15 +189,15 @@ func TestPlacement(t *testing.T) {
 			`DuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"generation","operator":"NotIn","values":["-1"]}]}]}}},` + zones[1:]).
 			each("w1"), 3100 * ms, "backend-1 was bound to w1 at 3.1s, which its node selector or node affinity excludes"},
 		{"a tainted node", newPlacing(zones).each("cp"), 3100 * ms,
-			"backend-1 was bound to cp at 3.1s, whose taint node-role.kubernetes.io/control-plane=:NoSchedule it does not tolerate"},
+			"backend-1 was bound to cp at 3.1s, whose taint node-role.kubernetes.io/control-plane:NoSchedule it does not tolerate"},
 		{"a tainted node that is tolerated", newPlacing(merge(`"tolerations":[{"operator":"Exists"}],`, zones)).each("cp"), 0,
-			"1 binding of backend broke no rule: 1 in every order of what came within 1s of them, 0 in some order"},
+			"1 binding of backend broke no rule: 1 in every order of the events within 1s of them, 0 in some order"},
 		{"a cordoned node", newPlacing(zones).change("w1", cordon).each("w1"), 5100 * ms, "backend-1 was bound to w1 at 5.1s, which was cordoned"},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			outcome := invariant.Held
+			outcome := verdict.Held
 			if s.at > 0 {
-				outcome = invariant.Violated
+				outcome = verdict.Violated
 			}
 			check(t, s.run.Run(), invariant.Placement{Workload: "backend"}, outcome, s.at, s.seen)
 		})
@@ -208,17 +210,17 @@ func TestPlacementWithinTheSkew(t *testing.T) {
 	zones, all := spreadOver(overZones, ""), invariant.Placement{}
 	const second2 = "backend-2 was bound to w2 at 3.3s, against maxSkew 1 over topology.kubernetes.io/zone: " +
 		"with a=1 b=0 c=0 before it, it made a skew of 2 in a"
-	v := check(t, newPlacing(zones).bind("w1", "w2", "w3", "w5").bind("w4").Run(), all, invariant.Held, 0,
-		"5 bindings of all Deployments broke no rule: 3 in every order of what came within 1s of them, 2 in some order")
-	lines(t, v, "by the order of the record, "+second2+"; what came within 1s may have come the other way round",
+	v := check(t, newPlacing(zones).bind("w1", "w2", "w3", "w5").bind("w4").Run(), all, verdict.Held, 0,
+		"5 bindings of all Deployments broke no rule: 3 in every order of the events within 1s of them, 2 in some order")
+	lines(t, v, "by the order of the record, "+second2+"; events within 1s of each other may have happened in the other order",
 		"backend-1 was bound to w1 at 3.1s: a=0 b=0 c=0 before it, skew 1 in a, and 1 is allowed",
 		"backend-3 was bound to w3 at 3.5s: a=2 b=0 c=0 before it, skew 1 in b, and 1 is allowed",
 		"backend-4 was bound to w5 at 3.7s: a=2 b=1 c=0 before it, skew 1 in c, and 1 is allowed",
 		"backend-5 was bound to w4 at 5.9s: a=2 b=1 c=1 before it, skew 1 in b, and 1 is allowed")
 	numbers(t, v, map[string]float64{"bindings": 5, "certainBindings": 3, "openBindings": 1, "brokenBindings": 0})
 
-	v = check(t, newPlacing(zones).bind("w1", "w2", "w3").Run(), all, invariant.Violated, 3300*ms,
-		second2+"; in no order were all 3 bindings from 3.1s to 3.5s legal")
+	v = check(t, newPlacing(zones).bind("w1", "w2", "w3").Run(), all, verdict.Violated, 3300*ms,
+		second2+"; no order makes all 3 bindings from 3.1s to 3.5s legal")
 	numbers(t, v, map[string]float64{"bindings": 3, "certainBindings": 1, "openBindings": 0, "brokenBindings": 1})
 }
 
@@ -228,29 +230,29 @@ func TestPlacementUnknown(t *testing.T) {
 	good := func() *placing { return newPlacing(zones).each("w1", "w3") }
 	all := invariant.Placement{}
 	checkAll(t, []sample{
-		{"an old record", newPlacing("").each("w1").Builder, all, invariant.Unknown, 0,
+		{"an old record", newPlacing("").each("w1").Builder, all, verdict.Unknown, 0,
 			"no verdict: the record does not say by which rules pods are placed (and 1 more reason)"},
-		{"no rule about others", newPlacing(`{"nodeSelector":{"kubernetes.io/hostname":"w1"}}`).each("w1").Builder, all, invariant.Unknown, 0,
-			"no verdict: no pod of all Deployments was bound by a rule about other pods"},
-		{"nothing was bound", newPlacing(zones).Builder, all, invariant.Unknown, 0,
-			"no verdict: no pod of all Deployments was bound by a rule about other pods"},
-		{"a rule that is not known", newPlacing(spreadOver(overZones, `,"maxShift":1`)).each("w1").Builder, all, invariant.Unknown, 0,
+		{"no rule about others", newPlacing(`{"nodeSelector":{"kubernetes.io/hostname":"w1"}}`).each("w1").Builder, all, verdict.Unknown, 0,
+			"no verdict: no pod of all Deployments was bound under a rule about other pods"},
+		{"nothing was bound", newPlacing(zones).Builder, all, verdict.Unknown, 0,
+			"no verdict: no pod of all Deployments was bound under a rule about other pods"},
+		{"a rule that is not known", newPlacing(spreadOver(overZones, `,"maxShift":1`)).each("w1").Builder, all, verdict.Unknown, 0,
 			`no verdict: the rules by which backend-1 is placed cannot be weighed: json: unknown field "maxShift" (and 1 more reason)`},
 		{"a rule about other namespaces", newPlacing(affinityOver("podAffinity", overZones+`,"namespaceSelector":{}`)).each("w1").Builder, all,
-			invariant.Unknown, 0, "no verdict: the rules by which backend-1 is placed cannot be weighed: " +
+			verdict.Unknown, 0, "no verdict: the rules by which backend-1 is placed cannot be weighed: " +
 				"affinity over topology.kubernetes.io/zone is about pods of other namespaces (and 1 more reason)"},
-		{"a node that is not known", good().each("w9").Builder, all, invariant.Unknown, 0,
-			"no verdict: the record does not know w9, to which backend-3 was bound at 7.5s"},
-		{"a gap, and nothing broken", good().Gap("nodes", 20*second, 21*second), all, invariant.Unknown, 0,
-			"no verdict: the watch of nodes was blind from 20s to 21s: the watch broke off"},
-		{"broken in a gap", broken().Gap("pods", 4*second, 5*second), all, invariant.Unknown, 0,
-			"no verdict: the watch of pods was blind from 4s to 5s: the watch broke off"},
-		{"broken far from a gap", broken().Gap("pods", 20*second, 21*second), all, invariant.Violated, 5300 * ms,
+		{"a node that is not known", good().each("w9").Builder, all, verdict.Unknown, 0,
+			"no verdict: the record does not have node w9, to which backend-3 was bound at 7.5s"},
+		{"a gap, and nothing broken", good().Gap("nodes", 20*second, 21*second), all, verdict.Unknown, 0,
+			"no verdict: the watch of nodes had a gap from 20s to 21s: the watch broke off"},
+		{"broken in a gap", broken().Gap("pods", 4*second, 5*second), all, verdict.Unknown, 0,
+			"no verdict: the watch of pods had a gap from 4s to 5s: the watch broke off"},
+		{"broken far from a gap", broken().Gap("pods", 20*second, 21*second), all, verdict.Violated, 5300 * ms,
 			"backend-2 was bound to w2 at 5.3s, against maxSkew 1 over topology.kubernetes.io/zone: with a=1 b=0 c=0 before it, it made a skew of 2 in a"},
-		{"no such Deployment", good().Builder, invariant.Placement{Workload: "cache"}, invariant.Unknown, 0,
+		{"no such Deployment", good().Builder, invariant.Placement{Workload: "cache"}, verdict.Unknown, 0,
 			"no verdict: the record has no Deployment cache (and 1 more reason)"},
-		{"pods of another Deployment", good().by(zones, "app.kubernetes.io/name", "other").each("w2", "w1").Builder, all, invariant.Held, 0,
-			"2 bindings of all Deployments broke no rule: 2 in every order of what came within 1s of them, 0 in some order"},
+		{"pods of another Deployment", good().by(zones, "app.kubernetes.io/name", "other").each("w2", "w1").Builder, all, verdict.Held, 0,
+			"2 bindings of all Deployments broke no rule: 2 in every order of the events within 1s of them, 0 in some order"},
 	})
 }
 
@@ -264,10 +266,10 @@ func TestPlacementWithoutTheScheduler(t *testing.T) {
 		p.Pod(p.at, pod)
 		return p
 	}
-	check(t, made(history.Added).Run(), invariant.Placement{}, invariant.Violated, 5200*ms,
+	check(t, made(history.Added).Run(), invariant.Placement{}, verdict.Violated, 5200*ms,
 		"backend-9 was made for w2 at 5.2s, against maxSkew 1 over topology.kubernetes.io/zone: with a=1 b=0 c=0 before it, it made a skew of 2 in a")
-	check(t, made(history.Listed).Run(), invariant.Placement{}, invariant.Held, 0,
-		"1 binding of all Deployments broke no rule: 1 in every order of what came within 1s of them, 0 in some order")
+	check(t, made(history.Listed).Run(), invariant.Placement{}, verdict.Held, 0,
+		"1 binding of all Deployments broke no rule: 1 in every order of the events within 1s of them, 0 in some order")
 }
 
 // TestPlacementSkewIsExact: a pod that came or went a skew before was seen. One that is not judged, and came or went just
@@ -275,7 +277,7 @@ func TestPlacementWithoutTheScheduler(t *testing.T) {
 func TestPlacementSkewIsExact(t *testing.T) {
 	named := spreadOver(`"topologyKey":"topology.kubernetes.io/zone","labelSelector":{"matchExpressions":`+
 		`[{"key":"app.kubernetes.io/name","operator":"Exists"}]}`, "")
-	for apart, want := range map[time.Duration]invariant.Outcome{second: invariant.Violated, second - 1: invariant.Held} {
+	for apart, want := range map[time.Duration]verdict.Outcome{second: verdict.Violated, second - 1: verdict.Held} {
 		came := newPlacing(named).by(named, "app.kubernetes.io/name", "other")
 		came.bind("w1")
 		came.at = 3100*ms + apart - 100*ms
@@ -285,7 +287,7 @@ func TestPlacementSkewIsExact(t *testing.T) {
 		went.terminate(3, "w5").at = gone + apart - 100*ms
 		went.bind("w2")
 		for what, p := range map[string]*placing{"came": came, "went": went} {
-			if v := (invariant.Placement{}).Check(p.Run()); v.Outcome != want {
+			if v := judge.Check(p.Run(), (invariant.Placement{})); v.Outcome != want {
 				t.Errorf("%s %s before: %s: %s", what, apart, v.Outcome, v.Seen)
 			}
 		}

@@ -5,63 +5,67 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// PolicyEnforced promises that of the manifests that were tried while the faults were in force, an admission policy refused
-// each that it is to refuse, and no other: from the moment at which the last fault was seen to the moment at which the first
-// undo began.
+// PolicyEnforced promises that an admission policy, while it is active, refuses each manifest that it must refuse, and no other:
+// from when the last fault was seen to when the first revert began.
 //
-// Evidence: at least one manifest of either sort, and whatever was refused was refused by the policy.
+// Evidence: at least one manifest that must be refused and one that must be accepted; and every refusal came from the policy.
 //
 // Source: https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
 type PolicyEnforced struct{}
 
 func (PolicyEnforced) String() string {
-	return "of the manifests tried while it is in force, an admission policy refuses each that it is to refuse, and no other"
+	return "an admission policy refuses each manifest that it must refuse, and no other, while it is active"
 }
 
-// Check implements Invariant.
-func (p PolicyEnforced) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p PolicyEnforced) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartAdmissions}}
+}
 
-func (p PolicyEnforced) judge(f *facts) Verdict {
-	d := slices.Concat(f.record(f.steady()), f.faultsBit(true))
+// Judge implements EventInvariant.
+func (p PolicyEnforced) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	a := admissionsOf(f)
-	v := Verdict{}
-	v.measure("refused", float64(a.refused))
-	v.measure("accepted", float64(a.accepted))
-	v.measure("wrong", float64(len(a.wrong)))
+	v := verdict.Verdict{}
+	v.Measure("refused", float64(a.refused))
+	v.Measure("accepted", float64(a.accepted))
+	v.Measure("wrong", float64(len(a.wrong)))
 	if len(a.wrong) > 0 {
 		v.At = a.at
-		v.support(a.wrong...)
-		return v.violated(slices.Concat(d, a.other), "%d of %s got the wrong answer: %s",
-			len(a.wrong), count(a.tried, "manifest"), a.wrong[0])
+		v.Support(a.wrong...)
+		return v.Violated(slices.Concat(missing, a.other), "%d of %s got the wrong answer: %s",
+			len(a.wrong), prose.Count(a.tried, "manifest"), a.wrong[0])
 	}
-	d = append(d, a.other...)
+	missing = append(missing, a.other...)
 	switch {
 	case a.refused == 0:
-		d.add("no manifest that is to be refused was tried and refused while the faults were in force")
+		missing.Add("no manifest that must be refused was tried and refused while the faults were active")
 	case a.accepted == 0:
-		d.add("no manifest that is to be accepted was tried and accepted while the faults were in force")
+		missing.Add("no manifest that must be accepted was tried and accepted while the faults were active")
 	}
-	if len(d) > 0 {
-		return v.unknown(d)
+	if len(missing) > 0 {
+		return v.Unknown(missing)
 	}
-	v.support(a.right...)
-	return v.held(nil, "%s refused %d of %s, those that are to be refused, and the others were accepted",
-		list(a.policies), a.refused, count(a.tried, "manifest"))
+	v.Support(a.right...)
+	return v.Held(nil, "%s refused %d of %s, exactly those that it must refuse, and the others were accepted",
+		prose.List(a.policies), a.refused, prose.Count(a.tried, "manifest"))
 }
 
-// admissions are the answers to what was tried while the faults were in force.
+// admissions are the answers to the manifests that were tried while the faults were active.
 type admissions struct {
-	policies                 []string // that are to refuse something
+	policies                 []string // policies that must refuse something
 	tried, refused, accepted int
-	right, wrong             []string // a line each
+	right, wrong             []string // one line for each
 	at                       history.Offset
-	other                    doubts // refusals that say nothing of the policy
+	other                    verdict.Missing // refusals that did not come from the policy
 }
 
-func admissionsOf(f *facts) (a admissions) {
+func admissionsOf(f *evidence.Run) (a admissions) {
 	tried := triedManifests(f)
 	for _, t := range tried {
 		if policy := t.Admission.Against; policy != "" && !slices.Contains(a.policies, policy) {
@@ -78,16 +82,16 @@ func admissionsOf(f *facts) (a admissions) {
 			a.accepted++
 			a.right = append(a.right, who+" was accepted")
 		case m.Accepted:
-			a.mistake(t.T, "%s was accepted at %s, and %s is to refuse it", who, moment(t.T), m.Against)
+			a.mistake(t.T, "%s was accepted at %s, but %s must refuse it", who, prose.Moment(t.T), m.Against)
 		case against && m.By == m.Against:
 			a.refused++
 			a.right = append(a.right, fmt.Sprintf("%s was refused: %s", who, m.Message))
 		case !against && slices.Contains(a.policies, m.By):
-			a.mistake(t.T, "%s was refused by %s at %s, and is to be accepted: %s", who, m.By, moment(t.T), m.Message)
+			a.mistake(t.T, "%s was refused by %s at %s, but must be accepted: %s", who, m.By, prose.Moment(t.T), m.Message)
 		case against:
-			a.other.add("%s was refused at %s, and not by %s: %s", who, moment(t.T), m.Against, m.Message)
+			a.other.Add("%s was refused at %s, but not by %s: %s", who, prose.Moment(t.T), m.Against, m.Message)
 		default:
-			a.other.add("%s was refused at %s, and not by what is to refuse others: %s", who, moment(t.T), m.Message)
+			a.other.Add("%s was refused at %s, but not by the policy under test: %s", who, prose.Moment(t.T), m.Message)
 		}
 	}
 	return a
@@ -100,17 +104,17 @@ func (a *admissions) mistake(at history.Offset, format string, args ...any) {
 	a.wrong = append(a.wrong, fmt.Sprintf(format, args...))
 }
 
-// triedManifests are the answers given while all faults were in force, in order; those of one moment by what was tried.
-func triedManifests(f *facts) (tried []history.Event) {
+// triedManifests are the answers while all faults were active, by time and then by manifest.
+func triedManifests(f *evidence.Run) (tried []history.Event) {
 	from := history.Offset(0)
-	for _, fault := range f.faults {
+	for _, fault := range f.Faults {
 		from = max(from, fault.Seen.At)
 	}
-	to, undone := f.firstUndo()
+	to, undone := f.FirstUndo()
 	if !undone {
-		to = f.end()
+		to = f.End()
 	}
-	for _, e := range f.run.Events {
+	for _, e := range f.Record.Events {
 		if e.Admission != nil && e.T >= from && e.T < to {
 			tried = append(tried, e)
 		}

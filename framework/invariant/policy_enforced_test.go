@@ -6,6 +6,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // The manifests that were tried: what the API server said to each of them in a record where all is well.
@@ -40,33 +42,33 @@ func TestPolicyEnforced(t *testing.T) {
 	only := func(bad bool) *ht.Builder {
 		return enforced().DropEvents(func(e history.Event) bool { return e.Admission != nil && (e.Admission.Against != "") != bad })
 	}
-	const held = "zones refused 1 of 2 manifests, those that are to be refused, and the others were accepted"
+	const held = "zones refused 1 of 2 manifests, exactly those that it must refuse, and the others were accepted"
 	checkAll(t, []sample{
-		{"held", enforced(), promise, invariant.Held, 0, held},
-		{"held, with more", enforced(goodOne, badOne, badOne), promise, invariant.Held, 0,
-			"zones refused 3 of 5 manifests, those that are to be refused, and the others were accepted"},
-		{"two policies", enforced(but(badOne, func(a *history.Admission) { a.Against, a.By = "budgets", "budgets" })), promise, invariant.Held, 0,
-			"budgets and zones refused 2 of 3 manifests, those that are to be refused, and the others were accepted"},
-		{"a bad one was accepted", enforced(spared), promise, invariant.Violated, 40300 * ms,
-			"1 of 3 manifests got the wrong answer: StatefulSet soft was accepted at 40.3s, and zones is to refuse it"},
-		{"a good one was refused", enforced(harmed, spared), promise, invariant.Violated, 40300 * ms,
-			"2 of 4 manifests got the wrong answer: Deployment plain was refused by zones at 40.3s, and is to be accepted: zones denied it"},
-		{"a bad one was refused by another", enforced(but(badOne, byAnother)), promise, invariant.Unknown, 0,
-			"no verdict: StatefulSet none was refused at 40.3s, and not by zones: quota denied it"},
-		{"a good one was refused by another", enforced(but(goodOne, byAnother)), promise, invariant.Unknown, 0,
-			"no verdict: Deployment hard was refused at 40.3s, and not by what is to refuse others: quota denied it"},
-		{"no bad one", only(false), promise, invariant.Unknown, 0,
-			"no verdict: no manifest that is to be refused was tried and refused while the faults were in force"},
-		{"no good one", only(true), promise, invariant.Unknown, 0,
-			"no verdict: no manifest that is to be accepted was tried and accepted while the faults were in force"},
-		{"before it was seen, and after its undo began", enforced().Admission(39*second, spared).Admission(41*second, spared), promise, invariant.Held, 0, held},
-		{"nothing was tried", newStepped().to("w1", "w2").Builder, promise, invariant.Unknown, 0,
-			"no verdict: no manifest that is to be refused was tried and refused while the faults were in force"},
-		{"the fault was not seen", setStage(enforced(), history.Seen, -1), promise, invariant.Unknown, 0, "no verdict: scale was never seen to bite"},
-		{"never undone", setStage(enforced(), history.Healed, -1), promise, invariant.Unknown, 0, "no verdict: scale was never seen to be healed"},
+		{"held", enforced(), promise, verdict.Held, 0, held},
+		{"held, with more", enforced(goodOne, badOne, badOne), promise, verdict.Held, 0,
+			"zones refused 3 of 5 manifests, exactly those that it must refuse, and the others were accepted"},
+		{"two policies", enforced(but(badOne, func(a *history.Admission) { a.Against, a.By = "budgets", "budgets" })), promise, verdict.Held, 0,
+			"budgets and zones refused 2 of 3 manifests, exactly those that it must refuse, and the others were accepted"},
+		{"a bad one was accepted", enforced(spared), promise, verdict.Violated, 40300 * ms,
+			"1 of 3 manifests got the wrong answer: StatefulSet soft was accepted at 40.3s, but zones must refuse it"},
+		{"a good one was refused", enforced(harmed, spared), promise, verdict.Violated, 40300 * ms,
+			"2 of 4 manifests got the wrong answer: Deployment plain was refused by zones at 40.3s, but must be accepted: zones denied it"},
+		{"a bad one was refused by another", enforced(but(badOne, byAnother)), promise, verdict.Unknown, 0,
+			"no verdict: StatefulSet none was refused at 40.3s, but not by zones: quota denied it"},
+		{"a good one was refused by another", enforced(but(goodOne, byAnother)), promise, verdict.Unknown, 0,
+			"no verdict: Deployment hard was refused at 40.3s, but not by the policy under test: quota denied it"},
+		{"no bad one", only(false), promise, verdict.Unknown, 0,
+			"no verdict: no manifest that must be refused was tried and refused while the faults were active"},
+		{"no good one", only(true), promise, verdict.Unknown, 0,
+			"no verdict: no manifest that must be accepted was tried and accepted while the faults were active"},
+		{"before it was seen, and after its revert began", enforced().Admission(39*second, spared).Admission(41*second, spared), promise, verdict.Held, 0, held},
+		{"nothing was tried", newStepped().to("w1", "w2").Builder, promise, verdict.Unknown, 0,
+			"no verdict: no manifest that must be refused was tried and refused while the faults were active"},
+		{"the fault was not seen", setStage(enforced(), history.Seen, -1), promise, verdict.Unknown, 0, "no verdict: scale was never seen in effect"},
+		{"never undone", setStage(enforced(), history.Healed, -1), promise, verdict.Unknown, 0, "no verdict: scale was never seen to be reverted"},
 	})
-	v := promise.Check(enforced(spared).Run())
-	lines(t, v, "StatefulSet soft was accepted at 40.3s, and zones is to refuse it")
+	v := judge.Check(enforced(spared).Run(), promise)
+	lines(t, v, "StatefulSet soft was accepted at 40.3s, but zones must refuse it")
 	numbers(t, v, map[string]float64{"refused": 1, "accepted": 1, "wrong": 1})
-	lines(t, promise.Check(enforced().Run()), "Deployment hard was accepted", "StatefulSet none was refused: zones denied it")
+	lines(t, judge.Check(enforced().Run(), promise), "Deployment hard was accepted", "StatefulSet none was refused: zones denied it")
 }

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/budget"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // kubeletReason is the DisruptionTarget reason of a pod that its kubelet evicted because the node was under pressure.
@@ -12,16 +16,16 @@ import (
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 const kubeletReason = "TerminationByKubelet"
 
-// PressureLeaves promises that a kubelet whose node is under pressure, and which asks no budget, leaves so many pods of a
-// workload ready: from the first that it evicts until the first undo begins, there are never fewer.
+// PressureLeaves promises that a kubelet whose node is under pressure, and which ignores budgets, leaves a number of pods of a
+// workload ready: from its first eviction to the start of the first revert there are never fewer than AtLeast.
 //
-// What keeps the promise is not a budget but where the pods are, and how soon those that go are replaced elsewhere.
+// The promise depends on where the pods are, and on how soon evicted pods are replaced elsewhere, not on a budget.
 //
-// Evidence: a pod of the workload that was evicted by its kubelet; with DespiteBudget, one whose budget allowed no
-// disruption at that time.
+// Evidence: a pod of the workload that its kubelet evicted; with DespiteBudget, a pod whose budget allowed no disruption at that
+// time.
 type PressureLeaves struct {
 	AtLeast int `json:"atLeast"`
-	// DespiteBudget demands the evidence that a budget would have refused one of the evictions.
+	// DespiteBudget needs an eviction that a budget would have refused.
 	DespiteBudget bool `json:"despiteBudget,omitempty"`
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
@@ -32,71 +36,78 @@ func (p PressureLeaves) String() string {
 	if who == "" {
 		who = "the workload"
 	}
-	text := fmt.Sprintf("node pressure leaves at least %s of %s", count(p.AtLeast, "ready pod"), who)
+	text := fmt.Sprintf("node pressure leaves at least %s of %s", prose.Count(p.AtLeast, "ready pod"), who)
 	if p.DespiteBudget {
-		text += ", be it that the kubelet evicts what a budget would not let go"
+		text += ", even though the kubelet evicts pods that a budget protects"
 	}
 	return text
 }
 
-// Check implements Invariant.
-func (p PressureLeaves) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p PressureLeaves) Needs() evidence.Needs {
+	needs := evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartPods, evidence.PartWorkloads}}
+	if p.DespiteBudget {
+		needs.Parts = append(needs.Parts, evidence.PartBudgets)
+	}
+	return needs
+}
 
-func (p PressureLeaves) judge(f *facts) Verdict {
-	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.record(f.steady()), f.faultsBit(true), missing)
-	if len(missing) > 0 {
-		return Verdict{}.unknown(d)
+// Judge implements EventInvariant.
+func (p PressureLeaves) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	if len(ambiguous) > 0 {
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	squeezed := followPressure(f, key)
 	switch {
 	case len(squeezed.evicted) == 0:
-		d.add("no pod of %s was evicted by its kubelet while the faults were in force", key.Name)
-		return Verdict{}.unknown(d)
+		missing.Add("no pod of %s was evicted by its kubelet while the faults were active", key.Name)
+		return verdict.Verdict{}.Unknown(missing)
 	case p.DespiteBudget && squeezed.despite == 0:
-		d.add("no pod of %s was evicted by its kubelet at a time when a budget allowed no disruption", key.Name)
+		missing.Add("no pod of %s was evicted by its kubelet at a time when a budget allowed no disruption", key.Name)
 	}
-	return p.verdict(squeezed, key.Name, d)
+	return p.verdict(squeezed, key.Name, missing)
 }
 
-func (p PressureLeaves) verdict(s squeeze, name string, d doubts) Verdict {
-	v := Verdict{}
-	v.measure("evictedByKubelet", float64(len(s.evicted)))
-	v.measure("evictedDespiteBudget", float64(s.despite))
-	v.measure("leastReady", float64(s.least))
-	v.support(s.evicted...)
+func (p PressureLeaves) verdict(s squeeze, name string, missing verdict.Missing) verdict.Verdict {
+	v := verdict.Verdict{}
+	v.Measure("evictedByKubelet", float64(len(s.evicted)))
+	v.Measure("evictedDespiteBudget", float64(s.despite))
+	v.Measure("leastReady", float64(s.least))
+	v.Support(s.evicted...)
 	what := fmt.Sprintf("%s of %s evicted by the kubelet from %s, %d of them while a budget allowed no disruption",
-		count(len(s.evicted), "pod"), name, list(s.nodes), s.despite)
+		prose.Count(len(s.evicted), "pod"), name, prose.List(s.nodes), s.despite)
 	if s.least >= p.AtLeast {
-		return v.held(d, "%s; never fewer than %s left", what, count(s.least, "ready pod"))
+		return v.Held(missing, "%s; never fewer than %s left", what, prose.Count(s.least, "ready pod"))
 	}
 	if s.blind {
-		d.add("%s had %s left only as far as was seen while a watch was blind", name, count(s.least, "ready pod"))
-		return v.unknown(d)
+		missing.Add("%s had %s left, but only during a gap of a watch", name, prose.Count(s.least, "ready pod"))
+		return v.Unknown(missing)
 	}
 	v.At = s.at
-	return v.violated(d, "%s; %s left at %s, and %d are promised", what, count(s.least, "ready pod"), moment(s.at), p.AtLeast)
+	return v.Violated(missing, "%s; %s left at %s, and at least %d are promised", what, prose.Count(s.least, "ready pod"), prose.Moment(s.at), p.AtLeast)
 }
 
 // squeeze is what kubelets under pressure did to a workload.
 type squeeze struct {
-	evicted []string // what became of each pod, in words
+	evicted []string // a description for each pod
 	nodes   []string
-	despite int // evicted while a budget of theirs allowed no disruption
-	least   int // pods that were ready
+	despite int // evicted while their budget allowed no disruption
+	least   int // smallest number of ready pods
 	at      history.Offset
 	blind   bool
 }
 
-func followPressure(f *facts, key history.Key) (s squeeze) {
-	from, _ := f.faultsOn()
-	until, undone := f.firstUndo()
+func followPressure(f *evidence.Run, key history.Key) (s squeeze) {
+	from, _ := f.FaultsOn()
+	until, undone := f.FirstUndo()
 	if !undone {
-		until = f.end()
+		until = f.End()
 	}
-	budgets := demands(f.run, func(history.Key) bool { return true })
+	budgets := budget.Demands(f.Record, func(history.Key) bool { return true })
 	known := make(map[string]bool) // evicted pods, by UID
-	moments(f.run, func(at history.Offset, state *history.State) {
+	evidence.Moments(f.Record, func(at history.Offset, state *history.State) {
 		if at < from || at >= until {
 			return
 		}
@@ -112,7 +123,7 @@ func followPressure(f *facts, key history.Key) (s squeeze) {
 			return
 		}
 		if ready := len(state.ReadyPods(w.Namespace, w.Selector)); s.at == 0 || ready < s.least {
-			s.least, s.at, s.blind = ready, at, f.blind(at)
+			s.least, s.at, s.blind = ready, at, f.Blind(at)
 		}
 	})
 	slices.Sort(s.nodes)
@@ -120,13 +131,13 @@ func followPressure(f *facts, key history.Key) (s squeeze) {
 	return s
 }
 
-func (s *squeeze) evict(pod history.Pod, at history.Offset, budgets []*demand) {
-	line := fmt.Sprintf("%s was evicted from %s, and had ended at %s", pod.Name, pod.Node, moment(at))
+func (s *squeeze) evict(pod history.Pod, at history.Offset, budgets []*budget.Demand) {
+	line := fmt.Sprintf("%s was evicted from %s, and had ended at %s", pod.Name, pod.Node, prose.Moment(at))
 	for _, b := range budgets {
-		if b.key.Namespace == pod.Namespace && len(b.selector) > 0 && history.Selects(b.selector, pod.Labels) &&
-			b.blocked(at-watchSkew, at) && !b.open(at-watchSkew, at) {
+		if b.Key.Namespace == pod.Namespace && len(b.Selector) > 0 && history.Selects(b.Selector, pod.Labels) &&
+			b.Blocked(at-evidence.WatchSkew, at) && !b.Open(at-evidence.WatchSkew, at) {
 			s.despite++
-			line += ", when " + b.words + " allowed no disruption"
+			line += ", when " + b.Words + " allowed no disruption"
 			break
 		}
 	}

@@ -6,33 +6,36 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/stats"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// QuietWithin promises that no request of a lane is sent that reaches a pod later than Limit after the pod's deletion. On
-// the fresh lane each request is a new connection, and what Limit is kept there is a preStop sleep that is long enough:
-// Kubernetes takes a pod out of the EndpointSlices when it is deleted, tells its containers to end at the same time, and
-// nobody waits for the proxies.
+// QuietWithin promises that no request of a lane that is sent more than Limit after a pod's deletion reaches the pod. On the fresh
+// lane each request is a new connection, and a preStop sleep that is long enough keeps the promise: Kubernetes removes a deleted
+// pod from the EndpointSlices and ends its containers at the same time, without waiting for the proxies.
 //
-// A deletion is dated by when the watch told of it, on the record's clock: the API's own deletionTimestamp has whole
-// seconds. A watch tells late, never early, so that a busy API server makes pods look quiet sooner, by that much: where it
-// could be that much that keeps the promise, it is Unknown. A request is dated by when it was sent.
+// A deletion is dated by when the watch reported it, on the record's clock, because the API's deletionTimestamp has whole seconds.
+// A watch reports late, never early, so a busy API server makes the promise easier to keep. If that could decide the verdict, it is
+// Unknown. A request is dated by when it was sent.
 //
-// Evidence: what NoFailedRequests demands; a server known for every request of the lane, or the latest might be among
-// those that failed; and Terminations pods that the lane's requests reached in the second before their deletion, with load
-// for as long as Limit after it.
+// Evidence: that of NoFailedRequests; a known server for every request of the lane; and Terminations pods that the lane's requests
+// reached in the second before their deletion, with load for at least Limit afterwards.
 //
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
 type QuietWithin struct {
 	Limit time.Duration `json:"limit"`
 	// Lane to judge; empty means fresh.
 	Lane history.Lane `json:"lane,omitempty"`
-	// Terminations is how many must have been seen; at least one.
+	// Terminations is the smallest number of pods that must count; at least one.
 	Terminations int `json:"terminations,omitempty"`
 }
 
-// flowWindow is the time before a deletion in which requests must have reached the pod: of one that got none anyway it
-// says little that it got none afterwards.
+// flowWindow is the time before a deletion in which requests must have reached the pod. A pod without requests before its deletion
+// proves little.
 const flowWindow = time.Second
 
 func (p QuietWithin) lane() history.Lane { return cmp.Or(p.Lane, history.LaneFresh) }
@@ -49,15 +52,17 @@ func (p QuietWithin) String() string {
 	return fmt.Sprintf("no %s reaches a pod later than %s after its deletion", p.what(), p.Limit)
 }
 
-// Check implements Invariant.
-func (p QuietWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p QuietWithin) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Requests: true, Parts: []evidence.Part{evidence.PartPods}}
+}
 
-func (p QuietWithin) start(f *facts, t *tally) judgement {
+// Requests implements RequestInvariant.
+func (p QuietWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	j := &quietWithin{promise: p, facts: f, tally: t, byName: make(map[string]*ending)}
-	disturbed := f.phases[history.Disturbed]
-	several := severalOfAName(f.run)
-	for _, end := range f.run.Terminations(disturbed.From, disturbed.To) {
-		if end.Requested.OK && !several[end.Name] {
+	disturbed := f.Phases[history.Disturbed]
+	for _, end := range f.Timeline().Terminations(disturbed.From, disturbed.To) {
+		if end.Requested.OK && end.Alone { // else it is unknown which of the pods of that name a request reached
 			e := &ending{pod: end.Name, node: end.Node, began: end.Requested.At}
 			j.byName[e.pod] = e
 			j.endings = append(j.endings, e)
@@ -66,29 +71,14 @@ func (p QuietWithin) start(f *facts, t *tally) judgement {
 	return j
 }
 
-// severalOfAName are the names that one pod had after another: which of them a request reached, it does not tell.
-func severalOfAName(run history.Run) map[string]bool {
-	uids, several := make(map[string]string), make(map[string]bool)
-	for _, e := range run.Events {
-		if e.Pod == nil {
-			continue
-		}
-		if uid, known := uids[e.Pod.Name]; known && uid != e.Pod.UID {
-			several[e.Pod.Name] = true
-		}
-		uids[e.Pod.Name] = e.Pod.UID
-	}
-	return several
-}
-
-// ending is a pod that was deleted, and the requests that reached it.
+// ending is a deleted pod with the requests that reached it.
 type ending struct {
 	pod, node string
-	began     history.Offset // its deletion
-	before    int            // requests within flowWindow before
-	after     int            // requests after
-	last      time.Duration  // after the deletion the last one was sent; 0 when none was
-	late      history.Moment // when the first was sent that was too late
+	began     history.Offset // the deletion
+	before    int            // requests within flowWindow before the deletion
+	after     int            // requests after the deletion
+	last      time.Duration  // from the deletion to the last request; 0 if there was none
+	late      history.Moment // when the first late request was sent
 }
 
 func (e *ending) take(sent history.Offset, limit time.Duration) {
@@ -100,85 +90,85 @@ func (e *ending) take(sent history.Offset, limit time.Duration) {
 		if after > limit && (!e.late.OK || sent < e.late.At) {
 			e.late = history.Moment{At: sent, OK: true}
 		}
-	case justBefore(sent, e.began, flowWindow):
+	case requests.JustBefore(sent, e.began, flowWindow):
 		e.before++
 	}
 }
 
 type quietWithin struct {
 	promise QuietWithin
-	facts   *facts
-	tally   *tally
+	facts   *evidence.Run
+	tally   *requests.Stats
 	endings []*ending
 	byName  map[string]*ending
-	astray  uint64 // requests that reached a pod which nobody knows
+	astray  uint64 // requests that reached an unknown pod
 }
 
-func (j *quietWithin) take(r *history.Request) {
+func (j *quietWithin) Take(r *history.Request) {
 	if r.Lane != j.promise.lane() || r.Outcome == history.Unsent {
 		return
 	}
-	if !reached(r) || r.GatewayTries > 1 { // the upstreams that a gateway tried before are not in the record
+	if !evidence.Reached(r) || r.GatewayTries > 1 { // the record lacks the upstreams that a gateway tried before
 		j.astray++
 	}
-	if e := j.byName[r.Pod]; e != nil && reached(r) {
+	if e := j.byName[r.Pod]; e != nil && evidence.Reached(r) {
 		e.take(r.Sent, j.promise.Limit)
 	}
 }
 
-func (j *quietWithin) end() Verdict {
+func (j *quietWithin) End(missing verdict.Missing) verdict.Verdict {
 	lanes := []history.Lane{j.promise.lane()}
 	q := j.quiet()
-	d := slices.Concat(j.facts.record(j.facts.steady()), j.facts.faultsBit(true), j.tally.delivered(lanes))
+	missing = slices.Concat(missing, j.tally.Delivered(lanes))
 	if j.astray > 0 {
-		d.add("of %s on %s nobody knows which pods were tried", count(j.astray, "request"), lanes[0])
+		missing.Add("of %s on %s it is unknown which pods were tried", prose.Count(j.astray, "request"), lanes[0])
 	}
 	if least := max(1, j.promise.Terminations); len(q.endings) < least {
-		d.add("%s of pods that %s reached until then and for %s could have gone on to, and %d are needed",
-			count(len(q.endings), "termination"), lanes[0], j.promise.Limit, least)
+		missing.Add("%s of pods that %s reached until then and for %s could have gone on to, and %d are needed",
+			prose.Count(len(q.endings), "termination"), lanes[0], j.promise.Limit, least)
 	}
-	d = append(d, j.toldLate(q)...)
-	v := Verdict{}
-	j.tally.numbers(&v, lanes)
+	missing = append(missing, j.toldLate(q)...)
+	v := verdict.Verdict{}
+	j.tally.Numbers(&v, lanes)
 	q.numbers(&v, j.promise.Limit)
 	j.support(&v, q)
 	if q.late > 0 {
 		v.At = q.firstLate
-		return v.violated(d, "%d of %s got a %s later than %s after their deletion (%s, 95 %% interval %s to %s), the latest %s; %s",
-			q.late, count(len(q.endings), "pod"), j.promise.what(), j.promise.Limit, percent(q.share()), percent(q.low),
-			percent(q.high), q.endings[0], q)
+		return v.Violated(missing, "%d of %s got a %s more than %s after their deletion (%s, 95 %% interval %s to %s), the latest %s; %s",
+			q.late, prose.Count(len(q.endings), "pod"), j.promise.what(), j.promise.Limit, prose.Percent(q.share()), prose.Percent(q.low),
+			prose.Percent(q.high), q.endings[0], q)
 	}
-	return v.held(d, "the last %s came %s after the deletion of %s; 0 later than %s, 95 %% upper bound %s",
-		j.promise.what(), q, count(len(q.endings), "pod"), j.promise.Limit, percent(q.high))
+	return v.Held(missing, "the last %s came %s after the deletion of %s; 0 later than %s, 95 %% upper bound %s",
+		j.promise.what(), q, prose.Count(len(q.endings), "pod"), j.promise.Limit, prose.Percent(q.high))
 }
 
-// toldLate doubts that pods were quiet in time whose deletion a watch may have told of late, or the harness dated late because it
-// stood still.
-func (j *quietWithin) toldLate(q quiet) (d doubts) {
+// toldLate reports pods whose last request was in time only if the watch reported their deletion on time and the harness was not
+// paused.
+func (j *quietWithin) toldLate(q quiet) (missing verdict.Missing) {
 	for _, e := range q.endings {
-		late := max(j.facts.noise.watches, j.facts.lateBy(e.began))
+		late := max(j.facts.Noise.Watches, j.facts.LateBy(e.began))
 		if q.late == 0 && e.last+late > j.promise.Limit {
-			d.add("the last %s came %s after a deletion, told of by watches that were up to %s late: together that is more than %s",
-				j.promise.what(), moment(e.last), moment(late), j.promise.Limit)
-			return d
+			missing.Add("the last %s came %s after a deletion that the watches reported up to %s late; together that is more than %s",
+				j.promise.what(), prose.Moment(e.last), prose.Moment(late), j.promise.Limit)
+			return missing
 		}
 	}
-	return d
+	return missing
 }
 
-// quiet is how long it took until pods were quiet.
+// quiet is how long it took until pods got no more requests.
 type quiet struct {
-	endings   []*ending // that count, the one that was quiet last first
+	endings   []*ending // those that count, the slowest first
 	late      int
 	firstLate history.Offset
-	low, high float64 // where the share of the late ones lies, with 95 % confidence
+	low, high float64 // the 95 % interval of the share of late ones
 }
 
-// quiet takes the endings that count: pods that got requests before, and could have got them until the limit. One that
-// got a request too late counts in any case.
+// quiet selects the endings that count: pods that got requests before their deletion, and could have got them until the limit. A
+// pod with a late request counts in any case.
 func (j *quietWithin) quiet() (q quiet) {
 	for _, e := range j.endings {
-		if !e.late.OK && (e.before == 0 || j.tally.to-e.began < j.promise.Limit) {
+		if !e.late.OK && (e.before == 0 || j.tally.To-e.began < j.promise.Limit) {
 			continue
 		}
 		q.endings = append(q.endings, e)
@@ -192,22 +182,22 @@ func (j *quietWithin) quiet() (q quiet) {
 	slices.SortStableFunc(q.endings, func(a, b *ending) int {
 		return cmp.Or(cmp.Compare(b.last, a.last), cmp.Compare(a.began, b.began), cmp.Compare(a.pod, b.pod))
 	})
-	q.low, q.high = Interval95(uint64(q.late), uint64(len(q.endings)))
+	q.low, q.high = stats.Interval95(uint64(q.late), uint64(len(q.endings)))
 	if q.late == 0 {
-		q.high = upperBound95(uint64(len(q.endings)))
+		q.high = stats.UpperBound95(uint64(len(q.endings)))
 	}
 	return q
 }
 
 func (q quiet) share() float64 { return float64(q.late) / float64(max(1, len(q.endings))) }
 
-// quantile is the time in which that share of the pods was quiet: the smallest that will do.
+// quantile is the smallest time within which that share of the pods got their last request.
 func (q quiet) quantile(share float64) time.Duration {
 	n := len(q.endings)
 	if n == 0 {
 		return 0
 	}
-	const rounding = 1e-9 // 0.9 x 10 is a bit more than 9
+	const rounding = 1e-9 // 0.9 x 10 is slightly more than 9
 	slower := min(n-1, int(float64(n)*(1-share)+rounding))
 	return q.endings[slower].last
 }
@@ -215,20 +205,20 @@ func (q quiet) quantile(share float64) time.Duration {
 // String is the distribution: "0.41s (p50), 0.9s (p90), 1.1s (p99), 1.2s (max)".
 func (q quiet) String() string {
 	return fmt.Sprintf("%s (p50), %s (p90), %s (p99), %s (max)",
-		moment(q.quantile(0.5)), moment(q.quantile(0.9)), moment(q.quantile(0.99)), moment(q.quantile(1)))
+		prose.Moment(q.quantile(0.5)), prose.Moment(q.quantile(0.9)), prose.Moment(q.quantile(0.99)), prose.Moment(q.quantile(1)))
 }
 
-func (q quiet) numbers(v *Verdict, limit time.Duration) {
-	v.measure("terminations", float64(len(q.endings)))
-	v.measure("late", float64(q.late))
-	v.measure("lateShareHigh95", q.high)
-	v.measure("limitSeconds", limit.Seconds())
+func (q quiet) numbers(v *verdict.Verdict, limit time.Duration) {
+	v.Measure("terminations", float64(len(q.endings)))
+	v.Measure("late", float64(q.late))
+	v.Measure("lateShareHigh95", q.high)
+	v.Measure("limitSeconds", limit.Seconds())
 	for name, share := range map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1} {
-		v.measure("lastSeconds."+name, q.quantile(share).Seconds())
+		v.Measure("lastSeconds."+name, q.quantile(share).Seconds())
 	}
 }
 
-// pace is how far apart requests reached a pod before its deletion: the middle one of the pods.
+// pace is the time between two requests to a pod before its deletion, the median of the pods.
 func (q quiet) pace() time.Duration {
 	rates := make([]int, len(q.endings))
 	for i, e := range q.endings {
@@ -238,49 +228,41 @@ func (q quiet) pace() time.Duration {
 	return flowWindow / time.Duration(max(1, rates[len(rates)/2]))
 }
 
-// latest is how many of the pods that were quiet last are told.
+// latest is how many of the slowest pods the evidence lists.
 const latest = 5
 
-// support tells the latest, and how well it could be measured.
-func (j *quietWithin) support(v *Verdict, q quiet) {
+// support lists the slowest pods, and the precision of the measurement.
+func (j *quietWithin) support(v *verdict.Verdict, q quiet) {
 	for _, e := range q.endings[:min(latest, len(q.endings))] {
-		v.support(e.line(j.promise.Limit))
+		v.Support(e.line(j.promise.Limit))
 	}
 	if len(q.endings) > 0 {
 		pace := q.pace()
-		v.measure("paceSeconds", pace.Seconds())
-		v.support(fmt.Sprintf("before its deletion a pod got a request every %s: what was seen is that coarse", moment(pace)),
-			fmt.Sprintf("deletions are dated by when the watch told of them, which is never early; requests by when they were sent, right within %s",
-				j.facts.clockError()))
+		v.Measure("paceSeconds", pace.Seconds())
+		v.Support(fmt.Sprintf("before its deletion a pod got a request every %s, which limits the precision", prose.Moment(pace)),
+			fmt.Sprintf("deletions are dated by the watch, which is never early; requests by when they were sent, exact within %s",
+				j.facts.ClockError()))
 	}
 	if left := len(j.endings) - len(q.endings); left > 0 {
-		v.support(fmt.Sprintf("%s more: not reached in the second before, or deleted less than %s before the load ended",
-			count(left, "termination"), j.promise.Limit))
+		v.Support(fmt.Sprintf("%s more: not reached in the second before, or deleted less than %s before the load ended",
+			prose.Count(left, "termination"), j.promise.Limit))
 	}
 }
 
 // String names the pod: "4.9s: backend-1 on w1".
-func (e *ending) String() string { return fmt.Sprintf("%s: %s on %s", moment(e.last), e.pod, e.node) }
+func (e *ending) String() string {
+	return fmt.Sprintf("%s: %s on %s", prose.Moment(e.last), e.pod, e.node)
+}
 
 func (e *ending) line(limit time.Duration) string {
-	text := fmt.Sprintf("%s on %s, deleted at %s: ", e.pod, e.node, moment(e.began))
+	text := fmt.Sprintf("%s on %s, deleted at %s: ", e.pod, e.node, prose.Moment(e.began))
 	switch {
 	case e.after == 0:
 		return text + "no request after that"
 	case e.last > limit:
-		return text + fmt.Sprintf("%s after that, the last %s later, %s beyond the limit", count(e.after, "request"), moment(e.last),
-			moment(e.last-limit))
+		return text + fmt.Sprintf("%s after that, the last %s later, %s beyond the limit", prose.Count(e.after, "request"), prose.Moment(e.last),
+			prose.Moment(e.last-limit))
 	}
-	return text + fmt.Sprintf("%s after that, the last %s later, %s before the limit", count(e.after, "request"), moment(e.last),
-		moment(limit-e.last))
-}
-
-// clockError is how far the times of requests may be off the record's clock.
-func (f *facts) clockError() (worst history.Offset) {
-	for _, e := range f.run.Events {
-		if e.Clock != nil {
-			worst = max(worst, e.Clock.Uncertainty)
-		}
-	}
-	return worst
+	return text + fmt.Sprintf("%s after that, the last %s later, %s before the limit", prose.Count(e.after, "request"), prose.Moment(e.last),
+		prose.Moment(limit-e.last))
 }

@@ -3,27 +3,28 @@ package invariant
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// RecoversWithin promises that, once the undo of the last fault has begun, the workload settles within a limit and stays
-// so until the end of Recovered: all its replicas, and only those, are there and ready, and the EndpointSlices of the
-// Service of its name offer exactly its ready pods. A fault that nobody undoes counts from when it was seen.
+// RecoversWithin promises that within a limit of the start of the last revert the workload settles, and stays settled until the end
+// of Recovered: exactly its replicas exist and are ready, and the EndpointSlices of the Service of the same name list exactly its
+// ready pods. A fault that is not reverted counts from when it was seen.
 //
-// It does not count from when the fault was seen as healed: often that is nothing but the workload's own recovery. Of a
-// fault that is only seen when the workload has settled again, such as a rollout, nothing is left to measure. FromFault counts
-// from before the first disturbance: for claims about what a fault costs, such as one that takes pods and puts nothing back,
-// of which the undo is nothing but to wait.
+// The limit does not count from when the fault was seen to be reverted, because that is often the workload's own recovery.
+// FromFault counts from before the first disturbance, for claims about the cost of a fault: one that deletes pods and reverts
+// nothing, or one that is seen only when the workload has settled again, such as a rollout.
 //
-// Evidence: a workload that was seen disturbed, and that was watched for as long as the limit unless it settled before.
+// Evidence: a workload that was disturbed, and that was watched for at least the limit unless it settled before.
 type RecoversWithin struct {
 	Limit time.Duration `json:"limit"`
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
-	// FromFault counts from the moment at which the first fault began to be injected, and not from the last undo.
+	// FromFault counts from when the first fault began to be applied, and not from the last revert.
 	FromFault bool `json:"fromFault,omitempty"`
 }
 
@@ -38,21 +39,30 @@ func (p RecoversWithin) String() string {
 	return fmt.Sprintf("%s recovers within %s", who, p.Limit)
 }
 
-// Check implements Invariant.
-func (p RecoversWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p RecoversWithin) Needs() evidence.Needs {
+	return evidence.Needs{
+		Watches:         evidence.Ordered,
+		Since:           evidence.Undisturbed,
+		Standing:        true,
+		MovedByNodeLoss: true,
+		Parts:           []evidence.Part{evidence.PartPods, evidence.PartWorkloads, evidence.PartSlices},
+	}
+}
 
-func (p RecoversWithin) judge(f *facts) Verdict {
-	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.inOrder(f.steady()), f.faultsBit(false), missing)
+// Judge implements EventInvariant.
+func (p RecoversWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
 	from, ok := p.from(f)
-	if !ok || len(missing) > 0 { // without such a moment, faultsBit has said why
-		return Verdict{}.unknown(d)
+	if !ok || len(ambiguous) > 0 { // without such a moment, which FaultsActive reports
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	r := followRecovery(f, key)
 	if !r.disturbed {
-		d.add("%s was never seen to be disturbed", key.Name)
+		missing.Add("%s was never disturbed", key.Name)
 	}
-	return p.verdict(f, r, from, key.Name, d)
+	return p.verdict(f, r, from, key.Name, missing)
 }
 
 // since is the moment from which a recovery counts.
@@ -61,105 +71,67 @@ type since struct {
 	words string
 }
 
-func (p RecoversWithin) from(f *facts) (from since, ok bool) {
+func (p RecoversWithin) from(f *evidence.Run) (from since, ok bool) {
 	if p.FromFault {
-		from.at, ok = f.firstInjecting()
+		from.at, ok = f.FirstInjecting()
 		from.words = "the fault began"
 		return from, ok
 	}
-	from.at, ok = f.lastUndo()
-	from.words = "the last undo began"
+	from.at, ok = f.LastUndo()
+	from.words = "the last revert began"
 	return from, ok
 }
 
-func (p RecoversWithin) verdict(f *facts, r recovery, from since, name string, d doubts) Verdict {
-	v := Verdict{}
-	v.measure("limitSeconds", p.Limit.Seconds())
-	watched, late := f.end()-from.at, from.at+p.Limit
+func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name string, missing verdict.Missing) verdict.Verdict {
+	v := verdict.Verdict{}
+	v.Measure("limitSeconds", p.Limit.Seconds())
+	watched, late := f.End()-from.at, from.at+p.Limit
 	if !r.recovered.OK {
-		v.measure("watchedSeconds", watched.Seconds())
-		v.support("at the end: " + r.saw)
-		if f.unseen(late, f.end()) {
-			return v.unknown(append(d, f.late(f.steady())...))
+		v.Measure("watchedSeconds", watched.Seconds())
+		v.Support("at the end: " + r.saw)
+		if f.Unseen(late, f.End()) {
+			return v.Unknown(append(missing, f.Late(f.Steady())...))
 		}
 		if watched < p.Limit {
-			d.add("%s had not recovered when the watching ended, %s after %s: %s", name, moment(watched), from.words, r.saw)
-			return v.unknown(d)
+			missing.Add("%s had not recovered when the record ended, %s after %s: %s", name, prose.Moment(watched), from.words, r.saw)
+			return v.Unknown(missing)
 		}
-		if unsure := f.orInTime(from.at, f.end(), p.Limit); len(unsure) > 0 {
-			return v.unknown(append(d, unsure...))
+		if unsure := f.OrInTime(from.at, f.End(), p.Limit); len(unsure) > 0 {
+			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = late
-		return v.violated(d, "%s had not recovered %s after %s at %s: %s", name, moment(watched), from.words, moment(from.at), r.saw)
+		return v.Violated(missing, "%s had not recovered %s after %s at %s: %s", name, prose.Moment(watched), from.words, prose.Moment(from.at), r.saw)
 	}
 	took := max(0, r.recovered.At-from.at)
-	v.measure("recoveredSeconds", took.Seconds())
-	v.support(fmt.Sprintf("%s at %s; settled for good at %s: %s", from.words, moment(from.at), moment(r.recovered.At), r.saw))
-	if took > p.Limit && f.unseen(late, r.recovered.At) {
-		return v.unknown(append(d, f.late(f.steady())...))
+	v.Measure("recoveredSeconds", took.Seconds())
+	v.Support(fmt.Sprintf("%s at %s; settled for good at %s: %s", from.words, prose.Moment(from.at), prose.Moment(r.recovered.At), r.saw))
+	if took > p.Limit && f.Unseen(late, r.recovered.At) {
+		return v.Unknown(append(missing, f.Late(f.Steady())...))
 	}
-	if unsure := f.orInTime(from.at, r.recovered.At, p.Limit); took > p.Limit && len(unsure) > 0 {
-		return v.unknown(append(d, unsure...))
+	if unsure := f.OrInTime(from.at, r.recovered.At, p.Limit); took > p.Limit && len(unsure) > 0 {
+		return v.Unknown(append(missing, unsure...))
 	}
 	if took > p.Limit {
 		v.At = late
-		return v.violated(d, "%s recovered %s after %s at %s, and %s was the limit", name, moment(took), from.words, moment(from.at), p.Limit)
+		return v.Violated(missing, "%s recovered %s after %s at %s, and %s was the limit", name, prose.Moment(took), from.words, prose.Moment(from.at), p.Limit)
 	}
-	if !p.FromFault && !f.undone() {
-		d = append(d, f.orTooLate(from.at, r.recovered.At, p.Limit)...)
+	if !p.FromFault && !f.Undone() {
+		missing = append(missing, f.OrTooLate(from.at, r.recovered.At, p.Limit)...)
 	}
-	return v.held(d, "%s had recovered %s after %s at %s: %s", name, moment(took), from.words, moment(from.at), r.saw)
+	return v.Held(missing, "%s had recovered %s after %s at %s: %s", name, prose.Moment(took), from.words, prose.Moment(from.at), r.saw)
 }
 
-// unseen tells whether one gap hides all that was the case between two moments: who comes back from it may have come
-// back long before. What is listed again after a gap comes into the record within the skew.
-func (f *facts) unseen(from, to history.Offset) bool {
-	begin, end := f.begin(), f.end()
-	return slices.ContainsFunc(f.gaps, func(e history.Event) bool {
-		return e.Gap.Since < end && e.T >= begin && e.Gap.Since <= from && to <= e.T+watchSkew
-	})
-}
-
-// lastUndo is when the undo of the last fault began, or when it was seen if nobody undid it.
-func (f *facts) lastUndo() (at history.Offset, ok bool) {
-	for _, fault := range f.faults {
-		m := fault.Healing
-		if !m.OK {
-			m = fault.Seen
-		}
-		if m.OK {
-			at, ok = max(at, m.At), true
-		}
-	}
-	return at, ok
-}
-
-// undone tells whether every fault that was seen was undone, too.
-func (f *facts) undone() bool {
-	return !slices.ContainsFunc(f.faults, func(fault history.FaultLife) bool { return fault.Seen.OK && !fault.Healing.OK })
-}
-
-// firstInjecting is when the first fault began to be injected.
-func (f *facts) firstInjecting() (at history.Offset, ok bool) {
-	for _, fault := range f.faults {
-		if m := fault.Injecting; m.OK && (!ok || m.At < at) {
-			at, ok = m.At, true
-		}
-	}
-	return at, ok
-}
-
-// recovery is how a workload came back.
+// recovery is how a workload recovered.
 type recovery struct {
-	disturbed bool           // it was not settled at some time while a fault was on
-	recovered history.Moment // when it settled for good
-	saw       string         // at the end of Recovered
+	disturbed bool           // it was not settled at some time during a fault
+	recovered history.Moment // when it settled for the last time
+	saw       string         // the state at the end of Recovered
 }
 
-func followRecovery(f *facts, key history.Key) (r recovery) {
-	end := f.end()
-	began, over := f.faultsOn()
-	moments(f.run, func(at history.Offset, s *history.State) {
+func followRecovery(f *evidence.Run, key history.Key) (r recovery) {
+	end := f.End()
+	began, over := f.FaultsOn()
+	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at >= end {
 			return
 		}
@@ -176,25 +148,9 @@ func followRecovery(f *facts, key history.Key) (r recovery) {
 	return r
 }
 
-// faultsOn is the time from the first fault's beginning to the last heal, or to the end if one was never healed.
-func (f *facts) faultsOn() (from, to history.Offset) {
-	from = f.end()
-	for _, fault := range f.faults {
-		if fault.Injecting.OK {
-			from = min(from, fault.Injecting.At)
-		}
-		healed := fault.Healed.At
-		if !fault.Healed.OK {
-			healed = f.end()
-		}
-		to = max(to, healed)
-	}
-	return from, to
-}
-
-// recoveredNow tells whether a workload has settled and is offered to clients as it is.
+// recoveredNow says whether a workload has settled and its EndpointSlices match its pods.
 func recoveredNow(s *history.State, key history.Key) (done bool, saw string) {
-	w, done := settled(s, key)
+	w, done := evidence.Settled(s, key)
 	offered := make(map[string]bool)
 	for _, slice := range s.Slices {
 		if slice.Namespace != key.Namespace || slice.Service != key.Name {
@@ -210,7 +166,7 @@ func recoveredNow(s *history.State, key history.Key) (done bool, saw string) {
 	for _, p := range s.ReadyPods(w.Namespace, w.Selector) {
 		ready[p.Name] = true
 	}
-	saw = fmt.Sprintf("%d of %s ready, %s there, %s", len(ready), count(w.Replicas, "replica"),
-		count(len(livePods(s, w)), "pod"), count(len(offered), "ready endpoint"))
+	saw = fmt.Sprintf("%d of %s ready, %s, %s", len(ready), prose.Count(w.Replicas, "replica"),
+		prose.Count(len(evidence.LivePods(s, w)), "pod"), prose.Count(len(offered), "ready endpoint"))
 	return done && maps.Equal(offered, ready), saw
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // recoveryModel is a workload of three replicas that is disturbed in every way there is, one thing a moment, and most
@@ -184,7 +186,7 @@ func (m *recoveryModel) fault(from, undo, healed history.Offset) {
 }
 
 // judge restates the promise.
-func (m *recoveryModel) judge(from, undo, healed, limit, end history.Offset) (want invariant.Outcome, at history.Offset) {
+func (m *recoveryModel) judge(from, undo, healed, limit, end history.Offset) (want verdict.Outcome, at history.Offset) {
 	disturbed, lastBad := false, -1
 	for i, g := range m.good {
 		if g.at >= end {
@@ -198,19 +200,19 @@ func (m *recoveryModel) judge(from, undo, healed, limit, end history.Offset) (wa
 	seenAll := lastBad+1 < len(m.good) && m.good[lastBad+1].at < end
 	switch {
 	case !seenAll && end-undo < limit:
-		return invariant.Unknown, 0
+		return verdict.Unknown, 0
 	case !seenAll || m.good[lastBad+1].at-undo > limit:
-		return invariant.Violated, undo + limit
+		return verdict.Violated, undo + limit
 	case !disturbed:
-		return invariant.Unknown, 0
+		return verdict.Unknown, 0
 	}
-	return invariant.Held, 0
+	return verdict.Held, 0
 }
 
 // TestRecoversWithinModel disturbs a workload at random, and asks after each moment whether all was well.
 func TestRecoversWithinModel(t *testing.T) {
 	const end = 50 * second // of Recovered, see below
-	seen := make(map[invariant.Outcome]int)
+	seen := make(map[verdict.Outcome]int)
 	for seed := range uint64(1500) {
 		m := newRecoveryModel(seed)
 		m.now = 12 * second
@@ -241,13 +243,13 @@ func TestRecoversWithinModel(t *testing.T) {
 			limit = 40 * second // longer than is watched
 		}
 		want, at := m.judge(from, undo, healed, limit, end)
-		got := invariant.RecoversWithin{Limit: limit}.Check(m.record.Run())
+		got := judge.Check(m.record.Run(), invariant.RecoversWithin{Limit: limit})
 		if got.Outcome != want || got.At != at {
 			t.Errorf("seed %d: %s at %s, want %s at %s: %s %q", seed, got.Outcome, got.At, want, at, got.Seen, got.Evidence)
 		}
 		seen[got.Outcome]++
 	}
-	for _, o := range []invariant.Outcome{invariant.Held, invariant.Violated, invariant.Unknown} {
+	for _, o := range []verdict.Outcome{verdict.Held, verdict.Violated, verdict.Unknown} {
 		if seen[o] < 100 {
 			t.Errorf("only %d of 1500 were %s: the model proves little", seen[o], o)
 		}

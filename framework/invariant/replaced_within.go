@@ -5,19 +5,21 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// ReplacedWithin promises that what a workload lost with its nodes, or to their pressure, is replaced without them:
-// within a limit of the moment at which the last fault was seen, all its replicas are ready on other nodes, and stay so until
-// the first undo begins. Pressure on a node is seen when its pods have been evicted; the limit counts from the node's taint.
-// Where they are not, the evidence names the pods that keep it from being so, with the scheduler's reason.
+// ReplacedWithin promises that the pods that a workload lost with its nodes, or to pressure on them, are replaced without these
+// nodes: within a limit of the moment at which the last fault was seen, all replicas are ready on other nodes, and stay so until
+// the first revert begins. A fault of pressure is seen when the pods have been evicted, so there the limit counts from the node's
+// taint. If the promise is broken, the evidence names the pods that are missing, with the scheduler's reason.
 //
-// It says nothing of what comes after the undo: see RecoversWithin.
+// What comes after the revert is the matter of RecoversWithin.
 //
-// Evidence: a watch saw a node being lost, or tainted for its pressure, that pods of the workload were on, and the
-// limit passed before the first undo unless all were replaced before. Pods on such a node do not count, whether it is back or
-// not.
+// Evidence: a watch saw the loss, or the taint of pressure, of a node with pods of the workload; and the limit passed before the
+// first revert, unless all pods were replaced before. Pods on such a node do not count, whether it is back or not.
 type ReplacedWithin struct {
 	Limit time.Duration `json:"limit"`
 	// Workload is the Deployment; empty means the only one in the record.
@@ -29,149 +31,102 @@ func (p ReplacedWithin) String() string {
 	if who == "" {
 		who = "the workload"
 	}
-	return fmt.Sprintf("all replicas of %s are ready on other nodes within %s of a fault, before it is undone", who, p.Limit)
+	return fmt.Sprintf("all replicas of %s are ready on other nodes within %s of a fault, before it is reverted", who, p.Limit)
 }
 
-// Check implements Invariant.
-func (p ReplacedWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p ReplacedWithin) Needs() evidence.Needs {
+	return evidence.Needs{
+		Since:           evidence.Undisturbed,
+		Standing:        true,
+		MovedByNodeLoss: true,
+		Parts:           []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads},
+	}
+}
 
-func (p ReplacedWithin) judge(f *facts) Verdict {
-	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.record(f.steady()), f.faultsBit(false), missing)
-	seen, until, ok := f.inForce()
-	seen = f.pressedSince(seen)
-	if !ok || len(missing) > 0 { // what was never seen, faultsBit has told
-		return Verdict{}.unknown(d)
+// Judge implements EventInvariant.
+func (p ReplacedWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	seen, until, ok := f.InForce()
+	seen = f.PressedSince(seen)
+	if !ok || len(ambiguous) > 0 { // FaultsActive reports a fault that was never seen
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	r := followReplacement(f, key, seen, until)
 	switch {
 	case len(r.nodes) == 0:
-		d.add("no node was seen to be lost, or under pressure, while the faults were in force")
+		missing.Add("no node was lost or under pressure while the faults were active")
 	case r.hit == 0:
-		d.add("%s had no pod on %s, and so nothing to replace", key.Name, list(r.nodes))
+		missing.Add("%s had no pod on %s, so there was nothing to replace", key.Name, prose.List(r.nodes))
 	}
-	return p.verdict(f, r, key, d)
+	return p.verdict(f, r, key, missing)
 }
 
-func (p ReplacedWithin) verdict(f *facts, r replacement, key history.Key, d doubts) Verdict {
-	v := Verdict{}
-	v.measure("limitSeconds", p.Limit.Seconds())
-	v.measure("lostPods", float64(r.hit))
+func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key, missing verdict.Missing) verdict.Verdict {
+	v := verdict.Verdict{}
+	v.Measure("limitSeconds", p.Limit.Seconds())
+	v.Measure("lostPods", float64(r.hit))
 	late, decided := r.seen+p.Limit, r.until
 	if r.whole.OK {
 		decided = r.whole.At
 	}
 	took := decided - r.seen
-	if r.hit == 0 || took > p.Limit && f.unseen(late, decided) {
-		return v.unknown(d)
+	if r.hit == 0 || took > p.Limit && f.Unseen(late, decided) {
+		return v.Unknown(missing)
 	}
-	if unsure := f.orInTime(r.seen, decided, p.Limit); took > p.Limit && len(unsure) > 0 {
-		return v.unknown(append(d, unsure...))
+	if unsure := f.OrInTime(r.seen, decided, p.Limit); took > p.Limit && len(unsure) > 0 {
+		return v.Unknown(append(missing, unsure...))
 	}
 	how := "lost with"
 	if !r.lost {
 		how = "evicted from"
 	}
-	what := fmt.Sprintf("%s of %s, %s %s at %s,", count(r.hit, "pod"), key.Name, how, list(r.nodes), moment(r.seen))
+	what := fmt.Sprintf("%s of %s, %s %s at %s,", prose.Count(r.hit, "pod"), key.Name, how, prose.List(r.nodes), prose.Moment(r.seen))
 	if r.whole.OK {
-		v.measure("replacedSeconds", took.Seconds())
+		v.Measure("replacedSeconds", took.Seconds())
 	}
 	switch {
 	case r.whole.OK && took <= p.Limit:
-		d = append(d, f.orTooLate(r.seen, r.whole.At, p.Limit)...)
-		v.support(fmt.Sprintf("from %s on, while nothing was undone: %s", moment(r.whole.At), r.saw))
-		return v.held(d, "%s were replaced within %s: %s", what, moment(took), r.saw)
+		missing = append(missing, f.OrTooLate(r.seen, r.whole.At, p.Limit)...)
+		v.Support(fmt.Sprintf("from %s on, before anything was reverted: %s", prose.Moment(r.whole.At), r.saw))
+		return v.Held(missing, "%s were replaced within %s: %s", what, prose.Moment(took), r.saw)
 	case took < p.Limit:
-		d.add("%s were not replaced when the watching ended, %s later: %s", what, moment(took), r.saw)
-		return v.unknown(d)
+		missing.Add("%s were not replaced when the record ended, %s later: %s", what, prose.Moment(took), r.saw)
+		return v.Unknown(missing)
 	}
 	stuck, why := r.stuck(f, key, late)
 	v.At = late
-	v.measure("stuckPods", float64(len(stuck)))
-	v.support(stuck...)
+	v.Measure("stuckPods", float64(len(stuck)))
+	v.Support(stuck...)
 	if r.whole.OK {
-		return v.violated(d, "%s were replaced %s later, and %s was the limit%s", what, moment(took), p.Limit, because(why))
+		return v.Violated(missing, "%s were replaced %s later, and %s was the limit%s", what, prose.Moment(took), p.Limit, because(why))
 	}
-	return v.violated(d, "%s were not replaced %s later, and %s was the limit: %s%s", what, moment(took), p.Limit, r.saw, because(why))
+	return v.Violated(missing, "%s were not replaced %s later, and %s was the limit: %s%s", what, prose.Moment(took), p.Limit, r.saw, because(why))
 }
 
-// inForce is the time from when the last fault was seen until the first undo, or the end of the record.
-func (f *facts) inForce() (seen, until history.Offset, ok bool) {
-	for _, fault := range f.faults {
-		if fault.Seen.OK {
-			seen, ok = max(seen, fault.Seen.At), true
-		}
-	}
-	until, undone := f.firstUndo()
-	if !undone {
-		until = f.end()
-	}
-	return seen, until, ok
-}
-
-// pressedSince is the moment at which the node was tainted whose pressure is the fault that was seen last, at the moment seen;
-// seen itself, if that fault is another.
-func (f *facts) pressedSince(seen history.Offset) history.Offset {
-	for _, fault := range f.faults {
-		if !fault.Seen.OK || fault.Seen.At != seen || !fault.Injecting.OK {
-			continue
-		}
-		for _, e := range f.run.Events {
-			if e.Node != nil && e.T >= fault.Injecting.At && e.T < seen && e.Node.UnderPressure() && slices.Contains(fault.Nodes, e.Node.Name) {
-				return e.T
-			}
-		}
-	}
-	return seen
-}
-
-// replacement is how a workload did without the nodes that were taken from it.
+// replacement is how a workload recovered without its lost nodes.
 type replacement struct {
 	seen, until history.Offset
-	nodes       []string       // that were lost or under pressure, by name
-	lost        bool           // one of them was lost
-	hit         int            // pods that were on them
-	whole       history.Moment // from when on all replicas were ready elsewhere
-	saw         string         // at the end
+	nodes       []string       // lost or under pressure, sorted
+	lost        bool           // at least one of them was lost
+	hit         int            // pods on these nodes
+	whole       history.Moment // from when all replicas were ready elsewhere
+	saw         string         // the state at the end
 }
 
-// taken are the nodes that stopped being ready, or were under pressure, at or after from and before to; lost, that
-// one of them was not under pressure.
-func taken(run history.Run, from, to history.Offset) (names []string, lost bool) {
-	names = pressed(run, from, to)
-	squeezed := len(names)
-	for _, loss := range run.NodeLosses(from, to) {
-		if !slices.Contains(names, loss.Name) {
-			names = append(names, loss.Name)
-		}
-	}
-	lost = len(names) > squeezed
-	slices.Sort(names)
-	return names, lost
-}
-
-// pressed are the nodes that were seen with the taint of memory or disk pressure at or after from and before to.
-func pressed(run history.Run, from, to history.Offset) (names []string) {
-	for _, e := range run.Events {
-		if e.Node != nil && e.T >= from && e.T < to && e.Node.UnderPressure() && !slices.Contains(names, e.Node.Name) {
-			names = append(names, e.Node.Name)
-		}
-	}
-	return names
-}
-
-func followReplacement(f *facts, key history.Key, seen, until history.Offset) replacement {
-	began, _ := f.faultsOn()
+func followReplacement(f *evidence.Run, key history.Key, seen, until history.Offset) replacement {
+	began, _ := f.FaultsOn()
 	r := replacement{seen: seen, until: until, saw: "nothing"}
-	r.nodes, r.lost = taken(f.run, began, until)
+	r.nodes, r.lost = f.Taken(began, until)
 	hit := make(map[string]bool)
-	moments(f.run, func(at history.Offset, s *history.State) {
+	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at >= until {
 			return
 		}
 		w := s.Workloads[key]
 		ready := 0
-		for _, pod := range livePods(s, w) {
+		for _, pod := range evidence.LivePods(s, w) {
 			on := slices.Contains(r.nodes, pod.Node)
 			switch {
 			case on && at >= began:
@@ -180,7 +135,7 @@ func followReplacement(f *facts, key history.Key, seen, until history.Offset) re
 				ready++
 			}
 		}
-		r.saw = fmt.Sprintf("%d of %s ready on other nodes", ready, count(w.Replicas, "replica"))
+		r.saw = fmt.Sprintf("%d of %s ready on other nodes", ready, prose.Count(w.Replicas, "replica"))
 		switch {
 		case at < seen || ready < w.Replicas:
 			r.whole = history.Moment{}
@@ -192,19 +147,14 @@ func followReplacement(f *facts, key history.Key, seen, until history.Offset) re
 	return r
 }
 
-// stuck says of each pod what kept the workload from being whole at a moment, and gives the scheduler's reasons.
-func (r replacement) stuck(f *facts, key history.Key, at history.Offset) (pods, why []string) {
-	since := make(map[string]history.Offset) // when each was first seen, by UID
-	for _, e := range f.run.Events {
-		if e.Pod == nil {
-			continue
-		}
-		if _, known := since[e.Pod.UID]; !known {
-			since[e.Pod.UID] = e.T
-		}
+// stuck describes, for each pod, what kept the workload from being complete at a moment, with the scheduler's reasons.
+func (r replacement) stuck(f *evidence.Run, key history.Key, at history.Offset) (pods, why []string) {
+	since := make(map[string]history.Offset) // when each pod was first seen, by UID
+	for _, pod := range f.Timeline().Pods {
+		since[pod.UID] = pod.Seen()
 	}
-	s := f.run.StateAt(at)
-	live := livePods(s, s.Workloads[key])
+	s := f.Record.StateAt(at)
+	live := evidence.LivePods(s, s.Workloads[key])
 	_, _, why = unplaced(live)
 	state := "lost"
 	if !r.lost {
@@ -214,11 +164,11 @@ func (r replacement) stuck(f *facts, key history.Key, at history.Offset) (pods, 
 		lost := slices.Contains(r.nodes, pod.Node)
 		switch {
 		case pod.Node == "":
-			pods = append(pods, fmt.Sprintf("%s, made at %s, has no node%s", pod.Name, moment(since[pod.UID]), says(pod.Unschedulable)))
+			pods = append(pods, fmt.Sprintf("%s, made at %s, has no node%s", pod.Name, prose.Moment(since[pod.UID]), says(pod.Unschedulable)))
 		case lost && !pod.Deleting:
 			pods = append(pods, fmt.Sprintf("%s is still bound to %s, which is %s", pod.Name, pod.Node, state))
 		case !lost && !pod.Deleting && !pod.Ready:
-			pods = append(pods, fmt.Sprintf("%s, made at %s, is not ready on %s%s", pod.Name, moment(since[pod.UID]), pod.Node, says(pod.Waiting)))
+			pods = append(pods, fmt.Sprintf("%s, made at %s, is not ready on %s%s", pod.Name, prose.Moment(since[pod.UID]), pod.Node, says(pod.Waiting)))
 		}
 	}
 	return pods, why

@@ -6,6 +6,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // When the parts of outage happen: its nodes are marked for eviction one after the other.
@@ -76,48 +78,48 @@ func TestReplacedWithin(t *testing.T) {
 	within := func(limit history.Offset) invariant.Invariant { return invariant.ReplacedWithin{Limit: limit} }
 	const what = "2 pods of backend, lost with w5 and w6 at 20s, were "
 	checkAll(t, []sample{
-		{"held", replaced(), within(40 * second), invariant.Held, 0, what + "replaced within 27s: 6 of 6 replicas ready on other nodes"},
-		{"held by name, and just in time", replaced(), invariant.ReplacedWithin{Limit: 27 * second, Workload: "backend"}, invariant.Held, 0,
+		{"held", replaced(), within(40 * second), verdict.Held, 0, what + "replaced within 27s: 6 of 6 replicas ready on other nodes"},
+		{"held by name, and just in time", replaced(), invariant.ReplacedWithin{Limit: 27 * second, Workload: "backend"}, verdict.Held, 0,
 			what + "replaced within 27s: 6 of 6 replicas ready on other nodes"},
-		{"too late", replaced(), within(26 * second), invariant.Violated, 46 * second,
+		{"too late", replaced(), within(26 * second), verdict.Violated, 46 * second,
 			what + "replaced 27s later, and 26s was the limit"},
-		{"one of two", replaceBy(outage(), firstGoes, "backend-7", "w1"), within(40 * second), invariant.Violated, 60 * second,
+		{"one of two", replaceBy(outage(), firstGoes, "backend-7", "w1"), within(40 * second), verdict.Violated, 60 * second,
 			what + "not replaced 50s later, and 40s was the limit: 5 of 6 replicas ready on other nodes"},
-		{"waiting for the zone", waiting(), within(40 * second), invariant.Violated, 60 * second,
+		{"waiting for the zone", waiting(), within(40 * second), verdict.Violated, 60 * second,
 			what + "not replaced 50s later, and 40s was the limit: 4 of 6 replicas ready on other nodes: " + noneLeft},
 		{"replaced on the lost nodes when they are back", replaceBy(replaceBy(outage(), 77*second, "backend-7", "w5"), 77*second, "backend-8", "w6"),
-			within(40 * second), invariant.Violated, 60 * second,
+			within(40 * second), verdict.Violated, 60 * second,
 			what + "not replaced 50s later, and 40s was the limit: 4 of 6 replicas ready on other nodes"},
 		{"replaced, and not for good", replaced().Pod(65*second, func() history.Pod {
 			p := ht.ReadyPod("backend-1", "w1", history.Modified)
 			p.Ready = false
 			return p
-		}()), within(40 * second), invariant.Violated, 60 * second,
+		}()), within(40 * second), verdict.Violated, 60 * second,
 			what + "not replaced 50s later, and 40s was the limit: 5 of 6 replicas ready on other nodes"},
-		{"undone before the limit", waiting(), within(51 * second), invariant.Unknown, 0,
-			"no verdict: 2 pods of backend, lost with w5 and w6 at 20s, were not replaced when the watching ended, 50s later: " +
+		{"undone before the limit", waiting(), within(51 * second), verdict.Unknown, 0,
+			"no verdict: 2 pods of backend, lost with w5 and w6 at 20s, were not replaced when the record ended, 50s later: " +
 				"4 of 6 replicas ready on other nodes"},
 		{"nobody saw a node lost", replaced().DropEvents(func(e history.Event) bool { return e.Node != nil && e.Node.Ready == "Unknown" }),
-			within(40 * second), invariant.Unknown, 0, "no verdict: no node was seen to be lost, or under pressure, while the faults were in force"},
+			within(40 * second), verdict.Unknown, 0, "no verdict: no node was lost or under pressure while the faults were active"},
 		{"nothing was on the lost nodes", replaced().DropEvents(func(e history.Event) bool { return e.Pod != nil && e.Pod.Node > "w4" }),
-			within(40 * second), invariant.Unknown, 0, "no verdict: backend had no pod on w5 and w6, and so nothing to replace"},
-		{"late as far as a blind watch saw", replaced().Gap("pods", 40*second, 49*second), within(24 * second), invariant.Unknown, 0,
-			"no verdict: the watch of pods was blind from 40s to 49s: the watch broke off"},
-		{"a fault that was never seen", setStage(replaced(), history.Seen, -1), within(40 * second), invariant.Unknown, 0,
-			"no verdict: outage of one zone was never seen to bite"},
+			within(40 * second), verdict.Unknown, 0, "no verdict: backend had no pod on w5 and w6, so there was nothing to replace"},
+		{"late as far as a blind watch saw", replaced().Gap("pods", 40*second, 49*second), within(24 * second), verdict.Unknown, 0,
+			"no verdict: the watch of pods had a gap from 40s to 49s: the watch broke off"},
+		{"a fault that was never seen", setStage(replaced(), history.Seen, -1), within(40 * second), verdict.Unknown, 0,
+			"no verdict: outage of one zone was never seen in effect"},
 		{"nobody undoes it", setStage(setStage(replaced(), history.Healing, -1), history.Healed, -1).
-			DropEvents(func(e history.Event) bool { return e.Node != nil && e.T > backAt }), within(40 * second), invariant.Held, 0,
+			DropEvents(func(e history.Event) bool { return e.Node != nil && e.T > backAt }), within(40 * second), verdict.Held, 0,
 			what + "replaced within 27s: 6 of 6 replicas ready on other nodes"},
-		{"no such workload", replaced(), invariant.ReplacedWithin{Limit: second, Workload: "other"}, invariant.Unknown, 0,
+		{"no such workload", replaced(), invariant.ReplacedWithin{Limit: second, Workload: "other"}, verdict.Unknown, 0,
 			"no verdict: the record has no Deployment other"},
-		{"not whole", replaced().Incomplete("cut off"), within(40 * second), invariant.Unknown, 0,
-			"no verdict: the record is not whole: cut off"},
+		{"not whole", replaced().Incomplete("cut off"), within(40 * second), verdict.Unknown, 0,
+			"no verdict: the record is incomplete: cut off"},
 	})
 }
 
 // TestReplacedWithinEvidence names what is stuck, and why, at the moment at which the promise was broken.
 func TestReplacedWithinEvidence(t *testing.T) {
-	v := invariant.ReplacedWithin{Limit: 40 * second}.Check(waiting().Run())
+	v := judge.Check(waiting().Run(), invariant.ReplacedWithin{Limit: 40 * second})
 	lines(t, v, "backend-7, made at 35s, has no node: "+noneLeft, "backend-8, made at 45s, has no node: "+noneLeft)
 	numbers(t, v, map[string]float64{"limitSeconds": 40, "lostPods": 2, "stuckPods": 2})
 
@@ -126,10 +128,10 @@ func TestReplacedWithinEvidence(t *testing.T) {
 			e.Pod.Ready, e.Pod.Waiting = false, "CrashLoopBackOff"
 		}
 	})
-	v = invariant.ReplacedWithin{Limit: 20 * second}.Check(crashing.Run())
+	v = judge.Check(crashing.Run(), invariant.ReplacedWithin{Limit: 20 * second})
 	lines(t, v, "backend-6 is still bound to w6, which is lost", "backend-7, made at 35s, is not ready on w1: CrashLoopBackOff")
 
-	v = invariant.ReplacedWithin{Limit: 40 * second}.Check(replaced().Run())
-	lines(t, v, "from 47s on, while nothing was undone: 6 of 6 replicas ready on other nodes")
+	v = judge.Check(replaced().Run(), invariant.ReplacedWithin{Limit: 40 * second})
+	lines(t, v, "from 47s on, before anything was reverted: 6 of 6 replicas ready on other nodes")
 	numbers(t, v, map[string]float64{"limitSeconds": 40, "lostPods": 2, "replacedSeconds": 27})
 }

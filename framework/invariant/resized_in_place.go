@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// ResizedInPlace promises that the pods of a workload are given other resources while they run: from the first fault to the
-// last undo none of them ends, and none of their containers starts again.
+// ResizedInPlace promises that the pods of a workload are resized in place: from the first fault to the last revert none of them
+// ends, and none of their containers restarts.
 //
-// Evidence: each pod that was there when the first fault began was given another amount of processor time by its kubelet
-// before the first undo began.
+// Evidence: before the first revert began, the kubelet changed the CPU of each pod that existed when the first fault began.
 //
 // Source: https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
 type ResizedInPlace struct {
@@ -21,35 +23,38 @@ type ResizedInPlace struct {
 }
 
 func (p ResizedInPlace) String() string {
-	return "the pods of " + cmp.Or(p.Workload, "the workload") + " are resized while they run: none ends, and no container starts again"
+	return "the pods of " + cmp.Or(p.Workload, "the workload") + " are resized in place: no pod ends, and no container restarts"
 }
 
-// Check implements Invariant.
-func (p ResizedInPlace) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p ResizedInPlace) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartPods, evidence.PartWorkloads}}
+}
 
-func (p ResizedInPlace) judge(f *facts) Verdict {
-	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.record(f.steady()), f.faultsBit(true), missing)
-	if len(missing) > 0 {
-		return Verdict{}.unknown(d)
+// Judge implements EventInvariant.
+func (p ResizedInPlace) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	if len(ambiguous) > 0 {
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	r := followResizes(f, key)
-	v := Verdict{}
-	v.measure("resizedPods", float64(len(r.resized)))
-	v.measure("disturbedPods", float64(len(r.disturbed)))
+	v := verdict.Verdict{}
+	v.Measure("resizedPods", float64(len(r.resized)))
+	v.Measure("disturbedPods", float64(len(r.disturbed)))
 	if len(r.disturbed) > 0 {
 		v.At = r.at
-		v.support(r.disturbed...)
-		return v.violated(d, "being resized disturbed %s: %s", count(len(r.disturbed), "pod"), r.disturbed[0])
+		v.Support(r.disturbed...)
+		return v.Violated(missing, "the resize disturbed %s: %s", prose.Count(len(r.disturbed), "pod"), r.disturbed[0])
 	}
-	v.support(r.resized...)
+	v.Support(r.resized...)
 	switch {
 	case r.pods == 0:
-		d.add("%s had no pods when the first fault began", key.Name)
+		missing.Add("%s had no pods when the first fault began", key.Name)
 	case len(r.resized) < r.pods:
-		d.add("%d of %s were seen to be resized", len(r.resized), count(r.pods, "pod"))
+		missing.Add("%d of %s were resized", len(r.resized), prose.Count(r.pods, "pod"))
 	}
-	return v.held(d, "%s of %s were resized while they ran: %s", count(r.pods, "pod"), key.Name, first(r.resized))
+	return v.Held(missing, "%s of %s were resized in place: %s", prose.Count(r.pods, "pod"), key.Name, first(r.resized))
 }
 
 func first(lines []string) string {
@@ -59,15 +64,15 @@ func first(lines []string) string {
 	return lines[0]
 }
 
-// resizes are what became of the pods that were there when the first fault began.
+// resizes is what happened to the pods that existed when the first fault began.
 type resizes struct {
 	pods      int
-	resized   []string // a line each, before the first undo
+	resized   []string // one line for each, before the first revert
 	disturbed []string // a line each
 	at        history.Offset
 }
 
-// inOrder are the events of pods by their moments; those of one moment, in the order of the pods' names.
+// inOrder are the events of pods by time, and then by the pods' names.
 func inOrder(events []history.Event) (pods []history.Event) {
 	for _, e := range events {
 		if e.Pod != nil {
@@ -80,20 +85,20 @@ func inOrder(events []history.Event) (pods []history.Event) {
 	return pods
 }
 
-func followResizes(f *facts, key history.Key) (r resizes) {
-	from, to := f.faultsOn()
-	undo, undone := f.firstUndo()
+func followResizes(f *evidence.Run, key history.Key) (r resizes) {
+	from, to := f.FaultsOn()
+	undo, undone := f.FirstUndo()
 	if !undone {
 		undo = to
 	}
 	before := make(map[string]history.Pod) // by UID
-	s := f.run.StateAt(from)
-	for _, pod := range livePods(s, s.Workloads[key]) {
+	s := f.Record.StateAt(from)
+	for _, pod := range evidence.LivePods(s, s.Workloads[key]) {
 		before[pod.UID] = pod
 	}
 	r.pods = len(before)
 	resized, disturbed := make(map[string]bool), make(map[string]bool)
-	for _, e := range inOrder(f.run.Events) {
+	for _, e := range inOrder(f.Record.Events) {
 		if e.T < from || e.T >= to {
 			continue
 		}
@@ -103,21 +108,21 @@ func followResizes(f *facts, key history.Key) (r resizes) {
 		}
 		if was.CPU != "" && e.Pod.CPU != "" && e.Pod.CPU != was.CPU && e.T < undo && !resized[was.UID] {
 			resized[was.UID] = true
-			r.resized = append(r.resized, fmt.Sprintf("%s from %s to %s of processor time at %s", was.Name, was.CPU, e.Pod.CPU, moment(e.T)))
+			r.resized = append(r.resized, fmt.Sprintf("%s from %s to %s of CPU at %s", was.Name, was.CPU, e.Pod.CPU, prose.Moment(e.T)))
 		}
 		how := ""
 		switch {
 		case e.Pod.Change == history.Deleted || e.Pod.Deleting || e.Pod.Ended():
 			how = "ended"
 		case e.Pod.Restarts > was.Restarts:
-			how = "had a container started again"
+			how = "had a container restarted"
 		}
 		if how != "" && !disturbed[was.UID] {
 			if len(disturbed) == 0 {
 				r.at = e.T
 			}
 			disturbed[was.UID] = true
-			r.disturbed = append(r.disturbed, fmt.Sprintf("%s %s at %s", was.Name, how, moment(e.T)))
+			r.disturbed = append(r.disturbed, fmt.Sprintf("%s %s at %s", was.Name, how, prose.Moment(e.T)))
 		}
 	}
 	return r

@@ -7,6 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // sampled makes a record one that has the harness's own samples, and gives it those between two moments: every second, of a process
@@ -28,34 +30,34 @@ func TestAHarnessThatIsSilentIsNotQuiet(t *testing.T) {
 	between := func(e history.Event, from, to history.Offset) bool { return e.T > from && e.T <= to }
 	for name, test := range map[string]struct {
 		run  *ht.Builder
-		want invariant.Outcome
+		want verdict.Outcome
 		says string
 	}{
-		"an older record": {ht.Healthy(), invariant.Held, ""},
-		"all samples":     {full(), invariant.Held, ""},
+		"an older record": {ht.Healthy(), verdict.Held, ""},
+		"all samples":     {full(), verdict.Held, ""},
 		"two that are missing": {without(func(e history.Event) bool { return e.Noise != nil && between(e, 20*second, 22*second) }),
-			invariant.Held, ""},
-		"no sample at all": {without(func(e history.Event) bool { return e.Noise != nil }), invariant.Unknown,
-			"no verdict: the harness says nothing of itself for 3"},
+			verdict.Held, ""},
+		"no sample at all": {without(func(e history.Event) bool { return e.Noise != nil }), verdict.Unknown,
+			"no verdict: the harness took no samples of itself for 3"},
 		"four that are missing": {without(func(e history.Event) bool { return e.Noise != nil && between(e, 20*second, 24*second) }),
-			invariant.Unknown, "no verdict: the harness says nothing of itself for 4s from 20s: how late it dated what it saw is not known"},
-		"none at the end": {without(func(e history.Event) bool { return e.Noise != nil && e.T > 30*second }), invariant.Unknown,
-			"no verdict: the harness says nothing of itself for 10s from 30s: how late it dated what it saw is not known"},
+			verdict.Unknown, "no verdict: the harness took no samples of itself for 4s from 20s, so how late it recorded events is unknown"},
+		"none at the end": {without(func(e history.Event) bool { return e.Noise != nil && e.T > 30*second }), verdict.Unknown,
+			"no verdict: the harness took no samples of itself for 10s from 30s, so how late it recorded events is unknown"},
 		"those of a worker alone": {without(func(history.Event) bool { return false }).EditEvents(func(e *history.Event) {
 			if e.Noise != nil {
 				e.Noise.Of = ht.Worker
 			}
-		}), invariant.Unknown, "no verdict: the harness says nothing of itself for 3"},
-		"no echo at all": {without(func(e history.Event) bool { return e.Echo != nil }), invariant.Unknown,
-			"no verdict: no change of the harness's own came back, or failed, for 3"},
+		}), verdict.Unknown, "no verdict: the harness took no samples of itself for 3"},
+		"no echo at all": {without(func(e history.Event) bool { return e.Echo != nil }), verdict.Unknown,
+			"no verdict: the harness saw none of its own changes, done or failed, for 3"},
 		"calls that failed for a while": {without(func(e history.Event) bool { return e.Echo != nil && between(e, 20*second, 26*second) }).
-			Event(history.Event{T: 25 * second, Echo: &history.Echo{Sent: 20 * second, Error: "refused"}}), invariant.Held, ""},
+			Event(history.Event{T: 25 * second, Echo: &history.Echo{Sent: 20 * second, Error: "refused"}}), verdict.Held, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			promises := []invariant.Invariant{
 				invariant.NoFailedRequests{}, invariant.BudgetHonoured{}, invariant.QuietWithin{Limit: 3 * second}, invariant.DrainCompletes{},
 			}
-			for _, v := range invariant.CheckAll(test.run.Run(), promises) {
+			for _, v := range judge.CheckAll(test.run.Run(), promises) {
 				if v.Outcome != test.want || !strings.HasPrefix(v.Seen, test.says) {
 					t.Errorf("%s: got  %s: %s\nwant %s: %s ...", v.Kind, v.Outcome, v.Seen, test.want, test.says)
 				}

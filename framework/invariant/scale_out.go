@@ -3,36 +3,37 @@ package invariant
 import (
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// scaleOut is what a workload was once new pods had come to it, until they were taken away again.
+// scaleOut is a workload from when its new pods were ready until they were removed again.
 type scaleOut struct {
 	ready history.Offset // when the last of the new pods became ready
-	to    history.Offset // when the first fault began to be undone, or the end
-	pods  []readyPod     // those that were ready all the time from ready to to, by name
-	// unsteady are those that were ready for only a part of it.
+	to    history.Offset // when the first revert began, or the end
+	pods  []readyPod     // pods that were ready from ready to to, by name
+	// unsteady are the pods that were ready for only a part of that time.
 	unsteady []string
 }
 
-// readyPod is a pod that was ready all the time.
+// readyPod is a pod that was always ready.
 type readyPod struct {
 	name, node string
 	ready      history.Offset // for the first time
-	isNew      bool           // that was while the run was disturbed
+	isNew      bool           // it became ready in phase Disturbed
 }
 
-// followScaleOut finds the pods of a workload that became ready while it was disturbed.
-func followScaleOut(f *facts, key history.Key) scaleOut {
-	out := scaleOut{to: f.end()}
-	for _, fault := range f.faults {
+// followScaleOut finds the pods of a workload that became ready in phase Disturbed.
+func followScaleOut(f *evidence.Run, key history.Key) scaleOut {
+	out := scaleOut{to: f.End()}
+	for _, fault := range f.Faults {
 		if fault.Healing.OK {
 			out.to = min(out.to, fault.Healing.At)
 		}
 	}
-	disturbed, known := f.phases[history.Disturbed]
+	disturbed, known := f.Phases[history.Disturbed]
 	first := make(map[string]history.Offset) // by UID
-	moments(f.run, func(at history.Offset, s *history.State) {
+	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		w, exists := s.Workloads[key]
 		if !exists || !known || at >= out.to {
 			return
@@ -54,7 +55,7 @@ func followScaleOut(f *facts, key history.Key) scaleOut {
 	return out
 }
 
-// begin takes the pods that are ready when the last of the new ones has become so.
+// begin takes the pods that are ready when the last new pod becomes ready.
 func (o *scaleOut) begin(at history.Offset, now []history.Pod, first map[string]history.Offset, disturbed history.Offset) {
 	o.ready, o.pods, o.unsteady = at, nil, nil
 	for _, pod := range now {
@@ -62,10 +63,10 @@ func (o *scaleOut) begin(at history.Offset, now []history.Pod, first map[string]
 	}
 }
 
-// narrow leaves out the pods that are no longer ready, and notes those that are again.
+// narrow removes the pods that are no longer ready, and records those that are ready again.
 func (o *scaleOut) narrow(now []history.Pod) {
 	if len(o.pods) == 0 {
-		return // no new pod has come yet
+		return // no new pod yet
 	}
 	is := make(map[string]bool)
 	for _, pod := range now {
@@ -88,7 +89,7 @@ func (o *scaleOut) leaveOut(name string) {
 	}
 }
 
-// fresh is how many of the pods are new.
+// fresh is the number of new pods.
 func (o *scaleOut) fresh() (n int) {
 	for _, pod := range o.pods {
 		if pod.isNew {

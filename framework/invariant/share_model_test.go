@@ -7,6 +7,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // edited is a run whose requests are changed on their way, so that many runs can be played without building each.
@@ -32,15 +34,16 @@ func edited(run history.Run, edit func(*history.Request)) history.Run {
 
 // play sends every request of a lost node's outage to a random server, as a Service does; excess is how many times as
 // many fail as were sent to the victim.
-func play(run history.Run, seed uint64, excess float64) invariant.Verdict {
+func play(run history.Run, seed uint64, excess float64) verdict.Verdict {
 	random := rand.New(rand.NewPCG(seed, 3))
 	notice := deadAt + history.Offset(random.Int64N(int64(6*second)))
-	return invariant.FailuresEndWithin{}.Check(edited(run, func(r *history.Request) {
+	return judge.Check(edited(run, func(r *history.Request) {
 		r.Addr, r.Reused = "10.96.0.1:80", false
 		if r.Sent >= killAt+100*ms && r.Sent < notice && random.Float64() < excess/6 {
 			r.Outcome, r.Pod, r.Node = history.TimeoutConnect, "", ""
 		}
-	}))
+	}), invariant.FailuresEndWithin{})
+
 }
 
 // TestFairTrafficIsNotBlamed: at the victims' share, hardly a run is violated; 0.1 % of each lane is what was chosen.
@@ -49,9 +52,9 @@ func TestFairTrafficIsNotBlamed(t *testing.T) {
 	violated := 0
 	for seed := range uint64(100) {
 		switch v := play(run, seed, 1); v.Outcome {
-		case invariant.Violated:
+		case verdict.Violated:
 			violated++
-		case invariant.Unknown:
+		case verdict.Unknown:
 			t.Fatalf("seed %d: %s", seed, v.Seen)
 		}
 	}
@@ -65,7 +68,7 @@ func TestUnfairTrafficIsBlamed(t *testing.T) {
 	run := killed().Run()
 	violated := 0
 	for seed := range uint64(30) {
-		if play(run, seed, 2).Outcome == invariant.Violated {
+		if play(run, seed, 2).Outcome == verdict.Violated {
 			violated++
 		}
 	}

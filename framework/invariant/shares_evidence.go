@@ -3,53 +3,56 @@ package invariant
 import (
 	"fmt"
 	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// numbers measures the shares. The hands are sorted.
-func (j *sharesLoad) numbers(v *Verdict, total uint64, enough int) {
-	v.measure("pods", float64(len(j.hands)))
-	v.measure("newPods", float64(j.fresh()))
-	v.measure("connections", float64(len(j.dealt)))
-	v.measure("connectionsNeeded", float64(enough))
-	v.measure("requests", float64(total))
-	v.measure("windowSeconds", (j.to - j.from).Seconds())
-	v.measure("smallestShare", j.share(j.hands[:1], total))
-	v.measure("largestShare", j.share(j.hands[len(j.hands)-1:], total))
-	v.measure("newPodsShare", j.share(j.newcomers(), total))
+// numbers adds the shares to a verdict. The hands are sorted.
+func (j *sharesLoad) numbers(v *verdict.Verdict, total uint64, enough int) {
+	v.Measure("pods", float64(len(j.hands)))
+	v.Measure("newPods", float64(j.fresh()))
+	v.Measure("connections", float64(len(j.dealt)))
+	v.Measure("connectionsNeeded", float64(enough))
+	v.Measure("requests", float64(total))
+	v.Measure("windowSeconds", (j.to - j.from).Seconds())
+	v.Measure("smallestShare", j.share(j.hands[:1], total))
+	v.Measure("largestShare", j.share(j.hands[len(j.hands)-1:], total))
+	v.Measure("newPodsShare", j.share(j.newcomers(), total))
 }
 
-// load says what was shared: "12000 requests on reused (120 connections) from 31s to 51s; 7 of 10 pods were new".
+// load describes what was shared: "12000 requests on reused (120 connections) from 31s to 51s; 7 of 10 pods were new".
 func (j *sharesLoad) load(total uint64) string {
-	return fmt.Sprintf("%s on %s (%s) from %s to %s; %d of %s were new, the last of them ready at %s", count(total, "request"),
-		j.promise.lane(), count(len(j.dealt), "connection"), moment(j.from), moment(j.to), j.fresh(), count(len(j.hands), "pod"),
-		moment(j.ready))
+	return fmt.Sprintf("%s on %s (%s) from %s to %s; %d of %s were new, the last of them ready at %s", prose.Count(total, "request"),
+		j.promise.lane(), prose.Count(len(j.dealt), "connection"), prose.Moment(j.from), prose.Moment(j.to), j.fresh(), prose.Count(len(j.hands), "pod"),
+		prose.Moment(j.ready))
 }
 
 func (j *sharesLoad) accused(starved []*hand) string {
 	if j.promise.Together {
 		return "the new pods together"
 	}
-	return fmt.Sprintf("%d of %s", len(starved), count(len(j.hands), "pod"))
+	return fmt.Sprintf("%d of %s", len(starved), prose.Count(len(j.hands), "pod"))
 }
 
 func (j *sharesLoad) praised() string {
 	if j.promise.Together {
 		return "the new pods together"
 	}
-	return "each of " + count(len(j.hands), "pod")
+	return "each of " + prose.Count(len(j.hands), "pod")
 }
 
-// support tells each pod's share in the course of time, those that got least first.
-func (j *sharesLoad) support(v *Verdict, total uint64) {
+// support lists each pod's share over time, the smallest first.
+func (j *sharesLoad) support(v *verdict.Verdict, total uint64) {
 	told := len(j.hands)
-	if told >= MaxEvidence {
-		told = MaxEvidence - 1
+	if told >= verdict.MaxEvidence {
+		told = verdict.MaxEvidence - 1
 	}
 	for _, h := range j.hands[:told] {
-		v.support(j.line(h, total))
+		v.Support(j.line(h, total))
 	}
 	if rest := j.hands[told:]; len(rest) > 0 {
-		v.support(fmt.Sprintf("%s more, with %s to %s", count(len(rest), "pod"), shareText(j.share(rest[:1], total)),
+		v.Support(fmt.Sprintf("%s more, with %s to %s", prose.Count(len(rest), "pod"), shareText(j.share(rest[:1], total)),
 			shareText(j.share(rest[len(rest)-1:], total))))
 	}
 }
@@ -73,15 +76,15 @@ func (j *sharesLoad) line(h *hand, total uint64) string {
 	}
 	text := h.name + " on " + h.node
 	if h.isNew {
-		text += ", new at " + moment(h.ready)
+		text += ", new at " + prose.Moment(h.ready)
 	}
 	text += ": "
 	if j.from > j.ready {
-		text += share(h.early, early) + " until " + moment(j.from) + ", then "
+		text += share(h.early, early) + " until " + prose.Moment(j.from) + ", then "
 	}
 	return text + fmt.Sprintf("%s; %s in all, %s", strings.Join(then, ", "), share(h.requests(), total),
-		count(h.connections, "connection"))
+		prose.Count(h.connections, "connection"))
 }
 
-// shareText writes a share with two decimals.
+// shareText formats a share with two decimals.
 func shareText(share float64) string { return fmt.Sprintf("%.2f", share) }

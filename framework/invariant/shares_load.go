@@ -6,19 +6,23 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/outage"
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/stats"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// SharesLoad promises that new pods are of use: from Within after the last of those that came while the run was disturbed
-// became ready, and until the fault began to be undone, every ready pod of the workload got at least AtLeast of an equal
-// share of a lane's requests. On the reused lane, the default, that takes connections that end now and then: a Service
-// picks a pod for each connection, and never again.
+// SharesLoad promises that new pods take load: from Within after the last new pod became ready until the revert of the fault
+// begins, every ready pod of the workload receives at least AtLeast of an equal share of a lane's requests. On the reused lane, the
+// default, that needs connections that end now and then, because a Service picks a pod once for each connection.
 //
-// Evidence: what NoFailedRequests demands of the load; a new pod; pods that were ready all the time; and so many
-// connections that a fair deal of them, at random, would break the promise in less than one of a million runs. Fewer
-// connections prove it broken where chance cannot explain who got none of them. How many those are depends on the number of
-// pods and on AtLeast; to a backend that closes a connection after n requests they come at rate / n a second. What comes
-// through a gateway is not judged: its connections to the pods are not in the record.
+// Evidence: that of NoFailedRequests about the load; a new pod; pods that were always ready; and so many connections that a fair
+// random distribution breaks the promise in less than one of a million runs. Fewer connections prove a violation if chance cannot
+// explain it. How many are needed depends on the number of pods and on AtLeast; a backend that closes a connection after n requests
+// gets rate / n a second. Requests through a gateway are not judged, because the record lacks its connections to the pods.
 //
 // Source: https://kubernetes.io/docs/reference/networking/virtual-ips/
 type SharesLoad struct {
@@ -44,17 +48,20 @@ func (p SharesLoad) String() string {
 		p.Within, who, p.AtLeast, p.lane())
 }
 
-// Check implements Invariant.
-func (p SharesLoad) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
-// shareParts is into how many parts the time is cut to show how shares went.
+// shareParts is the number of parts of the time for which the evidence lists shares.
 const shareParts = 4
 
-func (p SharesLoad) start(f *facts, t *tally) judgement {
-	key, missing := workloadOf(f.run, p.Workload)
-	j := &sharesLoad{promise: p, facts: f, tally: t, missing: missing, name: key.Name,
+// Needs implements Invariant.
+func (p SharesLoad) Needs() evidence.Needs {
+	return evidence.Needs{Since: evidence.Undisturbed, Requests: true, Parts: []evidence.Part{evidence.PartPods}}
+}
+
+// Requests implements RequestInvariant.
+func (p SharesLoad) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	j := &sharesLoad{promise: p, facts: f, tally: t, ambiguous: ambiguous, name: key.Name,
 		byName: make(map[string]*hand), dealt: make(map[connection]bool)}
-	if len(missing) == 0 {
+	if len(ambiguous) == 0 {
 		j.scaleOut = followScaleOut(f, key)
 	}
 	j.from = min(j.ready+max(0, p.Within), j.to)
@@ -67,18 +74,18 @@ func (p SharesLoad) start(f *facts, t *tally) judgement {
 }
 
 type sharesLoad struct {
-	promise SharesLoad
-	facts   *facts
-	tally   *tally
-	missing doubts
-	name    string // of the workload
+	promise   SharesLoad
+	facts     *evidence.Run
+	tally     *requests.Stats
+	ambiguous verdict.Missing
+	name      string // name of the workload
 	scaleOut
 	from history.Offset // shares count from here on
 
 	hands   []*hand
 	byName  map[string]*hand
 	dealt   map[connection]bool
-	gateway bool // requests came through one
+	gateway bool // requests came through a gateway
 }
 
 // connection of a worker.
@@ -87,11 +94,11 @@ type connection struct {
 	number uint64
 }
 
-// hand is what a pod got.
+// hand is what a pod received.
 type hand struct {
 	readyPod
-	early       uint64             // requests before they count
-	parts       [shareParts]uint64 // requests that count
+	early       uint64             // requests before the time that counts
+	parts       [shareParts]uint64 // requests in the time that counts
 	connections int
 }
 
@@ -102,9 +109,9 @@ func (h *hand) requests() (n uint64) {
 	return n
 }
 
-func (j *sharesLoad) take(r *history.Request) {
+func (j *sharesLoad) Take(r *history.Request) {
 	h := j.byName[r.Pod]
-	if h == nil || r.Lane != j.promise.lane() || !reached(r) || r.Sent < j.ready || r.Sent >= j.to {
+	if h == nil || r.Lane != j.promise.lane() || !evidence.Reached(r) || r.Sent < j.ready || r.Sent >= j.to {
 		return
 	}
 	j.gateway = j.gateway || r.GatewayTries > 0
@@ -114,79 +121,79 @@ func (j *sharesLoad) take(r *history.Request) {
 	}
 	part := int(shareParts * (r.Sent - j.from).Seconds() / (j.to - j.from).Seconds())
 	h.parts[max(0, min(part, shareParts-1))]++ // a damaged record may hold any moment
-	if c := (connection{r.Worker, r.Conn}); !j.dealt[c] && len(j.dealt) < maxDeal {
+	if c := (connection{r.Worker, r.Conn}); !j.dealt[c] && len(j.dealt) < stats.MaxDeal {
 		j.dealt[c] = true
 		h.connections++
 	}
 }
 
-func (j *sharesLoad) end() Verdict {
-	v, lanes := Verdict{}, []history.Lane{j.promise.lane()}
-	d := slices.Concat(j.facts.record(j.facts.steady()), j.facts.faultsBit(true), j.missing, j.doubts(), j.tally.delivered(lanes))
+func (j *sharesLoad) End(missing verdict.Missing) verdict.Verdict {
+	v, lanes := verdict.Verdict{}, []history.Lane{j.promise.lane()}
+	missing = slices.Concat(missing, j.ambiguous, j.doubts(), j.tally.Delivered(lanes))
 	total := j.total()
 	if total == 0 || j.fresh() == 0 {
-		d.add("no new pod of %s was ready while %s flowed", j.name, lanes[0])
-		return v.unknown(d)
+		missing.Add("no new pod of %s was ready while %s flowed", j.name, lanes[0])
+		return v.Unknown(missing)
 	}
 	j.sort()
 	starved, got := j.starved(total)
-	enough := j.deal().enough()
+	enough := j.deal().Enough()
 	fewDealt := len(j.dealt) < enough
-	if len(starved) > 0 && surprise(len(j.hands), len(starved), len(j.dealt), got) < chance {
-		fewDealt = false // enough to tell that it was not chance
+	if len(starved) > 0 && stats.Surprise(len(j.hands), len(starved), len(j.dealt), got) < outage.Chance {
+		fewDealt = false // enough to exclude chance
 	}
 	if fewDealt {
-		d.add("%s carried requests on %s from %s to %s, and %d are needed: dealt at random to %s, fewer leave one short by chance",
-			count(len(j.dealt), "connection"), lanes[0], moment(j.from), moment(j.to), enough, count(len(j.hands), "pod"))
+		missing.Add("%s carried requests on %s from %s to %s, and %d are needed: fewer, spread at random over %s, leave one pod short by chance",
+			prose.Count(len(j.dealt), "connection"), lanes[0], prose.Moment(j.from), prose.Moment(j.to), enough, prose.Count(len(j.hands), "pod"))
 	}
 	j.numbers(&v, total, enough)
 	j.support(&v, total)
 	if len(starved) > 0 {
 		if fewDealt || j.gateway || j.blind() {
-			return v.unknown(d)
+			return v.Unknown(missing)
 		}
 		v.At = j.from
-		return v.violated(d, "%s had less than %v of an equal share, down to %s, of %s", j.accused(starved), j.promise.AtLeast,
+		return v.Violated(missing, "%s had less than %v of an equal share; the least was %s, of %s", j.accused(starved), j.promise.AtLeast,
 			shareText(j.least(total)), j.load(total))
 	}
-	return v.held(d, "%s had at least %s of an equal share of %s", j.praised(), shareText(j.least(total)), j.load(total))
+	return v.Held(missing, "%s had at least %s of an equal share of %s", j.praised(), shareText(j.least(total)), j.load(total))
 }
 
-// doubts are reasons why shares prove nothing.
-func (j *sharesLoad) doubts() (d doubts) {
-	if len(j.missing) > 0 {
+// doubts are the reasons why shares prove nothing.
+func (j *sharesLoad) doubts() (missing verdict.Missing) {
+	if len(j.ambiguous) > 0 {
 		return nil
 	}
 	if j.gateway {
-		d.add("requests came through a gateway, and its connections to the pods are not in the record")
+		missing.Add("requests came through a gateway, whose connections to the pods are not in the record")
 	}
 	if len(j.unsteady) > 0 {
-		d.add("%s of %s was not ready all the time from %s to %s", j.unsteady[0], j.name, moment(j.ready), moment(j.to))
+		missing.Add("%s of %s was not always ready from %s to %s", j.unsteady[0], j.name, prose.Moment(j.ready), prose.Moment(j.to))
 	}
 	if j.fresh() > 0 && j.to-j.ready <= j.promise.Within {
-		d.add("the pods were all ready for %s, and what they got counts from %s on", moment(j.to-j.ready), j.promise.Within)
+		missing.Add("the pods were all ready for %s only, and their share counts from %s on", prose.Moment(j.to-j.ready), j.promise.Within)
 	}
 	if n := len(j.hands); n == 1 || n > 0 && j.fresh() == n && j.promise.Together {
-		d.add("there is nobody to share with: %s, %d of them new", count(n, "pod"), j.fresh())
+		missing.Add("there are no pods to share with: %s, %d of them new", prose.Count(n, "pod"), j.fresh())
 	}
-	return d
+	return missing
 }
 
-// blind tells whether a watch may have missed who was ready.
+// blind says whether a watch may have missed a change of readiness.
 func (j *sharesLoad) blind() bool {
-	begin, end := j.facts.begin(), j.facts.end()
-	return slices.ContainsFunc(j.facts.gaps, func(e history.Event) bool {
-		return e.Gap.Since < end && e.T >= begin && e.Gap.Since <= j.to+watchSkew && e.T >= j.ready-watchSkew
+	begin, end := j.facts.Begin(), j.facts.End()
+	return slices.ContainsFunc(j.facts.Gaps, func(e history.Event) bool {
+		return e.Gap.Since < end && e.T >= begin && e.Gap.Since <= j.to+evidence.WatchSkew && e.T >= j.ready-evidence.WatchSkew
 	})
 }
 
-// deal is what the connections are to the pods that are weighed.
-func (j *sharesLoad) deal() deal {
+// Deal is the distribution of the connections over the judged pods.
+func (j *sharesLoad) deal() stats.Deal {
 	n := len(j.hands)
 	if j.promise.Together {
-		return deal{chance: float64(j.fresh()) / float64(n), hands: 1, atLeast: j.promise.AtLeast}
+		return stats.Deal{Chance: float64(j.fresh()) / float64(n), Hands: 1, AtLeast: j.promise.AtLeast}
 	}
-	return deal{chance: 1 / float64(n), hands: n, atLeast: j.promise.AtLeast}
+	return stats.Deal{Chance: 1 / float64(n), Hands: n, AtLeast: j.promise.AtLeast}
 }
 
 func (j *sharesLoad) total() (n uint64) {
@@ -196,7 +203,7 @@ func (j *sharesLoad) total() (n uint64) {
 	return n
 }
 
-// share of some pods of what all of them got; 1 is what they would get if all got the same.
+// share is what some pods received, relative to an equal share of everything.
 func (j *sharesLoad) share(of []*hand, total uint64) float64 {
 	var n uint64
 	for _, h := range of {
@@ -215,7 +222,7 @@ func (j *sharesLoad) newcomers() (list []*hand) {
 	return list
 }
 
-// starved are the pods that got too little, and how many connections they got.
+// starved are the pods that received too little, and the number of their connections.
 func (j *sharesLoad) starved(total uint64) (list []*hand, connections int) {
 	if j.promise.Together {
 		if list = j.newcomers(); j.share(list, total) >= j.promise.AtLeast {
@@ -234,7 +241,7 @@ func (j *sharesLoad) starved(total uint64) (list []*hand, connections int) {
 	return list, connections
 }
 
-// least is the smallest of the shares that are weighed.
+// least is the smallest judged share.
 func (j *sharesLoad) least(total uint64) float64 {
 	if j.promise.Together {
 		return j.share(j.newcomers(), total)
@@ -242,7 +249,7 @@ func (j *sharesLoad) least(total uint64) float64 {
 	return j.share(j.hands[:1], total)
 }
 
-// sort puts those that got least first.
+// sort puts the pods that received least first.
 func (j *sharesLoad) sort() {
 	slices.SortStableFunc(j.hands, func(a, b *hand) int {
 		return cmp.Or(cmp.Compare(a.requests(), b.requests()), cmp.Compare(a.name, b.name))

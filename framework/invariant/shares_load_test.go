@@ -8,6 +8,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // The parts of scaled.
@@ -114,27 +116,27 @@ func TestSharesLoad(t *testing.T) {
 		name    string
 		deal    dealing
 		promise invariant.SharesLoad
-		outcome invariant.Outcome
+		outcome verdict.Outcome
 		at      history.Offset
 		seen    string
 	}{
-		{"fair", fair(1), eachQuarter, invariant.Held, 0, "each of 8 pods had at least 0.67 of an equal share of" + all},
-		{"fair, new pods together", fair(1), together, invariant.Held, 0, "the new pods together had at least 0.97 of an equal share of" + all},
-		{"connections that never end", kept, eachQuarter, invariant.Violated, countAt,
-			"5 of 8 pods had less than 0.25 of an equal share, down to 0.00, of" + none},
-		{"connections that never end, new pods together", kept, together, invariant.Violated, countAt,
-			"the new pods together had less than 0.25 of an equal share, down to 0.00, of" + none},
-		{"one is left out", partial, eachQuarter, invariant.Violated, countAt,
-			"1 of 8 pods had less than 0.25 of an equal share, down to 0.00, of" + all},
-		{"one is left out, new pods together", partial, together, invariant.Held, 0,
+		{"fair", fair(1), eachQuarter, verdict.Held, 0, "each of 8 pods had at least 0.67 of an equal share of" + all},
+		{"fair, new pods together", fair(1), together, verdict.Held, 0, "the new pods together had at least 0.97 of an equal share of" + all},
+		{"connections that never end", kept, eachQuarter, verdict.Violated, countAt,
+			"5 of 8 pods had less than 0.25 of an equal share; the least was 0.00, of" + none},
+		{"connections that never end, new pods together", kept, together, verdict.Violated, countAt,
+			"the new pods together had less than 0.25 of an equal share; the least was 0.00, of" + none},
+		{"one is left out", partial, eachQuarter, verdict.Violated, countAt,
+			"1 of 8 pods had less than 0.25 of an equal share; the least was 0.00, of" + all},
+		{"one is left out, new pods together", partial, together, verdict.Held, 0,
 			"the new pods together had at least 0.99 of an equal share of" + all},
-		{"too few connections to be even but by luck", few, eachQuarter, invariant.Unknown, 0,
-			"no verdict: 32 connections carried requests on reused from 24s to 1m4s, and 242 are needed: dealt at random to 8 pods, " +
-				"fewer leave one short by chance"},
-		{"too few connections to blame them", odd, eachQuarter, invariant.Unknown, 0,
-			"no verdict: 32 connections carried requests on reused from 24s to 1m4s, and 242 are needed: dealt at random to 8 pods, " +
-				"fewer leave one short by chance"},
-		{"enough for the new pods together", few, together, invariant.Held, 0,
+		{"too few connections to be even but by luck", few, eachQuarter, verdict.Unknown, 0,
+			"no verdict: 32 connections carried requests on reused from 24s to 1m4s, and 242 are needed: fewer, spread at random over " +
+				"8 pods, leave one pod short by chance"},
+		{"too few connections to blame them", odd, eachQuarter, verdict.Unknown, 0,
+			"no verdict: 32 connections carried requests on reused from 24s to 1m4s, and 242 are needed: fewer, spread at random over " +
+				"8 pods, leave one pod short by chance"},
+		{"enough for the new pods together", few, together, verdict.Held, 0,
 			"the new pods together had at least 0.60 of an equal share of 8000 requests on reused (32 connections) from 24s to 1m4s; " +
 				"5 of 8 pods were new, the last of them ready at 19s"},
 	} {
@@ -172,17 +174,17 @@ func TestSharesLoadDoubts(t *testing.T) {
 		{"a new pod that was never ready", dealt(idle(pods(func(p *history.Pod) { p.Ready = p.Ready && p.Name <= "backend-3" })), fair(1)), eachQuarter,
 			"no verdict: no new pod of backend was ready while reused flowed"},
 		{"one that was not ready all the time", dealt(idle(scaled().Pod(40*second, blink)), fair(1)), eachQuarter,
-			"no verdict: backend-2 of backend was not ready all the time from 19s to 1m4s"},
+			"no verdict: backend-2 of backend was not always ready from 19s to 1m4s"},
 		{"undone too soon", dealt(idle(scaled()), fair(1)), far,
-			"no verdict: the pods were all ready for 45s, and what they got counts from 45s on (and 1 more reason)"},
+			"no verdict: the pods were all ready for 45s only, and their share counts from 45s on (and 1 more reason)"},
 		{"nobody to share with", dealt(idle(pods(func(p *history.Pod) { p.Ready = p.Ready && p.Name > "backend-3" })), fair(1)), alone,
-			"no verdict: there is nobody to share with: 5 pods, 5 of them new"},
+			"no verdict: there are no pods to share with: 5 pods, 5 of them new"},
 		{"a gateway", edited(dealt(idle(scaled()), fair(1)), func(r *history.Request) { r.GatewayTries = 1 }), eachQuarter,
-			"no verdict: requests came through a gateway, and its connections to the pods are not in the record"},
+			"no verdict: requests came through a gateway, whose connections to the pods are not in the record"},
 		{"unfair behind a gateway", edited(dealt(idle(scaled()), left), func(r *history.Request) { r.GatewayTries = 1 }), eachQuarter,
-			"no verdict: requests came through a gateway, and its connections to the pods are not in the record"},
+			"no verdict: requests came through a gateway, whose connections to the pods are not in the record"},
 		{"unfair as far as blind watches saw", dealt(idle(scaled().Gap("pods", 30*second, 31*second)), left), eachQuarter,
-			"no verdict: the watch of pods was blind from 30s to 31s: the watch broke off"},
+			"no verdict: the watch of pods had a gap from 30s to 31s: the watch broke off"},
 		{"another lane", dealt(idle(scaled()), fair(1)), invariant.SharesLoad{AtLeast: 0.25, Lane: history.LaneFresh},
 			"no verdict: no request was sent on fresh (and 1 more reason)"},
 		{"another workload", dealt(idle(scaled()), fair(1)), invariant.SharesLoad{AtLeast: 0.25, Workload: "frontend"},
@@ -191,11 +193,11 @@ func TestSharesLoadDoubts(t *testing.T) {
 			if r.Due >= 30*second && r.Due < 31*second {
 				r.Outcome = history.Unsent
 			}
-		}), eachQuarter, "no verdict: worker-0 on reused says it did not send 0 requests, and the record has 200 of those (and 3 more reasons)"},
+		}), eachQuarter, "no verdict: worker-0 on reused says it did not send 0 requests, but the record has 200 unsent requests (and 3 more reasons)"},
 		{"a fault that did not bite", dealt(idle(setStage(scaled(), history.Seen, -1)), fair(1)), eachQuarter,
-			"no verdict: scale to 8 was never seen to bite"},
+			"no verdict: scale to 8 was never seen in effect"},
 	} {
-		t.Run(s.name, func(t *testing.T) { check(t, s.run, s.promise, invariant.Unknown, 0, s.seen) })
+		t.Run(s.name, func(t *testing.T) { check(t, s.run, s.promise, verdict.Unknown, 0, s.seen) })
 	}
 }
 
@@ -203,7 +205,7 @@ func TestSharesLoadDoubts(t *testing.T) {
 func TestFairDealsAreHeld(t *testing.T) {
 	plain := idle(scaled())
 	for seed := range uint64(20) {
-		if v := eachQuarter.Check(dealt(plain, fair(seed))); v.Outcome != invariant.Held {
+		if v := judge.Check(dealt(plain, fair(seed)), eachQuarter); v.Outcome != verdict.Held {
 			t.Errorf("seed %d is %s: %s", seed, v.Outcome, v.Seen)
 		}
 	}
@@ -215,8 +217,8 @@ func TestUnevenDealsAreNotBlamed(t *testing.T) {
 	for seed := range uint64(20) {
 		d := fair(seed)
 		d.closeAfter = 200
-		v := eachQuarter.Check(dealt(plain, d))
-		if v.Outcome != invariant.Unknown {
+		v := judge.Check(dealt(plain, d), eachQuarter)
+		if v.Outcome != verdict.Unknown {
 			t.Errorf("seed %d is %s: %s", seed, v.Outcome, v.Seen)
 		}
 		if v.Numbers["smallestShare"] < eachQuarter.AtLeast {
@@ -229,7 +231,7 @@ func TestUnevenDealsAreNotBlamed(t *testing.T) {
 }
 
 func TestSharesLoadEvidence(t *testing.T) {
-	v := eachQuarter.Check(dealt(idle(scaled()), fair(1)))
+	v := judge.Check(dealt(idle(scaled()), fair(1)), eachQuarter)
 	lines(t, v,
 		"backend-5 on w5, new at 18.7s: 0.80 until 24s, then 0.40, 0.66, 0.74, 0.88; 0.67 in all, 37 connections",
 		"backend-8 on w2, new at 19s: 0.60 until 24s, then 0.66, 1.06, 0.46, 1.40; 0.90 in all, 46 connections",
@@ -252,8 +254,8 @@ func TestSharesOfManyPods(t *testing.T) {
 		p := ht.ReadyPod(fmt.Sprintf("idle-%d", i), "w1", history.Listed)
 		b.Pod(3*second, p)
 	}
-	v := eachQuarter.Check(dealt(idle(b), fair(1)))
-	if len(v.Evidence) != invariant.MaxEvidence || v.Outcome != invariant.Violated ||
+	v := judge.Check(dealt(idle(b), fair(1)), eachQuarter)
+	if len(v.Evidence) != verdict.MaxEvidence || v.Outcome != verdict.Violated ||
 		v.Evidence[0] != "idle-0 on w1: 0.00 until 24s, then 0.00, 0.00, 0.00, 0.00; 0.00 in all, 0 connections" ||
 		v.Evidence[9] != "3 pods more, with 1.57 to 1.88" {
 		t.Errorf("%s: %q", v.Outcome, v.Evidence)

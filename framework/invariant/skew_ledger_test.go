@@ -12,6 +12,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // evenly is six pods, backend-1 to backend-6, two in each of the zones: 1 and 4 in a, 2 and 5 in b, 3 and 6 in c. Nobody
@@ -133,7 +135,7 @@ func TestSkewCauses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.run.settleAs()
-			v := invariant.Spread{TopologyKey: ht.ZoneLabel, Max: 1}.Check(c.run.Run())
+			v := judge.Check(c.run.Run(), invariant.Spread{TopologyKey: ht.ZoneLabel, Max: 1})
 			got, want := causesOf(v), map[string]float64{}
 			if c.cause != "" {
 				want[c.cause] = 1
@@ -179,7 +181,7 @@ func (s *stepped) settleAs() {
 }
 
 // causesOf are the figures of a verdict that tell of causes.
-func causesOf(v invariant.Verdict) map[string]float64 {
+func causesOf(v verdict.Verdict) map[string]float64 {
 	causes := make(map[string]float64)
 	for _, name := range slices.Sorted(maps.Keys(v.Numbers)) {
 		if of, ok := strings.CutPrefix(name, "cause."); ok {
@@ -199,7 +201,7 @@ func TestSkewCausesOfOtherPromises(t *testing.T) {
 		invariant.SpreadWithin{Workload: "backend-1", TopologyKey: ht.ZoneLabel, Max: 1}: 1,
 		invariant.Spread{Workload: "backend-1", TopologyKey: ht.ZoneLabel, Max: 2}:       0,
 	} {
-		if got := causesOf(promise.Check(run))["scheduler"]; got != want {
+		if got := causesOf(judge.Check(run, promise))["scheduler"]; got != want {
 			t.Errorf("%s: %v times the scheduler, want %v", promise, got, want)
 		}
 	}
@@ -209,8 +211,8 @@ func TestSkewCausesOfOtherPromises(t *testing.T) {
 func TestSkewCausesOfPlacement(t *testing.T) {
 	p := newPlacing(spreadOver(overZones, "")).each("w1", "w3", "w5", "w2", "w4")
 	p.terminate(3, "w5") // c is empty, and nobody can help it
-	v := check(t, p.Run(), invariant.Placement{Workload: "backend"}, invariant.Held, 0,
-		"5 bindings of backend broke no rule: 5 in every order of what came within 1s of them, 0 in some order")
+	v := check(t, p.Run(), invariant.Placement{Workload: "backend"}, verdict.Held, 0,
+		"5 bindings of backend broke no rule: 5 in every order of the events within 1s of them, 0 in some order")
 	if diff := cmp.Diff(map[string]float64{"deletion": 1}, causesOf(v)); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // strict are promises with every parameter that changes what is looked at, beside those of everything.
@@ -61,30 +63,30 @@ func rich() []history.Run {
 func sound(t *testing.T, run history.Run, what string) {
 	t.Helper()
 	promises := strict()
-	verdicts := invariant.CheckAll(run, promises)
+	verdicts := judge.CheckAll(run, promises)
 	for i, v := range verdicts {
 		switch v.Outcome {
-		case invariant.Held, invariant.Violated, invariant.Unknown:
+		case verdict.Held, verdict.Violated, verdict.Unknown:
 		default:
 			t.Errorf("%s: %s is %q", what, v.Kind, v.Outcome)
 		}
 		if v.Seen == "" || v.Kind != invariant.Kind(promises[i]) || v.Promise != promises[i].String() {
 			t.Errorf("%s: %+v", what, v)
 		}
-		if len(v.Evidence) > invariant.MaxEvidence {
+		if len(v.Evidence) > verdict.MaxEvidence {
 			t.Errorf("%s: %s has %d lines of evidence", what, v.Kind, len(v.Evidence))
 		}
-		if v.Outcome == invariant.Unknown && len(v.Evidence) == 0 {
+		if v.Outcome == verdict.Unknown && len(v.Evidence) == 0 {
 			t.Errorf("%s: %s is unknown, and nothing says why", what, v.Kind)
 		}
-		if v.Outcome == invariant.Held && run.Incomplete != "" {
+		if v.Outcome == verdict.Held && run.Incomplete != "" {
 			t.Errorf("%s: %s is held of a record that is not whole", what, v.Kind)
 		}
 		if _, err := json.Marshal(v); err != nil {
 			t.Errorf("%s: %s cannot be stored: %v", what, v.Kind, err)
 		}
 	}
-	if diff := gocmp.Diff(verdicts, invariant.CheckAll(run, promises)); diff != "" {
+	if diff := gocmp.Diff(verdicts, judge.CheckAll(run, promises)); diff != "" {
 		t.Errorf("%s: judged twice (-first +second):\n%s", what, diff)
 	}
 }

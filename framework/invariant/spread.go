@@ -2,26 +2,27 @@ package invariant
 
 import (
 	"fmt"
-	"slices"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/spread"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Spread promises that whenever a workload has settled, from Deploy to the end of Recovered, the difference between the
-// fullest and the emptiest domain of a topology is at most Max. Settled means that its Deployment and its pods agree
-// that all replicas are there, ready, and none is going.
+// Spread promises that whenever a workload has settled, from Deploy to the end of Recovered, the difference between the fullest and
+// the emptiest domain of a topology is at most Max. A workload has settled when its Deployment and its pods agree that exactly its
+// replicas exist, all ready.
 //
-// Domains are those of the nodes that match the workload's node selector and carry the topology's label. A node that is
-// lost, cordoned or tainted against new pods makes no domain, unless pods of the workload are still on it: which
-// taints the workload tolerates is not in the record.
+// Domains are those of the nodes that match the workload's node selector and have the topology's label. The domain of a lost,
+// cordoned or tainted node counts only while pods of the workload are still on it, because the record lacks the taints that the
+// workload tolerates.
 //
-// Spread is a rule of scheduling: pods that leave do not move others. So a bad spread is said to be the scheduler's
-// choice, or the decay of a scale-down or rollout, or the doing of a lost node; and which change took it above Max. The
-// figures "cause.scheduler", "cause.rollout" and so on say how often each cause made more skew than that, for a while or to
-// stay.
+// Spread is a rule of scheduling: pods that leave do not move others. So the verdict names the cause of a bad spread: the
+// scheduler's choice, a scale-down or rollout, or a lost node, with the change that exceeded Max. The numbers "cause.scheduler",
+// "cause.rollout" and so on count how often each cause exceeded it, temporarily or permanently.
 //
-// Evidence: two domains, at least one replica, no pod outside of the domains, every number of replicas that was asked
-// for seen settled, and the workload settled at the end.
+// Evidence: two domains, at least one replica, no pod outside of the domains, a settled state for every wanted number of replicas,
+// and the workload settled at the end.
 type Spread struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
@@ -29,8 +30,8 @@ type Spread struct {
 	TopologyKey string `json:"topologyKey"`
 	// Max is the largest difference that is allowed.
 	Max int `json:"max"`
-	// Waiting lets pods wait: a workload has settled when each of its pods is ready or the scheduler has found no node for
-	// it, and those that have a node are compared. For workloads of which a part is meant to find no place.
+	// Waiting lets pods be unschedulable: a workload has settled when each of its pods is ready or unschedulable, and the pods with
+	// a node are compared. It is for workloads of which some pods must stay pending.
 	Waiting bool `json:"waiting,omitempty"`
 }
 
@@ -40,65 +41,75 @@ func (p Spread) String() string {
 		who = "the workload"
 	}
 	if p.Waiting {
-		return fmt.Sprintf("%s is spread over %s with a skew of at most %d whenever all of it is ready or finds no node", who, p.TopologyKey, p.Max)
+		return fmt.Sprintf("%s is spread over %s with a skew of at most %d whenever each of its pods is ready or unschedulable", who, p.TopologyKey, p.Max)
 	}
 	return fmt.Sprintf("%s is spread over %s with a skew of at most %d whenever it has settled", who, p.TopologyKey, p.Max)
 }
 
-// Check implements Invariant.
-func (p Spread) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
-func (p Spread) judge(f *facts) Verdict {
-	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true), missing)
-	if len(missing) > 0 {
-		return Verdict{}.unknown(d)
+// Needs implements Invariant.
+func (p Spread) Needs() evidence.Needs {
+	return evidence.Needs{
+		Watches:         evidence.Ordered,
+		MovedByNodeLoss: true,
+		Parts:           []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads},
 	}
-	l := followDistribution(f, key, p.TopologyKey, p.Waiting)
-	d = append(d, l.doubts(key.Name)...)
-	v := Verdict{}
-	ledger := followSkew(f, p.TopologyKey, key)
-	ledger.count(&v, p.Max)
-	l.blame(ledger, p.Max)
-	worst, bad, first := p.weigh(l)
-	fewest, most := l.domains()
-	v.measure("settledStates", float64(len(l.distributions)))
-	v.measure("badStates", float64(bad))
-	v.measure("allowedSkew", float64(p.Max))
-	if worst != nil {
-		v.measure("largestSkew", float64(worst.skew()))
-		v.measure("domains", float64(most))
-		v.measure("fewestDomains", float64(fewest))
-	}
-	if first != nil {
-		v.At = first.at
-		var told *skewChange
-		for _, placed := range l.distributions {
-			if placed.skew() > p.Max {
-				v.support(placed.evidence(fmt.Sprintf("%s: %s", moment(placed.at), placed), &told)...)
-			}
-		}
-		return v.violated(d, "%s was spread at %s as %s: skew %d, and %d is allowed; %s",
-			key.Name, moment(first.at), first, first.skew(), p.Max, first.why)
-	}
-	for _, placed := range l.distributions {
-		v.support(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()))
-	}
-	if worst == nil || bad > 0 { // bad ones were seen only while a watch was blind
-		return v.unknown(append(d, f.late(f.begin())...))
-	}
-	return v.held(d, "%s was settled in %s (%s), with a skew of at most %d over %s of %s",
-		key.Name, count(len(l.distributions), "state"), l.replicas(), worst.skew(), l.overDomains(), p.TopologyKey)
 }
 
-// weigh finds the distribution with the largest skew, and the first of those that surely have too much.
-func (p Spread) weigh(l distributions) (worst *distribution, bad int, first *distribution) {
-	for _, placed := range l.distributions {
-		if worst == nil || placed.skew() > worst.skew() {
+// AboutPlacement implements PlacementInvariant.
+func (p Spread) AboutPlacement() {}
+
+// Judge implements EventInvariant.
+func (p Spread) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	if len(ambiguous) > 0 {
+		return verdict.Verdict{}.Unknown(missing)
+	}
+	l := spread.FollowDistribution(f, key, p.TopologyKey, p.Waiting)
+	missing = append(missing, l.Doubts(key.Name)...)
+	v := verdict.Verdict{}
+	ledger := spread.FollowSkew(f, p.TopologyKey, key)
+	ledger.Count(&v, p.Max)
+	l.Blame(ledger, p.Max)
+	worst, bad, first := p.weigh(l)
+	fewest, most := l.Domains()
+	v.Measure("settledStates", float64(len(l.Distributions)))
+	v.Measure("badStates", float64(bad))
+	v.Measure("allowedSkew", float64(p.Max))
+	if worst != nil {
+		v.Measure("largestSkew", float64(worst.Skew()))
+		v.Measure("domains", float64(most))
+		v.Measure("fewestDomains", float64(fewest))
+	}
+	if first != nil {
+		v.At = first.At
+		var told *spread.SkewChange
+		for _, placed := range l.Distributions {
+			if placed.Skew() > p.Max {
+				v.Support(placed.Evidence(fmt.Sprintf("%s: %s", prose.Moment(placed.At), placed), &told)...)
+			}
+		}
+		return v.Violated(missing, "%s was spread at %s as %s: skew %d, and %d is allowed; %s",
+			key.Name, prose.Moment(first.At), first, first.Skew(), p.Max, first.Why)
+	}
+	for _, placed := range l.Distributions {
+		v.Support(fmt.Sprintf("%s: %s, skew %d", prose.Moment(placed.At), placed, placed.Skew()))
+	}
+	if worst == nil || bad > 0 { // bad states were recorded only during a gap of a watch
+		return v.Unknown(append(missing, f.Late(f.Begin())...))
+	}
+	return v.Held(missing, "%s was settled in %s (%s), with a skew of at most %d over %s of %s",
+		key.Name, prose.Count(len(l.Distributions), "state"), l.Replicas(), worst.Skew(), l.OverDomains(), p.TopologyKey)
+}
+
+// weigh finds the distribution with the largest skew, and the first that is certainly too uneven.
+func (p Spread) weigh(l spread.Distributions) (worst *spread.Distribution, bad int, first *spread.Distribution) {
+	for _, placed := range l.Distributions {
+		if worst == nil || placed.Skew() > worst.Skew() {
 			worst = placed
 		}
-		if placed.skew() > p.Max {
-			if bad++; first == nil && !placed.blind {
+		if placed.Skew() > p.Max {
+			if bad++; first == nil && !placed.Blind {
 				first = placed
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // spreadModel is a workload over nodes of any kind, placed at random: a scheduler that knows no rule.
@@ -214,7 +216,7 @@ func (m *spreadModel) play(steps int, nodesChange bool) history.Run {
 
 // judge restates the promise. A workload that is seen settled at every step, as a model's is, has the rest of the
 // evidence, too.
-func (m *spreadModel) judge(allowed int) (want invariant.Outcome, largest, bad int) {
+func (m *spreadModel) judge(allowed int) (want verdict.Outcome, largest, bad int) {
 	most := 0
 	blank := false
 	for _, s := range m.settled {
@@ -226,23 +228,23 @@ func (m *spreadModel) judge(allowed int) (want invariant.Outcome, largest, bad i
 	}
 	switch {
 	case bad > 0:
-		return invariant.Violated, largest, bad
+		return verdict.Violated, largest, bad
 	case blank || most == 0:
-		return invariant.Unknown, largest, bad
+		return verdict.Unknown, largest, bad
 	}
-	return invariant.Held, largest, bad
+	return verdict.Held, largest, bad
 }
 
 func playSpread(t *testing.T, pause, delay history.Offset, nodesChange bool) {
 	t.Helper()
 	const runs = 1000
-	seen := make(map[invariant.Outcome]int)
+	seen := make(map[verdict.Outcome]int)
 	for seed := range uint64(runs) {
 		m := newSpreadModel(seed, pause, delay)
 		run := m.play(1+m.random.IntN(4), nodesChange)
 		allowed := m.random.IntN(4)
 		want, largest, bad := m.judge(allowed)
-		got := invariant.Spread{TopologyKey: ht.ZoneLabel, Max: allowed}.Check(run)
+		got := judge.Check(run, invariant.Spread{TopologyKey: ht.ZoneLabel, Max: allowed})
 		if got.Outcome != want || got.Numbers["largestSkew"] != float64(largest) || got.Numbers["badStates"] != float64(bad) ||
 			got.Numbers["settledStates"] != float64(len(m.settled)) {
 			t.Errorf("seed %d: %s, largest skew %v, %v of %v states bad; want %s, %d, %d of %d: %s %q", seed, got.Outcome,
@@ -250,7 +252,7 @@ func playSpread(t *testing.T, pause, delay history.Offset, nodesChange bool) {
 		}
 		seen[got.Outcome]++
 	}
-	for _, o := range []invariant.Outcome{invariant.Held, invariant.Violated, invariant.Unknown} {
+	for _, o := range []verdict.Outcome{verdict.Held, verdict.Violated, verdict.Unknown} {
 		if seen[o] < runs/10 {
 			t.Errorf("only %d of %d were %s: the model proves little", seen[o], runs, o)
 		}

@@ -4,17 +4,21 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/spread"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// SpreadTogether promises that whenever every workload in the record has settled, until the first undo begins, the pods of
-// all of them together, Deployments and StatefulSets alike, are spread over the domains of a topology with a skew of at
-// most Max. It is for workloads that are one to whoever depends on them, and several to Kubernetes.
+// SpreadTogether promises that whenever every workload in the record has settled, until the first revert begins, the pods of all of
+// them combined, Deployments and StatefulSets alike, are spread over the domains of a topology with a skew of at most Max. It is
+// for workloads that their users see as one.
 //
-// What an undo leaves is not judged: a scale-down heeds no spread, of one workload or of several. Domains are as for
-// Spread, by the node selector, which must be the same for all.
+// The state after a revert is not judged, because a scale-down ignores the spread. Domains are those of Spread; all workloads must
+// have the same node selector.
 //
-// Evidence: two workloads, two domains, all of them settled when the first undo begins, and no pod outside of the domains.
+// Evidence: two workloads, two domains, all workloads settled when the first revert begins, and no pod outside of the domains.
 type SpreadTogether struct {
 	// TopologyKey and Max are Spread's.
 	TopologyKey string `json:"topologyKey"`
@@ -26,54 +30,59 @@ func (p SpreadTogether) String() string {
 		p.TopologyKey, p.Max)
 }
 
-// Check implements Invariant.
-func (p SpreadTogether) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p SpreadTogether) Needs() evidence.Needs {
+	return evidence.Needs{MovedByNodeLoss: true, Parts: []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads}}
+}
 
-func (p SpreadTogether) judge(f *facts) Verdict {
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
-	keys := deployments(f.run)
-	if more := selectsByMore(f.run, keys...); len(more) > 0 {
-		return Verdict{}.unknown(append(d, more...))
+// AboutPlacement implements PlacementInvariant.
+func (p SpreadTogether) AboutPlacement() {}
+
+// Judge implements EventInvariant.
+func (p SpreadTogether) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	keys := evidence.Deployments(f.Record)
+	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {
+		return verdict.Verdict{}.Unknown(append(missing, more...))
 	}
-	who := byKind(f.run, keys)
+	who := byKind(f.Record, keys)
 	if len(keys) < 2 {
-		d.add("the record has %s, and fewer than 2 are not spread together", who)
+		missing.Add("the record has %s, and a combined spread needs at least 2", who)
 	}
-	until, ok := f.firstUndo()
-	if !ok || len(keys) == 0 { // without an undo, faultsBit has said why
-		return Verdict{}.unknown(d)
+	until, ok := f.FirstUndo()
+	if !ok || len(keys) == 0 { // without a revert, which FaultsActive reports
+		return verdict.Verdict{}.Unknown(missing)
 	}
 	all := p.follow(f, keys, until)
-	v := Verdict{}
-	ledger := followSkew(f, p.TopologyKey, keys...)
-	ledger.count(&v, p.Max)
-	all.blame(ledger, p.Max)
+	v := verdict.Verdict{}
+	ledger := spread.FollowSkew(f, p.TopologyKey, keys...)
+	ledger.Count(&v, p.Max)
+	all.Blame(ledger, p.Max)
 	worst, bad, first := Spread{TopologyKey: p.TopologyKey, Max: p.Max}.weigh(all)
-	if !all.atEnd {
-		d.add("not all of %s had settled when the first undo began at %s", who, moment(until))
+	if !all.AtEnd {
+		missing.Add("not all of %s had settled when the first revert began at %s", who, prose.Moment(until))
 	}
-	var told *skewChange
-	for _, placed := range all.distributions {
-		v.support(placed.evidence(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()), &told)...)
-		if len(placed.counts) < 2 || placed.outside > 0 {
-			d.add("at %s there were %s, and %s in none", moment(placed.at), count(len(placed.counts), "domain"), count(placed.outside, "pod"))
+	var told *spread.SkewChange
+	for _, placed := range all.Distributions {
+		v.Support(placed.Evidence(fmt.Sprintf("%s: %s, skew %d", prose.Moment(placed.At), placed, placed.Skew()), &told)...)
+		if len(placed.Counts) < 2 || placed.Outside > 0 {
+			missing.Add("at %s there were %s, and %s in none", prose.Moment(placed.At), prose.Count(len(placed.Counts), "domain"), prose.Count(placed.Outside, "pod"))
 			break
 		}
 	}
-	v.measure("settledStates", float64(len(all.distributions)))
-	v.measure("allowedSkew", float64(p.Max))
+	v.Measure("settledStates", float64(len(all.Distributions)))
+	v.Measure("allowedSkew", float64(p.Max))
 	if worst != nil {
-		v.measure("largestSkew", float64(worst.skew()))
+		v.Measure("largestSkew", float64(worst.Skew()))
 	}
 	if first != nil {
-		v.At = first.at
-		return v.violated(d, "the pods of %s were at %s together %s: skew %d, and %d is allowed", who, moment(first.at), first, first.skew(), p.Max)
+		v.At = first.At
+		return v.Violated(missing, "the pods of %s were at %s combined %s: skew %d, and %d is allowed", who, prose.Moment(first.At), first, first.Skew(), p.Max)
 	}
-	if worst == nil || bad > 0 { // bad ones were seen only while a watch was blind
-		return v.unknown(d)
+	if worst == nil || bad > 0 { // bad states were recorded only during a gap of a watch
+		return v.Unknown(missing)
 	}
-	return v.held(d, "the pods of %s were together at most %d apart over %s of %s, in %s",
-		who, worst.skew(), all.overDomains(), p.TopologyKey, count(len(all.distributions), "settled state"))
+	return v.Held(missing, "the pods of %s were together at most %d apart over %s of %s, in %s",
+		who, worst.Skew(), all.OverDomains(), p.TopologyKey, prose.Count(len(all.Distributions), "settled state"))
 }
 
 // byKind counts workloads: "8 Deployments and 4 StatefulSets".
@@ -86,38 +95,38 @@ func byKind(run history.Run, keys []history.Key) string {
 	}
 	var parts []string
 	if n := len(keys) - len(stateful); n > 0 || len(stateful) == 0 {
-		parts = append(parts, count(n, "Deployment"))
+		parts = append(parts, prose.Count(n, "Deployment"))
 	}
 	if n := len(stateful); n > 0 {
-		parts = append(parts, count(n, "StatefulSet"))
+		parts = append(parts, prose.Count(n, "StatefulSet"))
 	}
-	return list(parts)
+	return prose.List(parts)
 }
 
-// follow notes every state before until in which all workloads had settled, and that differs from the one before.
-func (p SpreadTogether) follow(f *facts, keys []history.Key, until history.Offset) (all distributions) {
-	from := f.begin()
-	moments(f.run, func(at history.Offset, s *history.State) {
+// follow records every state before until in which all workloads had settled and that differs from the previous one.
+func (p SpreadTogether) follow(f *evidence.Run, keys []history.Key, until history.Offset) (all spread.Distributions) {
+	from := f.Begin()
+	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at < from || at >= until {
 			return
 		}
 		var together history.Workload
 		var pods []history.Pod
-		all.atEnd = !slices.ContainsFunc(keys, func(key history.Key) bool {
-			w, ok := settled(s, key)
-			pods = append(pods, livePods(s, w)...)
+		all.AtEnd = !slices.ContainsFunc(keys, func(key history.Key) bool {
+			w, ok := evidence.Settled(s, key)
+			pods = append(pods, evidence.LivePods(s, w)...)
 			together.NodeSelector, together.Replicas = w.NodeSelector, together.Replicas+w.Replicas
 			return !ok
 		})
-		if !all.atEnd {
+		if !all.AtEnd {
 			return
 		}
-		placed := place(s, together, pods, p.TopologyKey)
-		placed.at, placed.blind = at, f.blind(at)
-		if last := all.last(); last != nil && last.same(placed) {
-			last.blind = last.blind && placed.blind
+		placed := spread.Place(s, together, pods, p.TopologyKey)
+		placed.At, placed.Blind = at, f.Blind(at)
+		if last := all.Last(); last != nil && last.Same(placed) {
+			last.Blind = last.Blind && placed.Blind
 		} else {
-			all.distributions = append(all.distributions, placed)
+			all.Distributions = append(all.Distributions, placed)
 		}
 	})
 	return all

@@ -7,80 +7,90 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/spread"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/stats"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// SpreadTrials promises Spread of every Deployment in the record, each of them a trial of the same thing: what happens by
-// chance shows in some of them, and the verdict says in how many.
+// SpreadTrials promises Spread of every Deployment in the record. Each Deployment is a trial of the same kind, so the verdict says
+// how often chance breaks the spread.
 //
-// Evidence: that of Spread, for each trial; and two trials.
+// Evidence: that of Spread for each trial; and two trials.
 type SpreadTrials struct {
 	// TopologyKey and Max are Spread's.
 	TopologyKey string `json:"topologyKey"`
 	Max         int    `json:"max"`
-	// Often is the share of trials, from 0 to below 1, that may break it: of what is true mostly and not always.
+	// Often is the share of trials, from 0 to below 1, that may break the spread, for claims that are true mostly.
 	Often float64 `json:"often,omitempty"`
 }
 
 func (p SpreadTrials) String() string {
 	which := "in every trial"
 	if p.Often > 0 {
-		which = fmt.Sprintf("in all but at most %s of the trials", percent(p.Often))
+		which = fmt.Sprintf("in all but at most %s of the trials", prose.Percent(p.Often))
 	}
 	return fmt.Sprintf("%s the pods are spread over %s with a skew of at most %d whenever they have settled", which, p.TopologyKey, p.Max)
 }
 
-// Check implements Invariant.
-func (p SpreadTrials) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
+// Needs implements Invariant.
+func (p SpreadTrials) Needs() evidence.Needs {
+	return evidence.Needs{MovedByNodeLoss: true, Parts: []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads}}
+}
 
-func (p SpreadTrials) judge(f *facts) Verdict {
-	d := slices.Concat(f.record(f.begin()), f.faultsBit(true))
-	keys := deployments(f.run)
-	if more := selectsByMore(f.run, keys...); len(more) > 0 {
-		return Verdict{}.unknown(append(d, more...))
+// AboutPlacement implements PlacementInvariant.
+func (p SpreadTrials) AboutPlacement() {}
+
+// Judge implements EventInvariant.
+func (p SpreadTrials) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	keys := evidence.Deployments(f.Record)
+	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {
+		return verdict.Verdict{}.Unknown(append(missing, more...))
 	}
 	if len(keys) < 2 {
-		d.add("the record has %s, and fewer than 2 trials say nothing of chance", count(len(keys), "Deployment"))
+		missing.Add("the record has %s, and at least 2 trials are needed to judge chance", prose.Count(len(keys), "Deployment"))
 	}
 	if p.Often < 0 || p.Often >= 1 {
-		d.add("%s of the trials may break it, so that nothing is promised", percent(p.Often))
+		missing.Add("%s of the trials may break the promise, so it promises nothing", prose.Percent(p.Often))
 	}
-	v, t := Verdict{}, trials{of: len(keys)}
-	states, largest := 0, map[int]int{} // how many trials had this as their largest skew
+	v, t := verdict.Verdict{}, trials{of: len(keys)}
+	states, largest := 0, map[int]int{} // number of trials by their largest skew
 	for _, key := range keys {
-		l := followDistribution(f, key, p.TopologyKey, false)
-		d = append(d, l.doubts(key.Name)...)
-		states += len(l.distributions)
-		ledger := followSkew(f, p.TopologyKey, key)
-		ledger.count(&v, p.Max)
-		l.blame(ledger, p.Max)
+		l := spread.FollowDistribution(f, key, p.TopologyKey, false)
+		missing = append(missing, l.Doubts(key.Name)...)
+		states += len(l.Distributions)
+		ledger := spread.FollowSkew(f, p.TopologyKey, key)
+		ledger.Count(&v, p.Max)
+		l.Blame(ledger, p.Max)
 		worst, bad, first := Spread{TopologyKey: p.TopologyKey, Max: p.Max}.weigh(l)
 		switch {
 		case first != nil:
-			t.broke(first.at, fmt.Sprintf("%s at %s: %s, skew %d, %s", key.Name, moment(first.at), first, first.skew(), first.why))
-		case bad > 0: // seen only while a watch was blind
-			d.add("the spread of %s was too uneven only as far as was seen while a watch was blind", key.Name)
+			t.broke(first.At, fmt.Sprintf("%s at %s: %s, skew %d, %s", key.Name, prose.Moment(first.At), first, first.Skew(), first.Why))
+		case bad > 0: // recorded only during a gap of a watch
+			missing.Add("the spread of %s was too uneven, but only during a gap of a watch", key.Name)
 		}
 		if worst != nil {
-			t.worst = max(t.worst, worst.skew())
-			largest[worst.skew()]++
+			t.worst = max(t.worst, worst.Skew())
+			largest[worst.Skew()]++
 		}
 	}
 	t.measure(&v)
-	v.measure("allowedSkew", float64(p.Max))
-	v.measure("largestSkew", float64(t.worst))
+	v.Measure("allowedSkew", float64(p.Max))
+	v.Measure("largestSkew", float64(t.worst))
 	if len(t.broken) > 0 {
-		v.support(t.broken...)
+		v.Support(t.broken...)
 	}
 	if float64(len(t.broken)) > p.Often*float64(t.of) {
 		v.At = t.first
-		return v.violated(d, "the skew over %s was above %d in %s; the largest of each trial: %s", p.TopologyKey, p.Max, t, tallied(largest))
+		return v.Violated(missing, "the skew over %s was above %d in %s; the largest of each trial: %s", p.TopologyKey, p.Max, t, tallied(largest))
 	}
-	return v.held(d, "the skew over %s was above %d in %s, in %s; the largest of each trial: %s",
-		p.TopologyKey, p.Max, t, count(states, "settled state"), tallied(largest))
+	return v.Held(missing, "the skew over %s was above %d in %s, in %s; the largest of each trial: %s",
+		p.TopologyKey, p.Max, t, prose.Count(states, "settled state"), tallied(largest))
 }
 
-// tallied writes "1 in 4, 2 in 1".
+// tallied formats "1 in 4, 2 in 1".
 func tallied(trials map[int]int) string {
 	var parts []string
 	for _, value := range slices.Sorted(maps.Keys(trials)) {
@@ -89,11 +99,11 @@ func tallied(trials map[int]int) string {
 	return cmp.Or(strings.Join(parts, ", "), "none was seen")
 }
 
-// trials counts in how many of several like workloads something happened.
+// trials counts in how many of several similar workloads something happened.
 type trials struct {
 	of     int
-	broken []string       // what was seen, in the trials in which it happened
-	first  history.Offset // the earliest of them
+	broken []string       // a description for each trial in which it happened
+	first  history.Offset // the earliest time
 	worst  int
 }
 
@@ -107,37 +117,18 @@ func (t *trials) broke(at history.Offset, seen string) {
 // String is "13 of 20 trials (65 %, 95 % interval 40.8 to 84.6 %)".
 func (t trials) String() string {
 	low, high := t.interval()
-	return fmt.Sprintf("%d of %s (%s, 95 %% interval %s to %s)", len(t.broken), count(t.of, "trial"),
-		percent(float64(len(t.broken))/float64(max(t.of, 1))), percent(low), percent(high))
+	return fmt.Sprintf("%d of %s (%s, 95 %% interval %s to %s)", len(t.broken), prose.Count(t.of, "trial"),
+		prose.Percent(float64(len(t.broken))/float64(max(t.of, 1))), prose.Percent(low), prose.Percent(high))
 }
 
 func (t trials) interval() (low, high float64) {
-	return Interval95(uint64(len(t.broken)), uint64(t.of))
+	return stats.Interval95(uint64(len(t.broken)), uint64(t.of))
 }
 
-func (t trials) measure(v *Verdict) {
+func (t trials) measure(v *verdict.Verdict) {
 	low, high := t.interval()
-	v.measure("trials", float64(t.of))
-	v.measure("brokenTrials", float64(len(t.broken)))
-	v.measure("brokenShareLow95", low)
-	v.measure("brokenShareHigh95", high)
-}
-
-// deployments are those of a record, by name.
-func deployments(run history.Run) (keys []history.Key) {
-	found := make(map[history.Key]bool)
-	for _, e := range run.Events {
-		if e.Workload == nil {
-			continue
-		}
-		key := history.Key{Namespace: e.Workload.Namespace, Name: e.Workload.Name}
-		if !found[key] {
-			found[key] = true
-			keys = append(keys, key)
-		}
-	}
-	slices.SortFunc(keys, func(a, b history.Key) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
-	})
-	return keys
+	v.Measure("trials", float64(t.of))
+	v.Measure("brokenTrials", float64(len(t.broken)))
+	v.Measure("brokenShareLow95", low)
+	v.Measure("brokenShareHigh95", high)
 }

@@ -3,20 +3,23 @@ package invariant
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/spread"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// SpreadWithin promises that a spread which a fault unbalanced is restored: within a limit after the last fault was seen
-// the workload has settled with a difference of at most Max between the fullest and the emptiest domain of a topology,
-// and whenever it settles from then on, until the end of Recovered, the difference is no larger.
+// SpreadWithin promises that a spread which a fault unbalanced is restored: within a limit after the last fault was seen, the
+// workload has settled with a skew of at most Max over a topology, and whenever it settles later, until the end of Recovered, the
+// skew is no larger.
 //
-// The scheduler moves no pod that runs, so this asks for something that does. Domains are those of Spread.
+// The scheduler moves no running pod, so the promise needs a component that does. Domains are those of Spread.
 //
-// Evidence: that of Spread, and that the workload was seen settled with a larger difference once the last fault had
-// begun. It must have been watched for as long as the limit, unless its spread was restored before.
+// Evidence: that of Spread; the workload settled with a larger skew after the last fault began; and it was watched for at least the
+// limit, unless its spread was restored before.
 type SpreadWithin struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
@@ -31,98 +34,95 @@ func (p SpreadWithin) String() string {
 		cmp.Or(p.Workload, "the workload"), p.TopologyKey, p.Max, p.Limit)
 }
 
-// Check implements Invariant.
-func (p SpreadWithin) Check(run history.Run) Verdict { return CheckAll(run, []Invariant{p})[0] }
-
-func (p SpreadWithin) judge(f *facts) Verdict {
-	key, missing := workloadOf(f.run, p.Workload)
-	d := slices.Concat(f.inOrder(f.begin()), f.faultsBit(true), missing)
-	began, seen, ok := f.lastFault()
-	if !ok || len(missing) > 0 { // without a fault that was seen, faultsBit has said why
-		return Verdict{}.unknown(d)
+// Needs implements Invariant.
+func (p SpreadWithin) Needs() evidence.Needs {
+	return evidence.Needs{
+		Watches:         evidence.Ordered,
+		MovedByNodeLoss: true,
+		Parts:           []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads},
 	}
-	l := followDistribution(f, key, p.TopologyKey, false)
-	d = append(d, l.doubts(key.Name)...)
-	v := Verdict{}
-	ledger := followSkew(f, p.TopologyKey, key)
-	ledger.count(&v, p.Max)
-	l.blame(ledger, p.Max)
+}
+
+// Judge implements EventInvariant.
+func (p SpreadWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
+	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
+	missing = append(missing, ambiguous...)
+	began, seen, ok := f.LastFault()
+	if !ok || len(ambiguous) > 0 { // FaultsActive reports a fault that was never seen
+		return verdict.Verdict{}.Unknown(missing)
+	}
+	l := spread.FollowDistribution(f, key, p.TopologyKey, false)
+	missing = append(missing, l.Doubts(key.Name)...)
+	v := verdict.Verdict{}
+	ledger := spread.FollowSkew(f, p.TopologyKey, key)
+	ledger.Count(&v, p.Max)
+	l.Blame(ledger, p.Max)
 	r := p.follow(l, began)
-	v.measure("allowedSkew", float64(p.Max))
-	v.measure("limitSeconds", p.Limit.Seconds())
-	v.measure("largestSkew", float64(r.worst))
-	var told *skewChange
-	for _, placed := range l.distributions {
-		if placed.at >= began {
-			v.support(placed.evidence(fmt.Sprintf("%s: %s, skew %d", moment(placed.at), placed, placed.skew()), &told)...)
+	v.Measure("allowedSkew", float64(p.Max))
+	v.Measure("limitSeconds", p.Limit.Seconds())
+	v.Measure("largestSkew", float64(r.worst))
+	var told *spread.SkewChange
+	for _, placed := range l.Distributions {
+		if placed.At >= began {
+			v.Support(placed.Evidence(fmt.Sprintf("%s: %s, skew %d", prose.Moment(placed.At), placed, placed.Skew()), &told)...)
 		}
 	}
 	if r.last == nil {
-		d.add("%s was never seen settled with a skew above %d after the fault began at %s: there was nothing to restore",
-			key.Name, p.Max, moment(began))
-		return v.unknown(d)
+		missing.Add("%s was never seen settled with a skew above %d after the fault began at %s: there was nothing to restore",
+			key.Name, p.Max, prose.Moment(began))
+		return v.Unknown(missing)
 	}
-	return p.verdict(f, v, d, key.Name, seen, r)
+	return p.verdict(f, v, missing, key.Name, seen, r)
 }
 
-func (p SpreadWithin) verdict(f *facts, v Verdict, d doubts, name string, seen history.Offset, r restoration) Verdict {
+func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdict.Missing, name string, seen history.Offset, r restoration) verdict.Verdict {
 	deadline := seen + p.Limit
 	if r.good == nil {
-		watched := f.end() - seen
-		v.measure("watchedSeconds", watched.Seconds())
-		if f.unseen(deadline, f.end()) || r.last.blind {
-			return v.unknown(append(d, "where the pods were at the end is not known: a watch was blind"))
+		watched := f.End() - seen
+		v.Measure("watchedSeconds", watched.Seconds())
+		if f.Unseen(deadline, f.End()) || r.last.Blind {
+			return v.Unknown(append(missing, "where the pods were at the end is unknown: a watch had a gap"))
 		}
 		if watched < p.Limit {
-			d.add("the spread of %s was not restored when the watching ended, %s after the fault was seen: %s", name, moment(watched), r.last)
-			return v.unknown(d)
+			missing.Add("the spread of %s was not restored when the record ended, %s after the fault was seen: %s", name, prose.Moment(watched), r.last)
+			return v.Unknown(missing)
 		}
-		if unsure := f.orInTime(seen, f.end(), p.Limit); len(unsure) > 0 {
-			return v.unknown(append(d, unsure...))
+		if unsure := f.OrInTime(seen, f.End(), p.Limit); len(unsure) > 0 {
+			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = deadline
-		return v.violated(d, "the spread of %s was not restored %s after the fault was seen at %s: %s, skew %d, and %d is allowed",
-			name, moment(watched), moment(seen), r.last, r.last.skew(), p.Max)
+		return v.Violated(missing, "the spread of %s was not restored %s after the fault was seen at %s: %s, skew %d, and %d is allowed",
+			name, prose.Moment(watched), prose.Moment(seen), r.last, r.last.Skew(), p.Max)
 	}
-	took := max(0, r.good.at-seen)
-	v.measure("restoredSeconds", took.Seconds())
+	took := max(0, r.good.At-seen)
+	v.Measure("restoredSeconds", took.Seconds())
 	if took > p.Limit {
-		if f.unseen(deadline, r.good.at) {
-			return v.unknown(append(d, "when the spread was restored is not known: a watch was blind"))
+		if f.Unseen(deadline, r.good.At) {
+			return v.Unknown(append(missing, "when the spread was restored is unknown: a watch had a gap"))
 		}
-		if unsure := f.orInTime(seen, r.good.at, p.Limit); len(unsure) > 0 {
-			return v.unknown(append(d, unsure...))
+		if unsure := f.OrInTime(seen, r.good.At, p.Limit); len(unsure) > 0 {
+			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = deadline
-		return v.violated(d, "the spread of %s was restored %s after the fault was seen at %s, and %s was the limit: %s",
-			name, moment(took), moment(seen), p.Limit, r.good)
+		return v.Violated(missing, "the spread of %s was restored %s after the fault was seen at %s, and %s was the limit: %s",
+			name, prose.Moment(took), prose.Moment(seen), p.Limit, r.good)
 	}
-	d = append(d, f.orTooLate(seen, r.good.at, p.Limit)...)
-	return v.held(d, "the spread of %s was restored %s after the fault was seen at %s: from %s, skew %d, to %s, skew %d",
-		name, moment(took), moment(seen), r.from, r.worst, r.good, r.good.skew())
+	missing = append(missing, f.OrTooLate(seen, r.good.At, p.Limit)...)
+	return v.Held(missing, "the spread of %s was restored %s after the fault was seen at %s: from %s, skew %d, to %s, skew %d",
+		name, prose.Moment(took), prose.Moment(seen), r.from, r.worst, r.good, r.good.Skew())
 }
 
-// lastFault is when the fault that was seen last had begun, and when it was seen.
-func (f *facts) lastFault() (began, seen history.Offset, ok bool) {
-	for _, fault := range f.faults {
-		if fault.Injecting.OK && fault.Seen.OK && fault.Seen.At >= seen {
-			began, seen, ok = fault.Injecting.At, fault.Seen.At, true
-		}
-	}
-	return began, seen, ok
-}
-
-// restoration is how a spread came back.
+// restoration is how a spread was restored.
 type restoration struct {
-	from, last *distribution // of those that were too uneven: the worst, and the last
-	good       *distribution // with which it was restored for good; nil: it was not
-	worst      int           // the skew of the worst
+	from, last *spread.Distribution // the worst and the last that were too uneven
+	good       *spread.Distribution // the one with which it was finally restored; nil: none
+	worst      int                  // the skew of the worst one
 }
 
-func (p SpreadWithin) follow(l distributions, from history.Offset) (r restoration) {
-	for _, placed := range l.distributions {
-		switch skew := placed.skew(); {
-		case placed.at < from:
+func (p SpreadWithin) follow(l spread.Distributions, from history.Offset) (r restoration) {
+	for _, placed := range l.Distributions {
+		switch skew := placed.Skew(); {
+		case placed.At < from:
 		case skew > p.Max:
 			if skew >= r.worst {
 				r.from, r.worst = placed, skew

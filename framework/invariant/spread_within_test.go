@@ -6,6 +6,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // unbalanced is a record of six pods, two in each zone, of which zone a is emptied and opened again. The fault is seen at
@@ -36,47 +38,47 @@ func TestSpreadWithin(t *testing.T) {
 	}
 	const bad, good = "a=0 b=3 c=3 (6 replicas)", "a=2 b=2 c=2 (6 replicas)"
 	checkAll(t, []sample{
-		{"held", unbalanced(restored), within(20 * second), invariant.Held, 0,
+		{"held", unbalanced(restored), within(20 * second), verdict.Held, 0,
 			"the spread of backend was restored 10.3s after the fault was seen at 14s: from " + bad + ", skew 3, to " + good + ", skew 0"},
-		{"just in time", unbalanced(restored), within(10300 * ms), invariant.Held, 0,
+		{"just in time", unbalanced(restored), within(10300 * ms), verdict.Held, 0,
 			"the spread of backend was restored 10.3s after the fault was seen at 14s: from " + bad + ", skew 3, to " + good + ", skew 0"},
-		{"too late", unbalanced(restored), within(10 * second), invariant.Violated, 24 * second,
+		{"too late", unbalanced(restored), within(10 * second), verdict.Violated, 24 * second,
 			"the spread of backend was restored 10.3s after the fault was seen at 14s, and 10s was the limit: " + good},
-		{"never", unbalanced(nothing), within(20 * second), invariant.Violated, 34 * second,
+		{"never", unbalanced(nothing), within(20 * second), verdict.Violated, 34 * second,
 			"the spread of backend was not restored 41s after the fault was seen at 14s: " + bad + ", skew 3, and 1 is allowed"},
 		{"half", unbalanced(func(s *stepped) { s.at = 20 * second; s.to("w3", "w4", "w5", "w6", "w5", "w1") }),
-			within(20 * second), invariant.Violated, 34 * second,
+			within(20 * second), verdict.Violated, 34 * second,
 			"the spread of backend was not restored 41s after the fault was seen at 14s: a=1 b=2 c=3 (6 replicas), skew 2, and 1 is allowed"},
 		{"restored, and lost again", unbalanced(func(s *stepped) {
 			restored(s)
 			s.at = 30 * second
 			s.to("w3", "w4", "w5", "w6", "w4", "w6")
-		}), within(20 * second), invariant.Violated, 34 * second,
+		}), within(20 * second), verdict.Violated, 34 * second,
 			"the spread of backend was not restored 41s after the fault was seen at 14s: " + bad + ", skew 3, and 1 is allowed"},
-		{"not watched for long enough", unbalanced(nothing), within(42 * second), invariant.Unknown, 0,
-			"no verdict: the spread of backend was not restored when the watching ended, 41s after the fault was seen: " + bad},
+		{"not watched for long enough", unbalanced(nothing), within(42 * second), verdict.Unknown, 0,
+			"no verdict: the spread of backend was not restored when the record ended, 41s after the fault was seen: " + bad},
 		{"a larger skew is allowed, so nothing was unbalanced", unbalanced(restored),
-			invariant.SpreadWithin{TopologyKey: ht.ZoneLabel, Max: 3, Limit: 20 * second}, invariant.Unknown, 0,
+			invariant.SpreadWithin{TopologyKey: ht.ZoneLabel, Max: 3, Limit: 20 * second}, verdict.Unknown, 0,
 			"no verdict: backend was never seen settled with a skew above 3 after the fault began at 11s: there was nothing to restore"},
 		{"only bad before the fault", setStage(newStepped().to("w1", "w2", "w3").to("w1", "w3", "w5").Builder, history.Seen, 14*second),
-			within(20 * second), invariant.Unknown, 0,
+			within(20 * second), verdict.Unknown, 0,
 			"no verdict: backend was never seen settled with a skew above 1 after the fault began at 11s: there was nothing to restore"},
-		{"the fault was not seen", setStage(unbalanced(restored), history.Seen, -1), within(20 * second), invariant.Unknown, 0,
-			"no verdict: scale was never seen to bite"},
+		{"the fault was not seen", setStage(unbalanced(restored), history.Seen, -1), within(20 * second), verdict.Unknown, 0,
+			"no verdict: scale was never seen in effect"},
 		{"it is not settled at the end", unbalanced(func(s *stepped) { restored(s); s.at = 50 * second; s.asked(7) }), within(20 * second),
-			invariant.Unknown, 0, "no verdict: backend was asked for 7 replicas and never seen settled with that (and 1 more reason)"},
+			verdict.Unknown, 0, "no verdict: backend was asked for 7 replicas and never seen settled with that (and 1 more reason)"},
 		{"no workload", unbalanced(restored), invariant.SpreadWithin{Workload: "other", TopologyKey: ht.ZoneLabel, Max: 1, Limit: second},
-			invariant.Unknown, 0, "no verdict: the record has no Deployment other"},
-		{"not whole", unbalanced(restored).Incomplete("cut off"), within(20 * second), invariant.Unknown, 0,
-			"no verdict: the record is not whole: cut off"},
-		{"restored while a watch was blind from before the deadline", unbalanced(restored).Gap("pods", 17*second, 24*second), within(6 * second),
-			invariant.Unknown, 0, "no verdict: the watch of pods was blind from 17s to 24s: the watch broke off (and 1 more reason)"},
+			verdict.Unknown, 0, "no verdict: the record has no Deployment other"},
+		{"not whole", unbalanced(restored).Incomplete("cut off"), within(20 * second), verdict.Unknown, 0,
+			"no verdict: the record is incomplete: cut off"},
+		{"restored while a watch had a gap from before the deadline", unbalanced(restored).Gap("pods", 17*second, 24*second), within(6 * second),
+			verdict.Unknown, 0, "no verdict: the watch of pods had a gap from 17s to 24s: the watch broke off (and 1 more reason)"},
 	})
 }
 
 func TestSpreadWithinEvidence(t *testing.T) {
 	promise := invariant.SpreadWithin{TopologyKey: ht.ZoneLabel, Max: 1, Limit: 20 * second}
-	v := promise.Check(unbalanced(func(s *stepped) { s.at = 20 * second; s.to("w3", "w4", "w5", "w6", "w1", "w2") }).Run())
+	v := judge.Check(unbalanced(func(s *stepped) { s.at = 20 * second; s.to("w3", "w4", "w5", "w6", "w1", "w2") }).Run(), promise)
 	numbers(t, v, map[string]float64{"restoredSeconds": 6.3, "limitSeconds": 20, "largestSkew": 3, "allowedSkew": 1})
 	lines(t, v, "12.5s: b=3 c=3 (6 replicas) without w1 (cordoned) and w2 (cordoned), skew 0",
 		"13.8s: a=0 b=3 c=3 (6 replicas) without w2 (cordoned), skew 3",

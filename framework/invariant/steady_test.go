@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
 // lasted makes load last for so long on the fresh lane alone, of which a span was not sent.
@@ -27,7 +28,7 @@ func lasted(drained, from, to history.Offset) *ht.Builder {
 
 // undelivered are the reasons of a verdict that speak of load.
 func undelivered(run *ht.Builder) (reasons []string) {
-	for _, line := range (invariant.NoFailedRequests{}).Check(run.Run()).Evidence {
+	for _, line := range judge.Check(run.Run(), (invariant.NoFailedRequests{})).Evidence {
 		if strings.Contains(line, "were sent") || strings.Contains(line, "fewer due") {
 			reasons = append(reasons, line)
 		}
@@ -54,7 +55,7 @@ func TestEveryWindowCounts(t *testing.T) {
 		"a plan that nobody played": {lasted(end, 0, 0).Header(func(h *history.Header) { h.Plan.Lanes[0].RatePerSecond = 220 }), "fresh was planned at 220 requests a second"},
 		"a little less was due, and of that a little less was sent": {
 			lasted(end, 20*second, 20040*ms).Header(func(h *history.Header) { h.Plan.Lanes[0].RatePerSecond = 208 }),
-			"only 192 requests were sent on fresh within 1s from 20s, and 208 were planned"},
+			"only 192 requests were sent on fresh within 1s from 20s, but 208 were planned"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := strings.Join(undelivered(s.run), "\n")

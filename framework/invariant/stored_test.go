@@ -11,6 +11,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // store writes a run to disk, each of its requests n times.
@@ -65,7 +67,7 @@ func TestStoredRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(invariant.Judge(run), invariant.Judge(read)); diff != "" {
+		if diff := cmp.Diff(judge.Judge(run), judge.Judge(read)); diff != "" {
 			t.Errorf("%s (-in memory +stored):\n%s", name, diff)
 		}
 	}
@@ -92,8 +94,8 @@ func TestCorruptedRequests(t *testing.T) {
 		if err != nil {
 			continue // a clear error will do
 		}
-		for _, v := range invariant.CheckAll(run, everything()) {
-			if v.Outcome == invariant.Held {
+		for _, v := range judge.CheckAll(run, everything()) {
+			if v.Outcome == verdict.Held {
 				t.Errorf("byte %d: %s is held", at, v.Kind)
 			}
 		}
@@ -113,6 +115,6 @@ func BenchmarkJudgeStored(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for judged := 0; judged < b.N; judged += 100 * rows {
-		invariant.CheckAll(read, everything())
+		judge.CheckAll(read, everything())
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
 // source names the thing that an event tells of. What is told of one thing keeps its order; of different things, each
@@ -100,11 +100,11 @@ func TestTiesDoNotMatter(t *testing.T) {
 		"two workloads":         thin(ht.Healthy()).Workload(3*second, history.Workload{Name: "gateway"}).Run(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := invariant.CheckAll(whole, strict())
+			want := judge.CheckAll(whole, strict())
 			for seed := range uint64(40) {
 				run := whole
 				run.Events = shuffleTies(rand.New(rand.NewPCG(seed, 1)), slices.Clone(whole.Events))
-				if diff := gocmp.Diff(want, invariant.CheckAll(run, strict())); diff != "" {
+				if diff := gocmp.Diff(want, judge.CheckAll(run, strict())); diff != "" {
 					t.Fatalf("seed %d (-as it was +stored otherwise):\n%s", seed, diff)
 				}
 			}

@@ -7,6 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // another adds a second fault to killed, which bites w5; the stages are in order, and one that is negative never came.
@@ -49,35 +51,35 @@ func TestFailuresNobodyCanPlace(t *testing.T) {
 		return b.Header(func(h *history.Header) { h.Cluster.Timings = history.Timings{} })
 	}
 	checkAll(t, []sample{
-		{"in flight when the fault began", inFlight(killAt + 50*ms), p, invariant.Held, 0,
+		{"in flight when the fault began", inFlight(killAt + 50*ms), p, verdict.Held, 0,
 			"3 of 5 requests (60 %) failed on fresh during the outage of kill one worker: too few to test the victims' share; " +
-				"the last was sent 0s after the victims of kill one worker had last answered, and 9s was predicted at most" + noneMissed},
-		{"over when the fault began", inFlight(killAt - 1), p, invariant.Violated, 15410 * ms,
-			"3 requests failed outside the predicted time, the first at 15.41s on fresh: reset, before any fault began"},
+				"the last was sent 0s after the victims of kill one worker had last answered, and at most 9s was predicted" + noneMissed},
+		{"over when the fault began", inFlight(killAt - 1), p, verdict.Violated, 15410 * ms,
+			"3 requests failed outside the predicted time; the first was sent at 15.41s on fresh: reset, before any fault began"},
 
-		{"after a fault that was never seen", fails(unseen(), 16*second, 17*second), p, invariant.Unknown, 0,
-			"no verdict: kill one worker was never seen to bite"},
-		{"before a fault that was never seen", fails(unseen(), 12*second, 12050*ms), p, invariant.Violated, 12020 * ms,
-			"1 request failed outside the predicted time, the first at 12.02s on fresh: timeout-connect, before any fault began"},
-		{"with a fault whose beginning was lost", fails(setStage(killed(), history.Injecting, -1), 12*second, 17*second), p, invariant.Unknown, 0,
-			"no verdict: kill one worker has no beginning in the record"},
+		{"after a fault that was never seen", fails(unseen(), 16*second, 17*second), p, verdict.Unknown, 0,
+			"no verdict: kill one worker was never seen in effect"},
+		{"before a fault that was never seen", fails(unseen(), 12*second, 12050*ms), p, verdict.Violated, 12020 * ms,
+			"1 request failed outside the predicted time; the first was sent at 12.02s on fresh: timeout-connect, before any fault began"},
+		{"with a fault whose beginning was lost", fails(setStage(killed(), history.Injecting, -1), 12*second, 17*second), p, verdict.Unknown, 0,
+			"no verdict: kill one worker has no start in the record"},
 		{"with a fault that went wrong", fails(unseen(), 16*second, 17*second).Fault(20*second, history.FaultMark{
 			Name: "kill one worker", Stage: history.Seen, Error: "w3 still answers",
-		}), p, invariant.Unknown, 0, "no verdict: kill one worker went wrong: seen: w3 still answers"},
-		{"at a pod that a second fault may have bitten", w4(another(killed(), 20*second, -1, 31*second, 32*second)), p, invariant.Unknown, 0,
-			"no verdict: kill another was never seen to bite"},
-		{"at a pod that no fault bit", w4(another(killed(), 20*second, 21*second, 31*second, 32*second)), p, invariant.Violated, 22010 * ms,
-			"4 requests failed at pods that no fault had bitten, the first at 22.01s on reused: bad-status, backend-4 on w4"},
+		}), p, verdict.Unknown, 0, "no verdict: kill one worker went wrong: seen: w3 still answers"},
+		{"at a pod that a second fault may have bitten", w4(another(killed(), 20*second, -1, 31*second, 32*second)), p, verdict.Unknown, 0,
+			"no verdict: kill another was never seen in effect"},
+		{"at a pod that no fault bit", w4(another(killed(), 20*second, 21*second, 31*second, 32*second)), p, verdict.Violated, 22010 * ms,
+			"4 requests failed at pods that no fault had affected; the first was sent at 22.01s on reused: bad-status, backend-4 on w4"},
 
-		{"late, by no timings", fails(noTimings(killed()), 16*second, 24*second), p, invariant.Unknown, 0,
-			"no verdict: the record does not say how soon its cluster notices a lost node"},
+		{"late, by no timings", fails(noTimings(killed()), 16*second, 24*second), p, verdict.Unknown, 0,
+			"no verdict: the record lacks the timings after which its cluster notices a lost node"},
 		{"late, by a limit of its own", fails(noTimings(killed()), 16*second, 24*second), invariant.FailuresEndWithin{Limit: 3 * second},
-			invariant.Violated, 19010 * ms, "67 requests failed outside the predicted time, the first at 19.01s on fresh: timeout-connect, " +
-				"3.028s after the victims of kill one worker had last answered, and 3s was predicted at most"},
+			verdict.Violated, 19010 * ms, "67 requests failed outside the predicted time; the first was sent at 19.01s on fresh: timeout-connect, " +
+				"3.028s after the victims of kill one worker had last answered, and at most 3s was predicted"},
 
-		{"more than the share that is not known", refused().Gap("endpointslices", 15*second, 15600*ms), p, invariant.Unknown, 0,
-			"no verdict: the watch of endpointslices was blind from 15s to 15.6s: the watch broke off (and 2 more reasons)"},
-		{"more than the share, and a gap long before", refused().Gap("endpointslices", 11*second, 12*second), p, invariant.Violated, 16 * second,
+		{"more than the share that is not known", refused().Gap("endpointslices", 15*second, 15600*ms), p, verdict.Unknown, 0,
+			"no verdict: the watch of endpointslices had a gap from 15s to 15.6s: the watch broke off (and 2 more reasons)"},
+		{"more than the share, and a gap long before", refused().Gap("endpointslices", 11*second, 12*second), p, verdict.Violated, 16 * second,
 			"more than the victims' share failed: 200 of 200 requests (100 %) failed on fresh during the outage of kill one worker; " +
 				"the victims had 1 of 6 endpoints of backend, 16.7 %, which with sampling error allows 52"},
 	})
@@ -86,8 +88,8 @@ func TestFailuresNobodyCanPlace(t *testing.T) {
 // TestOutageOfAnyLength: a fault may be said to have been seen whenever a damaged record likes; an outage of more than
 // an hour is not counted.
 func TestOutageOfAnyLength(t *testing.T) {
-	v := invariant.FailuresEndWithin{}.Check(failVictims(setStage(killed(), history.Seen, 2*3600*second), history.LaneFresh, 16*second, 17*second).Run())
-	if v.Outcome != invariant.Unknown || len(v.Evidence) < 2 ||
+	v := judge.Check(failVictims(setStage(killed(), history.Seen, 2*3600*second), history.LaneFresh, 16*second, 17*second).Run(), invariant.FailuresEndWithin{})
+	if v.Outcome != verdict.Unknown || len(v.Evidence) < 2 ||
 		v.Evidence[1] != "kill one worker was seen to bite at 2h0m0s, which makes no sense after 15.5s" {
 		t.Errorf("%s: %s %q", v.Outcome, v.Seen, v.Evidence)
 	}
@@ -105,18 +107,18 @@ func TestTwoOutages(t *testing.T) {
 		})
 	}
 	checkAll(t, []sample{
-		{"held", apart(22100*ms, 24500*ms), p, invariant.Held, 0,
+		{"held", apart(22100*ms, 24500*ms), p, verdict.Held, 0,
 			"96 of 478 requests (20.1 %) failed on fresh during the outage of kill another; the victims had 1 of 5 endpoints of backend, 20 %, " +
-				"which with sampling error allows 125; the last was sent 1.998s after the victims of kill another had last answered, and 2s was predicted at most" + noneMissed},
-		{"between them", apart(20*second, 20030*ms), p, invariant.Violated, 20010 * ms,
-			"1 request failed outside the predicted time, the first at 20.01s on fresh: timeout-connect, " +
-				"4.028s after the victims of kill one worker had last answered, and 2s was predicted at most"},
+				"which with sampling error allows 125; the last was sent 1.998s after the victims of kill another had last answered, and at most 2s was predicted" + noneMissed},
+		{"between them", apart(20*second, 20030*ms), p, verdict.Violated, 20010 * ms,
+			"1 request failed outside the predicted time; the first was sent at 20.01s on fresh: timeout-connect, " +
+				"4.028s after the victims of kill one worker had last answered, and at most 2s was predicted"},
 	})
 }
 
 // TestMoreThanIsCounted: a record with more lanes or workers than are counted proves nothing, and breaks nothing.
 func TestMoreThanIsCounted(t *testing.T) {
-	const doubt = "there are more than 1024 workers or 16 lanes in the record"
+	const doubt = "the record has more than 1024 workers or 16 lanes"
 	lanes := killed()
 	for i := range 16 {
 		lanes.Request(history.Request{Lane: history.Lane(fmt.Sprint("lane-", i)), Due: 11 * second})
@@ -128,13 +130,13 @@ func TestMoreThanIsCounted(t *testing.T) {
 	}
 	for name, b := range map[string]*ht.Builder{"lanes": lanes, "workers": workers} {
 		for _, p := range []invariant.Invariant{invariant.NoFailedRequests{}, invariant.FailuresEndWithin{}} {
-			v := p.Check(b.Run())
-			if v.Outcome == invariant.Held || v.Outcome == invariant.Unknown && v.Evidence[0] != doubt {
+			v := judge.Check(b.Run(), p)
+			if v.Outcome == verdict.Held || v.Outcome == verdict.Unknown && v.Evidence[0] != doubt {
 				t.Errorf("%s: %s is %s: %s %q", name, v.Kind, v.Outcome, v.Seen, v.Evidence)
 			}
 		}
 	}
-	if v := (invariant.NoFailedRequests{}).Check(lanes.Run()); v.Outcome != invariant.Violated {
+	if v := judge.Check(lanes.Run(), (invariant.NoFailedRequests{})); v.Outcome != verdict.Violated {
 		t.Errorf("a failure on a lane that is not counted is %s: %s", v.Outcome, v.Seen)
 	}
 }

@@ -10,7 +10,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // Kinds of promises by what they need.
@@ -23,7 +24,7 @@ var (
 
 // follows are the doubts that cannot but follow from the one thing, by its name and who says so.
 var follows = map[string][]string{
-	"the fault's beginning RecoversWithin": {"backend was never seen to be disturbed"},
+	"the fault's beginning RecoversWithin": {"backend was never disturbed"},
 	"the order of its stages FailuresEndWithin": {
 		"drain one worker was seen to bite at 15s, which makes no sense after 15.5s"},
 	"the endpoints when the fault began FailuresEndWithin": {
@@ -41,8 +42,8 @@ var instead = map[string]string{
 
 // notSent is what a second without load leads to.
 var notSent = []string{
-	"no request was sent on fresh for 1.005s from 19.995s, and an outage of more than 255ms must not go unseen",
-	"200 of 4900 requests due on fresh since the first fault began were not sent, and 1 % may be missing at most",
+	"no request was sent on fresh for 1.005s from 19.995s, so an outage of more than 255ms could go unseen",
+	"200 of 4900 requests due on fresh since the first fault began were not sent, and at most 1 % may be unsent",
 }
 
 // TestOneThingIsMissing takes one piece of evidence out of a record of which every promise is held. Those that need it
@@ -73,61 +74,61 @@ func TestOneThingIsMissing(t *testing.T) {
 		want string
 	}{
 		{"nothing", ht.Healthy(), nil, ""},
-		{"the end of the record", ht.Healthy().Incomplete("cut off"), onAnything, "the record is not whole: cut off"},
-		{"the phase recovered", dropPhase(history.Recovered), onAnything, "there is no phase recovered in the record"},
-		{"the phase drained", dropPhase(history.Drained), onAnything, "there is no phase drained in the record"},
+		{"the end of the record", ht.Healthy().Incomplete("cut off"), onAnything, "the record is incomplete: cut off"},
+		{"the phase recovered", dropPhase(history.Recovered), onAnything, "the record has no phase recovered"},
+		{"the phase drained", dropPhase(history.Drained), onAnything, "the record has no phase drained"},
 		{"the order of phases", ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Phase != nil && e.Phase.Name == history.Recovered {
 				e.T = 12 * second
 			}
-		}), onAnything, "phase recovered begins at 12s, before the one that precedes it"},
+		}), onAnything, "phase recovered begins at 12s, before the phase that precedes it"},
 		{"a quiet machine", ht.Healthy().Trouble(39*second, "the disk is full"), onAnything, "trouble at 39s: the disk is full"},
 		{"a watch under load", ht.Healthy().Gap("pods", 24*second, 25*second), onAnything,
-			"the watch of pods was blind from 24s to 25s: the watch broke off"},
+			"the watch of pods had a gap from 24s to 25s: the watch broke off"},
 		{"a watch while the workload was deployed", ht.Healthy().Gap("pods", 4*second, 5*second), []string{"BudgetHonoured", "Spread"},
-			"the watch of pods was blind from 4s to 5s: the watch broke off"},
+			"the watch of pods had a gap from 4s to 5s: the watch broke off"},
 		{"a watch that no promise reads", ht.Healthy().Gap("events", 24*second, 25*second), nil, ""},
 		{"a watch before anything was deployed", ht.Healthy().Gap("nodes", 0, second), nil, ""},
 		{"a watch after the load", ht.Healthy().Gap("nodes", 40*second, 41*second), nil, ""},
 
 		{"the fault", ht.Healthy().DropEvents(func(e history.Event) bool { return e.Fault != nil }), onAnything, "no fault was injected"},
-		{"the fault's beginning", stage(history.Injecting, -1), onAnything, "drain one worker has no beginning in the record"},
-		{"the sight of it", stage(history.Seen, -1), onAnything, "drain one worker was never seen to bite"},
-		{"the sight of its end", stage(history.Healed, -1), onAnything, "drain one worker was never seen to be healed"},
-		{"its undo", setStage(stage(history.Healed, -1), history.Healing, -1), needsHealed, "drain one worker was never seen to be healed"},
+		{"the fault's beginning", stage(history.Injecting, -1), onAnything, "drain one worker has no start in the record"},
+		{"the sight of it", stage(history.Seen, -1), onAnything, "drain one worker was never seen in effect"},
+		{"the sight of its end", stage(history.Healed, -1), onAnything, "drain one worker was never seen to be reverted"},
+		{"its undo", setStage(stage(history.Healed, -1), history.Healing, -1), needsHealed, "drain one worker was never seen to be reverted"},
 		{"its good end", ht.Healthy().Fault(32*second, history.FaultMark{
 			Name: "drain one worker", Stage: history.Healed, Error: "w1 is still cordoned",
 		}), onAnything, "drain one worker went wrong: healed: w1 is still cordoned"},
 		{"the order of its stages", stage(history.Seen, 15*second), onAnything,
-			"drain one worker was seen at 15s, before it was injected at 15.5s"},
+			"drain one worker was seen at 15s, before it was applied at 15.5s"},
 		{"its being over only when undone", stage(history.Healed, 26*second), onAnything,
-			"drain one worker healed too early: at 26s, before its undo began"},
+			"drain one worker ended too early: at 26s, before its revert began"},
 
 		{"a whole file of requests", ht.Healthy().FailReading(errors.New("row 7: cut off")), onAnything,
 			"the requests could not be read to their end: row 7: cut off"},
 		{"a second of load", ht.Healthy().Fail(history.LaneFresh, 20*second, 21*second, history.Unsent), onRequests,
 			"only 0 of 200 requests due on fresh within 1s from 20s were sent"},
 		{"the rate", ht.Healthy().Header(func(h *history.Header) { h.Plan.Lanes[1].RatePerSecond = 300 }), onRequests,
-			"reused was planned at 300 requests a second, and had fewer due in 30 windows of 1s, the first from 10s"},
+			"reused was planned at 300 requests a second, but had fewer due in 30 windows of 1s, the first from 10s"},
 		{"a comparison of clocks", lateTotals(func(*history.LoadTotals) {}).DropEvents(func(e history.Event) bool { return e.Clock != nil }), onRequests,
 			"the clock of worker-0 was never compared with the run's"},
-		{"a good clock", clock(101 * ms), onRequests, "the clock of worker-0 may be off by 101ms, and 100ms is the most that tells phases apart"},
+		{"a good clock", clock(101 * ms), onRequests, "the clock of worker-0 may be off by 101ms, and at most 100ms is precise enough to tell phases apart"},
 		{"a clock just good enough", clock(100 * ms), nil, ""},
 		{"a row", lateTotals(func(l *history.LoadTotals) {
 			if l.Lane == history.LaneFresh {
 				l.Planned, l.Sent = 6001, 6001
 			}
-		}), onRequests, "worker-0 on fresh planned 6001 requests, and the record has 6000"},
+		}), onRequests, "worker-0 on fresh planned 6001 requests, but the record has 6000"},
 		{"the numbers of the rows", ht.Healthy().EditRequests(func(r *history.Request) {
 			if r.Lane == history.LaneReused && r.Seq == 4000 {
 				r.Seq = 4001
 			}
-		}), onRequests, "worker-0 on reused has requests twice in the record, or under wrong numbers"},
+		}), onRequests, "worker-0 on reused has duplicate or misnumbered requests in the record"},
 		{"anything that was taken away", ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Phase != nil && e.Phase.Name == history.Disturbed { // what was taken away, was so before
 				e.T = 25 * second
 			}
-		}), onRequests, "nothing was disrupted: no pod was seen to end and no node to be lost by a fault's doing, before its undo began"},
+		}), onRequests, "nothing was disrupted: no fault ended a pod or took a node before its revert began"},
 		{"endpoints on the victims", ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Slice != nil && e.Slice.Change == history.Listed {
 				e.Slice.Endpoints = slices.Clone(e.Slice.Endpoints[1:])
@@ -136,9 +137,9 @@ func TestOneThingIsMissing(t *testing.T) {
 		{"time for failures to end", stage(history.Healing, 24*second), []string{"FailuresEndWithin"},
 			"drain one worker began to be undone at 24s, before failures had to be over at 24.972s"},
 		{"how soon a lost node is noticed", ht.Healthy().Header(func(h *history.Header) { h.Cluster.Timings = history.Timings{} }),
-			[]string{"FailuresEndWithin"}, "the record does not say how soon its cluster notices a lost node"},
+			[]string{"FailuresEndWithin"}, "the record lacks the timings after which its cluster notices a lost node"},
 		{"the endpoints when the fault began", ht.Healthy().Gap("endpointslices", 15400*ms, 15600*ms), onAnything,
-			"the watch of endpointslices was blind from 15.4s to 15.6s: the watch broke off"},
+			"the watch of endpointslices had a gap from 15.4s to 15.6s: the watch broke off"},
 		{"a budget", noBudget(ht.Healthy()).Eviction(20*second, history.Eviction{Pod: "x"}), []string{"BudgetHonoured"}, "the record has no budget"},
 		{"an eviction", ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Eviction != nil {
@@ -161,16 +162,16 @@ func TestOneThingIsMissing(t *testing.T) {
 			if e.Eviction != nil {
 				e.Eviction.Pod, e.Eviction.UID = "backend-0", "uid-0"
 			}
-		}), []string{"BudgetHonoured", "RecoversWithin"}, "backend was never seen to be disturbed"},
+		}), []string{"BudgetHonoured", "RecoversWithin"}, "backend was never disturbed"},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			for _, v := range invariant.CheckAll(s.run.Run(), everything()) {
+			for _, v := range judge.CheckAll(s.run.Run(), everything()) {
 				switch {
 				case !slices.Contains(s.who, v.Kind):
-					if v.Outcome == invariant.Unknown {
+					if v.Outcome == verdict.Unknown {
 						t.Errorf("%s does not need it, and says: %s", v.Kind, v.Seen)
 					}
-				case v.Outcome != invariant.Unknown || v.At != 0:
+				case v.Outcome != verdict.Unknown || v.At != 0:
 					t.Errorf("%s is %s at %s: %s", v.Kind, v.Outcome, v.At, v.Seen)
 				default:
 					if diff := gocmp.Diff(append([]string{cmp.Or(instead[s.name+" "+v.Kind], s.want)}, follows[s.name+" "+v.Kind]...), v.Evidence); diff != "" {

@@ -7,6 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // TestNotSupportedIsNoReasonNotToJudge: the mark counts only beside the kernel's own words, where nothing else went wrong.
@@ -23,36 +25,36 @@ func TestNotSupportedIsNoReasonNotToJudge(t *testing.T) {
 	for name, test := range map[string]struct {
 		run  *ht.Builder
 		want string
-		of   invariant.Outcome // where it is judged
+		of   verdict.Outcome // where it is judged
 	}{
 		"the kernel says so": {record(), why, ""},
-		"no mark":            {ht.Healthy(), "", invariant.Held},
+		"no mark":            {ht.Healthy(), "", verdict.Held},
 		"500 refused requests beside it": {record().Fail(history.LaneFresh, 20*second, 22500*ms, history.Refused), "",
-			invariant.Violated},
+			verdict.Violated},
 		"one failed request, on a lane that is not judged": {record().Load(history.LaneControl, 20, ht.SteadyAt, ht.DrainedAt).
-			Fail(history.LaneControl, 20*second, 20100*ms, history.Reset), "", invariant.Unknown},
+			Fail(history.LaneControl, 20*second, 20100*ms, history.Reset), "", verdict.Unknown},
 		"a request that failed before the load counted": {record().Load(history.LaneReused, 10, 8*second, 9*second).
 			Fail(history.LaneReused, 8*second, 9*second, history.Refused), why, ""},
-		"requests that cannot be read": {record().FailReading(errors.New("row 7: cut off")), "", invariant.Unknown},
-		"a record that was cut off":    {record().Incomplete("cut off"), "", invariant.Unknown},
+		"requests that cannot be read": {record().FailReading(errors.New("row 7: cut off")), "", verdict.Unknown},
+		"a record that was cut off":    {record().Incomplete("cut off"), "", verdict.Unknown},
 		"other words": {mark(record(), func(m *history.FaultMark) { m.NotSupported = "sh: tc: not found" }), "",
-			invariant.Unknown},
+			verdict.Unknown},
 		"a file that is missing": {mark(record(), func(m *history.FaultMark) {
 			m.NotSupported = "crun: open /sys/fs/cgroup: No such file or directory"
-		}), "", invariant.Unknown},
-		"a mark without an error": {mark(record(), func(m *history.FaultMark) { m.Error = "" }), "", invariant.Unknown},
+		}), "", verdict.Unknown},
+		"a mark without an error": {mark(record(), func(m *history.FaultMark) { m.Error = "" }), "", verdict.Unknown},
 		"a fault that was seen all the same": {record().Fault(17*second, history.FaultMark{Name: "latency", Stage: history.Seen}), "",
-			invariant.Unknown},
+			verdict.Unknown},
 		"another fault that failed": {record().Fault(17*second, history.FaultMark{
-			ID: 1, Name: "drain one worker", Stage: history.Seen, Error: "no such node"}), "", invariant.Unknown},
+			ID: 1, Name: "drain one worker", Stage: history.Seen, Error: "no such node"}), "", verdict.Unknown},
 		"an undo that failed": {record().Fault(17*second, history.FaultMark{
-			Name: "latency", Stage: history.Healed, Error: "no such container"}), "", invariant.Unknown},
-		"other trouble": {record().Trouble(18*second, "the load worker is gone"), "", invariant.Unknown},
+			Name: "latency", Stage: history.Healed, Error: "no such container"}), "", verdict.Unknown},
+		"other trouble": {record().Trouble(18*second, "the load worker is gone"), "", verdict.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := test.run.Run()
-			verdicts := invariant.CheckAll(run, []invariant.Invariant{invariant.NoFailedRequests{}})
-			if got := invariant.Unsupported(run, verdicts); got != test.want {
+			verdicts := judge.CheckAll(run, []invariant.Invariant{invariant.NoFailedRequests{}})
+			if got := judge.Unsupported(run, verdicts); got != test.want {
 				t.Errorf("not supported: %q, want %q", got, test.want)
 			}
 			if test.want == "" && verdicts[0].Outcome != test.of {

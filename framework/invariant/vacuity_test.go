@@ -6,6 +6,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // goodRecord is one in which a promise is held.
@@ -15,11 +17,11 @@ type goodRecord struct {
 }
 
 // judge a record that was made from it.
-func (g goodRecord) judge(b *ht.Builder) invariant.Verdict {
+func (g goodRecord) judge(b *ht.Builder) verdict.Verdict {
 	if invariant.Kind(g.promise) == "SharesLoad" { // its requests are not in the builder
-		return g.promise.Check(dealt(idle(b), fair(1)))
+		return judge.Check(dealt(idle(b), fair(1)), g.promise)
 	}
-	return g.promise.Check(b.Run())
+	return judge.Check(b.Run(), g.promise)
 }
 
 // kept is, of every kind of promise, a record in which it is held.
@@ -97,7 +99,7 @@ func TestAFaultThatWasNotProvesNothing(t *testing.T) {
 			})
 		},
 		"a witness that never saw it":          func(b *ht.Builder) *ht.Builder { return setStage(b, history.Seen, -1) },
-		"a witness that no longer sees it":     func(b *ht.Builder) *ht.Builder { return lasting(b, "it was over before its undo began: gone") },
+		"a witness that no longer sees it":     func(b *ht.Builder) *ht.Builder { return lasting(b, "it was over before its revert began: gone") },
 		"a witness that could not look":        func(b *ht.Builder) *ht.Builder { return lasting(b, "waited 30s for a look") },
 		"a witness that never saw it healed":   func(b *ht.Builder) *ht.Builder { return setStage(b, history.Healed, -1) },
 		"a heal that was seen before the undo": healsEarly,
@@ -115,12 +117,12 @@ func TestAFaultThatWasNotProvesNothing(t *testing.T) {
 		}
 		t.Run(kind, func(t *testing.T) {
 			for name, run := range map[string]*ht.Builder{"as it is": k.run(), "and its fault lasted": lasting(k.run(), "")} {
-				if v := k.judge(run); v.Outcome != invariant.Held || invariant.Kind(k.promise) != kind {
+				if v := k.judge(run); v.Outcome != verdict.Held || invariant.Kind(k.promise) != kind {
 					t.Errorf("%s, %s is %s: %s %q", name, v.Kind, v.Outcome, v.Seen, v.Evidence)
 				}
 			}
 			for name, spoil := range spoils {
-				if v := k.judge(spoil(k.run())); v.Outcome == invariant.Held {
+				if v := k.judge(spoil(k.run())); v.Outcome == verdict.Held {
 					t.Errorf("%s: it is held: %s", name, v.Seen)
 				}
 			}
@@ -145,6 +147,6 @@ func healsEarly(b *ht.Builder) *ht.Builder {
 
 // TestWhatTheWitnessSaidIsTold: the reason is in the verdict's own words.
 func TestWhatTheWitnessSaidIsTold(t *testing.T) {
-	v := invariant.NoFailedRequests{}.Check(lasting(ht.Healthy(), "it was over before its undo began: w1 is not cordoned").Run())
-	lines(t, v, "drain one worker went wrong: lasting: it was over before its undo began: w1 is not cordoned")
+	v := judge.Check(lasting(ht.Healthy(), "it was over before its revert began: w1 is not cordoned").Run(), invariant.NoFailedRequests{})
+	lines(t, v, "drain one worker went wrong: lasting: it was over before its revert began: w1 is not cordoned")
 }

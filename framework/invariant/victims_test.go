@@ -9,6 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // editRows returns a run whose requests were edited.
@@ -53,11 +55,11 @@ func TestVictimsWithoutTraffic(t *testing.T) {
 		moved        []history.Lane
 		want         string
 	}{
-		{"drain-one-worker", "NoFailedRequests", all, "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, had answered no request on fresh in the 3s before (and 1 more reason)"},
-		{"drain-one-worker", "NoFailedRequests", all[:1], "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, had answered no request on fresh in the 3s before"},
-		{"drain-one-worker", "NoFailedRequests", all[1:], "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, had answered no request on reused in the 3s before"},
-		{"resize-in-place", "NoFailedRequests", all[1:], "none of the 6 pods that resize all pods to 20m of processor time took had answered a request on reused in the 3s before"},
-		{"kill-one-worker", "FailuresEndWithin", all[1:], "backend-6f7f76f664-t7754, which kill one worker took, had answered no request on reused in the 3s before"},
+		{"drain-one-worker", "NoFailedRequests", all, "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, answered no request on fresh in the 3s before the fault (and 1 more reason)"},
+		{"drain-one-worker", "NoFailedRequests", all[:1], "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, answered no request on fresh in the 3s before the fault"},
+		{"drain-one-worker", "NoFailedRequests", all[1:], "backend-5c8b6dfdc4-2l8nr, which drain 1 worker took, answered no request on reused in the 3s before the fault"},
+		{"resize-in-place", "NoFailedRequests", all[1:], "none of the 6 pods that resize all pods to 20m of processor time took answered a request on reused in the 3s before the fault"},
+		{"kill-one-worker", "FailuresEndWithin", all[1:], "backend-6f7f76f664-t7754, which kill one worker took, answered no request on reused in the 3s before the fault"},
 	} {
 		t.Run(attack.golden+" on "+string(attack.moved[0]), func(t *testing.T) {
 			_, run := unpackGolden(t, attack.golden)
@@ -76,8 +78,8 @@ func TestVictimsWithoutTraffic(t *testing.T) {
 					moved++
 				}
 			})
-			for _, v := range invariant.Judge(run) {
-				if v.Kind == attack.kind && (v.Outcome != invariant.Unknown || v.Seen != "no verdict: "+attack.want) {
+			for _, v := range judge.Judge(run) {
+				if v.Kind == attack.kind && (v.Outcome != verdict.Unknown || v.Seen != "no verdict: "+attack.want) {
 					t.Errorf("%s: %s, want no verdict: %s", v.Outcome, v.Seen, attack.want)
 				}
 			}
@@ -91,9 +93,9 @@ func TestVictimsWithoutTraffic(t *testing.T) {
 // heldConnection gives Healthy a stream lane whose one connection leads to a pod.
 func heldConnection(pod, node string) *ht.Builder {
 	return ht.Healthy().Header(func(h *history.Header) {
-		h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: history.LaneStream, RatePerSecond: 40})
-	}).Load(history.LaneStream, 40, ht.SteadyAt, ht.DrainedAt).EditRequests(func(r *history.Request) {
-		if r.Lane == history.LaneStream && (node != ht.DrainedNode || r.Due < ht.EvictedAt) {
+		h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: "stream", RatePerSecond: 40})
+	}).Load("stream", 40, ht.SteadyAt, ht.DrainedAt).EditRequests(func(r *history.Request) {
+		if r.Lane == "stream" && (node != ht.DrainedNode || r.Due < ht.EvictedAt) {
 			r.Pod, r.Node, r.Conn = pod, node, 1
 		}
 	})
@@ -109,7 +111,7 @@ func taking(b *ht.Builder, nodes, pods []string) *ht.Builder {
 }
 
 func TestTrafficToTheVictim(t *testing.T) {
-	stream := invariant.NoFailedRequests{Lanes: []history.Lane{history.LaneStream}}
+	stream := invariant.NoFailedRequests{Lanes: []history.Lane{"stream"}}
 	fresh := invariant.NoFailedRequests{Lanes: []history.Lane{history.LaneFresh}}
 	without := func(drop func(history.Request) bool) *ht.Builder {
 		return ht.Healthy().EditRequests(func(r *history.Request) {
@@ -118,37 +120,37 @@ func TestTrafficToTheVictim(t *testing.T) {
 			}
 		})
 	}
-	const none = "no verdict: backend-1, which drain one worker took, had answered no request on fresh in the 3s before"
+	const none = "no verdict: backend-1, which drain one worker took, answered no request on fresh in the 3s before the fault"
 	const held = "no request failed (0 of 6000 on fresh) through 1 pod termination and 0 node losses; 95 % upper bound 0.05 % if requests are independent" + noneMissedOnFresh
 	checkAll(t, []sample{
-		{"a stream held to the victim", heldConnection(ht.Victim, ht.DrainedNode), stream, invariant.Held, 0,
-			"no request failed (0 of 1200 on stream) through 1 pod termination and 0 node losses; 95 % upper bound 0.25 % if requests are independent; longest time without a request sent: 25ms on stream; an outage of 26ms would have met one"},
-		{"a stream held to a bystander", heldConnection("backend-4", "w4"), stream, invariant.Unknown, 0,
-			"no verdict: backend-1, which drain one worker took, had answered no request on stream in the 3s before"},
-		{"a lane of six held to a bystander", heldConnection("backend-4", "w4"), invariant.NoFailedRequests{}, invariant.Unknown, 0,
-			"no verdict: backend-1, which drain one worker took, had answered no request on stream in the 3s before"},
+		{"a stream held to the victim", heldConnection(ht.Victim, ht.DrainedNode), stream, verdict.Held, 0,
+			"no request failed (0 of 1200 on stream) through 1 pod termination and 0 node losses; 95 % upper bound 0.25 % if requests are independent; longest time without a request sent: 25ms on stream; an outage of 26ms would have hit a request"},
+		{"a stream held to a bystander", heldConnection("backend-4", "w4"), stream, verdict.Unknown, 0,
+			"no verdict: backend-1, which drain one worker took, answered no request on stream in the 3s before the fault"},
+		{"a lane of six held to a bystander", heldConnection("backend-4", "w4"), invariant.NoFailedRequests{}, verdict.Unknown, 0,
+			"no verdict: backend-1, which drain one worker took, answered no request on stream in the 3s before the fault"},
 		{"until four seconds before", without(func(r history.Request) bool { return r.Sent > ht.InjectingAt-4*second }), fresh,
-			invariant.Unknown, 0, none},
+			verdict.Unknown, 0, none},
 		{"once, half a second before", without(func(r history.Request) bool {
 			return r.Sent > ht.InjectingAt-4*second && (r.Sent < 15*second || r.Sent > 15030*ms)
-		}), fresh, invariant.Held, 0, held},
+		}), fresh, verdict.Held, 0, held},
 		{"as was only inferred", ht.Healthy().EditRequests(func(r *history.Request) { r.Inferred = r.Pod == ht.Victim }), fresh,
-			invariant.Unknown, 0, none},
+			verdict.Unknown, 0, none},
 		{"the victim was not ready, as the watch says", without(func(history.Request) bool { return true }).EditEvents(func(e *history.Event) {
 			if e.Pod != nil && e.Pod.Name == ht.Victim {
 				e.Pod.Ready = false
 			}
-		}), fresh, invariant.Held, 0, held},
-		{"the victim is only named by its node", taking(ht.Healthy(), []string{ht.DrainedNode}, nil), fresh, invariant.Held, 0, held},
+		}), fresh, verdict.Held, 0, held},
+		{"the victim is only named by its node", taking(ht.Healthy(), []string{ht.DrainedNode}, nil), fresh, verdict.Held, 0, held},
 		{"the victim is only named by its node, and had no traffic",
-			taking(without(func(history.Request) bool { return true }), []string{ht.DrainedNode}, nil), fresh, invariant.Unknown, 0, none},
+			taking(without(func(history.Request) bool { return true }), []string{ht.DrainedNode}, nil), fresh, verdict.Unknown, 0, none},
 		{"two victims, of which one had traffic",
 			taking(without(func(history.Request) bool { return true }), []string{ht.DrainedNode}, []string{"backend-1", "backend-2"}), fresh,
-			invariant.Held, 0, held},
+			verdict.Held, 0, held},
 		{"an eviction that was refused to a pod without traffic",
 			taking(refused(without(func(history.Request) bool { return true })), []string{ht.DrainedNode}, nil),
-			invariant.NoFailedRequests{Refused: true}, invariant.Unknown, 0,
-			"no verdict: backend-1, which drain one worker took, had answered no request on fresh in the 3s before"},
+			invariant.NoFailedRequests{Refused: true}, verdict.Unknown, 0,
+			"no verdict: backend-1, which drain one worker took, answered no request on fresh in the 3s before the fault"},
 	})
 }
 
@@ -175,8 +177,8 @@ func TestEachFaultHasItsVictims(t *testing.T) {
 		}
 		return b
 	}
-	v := invariant.NoFailedRequests{}.Check(second2(ht.Healthy(), "backend-3", "w3").Run())
-	if v.Outcome != invariant.Held {
+	v := judge.Check(second2(ht.Healthy(), "backend-3", "w3").Run(), invariant.NoFailedRequests{})
+	if v.Outcome != verdict.Held {
 		t.Errorf("%s: %s", v.Outcome, v.Seen)
 	}
 	numbers(t, v, map[string]float64{"victimAnswers.fresh": 100, "victimAnswers.reused": 100})
@@ -189,8 +191,8 @@ func TestEachFaultHasItsVictims(t *testing.T) {
 			r.Pod, r.Node = "backend-4", "w4"
 		}
 	})
-	v = invariant.NoFailedRequests{}.Check(idle.Run())
-	if v.Outcome != invariant.Unknown || !strings.Contains(v.Seen, "backend-3, which drain another took, had answered no request on reused") {
+	v = judge.Check(idle.Run(), invariant.NoFailedRequests{})
+	if v.Outcome != verdict.Unknown || !strings.Contains(v.Seen, "backend-3, which drain another took, answered no request on reused") {
 		t.Errorf("%s: %s", v.Outcome, v.Seen)
 	}
 	numbers(t, v, map[string]float64{"victimAnswers.fresh": 100, "victimAnswers.reused": 0})
@@ -207,8 +209,8 @@ func TestPodsOfAGateway(t *testing.T) {
 	lost := ht.ReadyNode("w9", "c")
 	lost.Ready = "Unknown"
 	b.Node(noticedAt, lost)
-	v := invariant.NoFailedRequests{}.Check(taking(b, []string{"w9"}, nil).Run())
-	if v.Outcome != invariant.Held || !slices.Contains(v.Evidence, "kill one worker took no pod that clients were sent to") {
+	v := judge.Check(taking(b, []string{"w9"}, nil).Run(), invariant.NoFailedRequests{})
+	if v.Outcome != verdict.Held || !slices.Contains(v.Evidence, "kill one worker took no pod that received requests") {
 		t.Errorf("%s: %s %q", v.Outcome, v.Seen, v.Evidence)
 	}
 }

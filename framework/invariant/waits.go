@@ -3,19 +3,21 @@ package invariant
 import (
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/stats"
 )
 
 const (
-	// answerSlot is over how long the slowest answer is kept: what is slow at the same moment as the harness is told by it.
+	// answerSlot is the length of a slot of which the slowest answer is kept, to compare lanes at the same moment.
 	answerSlot = 100 * time.Millisecond
-	// maxAnswerSlots bounds the memory of a lane, to 400 KB: what lasts for longer than 27 minutes has longer slots.
+	// maxAnswerSlots bounds the memory of a lane to 400 KB: a run of more than 27 minutes has longer slots.
 	maxAnswerSlots = 1 << 14
 	// maxCovered bounds the slots that one answer covers: more than a request's time-outs allow.
 	maxCovered = 128
 )
 
-// laneWaits are how long a lane waited for its answers.
+// laneWaits is how long a lane waited for its answers.
 type laneWaits struct {
 	lane                         history.Lane
 	steady, disturbed, recovered answerTimes
@@ -23,43 +25,42 @@ type laneWaits struct {
 	failed                       uint64
 }
 
-// answerTimes are those from the moment when a request was sent, and from the moment when it was due: a client does not care why
-// an answer was late.
-type answerTimes struct{ sent, due durations }
+// answerTimes are the durations of answers from when their requests were sent, and from when they were due.
+type answerTimes struct{ sent, due stats.Durations }
 
 func (t *answerTimes) add(r *history.Request) {
-	t.sent.add(r.Done - r.Sent)
-	t.due.add(r.Done - r.Due)
+	t.sent.Add(r.Done - r.Sent)
+	t.due.Add(r.Done - r.Due)
 }
 
-// slowest is how long answers took at the most that were due in a slot.
+// slowest is the longest time of an answer whose request was due in a slot.
 type slowest struct {
 	took, due time.Duration  // since the request was sent, and since it was due
 	at        history.Offset // when the former was sent
 }
 
-// slotted is when slots are.
+// slotted maps moments to slots.
 type slotted struct {
 	from history.Offset
 	step time.Duration
 	n    int
 }
 
-func newSlotted(w *watch) slotted {
-	s := slotted{from: w.from, step: answerSlot}
-	for (w.to-w.from)/s.step >= maxAnswerSlots {
+func newSlotted(w *requests.Watch) slotted {
+	s := slotted{from: w.From, step: answerSlot}
+	for (w.To-w.From)/s.step >= maxAnswerSlots {
 		s.step *= 2
 	}
-	s.n = int((w.to-w.from)/s.step) + 1
+	s.n = int((w.To-w.From)/s.step) + 1
 	return s
 }
 
-// of a moment: the first slot for what was before.
+// of is the slot of a moment; the first slot for an earlier moment.
 func (s slotted) of(at history.Offset) int {
 	return int(min(max(at-s.from, 0)/s.step, history.Offset(s.n-1)))
 }
 
-// add notes an answer at the moment when it was due.
+// add records an answer at the moment when its request was due.
 func (a *laneWaits) add(r *history.Request, s slotted) {
 	slot := &a.slots[s.of(r.Due)]
 	if took := r.Done - r.Sent; took > slot.took {
@@ -68,7 +69,7 @@ func (a *laneWaits) add(r *history.Request, s slotted) {
 	slot.due = max(slot.due, r.Done-r.Due)
 }
 
-// cover notes how long an answer took in all slots in which it was awaited.
+// cover records how long an answer took, in each slot in which it was awaited.
 func (a *laneWaits) cover(r *history.Request, s slotted) {
 	first, last := s.of(r.Due), s.of(r.Done)
 	for i := first; i <= min(last, first+maxCovered); i++ {
@@ -76,7 +77,7 @@ func (a *laneWaits) cover(r *history.Request, s slotted) {
 	}
 }
 
-// during is how long answers that were awaited at a time took at the most.
+// during is the longest time of an answer that was awaited at a time.
 func (a *laneWaits) during(from, to history.Offset, s slotted) (longest time.Duration) {
 	first, last := s.of(from), s.of(to)
 	for i := first; i <= min(last, first+maxCovered); i++ {

@@ -12,20 +12,18 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// leaveNotice asks the client to send its next message on another connection.
-const leaveNotice = "leave"
+// errCloseMessage marks an orderly end of a connection by the server.
+var errCloseMessage = errors.New("close message")
 
-// errGoodbye says that the server ended a connection as it should.
-var errGoodbye = errors.New("goodbye")
+// errBadStatus is returned when the server answers the opening request of a connection with another status than the expected
+// one.
+var errBadStatus = errors.New("unexpected status")
 
-// errBadStatus says that a server answered, and did not begin what it was asked for.
-var errBadStatus = errors.New("it was not begun")
-
-// errCut says that a connection ended in the middle of a message.
+// errCut is returned when a connection ends in the middle of a message.
 var errCut = errors.New("the message was cut off")
 
-// say sends a message. That it could not be, the one who hears is told too.
-func (s *session) say(id string, limit time.Duration) *message {
+// send sends a message. If that fails it closes the connection, and the goroutine that reads it fails the message.
+func (s *bidiStream) send(id string, limit time.Duration) *message {
 	s.sent++
 	m := &message{id: id, nth: s.sent, result: make(chan result, 1)}
 	s.waiting = append(s.waiting, m)
@@ -33,14 +31,14 @@ func (s *session) say(id string, limit time.Duration) *message {
 		m.end(history.WrongBody, s.astray)
 		s.astray, s.late[id] = "", true
 	}
-	if err := s.line.say(id, limit); err != nil {
+	if err := s.messages.send(id, limit); err != nil {
 		_ = s.conn.Close()
 	}
 	return m
 }
 
-// answer takes an answer. What was sent before its message, and is not answered, was skipped.
-func (s *session) answer(text string) {
+// answer handles an answer. Messages that were sent before the answered one, and have no answer yet, were skipped.
+func (s *bidiStream) answer(text string) {
 	body, count, _ := lastField(text)
 	id := strings.TrimPrefix(body, "ok ")
 	i := slices.IndexFunc(s.waiting, func(m *message) bool { return m.id == id })
@@ -74,8 +72,9 @@ func lastField(text string) (before, last string, ok bool) {
 	return text[:at], text[at+1:], true
 }
 
-// stray blames an answer to nothing on who waits for one, or on the next; but one that comes late is none.
-func (s *session) stray(id, text string) {
+// stray handles an answer that matches no waiting message. It fails the first message that still waits, or else the next one. A
+// late answer to a message that was given up is no error.
+func (s *bidiStream) stray(id, text string) {
 	if s.late[id] {
 		delete(s.late, id)
 		s.skipped--
@@ -89,19 +88,16 @@ func (s *session) stray(id, text string) {
 			return
 		}
 	}
-	s.astray = fmt.Sprintf("before it, and for no message, came %.100q", text)
+	s.astray = fmt.Sprintf("an answer to no message came before it: %.100q", text)
 }
 
-// ended takes the end of a connection. Whoever waits is let down; if nobody does, and there was no goodbye, it is the next.
-func (d *duplex) ended(s *session, err error) {
+// ended handles the end of a connection. Messages that wait fail. If none waits and there was no close message, the next
+// message of the connection's turn fails.
+func (d *bidiTransport) ended(s *bidiStream, err error) {
 	if !d.all[s] {
-		return // it was left
+		return // the stream was left before
 	}
-	s.at = waiting
-	if errors.Is(err, errCut) {
-		s.at = reading
-	}
-	outcome, text := s.how(err, s.at), errorText(err)
+	outcome, text := s.outcomeOf(err), endText(err)
 	alone := true
 	for _, m := range s.waiting {
 		if !m.over {
@@ -109,34 +105,47 @@ func (d *duplex) ended(s *session, err error) {
 			m.end(outcome, text)
 		}
 		if outcome == history.Truncated {
-			outcome = history.ClosedEarly // of those behind it not a byte came
+			outcome = history.ClosedEarly // no byte of the later answers has arrived
 		}
 	}
 	_ = s.conn.Close()
-	if alone && !s.leaving && !errors.Is(err, errGoodbye) {
+	if alone && !s.leaving && !errors.Is(err, errCloseMessage) {
 		s.broken = err
 		return
 	}
 	d.drop(s)
 }
 
-// how a connection's end is to be called.
-func (s *session) how(err error, at stage) history.Outcome {
-	if errors.Is(err, errGoodbye) {
+// endText describes a connection's end. The words are the same for a message that was sent before the end was noticed and for one
+// that was to be sent later: which of the two it is depends on how busy this machine is.
+func endText(err error) string {
+	if errors.Is(err, errCloseMessage) || errors.Is(err, errCut) {
+		return errorText(err)
+	}
+	return "the connection ended without a close message: " + errorText(err)
+}
+
+// outcomeOf returns the outcome of a connection's end.
+func (s *bidiStream) outcomeOf(err error) history.Outcome {
+	at := waiting
+	switch {
+	case errors.Is(err, errCloseMessage):
 		return history.GoAway
+	case errors.Is(err, errCut):
+		at = reading
 	}
 	outcome := history.Other
 	if why := s.conn.end(); why != nil {
 		outcome = classify(why, at)
 	}
-	if outcome == history.Other { // such as a close frame with another code
+	if outcome == history.Other { // for example a close frame with another code
 		outcome = history.ClosedEarly
 	}
 	return outcome
 }
 
-// refused says why there is no connection.
-func (s *session) refused(row *history.Request) {
+// refused fills in the row of a message for which no connection could be made.
+func (s *bidiStream) refused(row *history.Request) {
 	at := connecting
 	if s.conn != nil {
 		at = waiting
@@ -155,12 +164,12 @@ func (s *session) refused(row *history.Request) {
 	}
 }
 
-// fill names the connection, and who answers on it.
-func (s *session) fill(row *history.Request) {
+// fill adds the connection to a row, and the server that answers on it.
+func (s *bidiStream) fill(row *history.Request) {
 	row.Conn, row.Addr = s.conn.id, s.conn.addr
 	if row.Outcome != history.OK {
 		infer(row, s.conn)
-	} else if who := s.conn.who.Load(); who != nil {
+	} else if who := s.conn.server.Load(); who != nil {
 		who.fill(row)
 	}
 }

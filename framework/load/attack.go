@@ -1,43 +1,56 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/noise"
 )
 
-// segmentEvery is how often rows are closed into a segment: what a harness sees is at most this old.
+// segmentEvery is how often rows are closed into a segment, and so the greatest age of rows that the harness has not seen.
 const segmentEvery = 2 * time.Second
 
-// attack is a plan at work.
-type attack struct {
-	worker   string
-	plan     Plan // as it was asked for
-	lanes    []*lane
-	record   *recorder
-	halt     *halt
-	noise    *noises
-	finished chan struct{} // every request has its row, the last segment is closed, and the last noise was heard
+// Options of an Attack.
+type Options struct {
+	// Worker is the worker's name in every row.
+	Worker string
+	// Control is the URL of the worker's own server.
+	Control string
+	// Now is the worker's clock.
+	Now func() history.Offset
+	// MaxRows is how many uncollected rows may be held; zero: DefaultMaxRows.
+	MaxRows int
+	// Segments gets the rows.
+	Segments Segments
+	Log      *slog.Logger // nil: slog.Default()
+	// Server gets all requests in place of the lanes' connections; for tests without a network.
+	Server http.RoundTripper
 }
 
-// newAttack prepares a valid plan, which starts now, for run. The context carries values only: a plan ends by itself or
-// by stop, because requests that were cut off would look like failures.
-func newAttack(ctx context.Context, asked Plan, w *worker) (*attack, error) {
-	plan := asked.withDefaults(w.control)
-	a := &attack{
-		worker:   w.name,
-		plan:     asked,
-		record:   newRecorder(w.clock, w.maxRows, plan.Lanes),
-		halt:     newHalt(),
-		noise:    &noises{},
-		finished: make(chan struct{}),
+// Attack is a running plan.
+type Attack struct {
+	plan   Plan
+	now    func() history.Offset
+	lanes  []*lane
+	record *recorder
+	halt   *halt
+	log    *slog.Logger
+}
+
+// NewAttack prepares a valid plan, which starts now; Run plays it. The context is used for its values only: a plan ends by
+// itself or by Stop, because cancelled requests would look like failures.
+func NewAttack(ctx context.Context, plan Plan, o Options) (*Attack, error) {
+	plan = plan.withDefaults(o.Control)
+	a := &Attack{
+		plan: plan, now: o.Now, halt: newHalt(), log: cmp.Or(o.Log, slog.Default()),
+		record: newRecorder(o.Now, cmp.Or(o.MaxRows, DefaultMaxRows), plan.Lanes, o.Segments),
 	}
-	start := max(plan.StartAt, w.clock())
+	start := max(plan.StartAt, o.Now())
 	var ids atomic.Uint64
 	for i, l := range plan.Lanes {
 		template, err := newTemplate(context.WithoutCancel(ctx), l.Target)
@@ -45,23 +58,31 @@ func newAttack(ctx context.Context, asked Plan, w *worker) (*attack, error) {
 			return nil, err
 		}
 		a.lanes = append(a.lanes, &lane{
-			Lane: l, worker: w.name, pacer: pace(l.Rate), template: template,
-			carrier: w.connect(l, &ids), record: a.record, counts: a.record.lanes[l.Lane],
+			Lane: l, worker: o.Worker, pacer: pace(l.Rate), template: template,
+			transport: newTransport(l, &ids, o.Server), record: a.record, counts: a.record.lanes[l.Lane],
 			start: start + stagger(i, len(plan.Lanes), l.Rate), end: start + plan.Duration, halt: a.halt,
 		})
 	}
 	return a, nil
 }
 
-// stagger makes lanes of the same rate take turns instead of sending at the same moments: together they see shorter
-// outages than one of them.
+// newTransport returns the transport of a lane; ids numbers the connections of the whole worker.
+func newTransport(l Lane, ids *atomic.Uint64, server http.RoundTripper) transport {
+	if server != nil {
+		return &httpTransport{turns: []http.RoundTripper{server}}
+	}
+	kind, _ := KindOf(l.Lane)
+	return kind.connect(l, newDialer(l, ids))
+}
+
+// stagger delays lane i of n, so that lanes of the same rate send in turn and not at the same moments. Together they detect
+// shorter outages than one lane.
 func stagger(i, n int, rate float64) time.Duration {
 	return time.Duration(float64(i) / float64(n) / rate * float64(time.Second))
 }
 
-// run plays all lanes and closes a segment every so often, until every request has its row.
-func (a *attack) run(log *slog.Logger) {
-	quiet := noise.Listen(a.worker, a.record.now, a.noise.add)
+// Run plays all lanes and closes a segment every segmentEvery, until every request has its row and the last segment is closed.
+func (a *Attack) Run() {
 	var lanes sync.WaitGroup
 	for _, l := range a.lanes {
 		lanes.Go(l.run)
@@ -80,21 +101,19 @@ func (a *attack) run(log *slog.Logger) {
 			last = true
 		}
 		if err := a.record.seal(last); err != nil {
-			log.Error("rows are lost", "err", err) // the harness finds them missing in its count
+			a.log.Error("rows are lost", "err", err) // the harness detects that rows are missing by their number
 		}
 	}
-	quiet()
-	close(a.finished)
 }
 
-// stop halts the load now. Requests that wait for an answer get it, or their time-out.
-func (a *attack) stop(now history.Offset) { a.halt.stop(now) }
+// Stop halts the load now. Requests in flight still get their answer, or their time-out.
+func (a *Attack) Stop() { a.halt.stop(a.now()) }
 
-func (a *attack) done() bool {
-	select {
-	case <-a.finished:
-		return true
-	default:
-		return false
-	}
-}
+// Status returns the status of the lanes, in the plan's order.
+func (a *Attack) Status() []LaneStatus { return a.record.status(a.plan.Lanes) }
+
+// Held is the number of uncollected rows.
+func (a *Attack) Held() int { return int(a.record.held.Load()) }
+
+// Forget makes room: so many rows that were put into segments were collected.
+func (a *Attack) Forget(rows int) { a.record.held.Add(-int64(rows)) }

@@ -2,11 +2,9 @@ package load
 
 import (
 	"fmt"
-	"log/slog"
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,38 +12,39 @@ import (
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/loadtest"
 )
 
-// randomPlan has any lanes, rates and limits, and is over within seconds.
-func randomPlan(d *dice) Plan {
-	p := Plan{ID: "p", Duration: time.Second + d.upTo(6*time.Second)}
-	for _, name := range []history.Lane{history.LaneFresh, history.LaneReused, history.LaneStream, history.LaneControl} {
-		if len(p.Lanes) > 0 && d.n(2) == 0 {
+// randomPlan returns a plan of a few seconds with random lanes, rates and limits.
+func randomPlan(d *loadtest.Dice) Plan {
+	p := Plan{ID: "p", Duration: time.Second + d.UpTo(6*time.Second)}
+	for _, name := range []history.Lane{history.LaneFresh, history.LaneReused, LaneStream, history.LaneControl} {
+		if len(p.Lanes) > 0 && d.N(2) == 0 {
 			continue
 		}
 		p.Lanes = append(p.Lanes, Lane{
-			Lane: name, Target: "http://target/", Rate: 0.5 + float64(d.n(150)), InFlight: d.n(30),
-			Timeouts: Timeouts{Response: d.upTo(5 * time.Second)},
+			Lane: name, Target: "http://target/", Rate: 0.5 + float64(d.N(150)), InFlight: d.N(30),
+			Timeouts: Timeouts{Response: d.UpTo(5 * time.Second)},
 		})
 	}
 	return p
 }
 
-// Planned = sent + unsent, and one row each, whatever happens: servers that are late or silent, a limit of requests in
-// flight, a process that is frozen, no room for rows, a stop in the middle.
+// Planned = sent + unsent, and one row each, whatever happens: servers that are late or silent, a limit of requests in flight,
+// a frozen process, no room for rows, a stop in the middle.
 func TestEveryPlannedRequestHasItsRow(t *testing.T) {
 	why := make(map[string]int)
 	for seed := range uint64(100) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := newDice(seed)
-				w := fakeWorker(t, moody(d))
-				if d.n(3) == 0 {
-					w.maxRows = 1 + d.n(500)
+				d := loadtest.NewDice(seed)
+				maxRows := 0
+				if d.N(3) == 0 {
+					maxRows = 1 + d.N(500)
 				}
-				a, until := playRandomly(t, w, d)
+				a, until := playRandomly(t, d, maxRows)
 				checkPlanned(t, a, until)
-				for _, r := range checkAttack(t, a) {
+				for _, r := range a.check(t) {
 					why[r.Err]++
 				}
 			})
@@ -59,47 +58,44 @@ func TestEveryPlannedRequestHasItsRow(t *testing.T) {
 	t.Log(slices.Sorted(maps.Keys(why)))
 }
 
-// playRandomly plays a plan to its end, or stops it before, and returns when no request was due any more.
-func playRandomly(t *testing.T, w *worker, d *dice) (*attack, history.Offset) {
+// playRandomly plays a plan to its end, or stops it before, and returns from when on no request was due.
+func playRandomly(t *testing.T, d *loadtest.Dice, maxRows int) (*playing, history.Offset) {
 	p := randomPlan(d)
-	a, err := newAttack(t.Context(), p, w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	frozen := d.n(2) == 0
+	a := prepare(t, p, loadtest.Moody(d), maxRows)
+	frozen := d.N(2) == 0
 	for _, l := range a.lanes {
 		if frozen {
 			l.pacer = sleepy{Pacer: l.pacer, d: d}
 		}
 	}
-	go a.run(w.log)
+	go a.play()
 	until := p.Duration - 1
-	if d.n(2) == 0 {
-		until = d.upTo(p.Duration)
+	if d.N(2) == 0 {
+		until = d.UpTo(p.Duration)
 		time.Sleep(until)
 		checkUnderWay(t, a)
-		a.stop(w.clock())
+		a.Stop()
 	}
 	<-a.finished
 	return a, until
 }
 
-// checkUnderWay makes sure that at any moment what is neither sent nor unsent is waiting for its answer.
-func checkUnderWay(t *testing.T, a *attack) {
+// checkUnderWay checks that requests that are neither sent nor unsent are in flight.
+func checkUnderWay(t *testing.T, a *playing) {
 	t.Helper()
-	for i, status := range a.record.status(a.plan.Lanes) {
-		most := uint64(a.lanes[i].InFlight + 1) // one more may be in the hands of the schedule, or on the stream
+	for i, status := range a.Status() {
+		most := uint64(a.lanes[i].InFlight + 1) // one more may be in dispatch, or waiting for a stream
 		if status.Sent+status.Unsent+most < status.Planned || status.Planned < status.Sent+status.Unsent {
-			t.Errorf("planned %d, sent %d, unsent %d, with at most %d under way: %s",
+			t.Errorf("planned %d, sent %d, unsent %d, with at most %d in flight: %s",
 				status.Planned, status.Sent, status.Unsent, most, status.Lane)
 		}
 	}
 }
 
-// checkPlanned compares what was planned with the schedule itself.
-func checkPlanned(t *testing.T, a *attack, until history.Offset) {
+// checkPlanned compares the number of planned requests with the schedule.
+func checkPlanned(t *testing.T, a *playing, until history.Offset) {
 	t.Helper()
-	for i, status := range a.record.status(a.plan.Lanes) {
+	for i, status := range a.Status() {
 		l := a.lanes[i]
 		due := uint64(0)
 		for k := uint64(0); l.start+time.Duration(math.Round(float64(k)*1e9/l.Rate)) <= until; k++ {
@@ -111,66 +107,40 @@ func checkPlanned(t *testing.T, a *attack, until history.Offset) {
 	}
 }
 
-// checkAttack checks the rows of an attack that is over, and returns them.
-func checkAttack(t *testing.T, a *attack) []history.Request {
-	t.Helper()
-	var rows []history.Request
-	for _, s := range a.record.shelf.segments {
-		var packed strings.Builder
-		if err := s.writeTo(&packed); err != nil {
-			t.Fatal(err)
-		}
-		some, err := unpack([]byte(packed.String()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, some...)
-	}
-	checkRows(t, rows, a.record.status(a.plan.Lanes))
-	return rows
-}
-
-// A lane is open-loop: a server that takes its time gets the next requests all the same, when they are due.
+// A lane is an open loop: requests are sent when they are due even if the server is slow.
 func TestSlowAnswersDoNotSlowTheSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, err := newAttack(t.Context(), Plan{ID: "p", Duration: 2 * time.Second, Lanes: []Lane{
+		a := prepare(t, Plan{ID: "p", Duration: 2 * time.Second, Lanes: []Lane{
 			{Lane: history.LaneFresh, Target: "http://target/", Rate: 100},
-		}}, fakeWorker(t, late(time.Second)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.run(slog.New(slog.DiscardHandler))
-		for _, r := range checkAttack(t, a) {
+		}}, loadtest.Late(time.Second), 0)
+		a.play()
+		for _, r := range a.check(t) {
 			if r.Outcome != history.OK || r.Sent != r.Due || r.Done != r.Due+time.Second {
 				t.Errorf("request %d was due at %v, sent at %v, done at %v: %s", r.Seq, r.Due, r.Sent, r.Done, r.Outcome)
 			}
 		}
-		if lag := a.record.status(a.plan.Lanes)[0].LagMax; lag != 0 {
+		if lag := a.Status()[0].LagMax; lag != 0 {
 			t.Errorf("lag is %v", lag)
 		}
 	})
 }
 
-// A worker that was frozen makes up for it, without a burst that would be another load than the one that was planned.
+// A worker that was frozen catches up without a burst, which would not be the planned load.
 func TestCatchingUpIsNoBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := fakeWorker(t, late(0))
-		a, err := newAttack(t.Context(), Plan{ID: "p", Duration: 4 * time.Second, Lanes: []Lane{
+		a := prepare(t, Plan{ID: "p", Duration: 4 * time.Second, Lanes: []Lane{
 			{Lane: history.LaneFresh, Target: "http://target/", Rate: 200},
-		}}, w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}, loadtest.Late(0), 0)
 		a.lanes[0].pacer = &freeze{Pacer: a.lanes[0].pacer, at: 100, span: 900 * time.Millisecond}
-		a.run(w.log)
+		a.play()
 		var sent []history.Offset
-		for _, r := range checkAttack(t, a) {
+		for _, r := range a.check(t) {
 			if r.Outcome != history.OK {
 				t.Errorf("request %d is %s: %s", r.Seq, r.Outcome, r.Err)
 			}
 			sent = append(sent, r.Sent)
 		}
-		const most = 17 // 10 ms at four times the rate make 8 requests, and as many may have been saved up
+		const most = 17 // 10 ms at four times the rate are 8 requests, and catchUpBurst allows as many again
 		for i := most; i < len(sent); i++ {
 			if in := sent[i] - sent[i-most]; in <= 10*time.Millisecond {
 				t.Fatalf("%d requests were sent within %v from %v on", most+1, in, sent[i-most])
@@ -182,7 +152,7 @@ func TestCatchingUpIsNoBurst(t *testing.T) {
 	})
 }
 
-// freeze is a pacer that stops its asker once.
+// freeze is a pacer that blocks its caller once.
 type freeze struct {
 	vegeta.Pacer
 	at   uint64

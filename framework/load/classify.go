@@ -13,20 +13,20 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// stage is how far a request came before it failed.
+// stage is how far a request got before it failed.
 type stage int
 
 const (
 	connecting stage = iota // there is no connection yet
-	waiting                 // it was written, or was about to be
+	waiting                 // the request was written, or was about to be
 	reading                 // the response has begun
 )
 
-// classify says how a request failed.
+// classify returns the outcome of a failed request.
 func classify(err error, at stage) history.Outcome {
 	switch {
 	case isAny(err, syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM):
-		return history.Unsent // this machine ran out of something: no word about the server
+		return history.Unsent // this machine ran out of a resource, which says nothing about the server
 	case isAny(err, syscall.ECONNREFUSED):
 		return history.Refused
 	case isAny(err, syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED):
@@ -55,7 +55,7 @@ func isAny[E error](err error, others ...E) bool {
 	return false
 }
 
-// streamError has the fields of net/http's own, which is not exported, and which errors.As takes it for.
+// streamError has the fields of net/http's unexported stream error, so errors.As matches that error.
 type streamError struct {
 	StreamID, Code uint32
 	Cause          error
@@ -63,7 +63,7 @@ type streamError struct {
 
 func (e streamError) Error() string { return fmt.Sprintf("stream error %d", e.Code) }
 
-// lostPing is what net/http says of an HTTP/2 connection on which a ping was not answered in time.
+// lostPing is net/http's error for an HTTP/2 connection on which a ping was not answered in time.
 const lostPing = "http2: client connection lost"
 
 func timedOut(err error) bool {
@@ -74,8 +74,8 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timer) && timer.Timeout()
 }
 
-// errorText is an error without addresses and numbers of streams, which would make each text another one. The row has the
-// address.
+// errorText returns an error's text without addresses and stream numbers, so that equal errors have equal texts. The row has
+// the address.
 func errorText(err error) string {
 	if kind, rest, ok := strings.Cut(err.Error(), ": stream ID "); ok {
 		_, rest, _ = strings.Cut(rest, "; ")

@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/dial"
 )
 
-// addresses is a name with those.
+// addresses is a lookup that returns these addresses for every name.
 func addresses(all ...string) func(context.Context, string, string) ([]netip.Addr, error) {
 	return func(context.Context, string, string) ([]netip.Addr, error) {
 		var ips []netip.Addr
@@ -23,14 +24,14 @@ func addresses(all ...string) func(context.Context, string, string) ([]netip.Add
 	}
 }
 
-// One of a name's addresses refuses. A client that went on to the next would never say so.
+// One of a name's addresses refuses. A client that tried the next address would hide that.
 func TestNoAddressStandsInForAnother(t *testing.T) {
 	url, l := listen(t, func(_ *testing.T, n int, c *exchange) { c.answers(n) })
 	port := strings.TrimPrefix(l.Addr().String(), "127.0.0.1")
 	lane := testLane(t, Lane{Lane: history.LaneFresh, Target: strings.Replace(url, "127.0.0.1", "two.test", 1), Rate: 1})
 	var ids atomic.Uint64
-	d := &dialer{limit: time.Minute, lookup: addresses("127.0.0.1", "::1", "::ffff:127.0.0.2"), ids: &ids}
-	lane.carrier = d.connections(lane.Lane)
+	d := &dialer{Dialer: dial.Dialer{Limit: time.Minute, Lookup: addresses("127.0.0.1", "::1", "::ffff:127.0.0.2")}, ids: &ids}
+	lane.transport = newFresh(lane.Lane, d)
 	got := sendAll(t, lane, 4)
 	for i, want := range []history.Outcome{history.OK, history.Refused, history.OK, history.Refused} {
 		if got[i].Outcome != want {
@@ -63,8 +64,8 @@ func TestNames(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			lane := testLane(t, Lane{Lane: history.LaneFresh, Target: "http://name.test/", Rate: 1, Timeouts: roomy})
-			d := &dialer{limit: 50 * time.Millisecond, lookup: tt.lookup, ids: new(atomic.Uint64)}
-			lane.carrier = d.connections(lane.Lane)
+			d := &dialer{Dialer: dial.Dialer{Limit: 50 * time.Millisecond, Lookup: tt.lookup}, ids: new(atomic.Uint64)}
+			lane.transport = newFresh(lane.Lane, d)
 			got := sendAll(t, lane, 1)[0]
 			if got.Outcome != tt.want || got.Err != tt.err {
 				t.Errorf("%s: %q, want %s: %q", got.Outcome, got.Err, tt.want, tt.err)

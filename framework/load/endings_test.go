@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -17,8 +16,8 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-// clusterIP does what a Service does: a connection leads to the pod that was there when it was made, for as long as both
-// live.
+// clusterIP is a TCP proxy that behaves like a Service: a connection leads to the pod that was the endpoint when it was made,
+// for as long as both live.
 type clusterIP struct {
 	net.Listener
 	to       atomic.Pointer[string]
@@ -61,7 +60,7 @@ func (s *clusterIP) carry(c net.Conn) {
 	_ = c.Close()
 }
 
-// startPod runs a backend, the only one of the Service from now on.
+// startPod runs a backend, and makes it the only endpoint of the Service.
 func (s *clusterIP) startPod(t *testing.T, name string, end serve.AtTerm) (term func(), ended <-chan error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -75,7 +74,7 @@ func (s *clusterIP) startPod(t *testing.T, name string, end serve.AtTerm) (term 
 	go func() {
 		result <- backend.Run(ctx, backend.Options{
 			Listen: address, Pod: name, Serve: serve.Options{AtTerm: end, Quiet: time.Second, Limit: 10 * time.Second},
-		})
+		}, Servers()...)
 	}()
 	err = poll.Until(t.Context(), name+" to listen", time.Minute, func(context.Context) (bool, string, error) {
 		c, err := net.Dial("tcp", address)
@@ -93,11 +92,10 @@ func (s *clusterIP) startPod(t *testing.T, name string, end serve.AtTerm) (term 
 	return term, result
 }
 
-// settle returns when the pod that was there before gets no more connections, and has accepted those that it got: what a
-// preStop sleep is for.
+// settle returns when the old pod gets no more connections, and has accepted those it got. That is what a preStop sleep is for.
 func (s *clusterIP) settle(t *testing.T, old string) {
 	t.Helper()
-	last := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // it is accepted after all before it
+	last := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // its connection is accepted after all earlier ones
 	err := poll.Until(t.Context(), "connections to be accepted", time.Minute, func(ctx context.Context) (bool, string, error) {
 		if s.dialling.Load() > 0 {
 			return false, "dials", nil
@@ -117,24 +115,17 @@ func (s *clusterIP) settle(t *testing.T, old string) {
 	}
 }
 
-// replaced plays a lane while the pod it leads to is replaced twice, and returns the rows.
+// replaced plays a lane while its pod is replaced twice, and returns the rows.
 func replaced(t *testing.T, lane history.Lane, end serve.AtTerm) []history.Request {
 	t.Helper()
 	s := newClusterIP(t)
 	term, ended := s.startPod(t, "pod-0", end)
-	base := time.Now()
-	w := &worker{
-		ctx: t.Context(), name: "w", base: base, maxRows: DefaultMaxRows, log: slog.New(slog.DiscardHandler), connect: newCarrier,
-	}
-	a, err := newAttack(t.Context(), Plan{ID: "p", Lanes: []Lane{
+	a := prepare(t, Plan{ID: "p", Lanes: []Lane{
 		{Lane: lane, Target: "http://" + s.Addr().String() + "/", Rate: 100, Connections: 3, Timeouts: roomy},
-	}}, w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	go a.run(w.log)
+	}}, nil, 0)
+	go a.play()
 	for n := 1; n <= 2; n++ {
-		until(t, a, uint64(n*40)) // the pod has answered that many
+		until(t, a, uint64(n*40)) // until the pod has answered some requests
 		oldTerm, oldEnded := term, ended
 		term, ended = s.startPod(t, fmt.Sprint("pod-", n), end)
 		oldTerm()
@@ -142,20 +133,20 @@ func replaced(t *testing.T, lane history.Lane, end serve.AtTerm) []history.Reque
 			t.Errorf("pod-%d ended with %v", n-1, err)
 		}
 	}
-	until(t, a, a.record.status(a.plan.Lanes)[0].Sent+40)
-	a.stop(w.clock())
+	until(t, a, a.Status()[0].Sent+40)
+	a.Stop()
 	<-a.finished
 	term()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	return checkAttack(t, a)
+	return a.check(t)
 }
 
-func until(t *testing.T, a *attack, sent uint64) {
+func until(t *testing.T, a *playing, sent uint64) {
 	t.Helper()
 	err := poll.Until(t.Context(), "requests to be sent", time.Minute, func(context.Context) (bool, string, error) {
-		n := a.record.status(a.plan.Lanes)[0].Sent
+		n := a.Status()[0].Sent
 		return n >= sent, fmt.Sprint(n), nil
 	})
 	if err != nil {
@@ -163,14 +154,14 @@ func until(t *testing.T, a *attack, sent uint64) {
 	}
 }
 
-// A server that ends in order loses nothing on any lane: each client is asked to leave, and comes back elsewhere.
+// A server that drains loses no request on any lane: each client is asked to leave, and reconnects to the next pod.
 func TestOrderlyEndsAreNoFailures(t *testing.T) {
-	for _, lane := range Lanes {
+	for _, lane := range LaneNames() {
 		t.Run(string(lane), func(t *testing.T) {
 			t.Parallel()
 			pods, conns := map[string]int{}, map[uint64]bool{}
 			for _, r := range replaced(t, lane, serve.Drain) {
-				if r.Outcome == history.Unsent { // on a machine that is very busy
+				if r.Outcome == history.Unsent { // on a very busy machine
 					continue
 				}
 				if r.Outcome != history.OK {
@@ -179,17 +170,17 @@ func TestOrderlyEndsAreNoFailures(t *testing.T) {
 				pods[r.Pod]++
 				conns[r.Conn] = true
 			}
-			// On a machine that does much else, the pod in the middle may come and go unseen.
+			// On a busy machine, the second pod may come and go without a request.
 			if pods["pod-0"] == 0 || pods["pod-2"] == 0 || len(conns) < 2 {
-				t.Errorf("it reached %v, on %d connections, want the first pod and the last", pods, len(conns))
+				t.Errorf("requests reached %v, on %d connections, want the first and the last pod", pods, len(conns))
 			}
 		})
 	}
 }
 
-// One that drops its connections is caught on every lane that keeps some.
+// A server that drops its connections is caught on every lane that keeps connections.
 func TestDroppedConnectionsAreFailures(t *testing.T) {
-	for _, lane := range Lanes {
+	for _, lane := range LaneNames() {
 		if lane == history.LaneFresh {
 			continue
 		}
@@ -202,7 +193,7 @@ func TestDroppedConnectionsAreFailures(t *testing.T) {
 				}
 			}
 			if failed == 0 {
-				t.Error("nothing failed")
+				t.Error("no request failed")
 			}
 		})
 	}

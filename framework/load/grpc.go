@@ -18,38 +18,37 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// What is called, as the backend has it.
-const (
-	echoService = "holdfast.Echo"
-	echoMethod  = "/" + echoService + "/Say"
-	// healthEvery so many calls, the first among them, one asks gRPC's health service instead.
-	healthEvery = 10
-)
+// LaneGRPC is gRPC calls on a few connections.
+const LaneGRPC history.Lane = "grpc"
 
-// redialAfter is how long a channel waits after a connection that could not be made; gRPC's own default is a second. In
-// between it fails every call at once, and a row is to say what became of a call, not of a connection a second ago.
+// healthEvery: one in so many calls, starting with the first, goes to gRPC's health service instead of the backend's echo.
+const healthEvery = 10
+
+// redialAfter is how long a channel waits after a failed attempt to connect; gRPC's default is a second. Meanwhile it fails
+// every call at once, but a row must report what became of its own call, not of an attempt a second ago.
 const redialAfter = 50 * time.Millisecond
 
-// keepaliveEvery is the least that gRPC takes. Without it, a connection to a dead node would carry calls for a quarter of an
-// hour.
+// keepaliveEvery is the shortest interval that gRPC accepts. Without it, a connection to a dead node would carry calls for a
+// quarter of an hour.
 const keepaliveEvery = 10 * time.Second
 
-// channels are gRPC's connections of a lane, which take turns.
+// channels are a lane's gRPC connections, which take turns.
 type channels struct {
 	turns  []*grpc.ClientConn
-	broken error // why there are none
+	broken error // why there are no channels
 	dialer *dialer
 	host   string
-	byPort sync.Map                     // *conn by its local address: gRPC tells no more of a call's connection
-	undone atomic.Pointer[failedToDial] // the last
+	byPort sync.Map                     // *conn by local address, which is all that gRPC reports of a call's connection
+	undone atomic.Pointer[failedToDial] // the last failed attempt, nil after a successful one
 }
 
-// failedToDial is why a connection could not be made, and where to.
+// failedToDial is why a connection could not be made, with its address.
 type failedToDial struct{ error }
 
-func newChannels(l Lane, d *dialer) *channels {
+func newChannels(l Lane, d *dialer) transport {
 	all := &channels{dialer: d, host: strings.Trim(strings.TrimPrefix(l.Target, "http:"), "/")}
 	all.host, _, _ = strings.Cut(all.host, "/")
 	for range l.Connections {
@@ -57,7 +56,7 @@ func newChannels(l Lane, d *dialer) *channels {
 			grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithContextDialer(all.dial),
 			grpc.WithNoProxy(),
-			grpc.WithDisableServiceConfig(), // no retries but those that gRPC makes of itself, and no waiting for health
+			grpc.WithDisableServiceConfig(), // only gRPC's transparent retries, and no health checks
 			grpc.WithDisableRetry(),
 			grpc.WithIdleTimeout(0),
 			grpc.WithStatsHandler(watcher{all}),
@@ -89,27 +88,27 @@ func (c *channels) dial(ctx context.Context, address string) (net.Conn, error) {
 
 func (c *channels) close() {
 	for _, one := range c.turns {
-		_ = one.Close() // what it could tell, the calls have told
+		_ = one.Close() // the calls have reported any error
 	}
 }
 
 func (c *channels) sender(l *lane) sender {
-	return &callSender{lane: l, through: c, right: newRight(l), alarm: &alarm{}}
+	return &callSender{lane: l, through: c, check: newEchoChecker(l), deadline: &deadline{}}
 }
 
-// rpc is what a watcher has seen of a call. gRPC calls again without a word.
+// rpc is what a watcher has seen of a call. gRPC does not report its retries otherwise.
 type rpc struct {
 	mu          sync.Mutex
-	attempts    int // written to a connection
+	attempts    int // that were written to a connection
 	first, last *conn
 	reused      bool
-	head, end   bool // of the answer
+	head, end   bool // of the answer have arrived
 	answering   func()
 }
 
 type callKey struct{}
 
-// watcher is told by gRPC what happens to calls.
+// watcher gets gRPC's events of calls.
 type watcher struct{ channels *channels }
 
 func (watcher) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
@@ -143,34 +142,34 @@ func (w watcher) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	}
 }
 
-// callSender sends calls, one after the other.
+// callSender sends gRPC calls, one after the other.
 type callSender struct {
-	lane    *lane
-	through *channels
-	alarm   *alarm
-	right   right
-	call    *rpc
-	row     history.Request
+	lane     *lane
+	through  *channels
+	deadline *deadline
+	check    *echoChecker
+	call     *rpc
+	row      history.Request
 }
 
 func (s *callSender) send(k uint64, due history.Offset) {
 	l := s.lane
 	s.row = history.Request{Worker: l.worker, Lane: l.Lane.Lane, Seq: k, Due: due, Sent: l.record.now()}
 	limits := l.Timeouts
-	s.call = &rpc{answering: func() { s.alarm.set(limits.Request - (l.record.now() - s.row.Sent)) }}
-	s.alarm.parent = context.WithValue(l.template.Context(), callKey{}, s.call)
-	s.alarm.renew()
-	s.alarm.set(min(limits.Response, limits.Request))
+	s.call = &rpc{answering: func() { s.deadline.set(limits.Request - (l.record.now() - s.row.Sent)) }}
+	s.deadline.parent = context.WithValue(l.template.Context(), callKey{}, s.call)
+	s.deadline.renew()
+	s.deadline.set(min(limits.Response, limits.Request))
 	body, who, err := s.ask(k)
-	s.alarm.off()
+	s.deadline.clear()
 	s.call.mu.Lock()
 	defer s.call.mu.Unlock()
 	s.fill(who)
 	switch {
 	case err != nil:
 		s.failed(err)
-	case body != string(s.right.want):
-		s.row.Outcome, s.row.Err = history.WrongBody, s.right.got([]byte(body))
+	case body != string(s.check.want):
+		s.row.Outcome, s.row.Err = history.WrongBody, s.check.wrong([]byte(body))
 	case s.call.attempts > 1:
 		s.row.Outcome, s.row.Err = history.Masked, masked(s.call.first, s.row.Pod)
 		infer(&s.row, s.call.first)
@@ -181,28 +180,28 @@ func (s *callSender) send(k uint64, due history.Offset) {
 	l.record.add(&s.row)
 }
 
-// ask makes the call. What health answers is told as its own body, so that a bad one is a wrong body.
+// ask makes the call. For a health check the body is the health status, so that a bad status is a wrong body.
 func (s *callSender) ask(k uint64) (body string, who metadata.MD, err error) {
 	if s.through.broken != nil {
 		return "", nil, s.through.broken
 	}
 	c := s.through.turns[k%uint64(len(s.through.turns))]
-	id := s.right.of(k)
+	id := s.check.request(k)
 	if k%healthEvery == 0 {
-		s.right.want = append(s.right.want[:0], grpc_health_v1.HealthCheckResponse_SERVING.String()...)
-		asked := &grpc_health_v1.HealthCheckRequest{Service: echoService}
-		answer, err := grpc_health_v1.NewHealthClient(c).Check(s.alarm.ctx, asked, grpc.Header(&who))
+		s.check.want = append(s.check.want[:0], grpc_health_v1.HealthCheckResponse_SERVING.String()...)
+		asked := &grpc_health_v1.HealthCheckRequest{Service: backend.EchoService}
+		answer, err := grpc_health_v1.NewHealthClient(c).Check(s.deadline.ctx, asked, grpc.Header(&who))
 		if err != nil {
 			return "", who, err
 		}
 		return answer.Status.String(), who, nil
 	}
 	var answer wrapperspb.StringValue
-	err = c.Invoke(s.alarm.ctx, echoMethod, wrapperspb.String(id), &answer, grpc.Header(&who))
+	err = c.Invoke(s.deadline.ctx, "/"+backend.EchoService+"/Say", wrapperspb.String(id), &answer, grpc.Header(&who))
 	return answer.Value, who, err
 }
 
-// fill names the connection, of several the first, and who answered.
+// fill adds the connection to the row, the first of several, and the server that answered.
 func (s *callSender) fill(who metadata.MD) {
 	c := s.call
 	s.row.Attempts, s.row.Reused = c.attempts, c.reused
@@ -210,15 +209,18 @@ func (s *callSender) fill(who metadata.MD) {
 		s.row.Conn, s.row.Addr = c.first.id, c.first.addr
 	}
 	if c.head || c.end {
-		s.row.Status = 200 // what every answer of gRPC has
+		s.row.Status = 200 // as in every gRPC answer
 	}
-	said := server{pod: one(who, headerPod), node: one(who, headerNode), zone: one(who, headerZone), revision: one(who, headerRevision)}
+	said := server{
+		pod: one(who, backend.HeaderPod), node: one(who, backend.HeaderNode), zone: one(who, backend.HeaderZone),
+		revision: one(who, backend.HeaderRevision),
+	}
 	if said.pod == "" {
 		infer(&s.row, c.first)
 		return
 	}
-	if c.last != nil && !c.last.knows(said) {
-		c.last.who.Store(&said)
+	if c.last != nil {
+		c.last.answeredBy(said)
 	}
 	said.fill(&s.row)
 }

@@ -10,9 +10,10 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// call reads up to the next call, and returns its stream and what it asks for; zero when the client has gone.
+// call reads up to the next call, and returns its stream and its message; zero when the client has gone.
 func (s *h2) call() (stream uint32, asked string) {
 	if stream, _ = s.stream(); stream == 0 {
 		return 0, ""
@@ -30,22 +31,22 @@ func (s *h2) call() (stream uint32, asked string) {
 	}
 }
 
-// message writes a message, of which so many bytes are missing.
+// message writes a message without its last missing bytes.
 func (s *h2) message(stream uint32, m proto.Message, missing int) {
 	b, _ := proto.Marshal(m)
 	b = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b))), b...)
 	_ = s.WriteData(stream, false, b[:len(b)-missing])
 }
 
-// heads begins an answer.
+// heads sends the headers of an answer.
 func (s *h2) heads(stream uint32, n int) {
 	s.respond(stream, false, append([]string{":status: 200", "content-type: application/grpc"}, pod(n)...)...)
 }
 
-// replies to a call well, with those trailers.
+// replies sends a complete and correct answer to a call.
 func (s *h2) replies(stream uint32, asked string, n int) {
 	s.heads(stream, n)
-	if asked == echoService {
+	if asked == backend.EchoService {
 		s.message(stream, &grpc_health_v1.HealthCheckResponse{Status: grpc_health_v1.HealthCheckResponse_SERVING}, 0)
 	} else {
 		s.message(stream, wrapperspb.String("ok "+asked+"\n"), 0)
@@ -53,11 +54,11 @@ func (s *h2) replies(stream uint32, asked string, n int) {
 	s.respond(stream, true, "grpc-status: 0")
 }
 
-// overGRPC is a script of a server that answered one call, that for its health, and has been asked for more.
+// overGRPC returns a script that answers the first call, a health check, and passes the second one to serve.
 func overGRPC(serve func(s *h2, stream uint32, n int)) script {
 	return func(_ *testing.T, n int, c *exchange) {
 		s := c.asH2()
-		s.replies(first(s.call()), echoService, n)
+		s.replies(first(s.call()), backend.EchoService, n)
 		if stream, _ := s.call(); stream != 0 {
 			serve(s, stream, n)
 		}
@@ -66,15 +67,15 @@ func overGRPC(serve func(s *h2, stream uint32, n int)) script {
 
 func first(stream uint32, _ string) uint32 { return stream }
 
-func deedsGRPC() map[string]deed {
-	wrong := func(serve func(s *h2, stream uint32, n int)) deed {
-		return deed{requests: 2, serve: overGRPC(serve)}
+func grpcMisbehaviours() map[string]misbehaviour {
+	wrong := func(serve func(s *h2, stream uint32, n int)) misbehaviour {
+		return misbehaviour{requests: 2, serve: overGRPC(serve)}
 	}
-	with := func(d deed, want history.Outcome, err string, quick func(*Timeouts)) deed {
+	with := func(d misbehaviour, want history.Outcome, err string, quick func(*Timeouts)) misbehaviour {
 		d.want, d.err, d.quick = want, err, quick
 		return d
 	}
-	return everywhere(map[string]deed{
+	return everywhere(map[string]misbehaviour{
 		"resets":            with(wrong(func(s *h2, _ uint32, _ int) { s.resets() }), history.Reset, "reset by peer", nil),
 		"closes early":      with(wrong(func(*h2, uint32, int) {}), history.ClosedEarly, "EOF", nil),
 		"no answer in time": with(wrong(func(s *h2, _ uint32, _ int) { s.waits() }), history.TimeoutResponse, "time-out passed", quickResponse),
@@ -102,7 +103,7 @@ func deedsGRPC() map[string]deed {
 			if n == 0 {
 				s.replies(stream, asked, n)
 				_, _ = s.call()
-				_ = s.WriteGoAway(stream, http2.ErrCodeNo, nil) // it has seen the first only
+				_ = s.WriteGoAway(stream, http2.ErrCodeNo, nil) // only the first was processed
 			} else {
 				s.replies(stream, asked, n)
 			}
@@ -111,9 +112,9 @@ func deedsGRPC() map[string]deed {
 	})
 }
 
-// What is told in other ways than the table's.
+// TestCallsThatFail has failures of gRPC calls that the table of misbehaviours does not have.
 func TestCallsThatFail(t *testing.T) {
-	tests := map[string]deed{
+	tests := map[string]misbehaviour{
 		"the stream is reset": {want: history.Reset, err: "RST_STREAM", serve: overGRPC(func(s *h2, id uint32, _ int) {
 			_ = s.WriteRSTStream(id, http2.ErrCodeInternal)
 			s.waits()
@@ -142,15 +143,15 @@ func TestCallsThatFail(t *testing.T) {
 			if d.requests = 2; name == "not healthy" {
 				d.requests = 1
 			}
-			d.check(t, history.LaneGRPC)
+			d.check(t, LaneGRPC)
 		})
 	}
 }
 
-// Unless it says so, a call is answered by who said so on its connection before.
+// Without a server in the answer, the row has the server that last answered on the connection, as inferred.
 func TestCallsNameTheirServer(t *testing.T) {
 	url, _ := listen(t, overGRPC(func(s *h2, id uint32, _ int) { s.resets() }))
-	l := testLane(t, Lane{Lane: history.LaneGRPC, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
+	l := testLane(t, Lane{Lane: LaneGRPC, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
 	want := []history.Request{
 		seen(history.OK, 0, history.Request{Status: 200, Attempts: 1, Conn: 1}),
 		inferred(history.Reset, 0, history.Request{Attempts: 1, Conn: 1, Reused: true}),

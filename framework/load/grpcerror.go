@@ -13,7 +13,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// What gRPC says in words only. It has one code for all that goes wrong on the way, Unavailable, which servers use too.
+// Outcomes that gRPC reports only in an error's text. It has one code, Unavailable, for everything that goes wrong on the way,
+// and servers use that code too.
 var grpcWords = []struct {
 	words   string
 	outcome history.Outcome
@@ -29,8 +30,8 @@ var grpcWords = []struct {
 	{"cardinality violation", history.WrongBody},
 }
 
-// failed classifies a call that did not end well: by the alarm, by what the server answered, by gRPC's words, and else by
-// what became of its connection, or of the attempt to make one.
+// failed classifies a failed call: by the deadline, by the server's answer, by the text of gRPC's error, and otherwise by how its
+// connection, or the attempt to make one, failed.
 func (s *callSender) failed(err error) {
 	c, told := s.call, status.Convert(err)
 	at := connecting
@@ -42,7 +43,7 @@ func (s *callSender) failed(err error) {
 	}
 	s.row.Outcome = history.Other
 	s.row.Err = fmt.Sprintf("grpc %s: %s", told.Code(), told.Message())
-	switch cause := context.Cause(s.alarm.ctx); {
+	switch cause := context.Cause(s.deadline.ctx); {
 	case cause != nil && (told.Code() == codes.Canceled || told.Code() == codes.DeadlineExceeded || at == connecting):
 		s.row.Outcome, s.row.Err = classify(cause, at), cause.Error()
 	case c.end && !s.unreadable(told):
@@ -55,7 +56,7 @@ func (s *callSender) failed(err error) {
 	}
 }
 
-// unreadable tells whether an answer came to its end, and could not be read.
+// unreadable reports whether an answer was complete but could not be read, and sets the outcome.
 func (s *callSender) unreadable(told *status.Status) bool {
 	for _, w := range grpcWords {
 		if strings.Contains(told.Message(), w.words) && (w.outcome == history.Truncated || w.outcome == history.WrongBody) {

@@ -9,9 +9,11 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// h2 is the server's end of an HTTP/2 connection, which does on demand what servers do wrong.
+// h2 is the server's end of an HTTP/2 connection, which misbehaves on demand.
 type h2 struct {
 	*exchange
 	*http2.Framer
@@ -20,7 +22,7 @@ type h2 struct {
 	decode *hpack.Decoder
 }
 
-// asH2 reads the preface and says which settings hold.
+// asH2 reads the client's preface and sends the server's settings.
 func (c *exchange) asH2() *h2 {
 	_, _ = io.CopyN(io.Discard, c.in, int64(len(http2.ClientPreface)))
 	s := &h2{exchange: c, Framer: http2.NewFramer(c, c.in), decode: hpack.NewDecoder(4096, nil)}
@@ -47,7 +49,7 @@ func (s *h2) stream() (uint32, string) {
 		case *http2.HeadersFrame:
 			fields, _ := s.decode.DecodeFull(f.HeaderBlockFragment())
 			for _, field := range fields {
-				if field.Name == strings.ToLower(headerID) {
+				if field.Name == strings.ToLower(backend.HeaderID) {
 					return f.StreamID, field.Value
 				}
 			}
@@ -56,7 +58,7 @@ func (s *h2) stream() (uint32, string) {
 	}
 }
 
-// respond begins a response; with end there is no more of it.
+// respond sends a header frame; end ends the stream.
 func (s *h2) respond(stream uint32, end bool, fields ...string) {
 	s.fields.Reset()
 	for _, f := range fields {
@@ -68,12 +70,12 @@ func (s *h2) respond(stream uint32, end bool, fields ...string) {
 	})
 }
 
-// begins a response with a body of that length.
+// begins sends the head of a response with a body of that length.
 func (s *h2) begins(stream uint32, status, length, n int) {
 	s.respond(stream, false, append([]string{fmt.Sprint(":status: ", status), fmt.Sprint("content-length: ", length)}, pod(n)...)...)
 }
 
-// answersH2 one request well.
+// answersH2 answers one request correctly.
 func (s *h2) answersH2(n int) bool {
 	stream, id := s.stream()
 	if stream == 0 {
@@ -84,7 +86,7 @@ func (s *h2) answersH2(n int) bool {
 	return true
 }
 
-// overH2 is a script of a server that speaks HTTP/2 and has been asked once.
+// overH2 returns a script that reads one HTTP/2 request and passes it to serve.
 func overH2(serve func(s *h2, stream uint32, n int)) script {
 	return func(_ *testing.T, n int, c *exchange) {
 		s := c.asH2()

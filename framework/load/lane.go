@@ -13,51 +13,51 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// LateLimit is how late a request may be sent. What the worker gets to even later, because it was frozen or starved, is
-// Unsent: to send it all at once would be another load than the one that was asked for.
+// LateLimit is how late a request may be sent. A request that the worker reaches even later, because it was frozen or starved,
+// is Unsent: sending all such requests at once would not be the planned load.
 const LateLimit = time.Second
 
-// What is late by less is sent at up to catchUp times the lane's rate, with bursts of no more than catchUpBurst would
-// have: a server under test must not have to bear what a frozen worker has missed.
+// Requests that are late by less are sent at up to catchUp times the lane's rate, in bursts of at most the requests that are
+// due within catchUpBurst at that rate: a server under test must not suffer from a frozen worker.
 const (
 	catchUp      = 4
 	catchUpBurst = 10 * time.Millisecond
 )
 
-// Why a request was not sent, for people.
+// Why a request was not sent, in a row's text.
 const (
-	unsentBusy    = "as many requests as the lane may have were waiting for an answer"
+	unsentBusy    = "the lane's limit of requests in flight was reached"
 	unsentLate    = "the worker got to it more than a second late"
 	unsentStopped = "the load was stopped before the worker got to it"
-	unsentFull    = "the worker held all the uncollected rows it may"
+	unsentFull    = "the worker's limit of uncollected rows was reached"
 )
 
-// shot is a request that is to be sent.
-type shot struct {
+// dueRequest is a request to be sent.
+type dueRequest struct {
 	k   uint64
 	due history.Offset
 }
 
-// lane is a Lane at work.
+// lane is a running Lane.
 type lane struct {
 	Lane
-	worker   string
-	pacer    vegeta.Pacer
-	template *http.Request
-	carrier  carrier
-	record   *recorder
-	counts   *counts
+	worker    string
+	pacer     vegeta.Pacer
+	template  *http.Request
+	transport transport
+	record    *recorder
+	counts    *counts
 
-	start history.Offset // request 0 is due
+	start history.Offset // when request 0 is due
 	end   history.Offset // no request is due from here on
 	halt  *halt
 
-	work    chan shot
+	work    chan dueRequest
 	senders int
 	done    sync.WaitGroup // of the senders
 }
 
-// halt ends lanes early. What was due before the moment of the halt still gets its row.
+// halt ends lanes early. Requests that were due before the halt still get their rows.
 type halt struct {
 	once sync.Once
 	at   atomic.Int64
@@ -73,7 +73,7 @@ func (h *halt) stop(at history.Offset) {
 	})
 }
 
-// stopped tells whether, and when.
+// stopped reports whether lanes were halted, and when.
 func (h *halt) stopped() (history.Offset, bool) {
 	select {
 	case <-h.now:
@@ -83,7 +83,7 @@ func (h *halt) stopped() (history.Offset, bool) {
 	}
 }
 
-// newTemplate makes the request that all of a lane's are copies of.
+// newTemplate returns the request that a lane's requests are copies of.
 func newTemplate(ctx context.Context, target string) (*http.Request, error) {
 	var t vegeta.Target
 	targeter := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodGet, URL: target, Header: http.Header{}})
@@ -98,27 +98,28 @@ func newTemplate(ctx context.Context, target string) (*http.Request, error) {
 	return request.WithContext(ctx), nil
 }
 
-// due is when request k is to be sent. At elapsed time zero a pacer's answer is its schedule, not its haste.
+// due returns when request k is to be sent. A pacer that is asked at elapsed time zero returns its schedule, whatever the delay
+// so far.
 func (l *lane) due(k uint64) history.Offset {
 	wait, _ := l.pacer.Pace(0, k)
 	return l.start + wait
 }
 
-// run plays the schedule to its end, or until it is halted, and returns when every request it planned has its row.
+// run plays the schedule to its end or until it is halted, and returns when every planned request has its row.
 func (l *lane) run() {
-	l.work = make(chan shot)
+	l.work = make(chan dueRequest)
 	l.schedule()
 	close(l.work)
 	l.done.Wait()
-	l.carrier.close()
+	l.transport.close()
 }
 
-// schedule takes request after request and sees to it that each gets a row.
+// schedule dispatches or skips one request after the other, so that each gets a row.
 func (l *lane) schedule() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	gap := time.Duration(float64(time.Second) / l.pacer.Rate(0) / catchUp)
-	allowed := l.start // the next request's earliest moment, due or not
+	allowed := l.start // the earliest moment for the next request, even if it was due before
 	for k := uint64(0); ; k++ {
 		due := l.due(k)
 		if due >= l.end {
@@ -135,11 +136,11 @@ func (l *lane) schedule() {
 			continue
 		}
 		l.counts.planned.Add(1)
-		l.dispatch(shot{k: k, due: due})
+		l.dispatch(dueRequest{k: k, due: due})
 	}
 }
 
-// await returns when the moment has come, or at the halt.
+// await returns when a request is due, or at the halt.
 func (l *lane) await(timer *time.Timer, due history.Offset) {
 	wait := due - l.record.now()
 	if wait <= 0 {
@@ -152,8 +153,8 @@ func (l *lane) await(timer *time.Timer, due history.Offset) {
 	}
 }
 
-// dispatch hands a request that is due to a sender, a new one if all are busy, or records why it is not sent.
-func (l *lane) dispatch(s shot) {
+// dispatch hands a request that is due to a sender, to a new one if all are busy, or records why it is not sent.
+func (l *lane) dispatch(s dueRequest) {
 	if l.record.full() {
 		l.record.skipped(l, s.k)
 		return
@@ -175,9 +176,9 @@ func (l *lane) dispatch(s shot) {
 	l.done.Go(func() { l.serve(s) })
 }
 
-// serve sends a first request and then what comes.
-func (l *lane) serve(first shot) {
-	s := l.carrier.sender(l)
+// serve sends a first request, and then those that the schedule hands out.
+func (l *lane) serve(first dueRequest) {
+	s := l.transport.sender(l)
 	s.send(first.k, first.due)
 	for next := range l.work {
 		s.send(next.k, next.due)

@@ -1,51 +1,123 @@
 package load
 
 import (
-	"context"
-	"fmt"
-	"log/slog"
-	"net"
 	"net/http"
-	"os"
-	"os/signal"
-	"syscall"
+	"slices"
+	"sync"
 	"testing"
 	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/loadtest"
 )
 
-// roleVariable makes the test binary play a part of a benchmark in a process of its own, whose CPU time can be told.
-const roleVariable = "HOLDFAST_LOAD_TEST_ROLE"
+// rowStore keeps the rows of an attack.
+type rowStore struct {
+	t testing.TB
 
-func TestMain(m *testing.M) {
-	role := os.Getenv(roleVariable)
-	if role == "" {
-		os.Exit(m.Run())
+	mu       sync.Mutex
+	rows     []history.Request
+	segments int // with rows that were sent
+}
+
+func newRowStore(t testing.TB) *rowStore { return &rowStore{t: t} }
+
+// Put implements Segments.
+func (s *rowStore) Put(csv []byte, rows int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.rows)
+	for row, err := range history.DecodeRequests(csv) {
+		if err != nil {
+			return err
+		}
+		s.rows = append(s.rows, *row)
 	}
-	if err := play(role); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	if got := len(s.rows) - before; got != rows {
+		s.t.Errorf("a segment has %d rows and says %d", got, rows)
+	}
+	s.segments++
+	return nil
+}
+
+// PutUnsent implements Segments.
+func (s *rowStore) PutUnsent(u UnsentRows) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := u.First; k < u.First+u.N; k++ {
+		s.rows = append(s.rows, *u.Row(k))
 	}
 }
 
-// play serves on a free port of loopback, says where, and ends when it is told to.
-func play(role string) error {
-	// Whoever started it may be killed: a process of a benchmark ends by itself.
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
-	defer cancel()
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
-	defer stop()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// playing is an attack that a test plays.
+type playing struct {
+	*Attack
+	rows     *rowStore
+	finished chan struct{}
+}
+
+// prepare returns an attack on an in-memory server; nil: on real connections.
+func prepare(t *testing.T, p Plan, server http.RoundTripper, maxRows int) *playing {
+	t.Helper()
+	base, rows := time.Now(), newRowStore(t)
+	a, err := NewAttack(t.Context(), p, Options{
+		Worker: "w", Control: "http://control/", Now: func() history.Offset { return time.Since(base) },
+		MaxRows: maxRows, Segments: rows, Server: server,
+	})
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	fmt.Println("http://" + l.Addr().String())
-	if role == "worker" {
-		return RunWorker(ctx, WorkerOptions{Name: "bench", Listener: l, Log: slog.New(slog.DiscardHandler)})
+	return &playing{Attack: a, rows: rows, finished: make(chan struct{})}
+}
+
+func (p *playing) play() {
+	p.Run()
+	close(p.finished)
+}
+
+func (p *playing) done() bool {
+	select {
+	case <-p.finished:
+		return true
+	default:
+		return false
 	}
-	s := newServer(controlTarget("target"))
-	context.AfterFunc(ctx, func() { _ = s.Close() })
-	if err := s.Serve(l); err != http.ErrServerClosed {
-		return err
+}
+
+// check checks the rows of a finished attack, and returns them.
+func (p *playing) check(t *testing.T) []history.Request {
+	t.Helper()
+	loadtest.CheckRows(t, p.rows.rows, totals(p.Status()))
+	return p.rows.rows
+}
+
+func totals(lanes []LaneStatus) (all []history.LoadTotals) {
+	for _, l := range lanes {
+		all = append(all, history.LoadTotals{Lane: l.Lane, Planned: l.Planned, Sent: l.Sent, Unsent: l.Unsent})
 	}
-	return nil
+	return all
+}
+
+// rowsOf returns all rows of a recorder.
+func rowsOf(t testing.TB, r *recorder) []history.Request {
+	t.Helper()
+	if err := r.seal(true); err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(r.segments.(*rowStore).rows)
+}
+
+// sleepy is a pacer that blocks its caller, the schedule, now and then, as throttling does.
+type sleepy struct {
+	vegeta.Pacer
+	d *loadtest.Dice
+}
+
+func (s sleepy) Pace(elapsed time.Duration, hits uint64) (time.Duration, bool) {
+	if s.d.N(100) == 0 {
+		time.Sleep(s.d.UpTo(3 * time.Second))
+	}
+	return s.Pacer.Pace(elapsed, hits)
 }

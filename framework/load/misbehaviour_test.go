@@ -17,51 +17,57 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// deed is what a server does wrong on a lane, and what the last of so many requests is told to have become.
-type deed struct {
+// misbehaviour is a misbehaviour of a server on a lane, and the expected outcome of the last of so many requests.
+type misbehaviour struct {
 	serve    script
 	requests int
-	quick    func(*Timeouts) // the time-out that passes
+	quick    func(*Timeouts) // shortens the time-out that is to pass
 	want     history.Outcome
-	err      string // in the row's text
-	// never says why it cannot happen on this lane; nothing is tried then.
+	err      string // a part of the row's text
+	// never is why the misbehaviour cannot happen on this lane; the test then skips it.
 	never string
 }
 
-// misbehaviours are what each lane must tell apart.
-var misbehaviours = []string{
+// misbehaviourNames are what each lane must distinguish.
+var misbehaviourNames = []string{
 	"refuses connections", "no connection in time", "resets", "closes early", "no answer in time", "stalls", "cuts the answer off",
 	"wrong body", "bad status", "goes away meanwhile", "breaks an idle connection", "refuses a request it has not begun",
 	"skips an answer",
 }
 
-// deeds of servers, by lane.
-func deeds() map[history.Lane]map[string]deed {
-	return map[history.Lane]map[string]deed{
-		history.LaneFresh:   deedsHTTP1("each request has a connection of its own, which has never been idle"),
-		history.LaneReused:  deedsHTTP1(""),
-		history.LaneControl: deedsHTTP1(""),
-		history.LaneStream:  deedsOfWhatLasts(streamServer),
-		history.LaneSocket:  deedsOfWhatLasts(webSocketServer),
-		history.LaneH2C:     deedsH2C(),
-		history.LaneGRPC:    deedsGRPC(),
+// misbehaviours returns what servers of a lane's protocol can do wrong.
+func misbehaviours(kind LaneKind) map[string]misbehaviour {
+	switch kind.Protocol {
+	case "HTTP/1.1":
+		if kind.Connections == PerRequest {
+			return http1Misbehaviours("each request has a connection of its own, which has never been idle")
+		}
+		return http1Misbehaviours("")
+	case "HTTP/2 without TLS":
+		return h2cMisbehaviours()
+	case "gRPC":
+		return grpcMisbehaviours()
 	}
+	if begin := heldServers[kind.Name]; begin != nil {
+		return heldMisbehaviours(begin)
+	}
+	return nil
 }
 
 func quickResponse(l *Timeouts) { l.Response = 300 * time.Millisecond }
 func quickRequest(l *Timeouts)  { l.Request = 300 * time.Millisecond }
 func quickConnect(l *Timeouts)  { l.Connect = 100 * time.Millisecond }
 
-// everywhere is what needs no protocol.
-func everywhere(of map[string]deed) map[string]deed {
-	of["refuses connections"] = deed{want: history.Refused, err: "connect: connection refused"}
-	of["no connection in time"] = deed{want: history.TimeoutConnect, quick: quickConnect}
+// everywhere adds the misbehaviours that do not depend on the protocol.
+func everywhere(of map[string]misbehaviour) map[string]misbehaviour {
+	of["refuses connections"] = misbehaviour{want: history.Refused, err: "connect: connection refused"}
+	of["no connection in time"] = misbehaviour{want: history.TimeoutConnect, quick: quickConnect}
 	return of
 }
 
-// deedsHTTP1 are done to the first request of a connection, but for what needs one that has been used: net/http sends
-// again what broke on such a connection, as long as there is no response.
-func deedsHTTP1(neverIdle string) map[string]deed {
+// http1Misbehaviours happen to the first request of a connection, except those that need a used connection: net/http retries a request
+// whose used connection breaks before the response.
+func http1Misbehaviours(neverIdle string) map[string]misbehaviour {
 	once := func(do func(n int, c *exchange)) script {
 		return func(_ *testing.T, n int, c *exchange) {
 			c.request()
@@ -69,7 +75,7 @@ func deedsHTTP1(neverIdle string) map[string]deed {
 		}
 	}
 	const http1 = "HTTP/1.1 knows no such thing"
-	return everywhere(map[string]deed{
+	return everywhere(map[string]misbehaviour{
 		"resets":              {want: history.Reset, err: "reset by peer", serve: once(func(_ int, c *exchange) { c.resets() })},
 		"closes early":        {want: history.ClosedEarly, err: "EOF", serve: once(func(int, *exchange) {})},
 		"no answer in time":   {want: history.TimeoutResponse, quick: quickResponse, serve: once(func(_ int, c *exchange) { c.waits() })},
@@ -93,11 +99,11 @@ func deedsHTTP1(neverIdle string) map[string]deed {
 	})
 }
 
-// unordered answers cannot be skipped: what is late for one request says nothing about another.
+// unordered is why answers cannot be skipped: a late answer says nothing about other requests.
 const unordered = "answers have no order"
 
-func deedsH2C() map[string]deed {
-	return everywhere(map[string]deed{
+func h2cMisbehaviours() map[string]misbehaviour {
+	return everywhere(map[string]misbehaviour{
 		"resets":              {want: history.Reset, serve: overH2(func(s *h2, _ uint32, _ int) { s.resets() })},
 		"closes early":        {want: history.ClosedEarly, err: "unexpected EOF", serve: overH2(func(*h2, uint32, int) {})},
 		"no answer in time":   {want: history.TimeoutResponse, quick: quickResponse, serve: overH2(func(s *h2, _ uint32, _ int) { s.waits() })},
@@ -116,13 +122,14 @@ func deedsH2C() map[string]deed {
 			_ = s.WriteGoAway(id, http2.ErrCodeNo, nil)
 		})},
 		"skips an answer": {never: unordered},
-		// Go's client sees that it ended before the next request is written. What comes at the same moment ends with the connection.
+		// Go's client notices the end before it writes the next request. A request that is written at the same moment ends with
+		// the connection.
 		"breaks an idle connection": {never: "a request whose connection has ended is written to another, for the first time"},
 		"refuses a request it has not begun": {want: history.Masked, requests: 2, err: "answered by pod-1", serve: func(_ *testing.T, n int, c *exchange) {
 			s := c.asH2()
 			if s.answersH2(n); n == 0 {
 				_, _ = s.stream()
-				_ = s.WriteGoAway(1, http2.ErrCodeNo, nil) // it has seen the first only
+				_ = s.WriteGoAway(1, http2.ErrCodeNo, nil) // only the first was processed
 			}
 			s.answersH2(n)
 			s.waits()
@@ -130,36 +137,32 @@ func deedsH2C() map[string]deed {
 	})
 }
 
-// Each lane tells apart what a server can do to it, or cannot meet it. What the worker's list of lanes has, this table has.
+// Each lane distinguishes all misbehaviours, except those that cannot happen on it.
 func TestLanesTellMisbehavioursApart(t *testing.T) {
-	for lane, of := range deeds() {
-		for _, name := range misbehaviours {
+	for _, kind := range Lanes {
+		of := misbehaviours(kind)
+		for _, name := range misbehaviourNames {
 			d, known := of[name]
 			if !known {
-				t.Errorf("nobody says what %s makes of a server that %s", lane, name)
+				t.Errorf("lane %s: no entry for a server that %s", kind.Name, name)
 			}
 			if !known || d.never != "" {
 				continue
 			}
-			t.Run(fmt.Sprint(lane, " ", name), func(t *testing.T) {
+			t.Run(fmt.Sprint(kind.Name, " ", name), func(t *testing.T) {
 				t.Parallel()
-				d.check(t, lane)
+				d.check(t, kind.Name)
 			})
 		}
 		for name := range of {
-			if !slices.Contains(misbehaviours, name) {
-				t.Errorf("%s: %q is no misbehaviour of the list", lane, name)
+			if !slices.Contains(misbehaviourNames, name) {
+				t.Errorf("%s: %q is not in the list of misbehaviours", kind.Name, name)
 			}
-		}
-	}
-	for _, lane := range Lanes {
-		if deeds()[lane] == nil {
-			t.Errorf("%s is not in the table", lane)
 		}
 	}
 }
 
-func (d deed) check(t *testing.T, lane history.Lane) {
+func (d misbehaviour) check(t *testing.T, lane history.Lane) {
 	limits := roomy
 	if d.quick != nil {
 		d.quick(&limits)
@@ -183,8 +186,8 @@ func (d deed) check(t *testing.T, lane history.Lane) {
 	}
 }
 
-// send sends the requests one after the other; or, where an answer may be skipped, all at once.
-func (d deed) send(t *testing.T, l *lane) []history.Request {
+// send sends the requests one after the other, or all at once if an answer is to be skipped.
+func (d misbehaviour) send(t *testing.T, l *lane) []history.Request {
 	t.Helper()
 	if d.want != history.Skipped {
 		return sendAll(t, l, max(1, d.requests))
@@ -192,19 +195,19 @@ func (d deed) send(t *testing.T, l *lane) []history.Request {
 	var all sync.WaitGroup
 	for k := range d.requests {
 		due := l.record.now()
-		all.Go(func() { l.carrier.sender(l).send(uint64(k), due) })
+		all.Go(func() { l.transport.sender(l).send(uint64(k), due) })
 	}
 	all.Wait()
 	rows := rowsOf(t, l.record)
-	slices.SortFunc(rows, func(a, b history.Request) int { // who sent first was skipped
+	slices.SortFunc(rows, func(a, b history.Request) int { // the first message sent was skipped
 		return cmp.Compare(b.Outcome, a.Outcome)
 	})
 	slices.Reverse(rows)
 	return rows
 }
 
-// target is where the server listens; or nobody does, or nobody answers.
-func (d deed) target(t *testing.T) string {
+// target returns the URL of the server, of a closed port, or of a listener that does not answer.
+func (d misbehaviour) target(t *testing.T) string {
 	if d.serve == nil && d.want == history.TimeoutConnect {
 		return "http://" + deaf(t) + "/"
 	}
@@ -220,7 +223,7 @@ func (d deed) target(t *testing.T) string {
 	return "http://" + l.Addr().String() + "/"
 }
 
-// deaf is an address whose listener has a full queue, and drops what comes, as a dead node does.
+// deaf returns the address of a listener with a full queue, which drops packets as a dead node does.
 func deaf(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)

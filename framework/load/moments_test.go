@@ -10,18 +10,20 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/loadtest"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// turnstile counts the requests of each lane that are with a server.
+// turnstile counts the requests of each lane that a server is handling.
 type turnstile struct {
-	server roundTrip
+	server loadtest.RoundTrip
 	mu     sync.Mutex
 	within map[history.Lane]uint64
-	most   uint64 // at any time, of one lane
+	most   uint64 // the largest such number of a lane
 }
 
 func (s *turnstile) RoundTrip(r *http.Request) (*http.Response, error) {
-	lane := history.Lane(strings.Split(r.Header.Get(headerID), "/")[1])
+	lane := history.Lane(strings.Split(r.Header.Get(backend.HeaderID), "/")[1])
 	s.add(lane, 1)
 	defer s.add(lane, ^uint64(0))
 	return s.server(r)
@@ -40,48 +42,43 @@ func (s *turnstile) underWay(lane history.Lane) uint64 {
 	return s.within[lane]
 }
 
-// Planned = sent + unsent + under way, to the request, at whatever moment somebody looks: before and after a stop, with busy
-// lanes, a full shelf and a process that is frozen now and then. What is under way is what the server has, and on the stream
-// lane what waits for its one connection.
+// Planned = sent + unsent + in flight, exactly, at any moment: before and after a stop, with busy lanes, without room for rows,
+// and with a process that is frozen now and then. Requests in flight are with the server, or queued for a sender.
 func TestAtEveryMomentNothingIsMissing(t *testing.T) {
 	looks, busy, unsent := 0, uint64(0), uint64(0)
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := newDice(seed)
-				server := &turnstile{server: moody(d), within: make(map[history.Lane]uint64)}
-				w := fakeWorker(t, server)
-				if d.n(3) == 0 {
-					w.maxRows = 1 + d.n(500)
+				d, maxRows := loadtest.NewDice(seed), 0
+				server := &turnstile{server: loadtest.Moody(d), within: make(map[history.Lane]uint64)}
+				if d.N(3) == 0 {
+					maxRows = 1 + d.N(500)
 				}
-				a, err := newAttack(t.Context(), randomPlan(d), w)
-				if err != nil {
-					t.Fatal(err)
-				}
+				a := prepare(t, randomPlan(d), server, maxRows)
 				for _, l := range a.lanes {
 					l.pacer = sleepy{Pacer: l.pacer, d: d}
 				}
-				go a.run(w.log)
+				go a.play()
 				for !a.done() {
-					time.Sleep(1 + d.upTo(400*time.Millisecond))
-					if d.n(40) == 0 {
-						a.stop(w.clock())
+					time.Sleep(1 + d.UpTo(400*time.Millisecond))
+					if d.N(40) == 0 {
+						a.Stop()
 					}
-					synctest.Wait() // nobody has a request in hand: it is counted, or with the server, or in the queue
+					synctest.Wait() // every request is counted, or with the server, or in the queue
 					looks++
-					for i, status := range a.record.status(a.plan.Lanes) {
+					for i, status := range a.Status() {
 						queued := uint64(len(a.lanes[i].work))
 						under := server.underWay(status.Lane)
 						if status.Planned != status.Sent+status.Unsent+under+queued {
 							t.Errorf("%s at %s: planned %d, sent %d, unsent %d, with the server %d, queued %d",
-								status.Lane, w.clock(), status.Planned, status.Sent, status.Unsent, under, queued)
+								status.Lane, a.now(), status.Planned, status.Sent, status.Unsent, under, queued)
 						}
 					}
 				}
-				for _, status := range a.record.status(a.plan.Lanes) {
+				for _, status := range a.Status() {
 					unsent += status.Unsent
 				}
-				checkAttack(t, a) // in the end, rows = planned = sent + unsent
+				a.check(t) // at the end, rows = planned = sent + unsent
 				busy = max(busy, server.most)
 			})
 		})

@@ -10,83 +10,79 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
 
 // The defaults of a plan, and its limits.
 const (
-	// DefaultDuration and MaxDuration bound a plan's load, which stops by itself even if nobody ever says so.
+	// DefaultDuration and MaxDuration bound a plan's load, which stops by itself even if nothing stops it.
 	DefaultDuration = 15 * time.Minute
 	MaxDuration     = 24 * time.Hour
-	// MaxRate is the most requests a second of a lane. One worker was seen to keep up with about a quarter of it.
+	// MaxRate is the largest rate of a lane, in requests a second. One worker was seen to keep up with about a quarter of it.
 	MaxRate = 50_000
-	// DefaultConnections is how many connections a reused lane takes in turn. A Service spreads connections over its
-	// pods at random: with six pods, 32 connections leave one of them out in 2 of 100 runs.
+	// DefaultConnections is how many connections a lane with pooled connections takes in turn. A Service spreads connections over its pods at
+	// random: with six pods, 32 connections leave one of the pods out in 2 of 100 runs.
 	DefaultConnections = 32
-	// DefaultHeld is how many connections a lane takes in turn that are multiplexed (h2c, grpc) or held for good (stream,
-	// websocket). Such clients have one each, and each leads to one pod: with six pods, 16 of them leave a given pod out in 5 of
-	// 100 runs, and with three in 2 of 1000. A fault picks its victims among the pods that answer on every lane.
+	// DefaultHeld is how many connections a lane takes in turn if they are multiplexed or held. Such clients have one connection each, and each leads to one pod: 16 of them leave out a given pod of six in
+	// 5 of 100 runs, and one of three in 2 of 1000. A fault picks its victims among the pods that answer on every lane.
 	DefaultHeld = 16
-	// DefaultInFlight and MaxInFlight bound the requests of a lane that wait for an answer. The default is what the rate
-	// needs for all of a request's time-out to pass, but no more than MaxInFlight, which stays below the 20,000 open
-	// files that a container gets.
+	// MinInFlight and MaxInFlight bound the default number of requests of a lane that wait for an answer. The default is the
+	// number of requests that are due within a request's time-out. MaxInFlight, which also bounds what a plan may ask for, is
+	// below the 20,000 open files that a container gets.
 	MinInFlight = 64
 	MaxInFlight = 8192
 )
 
-// DefaultTimeouts are what clients inside a cluster commonly use: an answer later than these is of no use to them.
+// DefaultTimeouts are common time-outs of clients inside a cluster: an answer that comes later is of no use to them.
 var DefaultTimeouts = Timeouts{Connect: time.Second, Response: 3 * time.Second, Request: 5 * time.Second}
 
-// Lanes are those that a plan can have.
-var Lanes = []history.Lane{
-	history.LaneFresh, history.LaneReused, history.LaneStream, history.LaneH2C, history.LaneGRPC, history.LaneSocket,
-	history.LaneControl,
-}
-
-// Plan is the load that one worker is to send.
+// Plan is the load that one worker sends.
 type Plan struct {
-	// ID names the plan. A worker that is given the same plan again does nothing.
+	// ID names the plan. A worker that gets the same plan again does nothing.
 	ID string `json:"id"`
 	// Lanes are sent side by side. No two may have the same name.
 	Lanes []Lane `json:"lanes"`
 	// Duration is when the load stops by itself; zero: DefaultDuration.
 	Duration time.Duration `json:"duration"`
-	// StartAt is on the worker's clock; zero, or past: at once.
+	// StartAt is when the load begins, on the worker's clock; zero or past: at once.
 	StartAt history.Offset `json:"startAt,omitempty"`
 }
 
-// Lane is one stream of requests, all alike. Zero fields, but for Lane and Rate, mean their defaults.
+// Lane is one stream of identical requests. Zero fields except Lane and Rate mean their defaults.
 type Lane struct {
 	Lane history.Lane `json:"lane"`
 	// Target is an http URL. On the control lane it may be empty: the worker's own server.
 	Target string `json:"target"`
 	// Rate is in requests a second: request k is due at the start + k/Rate.
 	Rate float64 `json:"rate"`
-	// Connections is how many kept-alive connections a lane takes in turn; DefaultConnections, and DefaultHeld on h2c, grpc,
-	// stream and websocket. On a reused or control lane a slow answer makes it open more, see MaxConnections. The fresh lane opens
-	// one for each request.
+	// Expect is a good answer; the zero value is the sample backend's. Only lanes that net/http's server answers can have another.
+	Expect expect.Answer `json:"expect,omitzero"`
+	// Connections is how many connections a lane takes in turn; default DefaultConnections, or DefaultHeld if they are
+	// multiplexed or held. If they are pooled, a slow answer opens more, see MaxConnections. A lane with a connection per
+	// request ignores it.
 	Connections int `json:"connections,omitempty"`
-	// MaxConnections is how many connections a reused or control lane has at the most, those that it is about to open
-	// included; at least Connections. A request whose connections are all busy then waits for one, and is a request like any
-	// other: sent when its wait began, with a latency and time-outs that include the wait, which InFlight bounds. If it waits
-	// in vain, that is TimeoutConnect. 0: no limit, as net/http has it; then a busy machine opens ten times as many as were
-	// asked for, and whoever counts where connections lead learns of the machine.
+	// MaxConnections bounds the connections of a lane that pools them, those being opened included; it must be at least
+	// Connections. A request waits for a connection if all are busy. It counts as sent when its wait begins, its latency and
+	// time-outs include the wait, and InFlight bounds how many wait. If it waits in vain its outcome is TimeoutConnect. 0: no
+	// limit, as in net/http; then a busy machine opens ten times as many connections as planned, and a count of where
+	// connections lead measures the machine.
 	MaxConnections int `json:"maxConnections,omitempty"`
-	// InFlight is how many requests may wait for an answer. What is due beyond is Unsent.
+	// InFlight is how many requests may wait for an answer. Requests that are due beyond it are Unsent.
 	InFlight int      `json:"inFlight,omitempty"`
 	Timeouts Timeouts `json:"timeouts"`
 }
 
 // Timeouts of a request. None can be switched off: zero means DefaultTimeouts.
 type Timeouts struct {
-	// Connect bounds the making of a connection, names looked up included.
+	// Connect bounds making a connection, name lookup included.
 	Connect time.Duration `json:"connect"`
-	// Response bounds the time from the sending to the response's head.
+	// Response bounds the time from sending to the response's head.
 	Response time.Duration `json:"response"`
-	// Request bounds it all, from the sending to the last byte of the body.
+	// Request bounds the time from sending to the last byte of the body.
 	Request time.Duration `json:"request"`
 }
 
-// Validate says what of a plan makes no sense. Defaults count as filled in.
+// Validate returns an error for a plan that cannot be run. Zero fields count as their defaults.
 func (p Plan) Validate() error {
 	switch {
 	case p.ID == "":
@@ -110,8 +106,12 @@ func (p Plan) Validate() error {
 }
 
 func (l Lane) validate() error {
-	if !slices.Contains(Lanes, l.Lane) {
-		return fmt.Errorf("unknown: want one of %q", Lanes)
+	kind, known := KindOf(l.Lane)
+	if !known {
+		return fmt.Errorf("unknown: want one of %q", LaneNames())
+	}
+	if err := l.Expect.Validate(); err != nil {
+		return err
 	}
 	switch t := l.Timeouts; {
 	case math.IsNaN(l.Rate) || l.Rate <= 0 || l.Rate > MaxRate:
@@ -120,14 +120,16 @@ func (l Lane) validate() error {
 		return fmt.Errorf("connections %d is not between 0 and %d", l.Connections, MaxInFlight)
 	case l.MaxConnections < 0 || l.MaxConnections > MaxInFlight:
 		return fmt.Errorf("max connections %d is not between 0 and %d", l.MaxConnections, MaxInFlight)
-	case l.MaxConnections > 0 && l.Lane != history.LaneReused && l.Lane != history.LaneControl:
-		return errors.New("max connections: it takes none in turn")
+	case l.MaxConnections > 0 && kind.Connections != Pooled:
+		return fmt.Errorf("max connections: want one of lanes %q", LaneNames(Pooled))
 	case l.MaxConnections > 0 && l.MaxConnections < cmp.Or(l.Connections, DefaultConnections):
-		return fmt.Errorf("max connections %d: it takes %d in turn", l.MaxConnections, cmp.Or(l.Connections, DefaultConnections))
+		return fmt.Errorf("max connections %d is less than %d connections", l.MaxConnections, cmp.Or(l.Connections, DefaultConnections))
 	case l.InFlight < 0 || l.InFlight > MaxInFlight:
 		return fmt.Errorf("in flight %d is not between 0 and %d", l.InFlight, MaxInFlight)
 	case t.Connect < 0 || t.Response < 0 || t.Request < 0:
 		return fmt.Errorf("a time-out of %+v is negative", t)
+	case !l.Expect.Echo() && (kind.Server != nil || l.Lane == history.LaneControl):
+		return errors.New("expect: only the sample backend answers this lane")
 	case l.Target == "" && l.Lane == history.LaneControl:
 		return nil
 	}
@@ -138,7 +140,19 @@ func (l Lane) validate() error {
 	return nil
 }
 
-// withDefaults fills in what was left empty. Control is the URL of the worker's own server.
+// To returns the plan with its lanes leading to a target where they have none, and expecting that target's answers. The control
+// lane stays in the worker's pod.
+func (p Plan) To(target string, answer expect.Answer) Plan {
+	p.Lanes = slices.Clone(p.Lanes)
+	for i := range p.Lanes {
+		if l := &p.Lanes[i]; l.Target == "" && l.Lane != history.LaneControl {
+			l.Target, l.Expect = target, answer
+		}
+	}
+	return p
+}
+
+// withDefaults fills in zero fields. Control is the URL of the worker's own server.
 func (p Plan) withDefaults(control string) Plan {
 	if p.Duration == 0 {
 		p.Duration = DefaultDuration
@@ -155,8 +169,7 @@ func (l Lane) withDefaults(control string) Lane {
 	if l.Target == "" {
 		l.Target = control
 	}
-	switch l.Lane {
-	case history.LaneH2C, history.LaneGRPC, history.LaneStream, history.LaneSocket:
+	if kind, _ := KindOf(l.Lane); kind.Connections == Multiplexed || kind.Connections == Held {
 		setDefault(&l.Connections, DefaultHeld)
 	}
 	setDefault(&l.Connections, DefaultConnections)

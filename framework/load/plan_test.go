@@ -34,16 +34,22 @@ func TestPlanValidate(t *testing.T) {
 		{"too many connections", func(p *Plan) { p.Lanes[0].Connections = MaxInFlight + 1 }, "connections 8193"},
 		{"as many at the most as in turn", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].MaxConnections = history.LaneReused, DefaultConnections }, ""},
 		{"more at the most on control", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].Connections, p.Lanes[0].MaxConnections = "control", 1, 2 }, ""},
-		{"fewer at the most", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].MaxConnections = "reused", 31 }, "max connections 31: it takes 32 in turn"},
+		{"fewer at the most", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].MaxConnections = "reused", 31 }, "max connections 31 is less than 32 connections"},
 		{"fewer at the most than asked for", func(p *Plan) {
 			p.Lanes[0].Lane, p.Lanes[0].Connections, p.Lanes[0].MaxConnections = "reused", 5, 4
-		}, "max connections 4: it takes 5 in turn"},
-		{"at the most, on fresh", func(p *Plan) { p.Lanes[0].MaxConnections = 100 }, "max connections: it takes none in turn"},
-		{"at the most, on websocket", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].MaxConnections = "websocket", 100 }, "it takes none in turn"},
+		}, "max connections 4 is less than 5 connections"},
+		{"at the most, on fresh", func(p *Plan) { p.Lanes[0].MaxConnections = 100 }, `max connections: want one of lanes ["reused" "control"]`},
+		{"at the most, on websocket", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].MaxConnections = "websocket", 100 }, `max connections: want one of lanes ["reused" "control"]`},
 		{"negatively many at the most", func(p *Plan) { p.Lanes[0].MaxConnections = -1 }, "max connections -1 is not between 0 and 8192"},
 		{"too many at the most", func(p *Plan) { p.Lanes[0].MaxConnections = MaxInFlight + 1 }, "max connections 8193 is not between"},
 		{"too many in flight", func(p *Plan) { p.Lanes[0].InFlight = MaxInFlight + 1 }, "in flight 8193"},
 		{"negative time-out", func(p *Plan) { p.Lanes[0].Timeouts.Connect = -1 }, "is negative"},
+		{"another workload's answer", func(p *Plan) { p.Lanes[0].Expect.Status = []int{204} }, ""},
+		{"another workload's answer over gRPC", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].Expect.Status = LaneGRPC, []int{204} }, "only the sample backend answers this lane"},
+		{"another workload's answer on control", func(p *Plan) {
+			p.Lanes[0].Lane, p.Lanes[0].Expect.Status = history.LaneControl, []int{204}
+		}, "only the sample backend answers this lane"},
+		{"no good status", func(p *Plan) { p.Lanes[0].Expect.Contains = "x" }, `expect "x" in the body: no status`},
 		{"no target", func(p *Plan) { p.Lanes[0].Target = "" }, `target "" is no http URL`},
 		{"other scheme", func(p *Plan) { p.Lanes[0].Target = "https://backend/" }, "is no http URL"},
 		{"no host", func(p *Plan) { p.Lanes[0].Target = "http:///" }, "is no http URL"},
@@ -65,14 +71,14 @@ func TestPlanValidate(t *testing.T) {
 func TestPlanDefaults(t *testing.T) {
 	asked := Plan{ID: "p", Lanes: []Lane{
 		{Lane: history.LaneReused, Target: "http://a/", Rate: 200},
-		{Lane: history.LaneStream, Target: "http://a/", Rate: 1},
-		{Lane: history.LaneH2C, Target: "http://a/", Rate: 1},
+		{Lane: LaneStream, Target: "http://a/", Rate: 1},
+		{Lane: LaneH2C, Target: "http://a/", Rate: 1},
 		{Lane: history.LaneControl, Rate: 10_000, Timeouts: Timeouts{Request: time.Second}, Connections: 3},
 	}}
 	want := Plan{ID: "p", Duration: DefaultDuration, Lanes: []Lane{
 		{Lane: history.LaneReused, Target: "http://a/", Rate: 200, Connections: 32, InFlight: 1000, Timeouts: DefaultTimeouts},
-		{Lane: history.LaneStream, Target: "http://a/", Rate: 1, Connections: 16, InFlight: 64, Timeouts: DefaultTimeouts},
-		{Lane: history.LaneH2C, Target: "http://a/", Rate: 1, Connections: 16, InFlight: 64, Timeouts: DefaultTimeouts},
+		{Lane: LaneStream, Target: "http://a/", Rate: 1, Connections: 16, InFlight: 64, Timeouts: DefaultTimeouts},
+		{Lane: LaneH2C, Target: "http://a/", Rate: 1, Connections: 16, InFlight: 64, Timeouts: DefaultTimeouts},
 		{
 			Lane: history.LaneControl, Target: "http://control/", Rate: 10_000, Connections: 3, InFlight: MaxInFlight,
 			Timeouts: Timeouts{Connect: time.Second, Response: 3 * time.Second, Request: time.Second},
@@ -86,7 +92,7 @@ func TestPlanDefaults(t *testing.T) {
 	}
 }
 
-// The due time of a request can be computed by whoever knows the rate, and never drifts.
+// The due time of a request follows from the rate alone, and never drifts.
 func TestPace(t *testing.T) {
 	for _, rate := range []float64{0.3, 1, 33.3, 200, 3000, 10_000} {
 		for _, k := range []uint64{0, 1, 2, 999, 1_000_003} {
@@ -105,7 +111,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// Lanes of the same rate share the time between them evenly.
+// Lanes of the same rate are spaced evenly.
 func TestStagger(t *testing.T) {
 	for i, want := range []time.Duration{0, 2500 * time.Microsecond, 5 * time.Millisecond, 7500 * time.Microsecond} {
 		if got := stagger(i, 4, 100); got != want {

@@ -10,12 +10,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// DefaultMaxRows is how many uncollected rows a worker holds before it stops sending. A row takes some 30 bytes, so
-// this is about 60 MB, and with 220 requests a second two and a half hours without the harness.
+// DefaultMaxRows is how many uncollected rows a worker holds before it stops sending. A row takes about 30 bytes, so this is
+// about 60 MB, and at 220 requests a second two and a half hours without the harness.
 const DefaultMaxRows = 2_000_000
 
-// recorder keeps the rows of a plan until they are collected. Rows are in the order of Done across all lanes: Done is
-// read where rows are put in order.
+// recorder keeps the rows of a plan until they are collected. Rows are in the order of Done across all lanes, because Done is
+// read under the lock that orders the rows.
 type recorder struct {
 	now     func() history.Offset
 	maxRows int
@@ -24,31 +24,40 @@ type recorder struct {
 	encoder *history.Encoder
 	open    []byte // CSV of the open segment
 	rows    int    // in it
-	spare   []byte // an earlier one's, to be used again
+	spare   []byte // a former segment's buffer, for reuse
 	lanes   map[history.Lane]*counts
-	spans   []span
+	spans   []UnsentRows // they grow while there is no room
 
-	held  atomic.Int64 // rows not yet collected, those in open included
-	shelf shelf
+	held     atomic.Int64 // uncollected rows, those in the open segment included
+	segments Segments
 }
 
-// counts are those of a lane. Planned is counted by the schedule, the others by the rows.
+// Segments keeps closed parts of an attack's rows until they are collected.
+type Segments interface {
+	// Put keeps rows, as package history writes them. The bytes belong to the caller again when it returns.
+	Put(csv []byte, rows int) error
+	// PutUnsent keeps rows that need no room until they are read.
+	PutUnsent(UnsentRows)
+}
+
+// counts are a lane's counters. The schedule counts planned; rows count the others.
 type counts struct {
 	planned atomic.Uint64
 
 	sent, unsent, failed, masked uint64
-	lag                          *hdrhistogram.Histogram   // of sending, in microseconds
+	lag                          *hdrhistogram.Histogram   // from due to sent, in microseconds
 	answered                     map[string]history.Offset // when each pod gave its last good answer
 }
 
-// justNow is how long ago a pod may have answered for the status to name it: each of a lane's connections has had a turn since.
+// justNow is how long ago a pod's last good answer may be for the status to name the pod: long enough for each of a lane's
+// connections to have had a turn.
 const justNow = time.Second
 
-// The reach of a lag histogram, from microseconds on.
+// maxLag is the largest value of a lag histogram, which starts at a microsecond.
 const maxLag = time.Hour
 
-func newRecorder(now func() history.Offset, maxRows int, lanes []Lane) *recorder {
-	r := &recorder{now: now, maxRows: maxRows, encoder: history.NewEncoder(), lanes: make(map[history.Lane]*counts)}
+func newRecorder(now func() history.Offset, maxRows int, lanes []Lane, to Segments) *recorder {
+	r := &recorder{now: now, maxRows: maxRows, encoder: history.NewEncoder(), lanes: make(map[history.Lane]*counts), segments: to}
 	for _, l := range lanes {
 		r.lanes[l.Lane] = &counts{lag: hdrhistogram.New(1, maxLag.Microseconds(), 3), answered: make(map[string]history.Offset)}
 	}
@@ -56,7 +65,7 @@ func newRecorder(now func() history.Offset, maxRows int, lanes []Lane) *recorder
 	return r
 }
 
-// add records a row, as done now.
+// add records a row, and sets its Done to now.
 func (r *recorder) add(row *history.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,48 +94,57 @@ func (c *counts) count(row *history.Request) {
 	_ = c.lag.RecordValue(min(row.Sent-row.Due, maxLag).Microseconds()) // bounded, so it fits
 }
 
-// full tells whether there is no room for another row.
+// full reports whether there is no room for another row.
 func (r *recorder) full() bool { return r.held.Load() >= int64(r.maxRows) }
 
-// span is a run of requests that were not sent because there was no room for their rows. It takes no room: its rows
-// are made when they are collected.
-type span struct {
+// UnsentRows are the rows of N consecutive requests that were not sent because there was no room for their rows.
+type UnsentRows struct {
+	First, N uint64
 	lane     *lane
-	first, n uint64
+	done     history.Offset
 }
 
-// skipped records that a request was not sent for want of room.
+// Row returns the row of request k, of First to First+N-1.
+func (u UnsentRows) Row(k uint64) *history.Request {
+	return &history.Request{
+		Worker: u.lane.worker, Lane: u.lane.Lane.Lane, Seq: k, Due: u.lane.due(k), Done: u.done,
+		Outcome: history.Unsent, Err: unsentFull,
+	}
+}
+
+// skipped records that a request was not sent for lack of room.
 func (r *recorder) skipped(l *lane, k uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lanes[l.Lane.Lane].unsent++
 	for i := range r.spans {
-		if s := &r.spans[i]; s.lane == l && s.first+s.n == k {
-			s.n++
+		if s := &r.spans[i]; s.lane == l && s.First+s.N == k {
+			s.N++
 			return
 		}
 	}
-	r.spans = append(r.spans, span{lane: l, first: k, n: 1})
+	r.spans = append(r.spans, UnsentRows{lane: l, First: k, N: 1})
 }
 
-// seal closes the open segment. While there is no room, spans grow on and are left out, unless this is the last time.
+// seal closes the open segment. It leaves spans open while there is no room, so that they grow, unless it is the last call.
 func (r *recorder) seal(last bool) error {
 	r.mu.Lock()
 	csv, rows := r.open, r.rows
 	r.open, r.rows, r.spare = r.encoder.AppendHeader(r.spare[:0]), 0, nil
-	var spans []span
+	var spans []UnsentRows
 	if last || !r.full() {
 		spans, r.spans = r.spans, nil
 	}
 	done := r.now()
 	r.mu.Unlock()
 	if rows > 0 {
-		if err := r.shelf.put(csv, rows); err != nil {
+		if err := r.segments.Put(csv, rows); err != nil {
 			return err
 		}
 	}
 	for _, s := range spans {
-		r.shelf.putSpan(s, done)
+		s.done = done
+		r.segments.PutUnsent(s)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,10 +152,23 @@ func (r *recorder) seal(last bool) error {
 	return nil
 }
 
-// collected forgets a segment and makes room.
-func (r *recorder) collected(n int) { r.held.Add(-int64(r.shelf.remove(n))) }
+// LaneStatus has a lane's counts so far. Planned - Sent - Unsent requests are in flight.
+type LaneStatus struct {
+	Lane    history.Lane `json:"lane"`
+	Planned uint64       `json:"planned"` // requests that were due
+	Sent    uint64       `json:"sent"`    // and have ended
+	Unsent  uint64       `json:"unsent"`
+	Failed  uint64       `json:"failed"` // of Sent, masked ones included
+	Masked  uint64       `json:"masked"`
+	// Lag is the time from due to sent: median, 99th percentile and maximum.
+	LagP50 time.Duration `json:"lagP50"`
+	LagP99 time.Duration `json:"lagP99"`
+	LagMax time.Duration `json:"lagMax"`
+	// Answered are the pods that gave a good answer within the last second, in any order.
+	Answered []string `json:"answered,omitempty"`
+}
 
-// status of the lanes, in the plan's order.
+// status returns the status of lanes, in the plan's order.
 func (r *recorder) status(lanes []Lane) []LaneStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()

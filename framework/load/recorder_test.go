@@ -10,15 +10,15 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// clockwork is a recorder whose clock ticks once a reading.
-func clockwork(maxRows int) *recorder {
+// clockwork returns a recorder whose clock advances by one with each reading.
+func clockwork(t *testing.T, maxRows int) *recorder {
 	var now history.Offset
 	tick := func() history.Offset { now++; return now }
-	return newRecorder(tick, maxRows, []Lane{{Lane: history.LaneFresh}, {Lane: history.LaneReused}})
+	return newRecorder(tick, maxRows, []Lane{{Lane: history.LaneFresh}, {Lane: history.LaneReused}}, newRowStore(t))
 }
 
 func TestRecorderCounts(t *testing.T) {
-	r := clockwork(100)
+	r := clockwork(t, 100)
 	for i, outcome := range []history.Outcome{history.OK, history.OK, history.Masked, history.Reset, history.Unsent} {
 		row := &history.Request{Lane: history.LaneReused, Seq: uint64(i), Outcome: outcome}
 		if outcome != history.Unsent {
@@ -40,20 +40,22 @@ func TestRecorderCounts(t *testing.T) {
 	}
 }
 
-// An absurd lag, of a process that was frozen for a day, must not break the counting.
+// The lag of a process that was frozen for a day must not break the counts.
 func TestRecorderBoundsLag(t *testing.T) {
-	r := clockwork(100)
+	r := clockwork(t, 100)
 	r.add(&history.Request{Lane: history.LaneFresh, Sent: 24 * time.Hour, Outcome: history.OK})
 	if got := r.status([]Lane{{Lane: history.LaneFresh}})[0].LagMax; got < maxLag || got > maxLag+time.Minute {
 		t.Errorf("lag is %v, want %v", got, maxLag)
 	}
 }
 
-// Without room nothing is sent and nothing forgotten; once rows were collected, there is room again.
+// Without room, skipped requests need none; once rows are collected, there is room again.
 func TestRecorderIsBounded(t *testing.T) {
-	r := clockwork(3)
+	const most, skipped = 3, 50_000
+	r := clockwork(t, most)
+	store := r.segments.(*rowStore)
 	l := &lane{Lane: Lane{Lane: history.LaneFresh, Rate: 1000}, worker: "w", pacer: pace(1000), record: r}
-	for k := range uint64(3) {
+	for k := range uint64(most) {
 		if r.full() {
 			t.Fatalf("full with %d rows", k)
 		}
@@ -62,28 +64,29 @@ func TestRecorderIsBounded(t *testing.T) {
 	if !r.full() {
 		t.Fatal("there is room for a fourth row")
 	}
-	for k := uint64(3); k < spanRows+10; k++ {
+	for k := uint64(most); k < most+skipped; k++ {
 		r.skipped(l, k)
 	}
 	seal(t, r, false)
-	if got := len(r.shelf.after(0)); got != 1 {
-		t.Fatalf("%d segments, want only the one with the rows: what is skipped still grows", got)
+	if len(store.rows) != most || store.segments != 1 {
+		t.Fatalf("%d rows in %d segments, want only those that were sent: there is still no room", len(store.rows), store.segments)
 	}
-	r.collected(1)
-	r.collected(1) // a call that is repeated
+	(&Attack{record: r}).Forget(most)
 	if r.full() || r.held.Load() != 0 {
-		t.Fatalf("no room, though all was collected: %d held", r.held.Load())
+		t.Fatalf("no room, although all rows were collected: %d held", r.held.Load())
 	}
 	seal(t, r, false)
-	want := []Segment{{N: 2, Rows: spanRows}, {N: 3, Rows: 7}}
-	if diff := cmp.Diff(want, r.shelf.after(1)); diff != "" {
-		t.Errorf("segments (-want +got):\n%s", diff)
+	for i, row := range store.rows[most:] {
+		want := history.Request{
+			Worker: "w", Lane: history.LaneFresh, Seq: uint64(most + i), Due: time.Duration(most+i) * time.Millisecond,
+			Done: row.Done, Outcome: history.Unsent, Err: unsentFull,
+		}
+		if row != want {
+			t.Fatalf("row %d is %+v, want %+v", i, row, want)
+		}
 	}
-	checkSpan(t, rowsOf(t, r))
-	r.collected(2)
-	r.collected(3)
-	if !r.shelf.empty() || r.held.Load() != 0 {
-		t.Errorf("%d rows held after all was collected", r.held.Load())
+	if got := len(store.rows) - most; got != skipped || r.held.Load() != 0 || store.segments != 1 {
+		t.Errorf("%d rows of unsent requests, want %d; %d are held", got, skipped, r.held.Load())
 	}
 }
 
@@ -94,25 +97,9 @@ func seal(t *testing.T, r *recorder, last bool) {
 	}
 }
 
-func checkSpan(t *testing.T, rows []history.Request) {
-	t.Helper()
-	for i, row := range rows {
-		want := history.Request{
-			Worker: "w", Lane: history.LaneFresh, Seq: uint64(3 + i), Due: time.Duration(3+i) * time.Millisecond,
-			Done: row.Done, Outcome: history.Unsent, Err: unsentFull,
-		}
-		if row != want {
-			t.Fatalf("row %d is %+v, want %+v", i, row, want)
-		}
-	}
-	if len(rows) != spanRows+7 {
-		t.Errorf("%d rows, want %d", len(rows), spanRows+7)
-	}
-}
-
-// A skipped request that does not follow on the one before begins a span of its own.
-func TestSpansHaveNoGaps(t *testing.T) {
-	r := clockwork(1)
+// A skipped request that is not consecutive to the previous one begins new rows.
+func TestUnsentRowsHaveNoGaps(t *testing.T) {
+	r := clockwork(t, 1)
 	fresh := &lane{Lane: Lane{Lane: history.LaneFresh}, pacer: pace(1), record: r}
 	reused := &lane{Lane: Lane{Lane: history.LaneReused}, pacer: pace(1), record: r}
 	for _, k := range []uint64{0, 1, 5, 6} {
@@ -129,30 +116,20 @@ func TestSpansHaveNoGaps(t *testing.T) {
 	}
 }
 
-func TestAfterIsBounded(t *testing.T) {
-	var s shelf
-	for range maxListed + 5 {
-		s.add(shelved{Segment: Segment{Rows: 1}})
+func TestDeadline(t *testing.T) {
+	d := &deadline{parent: t.Context()}
+	d.renew()
+	d.set(time.Hour)
+	if !d.clear() {
+		t.Error("a deadline of an hour passed at once")
 	}
-	if first, next := s.after(0), s.after(maxListed); len(first) != maxListed || len(next) != 5 || next[0].N != maxListed+1 {
-		t.Errorf("listed %d and then %d segments", len(first), len(next))
+	d.set(0)
+	<-d.ctx.Done()
+	if d.clear() {
+		t.Error("clear returned true after the deadline had passed")
 	}
-}
-
-func TestAlarm(t *testing.T) {
-	a := &alarm{parent: t.Context()}
-	a.renew()
-	a.set(time.Hour)
-	if !a.off() {
-		t.Error("an alarm of an hour went off at once")
-	}
-	a.set(0)
-	<-a.ctx.Done()
-	if a.off() {
-		t.Error("it can be switched off though it went off")
-	}
-	a.renew()
-	if a.ctx.Err() != nil {
-		t.Error("the new one has gone off")
+	d.renew()
+	if d.ctx.Err() != nil {
+		t.Error("the renewed deadline has passed")
 	}
 }

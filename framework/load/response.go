@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -10,63 +9,54 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// maxBodyBytes bounds a response's body; what is as long is a wrong body, and is not read further.
-const maxBodyBytes = 64 << 10
-
 // receive reads the response.
 func (s *httpSender) receive(r *http.Response) {
 	s.fillResponse(r)
 	body, err := s.readBody(r.Body)
-	_ = r.Body.Close() // what it could tell, reading has told
-	s.row.Bytes = int64(len(body))
+	_ = r.Body.Close() // reading has reported any error
 	s.outcome(body, err)
 }
 
-// fillResponse takes the response's head, and tells the connection who answered before it can be used again.
+// fillResponse takes the response's head into the row, and stores the server in the connection before another request can use
+// it.
 func (s *httpSender) fillResponse(r *http.Response) {
 	s.row.Status = r.StatusCode
-	if tries := header(r, headerTries); tries != "" {
+	if s.identify == nil {
+		return
+	}
+	if tries := header(r.Header, headerTries); tries != "" {
 		s.row.GatewayTries, _ = strconv.Atoi(tries)
 	}
-	who := server{
-		pod: header(r, headerPod), node: header(r, headerNode), zone: header(r, headerZone),
-		revision: header(r, headerRevision), gateway: s.row.GatewayTries > 0,
-	}
-	switch {
-	case who.pod == "":
+	who := s.identify.identify(r.Header)
+	who.gateway = s.row.GatewayTries > 0
+	if who.pod == "" {
 		infer(&s.row, s.first)
 		return
-	case s.last != nil && !s.last.knows(who):
-		now := who // who itself would be allocated for every response
-		s.last.who.Store(&now)
+	}
+	if s.last != nil {
+		s.last.answeredBy(who)
 	}
 	who.fill(&s.row)
 }
 
-// header is a header by its canonical name.
-func header(r *http.Response, name string) string {
-	if values := r.Header[name]; len(values) > 0 {
-		return values[0]
-	}
-	return ""
-}
-
-// errLongBody says that the body was not read to its end.
-var errLongBody = errors.New("the body goes on after " + strconv.Itoa(maxBodyBytes) + " bytes")
-
-// readBody reads the body whole. What it returns is valid until the next call.
+// readBody reads the whole body, and returns the part that was not checked yet. It is valid until the next call.
 func (s *httpSender) readBody(r io.Reader) ([]byte, error) {
 	b := s.body[:0]
 	for {
 		switch len(b) {
-		case maxBodyBytes:
-			return b, errLongBody
+		case maxPartBytes:
+			keep, err := s.check.part(b)
+			if err != nil {
+				return b, err
+			}
+			b = b[:copy(b, b[len(b)-keep:])]
 		case cap(b):
 			b = append(b, 0)[:len(b)]
 			s.body = b
 		}
-		n, err := r.Read(b[len(b):min(cap(b), maxBodyBytes)])
+		n, err := r.Read(b[len(b):min(cap(b), maxPartBytes)])
 		b = b[:len(b)+n]
+		s.row.Bytes += int64(n)
 		if err == io.EOF {
 			return b, nil
 		}
@@ -76,26 +66,31 @@ func (s *httpSender) readBody(r io.Reader) ([]byte, error) {
 	}
 }
 
-// outcome judges a request that has a response.
+// outcome sets the outcome of a request that has a response.
 func (s *httpSender) outcome(body []byte, err error) {
-	switch {
-	case s.row.Status != http.StatusOK:
+	if !s.check.goodStatus(s.row.Status) {
 		s.row.Outcome, s.row.Err = history.BadStatus, "status "+strconv.Itoa(s.row.Status)
+		return
+	}
+	switch {
 	case errors.Is(err, errLongBody):
 		s.row.Outcome, s.row.Err = history.WrongBody, err.Error()
+		return
 	case err != nil:
 		s.fail(err, reading)
-	case !bytes.Equal(body, s.right.want):
-		s.row.Outcome, s.row.Err = history.WrongBody, s.right.got(body)
-	case s.attempts > 1:
+		return
+	}
+	if differs := s.check.wrong(body); differs != "" {
+		s.row.Outcome, s.row.Err = history.WrongBody, differs
+		return
+	}
+	if s.row.Outcome = history.OK; s.attempts > 1 {
 		s.masked()
-	default:
-		s.row.Outcome = history.OK
 	}
 }
 
-// masked marks a request that a client without a second try would have lost. The row is about the connection that
-// broke and the server behind it; its text says who answered in the end.
+// masked marks a request that a client without retries would have lost. The row names the connection that broke and the server
+// behind it; its text names the pod that answered in the end.
 func (s *httpSender) masked() {
 	s.row.Outcome, s.row.Err = history.Masked, masked(s.first, s.row.Pod)
 	infer(&s.row, s.first)

@@ -9,31 +9,26 @@ import (
 	"sync/atomic"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// The headers of requests and responses, as the backend and the gateway write them.
-const (
-	headerID       = "X-Holdfast-Id"
-	headerPod      = "X-Holdfast-Pod"
-	headerNode     = "X-Holdfast-Node"
-	headerZone     = "X-Holdfast-Zone"
-	headerRevision = "X-Holdfast-Revision"
-	headerTries    = "X-Holdfast-Gateway-Tries"
-)
+// headerTries is the gateway's header for how many upstreams it tried.
+const headerTries = "X-Holdfast-Gateway-Tries"
 
-// httpSender is the sender of connections that carry one request at a time, by net/http. What can be used again, is: the load
-// must not cost more than the plain client it is compared with.
+// httpSender sends HTTP requests with net/http, one at a time. It reuses what it can: the load must not cost more than the
+// plain client it is compared with.
 type httpSender struct {
 	lane     *lane
-	through  *connections
-	alarm    *alarm
-	template *http.Request // carries the alarm's context
+	through  *httpTransport
+	deadline *deadline
+	template *http.Request // carries the deadline's context
 	header   http.Header
-	right    right
+	check    checker
+	identify identifier // nil: the answers do not name their server
 	body     []byte
 
 	row      history.Request
-	written  *atomic.Int64 // how often the request was written since it got its connection; HTTP/2 only
+	written  *atomic.Int64 // writes of the request since it got its connection; multiplexed connections only
 	asking   bool          // for a connection
 	attempts int
 	first    *conn // of the attempts
@@ -41,39 +36,41 @@ type httpSender struct {
 	last     *conn
 }
 
-func (c *connections) sender(l *lane) sender {
-	s := &httpSender{lane: l, through: c, right: newRight(l), body: make([]byte, 0, 512)}
-	s.alarm = &alarm{}
+func (h *httpTransport) sender(l *lane) sender {
+	s := &httpSender{lane: l, through: h, check: newChecker(l), body: make([]byte, 0, 512), deadline: &deadline{}}
+	s.identify, _ = s.check.(identifier)
 	s.renew()
 	return s
 }
 
-// trace is told of each attempt: net/http tries again without a word.
+// trace observes each attempt, because net/http retries silently.
 func (s *httpSender) trace() *httptrace.ClientTrace {
-	// Both are called by the goroutine that sends.
+	// The sending goroutine calls both.
 	t := &httptrace.ClientTrace{GetConn: func(string) { s.asking = true }, GotConn: s.gotConn}
-	if s.lane.Lane.Lane == history.LaneH2C {
+	if s.through.multiplexed {
 		written := new(atomic.Int64)
 		s.written = written
-		t.WroteHeaders = func() { written.Add(1) } // by any goroutine
+		t.WroteHeaders = func() { written.Add(1) } // called by any goroutine
 	}
 	return t
 }
 
-// renew gives up what an earlier request may still hold.
+// renew replaces everything that an earlier request may still use.
 func (s *httpSender) renew() {
-	s.alarm.parent = httptrace.WithClientTrace(s.lane.template.Context(), s.trace())
-	s.alarm.renew()
-	s.template = s.lane.template.WithContext(s.alarm.ctx)
+	s.deadline.parent = httptrace.WithClientTrace(s.lane.template.Context(), s.trace())
+	s.deadline.renew()
+	s.template = s.lane.template.WithContext(s.deadline.ctx)
 	s.header = s.template.Header.Clone()
-	s.header[headerID] = []string{""}
+	if s.identify != nil {
+		s.header[backend.HeaderID] = []string{""}
+	}
 	s.template.Header = s.header
 }
 
 func (s *httpSender) gotConn(info httptrace.GotConnInfo) {
 	s.asking = false
 	if s.written != nil && s.written.Swap(0) == 0 && s.attempts > 0 {
-		s.attempts-- // a connection that shut, to new requests, in the moment between: nothing was written to it
+		s.attempts-- // nothing was written: the connection stopped taking requests in the meantime
 	}
 	s.attempts++
 	s.last, _ = info.Conn.(*conn)
@@ -82,7 +79,7 @@ func (s *httpSender) gotConn(info httptrace.GotConnInfo) {
 	}
 }
 
-// send sends request k and records what became of it.
+// send sends request k and records its row.
 func (s *httpSender) send(k uint64, due history.Offset) {
 	l := s.lane
 	s.asking, s.attempts, s.first, s.last, s.reused = false, 0, nil, nil, false
@@ -97,23 +94,25 @@ func (s *httpSender) send(k uint64, due history.Offset) {
 // exchange makes the request and reads the response.
 func (s *httpSender) exchange(k uint64) {
 	limits := s.lane.Timeouts
-	s.header[headerID][0] = s.right.of(k)
-	s.alarm.set(min(limits.Response, limits.Request))
+	if id := s.check.request(k); id != "" {
+		s.header[backend.HeaderID][0] = id
+	}
+	s.deadline.set(min(limits.Response, limits.Request))
 	response, err := s.through.of(k).RoundTrip(s.template)
 	s.row.Attempts = s.attempts
 	s.fillConn()
 	if err == nil {
-		s.alarm.set(limits.Request - (s.lane.record.now() - s.row.Sent))
+		s.deadline.set(limits.Request - (s.lane.record.now() - s.row.Sent))
 		s.receive(response)
 	} else {
 		s.failed(err)
 	}
-	if !s.alarm.off() || s.row.Outcome != history.OK {
+	if !s.deadline.clear() || s.row.Outcome != history.OK {
 		s.renew()
 	}
 }
 
-// fillConn names the connection; of several, the first, which let the client down.
+// fillConn adds the connection to the row; of several, the first, which failed.
 func (s *httpSender) fillConn() {
 	s.row.Reused = s.reused
 	if s.first != nil {
@@ -134,10 +133,11 @@ func (s *httpSender) failed(err error) {
 	infer(&s.row, s.first)
 }
 
-// fail sets the outcome. What net/http's words do not tell, the connection may: among that, that its end was a reset.
+// fail sets the outcome. Where net/http's error is unspecific, the error of the connection decides, for example that it ended
+// by a reset.
 func (s *httpSender) fail(err error, at stage) {
-	if cause := context.Cause(s.alarm.ctx); cause != nil && errors.Is(err, context.Canceled) {
-		err = cause // HTTP/2 does not tell it
+	if cause := context.Cause(s.deadline.ctx); cause != nil && errors.Is(err, context.Canceled) {
+		err = cause // HTTP/2 does not return the cause
 	}
 	s.row.Outcome, s.row.Err = classify(err, at), errorText(err)
 	if o := s.row.Outcome; (o == history.Other || o == history.ClosedEarly) && s.last != nil && s.last.end() != nil {

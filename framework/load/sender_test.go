@@ -17,9 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// The servers below do on demand what servers do wrong. A script serves one connection, which is the n-th, from 0.
+// The servers below misbehave on demand. A script serves one connection, the n-th, counted from 0.
 type script func(t *testing.T, n int, c *exchange)
 
 // exchange is the server's end of a connection.
@@ -29,16 +30,16 @@ type exchange struct {
 	broken bool
 }
 
-// request reads one and returns its id; false when the client has gone.
+// request reads a request and returns its id; false when the client has gone.
 func (c *exchange) request() (string, bool) {
 	r, err := http.ReadRequest(c.in)
 	if err != nil {
 		return "", false
 	}
-	return r.Header.Get(headerID), true
+	return r.Header.Get(backend.HeaderID), true
 }
 
-// head begins a response; the body has that many bytes.
+// head sends the head of a response with a body of that length.
 func (c *exchange) head(status, length int, headers ...string) {
 	_, _ = fmt.Fprintf(c, "HTTP/1.1 %d Status\r\nContent-Length: %d\r\n%s\r\n", status, length, headLines(headers))
 }
@@ -51,7 +52,7 @@ func headLines(headers []string) string {
 	return b.String()
 }
 
-// pod is how the n-th connection's server calls itself.
+// pod returns the headers that name the server of the n-th connection.
 func pod(n int) []string {
 	return []string{
 		fmt.Sprintf("X-Holdfast-Pod: pod-%d", n), fmt.Sprintf("X-Holdfast-Node: node-%d", n),
@@ -59,7 +60,7 @@ func pod(n int) []string {
 	}
 }
 
-// answers one request well.
+// answers answers one request correctly.
 func (c *exchange) answers(n int, more ...string) bool {
 	id, ok := c.request()
 	if ok {
@@ -69,13 +70,13 @@ func (c *exchange) answers(n int, more ...string) bool {
 	return ok
 }
 
-// resets breaks the connection as a machine does that knows nothing of it.
+// resets ends the connection by a reset, as a machine does that does not know the connection.
 func (c *exchange) resets() {
 	c.broken = true
 	_ = c.SetLinger(0)
 }
 
-// silent tells whether the client says nothing for so long, and stays.
+// silent reports whether the client sends nothing for that long, and does not close.
 func (c *exchange) silent(span time.Duration) bool {
 	_ = c.SetReadDeadline(time.Now().Add(span))
 	_, err := c.in.Peek(1)
@@ -83,10 +84,10 @@ func (c *exchange) silent(span time.Duration) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// waits until the client has gone.
+// waits returns when the client has gone.
 func (c *exchange) waits() { _, _ = io.Copy(io.Discard, c.in) }
 
-// listen serves each connection by the script, on loopback, and returns the URL.
+// listen serves each connection with the script, on loopback, and returns the URL.
 func listen(t *testing.T, serve script) (string, net.Listener) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -105,7 +106,7 @@ func listen(t *testing.T, serve script) (string, net.Listener) {
 				x := &exchange{TCPConn: c.(*net.TCPConn), in: bufio.NewReader(c)}
 				if serve(t, n, x); !x.broken {
 					_ = x.CloseWrite()
-					x.waits() // to close before all is read that came would be a reset
+					x.waits() // closing with unread input would send a reset
 				}
 			}()
 		}
@@ -113,63 +114,39 @@ func listen(t *testing.T, serve script) (string, net.Listener) {
 	return "http://" + l.Addr().String() + "/", l
 }
 
-// roomy time-outs never pass, even on a machine that does much else.
+// roomy time-outs never pass, even on a busy machine.
 var roomy = Timeouts{Connect: time.Minute, Response: time.Minute, Request: time.Minute}
 
-// testLane is a lane that is ready to send, and the recorder it sends to.
+// testLane returns a lane that is ready to send, with a recorder.
 func testLane(t *testing.T, l Lane) *lane {
 	t.Helper()
 	l = l.withDefaults("")
 	base := time.Now()
-	record := newRecorder(func() history.Offset { return time.Since(base) }, DefaultMaxRows, []Lane{l})
+	record := newRecorder(func() history.Offset { return time.Since(base) }, DefaultMaxRows, []Lane{l}, newRowStore(t))
 	template, err := newTemplate(t.Context(), l.Target)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ids atomic.Uint64
 	made := &lane{
-		Lane: l, worker: "w", pacer: pace(l.Rate), template: template, carrier: newCarrier(l, &ids),
+		Lane: l, worker: "w", pacer: pace(l.Rate), template: template, transport: newTransport(l, &ids, nil),
 		record: record, counts: record.lanes[l.Lane], halt: newHalt(),
 	}
-	t.Cleanup(made.carrier.close)
+	t.Cleanup(made.transport.close)
 	return made
-}
-
-// rowsOf are all rows of a recorder.
-func rowsOf(t testing.TB, r *recorder) []history.Request {
-	t.Helper()
-	if err := r.seal(true); err != nil {
-		t.Fatal(err)
-	}
-	var all []history.Request
-	for _, one := range r.shelf.segments {
-		var packed strings.Builder
-		if err := one.writeTo(&packed); err != nil {
-			t.Fatal(err)
-		}
-		rows, err := unpack([]byte(packed.String()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(rows) != one.Rows {
-			t.Errorf("segment %d has %d rows and says %d", one.N, len(rows), one.Rows)
-		}
-		all = append(all, rows...)
-	}
-	return all
 }
 
 // sendAll sends n requests, one after the other, and returns their rows.
 func sendAll(t *testing.T, l *lane, n int) []history.Request {
 	t.Helper()
-	s := l.carrier.sender(l)
+	s := l.transport.sender(l)
 	for k := range n {
 		s.send(uint64(k), l.record.now())
 	}
 	return rowsOf(t, l.record)
 }
 
-// A want is what is told of a request, apart from moments, ports and words.
+// ok, seen and inferred return expected rows, without times, addresses and texts.
 func ok(pod int, conn uint64, reused bool) history.Request {
 	return seen(history.OK, pod, history.Request{Status: 200, Attempts: 1, Conn: conn, Reused: reused})
 }
@@ -195,18 +172,18 @@ func TestOutcomes(t *testing.T) {
 	tests := []struct {
 		name   string
 		lane   history.Lane
-		limits Timeouts // roomy, if empty
+		limits Timeouts // default roomy
 		serve  script
 		want   []history.Request
-		err    string // in the text of the last
+		err    string // a part of the last row's text
 	}{
 		{
-			name: "all is well on fresh connections", lane: fresh,
+			name: "correct answers on fresh connections", lane: fresh,
 			serve: func(_ *testing.T, n int, c *exchange) { c.answers(n) },
 			want:  []history.Request{ok(0, 1, false), ok(1, 2, false)},
 		},
 		{
-			name: "all is well on one connection", lane: reused,
+			name: "correct answers on one connection", lane: reused,
 			serve: func(_ *testing.T, n int, c *exchange) {
 				for c.answers(n) {
 					continue
@@ -298,7 +275,7 @@ func TestOutcomes(t *testing.T) {
 			err: "the request's time-out passed",
 		},
 		{
-			name: "behind a gateway a connection tells nothing of the pod", lane: reused,
+			name: "behind a gateway a connection does not identify the pod", lane: reused,
 			limits: quick(func(l *Timeouts) { l.Response = time.Second }),
 			serve: func(_ *testing.T, n int, c *exchange) {
 				c.answers(n, "X-Holdfast-Gateway-Tries: 2")
@@ -397,7 +374,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// compareRows fills in what is alike in all rows. A row with a connection, or any address, must have the server's.
+// compareRows compares rows, after it fills in the fields that are equal in all rows. A row with a connection or an address
+// must have the server's address.
 func compareRows(t *testing.T, want, got []history.Request, l *lane) {
 	t.Helper()
 	for i := range want {
@@ -418,7 +396,7 @@ func compareRows(t *testing.T, want, got []history.Request, l *lane) {
 			t.Errorf("request %d was due at %v, sent at %v, done at %v", r.Seq, r.Due, r.Sent, r.Done)
 		}
 		if (r.Outcome == history.OK) != (r.Err == "") {
-			t.Errorf("request %d is %s and says %q", r.Seq, r.Outcome, r.Err)
+			t.Errorf("request %d is %s with text %q", r.Seq, r.Outcome, r.Err)
 		}
 	}
 }
@@ -431,14 +409,14 @@ func TestRefused(t *testing.T) {
 	})
 	fresh := testLane(t, Lane{Lane: history.LaneFresh, Target: url, Rate: 1, Timeouts: roomy})
 	reused := testLane(t, Lane{Lane: history.LaneReused, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
-	s := reused.carrier.sender(reused)
+	s := reused.transport.sender(reused)
 	s.send(0, 0)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	compareRows(t, []history.Request{{Outcome: history.Refused, Addr: "it"}}, sendAll(t, fresh, 1), fresh)
 
-	// The used connection breaks, net/http tries again, and is refused: the request was written once, to pod-0.
+	// The used connection breaks, and net/http's retry is refused: the request was written once, to pod-0.
 	s.send(1, 0)
 	compareRows(t, []history.Request{
 		ok(0, 1, false),
@@ -446,7 +424,7 @@ func TestRefused(t *testing.T) {
 	}, rowsOf(t, reused.record), reused)
 }
 
-// A listener whose queue is full drops what comes, as a dead node does.
+// A listener with a full queue drops packets, as a dead node does.
 func TestTimeoutConnect(t *testing.T) {
 	address := deaf(t)
 	limits := roomy
@@ -455,7 +433,7 @@ func TestTimeoutConnect(t *testing.T) {
 	compareRows(t, []history.Request{{Outcome: history.TimeoutConnect, Addr: "it"}}, sendAll(t, l, 1), l)
 }
 
-// Each turn has its own connection, and each connection is used in its turn.
+// Connections are used in turn.
 func TestConnectionsTakeTurns(t *testing.T) {
 	url, _ := listen(t, func(_ *testing.T, n int, c *exchange) {
 		for c.answers(n) {
@@ -469,7 +447,7 @@ func TestConnectionsTakeTurns(t *testing.T) {
 	compareRows(t, want, sendAll(t, l, len(want)), l)
 }
 
-// A sender does not carry over what happened to its last request.
+// A failed request does not affect the sender's next requests.
 func TestSenderRecovers(t *testing.T) {
 	url, _ := listen(t, func(_ *testing.T, n int, c *exchange) {
 		if n == 0 {
@@ -488,7 +466,7 @@ func TestSenderRecovers(t *testing.T) {
 }
 
 func TestTransportIsHonest(t *testing.T) {
-	tr := newTransport(Lane{Lane: history.LaneReused}.withDefaults(""), nil, 1)
+	tr := newRoundTripper(nil, 1)
 	if tr.Proxy != nil || !tr.DisableCompression || tr.ForceAttemptHTTP2 || tr.DisableKeepAlives {
 		t.Errorf("the transport uses a proxy, compression, HTTP/2 or no keep-alive: %+v", tr)
 	}

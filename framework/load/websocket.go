@@ -11,44 +11,49 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// webSocketPath is what the backend calls it.
-const webSocketPath = "websocket"
+// LaneSocket is WebSocket messages, on connections that are kept as long as possible.
+const LaneSocket history.Lane = "websocket"
 
-// goodbyes are the close codes of a server that ends as it should.
+// orderlyEnds are the close codes of an orderly end.
 // Source: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1
-var goodbyes = []int{websocket.CloseNormalClosure, websocket.CloseGoingAway, websocket.CloseServiceRestart}
+var orderlyEnds = []int{websocket.CloseNormalClosure, websocket.CloseGoingAway, websocket.CloseServiceRestart}
 
-// webSocket carries messages by WebSocket. The library is the one that client-go brings along; it does nothing of its own
-// accord but to answer pings and close frames.
+// webSocket carries messages over a WebSocket. The library is a dependency of client-go; the only thing it does on its own is
+// to answer pings and close frames.
 type webSocket struct{ *websocket.Conn }
 
-func openWebSocket(ctx context.Context, c *conn, target string) (line, int, error) {
+func newWebSockets(l Lane, d *dialer) transport { return newBidi(l, d, openWebSocket) }
+
+func openWebSocket(ctx context.Context, c *conn, target string) (messageConn, int, error) {
 	address, path, err := hostOf(target)
 	if err != nil {
 		return nil, 0, err
 	}
 	d := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return c, nil }}
-	made, answer, err := d.DialContext(ctx, "ws://"+address+path+webSocketPath, http.Header{"User-Agent": {"holdfast"}})
+	made, answer, err := d.DialContext(ctx, "ws://"+address+path+backend.WebSocketPath, http.Header{"User-Agent": {"holdfast"}})
 	if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
-		_ = answer.Body.Close() // it is in memory
+		_ = answer.Body.Close() // the body is in memory
 		return nil, answer.StatusCode, errBadStatus
 	}
 	if err != nil {
 		return nil, 0, err
 	}
 	_ = answer.Body.Close()
-	c.introduce(answer.Header)
+	c.answeredBy(identity(answer.Header))
 	made.SetReadLimit(maxMessageBytes)
 	return webSocket{made}, 0, nil
 }
 
-func (s webSocket) hear() (string, error) {
+func (s webSocket) receive() (string, error) {
 	_, message, err := s.NextReader()
 	if err != nil {
-		if told, ok := errors.AsType[*websocket.CloseError](err); ok && slices.Contains(goodbyes, told.Code) {
-			return "", fmt.Errorf("%w: %w", errGoodbye, err)
+		if told, ok := errors.AsType[*websocket.CloseError](err); ok && slices.Contains(orderlyEnds, told.Code) {
+			return "", fmt.Errorf("%w: %w", errCloseMessage, err)
 		}
 		return "", err
 	}
@@ -59,15 +64,15 @@ func (s webSocket) hear() (string, error) {
 	return string(text), nil
 }
 
-func (s webSocket) say(message string, limit time.Duration) error {
+func (s webSocket) send(message string, limit time.Duration) error {
 	if err := s.SetWriteDeadline(time.Now().Add(limit)); err != nil {
 		return err
 	}
 	return s.WriteMessage(websocket.TextMessage, []byte(message))
 }
 
-func (s webSocket) leave() {
+func (s webSocket) close() {
 	frame := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	_ = s.WriteControl(websocket.CloseMessage, frame, time.Now().Add(time.Second)) // it is closed in any case
+	_ = s.WriteControl(websocket.CloseMessage, frame, time.Now().Add(time.Second)) // the connection is closed in any case
 	_ = s.Close()
 }

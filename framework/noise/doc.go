@@ -1,5 +1,5 @@
-// Package noise measures how well the process that it runs in gets to run: its own pauses, and what its machine says of
-// itself. Who judges a run by what clients saw has to know what the harness did to them.
+// Package noise measures how much the process it runs in is delayed: its own pauses, and what the machine reports about itself.
+// The judgement of a run by what clients saw must take into account how the harness itself disturbed those clients.
 //
-// It judges nothing: that is package invariant's.
+// This package does not judge. Package invariant does.
 package noise

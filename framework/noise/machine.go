@@ -11,15 +11,15 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// machine are counters that only grow, as the kernel has them. What it does not tell stays zero.
+// machine holds cumulative counters of the kernel. Counters that the kernel does not provide stay zero.
 type machine struct {
 	at            time.Time
-	ticks, stolen uint64 // of all processors together; their unit cancels out
+	ticks, stolen uint64 // sum of all processors; only their ratio is used
 	throttled     time.Duration
 	waits         struct{ cpu, memory, io time.Duration }
 }
 
-// readMachine reads them below root, which is "/" but in tests.
+// readMachine reads the counters below root, which is "/" outside tests.
 func readMachine(root fs.FS, now time.Time) machine {
 	m := machine{at: now, throttled: readThrottled(root)}
 	m.ticks, m.stolen = readTicks(root)
@@ -27,7 +27,7 @@ func readMachine(root fs.FS, now time.Time) machine {
 	return m
 }
 
-// since puts what happened after an earlier reading into n.
+// since stores the difference to an earlier reading in n.
 func (m machine) since(before machine, n *history.Noise) {
 	if m.ticks > before.ticks {
 		n.Steal = share(float64(m.stolen-before.stolen), float64(m.ticks-before.ticks))
@@ -41,7 +41,7 @@ func (m machine) since(before machine, n *history.Noise) {
 	}
 }
 
-// share is a part of a whole, from 0 to 1, in thousandths: more is noise of its own, in a record of some hundred lines.
+// share is part/whole, limited to 0 to 1 and rounded to thousandths to keep records short. More digits would not be meaningful.
 func share(part, whole float64) float64 {
 	if whole <= 0 || part <= 0 {
 		return 0
@@ -50,8 +50,8 @@ func share(part, whole float64) float64 {
 	return float64(int(min(part/whole, 1)*thousandths+0.5)) / thousandths
 }
 
-// readTicks reads the line "cpu" of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. The guests' time that
-// follows is in user and nice already.
+// readTicks reads the line "cpu" of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. The guest columns that
+// follow are already included in user and nice.
 //
 // Source: https://docs.kernel.org/filesystems/proc.html#miscellaneous-kernel-statistics-in-proc-stat
 func readTicks(root fs.FS) (all, stolen uint64) {
@@ -74,7 +74,7 @@ func readTicks(root fs.FS) (all, stolen uint64) {
 	return all, stolen
 }
 
-// readThrottled reads the cpu.stat of the process's own control group: of version 2, or of version 1 at either of its names.
+// readThrottled reads cpu.stat of the process's own cgroup: version 2, or version 1 under either of its two paths.
 //
 // Source: https://docs.kernel.org/scheduler/sched-bwc.html#statistics
 func readThrottled(root fs.FS) time.Duration {
@@ -95,7 +95,7 @@ func readThrottled(root fs.FS) time.Duration {
 	return 0
 }
 
-// readWaits reads the total of the line "some", in microseconds.
+// readWaits reads the total of the line "some" of a pressure stall file, in microseconds.
 func readWaits(root fs.FS, resource string) time.Duration {
 	for _, fields := range lines(root, "proc/pressure/"+resource) {
 		total, found := strings.CutPrefix(fields[len(fields)-1], "total=")
@@ -106,7 +106,7 @@ func readWaits(root fs.FS, resource string) time.Duration {
 	return 0
 }
 
-// lines are the fields of a file's lines; none if it cannot be read.
+// lines are the fields of each non-empty line of a file. They are empty if the file cannot be read.
 func lines(root fs.FS, name string) (all [][]string) {
 	data, err := fs.ReadFile(root, name)
 	if err != nil {

@@ -9,29 +9,29 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Every is how often a sample is taken.
+// Every is the sampling interval.
 const Every = time.Second
 
-// Sample is a history.Noise at its moment.
+// Sample is a history.Noise with its time.
 type Sample struct {
 	At history.Offset `json:"at"`
 	history.Noise
 }
 
-// Event is the sample as a record has it.
+// Event is the sample as a history event.
 func (s Sample) Event() history.Event { return history.Event{T: s.At, Noise: &s.Noise} }
 
-// Listen samples this process and its machine, under the name of, until stop is called, which gives the last sample and
-// returns when keep has had it. Keep is called by one goroutine at a time.
-func Listen(of string, now func() history.Offset, keep func(Sample)) (stop func()) {
-	return listen(os.DirFS("/"), of, now, keep)
+// Start samples this process and its machine, under the name of, until stop is called. stop takes the last sample, and returns
+// after keep has received it. keep is never called concurrently.
+func Start(of string, now func() history.Offset, keep func(Sample)) (stop func()) {
+	return start(os.DirFS("/"), of, now, keep)
 }
 
-func listen(root fs.FS, of string, now func() history.Offset, keep func(Sample)) (stop func()) {
+func start(root fs.FS, of string, now func() history.Offset, keep func(Sample)) (stop func()) {
 	over := make(chan struct{})
-	e := &ear{root: root, of: of, now: now, keep: keep, since: now(), pauses: newPauses(), machine: readMachine(root, time.Now())}
+	e := &sampler{root: root, of: of, now: now, keep: keep, since: now(), pauses: newPauses(), machine: readMachine(root, time.Now())}
 	var done sync.WaitGroup
-	done.Go(func() { e.metronome.run(over) })
+	done.Go(func() { e.stallMeter.run(over) })
 	done.Go(func() { e.run(over) })
 	return sync.OnceFunc(func() {
 		close(over)
@@ -39,20 +39,20 @@ func listen(root fs.FS, of string, now func() history.Offset, keep func(Sample))
 	})
 }
 
-// ear is one listening.
-type ear struct {
+// sampler is the state of one Start call.
+type sampler struct {
 	root fs.FS
 	of   string
 	now  func() history.Offset
 	keep func(Sample)
 
-	since     history.Offset
-	metronome metronome
-	pauses    *pauses
-	machine   machine
+	since      history.Offset
+	stallMeter stallMeter
+	pauses     *pauses
+	machine    machine
 }
 
-func (e *ear) run(over <-chan struct{}) {
+func (e *sampler) run(over <-chan struct{}) {
 	tick := time.NewTicker(Every)
 	defer tick.Stop()
 	for {
@@ -66,9 +66,9 @@ func (e *ear) run(over <-chan struct{}) {
 	}
 }
 
-// sample is what happened since the one before.
-func (e *ear) sample() Sample {
-	s := Sample{At: e.now(), Noise: history.Noise{Of: e.of, Since: e.since, Pause: e.metronome.take()}}
+// sample is what happened since the previous sample.
+func (e *sampler) sample() Sample {
+	s := Sample{At: e.now(), Noise: history.Noise{Of: e.of, Since: e.since, Pause: e.stallMeter.take()}}
 	s.GC, s.Sched = e.pauses.longest()
 	machine := readMachine(e.root, time.Now())
 	machine.since(e.machine, &s.Noise)

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// files makes a root of a machine.
+// files creates a root file system.
 func files(contents map[string]string) fstest.MapFS {
 	root := fstest.MapFS{}
 	for name, content := range contents {
@@ -41,14 +41,14 @@ func TestMachine(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name                string
-		stat, before, after string // a further file
+		stat, before, after string // an additional file
 		want                time.Duration
 	}{
 		{name: "no control group"},
 		{"version 2", "sys/fs/cgroup/cpu.stat", "usage_usec 9\nthrottled_usec 1000\n", "usage_usec 99\nthrottled_usec 251000\n", 250 * time.Millisecond},
 		{"version 1", "sys/fs/cgroup/cpu/cpu.stat", "nr_throttled 2\nthrottled_time 5\n", "nr_throttled 3\nthrottled_time 30000005\n", 30 * time.Millisecond},
 		{"version 1, its other name", "sys/fs/cgroup/cpu,cpuacct/cpu.stat", "throttled_time 0\n", "throttled_time 7\n", 7},
-		{"a group that was made anew", "sys/fs/cgroup/cpu.stat", "throttled_usec 1000\n", "throttled_usec 0\n", 0},
+		{"a recreated cgroup", "sys/fs/cgroup/cpu.stat", "throttled_usec 1000\n", "throttled_usec 0\n", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			first, then := files(before), files(after)
@@ -60,7 +60,7 @@ func TestMachine(t *testing.T) {
 			var got history.Noise
 			readMachine(then, began.Add(2*time.Second)).since(readMachine(first, began), &got)
 			want := history.Noise{
-				Steal: 0.4, Throttled: test.want, // 40 of 100 ticks, the guests' left out
+				Steal: 0.4, Throttled: test.want, // 40 of 100 ticks, without the guest columns
 				Waits: history.Waits{CPU: 0.75, Memory: 0.01},
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -70,7 +70,7 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// A kernel that does not tell, or tells it in other words, is no noise and no panic.
+// A kernel that provides no counters, or provides them in an unknown format, yields zero noise and no panic.
 func TestMachineThatDoesNotTell(t *testing.T) {
 	for name, root := range map[string]fstest.MapFS{
 		"nothing": {},
@@ -87,22 +87,22 @@ func TestMachineThatDoesNotTell(t *testing.T) {
 	}
 }
 
-func TestListen(t *testing.T) {
+func TestSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var mu sync.Mutex
-		var heard []Sample
-		stop := listen(files(nil), "load-0", func() history.Offset { return time.Since(began) }, func(s Sample) {
+		var seen []Sample
+		stop := start(files(nil), "load-0", func() history.Offset { return time.Since(began) }, func(s Sample) {
 			mu.Lock()
 			defer mu.Unlock()
-			heard = append(heard, s)
+			seen = append(seen, s)
 		})
 		time.Sleep(2500 * time.Millisecond)
 		stop()
-		stop() // again: nothing more
+		stop() // a second call does nothing
 		var got [][2]history.Offset
-		for _, s := range heard {
-			if s.Of != "load-0" || s.Pause != 0 { // in a bubble's time nothing is late
+		for _, s := range seen {
+			if s.Of != "load-0" || s.Pause != 0 { // nothing is late in the fake time of a bubble
 				t.Errorf("sample %+v", s)
 			}
 			if e := s.Event(); e.T != s.At || e.Noise.Since != s.Since {
@@ -117,8 +117,8 @@ func TestListen(t *testing.T) {
 	})
 }
 
-func TestMetronomeKeepsTheWorst(t *testing.T) {
-	m := &metronome{}
+func TestStallMeterKeepsTheWorst(t *testing.T) {
+	m := &stallMeter{}
 	for _, late := range []time.Duration{3, 9, -2, 5} {
 		m.note(late)
 	}
@@ -130,10 +130,10 @@ func TestMetronomeKeepsTheWorst(t *testing.T) {
 	}
 }
 
-// A process that stands still was late for its beat by as long. Here the world stops for a dump of the heap, into a pipe whose
-// reader takes a first byte and then lets it wait.
-func TestMetronomeHearsAStop(t *testing.T) {
-	m, over := &metronome{}, make(chan struct{})
+// A process that was stopped is late for its interval by the same time. Here the runtime stops the world to dump the heap into a
+// pipe, whose reader reads one byte and then pauses.
+func TestStallMeterSeesAStop(t *testing.T) {
+	m, over := &stallMeter{}, make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() { m.run(over) })
 	defer func() {
@@ -141,7 +141,7 @@ func TestMetronomeHearsAStop(t *testing.T) {
 		done.Wait()
 	}()
 	for end := time.Now().Add(10 * time.Second); m.take() == 0 && time.Now().Before(end); {
-		time.Sleep(beat) // a metronome that has not begun yet hears nothing
+		time.Sleep(interval) // wait until the stallMeter has measured something
 	}
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -152,19 +152,19 @@ func TestMetronomeHearsAStop(t *testing.T) {
 	if err := reader.Start(); err != nil {
 		t.Fatal(err)
 	}
-	large := make([]byte, 4<<20) // more than a pipe holds
+	large := make([]byte, 4<<20) // more than the pipe buffer
 	debug.WriteHeapDump(write.Fd())
 	runtime.KeepAlive(large)
 	if err := errors.Join(write.Close(), read.Close(), reader.Wait()); err != nil {
 		t.Fatal(err)
 	}
-	const want = 200*time.Millisecond - 2*beat
-	var heard time.Duration
-	for end := time.Now().Add(10 * time.Second); heard < want && time.Now().Before(end); time.Sleep(beat) {
-		heard = max(heard, m.take())
+	const want = 200*time.Millisecond - 2*interval
+	var seen time.Duration
+	for end := time.Now().Add(10 * time.Second); seen < want && time.Now().Before(end); time.Sleep(interval) {
+		seen = max(seen, m.take())
 	}
-	if heard < want {
-		t.Errorf("heard a pause of %s, and the process stood still for 200 ms", heard)
+	if seen < want {
+		t.Errorf("seen a pause of %s, but the process stood still for 200 ms", seen)
 	}
 }
 

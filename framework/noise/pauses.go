@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// The runtime's own histograms, in seconds, of how long a collection of garbage stopped everything, and of how long a
-// goroutine that could run had to wait for a processor.
+// Histograms of the Go runtime, in seconds: how long garbage collection stopped the world, and how long runnable goroutines
+// waited for a processor.
 const (
 	metricGC    = "/sched/pauses/total/gc:seconds"
 	metricSched = "/sched/latencies:seconds"
 )
 
-// pauses tells what the runtime measures, from one call to the next.
+// pauses reads the runtime's histograms and compares each reading with the previous one.
 type pauses struct {
 	before []metrics.Sample
 }
@@ -26,7 +26,7 @@ func readPauses() []metrics.Sample {
 	return samples
 }
 
-// longest is the longest of each since the last call, rounded up to the bounds of the runtime's buckets.
+// longest is the longest pause of each kind since the last call, rounded up to the bounds of the runtime's buckets.
 func (p *pauses) longest() (gc, sched time.Duration) {
 	now := readPauses()
 	gc, sched = longestSince(p.before[0], now[0]), longestSince(p.before[1], now[1])
@@ -36,7 +36,7 @@ func (p *pauses) longest() (gc, sched time.Duration) {
 
 func longestSince(before, now metrics.Sample) time.Duration {
 	if now.Value.Kind() != metrics.KindFloat64Histogram {
-		return 0 // this runtime does not count it
+		return 0 // this Go version does not have the metric
 	}
 	old, fresh := before.Value.Float64Histogram(), now.Value.Float64Histogram()
 	for i := len(fresh.Counts) - 1; i >= 0; i-- {
@@ -47,7 +47,7 @@ func longestSince(before, now metrics.Sample) time.Duration {
 	return 0
 }
 
-// bound is the upper bound of bucket i, or its lower bound where there is no upper.
+// bound is the upper bound of bucket i, or the lower bound if the upper bound is infinite.
 func bound(buckets []float64, i int) time.Duration {
 	seconds := buckets[i+1]
 	if math.IsInf(seconds, 1) {

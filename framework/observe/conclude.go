@@ -14,57 +14,57 @@ import (
 )
 
 const (
-	// listLimit bounds the list with which a watch is compared at its end.
+	// listLimit is the time-out of the list that a watch is compared with at its end.
 	listLimit = 5 * time.Second
-	// catchUpLimit is how long a watch may take to tell of what a list has shown: a second is the skew that promises reckon with.
+	// catchUpLimit is how long a watch may take to report what the list contains. Promises allow for a delay of one second.
 	catchUpLimit = 2 * time.Second
-	// concludeLimit bounds both, and leaves those alone that have no connection.
+	// concludeLimit is the maximum for both. Streams without a connection are not waited for any longer.
 	concludeLimit = listLimit + catchUpLimit + time.Second
 )
 
-// conclude compares, when the watching is about to end, what a watch has told with a list. A watch that fell silent without a word
-// looks like a cluster in which nothing happens.
+// conclude compares what a watch has reported with a list, just before watching ends. Without the comparison, a watch that
+// silently stopped reporting would look like a cluster in which nothing happens.
 func (s *stream) conclude(ctx context.Context, w watch.Interface) error {
 	limited, cancel := context.WithTimeout(ctx, listLimit)
 	defer cancel()
 	found, err := s.fetch(limited, metav1.ListOptions{})
 	if err != nil {
-		return s.lost("it could not be compared with a list at the end: " + err.Error())
+		return s.recordGap("it could not be compared with a list at the end: " + err.Error())
 	}
 	limit := time.NewTimer(catchUpLimit)
 	defer limit.Stop()
 	for {
-		untold := s.untold(found)
-		if untold == "" {
+		missing := s.unreported(found)
+		if missing == "" {
 			return s.ended()
 		}
 		select {
 		case <-ctx.Done():
-			return s.lost("a list at the end shows " + untold + ", of which it never told")
+			return s.recordGap("a list at the end shows " + missing + ", which the watch never reported")
 		case <-limit.C:
-			return s.lost("a list at the end shows " + untold + ", of which it never told")
+			return s.recordGap("a list at the end shows " + missing + ", which the watch never reported")
 		case e, open := <-w.ResultChan():
 			if !open || e.Type == watch.Error {
-				return s.lost("it broke off before it told of " + untold + ", which a list at the end shows")
+				return s.recordGap("the watch broke before it reported " + missing + ", which a list at the end shows")
 			}
-			if err := s.take(e); err != nil {
+			if err := s.recordChange(e); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// lost records that changes are missing since the watch was last known to be up to date.
-func (s *stream) lost(why string) error {
+// recordGap records a gap since the watch was last known to be up to date.
+func (s *stream) recordGap(why string) error {
 	return s.sink.Append(history.Event{T: s.sink.Now(), Gap: &history.Gap{What: s.what, Since: s.current, Why: why}})
 }
 
-// untold names an object that a list has otherwise than the watch has told; empty: there is none. A watch that has told of later
-// changes than the list has told of all of them.
-func (s *stream) untold(found listed) string {
-	told, toldErr := strconv.ParseUint(s.version, 10, 64)
+// unreported describes one difference between a list and what the watch has reported; empty if there is none. A watch that has
+// reported a later version than the list's has reported everything in the list.
+func (s *stream) unreported(found listed) string {
+	reported, reportedErr := strconv.ParseUint(s.version, 10, 64)
 	shown, shownErr := strconv.ParseUint(found.version, 10, 64)
-	if toldErr == nil && shownErr == nil && told >= shown {
+	if reportedErr == nil && shownErr == nil && reported >= shown {
 		return ""
 	}
 	for uid, object := range found.objects {

@@ -17,47 +17,47 @@ import (
 )
 
 const (
-	// echoLease is changed by the harness, again and again, and watched like everything else.
+	// echoLease is a Lease that the harness patches periodically and watches like everything else.
 	echoLease = "holdfast-echo"
-	// sentAnnotation holds when it was changed, as an offset in nanoseconds.
+	// sentAnnotation is the time of a patch, as an offset in nanoseconds.
 	sentAnnotation = "holdfast.dev/sent"
-	// callEvery is how often.
+	// callEvery is the interval of the patches.
 	callEvery = time.Second
-	// callLimit bounds one change. While the API server is away the watches' gaps say so.
+	// callLimit is the time-out of one patch. If the API server is away, the gaps of the watches record it.
 	callLimit = 5 * time.Second
 )
 
-// caller changes a Lease so that the watch of it tells by how much later than it happens the harness learns of a change. The
-// Lease goes with its namespace.
-type caller struct {
+// echoCaller patches a Lease so that its watch shows how long after a change the harness hears of it. The Lease is deleted with
+// its namespace.
+type echoCaller struct {
 	leases interface {
 		Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (*coordinationv1.Lease, error)
 	}
 	sink Sink
 
 	mu    sync.Mutex
-	calls map[history.Offset]echoed // that lack one of the two, by when they were sent
+	calls map[history.Offset]echoed // by the time of sending; calls that have not been answered or not come back yet
 }
 
-// echoed is what has come of a call.
+// echoed is the state of a call.
 type echoed struct {
-	back  bool           // by the watch
-	taken history.Offset // how long it took until there was an answer; 0: there is none yet
+	received bool           // the watch has reported the change
+	taken    history.Offset // time until the response; 0: no response yet
 }
 
-func newCaller(leases coordinationclient.LeaseInterface, sink Sink) *caller {
-	return &caller{leases: leases, sink: sink, calls: make(map[history.Offset]echoed)}
+func newEchoCaller(leases coordinationclient.LeaseInterface, sink Sink) *echoCaller {
+	return &echoCaller{leases: leases, sink: sink, calls: make(map[history.Offset]echoed)}
 }
 
-// run calls until the context ends. A call that fails is written down, too: a harness that may not call, or calls in vain, must not
-// look like one that hears nothing because all stands still.
-func (c *caller) run(ctx context.Context) {
+// run makes calls until the context ends. A failed call is recorded as well: otherwise a harness whose calls fail, or are
+// not allowed, would look like one that hears nothing because it stands still.
+func (c *echoCaller) run(ctx context.Context) {
 	for poll.Pass(ctx, callEvery) == nil {
 		c.call(ctx)
 	}
 }
 
-func (c *caller) call(ctx context.Context) {
+func (c *echoCaller) call(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	const lease = `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":%q,"annotations":{%q:"%d"}}}`
@@ -68,17 +68,17 @@ func (c *caller) call(ctx context.Context) {
 		now := c.sink.Now()
 		_ = c.sink.Append(history.Event{T: now, Echo: &history.Echo{Sent: sent, Taken: now - sent, Error: err.Error()}})
 	}
-	if heard := c.answered(sent, max(1, c.sink.Now()-sent)); heard != (history.Event{}) {
-		heard.T = c.sink.Now()
-		_ = c.sink.Append(heard) // a record that refuses it is incomplete anyway
+	if echo := c.answered(sent, max(1, c.sink.Now()-sent)); echo != (history.Event{}) {
+		echo.T = c.sink.Now()
+		_ = c.sink.Append(echo) // if the record rejects an event, it is incomplete anyway
 	}
 }
 
-// answered notes how long a call took, and tells of its echo if it is back.
-func (c *caller) answered(sent, taken history.Offset) history.Event {
+// answered records how long a call took, and returns the echo event if the call has come back already.
+func (c *echoCaller) answered(sent, taken history.Offset) history.Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.calls[sent].back {
+	if c.calls[sent].received {
 		delete(c.calls, sent)
 		return history.Event{Echo: &history.Echo{Sent: sent, Taken: taken}}
 	}
@@ -86,9 +86,9 @@ func (c *caller) answered(sent, taken history.Offset) history.Event {
 	return history.Event{}
 }
 
-// back tells of a call that came back, once it was answered as well. A list, after a gap, tells nothing: it came when it was
-// asked for.
-func (c *caller) back(l *coordinationv1.Lease, change history.Change) history.Event {
+// received handles a change of the Lease that the watch reports, and returns the echo event if the call has been answered
+// already. An object of a list, after a gap, is not an echo: it came when it was requested.
+func (c *echoCaller) received(l *coordinationv1.Lease, change history.Change) history.Event {
 	sent, err := strconv.ParseInt(l.Annotations[sentAnnotation], 10, 64)
 	if l.Name != echoLease || change != history.Modified || err != nil {
 		return history.Event{}
@@ -97,7 +97,7 @@ func (c *caller) back(l *coordinationv1.Lease, change history.Change) history.Ev
 	defer c.mu.Unlock()
 	was := c.calls[history.Offset(sent)]
 	if was.taken == 0 {
-		c.calls[history.Offset(sent)] = echoed{back: true}
+		c.calls[history.Offset(sent)] = echoed{received: true}
 		return history.Event{}
 	}
 	delete(c.calls, history.Offset(sent))

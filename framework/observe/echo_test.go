@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// echoes are the sending and the coming back of every call.
+// echoes are the times at which each call was sent and came back.
 func echoes(n *notebook) (all [][2]history.Offset) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -29,16 +29,16 @@ func echoes(n *notebook) (all [][2]history.Offset) {
 	return all
 }
 
-// The harness hears its own calls come back by the watch: at once here, and when an answer takes its time, later. The first
-// makes the Lease, and only changes come back.
+// The watch reports the harness's own calls: here immediately, and later if the API server is slow. The first call creates
+// the Lease, and only modifications count.
 func TestEchoes(t *testing.T) {
 	for name, test := range map[string]struct {
-		takes time.Duration // to come through the API server
+		takes time.Duration // how long the API server takes for a call
 		want  [][2]history.Offset
 	}{
 		"at once": {0, [][2]history.Offset{{2 * time.Second, 2 * time.Second}, {3 * time.Second, 3 * time.Second}}},
 		"late": {200 * time.Millisecond, [][2]history.Offset{
-			{2200 * time.Millisecond, 2400 * time.Millisecond}, {3400 * time.Millisecond, 3600 * time.Millisecond}, // under way when it was told to stop
+			{2200 * time.Millisecond, 2400 * time.Millisecond}, {3400 * time.Millisecond, 3600 * time.Millisecond}, // in flight when Stop was called
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,8 @@ func TestEchoes(t *testing.T) {
 	}
 }
 
-// An API server that takes no calls leaves what it said, and no error of the watching: that it is away, the watches tell.
+// If the API server rejects the calls, their errors are recorded and Stop returns no error. An outage is the watches' to
+// report.
 func TestCallsThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -93,31 +94,31 @@ func TestCallsThatFail(t *testing.T) {
 	})
 }
 
-// Leases of others, and what a list shows, are no echoes.
+// Changes of other Leases, and listed objects, are not echoes.
 func TestNoEchoes(t *testing.T) {
-	back := func(change history.Change, name, sent string) history.Event {
-		c := newCaller(nil, &notebook{})
+	received := func(change history.Change, name, sent string) history.Event {
+		c := newEchoCaller(nil, &notebook{})
 		c.answered(5, 3)
 		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{sentAnnotation: sent}}}
-		return c.back(lease, change)
+		return c.received(lease, change)
 	}
 	for name, got := range map[string]history.Event{
-		"of another":   back(history.Modified, "kube-scheduler", "5"),
-		"no moment":    back(history.Modified, echoLease, ""),
-		"a list":       back(history.Listed, echoLease, "5"),
-		"not answered": back(history.Modified, echoLease, "6"),
+		"of another":   received(history.Modified, "kube-scheduler", "5"),
+		"no moment":    received(history.Modified, echoLease, ""),
+		"a list":       received(history.Listed, echoLease, "5"),
+		"not answered": received(history.Modified, echoLease, "6"),
 	} {
 		if got != (history.Event{}) {
 			t.Errorf("%s: %+v", name, got.Echo)
 		}
 	}
-	if got := back(history.Modified, echoLease, "5"); got.Echo == nil || *got.Echo != (history.Echo{Sent: 5, Taken: 3}) {
+	if got := received(history.Modified, echoLease, "5"); got.Echo == nil || *got.Echo != (history.Echo{Sent: 5, Taken: 3}) {
 		t.Errorf("an echo: %+v", got)
 	}
 }
 
-// TestASlowAnswerIsToldWithItsEcho, whichever of the two comes first: an API server whose store is away takes a change late,
-// and no watch is to blame for that.
+// TestASlowAnswerIsToldWithItsEcho, whether the response or the watch event comes first: an API server whose store is away
+// accepts a change late, which is not a delay of a watch.
 func TestASlowAnswerIsToldWithItsEcho(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -145,7 +146,7 @@ func TestASlowAnswerIsToldWithItsEcho(t *testing.T) {
 	})
 }
 
-// The harness's own noise is in the record, too, until the end.
+// The harness's own noise is recorded until Stop.
 func TestTheHarnessIsHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &notebook{began: time.Now()}
@@ -167,7 +168,7 @@ func TestTheHarnessIsHeard(t *testing.T) {
 			}
 		}
 		if last != 2500*time.Millisecond {
-			t.Errorf("it was listened until %s", last)
+			t.Errorf("the last noise is at %s", last)
 		}
 	})
 }

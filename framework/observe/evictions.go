@@ -16,11 +16,11 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// RecordEvictions returns a copy of config whose clients record every answer of the eviction API, whichever library
-// asks: what was accepted and what a budget refused is known first-hand, not read from a library's messages.
+// RecordEvictions returns a copy of config whose clients record every response of the eviction API, whichever library sends
+// the request. So accepted and refused evictions are known first-hand, not from a library's messages.
 func RecordEvictions(config *rest.Config, sink Sink) *rest.Config {
 	config = rest.CopyConfig(config)
-	// Plain JSON, so that a refusal's reason can be read here.
+	// Plain JSON, so that the reason of a refusal can be parsed.
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return evictionRecorder{next: next, sink: sink}
@@ -33,7 +33,7 @@ type evictionRecorder struct {
 	sink Sink
 }
 
-// RoundTrip implements http.RoundTripper. An answer that did not come is recorded, too: the eviction may have been accepted.
+// RoundTrip implements http.RoundTripper. A lost response is recorded as well: the eviction may have been accepted.
 func (r evictionRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	namespace, pod, isEviction := evicted(request)
 	if !isEviction {
@@ -54,13 +54,13 @@ func (r evictionRecorder) RoundTrip(request *http.Request) (*http.Response, erro
 		answer.Budget, answer.Message = refusal(response)
 	}
 	if err := r.sink.Append(history.Event{T: r.sink.Now(), Eviction: answer}); err != nil {
-		_ = response.Body.Close() // of an answer that nobody will read
+		_ = response.Body.Close() // the response is not returned, so nothing else closes it
 		return nil, err
 	}
 	return response, nil
 }
 
-// demandedUID is the UID that the request demands of the pod; empty: it demands none.
+// demandedUID is the UID precondition of the request; empty if there is none.
 func demandedUID(request *http.Request) string {
 	if request.GetBody == nil {
 		return ""
@@ -78,8 +78,8 @@ func demandedUID(request *http.Request) string {
 	return string(*eviction.DeleteOptions.Preconditions.UID)
 }
 
-// presentUID is the UID of the pod that has the name just before it is evicted; empty: it could not be read. The answer
-// does not say which pod it was, and a StatefulSet makes another of the same name.
+// presentUID is the UID of the pod that has the name just before the eviction; empty if it could not be read. The response
+// does not contain the UID, and a StatefulSet recreates pods under the same name.
 func (r evictionRecorder) presentUID(request *http.Request) string {
 	read := request.Clone(request.Context())
 	read.Method, read.Body, read.GetBody, read.ContentLength = http.MethodGet, nil, nil, 0
@@ -99,10 +99,10 @@ func (r evictionRecorder) presentUID(request *http.Request) string {
 	return string(pod.UID)
 }
 
-// maxPodBytes is more than what etcd takes of one object.
+// maxPodBytes is more than etcd accepts for one object.
 const maxPodBytes = 4 << 20
 
-// evicted reads the pod from POST /api/v1/namespaces/{namespace}/pods/{pod}/eviction.
+// evicted parses the pod from POST /api/v1/namespaces/{namespace}/pods/{pod}/eviction.
 func evicted(request *http.Request) (namespace, pod string, ok bool) {
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
 	n := len(parts)
@@ -112,10 +112,10 @@ func evicted(request *http.Request) (namespace, pod string, ok bool) {
 	return parts[n-4], parts[n-2], true
 }
 
-// refusal reads the API's reason and leaves the body as it was.
+// refusal parses the reason and leaves the response's body readable.
 func refusal(response *http.Response) (budget, message string) {
 	body, err := io.ReadAll(response.Body)
-	_ = response.Body.Close() // what it held was read, or cannot be
+	_ = response.Body.Close() // its content has been read, or cannot be read
 	response.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), end{err}))
 	var status metav1.Status
 	if err != nil || json.Unmarshal(body, &status) != nil {
@@ -131,12 +131,12 @@ func refusal(response *http.Response) (budget, message string) {
 	return "", status.Message
 }
 
-// end is the end of a body, which may be an error.
+// end is the end of a body: an error, or EOF.
 type end struct{ err error }
 
 func (e end) Read([]byte) (int, error) { return 0, cmp.Or(e.err, io.EOF) }
 
-// budgetName reads NAME from "The disruption budget NAME needs 2 healthy pods and has 2 currently".
+// budgetName parses NAME from "The disruption budget NAME needs 2 healthy pods and has 2 currently".
 func budgetName(message string) string {
 	words := strings.Fields(message)
 	for i, word := range words {

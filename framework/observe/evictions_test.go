@@ -20,12 +20,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// answers is a transport that gives one answer to everything.
+// answers is a transport with the same response to every request.
 type answers struct {
 	code   int
 	body   string
-	dies   error // in the middle of the body
-	broken error // instead of an answer
+	dies   error // error in the middle of the body
+	broken error // error instead of a response
 	closed bool
 	paths  []string
 }
@@ -59,14 +59,14 @@ func (b *answerBody) Close() error {
 	return nil
 }
 
-// evict asks for an eviction as every client does, and tells what was recorded and what the client got.
+// evict sends an eviction through a recording client, and returns what was recorded and the client's error.
 func evict(t *testing.T, a *answers, sink *notebook) error {
 	t.Helper()
 	client := kubernetes.NewForConfigOrDie(RecordEvictions(&rest.Config{Host: "http://127.0.0.1:1", Transport: a}, sink))
 	return client.PolicyV1().Evictions("ns").Evict(t.Context(), &policyv1.Eviction{ObjectMeta: named("p")})
 }
 
-// status is how the API server says no.
+// status is the body of an error response.
 func status(code, reason, message, causes string) string {
 	return `{"kind":"Status","apiVersion":"v1","status":"Failure","code":` + code + `,"reason":"` + reason + `","message":"` + message +
 		`","details":{"causes":[` + causes + `]}}`
@@ -78,7 +78,7 @@ func TestEvictionsAreRecordedFirstHand(t *testing.T) {
 	for name, s := range map[string]struct {
 		answer answers
 		want   history.Eviction
-		err    func(error) bool // what the client must still be able to tell; nil: no error
+		err    func(error) bool // the client must still recognize the error; nil: no error
 	}{
 		"created": {answers{code: 201, body: `{"kind":"Status","apiVersion":"v1","status":"Success"}`}, history.Eviction{Accepted: true}, nil},
 		"ok":      {answers{code: 200, body: `{"kind":"Status","apiVersion":"v1","status":"Success"}`}, history.Eviction{Accepted: true}, nil},
@@ -138,8 +138,8 @@ func TestEvictionsAreRecordedFirstHand(t *testing.T) {
 	}
 }
 
-// TestALostAnswerIsRecorded: of a connection that dies nobody knows whether the eviction was accepted. The pod will tell, and
-// the record says from when on it may have been.
+// TestALostAnswerIsRecorded: if the connection breaks, it is unknown whether the eviction was accepted. The pod's later
+// changes show it, and the record contains the time from which it may have been.
 func TestALostAnswerIsRecorded(t *testing.T) {
 	sink := &notebook{began: time.Now().Add(-time.Hour)}
 	dead := errors.New("connection reset by peer")
@@ -163,7 +163,7 @@ func TestALostAnswerIsRecorded(t *testing.T) {
 	}
 }
 
-// twoPods is an API server in which a pod has a UID, and evictions are accepted.
+// twoPods is an API server with a pod that has a UID; it accepts evictions.
 type twoPods struct {
 	answers
 	uid    string
@@ -183,7 +183,8 @@ func (p *twoPods) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.answers.RoundTrip(r)
 }
 
-// TestTheEvictedPodIsKnownByUID: that which the request demands, or else that of the pod which has the name just before.
+// TestTheEvictedPodIsKnownByUID: the UID is the precondition of the request, or that of the pod that has the name just
+// before.
 func TestTheEvictedPodIsKnownByUID(t *testing.T) {
 	demanded := types.UID("demanded")
 	for name, s := range map[string]struct {
@@ -215,7 +216,7 @@ func TestTheEvictedPodIsKnownByUID(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatCannotBeRecordedIsAnError: the client must not go on evicting while nobody writes it down.
+// TestAnAnswerThatCannotBeRecordedIsAnError: the client must not continue to evict if nothing is recorded.
 func TestAnAnswerThatCannotBeRecordedIsAnError(t *testing.T) {
 	for _, code := range []int{201, 429} {
 		a := &answers{code: code, body: `{}`}
@@ -229,7 +230,7 @@ func TestAnAnswerThatCannotBeRecordedIsAnError(t *testing.T) {
 	}
 }
 
-// TestOnlyEvictionsAreRecorded, whichever path leads to the API server.
+// TestOnlyEvictionsAreRecorded, whatever the path prefix of the API server.
 func TestOnlyEvictionsAreRecorded(t *testing.T) {
 	for path, want := range map[string]*history.Eviction{
 		"POST /api/v1/namespaces/ns/pods/p/eviction":              {Namespace: "ns", Pod: "p", Accepted: true},
@@ -268,14 +269,14 @@ func TestOnlyEvictionsAreRecorded(t *testing.T) {
 	}
 }
 
-// TestRecordEvictionsLeavesTheConfigAlone: others use it, too.
+// TestRecordEvictionsLeavesTheConfigAlone: other clients use the config, too.
 func TestRecordEvictionsLeavesTheConfigAlone(t *testing.T) {
 	a := &answers{code: 201, body: `{}`}
 	config := &rest.Config{Host: "http://127.0.0.1:1", Transport: a, ContentConfig: rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf"}}
 	sink := &notebook{began: time.Now()}
 	recording := RecordEvictions(config, sink)
 	if recording.ContentType != "application/json" || recording.AcceptContentTypes != "application/json" {
-		t.Errorf("refusals come as %s: nobody can read them", recording.ContentType)
+		t.Errorf("refusals come as %s, which cannot be parsed", recording.ContentType)
 	}
 	if config.ContentType != "application/vnd.kubernetes.protobuf" || config.WrapTransport != nil {
 		t.Errorf("the config was changed: %+v", config)

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// lifecycle is what a pod's spec says of how it begins and ends.
+// lifecycle is how a pod starts and terminates, according to its spec.
 func lifecycle(spec corev1.PodSpec) *history.Lifecycle {
 	l := &history.Lifecycle{Readiness: len(spec.Containers) > 0}
 	for i := range spec.Containers {

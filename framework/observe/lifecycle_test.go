@@ -25,8 +25,8 @@ func TestPodLifecycle(t *testing.T) {
 		spec corev1.PodSpec
 		want history.Lifecycle
 	}{
-		"nothing is said": {corev1.PodSpec{Containers: []corev1.Container{container(false, 0)}}, history.Lifecycle{}},
-		"all is said": {
+		"empty spec": {corev1.PodSpec{Containers: []corev1.Container{container(false, 0)}}, history.Lifecycle{}},
+		"full spec": {
 			corev1.PodSpec{Containers: []corev1.Container{container(true, 3)}, TerminationGracePeriodSeconds: &grace},
 			history.Lifecycle{Readiness: true, PreStop: 3 * time.Second, Grace: 12 * time.Second},
 		},
@@ -34,7 +34,7 @@ func TestPodLifecycle(t *testing.T) {
 			corev1.PodSpec{Containers: []corev1.Container{container(true, 3), container(false, 5)}},
 			history.Lifecycle{PreStop: 5 * time.Second},
 		},
-		"a command, of which nobody knows how long it takes": {
+		"a command of unknown duration": {
 			corev1.PodSpec{Containers: []corev1.Container{{Lifecycle: &corev1.Lifecycle{
 				PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sleep", "3"}}},
 			}}}},
@@ -44,7 +44,7 @@ func TestPodLifecycle(t *testing.T) {
 		pod := &corev1.Pod{ObjectMeta: named("p"), Spec: test.spec}
 		same(t, name, podEvent(pod, history.Added).Pod.Lifecycle, &test.want)
 		if told := podEvent(pod, history.Modified).Pod.Lifecycle; told != nil {
-			t.Errorf("%s: told again: %+v", name, told)
+			t.Errorf("%s: repeated: %+v", name, told)
 		}
 	}
 }

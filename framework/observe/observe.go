@@ -1,7 +1,7 @@
 // Package observe watches a cluster and writes what it sees into a history.
 //
-// It waits for nothing, concludes nothing and changes nothing. What a watch may have missed is recorded as a gap, so
-// that silence is never taken for calm.
+// It does not wait, judge or change anything. Whatever a watch may have missed is recorded as a gap, so that missing events
+// are not taken for a stopNoise cluster.
 package observe
 
 import (
@@ -17,47 +17,47 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/noise"
 )
 
-// Sink takes events; *history.Writer is one. Append may be called by several goroutines.
+// Sink accepts events; *history.Writer is one. Append may be called concurrently.
 type Sink interface {
 	Now() history.Offset
 	Append(history.Event) error
 }
 
-// Watcher is a set of watches at work.
+// Watcher is a set of running watches.
 type Watcher struct {
-	cancel  context.CancelFunc
-	closing chan struct{}  // is closed when the watches are to be compared with lists
-	streams sync.WaitGroup // those that are
-	done    sync.WaitGroup // what ends with the context
-	calling func()         // ends the calls
-	once    sync.Once
-	quiet   func() // ends the listening to noise
-	errs    chan error
+	cancel    context.CancelFunc
+	closing   chan struct{}  // closed when the watches are to be compared with lists
+	streams   sync.WaitGroup // the streams that take part in that comparison
+	done      sync.WaitGroup // the streams that end with the context
+	stopEcho  func()         // ends the echo calls
+	once      sync.Once
+	stopNoise func() // ends the recording of noise
+	errs      chan error
 }
 
-// Start begins to watch the namespace's pods, Deployments, StatefulSets, EndpointSlices, budgets and Kubernetes Events, and all nodes
-// of the cluster, and to listen to itself: for its own process's noise, and for how late its watches are, each of them. It returns when the
-// present state of all objects is in the history.
+// Start begins to watch the namespace's pods, Deployments, StatefulSets, EndpointSlices, PodDisruptionBudgets and
+// Kubernetes Events, and all nodes of the cluster. It also records the noise of its own process, and how late each watch
+// is. It returns when the current state of all objects is in the history.
 func Start(ctx context.Context, client kubernetes.Interface, namespace string, sink Sink) (*Watcher, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	call := newCaller(client.CoordinationV1().Leases(namespace), sink)
-	streams := append(allStreams(client, namespace), streamOf("leases", client.CoordinationV1().Leases(namespace), call.back))
+	echo := newEchoCaller(client.CoordinationV1().Leases(namespace), sink)
+	streams := append(allStreams(client, namespace), streamOf("leases", client.CoordinationV1().Leases(namespace), echo.received))
 	w := &Watcher{cancel: cancel, closing: make(chan struct{}), errs: make(chan error, len(streams))}
-	w.quiet = noise.Listen(history.NoiseHarness, sink.Now, func(s noise.Sample) {
-		_ = sink.Append(s.Event()) // a record that refuses it is incomplete anyway
+	w.stopNoise = noise.Start(history.NoiseHarness, sink.Now, func(s noise.Sample) {
+		_ = sink.Append(s.Event()) // if the record rejects an event, it is incomplete anyway
 	})
-	w.calling = callUntil(ctx, call)
-	told := &order{}
+	w.stopEcho = startEcho(ctx, echo)
+	reports := &order{}
 	for _, s := range streams {
 		s.sink = sink
 		if s.what != "events" {
-			s.order, s.closing = told, w.closing
+			s.order, s.closing = reports, w.closing
 		}
 		if err := s.list(ctx); err != nil {
 			return nil, errors.Join(fmt.Errorf("list %s: %w", s.what, err), w.Stop())
 		}
 		follow := w.streams.Go
-		if s.closing == nil { // it ends with the context
+		if s.closing == nil { // this stream ends with the context
 			follow = w.done.Go
 		}
 		follow(func() {
@@ -69,8 +69,8 @@ func Start(ctx context.Context, client kubernetes.Interface, namespace string, s
 	return w, nil
 }
 
-// callUntil calls until it is told to end.
-func callUntil(ctx context.Context, c *caller) (end func()) {
+// startEcho makes the echo calls until end is called.
+func startEcho(ctx context.Context, c *echoCaller) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var calls sync.WaitGroup
 	calls.Go(func() { c.run(ctx) })
@@ -80,11 +80,11 @@ func callUntil(ctx context.Context, c *caller) (end func()) {
 	}
 }
 
-// Stop ends the watches, once those that have a connection have told of all that a list shows. It returns the first thing that ended
-// one of them before its time: from then on the history lacks what it would have reported.
+// Stop ends the watches. It first waits until connected watches have reported everything that a list shows. It returns the
+// first error that ended a watch early: after that error the history lacks what the watch would have reported.
 func (w *Watcher) Stop() error {
 	w.once.Do(func() {
-		w.calling()
+		w.stopEcho()
 		close(w.closing)
 		concluded := make(chan struct{})
 		go func() { w.streams.Wait(); close(concluded) }()
@@ -95,7 +95,7 @@ func (w *Watcher) Stop() error {
 		w.cancel()
 		w.streams.Wait()
 		w.done.Wait()
-		w.quiet()
+		w.stopNoise()
 		close(w.errs)
 	})
 	return <-w.errs

@@ -21,13 +21,13 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// notebook is a sink in memory.
+// notebook is an in-memory sink.
 type notebook struct {
 	mu     sync.Mutex
 	began  time.Time
 	events []history.Event
-	self   []history.Event // what the harness tells of itself
-	full   error           // what Append answers once set
+	self   []history.Event // the harness's own events: echoes and noise
+	full   error           // the error of Append, once set
 }
 
 func (n *notebook) Now() history.Offset { return time.Since(n.began) }
@@ -52,7 +52,7 @@ func (n *notebook) fill(err error) {
 	n.full = err
 }
 
-// words tells the events as short words, in order.
+// words abbreviates the events, in order.
 func (n *notebook) words() (words []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -86,7 +86,7 @@ func wantWords(t *testing.T, n *notebook, want ...string) {
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, Namespace: "ns"} }
 
-// oneOfEach is a cluster with one object of each kind in the namespace, and some elsewhere.
+// oneOfEach is a cluster with one object of each kind in the namespace, and some in another one.
 func oneOfEach() []runtime.Object {
 	return []runtime.Object{
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w1"}},
@@ -114,7 +114,7 @@ func TestStartHoldsThePresentStateOfEveryKind(t *testing.T) {
 				t.Errorf("Stop: %v", err)
 			}
 		}
-		wantWords(t, sink, want...) // a watch that was there to the end leaves no gap
+		wantWords(t, sink, want...) // a watch that is connected at the end leaves no gap
 	})
 }
 
@@ -150,11 +150,11 @@ func TestChangesAreDatedWhenTheyArrive(t *testing.T) {
 	})
 }
 
-// TestAKindThatCannotBeListedFailsTheStart: and the watches that had begun are over.
+// TestAKindThatCannotBeListedFailsTheStart, and the watches that had been started are stopped.
 func TestAKindThatCannotBeListedFailsTheStart(t *testing.T) {
 	for _, kind := range []string{"nodes", "pods", "deployments", "statefulsets", "endpointslices", "poddisruptionbudgets", "events", "leases"} {
 		t.Run(kind, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // which fails if a goroutine is left
+			synctest.Test(t, func(t *testing.T) { // synctest fails if a goroutine is left
 				client := fake.NewClientset(oneOfEach()...)
 				client.PrependReactor("list", kind, func(k8stesting.Action) (bool, runtime.Object, error) {
 					return true, nil, errors.New("forbidden")
@@ -168,7 +168,7 @@ func TestAKindThatCannotBeListedFailsTheStart(t *testing.T) {
 	}
 }
 
-// TestStopReportsAWatchThatEndedBeforeItsTime: from then on the history lacks what it would have told.
+// TestStopReportsAWatchThatEndedBeforeItsTime: after its end the history lacks what the watch would have reported.
 func TestStopReportsAWatchThatEndedBeforeItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -202,7 +202,7 @@ func TestTheCallersEndEndsTheWatches(t *testing.T) {
 		if err := w.Stop(); err != nil {
 			t.Errorf("Stop: %v", err)
 		}
-		wantWords(t, sink, "gap since 0s") // of the pods, nothing is known after the list
+		wantWords(t, sink, "gap since 0s") // nothing is known about pods after the list
 		if gap := sink.events[0].Gap; gap.What != "pods" || !strings.Contains(gap.Why, "connection refused") {
 			t.Errorf("gap %+v", gap)
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// TestAWatchThatLagsAloneIsSeen: leases tell of their changes at once, every second; pods tell late of one that was made at three
-// seconds, and in time of another. Echoes alone show nothing of that.
+// TestAWatchThatLagsAloneIsSeen: Leases report their changes immediately, every second. The watch of pods reports one
+// change, made at three seconds, late and another one in time. The echo alone does not show that.
 func TestAWatchThatLagsAloneIsSeen(t *testing.T) {
 	for name, test := range map[string]struct {
 		late  time.Duration
@@ -28,7 +28,7 @@ func TestAWatchThatLagsAloneIsSeen(t *testing.T) {
 	}{
 		"at once":         {late: 0},
 		"within a skew":   {late: 900 * time.Millisecond},
-		"three seconds":   {late: 3 * time.Second, want: []history.Gap{{What: "pods", Since: 3 * time.Second, Bridged: true, Why: "it told of a change 2s after another watch had told of one that was made later"}}},
+		"three seconds":   {late: 3 * time.Second, want: []history.Gap{{What: "pods", Since: 3 * time.Second, Bridged: true, Why: "it reported a change 2s after another watch had reported a later one"}}},
 		"and all is calm": {late: 3 * time.Second, quiet: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestAWatchThatLagsAloneIsSeen(t *testing.T) {
 					if version++; !test.quiet {
 						leases.Modify(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "other", ResourceVersion: fmt.Sprint(version)}})
 					}
-					if version == 104 { // three seconds are over
+					if version == 104 { // after three seconds
 						made := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1040"}}
 						version = 1040
 						go func() {
@@ -73,7 +73,7 @@ func TestAWatchThatLagsAloneIsSeen(t *testing.T) {
 	}
 }
 
-// TestAWatchThatFellSilentIsSeen: it breaks off never and tells of nothing, and a list at the end shows what it did not tell.
+// TestAWatchThatFellSilentIsSeen: the watch does not break but reports nothing. The list at the end shows what it missed.
 func TestAWatchThatFellSilentIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -90,7 +90,7 @@ func TestAWatchThatFellSilentIsSeen(t *testing.T) {
 		if err := w.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		want := []history.Gap{{What: "pods", Why: "a list at the end shows a change of untold, of which it never told"}}
+		want := []history.Gap{{What: "pods", Why: "a list at the end shows a change of untold, which the watch never reported"}}
 		if diff := cmp.Diff(want, gapsIn(sink)); diff != "" {
 			t.Errorf("gaps (-want +got):\n%s", diff)
 		}
@@ -108,7 +108,7 @@ func gapsIn(n *notebook) (gaps []history.Gap) {
 	return gaps
 }
 
-// TestOrder: only what was overtaken is late, by when it was; a number that cannot be read is compared with nothing.
+// TestOrder: a change is late if another watch reported a later change before. Versions that do not parse are ignored.
 func TestOrder(t *testing.T) {
 	var o order
 	for _, step := range []struct {
@@ -128,11 +128,11 @@ func TestOrder(t *testing.T) {
 		{"", 9, 0, 0, false},
 		{"30", 10, 0, 0, false},
 	} {
-		if since, later, overtaken := o.tell(step.version, step.at); since != step.since || later != step.later || overtaken != step.overtaken {
+		if since, later, overtaken := o.report(step.version, step.at); since != step.since || later != step.later || overtaken != step.overtaken {
 			t.Errorf("%s at %d: %d, %d, %t, want %+v", step.version, step.at, since, later, overtaken, step)
 		}
 	}
-	if _, _, overtaken := (*order)(nil).tell("1", 1); overtaken {
-		t.Error("what is compared with nothing was overtaken")
+	if _, _, overtaken := (*order)(nil).report("1", 1); overtaken {
+		t.Error("a nil order found a change overtaken")
 	}
 }

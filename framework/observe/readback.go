@@ -14,26 +14,27 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// readBackLists is how many lists of the past a gap is worth. One change among a thousand takes ten; an API server that was
-// away for a minute had seven changes of pods to read back at most, and mostly none.
+// readBackLists is the maximum number of lists at past versions for one gap. Finding one change among a thousand versions
+// takes ten lists. After an API server was away for a minute, there were at most seven changes of pods to read back, and
+// usually none.
 const readBackLists = 300
 
-// missedChange is one that no watch told of.
+// missedChange is a change that no watch reported.
 type missedChange struct {
 	object runtime.Object
 	change history.Change
 }
 
-// readBack finds every change between the version up to which all was seen and a list. A restarted API server has forgotten
-// the changes before its start, but its store has not: it lists the state as it was at any version of the last five minutes.
-// So the time between is cut in half again and again where its two ends differ, until one version lies before the other: what
-// differs then is one change.
+// readBack finds every change between the version up to which everything was seen and a list. A restarted API server has
+// forgotten the changes before its start, but its store has not: it lists the state at any version of the last five
+// minutes. readBack compares the states at both ends of a range of versions and, if they differ, bisects the range, until
+// the range is a single version. The difference at that version is one change.
 //
-// What was made and was gone again between two versions that are alike is not found. While the API server is away nothing
-// is made, and it is asked for what was missed as soon as it answers.
+// An object that was created and deleted between two versions with the same state is not found. While the API server is
+// away nothing is created, and readBack runs as soon as it answers.
 //
-// Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list (Exact), and of the five
-// minutes --etcd-compaction-interval of kube-apiserver
+// Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list (Exact); the five minutes
+// are --etcd-compaction-interval of kube-apiserver
 func (s *stream) readBack(ctx context.Context, now listed) ([]missedChange, error) {
 	was := listed{version: s.version, objects: s.known}
 	from, err := strconv.ParseUint(was.version, 10, 64)
@@ -45,7 +46,7 @@ func (s *stream) readBack(ctx context.Context, now listed) ([]missedChange, erro
 		return nil, fmt.Errorf("read version %q: %w", now.version, err)
 	}
 	if to < from {
-		return nil, fmt.Errorf("version %d is older than %d, which was seen: the store lost something", to, from)
+		return nil, fmt.Errorf("version %d is older than %d, which was seen before: the store lost data", to, from)
 	}
 	r := reader{stream: s, left: readBackLists}
 	if err := r.between(ctx, from, to, was, now); err != nil {
@@ -57,7 +58,7 @@ func (s *stream) readBack(ctx context.Context, now listed) ([]missedChange, erro
 // reader reads back what a stream missed.
 type reader struct {
 	stream *stream
-	left   int // lists that it may still ask for
+	left   int // number of further lists allowed
 	missed []missedChange
 }
 
@@ -67,7 +68,7 @@ func (r *reader) between(ctx context.Context, from, to uint64, was, now listed) 
 	case err != nil || len(found) == 0:
 		return err
 	case to == from:
-		return fmt.Errorf("%s differ at one and the same version, %d", r.stream.what, to)
+		return fmt.Errorf("two lists of %s at version %d differ", r.stream.what, to)
 	case to-from == 1:
 		r.missed = append(r.missed, found...)
 		return nil
@@ -85,7 +86,7 @@ func (r *reader) between(ctx context.Context, from, to uint64, was, now listed) 
 	return errors.Join(r.between(ctx, from, mid, was, half), r.between(ctx, mid, to, half, now))
 }
 
-// differences are the changes that lead from one state to another, what went first.
+// differences are the changes that lead from one state to the other, deletions first.
 func differences(was, now map[types.UID]runtime.Object) (found []missedChange, err error) {
 	for uid, object := range was {
 		if _, still := now[uid]; !still {

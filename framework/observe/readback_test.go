@@ -19,15 +19,15 @@ import (
 
 // store is an API server whose store knows the state at every version, as a real one does for five minutes.
 type store struct {
-	states  map[int]map[string]int // at the versions at which something changed: the pods' own versions, by name
+	states  map[int]map[string]int // by the version of a change: the pods' own versions, by name
 	now     int
-	oldest  int // version that is still kept
-	asked   int // lists of the past
+	oldest  int // oldest version that is kept
+	asked   int // number of lists at past versions
 	watches []any
 }
 
 func (s *store) at(version int) *corev1.PodList {
-	for version > 0 && s.states[version] == nil { // it is as it was after the last change
+	for version > 0 && s.states[version] == nil { // the state is that of the last change
 		version--
 	}
 	list := &corev1.PodList{}
@@ -64,7 +64,8 @@ func (s *store) stream(sink Sink) *stream {
 	}
 }
 
-// past is a store in which, from version 10 on, b is changed twice, c is made, a is deleted, and d comes and goes.
+// past is a store in which, from version 10 on, b is changed twice, c is created, a is deleted, and d is created and
+// deleted.
 func past() *store {
 	return &store{now: 500, states: map[int]map[string]int{
 		10:  {"a": 3, "b": 9},
@@ -75,7 +76,7 @@ func past() *store {
 	}}
 }
 
-// gapOf is the only gap.
+// gapOf returns the only gap.
 func gapOf(t *testing.T, sink *notebook) (gap history.Gap) {
 	t.Helper()
 	for _, e := range sink.events {
@@ -86,7 +87,7 @@ func gapOf(t *testing.T, sink *notebook) (gap history.Gap) {
 	return gap
 }
 
-// TestWhatARestartedServerHasForgottenIsReadBack: change by change, in their order, and the gap is bridged.
+// TestWhatARestartedServerHasForgottenIsReadBack: all changes in order, and the gap is bridged.
 func TestWhatARestartedServerHasForgottenIsReadBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, sink := past(), &notebook{began: time.Now()}
@@ -116,7 +117,7 @@ func TestWhatARestartedServerHasForgottenIsReadBack(t *testing.T) {
 	})
 }
 
-// TestWhatCannotBeReadBackIsAGap that nothing bridges, and the state is listed.
+// TestWhatCannotBeReadBackIsAGap: the gap is not bridged, and the state is listed.
 func TestWhatCannotBeReadBackIsAGap(t *testing.T) {
 	many := past()
 	for v := 11; v < 500; v++ {
@@ -135,7 +136,7 @@ func TestWhatCannotBeReadBackIsAGap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sink, now := &notebook{began: time.Now()}, s.now
-				s.now, s.watches = 10, []any{expired, open()} // made here: a channel is of its bubble
+				s.now, s.watches = 10, []any{expired, open()} // made here, because a channel belongs to its synctest bubble
 				oldest := s.oldest
 				s.oldest = 0
 				st := s.stream(sink)
@@ -149,7 +150,7 @@ func TestWhatCannotBeReadBackIsAGap(t *testing.T) {
 					t.Fatal(err)
 				}
 				gap := gapOf(t, sink)
-				if gap.Bridged || !strings.Contains(gap.Why, ", nor could they be read back: "+name) {
+				if gap.Bridged || !strings.Contains(gap.Why, ", and they cannot be read back: "+name) {
 					t.Errorf("gap %+v", gap)
 				}
 				if words := sink.words(); !strings.HasPrefix(words[len(words)-1], "listed ") {
@@ -160,8 +161,8 @@ func TestWhatCannotBeReadBackIsAGap(t *testing.T) {
 	}
 }
 
-// TestAConnectionThatWasAwayIsABridgedGap once it goes on where it broke; one that comes back at once is none, and one that has
-// not come back, or of which it is not known that it goes on, is a gap.
+// TestAConnectionThatWasAwayIsABridgedGap once the watch has resumed. A short interruption is no gap. A watch that has not
+// resumed, or may not have resumed, at the end leaves a gap that is not bridged.
 func TestAConnectionThatWasAwayIsABridgedGap(t *testing.T) {
 	refused := func(n int) (all []any) {
 		for range n {
@@ -170,9 +171,9 @@ func TestAConnectionThatWasAwayIsABridgedGap(t *testing.T) {
 		return all
 	}
 	for name, test := range map[string]struct {
-		watches func() []any // a channel is of the bubble in which it is made
+		watches func() []any // a channel belongs to the synctest bubble in which it is made
 		lasts   time.Duration
-		want    []string // of the gaps: bridged or not, and when they are told
+		want    []string // gaps: bridged or not, and when they were recorded
 	}{
 		"for ten seconds": {func() []any { return append(refused(40), open()) }, time.Minute, []string{"true 11s"}},
 		"and then a change": {func() []any {

@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// rules are the part of a pod's spec that the scheduler must obey when it places the pod, and of which other pods and
-// nodes decide what it means. Soft spread constraints are kept for the reader.
+// rules are the scheduling constraints of a pod whose effect depends on other pods and on nodes. Soft spread constraints
+// are kept for readers of the record; other preferences are left out.
 type rules struct {
 	NodeSelector              map[string]string                 `json:"nodeSelector,omitempty"`
 	Affinity                  *corev1.Affinity                  `json:"affinity,omitempty"`
@@ -15,7 +15,7 @@ type rules struct {
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 }
 
-// rulesJSON keeps a pod's rules as Kubernetes writes them; {} when it has none. Plain API types always marshal.
+// rulesJSON is a pod's rules in Kubernetes' JSON; {} if it has none. Marshalling plain API types never fails.
 func rulesJSON(spec corev1.PodSpec) json.RawMessage {
 	raw, err := json.Marshal(rules{
 		NodeSelector: spec.NodeSelector, Affinity: required(spec.Affinity),
@@ -27,7 +27,7 @@ func rulesJSON(spec corev1.PodSpec) json.RawMessage {
 	return raw
 }
 
-// required is an affinity without what is only preferred; nil when nothing is left.
+// required is an affinity without its preferences; nil if nothing remains.
 func required(all *corev1.Affinity) *corev1.Affinity {
 	if all == nil {
 		return nil

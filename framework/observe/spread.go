@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// spreadJSON keeps the constraints as Kubernetes writes them, nil when there are none. Plain API types always marshal.
+// spreadJSON is the constraints in Kubernetes' JSON; nil if there are none. Marshalling plain API types never fails.
 func spreadJSON(constraints []corev1.TopologySpreadConstraint) json.RawMessage {
 	if len(constraints) == 0 {
 		return nil

@@ -18,52 +18,54 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// reconnectLimit bounds how long a watch tries to come back. No scenario keeps the API server away for longer.
+// reconnectLimit is how long a watch tries to reconnect. No scenario keeps the API server away for longer.
 const reconnectLimit = 15 * time.Minute
 
-// stream follows one kind of object.
+// stream follows one kind of object. It does not use client-go's RetryWatcher, which hides disconnections, drops bookmarks, and
+// retries forever when the API server refuses a watch because its version is too old. The record must show all of these.
 type stream struct {
 	what  string
 	lists func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	event func(runtime.Object, history.Change) history.Event
 	sink  Sink
-	order *order // of what all watches tell; nil: this one is not compared
-	// closing is closed when the watching is about to end; nil: that is not told.
+	order *order // shared by all compared watches; nil: this watch is not compared
+	// closing is closed when watching is about to end; nil: this stream ends with its context.
 	closing <-chan struct{}
 
-	version string                       // the resource version up to which everything was seen
-	current history.Offset               // when the watch was last known to be up to date
-	known   map[types.UID]runtime.Object // what exists, to notice after a gap what no longer does
-	broken  history.Moment               // since when there was no connection, until it is known that nothing was missed
-	back    history.Offset               // when there was one again
-	why     string                       // it broke, or could not be taken up
-	gap     history.Moment               // when a gap was last recorded that was bridged
+	version      string                       // the resource version up to which everything was seen
+	current      history.Offset               // when the watch was last known to be up to date
+	known        map[types.UID]runtime.Object // existing objects, to detect deletions after a gap
+	disconnected history.Moment               // when the connection broke; reset when it is known that nothing was missed
+	reconnected  history.Offset               // when the connection was restored
+	reason       string                       // why the connection broke, or could not be resumed
+	gap          history.Moment               // when a bridged gap was last recorded
 }
 
-// errBroken says that the connection is no longer there, and has to be taken up.
+// errBroken means that the connection broke and must be resumed.
 var errBroken = errors.New("the connection broke")
 
-// errGone says that the API server no longer has the changes since our version.
-var errGone = errors.New("the changes since the last one seen are no longer kept by the API server")
+// errGone means that the API server no longer has the changes since s.version.
+var errGone = errors.New("the API server no longer has the changes since the last one seen")
 
-// follow watches from the listed version on until the context ends. A connection that breaks is taken up where it
-// broke, and nothing is missed; where the API server cannot do that, which a restarted one never can, what was missed is
-// read back from its store. Either is a gap that is bridged. When that is not possible, a gap is recorded and the state
-// listed again. So it is when the context ends before a broken connection was taken up.
+// follow watches from the listed version on until the context ends. A connection that breaks is resumed at the last
+// version, and nothing is missed. If the API server cannot resume it, as is always the case after its restart, the missed
+// changes are read back from its store. Both cases are bridged gaps. If reading back is impossible, follow records a gap
+// that is not bridged and lists the state again. It also records such a gap if the context ends before a broken connection
+// was resumed.
 func (s *stream) follow(ctx context.Context) error {
 	for {
 		err := s.once(ctx)
 		switch {
 		case err == nil:
 			return nil
-		case errors.Is(err, errBroken) && !s.broken.OK:
-			s.broken, s.why = history.Moment{At: s.sink.Now(), OK: true}, err.Error()
+		case errors.Is(err, errBroken) && !s.disconnected.OK:
+			s.disconnected, s.reason = history.Moment{At: s.sink.Now(), OK: true}, err.Error()
 		}
 		switch {
 		case ended(ctx):
 			return s.sink.Append(history.Event{T: s.sink.Now(), Gap: &history.Gap{
-				What: s.what, Since: s.current, Why: "it had broken off when the watching ended: " + err.Error(),
+				What: s.what, Since: s.current, Why: "it was disconnected when watching ended: " + err.Error(),
 			}})
 		case !errors.Is(err, errBroken):
 			return err
@@ -71,13 +73,13 @@ func (s *stream) follow(ctx context.Context) error {
 	}
 }
 
-// once watches until the context ends, which is no error, or until the connection breaks. If there is a gap, it is
-// mended.
+// once watches until the connection breaks, or until the context ends, which is not an error. If changes were missed, it
+// lists again.
 func (s *stream) once(ctx context.Context) error {
 	before := s.version
 	w, err := s.connect(ctx)
 	if err == nil {
-		s.back = s.sink.Now()
+		s.reconnected = s.sink.Now()
 		err = s.drain(ctx, w)
 		w.Stop()
 	}
@@ -86,15 +88,15 @@ func (s *stream) once(ctx context.Context) error {
 		before = s.version
 	}
 	if errors.Is(err, errBroken) && s.version == before {
-		// An API server that ends watches at once must not be asked without a pause.
+		// Pause, so that an API server that ends watches at once is not flooded with requests.
 		return cmp.Or(poll.Pass(ctx, poll.Interval), err)
 	}
 	return err
 }
 
-// connect opens a watch, trying again while the API server is away.
+// connect opens a watch. It retries while the API server is away.
 func (s *stream) connect(ctx context.Context) (w watch.Interface, err error) {
-	// The watch has to outlive the wait for it, so it is given the caller's context and not the one that poll bounds.
+	// The watch must outlive this wait, so it gets the caller's context and not the limited one of poll.
 	err = poll.Until(ctx, "a watch of "+s.what, reconnectLimit, func(context.Context) (bool, string, error) {
 		w, err = s.watch(ctx, metav1.ListOptions{ResourceVersion: s.version, AllowWatchBookmarks: true})
 		if isGone(err) {
@@ -108,12 +110,12 @@ func (s *stream) connect(ctx context.Context) (w watch.Interface, err error) {
 	return w, err
 }
 
-// acceptedAfter is how long a new watch must have been open to be one that the API server goes on with: that it does not
-// know the version any more it says at once, but as the first event.
+// acceptedAfter is how long a new watch must have been open to count as resumed: if the API server no longer knows the
+// version, it reports that immediately, as the first event.
 const acceptedAfter = time.Second
 
-// drain records changes until the context ends, or until the connection does. One that ends because we stop is not
-// broken.
+// drain records changes until the context ends or the connection breaks. A connection that ends because the context ended
+// is not broken.
 func (s *stream) drain(ctx context.Context, w watch.Interface) error {
 	accepted := time.NewTimer(acceptedAfter)
 	defer accepted.Stop()
@@ -138,35 +140,35 @@ func (s *stream) drain(ctx context.Context, w watch.Interface) error {
 				if isGone(apierrors.FromObject(e.Object)) {
 					return errGone
 				}
-				return errBroken // whatever the trouble is: take it up from the version we have
+				return errBroken // whatever the error is, resume from the last version
 			}
-			if err := cmp.Or(s.resumed(), s.take(e)); err != nil {
+			if err := cmp.Or(s.resumed(), s.recordChange(e)); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// noticeable is how long a connection may be away without a word in the record: an API server ends each watch now and then,
-// and promises reckon with changes that are told so much later.
+// noticeable is how long a connection may be away without a gap in the record: an API server ends every watch from time to
+// time, and promises allow for changes that are reported this late.
 const noticeable = time.Second
 
-// ended is nil when the watching ends, unless a connection that was away is not yet known to go on where it broke.
+// ended is called when watching ends. It returns nil unless a broken connection is not yet known to be resumed.
 func (s *stream) ended() error {
-	if s.broken.OK && s.back-s.broken.At > noticeable {
+	if s.disconnected.OK && s.reconnected-s.disconnected.At > noticeable {
 		return errBroken
 	}
 	return nil
 }
 
-// resumed records that a watch goes on where it had broken off: all that happened meanwhile comes now.
+// resumed records that a broken watch was resumed: everything that happened in the meantime is reported now.
 func (s *stream) resumed() error {
-	was := s.broken
-	s.broken = history.Moment{}
-	if was.OK && s.back-was.At > noticeable {
+	was := s.disconnected
+	s.disconnected = history.Moment{}
+	if was.OK && s.reconnected-was.At > noticeable {
 		s.gap = history.Moment{At: s.sink.Now(), OK: true}
 		return s.sink.Append(history.Event{T: s.sink.Now(), Gap: &history.Gap{
-			What: s.what, Since: s.current, Bridged: true, Why: s.why + ", and was taken up where it broke",
+			What: s.what, Since: s.current, Bridged: true, Why: s.reason + ", and the watch resumed where it broke",
 		}})
 	}
 	return nil
@@ -174,8 +176,8 @@ func (s *stream) resumed() error {
 
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
-// take records one change.
-func (s *stream) take(e watch.Event) error {
+// recordChange records one change.
+func (s *stream) recordChange(e watch.Event) error {
 	object, err := meta.Accessor(e.Object)
 	if err != nil {
 		return fmt.Errorf("read a change of %s: %w", s.what, err)
@@ -184,7 +186,7 @@ func (s *stream) take(e watch.Event) error {
 	change := map[watch.EventType]history.Change{
 		watch.Added: history.Added, watch.Modified: history.Modified, watch.Deleted: history.Deleted,
 	}[e.Type]
-	if change == "" { // a bookmark: it only moves the version on
+	if change == "" { // a bookmark only advances the version
 		return nil
 	}
 	if change == history.Deleted {
@@ -195,8 +197,9 @@ func (s *stream) take(e watch.Event) error {
 	return cmp.Or(s.compare(s.version), s.record(e.Object, change))
 }
 
-// relist lists again when the watch cannot go on, as often as it takes. If all that was missed can be read back, it is
-// recorded in its order, after a gap that is bridged; else a gap is, and the state as it was listed.
+// relist lists again, and retries until that succeeds, when the watch cannot be resumed. If all missed changes can be read
+// back, it records a bridged gap and then the changes in order. Otherwise it records a gap that is not bridged, and the
+// listed state.
 func (s *stream) relist(ctx context.Context) (err error) {
 	var found listed
 	err = poll.Until(ctx, "a list of "+s.what, reconnectLimit, func(ctx context.Context) (bool, string, error) {
@@ -206,19 +209,19 @@ func (s *stream) relist(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.broken = history.Moment{}
+	s.disconnected = history.Moment{}
 	missed, why := s.readBack(ctx, found)
 	gap := &history.Gap{What: s.what, Since: s.current, Bridged: why == nil, Why: errGone.Error()}
 	if why == nil {
 		gap.Why += fmt.Sprintf("; %d read back from its store", len(missed))
 	} else {
-		gap.Why += ", nor could they be read back: " + why.Error()
+		gap.Why += ", and they cannot be read back: " + why.Error()
 	}
 	if err := s.sink.Append(history.Event{T: s.sink.Now(), Gap: gap}); err != nil {
 		return err
 	}
 	if !gap.Bridged {
-		return s.begin(found)
+		return s.recordList(found)
 	}
 	for _, m := range missed {
 		if err := s.record(m.object, m.change); err != nil {
@@ -229,13 +232,13 @@ func (s *stream) relist(ctx context.Context) (err error) {
 	return nil
 }
 
-// list records the present state.
+// list records the current state.
 func (s *stream) list(ctx context.Context) error {
 	found, err := s.fetch(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
-	return s.begin(found)
+	return s.recordList(found)
 }
 
 // listed is the state at a version.
@@ -270,9 +273,9 @@ func (s *stream) fetch(ctx context.Context, o metav1.ListOptions) (found listed,
 	return found, nil
 }
 
-// begin records what was listed, and before it what is no longer there: most objects go by their names, so that who came
-// under the name of one that went must come after.
-func (s *stream) begin(found listed) error {
+// recordList records the listed objects. Deletions come first: histories identify most objects by name, so an object that
+// replaces a deleted one of the same name must come after it.
+func (s *stream) recordList(found listed) error {
 	for uid, object := range s.known {
 		if _, still := found.objects[uid]; !still {
 			if err := s.record(object, history.Deleted); err != nil {
@@ -292,13 +295,13 @@ func (s *stream) begin(found listed) error {
 func (s *stream) record(object runtime.Object, change history.Change) error {
 	event := s.event(object, change)
 	if event == (history.Event{}) {
-		return nil // the object says nothing that is of interest
+		return nil // the object contains nothing relevant
 	}
 	event.T = s.sink.Now()
 	return s.sink.Append(event)
 }
 
-// isGone tells whether the API server has given up the version we asked to watch from.
+// isGone reports whether the API server no longer has the version that the watch asked for.
 func isGone(err error) bool {
 	return apierrors.IsGone(err) || apierrors.IsResourceExpired(err)
 }

@@ -26,7 +26,7 @@ func pod(name, version string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), ResourceVersion: version}}
 }
 
-// script is an API server for pods that plays one list and one watch after the other. After the last it is away.
+// script is an API server for pods that returns the given lists and watches in order. After the last one it is away.
 type script struct {
 	lists   []any // []*corev1.Pod or error
 	watches []any // watch.Interface or error
@@ -69,7 +69,7 @@ func take(from *[]any) (any, error) {
 	return next, err
 }
 
-// played is a watch that has these events and is then closed.
+// played is a watch that sends these events and then closes.
 func played(events ...watch.Event) *watch.FakeWatcher {
 	w := watch.NewFakeWithChanSize(len(events), false)
 	for _, e := range events {
@@ -79,7 +79,7 @@ func played(events ...watch.Event) *watch.FakeWatcher {
 	return w
 }
 
-// open is a watch that stays open and tells nothing.
+// open is a watch that stays open and sends nothing.
 func open() watch.Interface { return watch.NewFake() }
 
 var (
@@ -92,7 +92,7 @@ func trouble(err *apierrors.StatusError) watch.Event {
 	return watch.Event{Type: watch.Error, Object: &err.ErrStatus}
 }
 
-// play lists, and follows for a minute.
+// play lists the pods and follows them for a minute.
 func (s *script) play(t *testing.T) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -137,8 +137,8 @@ func TestWhatMayHaveBeenMissedIsAGap(t *testing.T) {
 	for name, end := range map[string]func() any{
 		"refused at connect":          func() any { return expired },
 		"refused at connect, as gone": func() any { return gone },
-		"told in the stream":          func() any { return played(trouble(expired)) },
-		"told in the stream, as gone": func() any { return played(trouble(gone)) },
+		"sent in the stream":          func() any { return played(trouble(expired)) },
+		"sent in the stream, as gone": func() any { return played(trouble(gone)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -158,8 +158,8 @@ func TestWhatMayHaveBeenMissedIsAGap(t *testing.T) {
 	}
 }
 
-// TestAGapLastsFromTheLastThingSeenToTheNextList: it begins before the connection broke, because nobody knows for how
-// long nothing had come any more.
+// TestAGapLastsFromTheLastThingSeenToTheNextList: it begins before the connection broke, because the watch may have been
+// silent for some time before.
 func TestAGapLastsFromTheLastThingSeenToTheNextList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		live := watch.NewFake()
@@ -180,14 +180,14 @@ func TestAGapLastsFromTheLastThingSeenToTheNextList(t *testing.T) {
 		if got, want := s.sink.events[2].T, 10*time.Second+2*poll.Interval; got != want {
 			t.Errorf("the gap ends at %s, want %s", got, want)
 		}
-		if diff := cmp.Diff([]string{"10", "10"}, s.asked); diff != "" { // the list is at 10, too
+		if diff := cmp.Diff([]string{"10", "10"}, s.asked); diff != "" { // the second list is at version 10, too
 			t.Errorf("asked to watch from (-want +got):\n%s", diff)
 		}
 	})
 }
 
-// TestWhoComesUnderAnotherOnesNameIsThere: most objects go by their names in a history. A node that went and came again
-// while the watch was blind is another object of the same name.
+// TestWhoComesUnderAnotherOnesNameIsThere: histories identify most objects by name. A node that was deleted and recreated
+// during a gap is a different object with the same name.
 func TestWhoComesUnderAnotherOnesNameIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := func(uid types.UID) *corev1.NodeList {
@@ -220,12 +220,12 @@ func TestWhoComesUnderAnotherOnesNameIsThere(t *testing.T) {
 			state.Apply(e)
 		}
 		if _, there := state.Nodes["w1"]; !there {
-			t.Errorf("w1 is not in the state that the history tells: %q", sink.words())
+			t.Errorf("w1 is missing in the state: %q", sink.words())
 		}
 	})
 }
 
-// TestWhatWasSeenToGoIsNotToldOfAgain when a list after a gap does not have it.
+// TestWhatWasSeenToGoIsNotToldOfAgain: a deletion that the watch reported is not recorded again after a gap.
 func TestWhatWasSeenToGoIsNotToldOfAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
@@ -239,7 +239,7 @@ func TestWhatWasSeenToGoIsNotToldOfAgain(t *testing.T) {
 	})
 }
 
-// stopped counts how often a watch is ended by who asked for it.
+// stopped counts the calls of Stop.
 type stopped struct {
 	watch.Interface
 	times int
@@ -250,7 +250,7 @@ func (s *stopped) Stop() {
 	s.Interface.Stop()
 }
 
-// TestEveryWatchIsEnded: one that is given up holds a connection otherwise.
+// TestEveryWatchIsEnded: a watch that is not stopped keeps its connection.
 func TestEveryWatchIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{lists: []any{[]*corev1.Pod{}, []*corev1.Pod{}}}
@@ -269,7 +269,7 @@ func TestEveryWatchIsEnded(t *testing.T) {
 	})
 }
 
-// TestSilenceIsNotCalm: a watch that is broken when the watching ends may have missed anything since it was last heard.
+// TestSilenceIsNotCalm: a watch that is broken when watching ends may have missed anything since its last event.
 func TestSilenceIsNotCalm(t *testing.T) {
 	for name, s := range map[string]func() *script{
 		"no connection": func() *script { return &script{} },
@@ -291,7 +291,7 @@ func TestSilenceIsNotCalm(t *testing.T) {
 				}
 				wantWords(t, s.sink, "listed a", "gap since 0s")
 				last := s.sink.events[1]
-				if last.T != time.Minute || last.Gap.What != "pods" || !strings.HasPrefix(last.Gap.Why, "it had broken off when the watching ended: ") {
+				if last.T != time.Minute || last.Gap.What != "pods" || !strings.HasPrefix(last.Gap.Why, "it was disconnected when watching ended: ") {
 					t.Errorf("gap at %s: %+v", last.T, last.Gap)
 				}
 			})
@@ -299,7 +299,7 @@ func TestSilenceIsNotCalm(t *testing.T) {
 	}
 }
 
-// TestAServerThatEndsWatchesAtOnceIsNotPressed: each new watch costs it more than the one before was worth.
+// TestAServerThatEndsWatchesAtOnceIsNotPressed: reconnecting without a pause would only add load.
 func TestAServerThatEndsWatchesAtOnceIsNotPressed(t *testing.T) {
 	for name, ended := range map[string]func() any{
 		"with nothing":       func() any { return played() },
@@ -340,8 +340,8 @@ func TestAServerThatStaysAwayEndsTheWatch(t *testing.T) {
 	}
 }
 
-// TestAHistoryThatCannotBeWrittenEndsTheWatch: at once, wherever it shows. To try again would leave out what could not
-// be written, and say nothing.
+// TestAHistoryThatCannotBeWrittenEndsTheWatch, immediately and at every kind of write. A retry would silently leave out the
+// event that could not be written.
 func TestAHistoryThatCannotBeWrittenEndsTheWatch(t *testing.T) {
 	full := errors.New("disk full")
 	for name, s := range map[string]*script{
@@ -372,7 +372,7 @@ func TestAHistoryThatCannotBeWrittenEndsTheWatch(t *testing.T) {
 	}
 }
 
-// fillsUp takes some events and no more.
+// fillsUp accepts a limited number of events.
 type fillsUp struct {
 	*notebook
 	left int
@@ -397,7 +397,7 @@ func TestALostWriteAtTheEndIsReported(t *testing.T) {
 		}
 		s.sink.fill(errors.New("disk full"))
 		if err := st.follow(ctx); err == nil || err.Error() != "disk full" {
-			t.Errorf("got %v: the gap at the end is lost, and nobody says so", err)
+			t.Errorf("got %v: the gap at the end is lost without an error", err)
 		}
 	})
 }

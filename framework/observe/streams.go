@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// allStreams are the kinds of objects that a history holds. Beside them, the harness listens to its own echo.
+// allStreams are the kinds of objects that a history contains. The Lease for the echo is watched in addition.
 func allStreams(c kubernetes.Interface, namespace string) []*stream {
 	return []*stream{
 		streamOf("nodes", c.CoreV1().Nodes(), nodeEvent),
@@ -29,13 +29,13 @@ func allStreams(c kubernetes.Interface, namespace string) []*stream {
 	}
 }
 
-// lister is what every typed client of client-go offers for its kind.
+// lister is implemented by every typed client of client-go.
 type lister[L runtime.Object] interface {
 	List(context.Context, metav1.ListOptions) (L, error)
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// streamOf makes a stream from a typed client and a function that turns its objects into events.
+// streamOf makes a stream from a typed client and a function that converts its objects to events.
 func streamOf[L runtime.Object, T runtime.Object](
 	what string, client lister[L], event func(T, history.Change) history.Event,
 ) *stream {
@@ -111,7 +111,7 @@ func sliceEvent(s *discoveryv1.EndpointSlice, change history.Change) history.Eve
 	return history.Event{Slice: slice}
 }
 
-// endpoint reads an unset ready or serving as true, and terminating as false, as the API documents them.
+// endpoint treats an unset ready or serving as true, and an unset terminating as false, as the API documents.
 func endpoint(e discoveryv1.Endpoint) history.Endpoint {
 	isTrue := func(b *bool, unset bool) bool {
 		if b == nil {
@@ -142,7 +142,7 @@ func budgetEvent(b *policyv1.PodDisruptionBudget, change history.Change) history
 		Observed:       b.Status.ObservedGeneration >= b.Generation,
 		CurrentHealthy: int(b.Status.CurrentHealthy), DesiredHealthy: int(b.Status.DesiredHealthy),
 		ExpectedPods: int(b.Status.ExpectedPods), DisruptionsAllowed: int(b.Status.DisruptionsAllowed),
-		UnhealthyPodEvictionPolicy: string(policyv1.IfHealthyBudget), // the API's default when it is not given
+		UnhealthyPodEvictionPolicy: string(policyv1.IfHealthyBudget), // the API's default
 	}
 	if b.Spec.UnhealthyPodEvictionPolicy != nil {
 		budget.UnhealthyPodEvictionPolicy = string(*b.Spec.UnhealthyPodEvictionPolicy)
@@ -172,7 +172,7 @@ func workloadEvent(d *appsv1.Deployment, change history.Change) history.Event {
 	return history.Event{Workload: w}
 }
 
-// statefulSetEvent tells of a StatefulSet in the words for a Deployment: both want replicas, and say how many there are.
+// statefulSetEvent reports a StatefulSet as a Workload, like a Deployment.
 func statefulSetEvent(s *appsv1.StatefulSet, change history.Change) history.Event {
 	w := workload(s.ObjectMeta, change, s.Spec.Selector, s.Spec.Replicas, s.Spec.Template.Spec)
 	w.StatefulSet = true
@@ -182,14 +182,14 @@ func statefulSetEvent(s *appsv1.StatefulSet, change history.Change) history.Even
 	return history.Event{Workload: w}
 }
 
-// workload is what is wanted.
+// workload is the part of the event that comes from the spec.
 func workload(
 	meta metav1.ObjectMeta, change history.Change, of *metav1.LabelSelector, replicas *int32, pod corev1.PodSpec,
 ) *history.Workload {
 	w := &history.Workload{
 		Change: change, Namespace: meta.Namespace, Name: meta.Name, NodeSelector: pod.NodeSelector,
 		Spread:   spreadJSON(pod.TopologySpreadConstraints),
-		Replicas: 1, // the API's default when it is not given
+		Replicas: 1, // the API's default
 	}
 	w.Selector, w.SelectsBy = selector(of)
 	if replicas != nil {
@@ -198,7 +198,7 @@ func workload(
 	return w
 }
 
-// selector is the labels that a selector asks for, and the whole of it where it asks for more.
+// selector returns the labels of a selector, and the whole selector in text form if it has expressions as well.
 func selector(s *metav1.LabelSelector) (labels map[string]string, whole string) {
 	switch {
 	case s == nil:

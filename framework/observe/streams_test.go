@@ -46,7 +46,7 @@ func TestPodEvent(t *testing.T) {
 		Labels: map[string]string{"app": "backend"}, Ready: true, Restarts: 5, CPU: "25m", Deleting: true, Disruption: "EvictionByEvictionAPI",
 		Unschedulable: "0/3 nodes are available", Waiting: "CrashLoopBackOff",
 	})
-	// What is false, unknown or not there says nothing of its kind.
+	// Conditions that are false, unknown or missing leave their fields empty.
 	same(t, "a pod of which nothing holds", podEvent(&corev1.Pod{
 		ObjectMeta: named("p"),
 		Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
@@ -59,7 +59,7 @@ func TestPodEvent(t *testing.T) {
 	}, history.Listed).Pod, &history.Pod{Change: history.Listed, Namespace: "ns", Name: "p", Phase: "Pending", Rules: []byte(`{}`), Lifecycle: &history.Lifecycle{}})
 }
 
-// TestPodRules: what the scheduler must obey is told when a pod is first seen, and what it may weigh is not.
+// TestPodRules: hard constraints are recorded when a pod is first seen; mere preferences are not.
 func TestPodRules(t *testing.T) {
 	none, seconds := int32(2), int64(300)
 	app := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
@@ -114,10 +114,10 @@ func TestNodeEvent(t *testing.T) {
 		}},
 	}, history.Modified).Node, &history.Node{
 		Change: history.Modified, Name: "w1", Labels: map[string]string{"zone": "a"}, Ready: "False", Unschedulable: true,
-		// as invariant.Spread reads them: the effect is what follows the last colon
+		// invariant.Spread expects the effect after the last colon
 		Taints: []string{"node.kubernetes.io/unschedulable:NoSchedule", "gpu=yes:NoExecute"},
 	})
-	same(t, "a node that has not said a word", nodeEvent(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w2"}}, history.Added).Node,
+	same(t, "a node without conditions", nodeEvent(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w2"}}, history.Added).Node,
 		&history.Node{Change: history.Added, Name: "w2", Ready: "Unknown"})
 }
 
@@ -134,7 +134,7 @@ func TestSliceEvent(t *testing.T) {
 	}
 	same(t, "endpoints", sliceEvent(slice, history.Added).Slice, &history.Slice{
 		Change: history.Added, Namespace: "ns", Name: "backend-1", Service: "backend", Endpoints: []history.Endpoint{
-			{IP: "10.0.0.1", Pod: "a", Node: "w1", Ready: true, Serving: true}, // what is not set is true, and no end
+			{IP: "10.0.0.1", Pod: "a", Node: "w1", Ready: true, Serving: true}, // unset ready and serving are true, unset terminating is false
 			{Pod: "b", Serving: true, Terminating: true},
 			{IP: "10.0.0.3", Ready: true},
 		},
@@ -162,7 +162,7 @@ func TestBudgetEvent(t *testing.T) {
 	same(t, "minAvailable", budgetEvent(budget, history.Added).Budget, &want)
 	budget.Spec.MinAvailable, budget.Spec.MaxUnavailable = nil, &third
 	budget.Spec.UnhealthyPodEvictionPolicy, want.UnhealthyPodEvictionPolicy = new(policyv1.AlwaysAllow), "AlwaysAllow"
-	budget.Generation, budget.Spec.Selector = 4, nil // a status of what was asked for before
+	budget.Generation, budget.Spec.Selector = 4, nil // a status for an older spec
 	want.MinAvailable, want.MaxUnavailable, want.Observed, want.Selector = "", "34%", false, nil
 	same(t, "maxUnavailable", budgetEvent(budget, history.Added).Budget, &want)
 }
@@ -200,7 +200,7 @@ func TestWorkloadEvent(t *testing.T) {
 		t.Error("a status that is about an older generation")
 	}
 	bare := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "bare", Namespace: "ns", Generation: 1}}
-	same(t, "a Deployment that says little", workloadEvent(bare, history.Added).Workload,
+	same(t, "a Deployment without optional fields", workloadEvent(bare, history.Added).Workload,
 		&history.Workload{Change: history.Added, Namespace: "ns", Name: "bare", Replicas: 1})
 }
 
@@ -213,13 +213,13 @@ func TestNoteEvent(t *testing.T) {
 	})
 }
 
-// requests are what a kubelet says that it has given a container of processor time.
+// requests is a container status with the CPU requests that the kubelet has applied.
 func requests(cpu string) *corev1.ResourceRequirements {
 	return &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}
 }
 
-// TestSelectorsOfMoreThanLabels: a selector that asks for more than labels chooses fewer pods than its labels do, and the
-// record says so.
+// TestSelectorsOfMoreThanLabels: a selector with expressions selects fewer pods than its labels alone, so the record
+// contains the whole selector.
 func TestSelectorsOfMoreThanLabels(t *testing.T) {
 	both := &metav1.LabelSelector{
 		MatchLabels:      map[string]string{"app": "a"},

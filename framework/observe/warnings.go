@@ -12,29 +12,30 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// RecordWarnings returns a copy of config whose clients record what the API server warns of when they create or change an
-// object, each text once: what a manifest uses that is deprecated, among others. Reading is the harness's own business.
+// RecordWarnings returns a copy of config whose clients record the API server's warnings about objects that they create or
+// change, each text once: for example deprecated fields in a manifest. Warnings about reads are ignored, because only the
+// harness itself reads.
 //
-// It reads the answers' headers itself: a rest.WarningHandler is not told which object was warned of.
+// It parses the response headers itself, because a rest.WarningHandler does not get the object that a warning is about.
 func RecordWarnings(config *rest.Config, sink Sink) *rest.Config {
 	config = rest.CopyConfig(config)
 	// Plain JSON, so that the object's name can be read here.
 	config.ContentType = "application/json"
-	config.WarningHandlerWithContext = rest.NoWarnings{} // else it would print them
-	told := &texts{seen: map[string]bool{}}
+	config.WarningHandlerWithContext = rest.NoWarnings{} // by default the client prints them
+	recorded := &texts{seen: map[string]bool{}}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return warningRecorder{next: next, sink: sink, told: told}
+		return warningRecorder{next: next, sink: sink, recorded: recorded}
 	})
 	return config
 }
 
-// texts of warnings that were recorded, by all clients of a config.
+// texts are the recorded warnings of all clients of a config.
 type texts struct {
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// fresh tells whether a text was not there yet. It is from now on.
+// fresh returns true if the text is new, and remembers it.
 func (t *texts) fresh(text string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,9 +45,9 @@ func (t *texts) fresh(text string) bool {
 }
 
 type warningRecorder struct {
-	next http.RoundTripper
-	sink Sink
-	told *texts
+	next     http.RoundTripper
+	sink     Sink
+	recorded *texts
 }
 
 func (r warningRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -54,15 +55,15 @@ func (r warningRecorder) RoundTrip(request *http.Request) (*http.Response, error
 	if err != nil || !changes(request) {
 		return response, err
 	}
-	// Of headers that make no sense it gives those that do.
+	// Malformed headers are skipped; ParseWarningHeaders returns the others.
 	warnings, _ := net.ParseWarningHeaders(response.Header.Values("Warning"))
 	for _, w := range warnings {
-		if w.Text == "" || !r.told.fresh(w.Text) {
+		if w.Text == "" || !r.recorded.fresh(w.Text) {
 			continue
 		}
 		e := history.Event{T: r.sink.Now(), Warning: &history.APIWarning{Object: object(request), Text: w.Text}}
 		if err := r.sink.Append(e); err != nil {
-			_ = response.Body.Close() // of an answer that nobody will read
+			_ = response.Body.Close() // the response is not returned, so nothing else closes it
 			return nil, err
 		}
 	}
@@ -77,7 +78,8 @@ func changes(request *http.Request) bool {
 	return false
 }
 
-// object names what was sent by kind and name, for example "Deployment backend"; a patch that does not repeat them, by its path.
+// object identifies the object in the request by kind and name, for example "Deployment backend". A patch whose body does
+// not contain them is identified by its URL path.
 func object(request *http.Request) string {
 	var sent struct {
 		Kind     string

@@ -27,10 +27,10 @@ const (
 	oldField  = `spec.securityContext: deprecated since v1.30; use the "appArmorProfile" field instead`
 )
 
-// warns answers everything with what was sent, and with warnings.
+// warns responds to every request with its own body, and with warnings.
 type warns struct {
 	headers []string
-	closed  atomic.Bool // several clients ask
+	closed  atomic.Bool // used by several clients
 }
 
 func warningOf(text string) string { return fmt.Sprintf("299 - %q", text) }
@@ -106,7 +106,7 @@ func TestWarningsNameTheirObject(t *testing.T) {
 	}
 }
 
-// ignore drops an error that contains a text: the answer is what was sent.
+// ignore drops an error that contains the text: the response is the request's body.
 func ignore(err error, text string) error {
 	if err != nil && strings.Contains(err.Error(), text) {
 		return nil
@@ -118,7 +118,7 @@ func TestEachWarningIsRecordedOnce(t *testing.T) {
 	n, w := &notebook{}, &warns{headers: []string{"no warning", warningOf(oldBudget), `299 - ""`, warningOf(oldField)}}
 	config := RecordWarnings(w.config(), n)
 	var all sync.WaitGroup
-	for range 8 { // several clients, as the stage and the faults are
+	for range 8 { // several clients, as in a run
 		client := kubernetes.NewForConfigOrDie(config).PolicyV1().PodDisruptionBudgets("ns")
 		all.Go(func() {
 			if _, err := client.Create(t.Context(), &policyv1.PodDisruptionBudget{ObjectMeta: named("backend")}, metav1.CreateOptions{}); err != nil {
@@ -136,7 +136,7 @@ func TestEachWarningIsRecordedOnce(t *testing.T) {
 	}
 }
 
-// What the harness reads is not the workload's, and a client of the config that was given records nothing.
+// Warnings about the harness's reads are ignored, and a client of the original config records nothing.
 func TestWarningsOfReadingAreNotRecorded(t *testing.T) {
 	n, w := &notebook{}, &warns{headers: []string{warningOf("v1 Endpoints is deprecated in v1.33+")}}
 	given := w.config()
@@ -152,7 +152,7 @@ func TestWarningsOfReadingAreNotRecorded(t *testing.T) {
 	}
 }
 
-// A record that can take no more says so to who asked, and leaves no connection behind.
+// If the record rejects the event, the request returns the error, and the response body is closed.
 func TestAWarningThatCannotBeRecorded(t *testing.T) {
 	n, w := &notebook{}, &warns{headers: []string{warningOf(oldField)}}
 	n.fill(errors.New("disk full"))

@@ -1,6 +1,6 @@
-// Package poll waits for a condition with a limit, and says what was last seen when the limit passes.
+// Package poll waits for a condition until a time limit, and reports what was last seen if the limit passes.
 //
-// It is the only place in the framework that waits. It does not retry actions: what is polled must be safe to ask again.
+// It is the only place in the framework that waits. It does not retry actions: a check must be safe to repeat.
 package poll
 
 import (
@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Interval is the pause between two checks: short enough to date what a witness sees, long enough to cost nothing.
+// Interval is the time between two checks: short enough to date what a witness sees, long enough to be cheap.
 const Interval = 250 * time.Millisecond
 
-// Check looks once. It says whether the condition holds, and what it saw, in words ("Ready=True"). An error is reported
-// if the limit passes, and does not end the wait: an API server may be away for a while.
+// Check looks once. It reports whether the condition holds, and what it saw, in words ("Ready=True"). An error does not end the
+// wait, because an API server may be unreachable for a while. The last error is reported if the limit passes.
 type Check func(context.Context) (done bool, saw string, err error)
 
-// Until waits for check to be done, at most limit. What names the condition as a thing waited for: "node w3 to be
-// NotReady". The error says how long it waited, what it last saw and the last error.
+// Until repeats check until it is done, for at most limit. what names the awaited condition: "node w3 to be NotReady". The
+// error contains how long Until waited, what it last saw, and the last error.
 func Until(ctx context.Context, what string, limit time.Duration, check Check) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -36,8 +36,8 @@ func Until(ctx context.Context, what string, limit time.Duration, check Check) e
 		case <-ctx.Done():
 		case <-tick.C:
 		}
-		// Both may be there at once, and then select takes either: without this line, a check that used up the limit
-		// would at times be asked once more.
+		// If both channels were ready, select may have chosen the tick. Without this check, a check that used up the limit
+		// would sometimes be repeated once more.
 		if ctx.Err() != nil {
 			return fmt.Errorf("waited %s for %s: %s: %w",
 				time.Since(began).Round(100*time.Millisecond), what, last, context.Cause(ctx))
@@ -45,8 +45,7 @@ func Until(ctx context.Context, what string, limit time.Duration, check Check) e
 	}
 }
 
-// Pass waits until the time has passed. It is for a span that is itself what is wanted, such as a minute of steady
-// load; to wait for something, use Until.
+// Pass waits for a fixed time span, such as a minute of steady load. To wait for a condition, use Until.
 func Pass(ctx context.Context, span time.Duration) error {
 	timer := time.NewTimer(span)
 	defer timer.Stop()
@@ -58,14 +57,14 @@ func Pass(ctx context.Context, span time.Duration) error {
 	}
 }
 
-// sight is what the checks saw so far.
+// sight is what the checks have seen so far.
 type sight struct {
 	saw    string
 	err    error
 	checks int
 }
 
-// note keeps the last thing seen, and the last error: an error caused by our own limit hides neither.
+// note keeps the last thing seen and the last error. An error caused by our own time limit does not replace an earlier error.
 func (s *sight) note(saw string, err error) {
 	s.checks++
 	if saw != "" {

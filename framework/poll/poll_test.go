@@ -50,7 +50,7 @@ func TestUntilSaysWhatItLastSaw(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				// A moment before the tick, so that the tick and the limit do not fall on the same instant.
+				// The limit ends just before a tick, so that the two do not coincide.
 				err := poll.Until(t.Context(), "node w3 to be NotReady", 10*time.Second-time.Millisecond, test.check)
 				if err == nil || err.Error() != test.want {
 					t.Errorf("got  %v\nwant %s", err, test.want)
@@ -63,7 +63,7 @@ func TestUntilSaysWhatItLastSaw(t *testing.T) {
 	}
 }
 
-// A check that is itself cut off by the limit says "deadline exceeded": the error before it tells more.
+// A check that is cut off by the limit returns "deadline exceeded". The error before it is more useful.
 func TestUntilKeepsTheErrorBeforeItsOwnLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		checks := 0

@@ -10,8 +10,8 @@ import (
 // All are the scenarios described so far, in order.
 var All []Spec
 
-// Describe adds a scenario to All and returns it, so that a mutant can be made of it. A spec that makes no sense panics:
-// it is a mistake in the source.
+// Describe adds a scenario to All and returns it, so that a mutant can be made of it. It panics if the spec is invalid, which is a
+// mistake in the source.
 func Describe(s Spec) Spec {
 	s = s.WithDefaults()
 	if err := s.Validate(); err != nil {
@@ -30,8 +30,8 @@ func Describe(s Spec) Spec {
 	return s
 }
 
-// InStock is the scenario with Kubernetes' own timings: a lost node is noticed so much later, and what holds for the lab's time must
-// hold for that.
+// InStock is the scenario with the timings that Kubernetes has by default. Hold and About grow by the time that it takes longer to
+// notice a lost node.
 func (s Spec) InStock() Spec {
 	later := clusters.Stock.Timings().NodeLossNoticed() - clusters.Lab.Timings().NodeLossNoticed()
 	s.Cluster.Profile = clusters.Stock

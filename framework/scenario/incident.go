@@ -7,18 +7,18 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Incident retells an outage that people had, so that whoever has it can have it again on one machine, and see what mends
-// it. Its scenarios are the proof: mutants that show the symptom, and the same workloads mended.
+// Incident is a real outage that can be reproduced on one machine, with its fix. Its scenarios prove it: mutants show the
+// symptom, and scenarios with the same workload show the fix.
 type Incident struct {
 	history.Incident
-	Scenarios []Spec // in the order of the telling
+	Scenarios []Spec // in the order in which to read them
 }
 
-// Incidents are all that were retold so far.
+// Incidents are all incidents described so far.
 var Incidents []Incident
 
-// Retell adds an incident to Incidents. One that proves nothing panics: it is a mistake in the source.
-func Retell(i Incident) Incident {
+// DescribeIncident adds an incident to Incidents. It panics if the incident proves nothing, which is a mistake in the source.
+func DescribeIncident(i Incident) Incident {
 	if err := i.validate(); err != nil {
 		panic(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-func TestRetell(t *testing.T) {
+func TestDescribeIncident(t *testing.T) {
 	defer func(before []Incident) { Incidents = before }(Incidents)
 	Incidents = nil
 	broken, mended := Spec{Name: "mutants/a", Mutant: &history.Mutant{}}, Spec{Name: "chaos/a"}
@@ -15,7 +15,7 @@ func TestRetell(t *testing.T) {
 		Incident:  history.Incident{Name: "it-broke", Story: "a", Symptom: "b", Cause: "c", Fix: "d"},
 		Scenarios: []Spec{broken, mended},
 	}
-	if told := Retell(whole); told.Name != "it-broke" || len(Incidents) != 1 || Incidents[0].Scenarios[1].Name != "chaos/a" {
+	if told := DescribeIncident(whole); told.Name != "it-broke" || len(Incidents) != 1 || Incidents[0].Scenarios[1].Name != "chaos/a" {
 		t.Errorf("told %+v, and kept %+v", told, Incidents)
 	}
 	for want, spoil := range map[string]func(*Incident){
@@ -35,7 +35,7 @@ func TestRetell(t *testing.T) {
 					t.Errorf("panics with %v, want %q", err, want)
 				}
 			}()
-			Retell(spoilt)
+			DescribeIncident(spoilt)
 		}()
 	}
 	if len(Incidents) != 1 {

@@ -8,44 +8,45 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
 // Mutation takes one good practice away from a scenario that holds.
 type Mutation struct {
 	// Name of the mutant, for example "mutants/no-prestop".
 	Name string
-	// Removed is the practice, in words that complete "without ...". A mutant without several says so.
+	// Removed is the practice, or the practices, in words that complete "without ...".
 	Removed string
-	// CaughtBy is the promise that must be broken: one of the scenario's own, with its parameters, and one that is left to the mutant.
-	// Without parameters it is the only one of its kind.
+	// CaughtBy is the promise that must be broken. It is one of the scenario's promises, with its parameters, or without parameters
+	// if it is the only one of its kind. Break must not remove it.
 	CaughtBy invariant.Invariant
-	// Lanes are those on which requests must fail, each of them. None: every lane with load that the promise judges. A mutant that
-	// names fewer says why.
+	// Lanes are the lanes on each of which requests must fail. Empty: every lane with load that the promise judges.
 	Lanes []history.Lane
-	// Harness says that what is removed is the harness's: nothing can be known then, and the promise must be Unknown, for Doubt alone.
+	// Harness is set if a practice of the harness is removed. The promise must then be Unknown, for Doubt and no other reason.
 	Harness bool
-	Doubt   invariant.Doubt
-	// Cause is what the verdict must name as the reason. A mutant that is caught by a promise about failed requests has one.
-	Cause invariant.Cause
-	// ByChance says that what is removed hurts a request by chance alone. How often it is caught is counted, and not demanded.
+	Doubt   judge.Doubt
+	// Cause is what the verdict must name as the cause. A mutant that is caught by a promise about failed requests needs one.
+	Cause attribution.Cause
+	// ByChance is set if a missing practice makes requests fail by chance only. The mutant may then escape, and how often it is caught
+	// is counted.
 	ByChance bool
-	// Break removes the practice, and nothing else. It may shorten what only the twin needs, such as a hold: what is left
-	// out cannot help to catch it.
+	// Break removes the practice and nothing else. It may shorten what only the twin needs, such as Hold.
 	Break func(*Spec)
 }
 
-// A mutant of the short profile is not watched for as long as its twin is. The twin has to show that nothing breaks its
-// promise, for as long as it takes to believe it; the mutant breaks it while the fault is on, or is missed: watching it for
-// less makes it no easier to catch. What is left shows that the load flowed before, and brings in what is late.
+// A mutant of the short profile is observed for a shorter time than its twin. The twin needs time to show that nothing breaks its
+// promise. The mutant breaks the promise while the fault is active, or is missed. The remaining time shows that load flowed before
+// the fault, and collects late results.
 const (
 	mutantSteady    = time.Second
 	mutantRecovered = 2 * time.Second
 )
 
-// Mutate registers the mutant of a good scenario. The good one, its twin, is in the same suites and must hold: then it
-// is the missing practice that was caught, and not the scenario. It panics if the mutation makes no sense.
+// Mutate registers a mutant of a good scenario, its twin. The twin must hold, so that the missing practice is what was caught.
+// Mutate panics if the mutation is invalid, which is a mistake in the source.
 func Mutate(good Spec, m Mutation) Spec {
 	s := good.clone()
 	if !s.Full {
@@ -78,9 +79,9 @@ func (m Mutation) stored(good, broken Spec) (*history.Mutant, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Harness != (m.Doubt != "") || m.Harness && (m.Doubt != invariant.DoubtStarvedWorker || promise.Kind != "NoFailedRequests") {
+	if m.Harness != (m.Doubt != "") || m.Harness && (m.Doubt != judge.DoubtStarvedWorker || promise.Kind != "NoFailedRequests") {
 		return nil, fmt.Errorf("harness %v, doubt %q of %s: a mutant of the harness, and no other, plants the doubt %s of NoFailedRequests",
-			m.Harness, m.Doubt, promise.Kind, invariant.DoubtStarvedWorker)
+			m.Harness, m.Doubt, promise.Kind, judge.DoubtStarvedWorker)
 	}
 	lanes, err := m.lanes(promise, broken)
 	if err != nil {
@@ -92,7 +93,7 @@ func (m Mutation) stored(good, broken Spec) (*history.Mutant, error) {
 	}, nil
 }
 
-// promise finds the one that CaughtBy names.
+// promise finds the promise that CaughtBy names.
 func (m Mutation) promise(good, broken Spec) (history.Promise, error) {
 	named, err := invariant.Encode(m.CaughtBy)
 	if err != nil {
@@ -116,7 +117,7 @@ func same(a history.Promise) func(history.Promise) bool {
 	return func(b history.Promise) bool { return a.Kind == b.Kind && bytes.Equal(a.Params, b.Params) }
 }
 
-// promisesOf a scenario as its record has them. One that cannot be written down is refused when the record is begun.
+// promisesOf are the promises of a scenario in their stored form. A promise that cannot be stored is an error when the record begins.
 func promisesOf(s Spec) (list []history.Promise) {
 	for _, i := range s.Promises {
 		if p, err := invariant.Encode(i); err == nil {
@@ -126,7 +127,7 @@ func promisesOf(s Spec) (list []history.Promise) {
 	return list
 }
 
-// lanes on which a mutant must be caught: those it names, or all with load that its promise judges.
+// lanes are the lanes on which a mutant must be caught: those it names, or all with load that its promise judges.
 func (m Mutation) lanes(promise history.Promise, broken Spec) ([]history.Lane, error) {
 	decoded, err := invariant.Decode(promise)
 	if err != nil {
@@ -136,7 +137,7 @@ func (m Mutation) lanes(promise history.Promise, broken Spec) ([]history.Lane, e
 	for _, l := range broken.Load {
 		planned = append(planned, l.Lane)
 	}
-	judged := invariant.LanesOf(decoded, planned)
+	judged := judge.LanesOf(decoded, planned)
 	for _, lane := range m.Lanes {
 		if !slices.Contains(judged, lane) {
 			return nil, fmt.Errorf("lane %s has no load, or %s does not judge it", lane, promise.Kind)
@@ -151,10 +152,9 @@ func (m Mutation) lanes(promise history.Promise, broken Spec) ([]history.Lane, e
 	return judged, nil
 }
 
-// clone shares nothing with s that a Break could reach.
+// clone is a deep copy of everything that Break can change.
 func (s Spec) clone() Spec {
-	s.Cluster.Zones, s.Cluster.WorkerLabels = slices.Clone(s.Cluster.Zones), maps.Clone(s.Cluster.WorkerLabels)
-	s.Cluster.PerWorker = maps.Clone(s.Cluster.PerWorker)
+	s.Cluster.Zones, s.Cluster.PerWorker = slices.Clone(s.Cluster.Zones), maps.Clone(s.Cluster.PerWorker)
 	for key, values := range s.Cluster.PerWorker {
 		s.Cluster.PerWorker[key] = slices.Clone(values)
 	}

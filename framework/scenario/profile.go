@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// Profile is what a cluster must be able to do to be certified: features, each shown by scenarios. All of them run before an
-// upgrade and after it, on the same cluster, which is upgraded in between; so all of them want the default one.
+// Profile is what a cluster must be able to do to be certified: features, each proven by scenarios. All scenarios run before and
+// after an upgrade, on the same cluster. So all of them need the default cluster.
 type Profile struct {
 	Name     string // "Core"
 	Features []Feature
@@ -22,10 +22,10 @@ type Feature struct {
 	Scenarios []Spec // in the order in which they are run
 }
 
-// Profiles are all that were described so far.
+// Profiles are all profiles described so far.
 var Profiles []Profile
 
-// DescribeProfile adds a profile to Profiles. One that could not be certified panics: it is a mistake in the source.
+// DescribeProfile adds a profile to Profiles. It panics if the profile is invalid, which is a mistake in the source.
 func DescribeProfile(p Profile) Profile {
 	if err := p.validate(); err != nil {
 		panic(err)
@@ -34,7 +34,7 @@ func DescribeProfile(p Profile) Profile {
 	return p
 }
 
-// Scenarios are those of all features, each once: one may show more than one feature.
+// Scenarios are the scenarios of all features. A scenario of several features is listed once.
 func (p Profile) Scenarios() (list []Spec) {
 	seen := make(map[string]bool)
 	for _, f := range p.Features {
@@ -48,7 +48,7 @@ func (p Profile) Scenarios() (list []Spec) {
 	return list
 }
 
-// How a profile and its features are called.
+// Patterns of the names of profiles and features.
 var (
 	profilePattern = regexp.MustCompile(`^[A-Z][a-z]+$`)
 	featurePattern = regexp.MustCompile(`^[a-z]+([ -][a-z]+)*$`)
@@ -82,7 +82,7 @@ func (f Feature) validate() error {
 	case !featurePattern.MatchString(f.Name):
 		return errors.New(`want a name such as "pod delete"`)
 	case len(f.Scenarios) == 0:
-		return errors.New("no scenarios: a feature that nothing shows cannot be certified")
+		return errors.New("no scenarios: a feature without a scenario cannot be certified")
 	}
 	wanted := fmt.Sprintf("%+v", defaultCluster())
 	for i, s := range f.Scenarios {
@@ -99,5 +99,5 @@ func (f Feature) validate() error {
 	return nil
 }
 
-// defaultCluster is what a spec runs on that says nothing about it.
+// defaultCluster is the cluster of a spec without a cluster.
 func defaultCluster() clusters.Spec { return Spec{}.WithDefaults().Cluster.WithDefaults() }

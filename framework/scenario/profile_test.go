@@ -35,7 +35,7 @@ func TestDescribeProfile(t *testing.T) {
 		"no features, so nothing is certified":                             func(p *Profile) { p.Features = nil },
 		`feature "Drain": want a name such as "pod delete"`:                func(p *Profile) { p.Features[0].Name = "Drain" },
 		`feature "drain": there is one of that name already`:               func(p *Profile) { p.Features[1].Name = "drain" },
-		`feature "pod delete": no scenarios: a feature that nothing shows`: func(p *Profile) { p.Features[1].Scenarios = nil },
+		`feature "pod delete": no scenarios: a feature without a scenario`: func(p *Profile) { p.Features[1].Scenarios = nil },
 		"chaos/a twice": func(p *Profile) { p.Features[0].Scenarios = []Spec{a, b, a} },
 		"chaos/c is a mutant: what is broken on purpose": with(Spec{Name: "chaos/c", Mutant: &history.Mutant{}}),
 		"chaos/d wants another cluster than the default": with(Spec{Name: "chaos/d", Cluster: clusters.Spec{Zones: []string{"a", "b"}, WorkersPerZone: 2}}),

@@ -1,8 +1,3 @@
-// Package scenario runs one claim that can be false against a real cluster: provision, deploy, steady, disturb, recover,
-// judge. It is the only importer of Ginkgo, and the only package that fails a spec.
-//
-// It knows neither how a cluster is made (package clusters), nor what a fault does (fault), nor what a promise means
-// (invariant): it brings them together, in order, and always undoes what it did.
 package scenario
 
 import (
@@ -26,80 +21,73 @@ import (
 type Spec struct {
 	// Name is suite/kebab-case, for example "chaos/drain-one-worker".
 	Name string
-	// Claim is the sentence that can be false.
+	// Claim is a sentence that can be proven false.
 	Claim string
-	// Cluster is what it runs on; default: three zones of two workers each, in the run's profile.
+	// Cluster is the cluster to run on. Default: three zones with two workers each, with the run's timings.
 	Cluster clusters.Spec
-	// Backend is the workload under test. Gateway, where there is one, stands between the load and the backend.
+	// Backend is the workload under test. Gateway, if set, is between the load and the backend.
 	Backend workloads.Backend
 	Gateway *workloads.Gateway
-	// Addons are programs of somebody else's that run beside them, such as a Descheduler. The first time, each is compiled.
+	// Addons are third-party programs that run in the cluster, such as the Descheduler. Each is compiled when first used.
 	Addons []workloads.Addon
-	// Trials deploys so many backends, backend-1, backend-2 and so on, and does every fault to each of them at the same
-	// time: of what happens by chance, it shows how often. Only without load and gateway, and with faults that touch the
-	// workload alone (Scale, Rollout). 0: one backend, called backend.
+	// Trials is the number of backends to deploy: backend-1, backend-2 and so on. Every fault is injected into all of them at the
+	// same time, which shows how often something happens that depends on chance. Trials have no load and no gateway, and only
+	// faults that change nothing but the workload (Scale, Rollout). 0: one backend, called backend.
 	Trials int
-	// StatefulSets makes StatefulSets of the last so many trials; the others stay Deployments. 0: all are alike, as Backend says.
+	// StatefulSets is how many of the trials, counted from the last, are StatefulSets instead of Deployments.
 	StatefulSets int
-	// Room is how many replicas of the backend its own rules leave room for: more stay pending, and the backend counts as
-	// settled without them. 0: all have a place.
-	Room int
-	// PinTo puts every replica of the backend on the n-th worker by name, counted from 1; 0 lets the scheduler choose.
+	// SchedulableReplicas is how many replicas the backend's own scheduling constraints allow. The rest stays pending, and the
+	// backend counts as settled without it. 0: all replicas can be scheduled.
+	SchedulableReplicas int
+	// PinTo binds every replica of the backend to the n-th worker by name, counted from 1; 0: the scheduler chooses.
 	PinTo int
-	// NodePorts gives the gateway the node ports of the first n workers as its fixed upstreams; 0: EndpointSlices.
+	// NodePorts makes the node ports of the first n workers the fixed upstreams of the gateway; 0: it follows EndpointSlices.
 	NodePorts int
-	// Load is what flows from the beginning of Steady to the end of Recovered; none where a promise needs no traffic.
-	// A lane's target may stay empty: the gateway where there is one, else the backend's Service.
+	// Load is sent from the beginning of Steady until the end of Recovered; empty if no promise needs traffic. The default target
+	// of a lane is the gateway, or the backend's Service if there is no gateway.
 	Load []load.Lane
-	// LoadOnWorkers has a load worker on each of the first n workers by name, too, beside the one on the load node: what its node's
-	// kube-proxy does to clients is seen from there. They share the rates of the lanes. Only with faults that take no node and drain
-	// none: a load worker that is lost is lost evidence.
-	LoadOnWorkers int
-	// LoadCPU is the quota of processors that the load worker gets, such as "20m": for a mutant of the harness. Empty: none.
-	LoadCPU string
+	// LoadWorkers changes where the load comes from. Default: one load worker on the load node.
+	LoadWorkers LoadWorkers
 	// Steady and Recovered last this long; default 3 s and 5 s.
 	Steady, Recovered time.Duration
-	// Faults are injected one after the other, and healed in reverse order once the last has been in force for Hold.
+	// Faults are injected one after the other. After the last one has been active for Hold, they are reverted in reverse order.
 	Faults []fault.Fault
 	Hold   time.Duration
 	// Promises are judged on what was recorded.
 	Promises []invariant.Invariant
-	// About is how long it takes on two cores, for the progress line.
+	// About is how long the scenario takes on two cores, for the progress line.
 	About time.Duration
 	// Full leaves it out of the short profile.
 	Full bool
 	// Stock also runs it with Kubernetes' own timings, in the full profile.
 	Stock bool
-	// Mutant says what is broken on purpose. Set by Mutate.
+	// Mutant is what is broken on purpose. Set by Mutate.
 	Mutant *history.Mutant
 }
 
-// DefaultLoad is what most scenarios run under: a request every 10 ms on each lane. Together they make an outage of
-// 10 ms visible, and leave two cores time for the cluster.
-var DefaultLoad = []load.Lane{
-	{Lane: history.LaneFresh, Rate: 100},
-	{Lane: history.LaneReused, Rate: 100},
-	{Lane: history.LaneControl, Rate: 20},
+// LoadWorkers are the pods that send the load.
+type LoadWorkers struct {
+	// OnWorkers adds a load worker on each of the first n workers by name. They share the rates of the lanes, and show what the
+	// kube-proxy of their node does to clients. Use it only with faults that neither stop nor drain a node: the requests of a lost
+	// load worker are lost.
+	OnWorkers int
+	// CPU is the CPU quota of each load worker, such as "20m", for mutants of the harness. Empty: no quota.
+	CPU string
 }
 
-// EveryLane is for what clients of every kind must not notice, long-lived ones among them. Together its lanes are as many
-// requests as two cores have time for beside a cluster.
-var EveryLane = []load.Lane{
-	{Lane: history.LaneFresh, Rate: 40},
-	{Lane: history.LaneReused, Rate: 40},
-	{Lane: history.LaneStream, Rate: 40},
-	{Lane: history.LaneH2C, Rate: 40},
-	{Lane: history.LaneGRPC, Rate: 30},
-	{Lane: history.LaneSocket, Rate: 40},
-	{Lane: history.LaneControl, Rate: 20},
-}
+// DefaultLoad is what most scenarios run under, and EveryLane is for disruptions that no client may notice, those with long-lived
+// connections included. Their rates are in load.Lanes.
+var (
+	DefaultLoad = load.DefaultLanes()
+	EveryLane   = load.EveryLane()
+)
 
-// WithDefaults fills in what was left empty.
+// WithDefaults replaces zero fields with their defaults.
 func (s Spec) WithDefaults() Spec {
 	if len(s.Cluster.Zones) == 0 {
 		s.Cluster.Zones, s.Cluster.WorkersPerZone = []string{"a", "b", "c"}, 2
 	}
-	s.Cluster.LoadOnWorkers = max(s.Cluster.LoadOnWorkers, s.LoadOnWorkers)
+	s.Cluster.LoadOnWorkers = max(s.Cluster.LoadOnWorkers, s.LoadWorkers.OnWorkers)
 	if s.Steady == 0 {
 		s.Steady = 3 * time.Second
 	}
@@ -118,13 +106,13 @@ func (s Spec) Suite() string {
 	return suite
 }
 
-// A name is a folder of the record and, without its slash, the namespace of a cluster.
+// A name is also the folder of the record and, with a dash for its slash, a namespace.
 var namePattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // maxNamespace is the longest name that Kubernetes gives a namespace.
 const maxNamespace = 63
 
-// Validate says what of a spec makes no sense.
+// Validate returns an error that names the first invalid field.
 func (s Spec) Validate() error {
 	if !namePattern.MatchString(s.Name) {
 		return fmt.Errorf("scenario %q: want a name such as chaos/drain-one-worker", s.Name)
@@ -140,8 +128,8 @@ func (s Spec) Validate() error {
 }
 
 func (s Spec) validate() error {
-	workers, last := len(s.Cluster.Zones)*s.Cluster.WithDefaults().WorkersPerZone, max(s.PinTo, s.NodePorts, s.LoadOnWorkers)
-	switch n := len(namespaceOf(s)); {
+	workers, last := len(s.Cluster.Zones)*s.Cluster.WithDefaults().WorkersPerZone, max(s.PinTo, s.NodePorts, s.LoadWorkers.OnWorkers)
+	switch n := len(s.Namespace()); {
 	case n > maxNamespace:
 		return fmt.Errorf("its namespace would have %d characters, and %d is the most", n, maxNamespace)
 	case s.Claim == "":
@@ -152,13 +140,13 @@ func (s Spec) validate() error {
 		return errors.New("no faults, so nothing is tried")
 	case s.Trials != 0 && (len(s.Load) > 0 || s.Gateway != nil || s.Backend.NodePort != 0):
 		return errors.New("trials share no load, gateway or node port")
-	case min(s.PinTo, s.NodePorts, s.LoadOnWorkers, s.Trials, s.StatefulSets, s.Room) < 0 || min(s.Steady, s.Recovered, s.Hold, s.About) < 0:
+	case min(s.PinTo, s.NodePorts, s.LoadWorkers.OnWorkers, s.Trials, s.StatefulSets, s.SchedulableReplicas) < 0 || min(s.Steady, s.Recovered, s.Hold, s.About) < 0:
 		return errors.New("a number or a time is negative")
 	case s.StatefulSets > s.Trials:
 		return fmt.Errorf("%d of %d trials are StatefulSets", s.StatefulSets, s.Trials)
 	case s.StatefulSets > 0 && s.Backend.StatefulSet:
 		return errors.New("some trials are StatefulSets, and all are")
-	case s.LoadOnWorkers > 0 && len(s.Load) == 0:
+	case s.LoadWorkers.OnWorkers > 0 && len(s.Load) == 0:
 		return errors.New("load workers on workers, and no load")
 	case s.NodePorts > 0 && s.Gateway == nil:
 		return errors.New("node ports without a gateway to use them")
@@ -170,12 +158,13 @@ func (s Spec) validate() error {
 	return nil
 }
 
-// notThroughGateway tells of lanes whose protocols end at a gateway.
-func notThroughGateway(l load.Lane) bool {
-	return l.Lane == history.LaneGRPC || l.Lane == history.LaneSocket || l.Lane == history.LaneStream
+// endsAtGateway reports whether the gateway cannot forward the protocol of a lane.
+func endsAtGateway(l load.Lane) bool {
+	kind, _ := load.KindOf(l.Lane)
+	return kind.EndsAtGateway
 }
 
-// validateParts asks those who are given a part of the spec. They would ask too, but only when there is a cluster.
+// validateParts validates the parts of the spec now, and not only when there is a cluster.
 func (s Spec) validateParts() error {
 	if err := s.Cluster.Validate(); err != nil {
 		return err
@@ -186,7 +175,7 @@ func (s Spec) validateParts() error {
 			return fmt.Errorf("%s needs %d control planes, and its cluster has %d", f, needs.ControlPlanes(), have)
 		}
 	}
-	for _, b := range s.backends() {
+	for _, b := range s.Backends() {
 		if err := b.Validate(); err != nil {
 			return err
 		}
@@ -209,15 +198,15 @@ func (s Spec) validateParts() error {
 	if len(s.Load) == 0 {
 		return nil
 	}
-	if _, err := s.loadWorkers(nil).Objects(workloads.Place{}); err != nil {
+	if _, err := s.LoadWorkload(nil).Objects(workloads.Place{}); err != nil {
 		return err
 	}
 	plan := load.Plan{ID: s.Name, Lanes: slices.Clone(s.Load)}
 	for i := range plan.Lanes {
 		plan.Lanes[i].Target = cmp.Or(plan.Lanes[i].Target, "http://filled-in-later/")
 	}
-	if i := slices.IndexFunc(plan.Lanes, notThroughGateway); i >= 0 && s.Gateway != nil {
-		return fmt.Errorf("lane %s: the gateway passes on requests of HTTP alone", plan.Lanes[i].Lane)
+	if i := slices.IndexFunc(plan.Lanes, endsAtGateway); i >= 0 && s.Gateway != nil {
+		return fmt.Errorf("lane %s: the gateway forwards HTTP requests only", plan.Lanes[i].Lane)
 	}
 	return plan.Validate()
 }

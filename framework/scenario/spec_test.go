@@ -12,9 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -45,16 +48,16 @@ func TestSpecValidate(t *testing.T) {
 		}},
 		{"a number or a time is negative", func(s *Spec) { s.PinTo = -1 }},
 		{"a number or a time is negative", func(s *Spec) { s.NodePorts = -1 }},
-		{"a number or a time is negative", func(s *Spec) { s.LoadOnWorkers = -1 }},
-		{"it wants worker 7, and its cluster has 6", func(s *Spec) { s.LoadOnWorkers = 7 }},
-		{"load workers on workers, and no load", func(s *Spec) { s.Load, s.LoadOnWorkers = nil, 2 }},
-		{"", func(s *Spec) { s.LoadOnWorkers = 2 }},
+		{"a number or a time is negative", func(s *Spec) { s.LoadWorkers.OnWorkers = -1 }},
+		{"it wants worker 7, and its cluster has 6", func(s *Spec) { s.LoadWorkers.OnWorkers = 7 }},
+		{"load workers on workers, and no load", func(s *Spec) { s.Load, s.LoadWorkers.OnWorkers = nil, 2 }},
+		{"", func(s *Spec) { s.LoadWorkers.OnWorkers = 2 }},
 		{"a number or a time is negative", func(s *Spec) { s.Steady = -1 }},
 		{"a number or a time is negative", func(s *Spec) { s.Recovered = -1 }},
 		{"a number or a time is negative", func(s *Spec) { s.Hold = -1 }},
 		{"a number or a time is negative", func(s *Spec) { s.About = -1 }},
 		{"a number or a time is negative", func(s *Spec) { s.Load, s.Trials = nil, -1 }},
-		{"a number or a time is negative", func(s *Spec) { s.Room = -1 }},
+		{"a number or a time is negative", func(s *Spec) { s.SchedulableReplicas = -1 }},
 		{"", func(s *Spec) { s.Load, s.Trials = nil, 20 }},
 		{"trials share no load, gateway or node port", func(s *Spec) { s.Trials = 20 }},
 		{"trials share no load, gateway or node port", func(s *Spec) { s.Load, s.Trials, s.Gateway = nil, 20, &workloads.Gateway{} }},
@@ -80,8 +83,8 @@ func TestSpecValidate(t *testing.T) {
 		{"descheduler twice", func(s *Spec) {
 			s.Addons = []workloads.Addon{workloads.Descheduler{}, workloads.Descheduler{Soft: true}}
 		}},
-		{"lane websocket: the gateway passes on requests of HTTP alone", func(s *Spec) {
-			s.Gateway, s.Load = &workloads.Gateway{}, []load.Lane{{Lane: history.LaneH2C, Rate: 1}, {Lane: history.LaneSocket, Rate: 1}}
+		{"lane websocket: the gateway forwards HTTP requests only", func(s *Spec) {
+			s.Gateway, s.Load = &workloads.Gateway{}, []load.Lane{{Lane: load.LaneH2C, Rate: 1}, {Lane: load.LaneSocket, Rate: 1}}
 		}},
 		{`lane "fresh": rate 0 is not between`, func(s *Spec) { s.Load = []load.Lane{{Lane: history.LaneFresh}} }},
 		{`two lanes are named "fresh"`, func(s *Spec) { s.Load = []load.Lane{DefaultLoad[0], DefaultLoad[0]} }},
@@ -92,7 +95,7 @@ func TestSpecValidate(t *testing.T) {
 		s := good()
 		test.spoil(&s)
 		err := s.Validate()
-		checkError(t, err, test.want)
+		errtest.Check(t, err, test.want)
 		if err != nil && !strings.HasPrefix(err.Error(), "scenario chaos/example: ") {
 			t.Errorf("which scenario is it? %v", err)
 		}
@@ -105,9 +108,9 @@ func TestNames(t *testing.T) {
 	for _, name := range []string{"chaos/example", "a/b", "chaos/drain-2-workers", "in-ci/k8s", long} {
 		s := good()
 		s.Name = name
-		checkError(t, s.Validate(), "")
-		if problems := validation.IsDNS1123Label(namespaceOf(s)); len(problems) > 0 {
-			t.Errorf("%s: its namespace %s: %s", name, namespaceOf(s), problems[0])
+		errtest.Check(t, s.Validate(), "")
+		if problems := validation.IsDNS1123Label(s.Namespace()); len(problems) > 0 {
+			t.Errorf("%s: its namespace %s: %s", name, s.Namespace(), problems[0])
 		}
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
 			t.Errorf("%s leads out of the run's folder", name)
@@ -119,11 +122,11 @@ func TestNames(t *testing.T) {
 	} {
 		s := good()
 		s.Name = name
-		checkError(t, s.Validate(), fmt.Sprintf("scenario %q: want a name such as chaos/drain-one-worker", name))
+		errtest.Check(t, s.Validate(), fmt.Sprintf("scenario %q: want a name such as chaos/drain-one-worker", name))
 	}
 	s := good()
 	s.Name = long + "x"
-	checkError(t, s.Validate(), "its namespace would have 64 characters, and 63 is the most")
+	errtest.Check(t, s.Validate(), "its namespace would have 64 characters, and 63 is the most")
 }
 
 // described runs f with an empty list of scenarios and returns what it described.
@@ -197,7 +200,7 @@ func TestMutate(t *testing.T) {
 		twin := Describe(s)
 		Mutate(twin, Mutation{
 			Name: "mutants/example", Removed: "a practice", CaughtBy: invariant.NoFailedRequests{},
-			Cause: invariant.CauseLateEndpoint,
+			Cause: attribution.CauseLateEndpoint,
 			Break: func(s *Spec) { s.Backend.PreStop, s.Gateway.MaxTries = workloads.NoPreStop, 1 },
 		})
 	})
@@ -253,7 +256,7 @@ func TestBreakingAMutantBreaksNothingElse(t *testing.T) {
 		s := good()
 		s.Load = append([]load.Lane(nil), DefaultLoad...)
 		s.Stock, s.Gateway = true, &workloads.Gateway{Upstreams: []string{"10.0.0.1:80"}}
-		s.Cluster.WorkerLabels, s.Cluster.PerWorker = map[string]string{"disk": "fast"}, map[string][]string{"rack": {"r1"}}
+		s.Cluster.PerWorker = map[string][]string{"rack": {"r1"}}
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Zone, MaxSkew: 1}}
 		s.Backend.NodeSelector = map[string]string{"disk": "fast"}
 		s.Promises = append(s.Promises, invariant.Spread{TopologyKey: "zone", Max: 1})
@@ -263,7 +266,7 @@ func TestBreakingAMutantBreaksNothingElse(t *testing.T) {
 		twin := Describe(whole())
 		Mutate(twin, Mutation{Name: "mutants/example", Removed: "all", CaughtBy: invariant.NoFailedRequests{}, Break: func(s *Spec) {
 			s.Load[0].Rate, s.Faults[0], s.Promises[1] = 1, fault.PodDelete{Count: 1}, invariant.Spread{TopologyKey: "host", Max: 9}
-			s.Cluster.Zones[0], s.Cluster.WorkerLabels["disk"], s.Cluster.PerWorker["rack"][0] = "z", "slow", "r9"
+			s.Cluster.Zones[0], s.Cluster.PerWorker["rack"][0] = "z", "r9"
 			s.Backend.Spread[0].MaxSkew, s.Backend.NodeSelector["disk"] = 9, "slow"
 			s.Gateway.Upstreams[0] = "10.0.0.9:80"
 		}})
@@ -289,10 +292,10 @@ func TestMutateRefusesWhatCannotBeCaught(t *testing.T) {
 		"or makes several promises of that kind":                 {CaughtBy: invariant.Spread{}, Break: nothing},
 		`promise Spread {"topologyKey":"zone","max":2}`:          {CaughtBy: invariant.Spread{TopologyKey: "zone", Max: 2}, Break: nothing},
 		"it does not promise NoFailedRequests {} any more":       {CaughtBy: invariant.NoFailedRequests{}, Break: func(s *Spec) { s.Promises = s.Promises[1:] }},
-		"lane grpc has no load, or NoFailedRequests does not":    {CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{history.LaneGRPC}, Break: nothing},
+		"lane grpc has no load, or NoFailedRequests does not":    {CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{load.LaneGRPC}, Break: nothing},
 		"lane control has no load, or NoFailedRequests does not": {CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{history.LaneControl}, Break: nothing},
 		`harness true, doubt ""`:                                 {CaughtBy: invariant.NoFailedRequests{}, Harness: true, Break: nothing},
-		"harness false, doubt":                                   {CaughtBy: invariant.NoFailedRequests{}, Doubt: invariant.DoubtStarvedWorker, Break: nothing},
+		"harness false, doubt":                                   {CaughtBy: invariant.NoFailedRequests{}, Doubt: judge.DoubtStarvedWorker, Break: nothing},
 		`doubt "spleen"`:                                         {CaughtBy: invariant.NoFailedRequests{}, Harness: true, Doubt: "spleen", Break: nothing},
 	} {
 		func() {
@@ -333,61 +336,4 @@ func TestMutateStoresWhatItIsCaughtBy(t *testing.T) {
 			t.Errorf("the only one of its kind: %+v", spread)
 		}
 	})
-}
-
-func TestOutcomeOf(t *testing.T) {
-	file := func(outcomes ...string) history.RunFile {
-		var f history.RunFile
-		for _, o := range outcomes {
-			f.Scenarios = append(f.Scenarios, history.ScenarioResult{Outcome: o})
-		}
-		return f
-	}
-	for want, files := range map[invariant.Outcome][]history.RunFile{
-		invariant.Held:     {file("held"), file("held", "held")},
-		invariant.Violated: {file("held", "violated"), file("", "violated"), file("violated", "unknown")},
-		invariant.Unknown:  {file(), file("held", ""), file("unknown", "held"), file("perhaps")},
-	} {
-		for _, f := range files {
-			if got := OutcomeOf(f); got != want {
-				t.Errorf("%+v: %s, want %s", f.Scenarios, got, want)
-			}
-		}
-	}
-}
-
-func TestFinishListsWhatWasNotBegun(t *testing.T) {
-	dir := t.TempDir()
-	r := &run{settings: &Settings{Dir: dir, Reproduce: func(name, _ string) string { return name }}}
-	r.file.Scenarios = []history.ScenarioResult{{Name: "chaos/example", Outcome: "held"}}
-	other := good()
-	other.Name = "chaos/other"
-	if err := r.finish([]Spec{good(), other}); err != nil {
-		t.Fatal(err)
-	}
-	read, err := history.ReadRunFile(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(read.Scenarios) != 2 || read.Scenarios[1].NotBegun == "" || read.Outcome != history.OutcomeInterrupted || Failed(read) {
-		t.Errorf("run.json: %+v", read)
-	}
-}
-
-func TestRegisterGroupsByCluster(t *testing.T) {
-	lab, stock := good(), good()
-	stock.Cluster.Profile = clusters.Stock
-	explicit := good()
-	explicit.Cluster.Profile, explicit.Cluster.ControlPlanes = clusters.Lab, 1 // the defaults, written out
-	specs := []Spec{lab, stock, explicit}
-	if a, b, c := clusterRank(specs, lab), clusterRank(specs, stock), clusterRank(specs, explicit); a != c || a == b {
-		t.Errorf("ranks %d, %d, %d: want the first and the third alike", a, b, c)
-	}
-}
-
-func TestClusterNameIsShort(t *testing.T) {
-	s := Settings{Started: time.Unix(1_800_000_000, 0)}
-	if one, two := s.clusterName(1), s.clusterName(2); len(one) != 8 || two != one+"-2" {
-		t.Errorf("names %q, %q", one, two)
-	}
 }

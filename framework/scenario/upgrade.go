@@ -8,11 +8,11 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/fault"
 )
 
-// upgrade is the scenario in which a cluster is brought to another version; its faults do not know yet which.
+// upgrade is the scenario that upgrades a cluster. The version is filled in by Upgrade.
 var upgrade *Spec
 
-// DescribeUpgrade keeps the scenario that Upgrade returns. There is one; it is part of no scope. A spec that makes no sense, or
-// that does not upgrade a whole cluster, panics: it is a mistake in the source.
+// DescribeUpgrade sets the scenario that Upgrade returns. There is only one, and it is part of no scope. DescribeUpgrade panics if
+// the spec is invalid or does not upgrade the whole cluster, which is a mistake in the source.
 func DescribeUpgrade(s Spec) Spec {
 	s = s.WithDefaults()
 	err := s.Validate()
@@ -20,7 +20,7 @@ func DescribeUpgrade(s Spec) Spec {
 	case err != nil:
 	case upgrade != nil:
 		err = fmt.Errorf("scenario %s: %s is the one that upgrades", s.Name, upgrade.Name)
-	case !slices.ContainsFunc(s.Faults, is[fault.UpgradeControlPlane]) || !slices.ContainsFunc(s.Faults, is[fault.UpgradeWorkers]):
+	case !slices.ContainsFunc(s.Faults, isFault[fault.UpgradeControlPlane]) || !slices.ContainsFunc(s.Faults, isFault[fault.UpgradeWorkers]):
 		err = fmt.Errorf("scenario %s: want faults that upgrade the control plane and the workers", s.Name)
 	}
 	if err != nil {
@@ -30,14 +30,14 @@ func DescribeUpgrade(s Spec) Spec {
 	return s
 }
 
-// is tells whether a fault is of a type.
-func is[T fault.Fault](f fault.Fault) bool {
+// isFault reports whether a fault is of a type.
+func isFault[T fault.Fault](f fault.Fault) bool {
 	_, of := f.(T)
 	return of
 }
 
-// Upgrade is the scenario that brings a cluster to a version. After is arranged once the control plane was upgraded, before
-// before the first worker is drained; nil: nothing.
+// Upgrade is the scenario that upgrades a cluster to a version. After is called when the control plane is upgraded, and before is
+// called before the first worker is drained. Both may be nil.
 func Upgrade(to string, after, before fault.Arrange) (Spec, error) {
 	if upgrade == nil {
 		return Spec{}, errors.New("upgrade: no scenario for it was described")

@@ -1,41 +1,30 @@
 package certificate
 
-import "time"
+import (
+	"time"
 
-// The document's own name and version. Fields may be added to a version, and readers skip those that they do not know; one that
-// changes its meaning or goes away makes a new version.
+	"github.com/holdfast-ha/holdfast/reports"
+)
+
+// The name and version of the document. A version may gain fields, and readers skip fields that they do not know. Removing a field, or
+// changing its meaning, makes a new version.
 const (
 	APIVersion = "holdfast.dev/v1"
 	Kind       = "UpgradeCertificate"
 )
 
-// Result is the word for a profile, a feature, or the whole.
+// Result is the result of a profile, a feature, or the certificate in one word.
 type Result string
 
-// The results. Only Certified is one; the last four are of features alone.
+// The results. The last four are of features only.
 const (
 	Certified    Result = "certified"
-	Partial      Result = "partial"       // some of it is shown, and nothing was seen broken
-	NotCertified Result = "not certified" // something was seen broken, or nothing was shown
+	Partial      Result = "partial"       // a part is certified, and nothing was seen broken
+	NotCertified Result = "not certified" // something was seen broken, or nothing is certified
 	Skipped      Result = "skipped"       // left out on purpose
-	NotSupported Result = "not supported" // cannot be done here, such as on this kernel
-	NoEvidence   Result = "unknown"       // tried, and the evidence is missing
-	Interrupted  Result = "interrupted"   // not tried to the end, because the certification was interrupted
-)
-
-// Verdict is the word for a scenario, and for a promise.
-type Verdict string
-
-// The verdicts. Only Held is a success.
-const (
-	Held               Verdict = "Held"
-	Violated           Verdict = "Violated"
-	Unknown            Verdict = "Unknown"
-	VerdictSkipped     Verdict = "Skipped"
-	VerdictUnsupported Verdict = "Not supported"
-	// The certification was interrupted in the scenario, or before it: nothing is known of it.
-	VerdictInterrupted Verdict = "Interrupted"
-	VerdictNotBegun    Verdict = "Not begun"
+	NotSupported Result = "not supported" // the environment cannot do it, for example this kernel
+	NoEvidence   Result = "unknown"       // evidence is missing
+	Interrupted  Result = "interrupted"   // the certification was interrupted
 )
 
 // Certificate is certificate.json and certificate.yaml. Durations are in seconds, and their names end in Seconds. Lists are
@@ -51,16 +40,16 @@ type Certificate struct {
 	Machine    Machine   `json:"machine"`
 	Seed       uint64    `json:"seed"`
 	Reproduce  string    `json:"reproduce"` // a command
-	// Planted names a regression that was planted on purpose: then the certificate has to fail.
+	// Planted names a regression that was introduced on purpose. The certificate must then fail.
 	Planted string `json:"planted,omitempty"`
-	// Result sums up the profiles; Reasons say, in plain words, all that kept it from being certified. None if it is.
+	// Result sums up the profiles. Reasons are everything that kept them from being certified.
 	Result   Result    `json:"result"`
 	Reasons  []string  `json:"reasons"`
 	Profiles []Profile `json:"profiles"`
 	Upgrade  Upgrade   `json:"upgrade"`
-	// Scenarios are those of the profiles, each once, before the upgrade and after it.
+	// Scenarios are those of the profiles, each once.
 	Scenarios []Scenario `json:"scenarios"`
-	// Skipped and NotSupported list by name what was not tried. It counts for nothing.
+	// Skipped and NotSupported list the scenarios that were not tried. They count for nothing.
 	Skipped      []NotTried    `json:"skipped"`
 	NotSupported []NotTried    `json:"notSupported"`
 	Failure      *Failure      `json:"failure,omitempty"` // where the upgrade stopped
@@ -86,7 +75,7 @@ type Machine struct {
 	Arch   string `json:"arch,omitempty"`
 }
 
-// Profile is what a cluster has to be able to do, and whether it is.
+// Profile is what a cluster must be able to do, and whether it is.
 type Profile struct {
 	Name     string    `json:"name"`
 	Result   Result    `json:"result"`
@@ -105,62 +94,50 @@ type Feature struct {
 type Scenario struct {
 	Name  string `json:"name"`
 	Claim string `json:"claim"`
-	// Verdict is Held when both sides are.
-	Verdict     Verdict      `json:"verdict"`
-	Before      Side         `json:"before"`
-	After       Side         `json:"after"`
-	Differences []Difference `json:"differences"`
+	// Verdict is the worse of both sides.
+	Verdict     reports.Result `json:"verdict"`
+	Before      Side           `json:"before"`
+	After       Side           `json:"after"`
+	Differences []Difference   `json:"differences"`
 }
 
 // Side is what was found of a scenario on one side of the upgrade, and of the upgrade itself.
 type Side struct {
-	Verdict Verdict `json:"verdict"`
-	Why     string  `json:"why"` // what decided it
-	// Promises were judged; empty when nothing was run.
+	Verdict reports.Result `json:"verdict"`
+	Why     string         `json:"why"` // what decided it
+	// Promises are the judged ones; empty if the scenario did not run.
 	Promises []Promise `json:"promises"`
 	// Requests of all lanes but control.
 	Requests uint64 `json:"requests"`
 	Failed   uint64 `json:"failed"`
-	Unsent   uint64 `json:"unsent"` // evidence that is missing
-	// UpperBound95 is the share of requests that may fail although none was seen to: 3/N of the lane with the fewest. Absent when
-	// some failed or none was sent.
-	UpperBound95 *float64    `json:"upperBound95,omitempty"`
-	Disruptions  Disruptions `json:"disruptions"`
-	Lanes        []Lane      `json:"lanes"`
-	Causes       []Cause     `json:"causes"` // why requests failed, that of most failures first
-	// RecoverySeconds is from the beginning of the last undo until the workload had settled for good, endpoints included.
-	// Absent where nothing had to recover, or where it did not.
+	Unsent   uint64 `json:"unsent"` // missing evidence
+	// UpperBound95 is the share of requests that may fail although none did: 3/N of the lane with the fewest. Absent if a request
+	// failed, or none was sent.
+	UpperBound95 *float64            `json:"upperBound95,omitempty"`
+	Disruptions  reports.Disruptions `json:"disruptions"`
+	Lanes        []Lane              `json:"lanes"`
+	Causes       []reports.Cause     `json:"causes"` // why requests failed, the most frequent first
+	// RecoverySeconds is from the beginning of the last revert until the workload had settled for good, including its endpoints.
+	// Absent if nothing had to recover, or the workload did not.
 	RecoverySeconds *float64 `json:"recoverySeconds,omitempty"`
 	// SettledSkew is the largest difference between zones while the workload had settled. Absent without a single workload.
 	SettledSkew *int `json:"settledSkew,omitempty"`
 	// Kubernetes is what its cluster ran, as the record says.
 	Kubernetes string `json:"kubernetes,omitempty"`
-	// Record is the folder of its record, below the certificate's own, with slashes; empty without one.
+	// Record is the folder of the record, relative to the certificate, with slashes; empty without a record.
 	Record    string `json:"record,omitempty"`
 	Reproduce string `json:"reproduce,omitempty"` // a command
 }
 
-// Promise is what was found of one.
+// Promise is the verdict on a promise.
 type Promise struct {
-	Promise  string   `json:"promise"`
-	Kind     string   `json:"kind"` // for example NoFailedRequests
-	Verdict  Verdict  `json:"verdict"`
-	Seen     string   `json:"seen"`
-	Cause    string   `json:"cause,omitempty"` // of a Violated one, where a cause is known
-	Evidence []string `json:"evidence"`
+	Promise  string         `json:"promise"`
+	Kind     string         `json:"kind"` // for example NoFailedRequests
+	Verdict  reports.Result `json:"verdict"`
+	Seen     string         `json:"seen"`
+	Cause    string         `json:"cause,omitempty"` // of a violated promise, if the cause is known
+	Evidence []string       `json:"evidence"`
 }
-
-// Disruptions counts what the load had to survive.
-type Disruptions struct {
-	PodTerminations int `json:"podTerminations"`
-	NodeLosses      int `json:"nodeLosses"`
-	// UpperBound95 is the share of disruptions that may lose a request although none was seen to. Absent when some request
-	// failed, or without disruptions or requests.
-	UpperBound95 *float64 `json:"upperBound95,omitempty"`
-}
-
-// Total is the number of disruption events.
-func (d Disruptions) Total() int { return d.PodTerminations + d.NodeLosses }
 
 // Lane is the load of one lane. The control lane leads to the worker's own pod.
 type Lane struct {
@@ -172,14 +149,7 @@ type Lane struct {
 	P99Seconds   float64  `json:"p99Seconds"` // from when a request was due; of those that did not fail
 }
 
-// Cause is how many requests failed for a reason.
-type Cause struct {
-	Cause  string `json:"cause"` // for example late-withdrawal
-	Words  string `json:"words"`
-	Failed uint64 `json:"failed"`
-}
-
-// Difference is one between the sides that is marked, see Marked.
+// Difference is a marked difference between the sides, see Marked.
 type Difference struct {
 	What   string `json:"what"` // "verdict", a promise's kind, "recovery", "p99", "skew"
 	Before string `json:"before"`
@@ -208,7 +178,7 @@ const (
 	StepNotEnded StepResult = "not ended" // its end was never recorded
 )
 
-// Step is one of the upgrade's.
+// Step is a step of the upgrade.
 type Step struct {
 	ID           int        `json:"id"`
 	What         string     `json:"what"`
@@ -219,7 +189,7 @@ type Step struct {
 	TookSeconds  float64    `json:"tookSeconds"`
 	Result       StepResult `json:"result"`
 	Error        string     `json:"error,omitempty"`
-	// Requests were sent while it lasted, on all lanes but control.
+	// Requests were sent during the step, on all lanes but control.
 	Requests uint64 `json:"requests"`
 	Failed   uint64 `json:"failed"`
 }
@@ -230,7 +200,7 @@ type Evictions struct {
 	Refused  int `json:"refused"`
 }
 
-// Budget is a PodDisruptionBudget that was there, and what was the least that it still allowed.
+// Budget is a PodDisruptionBudget, and the moment at which it had the fewest healthy pods to spare.
 type Budget struct {
 	Namespace      string `json:"namespace"`
 	Name           string `json:"name"`
@@ -248,7 +218,7 @@ type Gap struct {
 	Why         string  `json:"why"`
 }
 
-// NotTried is a scenario that was not run.
+// NotTried is a scenario that did not run.
 type NotTried struct {
 	Name string `json:"name"`
 	Why  string `json:"why"`
@@ -259,7 +229,7 @@ type Failure struct {
 	Step  string `json:"step"`
 	Node  string `json:"node,omitempty"`
 	Why   string `json:"why"`
-	Cause string `json:"cause,omitempty"` // in a word; see CauseOf
+	Cause string `json:"cause,omitempty"` // see CauseOf
 }
 
 // Deprecation is an API of a manifest that a version warns of.
@@ -267,7 +237,7 @@ type Deprecation struct {
 	Object  string `json:"object"` // "PodDisruptionBudget backend"
 	API     string `json:"api"`    // "policy/v1beta1"
 	Message string `json:"message"`
-	// Before and After tell which side warned.
+	// Before and After are the sides that warned.
 	Before bool `json:"before"`
 	After  bool `json:"after"`
 }

@@ -11,35 +11,29 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew, but never that of format v1")
+var update = flag.Bool("update", false, "write the golden files again from certificate.json")
 
-// sampled is a certificate that has something of everything. It is made once: do not change it.
-var sampled *Certificate
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
+// sample is a certificate that has something in every field. framework/certify tests that it assembles this certificate.
 func sample(t *testing.T) *Certificate {
 	t.Helper()
-	if sampled != nil {
-		return sampled
-	}
-	in := input(t, sides{
-		after:   map[string]found{"chaos/drain": violated, "chaos/rollback": unknown, "chaos/kill": {notSupported: "Specified qdisc kind is unknown here"}},
-		upgrade: found{outcome: invariant.Violated, record: failing(upgraded()).Gap("pods", 20*sec, 21*sec)},
-	})
-	in.Planted = "endpoints are removed late by kube-proxy"
-	in.Failure = &Failure{Step: "drain", Node: "w3", Why: `failed calling webhook "guard.example.com"`}
-	in.Deprecations = []Deprecation{{Object: "Endpoints backend", API: "v1", Message: "v1 Endpoints is deprecated in v1.33+", After: true}}
-	sampled = assemble(t, in)
-	return sampled
+	c, err := Read(filepath.Join("testdata", JSONFile))
+	ok(t, err)
+	return c
 }
 
 func written(t *testing.T, write func(io.Writer, *Certificate) error, c *Certificate) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	must(t, write(&b, c))
+	ok(t, write(&b, c))
 	return b.Bytes()
 }
 
@@ -49,10 +43,10 @@ func TestGolden(t *testing.T) {
 	} {
 		got, golden := written(t, write, sample(t)), filepath.Join("testdata", name)
 		if *update {
-			must(t, os.WriteFile(golden, got, 0o644))
+			ok(t, os.WriteFile(golden, got, 0o644))
 		}
 		want, err := os.ReadFile(golden)
-		must(t, err)
+		ok(t, err)
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("%s (-want +got), rewrite with -update:\n%s", name, diff)
 		}
@@ -62,15 +56,15 @@ func TestGolden(t *testing.T) {
 // What is read is what was written, in both forms, from a file and from a folder.
 func TestReadsBack(t *testing.T) {
 	dir := t.TempDir()
-	must(t, Write(filepath.Join(dir, "new"), sample(t)))
+	ok(t, Write(filepath.Join(dir, "new"), sample(t)))
 	for _, name := range []string{"new", "new/" + JSONFile, "new/" + YAMLFile} {
 		got, err := Read(filepath.Join(dir, filepath.FromSlash(name)))
-		must(t, err)
+		ok(t, err)
 		if diff := cmp.Diff(sample(t), got); diff != "" {
 			t.Errorf("%s (-written +read):\n%s", name, diff)
 		}
 	}
-	must(t, os.Remove(filepath.Join(dir, "new", JSONFile)))
+	ok(t, os.Remove(filepath.Join(dir, "new", JSONFile)))
 	if _, err := Read(filepath.Join(dir, "new")); err != nil {
 		t.Errorf("a folder with YAML alone: %v", err)
 	}
@@ -79,22 +73,22 @@ func TestReadsBack(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for want, content := range map[string]string{
-		`is of version "holdfast.dev/v2", and this holdfast reads holdfast.dev/v1 alone`: `{"apiVersion": "holdfast.dev/v2", "kind": "UpgradeCertificate"}`,
-		`is of kind "Pod": want UpgradeCertificate`:                                      "apiVersion: v1\nkind: Pod\n",
-		"is no certificate":             `{"scenarios": []}`,
-		"is neither JSON nor YAML":      "\t{",
-		"is damaged":                    `{"apiVersion": "holdfast.dev/v1", "kind": "UpgradeCertificate", "seed": "x"}`,
-		"is of version \"\", and this ": "kind: UpgradeCertificate\n",
+		`has version "holdfast.dev/v2", but this holdfast reads only holdfast.dev/v1`: `{"apiVersion": "holdfast.dev/v2", "kind": "UpgradeCertificate"}`,
+		`has kind "Pod", want UpgradeCertificate`:                                     "apiVersion: v1\nkind: Pod\n",
+		"is not a certificate":        `{"scenarios": []}`,
+		"is neither JSON nor YAML":    "\t{",
+		"is damaged":                  `{"apiVersion": "holdfast.dev/v1", "kind": "UpgradeCertificate", "seed": "x"}`,
+		"has version \"\", but this ": "kind: UpgradeCertificate\n",
 	} {
 		name := filepath.Join(dir, "some")
-		must(t, os.WriteFile(name, []byte(content), 0o600))
+		ok(t, os.WriteFile(name, []byte(content), 0o600))
 		if _, err := Read(name); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%q: %v, want %q", content, err, want)
 		}
 	}
 	for _, name := range []string{filepath.Join(dir, "none"), t.TempDir()} {
 		if _, err := Read(name); err == nil {
-			t.Errorf("read %s, which is none", name)
+			t.Errorf("read %s, which is no certificate", name)
 		}
 	}
 }
@@ -103,14 +97,14 @@ func TestReadRefuses(t *testing.T) {
 // certificates that people keep must stay readable. It also has fields that a newer holdfast added.
 func TestOldCertificatesLoseNothing(t *testing.T) {
 	data, err := os.ReadFile("testdata/v1.json")
-	must(t, err)
+	ok(t, err)
 	c, err := Decode(data)
-	must(t, err)
+	ok(t, err)
 	read, err := json.Marshal(c)
-	must(t, err)
+	ok(t, err)
 	var was, is map[string]any
-	must(t, json.Unmarshal(data, &was))
-	must(t, json.Unmarshal(read, &is))
+	ok(t, json.Unmarshal(data, &was))
+	ok(t, json.Unmarshal(read, &is))
 	delete(was, "ofTheFuture")
 	if diff := cmp.Diff(was, keep(is, was)); diff != "" {
 		t.Errorf("(-written +read):\n%s", diff)
@@ -145,7 +139,7 @@ func keep(is, was any) any {
 
 // Who reads it in a language without null checks must find lists.
 func TestNoNulls(t *testing.T) {
-	for name, c := range map[string]*Certificate{"sample": sample(t), "nothing": assemble(t, Input{Profiles: profiles()})} {
+	for name, c := range map[string]*Certificate{"sample": sample(t)} {
 		if text := string(written(t, WriteJSON, c)); strings.Contains(text, "null") {
 			t.Errorf("%s: null in\n%s", name, text)
 		}

@@ -8,13 +8,13 @@ import (
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
-// WriteMarkdown writes certificate.md in GitHub's flavour, for a job's summary: what is certified, what is not and why, the
-// sides beside each other, and the steps of the upgrade.
+// WriteMarkdown writes certificate.md in GitHub's flavour, for a job summary: what is certified, why the rest is not, both sides, and the
+// steps of the upgrade.
 func WriteMarkdown(w io.Writer, c *Certificate) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s %s: Kubernetes %s to %s\n\n%s\n", shape(c.Result), c.Heading(), text(c.From.Kubernetes), text(c.To.Kubernetes), text(c.Summary()))
 	if c.Planted != "" {
-		fmt.Fprintf(&b, "\n> [!NOTE]\n> A regression was planted on purpose: %s. This certificate has to fail, and to name it.\n", text(c.Planted))
+		fmt.Fprintf(&b, "\n> [!NOTE]\n> A regression was introduced on purpose: %s. This certificate must fail and name it.\n", text(c.Planted))
 	}
 	markdownList(&b, "Why", c.Reasons)
 	b.WriteString("\n| | profile | features |\n| --- | --- | --- |\n")
@@ -52,10 +52,10 @@ func WriteMarkdown(w io.Writer, c *Certificate) error {
 func text(s string) string { return reports.MarkdownText(s) }
 func code(s string) string { return reports.MarkdownCode(s) }
 
-// image is a release's, with its digest where it is known.
+// image is the node image of a release, with its digest if it is known.
 func image(r Release) string { return strings.TrimSuffix(r.Image+"@"+r.Digest, "@") }
 
-// shape of a word, so that no one has to tell it by colour.
+// shape is the symbol of a word, so that readers need not tell words apart by colour.
 func shape(word any) string {
 	switch look(word) {
 	case reports.Held:
@@ -95,13 +95,13 @@ func markdownSides(b *strings.Builder, c *Certificate) {
 			shape(s.Before.Verdict), text(string(s.Before.Verdict)), shape(s.After.Verdict), text(string(s.After.Verdict)),
 			both((*Side).failed),
 			both(func(s *Side) string { return fmt.Sprint(s.Disruptions.Total()) }),
-			both(func(s *Side) string { return share(s.UpperBound95) }), both(func(s *Side) string { return latency(s.p99()) }),
+			both(func(s *Side) string { return share(s.UpperBound95) }), both(func(s *Side) string { return latency(s.P99()) }),
 			both(func(s *Side) string { return maybe(s.RecoverySeconds) }), both(func(s *Side) string { return skew(s.SettledSkew) }), strings.Join(marked, "<br>"))
 	}
 	fmt.Fprintf(b, "\n0 of N is not zero: \"at most, 95 %%\" is 3/N of the lane with the fewest, if requests are independent. %s\n", c.Marks())
 }
 
-// failed is how many requests did, of how many; none without load.
+// failed is how many requests failed, of how many; none without load.
 func (s *Side) failed() string {
 	if len(s.Lanes) == 0 {
 		return none
@@ -113,7 +113,7 @@ func markdownUpgrade(b *strings.Builder, u *Upgrade) {
 	fmt.Fprintf(b, "\n### %s The upgrade: %s\n\n%s\n", shape(u.Verdict), text(string(u.Verdict)), text(u.Why))
 	for i := range u.Promises {
 		p := &u.Promises[i]
-		fmt.Fprintf(b, "\n- %s **%s** (%s): %s%s\n", shape(p.Verdict), text(p.Promise), code(p.Kind), text(p.Seen), text(named(p.Cause)))
+		fmt.Fprintf(b, "\n- %s **%s** (%s): %s%s\n", shape(p.Verdict), text(p.Promise), code(p.Kind), text(p.Seen), text(CauseInWords(p.Cause)))
 	}
 	if len(u.Lanes) > 0 {
 		b.WriteString("\n| lane | sent | failed | never sent | at most, 95 % | p99 |\n| --- | ---: | ---: | ---: | ---: | ---: |\n")

@@ -13,8 +13,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// WriteHTML writes certificate.html: one page for people, that needs nothing else, neither a network nor a server. It looks like
-// a run's report.
+// WriteHTML writes certificate.html: one page that needs neither a network nor a server. It looks like the report of a run.
 func WriteHTML(w io.Writer, c *Certificate) error {
 	t, style, script, err := reports.Page(assets, "assets/certificate.tmpl", template.FuncMap{
 		"look": look, "share": share, "maybe": maybe, "skew": skew, "secs": seconds, "latency": latency, "warned": warned,
@@ -32,7 +31,7 @@ func WriteHTML(w io.Writer, c *Certificate) error {
 	})
 }
 
-// page is what the template is given.
+// page is the data of the template.
 type page struct {
 	*Certificate
 	Cores           int
@@ -42,7 +41,7 @@ type page struct {
 	Rows            []row
 }
 
-// counted writes a count of any kind.
+// counted formats a count.
 func counted(n any) string {
 	switch n := n.(type) {
 	case uint64:
@@ -53,7 +52,7 @@ func counted(n any) string {
 	return fmt.Sprint(n)
 }
 
-// bar is a step, and where it lies on the upgrade's time.
+// bar is a step and its place on the time axis of the upgrade.
 type bar struct {
 	Step
 	X, W string
@@ -68,7 +67,7 @@ func bars(u *Upgrade) (list []bar) {
 	for _, s := range u.Steps {
 		begin, end = min(begin, s.BeganSeconds), max(end, s.BeganSeconds+s.TookSeconds)
 	}
-	const least = 0.4 // so that a short step is seen
+	const least = 0.4 // so that a short step is visible
 	for _, s := range u.Steps {
 		whole := max(end-begin, 1e-9)
 		w := max(least, 100*s.TookSeconds/whole)
@@ -96,7 +95,7 @@ func rows(c *Certificate) (list []row) {
 	for i := range c.Scenarios {
 		s := &c.Scenarios[i]
 		list = append(list, row{s, []sideRow{
-			{&s.Before, "before", c.From.Kubernetes, s.Before.p99()}, {&s.After, "after", c.To.Kubernetes, s.After.p99()},
+			{&s.Before, "before", c.From.Kubernetes, s.Before.P99()}, {&s.After, "after", c.To.Kubernetes, s.After.P99()},
 		}})
 	}
 	return list

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The names of the document's forms, in the certificate's folder.
+// The files of a certificate, in its folder.
 const (
 	JSONFile     = "certificate.json"
 	YAMLFile     = "certificate.yaml"
@@ -20,11 +20,11 @@ const (
 	HTMLFile     = "certificate.html"
 )
 
-// maxBytes bounds what is read: a hundred scenarios with all their evidence stay far below.
+// maxBytes bounds what is read. A hundred scenarios with all their evidence are much smaller.
 const maxBytes = 64 << 20
 
-// Read reads a certificate from a file, JSON or YAML, or from a folder that has one. A document of another kind or version is an
-// error; fields that this version does not know are skipped.
+// Read reads a certificate from a file, JSON or YAML, or from a folder that contains one. A document of another kind or version is an
+// error. Unknown fields are skipped.
 func Read(name string) (*Certificate, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -47,7 +47,7 @@ func readFile(name string) (*Certificate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read certificate: %w", err)
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // only read
 	data, err := io.ReadAll(io.LimitReader(file, maxBytes))
 	if err != nil {
 		return nil, fmt.Errorf("read certificate: %w", err)
@@ -69,13 +69,13 @@ func Decode(data []byte) (*Certificate, error) {
 	}
 	var of struct{ APIVersion, Kind string }
 	if err := json.Unmarshal(data, &of); err != nil || of.Kind == "" {
-		return nil, errors.New("is no certificate")
+		return nil, errors.New("is not a certificate")
 	}
 	switch {
 	case of.Kind != Kind:
-		return nil, fmt.Errorf("is of kind %q: want %s", of.Kind, Kind)
+		return nil, fmt.Errorf("has kind %q, want %s", of.Kind, Kind)
 	case of.APIVersion != APIVersion:
-		return nil, fmt.Errorf("is of version %q, and this holdfast reads %s alone", of.APIVersion, APIVersion)
+		return nil, fmt.Errorf("has version %q, but this holdfast reads only %s", of.APIVersion, APIVersion)
 	}
 	var c Certificate
 	if err := json.Unmarshal(data, &c); err != nil {

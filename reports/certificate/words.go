@@ -8,20 +8,20 @@ import (
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
-// look is the result of a report that a word of a certificate is drawn as.
+// look is the result as which a word of a certificate is drawn.
 func look(word any) reports.Result {
 	switch fmt.Sprint(word) {
-	case string(Certified), string(Held):
+	case string(Certified), string(reports.Held):
 		return reports.Held
-	case string(NotCertified), string(Violated):
+	case string(NotCertified), string(reports.Violated):
 		return reports.Violated
-	case string(VerdictInterrupted), string(VerdictNotBegun), string(Interrupted):
+	case string(reports.Interrupted), string(reports.NotBegun), string(Interrupted):
 		return reports.Interrupted
 	}
 	return reports.Unknown
 }
 
-// Heading is the one word for all of it.
+// Heading is the result as a heading.
 func (c *Certificate) Heading() string {
 	switch c.Result {
 	case Certified:
@@ -32,7 +32,7 @@ func (c *Certificate) Heading() string {
 	return "Not certified"
 }
 
-// Summary is what people ask first, in a few sentences.
+// Summary is the certificate in a few sentences.
 func (c *Certificate) Summary() string {
 	var parts []string
 	for i := range c.Profiles {
@@ -45,7 +45,7 @@ func (c *Certificate) Summary() string {
 	return text
 }
 
-// Meaning says what the upgrade's requests prove.
+// Meaning says what the requests during the upgrade prove.
 func (c *Certificate) Meaning() string {
 	u := &c.Upgrade
 	if u.Requests == 0 {
@@ -63,18 +63,12 @@ func (s *Side) counted() string {
 		text += fmt.Sprintf("; with 95 %% confidence at most %s of such requests fail on a lane, if they are independent", reports.Percent(*s.UpperBound95))
 	}
 	if s.Disruptions.UpperBound95 != nil {
-		text += fmt.Sprintf(", and at most %s of such disruptions lose one", reports.Percent(*s.Disruptions.UpperBound95))
+		text += fmt.Sprintf(", and at most %s of such disruptions fail a request", reports.Percent(*s.Disruptions.UpperBound95))
 	}
 	return text
 }
 
-// Marks says which differences are marked.
-func (*Certificate) Marks() string {
-	return fmt.Sprintf("Marked are verdicts that differ, and numbers that do by more than chance on a small machine: recovery %d times as long and %s more, "+
-		"p99 %d times and %s more, skew by more than %d.", RecoveryFactor, reports.Brief(RecoveryFloor), P99Factor, reports.Brief(P99Floor), SkewFloor)
-}
-
-// none is what stands where there is no number.
+// none stands for a missing number.
 const none = "–"
 
 func share(s *float64) string {
@@ -100,7 +94,7 @@ func skew(n *int) string {
 
 func seconds(s float64) string { return reports.Brief(time.Duration(s * float64(time.Second))) }
 
-// latency is a number of seconds; none where no request was answered.
+// latency is a number of seconds; none if no request succeeded.
 func latency(s float64) string {
 	if s == 0 {
 		return none
@@ -108,15 +102,25 @@ func latency(s float64) string {
 	return seconds(s)
 }
 
-// warned says which side warned of an API.
+// warned says which side warned about an API.
 func warned(d Deprecation) string {
 	switch {
 	case d.Before && d.After:
 		return "before and after"
 	case d.After:
-		return "after alone"
+		return "only after"
 	case d.Before:
-		return "before alone"
+		return "only before"
 	}
 	return "neither"
+}
+
+// P99 is the worst 99th percentile of all lanes but control, in seconds.
+func (s *Side) P99() (worst float64) {
+	for i := range s.Lanes {
+		if s.Lanes[i].Name != "control" {
+			worst = max(worst, s.Lanes[i].P99Seconds)
+		}
+	}
+	return worst
 }

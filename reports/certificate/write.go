@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
-// Write writes all forms of a certificate into a folder, which is made if need be: each whole or not at all. It tries them
-// all, whichever fails.
+// Write writes all forms of a certificate into a folder, each completely or not at all. It creates the folder if necessary. An error does
+// not keep the other forms from being written.
 func Write(dir string, c *Certificate) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write certificate: %w", err)
@@ -45,7 +45,7 @@ func WriteJSON(w io.Writer, c *Certificate) error {
 func WriteYAML(w io.Writer, c *Certificate) error {
 	data, err := yaml.Marshal(c)
 	if err != nil {
-		return fmt.Errorf("put the certificate into YAML: %w", err)
+		return fmt.Errorf("convert the certificate to YAML: %w", err)
 	}
 	_, err = w.Write(data)
 	return err

@@ -18,10 +18,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browserLimit is for starting Chromium and all that is done with it: 4 s when the machine is idle.
+// browserLimit bounds a test in Chromium, including its start. On an idle machine a test takes 4 s.
 const browserLimit = 2 * time.Minute
 
-// Browser starts a headless Chromium with a profile of its own, or ends the test with a remedy.
+// Browser starts a headless Chromium with its own profile. Without Chromium the test fails and says how to install it.
 func Browser(t *testing.T) context.Context {
 	t.Helper()
 	if os.Getenv("HOLDFAST_NO_CHROMIUM") == "1" {
@@ -35,7 +35,7 @@ func Browser(t *testing.T) context.Context {
 		}
 	}
 	if path == "" {
-		t.Fatal("no Chromium: install it (Debian: apt-get install chromium), or set HOLDFAST_NO_CHROMIUM=1 to leave this test out")
+		t.Fatal("no Chromium: install it (Debian: apt-get install chromium), or set HOLDFAST_NO_CHROMIUM=1 to skip this test")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU,
 		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
@@ -54,7 +54,7 @@ func Browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// Witness notes what a page asked of the network and complained about.
+// Witness records the network requests and the errors of a page.
 type Witness struct {
 	mu       sync.Mutex
 	requests []string
@@ -78,14 +78,14 @@ func (w *Witness) see(event any) {
 	}
 }
 
-// Saw is what it noted so far.
+// Saw returns the requests and errors so far.
 func (w *Witness) Saw() (requests, errors []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.requests, w.errors
 }
 
-// Open loads a page from a file and returns what watches it.
+// Open loads a page from a file.
 func Open(ctx context.Context, t *testing.T, page []byte) (w *Witness, url string) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "page.html")
@@ -112,7 +112,7 @@ func Evaluate[T any](ctx context.Context, t *testing.T, script string) T {
 	return value
 }
 
-// CheckSchemesAndWidths has light and dark differ, and the page fit its window at every usual width.
+// CheckSchemesAndWidths fails the test if light and dark look alike, or if the page is too wide for a usual window.
 func CheckSchemesAndWidths(ctx context.Context, t *testing.T) {
 	seen := make(map[string]bool)
 	for _, scheme := range []string{"light", "dark"} {

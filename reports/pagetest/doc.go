@@ -1,2 +1,2 @@
-// Package pagetest checks pages: with a parser, and in a real browser. It is for tests alone.
+// Package pagetest checks pages in tests, with a parser and in a real browser.
 package pagetest

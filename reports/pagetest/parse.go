@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// Parsed is a page: its elements' ids, in-page links, and how often each element occurs.
+// Parsed is a page: the ids of its elements, its links within the page, and the number of each element.
 type Parsed struct {
 	IDs, Links map[string]bool
 	Elements   map[string]int
-	Outside    []string // attributes that would load something, or lead elsewhere
+	Outside    []string // attributes that would load something, or link to another page
 }
 
 var notMarkup = regexp.MustCompile(`(?s)<(script|style)[^>]*>.*?</(script|style)>`)
 
-// Parse reads a page with an XML parser, which is stricter than a browser: every element must be closed. Inline styles and
-// handlers are errors.
+// Parse reads a page with an XML parser, which is stricter than a browser: every element must be closed. Inline styles and handlers fail
+// the test.
 func Parse(t *testing.T, page string) Parsed {
 	t.Helper()
 	p := Parsed{IDs: map[string]bool{}, Links: map[string]bool{}, Elements: map[string]int{}}

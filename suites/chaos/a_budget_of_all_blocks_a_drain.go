@@ -9,15 +9,17 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// ABudgetOfAllBlocksADrain is a budget that can never be met while a pod goes: whoever upgrades nodes waits for ever.
+// ABudgetOfAllBlocksADrain has a budget that can never be met while a pod is evicted: a node upgrade that drains first waits
+// for ever.
 var ABudgetOfAllBlocksADrain = scenario.Describe(scenario.Spec{
-	Name:    "chaos/a-budget-of-all-blocks-a-drain",
-	Claim:   "a budget of all replicas blocks a drain for as long as it is tried, no pod ends, no request fails, and the node is open again afterwards",
+	Name: "chaos/a-budget-of-all-blocks-a-drain",
+	Claim: "a budget that requires every replica blocks a drain for as long as it is tried: no pod terminates, no request fails, and " +
+		"the node is schedulable again afterwards",
 	Backend: workloads.Backend{Budget: workloads.Budget{MinAvailable: "6"}},
 	Load:    scenario.DefaultLoad,
 	Faults:  []fault.Fault{fault.TryDrain{For: 15 * time.Second}},
 	Promises: []invariant.Invariant{
-		invariant.DrainBlocked{Budget: "backend", For: 10 * time.Second}, // of 15 s: a busy machine answers late
+		invariant.DrainBlocked{Budget: "backend", For: 10 * time.Second}, // of the 15 s tried: the API server of a busy machine answers late
 		invariant.BudgetHonoured{MustRefuse: true},
 		invariant.NoFailedRequests{Refused: true},
 	},

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// ContainerdAway leaves a node whose containers run and can be neither started nor ended.
+// ContainerdAway stops containerd on one worker: its containers keep running, but none can be started or stopped.
 var ContainerdAway = scenario.Describe(scenario.Spec{
 	Name:    "chaos/containerd-away",
 	Claim:   "half a minute without a worker's containerd is invisible to clients",

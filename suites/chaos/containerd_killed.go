@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// ContainerdKilled leaves the containers to their shims, which go on.
+// ContainerdKilled kills containerd on one worker; the containers keep running under their shims.
 var ContainerdKilled = scenario.Describe(scenario.Spec{
 	Name:    "chaos/containerd-killed",
 	Claim:   "the sudden death of a worker's containerd is invisible to clients",

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// CoreDNSAway takes names away; clients that were given an address do not need them.
+// CoreDNSAway takes cluster DNS away. Clients that use the Service's address do not need it.
 var CoreDNSAway = scenario.Describe(scenario.Spec{
 	Name:    "chaos/coredns-away",
 	Claim:   "half a minute without cluster DNS is invisible to clients that use a Service by its address",

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// DeschedulerRestoresTheSpread is what comes after the maintenance of a zone: the scheduler put its pods elsewhere, and
-// leaves them there, so that the next zone that fails takes half of them.
+// DeschedulerRestoresTheSpread covers the time after a zone's maintenance: the scheduler placed its pods in the other zones and
+// leaves them there, so the next zone that fails takes half of them.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#known-limitations
 var DeschedulerRestoresTheSpread = scenario.Describe(scenario.Spec{
@@ -20,9 +20,9 @@ var DeschedulerRestoresTheSpread = scenario.Describe(scenario.Spec{
 	Addons:  []workloads.Addon{workloads.Descheduler{Every: 5 * time.Second}},
 	Load:    scenario.DefaultLoad,
 	Faults:  []fault.Fault{fault.Unbalance{}},
-	Hold:    65 * time.Second, // longer than the limit below, or nothing could be said to have missed it
+	Hold:    65 * time.Second, // longer than the limit below, so that a limit that was missed can be observed
 	Promises: []invariant.Invariant{
-		// Three pods have to move, and the budget lets one go in each round of 5 s; a busy machine takes longer.
+		// Three pods have to move, and the budget allows one per round of 5 s. A busy machine takes longer.
 		invariant.SpreadWithin{Workload: "backend", TopologyKey: workloads.Zone, Max: 1, Limit: time.Minute},
 		invariant.BudgetHonoured{},
 		invariant.NoFailedRequests{},

@@ -9,14 +9,15 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// DiskPressure is an eviction for want of disk: the kubelet taints its node and evicts its pods one by one, and no budget binds it.
+// DiskPressure evicts pods for lack of disk space: the kubelet taints its node and evicts its pods one by one. Budgets do not
+// bind a kubelet.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#hard-eviction-thresholds
 var DiskPressure = scenario.Describe(scenario.Spec{
 	Name: "chaos/disk-pressure",
-	Claim: "a kubelet short of disk evicts a node's pods although their budget allows no disruption; behind a gateway with health checks and " +
-		"retries no client sees it, at least 4 of 6 stay ready, and all are replaced on other nodes within 20 s of the node's taint, while the " +
-		"pressure lasts",
+	Claim: "a kubelet short of disk evicts a node's pods although their budget allows no disruption; behind a gateway with health " +
+		"checks and retries no client notices, at least 4 of 6 stay ready, and all are replaced on other nodes within 20 s of the " +
+		"node's taint, while the pressure lasts",
 	Cluster: threeNodes,
 	Backend: workloads.Backend{Budget: noneAllowed},
 	Gateway: &workloads.Gateway{},

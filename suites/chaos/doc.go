@@ -1,2 +1,2 @@
-// Package chaos holds a fault under load: what clients may notice of it. One file a scenario.
+// Package chaos holds scenarios that inject a fault under load and state what clients may notice. One file per scenario.
 package chaos

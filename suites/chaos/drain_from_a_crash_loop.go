@@ -10,15 +10,15 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// DrainFromACrashLoop has a bad version leave one of six pods in a crash loop, and then drains the node of that pod. Its
-// budget demands six healthy pods, has five, and so allows no disruption at all.
+// DrainFromACrashLoop rolls out a bad version that leaves one of six pods in a crash loop, and then drains that pod's node. The
+// budget requires six healthy pods and finds five, so it allows no disruption at all.
 var DrainFromACrashLoop = scenario.Describe(scenario.Spec{
 	Name:  "chaos/drain-from-a-crash-loop",
 	Claim: "with unhealthyPodEvictionPolicy AlwaysAllow, a pod in a crash loop does not block the drain of its node, and no request fails",
 	Backend: workloads.Backend{
 		Budget:   workloads.Budget{MinAvailable: "6"}, // AlwaysAllow is the default here
 		Strategy: workloads.Strategy{MaxSurge: "0", MaxUnavailable: "1"},
-		Affinity: []workloads.Affinity{{Key: workloads.Host, Away: true}}, // so that the node has no pod that a budget rightly keeps
+		Affinity: []workloads.Affinity{{Key: workloads.Host, Away: true}}, // otherwise the budget rightly keeps a healthy pod on that node
 	},
 	Load: scenario.DefaultLoad,
 	Faults: []fault.Fault{

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// DrainOneWorker is what a node upgrade does, one node at a time.
+// DrainOneWorker drains one worker, as a node upgrade does for one node after the other.
 var DrainOneWorker = scenario.Describe(scenario.Spec{
 	Name:   "chaos/drain-one-worker",
 	Claim:  "draining one worker is invisible to clients, and honours the budget",

@@ -9,13 +9,13 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// DrainTwoWorkers drains the two nodes that carry the only two pods, at the same time: what the budget is for.
+// DrainTwoWorkers drains the two nodes that run the only two pods, at the same time. A budget exists for this case.
 var DrainTwoWorkers = scenario.Describe(scenario.Spec{
 	Name:  "chaos/drain-two-workers",
 	Claim: "draining both nodes of a workload at once is invisible to clients, because a budget makes one wait for the other",
 	Backend: workloads.Backend{
 		Replicas:   2,
-		StartDelay: 6 * time.Second, // twice the preStop sleep: replacements come too late for pods that end together
+		StartDelay: 6 * time.Second, // twice the preStop sleep: if both pods ended together, their replacements would be ready too late
 	},
 	Load:   scenario.DefaultLoad,
 	Faults: []fault.Fault{fault.Drain{Nodes: 2}},

@@ -9,14 +9,15 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// DrainWithMaxUnavailable says the same in the other words.
+// DrainWithMaxUnavailable is DrainWithMinAvailable with the same budget written as maxUnavailable.
 var DrainWithMaxUnavailable = scenario.Describe(scenario.Spec{
-	Name:  "chaos/drain-with-max-unavailable",
-	Claim: "with maxUnavailable 1 of 3, draining two nodes at once takes the pods one by one, each after its forerunner's replacement is ready",
+	Name: "chaos/drain-with-max-unavailable",
+	Claim: "with maxUnavailable 1 of 3, draining two nodes at once takes the pods one by one, each after the previous pod's " +
+		"replacement is ready",
 	Backend: workloads.Backend{
 		Replicas:   3,
 		Budget:     workloads.Budget{MaxUnavailable: "1"},
-		StartDelay: 8 * time.Second, // longer than the preStop sleep: replacements come too late for pods that end together
+		StartDelay: 8 * time.Second, // longer than the preStop sleep: if pods ended together, their replacements would be ready too late
 	},
 	Load:   scenario.DefaultLoad,
 	Faults: []fault.Fault{fault.Drain{Nodes: 2}},

@@ -9,14 +9,15 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// DrainWithMinAvailable drains two of the three nodes that carry a pod, with room for one disruption at a time.
+// DrainWithMinAvailable drains two of the three nodes that run a pod. The budget allows one disruption at a time.
 var DrainWithMinAvailable = scenario.Describe(scenario.Spec{
-	Name:  "chaos/drain-with-min-available",
-	Claim: "with minAvailable 2 of 3, draining two nodes at once takes the pods one by one, each after its forerunner's replacement is ready",
+	Name: "chaos/drain-with-min-available",
+	Claim: "with minAvailable 2 of 3, draining two nodes at once takes the pods one by one, each after the previous pod's replacement " +
+		"is ready",
 	Backend: workloads.Backend{
 		Replicas:   3,
 		Budget:     workloads.Budget{MinAvailable: "2"},
-		StartDelay: 8 * time.Second, // longer than the preStop sleep: replacements come too late for pods that end together
+		StartDelay: 8 * time.Second, // longer than the preStop sleep: if pods ended together, their replacements would be ready too late
 	},
 	Load:   scenario.DefaultLoad,
 	Faults: []fault.Fault{fault.Drain{Nodes: 2}},

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// EtcdKilled takes the API server its store for as long as a kubelet needs to start it again.
+// EtcdKilled takes the API server's store away until the kubelet has restarted etcd.
 var EtcdKilled = scenario.Describe(scenario.Spec{
 	Name:    "chaos/etcd-killed",
 	Claim:   "the sudden death of etcd is invisible to clients",

@@ -12,13 +12,13 @@ import (
 // EveryLaneDrain drains a node while clients of every kind are connected to its pod.
 var EveryLaneDrain = scenario.Describe(scenario.Spec{
 	Name: "chaos/every-lane-drain",
-	Claim: "draining one worker is invisible to clients that connect anew, reuse connections, multiplex them (HTTP/2, gRPC) or hold one " +
-		"for good (a WebSocket, a stream)",
+	Claim: "draining one worker is invisible to clients that open a connection per request, reuse connections, multiplex them " +
+		"(HTTP/2, gRPC) or hold one permanently (a WebSocket, a stream)",
 	Backend: workloads.Backend{
-		Replicas: 3, // so that the one that leaves has a third of the connections
+		Replicas: 3, // so that the evicted pod has a third of the connections
 	},
 	Load:   scenario.EveryLane,
-	Steady: 5 * time.Second, // for the hundred answers that a 99th percentile takes: gRPC has 30 a second
+	Steady: 5 * time.Second, // for the hundred answers that a 99th percentile needs: gRPC gets 30 per second
 	Faults: []fault.Fault{fault.Drain{}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},

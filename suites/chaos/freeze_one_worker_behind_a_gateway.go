@@ -9,13 +9,13 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// FreezeOneWorkerBehindAGateway is a machine that hangs. Its kernel takes every connection, and nobody answers: who waits for
-// an error waits for ever, and only a time-out of one's own tells. That it comes back is the harder half: what its pods were
-// asked before, they answer now, to nobody, and a kubelet that was away hears which of its pods were given up.
+// FreezeOneWorkerBehindAGateway is a machine that hangs. Its kernel accepts every connection and no process answers, so the
+// client gets no error and only its own time-out detects the fault. The return is the harder half: the pods now answer old
+// requests whose clients are gone, and the kubelet learns which of its pods were deleted in the meantime.
 var FreezeOneWorkerBehindAGateway = scenario.Describe(scenario.Spec{
 	Name: "chaos/freeze-one-worker-behind-a-gateway",
-	Claim: "a worker that hangs, and goes on later, is invisible to clients behind a gateway with health checks, time-outs and retries; its pods are " +
-		"replaced on other nodes within 28 s, while it hangs",
+	Claim: "a worker that hangs and later resumes is invisible to clients behind a gateway with health checks, time-outs and " +
+		"retries; its pods are replaced on other nodes within 28 s, while it hangs",
 	Cluster: threeNodes,
 	Gateway: &workloads.Gateway{},
 	Load:    scenario.DefaultLoad,
@@ -25,7 +25,7 @@ var FreezeOneWorkerBehindAGateway = scenario.Describe(scenario.Spec{
 		invariant.NoFailedRequests{},
 		invariant.AnswersWithin{},
 		invariant.ReplacedWithin{Workload: "backend", Limit: 28 * time.Second},
-		invariant.RecoversWithin{Workload: "backend", Limit: time.Minute}, // it ends the pods that were given up, each in its grace period
+		invariant.RecoversWithin{Workload: "backend", Limit: time.Minute}, // the kubelet ends the deleted pods gracefully
 	},
 	About: 90 * time.Second,
 	Full:  true,

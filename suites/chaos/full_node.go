@@ -10,10 +10,10 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// twoNodes is the least that a load balancer spreads over.
+// twoNodes is the smallest cluster with several nodes to balance load over.
 var twoNodes = clusters.Spec{Zones: []string{"a", "b"}, WorkersPerZone: 1}
 
-// evenRevision keeps the pods of each revision on as many nodes as there are; evenNodes is a wish only.
+// evenRevision requires an even spread of each revision's pods over the nodes; evenNodes only prefers it.
 var (
 	evenRevision = []workloads.Spread{{Key: workloads.Host}}
 	evenNodes    = []workloads.Spread{{Key: workloads.Host, Unsatisfiable: workloads.ScheduleAnyway}}
@@ -21,8 +21,9 @@ var (
 
 // FullNode is a rolling update while one of two entry nodes has no room for a new pod.
 var FullNode = scenario.Describe(scenario.Spec{
-	Name:      "chaos/full-node",
-	Claim:     "an update while a node is full is invisible behind node ports, with pods spread by revision and a gateway that checks nodes",
+	Name: "chaos/full-node",
+	Claim: "an update while a node is full is invisible behind node ports, with pods spread by revision and a gateway that checks " +
+		"nodes",
 	Cluster:   twoNodes,
 	Backend:   workloads.Backend{Replicas: 2, Spread: evenRevision, NodePort: 30080, NodePortLocal: true},
 	Gateway:   &workloads.Gateway{},

@@ -9,15 +9,15 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// FullNodeAntiAffinitySurge has required anti-affinity as its only remedy, and may have a pod more but never one fewer: the
-// new pod finds no place, on the full node nor beside an old pod, so that the update gets stuck and no old pod is given up.
-// It would get stuck without a full node, too: the rule counts the pods of the old revision, and each node has one.
+// FullNodeAntiAffinitySurge relies on required anti-affinity alone, with one surge pod allowed and none unavailable. The new
+// pod fits neither on the full node nor beside an old pod, so the update gets stuck and no old pod is removed. It would get
+// stuck without a full node, too: the rule also counts the pods of the old revision, and each node has one.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity
 var FullNodeAntiAffinitySurge = scenario.Describe(scenario.Spec{
 	Name: "chaos/full-node-anti-affinity-surge",
 	Claim: "required anti-affinity with maxSurge 1 and maxUnavailable 0 is enough for an update while a node is full: its first new pod " +
-		"finds no place, the old ones stay, and no request fails",
+		"stays pending, the old pods stay, and no request fails",
 	Cluster: twoNodes,
 	Backend: workloads.Backend{
 		Replicas: 2, Spread: workloads.NoSpread, Affinity: []workloads.Affinity{{Key: workloads.Host, Away: true}},

@@ -9,7 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// FullNodeHealthChecksAlone has the gateway's checks as its only remedy: both pods land on one node, and it notices.
+// FullNodeHealthChecksAlone relies on the gateway's health checks alone: both pods land on one node, and the gateway stops
+// using the other.
 var FullNodeHealthChecksAlone = scenario.Describe(scenario.Spec{
 	Name:      "chaos/full-node-health-checks-alone",
 	Claim:     "a gateway that checks its entry nodes is enough for an update while a node is full, although both pods land on the other",

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// FullNodeSpreadAlone has the spread constraint as its only remedy: the update gets stuck, and the old pod stays.
+// FullNodeSpreadAlone relies on the spread constraint alone: the update gets stuck, and the old pod stays.
 var FullNodeSpreadAlone = scenario.Describe(scenario.Spec{
 	Name:      "chaos/full-node-spread-alone",
 	Claim:     "pods spread by revision are enough for an update while a node is full: it gets stuck, and no request fails",

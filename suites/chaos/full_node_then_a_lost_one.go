@@ -9,10 +9,11 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// FullNodeThenALostOne shows what each remedy alone does not survive: the death of the node that is not full.
+// FullNodeThenALostOne shows what neither remedy survives alone: the death of the node that is not full.
 var FullNodeThenALostOne = scenario.Describe(scenario.Spec{
-	Name:      "chaos/full-node-then-a-lost-one",
-	Claim:     "with both remedies, a node may even die after the other one filled up, and clients see nothing of it",
+	Name: "chaos/full-node-then-a-lost-one",
+	Claim: "with pods spread by revision and a gateway that checks nodes, clients notice nothing even when one node dies after the " +
+		"other filled up",
 	Cluster:   twoNodes,
 	Backend:   workloads.Backend{Replicas: 2, Spread: evenRevision, NodePort: 30080, NodePortLocal: true},
 	Gateway:   &workloads.Gateway{},

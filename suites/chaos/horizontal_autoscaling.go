@@ -11,17 +11,17 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// HorizontalAutoscaling has an autoscaler change the number of replicas, both ways. Its answers cost processor time: 200 a
-// second take an eighth of a core or more, which is three times what two replicas ask for, and what six do.
+// HorizontalAutoscaling has an autoscaler change the number of replicas, both ways. Each answer costs CPU time: 200 answers a
+// second take an eighth of a core or more. That is three times what two replicas request, and what six request.
 //
 // Source: https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/
 var HorizontalAutoscaling = scenario.Describe(scenario.Spec{
 	Name: "chaos/horizontal-autoscaling",
-	Claim: "a HorizontalPodAutoscaler scales out by what metrics-server measures, the new pods take half of their share at least, and " +
-		"scaling in again loses nothing either",
+	Claim: "a HorizontalPodAutoscaler scales out on metrics-server's measurements, the new pods take at least half of their share, and " +
+		"no request fails, not even when it scales in again",
 	Backend: workloads.Backend{
 		Replicas: 2, Work: time.Millisecond / 2, Resources: workloads.Resources{CPU: "20m"},
-		CloseAfter: 50, // at 5 requests a second on each connection: every 10 s
+		CloseAfter: 50, // each connection carries 5 requests a second, so it closes every 10 s
 	},
 	Addons: []workloads.Addon{workloads.MetricsServer{Every: 10 * time.Second}},
 	Load: []load.Lane{
@@ -30,7 +30,7 @@ var HorizontalAutoscaling = scenario.Describe(scenario.Spec{
 		{Lane: history.LaneControl, Rate: 20},
 	},
 	Faults: []fault.Fault{fault.Autoscale{CPU: 100, Max: 6}},
-	Hold:   time.Minute, // in which shares are measured
+	Hold:   time.Minute, // shares are measured during the hold
 	Promises: []invariant.Invariant{
 		invariant.SharesLoad{Workload: "backend", Together: true, AtLeast: 0.5, Within: 20 * time.Second},
 		invariant.NoFailedRequests{},

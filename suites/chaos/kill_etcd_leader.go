@@ -8,10 +8,11 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// KillEtcdLeader has the others elect another leader, and makes them work at once.
+// KillEtcdLeader makes the other members elect a new leader, and gives them work at once.
 var KillEtcdLeader = scenario.Describe(scenario.Spec{
-	Name:    "chaos/kill-etcd-leader",
-	Claim:   "when etcd's leader dies another one leads, a rolling update right after it is invisible to clients, and the API answers again within 10 s",
+	Name: "chaos/kill-etcd-leader",
+	Claim: "when etcd's leader dies, another member takes over, a rolling update right afterwards is invisible to clients, and the API " +
+		"answers again within 10 s",
 	Cluster: ThreeControlPlanes,
 	Load:    scenario.DefaultLoad,
 	Faults:  []fault.Fault{fault.EtcdLeaderKill{}, fault.Rollout{}},

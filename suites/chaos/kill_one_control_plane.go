@@ -9,21 +9,22 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// ThreeControlPlanes is as small as a cluster can be that has them: its nodes want the processors, too.
+// ThreeControlPlanes has few workers, because the control planes need CPU time, too.
 var ThreeControlPlanes = clusters.Spec{ControlPlanes: 3, Zones: []string{"a", "b"}, WorkersPerZone: 1}
 
-// KillOneControlPlane takes the one whose member of etcd leads.
+// KillOneControlPlane kills the control plane node whose etcd member is the leader.
 var KillOneControlPlane = scenario.Describe(scenario.Spec{
-	Name:    "chaos/kill-one-control-plane",
-	Claim:   "the sudden death of one control plane of three is invisible to clients, and the API servers that are left answer again within 10 s",
+	Name: "chaos/kill-one-control-plane",
+	Claim: "the sudden death of one control plane of three is invisible to clients, and the remaining API servers answer again within " +
+		"10 s",
 	Cluster: ThreeControlPlanes,
 	Load:    scenario.DefaultLoad,
 	Faults:  []fault.Fault{fault.ControlPlaneKill{}},
-	Hold:    40 * time.Second, // another controller manager takes over after 17 s, and only then is the loss noticed
+	Hold:    40 * time.Second, // another controller manager takes over after 17 s, and only then can it notice the loss
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
 		invariant.AnswersWithin{},
-		invariant.APIAnswersWithin{Limit: 10 * time.Second}, // an election takes etcd one to two seconds, a busy machine longer
+		invariant.APIAnswersWithin{Limit: 10 * time.Second}, // etcd's election takes one to two seconds, longer on a busy machine
 	},
 	About: 2 * time.Minute,
 	Full:  true,

@@ -8,14 +8,15 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// KillOneWorker is the same loss without a gateway: requests fail, but only the victim's share of them, and only until
-// Kubernetes has noticed.
+// KillOneWorker is KillOneWorkerBehindAGateway without the gateway: requests fail, but only the victim's share of them, and
+// only until Kubernetes has noticed.
 var KillOneWorker = scenario.Describe(scenario.Spec{
-	Name:   "chaos/kill-one-worker",
-	Claim:  "after a worker is killed, whose kernel closes its connections, only its share of the requests fails, and only for the predicted time",
+	Name: "chaos/kill-one-worker",
+	Claim: "after a worker is killed and its kernel closes its connections, only its share of the requests fails, and only for the " +
+		"predicted time",
 	Load:   scenario.DefaultLoad,
 	Faults: []fault.Fault{fault.NodeKill{}},
-	Hold:   18 * time.Second, // 13 s are predicted: the failures have to end while the node is still away
+	Hold:   18 * time.Second, // longer than the predicted 13 s: the failures must end before the undo
 	Promises: []invariant.Invariant{
 		invariant.FailuresEndWithin{},
 	},

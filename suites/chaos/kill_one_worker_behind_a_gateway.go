@@ -9,11 +9,11 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// KillOneWorkerBehindAGateway is an involuntary disruption that clients do not see, because a gateway checks its
-// upstreams' health, leaves out those that fail, and tries another.
+// KillOneWorkerBehindAGateway is an involuntary disruption that clients do not notice, because a gateway checks the health of
+// its upstreams, ejects failing ones, and retries on another.
 var KillOneWorkerBehindAGateway = scenario.Describe(scenario.Spec{
 	Name:    "chaos/kill-one-worker-behind-a-gateway",
-	Claim:   "killing a worker, whose kernel closes its connections, is invisible to clients behind a gateway with health checks and retries",
+	Claim:   "killing a worker whose kernel closes its connections is invisible to clients behind a gateway with health checks and retries",
 	Gateway: &workloads.Gateway{},
 	Load:    scenario.DefaultLoad,
 	Faults:  []fault.Fault{fault.NodeKill{}},
@@ -21,7 +21,7 @@ var KillOneWorkerBehindAGateway = scenario.Describe(scenario.Spec{
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
 		invariant.AnswersWithin{},
-		invariant.RecoversWithin{Workload: "backend", Limit: time.Minute}, // a killed node was Ready 4 s after its start; a busy machine takes longer
+		invariant.RecoversWithin{Workload: "backend", Limit: time.Minute}, // the node was Ready 4 s after its start; a busy machine takes longer
 	},
 	About: 50 * time.Second,
 	Stock: true,

@@ -11,9 +11,10 @@ import (
 
 // KillOneWorkerBehindNodePorts is the common set-up of a load balancer outside the cluster that knows node addresses.
 var KillOneWorkerBehindNodePorts = scenario.Describe(scenario.Spec{
-	Name:      "chaos/kill-one-worker-behind-node-ports",
-	Claim:     "killing one of two entry nodes, whose kernel closes its connections, is invisible behind a gateway that checks them",
-	Backend:   workloads.Backend{NodePort: 30080, NodePortLocal: true}, // else the surviving entry node goes on sending to the dead one
+	Name: "chaos/kill-one-worker-behind-node-ports",
+	Claim: "killing one of two entry nodes, whose kernel closes its connections, is invisible to clients behind a gateway that checks " +
+		"them",
+	Backend:   workloads.Backend{NodePort: 30080, NodePortLocal: true}, // otherwise the surviving entry node forwards to pods on the dead one
 	Gateway:   &workloads.Gateway{},
 	NodePorts: 2,
 	Load:      scenario.DefaultLoad,

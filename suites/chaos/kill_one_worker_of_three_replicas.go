@@ -9,10 +9,11 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// KillOneWorkerOfThreeReplicas is what most people run: a replica in each zone.
+// KillOneWorkerOfThreeReplicas is a common set-up: one replica in each zone.
 var KillOneWorkerOfThreeReplicas = scenario.Describe(scenario.Spec{
-	Name:     "chaos/kill-one-worker-of-three-replicas",
-	Claim:    "of three replicas in three zones, behind a gateway with health checks, one may die with its node unseen by clients",
+	Name: "chaos/kill-one-worker-of-three-replicas",
+	Claim: "with three replicas in three zones behind a gateway with health checks, clients do not notice when one replica dies with " +
+		"its node",
 	Backend:  workloads.Backend{Replicas: 3},
 	Gateway:  &workloads.Gateway{},
 	Load:     scenario.DefaultLoad,

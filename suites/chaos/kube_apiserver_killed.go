@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// APIServerKilled has every watch break off at once, and every client come back.
+// APIServerKilled breaks all watches at once and makes every client reconnect.
 var APIServerKilled = scenario.Describe(scenario.Spec{
 	Name:    "chaos/kube-apiserver-killed",
 	Claim:   "the sudden death of the API server is invisible to clients",

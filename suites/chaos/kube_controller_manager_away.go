@@ -8,10 +8,11 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// ControllerManagerAway leaves a Deployment that was scaled as it was: nobody makes the pod.
+// ControllerManagerAway leaves a scaled Deployment as it was: nothing creates the pod.
 var ControllerManagerAway = scenario.Describe(scenario.Spec{
-	Name:   "chaos/kube-controller-manager-away",
-	Claim:  "without a controller manager a scaled Deployment stays as it is, clients notice nothing, and it is scaled once it is back",
+	Name: "chaos/kube-controller-manager-away",
+	Claim: "without a controller manager a scaled Deployment stays as it is, clients notice nothing, and it is scaled once the " +
+		"controller manager is back",
 	Load:   scenario.DefaultLoad,
 	Faults: []fault.Fault{fault.ComponentAway{Component: fault.ControllerManager, For: 20 * time.Second}},
 	Promises: []invariant.Invariant{

@@ -8,14 +8,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// KubeProxyKilled has every node's kube-proxy write its rules anew while requests flow through them.
+// KubeProxyKilled makes every node's kube-proxy rewrite its rules while requests flow through them.
 var KubeProxyKilled = scenario.Describe(scenario.Spec{
-	Name:          "chaos/kube-proxy-killed",
-	Claim:         "the sudden death of every kube-proxy is invisible to clients on every node",
-	Cluster:       smallCluster,
-	Load:          scenario.DefaultLoad,
-	LoadOnWorkers: 2, // all there are: to the clients on a node, its own kube-proxy deals the requests
-	Faults:        []fault.Fault{fault.ComponentKill{Component: fault.KubeProxy}},
+	Name:        "chaos/kube-proxy-killed",
+	Claim:       "the sudden death of every kube-proxy is invisible to clients on every node",
+	Cluster:     smallCluster,
+	Load:        scenario.DefaultLoad,
+	LoadWorkers: scenario.LoadWorkers{OnWorkers: 2}, // all workers: a node's own kube-proxy chooses the pods for the clients on it
+	Faults:      []fault.Fault{fault.ComponentKill{Component: fault.KubeProxy}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
 		invariant.AnswersWithin{},

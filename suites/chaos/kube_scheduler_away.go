@@ -9,10 +9,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// smallCluster has two workers: what is disturbed is not a workload's place.
+// smallCluster has two workers, which is enough where the fault does not concern the placement of pods.
 var smallCluster = clusters.Spec{Zones: []string{"a", "b"}, WorkersPerZone: 1}
 
-// SchedulerAway leaves a new pod without a node, and nothing else.
+// SchedulerAway leaves a new pod without a node, and nothing else changes.
 var SchedulerAway = scenario.Describe(scenario.Spec{
 	Name:   "chaos/kube-scheduler-away",
 	Claim:  "without a scheduler a new pod waits, clients notice nothing, and it is placed once the scheduler is back",

@@ -8,11 +8,11 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// KubeletAway has a node be given up while its pods go on serving: they are replaced, taken out of the Service, and ended when the kubelet
-// is back.
+// KubeletAway makes a node lost while its pods keep serving: the pods are removed from the Service, replaced elsewhere, and
+// ended when the kubelet is back.
 var KubeletAway = scenario.Describe(scenario.Spec{
 	Name:   "chaos/kubelet-away",
-	Claim:  "a worker whose kubelet is away for a minute loses its pods to others, and clients notice nothing",
+	Claim:  "the pods of a worker whose kubelet is away for a minute are replaced on other workers, and clients notice nothing",
 	Load:   scenario.DefaultLoad,
 	Faults: []fault.Fault{fault.ComponentAway{Component: fault.Kubelet, For: time.Minute}},
 	Promises: []invariant.Invariant{

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// Latency is a long way. On a kernel without netem it is not supported, and says so.
+// Latency delays every packet from one worker. The scenario is reported as not supported on a kernel without netem.
 var Latency = scenario.Describe(scenario.Spec{
 	Name:     "chaos/latency",
 	Claim:    "when every packet from a worker takes 100 ms longer, no request fails behind a gateway with time-outs and retries",

@@ -11,22 +11,22 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// NewConnectionsEndInTime measures how long a preStop sleep has to be: how long after its deletion a pod still gets new
-// connections, over 120 deletions. Its own sleep is longer than the one it certifies, so that what comes late is answered,
-// and so counted.
+// NewConnectionsEndInTime measures how long a preStop sleep has to be, that is how long after its deletion a pod still gets new
+// connections, over 120 deletions. The preStop sleep here is longer than the certified one, so that late connections are
+// answered, and so counted.
 var NewConnectionsEndInTime = scenario.Describe(scenario.Spec{
 	Name:  "chaos/new-connections-end-in-time",
-	Claim: "a preStop sleep of 3 s is enough: later than that after its deletion no pod gets a new connection, in more than 100 deletions",
+	Claim: "a preStop sleep of 3 s is enough: in more than 100 deletions, no pod gets a new connection later than 3 s after its deletion",
 	Backend: workloads.Backend{
 		Replicas: 12, // two on each worker
 		Strategy: workloads.Strategy{MaxSurge: "100%"},
-		PreStop:  5 * time.Second, // two more than are certified
+		PreStop:  5 * time.Second, // two more than the certified 3 s
 	},
 	Load: []load.Lane{
-		{Lane: history.LaneFresh, Rate: 400}, // a connection to each pod every 30 ms, or 60 ms while there are twice as many
+		{Lane: history.LaneFresh, Rate: 400}, // a connection to each pod every 30 ms, or 60 ms while the pods are doubled
 		{Lane: history.LaneControl, Rate: 20},
 	},
-	// Each replaces 12 pods, and so does its undo.
+	// Each rollout replaces 12 pods, and so does its rollback.
 	Faults: []fault.Fault{fault.Rollout{}, fault.Rollout{}, fault.Rollout{}, fault.Rollout{}, fault.Rollout{}},
 	Promises: []invariant.Invariant{
 		invariant.QuietWithin{Limit: 3 * time.Second, Terminations: 100},

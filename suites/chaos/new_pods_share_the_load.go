@@ -11,19 +11,19 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// NewPodsShareTheLoad is about long-lived connections: a Service picks a pod for each, once, so that what never ends never
-// reaches a new pod. Its numbers belong together; the test beside it says how.
+// NewPodsShareTheLoad is about long-lived connections: a Service picks a pod once per connection, so a connection that never
+// ends never reaches a new pod. The numbers depend on each other; the test beside this file checks them.
 var NewPodsShareTheLoad = scenario.Describe(scenario.Spec{
 	Name: "chaos/new-pods-share-the-load",
 	Claim: "when servers close a connection after 100 requests, scaling from 3 to 10 replicas gives every pod at least a quarter of " +
 		"an equal share within 15 s, and loses nothing",
 	Backend: workloads.Backend{
 		Replicas:   3,
-		CloseAfter: 100, // at 19 requests a second on each connection: every 5 s
+		CloseAfter: 100, // each connection carries 19 requests a second, so it closes every 5 s
 	},
 	Load:   longLivedLoad,
 	Faults: []fault.Fault{fault.Scale{Through: []int{10}}},
-	Hold:   75 * time.Second, // 60 s that count, in which 360 connections are dealt
+	Hold:   75 * time.Second, // shares count for 60 s, in which 360 connections are opened
 	Promises: []invariant.Invariant{
 		invariant.SharesLoad{Workload: "backend", AtLeast: 0.25, Within: 15 * time.Second},
 		invariant.NoFailedRequests{},
@@ -32,11 +32,11 @@ var NewPodsShareTheLoad = scenario.Describe(scenario.Spec{
 	Full:  true,
 })
 
-// longLivedLoad is on connections that are kept, 32 of them.
+// longLivedLoad sends its requests on 32 kept connections.
 var longLivedLoad = []load.Lane{
 	{
 		Lane: history.LaneReused, Rate: 600,
-		MaxConnections: load.DefaultConnections, // a busy machine would open hundreds, and chance deal them out evenly, old pods or new
+		MaxConnections: load.DefaultConnections, // otherwise a busy machine opens hundreds, which hit all pods evenly
 	},
 	{Lane: history.LaneControl, Rate: 20},
 }

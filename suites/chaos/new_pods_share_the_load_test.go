@@ -12,14 +12,14 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
 
-// sharing are the numbers of a scenario about shares.
+// sharing holds the numbers of a scenario that promises SharesLoad.
 type sharing struct {
 	promise  invariant.SharesLoad
 	old, all int           // pods
 	rate     float64       // requests a second
-	counts   time.Duration // the shortest time in which shares count: the hold begins when the last new pod is ready
+	counts   time.Duration // the least time in which shares count: the hold begins when the last new pod is ready
 	life     time.Duration // of a connection
-	carries  float64       // requests, a connection
+	carries  float64       // requests per connection
 }
 
 func sharingOf(t *testing.T, s scenario.Spec) sharing {
@@ -37,7 +37,7 @@ func sharingOf(t *testing.T, s scenario.Spec) sharing {
 	}
 }
 
-// below is the probability that of n connections, each dealt with probability p, fewer come than the share of np.
+// below is the probability that fewer than share*n*p of n connections reach a pod that gets each with probability p.
 func below(n int, p, share float64) (sum float64) {
 	log := func(n int) float64 { l, _ := math.Lgamma(float64(n) + 1); return l }
 	for k := 0; float64(k) < share*p*float64(n); k++ {
@@ -46,8 +46,8 @@ func below(n int, p, share float64) (sum float64) {
 	return sum
 }
 
-// oldIsGone checks that no connection of before is left where shares begin to count: proxies learn of a new pod up to 5 s
-// late on a busy machine, and until then connections go on being made to the old ones.
+// oldIsGone checks that no connection from before the scaling is left when shares begin to count. Proxies learn of a new pod up
+// to 5 s late on a busy machine, and until then open connections to old pods only.
 func (s sharing) oldIsGone(t *testing.T) {
 	t.Helper()
 	if left := s.promise.Within - s.life; left < 5*time.Second {
@@ -55,8 +55,8 @@ func (s sharing) oldIsGone(t *testing.T) {
 	}
 }
 
-// TestNewPodsShareByMoreThanLuck: where the Service deals connections at random, the promise is kept in all but one of a
-// million runs.
+// TestNewPodsShareByMoreThanLuck: if the Service picks pods at random, the promise fails by chance in at most one of a million
+// runs.
 func TestNewPodsShareByMoreThanLuck(t *testing.T) {
 	s := sharingOf(t, chaos.NewPodsShareTheLoad)
 	dealt := int(s.rate * s.counts.Seconds() / s.carries)
@@ -66,8 +66,8 @@ func TestNewPodsShareByMoreThanLuck(t *testing.T) {
 	s.oldIsGone(t)
 }
 
-// TestNewPodsShareLateByMoreThanLuck: the connections that are open at once are enough for the new pods together; and
-// far too few for each of them, or more should be claimed.
+// TestNewPodsShareLateByMoreThanLuck: the open connections are enough for the new pods together, but far too few for each
+// single pod. Otherwise the scenario should claim more.
 func TestNewPodsShareLateByMoreThanLuck(t *testing.T) {
 	s := sharingOf(t, chaos.NewPodsShareTheLoadLate)
 	newcomers := float64(s.all-s.old) / float64(s.all)

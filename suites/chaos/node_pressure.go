@@ -10,21 +10,21 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// threeNodes have two of six pods each, which a kubelet evicts one after the other.
+// threeNodes run two of six pods each, which a kubelet evicts one after the other.
 var threeNodes = clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 1}
 
-// noneAllowed is a budget that no eviction by the API can pass.
+// noneAllowed is a budget that refuses every eviction through the API.
 var noneAllowed = workloads.Budget{MaxUnavailable: "0"}
 
-// NodePressure is a hard eviction: a pod has one second, whatever it asks for, and its preStop hook is cut short. Only who
-// asks another pod when one does not answer sees nothing of it.
+// NodePressure is a hard eviction: a pod gets one second, whatever its grace period, and its preStop hook is cut short. Only
+// clients that retry on another pod notice nothing.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#hard-eviction-thresholds
 var NodePressure = scenario.Describe(scenario.Spec{
 	Name: "chaos/node-pressure",
-	Claim: "a kubelet short of memory evicts a node's pods although their budget allows no disruption; behind a gateway with health checks and " +
-		"retries no client sees it, at least 4 of 6 stay ready, and all are replaced on other nodes within 20 s of the node's taint, while the " +
-		"pressure lasts",
+	Claim: "a kubelet short of memory evicts a node's pods although their budget allows no disruption; behind a gateway with health " +
+		"checks and retries no client notices, at least 4 of 6 stay ready, and all are replaced on other nodes within 20 s of the " +
+		"node's taint, while the pressure lasts",
 	Cluster: threeNodes,
 	Backend: workloads.Backend{Budget: noneAllowed},
 	Gateway: &workloads.Gateway{},

@@ -9,13 +9,14 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// NodePressureWithoutAGateway is what clients see who ask once. A pod is offered to them until it has ended, and a moment
-// longer.
+// NodePressureWithoutAGateway shows what clients see that do not retry. An evicted pod stays a ready endpoint until it has
+// ended, and a moment longer.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#hard-eviction-thresholds
 var NodePressureWithoutAGateway = scenario.Describe(scenario.Spec{
-	Name:     "chaos/node-pressure-without-a-gateway",
-	Claim:    "when a kubelet short of memory evicts a node's pods, only their share of the requests fails, and none later than 5 s after the last of them",
+	Name: "chaos/node-pressure-without-a-gateway",
+	Claim: "when a kubelet short of memory evicts a node's pods, only their share of the requests fails, and none later than 5 s after " +
+		"the last eviction",
 	Cluster:  threeNodes,
 	Backend:  workloads.Backend{Budget: noneAllowed},
 	Load:     scenario.DefaultLoad,

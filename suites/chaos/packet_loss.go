@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// PacketLoss is a bad cable: nothing is lost but time, and who gives a try three quarters of a second and then asks another pod
-// loses no request.
+// PacketLoss is a bad cable: packets are retransmitted, so only time is lost. A gateway that allows each try 750 ms before it
+// tries another pod fails no request.
 var PacketLoss = scenario.Describe(scenario.Spec{
 	Name:     "chaos/packet-loss",
 	Claim:    "when every tenth packet to and from a worker is lost, no request fails behind a gateway with time-outs and retries",

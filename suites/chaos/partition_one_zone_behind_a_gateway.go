@@ -9,11 +9,12 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// PartitionOneZoneBehindAGateway cuts a whole zone off all others, while its nodes go on to talk to each other: the usual shape of
-// a failing uplink.
+// PartitionOneZoneBehindAGateway cuts a whole zone off from all others, while its nodes still reach each other. That is how a
+// failing uplink usually looks.
 var PartitionOneZoneBehindAGateway = scenario.Describe(scenario.Spec{
-	Name:    "chaos/partition-one-zone-behind-a-gateway",
-	Claim:   "a zone that is cut off the network, and comes back with its pods still running, is invisible to clients behind a gateway outside of it",
+	Name: "chaos/partition-one-zone-behind-a-gateway",
+	Claim: "a zone that is cut off from the network, and comes back with its pods still running, is invisible to clients behind a " +
+		"gateway outside the zone",
 	Gateway: &workloads.Gateway{},
 	Load:    scenario.DefaultLoad,
 	Faults:  []fault.Fault{fault.Partition{Zone: true}},
@@ -21,7 +22,7 @@ var PartitionOneZoneBehindAGateway = scenario.Describe(scenario.Spec{
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
 		invariant.AnswersWithin{},
-		invariant.RecoversWithin{Workload: "backend", Limit: 90 * time.Second}, // two nodes have to end what was given up
+		invariant.RecoversWithin{Workload: "backend", Limit: 90 * time.Second}, // two nodes have to end the pods that were deleted meanwhile
 	},
 	About: 100 * time.Second,
 	Full:  true,

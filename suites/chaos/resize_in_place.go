@@ -6,12 +6,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// ResizeInPlace changes what pods ask for without making others, which is stable from Kubernetes 1.35 on.
+// ResizeInPlace changes the CPU requests of running pods instead of replacing the pods, which is stable since Kubernetes 1.35.
 //
 // Source: https://www.kubernetes.dev/resources/keps/1287/
 var ResizeInPlace = scenario.Describe(scenario.Spec{
 	Name:     "chaos/resize-in-place",
-	Claim:    "all pods can be given four times the processor time at once, and the old amount again, while they run and invisibly to clients",
+	Claim:    "all pods can be given four times the CPU time at once, and the old amount again, without a restart and invisibly to clients",
 	Load:     scenario.DefaultLoad,
 	Faults:   []fault.Fault{fault.Resize{CPU: "20m"}},
 	Promises: []invariant.Invariant{invariant.ResizedInPlace{}, invariant.NoFailedRequests{}, invariant.AnswersWithin{}},

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// RollingUpdate replaces every pod twice: forth, and back.
+// RollingUpdate replaces every pod twice: by the update, and by its rollback.
 var RollingUpdate = scenario.Describe(scenario.Spec{
 	Name:  "chaos/rolling-update",
 	Claim: "a rolling update and its rollback are invisible to clients",

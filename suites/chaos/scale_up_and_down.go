@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// ScaleUpAndDown is about new pods that get requests too early and old ones that get them too late.
+// ScaleUpAndDown is about new pods that get requests too early and old pods that get them too late.
 var ScaleUpAndDown = scenario.Describe(scenario.Spec{
 	Name:     "chaos/scale-up-and-down",
 	Claim:    "scaling from 6 to 9 to 3 replicas and back is invisible to clients",

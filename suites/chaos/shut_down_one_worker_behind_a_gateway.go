@@ -9,10 +9,10 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// ShutDownOneWorkerBehindAGateway is the same switch-off behind a gateway that asks another pod when one does not answer.
+// ShutDownOneWorkerBehindAGateway is the same shutdown behind a gateway that retries on another pod when one does not answer.
 var ShutDownOneWorkerBehindAGateway = scenario.Describe(scenario.Spec{
 	Name:    "chaos/shut-down-one-worker-behind-a-gateway",
-	Claim:   "an orderly shutdown of a worker that nobody has drained is invisible to clients behind a gateway with health checks and retries",
+	Claim:   "an orderly shutdown of a worker that was not drained is invisible to clients behind a gateway with health checks and retries",
 	Cluster: threeNodes,
 	Gateway: &workloads.Gateway{},
 	Load:    scenario.DefaultLoad,

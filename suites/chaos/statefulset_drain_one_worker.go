@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// StatefulSetDrainOneWorker evicts pods that come back under their names on other nodes.
+// StatefulSetDrainOneWorker evicts pods that come back on other nodes with the same names.
 var StatefulSetDrainOneWorker = scenario.Describe(scenario.Spec{
 	Name:    "chaos/statefulset-drain-one-worker",
 	Claim:   "draining one worker under a StatefulSet is invisible to clients, and honours the budget",

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// StatefulSetScaleUpAndDown takes the pods with the highest numbers away, wherever they are.
+// StatefulSetScaleUpAndDown removes the pods with the highest ordinals, wherever they run.
 var StatefulSetScaleUpAndDown = scenario.Describe(scenario.Spec{
 	Name:     "chaos/statefulset-scale-up-and-down",
 	Claim:    "scaling a StatefulSet from 6 to 9 to 3 replicas and back is invisible to clients",

@@ -9,12 +9,12 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// VerticalAutoscaling has a VerticalPodAutoscaler decide what running pods ask for.
+// VerticalAutoscaling has a VerticalPodAutoscaler set the requests of running pods.
 //
 // Source: https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/docs/features.md#in-place-updates-inplaceorrecreate
 var VerticalAutoscaling = scenario.Describe(scenario.Spec{
 	Name:     "chaos/vertical-autoscaling",
-	Claim:    "a VerticalPodAutoscaler of mode InPlaceOrRecreate gives pods that ask for too little what they need while they run, invisibly to clients",
+	Claim:    "a VerticalPodAutoscaler in mode InPlaceOrRecreate raises requests that are too low while the pods run, invisibly to clients",
 	Addons:   []workloads.Addon{workloads.MetricsServer{Every: 10 * time.Second}, workloads.VerticalRecommender{}, workloads.VerticalUpdater{}},
 	Load:     scenario.DefaultLoad,
 	Faults:   []fault.Fault{fault.AutoscaleVertically{}},

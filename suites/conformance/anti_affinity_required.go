@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// AntiAffinityRequired has more replicas than zones: a rule that allows one a zone has no place for the rest.
+// AntiAffinityRequired has more replicas than zones: a rule that allows one pod per zone leaves the rest pending.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity
 var AntiAffinityRequired = scenario.Describe(scenario.Spec{
@@ -18,9 +18,9 @@ var AntiAffinityRequired = scenario.Describe(scenario.Spec{
 	Backend: workloads.Backend{
 		Replicas: 3, Spread: workloads.NoSpread, Affinity: []workloads.Affinity{{Key: workloads.Zone, Away: true}},
 	},
-	Room:     3,
-	Faults:   []fault.Fault{fault.Scale{Through: []int{5}}},
-	Hold:     3 * time.Second, // pending pods stay so
-	Promises: []invariant.Invariant{invariant.Placed{Workload: "backend", Pending: 2}},
-	Full:     true,
+	SchedulableReplicas: 3,
+	Faults:              []fault.Fault{fault.Scale{Through: []int{5}}},
+	Hold:                3 * time.Second, // to see that pending pods stay pending
+	Promises:            []invariant.Invariant{invariant.Placed{Workload: "backend", Pending: 2}},
+	Full:                true,
 })

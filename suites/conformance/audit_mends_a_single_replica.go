@@ -1,18 +1,19 @@
 package conformance
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// AuditMendsASingleReplica has a second one made, elsewhere.
+// AuditMendsASingleReplica has the audit's patch add a second replica on another node.
 var AuditMendsASingleReplica = scenario.Describe(scenario.Spec{
 	Name:     "conformance/audit-mends-a-single-replica",
-	Claim:    "`holdfast audit` finds that a workload has a single replica, and nothing once its patches are applied",
+	Claim:    "`holdfast audit` finds that a workload has a single replica, and finds nothing once its patches are applied",
 	Backend:  workloads.Backend{Replicas: 1},
-	Faults:   []fault.Fault{fault.Mend{}},
+	Faults:   []fault.Fault{manifests.ApplyAuditFixes{}},
 	Promises: []invariant.Invariant{invariant.AuditMends{Rules: []string{"single-replica"}}},
 	Full:     true,
 })

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// BudgetMaxUnavailable asks for more evictions than maxUnavailable allows, which is a percentage here.
+// BudgetMaxUnavailable asks for more evictions than maxUnavailable, here a percentage, allows.
 var BudgetMaxUnavailable = scenario.Describe(scenario.Spec{
 	Name:  "conformance/budget-max-unavailable",
 	Claim: "with maxUnavailable 34% of 6, evictions that would leave more than three pods out are refused",

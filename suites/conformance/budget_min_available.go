@@ -9,18 +9,17 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// slowStart keeps replacements from being ready within the second by which watches may differ: until then nobody could
-// tell from the record what an eviction left.
+// slowStart delays the replacements' readiness by more than the second by which two watches may differ. Otherwise the record
+// would not show how many healthy pods an eviction left.
 const slowStart = 5 * time.Second
 
-// Before and after a fault where no requests flow there is nothing to see but what the watches still bring, which may
-// differ by a second.
+// Without load, the phases before and after a fault only have to cover late watch events, and watches differ by up to a second.
 const (
 	before = time.Second
 	after  = 2 * time.Second
 )
 
-// BudgetMinAvailable asks for more evictions than minAvailable can spare.
+// BudgetMinAvailable asks for more evictions than minAvailable allows.
 var BudgetMinAvailable = scenario.Describe(scenario.Spec{
 	Name:  "conformance/budget-min-available",
 	Claim: "with minAvailable 2 of 3, evictions that would leave fewer than two healthy pods are refused",

@@ -1,2 +1,2 @@
-// Package conformance holds placement and budget promises, which need no traffic. One file a scenario.
+// Package conformance holds scenarios about placement and budgets, which need no traffic. One file per scenario.
 package conformance

@@ -10,25 +10,25 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// twoNodes is the smallest cluster in which there is another node to crowd.
+// twoNodes is the smallest cluster in which replicas can crowd on one node.
 var twoNodes = clusters.Spec{Zones: []string{"a", "b"}, WorkersPerZone: 1}
 
-// fillThenScale leaves no room on the first worker, which has one of two replicas, and asks for four more.
+// fillThenScale leaves no room on the first worker, which has one of two replicas, and adds four replicas.
 var fillThenScale = []fault.Fault{fault.FillNode{Worker: 1}, fault.Scale{Through: []int{6}}}
 
-// FullNodeHardSpread keeps replicas apart at the price of some that wait: the balance is guaranteed, that all have a place is
-// not. ScheduleAnyway guarantees the opposite, see FullNodeSoftSpread.
+// FullNodeHardSpread keeps replicas apart at the price of pending ones: DoNotSchedule guarantees the balance, not that all
+// replicas are scheduled. ScheduleAnyway guarantees the opposite; see FullNodeSoftSpread.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#spread-constraint-definition
 var FullNodeHardSpread = scenario.Describe(scenario.Spec{
 	Name: "conformance/full-node-hard-spread",
-	Claim: "with DoNotSchedule over 2 nodes of which one is full, scaling from 2 to 6 replicas never puts them more than one pod apart: " +
-		"one finds a place on the other node, 1-2, and 3 stay pending",
-	Cluster: twoNodes,
-	Backend: workloads.Backend{Replicas: 2, Spread: eachNode},
-	Room:    3,
-	Faults:  fillThenScale,
-	Hold:    3 * time.Second, // pending pods stay so
+	Claim: "with DoNotSchedule over 2 nodes of which one is full, scaling from 2 to 6 replicas never puts the nodes more than one pod " +
+		"apart: one new pod is scheduled on the other node, 1-2, and 3 stay pending",
+	Cluster:             twoNodes,
+	Backend:             workloads.Backend{Replicas: 2, Spread: eachNode},
+	SchedulableReplicas: 3,
+	Faults:              fillThenScale,
+	Hold:                3 * time.Second, // to see that pending pods stay pending
 	Promises: []invariant.Invariant{
 		invariant.Spread{Workload: "backend", TopologyKey: workloads.Host, Max: 1, Waiting: true},
 		invariant.Placed{Workload: "backend", Pending: 3},

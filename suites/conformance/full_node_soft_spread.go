@@ -8,19 +8,19 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// FullNodeSoftSpread places every replica, and says nothing when that takes all of them to one node: here 1-5. Nothing is
-// pending, no event tells of it, and nothing moves back when there is room again.
+// FullNodeSoftSpread places every replica, even if all new ones go to the same node: here 1-5. Nothing is pending, no event
+// reports it, and no pod moves back when there is room again.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#spread-constraint-definition
 var FullNodeSoftSpread = scenario.Describe(scenario.Spec{
 	Name:    "conformance/full-node-soft-spread",
-	Claim:   "with ScheduleAnyway over 2 nodes of which one is full, all of 6 replicas have a node, though 5 of them the same one",
+	Claim:   "with ScheduleAnyway over 2 nodes of which one is full, all 6 replicas are scheduled, though 5 of them on the same node",
 	Cluster: twoNodes,
 	Backend: workloads.Backend{
 		Replicas: 2, Spread: []workloads.Spread{{Key: workloads.Host, Unsatisfiable: workloads.ScheduleAnyway}},
 	},
 	Faults: fillThenScale,
-	Hold:   3 * time.Second, // the last step has to be seen settled, too
+	Hold:   3 * time.Second, // so that the last step is seen settled, too
 	Promises: []invariant.Invariant{
 		invariant.Placed{Workload: "backend"},
 		invariant.Spread{Workload: "backend", TopologyKey: workloads.Host, Max: 4},

@@ -9,8 +9,9 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// LegalPlacement checks the scheduler itself: the skew that each pod makes where it is put, at the moment it is put there.
-// A placement of 3, 2, 1 over three domains has skews 2, 1, 0; a new pod may go only where the result stays within maxSkew.
+// LegalPlacement checks the scheduler itself: the skew that each placement of a pod causes in its domain, at that moment. A
+// placement of 3, 2, 1 over three domains has skews 2, 1, 0; a new pod may only go where the resulting skew stays within
+// maxSkew.
 var LegalPlacement = scenario.Describe(scenario.Spec{
 	Name:  "conformance/legal-placement",
 	Claim: "through scaling and a rolling update the scheduler never puts a pod where its hard spread constraints forbid it",
@@ -19,7 +20,7 @@ var LegalPlacement = scenario.Describe(scenario.Spec{
 		PreStop: workloads.NoPreStop, // there is no load to protect
 	},
 	Faults:   []fault.Fault{fault.Scale{Through: []int{9, 4, 11}}, fault.Rollout{}},
-	Hold:     3 * time.Second, // the last step has to be seen settled, too
+	Hold:     3 * time.Second, // so that the last step is seen settled, too
 	Promises: []invariant.Invariant{invariant.Placement{}},
 	About:    time.Minute,
 	Full:     true,

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// MinimumPerNode is a rule of thumb for those who need so many pods on every node at any time:
+// MinimumPerNode is a rule of thumb for workloads that always need a minimum of pods on every node:
 // replicas = nodes x (minimum + maxSkew) - maxSurge, here 3 x (3 + 1) - 1.
 var MinimumPerNode = scenario.Describe(scenario.Spec{
 	Name:    "conformance/minimum-per-node",
@@ -18,11 +18,11 @@ var MinimumPerNode = scenario.Describe(scenario.Spec{
 	Backend: workloads.Backend{
 		Replicas: 11, Spread: allRevisions, Strategy: oneSurge,
 		PreStop:   workloads.NoPreStop,   // there is no load to protect
-		Readiness: workloads.NoReadiness, // probes of a hundred pods would keep the processors from starting them
+		Readiness: workloads.NoReadiness, // probing a hundred pods would leave too little CPU time to start them
 	},
 	Trials:   6,
 	Faults:   []fault.Fault{fault.Rollout{}},
-	Hold:     3 * time.Second, // what the rollout left has to be seen settled before it is rolled back
+	Hold:     3 * time.Second, // so that the rollout is seen settled before its rollback
 	Promises: []invariant.Invariant{invariant.PerDomain{TopologyKey: workloads.Host, AtLeast: 3}},
 	About:    3 * time.Minute,
 	Full:     true,

@@ -16,7 +16,7 @@ var OneToSevenOnThreeNodes = scenario.Describe(scenario.Spec{
 	Cluster:  ThreeNodes,
 	Backend:  workloads.Backend{Replicas: 1, Spread: eachNode},
 	Faults:   []fault.Fault{fault.Scale{Through: []int{2, 3, 4, 5, 6, 7}}},
-	Hold:     3 * time.Second, // the last step has to be seen settled, too
+	Hold:     3 * time.Second, // so that the last step is seen settled, too
 	Promises: []invariant.Invariant{invariant.Spread{Workload: "backend", TopologyKey: workloads.Host, Max: 1}},
 	Full:     true,
 })

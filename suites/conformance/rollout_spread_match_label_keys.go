@@ -13,16 +13,16 @@ import (
 // ThreeNodes is the cluster of the claims that count nodes.
 var ThreeNodes = clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 1}
 
-// oneSurge rolls pod by pod: a new one first, then an old one goes.
+// oneSurge updates pod by pod: a new pod first, then an old one goes.
 var oneSurge = workloads.Strategy{MaxSurge: "1", MaxUnavailable: "0"}
 
-// eachNode spreads a rollout's pods over nodes among themselves; allRevisions counts old and new pods together.
+// eachNode spreads each revision's pods over nodes; allRevisions counts old and new pods together.
 var (
 	eachNode     = []workloads.Spread{{Key: workloads.Host}}
 	allRevisions = []workloads.Spread{{Key: workloads.Host, MatchLabelKeys: []string{}}}
 )
 
-// RolloutSpreadMatchLabelKeys asks of a rolling update that the pods it leaves behind are as even as the ones it found.
+// RolloutSpreadMatchLabelKeys requires that a rolling update leaves its pods as evenly spread as before.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#topologyspreadconstraints-field
 var RolloutSpreadMatchLabelKeys = scenario.Describe(scenario.Spec{
@@ -32,11 +32,11 @@ var RolloutSpreadMatchLabelKeys = scenario.Describe(scenario.Spec{
 	Backend: workloads.Backend{
 		Replicas: 7, Spread: eachNode,
 		PreStop:   workloads.NoPreStop,   // there is no load to protect
-		Readiness: workloads.NoReadiness, // probes of a hundred pods would keep the processors from starting them
+		Readiness: workloads.NoReadiness, // probing a hundred pods would leave too little CPU time to start them
 	},
 	Trials:   12,
 	Faults:   []fault.Fault{fault.Rollout{}},
-	Hold:     3 * time.Second, // what the rollout left has to be seen settled before it is rolled back
+	Hold:     3 * time.Second, // so that the rollout is seen settled before its rollback
 	Promises: []invariant.Invariant{invariant.SpreadTrials{TopologyKey: workloads.Host, Max: 1}},
 	About:    2 * time.Minute,
 	Full:     true,

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// RolloutSpreadOf20 is the same with more replicas and the default surge of a quarter of them.
+// RolloutSpreadOf20 is RolloutSpreadMatchLabelKeys with 20 replicas and the default maxSurge of 25 %.
 var RolloutSpreadOf20 = scenario.Describe(scenario.Spec{
 	Name:    "conformance/rollout-spread-of-20",
 	Claim:   "with matchLabelKeys a rolling update of 20 replicas, maxSurge 25 %, leaves 3 nodes at most one pod apart, every time",
@@ -17,11 +17,11 @@ var RolloutSpreadOf20 = scenario.Describe(scenario.Spec{
 	Backend: workloads.Backend{
 		Replicas: 20, Spread: eachNode,
 		PreStop:   workloads.NoPreStop,   // there is no load to protect
-		Readiness: workloads.NoReadiness, // probes of a hundred pods would keep the processors from starting them
+		Readiness: workloads.NoReadiness, // probing a hundred pods would leave too little CPU time to start them
 	},
 	Trials:   5,
 	Faults:   []fault.Fault{fault.Rollout{}},
-	Hold:     3 * time.Second, // what the rollout left has to be seen settled before it is rolled back
+	Hold:     3 * time.Second, // so that the rollout is seen settled before its rollback
 	Promises: []invariant.Invariant{invariant.SpreadTrials{TopologyKey: workloads.Host, Max: 1}},
 	About:    4 * time.Minute,
 	Full:     true,

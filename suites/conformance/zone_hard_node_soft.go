@@ -9,19 +9,20 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// ZoneHardNodeSoft is the set-up that guides recommend: DoNotSchedule over zones, ScheduleAnyway over nodes. The first is a
-// rule; the second is a wish, which the scheduler weighs against others, so it takes many tries.
+// ZoneHardNodeSoft is the set-up that guides recommend: DoNotSchedule over zones, ScheduleAnyway over nodes. The second
+// constraint is a preference that the scheduler weighs against others, so it needs many trials.
 var ZoneHardNodeSoft = scenario.Describe(scenario.Spec{
-	Name:  "conformance/zone-hard-node-soft",
-	Claim: "6 replicas over 3 zones of 2 nodes, hard over zones and soft over nodes, are 2-2-2 and one a node, after a rolling update too, every time",
+	Name: "conformance/zone-hard-node-soft",
+	Claim: "with constraints that are hard over 3 zones of 2 nodes and soft over nodes, 6 replicas are spread 2-2-2 and one per " +
+		"node, after a rolling update too, every time",
 	Backend: workloads.Backend{
 		Replicas:  6,                     // with the default spread
 		PreStop:   workloads.NoPreStop,   // there is no load to protect
-		Readiness: workloads.NoReadiness, // probes of a hundred pods would keep the processors from starting them
+		Readiness: workloads.NoReadiness, // probing a hundred pods would leave too little CPU time to start them
 	},
 	Trials: 10,
 	Faults: []fault.Fault{fault.Rollout{}},
-	Hold:   3 * time.Second, // what the rollout left has to be seen settled before it is rolled back
+	Hold:   3 * time.Second, // so that the rollout is seen settled before its rollback
 	Promises: []invariant.Invariant{
 		invariant.SpreadTrials{TopologyKey: workloads.Zone, Max: 0},
 		invariant.SpreadTrials{TopologyKey: workloads.Host, Max: 0},

@@ -9,12 +9,12 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// ZoneOutageSoftSpread gives up the rule for a wish: lost zones count as empty domains, and nobody insists. The price is
-// that the scheduler may crowd a zone at any other time, too, see FullNodeSoftSpread.
+// ZoneOutageSoftSpread replaces the rule by a preference: lost zones count as empty domains, but they block nothing. The price
+// is that the scheduler may crowd one zone at any other time, too; see FullNodeSoftSpread.
 var ZoneOutageSoftSpread = scenario.Describe(scenario.Spec{
 	Name: "conformance/zone-outage-soft-spread",
-	Claim: "with ScheduleAnyway over zones, what is lost with a whole zone is ready again in the other two within 40 s, while the zone is still away, " +
-		"whatever nodeTaintsPolicy says",
+	Claim: "with ScheduleAnyway over zones, replicas lost with a whole zone are ready again in the other two within 40 s, while the zone " +
+		"is still away, whatever nodeTaintsPolicy says",
 	Backend: workloads.Backend{Replicas: 6, Spread: []workloads.Spread{
 		{Key: workloads.Zone, Unsatisfiable: workloads.ScheduleAnyway, NodeTaintsPolicy: workloads.Ignore},
 	}},

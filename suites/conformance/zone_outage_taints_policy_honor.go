@@ -9,22 +9,21 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// replacedIn is how long the lab profile may take to replace what a zone of two nodes carried: 10 s until both losses are
-// noticed, 10 s more until the second node is marked for eviction, 5 s of toleration, and the rest for new pods to start.
+// replacedIn is how long the lab profile may take to replace the pods of a zone of two nodes: 10 s until both nodes are marked
+// lost, 10 s until the second is tainted for eviction, 5 s of toleration, and the rest for new pods to start.
 const replacedIn = 40 * time.Second
 
-// outageHold keeps a zone away for as long as its pods may take to be replaced, so that it is not the undo that did it.
+// outageHold keeps a zone away for longer than its pods may take to be replaced, so that the undo cannot be what replaced them.
 const outageHold = replacedIn + 5*time.Second
 
-// ZoneOutageTaintsPolicyHonor keeps the hard rule and counts only nodes that can be used. A node that is lost is tainted:
-// with Honor its zone is no domain any more. Pods do not go back by themselves when the zone does: what was 2-2-2 is
-// 3-3-0 until the next rollout.
+// ZoneOutageTaintsPolicyHonor keeps the hard rule and counts only usable nodes. A lost node is tainted, so with Honor its zone
+// is no longer a domain. Pods do not move back by themselves when the zone returns: 2-2-2 becomes 3-3-0 until the next rollout.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#topologyspreadconstraints-field
 var ZoneOutageTaintsPolicyHonor = scenario.Describe(scenario.Spec{
 	Name: "conformance/zone-outage-taints-policy-honor",
-	Claim: "with DoNotSchedule over zones and nodeTaintsPolicy: Honor, what is lost with a whole zone is ready again in the other two within 40 s, " +
-		"while the zone is still away",
+	Claim: "with DoNotSchedule over zones and nodeTaintsPolicy: Honor, replicas lost with a whole zone are ready again in the other two " +
+		"within 40 s, while the zone is still away",
 	Backend: workloads.Backend{Replicas: 6, Spread: []workloads.Spread{{Key: workloads.Zone}}},
 	Faults:  []fault.Fault{fault.ZoneOutage{}},
 	Hold:    outageHold,

@@ -1,3 +1,3 @@
-// Package incidents retells outages that people had, one file each: story, symptom, cause, fix, and as proof the
-// scenarios that show the outage and its mending. The scenarios themselves are in the other suites.
+// Package incidents describes outages that people had, one file each: story, symptom, cause and fix. The proof are scenarios of
+// the other suites that show the outage and the fix.
 package incidents

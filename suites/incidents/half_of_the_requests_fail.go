@@ -8,20 +8,20 @@ import (
 )
 
 // HalfOfTheRequestsFail is about two replicas, two entry nodes, and one of them full.
-var HalfOfTheRequestsFail = scenario.Retell(scenario.Incident{
+var HalfOfTheRequestsFail = scenario.DescribeIncident(scenario.Incident{
 	Incident: history.Incident{
 		Name: "half-of-the-requests-fail",
-		Story: "Two replicas served behind a gateway outside the cluster, which sent to the node ports of two nodes " +
-			"(externalTrafficPolicy: Local). One node filled up. The next rolling update put both new pods on the other. The gateway went " +
-			"on sending every second request to a node without a pod.",
+		Story: "Two replicas served behind a gateway outside the cluster, which sent requests to the node ports of two nodes " +
+			"(externalTrafficPolicy: Local). One node filled up. The next rolling update put both new pods on the other. The gateway " +
+			"kept sending every second request to a node without a pod.",
 		Symptom: "Half of the requests fail, and both replicas are Running and Ready.",
-		Cause: "A spread constraint that is a wish only, or that counts the pods of the old revision too, and a gateway that never asks " +
-			"whether a node can serve.",
+		Cause: "A spread constraint that is only a preference, or that also counts the pods of the old revision, and a gateway that never " +
+			"checks whether a node can serve.",
 		Fix: "A hard spread constraint with matchLabelKeys: the update then gets stuck instead, and the old pod stays. Or a gateway that " +
-			"checks its entry nodes. Each alone fails when a node dies: the first because nobody notices the dead node, the second because " +
-			"both pods were on it. Both together hold. Required anti-affinity takes maxSurge to do what the hard spread does: the update " +
-			"gets stuck, and the old pods stay. But it does that to every update of as many pods as nodes, full or not, since it counts " +
-			"the old pods too; and with maxUnavailable instead, the update gives up a pod, and the next finds no place.",
+			"checks its entry nodes. Each alone fails when a node dies: the first because nothing notices the dead node, the second because " +
+			"both pods were on it. Both together hold. Required anti-affinity does the same as the hard spread only with maxSurge: the " +
+			"update gets stuck, and the old pods stay. But then every update of as many pods as nodes gets stuck, full node or not, because " +
+			"the old pods count too. With maxUnavailable instead, the update removes an old pod, and its replacement stays pending.",
 	},
 	Scenarios: []scenario.Spec{
 		mutants.FullNodeNoRemedy, mutants.FullNodeByAllRevisions, mutants.FullNodeAntiAffinity,

@@ -7,10 +7,10 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// ABudgetOfAllButOne lets a drain through that was to be blocked: what every other scenario calls good.
+// ABudgetOfAllButOne has a budget that lets the drain through: the budget that the other scenarios use as good practice.
 var ABudgetOfAllButOne = scenario.Mutate(chaos.ABudgetOfAllBlocksADrain, scenario.Mutation{
 	Name:     "mutants/a-budget-of-all-but-one",
-	Removed:  "a budget that demands every replica (it demands five of six)",
+	Removed:  "a budget that requires every replica (it requires five of six)",
 	CaughtBy: invariant.DrainBlocked{},
 	Break:    func(s *scenario.Spec) { s.Backend.Budget = workloads.Budget{MinAvailable: "5"} },
 })

@@ -6,10 +6,11 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
 
-// ASelectorForEach spreads each workload by itself, which of one replica says nothing: together they lie as it happens.
+// ASelectorForEach spreads each workload by itself, which does nothing for workloads of one replica: all together they are
+// spread by chance.
 var ASelectorForEach = scenario.Mutate(conformance.OneSelectorForSeveral, scenario.Mutation{
 	Name:     "mutants/a-selector-for-each",
 	Removed:  "a selector that all workloads share",
 	CaughtBy: invariant.SpreadTogether{},
-	Break:    func(s *scenario.Spec) { s.Backend.Spread[0].Selector = nil }, // its own pods
+	Break:    func(s *scenario.Spec) { s.Backend.Spread[0].Selector = nil }, // nil selects the workload's own pods
 })

@@ -7,13 +7,13 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// AffinityPolicyIgnore counts nodes to which its pods cannot go.
+// AffinityPolicyIgnore counts nodes that the node selector excludes as domains.
 var AffinityPolicyIgnore = scenario.Mutate(conformance.AffinityPolicyHonor, scenario.Mutation{
 	Name:     "mutants/affinity-policy-ignore",
 	Removed:  "nodeAffinityPolicy: Honor",
 	CaughtBy: invariant.Placed{},
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, NodeAffinityPolicy: workloads.Ignore}}
-		s.Room = 2 // one a node: the nodes of other zones count as empty domains for ever
+		s.SchedulableReplicas = 2 // one per node: the nodes of other zones count as empty domains for ever
 	},
 })

@@ -15,7 +15,7 @@ var AllOnOneNode = scenario.Mutate(conformance.ZoneAndNodeSpread, scenario.Mutat
 	CaughtBy: invariant.Spread{Workload: "backend", TopologyKey: workloads.Zone, Max: 1},
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = workloads.NoSpread
-		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Host}}       // to its own pods: the second goes where the first is
-		s.Faults, s.Hold = []fault.Fault{fault.Scale{Through: []int{2, 3}}}, 0 // it is seen at the second already
+		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Host}}       // to its own pods: the second replica follows the first
+		s.Faults, s.Hold = []fault.Fault{fault.Scale{Through: []int{2, 3}}}, 0 // the second replica already breaks the promise
 	},
 })

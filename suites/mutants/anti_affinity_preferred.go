@@ -7,13 +7,13 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// AntiAffinityPreferred places all replicas: what is preferred is given up when there is no other place.
+// AntiAffinityPreferred places all replicas: a preference yields when there is no other place.
 var AntiAffinityPreferred = scenario.Mutate(conformance.AntiAffinityRequired, scenario.Mutation{
 	Name:     "mutants/anti-affinity-preferred",
-	Removed:  "the requirement (a preference instead)",
+	Removed:  "required anti-affinity (preferred instead)",
 	CaughtBy: invariant.Placed{},
 	Break: func(s *scenario.Spec) {
 		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Zone, Away: true, Weight: 100}}
-		s.Room = 0
+		s.SchedulableReplicas = 0
 	},
 })

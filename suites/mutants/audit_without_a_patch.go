@@ -1,16 +1,17 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
 
-// AuditWithoutAPatch applies all patches but one, as somebody in a hurry does.
+// AuditWithoutAPatch applies all patches but one.
 var AuditWithoutAPatch = scenario.Mutate(conformance.AuditMendsCarelessPods, scenario.Mutation{
 	Name:     "mutants/audit-without-a-patch",
 	Removed:  "the patch for the preStop sleep",
 	CaughtBy: invariant.AuditMends{},
-	Break:    func(s *scenario.Spec) { s.Faults = []fault.Fault{fault.Mend{Leave: "no-prestop"}} },
+	Break:    func(s *scenario.Spec) { s.Faults = []fault.Fault{manifests.ApplyAuditFixes{Leave: "no-prestop"}} },
 })

@@ -6,10 +6,10 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
 
-// AutoscalingForNothing makes pods that nobody sends to: the old ones are as busy as before.
+// AutoscalingForNothing adds pods that get no requests: the old ones stay as busy as before.
 var AutoscalingForNothing = scenario.Mutate(chaos.HorizontalAutoscaling, scenario.Mutation{
 	Name:     "mutants/autoscaling-for-nothing",
-	Removed:  "closing connections after so many requests",
+	Removed:  "closing connections after a number of requests",
 	CaughtBy: invariant.SharesLoad{},
 	Break:    func(s *scenario.Spec) { s.Backend.CloseAfter = 0 },
 })

@@ -7,12 +7,12 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// ConnectionsKeptToTheService goes through a gateway that knows node ports and not pods, and keeps its connections. Each
-// leads to one pod for as long as it lasts, and that pod's end, which its endpoint announces, is nothing to the gateway: the
-// requests go on until the server itself sends them away, after its preStop sleep.
+// ConnectionsKeptToTheService goes through a gateway that knows node ports, not pods, and keeps its connections. Each
+// connection leads to one pod for as long as it lasts. The gateway does not see that the pod's endpoint is terminating, so
+// requests continue until the server itself closes the connection, after its preStop sleep.
 var ConnectionsKeptToTheService = scenario.Mutate(chaos.NewConnectionsEndInTime, scenario.Mutation{
 	Name:     "mutants/connections-kept-to-the-service",
-	Removed:  "connections that are made anew for each request",
+	Removed:  "a new connection for each request",
 	CaughtBy: invariant.QuietWithin{},
 	Break: func(s *scenario.Spec) {
 		s.Backend.NodePort, s.NodePorts = 30080, 6

@@ -6,10 +6,10 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
 
-// ConnectionsNeverEnd scales out for nothing: every request goes on to one of the three old pods.
+// ConnectionsNeverEnd scales out for nothing: every request still goes to one of the three old pods.
 var ConnectionsNeverEnd = scenario.Mutate(chaos.NewPodsShareTheLoad, scenario.Mutation{
 	Name:     "mutants/connections-never-end",
-	Removed:  "closing connections after so many requests",
+	Removed:  "closing connections after a number of requests",
 	CaughtBy: invariant.SharesLoad{},
 	Break:    func(s *scenario.Spec) { s.Backend.CloseAfter = 0 },
 })

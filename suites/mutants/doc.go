@@ -1,2 +1,3 @@
-// Package mutants holds workloads with one good practice removed, which an invariant must catch. One file a scenario.
+// Package mutants holds scenarios of the other suites with one good practice removed, which an invariant must catch. One file
+// per scenario.
 package mutants

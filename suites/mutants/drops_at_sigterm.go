@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -8,13 +9,13 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// DropsAtSIGTERM exits at once: what is on its connections is lost. It sets a trap: it waits up to a second for a request that it
-// can cut. See mutants/drops-at-sigterm-untrapped.
+// DropsAtSIGTERM exits at once and cuts the requests in flight. Its server sets a trap: before it exits it waits up to a second
+// for a request that it can cut. See mutants/drops-at-sigterm-untrapped.
 var DropsAtSIGTERM = scenario.Mutate(chaos.DeletePods, scenario.Mutation{
 	Name:     "mutants/drops-at-sigterm",
 	Removed:  "finishing the requests in flight at SIGTERM",
 	CaughtBy: invariant.NoFailedRequests{},
-	Lanes:    []history.Lane{history.LaneReused}, // its preStop sleep keeps new connections away before SIGTERM comes
-	Cause:    invariant.CauseCutAtSIGTERM,
+	Lanes:    []history.Lane{history.LaneReused}, // new connections stopped during the preStop sleep
+	Cause:    attribution.CauseCutAtSIGTERM,
 	Break:    func(s *scenario.Spec) { s.Backend.AtTerm = workloads.Drop },
 })

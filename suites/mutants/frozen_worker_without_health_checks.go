@@ -3,20 +3,21 @@ package mutants
 import (
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// FrozenWorkerWithoutHealthChecks waits for each request that it sends to the machine that hangs, and tries no other.
+// FrozenWorkerWithoutHealthChecks waits for each request that it sends to the hanging node, and never retries on another.
 var FrozenWorkerWithoutHealthChecks = scenario.Mutate(chaos.FreezeOneWorkerBehindAGateway, scenario.Mutation{
 	Name:     "mutants/frozen-worker-without-health-checks",
 	Removed:  "a gateway that checks its upstreams and tries another",
 	CaughtBy: invariant.NoFailedRequests{},
-	Cause:    invariant.CauseDeadUpstream,
+	Cause:    attribution.CauseDeadUpstream,
 	Break: func(s *scenario.Spec) {
 		s.Gateway.Health, s.Gateway.Ejection, s.Gateway.MaxTries = workloads.NoHealth, workloads.NoEjection, 1
-		s.Hold = 15 * time.Second // enough for the loss to be noticed; requests fail from the first second on
+		s.Hold = 15 * time.Second // long enough for the loss to be noticed; requests fail from the first second on
 	},
 })

@@ -6,11 +6,11 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
 
-// FullNodeAntiAffinityPreferred has a place for every new pod: the same node's. The update comes to its end, and every second
-// request goes to a node without a pod.
+// FullNodeAntiAffinityPreferred places both new pods on the same node. The update completes, and every second request goes to a
+// node without a pod.
 var FullNodeAntiAffinityPreferred = scenario.Mutate(chaos.FullNodeAntiAffinitySurge, scenario.Mutation{
 	Name:     "mutants/full-node-anti-affinity-preferred",
-	Removed:  "anti-affinity that is required, and not a preference",
+	Removed:  "required anti-affinity (preferred instead)",
 	CaughtBy: invariant.Placed{},
 	Break:    func(s *scenario.Spec) { s.Backend.Affinity[0].Weight = 100 },
 })

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -12,7 +13,7 @@ var FullNodeNoRemedy = scenario.Mutate(chaos.FullNode, scenario.Mutation{
 	Name:     "mutants/full-node-no-remedy",
 	Removed:  "two practices: a hard spread constraint, and a gateway that checks its entry nodes",
 	CaughtBy: invariant.NoFailedRequests{},
-	Cause:    invariant.CauseEmptyUpstream,
+	Cause:    attribution.CauseEmptyUpstream,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, Unsatisfiable: workloads.ScheduleAnyway}}
 		s.Gateway.Health, s.Gateway.Ejection, s.Gateway.MaxTries = workloads.NoHealth, workloads.NoEjection, 1

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -12,7 +13,7 @@ var FullNodeThenALostOneSoft = scenario.Mutate(chaos.FullNodeThenALostOne, scena
 	Name:     "mutants/full-node-then-a-lost-one-soft",
 	Removed:  "a hard spread constraint",
 	CaughtBy: invariant.NoFailedRequests{},
-	Cause:    invariant.CauseOutageNodeLost,
+	Cause:    attribution.CauseOutageNodeLost,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, Unsatisfiable: workloads.ScheduleAnyway}}
 	},

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
@@ -10,16 +11,16 @@ import (
 // is due in a tenth of a second, the period of a quota, is then sent at its beginning, and nothing for the rest of it.
 const gently = "110m"
 
-// GentlyThrottledLoadWorker has the load worker send every request, and in bursts: an outage between two of them fails none. That
-// too little was sent cannot be said, so that it is when it was sent that must be noticed. The workload is as it should be.
+// GentlyThrottledLoadWorker makes the load worker send every request, but in bursts: an outage between two bursts fails none.
+// No request is missing, so holdfast must notice that requests were sent late. The workload itself is fine.
 var GentlyThrottledLoadWorker = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Name:     "mutants/gently-throttled-load-worker",
 	Removed:  "processor time for the load worker to send each request when it is due",
 	CaughtBy: invariant.NoFailedRequests{},
 	Harness:  true,
-	Doubt:    invariant.DoubtStarvedWorker,
+	Doubt:    judge.DoubtStarvedWorker,
 	Break: func(s *scenario.Spec) {
-		s.LoadCPU = gently
+		s.LoadWorkers.CPU = gently
 		s.Full = true
 	},
 })

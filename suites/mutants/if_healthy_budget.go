@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
 
-// IfHealthyBudget is Kubernetes' own default: a pod that serves nobody holds up the drain of its node.
+// IfHealthyBudget uses Kubernetes' default: a pod that serves no requests blocks the drain of its node.
 var IfHealthyBudget = scenario.Mutate(chaos.DrainFromACrashLoop, scenario.Mutation{
 	Name:     "mutants/if-healthy-budget",
 	Removed:  "unhealthyPodEvictionPolicy AlwaysAllow",

@@ -7,13 +7,13 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// MinDomainsUnset crowds the zones that are there.
+// MinDomainsUnset crowds the existing zones.
 var MinDomainsUnset = scenario.Mutate(conformance.MinDomains, scenario.Mutation{
 	Name:     "mutants/min-domains-unset",
 	Removed:  "minDomains",
 	CaughtBy: invariant.Placed{},
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Zone}}
-		s.Room = 0
+		s.SchedulableReplicas = 0
 	},
 })

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
@@ -12,6 +13,6 @@ var NoBudget = scenario.Mutate(chaos.DrainTwoWorkers, scenario.Mutation{
 	Name:     "mutants/no-budget",
 	Removed:  "a disruption budget",
 	CaughtBy: invariant.NoFailedRequests{},
-	Cause:    invariant.CauseOutageEviction,
+	Cause:    attribution.CauseOutageEviction,
 	Break:    func(s *scenario.Spec) { s.Backend.Budget = workloads.NoBudget },
 })

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -13,10 +14,10 @@ var NoPreStop = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Name:     "mutants/no-prestop",
 	Removed:  "a preStop sleep",
 	CaughtBy: invariant.NoFailedRequests{},
-	Lanes:    []history.Lane{history.LaneFresh}, // a connection that is kept is asked off in order, preStop sleep or not
-	Cause:    invariant.CauseLateEndpoint,
+	Lanes:    []history.Lane{history.LaneFresh}, // kept connections are closed gracefully, with or without a preStop sleep
+	Cause:    attribution.CauseLateEndpoint,
 	Break: func(s *scenario.Spec) {
 		s.Backend.PreStop = workloads.NoPreStop
-		s.Backend.StartDelay = 0 // it is there for another mutant, and here its wait would show nothing
+		s.Backend.StartDelay = 0 // only mutants/no-readiness-probe needs it
 	},
 })

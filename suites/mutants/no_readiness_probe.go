@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -14,6 +15,6 @@ var NoReadinessProbe = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Removed:  "a readiness probe for a server that starts slowly",
 	CaughtBy: invariant.NoFailedRequests{},
 	Lanes:    []history.Lane{history.LaneFresh}, // a pod that does not listen yet has no kept connections
-	Cause:    invariant.CauseReadyTooEarly,
+	Cause:    attribution.CauseReadyTooEarly,
 	Break:    func(s *scenario.Spec) { s.Backend.Readiness = workloads.NoReadiness },
 })

@@ -7,7 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
 
-// NoRegionLayer leaves the choice between zones to chance: two times of three the fourth replica is the third of the south.
+// NoRegionLayer leaves the choice between zones to chance: in two of three cases the fourth replica is the third in the
+// southern region.
 var NoRegionLayer = scenario.Mutate(conformance.ThreeLayers, scenario.Mutation{
 	Name:     "mutants/no-region-layer",
 	Removed:  "a constraint over regions",

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// NodePressureOnTheOnlyNode has all its replicas where the pressure is, and no other node to go to.
+// NodePressureOnTheOnlyNode has all its replicas on the node under pressure, and they may run on no other.
 var NodePressureOnTheOnlyNode = scenario.Mutate(chaos.NodePressure, scenario.Mutation{
 	Name:     "mutants/node-pressure-on-the-only-node",
 	Removed:  "spreading over several nodes",

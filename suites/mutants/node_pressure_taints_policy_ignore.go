@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// NodePressureTaintsPolicyIgnore has Kubernetes' own default: the node whose taint keeps new pods away goes on to be a domain,
-// an empty one, and nothing may be placed elsewhere before something is placed there.
+// NodePressureTaintsPolicyIgnore uses Kubernetes' default: the tainted node still counts as a domain, an empty one. No
+// replacement may be scheduled elsewhere before the empty domain has a pod, which the taint forbids.
 var NodePressureTaintsPolicyIgnore = scenario.Mutate(chaos.NodePressure, scenario.Mutation{
 	Name:     "mutants/node-pressure-taints-policy-ignore",
 	Removed:  "nodeTaintsPolicy: Honor",

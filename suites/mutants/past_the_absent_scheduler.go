@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
 
-// PastTheAbsentScheduler names its node itself, so that a new pod is started although there is no scheduler.
+// PastTheAbsentScheduler sets spec.nodeName, so a new pod starts although there is no scheduler.
 var PastTheAbsentScheduler = scenario.Mutate(chaos.SchedulerAway, scenario.Mutation{
 	Name:     "mutants/past-the-absent-scheduler",
 	Removed:  "the scheduler (spec.nodeName in the pod template)",

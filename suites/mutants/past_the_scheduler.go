@@ -6,7 +6,8 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
 
-// PastTheScheduler has the same constraints, and a spec.nodeName: who binds pods by hand breaks rules that nobody checks.
+// PastTheScheduler has the same constraints, and a spec.nodeName: nothing checks the constraints of pods that bypass the
+// scheduler.
 var PastTheScheduler = scenario.Mutate(conformance.LegalPlacement, scenario.Mutation{
 	Name:     "mutants/past-the-scheduler",
 	Removed:  "the scheduler (spec.nodeName in the pod template)",

@@ -1,16 +1,17 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
 
-// PolicyForDeploymentsAlone refuses whom it knows, and a StatefulSet goes past it.
+// PolicyForDeploymentsAlone refuses Deployments only, so a bad StatefulSet is accepted.
 var PolicyForDeploymentsAlone = scenario.Mutate(conformance.CriticalNeedsAHardZoneConstraint, scenario.Mutation{
 	Name:     "mutants/policy-for-deployments-alone",
-	Removed:  "StatefulSets among what the policy binds",
+	Removed:  "StatefulSets in the scope of the policy",
 	CaughtBy: invariant.PolicyEnforced{},
-	Break:    func(s *scenario.Spec) { s.Faults = []fault.Fault{fault.Enforce{DeploymentsOnly: true}} },
+	Break:    func(s *scenario.Spec) { s.Faults = []fault.Fault{manifests.ApplyPolicy{DeploymentsOnly: true}} },
 })

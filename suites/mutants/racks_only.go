@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
 
-// RacksOnly hopes that who spreads over racks also spreads over power lines: some of ten times it is so.
+// RacksOnly relies on a spread over racks to spread over power lines, too, which happens in some of ten trials only.
 var RacksOnly = scenario.Mutate(conformance.RacksAndPowerLines, scenario.Mutation{
 	Name:     "mutants/racks-only",
 	Removed:  "a constraint for power lines",

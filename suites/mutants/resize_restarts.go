@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
 
-// ResizeRestarts has every container start again for the sake of its new size, as servers want that read it once.
+// ResizeRestarts restarts every container to resize it, as servers need that read their size once.
 //
 // Source: https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#container-resize-policies
 var ResizeRestarts = scenario.Mutate(chaos.ResizeInPlace, scenario.Mutation{

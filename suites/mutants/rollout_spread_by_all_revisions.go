@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// RolloutSpreadByAllRevisions counts old pods together with new ones: when the old ones are gone, what is left is even by luck only.
+// RolloutSpreadByAllRevisions counts old and new pods together: when the old ones are gone, the rest is even only by luck.
 var RolloutSpreadByAllRevisions = scenario.Mutate(conformance.RolloutSpreadMatchLabelKeys, scenario.Mutation{
 	Name:     "mutants/rollout-spread-by-all-revisions",
 	Removed:  "matchLabelKeys",

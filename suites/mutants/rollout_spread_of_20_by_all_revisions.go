@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// RolloutSpreadOf20ByAllRevisions is the same with 20 replicas and five more at a time.
+// RolloutSpreadOf20ByAllRevisions is RolloutSpreadByAllRevisions with 20 replicas and a maxSurge of five.
 var RolloutSpreadOf20ByAllRevisions = scenario.Mutate(conformance.RolloutSpreadOf20, scenario.Mutation{
 	Name:     "mutants/rollout-spread-of-20-by-all-revisions",
 	Removed:  "matchLabelKeys",

@@ -6,10 +6,10 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
 
-// RolloutSpreadSurgeOf21 leaves the scheduler two nodes to choose from at each step: 21 and one more are 8, 7 and 7.
+// RolloutSpreadSurgeOf21 leaves the scheduler two nodes to choose from at each step: 21 pods and one surge pod are 8, 7 and 7.
 var RolloutSpreadSurgeOf21 = scenario.Mutate(conformance.RolloutSpreadSurgeDivides, scenario.Mutation{
 	Name:     "mutants/rollout-spread-surge-of-21",
-	Removed:  "a number of replicas that, with maxSurge added, divides by the number of nodes (21 instead of 20)",
+	Removed:  "a number of replicas that, plus maxSurge, is divisible by the number of nodes (21 instead of 20)",
 	CaughtBy: invariant.SpreadTrials{},
 	Break:    func(s *scenario.Spec) { s.Backend.Replicas = 21 },
 })

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// RolloutSpreadSurgeOfAQuarter places the new pods where the old ones leave room, and then the old ones go.
+// RolloutSpreadSurgeOfAQuarter places the new pods where the old ones leave room, and then the old ones end.
 var RolloutSpreadSurgeOfAQuarter = scenario.Mutate(conformance.RolloutSpreadSurgeDivides, scenario.Mutation{
 	Name:     "mutants/rollout-spread-surge-of-a-quarter",
 	Removed:  "replacing one pod at a time (maxSurge 25 % instead of 1)",

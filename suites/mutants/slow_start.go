@@ -8,11 +8,11 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
 
-// SlowStart replaces lost pods, and takes too long to make them useful.
+// SlowStart has its lost pods replaced, but the replacements take too long to become ready.
 var SlowStart = scenario.Mutate(chaos.DeletePods, scenario.Mutation{
 	Name:     "mutants/slow-start",
-	Removed:  "a start that is faster than the recovery it promises",
+	Removed:  "a start that is faster than the promised recovery",
 	CaughtBy: invariant.RecoversWithin{},
-	// The limit is 15 s from the deletion, and no replacement is useful before 28 s.
+	// The limit is 15 s from the deletion, and no replacement is ready before 28 s.
 	Break: func(s *scenario.Spec) { s.Backend.StartDelay, s.About = 28*time.Second, 70*time.Second },
 })

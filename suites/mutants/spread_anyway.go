@@ -7,13 +7,13 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// SpreadAnyway crowds the node that has room, and nobody is told.
+// SpreadAnyway crowds the node that has room, and nothing reports it.
 var SpreadAnyway = scenario.Mutate(conformance.FullNodeHardSpread, scenario.Mutation{
 	Name:     "mutants/spread-anyway",
 	Removed:  "DoNotSchedule (ScheduleAnyway instead)",
 	CaughtBy: invariant.Spread{},
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, Unsatisfiable: workloads.ScheduleAnyway}}
-		s.Room = 0 // there is always some place
+		s.SchedulableReplicas = 0 // there is always some place
 	},
 })

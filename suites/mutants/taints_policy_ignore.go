@@ -7,13 +7,13 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// TaintsPolicyIgnore is Kubernetes' own default.
+// TaintsPolicyIgnore uses Kubernetes' default.
 var TaintsPolicyIgnore = scenario.Mutate(conformance.TaintsPolicyHonor, scenario.Mutation{
 	Name:     "mutants/taints-policy-ignore",
 	Removed:  "nodeTaintsPolicy: Honor (the default is Ignore)",
 	CaughtBy: invariant.Placed{},
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, NodeTaintsPolicy: workloads.Ignore}}
-		s.Room = 3 // one a worker: the tainted nodes count as empty domains for ever
+		s.SchedulableReplicas = 3 // one per worker: the tainted nodes count as empty domains for ever
 	},
 })

@@ -1,20 +1,21 @@
 package mutants
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// ThreeReplicasOnOneNode loses all three with the one node they are on.
+// ThreeReplicasOnOneNode loses all three replicas with the one node they are on.
 var ThreeReplicasOnOneNode = scenario.Mutate(chaos.KillOneWorkerOfThreeReplicas, scenario.Mutation{
 	Name:     "mutants/three-replicas-on-one-node",
 	Removed:  "topology spread constraints",
 	CaughtBy: invariant.NoFailedRequests{},
-	Cause:    invariant.CauseOutageNodeLost,
+	Cause:    attribution.CauseOutageNodeLost,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = workloads.NoSpread
-		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Host}} // to its own pods: the second goes where the first is
+		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Host}} // to its own pods: the second replica follows the first
 	},
 })

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
@@ -10,15 +11,15 @@ import (
 // 58 of 100, with 30m 5 of 100, and none of those that follow on one lane.
 const throttled = "50m"
 
-// ThrottledLoadWorker keeps the load worker from running most of the time. The workload is as it should be.
+// ThrottledLoadWorker keeps the load worker from running most of the time. The workload itself is fine.
 var ThrottledLoadWorker = scenario.Mutate(chaos.RollingUpdate, scenario.Mutation{
 	Name:     "mutants/throttled-load-worker",
 	Removed:  "processor time for the load worker",
 	CaughtBy: invariant.NoFailedRequests{},
 	Harness:  true,
-	Doubt:    invariant.DoubtStarvedWorker,
+	Doubt:    judge.DoubtStarvedWorker,
 	Break: func(s *scenario.Spec) {
-		s.LoadCPU = throttled
+		s.LoadWorkers.CPU = throttled
 		s.Full = true
 	},
 })

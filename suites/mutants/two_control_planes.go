@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
 
-// TwoControlPlanes are no better than one: of two members of etcd both are a majority, and the one that is left can neither read
-// nor write. Clients of the workload do not notice that, either.
+// TwoControlPlanes are no better than one: a majority of two etcd members is both, so the remaining member can neither read nor
+// write. Clients of the workload do not notice that, either.
 //
 // Source: https://etcd.io/docs/latest/faq/#what-is-failure-tolerance
 var TwoControlPlanes = scenario.Mutate(chaos.KillOneControlPlane, scenario.Mutation{

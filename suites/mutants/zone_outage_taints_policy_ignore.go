@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// ZoneOutageTaintsPolicyIgnore is Kubernetes' own default: the zone that is lost still counts, and holds a third of the
-// replicas back for as long as it is away.
+// ZoneOutageTaintsPolicyIgnore uses Kubernetes' default: the lost zone still counts as a domain, and keeps a third of the
+// replicas pending for as long as it is away.
 var ZoneOutageTaintsPolicyIgnore = scenario.Mutate(conformance.ZoneOutageTaintsPolicyHonor, scenario.Mutation{
 	Name:     "mutants/zone-outage-taints-policy-ignore",
 	Removed:  "nodeTaintsPolicy: Honor (the default is Ignore)",

@@ -6,7 +6,8 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
 
-// Core is what every cluster is asked day by day, all of it on purpose: no client may notice. About five minutes a side.
+// Core covers planned operations that every cluster goes through day by day, and that no client may notice. About five minutes
+// per side.
 var Core = scenario.DescribeProfile(scenario.Profile{
 	Name: "Core",
 	Features: []scenario.Feature{

@@ -1,3 +1,3 @@
-// Package profiles says what a cluster has to be able to do to be certified, one file a profile: features, and the scenarios
-// of the other suites that show them. The same scenarios are run before an upgrade and after it; so they are few, and fast.
+// Package profiles defines what a cluster must be able to do to be certified, one file per profile: features, and the scenarios
+// of the other suites that show them. Every scenario runs both before and after an upgrade, so they are few and fast.
 package profiles

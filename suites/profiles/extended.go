@@ -5,8 +5,7 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
 
-// Extended is what happens to a cluster without anybody's doing, and what clients of other kinds see of what is done on
-// purpose. About ten minutes a side.
+// Extended covers unplanned faults, and planned operations as clients of other kinds see them. About ten minutes per side.
 var Extended = scenario.DescribeProfile(scenario.Profile{
 	Name: "Extended",
 	Features: []scenario.Feature{

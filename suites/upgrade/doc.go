@@ -1,3 +1,3 @@
-// Package upgrade holds the scenario in which a cluster is brought to another version of Kubernetes while requests flow. It needs
-// two versions, so it is part of no scope; holdfast certify runs it.
+// Package upgrade holds the scenario that upgrades a cluster to another version of Kubernetes while requests flow. It needs two
+// versions, so it belongs to no scope; `holdfast certify` runs it.
 package upgrade

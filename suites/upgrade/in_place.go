@@ -9,15 +9,16 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// InPlace is the whole of a kubeadm upgrade, node by node. The state in between, with a new control plane and old workers, is one
-// that clusters stay in for days: a rolling update and a drain are tried in it. The drains that follow leave nodes empty, which
-// nothing in Kubernetes fills again: a last rolling update, as people do after maintenance, spreads the pods anew.
+// InPlace is a whole kubeadm upgrade, node by node. Clusters stay for days in the state in between, with a new control plane
+// and old workers, so a rolling update and a drain are tried in that state. The drains that follow leave nodes empty, and
+// nothing in Kubernetes fills them again. As people do after maintenance, a last rolling update therefore spreads the pods
+// evenly.
 var InPlace = scenario.DescribeUpgrade(scenario.Spec{
 	Name: "upgrade/in-place",
-	Claim: "bringing a cluster to the next version of Kubernetes, node by node, is invisible to clients of every kind, honours the " +
-		"budget, and leaves the pods spread",
+	Claim: "upgrading a cluster to the next version of Kubernetes, node by node, is invisible to clients of every kind, honours the " +
+		"budget, and leaves the pods evenly spread",
 	Load:   scenario.EveryLane,
-	Steady: 5 * time.Second, // for the hundred answers that a 99th percentile takes: gRPC has 30 a second
+	Steady: 5 * time.Second, // for the hundred answers that a 99th percentile needs: gRPC gets 30 per second
 	Faults: []fault.Fault{
 		fault.UpgradeControlPlane{},
 		fault.Brief{Fault: fault.Rollout{}},

@@ -14,21 +14,24 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-// Headers of the contract with the load worker.
+// HTTP headers that the load worker relies on.
 const (
-	HeaderID       = "X-Holdfast-Id" // of a request: comes back in the body
+	HeaderID       = "X-Holdfast-Id" // of a request; repeated in the response body
 	HeaderPod      = "X-Holdfast-Pod"
 	HeaderNode     = "X-Holdfast-Node"
 	HeaderZone     = "X-Holdfast-Zone"
 	HeaderRevision = "X-Holdfast-Revision"
 )
 
-// Run starts, serves until ctx ends, which stands for SIGTERM, and then ends as the options say; one that is broken does
-// not serve. Until the start delay has passed nobody listens: a client that comes earlier is refused, as it would be by
-// any server that starts slowly.
-func Run(ctx context.Context, o Options) error {
+// Protocol adds a protocol to a backend: it handles the requests of that protocol, and passes on all others.
+type Protocol func(o Options, otherwise http.Handler) http.Handler
+
+// Run waits for the start delay, serves HTTP and the protocols until ctx ends, which stands for SIGTERM, and then shuts down as the options say. A
+// broken backend does not serve. Before the start delay has passed nothing listens, so connections are refused, as with any
+// server that starts slowly.
+func Run(ctx context.Context, o Options, protocols ...Protocol) error {
 	if !pass(ctx, o.StartDelay) {
-		return nil // told to end before it began
+		return nil // SIGTERM during the start delay
 	}
 	if o.Broken != "" {
 		return o.Broken.run(ctx)
@@ -39,14 +42,18 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("backend: %w", err)
 	}
 	slog.Info("backend listens", "address", l.Addr(), "pod", o.Pod, "revision", o.Revision)
-	if err := serve.Run(ctx, l, o.Serve, o.withGRPC(o.withLasting(o.answers()))); err != nil {
+	handler := o.answers()
+	for _, p := range protocols {
+		handler = p(o, handler)
+	}
+	if err := serve.Run(ctx, l, o.Serve, handler); err != nil {
 		return fmt.Errorf("backend: %w", err)
 	}
 	slog.Info("backend ends", "pod", o.Pod)
 	return nil
 }
 
-// answers says who answers, and repeats the request's id, so that a client knows the answer for its own.
+// answers identifies the backend, and repeats the request's ID so that a client can match the response to its request.
 func (o Options) answers() http.Handler {
 	who := o.who()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -58,11 +65,11 @@ func (o Options) answers() http.Handler {
 		maps.Copy(w.Header(), who)
 		w.Header().Set("Content-Type", "text/plain")
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		_, _ = w.Write([]byte(body)) // a client that went away needs no answer
+		_, _ = w.Write([]byte(body)) // an error means that the client went away
 	})
 }
 
-// serviceTime of a request that comes now.
+// serviceTime is the delay for a request that arrives now.
 func (o Options) serviceTime(ctx context.Context) time.Duration {
 	select {
 	case <-serve.Leaving(ctx):
@@ -72,12 +79,12 @@ func (o Options) serviceTime(ctx context.Context) time.Duration {
 	}
 }
 
-// who answers.
+// who is the response headers that identify the backend.
 func (o Options) who() http.Header {
 	return http.Header{HeaderPod: {o.Pod}, HeaderNode: {o.Node}, HeaderZone: {o.Zone}, HeaderRevision: {o.Revision}}
 }
 
-// pass returns true when the time has passed, and false when ctx ended before.
+// pass waits for span. It returns false if ctx ends first.
 func pass(ctx context.Context, span time.Duration) bool {
 	if span <= 0 {
 		return true

@@ -115,7 +115,7 @@ func TestServiceTime(t *testing.T) {
 	})
 }
 
-// single is a listener with one connection, in memory.
+// single is an in-memory listener with one connection.
 type single struct {
 	net.Conn
 	accepted bool
@@ -139,7 +139,7 @@ func (s *single) Close() error {
 
 func (s *single) Addr() net.Addr { return s.LocalAddr() }
 
-// TestEndingTime: on a connection that is kept, an answer takes as long as it always did, until the server is told to end.
+// TestEndingTime: on a kept connection, answers take ServiceTime until SIGTERM, and EndingTime after it.
 func TestEndingTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
@@ -178,7 +178,7 @@ func TestEndingTime(t *testing.T) {
 	})
 }
 
-// freePort is one that nobody listens on just now.
+// freePort returns an address that nothing listens on at the moment.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -189,7 +189,7 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestRun goes from the start delay, during which clients are refused, to the end.
+// TestRun covers the start delay, during which connections are refused, serving, and the end.
 func TestRun(t *testing.T) {
 	ctx, term := context.WithCancel(t.Context())
 	o := Options{Listen: freePort(t), StartDelay: 300 * time.Millisecond, Pod: "p", Serve: serve.Options{Quiet: 50 * time.Millisecond}}

@@ -6,15 +6,14 @@ import (
 	"fmt"
 )
 
-// Broken is what a version does that nobody should have released. It never answers: who takes it for ready sends requests
-// to nobody.
+// Broken is how a bad version misbehaves. It never listens: if it counts as ready, requests to it are lost.
 type Broken string
 
-// The ways to be broken, once the start delay has passed.
+// The ways to be broken. They begin after the start delay.
 const (
-	// Crash exits with an error, so that Kubernetes starts it again and again, ever later.
+	// Crash exits with an error, so that Kubernetes restarts it with increasing back-off.
 	Crash Broken = "crash"
-	// Hang runs and never listens, like a server that waits for a database that is not there.
+	// Hang runs but never listens, like a server that waits for an unavailable database.
 	Hang Broken = "hang"
 )
 
@@ -25,10 +24,10 @@ func (b Broken) validate() error {
 	return nil
 }
 
-// run is what a broken server does instead of serving.
+// run runs instead of serving.
 func (b Broken) run(ctx context.Context) error {
 	if b == Crash {
-		return errors.New("backend: crashes, as it was told to")
+		return errors.New("backend: crash requested by --broken")
 	}
 	<-ctx.Done()
 	return nil

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// TestABrokenServerAnswersNobody: it is gone at once, or there for as long as it may be, and never listens.
+// TestABrokenServerAnswersNobody: a broken server exits at once or runs until SIGTERM, and never listens.
 func TestABrokenServerAnswersNobody(t *testing.T) {
 	for _, test := range []struct {
 		broken Broken
 		want   string // its error
 		ends   time.Duration
 	}{
-		{Crash, "backend: crashes, as it was told to", 2 * time.Second},
+		{Crash, "backend: crash requested by --broken", 2 * time.Second},
 		{Hang, "", time.Hour},
 	} {
 		t.Run(string(test.broken), func(t *testing.T) {

@@ -12,14 +12,14 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// EchoService is asked by gRPC on the same port. Its one method, Say, takes an id and answers as by HTTP; both are
-// google.protobuf.StringValue, so that no code has to be generated. Beside it is gRPC's own health service.
+// EchoService is a gRPC service on the same port. Its only method, Say, takes an ID and answers as over HTTP. Both messages
+// are google.protobuf.StringValue, so no code has to be generated. gRPC's own health service is available as well.
 // Source: https://github.com/grpc/grpc/blob/master/doc/health-checking.md
 const EchoService = "holdfast.Echo"
 
-// withGRPC passes on to gRPC what is gRPC's. The server that ends its connections is net/http's, which is why no server of
-// gRPC's listens.
-func (o Options) withGRPC(otherwise http.Handler) http.Handler {
+// GRPC routes gRPC requests to a gRPC server. That server does not listen itself: net/http's server handles the
+// connections, so that package serve controls how they end.
+func GRPC(o Options, otherwise http.Handler) http.Handler {
 	s := grpc.NewServer(grpc.UnaryInterceptor(o.says))
 	s.RegisterService(&grpc.ServiceDesc{
 		ServiceName: EchoService, HandlerType: (*any)(nil),
@@ -37,7 +37,7 @@ func (o Options) withGRPC(otherwise http.Handler) http.Handler {
 	})
 }
 
-// says puts who answers into the header of every answer.
+// says adds the headers that identify the backend to every response.
 func (o Options) says(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	who := metadata.Pairs(HeaderPod, o.Pod, HeaderNode, o.Node, HeaderZone, o.Zone, HeaderRevision, o.Revision)
 	if err := grpc.SetHeader(ctx, who); err != nil {
@@ -46,9 +46,9 @@ func (o Options) says(ctx context.Context, request any, _ *grpc.UnaryServerInfo,
 	return next(ctx, request)
 }
 
-// echo is Say.
+// echo implements Say.
 //
-//nolint:revive // the order of its arguments is gRPC's
+//nolint:revive // gRPC defines the order of the arguments
 func (o Options) echo(_ any, ctx context.Context, decode func(any) error, through grpc.UnaryServerInterceptor) (any, error) {
 	id := new(wrapperspb.StringValue)
 	if err := decode(id); err != nil {

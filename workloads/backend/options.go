@@ -11,38 +11,38 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-// Options of a backend. How it behaves comes from flags, who it is from the environment.
+// Options of a backend. Its behaviour comes from flags, its identity from the environment.
 type Options struct {
 	// Listen is host:port; default ":8080".
 	Listen string
-	// StartDelay passes before it listens.
+	// StartDelay is the delay before the backend listens.
 	StartDelay time.Duration
-	// ServiceTime passes before each answer.
+	// ServiceTime is the delay before each answer.
 	ServiceTime time.Duration
-	// EndingTime passes instead once the server drains; 0: ServiceTime still does.
+	// EndingTime replaces ServiceTime while the server drains; 0: ServiceTime.
 	EndingTime time.Duration
-	// Work is how much processor time each answer takes.
+	// Work is the CPU time that each answer takes.
 	Work time.Duration
 	// Broken is how a bad version misbehaves instead of serving; default: it serves.
 	Broken Broken
 	Serve  serve.Options
 
-	// Who it is, in the headers of each response.
+	// The backend's identity, in the headers of each response.
 	Pod, Node, Zone, Revision string
 }
 
-// Environment variables that say who a backend is.
+// Environment variables with a backend's identity.
 const (
 	EnvPod      = "POD_NAME"
 	EnvNode     = "NODE_NAME"
 	EnvRevision = "HOLDFAST_REVISION"
-	// EnvZones lists node=zone, comma between. A pod knows its node when it starts and cannot ask for that node's zone:
-	// Kubernetes copies the zone's label to pods from 1.35 on only.
+	// EnvZones is a comma-separated list of node=zone. A pod knows its node when it starts but cannot query the node's
+	// zone: Kubernetes copies the zone label to pods only since 1.35.
 	// Source: https://www.kubernetes.dev/resources/keps/4742/
 	EnvZones = "HOLDFAST_ZONES"
 )
 
-// Args are the command line that Parse reads. What is default is left out.
+// Args is the command line that Parse reads. Default values are left out.
 func (o Options) Args() []string {
 	var args []string
 	add := func(name, value, otherwise string) {
@@ -67,12 +67,12 @@ func (o Options) Args() []string {
 func Parse(args []string, getenv func(string) string) (Options, error) {
 	o := Options{Pod: getenv(EnvPod), Node: getenv(EnvNode), Revision: getenv(EnvRevision)}
 	flags := flag.NewFlagSet("backend", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // the error says it
+	flags.SetOutput(io.Discard) // the returned error contains the message
 	flags.StringVar(&o.Listen, "listen", ":8080", "host:port to listen on")
-	flags.DurationVar(&o.StartDelay, "start-delay", 0, "pass before it listens")
-	flags.DurationVar(&o.ServiceTime, "service-time", 0, "pass before each answer")
-	flags.DurationVar(&o.EndingTime, "ending-time", 0, "pass before each answer while it drains")
-	flags.DurationVar(&o.Work, "work", 0, "processor time that each answer takes")
+	flags.DurationVar(&o.StartDelay, "start-delay", 0, "delay before the backend listens")
+	flags.DurationVar(&o.ServiceTime, "service-time", 0, "delay before each answer")
+	flags.DurationVar(&o.EndingTime, "ending-time", 0, "delay before each answer while the backend drains")
+	flags.DurationVar(&o.Work, "work", 0, "CPU time that each answer takes")
 	flags.Func("broken", "do not serve but crash or hang", func(s string) error {
 		o.Broken = Broken(s)
 		return o.Broken.validate()
@@ -81,9 +81,9 @@ func Parse(args []string, getenv func(string) string) (Options, error) {
 		o.Serve.AtTerm = serve.AtTerm(s)
 		return o.Serve.Validate()
 	})
-	flags.DurationVar(&o.Serve.Quiet, "quiet", 0, "how long nothing must come for a drain to end")
-	flags.DurationVar(&o.Serve.Limit, "limit", 0, "how long a drain may take, and a hold takes")
-	flags.IntVar(&o.Serve.CloseAfter, "close-after", 0, "close a connection after so many requests")
+	flags.DurationVar(&o.Serve.Quiet, "quiet", 0, "quiet period after which a drain ends")
+	flags.DurationVar(&o.Serve.Limit, "limit", 0, "maximum duration of a drain, and duration of a hold")
+	flags.IntVar(&o.Serve.CloseAfter, "close-after", 0, "close a connection after this number of requests")
 	if err := flags.Parse(args); err != nil {
 		return o, fmt.Errorf("backend: %w", err)
 	}
@@ -101,7 +101,7 @@ func Parse(args []string, getenv func(string) string) (Options, error) {
 	return o, nil
 }
 
-// zoneOf finds a node in a list node=zone,node=zone. A node that is not in it has no zone.
+// zoneOf looks up a node in a list node=zone,node=zone. A node that is not in the list has no zone.
 func zoneOf(node, list string) (string, error) {
 	if list == "" {
 		return "", nil

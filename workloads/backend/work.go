@@ -7,19 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// work takes so much processor time, whatever that takes on the clock: an autoscaler reads processor time, and on a busy
-// machine a span of time holds less of it.
+// work uses CPU time, however long that takes on the clock: autoscalers measure CPU time, and on a busy machine a span of
+// wall-clock time contains less of it.
 func work(span time.Duration) {
 	if span <= 0 {
 		return
 	}
-	runtime.LockOSThread() // whose time is measured
+	runtime.LockOSThread() // because threadTime measures this thread
 	defer runtime.UnlockOSThread()
 	for began := threadTime(); threadTime()-began < span; {
 	}
 }
 
-// threadTime is the processor time that this thread has taken, as the kernel counts it.
+// threadTime is the CPU time that this thread has used, according to the kernel.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

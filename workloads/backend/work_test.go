@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestWork: what is taken is processor time, of the thread that the answer is made on.
+// TestWork: an answer uses CPU time of the thread that makes it.
 func TestWork(t *testing.T) {
 	runtime.LockOSThread() // work then runs on this thread
 	defer runtime.UnlockOSThread()

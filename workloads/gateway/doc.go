@@ -1,5 +1,6 @@
-// Package gateway stands between clients and backends: it takes turns among upstreams, watches their health, and tries
-// another one when that is safe, so that a lost node stays invisible to clients. It says how often it tried.
+// Package gateway is a reverse proxy between clients and backends. It distributes requests round-robin among its upstreams,
+// checks their health, and retries on another upstream when that is safe, so that a lost node stays invisible to clients.
+// Every response states the number of tries.
 //
-// It is no general proxy: no TLS, no HTTP/2, no upgrades, one group of upstreams.
+// It is not a general-purpose proxy: no TLS, no HTTP/2, no upgrades, and a single group of upstreams.
 package gateway

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-var errNoUpstream = errors.New("there is no upstream")
+var errNoUpstream = errors.New("no upstream")
 
-// failure is the end of a request that no upstream answered.
+// failure is the error of a request that no upstream answered.
 type failure struct {
 	err   error
 	tries int
@@ -18,10 +18,11 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// fail answers a request that no upstream answered: 504 if the last took too long, 503 if there was none, else 502.
+// fail responds to a request that no upstream answered: 504 if the last try timed out, 503 if there is no upstream,
+// otherwise 502.
 func (g *gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
-		panic(http.ErrAbortHandler) // the client went away, and must not be sent net/http's empty 200
+		panic(http.ErrAbortHandler) // the client went away; without the panic net/http would send an empty 200
 	}
 	g.stats.failed.Add(1)
 	status := http.StatusBadGateway
@@ -39,7 +40,7 @@ func (g *gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	http.Error(w, err.Error(), status)
 }
 
-// quiet swallows the reverse proxy's own log: what fails is counted and logged in fail.
+// quiet discards the reverse proxy's own log: fail counts and logs every failure.
 type quiet struct{}
 
 func (quiet) Write(b []byte) (int, error) { return len(b), nil }

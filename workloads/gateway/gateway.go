@@ -7,19 +7,19 @@ import (
 	"strconv"
 )
 
-// HeaderTries of a response says how many upstreams were tried.
+// HeaderTries is the response header with the number of tries.
 const HeaderTries = "X-Holdfast-Gateway-Tries"
 
-// StatsPath is where the gateway tells its Stats as JSON, instead of asking an upstream.
+// StatsPath is the path at which the gateway itself responds with its Stats as JSON.
 const StatsPath = "/stats"
 
-// gateway is an http.RoundTripper that asks several upstreams, behind net/http/httputil's reverse proxy, which knows
-// what of a message belongs to one hop only.
+// gateway is an http.RoundTripper that tries several upstreams. In front of it is the reverse proxy of net/http/httputil,
+// which handles hop-by-hop headers.
 type gateway struct {
 	options Options
 	pool    *pool
-	// first carries first tries. Further ones go through again, each on a connection of its own: the kept ones may all
-	// lead to the same dead pod.
+	// first is the transport of first tries. Further tries use again, which opens a new connection each time: the kept
+	// connections may all lead to the same dead pod.
 	first, again *http.Transport
 	stats        stats
 }
@@ -35,7 +35,7 @@ func newGateway(o Options) *gateway {
 	return g
 }
 
-// answers passes on every request but those for its own statistics.
+// answers forwards every request except those for StatsPath.
 func (g *gateway) answers() http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Rewrite:      func(r *httputil.ProxyRequest) { r.SetXForwarded() },
@@ -49,8 +49,8 @@ func (g *gateway) answers() http.Handler {
 	return mux
 }
 
-// RoundTrip tries upstreams until one answers, as often as is allowed and safe. Every response, and every error, says
-// how many were tried.
+// RoundTrip tries upstreams until one answers, or until no further try is allowed or safe. Every response and every error
+// contains the number of tries.
 func (g *gateway) RoundTrip(r *http.Request) (*http.Response, error) {
 	g.stats.requests.Add(1)
 	var tried []*upstream
@@ -63,7 +63,7 @@ func (g *gateway) RoundTrip(r *http.Request) (*http.Response, error) {
 		response, err := g.try(r, u, len(tried))
 		switch {
 		case r.Context().Err() != nil:
-			// The client went away. That says nothing about the upstream.
+			// The client went away, which says nothing about the upstream.
 		case len(tried) < g.options.MaxTries && repeatable(r) && (err != nil || badGateway(response)):
 			discard(response)
 			continue
@@ -79,7 +79,7 @@ func (g *gateway) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// try asks one upstream, and keeps count.
+// try sends the request to one upstream and counts the try.
 func (g *gateway) try(r *http.Request, u *upstream, number int) (*http.Response, error) {
 	g.stats.tries.Add(1)
 	through := g.first
@@ -96,7 +96,7 @@ func (g *gateway) try(r *http.Request, u *upstream, number int) (*http.Response,
 	return response, err
 }
 
-// repeatable tells whether doing it twice is as good as doing it once.
+// repeatable reports whether sending the request twice has the same effect as sending it once.
 func repeatable(r *http.Request) bool {
 	if r.Body != nil && r.Body != http.NoBody {
 		return false
@@ -104,7 +104,7 @@ func repeatable(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
 }
 
-// badGateway tells whether the upstream itself could not get at what it serves.
+// badGateway reports whether the upstream could not reach what it serves.
 func badGateway(response *http.Response) bool {
 	switch response.StatusCode {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

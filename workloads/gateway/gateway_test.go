@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// backend is an upstream that answers as it is told.
+// backend is an upstream with the given handler.
 func backend(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -43,7 +43,7 @@ func unavailable(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusServiceUnavailable)
 }
 
-// refuses is an address where nobody listens.
+// refuses returns an address where nothing listens.
 func refuses(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -54,7 +54,7 @@ func refuses(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// front starts a gateway with the upstreams in this order, whatever their ports.
+// front starts a gateway whose upstreams are used in this order, whatever their ports.
 func front(t *testing.T, o Options, upstreams ...string) (*gateway, string) {
 	t.Helper()
 	g := newGateway(o.WithDefaults())
@@ -67,7 +67,7 @@ func front(t *testing.T, o Options, upstreams ...string) (*gateway, string) {
 	return g, s.URL
 }
 
-// answer is what a client got.
+// answer is the response that a client got.
 type answer struct {
 	Status int
 	Tries  string
@@ -112,7 +112,7 @@ func TestTries(t *testing.T) {
 		"the same again":   {Options{}, []string{refuses(t)}, answer{502, "8", ""}, Stats{Tries: 8, Retried: 1, Failed: 1}},
 		"no retries":       {Options{MaxTries: 1}, []string{refuses(t), backend(t, good)}, answer{502, "1", ""}, Stats{Tries: 1, Failed: 1}},
 		"took too long":    {Options{PerTry: 100 * time.Millisecond, MaxTries: 2}, []string{backend(t, stalls), backend(t, stalls)}, answer{504, "2", ""}, Stats{Tries: 2, Retried: 1, Failed: 1}},
-		"nobody":           {Options{}, nil, answer{503, "0", ""}, Stats{Failed: 1}},
+		"no upstream":      {Options{}, nil, answer{503, "0", ""}, Stats{Failed: 1}},
 		"without keeping":  {Options{NoKeepAlive: true}, []string{backend(t, good)}, well("1"), Stats{Tries: 1}},
 		"long and chunked": {Options{}, []string{backend(t, long)}, answer{200, "1", strings.Repeat("x", 3*headBytes)}, Stats{Tries: 1}},
 	}
@@ -140,7 +140,7 @@ func long(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// statsOf a gateway, without those of its upstreams.
+// statsOf returns a gateway's Stats, without those of its upstreams.
 func statsOf(t *testing.T, url string) Stats {
 	t.Helper()
 	var got Stats
@@ -163,7 +163,7 @@ func TestFailureText(t *testing.T) {
 	}
 }
 
-// TestNothingIsRepeatedThatMayNotBe: what has a body, or changes something, is sent once.
+// TestNothingIsRepeatedThatMayNotBe: a request with a body, or with a method that changes something, is sent only once.
 func TestNothingIsRepeatedThatMayNotBe(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodGet} {
 		var seen atomic.Int64
@@ -190,7 +190,7 @@ func TestBodiesPass(t *testing.T) {
 	}
 }
 
-// TestHeadersPass: both ways, but for those of one hop.
+// TestHeadersPass: headers pass in both directions, except for hop-by-hop headers.
 func TestHeadersPass(t *testing.T) {
 	_, url := front(t, Options{}, backend(t, func(w http.ResponseWriter, r *http.Request) {
 		for _, name := range []string{"X-Holdfast-Id", "X-Hop", "X-Forwarded-For"} {
@@ -260,7 +260,7 @@ func flaky(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestTransportRepeatsNothing: net/http would send the second request again by itself, and nobody would know.
+// TestTransportRepeatsNothing: by default net/http silently sends the second request again.
 func TestTransportRepeatsNothing(t *testing.T) {
 	for _, test := range []struct {
 		maxTries int
@@ -280,7 +280,7 @@ func TestTransportRepeatsNothing(t *testing.T) {
 	}
 }
 
-// stale is an upstream whose first two connections answer once, both at the same time, and never again.
+// stale is an upstream whose first two connections, made concurrently, answer one request each and nothing after that.
 func stale(t *testing.T) string {
 	t.Helper()
 	var both sync.WaitGroup
@@ -310,10 +310,10 @@ func stale(t *testing.T) string {
 	return s.Listener.Addr().String()
 }
 
-// connectionKey finds the requests so far of a connection that goes stale.
+// connectionKey is the context key of the number of requests on a stale connection.
 type connectionKey struct{}
 
-// TestSecondTriesConnectAnew: when a pod behind an upstream dies, all connections that are kept to it are dead.
+// TestSecondTriesConnectAnew: when a pod behind an upstream dies, all kept connections to it are dead.
 func TestSecondTriesConnectAnew(t *testing.T) {
 	_, url := front(t, Options{PerTry: 200 * time.Millisecond}, stale(t))
 	var both sync.WaitGroup
@@ -326,7 +326,7 @@ func TestSecondTriesConnectAnew(t *testing.T) {
 	}
 }
 
-// TestClientGoesAway: that is no fault of the upstream's.
+// TestClientGoesAway: a client that disconnects does not count as a failure of the upstream.
 func TestClientGoesAway(t *testing.T) {
 	arrived := make(chan struct{}, 8)
 	g, _ := front(t, Options{}, backend(t, func(_ http.ResponseWriter, r *http.Request) {

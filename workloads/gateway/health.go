@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-// checker asks upstreams whether they are well, each on a connection of its own: a kept one to a dead node says nothing.
+// checker checks the health of upstreams, each time on a new connection: a kept connection may go to a dead node.
 type checker struct {
 	pool   *pool
 	client http.Client
@@ -24,8 +24,9 @@ func newChecker(p *pool) *checker {
 	}}
 }
 
-// run checks all upstreams again and again until ctx ends. An upstream that is slow to answer holds up no other: a
-// round takes at most the time-out, and the next begins when it is due and the one before has ended.
+// run checks all upstreams periodically until ctx ends. All checks of a round run concurrently, so a slow upstream does not
+// delay the others, and a round lasts no longer than the time-out. A round starts when it is due and the previous one has
+// ended.
 func (c *checker) run(ctx context.Context) {
 	tick := time.NewTicker(c.pool.health.Every)
 	defer tick.Stop()

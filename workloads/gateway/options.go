@@ -12,48 +12,50 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-// Options of a gateway. The zero value of a number or a time means its default.
+// Options of a gateway. Zero numbers and durations mean the defaults.
 type Options struct {
 	// Listen is host:port; default ":8080".
 	Listen string
-	// Service in Namespace is where upstreams come from: its ready endpoints. Upstreams, host:port, replace it.
+	// Namespace and Service: the Service's ready endpoints are the upstreams. Upstreams, each host:port, replace them.
 	Namespace, Service string
 	Upstreams          []string
 	Health             Health
 	Ejection           Ejection
-	// PerTry bounds one try, from the connection to the first 32 KiB of the response; Connect bounds the connection alone.
+	// PerTry is the time-out of one try, from connecting to the first 32 KiB of the response; Connect is that of
+	// connecting.
 	PerTry, Connect time.Duration
-	// MaxTries bounds the tries for one request, the first included; 1: no retries. Only requests that are safe to
-	// repeat (GET, HEAD, OPTIONS, without a body) are tried again, and only while the client has seen no byte.
+	// MaxTries limits the tries of one request, the first included; 1: no retries. Only requests that are safe to repeat
+	// (GET, HEAD, OPTIONS, without a body) are retried, and only before the client has received a byte.
 	MaxTries int
-	// NoKeepAlive makes a connection to the upstream for each try.
+	// NoKeepAlive opens a new connection to the upstream for each try.
 	NoKeepAlive bool
 	Serve       serve.Options
 }
 
-// Health says how upstreams are asked whether they are well.
+// Health configures the health checks of upstreams.
 type Health struct {
 	Off bool `json:"off,omitempty"`
-	// Every so often an upstream is asked; an answer takes at most Timeout.
+	// Every is the interval of checks, Timeout the time-out of one check.
 	Every   time.Duration `json:"every,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"`
-	// UnhealthyAfter failures in a row an upstream gets no requests, until HealthyAfter successes in a row.
+	// After UnhealthyAfter consecutive failures an upstream gets no requests, until HealthyAfter consecutive successes.
 	UnhealthyAfter int `json:"unhealthyAfter,omitempty"`
 	HealthyAfter   int `json:"healthyAfter,omitempty"`
 }
 
-// Ejection says when an upstream is left out because requests to it failed.
+// Ejection configures when an upstream is left out because requests to it failed.
 type Ejection struct {
 	Off bool `json:"off,omitempty"`
-	// After so many failures in a row it is left out For this long.
+	// After this many consecutive failures the upstream is left out for the duration For.
 	After int           `json:"after,omitempty"`
 	For   time.Duration `json:"for,omitempty"`
 }
 
 // Defaults. A dead node is out of use after a second: two checks, half a second apart. A try is long enough for a busy
-// machine. Eight tries are for node ports: until Kubernetes notices that a node is lost, each connection through a
-// healthy one may lead to it all the same, and with one of six pods dead five tries still failed once in 5,000 requests.
-// They end before clients give up (3 s), as all but the first fail to connect soon.
+// machine. Eight tries are for node ports: until Kubernetes notices that a node is lost, a connection through a healthy
+// node's port may still be forwarded to the lost node. With one of six pods dead, five tries still failed once in 5,000
+// requests. All tries together end before clients give up (3 s), because every try but the first fails quickly, at
+// connecting.
 const (
 	DefaultHealthEvery    = 500 * time.Millisecond
 	DefaultHealthTimeout  = 500 * time.Millisecond
@@ -62,11 +64,11 @@ const (
 	DefaultEjectAfter     = 3
 	DefaultEjectFor       = 5 * time.Second
 	DefaultPerTry         = 750 * time.Millisecond
-	DefaultConnect        = 250 * time.Millisecond // inside a cluster a connection takes a millisecond, or never comes
+	DefaultConnect        = 250 * time.Millisecond // inside a cluster connecting takes a millisecond, or never succeeds
 	DefaultMaxTries       = 8
 )
 
-// WithDefaults fills in what was left empty.
+// WithDefaults sets empty fields to their defaults.
 func (o Options) WithDefaults() Options {
 	defaultTo(&o.Listen, ":8080")
 	defaultTo(&o.Health.Every, DefaultHealthEvery)
@@ -88,11 +90,11 @@ func defaultTo[T comparable](value *T, otherwise T) {
 	}
 }
 
-// Validate says what of the options makes no sense.
+// Validate returns an error if the options are invalid.
 func (o Options) Validate() error {
 	switch {
 	case len(o.Upstreams) == 0 && (o.Namespace == "" || o.Service == ""):
-		return fmt.Errorf("no upstreams, and no namespace and service to find them by")
+		return fmt.Errorf("no upstreams configured: set upstreams, or namespace and service")
 	case o.Health.Every < 0 || o.Health.Timeout < 0 || o.Health.UnhealthyAfter < 0 || o.Health.HealthyAfter < 0:
 		return fmt.Errorf("health checks %+v: must not be negative", o.Health)
 	case o.Ejection.After < 0 || o.Ejection.For < 0:
@@ -108,7 +110,7 @@ func (o Options) Validate() error {
 	return o.Serve.Validate()
 }
 
-// Args are the command line that Parse reads. What is default is left out.
+// Args is the command line that Parse reads. Default values are left out.
 func (o Options) Args() []string {
 	var args []string
 	add := func(name, value, otherwise string) {
@@ -142,29 +144,29 @@ func (o Options) Args() []string {
 func Parse(args []string) (Options, error) {
 	var o Options
 	flags := flag.NewFlagSet("gateway", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // the error says it
+	flags.SetOutput(io.Discard) // the returned error contains the message
 	flags.StringVar(&o.Listen, "listen", "", "host:port to listen on")
-	flags.StringVar(&o.Namespace, "namespace", "", "of the service")
-	flags.StringVar(&o.Service, "service", "", "whose ready endpoints are the upstreams")
-	flags.Func("upstreams", "host:port, comma between, instead of a service", func(s string) error {
+	flags.StringVar(&o.Namespace, "namespace", "", "namespace of the Service")
+	flags.StringVar(&o.Service, "service", "", "Service whose ready endpoints are the upstreams")
+	flags.Func("upstreams", "comma-separated list of host:port, instead of a Service", func(s string) error {
 		o.Upstreams = strings.Split(s, ",")
 		return nil
 	})
 	flags.BoolVar(&o.Health.Off, "no-health", false, "do not check upstreams")
-	flags.DurationVar(&o.Health.Every, "health-every", 0, "pause between checks")
-	flags.DurationVar(&o.Health.Timeout, "health-timeout", 0, "of a check")
-	flags.IntVar(&o.Health.UnhealthyAfter, "unhealthy-after", 0, "failed checks in a row")
-	flags.IntVar(&o.Health.HealthyAfter, "healthy-after", 0, "good checks in a row")
+	flags.DurationVar(&o.Health.Every, "health-every", 0, "interval of health checks")
+	flags.DurationVar(&o.Health.Timeout, "health-timeout", 0, "time-out of a health check")
+	flags.IntVar(&o.Health.UnhealthyAfter, "unhealthy-after", 0, "failed health checks in a row until an upstream gets no requests")
+	flags.IntVar(&o.Health.HealthyAfter, "healthy-after", 0, "good health checks in a row until an upstream gets requests again")
 	flags.BoolVar(&o.Ejection.Off, "no-ejection", false, "do not leave out upstreams whose requests fail")
-	flags.IntVar(&o.Ejection.After, "eject-after", 0, "failed requests in a row")
+	flags.IntVar(&o.Ejection.After, "eject-after", 0, "failed requests in a row until an upstream is left out")
 	flags.DurationVar(&o.Ejection.For, "eject-for", 0, "how long an upstream is left out")
 	flags.DurationVar(&o.PerTry, "per-try", 0, "time-out of one try")
-	flags.DurationVar(&o.Connect, "connect", 0, "time-out of the connection of one try")
+	flags.DurationVar(&o.Connect, "connect", 0, "time-out for connecting in one try")
 	flags.IntVar(&o.MaxTries, "max-tries", 0, "tries for a request, the first included")
-	flags.BoolVar(&o.NoKeepAlive, "no-keep-alive", false, "a connection for each try")
+	flags.BoolVar(&o.NoKeepAlive, "no-keep-alive", false, "open a new connection for each try")
 	flags.StringVar((*string)(&o.Serve.AtTerm), "at-term", "", "what to do at SIGTERM: "+serve.Ways())
-	flags.DurationVar(&o.Serve.Quiet, "quiet", 0, "how long nothing must come for a drain to end")
-	flags.DurationVar(&o.Serve.Limit, "limit", 0, "how long a drain may take, and a hold takes")
+	flags.DurationVar(&o.Serve.Quiet, "quiet", 0, "quiet period after which a drain ends")
+	flags.DurationVar(&o.Serve.Limit, "limit", 0, "maximum duration of a drain, and duration of a hold")
 	if err := flags.Parse(args); err != nil {
 		return o, fmt.Errorf("gateway: %w", err)
 	}

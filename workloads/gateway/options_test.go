@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-// sameFunc lets cmp compare options: no flag sets their one func.
+// sameFunc lets cmp compare options: no flag sets their only func field.
 var sameFunc = cmp.Comparer(func(a, b func() bool) bool { return a == nil && b == nil })
 
 func TestParse(t *testing.T) {
@@ -48,15 +48,15 @@ func TestParse(t *testing.T) {
 			}
 		})
 	}
-	if n := len(full.Args()); n != 17 { // all flags but namespace and service: Args forgets none
+	if n := len(full.Args()); n != 17 { // all flags but namespace and service: Args forgets none of them
 		t.Errorf("%d flags: %q", n, full.Args())
 	}
 }
 
 func TestParseRefuses(t *testing.T) {
 	tests := map[string]struct{ args, want string }{
-		"nothing":        {"", "gateway: no upstreams, and no namespace and service to find them by"},
-		"half a service": {"--service=b", "no namespace and service"},
+		"nothing":        {"", "gateway: no upstreams configured: set upstreams, or namespace and service"},
+		"half a service": {"--service=b", "set upstreams, or namespace and service"},
 		"unknown flag":   {"--colour=red", "gateway: flag provided but not defined: -colour"},
 		"argument":       {"--upstreams=a:1 now", `gateway: unexpected argument "now"`},
 		"upstream":       {"--upstreams=a:1,b", `gateway: upstream "b": want host:port`},

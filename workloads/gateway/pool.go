@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// pool is the set of upstreams, which take turns.
+// pool is the set of upstreams. They are used round-robin.
 type pool struct {
 	health   Health
 	ejection Ejection
@@ -15,10 +15,10 @@ type pool struct {
 	mu      sync.Mutex
 	members []*upstream
 	turn    int
-	known   bool // set was called
+	known   bool // set was called at least once
 }
 
-// set replaces the addresses. An upstream that stays keeps what is known of it.
+// set replaces the addresses. An upstream whose address stays keeps its state.
 func (p *pool) set(addresses []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,17 +38,17 @@ func (p *pool) set(addresses []string) {
 	p.members = members
 }
 
-// ready tells whether the upstreams are known, be it that there are none.
+// ready returns true once the set of upstreams is known, even if it is empty.
 func (p *pool) ready() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.known
 }
 
-// pick chooses an upstream for a request that was tried at these in vain. Those that are usable and untried take turns.
-// When there is none left it is, of the usable ones if there are any, the one that failed least since it was last well:
-// a check may be wrong, and the next connection through a node port may lead to a pod that lives. It returns nil when
-// there is no upstream at all.
+// pick chooses an upstream for a request that has failed at the upstreams in tried. Usable upstreams that have not been
+// tried take turns. If there is none, pick chooses, preferably among the usable upstreams, the one with the fewest failures
+// since its last success: a health check may be wrong, and the next connection through a node port may reach a healthy pod.
+// It returns nil if there is no upstream at all.
 func (p *pool) pick(tried []*upstream) *upstream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,8 +67,8 @@ func (p *pool) pick(tried []*upstream) *upstream {
 	return u
 }
 
-// next is the first good upstream from the one whose turn it is. Each round begins one upstream further than the one
-// before: otherwise clients that take turns too, such as two lanes of the same rate, would each meet the same upstreams.
+// next is the next good upstream in turn. Each round starts one upstream later than the previous round. Otherwise clients
+// that alternate, such as two lanes with the same rate, would each always meet the same upstreams.
 func (p *pool) next(good func(*upstream) bool) *upstream {
 	n := len(p.members)
 	for i := range n {
@@ -81,7 +81,7 @@ func (p *pool) next(good func(*upstream) bool) *upstream {
 	return nil
 }
 
-// best is the good upstream with the fewest failures in a row.
+// best is the good upstream with the fewest consecutive failures.
 func (p *pool) best(good func(*upstream) bool) *upstream {
 	var best *upstream
 	for _, u := range p.members {
@@ -92,7 +92,7 @@ func (p *pool) best(good func(*upstream) bool) *upstream {
 	return best
 }
 
-// answered takes the result of a request to an upstream.
+// answered records the result of a request to an upstream.
 func (p *pool) answered(u *upstream, well bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +101,7 @@ func (p *pool) answered(u *upstream, well bool) {
 	}
 }
 
-// checked takes the result of a health check of an upstream.
+// checked records the result of a health check of an upstream.
 func (p *pool) checked(u *upstream, well bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +116,7 @@ func (p *pool) snapshot() []*upstream {
 	return slices.Clone(p.members)
 }
 
-// stats of the upstreams, by address.
+// stats are the upstreams' counters, in the order of their addresses.
 func (p *pool) stats() []UpstreamStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()

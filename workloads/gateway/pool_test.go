@@ -16,7 +16,7 @@ func newPool(addresses ...string) *pool {
 	return p
 }
 
-// picks are the addresses of n picks in a row.
+// picks returns the addresses of n consecutive picks.
 func picks(p *pool, n int) string {
 	var all []string
 	for range n {
@@ -39,7 +39,7 @@ func (p *pool) find(address string) *upstream {
 }
 
 func TestUpstreamsTakeTurns(t *testing.T) {
-	p := newPool("c", "a", "b", "a") // the order they come in, and how often, does not matter
+	p := newPool("c", "a", "b", "a") // order and duplicates do not matter
 	if got, want := picks(p, 10), "a b c b c a c a b a"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -48,11 +48,11 @@ func TestUpstreamsTakeTurns(t *testing.T) {
 		t.Errorf("an empty pool: got %s", got)
 	}
 	if !p.ready() || new(pool).ready() {
-		t.Error("a pool is ready once it knows its upstreams, be there none")
+		t.Error("a pool must be ready exactly when its upstreams are known, even if there are none")
 	}
 }
 
-// TestTwoLanesMeetAllUpstreams: lanes of the same rate ask in turn.
+// TestTwoLanesMeetAllUpstreams: lanes with the same rate alternate.
 func TestTwoLanesMeetAllUpstreams(t *testing.T) {
 	for _, addresses := range []string{"a b", "a b c", "a b c d e f"} {
 		p := newPool(strings.Fields(addresses)...)
@@ -105,8 +105,8 @@ func TestPickPrefers(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	tests := map[string]struct {
-		checks string // + is a good one
-		want   bool   // healthy in the end
+		checks string // + is a success
+		want   bool   // healthy at the end
 	}{
 		"new":                {"", true},
 		"one bad":            {"-", true},
@@ -168,11 +168,11 @@ func TestSetKeepsWhatIsKnown(t *testing.T) {
 	p.checked(p.find("a"), false)
 	p.set([]string{"a", "c"})
 	if p.find("a").usable(time.Now()) {
-		t.Error("a is forgotten to be unhealthy")
+		t.Error("upstream a lost its state: it was unhealthy")
 	}
 	p.set([]string{"c"})
 	p.set([]string{"a", "c"})
 	if !p.find("a").usable(time.Now()) {
-		t.Error("another a inherits the health of the first")
+		t.Error("upstream a, removed and added again, kept its old state")
 	}
 }

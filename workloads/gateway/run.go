@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-// Run serves until ctx ends, which stands for SIGTERM, and then ends as the options say. It is ready once it knows its
-// upstreams.
+// Run serves until ctx ends, which stands for SIGTERM, and then shuts down as the options say. It is ready once it knows
+// its upstreams.
 func Run(ctx context.Context, o Options) error {
 	if err := run(ctx, o.WithDefaults(), inCluster); err != nil {
 		return fmt.Errorf("gateway: %w", err)
@@ -41,8 +41,8 @@ func run(ctx context.Context, o Options, connect func() (kubernetes.Interface, e
 	return serve.Run(ctx, l, o.Serve, g.answers())
 }
 
-// watch finds and checks upstreams until stop is called, which is later than ctx ends: requests go on while a gateway
-// drains, and so do changes of its upstreams.
+// watch discovers and checks upstreams until stop is called. It does not end with ctx: a draining gateway still serves
+// requests, and needs the changes of its upstreams.
 func (g *gateway) watch(ctx context.Context, connect func() (kubernetes.Interface, error)) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var tasks sync.WaitGroup
@@ -58,7 +58,7 @@ func (g *gateway) watch(ctx context.Context, connect func() (kubernetes.Interfac
 		}
 		tasks.Go(func() {
 			if err := follow(ctx, client, g.options.Namespace, g.options.Service, g.pool.set); err != nil {
-				slog.Error("upstreams unknown", "error", err)
+				slog.Error("watch upstreams", "error", err)
 			}
 		})
 	}

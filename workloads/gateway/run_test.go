@@ -23,7 +23,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-// slice of a service, with endpoints "ip" that are ready, "!ip" that are not, and "?ip" of which it is not known.
+// slice is an EndpointSlice of a service. An endpoint "ip" is ready, "!ip" is not ready, and "?ip" has no ready condition.
 func slice(name, service string, port int32, endpoints ...string) *discoveryv1.EndpointSlice {
 	s := &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
@@ -59,7 +59,7 @@ func TestFollow(t *testing.T) {
 	go func() { ended <- follow(ctx, client, "ns", "backend", func(all []string) { sets <- all }) }()
 	expect := func(want ...string) {
 		t.Helper()
-		for got := range sets { // what is in between does not matter: some changes are told twice
+		for got := range sets { // intermediate sets do not matter: some changes are reported twice
 			if cmp.Equal(want, got) {
 				return
 			}
@@ -81,7 +81,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestChecksFindAndForgive: an upstream that is not well gets no requests until it is.
+// TestChecksFindAndForgive: an unhealthy upstream gets no requests until it is healthy again.
 func TestChecksFindAndForgive(t *testing.T) {
 	var ill atomic.Bool
 	flappy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -96,7 +96,7 @@ func TestChecksFindAndForgive(t *testing.T) {
 	slow := httptest.NewServer(http.HandlerFunc(stalls))
 	defer slow.Close()
 	dead := refuses(t)
-	// A starved machine takes longer than some milliseconds to answer, and is not ill.
+	// On a starved machine a healthy upstream takes longer than some milliseconds to answer.
 	o := Options{Health: Health{Every: time.Millisecond, Timeout: 2 * time.Second}}.WithDefaults()
 	p := &pool{health: o.Health}
 	p.set([]string{flappy.Listener.Addr().String(), slow.Listener.Addr().String(), dead})
@@ -118,20 +118,20 @@ func TestChecksFindAndForgive(t *testing.T) {
 		if got := healthy(); got != step.want {
 			t.Errorf("round %d: %d upstreams healthy, want %d: %+v", i, got, step.want, p.stats())
 		}
-		if i == 1 { // the slow one was found, and need not be waited for any more
+		if i == 1 { // the slow upstream has been found, so later rounds need not wait for it
 			p.set([]string{flappy.Listener.Addr().String(), dead})
 		}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	c.round(ended) // what an ended gateway cannot reach is not ill
+	c.round(ended) // failed checks of a gateway that has ended do not make an upstream unhealthy
 	c.round(ended)
 	if got := healthy(); got != 1 {
 		t.Errorf("after the end %d upstreams healthy, want 1", got)
 	}
 }
 
-// gatewayAt runs a gateway on a port of its own and returns its address, SIGTERM and end.
+// gatewayAt runs a gateway on a port of its own. It returns its URL, a function that sends it SIGTERM, and its result.
 func gatewayAt(t *testing.T, o Options, connect func() (kubernetes.Interface, error)) (url string, term func(), ended <-chan error) {
 	t.Helper()
 	o.Listen = refuses(t)
@@ -141,7 +141,7 @@ func gatewayAt(t *testing.T, o Options, connect func() (kubernetes.Interface, er
 	return "http://" + o.Listen, term, result
 }
 
-// becomes waits until a GET has this status; 0 stands for no answer.
+// becomes waits until a GET returns this status; 0 means no answer.
 func becomes(t *testing.T, url string, status int, ended <-chan error) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -182,7 +182,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	becomes(t, url, http.StatusServiceUnavailable, ended)
-	becomes(t, url+serve.ReadyPath, http.StatusOK, ended) // that there is none is known
+	becomes(t, url+serve.ReadyPath, http.StatusOK, ended) // ready: it is known that there is no endpoint
 	if _, err := slices.Update(t.Context(), slice("a", "backend", port, host), metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunChecksFixedUpstreams: once the dead one is found, nobody has to be tried twice.
+// TestRunChecksFixedUpstreams: once the dead upstream has been found, no request needs a second try.
 func TestRunChecksFixedUpstreams(t *testing.T) {
 	o := Options{
 		Upstreams: []string{backend(t, good), refuses(t)}, Health: Health{Every: 5 * time.Millisecond},
@@ -239,7 +239,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// client asks a gateway as fast as it can, and keeps what was not answered well at the first try.
+// client sends requests to a gateway as fast as it can, and records those that were not answered well at the first try.
 type client struct {
 	transport http.RoundTripper
 	url       string
@@ -278,7 +278,7 @@ func (c *client) ask(ctx context.Context) (problem string) {
 	return ""
 }
 
-// replica is a backend that ends in order.
+// replica is a backend that shuts down cleanly.
 type replica struct {
 	address string
 	term    func()
@@ -297,11 +297,11 @@ func startReplica(t *testing.T) replica {
 	return r
 }
 
-// TestRolloutBehindAGateway replaces all backends one by one, as a good rollout does: the endpoint goes first, then the
-// server drains. No request fails, and none had to be tried twice.
+// TestRolloutBehindAGateway replaces all backends one by one, as a good rollout does: the endpoint is removed first, then
+// the server drains. No request fails or needs a second try.
 func TestRolloutBehindAGateway(t *testing.T) {
 	replicas := []replica{startReplica(t), startReplica(t), startReplica(t)}
-	g, url := front(t, Options{PerTry: 10 * time.Second, Connect: 10 * time.Second}) // a machine that is busy with other tests is no lost request
+	g, url := front(t, Options{PerTry: 10 * time.Second, Connect: 10 * time.Second}) // long: other tests may keep the machine busy
 	publish := func() {
 		var all []string
 		for _, r := range replicas {
@@ -322,7 +322,7 @@ func TestRolloutBehindAGateway(t *testing.T) {
 		old := replicas[i]
 		replicas[i] = startReplica(t)
 		publish()
-		for c := range clients { // whose request is on its way to the old one still: the preStop sleep waits for these
+		for c := range clients { // a client's request may still be on its way to the old backend; the preStop sleep waits for it
 			for before := clients[c].total.Load(); clients[c].total.Load() < before+2; {
 				<-time.After(time.Millisecond)
 			}
@@ -345,6 +345,6 @@ func TestRolloutBehindAGateway(t *testing.T) {
 		r.term()
 	}
 	if t.Logf("%d requests", total); total < 100 {
-		t.Errorf("only %d requests: this proves little", total)
+		t.Errorf("only %d requests: too few to prove anything", total)
 	}
 }

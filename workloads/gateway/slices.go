@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// inCluster connects as the pod's service account, which may list and watch EndpointSlices.
+// inCluster connects with the pod's service account, which may list and watch EndpointSlices.
 func inCluster() (kubernetes.Interface, error) {
 	config, err := rest.InClusterConfig()
 	if err != nil {
@@ -27,8 +27,8 @@ func inCluster() (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// follow hands on the addresses of a service's ready endpoints, first when all are known and then at each change, until
-// ctx ends. While the API server is away the last ones stay.
+// follow passes the addresses of a Service's ready endpoints to set: first when all are known, then at each change, until
+// ctx ends. While the API server is away the last addresses stay in use.
 func follow(ctx context.Context, client kubernetes.Interface, namespace, service string, set func([]string)) error {
 	informer := informers.NewFilteredEndpointSliceInformer(client, namespace, 0, cache.Indexers{},
 		func(o *metav1.ListOptions) { o.LabelSelector = discoveryv1.LabelServiceName + "=" + service })
@@ -45,14 +45,14 @@ func follow(ctx context.Context, client kubernetes.Interface, namespace, service
 	}
 	go func() {
 		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-			update(nil) // there may be no endpoint, and so no event
+			update(nil) // without any endpoint there is no event
 		}
 	}()
 	informer.RunWithContext(ctx)
 	return nil
 }
 
-// addresses of the endpoints that are ready, which those of ending pods are not. A slice has the service's one port.
+// addresses of ready endpoints; the endpoints of terminating pods are not ready. A slice has the Service's only port.
 func addresses(slices []any) []string {
 	var all []string
 	for _, item := range slices {

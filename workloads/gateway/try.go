@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// headBytes of a response are read before the client gets the first: so long, another upstream may still be tried.
-// Responses of backends fit into it whole.
+// headBytes of a response are read before the client gets its first byte. If reading them fails, another upstream can still
+// be tried. Complete responses of backends fit into them.
 const headBytes = 32 << 10
 
 var errTryTimeout = errors.New("the upstream took too long")
 
-// idleTimeout of connections to upstreams: below serve.DefaultQuiet, so that a draining backend never closes a
+// idleTimeout of connections to upstreams. It is below serve.DefaultQuiet, so that a draining backend never closes a
 // connection that is about to be used.
 const idleTimeout = time.Second
 
@@ -25,14 +25,14 @@ func newTransport(connect time.Duration, keep bool) *http.Transport {
 	return &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: connect}).DialContext,
 		DisableKeepAlives:   !keep,
-		MaxIdleConnsPerHost: 256, // what it keeps is bounded by idleTimeout
+		MaxIdleConnsPerHost: 256, // idleTimeout limits how many connections are kept
 		IdleConnTimeout:     idleTimeout,
-		DisableCompression:  true, // what the client asked for goes through as it is
+		DisableCompression:  true, // the client's Accept-Encoding is passed through unchanged
 	}
 }
 
-// once sends a request to one upstream, through one of the transports. When it returns no error, the beginning of the response has been read, or all
-// of a short one.
+// once sends a request to one upstream, through one of the transports. When it returns without an error, the first
+// headBytes of the response have been read.
 func (g *gateway) once(r *http.Request, u *upstream, through *http.Transport) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	timer := time.AfterFunc(g.options.PerTry, func() { cancel(errTryTimeout) })
@@ -49,7 +49,7 @@ func (g *gateway) once(r *http.Request, u *upstream, through *http.Transport) (*
 	return response, nil
 }
 
-// readHead reads the beginning of a response and puts it back before the rest.
+// readHead reads the first headBytes of a response and puts them in front of the rest again.
 func readHead(response *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func readHead(response *http.Response, err error) (*http.Response, error) {
 	return response, nil
 }
 
-// outgoing is the request as one upstream gets it.
+// outgoing is the request for one upstream.
 func outgoing(r *http.Request, u *upstream) *http.Request {
 	out := r.Clone(r.Context())
 	out.URL.Scheme, out.URL.Host = "http", u.address
@@ -76,14 +76,14 @@ func outgoing(r *http.Request, u *upstream) *http.Request {
 	return out
 }
 
-// onlyOnce is an empty body that net/http cannot send again. Without it the transport repeats a GET by itself when a
-// kept connection breaks, and nobody would count that try.
+// onlyOnce is an empty body that net/http cannot send again. Without it the transport silently repeats a GET when a kept
+// connection breaks, and that try would not be counted.
 type onlyOnce struct{}
 
 func (onlyOnce) Read([]byte) (int, error) { return 0, io.EOF }
 func (onlyOnce) Close() error             { return nil }
 
-// released is a body that frees what its request holds when it is closed.
+// released is a body that frees its request's resources when it is closed.
 type released struct {
 	io.Reader
 	close   func() error

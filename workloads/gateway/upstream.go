@@ -4,25 +4,25 @@ import (
 	"time"
 )
 
-// upstream is one backend as the gateway sees it. The pool's lock guards it.
+// upstream is the gateway's state of one backend. The pool's lock guards it.
 type upstream struct {
 	address string
 
-	unhealthy bool // by checks
-	streak    int  // checks in a row that speak against its present health
+	unhealthy bool // according to health checks
+	streak    int  // consecutive checks that contradict the current health
 
-	failures int // requests in a row
+	failures int // consecutive failed requests
 	ejected  time.Time
 
-	bad int // requests and checks that failed since one last went well
+	bad int // failed requests and checks since the last success
 
 	tries, failed uint64
 }
 
-// usable tells whether it gets requests.
+// usable reports whether the upstream gets requests.
 func (u *upstream) usable(now time.Time) bool { return !u.unhealthy && !now.Before(u.ejected) }
 
-// checked takes the result of a health check, and tells whether the upstream's health changed.
+// checked records the result of a health check, and returns true if the upstream's health changed.
 func (u *upstream) checked(well bool, h Health) bool {
 	u.note(well)
 	if well != u.unhealthy {
@@ -41,7 +41,7 @@ func (u *upstream) checked(well bool, h Health) bool {
 	return true
 }
 
-// answered takes the result of a request, and tells whether the upstream is left out from now on.
+// answered records the result of a request, and returns true if the upstream is ejected from now on.
 func (u *upstream) answered(well bool, e Ejection, now time.Time) bool {
 	u.note(well)
 	if well {

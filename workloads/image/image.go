@@ -1,14 +1,13 @@
-// Package image puts an executable into a container image: this one, which is also what every workload runs, or the
-// program of an add-on.
+// Package image puts an executable into a container image: holdfast itself, which every workload runs, or the program of an
+// add-on.
 //
-// There is no registry, no Dockerfile and no toolchain involved, and it loads the image nowhere; clusters do that.
+// It needs no registry, no Dockerfile and no toolchain. It does not load the image anywhere; clusters do that.
 package image
 
 import (
 	"archive/tar"
 	"bytes"
 	"crypto/sha256"
-	"debug/elf"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -23,42 +22,45 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
-// Names that no registry has: such an image is never pulled by mistake.
+// Repositories that no registry has, so that such an image is never pulled by mistake.
 const (
 	repository = "holdfast.local/holdfast"
 	addons     = "holdfast.local/addon/"
 )
 
-// Build returns the reference of an image that holds the executable, and the docker-archive file it lies in, below dir.
-// The same executable gives the same image, which is built once. The executable has to be static: there is nothing else
-// in the image that it could be linked with. It has to be of this machine's architecture, as nodes are. Archives that
-// nobody asked for in a day are removed on the way: each build of the executable leaves one of 20 MB.
+// Build returns the reference of an image with the executable, and the path of its docker-archive file, below dir. The same
+// executable gives the same image, which is built once. The executable must be static, because the image contains nothing
+// else to link with, and it must have the architecture of this machine, which is also that of the nodes. Build removes
+// archives that have not been used for a day: each build of the executable leaves one of 20 MB.
 func Build(executable, dir string) (ref, archive string, err error) {
 	return build(repository, "holdfast", "holdfast", executable, dir)
 }
 
-// BuildAddon is Build for the program of an add-on, which lies in the image as /name.
+// BuildAddon is Build for the program of an add-on, which is /name in the image.
 func BuildAddon(name, executable, dir string) (ref, archive string, err error) {
 	return build(addons+name, "holdfast-addon-"+name, name, executable, dir)
 }
 
-// build makes an image of a repository, with the executable as entrypoint, in an archive whose name begins with prefix.
+// build makes an image of a repository, with the executable as entry point, in an archive whose file name begins with
+// prefix.
 func build(repository, prefix, entrypoint, executable, dir string) (ref, archive string, err error) {
 	program, err := os.ReadFile(executable)
 	if err != nil {
 		return "", "", fmt.Errorf("build workload image: %w", err)
 	}
-	if err := check(program, runtime.GOARCH); err != nil {
+	if err := self.Check(bytes.NewReader(program), runtime.GOARCH); err != nil {
 		return "", "", fmt.Errorf("build workload image: %s: %w", executable, err)
 	}
 	sum := sha256.Sum256(program)
 	key := hex.EncodeToString(sum[:6])
 	ref, archive = repository+":"+key, filepath.Join(dir, prefix+"-"+key+".tar")
 	now := time.Now()
-	if os.Chtimes(archive, now, now) == nil { // used today
-		return ref, archive, nil // written under another name and renamed, so it is whole
+	if os.Chtimes(archive, now, now) == nil { // marks the archive as used
+		return ref, archive, nil // the archive was renamed into place, so it is complete
 	}
 	prune(dir, now.Add(-keep))
 	if err := write(program, entrypoint, ref, dir, archive); err != nil {
@@ -67,31 +69,10 @@ func build(repository, prefix, entrypoint, executable, dir string) (ref, archive
 	return ref, archive, nil
 }
 
-// machines that nodes can be.
-var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
-
-// check refuses what could not run in the image: programs of another machine, and those that need a dynamic linker.
-func check(program []byte, arch string) error {
-	file, err := elf.NewFile(bytes.NewReader(program))
-	if err != nil {
-		return fmt.Errorf("not a Linux executable: %w", err)
-	}
-	defer func() { _ = file.Close() }() // it is memory
-	if want, known := machines[arch]; known && file.Machine != want {
-		return fmt.Errorf("built for %s, and the nodes are %s", file.Machine, want)
-	}
-	for _, p := range file.Progs {
-		if p.Type == elf.PT_INTERP {
-			return errors.New("linked dynamically (cgo), and the image holds nothing to link with: use 'make build' (CGO_ENABLED=0)")
-		}
-	}
-	return nil
-}
-
-// keep archives for so long after they were last asked for.
+// keep is how long an archive is kept after its last use.
 const keep = 24 * time.Hour
 
-// prune removes what was not used since. What cannot be removed today can be tomorrow.
+// prune removes archives that have not been used since. A failure is ignored: a later call tries again.
 func prune(dir string, since time.Time) {
 	files, _ := filepath.Glob(filepath.Join(dir, "holdfast-*")) // the pattern is well-formed
 	for _, f := range files {
@@ -127,7 +108,7 @@ func write(program []byte, entrypoint, ref, dir, archive string) error {
 	return nil
 }
 
-// assemble makes an image of one layer with one file, with no times in it.
+// assemble makes an image with one layer that contains one file. It contains no timestamps.
 func assemble(program []byte, entrypoint string) (v1.Image, error) {
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(layerOf(program, entrypoint))), nil
@@ -149,7 +130,7 @@ func assemble(program []byte, entrypoint string) (v1.Image, error) {
 	return mutate.ConfigFile(image, config)
 }
 
-// layerOf is a tar with the executable. Writing to memory does not fail.
+// layerOf is a tar archive with the executable. Writing to memory does not fail.
 func layerOf(program []byte, name string) []byte {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)

@@ -42,7 +42,7 @@ var hello = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(out)
 })
 
-// program is hello in a file, changed.
+// program writes hello to a file, after the given change.
 func program(t *testing.T, change func(program []byte) []byte) string {
 	t.Helper()
 	content, err := hello()
@@ -58,10 +58,10 @@ func program(t *testing.T, change func(program []byte) []byte) string {
 
 func asItIs(program []byte) []byte { return program }
 
-// longer adds what no loader reads.
+// longer appends bytes that no loader reads.
 func longer(program []byte) []byte { return append(program, 0) }
 
-// Where things are in a 64-bit ELF file. Source: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html
+// Offsets in a 64-bit ELF file. Source: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html
 const machineAt, programHeadersAt = 18, 32
 
 func ofAnotherMachine(program []byte) []byte {
@@ -69,7 +69,7 @@ func ofAnotherMachine(program []byte) []byte {
 	return program
 }
 
-// dynamic makes the first program header one that names a dynamic linker.
+// dynamic turns the first program header into one that names a dynamic linker.
 func dynamic(program []byte) []byte {
 	binary.LittleEndian.PutUint32(program[binary.LittleEndian.Uint64(program[programHeadersAt:]):], uint32(elf.PT_INTERP))
 	return program
@@ -101,7 +101,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestBuildAddon: a program of somebody else's has an image of its own, and starts by its own name.
+// TestBuildAddon: a third-party program gets an image of its own, and is started under its own name.
 func TestBuildAddon(t *testing.T) {
 	static, dir := program(t, asItIs), t.TempDir()
 	ours, _, err := Build(static, dir)
@@ -116,12 +116,12 @@ func TestBuildAddon(t *testing.T) {
 		t.Errorf("ref %q, and ours of the same program is %q", ref, ours)
 	}
 	checkImage(t, ref, archive, "descheduler", static)
-	if files, _ := filepath.Glob(filepath.Join(dir, "holdfast-*")); len(files) != 2 { // which prune finds
+	if files, _ := filepath.Glob(filepath.Join(dir, "holdfast-*")); len(files) != 2 { // prune uses the same pattern
 		t.Errorf("archives %q, want ours and the add-on's", files)
 	}
 }
 
-// TestBuildIsRepeatable: two machines that build the same executable get the same image, to the byte.
+// TestBuildIsRepeatable: two machines that build the same executable get the same image, byte for byte.
 func TestBuildIsRepeatable(t *testing.T) {
 	static := program(t, asItIs)
 	var refs, archives [2]string
@@ -164,7 +164,7 @@ func TestOldArchivesAreRemoved(t *testing.T) {
 	if err := os.Chtimes(archive, old, old); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Build(static, dir); err != nil { // asked for again, it is young again
+	if _, _, err := Build(static, dir); err != nil { // using the archive makes it young again
 		t.Fatal(err)
 	}
 	prune(dir, time.Now().Add(-keep))
@@ -180,7 +180,7 @@ func TestOldArchivesAreRemoved(t *testing.T) {
 	}
 }
 
-// checkFiles wants exactly one file, executable, with the program in it.
+// checkFiles expects exactly one file, the executable program.
 func checkFiles(t *testing.T, image v1.Image, name, static string) {
 	t.Helper()
 	files := tar.NewReader(mutate.Extract(image))
@@ -210,7 +210,7 @@ func TestBuildRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct{ executable, want string }{
-		"another machine":      {program(t, ofAnotherMachine), "built for EM_RISCV, and the nodes are"},
+		"another machine":      {program(t, ofAnotherMachine), "built for EM_RISCV, but the nodes are"},
 		"a dynamic executable": {program(t, dynamic), "linked dynamically"},
 		"a script":             {text, "not a Linux executable"},
 		"nothing":              {filepath.Join(t.TempDir(), "none"), "no such file"},
@@ -228,7 +228,7 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// checkImage wants an archive to hold an image that runs one program, and has nothing else.
+// checkImage expects that an archive contains an image that runs one program, and nothing else.
 func checkImage(t *testing.T, ref, archive, program, executable string) {
 	t.Helper()
 	tag, err := name.NewTag(ref)

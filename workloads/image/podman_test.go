@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestPodmanRunsIt loads the archive into a real engine and runs the program, as nobody, from a read-only root.
+// TestPodmanRunsIt loads the archive into a real engine and runs the program, unprivileged and with a read-only root.
 func TestPodmanRunsIt(t *testing.T) {
 	podman, err := exec.LookPath("podman")
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// listener knows its connections: of those that net/http has given away, or that speak HTTP/2, net/http alone would end
-// none as it should.
+// listener tracks its connections, because net/http alone does not shut down hijacked and HTTP/2 connections properly.
 type listener struct {
 	net.Listener
 	mu      sync.Mutex
@@ -30,13 +29,13 @@ func (l *listener) Accept() (net.Conn, error) {
 	return known, nil
 }
 
-// goAway asks the clients of all connections that speak HTTP/2 to use others from now on.
+// goAway asks the clients of all HTTP/2 connections to use other connections from now on.
 func (l *listener) goAway() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.leaving = true
 	for c := range l.open {
-		go c.goAway() // it waits for who is writing
+		go c.goAway() // in a goroutine, because it waits for a concurrent write
 	}
 }
 
@@ -49,7 +48,7 @@ func (l *listener) cut() {
 	}
 	l.mu.Unlock()
 	for _, c := range all {
-		_ = c.Close() // whoever closed it first, it is closed
+		_ = c.Close() // the connection may be closed already
 	}
 }
 
@@ -57,22 +56,22 @@ func (l *listener) cut() {
 type conn struct {
 	net.Conn
 	all      *listener
-	served   atomic.Int64 // requests
-	hijacked atomic.Bool  // net/http has given it away
+	served   atomic.Int64 // number of requests
+	hijacked atomic.Bool  // net/http no longer controls the connection
 
-	heard int // bytes of the preface so far; below zero: it was none
+	heard int // matching bytes of the preface so far; negative: not HTTP/2
 	http2 atomic.Bool
 
-	mu      sync.Mutex // of writing, on HTTP/2
+	mu      sync.Mutex // guards writing on HTTP/2
 	frames  frames
-	leaving bool // the client is to be asked, and was not yet
+	leaving bool // goAway was called, but the frame has not been written yet
 }
 
-// preface is how a client begins that knows that the server speaks HTTP/2.
+// preface is what a client sends first if it knows that the server speaks HTTP/2.
 // Source: https://www.rfc-editor.org/rfc/rfc9113#section-3.4
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// Read implements net.Conn. It notices HTTP/2.
+// Read implements net.Conn. It detects HTTP/2.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if c.heard >= 0 && c.heard < len(preface) {
@@ -107,17 +106,17 @@ func (c *conn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// goAway asks the client to leave; now, or when that is possible.
+// goAway sends goAwayFrame to the client, now or as soon as a frame may be inserted.
 func (c *conn) goAway() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leaving = true
 	if c.http2.Load() {
-		_ = c.ask() // if the connection is broken, its reader is told
+		_ = c.ask() // if the connection is broken, its reader notices
 	}
 }
 
-// ask writes what goAway means, unless the last frame is not at its end.
+// ask writes goAwayFrame if that is pending and a frame may be inserted.
 func (c *conn) ask() error {
 	if !c.leaving || !c.frames.between() {
 		return nil

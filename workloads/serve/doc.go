@@ -1,5 +1,6 @@
-// Package serve runs an HTTP server, which speaks HTTP/2 to clients that begin with it, and ends it as a pod ends: in
-// order (Drain), at once (Drop), or with long-lived connections cut (Hold). The two bad ends are there to be caught.
+// Package serve runs an HTTP server and shuts it down as pods do: cleanly (Drain), at once (Drop), or with long-lived
+// connections cut (Hold). The two bad ways exist so that holdfast can prove that it catches them. The server also speaks
+// HTTP/2 to clients that start with it (prior knowledge).
 //
-// It does not know what is served; packages backend and gateway do.
+// The package does not know what is served; packages backend and gateway do.
 package serve

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// service does what kube-proxy does: it sends new connections to one of its servers, and leaves open ones where they are.
+// service works like kube-proxy: it sends new connections to one of its servers and leaves open ones alone.
 type service struct {
 	target  atomic.Pointer[endpoint]
 	endings []<-chan error
 }
 
-// endpoint is a server that counts, so that a test can tell when nobody is on the way to it any more.
+// endpoint is a server that counts connections, so that a test knows when no client is connecting to it any more.
 type endpoint struct {
 	net.Listener
 	dialling, connected, accepted atomic.Int64
@@ -59,8 +59,8 @@ func (s *service) dial(ctx context.Context, network, _ string) (net.Conn, error)
 	return c, err
 }
 
-// replace moves the service to another endpoint and then, when all that was dialled is accepted, ends the first: what a
-// preStop sleep is long enough for.
+// replace moves the service to another endpoint. It ends the old endpoint when all dialled connections are accepted, which
+// is what a preStop sleep waits for.
 func (s *service) replace(t *testing.T, next *endpoint) {
 	t.Helper()
 	old := s.target.Swap(next)
@@ -75,14 +75,14 @@ func (s *service) replace(t *testing.T, next *endpoint) {
 	s.endings = append(s.endings, old.ended)
 }
 
-// tally counts what clients saw.
+// tally counts the results of clients' requests.
 type tally struct {
 	requests, reused, failed, masked atomic.Int64
 	first                            sync.Once
 	problem                          error
 }
 
-// fetch sends one request and counts how often it was written: Go's transport hides that it was written again.
+// fetch sends one request and counts how often it was written, because Go's transport hides that it retries.
 func (c *tally) fetch(ctx context.Context, client *http.Client) {
 	var writes atomic.Int64
 	trace := &httptrace.ClientTrace{
@@ -119,16 +119,16 @@ func (c *tally) whole(response *http.Response, err error) error {
 	return errors.Join(err, response.Body.Close())
 }
 
-// underFire replaces a server several times while clients ask as fast as they can: a third of them on fresh connections, a
-// third all on one that speaks HTTP/2.
+// underFire replaces a server several times while clients send requests as fast as they can: one third on fresh
+// connections, one third on reused ones, and one third on a single HTTP/2 connection.
 func underFire(t *testing.T, o Options) *tally {
 	t.Helper()
-	// A quarter of the quiet, as the clients of a pod have half of it: the machine that runs this may be busy.
+	// A quarter of Quiet. Real clients use half of it, but the machine that runs this test may be busy.
 	const clients, replacements, idle = 12, 3, 250 * time.Millisecond
 	s := &service{}
 	s.target.Store(startEndpoint(t, o))
 	counts, stop := &tally{}, make(chan struct{})
-	// One pool for all that reuse: now and then a connection rests in it, and is taken again.
+	// Clients share a pool, so that connections are sometimes idle in it and then reused.
 	fresh := &http.Transport{DialContext: s.dial, DisableKeepAlives: true}
 	reused := &http.Transport{DialContext: s.dial, IdleConnTimeout: idle, MaxIdleConnsPerHost: clients}
 	defer reused.CloseIdleConnections()
@@ -173,11 +173,11 @@ func TestDrainUnderFireLosesNothing(t *testing.T) {
 			counts.masked.Load(), counts.problem)
 	}
 	if counts.requests.Load() < 100 || counts.reused.Load() < 50 {
-		t.Errorf("only %d requests, %d reused: this proves little", counts.requests.Load(), counts.reused.Load())
+		t.Errorf("only %d requests, %d reused: too few to prove anything", counts.requests.Load(), counts.reused.Load())
 	}
 }
 
-// TestDropUnderFireLosesRequests shows that the test above would notice.
+// TestDropUnderFireLosesRequests shows that underFire detects lost requests.
 func TestDropUnderFireLosesRequests(t *testing.T) {
 	counts := underFire(t, Options{AtTerm: Drop})
 	t.Logf("%d of %d requests lost, %d of them masked", counts.failed.Load(), counts.requests.Load(), counts.masked.Load())

@@ -1,16 +1,16 @@
 package serve
 
-// goAwayFrame says that the server is about to end, and that every request which is under way will still be answered: its
-// last stream is the last there can be. A server is to send it before the one that names the last stream it has seen, or
-// the client must send again what was on its way meanwhile. Go's own server (1.26) sends the second alone.
+// goAwayFrame announces the end of the server. Its last-stream ID is the maximum, which promises that all requests on their
+// way will still be answered. A server should send it before the GOAWAY that contains the last stream it has seen;
+// otherwise the client must send the requests on their way again. Go's own server (1.26) sends only the second GOAWAY.
 //
 // Source: https://www.rfc-editor.org/rfc/rfc9113#section-6.8
 var goAwayFrame = []byte{
 	0, 0, 8, frameGoAway, 0, 0, 0, 0, 0, // length, type, flags, stream
-	0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0, // the last stream, and no error
+	0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0, // last-stream ID, and no error
 }
 
-// What of HTTP/2's frames is needed to tell where one ends.
+// What is needed of HTTP/2's frame format to find where a frame ends.
 // Source: https://www.rfc-editor.org/rfc/rfc9113#section-4.1
 const (
 	frameHeadBytes    = 9
@@ -21,13 +21,13 @@ const (
 	flagEndHeaders    = 4
 )
 
-// frames follows what is written on a connection that speaks HTTP/2.
+// frames parses what is written on an HTTP/2 connection.
 type frames struct {
-	begun bool // the first has been written: until then a server may say nothing else
+	begun bool // a first frame has been written; the server's first frame must be its own SETTINGS
 	head  [frameHeadBytes]byte
-	have  int  // of the head
-	left  int  // of what follows the head
-	block bool // more of the same headers must follow
+	have  int  // bytes of the frame header
+	left  int  // bytes that remain of the frame's payload
+	block bool // a header block is open: CONTINUATION frames must follow
 }
 
 func (f *frames) follow(b []byte) {
@@ -45,7 +45,7 @@ func (f *frames) follow(b []byte) {
 	}
 }
 
-// begin reads a head that is whole.
+// begin parses a complete frame header.
 func (f *frames) begin() {
 	f.begun, f.have = true, 0
 	f.left = int(f.head[0])<<16 | int(f.head[1])<<8 | int(f.head[2])
@@ -55,5 +55,5 @@ func (f *frames) begin() {
 	}
 }
 
-// between tells whether another frame may begin here.
+// between reports whether another frame may be inserted here.
 func (f *frames) between() bool { return f.begun && f.have == 0 && f.left == 0 && !f.block }

@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// frame is one of HTTP/2, of so many bytes.
+// frame is an HTTP/2 frame with a payload of this size.
 func frame(kind, flags byte, length int) []byte {
 	return append([]byte{0, byte(length >> 8), byte(length), kind, flags, 0, 0, 0, 1}, make([]byte, length)...)
 }
 
-// A frame of ours may stand wherever one ends, but for the middle of headers, and before the first.
+// A frame may be inserted after every frame, except within a header block and before the first frame.
 func TestFramesEndWhereTheyEnd(t *testing.T) {
 	const settings, data = 4, 0
 	var stream []byte
-	var ends []int // where a frame of ours may stand
+	var ends []int // where a frame may be inserted
 	for _, f := range []struct {
 		frame []byte
 		after bool
@@ -61,7 +61,7 @@ func TestFramesEndWhereTheyEnd(t *testing.T) {
 	}
 }
 
-// What begins as HTTP/2 does, and is none, is let alone.
+// A connection that begins like HTTP/2 but is not HTTP/2 is left alone.
 func TestOnlyHTTP2IsAsked(t *testing.T) {
 	for _, said := range []string{"GET / HTTP/1.1\r\n", "P", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r", strings.Replace(preface, "SM", "MS", 1)} {
 		for _, size := range []int{1, 7, 100} {
@@ -81,7 +81,7 @@ func TestOnlyHTTP2IsAsked(t *testing.T) {
 	}
 }
 
-// script is a connection that says what was written down before.
+// script is a connection with fixed input.
 type script struct {
 	io.Reader
 	io.Writer
@@ -94,7 +94,7 @@ func (script) SetDeadline(time.Time) error      { return nil }
 func (script) SetReadDeadline(time.Time) error  { return nil }
 func (script) SetWriteDeadline(time.Time) error { return nil }
 
-// lastingHandler answers each line until it is told to leave, or must end.
+// lastingHandler answers each line until it is notified to leave or to close.
 func lastingHandler(w http.ResponseWriter, r *http.Request) {
 	c, both, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -135,7 +135,8 @@ func (w *wire) hears(want string) {
 	}
 }
 
-// A handler that lasts is told to leave, and has its time: it counts as a request in flight, to three quarters of the limit.
+// A handler of a long-lived connection is notified to leave, and counts as a request in flight until three quarters of the
+// limit.
 func TestDrainOfWhatLasts(t *testing.T) {
 	for name, leaves := range map[string]bool{"the client leaves": true, "the client stays": false} {
 		t.Run(name, func(t *testing.T) {
@@ -169,7 +170,7 @@ func TestDrainOfWhatLasts(t *testing.T) {
 	}
 }
 
-// Servers that do not end in order tell nobody, and take with them what lasts.
+// A server that does not shut down cleanly notifies no handler and cuts long-lived connections.
 func TestCutsWhatLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
@@ -189,7 +190,7 @@ func TestCutsWhatLasts(t *testing.T) {
 	})
 }
 
-// Shutdown finishes what is in flight, and takes with it what lasts, without a word.
+// Shutdown finishes the requests in flight and cuts long-lived connections without notifying their handlers.
 func TestShutdownForgetsWhatLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
@@ -219,15 +220,16 @@ func TestShutdownForgetsWhatLasts(t *testing.T) {
 	})
 }
 
-// Outside of a server of this package, nothing ever ends.
+// For a request of another server, Leaving and Closing never fire.
 func TestLastingElsewhere(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	if Leaving(r.Context()) != nil || Closing(r.Context()) != nil {
-		t.Error("it is told of an end that nobody knows of")
+		t.Error("a request of another server has a Leaving or Closing channel")
 	}
 }
 
-// What is on its way on HTTP/2 when a server is told to end is answered, and not refused for the client to send it again.
+// HTTP/2 requests that are on their way at SIGTERM are answered. They are not refused, so the client does not send them
+// again.
 func TestDrainRefusesNothingOnItsWay(t *testing.T) {
 	s, counts := &service{}, &tally{}
 	s.target.Store(startEndpoint(t, Options{Quiet: time.Second}))

@@ -5,18 +5,20 @@ import (
 	"net"
 )
 
-// lasting is what handlers that last, such as those of WebSockets, are told of their server's end.
+// lasting tells handlers of long-lived connections, such as WebSockets, that their server shuts down.
 type lasting struct {
 	leaving, closing chan struct{}
 }
 
 type lastingKey struct{}
 
-// Leaving is closed when the server of a request begins to end in order: a handler that lasts is to ask its client to
-// connect elsewhere, and to go on answering until it does. In a server that does not end in order it never is.
+// Leaving returns a channel that is closed when the server of a request begins a clean shutdown. A handler of a long-lived
+// connection must then ask its client to reconnect elsewhere, and must keep answering until the client leaves. In a server
+// that does not shut down cleanly the channel is never closed.
 func Leaving(ctx context.Context) <-chan struct{} { return lastingOf(ctx).leaving }
 
-// Closing is closed when a handler that lasts must end: its client had time to leave.
+// Closing returns a channel that is closed when a handler of a long-lived connection must end: its client had time to
+// leave.
 func Closing(ctx context.Context) <-chan struct{} { return lastingOf(ctx).closing }
 
 func lastingOf(ctx context.Context) lasting {
@@ -24,7 +26,7 @@ func lastingOf(ctx context.Context) lasting {
 	return l
 }
 
-// connKey finds the connection of a request.
+// connKey is the context key of a request's connection.
 type connKey struct{}
 
 func (s *server) connContext(ctx context.Context, c net.Conn) context.Context {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// pipes is a listener in memory, which synctest's clock can run: real sockets it cannot.
+// pipes is an in-memory listener, because synctest's fake clock does not work with real sockets.
 type pipes struct {
 	dialled chan net.Conn
 	closed  chan struct{}
@@ -34,7 +34,7 @@ func (p *pipes) Close() error {
 
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "pipe"} }
 
-// dial connects, or fails as a port does where nobody listens.
+// dial connects, or fails like a connection to a port where nothing listens.
 func (p *pipes) dial() (net.Conn, error) {
 	client, server := net.Pipe()
 	select {
@@ -45,7 +45,7 @@ func (p *pipes) dial() (net.Conn, error) {
 	}
 }
 
-// wire is one connection of a client that sends when the test says so.
+// wire is one client connection that sends when the test says so.
 type wire struct {
 	t *testing.T
 	net.Conn
@@ -62,7 +62,7 @@ func dial(t *testing.T, p *pipes) *wire {
 	return &wire{t: t, Conn: c, read: bufio.NewReader(c)}
 }
 
-// get sends a request and returns the response, or nil when the connection was cut.
+// get sends a request and returns the response, or nil if the connection was cut.
 func (w *wire) get(path string) *http.Response {
 	w.t.Helper()
 	r, err := http.NewRequest(http.MethodGet, "http://server"+path, nil)
@@ -80,7 +80,7 @@ func (w *wire) get(path string) *http.Response {
 	return response
 }
 
-// mustGet fails the test unless the answer is 200 and its connection closes, or stays open, as expected.
+// mustGet fails the test unless the status is 200 and the response closes the connection or keeps it open, as expected.
 func (w *wire) mustGet(path string, closes bool) {
 	w.t.Helper()
 	response := w.get(path)
@@ -92,7 +92,7 @@ func (w *wire) mustGet(path string, closes bool) {
 	}
 }
 
-// start runs a server; term is its SIGTERM, and ended its result.
+// start runs a server. term sends it SIGTERM; ended receives its result.
 func start(t *testing.T, l net.Listener, o Options, h http.HandlerFunc) (term func(), ended <-chan error) {
 	t.Helper()
 	ctx, term := context.WithCancel(t.Context())
@@ -101,5 +101,5 @@ func start(t *testing.T, l net.Listener, o Options, h http.HandlerFunc) (term fu
 	return term, result
 }
 
-// empty answers at once.
+// empty sends an empty response.
 func empty(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }

@@ -12,7 +12,7 @@ const (
 	ReadyPath  = "/readyz"
 )
 
-// ServeHTTP answers probes and passes on everything else.
+// ServeHTTP answers probes and forwards everything else.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.lastOfConnection(r) {
 		w.Header().Set("Connection", "close")
@@ -28,7 +28,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.trap.Load().take(r)
 		s.next.ServeHTTP(w, r)
 		if c := connOf(r.Context()); c == nil || !c.hijacked.Load() {
-			s.trap.Load().take(r) // a short response is still in net/http's buffer, and stays there
+			s.trap.Load().take(r) // a short response is still in net/http's buffer, and the trap keeps it there
 		}
 	}
 }
@@ -40,26 +40,26 @@ func probe(w http.ResponseWriter, ok bool) {
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // a probe that went away needs no answer
+	_, _ = w.Write([]byte(body)) // an error means that the client went away
 }
 
-// lastOfConnection counts the request and tells whether its connection ends with it.
+// lastOfConnection counts the request, and reports whether its connection must be closed after it.
 func (s *server) lastOfConnection(r *http.Request) bool {
 	if s.draining.Load() {
-		return r.ProtoMajor == 1 // on HTTP/2 it has been said: again, net/http would refuse what is on its way
+		return r.ProtoMajor == 1 // HTTP/2 clients got a GOAWAY; "Connection: close" would make net/http refuse requests on their way
 	}
 	c := connOf(r.Context())
 	return s.options.CloseAfter > 0 && c != nil && c.served.Add(1) >= int64(s.options.CloseAfter)
 }
 
-// trap takes requests and never answers them.
+// trap holds requests and never answers them.
 type trap struct {
 	once   sync.Once
 	caught chan struct{}
 }
 
-// take does nothing while there is no trap. Else it ends when the connection is gone; the panic keeps net/http from
-// answering in our place.
+// take does nothing if there is no trap. Otherwise it blocks until the connection is gone; the panic keeps net/http from
+// sending a response.
 func (t *trap) take(r *http.Request) {
 	if t == nil {
 		return

@@ -13,41 +13,43 @@ import (
 	"time"
 )
 
-// AtTerm says what a server does at SIGTERM.
+// AtTerm is what a server does at SIGTERM.
 type AtTerm string
 
-// The ways to end. Only Drain loses nothing.
+// The ways to shut down. Only Drain loses nothing.
 const (
-	// Drain stops listening, as servers do, which is why pods need a preStop sleep: clients must have stopped connecting.
-	// On the connections that are open it goes on answering, and asks clients to leave them, until nothing has come for
-	// Options.Quiet: on HTTP/1.1 each answer says "Connection: close", on HTTP/2 a GOAWAY says it at once, and handlers
-	// that last learn of it from Leaving. Then it closes what is left and exits. It cuts no request.
+	// Drain stops listening, as servers do. That is why pods need a preStop sleep: clients must have stopped connecting
+	// before. On open connections it keeps answering and asks clients to leave, until no request has arrived for
+	// Options.Quiet. On HTTP/1.1 each response asks with "Connection: close"; on HTTP/2 a GOAWAY asks at once; handlers of
+	// long-lived connections are notified through Leaving. Then it closes the remaining connections and exits. It cuts no
+	// request.
 	Drain AtTerm = "drain"
-	// Shutdown is what net/http's own Shutdown does, and no more: it finishes the requests that are in flight. Connections
-	// that last, such as WebSockets, are not its business, and end with the process; idle ones are closed with what is on
-	// its way to them, and on HTTP/2 that is refused.
+	// Shutdown does only what net/http's Shutdown does: it finishes the requests in flight. It ignores long-lived
+	// connections such as WebSockets, which end with the process. It closes idle connections even if a request is on its
+	// way to them; on HTTP/2 such a request is refused.
 	Shutdown AtTerm = "shutdown"
-	// Drop exits at once and cuts what is in flight.
+	// Drop exits at once and cuts the requests in flight.
 	Drop AtTerm = "drop"
-	// Hold serves on as if nothing had happened, closes no connection, and exits after Options.Limit with all of them
-	// open. Like Drop it cuts what is in flight then.
+	// Hold keeps serving as if nothing had happened, closes no connection, and exits after Options.Limit with all
+	// connections open. Like Drop it then cuts the requests in flight.
 	//
-	// An exit between two requests lets nobody down, and most are. But a mutant must be caught every time, so both set a trap: they
-	// wait up to a second for a request that comes, or is about to be answered, and cut that.
+	// An exit between two requests harms no client, and most exits happen between requests. But a mutant must be caught
+	// every time, so Drop and Hold set a trap: they wait up to a second for a request that arrives, or is about to be
+	// answered, and cut it.
 	Hold AtTerm = "hold"
-	// DropUntrapped and HoldUntrapped end as Drop and Hold do, and set no trap: as a server of someone's does, which is not made to
-	// be caught. They exit when it is time, and whether that cuts a request is chance.
+	// DropUntrapped and HoldUntrapped shut down like Drop and Hold but set no trap, like a real server. They exit
+	// immediately when it is time, and whether that cuts a request is chance.
 	DropUntrapped AtTerm = "drop-untrapped"
 	HoldUntrapped AtTerm = "hold-untrapped"
 )
 
-// Traps tells whether the server waits for a request that it can hurt.
+// Traps reports whether the server waits for a request that it can cut.
 func (a AtTerm) Traps() bool { return a == Drop || a == Hold }
 
-// ways to end, as they are written.
+// ways are all values of AtTerm.
 var ways = []AtTerm{Drain, Shutdown, Drop, Hold, DropUntrapped, HoldUntrapped}
 
-// Ways lists the ways to end in words, for help texts and errors.
+// Ways lists the values of AtTerm for help texts and errors.
 func Ways() string {
 	words := make([]string, len(ways))
 	for i, a := range ways {
@@ -59,10 +61,10 @@ func Ways() string {
 
 // Defaults of Options.
 const (
-	// DefaultQuiet is longer than clients of ours keep an idle connection (1 s): the client closes it before the server
-	// does, so that no request can be under way on it. HTTP/1.1 has no safer way.
+	// DefaultQuiet is longer than holdfast's clients keep an idle connection (1 s), so the client closes the connection
+	// before the server does, and no request can be on its way. HTTP/1.1 has no safer way.
 	DefaultQuiet = 2 * time.Second
-	// DefaultLimit leaves room within Kubernetes' grace period of 30 s for a preStop sleep.
+	// DefaultLimit leaves time for a preStop sleep within Kubernetes' default grace period of 30 s.
 	DefaultLimit = 20 * time.Second
 )
 
@@ -70,11 +72,11 @@ const (
 type Options struct {
 	AtTerm AtTerm        // default Drain
 	Quiet  time.Duration // default DefaultQuiet
-	// Limit bounds a Drain and is the length of a Hold, with a trap or without; default DefaultLimit.
+	// Limit is the maximum duration of a Drain and the duration of a Hold, with or without a trap; default DefaultLimit.
 	Limit time.Duration
-	// CloseAfter closes a connection, in order, after so many requests; 0: never.
+	// CloseAfter closes a connection cleanly after this number of requests; 0: never.
 	CloseAfter int
-	// Ready is what /readyz says; nil: always ready.
+	// Ready decides the response of /readyz; nil: always ready.
 	Ready func() bool
 }
 
@@ -91,7 +93,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate says what of the options makes no sense.
+// Validate returns an error if the options are invalid.
 func (o Options) Validate() error {
 	switch {
 	case o.AtTerm != "" && !slices.Contains(ways, o.AtTerm):
@@ -104,9 +106,9 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Run serves h on l until ctx ends, which stands for SIGTERM, and then ends as o.AtTerm says. /healthz and /readyz are
-// answered here and are no traffic: probes go on while a pod ends, and must not keep it. It returns nil after every
-// end that o asks for, and an error when a drain had to cut requests or the listener broke.
+// Run serves h on l until ctx ends, which stands for SIGTERM, and then shuts down as o.AtTerm says. Run itself answers
+// /healthz and /readyz. Probes do not count as traffic, because they continue while a pod terminates and must not delay it.
+// Run returns nil after every shutdown that o asks for, and an error if a drain had to cut requests or the listener failed.
 func Run(ctx context.Context, l net.Listener, o Options, h http.Handler) error {
 	s := newServer(o.withDefaults(), h)
 	known := newListener(l)
@@ -133,12 +135,12 @@ type server struct {
 	traffic  traffic
 	lasting  lasting
 	draining atomic.Bool
-	// trap, once set, takes every request that has not been answered yet.
+	// trap, once set, holds every request that has not been answered yet.
 	trap atomic.Pointer[trap]
 }
 
-// patience with a connection that says nothing: longer than Go clients keep one in their pool (90 s), because one that
-// the server closes may have a request under way. It holds for a connection that was dialled and not used yet, too.
+// patience is how long a silent connection is kept: longer than Go clients keep one in their pool (90 s), because a request
+// may be on its way on a connection that the server closes. It also applies to new connections that have not been used yet.
 const patience = 2 * time.Minute
 
 func newServer(o Options, h http.Handler) *server {
@@ -151,15 +153,15 @@ func newServer(o Options, h http.Handler) *server {
 		Protocols:         new(http.Protocols),
 		IdleTimeout:       patience,
 		ReadHeaderTimeout: patience,
-		MaxHeaderBytes:    16 << 10, // no client of ours sends a kilobyte
+		MaxHeaderBytes:    16 << 10, // holdfast's clients send less than a kilobyte
 		ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
 	}
 	s.http.Protocols.SetHTTP1(true)
-	s.http.Protocols.SetUnencryptedHTTP2(true) // for clients that begin with it; the others get HTTP/1.1
+	s.http.Protocols.SetUnencryptedHTTP2(true) // for clients with prior knowledge; all others get HTTP/1.1
 	return s
 }
 
-// end does what AtTerm says.
+// end shuts down as AtTerm says.
 func (s *server) end(ctx context.Context, l *listener) error {
 	switch s.options.AtTerm {
 	case Shutdown:
@@ -174,11 +176,12 @@ func (s *server) end(ctx context.Context, l *listener) error {
 	}
 }
 
-// drain waits until nobody asks any more, then closes. A quarter of the limit is kept for what is in flight then.
+// drain waits until no more requests arrive, then closes. A quarter of the limit is reserved for the requests that are in
+// flight then.
 //
-// http.Server.Shutdown alone would cut requests: it closes every connection that is idle at that moment, also one on
-// which a request has been sent and not yet been read. On HTTP/2 it would refuse those that are on their way, and of
-// what lasts it knows nothing.
+// http.Server.Shutdown alone would cut requests: it closes every connection that is idle at that moment, even if a request
+// has been sent on it and not been read yet. On HTTP/2 it would refuse requests on their way, and it ignores hijacked
+// connections.
 func (s *server) drain(ctx context.Context, l *listener) error {
 	s.draining.Store(true)
 	l.goAway()
@@ -212,11 +215,12 @@ func (s *server) shutdown(ctx context.Context, l *listener) error {
 	return nil
 }
 
-// looks is how often waitQuiet looks while it is quiet.
+// looks is the number of checks within Options.Quiet.
 const looks = 50
 
-// waitQuiet returns when the traffic has been quiet for long enough, or after most. It counts looks instead of asking
-// the clock: to a process that was starved or frozen meanwhile, a request that waits to be read is no quiet.
+// waitQuiet returns when there was no traffic for Options.Quiet, or after most. It counts checks instead of reading the
+// clock: if the process was starved or frozen, the elapsed time would count as quiet although a request is waiting to be
+// read.
 func (s *server) waitQuiet(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -237,10 +241,10 @@ func (s *server) waitQuiet(ctx context.Context, most time.Duration) {
 	}
 }
 
-// trapLimit bounds the wait for a request to cut.
+// trapLimit is how long a trap waits for a request to cut.
 const trapLimit = time.Second
 
-// cut closes everything: at once, or, with a trap, when that hurts somebody for certain, or at the limit.
+// cut closes all connections: immediately, or with a trap when it holds a request, at the latest after trapLimit.
 func (s *server) cut(l *listener) error {
 	defer l.cut()
 	if !s.options.AtTerm.Traps() {

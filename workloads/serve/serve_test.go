@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// TestDrainAnswersWhatIsConnected follows an idle connection that is used once more, a second after SIGTERM.
+// TestDrainAnswersWhatIsConnected uses an idle connection once more, a second after SIGTERM.
 func TestDrainAnswersWhatIsConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
 		term, ended := start(t, l, Options{}, empty)
 		idle, unused := dial(t, l), dial(t, l)
 		idle.mustGet("/", false)
-		<-time.After(time.Minute) // long quiet before SIGTERM does not shorten the quiet after it
+		<-time.After(time.Minute) // quiet time before SIGTERM must not count
 		began := time.Now()
 		term()
 		synctest.Wait()
@@ -45,7 +45,7 @@ func TestDrainEndsWhenAllIsQuiet(t *testing.T) {
 		began := time.Now()
 		term()
 		<-time.After(DefaultQuiet / 2)
-		probing.mustGet(HealthPath, true) // a probe is no traffic
+		probing.mustGet(HealthPath, true) // probes do not count as traffic
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
@@ -68,7 +68,7 @@ func TestDrainFinishesWhatIsInFlight(t *testing.T) {
 		slow := dial(t, l)
 		time.AfterFunc(time.Second, term)
 		began := time.Now()
-		slow.mustGet("/", false) // its headers were the handler's before SIGTERM
+		slow.mustGet("/", false) // the request arrived before SIGTERM, so its response keeps the connection open
 		if took := time.Since(began); took != 10*time.Second {
 			t.Errorf("answered after %s", took)
 		}
@@ -133,7 +133,7 @@ func TestDropCutsWhatIsInFlight(t *testing.T) {
 	}
 }
 
-// TestWithoutATrapNothingIsWaitedFor: it cuts what is in flight at that moment, and nothing else.
+// TestWithoutATrapNothingIsWaitedFor: without a trap the server cuts what is in flight at that moment and does not wait.
 func TestWithoutATrapNothingIsWaitedFor(t *testing.T) {
 	for way, want := range map[AtTerm]time.Duration{DropUntrapped: 0, HoldUntrapped: 8 * time.Second} {
 		t.Run(string(way), func(t *testing.T) {
@@ -161,12 +161,12 @@ func TestWithoutATrapNothingIsWaitedFor(t *testing.T) {
 		began := time.Now()
 		term()
 		if err := <-ended; err != nil || time.Since(began) != 0 {
-			t.Errorf("nobody asks: error %v after %s, want none at once", err, time.Since(began))
+			t.Errorf("no request: error %v after %s, want none at once", err, time.Since(began))
 		}
 	})
 }
 
-// TestDropWaitsForARequestToCut: an exit that nobody notices shows nothing.
+// TestDropWaitsForARequestToCut: Drop waits for a request, because an exit without one would go unnoticed.
 func TestDropWaitsForARequestToCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
@@ -176,7 +176,7 @@ func TestDropWaitsForARequestToCut(t *testing.T) {
 		began := time.Now()
 		term()
 		<-time.After(trapLimit / 2)
-		idle.mustGet(HealthPath, false) // a probe is nobody
+		idle.mustGet(HealthPath, false) // the trap does not hold probes
 		if idle.get("/") != nil {
 			t.Error("the next request was answered")
 		}
@@ -196,7 +196,7 @@ func TestHoldServesOnAndCutsARequest(t *testing.T) {
 		for range 4 {
 			<-time.After(time.Second)
 			long.mustGet("/", false)
-			dial(t, l).mustGet("/", false) // new connections are taken as well
+			dial(t, l).mustGet("/", false) // new connections are accepted as well
 		}
 		<-time.After(1500 * time.Millisecond)
 		if long.get("/") != nil {
@@ -224,7 +224,7 @@ func TestCloseAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
 		term, ended := start(t, l, Options{AtTerm: Drop, CloseAfter: 3}, empty)
-		for range 2 { // each connection has a count of its own
+		for range 2 { // each connection has its own count
 			c := dial(t, l)
 			c.mustGet("/", false)
 			c.mustGet("/", false)

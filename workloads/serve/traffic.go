@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// traffic knows whether somebody wants something.
+// traffic tracks requests and new connections.
 type traffic struct {
 	mu       sync.Mutex
 	inFlight int
-	events   uint64 // beginnings and ends of requests, and connections accepted
-	// unused connections have not sent a byte. A client does not send a first request again when its connection closes.
+	events   uint64 // starts and ends of requests, and accepted connections
+	// unused contains connections on which no byte has arrived. A client does not retry a first request when its connection
+	// closes.
 	unused map[net.Conn]bool
 }
 
@@ -42,14 +43,14 @@ func (t *traffic) changed(c net.Conn, state http.ConnState) {
 	}
 }
 
-// state tells how much has happened, so that two looks can be compared, and how many requests are in flight.
+// state is the number of events so far, so that two calls can be compared, and the number of requests in flight.
 func (t *traffic) state() (events uint64, inFlight int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.events, t.inFlight
 }
 
-// wait returns when no request is in flight: those whose connections net/http has given away too.
+// wait returns when no request is in flight, requests on hijacked connections included.
 func (t *traffic) wait(ctx context.Context) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -65,7 +66,7 @@ func (t *traffic) wait(ctx context.Context) error {
 	}
 }
 
-// closeUnused closes the connections that are unused. Shutdown would wait 5 s for each.
+// closeUnused closes the unused connections. http.Server.Shutdown would wait 5 s for each.
 func (t *traffic) closeUnused() {
 	t.mu.Lock()
 	var all []net.Conn
@@ -74,6 +75,6 @@ func (t *traffic) closeUnused() {
 	}
 	t.mu.Unlock()
 	for _, c := range all {
-		_ = c.Close() // whoever closed it first, it is closed
+		_ = c.Close() // the connection may be closed already
 	}
 }

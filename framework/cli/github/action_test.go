@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/holdfast-ha/holdfast/framework/plant"
+	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
 
 const (
@@ -187,11 +187,11 @@ func TestTheNightlyPlantsEveryPlant(t *testing.T) {
 	}
 	must(t, yaml.Unmarshal(text, &nightly))
 	planted := nightly.Jobs.Planted.Strategy.Matrix.Include
-	if len(planted) != len(plant.All()) {
-		t.Errorf("%d of %d plants are planted", len(planted), len(plant.All()))
+	if len(planted) != len(upgrade.Regressions()) {
+		t.Errorf("%d of %d plants are planted", len(planted), len(upgrade.Regressions()))
 	}
 	for _, p := range planted {
-		known, err := plant.Find(p.Plant)
+		known, err := upgrade.Find(p.Plant)
 		if err != nil || p.Cause == "" || !strings.Contains(known.Cause, p.Cause) {
 			t.Errorf("%+v: %v; its cause is %q", p, err, known.Cause)
 		}

@@ -12,11 +12,11 @@ import (
 	"testing/fstest"
 )
 
-// maxUnpackedBytes bounds what an archive may hold: records that are kept for tests are small.
+// maxUnpackedBytes limits the size of an unpacked archive: records that are kept for tests are small.
 const maxUnpackedBytes = 64 << 20
 
-// Pack puts all files of a folder, such as a record, into an archive. Names and contents count, and nothing else: the
-// archive is the same wherever it is made.
+// Pack packs all files of a folder, such as a record, into an archive. The archive depends only on names and contents, so
+// it is the same wherever it is made.
 func Pack(folder fs.FS) ([]byte, error) {
 	var packed bytes.Buffer
 	zipped, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
@@ -24,7 +24,7 @@ func Pack(folder fs.FS) ([]byte, error) {
 		return nil, fmt.Errorf("pack: %w", err)
 	}
 	archive := tar.NewWriter(zipped)
-	err = fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error { // in order of their names
+	err = fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error { // sorted by name
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -44,13 +44,13 @@ func Pack(folder fs.FS) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// Unpack reads what Pack made into memory, where a record can be spoiled quickly. os.CopyFS puts it on disk.
+// Unpack reads an archive of Pack into memory, where tests can damage a record quickly. os.CopyFS writes it to disk.
 func Unpack(name string) (fstest.MapFS, error) {
 	packed, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("unpack: %w", err)
 	}
-	defer func() { _ = packed.Close() }() // it was only read
+	defer func() { _ = packed.Close() }() // only read
 	zipped, err := gzip.NewReader(packed)
 	if err != nil {
 		return nil, fmt.Errorf("unpack %s: %w", name, err)

@@ -9,17 +9,17 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Builder puts a run together. Every method that returns a Builder returns its receiver, changed.
+// Builder builds a run. Methods that return a Builder modify and return their receiver.
 type Builder struct {
 	header     history.Header
 	events     []history.Event
 	requests   []history.Request
-	totals     bool // whether Run adds Clock and LoadTotals
+	totals     bool // Run adds Clock and LoadTotals
 	readError  error
 	incomplete string
 }
 
-// New returns a run that holds a header and nothing else.
+// New returns a run with only a header.
 func New() *Builder {
 	return &Builder{totals: true, header: history.Header{
 		Format:   history.FormatVersion,
@@ -48,13 +48,13 @@ func New() *Builder {
 	}}
 }
 
-// Header changes the header.
+// Header edits the header.
 func (b *Builder) Header(edit func(*history.Header)) *Builder {
 	edit(&b.header)
 	return b
 }
 
-// Event adds an event. The order of adding does not matter: Run sorts by T, and keeps the order of adding within a T.
+// Event adds an event, in any order: Run sorts by T, and keeps the order of adding for equal T.
 func (b *Builder) Event(e history.Event) *Builder {
 	b.events = append(b.events, e)
 	return b
@@ -70,53 +70,53 @@ func (b *Builder) Fault(at history.Offset, mark history.FaultMark) *Builder {
 	return b.Event(history.Event{T: at, Fault: &mark})
 }
 
-// Step adds one stage of a step of something that takes many, such as an upgrade.
+// Step adds one stage of a step of a long operation, such as an upgrade.
 func (b *Builder) Step(at history.Offset, step history.Step) *Builder {
 	return b.Event(history.Event{T: at, Step: &step})
 }
 
-// Pod adds what a watch said of a pod. An empty namespace becomes Namespace.
+// Pod adds an event of a pod watch. An empty namespace becomes Namespace.
 func (b *Builder) Pod(at history.Offset, pod history.Pod) *Builder {
 	pod.Namespace = cmp.Or(pod.Namespace, Namespace)
 	return b.Event(history.Event{T: at, Pod: &pod})
 }
 
-// Node adds what a watch said of a node.
+// Node adds an event of a node watch.
 func (b *Builder) Node(at history.Offset, node history.Node) *Builder {
 	return b.Event(history.Event{T: at, Node: &node})
 }
 
-// Workload adds what a watch said of a Deployment. An empty namespace becomes Namespace.
+// Workload adds an event of a Deployment watch. An empty namespace becomes Namespace.
 func (b *Builder) Workload(at history.Offset, w history.Workload) *Builder {
 	w.Namespace = cmp.Or(w.Namespace, Namespace)
 	return b.Event(history.Event{T: at, Workload: &w})
 }
 
-// Slice adds what a watch said of an EndpointSlice. An empty namespace becomes Namespace.
+// Slice adds an event of an EndpointSlice watch. An empty namespace becomes Namespace.
 func (b *Builder) Slice(at history.Offset, s history.Slice) *Builder {
 	s.Namespace = cmp.Or(s.Namespace, Namespace)
 	return b.Event(history.Event{T: at, Slice: &s})
 }
 
-// Budget adds what a watch said of a PodDisruptionBudget. An empty namespace becomes Namespace.
+// Budget adds an event of a PodDisruptionBudget watch. An empty namespace becomes Namespace.
 func (b *Builder) Budget(at history.Offset, budget history.Budget) *Builder {
 	budget.Namespace = cmp.Or(budget.Namespace, Namespace)
 	return b.Event(history.Event{T: at, Budget: &budget})
 }
 
-// Eviction adds one answer of the eviction API. An empty namespace becomes Namespace.
+// Eviction adds one response of the eviction API. An empty namespace becomes Namespace.
 func (b *Builder) Eviction(at history.Offset, e history.Eviction) *Builder {
 	e.Namespace = cmp.Or(e.Namespace, Namespace)
 	return b.Event(history.Event{T: at, Eviction: &e})
 }
 
-// Admission adds one answer to a manifest that was tried. An empty namespace becomes Namespace.
+// Admission adds one response to a dry run. An empty namespace becomes Namespace.
 func (b *Builder) Admission(at history.Offset, a history.Admission) *Builder {
 	a.Namespace = cmp.Or(a.Namespace, Namespace)
 	return b.Event(history.Event{T: at, Admission: &a})
 }
 
-// Gap says that the watch of what was blind from since until at.
+// Gap adds a gap in the watch of what, from since to at.
 func (b *Builder) Gap(what string, since, at history.Offset) *Builder {
 	return b.Event(history.Event{T: at, Gap: &history.Gap{What: what, Since: since, Why: "the watch broke off"}})
 }
@@ -126,7 +126,7 @@ func (b *Builder) Trouble(at history.Offset, what string) *Builder {
 	return b.Event(history.Event{T: at, Trouble: &history.Trouble{What: what}})
 }
 
-// Incomplete makes the record one that is not whole.
+// Incomplete makes the record incomplete.
 func (b *Builder) Incomplete(why string) *Builder {
 	b.incomplete = why
 	return b
@@ -140,15 +140,15 @@ func (b *Builder) EditEvents(edit func(*history.Event)) *Builder {
 	return b
 }
 
-// DropEvents takes out every event added so far for which drop is true.
+// DropEvents removes every event added so far for which drop returns true.
 func (b *Builder) DropEvents(drop func(history.Event) bool) *Builder {
 	b.events = slices.DeleteFunc(b.events, drop)
 	return b
 }
 
-// Run returns the run. Unless WithoutTotals was called it closes the record with a Clock for each worker and
-// LoadTotals for each worker and lane that agree with the requests. The Builder may be used and Run called again: what
-// was returned does not change.
+// Run returns the run. Unless WithoutTotals was called, it adds a Clock for each worker, and LoadTotals for each worker and
+// lane that match the requests. The Builder can be used further and Run can be called again: runs that were returned before
+// do not change.
 func (b *Builder) Run() history.Run {
 	rows := slices.Clone(b.requests)
 	slices.SortStableFunc(rows, func(x, y history.Request) int { return cmp.Compare(x.Done, y.Done) })
@@ -166,7 +166,7 @@ func (b *Builder) Run() history.Run {
 	}
 }
 
-// each hands out one buffer for all rows, as the reader of files does, so that tests notice who keeps the pointer.
+// each reuses one Request for all rows, as the reader of files does, so that tests detect code that keeps the pointer.
 func each(rows []history.Request, end error) iter.Seq2[*history.Request, error] {
 	return func(yield func(*history.Request, error) bool) {
 		var row history.Request

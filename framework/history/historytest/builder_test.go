@@ -167,7 +167,7 @@ func TestRunsDoNotShareWithTheBuilder(t *testing.T) {
 	}
 }
 
-// TestEveryPayloadIsCopied fails when an event gets a new kind of payload that copyPayloads forgets.
+// TestEveryPayloadIsCopied fails if copyPayloads misses a new kind of payload.
 func TestEveryPayloadIsCopied(t *testing.T) {
 	var e history.Event
 	v := reflect.ValueOf(&e).Elem()

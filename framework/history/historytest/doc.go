@@ -1,11 +1,11 @@
-// Package historytest builds recorded runs in memory, for the tests of whatever judges or reports them.
+// Package historytest builds recorded runs in memory, for tests of code that judges or reports them.
 //
-// Start from Healthy, a drain that no client noticed, and spoil what the test is about; or from New, which is empty:
+// Start from Healthy, a drain that no client noticed, and damage what the test is about; or from New, which is empty:
 //
 //	run := historytest.Healthy().
 //		Fail(history.LaneFresh, 17*time.Second, 18*time.Second, history.Refused).
 //		Run()
 //
-// It is no simulator: it does not keep the parts of a record consistent with each other, because tests need records
-// that are not. It is for tests only.
+// It is not a simulator: it does not keep the parts of a record consistent, because tests need inconsistent records. It is
+// for tests only.
 package historytest

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// drain adds the disturbance of Healthy: cordon, eviction, replacement, uncordon.
+// drain adds the fault of Healthy: cordon, eviction, replacement, uncordon.
 func (b *Builder) drain() {
 	mark := history.FaultMark{Name: "drain one worker", Nodes: []string{DrainedNode}, Pods: []string{Victim}}
 	stages := []struct {
@@ -41,7 +41,7 @@ func (b *Builder) cordon() {
 	b.Node(SeenAt, off).Node(HealedAt, on)
 }
 
-// replaceVictim evicts Victim, creates and binds Replacement, and keeps slice, budget and workload in step.
+// replaceVictim evicts Victim, creates and binds Replacement, and adds matching events of slice, budget and workload.
 func (b *Builder) replaceVictim() {
 	const bindingTakes = 10 * time.Millisecond
 	old := ReadyPod(Victim, DrainedNode, history.Modified)

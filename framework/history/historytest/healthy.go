@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Names that the built records use.
+// Names in the built records.
 const (
 	Namespace     = "holdfast"
 	Deployment    = "backend"
@@ -18,7 +18,7 @@ const (
 	Revision      = "rev1"
 )
 
-// When the parts of Healthy happen.
+// Times in Healthy.
 const (
 	SteadyAt    = 10 * time.Second
 	DisturbedAt = 15 * time.Second
@@ -33,7 +33,7 @@ const (
 	DrainedAt   = 40 * time.Second
 )
 
-// Who is in Healthy.
+// Pods and nodes of Healthy.
 const (
 	Replicas    = 6
 	DrainedNode = "w1"
@@ -41,12 +41,13 @@ const (
 	Replacement = "backend-7" // lands on w2, in the victim's zone
 )
 
-// Rate is how many requests a second each of Healthy's two lanes has.
+// Rate is the number of requests per second on each of Healthy's two lanes.
 const Rate = 200
 
-// Healthy returns the record of draining a worker that no client noticed: lanes fresh and reused at Rate each from
-// SteadyAt until DrainedAt, all OK; six workers w1 to w6, two in each of the zones a, b and c; pods backend-1 to
-// backend-6, one on each; a budget of maxUnavailable 1; one fault, seen and healed; one eviction, of Victim.
+// Healthy returns the record of draining a worker without any effect on clients. Lanes fresh and reused send Rate requests
+// per second each from SteadyAt until DrainedAt, all OK. There are six workers w1 to w6, two in each of the zones a, b and
+// c; pods backend-1 to backend-6, one on each worker; a budget with maxUnavailable 1; one fault, seen and reverted; and one
+// eviction, of Victim.
 func Healthy() *Builder {
 	b := New().Header(func(h *history.Header) {
 		h.Scenario = "chaos/drain-one-worker"
@@ -64,13 +65,13 @@ func Healthy() *Builder {
 	return b.Load(history.LaneReused, Rate, SteadyAt, DrainedAt)
 }
 
-// ZoneOf names the zone of w1 to w6: a, a, b, b, c, c; empty for other nodes.
+// ZoneOf is the zone of w1 to w6: a, a, b, b, c, c; empty for other nodes.
 func ZoneOf(node string) string {
 	zones := map[string]string{"w1": "a", "w2": "a", "w3": "b", "w4": "b", "w5": "c", "w6": "c"}
 	return zones[node]
 }
 
-// ReadyNode is a node of a zone (none when empty) as Healthy has it at the start.
+// ReadyNode is a node in a zone (in none if empty), in its state at the start of Healthy.
 func ReadyNode(name, zone string) history.Node {
 	labels := map[string]string{HostLabel: name}
 	if zone != "" {
@@ -79,7 +80,7 @@ func ReadyNode(name, zone string) history.Node {
 	return history.Node{Change: history.Listed, Name: name, Labels: labels, Ready: "True"}
 }
 
-// ReadyPod is a ready pod of Deployment. Its UID is "uid-" and the name.
+// ReadyPod is a ready pod of Deployment. Its UID is "uid-" followed by the name.
 func ReadyPod(name, node string, change history.Change) history.Pod {
 	return history.Pod{
 		Change: change, Namespace: Namespace, Name: name, UID: "uid-" + name, Node: node,
@@ -104,7 +105,7 @@ func (b *Builder) cluster() {
 	b.Slice(3*time.Second, backendSlice(history.Listed))
 }
 
-// BackendWorkload is Deployment with Replicas wanted and these counts.
+// BackendWorkload is the Deployment with Replicas replicas and these status counts.
 func BackendWorkload(ready, total int) history.Workload {
 	return history.Workload{
 		Change: history.Modified, Namespace: Namespace, Name: Deployment,
@@ -115,7 +116,7 @@ func BackendWorkload(ready, total int) history.Workload {
 	}
 }
 
-// BackendBudget is a budget of maxUnavailable 1 over Deployment with this status.
+// BackendBudget is a budget with maxUnavailable 1 for the Deployment, with this status.
 func BackendBudget(healthy, allowed int) history.Budget {
 	return history.Budget{
 		Change: history.Modified, Namespace: Namespace, Name: Deployment,
@@ -124,7 +125,7 @@ func BackendBudget(healthy, allowed int) history.Budget {
 	}
 }
 
-// backendSlice has an endpoint for each of the six pods at the start.
+// backendSlice has an endpoint for each of the six initial pods.
 func backendSlice(change history.Change) history.Slice {
 	s := history.Slice{Change: change, Namespace: Namespace, Name: "backend-abcde", Service: Service}
 	for i := 1; i <= Replicas; i++ {

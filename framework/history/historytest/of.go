@@ -2,8 +2,8 @@ package historytest
 
 import "github.com/holdfast-ha/holdfast/framework/history"
 
-// Of returns a Builder that begins with all of a record, for tests that edit real ones. What the record itself says of its
-// clocks and its rows stays as it is, until it is edited too: Run adds nothing. An error is one of reading the requests.
+// Of returns a Builder with the content of a record, for tests that edit real records. Run then adds no Clock and no
+// LoadTotals, so those of the record stay unless they are edited. The error is one of reading the requests.
 func Of(run history.Run) (*Builder, error) {
 	b := New().WithoutTotals()
 	b.header, b.incomplete = run.Header, run.Incomplete
@@ -27,13 +27,13 @@ func Of(run history.Run) (*Builder, error) {
 	return b, nil
 }
 
-// Requests are all that were added so far, in the order in which they were; they may be edited in place.
+// Requests returns all requests added so far, in the order of adding; they may be edited in place.
 func (b *Builder) Requests() []history.Request { return b.requests }
 
-// Events are all that were added so far, but for the header, in the order in which they were; they may be edited in place.
+// Events returns all events added so far except the header, in the order of adding; they may be edited in place.
 func (b *Builder) Events() []history.Event { return b.events }
 
-// Retotal makes the record's own counts of rows agree with the rows that are there, as one who edits a record by hand would.
+// Retotal makes the record's LoadTotals match its rows, as someone who edits a record by hand would.
 func (b *Builder) Retotal() *Builder {
 	at := lastT(b.events)
 	b.DropEvents(func(e history.Event) bool { return e.Load != nil })

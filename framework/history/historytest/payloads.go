@@ -2,8 +2,8 @@ package historytest
 
 import "github.com/holdfast-ha/holdfast/framework/history"
 
-// copyPayloads gives each event its own payload, so that a run that was handed out does not change when the Builder
-// goes on. Maps and slices inside are shared: nothing edits them in place.
+// copyPayloads copies each event's payload, so that a returned run does not change when the Builder is used further. Maps
+// and slices within payloads are shared, because nothing edits them in place.
 func copyPayloads(events []history.Event) {
 	for i := range events {
 		e := &events[i]

@@ -10,15 +10,15 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Worker is the load worker that requests have unless they name another.
+// Worker is the default load worker of requests.
 const Worker = "worker-0"
 
-// Latency is how long a request takes unless it says otherwise.
+// Latency is the default duration of a request.
 const Latency = 2 * time.Millisecond
 
-// Request adds a request. What is left zero becomes what a good request has: Worker, LaneFresh, the lane's next Seq,
-// Sent at Due, Done after Latency, OK, and for an OK request status 200, one attempt and a body. A request that is
-// Unsent keeps zeros.
+// Request adds a request. Zero fields get the values of a good request: Worker, LaneFresh, the lane's next Seq, Sent at
+// Due, Done after Latency, OK, and for an OK request status 200, one attempt and a body. An Unsent request keeps its zero
+// fields.
 func (b *Builder) Request(r history.Request) *Builder {
 	r.Worker = cmp.Or(r.Worker, Worker)
 	r.Lane = cmp.Or(r.Lane, history.LaneFresh)
@@ -48,13 +48,13 @@ func (b *Builder) nextSeq(worker string, lane history.Lane) uint64 {
 	return 0
 }
 
-// Load adds good requests at an even pace from (included) until to (excluded). They are answered in turn by the pods
-// that were ready and not being deleted at the moment, as the events added so far have it; by nobody if there are none.
+// Load adds good requests at an even pace in [from, to). The pods that are ready and not being deleted at that moment,
+// according to the events added so far, answer them in turn; if there are none, the requests name no pod.
 func (b *Builder) Load(lane history.Lane, perSecond int, from, to history.Offset) *Builder {
 	first := b.nextSeq(Worker, lane)
 	servers := b.servers()
 	step := time.Second / time.Duration(perSecond)
-	conns := make(map[string]uint64) // of a lane that keeps connections: one to each server
+	conns := make(map[string]uint64) // for a lane that keeps connections: one connection per server
 	seq := first
 	for due := from; due < to; due += step {
 		r := history.Request{
@@ -78,8 +78,8 @@ func (b *Builder) Load(lane history.Lane, perSecond int, from, to history.Offset
 	return b
 }
 
-// Fail turns the lane's requests due from (included) until to (excluded) into failures: no status, no body, and the
-// server that would have answered marked as inferred.
+// Fail turns the lane's requests that are due in [from, to) into failures: no status, no body, and the server that would
+// have answered as inferred.
 func (b *Builder) Fail(lane history.Lane, from, to history.Offset, outcome history.Outcome) *Builder {
 	return b.EditRequests(func(r *history.Request) {
 		if r.Lane != lane || r.Due < from || r.Due >= to {
@@ -101,25 +101,25 @@ func (b *Builder) EditRequests(edit func(*history.Request)) *Builder {
 	return b
 }
 
-// DropRequests takes out every request added so far for which drop is true.
+// DropRequests removes every request added so far for which drop returns true.
 func (b *Builder) DropRequests(drop func(history.Request) bool) *Builder {
 	b.requests = slices.DeleteFunc(b.requests, drop)
 	return b
 }
 
-// FailReading makes the sequence of requests end with an error after the last.
+// FailReading makes the sequence of requests end with an error.
 func (b *Builder) FailReading(err error) *Builder {
 	b.readError = err
 	return b
 }
 
-// WithoutTotals leaves out the Clock and LoadTotals that Run adds, for tests that add their own or none.
+// WithoutTotals prevents Run from adding Clock and LoadTotals, for tests that add their own or none.
 func (b *Builder) WithoutTotals() *Builder {
 	b.totals = false
 	return b
 }
 
-// totals closes the record of load: what each worker says of its clock and of each lane.
+// totals are the final Clock of each worker, and its LoadTotals of each lane.
 func totals(rows []history.Request, at history.Offset) []history.Event {
 	type key struct {
 		worker string
@@ -148,7 +148,7 @@ func totals(rows []history.Request, at history.Offset) []history.Event {
 		}
 		events = append(events, history.Event{T: at, Load: c})
 	}
-	// Maps have no order, and records are compared.
+	// Map iteration order is random, and tests compare records.
 	slices.SortFunc(events, func(x, y history.Event) int { return strings.Compare(order(x), order(y)) })
 	return events
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// serverList is who could answer since when, oldest first.
+// serverList is the ready pods over time, oldest first.
 type serverList []struct {
 	since history.Offset
 	ready []history.Pod

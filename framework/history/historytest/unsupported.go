@@ -2,8 +2,7 @@ package historytest
 
 import "github.com/holdfast-ha/holdfast/framework/history"
 
-// Unsupported makes of Healthy the record of a fault that could not be done, and of which the harness says why: nothing was
-// disturbed.
+// Unsupported turns Healthy into the record of a fault that the environment does not support: nothing was disturbed.
 func Unsupported(b *Builder, why string) *Builder {
 	b.DropEvents(func(e history.Event) bool {
 		object := e.Pod != nil || e.Node != nil || e.Workload != nil || e.Slice != nil || e.Budget != nil

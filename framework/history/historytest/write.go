@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Write records the run in dir, for tests of what reads files. A run that is Incomplete lacks its last line, as one
-// does whose harness was killed. What FailReading set is not written.
+// Write records the run in dir, for tests of code that reads files. An Incomplete run lacks its end line, like the record
+// of a killed harness. The error of FailReading is not written.
 func (b *Builder) Write(dir string) error {
 	run := b.Run()
 	w, err := history.Create(dir, run.Header)
@@ -28,7 +28,7 @@ func (b *Builder) Write(dir string) error {
 		if requestsErr != nil {
 			return errors.Join(err, requestsErr)
 		}
-		err = errors.Join(err, requests.Append(rows...)) // all at once: they may be in any order
+		err = errors.Join(err, requests.Append(rows...)) // a single call, because they may be in any order
 	}
 	if run.Incomplete != "" {
 		return err

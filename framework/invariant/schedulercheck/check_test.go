@@ -16,9 +16,9 @@ import (
 
 var (
 	clusters = flag.Int("clusters", 3000, "how many random clusters to compare")
-	first    = flag.Uint64("first", 0, "the number of the first")
-	seed     = flag.Uint64("seed", 1, "what makes them random")
-	findAll  = flag.Bool("all", false, "go on after a disagreement, and tell the first of each kind")
+	first    = flag.Uint64("first", 0, "the number of the first cluster")
+	seed     = flag.Uint64("seed", 1, "the seed of the random clusters")
+	findAll  = flag.Bool("all", false, "go on after a disagreement, and report the first of each kind")
 )
 
 // totals count what was compared.
@@ -29,8 +29,8 @@ type totals struct {
 	found                             map[string]string
 }
 
-// TestPlacementAgainstScheduler: whatever cluster the scheduler finds, and however it came to be, Placement calls a
-// binding legal where kube-scheduler's filters let the pod go, and illegal where they do not.
+// TestPlacementAgainstScheduler checks that Placement judges a binding legal where kube-scheduler's filters admit the pod, and
+// illegal where they refuse it, whatever the history of the cluster was.
 func TestPlacementAgainstScheduler(t *testing.T) {
 	if *clusters < 1 {
 		t.Fatalf("-clusters %d: nothing would be compared", *clusters)
@@ -82,7 +82,7 @@ func (all *totals) compare(t testing.TB, s *scheduler, number uint64) {
 	all.clusters++
 }
 
-// agree tells whether the answers are the same. What a record cannot hold must be left unjudged.
+// agree reports whether the answers are the same. Rules about pods that a record does not hold must be left unjudged.
 func agree(unweighed bool, ours answer, theirs []string) bool {
 	switch {
 	case unweighed:
@@ -109,7 +109,7 @@ func (all *totals) count(ours answer, theirs []string) {
 	}
 }
 
-// disagreement tells of the smallest cluster in which the two still disagree about the node.
+// disagreement reports the smallest cluster in which the two still disagree about the node.
 func (all *totals) disagreement(t testing.TB, s *scheduler, c *cluster, node string, number uint64) {
 	c = shrink(c, func(c *cluster) bool {
 		if !slices.ContainsFunc(c.nodes, func(n *corev1.Node) bool { return n.Name == node }) {
@@ -122,7 +122,7 @@ func (all *totals) disagreement(t testing.TB, s *scheduler, c *cluster, node str
 	theirs, _ := s.refusals(t.Context(), c)
 	ours, v := c.ask(node)
 	kind := fmt.Sprintf("%s, refused by %q", ours, strings.Join(theirs[node], ", "))
-	text := fmt.Sprintf("seed %d, cluster %d, node %s: Placement says %s, and of kube-scheduler refuse: %q\n%s\n%s\n%s\nagain: go test -args -seed %d -first %d -clusters 1",
+	text := fmt.Sprintf("seed %d, cluster %d, node %s: Placement says %s, and these plugins of kube-scheduler refuse: %q\n%s\n%s\n%s\nreproduce: go test -args -seed %d -first %d -clusters 1",
 		*seed, number, node, ours, theirs[node], v.Seen, strings.Join(v.Evidence, "\n"), c, *seed, number)
 	all.Lock()
 	defer all.Unlock()
@@ -132,7 +132,7 @@ func (all *totals) disagreement(t testing.TB, s *scheduler, c *cluster, node str
 	t.Fail()
 }
 
-// report tells the totals, and fails when so little was refused, or so much, that agreement means little.
+// report logs the totals, and fails if so few or so many bindings were refused that agreement means little.
 func (all *totals) report(t testing.TB, took time.Duration) {
 	share := func(n int) float64 { return float64(n) / float64(max(all.asked, 1)) }
 	t.Logf("%d clusters from number %d with seed %d, %d nodes asked in %s: %.1f %% illegal, %.1f %% not weighed (rules about other namespaces)",
@@ -140,7 +140,7 @@ func (all *totals) report(t testing.TB, took time.Duration) {
 	for _, name := range slices.Sorted(maps.Keys(plugins)) {
 		t.Logf("refused by %s alone: %d (%.2f %%)", name, all.alone[name], 100*share(all.alone[name]))
 		if all.clusters >= 1000 && share(all.alone[name]) < 0.005 {
-			t.Errorf("%s alone decided too seldom: the comparison proves little", name)
+			t.Errorf("%s decided alone too rarely: the comparison proves little", name)
 		}
 	}
 	if all.clusters >= 1000 && (share(all.illegal) < 0.2 || share(all.illegal) > 0.8 || share(all.refused) > 0.3) {
@@ -148,9 +148,9 @@ func (all *totals) report(t testing.TB, took time.Duration) {
 	}
 }
 
-// TestComparisonBites: whatever of a cluster the record does not tell, or tells wrongly, the comparison finds it out. So it
-// would find a rule that is not known, or not as the scheduler knows it.
-func TestComparisonBites(t *testing.T) {
+// TestComparisonFindsDifferences leaves one thing of the clusters out of the records, or changes it, and checks that the comparison
+// finds a disagreement. So it would find a rule that Placement does not know, or knows differently than the scheduler.
+func TestComparisonFindsDifferences(t *testing.T) {
 	eachSpread := func(change func(*corev1.TopologySpreadConstraint)) func(*cluster) {
 		return func(c *cluster) {
 			for i := range c.incoming.Spec.TopologySpreadConstraints {
@@ -201,7 +201,7 @@ func TestComparisonBites(t *testing.T) {
 				p.Spec.Affinity.PodAntiAffinity = nil
 			}
 		}),
-		"anti-affinity of those that are there": func(c *cluster) {
+		"anti-affinity of existing pods": func(c *cluster) {
 			for _, p := range c.pods {
 				p.Spec.Affinity = nil
 			}
@@ -245,12 +245,12 @@ func TestComparisonBites(t *testing.T) {
 					}
 				}
 			}
-			t.Errorf("nobody noticed that the record says nothing of %s", what)
+			t.Errorf("no disagreement, although the record lacks %s", what)
 		})
 	}
 }
 
-// String writes a cluster for somebody who has to find out what is special about it.
+// String describes a cluster for the report of a disagreement.
 func (c *cluster) String() string {
 	var text strings.Builder
 	for _, n := range c.nodes {
@@ -262,7 +262,7 @@ func (c *cluster) String() string {
 	return text.String()
 }
 
-// TestRulesAreReadable: what a random pod's rules are in a record is what the API has.
+// TestRulesAreReadable checks that a random pod's rules in a record are equal to those of the API.
 func TestRulesAreReadable(t *testing.T) {
 	for number := range uint64(100) {
 		p := randomCluster(*seed, number).incoming

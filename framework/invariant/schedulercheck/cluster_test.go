@@ -33,7 +33,7 @@ type dice struct{ *rand.Rand }
 
 func newDice(seed, number uint64) dice { return dice{rand.New(rand.NewPCG(seed, number))} }
 
-// in tells whether something of which one in n is like that is.
+// in is true in one of n cases.
 func (d dice) in(n int) bool { return d.IntN(n) == 0 }
 
 func pick[T any](d dice, of ...T) T { return of[d.IntN(len(of))] }
@@ -100,7 +100,7 @@ func (d dice) node(name string, tainted, closed bool) *corev1.Node {
 	case 1:
 		labels[zoneKey] = "" // a value like any other
 	case 2:
-		labels[hostKey] = "n0" // nobody checks that they differ
+		labels[hostKey] = "n0" // a duplicate name is allowed
 	}
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	n.Spec.Unschedulable = closed && d.in(4)

@@ -12,32 +12,34 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// answer is what Placement makes of a binding.
+// answer is how Placement judges a binding.
 type answer int
 
 const (
 	legal answer = iota
 	illegal
-	unclear // neither: the record leaves it open. Here nothing does
-	refused // the rules are about what a record does not hold
+	unclear // the record does not decide it, which must not happen here
+	refused // the rules are about pods that a record does not hold
 )
 
 func (a answer) String() string { return []string{"legal", "illegal", "unclear", "not weighed"}[a] }
 
-// When the record has things happen. All that leads to the state which the scheduler finds is told long enough before
-// the binding, and all that comes later, long enough after it, that nothing is in doubt.
+// The times of the recorded events. What leads to the state that the scheduler finds is recorded so long before the binding, and
+// later changes so long after it, that the order is certain.
 const (
 	listedAt = 2 * time.Second
-	before   = 4 * time.Second // things happen until 8 s
+	before   = 4 * time.Second // the earliest of the events before the binding; the last is at 8 s
 	boundAt  = 12 * time.Second
 	after    = 15 * time.Second
 )
 
-// ask has Placement judge the record of a run in which the cluster's pod was bound to a node.
-func (c *cluster) ask(node string) (answer, invariant.Verdict) {
-	v := invariant.Placement{}.Check(c.record(node))
+// ask lets Placement judge the record of a run in which the cluster's pod was bound to a node.
+func (c *cluster) ask(node string) (answer, verdict.Verdict) {
+	v := judge.Check(c.record(node), invariant.Placement{})
 	of := func(name string) int { return int(v.Numbers[name]) }
 	switch {
 	case strings.Contains(strings.Join(append(v.Evidence, v.Seen), "\n"), "other namespaces"):
@@ -50,7 +52,7 @@ func (c *cluster) ask(node string) (answer, invariant.Verdict) {
 	return unclear, v
 }
 
-// record tells how the cluster came to be as it is, by one of many ways, and how it went on.
+// record returns a random history that leads to the cluster, and continues after the binding.
 func (c *cluster) record(node string) history.Run {
 	d := newDice(c.path, 0)
 	b := historytest.New().Phase(history.Provision, 0).Phase(history.Deploy, time.Second).Phase(history.Steady, 9*time.Second)
@@ -58,17 +60,17 @@ func (c *cluster) record(node string) history.Run {
 	for i, stage := range []history.FaultStage{history.Injecting, history.Seen, history.Healing, history.Healed} {
 		b.Fault(time.Duration(10+2*i)*time.Second, history.FaultMark{Name: "scale", Stage: stage})
 	}
-	// Everybody is somebody's pod, so that what is judged does not hang on the labels.
+	// A Deployment selects the pod, so that it is judged whatever its labels are.
 	b.Workload(listedAt, history.Workload{
 		Change: history.Listed, Namespace: home, Name: "all", Selector: map[string]string{"record": "this"}, Observed: true,
 	})
 	for _, n := range c.nodes {
-		tellNode(d, b, n)
+		addNode(d, b, n)
 	}
 	for _, p := range c.pods {
-		tellPod(d, b, p)
+		addPod(d, b, p)
 	}
-	tellGone(d, b, c)
+	addGone(d, b, c)
 	p := podOf(c.incoming, history.Added)
 	b.Pod(before+d.within(4*time.Second), p)
 	p.Change, p.Rules, p.Node = history.Modified, nil, node
@@ -77,8 +79,8 @@ func (c *cluster) record(node string) history.Run {
 
 func (d dice) within(span time.Duration) time.Duration { return time.Duration(d.Int64N(int64(span))) }
 
-// tellNode has a node be what it is from the beginning, or become so, and perhaps be another later.
-func tellNode(d dice, b *historytest.Builder, n *corev1.Node) {
+// addNode records a node that has its state from the beginning or gets it before the binding, and may change after it.
+func addNode(d dice, b *historytest.Builder, n *corev1.Node) {
 	is := nodeOf(n, history.Listed)
 	if d.in(4) {
 		was := is
@@ -96,15 +98,15 @@ func tellNode(d dice, b *historytest.Builder, n *corev1.Node) {
 	} else {
 		b.Node(listedAt, is)
 	}
-	if d.in(6) { // what comes later does not matter
+	if d.in(6) { // later changes do not matter
 		will := is
 		will.Change, will.Labels, will.Taints = pick(d, history.Modified, history.Deleted), map[string]string{hostKey: n.Name}, nil
 		b.Node(after+d.within(time.Second), will)
 	}
 }
 
-// tellPod has a pod be bound before the record begins, or in the course of it.
-func tellPod(d dice, b *historytest.Builder, p *corev1.Pod) {
+// addPod records a pod that was bound before the record begins, or before the binding that is judged.
+func addPod(d dice, b *historytest.Builder, p *corev1.Pod) {
 	is := podOf(p, history.Listed)
 	is.Node = p.Spec.NodeName
 	going := p.DeletionTimestamp != nil
@@ -125,7 +127,7 @@ func tellPod(d dice, b *historytest.Builder, p *corev1.Pod) {
 		is.Deleting = true
 		b.Pod(at+d.within(time.Second), is)
 	}
-	switch d.IntN(8) { // what comes later does not matter
+	switch d.IntN(8) { // later changes do not matter
 	case 0:
 		is.Deleting = true
 		b.Pod(after, is)
@@ -135,8 +137,8 @@ func tellPod(d dice, b *historytest.Builder, p *corev1.Pod) {
 	}
 }
 
-// tellGone adds pods that were there, and are not when the scheduler comes to the pod: they count for nothing.
-func tellGone(d dice, b *historytest.Builder, c *cluster) {
+// addGone records pods that have gone before the binding that is judged, and one that comes after it. None of them counts.
+func addGone(d dice, b *historytest.Builder, c *cluster) {
 	for i := range d.IntN(3) {
 		p := podOf(c.incoming, history.Listed)
 		p.Name = "gone-" + string(rune('a'+i))
@@ -150,7 +152,7 @@ func tellGone(d dice, b *historytest.Builder, c *cluster) {
 		}
 		b.Pod(before+d.within(4*time.Second), p)
 	}
-	if d.in(4) { // and one that comes later
+	if d.in(4) { // a pod that comes later
 		p := podOf(c.incoming, history.Added)
 		p.Name, p.UID = "later", "later"
 		p.Labels = maps.Clone(p.Labels)
@@ -169,8 +171,8 @@ func nodeOf(n *corev1.Node, change history.Change) history.Node {
 	return node
 }
 
-// podOf is a pod as package observe writes it down, without a node. All have a label more than the pod, by which the
-// Deployment of the record chooses them.
+// podOf returns a pod as package observe records it, without a node. The incoming pod has one more label, by which the Deployment
+// of the record selects it.
 func podOf(p *corev1.Pod, change history.Change) history.Pod {
 	labels := maps.Clone(p.Labels)
 	if labels == nil {
@@ -197,8 +199,7 @@ func rulesOf(spec corev1.PodSpec) json.RawMessage {
 	return raw
 }
 
-// aboutElsewhere tells whether a rule that may matter is about pods of other namespaces than its own: a record does not
-// hold them.
+// aboutElsewhere reports whether a rule is about pods of other namespaces than its own. A record does not hold those pods.
 func (c *cluster) aboutElsewhere() bool {
 	return slices.ContainsFunc(append(slices.Clone(c.pods), c.incoming), func(p *corev1.Pod) bool {
 		var terms []corev1.PodAffinityTerm

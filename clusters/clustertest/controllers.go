@@ -1,0 +1,140 @@
+package clustertest
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// control is every controller, the scheduler and the kubelets in one. It acts at once. The caller holds the lock.
+func (a *API) control() {
+	if a.Frozen {
+		return
+	}
+	for _, at := range a.chosen("/api/v1/namespaces", true) {
+		a.controlNamespace(a.objects[at].(*corev1.Namespace))
+	}
+}
+
+func (a *API) controlNamespace(ns *corev1.Namespace) {
+	going := ns.Status.Phase == corev1.NamespaceTerminating
+	core := "/api/v1/namespaces/" + ns.Name
+	pods := a.chosen(core+"/pods", true)
+	if going && len(pods) == 0 && !a.Keep {
+		for at := range a.objects {
+			if at == core || strings.Contains(at, "/namespaces/"+ns.Name+"/") {
+				delete(a.objects, at)
+			}
+		}
+		return
+	}
+	if accounts := core + "/serviceaccounts"; !going && a.objects[accounts+"/default"] == nil {
+		a.put(accounts, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: ns.Name}})
+	}
+	for _, at := range pods { // bare pods, such as the load worker's
+		a.run(core+"/pods", a.objects[at].(*corev1.Pod))
+	}
+	for i, at := range a.chosen(core+"/services", true) {
+		a.objects[at].(*corev1.Service).Spec.ClusterIP = fmt.Sprintf("10.96.0.%d", i+1)
+	}
+	apps := "/apis/apps/v1/namespaces/" + ns.Name
+	for _, at := range slices.Concat(a.chosen(apps+"/deployments", true), a.chosen(apps+"/statefulsets", true)) {
+		if going {
+			continue
+		}
+		switch w := a.objects[at].(type) {
+		case *appsv1.Deployment:
+			if n, ready, changed := a.deploy(ns.Name, w.Name, *w.Spec.Replicas, w.Status.Replicas, w.Spec.Selector, w.Spec.Template); changed {
+				w.Status = appsv1.DeploymentStatus{Replicas: n, UpdatedReplicas: n, AvailableReplicas: ready, ReadyReplicas: ready}
+				a.put(path.Dir(at), w)
+			}
+		case *appsv1.StatefulSet:
+			if n, ready, changed := a.deploy(ns.Name, w.Name, *w.Spec.Replicas, w.Status.Replicas, w.Spec.Selector, w.Spec.Template); changed {
+				w.Status = appsv1.StatefulSetStatus{Replicas: n, UpdatedReplicas: n, AvailableReplicas: ready, ReadyReplicas: ready}
+				a.put(path.Dir(at), w)
+			}
+		}
+	}
+}
+
+// deploy creates the missing pods of a workload and updates its EndpointSlice. It returns how many pods the workload has, and
+// how many of them are ready.
+func (a *API) deploy(
+	namespace, name string, n, before int32, selector *metav1.LabelSelector, template corev1.PodTemplateSpec,
+) (total, ready int32, changed bool) {
+	collection := "/api/v1/namespaces/" + namespace + "/pods"
+	own := func() (pods []*corev1.Pod) {
+		for _, at := range a.chosen(collection, true) {
+			if p := a.objects[at].(*corev1.Pod); labels.SelectorFromSet(selector.MatchLabels).Matches(labels.Set(p.Labels)) {
+				pods = append(pods, p)
+			}
+		}
+		return pods
+	}
+	changed = before == 0
+	for len(own()) < int(n) {
+		changed = true
+		p := &corev1.Pod{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: *template.Spec.DeepCopy()}
+		p.Namespace, p.Name = namespace, fmt.Sprintf("%s-%d", name, a.version)
+		a.run(collection, p)
+	}
+	if !changed {
+		return n, 0, false
+	}
+	s := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: name + "-1", Labels: map[string]string{discoveryv1.LabelServiceName: name},
+	}}
+	for _, p := range own() {
+		if p.Spec.NodeName == "" {
+			continue
+		}
+		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{p.Status.PodIP}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)},
+			TargetRef: &corev1.ObjectReference{Name: p.Name}, NodeName: &p.Spec.NodeName,
+		})
+	}
+	a.put("/apis/discovery.k8s.io/v1/namespaces/"+namespace+"/endpointslices", s)
+	return n, int32(len(s.Endpoints)), true
+}
+
+// run binds an unbound pod to the node with the fewest pods of its namespace, and makes it ready.
+func (a *API) run(collection string, p *corev1.Pod) {
+	if p.Spec.NodeName != "" {
+		return
+	}
+	p.Status.Phase = corev1.PodPending
+	a.put(collection, p)
+	pods := func(n Object) (count int) {
+		for _, at := range a.chosen(collection, true) {
+			if a.objects[at].(*corev1.Pod).Spec.NodeName == n.GetName() {
+				count++
+			}
+		}
+		return count
+	}
+	var nodes []Object
+	for _, at := range a.chosen("/api/v1/nodes", true) {
+		if n := a.objects[at]; labels.SelectorFromSet(p.Spec.NodeSelector).Matches(labels.Set(n.GetLabels())) {
+			nodes = append(nodes, n)
+		}
+	}
+	if len(nodes) == 0 {
+		return // the pod stays pending
+	}
+	if !a.Crowd {
+		slices.SortStableFunc(nodes, func(m, n Object) int { return pods(m) - pods(n) })
+	}
+	p.Spec.NodeName = path.Base(nodes[0].GetName())
+	p.Status = corev1.PodStatus{
+		Phase: corev1.PodRunning, PodIP: fmt.Sprintf("10.244.0.%d", a.version),
+		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+	}
+	a.put(collection, p)
+}

@@ -1,0 +1,41 @@
+package kind
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+)
+
+func TestPrioritizeLoad(t *testing.T) {
+	f := newFakeEngine("podman")
+	refused := errors.New("no such controller")
+	f.fail = func(args []string) error {
+		if args[0] == "update" {
+			return refused
+		}
+		return nil
+	}
+	spec := clusters.Spec{Zones: []string{"a", "b"}}.WithDefaults()
+	err := prioritizeLoad(t.Context(), f, "demo", spec)
+	if want := "raise the CPU shares of holdfast-demo-worker3: no such controller"; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	updates := slices.DeleteFunc(slices.Clone(f.calls), func(call string) bool { return !strings.HasPrefix(call, "update") })
+	if want := []string{"update --cpu-shares 10240 holdfast-demo-worker3"}; !slices.Equal(updates, want) {
+		t.Errorf("asked for %q, want %q: the load node only", updates, want)
+	}
+
+	f.run("holdfast-demo-worker")
+	f.run("holdfast-demo-worker3")
+	f.calls, f.fail, spec.LoadOnWorkers = nil, nil, 1
+	if err := prioritizeLoad(t.Context(), f, "demo", spec); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"update --cpu-shares 10240 holdfast-demo-worker", "update --cpu-shares 10240 holdfast-demo-worker3"}
+	if !slices.Equal(f.calls, want) {
+		t.Errorf("asked for %q, want %q: the load node, and the worker that carries load", f.calls, want)
+	}
+}

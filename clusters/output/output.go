@@ -1,0 +1,18 @@
+// Package output shortens what programs print, for error messages.
+package output
+
+import "strings"
+
+// Tail is the last lines of a program's output as an indented paragraph, without messages about downloads: compilers print the
+// cause some lines before the last.
+func Tail(text string) string {
+	const shown = 6
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "go: downloading ") {
+			lines = append(lines, "  "+line)
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-shown):], "\n")
+}

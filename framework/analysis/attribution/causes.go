@@ -1,0 +1,161 @@
+package attribution
+
+import "slices"
+
+// Cause is why a request failed, in a word. A mutant names the cause that it plants, so that the two can be compared.
+type Cause string
+
+// The causes. Causes that follow from others, such as an outage from a lost node, are separate if an engineer would fix
+// something else.
+const (
+	// CauseReadyTooEarly: no process listened yet. A readiness probe is missing, or succeeds too early.
+	CauseReadyTooEarly Cause = "ready-too-early"
+	// CauseLateEndpoint: no process listened any more. Kubernetes does not wait for the proxies when a pod is deleted; a preStop sleep does.
+	CauseLateEndpoint Cause = "late-endpoint"
+	// CauseLateWithdrawal: as CauseLateEndpoint, but the endpoint had been withdrawn for longer than a proxy takes on a usual
+	// machine: the proxy is starved, or stuck.
+	CauseLateWithdrawal Cause = "late-withdrawal"
+	// CauseCutAtSIGTERM: requests in flight are dropped instead of finished.
+	CauseCutAtSIGTERM Cause = "cut-at-sigterm"
+	// CauseCutAtEnd: the server does not ask clients in time to leave long-lived connections.
+	CauseCutAtEnd Cause = "cut-at-end"
+	// CauseCutWhileEnding is one of the two causes above, in a record that does not contain when SIGTERM was sent.
+	CauseCutWhileEnding Cause = "cut-while-ending"
+	// CauseRestart: a crash, a failed liveness probe, a resize that restarts.
+	CauseRestart Cause = "restart"
+	// CausePressure: a pod that its kubelet evicts stays an endpoint until it has ended.
+	CausePressure Cause = "pressure-eviction"
+	// CauseNodeLost: until the loss is noticed, proxies keep sending requests there.
+	CauseNodeLost Cause = "node-lost"
+	// CauseNodeLostConnection: the connection was open before the loss.
+	CauseNodeLostConnection Cause = "node-lost-connection"
+	// CauseDeadUpstream: a gateway without health checks and retries, and an upstream on a lost node.
+	CauseDeadUpstream Cause = "dead-upstream"
+	// CauseEmptyUpstream: as CauseDeadUpstream, for a healthy entry node without a pod (externalTrafficPolicy: Local).
+	CauseEmptyUpstream Cause = "empty-upstream"
+	// The outages: no endpoint was left that could answer, by what ended the last ones.
+	CauseOutageEviction Cause = "outage-eviction"
+	CauseOutageDeletion Cause = "outage-deletion"
+	CauseOutageNodeLost Cause = "outage-node-lost"
+	CauseOutagePressure Cause = "outage-pressure-eviction"
+	// CauseBadAnswer: the server answered wrongly.
+	CauseBadAnswer Cause = "bad-answer"
+	// CauseCutWhileReady: the server cut or refused the connection for no reason that can be seen from outside.
+	CauseCutWhileReady Cause = "cut-while-ready"
+	// CauseSlow is not certainly the system's fault: the machine may have been busy.
+	CauseSlow Cause = "slow"
+	// CauseUnknown: nothing that was recorded explains it.
+	CauseUnknown Cause = "unknown"
+)
+
+// causes are all causes with their words. Of causes with equal evidence, the first one is preferred.
+var causes = []struct {
+	cause Cause
+	words string
+}{
+	{CauseReadyTooEarly, "sent to a pod that was offered to clients before it listened"},
+	{CauseRestart, "sent to a pod whose container was being started again, and that was still offered to clients"},
+	{CausePressure, "sent to a pod that its kubelet was evicting, and that was still offered to clients"},
+	{CauseLateEndpoint, "sent to a pod that had stopped listening, because the proxies had not noticed yet"},
+	{CauseLateWithdrawal, "sent to a pod that had stopped listening, because the proxies had not noticed for more than " + ProxyLag.String()},
+	{CauseCutAtSIGTERM, "cut by a server that dropped what was in flight at SIGTERM"},
+	{CauseCutAtEnd, "cut by a server that kept its connections to its very end"},
+	{CauseCutWhileEnding, "cut by a server that ended with the connection open"},
+	{CauseNodeLost, "sent to a pod on a lost node, whose endpoint was still there"},
+	{CauseNodeLostConnection, "lost on a connection to a pod on a lost node"},
+	{CauseDeadUpstream, "sent by the gateway to a lost node, though other pods were ready"},
+	{CauseEmptyUpstream, "sent by the gateway to a node without a ready pod, though other pods were ready"},
+	{CauseOutageEviction, "nobody could answer: evictions had taken the last endpoint"},
+	{CauseOutagePressure, "nobody could answer: kubelets had evicted the last endpoint"},
+	{CauseOutageNodeLost, "nobody could answer: the last endpoint was on a lost node"},
+	{CauseOutageDeletion, "nobody could answer: the last endpoint had been deleted"},
+	{CauseBadAnswer, "answered wrongly by a pod that was ready"},
+	{CauseCutWhileReady, "cut, or refused, by a pod that was ready"},
+	{CauseSlow, "not answered in time, and nothing was wrong with the pods"},
+	{CauseUnknown, "nothing that was seen explains it"},
+}
+
+// Causes lists all causes.
+func Causes() []Cause {
+	list := make([]Cause, len(causes))
+	for i, c := range causes {
+		list[i] = c.cause
+	}
+	return list
+}
+
+// Words are what a cause means, of a request: "sent to a pod that ...". For a cause that is not among Causes, they are the cause
+// itself: other promises and newer versions have other causes.
+func (c Cause) Words() string {
+	for _, known := range causes {
+		if known.cause == c {
+			return known.words
+		}
+	}
+	return string(c)
+}
+
+// OfSystem reports whether the cause certainly lies in the system under test, and not in the harness and its machine.
+func (c Cause) OfSystem() bool { return c != CauseSlow && c != CauseUnknown && c != "" }
+
+// rank is the place of a cause in the vocabulary.
+func (c Cause) rank() int {
+	return slices.IndexFunc(causes, func(known struct {
+		cause Cause
+		words string
+	}) bool {
+		return known.cause == c
+	})
+}
+
+// PodPhase is the phase of a pod's life when a request was sent to it.
+type PodPhase string
+
+// The phases of a pod's life, in their usual order.
+const (
+	PhaseStarting   PodPhase = "starting"           // an endpoint, and has not answered any request yet
+	PhaseReady      PodPhase = "ready"              // nothing is wrong with it
+	PhaseRestarting PodPhase = "restarting"         // its container has ended, or is being killed, and is restarted
+	PhaseEvicted    PodPhase = "being evicted"      // by its kubelet, without a deletion
+	PhaseDeleting   PodPhase = "deletion requested" // and its endpoint is still ready
+	PhaseRemoved    PodPhase = "endpoint removed"   // from the EndpointSlice: each proxy follows in its own time
+	PhaseSIGTERM    PodPhase = "told to end"        // SIGTERM was sent, according to the pod's lifecycle
+	PhaseGone       PodPhase = "gone"               // its containers have ended
+	PhaseNodeLost   PodPhase = "on a lost node"
+	PhaseUnknown    PodPhase = "" // of an unknown pod
+)
+
+// Confidence is how it is known to which pod a failed request was sent.
+type Confidence string
+
+// The confidences, the best first.
+const (
+	ConfidenceSeen       Confidence = "seen" // the answer named the pod, or its address was dialled
+	ConfidenceConnection Confidence = "inferred from the connection"
+	ConfidenceAll        Confidence = "every endpoint was in trouble"
+	ConfidenceOnly       Confidence = "the only endpoint in trouble"
+	ConfidenceOneOf      Confidence = "one of several in trouble"
+	ConfidenceNone       Confidence = "unknown"
+)
+
+// Attribution is to which pod a failed request was sent, in which phase that pod was, and why the request failed. Pod, Node, Zone
+// and Revision are empty if they are unknown.
+type Attribution struct {
+	Cause      Cause
+	Confidence Confidence
+	Phase      PodPhase
+
+	Pod, Node, Zone, Revision string
+
+	Among []PodOn // all pods to which it may have been sent, according to the cause
+}
+
+// PodOn is a pod and its node; empty: unknown.
+type PodOn struct{ Pod, Node string }
+
+// OfSystem reports whether the failure is attributed to the system under test. Such a failure breaks a promise however noisy the
+// harness was at the time. The origin of any other failure is unknown.
+func (a Attribution) OfSystem() bool { return a.Cause.OfSystem() && a.Confidence != ConfidenceNone }
+
+// Blames reports whether a failure with an unknown target is attributed to certain pods or nodes.
+func (a Attribution) Blames() bool { return a.OfSystem() && len(a.Among) > 0 }

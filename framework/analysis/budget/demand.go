@@ -1,0 +1,190 @@
+package budget
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// desiredHealthy is how many healthy pods a budget demands of expected pods, as the disruption controller computes it:
+// percentages are of the replicas that the pods' controllers want, rounded up, for maxUnavailable as well as for
+// minAvailable; maxUnavailable wins where both are set, which the API refuses.
+//
+// Source: getExpectedPodCount in kubernetes pkg/controller/disruption/disruption.go, GetScaledValueFromIntOrPercent in
+// k8s.io/apimachinery/pkg/util/intstr
+func desiredHealthy(b history.Budget, expected int) (int, error) {
+	if b.MaxUnavailable != "" {
+		n, err := scaled(b.MaxUnavailable, expected)
+		return max(expected-n, 0), err
+	}
+	if b.MinAvailable != "" {
+		return scaled(b.MinAvailable, expected)
+	}
+	return 0, nil
+}
+
+// scaled reads "2" as it is and "50%" of a total, rounded up.
+func scaled(value string, total int) (int, error) {
+	digits, isPercentage := strings.CutSuffix(value, "%")
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("read %q: want a number or a percentage", value)
+	}
+	if !isPercentage {
+		return n, nil
+	}
+	return int(math.Ceil(float64(n) * float64(total) / 100)), nil
+}
+
+// Demand is what a budget, or the promise itself, demanded in the course of a run.
+type Demand struct {
+	Key      history.Key
+	Words    string // "budget backend"
+	Selector map[string]string
+	points   []demandPoint // in order
+	Broken   string        // why it cannot be judged; empty: it can
+	own      bool          // it is the promise's own, and no budget's
+
+	asked, tested bool // an eviction under it was asked for; it was put to the test: see Ledger.test
+}
+
+// demandPoint is a demand from a moment on.
+type demandPoint struct {
+	at      history.Offset
+	desired int
+	allowed int  // disruptions, as its status said
+	guards  bool // also pods that are not ready, as IfHealthyBudget does
+	words   string
+}
+
+// Demands follows the budgets through a run.
+func Demands(run history.Run, only func(history.Key) bool) []*Demand {
+	var all []*Demand
+	evidence.Moments(run, func(at history.Offset, s *history.State) {
+		for key, b := range s.Budgets {
+			if !only(key) {
+				continue
+			}
+			i := slices.IndexFunc(all, func(d *Demand) bool { return d.Key == key })
+			if i < 0 {
+				i = len(all)
+				all = append(all, &Demand{Key: key, Words: "budget " + key.Name, Selector: b.Selector})
+			}
+			all[i].follow(at, s, b)
+		}
+		for _, d := range all {
+			if _, there := s.Budgets[d.Key]; !there {
+				d.add(demandPoint{at: at, allowed: 1, words: "deleted"})
+			}
+		}
+	})
+	slices.SortFunc(all, func(a, b *Demand) int {
+		return cmp.Or(strings.Compare(a.Words, b.Words), strings.Compare(a.Key.Namespace, b.Key.Namespace))
+	})
+	return all
+}
+
+func (d *Demand) follow(at history.Offset, s *history.State, b history.Budget) {
+	switch {
+	case b.SelectsBy != "":
+		d.Broken = "it selects its pods by more than plain labels: " + b.SelectsBy
+		return
+	case len(b.Selector) == 0: // it matches all pods, or none, or carries expressions: an old record does not tell which
+		d.Broken = "it selects its pods by something other than plain labels"
+		return
+	}
+	d.Selector = b.Selector
+	expected, unclear := expectedPods(s, b)
+	if unclear != "" {
+		d.Broken = unclear
+		return
+	}
+	desired, err := desiredHealthy(b, expected)
+	if err != nil {
+		d.Broken = err.Error()
+		return
+	}
+	p := demandPoint{at: at, desired: desired, allowed: b.DisruptionsAllowed, guards: b.UnhealthyPodEvictionPolicy == "IfHealthyBudget"}
+	p.words = fmt.Sprintf("minAvailable %s", b.MinAvailable)
+	if b.MaxUnavailable != "" {
+		p.words = fmt.Sprintf("maxUnavailable %s", b.MaxUnavailable)
+	}
+	p.words += fmt.Sprintf(" of %d", expected)
+	d.add(p)
+}
+
+// add keeps a point that differs from the last.
+func (d *Demand) add(p demandPoint) {
+	if n := len(d.points); n > 0 {
+		if last := d.points[n-1]; last.desired == p.desired && last.allowed == p.allowed && last.guards == p.guards {
+			return
+		}
+	}
+	d.points = append(d.points, p)
+}
+
+// expectedPods sums up the replicas that the workloads of the budget's pods want. Where the record names none, the
+// budget's own status must do. A workload that selects its pods by more than plain labels may not be theirs.
+func expectedPods(s *history.State, b history.Budget) (expected int, unclear string) {
+	owners := make(map[history.Key]int)
+	for _, pod := range s.PodsOf(b.Namespace, b.Selector) {
+		for key, w := range s.Workloads {
+			if key.Namespace == b.Namespace && len(w.Selector) > 0 && history.Selects(w.Selector, pod.Labels) {
+				if w.SelectsBy != "" {
+					return 0, key.Name + ", which may own its pods, selects them by more than plain labels: " + w.SelectsBy
+				}
+				owners[key] = w.Replicas
+			}
+		}
+	}
+	if len(owners) == 0 {
+		return b.ExpectedPods, ""
+	}
+	for _, replicas := range owners {
+		expected += replicas
+	}
+	return expected, ""
+}
+
+// at is the least that was demanded at some moment from from to to, and its words; -1 when nothing was demanded yet.
+func (d *Demand) at(from, to history.Offset) demandPoint {
+	least := demandPoint{desired: -1}
+	for i, p := range d.points {
+		over := i+1 < len(d.points) && d.points[i+1].at <= from
+		if p.at <= to && !over && (least.desired < 0 || p.desired < least.desired) {
+			least = p
+		}
+	}
+	return least
+}
+
+// Blocked tells whether its status allowed no disruption at some moment from from to to.
+func (d *Demand) Blocked(from, to history.Offset) bool {
+	return d.some(from, to, func(p demandPoint) bool { return p.allowed <= 0 })
+}
+
+// Open tells whether its status allowed a disruption at some moment from from to to.
+func (d *Demand) Open(from, to history.Offset) bool {
+	return d.some(from, to, func(p demandPoint) bool { return p.allowed > 0 })
+}
+
+// guards tells whether it surely guarded pods that are not ready, from from to to.
+func (d *Demand) guards(from, to history.Offset) bool {
+	return d.at(from, to).desired >= 0 && !d.some(from, to, func(p demandPoint) bool { return !p.guards })
+}
+
+func (d *Demand) some(from, to history.Offset, like func(demandPoint) bool) bool {
+	for i, p := range d.points {
+		over := i+1 < len(d.points) && d.points[i+1].at <= from
+		if p.at <= to && !over && like(p) {
+			return true
+		}
+	}
+	return false
+}

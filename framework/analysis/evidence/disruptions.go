@@ -1,0 +1,233 @@
+package evidence
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// Disruptions count what the faults of a run did to a workload: pods that began to terminate, restarted or were resized, and nodes
+// that stopped being ready. The counts come from the watches, not from the faults. A network that loses packets and a component that
+// is gone are invisible to watches, so they come from what a fault's witness counted.
+//
+// Only the effects of a fault count: on the pods and nodes that it names, from its application to the start of its revert. A replica
+// that the harness itself adds in the meantime, and what a revert changes, are no disruptions.
+type Disruptions struct {
+	terminations, restarts, losses int
+	resizes                        int
+	additions                      int // new pods, of faults that end none
+	impaired                       int // impaired networks: probes of the fault's witness were hit
+	processes                      int // processes of components that were gone, as the fault's witness counted
+	Refusals                       int // refused evictions, where they count as evidence
+}
+
+// Disruptions counts what the faults did.
+func (f *Run) Disruptions() (n Disruptions) {
+	if _, ok := f.Phases[history.Disturbed]; !ok {
+		return n
+	}
+	workloads := f.Selectors()
+	for _, end := range f.Timeline().Terminations(0, Never) {
+		if owned(workloads, end.Namespace, end.Labels) && f.took(end.Name, end.Node, end.EndBegan()) {
+			n.terminations++
+		}
+	}
+	restarts, cpu := make(map[string]int), make(map[string]string) // by UID
+	for _, e := range f.Record.Events {
+		p := e.Pod
+		if p == nil || p.Ended() || !owned(workloads, p.Namespace, p.Labels) {
+			continue // a kubelet that restarts adds one restart to a pod that it has evicted
+		}
+		bitten := f.took(p.Name, p.Node, e.T)
+		if more := p.Restarts - restarts[p.UID]; more > 0 && bitten {
+			n.restarts += more
+		}
+		restarts[p.UID] = p.Restarts
+		if had := cpu[p.UID]; had != "" && p.CPU != "" && p.CPU != had && bitten {
+			n.resizes++
+		}
+		cpu[p.UID] = cmp.Or(p.CPU, cpu[p.UID]) // a container that restarts reports no CPU for a moment
+	}
+	for _, loss := range f.Timeline().NodeLosses(0, Never) {
+		if f.tookNode(loss.Name, loss.At) {
+			n.losses++
+		}
+	}
+	n.additions = f.additions(workloads)
+	for _, fault := range f.Faults {
+		if fault.Seen.OK {
+			n.processes += fault.Processes
+		}
+		if fault.Seen.OK && fault.Hit > 0 {
+			n.impaired++
+		}
+	}
+	return n
+}
+
+// atWork says whether a moment in phase Disturbed lies between the application of a fault and the start of its revert.
+func (f *Run) atWork(fault *history.FaultLife, at history.Offset) bool {
+	disturbed, undone := f.Phases[history.Disturbed], Never
+	if fault.Healing.OK {
+		undone = fault.Healing.At
+	}
+	return fault.Injecting.OK && at >= max(disturbed.From, fault.Injecting.At) && at < min(disturbed.To, undone)
+}
+
+// took says whether a fault that was active at a moment affected a pod or its node.
+func (f *Run) took(pod, node string, at history.Offset) bool {
+	for i := range f.Faults {
+		fault := &f.Faults[i]
+		if f.atWork(fault, at) && (slices.Contains(fault.Pods, pod) || slices.Contains(fault.Nodes, node)) {
+			return true
+		}
+	}
+	return false
+}
+
+// tookNode says whether a fault that was active at a moment affected a node or had a step on it. An upgrade takes the nodes one by
+// one and names none of them.
+func (f *Run) tookNode(node string, at history.Offset) bool {
+	for i := range f.Faults {
+		fault := &f.Faults[i]
+		if f.atWork(fault, at) && (slices.Contains(fault.Nodes, node) || f.stepped(fault, node)) {
+			return true
+		}
+	}
+	return false
+}
+
+// stepped says whether a fault had a step on a node.
+func (f *Run) stepped(fault *history.FaultLife, node string) bool {
+	return slices.ContainsFunc(f.Record.Events, func(e history.Event) bool {
+		return e.Step != nil && e.Step.Node == node && f.atWork(fault, e.T)
+	})
+}
+
+// additions counts the pods that a fault which ends none created while it was applied, for example by scaling up. If a pod terminated
+// in the meantime, a new pod may only replace it. The harness itself may have asked for pods that come after the fault was seen.
+func (f *Run) additions(workloads []Selector) (n int) {
+	known := make(map[string]bool) // by UID
+	came := make([]int, len(f.Faults))
+	for _, e := range f.Record.Events {
+		p := e.Pod
+		if p == nil || known[p.UID] || p.Change == history.Deleted || !owned(workloads, p.Namespace, p.Labels) {
+			continue
+		}
+		known[p.UID] = true
+		for i, fault := range f.Faults {
+			if len(fault.Nodes)+len(fault.Pods) == 0 && f.atWork(&fault, e.T) && e.T < fault.Seen.At {
+				came[i]++
+			}
+		}
+	}
+	for i, fault := range f.Faults {
+		if came[i] == 0 || slices.ContainsFunc(f.Timeline().Terminations(fault.Injecting.At, fault.Seen.At), func(end *timeline.Pod) bool {
+			return owned(workloads, end.Namespace, end.Labels)
+		}) {
+			continue
+		}
+		n += came[i]
+	}
+	return n
+}
+
+// Selector is a workload's selector of pods.
+type Selector struct {
+	namespace string
+	labels    map[string]string
+}
+
+// Owns reports whether the selector selects a pod of that namespace with those labels.
+func (s Selector) Owns(namespace string, labels map[string]string) bool {
+	return s.namespace == namespace && history.Selects(s.labels, labels)
+}
+
+// Selectors are those of all workloads in the record.
+func (f *Run) Selectors() (list []Selector) {
+	for _, e := range f.Record.Events {
+		if e.Workload == nil || len(e.Workload.Selector) == 0 {
+			continue
+		}
+		s := Selector{e.Workload.Namespace, e.Workload.Selector}
+		if !slices.ContainsFunc(list, func(had Selector) bool { return had.namespace == s.namespace && maps.Equal(had.labels, s.labels) }) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func owned(workloads []Selector, namespace string, labels map[string]string) bool {
+	return slices.ContainsFunc(workloads, func(s Selector) bool { return s.Owns(namespace, labels) })
+}
+
+// Refusals counts the evictions that budgets refused while the run was disturbed.
+func (f *Run) Refusals() (n int) {
+	p := f.Phases[history.Disturbed]
+	for _, e := range f.Record.Events {
+		if e.Eviction != nil && !e.Eviction.Accepted && e.Eviction.Budget != "" && e.T >= p.From && e.T < p.To {
+			n++
+		}
+	}
+	return n
+}
+
+// Disrupted reports a run whose faults took effect without any disruption in the record. FaultsActive reports faults without effect.
+func (f *Run) Disrupted(n Disruptions) (d verdict.Missing) {
+	bit := slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool { return fault.Injecting.OK && fault.Seen.OK })
+	if bit && n == (Disruptions{}) {
+		d.Add("nothing was disrupted: no fault ended a pod or took a node before its revert began")
+	}
+	return d
+}
+
+func (n Disruptions) String() string {
+	words := []string{prose.Count(n.terminations, "pod termination")}
+	if n.restarts > 0 {
+		words = append(words, prose.Count(n.restarts, "pod restart"))
+	}
+	if n.resizes > 0 {
+		words = append(words, prose.Count(n.resizes, "pod resize"))
+	}
+	words = append(words, prose.Count(n.losses, "node loss"))
+	if n.additions > 0 {
+		words = append(words, prose.Count(n.additions, "pod addition"))
+	}
+	if n.processes > 0 {
+		words = append(words, prose.Count(n.processes, "process")+" of a component gone")
+	}
+	if n.impaired > 0 {
+		words = append(words, prose.Count(n.impaired, "impaired network"))
+	}
+	if n.Refusals > 0 {
+		words = append(words, prose.Count(n.Refusals, "refused eviction"))
+	}
+	return prose.List(words)
+}
+
+// Numbers adds the counts to the figures of a verdict.
+func (n Disruptions) Numbers(v *verdict.Verdict) {
+	v.Measure("podTerminations", float64(n.terminations))
+	v.Measure("podRestarts", float64(n.restarts))
+	v.Measure("nodeLosses", float64(n.losses))
+	if n.resizes > 0 {
+		v.Measure("podResizes", float64(n.resizes))
+	}
+	if n.additions > 0 {
+		v.Measure("podAdditions", float64(n.additions))
+	}
+	if n.processes > 0 {
+		v.Measure("processesGone", float64(n.processes))
+	}
+	if n.impaired > 0 {
+		v.Measure("impairedNetworks", float64(n.impaired))
+	}
+	if n.Refusals > 0 {
+		v.Measure("refusedEvictions", float64(n.Refusals))
+	}
+}

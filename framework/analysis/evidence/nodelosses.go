@@ -1,0 +1,78 @@
+package evidence
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+)
+
+// LostUnasked finds a node that was lost without a fault, while the machine lacked processor time, and was not back by from. Name
+// empty means any node; like restricts the losses. Nil means that there is none.
+func (f *Run) LostUnasked(name string, from, to history.Offset, like func(*timeline.NodeLoss) bool) *timeline.NodeLoss {
+	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace + restless
+	for i := range f.Noise.unasked {
+		loss := &f.Noise.unasked[i]
+		back := Never
+		if loss.Back.OK {
+			back = loss.Back.At + PropagationSlack
+		}
+		if (name == "" || loss.Name == name) && to >= loss.At-grace && from <= back && like(loss) {
+			return loss
+		}
+	}
+	return nil
+}
+
+// Inhabited says whether any pod of the scenario, load workers included, was on a node when it was lost. No request led to a node
+// without one.
+func (f *Run) Inhabited(loss *timeline.NodeLoss) bool {
+	is, known := f.Noise.inhabited[loss]
+	if !known {
+		for _, pod := range f.Record.StateAt(loss.At).Pods {
+			is = is || pod.Node == loss.Name && !pod.Ended()
+		}
+		f.Noise.inhabited[loss] = is
+	}
+	return is
+}
+
+// AnyLoss is for LostUnasked: it accepts each loss.
+func AnyLoss(*timeline.NodeLoss) bool { return true }
+
+// SayLost describes a loss without a fault.
+func (f *Run) SayLost(loss *timeline.NodeLoss) string {
+	return fmt.Sprintf("%s was lost at %s without a fault, on a machine without enough processor time: %s", loss.Name, prose.Moment(loss.At), f.Starved(loss))
+}
+
+// Carried says whether a pod of a workload was on a node when it was lost.
+func (f *Run) Carried(loss *timeline.NodeLoss) bool {
+	state := f.Record.StateAt(loss.At)
+	for _, pod := range state.Pods {
+		if pod.Node != loss.Name || pod.Ended() {
+			continue
+		}
+		for _, w := range state.Workloads {
+			if w.Namespace == pod.Namespace && history.Selects(w.Selector, pod.Labels) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Starved is the evidence that the machine lacked processor time when a node was lost.
+func (f *Run) Starved(loss *timeline.NodeLoss) string {
+	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace + restless
+	return InWords(f.Loudest(loss.At-grace, loss.At))
+}
+
+// asked says whether a fault took a node, or may have: which nodes a failed fault touched is unknown.
+func (f *Run) asked(loss timeline.NodeLoss) bool {
+	return slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool {
+		return fault.Injecting.OK && fault.Injecting.At <= loss.At &&
+			(slices.Contains(fault.Nodes, loss.Name) || !fault.Seen.OK || len(fault.Errors) > 0 || loss.At < fault.Seen.At)
+	})
+}

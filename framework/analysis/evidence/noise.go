@@ -1,0 +1,128 @@
+package evidence
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/stats"
+)
+
+const (
+	// Standstill is how long a part of the harness must have been paused to explain a failure at that moment. In runs that held, beside
+	// compilers that used both cores, load workers were paused for at most 176 ms. A request times out after a second without a
+	// connection, or three without an answer.
+	Standstill = 250 * time.Millisecond
+	// stolen is the share of processor time that the hypervisor must have taken to count as noise.
+	stolen = 0.25
+	// lateBeat is the pause that must accompany stolen time. On a machine that always loses a share of its time, everything runs, only
+	// slower.
+	lateBeat = 100 * time.Millisecond
+	// restless is how much longer than the node controller's grace period before a loss the kubelet may have been kept from renewing
+	// its lease.
+	restless = 5 * time.Second
+)
+
+// loud says whether a sample of noise can explain a failure. Pressure on the processors (PSI) cannot: on two cores some task waits in
+// nine seconds of ten, in runs in which nothing is late.
+func loud(n *history.Noise) bool {
+	return n.Pause >= Standstill || n.Throttled >= Standstill || n.Steal >= stolen && n.Pause >= lateBeat
+}
+
+// noise is what the parts of the harness recorded about themselves.
+type noise struct {
+	Of      map[string][]history.Event // samples that can explain a failure, in order, by the part that took them
+	unasked []timeline.NodeLoss        // losses of nodes that no fault had touched, beside such samples
+	// inhabited caches which of the lost nodes had pods.
+	inhabited map[*timeline.NodeLoss]bool
+	Took      map[history.Lane]*stats.Durations // how long good answers took before the first fault
+	Watches   time.Duration                     // the largest delay of the watches; zero in a record without echoes
+	pauses    []history.Event                   // of the harness, in order
+	echoes    []history.Event                   // the harness's own changes that the watch delivered
+}
+
+// hear reads the noise from the record. A delay of the watches beyond WatchSkew counts as a gap.
+func (f *Run) hear() {
+	f.Noise.Of, f.Noise.Took = make(map[string][]history.Event), make(map[history.Lane]*stats.Durations)
+	f.Noise.inhabited = make(map[*timeline.NodeLoss]bool)
+	for _, e := range f.Record.Events {
+		if e.Noise != nil {
+			f.pause(e)
+			if loud(e.Noise) {
+				f.Noise.Of[e.Noise.Of] = append(f.Noise.Of[e.Noise.Of], e)
+			}
+		}
+		if e.Echo == nil || e.Echo.Error != "" {
+			continue
+		}
+		f.Noise.echoes = append(f.Noise.echoes, e)
+		f.Noise.Watches = max(f.Noise.Watches, e.T-e.Echo.Sent)
+		if e.T-e.Echo.Sent > WatchSkew {
+			f.Gaps = append(f.Gaps, history.Event{T: e.T, Gap: &history.Gap{
+				What: "all objects", Since: e.Echo.Sent, Why: "a change took " + prose.Moment(e.T-e.Echo.Sent) + " to arrive",
+				Bridged: f.onTheWay(e),
+			}})
+		}
+	}
+	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace + restless
+	for _, loss := range f.Timeline().NodeLosses(f.Begin(), f.End()) {
+		if !f.asked(loss) && f.Loudest(loss.At-grace, loss.At) != nil {
+			f.Noise.unasked = append(f.Noise.unasked, loss)
+		}
+	}
+}
+
+// onTheWay says whether an echo was late although no watch fell behind: the API server was slow to accept the change, or the watch
+// had broken off and was resumed.
+func (f *Run) onTheWay(e history.Event) bool {
+	return e.T-e.Echo.Sent-e.Echo.Taken <= WatchSkew || slices.ContainsFunc(f.Record.Events, func(gap history.Event) bool {
+		return gap.Gap != nil && gap.Gap.Bridged && gap.Gap.What == "leases" && gap.Gap.Since <= e.T && e.Echo.Sent <= gap.T
+	})
+}
+
+// during is the sample of a part with the longest pause that overlaps a time; nil: none does.
+func (n *noise) during(who string, from, to history.Offset) (worst *history.Event) {
+	samples := n.Of[who]
+	first, _ := slices.BinarySearchFunc(samples, from, func(e history.Event, at history.Offset) int { return cmp.Compare(e.T, at) })
+	for i := first; i < len(samples) && samples[i].Noise.Since <= to; i++ {
+		if worst == nil || samples[i].Noise.Pause > worst.Noise.Pause {
+			worst = &samples[i]
+		}
+	}
+	return worst
+}
+
+// Loudest is the sample with the longest pause, of any part, that overlaps a time; nil: none does.
+func (f *Run) Loudest(from, to history.Offset) (worst *history.Event) {
+	for who := range f.Noise.Of {
+		if e := f.Noise.during(who, from, to); e != nil && (worst == nil || Louder(e, worst)) {
+			worst = e
+		}
+	}
+	return worst
+}
+
+// Louder orders samples by their pauses, and equal ones by name.
+func Louder(a, b *history.Event) bool {
+	return cmp.Or(cmp.Compare(a.Noise.Pause, b.Noise.Pause), cmp.Compare(b.Noise.Of, a.Noise.Of)) > 0
+}
+
+// InWords describes a sample of noise.
+func InWords(e *history.Event) string {
+	n := e.Noise
+	text := fmt.Sprintf("%s stood still for %s", n.Of, prose.Moment(n.Pause))
+	if n.Throttled > 0 {
+		text += ", throttled by its CPU quota for " + prose.Moment(n.Throttled)
+	}
+	if n.Steal > 0 {
+		text += fmt.Sprintf(", with %s of its processor time stolen by the hypervisor", prose.Percent(n.Steal))
+	}
+	if n.Throttled > 0 || n.Steal > 0 {
+		text += ","
+	}
+	return fmt.Sprintf("%s within the second before %s", text, prose.Moment(e.T))
+}

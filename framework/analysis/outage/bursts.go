@@ -1,0 +1,72 @@
+package outage
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/stats"
+)
+
+// burst is a part of an outage in which more failed than the victims' share explains. Over the whole of an outage it may hide: once
+// its end is near, hardly anybody fails any more.
+type burst struct {
+	From              history.Offset
+	length            time.Duration
+	failed, all, Most uint64 // of requests that opened a connection
+}
+
+// burst finds the part, of any length that is a power of two, in which most fail beyond what chance allows; nil if there is none. So
+// many parts are looked at that chance is divided by their number. What noise explains as well is left out.
+func (o *Outage) burst(l *outageLane) (worst *burst) {
+	if o.share <= 0 || l.failed == 0 {
+		return nil
+	}
+	from, to := int((l.first-o.From)/outageStep), int((l.last-o.From)/outageStep)+1
+	parts := 0
+	for length := 1; length <= to-from; length *= 2 {
+		parts += 2*(to-from)/length + 1
+	}
+	for length := 1; length <= to-from; length *= 2 {
+		for begin := from; begin < to; begin += max(1, length/2) {
+			b := burst{From: o.From + history.Offset(begin)*outageStep, length: time.Duration(length) * outageStep}
+			for i := begin; i < min(begin+length, to); i++ {
+				b.all, b.failed = b.all+uint64(l.opened[i]-l.noisy[i]), b.failed+uint64(l.fails[i]-l.noisy[i])
+			}
+			if !o.unusual(b.failed, b.all) {
+				continue
+			}
+			b.Most = stats.MostOf(b.all, o.share, Chance/float64(parts))
+			if b.failed > b.Most && (worst == nil || b.failed-b.Most > worst.failed-worst.Most) {
+				worst = &b
+			}
+		}
+	}
+	return worst
+}
+
+// unusual tells whether it is worth the exact reckoning: of that little chance, no fewer fail than four standard deviations above
+// the mean.
+func (o *Outage) unusual(failed, all uint64) bool {
+	mean := o.share * float64(all)
+	above := float64(failed) - mean
+	return above > 0 && above*above > 16*mean*(1-o.share)
+}
+
+// explain notes which of a lane's failures noise explains as well: so many, between the first and the last of them.
+func (l *outageLane) explain(o *Outage, like attribution.SimilarFailures) {
+	left := like.N
+	last := min(max(like.Last.Sent, o.From), o.To) - o.From
+	for at := max(like.First.Sent, o.From) - o.From; left > 0 && at/outageStep <= last/outageStep; at += outageStep {
+		n := min(left, uint64(l.fails[at/outageStep]-l.noisy[at/outageStep]))
+		l.noisy[at/outageStep] += uint32(n)
+		left -= n
+	}
+}
+
+func (b *burst) String() string {
+	return fmt.Sprintf("%d of %d requests (%s) within %s from %s", b.failed, b.all, prose.Percent(float64(b.failed)/float64(b.all)),
+		prose.Moment(b.length), prose.Moment(b.From))
+}

@@ -1,0 +1,74 @@
+package outage
+
+import (
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// unsureAtMost is how precisely the moment at which the victims of a fault died must be known. Even with two busy cores,
+// witnesses see a dead machine within seconds: 3 s is the longest time that was measured.
+const unsureAtMost = 5 * time.Second
+
+// Death is when the victims of one fault died, as far as the record shows. The fault's witness looked some time afterwards, so the
+// moments of good answers and of failures are better bounds.
+type Death struct {
+	name        string
+	from, seen  history.Offset // the fault's beginning, and its witness
+	healing     history.Moment
+	nodes, pods []string
+
+	answered history.Moment // when the last good answer of a victim ended, of those between from and seen
+	failed   history.Moment // when a victim let a client down after that, for the first time
+}
+
+// bit tells whether a pod, or the node that it is on, was a victim. Where the fault bit nodes, a pod of a victim's name on
+// another node is its successor.
+func (d *Death) bit(p attribution.PodOn) bool {
+	if p.Node != "" && len(d.nodes) > 0 {
+		return slices.Contains(d.nodes, p.Node)
+	}
+	return p.Pod != "" && slices.Contains(d.pods, p.Pod) || p.Node != "" && slices.Contains(d.nodes, p.Node)
+}
+
+// hear takes in a good answer.
+func (d *Death) hear(r *history.Request) {
+	if r.Done >= d.from && r.Done <= d.seen && r.Done > d.answered.At && !r.Inferred && d.bit(attribution.PodOn{Pod: r.Pod, Node: r.Node}) {
+		d.answered = history.Moment{At: r.Done, OK: true}
+	}
+}
+
+// letDown takes in a request that failed at a victim. A request that was never answered was sent to a dead victim; any other
+// failure is known at the moment it happens.
+func (d *Death) letDown(r *history.Request) {
+	at := r.Done
+	if evidence.Unanswered(r.Outcome) {
+		at = r.Sent
+	}
+	if at >= d.Earliest() && (!d.failed.OK || at < d.failed.At) {
+		d.failed = history.Moment{At: at, OK: true}
+	}
+}
+
+// Earliest is the earliest moment at which the victims may have died.
+func (d *Death) Earliest() history.Offset { return max(d.from, d.answered.At) }
+
+// latest is the latest moment at which the victims may have died.
+func (d *Death) latest() history.Offset {
+	at := max(d.seen, d.Earliest())
+	if d.failed.OK {
+		at = min(at, d.failed.At)
+	}
+	return at
+}
+
+// Since describes Earliest.
+func (d *Death) Since() string {
+	if d.answered.OK {
+		return "the victims of " + d.name + " had last answered"
+	}
+	return d.name + " began"
+}

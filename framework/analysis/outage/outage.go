@@ -1,0 +1,161 @@
+package outage
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+const (
+	// outageStep is how finely requests are counted during an outage: the time between two requests of a usual lane.
+	outageStep = 10 * time.Millisecond
+	// maxOutage bounds the counting; no cluster takes an hour to notice a lost node.
+	maxOutage = time.Hour
+	// Chance is how unlikely a number of failures must be before more than the victims' share is blamed for it: one-sided,
+	// 99.9 %.
+	Chance = 0.001
+)
+
+// Outage is a time in which failures are allowed: from a fault's beginning to the predicted end. Outages that overlap
+// are one, with the victims of all their faults.
+type Outage struct {
+	name     string         // of the fault, or faults
+	From, To history.Offset // nothing that is sent from then on may fail, whenever the victims died
+	limit    time.Duration
+	deaths   []*Death
+
+	service string  // that had endpoints on the victims; empty: not known which is meant
+	share   float64 // of its ready endpoints just before, on the victims
+	Words   string  // the same in words
+	doubts  verdict.Missing
+
+	lanes []*outageLane
+}
+
+// Outages joins the faults that were seen to bite into outages, in each of which failures are allowed for so long. Service is the one
+// that requests go to; empty: the only one that had endpoints on the victims.
+func Outages(f *evidence.Run, limit time.Duration, service string) (list []*Outage) {
+	for _, fault := range f.Faults {
+		if !fault.Injecting.OK || !fault.Seen.OK {
+			continue
+		}
+		d := &Death{name: fault.Name, from: fault.Injecting.At, healing: fault.Healing, nodes: fault.Nodes, pods: fault.Pods}
+		o := &Outage{name: d.name, From: d.from, limit: min(limit, maxOutage), deaths: []*Death{d}}
+		// A damaged record may hold any moment. Memory is bounded all the same.
+		d.seen = min(max(fault.Seen.At, o.From), o.From+maxOutage)
+		o.To = d.seen + o.limit
+		if d.seen != fault.Seen.At {
+			o.doubts.Add("%s was seen to bite at %s, which makes no sense after %s", o.name, prose.Moment(fault.Seen.At), prose.Moment(o.From))
+		}
+		list = append(list, o)
+	}
+	slices.SortStableFunc(list, func(a, b *Outage) int { return cmp.Compare(a.From, b.From) })
+	list = join(list)
+	for _, o := range list {
+		o.findShare(f, service)
+	}
+	return list
+}
+
+func join(list []*Outage) (joined []*Outage) {
+	for _, o := range list {
+		n := len(joined)
+		if n == 0 || o.From >= joined[n-1].To {
+			joined = append(joined, o)
+			continue
+		}
+		last := joined[n-1]
+		last.name += " and " + o.name
+		last.To, last.deaths = max(last.To, o.To), append(last.deaths, o.deaths...)
+		last.doubts = append(last.doubts, o.doubts...)
+	}
+	return joined
+}
+
+// findShare counts the ready endpoints of the service on the victims just before the outage.
+func (o *Outage) findShare(f *evidence.Run, service string) {
+	type ends struct{ all, victims int }
+	counts := make(map[string]ends) // by Service
+	for _, slice := range f.Record.StateAt(o.From - 1).Slices {
+		if service != "" && slice.Service != service {
+			continue
+		}
+		c := counts[slice.Service]
+		for _, e := range slice.Endpoints {
+			if !e.Ready || e.Terminating {
+				continue
+			}
+			c.all++
+			if o.bit(attribution.PodOn{Pod: e.Pod, Node: e.Node}) {
+				c.victims++
+			}
+		}
+		counts[slice.Service] = c
+	}
+	var names []string
+	for name, c := range counts {
+		if c.victims > 0 {
+			names = append(names, name)
+		}
+	}
+	switch slices.Sort(names); len(names) {
+	case 1:
+		if f.Blind(o.From) {
+			o.doubts.Add("how much of %s the victims of %s had is not known: a watch was blind", names[0], o.name)
+			return
+		}
+		c := counts[names[0]]
+		o.service = names[0]
+		o.share = float64(c.victims) / float64(c.all)
+		o.Words = fmt.Sprintf("the victims had %d of %s of %s, %s", c.victims, prose.Count(c.all, "endpoint"), names[0], prose.Percent(o.share))
+	case 0:
+		o.doubts.Add("no service had an endpoint on the victims of %s", o.name)
+	default:
+		o.doubts.Add("%s had endpoints on the victims of %s; the promise must name one", prose.List(names), o.name)
+	}
+}
+
+// bit tells whether a pod, or the node it is on, was a victim.
+func (o *Outage) bit(p attribution.PodOn) bool {
+	return slices.ContainsFunc(o.deaths, func(d *Death) bool { return d.bit(p) })
+}
+
+// Answered takes a request that was answered well.
+func (o *Outage) Answered(r *history.Request) {
+	for _, d := range o.deaths {
+		d.hear(r)
+	}
+}
+
+// Before is the death from which a moment is measured: the last one before it, or the first.
+func (o *Outage) Before(at history.Offset) *Death {
+	last := o.deaths[0]
+	for _, d := range o.deaths {
+		if d.Earliest() <= at && d.Earliest() >= last.Earliest() {
+			last = d
+		}
+	}
+	return last
+}
+
+// AllDoubts doubt what is known of the outage; failed tells whether it was one to anybody.
+func (o *Outage) AllDoubts(failed bool) verdict.Missing {
+	d := slices.Clone(o.doubts)
+	for _, death := range o.deaths {
+		if over := death.Earliest() + o.limit; death.healing.OK && death.healing.At < over {
+			d.Add("%s began to be undone at %s, before failures had to be over at %s", death.name, prose.Moment(death.healing.At), prose.Moment(over))
+		}
+		if unsure := death.latest() - death.Earliest(); failed && unsure > unsureAtMost {
+			d.Add("when the victims of %s died is known to %s only: at %s %s, and it was seen to bite at %s",
+				death.name, prose.Moment(unsure), prose.Moment(death.Earliest()), death.Since(), prose.Moment(death.seen))
+		}
+	}
+	return d
+}

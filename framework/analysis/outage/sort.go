@@ -1,0 +1,164 @@
+package outage
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// Sorter tells failures apart by the outages that may explain them.
+type Sorter struct {
+	Facts    *evidence.Run
+	Failures *failures.Failures
+	Outages  []*Outage
+	// Unclear is the moment from which on nobody can tell whether a failure was allowed: a fault had begun of which it is not known when
+	// it bit, or for how long it may be felt.
+	Unclear history.Offset
+}
+
+// SortedFailures are failures by what FailuresEndWithin has to say of them.
+type SortedFailures struct {
+	Inside   *failures.Failures // the victims', as far as is known
+	Outside  *failures.Failures // at a time when none was allowed
+	Innocent *failures.Failures // during an outage, at pods that no fault had bitten
+	Stray    *failures.Failures // during an outage, when it was over for those who open a connection
+	Noise    failures.Excused   // what would be one of the others
+	Doubts   verdict.Missing
+
+	maybe map[*outageLane]failures.Excused // of those that opened a connection, what noise explains as well as a victim
+}
+
+// Sort sorts the failures when all requests were read.
+func (x *Sorter) Sort() *SortedFailures {
+	x.findDeaths()
+	f, l := x.Facts, x.Failures
+	s := &SortedFailures{Inside: l.None(), Outside: l.None(), Innocent: l.None(), Stray: l.None(), maybe: make(map[*outageLane]failures.Excused)}
+	var late, hidden uint64
+	l.Groups.Each(func(kind attribution.FailureGroup, at history.Offset, all attribution.SimilarFailures, a attribution.Attribution) {
+		for _, like := range x.apart(all, kind, a) {
+			o, to, why := x.outageOf(&like.First), s.Inside, ""
+			switch is := o.standing(&like.First, kind, a); {
+			case like.First.Done >= x.Unclear: // as it may have been; the doubts are there
+			case is == disallowed:
+				to, why = s.Outside, failures.Excuse(f, kind, at, a, l.Noisy)
+			case is == another:
+				to, why = s.Innocent, failures.Excuse(f, kind, at, a, l.Noisy)
+			case o.strays(f, kind, at):
+				to, why = s.Stray, cmp.Or(failures.Excuse(f, kind, at, a, l.Noisy), failures.ExcuseProxies(f, at, o.victims(f)))
+			default:
+				o.ends(&like.Last)
+				if is == unsure {
+					late += like.N
+				}
+				if !kind.Known() && f.Blind(at) {
+					hidden += like.N
+				}
+				if !kind.Known() {
+					s.mayBeNoise(o, like, failures.ExcuseUnknown(f, kind, at, l.Noisy))
+				}
+			}
+			if why == "" {
+				to.AddSimilar(like)
+				continue
+			}
+			s.Noise.Add(like.N, why)
+			s.mayBeNoise(o, like, why)
+		}
+	})
+	if late > 0 {
+		s.Doubts.Add("%s failed so late that it was allowed only if the victims died at the last moment that the record leaves open", prose.Count(late, "request"))
+	}
+	if hidden > 0 {
+		s.Doubts.Add("%s failed while a watch was blind: whom they were sent to is not known", prose.Count(hidden, "request"))
+	}
+	return s
+}
+
+// findDeaths finds the first failures of victims.
+func (x *Sorter) findDeaths() {
+	x.Failures.Groups.Each(func(kind attribution.FailureGroup, _ history.Offset, like attribution.SimilarFailures, a attribution.Attribution) {
+		for _, o := range x.Outages {
+			for _, d := range o.deaths {
+				if (kind.Known() || a.Blames()) && slices.ContainsFunc(kind.Targets(a), d.bit) {
+					d.letDown(&like.First)
+					d.letDown(&like.Last)
+				}
+			}
+		}
+	})
+}
+
+// outageOf is the outage that a request was sent in, or was in flight at the beginning of; nil if there is none.
+func (x *Sorter) outageOf(r *history.Request) *Outage {
+	for _, o := range x.Outages {
+		if r.Done >= o.From && r.Sent < o.To {
+			return o
+		}
+	}
+	return nil
+}
+
+// apart cuts the last off failures that are alike, when it was sent after the end of an outage, and the first was not.
+func (x *Sorter) apart(like attribution.SimilarFailures, kind attribution.FailureGroup, a attribution.Attribution) []attribution.SimilarFailures {
+	of := func(r *history.Request) standing { return x.outageOf(r).standing(r, kind, a) }
+	if like.N == 1 || of(&like.First) == of(&like.Last) {
+		return []attribution.SimilarFailures{like}
+	}
+	return []attribution.SimilarFailures{{N: like.N - 1, First: like.First, Last: like.First}, {N: 1, First: like.Last, Last: like.Last}}
+}
+
+// mayBeNoise notes failures that noise explains as well as a victim, of those that the victims' share is about.
+func (s *SortedFailures) mayBeNoise(o *Outage, like attribution.SimilarFailures, why string) {
+	if o == nil || attribution.OnKept(&like.First) || why == "" {
+		return
+	}
+	lane := o.lane(like.First.Lane)
+	e := s.maybe[lane]
+	e.Add(like.N, why)
+	s.maybe[lane] = e
+	if lane != nil {
+		lane.explain(o, like)
+	}
+}
+
+// AtOnce is the first lane on which more failed than that for a part of an outage.
+func AtOnce(list []Share) *Share {
+	for i := range list {
+		if list[i].Burst != nil {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// TooMany is the first lane on which more failed than the victims' share explains, and than noise does.
+func (s *SortedFailures) TooMany(list []Share) *Share {
+	for i := range list {
+		of := &list[i]
+		maybe := s.maybe[of.Outage.lane(of.Lane)]
+		switch {
+		case !of.exceeds(0):
+		case of.exceeds(maybe.Total):
+			return of
+		default:
+			s.Noise.Add(maybe.Total, maybe.Why)
+		}
+	}
+	return nil
+}
+
+// LanesBeyond are all lanes of which TooMany tells.
+func (s *SortedFailures) LanesBeyond(list []Share) (lanes []history.Lane) {
+	for i := range list {
+		if of := &list[i]; of.exceeds(s.maybe[of.Outage.lane(of.Lane)].Total) {
+			lanes = append(lanes, of.Lane)
+		}
+	}
+	return lanes
+}

@@ -1,0 +1,448 @@
+package requests
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/stats"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// Limits of the counters. Their memory depends on the length of a run, and not on the number of requests.
+const (
+	MaxWorkers = 1024
+	MaxLanes   = 16
+	maxWindows = 24 * 3600 // a day under load; later requests count in the last window
+)
+
+// Stats counts the requests of a record in one pass for all promises: how many were due, when, how many of them were sent, and
+// whether every row is there.
+type Stats struct {
+	facts    *evidence.Run
+	from, To history.Offset // the time under load
+	windows  int            // zero if the time under load has no end
+	plan     map[history.Lane]float64
+	Watch    *Watch
+
+	lanes   []*LaneTally
+	workers []workerTally
+	victims *victims
+	last    int    // the worker of the last row; rows of one worker are adjacent
+	beyond  bool   // the record has more workers or lanes than are counted
+	odd     string // the first contradiction in a row
+	Err     error  // the error that ended the reading
+}
+
+// LaneTally counts a lane under load, of all workers.
+type LaneTally struct {
+	lane      history.Lane
+	due, sent []uint32 // by window
+	phases    [len(loaded)]delivery
+	requests  uint64          // sent
+	retried   uint64          // of the sent ones, those that the gateway tried more than once
+	InFlight  []uint64        // requests in flight during each fault
+	lag       stats.Durations // time from due to sent
+	took      stats.Durations // time of good answers before the first fault
+}
+
+// delivery of requests: how many were due, and sent.
+type delivery struct{ due, sent uint64 }
+
+// loaded are the phases under load, in order.
+var loaded = [...]history.PhaseName{history.Steady, history.Disturbed, history.Recovered}
+
+// workerTally counts all rows of a worker, under load or not.
+type workerTally struct {
+	name  string
+	lanes []rowTally
+}
+
+type rowTally struct {
+	lane         *LaneTally
+	rows, unsent uint64
+	sent, failed uint64 // under load
+	seqs         uint64 // the sum of Seq, which wraps around
+	sends        sends
+	due, skipped uint64 // in the time that is watched; skipped are unsent
+}
+
+// NewTally returns figures without requests, by the plan of the record.
+func NewTally(f *evidence.Run) *Stats {
+	t := &Stats{facts: f, plan: make(map[history.Lane]float64), victims: newVictims(f)}
+	t.from, t.To = f.UnderLoad()
+	if plan := f.Record.Header.Plan; plan != nil {
+		for _, l := range plan.Lanes {
+			t.plan[l.Lane] = l.RatePerSecond
+		}
+	}
+	if _, ended := f.Phases[history.Drained]; ended && t.To > t.from {
+		t.windows = int(min((t.To-t.from)/evidence.LoadWindow, maxWindows))
+		t.windows = max(t.windows, 1)
+	}
+	t.Watch = t.newWatch()
+	return t
+}
+
+// take counts a request, and says whether it was due under load.
+func (t *Stats) take(r *history.Request) bool {
+	underLoad := r.Due >= t.from && r.Due < t.To
+	row := t.row(r)
+	if row == nil {
+		t.beyond = true
+		return underLoad
+	}
+	row.rows++
+	row.seqs += r.Seq
+	unsent := r.Outcome == history.Unsent
+	if unsent {
+		row.unsent++
+	}
+	if t.odd == "" {
+		t.odd = evidence.OddRow(r)
+	}
+	if underLoad {
+		t.count(row.lane, r, unsent)
+		row.watch(t.Watch, r, unsent)
+		if !unsent {
+			row.sent++
+			if r.Outcome.Failed() {
+				row.failed++
+			}
+		}
+	}
+	return underLoad
+}
+
+func (t *Stats) count(lane *LaneTally, r *history.Request, unsent bool) {
+	if t.windows > 0 {
+		// What is left of a window at the end belongs to the one before.
+		w := max(0, min(int((r.Due-t.from)/evidence.LoadWindow), t.windows-1))
+		lane.due[w]++
+		if !unsent {
+			lane.sent[w]++
+		}
+	}
+	which := t.phase(r.Due)
+	phase := &lane.phases[which]
+	phase.due++
+	if unsent {
+		return
+	}
+	phase.sent++
+	if loaded[which] == history.Steady && r.Outcome == history.OK {
+		lane.took.Add(r.Done - r.Sent)
+	}
+	lane.requests++
+	lane.lag.Add(r.Sent - r.Due)
+	t.victims.take(r)
+	if r.GatewayTries > 1 {
+		lane.retried++
+	}
+	for i := range t.facts.Faults {
+		if fault := &t.facts.Faults[i]; r.Done >= fault.Injecting.At && r.Sent <= fault.Healed.At {
+			lane.InFlight[i]++
+		}
+	}
+}
+
+// phase under load in which a request was due, as an index of loaded.
+func (t *Stats) phase(due history.Offset) (i int) {
+	for next := 1; next < len(loaded); next++ {
+		if p, ok := t.facts.Phases[loaded[next]]; ok && due >= p.From {
+			i = next
+		}
+	}
+	return i
+}
+
+// row finds the counters of a request's worker and lane; nil when there are too many workers or lanes.
+func (t *Stats) row(r *history.Request) *rowTally {
+	if t.last >= len(t.workers) || t.workers[t.last].name != r.Worker {
+		if t.last = t.worker(r.Worker); t.last < 0 {
+			t.last = 0
+			return nil
+		}
+	}
+	w := &t.workers[t.last]
+	for i := range w.lanes {
+		if w.lanes[i].lane.lane == r.Lane {
+			return &w.lanes[i]
+		}
+	}
+	lane := t.lane(r.Lane)
+	if lane == nil {
+		return nil
+	}
+	w.lanes = append(w.lanes, rowTally{lane: lane, sends: t.Watch.sends()})
+	return &w.lanes[len(w.lanes)-1]
+}
+
+func (t *Stats) worker(name string) int {
+	i := slices.IndexFunc(t.workers, func(w workerTally) bool { return w.name == name })
+	if i < 0 && len(t.workers) < MaxWorkers {
+		i = len(t.workers)
+		t.workers = append(t.workers, workerTally{name: name})
+	}
+	return i
+}
+
+func (t *Stats) lane(name history.Lane) *LaneTally {
+	if l := t.Find(name); l != nil || len(t.lanes) == MaxLanes {
+		return l
+	}
+	l := &LaneTally{
+		lane: name, due: make([]uint32, t.windows), sent: make([]uint32, t.windows),
+		InFlight: make([]uint64, len(t.facts.Faults)),
+	}
+	t.lanes = append(t.lanes, l)
+	t.facts.Noise.Took[name] = &l.took
+	return l
+}
+
+// Find returns the figures of a lane; nil: it had no request.
+func (t *Stats) Find(name history.Lane) *LaneTally {
+	for _, l := range t.lanes {
+		if l.lane == name {
+			return l
+		}
+	}
+	return nil
+}
+
+// Judged are the lanes that a promise is about, sorted: those that it names, or all planned or seen lanes except for the control
+// lane.
+func (t *Stats) Judged(named []history.Lane) []history.Lane {
+	lanes := slices.Clone(named)
+	if len(named) == 0 {
+		for lane := range t.plan {
+			lanes = append(lanes, lane)
+		}
+		for _, l := range t.lanes {
+			lanes = append(lanes, l.lane)
+		}
+		lanes = slices.DeleteFunc(lanes, func(l history.Lane) bool { return l == history.LaneControl })
+	}
+	slices.Sort(lanes)
+	return slices.Compact(lanes)
+}
+
+// Requests is the number of requests that were sent on a lane under load.
+func (t *Stats) Requests(lane history.Lane) uint64 {
+	if l := t.Find(lane); l != nil {
+		return l.requests
+	}
+	return 0
+}
+
+// Delivered reports lanes that did not get the planned load, and rows that are missing in the record.
+func (t *Stats) Delivered(lanes []history.Lane) (d verdict.Missing) {
+	if t.Err != nil {
+		d.Add("the requests could not be read to their end: %v", t.Err)
+	}
+	if t.beyond {
+		d.Add("the record has more than %d workers or %d lanes", MaxWorkers, MaxLanes)
+	}
+	if t.odd != "" {
+		d.Add("%s", t.odd)
+	}
+	if len(lanes) == 0 {
+		d.Add("no load was planned or sent")
+	}
+	var workers []string
+	for _, w := range t.workers {
+		workers = append(workers, w.name)
+	}
+	d = append(d, t.complete()...)
+	d = append(d, t.facts.Clocks(workers)...)
+	for _, lane := range lanes {
+		t.enough(lane, &d)
+	}
+	for _, lane := range lanes {
+		d = append(d, t.blind(lane).doubts()...)
+	}
+	if t.Find(history.LaneControl) != nil && !slices.Contains(lanes, history.LaneControl) {
+		// The same worker sends the control lane: where that is late, the other lanes may be late, too.
+		t.steady(history.LaneControl, &d)
+	}
+	return d
+}
+
+// complete reports rows that disagree with the workers' own totals.
+func (t *Stats) complete() (d verdict.Missing) {
+	totals := make(map[string]bool) // by worker and lane
+	planned := make(map[history.Lane]bool)
+	for _, e := range t.facts.Record.Events {
+		if e.Load != nil {
+			totals[e.Load.Worker+" "+string(e.Load.Lane)] = true
+			planned[e.Load.Lane] = true
+			t.compare(*e.Load, &d)
+		}
+	}
+	slices.Sort(d) // the totals come in any order
+	for _, w := range t.workers {
+		for _, row := range w.lanes {
+			if !totals[w.name+" "+string(row.lane.lane)] {
+				d.Add("%s has no totals for lane %s in the record", w.name, row.lane.lane)
+			}
+		}
+	}
+	for _, lane := range slices.Sorted(maps.Keys(t.plan)) {
+		if !planned[lane] {
+			d.Add("no worker has totals for lane %s, which was planned", lane)
+		}
+	}
+	return d
+}
+
+func (t *Stats) compare(total history.LoadTotals, d *verdict.Missing) {
+	var row rowTally
+	if i := slices.IndexFunc(t.workers, func(w workerTally) bool { return w.name == total.Worker }); i >= 0 {
+		for _, l := range t.workers[i].lanes {
+			if l.lane.lane == total.Lane {
+				row = l
+			}
+		}
+	}
+	who := total.Worker + " on " + string(total.Lane)
+	// Seq counts from 0, so that duplicate rows cannot hide as many missing ones.
+	var seqs uint64
+	if n := total.Planned; n%2 == 0 {
+		seqs = n / 2 * (n - 1)
+	} else {
+		seqs = n * ((n - 1) / 2)
+	}
+	switch {
+	case total.Planned != total.Sent+total.Unsent:
+		d.Add("%s planned %d requests, sent %d and did not send %d", who, total.Planned, total.Sent, total.Unsent)
+	case total.Planned != row.rows:
+		d.Add("%s planned %d requests, but the record has %d", who, total.Planned, row.rows)
+	case total.Unsent != row.unsent:
+		d.Add("%s says it did not send %d requests, but the record has %d unsent requests", who, total.Unsent, row.unsent)
+	case row.seqs != seqs:
+		d.Add("%s has duplicate or misnumbered requests in the record", who)
+	}
+}
+
+// enough reports a lane with too little load.
+func (t *Stats) enough(name history.Lane, d *verdict.Missing) {
+	lane := t.Find(name)
+	if lane == nil {
+		d.Add("no request was sent on %s", name)
+		return
+	}
+	if lane.requests < evidence.MinRequests {
+		d.Add("%s were sent on %s, and at least %d are needed", prose.Count(lane.requests, "request"), name, evidence.MinRequests)
+	}
+	t.steady(name, d)
+	for i, fault := range t.facts.Faults {
+		if fault.Injecting.OK && fault.Healed.OK && lane.InFlight[i] == 0 {
+			d.Add("no request was in flight on %s while %s was active", name, fault.Name)
+		}
+	}
+}
+
+// steady reports a lane with a window in which too few of the due requests were sent, or too few were due.
+func (t *Stats) steady(name history.Lane, d *verdict.Missing) {
+	lane := t.Find(name)
+	unsent, undue := 0, 0
+	var first string
+	for w := range lane.due {
+		at := t.from + history.Offset(w)*evidence.LoadWindow
+		length := evidence.LoadWindow
+		if w == len(lane.due)-1 {
+			length = t.To - at
+		}
+		due, sent := float64(lane.due[w]), float64(lane.sent[w])
+		// A window may begin just after a request was due, for each worker.
+		planned := t.plan[name]*length.Seconds() - float64(len(t.workers))
+		if sent < evidence.MinDelivered*due {
+			if unsent++; unsent == 1 {
+				d.Add("only %d of %s due on %s within %s from %s were sent",
+					lane.sent[w], prose.Count(int(due), "request"), name, prose.Moment(length), prose.Moment(at))
+			}
+			continue
+		}
+		switch {
+		case due < evidence.MinDelivered*planned:
+			if undue++; undue == 1 {
+				first = prose.Moment(at)
+			}
+		case sent < evidence.MinDelivered*planned: // both are slightly too low
+			if unsent++; unsent == 1 {
+				d.Add("only %s were sent on %s within %s from %s, but %.4g were planned",
+					prose.Count(int(sent), "request"), name, prose.Moment(length), prose.Moment(at), t.plan[name]*length.Seconds())
+			}
+		}
+	}
+	if unsent == 0 {
+		t.brief(lane, d)
+	}
+	if unsent > 1 {
+		d.Add("of %d windows under load, %d lacked requests on %s", len(lane.due), unsent, name)
+	}
+	if undue > 0 {
+		d.Add("%s was planned at %v requests a second, but had fewer due in %s of %s, the first from %s",
+			name, t.plan[name], prose.Count(undue, "window"), prose.Moment(evidence.LoadWindow), first)
+	}
+}
+
+// brief reports unsent requests in a phase that is too short to show in a window.
+func (t *Stats) brief(lane *LaneTally, d *verdict.Missing) {
+	for i, n := range lane.phases {
+		if n.due > n.sent+1 && float64(n.sent) < evidence.MinDelivered*float64(n.due) {
+			d.Add("only %d of %s due on %s while %s were sent", n.sent, prose.Count(int(n.due), "request"), lane.lane, loaded[i])
+		}
+	}
+}
+
+// Numbers adds the load of the lanes to a verdict.
+func (t *Stats) Numbers(v *verdict.Verdict, lanes []history.Lane) {
+	var all, retried uint64
+	for _, lane := range lanes {
+		n := t.Requests(lane)
+		all += n
+		v.Measure("requests."+string(lane), float64(n))
+		if l := t.Find(lane); l != nil {
+			retried += l.retried
+			lagNumbers(&l.lag, v, lane)
+			t.blind(lane).numbers(v)
+		}
+	}
+	v.Measure("requests", float64(all))
+	if retried > 0 {
+		v.Measure("maskedByGateway", float64(retried))
+	}
+}
+
+// lagNumbers adds how late the requests of a lane were sent.
+func lagNumbers(d *stats.Durations, v *verdict.Verdict, lane history.Lane) {
+	if d.N == 0 {
+		return
+	}
+	v.Measure("lagP50Seconds."+string(lane), d.Quantile(0.5).Seconds())
+	v.Measure("lagP99Seconds."+string(lane), d.Quantile(0.99).Seconds())
+	v.Measure("lagMaxSeconds."+string(lane), d.Max.Seconds())
+}
+
+// Read counts every request, and passes on those that were due under load.
+func (t *Stats) Read(requests history.Requests, take func(*history.Request)) {
+	if requests == nil {
+		return
+	}
+	for r, err := range requests() {
+		if err != nil {
+			t.Err = err
+			return
+		}
+		if !t.take(r) {
+			continue
+		}
+		for _, see := range t.facts.OnRequest {
+			see(r)
+		}
+		take(r)
+	}
+}

@@ -1,0 +1,255 @@
+package requests
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// victimWindow is the time before a fault takes a pod in which the pod must have answered requests: a fault whose victims got no
+// requests fails none. Each connection of a slow lane gets its turn within it.
+const victimWindow = 3 * time.Second
+
+// victims are the pods that the faults of a run took or touched, with the requests that each answered just before: the pods that a
+// fault names, and the pods on the nodes that it names. A fault of the control plane or of kube-proxy, and a fault that only adds
+// pods, has no victims.
+type victims struct {
+	all    []*victim
+	byName map[string]*answering // all pods of the watches
+}
+
+// answering is a pod by the name that requests have.
+type answering struct {
+	workloads []int     // the workloads that select the pod
+	answered  bool      // the pod answered a request
+	taken     []*victim // once for each fault that took it
+}
+
+// victim is a pod that a fault took or touched.
+type victim struct {
+	fault   int // index of facts.faults
+	pod     string
+	at      history.Offset // its deletion, if that came before the fault was seen; otherwise the start of the fault
+	idle    bool           // it was not ready, so clients were not sent to it
+	answers []laneAnswers
+}
+
+// laneAnswers is how many requests of a lane a pod answered within victimWindow.
+type laneAnswers struct {
+	lane history.Lane
+	n    uint64
+}
+
+// JustBefore says whether a request was sent within a window that ends at a moment.
+func JustBefore(sent, at history.Offset, window time.Duration) bool {
+	return sent <= at && at-sent <= window
+}
+
+func newVictims(f *evidence.Run) *victims {
+	s := &victims{byName: make(map[string]*answering)}
+	workloads := f.Selectors()
+	for _, e := range f.Record.Events {
+		if e.Pod == nil || s.byName[e.Pod.Name] != nil {
+			continue
+		}
+		known := &answering{}
+		for i, w := range workloads {
+			if w.Owns(e.Pod.Namespace, e.Pod.Labels) {
+				known.workloads = append(known.workloads, i)
+			}
+		}
+		s.byName[e.Pod.Name] = known
+	}
+	for i := range f.Faults {
+		s.find(f, i)
+	}
+	return s
+}
+
+// find adds the victims of a fault.
+func (s *victims) find(f *evidence.Run, i int) {
+	fault := &f.Faults[i]
+	if !fault.Injecting.OK || len(fault.Pods)+len(fault.Nodes) == 0 {
+		return
+	}
+	deleted := make(map[string]history.Offset)
+	for _, end := range f.Timeline().Terminations(fault.Injecting.At, fault.Seen.At) {
+		if _, again := deleted[end.Name]; !again && end.Requested.OK { // a kubelet's eviction is recorded when the pod has ended
+			deleted[end.Name] = end.Requested.At
+		}
+	}
+	before := f.Record.StateAt(fault.Injecting.At - 1)
+	names := slices.Clone(fault.Pods)
+	for _, pod := range before.Pods {
+		if slices.Contains(fault.Nodes, pod.Node) && !pod.Ended() {
+			names = append(names, pod.Name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		known := s.byName[name]
+		if known == nil || len(known.workloads) == 0 {
+			continue
+		}
+		t := &victim{fault: i, pod: name, at: fault.Injecting.At}
+		if at, ended := deleted[name]; ended {
+			t.at = at
+		}
+		t.idle = idle(f, name, t.at-1)
+		known.taken = append(known.taken, t)
+		s.all = append(s.all, t)
+	}
+}
+
+// idle says whether the watch reported the pod of a name as not ready at a moment. It is false for a pod that the watch did not
+// know then.
+func idle(f *evidence.Run, name string, at history.Offset) bool {
+	known, ready := false, false
+	for _, e := range f.Record.Events {
+		if e.T > at {
+			break
+		}
+		if e.Pod != nil && e.Pod.Name == name {
+			known, ready = e.Pod.Change != history.Deleted, e.Pod.Ready && !e.Pod.Ended()
+		}
+	}
+	return known && !ready
+}
+
+// take counts a request that was sent.
+func (s *victims) take(r *history.Request) {
+	if r.Outcome != history.OK || r.Inferred || r.Pod == "" {
+		return
+	}
+	known := s.byName[r.Pod]
+	if known == nil {
+		return
+	}
+	known.answered = true
+	for _, t := range known.taken {
+		if JustBefore(r.Sent, t.at, victimWindow) {
+			t.count(r.Lane)
+		}
+	}
+}
+
+func (t *victim) count(lane history.Lane) {
+	for i := range t.answers {
+		if t.answers[i].lane == lane {
+			t.answers[i].n++
+			return
+		}
+	}
+	t.answers = append(t.answers, laneAnswers{lane, 1})
+}
+
+func (t *victim) of(lane history.Lane) uint64 {
+	for _, a := range t.answers {
+		if a.lane == lane {
+			return a.n
+		}
+	}
+	return 0
+}
+
+// offered are the victims of a fault that clients could be sent to: those that were ready and belong to a workload with a pod that
+// answered under load. Pods of a gateway never answer in their own name.
+func (s *victims) offered(fault int) (list []*victim) {
+	answering := make(map[int]bool) // workloads with a pod that answered
+	for _, known := range s.byName {
+		for _, w := range known.workloads {
+			answering[w] = answering[w] || known.answered
+		}
+	}
+	for _, t := range s.all {
+		if t.fault == fault && !t.idle && slices.ContainsFunc(s.byName[t.pod].workloads, func(w int) bool { return answering[w] }) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// flow is what the victims of a fault answered on a lane.
+type flow struct {
+	fault    *history.FaultLife
+	lane     history.Lane
+	victims  []*victim
+	answers  uint64
+	answered int // number of victims that answered
+}
+
+// flows lists, for each fault with victims and each lane, what the victims answered just before.
+func (t *Stats) flows(lanes []history.Lane) (list []flow) {
+	for i := range t.facts.Faults {
+		offered := t.victims.offered(i)
+		if len(offered) == 0 {
+			continue
+		}
+		for _, lane := range lanes {
+			if lane == history.LaneControl { // which leads back to the worker
+				continue
+			}
+			one := flow{fault: &t.facts.Faults[i], lane: lane, victims: offered}
+			for _, v := range offered {
+				if n := v.of(lane); n > 0 {
+					one.answers += n
+					one.answered++
+				}
+			}
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// Reached reports lanes on which no victim of a fault answered a request: the fault could not affect those clients of its victims.
+// A lane on which nothing was sent is reported elsewhere.
+func (t *Stats) Reached(lanes []history.Lane) (d verdict.Missing) {
+	for _, one := range t.flows(lanes) {
+		if one.answers > 0 || t.Requests(one.lane) == 0 {
+			continue
+		}
+		if n := len(one.victims); n > 1 {
+			d.Add("none of the %d pods that %s took answered a request on %s in the %s before the fault", n, one.fault.Name, one.lane, victimWindow)
+			continue
+		}
+		d.Add("%s, which %s took, answered no request on %s in the %s before the fault", one.victims[0].pod, one.fault.Name, one.lane, victimWindow)
+	}
+	return d
+}
+
+// VictimNumbers adds the smallest number of requests that the victims of a fault answered, by lane.
+func (t *Stats) VictimNumbers(v *verdict.Verdict, lanes []history.Lane) {
+	for _, one := range t.flows(lanes) {
+		name := "victimAnswers." + string(one.lane)
+		if least, known := v.Numbers[name]; !known || float64(one.answers) < least {
+			v.Measure(name, float64(one.answers))
+		}
+	}
+}
+
+// VictimLines describes, for each fault, what its victims answered, or that it has none.
+func (t *Stats) VictimLines(lanes []history.Lane) (lines []string) {
+	flows := t.flows(lanes)
+	for i := range t.facts.Faults {
+		fault := &t.facts.Faults[i]
+		var parts []string
+		for _, one := range flows {
+			if one.fault == fault {
+				parts = append(parts, fmt.Sprintf("%s on %s (%d of %s)", prose.Count(one.answers, "request"), one.lane, one.answered, prose.Count(len(one.victims), "pod")))
+			}
+		}
+		if len(parts) == 0 {
+			lines = append(lines, fault.Name+" took no pod that received requests")
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("in the %s before, the victims of %s answered %s", victimWindow, fault.Name, strings.Join(parts, ", ")))
+	}
+	return lines
+}

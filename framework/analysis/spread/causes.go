@@ -1,0 +1,173 @@
+package spread
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+)
+
+// Cause is who or what changed a skew. Its text is part of the name of a figure, "cause.scaleDown".
+type Cause string
+
+// The causes. Those of pods that leave are told apart by their DisruptionTarget condition, by what the controllers say in
+// Kubernetes Events, and by what was wanted at the time.
+//
+// Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
+const (
+	byScheduler    Cause = "scheduler"    // it bound a pod
+	bySpec         Cause = "nodeName"     // a pod was made with a node in its spec, past the scheduler
+	byScaleDown    Cause = "scaleDown"    // a pod too many was deleted
+	byRollout      Cause = "rollout"      // a pod of an old revision was deleted
+	ByLostNode     Cause = "lostNode"     // a node was lost or is back, or its pods were deleted because it is lost
+	byClosedNode   Cause = "closedNode"   // a node was cordoned or tainted, or is no longer
+	byNewNode      Cause = "newNode"      // a node came that had not been there
+	byRelabelling  Cause = "relabelling"  // a node or a pod got other labels
+	byEviction     Cause = "eviction"     // through the eviction API
+	byKubelet      Cause = "kubelet"      // evicted, under pressure
+	byPreemption   Cause = "preemption"   // for a pod that matters more
+	byTaintManager Cause = "taintManager" // evicted from a node that is not lost
+	byDeletion     Cause = "deletion"     // by anybody else
+	byUnknown      Cause = "unknown"      // by anybody, or by its controller, whose word was lost
+	byEnding       Cause = "ending"       // a pod ended by itself
+)
+
+// controllersDeleted are the pods of which a ReplicaSet or StatefulSet says in a Kubernetes Event that it deleted them:
+// "Deleted pod: backend-1", "delete Pod backend-1 in StatefulSet backend successful".
+func controllersDeleted(run history.Run) map[history.Key]bool {
+	deleted := make(map[history.Key]bool)
+	for _, e := range run.Events {
+		n := e.KubeNote
+		if n == nil || n.Reason != "SuccessfulDelete" {
+			continue
+		}
+		name, ok := strings.CutPrefix(n.Message, "Deleted pod: ")
+		if rest, is := strings.CutPrefix(n.Message, "delete Pod "); is {
+			name, _, ok = strings.Cut(rest, " ")
+		}
+		if ok {
+			deleted[history.Key{Namespace: n.Namespace, Name: name}] = true
+		}
+	}
+	return deleted
+}
+
+// explainPod says why a pod is counted that was not, or is not that was.
+func (l *SkewLedger) explainPod(c *SkewChange, was beforeEvent, p history.Pod) {
+	gone := p.Change == history.Deleted
+	if c.pod, c.node = p.Name, p.Node; c.node == "" && was.pod != nil {
+		c.node = was.pod.Node
+	}
+	c.domain = l.domain(c.node)
+	here := c.node + " (" + c.domain + ")"
+	counted := was.pod != nil && stays(*was.pod)
+	switch {
+	case !counted && was.pod == nil && p.Change == history.Added:
+		c.cause, c.words = bySpec, fmt.Sprintf("%s was made for %s", p.Name, here)
+	case !counted:
+		c.cause, c.words = byScheduler, fmt.Sprintf("%s was bound to %s", p.Name, here)
+	case !gone && stays(p):
+		c.cause, c.words = byRelabelling, fmt.Sprintf("%s on %s was relabelled", p.Name, here)
+	default:
+		var by string
+		c.cause, by = l.Left(c.at, p)
+		c.words = fmt.Sprintf("%s left %s %s", p.Name, here, by)
+	}
+}
+
+// Left says why a pod went, in words that follow "backend-5 left w3 (b)".
+func (l *SkewLedger) Left(at history.Offset, p history.Pod) (Cause, string) {
+	node, there := l.State.Nodes[p.Node]
+	lost := !there || node.Ready != "True"
+	switch p.Disruption {
+	case evidence.EvictionReason:
+		return byEviction, "by an eviction through the API"
+	case "DeletionByTaintManager":
+		if lost {
+			return ByLostNode, "with its node, which was lost"
+		}
+		return byTaintManager, "by the taint manager"
+	case "DeletionByPodGC":
+		return ByLostNode, "with its node, which was lost"
+	case "PreemptionByScheduler":
+		return byPreemption, "by preemption"
+	case "TerminationByKubelet":
+		return byKubelet, "by its kubelet's eviction"
+	}
+	if p.Change != history.Deleted && !p.Deleting {
+		return byEnding, "when it ended as " + p.Phase
+	}
+	key, known := l.of(p)
+	controller := l.deleted[history.Key{Namespace: p.Namespace, Name: p.Name}]
+	wanted, surplus := l.surplus(at, key)
+	switch {
+	case known && l.superseded(at, key, p):
+		return byRollout, "by the rollout"
+	case known && (controller || surplus):
+		return byScaleDown, "by the scale-down to " + prose.Count(wanted, "replica")
+	case !there:
+		return ByLostNode, "after its node was deleted"
+	}
+	if l.facts.Deaf(at) {
+		return byUnknown, "by a deletion, or by its controller: what Kubernetes said of it was lost, as the watch of events was blind"
+	}
+	return byDeletion, "by a deletion"
+}
+
+// superseded tells whether the newest pods are of another revision: the one that was made last, or the one made next.
+func (l *SkewLedger) superseded(at history.Offset, key history.Key, p history.Pod) bool {
+	all := l.revisions[key]
+	next, _ := slices.BinarySearchFunc(all, at+1, func(r revisionSeen, at history.Offset) int { return cmp.Compare(r.at, at) })
+	own := revisionOf(p)
+	return next > 0 && all[next-1].revision != own || next < len(all) && all[next].revision != own
+}
+
+// surplus tells whether more pods were there than wanted within the skew, and how many were wanted.
+func (l *SkewLedger) surplus(at history.Offset, key history.Key) (wanted int, more bool) {
+	wanted = -1
+	for i, r := range l.replicas[key] {
+		over := i+1 < len(l.replicas[key]) && l.replicas[key][i+1].at <= at-evidence.WatchSkew
+		if !over && r.at <= at+evidence.WatchSkew && (wanted < 0 || r.replicas < wanted) {
+			wanted = r.replicas
+		}
+	}
+	left := 0
+	w := l.State.Workloads[key]
+	for _, p := range l.State.PodsOf(w.Namespace, w.Selector) {
+		if !p.Deleting && !p.Ended() {
+			left++
+		}
+	}
+	return wanted, wanted >= 0 && left >= wanted // without the one that went
+}
+
+// explainNode says why a domain came, went, or changed.
+func (l *SkewLedger) explainNode(c *SkewChange, was beforeEvent, n history.Node) {
+	c.node, c.domain = n.Name, n.Labels[l.topology]
+	here := c.node + " (" + c.domain + ")"
+	gone := n.Change == history.Deleted
+	why := ""
+	if !gone {
+		why = closed(n)
+	}
+	switch {
+	case gone:
+		c.cause, c.words = ByLostNode, here+" was deleted"
+	case was.node == nil && !l.known[n.Name]:
+		c.cause, c.words = byNewNode, here+" is new"
+	case was.node != nil && closed(*was.node) == why:
+		c.cause, c.words = byRelabelling, here+" was relabelled"
+	case why == "lost":
+		c.cause, c.words = ByLostNode, here+" was lost"
+	case why != "":
+		c.cause, c.words = byClosedNode, here+" was "+why
+	case l.lost[n.Name]:
+		c.cause, c.words = ByLostNode, here+" is back, which was lost"
+	default:
+		c.cause, c.words = byClosedNode, here+" takes pods again, which was closed"
+	}
+}

@@ -1,0 +1,285 @@
+package spread
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// revisionLabel tells pods of one template from those of another.
+const revisionLabel = "pod-template-hash"
+
+// Distribution is where a workload's pods were when it had settled.
+type Distribution struct {
+	At        history.Offset
+	replicas  int
+	Counts    map[string]int // pods, by domain; empty domains are there with 0
+	Outside   int            // pods on nodes that are in no domain
+	waiting   int            // pods on no node
+	excluded  []string       // nodes that made no domain, with the reason
+	revisions []string
+	Why       string      // what brought it about
+	decisive  *SkewChange // that made its skew more than is allowed; nil: none is known, or it is not
+	Blind     bool        // it was seen only while a watch was blind
+}
+
+// Skew is the difference between the fullest and the emptiest domain.
+func (p *Distribution) Skew() int {
+	if len(p.Counts) == 0 {
+		return 0
+	}
+	counts := slices.Collect(maps.Values(p.Counts))
+	return slices.Max(counts) - slices.Min(counts)
+}
+
+func (p *Distribution) String() string {
+	text := fmt.Sprintf("%s (%s", prose.Amounts(p.Counts), prose.Count(p.replicas, "replica"))
+	if p.waiting > 0 {
+		text += fmt.Sprintf(", %d without a node", p.waiting)
+	}
+	text += ")"
+	if len(p.excluded) > 0 {
+		text += " without " + prose.List(p.excluded)
+	}
+	return text
+}
+
+// Same reports whether both have the same pods per domain, under the same conditions.
+func (p *Distribution) Same(other *Distribution) bool {
+	return p.replicas == other.replicas && p.Outside == other.Outside && p.waiting == other.waiting && maps.Equal(p.Counts, other.Counts) &&
+		slices.Equal(p.excluded, other.excluded) && slices.Equal(p.revisions, other.revisions)
+}
+
+// Distributions are those of a workload in the course of a run.
+type Distributions struct {
+	Distributions []*Distribution
+	wanted        map[int]bool // numbers of replicas that were asked for
+	AtEnd         bool         // it was settled at the end
+}
+
+// FollowDistribution notes every settled state that differs from the one before; with waiting, also those in which pods
+// find no node.
+func FollowDistribution(f *evidence.Run, key history.Key, topology string, waiting bool) (l Distributions) {
+	l.wanted = make(map[int]bool)
+	from, to := f.Begin(), f.End()
+	settling := evidence.Settler{Key: key, Waiting: waiting}
+	usable := make(map[string]bool)
+	taken := make(map[string]string) // nodes that were closed at some time since the last settled state, and how
+	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
+		w := s.Workloads[key]
+		noteTaken(s, w, topology, usable, taken)
+		if at < from || at >= to {
+			return
+		}
+		if w.Observed {
+			l.wanted[w.Replicas] = true
+		}
+		w, pods, ok := settling.See(at, s)
+		if l.AtEnd = settling.Both; !ok {
+			return
+		}
+		placed := Place(s, w, evidence.Bound(pods), topology)
+		placed.At, placed.waiting, placed.Blind = at, len(pods)-len(evidence.Bound(pods)), f.Blind(at)
+		if last := l.Last(); last != nil && last.Same(placed) {
+			last.Blind = last.Blind && placed.Blind
+		} else {
+			placed.explain(last, taken)
+			l.Distributions = append(l.Distributions, placed)
+		}
+		// A node that is still closed goes on to explain what comes.
+		maps.DeleteFunc(taken, func(name, _ string) bool { return usable[name] })
+	})
+	return l
+}
+
+// Last returns the newest distribution; nil: there is none.
+func (l *Distributions) Last() *Distribution {
+	if n := len(l.Distributions); n > 0 {
+		return l.Distributions[n-1]
+	}
+	return nil
+}
+
+// noteTaken keeps track of the nodes that stop taking pods.
+func noteTaken(s *history.State, w history.Workload, topology string, usable map[string]bool, taken map[string]string) {
+	for name := range usable {
+		if _, there := s.Nodes[name]; !there {
+			delete(usable, name)
+			taken[name] = "deleted"
+		}
+	}
+	for name, n := range s.Nodes {
+		if _, has := n.Labels[topology]; !has || !history.Selects(w.NodeSelector, n.Labels) {
+			continue
+		}
+		why := closed(n)
+		if usable[name] && why != "" {
+			taken[name] = why
+		}
+		usable[name] = why == ""
+	}
+}
+
+// closed says why a node takes no new pods; empty when it does.
+func closed(n history.Node) string {
+	switch {
+	case n.Ready != "True":
+		return "lost"
+	case n.Unschedulable:
+		return "cordoned"
+	}
+	for _, taint := range n.Taints {
+		if strings.HasSuffix(taint, ":NoSchedule") || strings.HasSuffix(taint, ":NoExecute") {
+			return "tainted"
+		}
+	}
+	return ""
+}
+
+// Place counts a workload's pods by domain.
+func Place(s *history.State, w history.Workload, pods []history.Pod, topology string) *Distribution {
+	p := &Distribution{replicas: w.Replicas, Counts: make(map[string]int), Outside: len(pods)}
+	revisions := make(map[string]bool)
+	on := make(map[string]int)
+	for _, pod := range pods {
+		on[pod.Node]++
+		revisions[pod.Labels[revisionLabel]] = true
+	}
+	p.revisions = slices.Sorted(maps.Keys(revisions))
+	for _, name := range slices.Sorted(maps.Keys(s.Nodes)) {
+		n := s.Nodes[name]
+		domain, has := n.Labels[topology]
+		if !has || !history.Selects(w.NodeSelector, n.Labels) {
+			continue
+		}
+		if why := closed(n); why != "" && on[name] == 0 {
+			if why != "tainted" { // such as the control plane, which is always so
+				p.excluded = append(p.excluded, name+" ("+why+")")
+			}
+			continue
+		}
+		p.Counts[domain] += on[name]
+		p.Outside -= on[name]
+	}
+	return p
+}
+
+// explain says what brought a distribution about, going by what changed since the settled state before.
+func (p *Distribution) explain(before *Distribution, taken map[string]string) {
+	switch {
+	case before == nil:
+		p.Why = chosenByScheduler
+	case len(taken) > 0:
+		var nodes []string
+		for _, name := range slices.Sorted(maps.Keys(taken)) {
+			nodes = append(nodes, name+", which was "+taken[name])
+		}
+		p.Why = "forced by " + prose.List(nodes)
+	case p.replicas < before.replicas:
+		p.Why = fmt.Sprintf("decayed by the scale-down from %d replicas", before.replicas)
+	case !slices.Equal(p.revisions, before.revisions):
+		p.Why = "decayed by a rollout"
+	case maps.Equal(p.Counts, before.Counts):
+		p.Why = before.Why
+	default:
+		p.Why = chosenByScheduler
+	}
+}
+
+// chosenByScheduler is why a distribution came about when nothing else is known to have changed since the one before.
+const chosenByScheduler = "chosen by the scheduler"
+
+// Blame finds in the ledger what made distributions more uneven than is allowed.
+func (l *Distributions) Blame(ledger *SkewLedger, allowed int) {
+	for _, p := range l.Distributions {
+		if p.Skew() <= allowed {
+			continue
+		}
+		p.decisive = ledger.decisive(p.At, allowed)
+		if p.Why == chosenByScheduler && p.decisive != nil && p.decisive.cause != byScheduler {
+			p.Why = "brought about when " + p.decisive.words
+		}
+	}
+}
+
+// Evidence is a line on a distribution, and one on what was decisive unless the line before has told it.
+func (p *Distribution) Evidence(line string, told **SkewChange) []string {
+	if p.decisive == nil || p.decisive == *told {
+		return []string{line}
+	}
+	*told = p.decisive
+	return []string{line, p.decisive.String()}
+}
+
+// Doubts are reasons why the settled states prove nothing.
+func (l Distributions) Doubts(name string) (d verdict.Missing) {
+	if len(l.Distributions) == 0 {
+		d.Add("%s was never seen settled", name)
+		return d
+	}
+	seen := make(map[int]bool)
+	for _, p := range l.Distributions {
+		seen[p.replicas] = true
+	}
+	for _, p := range l.Distributions {
+		if len(p.Counts) < 2 && p.replicas > 0 {
+			d.Add("%s had %s at %s, and fewer than 2 prove nothing", name, prose.Count(len(p.Counts), "domain"), prose.Moment(p.At))
+			break
+		}
+		if p.Outside > 0 {
+			d.Add("%s had %s in no domain at %s", name, prose.Count(p.Outside, "pod"), prose.Moment(p.At))
+			break
+		}
+	}
+	if len(seen) == 1 && seen[0] {
+		d.Add("%s had no replicas whenever it was settled", name)
+	}
+	for _, n := range slices.Sorted(maps.Keys(l.wanted)) {
+		if !seen[n] {
+			d.Add("%s was asked for %s and never seen settled with that", name, prose.Count(n, "replica"))
+		}
+	}
+	if !l.AtEnd {
+		d.Add("%s was not settled at the end", name)
+	}
+	return d
+}
+
+// Replicas names the numbers of replicas in the order in which they settled: "1, 2 and 3 replicas".
+func (l Distributions) Replicas() string {
+	var numbers []string
+	for _, p := range l.Distributions {
+		if n := strconv.Itoa(p.replicas); len(numbers) == 0 || numbers[len(numbers)-1] != n {
+			numbers = append(numbers, n)
+		}
+	}
+	return prose.List(numbers) + " replicas"
+}
+
+// Domains are the fewest and the most that one of the states had.
+func (l Distributions) Domains() (fewest, most int) {
+	for i, p := range l.Distributions {
+		if n := len(p.Counts); i == 0 {
+			fewest, most = n, n
+		} else {
+			fewest, most = min(fewest, n), max(most, n)
+		}
+	}
+	return fewest, most
+}
+
+// OverDomains says how many domains the states had: "3 domains", or "2 to 3 domains" where one was lost for a while.
+func (l Distributions) OverDomains() string {
+	fewest, most := l.Domains()
+	if fewest == most {
+		return prose.Count(most, "domain")
+	}
+	return fmt.Sprintf("%d to %s", fewest, prose.Count(most, "domain"))
+}

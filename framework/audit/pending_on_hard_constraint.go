@@ -1,0 +1,208 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
+)
+
+// PendingLimit is how long a pod may be unschedulable before it is a finding: it takes minutes to restart or add a node.
+const PendingLimit = 5 * time.Minute
+
+var pendingOnHardConstraint = Rule{
+	ID: "pending-on-hard-constraint", Severity: Error,
+	Title: "pods have long been Pending because of a hard constraint",
+	Why: "A hard constraint is kept by leaving pods Pending. If that lasts longer than five minutes it is not just a rollout: the " +
+		"workload has too few pods, and clients feel the next loss. Pods that only lack CPU or memory are not reported.",
+	Doc: docSpread, needs: []Resource{Pods, Nodes}, check: checkPending,
+}
+
+// The scheduler's reasons why a node does not fit.
+// Source: the ErrReason constants of k8s.io/kubernetes/pkg/scheduler/framework/plugins
+const (
+	becauseOfSpread       = "didn't match pod topology spread constraints"
+	becauseOfApart        = "didn't match pod anti-affinity rules"
+	becauseOthersApart    = "didn't satisfy existing pods anti-affinity rules"
+	becauseOfAffinity     = "didn't match pod affinity rules"
+	becauseOfNodeSelector = "didn't match Pod's node affinity/selector"
+)
+
+func checkPending(s *subject) {
+	pods, since, said := s.unschedulable()
+	if len(pods) == 0 {
+		return
+	}
+	fix, caution, because := s.unblock(said)
+	if !because {
+		return
+	}
+	if s.Kind == StatefulSet && len(fix) > 0 { // a StatefulSet's rollout waits for a broken pod
+		for _, p := range pods {
+			fix = append(fix, s.remove(Target{Kind: "Pod", Namespace: s.Namespace, Name: p}))
+		}
+	}
+	s.find(Finding{
+		Evidence: fmt.Sprintf("%d of %s Pending, the first for %s; the scheduler says: %s",
+			len(pods), prose.Count(s.Replicas, "pod"), s.cluster.Taken.Sub(since).Round(time.Minute), said),
+		Fix: fix, Caution: sentences(caution, s.rollout()),
+	})
+}
+
+// unschedulable returns the pods that have been unschedulable for longer than PendingLimit, since when the first of them has,
+// and the scheduler's message about it.
+func (s *subject) unschedulable() (pods []string, since time.Time, said string) {
+	for _, p := range s.Pods {
+		for _, c := range p.Status.Conditions {
+			if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse || c.Reason != corev1.PodReasonUnschedulable {
+				continue
+			}
+			if at := c.LastTransitionTime.Time; p.DeletionTimestamp == nil && s.cluster.Taken.Sub(at) > PendingLimit {
+				if pods = append(pods, p.Name); len(pods) == 1 || at.Before(since) {
+					since, said = at, c.Message
+				}
+			}
+		}
+	}
+	return pods, since, said
+}
+
+// unblock returns what lets the pods be scheduled, given the scheduler's message; because reports whether a hard constraint
+// keeps them. The scheduler checks affinity last, so a node that it rejects for affinity passes all other checks: relaxing the
+// affinity is enough.
+func (s *subject) unblock(said string) (fix []Step, caution string, because bool) {
+	for _, cause := range []struct {
+		is      bool
+		unblock func() ([]Step, string)
+	}{
+		{strings.Contains(said, becauseOfApart) || strings.Contains(said, becauseOthersApart), s.unblockApart},
+		{strings.Contains(said, becauseOfAffinity), s.unblockAffinity},
+		{strings.Contains(said, becauseOfSpread), s.unblockSpread},
+		{strings.Contains(said, becauseOfNodeSelector) && len(s.homes()) == 0, s.unblockSelector},
+	} {
+		if cause.is && len(fix) == 0 {
+			because = true
+			step, words := cause.unblock()
+			fix, caution = step, sentences(caution, words)
+		}
+	}
+	return fix, caution, because
+}
+
+// unblockSelector returns no patch: which label was meant is not known.
+func (s *subject) unblockSelector() ([]Step, string) {
+	return nil, "no node has the labels that its node selector or affinity requires, or each such node is tainted: label a node, or " +
+		"correct the selector"
+}
+
+// unblockSpread fixes a constraint that counts domains its pods cannot go to. Otherwise it makes the constraint in the way
+// soft.
+func (s *subject) unblockSpread() ([]Step, string) {
+	e := &edit{subject: s}
+	for i, c := range s.Template.Spec.TopologySpreadConstraints {
+		if !hard(c) {
+			continue
+		}
+		if there := len(domains(s.homes(), c.TopologyKey)); c.MinDomains != nil && int(*c.MinDomains) > there && there > 0 {
+			e.change(i, "minDomains", there)
+		}
+		if dead, _ := s.dead(c); len(dead) > 0 {
+			s.honor(e, i, c)
+		}
+	}
+	if len(e.ops) > 0 {
+		return s.patchOps(e.done()), "the constraint counted domains that its pods cannot go to"
+	}
+	var cautions []string
+	for i, c := range s.Template.Spec.TopologySpreadConstraints {
+		if !hard(c) {
+			continue
+		}
+		if len(domains(s.homes(), c.TopologyKey)) == 0 {
+			return nil, "no node that takes its pods carries the label " + c.TopologyKey + ", which the constraint needs: label them"
+		}
+		if room := s.emptiest(c); len(room) > 0 {
+			e.change(i, "whenUnsatisfiable", corev1.ScheduleAnyway)
+			e.ops = append(e.ops, e.noMinDomains(i)...)
+			cautions = append(cautions, fmt.Sprintf("this makes the constraint over %s soft; better make room in %s", c.TopologyKey, listNames(room)))
+		}
+	}
+	if len(cautions) == 0 {
+		return nil, "no constraint of its template keeps the pods pending, by what was read: another one did when the scheduler last tried"
+	}
+	return s.patchOps(e.done()), strings.Join(cautions, "; ")
+}
+
+// noMinDomains removes minDomains, which only a hard constraint may have.
+func (e *edit) noMinDomains(i int) []op {
+	if e.Template.Spec.TopologySpreadConstraints[i].MinDomains == nil {
+		return nil
+	}
+	return []op{{Op: "remove", Path: fmt.Sprintf("%s/%d/minDomains", pathConstraints, i)}}
+}
+
+// emptiest returns the domains that a constraint reserves for the next pod while it keeps the pod out of the others: the ones
+// that lack room. None: the constraint keeps no pod out.
+func (s *subject) emptiest(c corev1.TopologySpreadConstraint) (room []string) {
+	counts := map[string]int{}
+	for _, d := range domains(s.counted(c), c.TopologyKey) {
+		counts[d] = 0
+	}
+	for _, p := range s.largest(c.MatchLabelKeys) {
+		if n := s.nodes[p.Spec.NodeName]; n != nil && n.Labels[c.TopologyKey] != "" {
+			counts[n.Labels[c.TopologyKey]]++
+		}
+	}
+	if extent(counts) < int(c.MaxSkew) {
+		return nil
+	}
+	least := -1
+	for _, n := range counts {
+		if least < 0 || n < least {
+			least = n
+		}
+	}
+	for _, d := range domains(s.counted(c), c.TopologyKey) {
+		if counts[d] == least {
+			room = append(room, c.TopologyKey+" "+d)
+		}
+	}
+	return room
+}
+
+// unblockApart turns the required anti-affinity that is in the way into preferences.
+func (s *subject) unblockApart() ([]Step, string) {
+	var own []int
+	for i, t := range s.antiAffinity() {
+		if s.ownTerm(t) {
+			own = append(own, i)
+		}
+	}
+	if len(own) == 0 {
+		return nil, "anti-affinity keeps it apart from other workloads' pods, or them from it: decide which of them gives way"
+	}
+	ops, caution := s.preferApart(own, s.Replicas-len(s.placed()))
+	return s.patchOps(ops), caution
+}
+
+// unblockAffinity turns required affinity to other pods into preferences.
+func (s *subject) unblockAffinity() ([]Step, string) {
+	if s.Template.Spec.Affinity == nil || s.Template.Spec.Affinity.PodAffinity == nil {
+		return nil, "its pods have pod affinity that its template lacks: something adds it when they are created"
+	}
+	together := s.Template.Spec.Affinity.PodAffinity
+	var preferences []corev1.WeightedPodAffinityTerm
+	for _, t := range together.RequiredDuringSchedulingIgnoredDuringExecution {
+		preferences = append(preferences, corev1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: t})
+	}
+	preferences = slices.Concat(together.PreferredDuringSchedulingIgnoredDuringExecution, preferences)
+	const at = pathPod + "/affinity/podAffinity"
+	return s.patchOps([]op{
+		{"test", at + "/requiredDuringSchedulingIgnoredDuringExecution", together.RequiredDuringSchedulingIgnoredDuringExecution},
+		{"add", at, corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: preferences}},
+	}), "this makes it a preference; better make room on the nodes of the pods it wants to be near"
+}

@@ -1,0 +1,113 @@
+package certify
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
+)
+
+// The three runs of a certification, and their folders.
+const (
+	beforeRun  = "before"
+	upgradeRun = "upgrade"
+	afterRun   = "after"
+)
+
+// Certification is an upgrade that is to be certified.
+type Certification struct {
+	Plan     Plan
+	From, To certificate.Release
+	// Settings are those of the whole. Each run gets a folder below theirs.
+	Settings  run.Settings
+	Planted   string // the name of the plant
+	Engine    string // that the clusters run on
+	Reproduce string // the command that certifies this again
+	// KeepBroken leaves a cluster whose upgrade failed as it was then.
+	KeepBroken bool
+	// Ended reports the end of a run.
+	Ended func(part string, f history.RunFile) error
+
+	cluster  clusters.Cluster
+	upgraded bool // the upgrade has begun, so no other cluster can show the result
+	broken   bool // a promise was seen broken in one of the runs
+	errs     []error
+}
+
+// Run runs the scenarios before the upgrade, the upgrade, and the scenarios after it, and writes the certificate into the folder of the
+// settings. However the runs end, there is a certificate about what was recorded, unless it cannot be written. Broken is set if a promise
+// was seen broken, also if the certificate is nil or lacks that.
+func (c *Certification) Run(ctx context.Context) (doc *certificate.Certificate, broken bool, err error) {
+	runs := []run.Batch{
+		{Name: beforeRun, Settings: c.settings(beforeRun, c.From), Chosen: c.Plan.Scenarios},
+		{Name: upgradeRun, Settings: c.settings(upgradeRun, c.From), Chosen: []scenario.Spec{c.Plan.Upgrade}},
+		{Name: afterRun, Settings: c.settings(afterRun, c.To), Chosen: c.Plan.Scenarios},
+	}
+	_, runErr := run.Batches(ctx, runs, func(i int, f history.RunFile) bool { return c.next(ctx, runs[i].Name, f) })
+	doc, err = c.issue()
+	return doc, c.broken || doc != nil && Broken(doc), errors.Join(err, runErr, errors.Join(c.errs...))
+}
+
+// settings are those of one of the runs.
+func (c *Certification) settings(part string, release certificate.Release) run.Settings {
+	s := c.Settings
+	s.RunID, s.Dir, s.Kubernetes = s.RunID+"/"+part, filepath.Join(s.Dir, part), release.Kubernetes
+	s.LeaveBroken = c.KeepBroken && part == upgradeRun
+	open := s.Open
+	s.Open = func(ctx context.Context, name string, spec clusters.Spec) (clusters.Cluster, error) {
+		if c.upgraded {
+			return nil, errors.New("the upgraded cluster is lost, and a new cluster would show nothing about the upgrade")
+		}
+		var err error
+		c.cluster, err = open(ctx, name, spec)
+		return c.cluster, err
+	}
+	return s
+}
+
+// next says after a run whether the next run is worth its time.
+func (c *Certification) next(ctx context.Context, part string, f history.RunFile) bool {
+	c.errs = append(c.errs, reports.WriteAll(filepath.Join(c.Settings.Dir, part)), c.Ended(part, f))
+	c.broken = c.broken || run.OutcomeOf(f) == verdict.Violated
+	if part == upgradeRun {
+		c.upgraded = true
+		return c.cluster != nil && c.cluster.Spec().Kubernetes == c.To.Kubernetes
+	}
+	return ctx.Err() == nil
+}
+
+// issue writes the certificate of what was recorded. The certificate is nil if there is none.
+func (c *Certification) issue() (*certificate.Certificate, error) {
+	folder := func(part string) string { return filepath.Join(c.Settings.Dir, part) }
+	doc, err := Assemble(Input{
+		Dir: c.Settings.Dir, Before: folder(beforeRun), Upgrade: folder(upgradeRun), After: folder(afterRun),
+		ID: c.Settings.RunID, Issued: time.Now(), Holdfast: c.Settings.Version, From: c.From, To: c.To,
+		Machine: c.machine(), Seed: c.Settings.Seed, Reproduce: c.Reproduce, Planted: c.Planted, Profiles: c.Plan.Profiles,
+		Deprecations: deprecations(folder(beforeRun), folder(afterRun)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	doc.Skipped = append(doc.Skipped, notPlanned(c.Plan.Profiles)...)
+	return doc, certificate.Write(c.Settings.Dir, doc)
+}
+
+func (c *Certification) machine() certificate.Machine {
+	m := certificate.Machine{Cores: runtime.NumCPU(), Arch: runtime.GOARCH, Engine: c.Engine}
+	var host unix.Utsname
+	if unix.Uname(&host) == nil {
+		m.Kernel = unix.ByteSliceToString(host.Release[:])
+	}
+	return m
+}

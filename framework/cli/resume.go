@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// resumed are the flags of the command that began the run named by --resume. They differ from f only in what that command
+// and its seed determine.
+func (f runFlags) resumed(cmd *cobra.Command) (runFlags, error) {
+	var others []string
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if !slices.Contains([]string{"resume", "artifacts", "verbose"}, flag.Name) {
+			others = append(others, "--"+flag.Name)
+		}
+	})
+	if len(f.names)+len(others) > 0 {
+		return f, usage(fmt.Errorf("--resume with %q: a resumed run has the scenarios and settings that it was begun with", append(others, f.names...)))
+	}
+	dir, file, err := f.interruptedRun()
+	if err != nil {
+		return f, err
+	}
+	begun, err := begunAs(file.Args)
+	if err != nil {
+		return f, fmt.Errorf("resume run %s: %w", file.ID, err)
+	}
+	begun.artifacts, begun.seed, begun.begun = filepath.Dir(dir), file.Seed, &file
+	if filepath.Base(dir) != file.ID {
+		return f, fmt.Errorf("resume run %s: its folder was renamed to %s", file.ID, filepath.Base(dir))
+	}
+	return begun, nil
+}
+
+// interruptedRun finds the run named by --resume: the ID of a run below --artifacts, or the path of its folder.
+func (f runFlags) interruptedRun() (dir string, file history.RunFile, err error) {
+	dir = filepath.Join(f.artifacts, f.resume)
+	file, err = history.ReadRunFile(dir)
+	if err != nil {
+		var other error
+		if file, other = history.ReadRunFile(f.resume); other != nil {
+			return "", file, errors.Join(err, other)
+		}
+		dir = f.resume
+	}
+	dir, err = filepath.EvalSymlinks(dir) // such as artifacts/last-attempt
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	return dir, file, err
+}
+
+// begunAs are the flags of a `holdfast run` with these arguments.
+func begunAs(args []string) (runFlags, error) {
+	var f runFlags
+	i := slices.Index(args, "run")
+	if i < 0 {
+		return f, fmt.Errorf("it was begun by 'holdfast %q', and only 'holdfast run' can be resumed", args)
+	}
+	cmd := &cobra.Command{}
+	f.own(cmd)
+	cmd.Flags().BoolP("verbose", "v", false, "")
+	if err := cmd.ParseFlags(slices.Concat(args[:i], args[i+1:])); err != nil {
+		return f, err
+	}
+	f.names = cmd.Flags().Args()
+	return f, nil
+}

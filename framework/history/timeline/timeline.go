@@ -1,0 +1,84 @@
+package timeline
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// Timeline has the timelines of all objects of a record.
+type Timeline struct {
+	// Pods are all pods, in the order of their first reports. A pod is identified by its UID.
+	Pods []*Pod
+	// Nodes are the nodes, by name.
+	Nodes map[string]*Node
+	// Services are the pods that a Service ever had as endpoints, in the order of Pods, by the Service's name. A Service whose
+	// EndpointSlices were always empty has none.
+	Services map[string][]*Pod
+
+	byName map[string][]*Pod // in the order of their first reports
+	ended  []*Pod            // in the order in which they began to end
+	losses []NodeLoss
+}
+
+// New folds the events of a record, in one pass.
+func New(events []history.Event) *Timeline {
+	t := &Timeline{Nodes: make(map[string]*Node), Services: make(map[string][]*Pod), byName: make(map[string][]*Pod)}
+	byUID, services := make(map[string]*Pod), make(endpointSlices)
+	for i := range events {
+		switch e := &events[i]; {
+		case e.Pod != nil:
+			t.pod(byUID, e.T, e.Pod)
+		case e.Node != nil:
+			t.node(e.T, e.Node)
+		case e.Slice != nil:
+			services.see(t, e.T, e.Slice)
+		case e.KubeNote != nil && e.KubeNote.Kind == "Pod":
+			if p := t.Pod(e.KubeNote.Name, e.T); p != nil {
+				p.note(e.T, e.KubeNote)
+			}
+		}
+	}
+	for _, p := range t.Pods {
+		p.Alone = len(t.byName[p.Name]) == 1
+		for _, service := range slices.Sorted(maps.Keys(p.Endpoints)) {
+			t.Services[service] = append(t.Services[service], p)
+		}
+	}
+	return t
+}
+
+// Pod is the pod of a name at a moment. Of several pods that had the name one after another, it is the one that existed then,
+// or else the next one; after the end of all of them, the last one. Nil: no pod ever had the name. Namespaces are ignored,
+// because neither requests nor Kubernetes Events of a scenario come from pods of different namespaces with the same name.
+func (t *Timeline) Pod(name string, at history.Offset) *Pod {
+	list := t.byName[name]
+	for i, p := range list {
+		if i+1 == len(list) || !p.Gone.OK || at <= p.Gone.At {
+			return p
+		}
+	}
+	return nil
+}
+
+// Terminations lists the pods whose end began within [from, to), in the order in which they began to end.
+func (t *Timeline) Terminations(from, to history.Offset) (list []*Pod) {
+	for _, p := range t.ended {
+		if began := p.EndBegan(); began >= from && began < to {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// NodeLosses lists the losses of nodes that began within [from, to), ordered by when they began. A node that was never seen
+// Ready cannot be lost.
+func (t *Timeline) NodeLosses(from, to history.Offset) (list []NodeLoss) {
+	for _, loss := range t.losses {
+		if loss.At >= from && loss.At < to {
+			list = append(list, loss)
+		}
+	}
+	return list
+}

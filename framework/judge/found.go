@@ -1,0 +1,82 @@
+package judge
+
+import (
+	"encoding/json"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// Found are the verdicts on a record. Everything that reports on the record uses them, so that no two reports disagree.
+type Found struct {
+	Verdicts []verdict.Verdict // on its promises, in their order
+	Caught   *verdict.Verdict  // on the mutant; nil of a scenario that should hold
+}
+
+// Find judges a record by the promises that are stored in it, and its mutant if it has one.
+func Find(run history.Run) Found { return FoundBy(run, Judge(run)) }
+
+// FoundBy is Find with verdicts that exist already.
+func FoundBy(run history.Run, verdicts []verdict.Verdict) Found {
+	found := Found{Verdicts: verdicts}
+	if run.Header.Mutant != nil {
+		caught := Caught(run, verdicts)
+		found.Caught = &caught
+	}
+	return found
+}
+
+// Sum is the outcome of the verdicts, and the sentence that decided it. For a mutant, Held means that it was caught, or that it may
+// escape; the verdicts on other promises do not count.
+func (f Found) Sum() (verdict.Outcome, string) {
+	if f.Caught != nil {
+		return f.Caught.Outcome, f.Caught.Seen
+	}
+	outcome := Overall(f.Verdicts)
+	for _, v := range f.Verdicts {
+		if v.Outcome == outcome {
+			return outcome, v.Promise + ": " + v.Seen
+		}
+	}
+	return outcome, "nothing was judged"
+}
+
+// Put replaces the verdicts in a scenario's result of run.json. After an error the result has no verdicts.
+func (f Found) Put(into *history.ScenarioResult) error {
+	into.Verdicts, into.Caught = nil, nil
+	var all []json.RawMessage
+	for _, v := range f.Verdicts {
+		raw, err := v.Written()
+		if err != nil {
+			return err
+		}
+		all = append(all, raw)
+	}
+	if f.Caught != nil {
+		raw, err := f.Caught.Written()
+		if err != nil {
+			return err
+		}
+		into.Caught = raw
+	}
+	into.Verdicts = all
+	return nil
+}
+
+// Record judges a record and puts what it found into a scenario's result of run.json. An unsupported scenario has no verdicts.
+func Record(run history.Run, into *history.ScenarioResult) Found {
+	verdicts := Judge(run)
+	into.Mutant, into.Error = run.Header.Mutant, ""
+	if into.NotSupported = Unsupported(run, verdicts); into.NotSupported != "" {
+		into.Outcome, into.Verdicts, into.Caught = "", nil, nil
+		return Found{}
+	}
+	found := FoundBy(run, verdicts)
+	outcome, _ := found.Sum()
+	into.Outcome = string(outcome)
+	into.CutShort(run.Interrupted())
+	if err := found.Put(into); err != nil {
+		into.Outcome, into.Error = "", err.Error()
+	}
+	return found
+}

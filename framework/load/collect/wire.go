@@ -1,0 +1,33 @@
+package collect
+
+import (
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
+)
+
+// headerWorker marks every answer of a worker, as opposed to those of proxies. Its value identifies the process, so that a
+// restarted worker, which has lost its rows, is detected.
+const headerWorker = "X-Holdfast-Worker"
+
+// Status is the status of a worker and its plan.
+type Status struct {
+	Worker string `json:"worker"`
+	Plan   string `json:"plan,omitempty"` // the plan's id; empty if there is no plan
+	// Finished: every request has its row, and the last segment is closed.
+	Finished bool              `json:"finished"`
+	Lanes    []load.LaneStatus `json:"lanes,omitempty"`
+	// Held is the number of uncollected rows in memory.
+	Held int `json:"held"`
+}
+
+// Clock is the current time on a worker's clock.
+type Clock struct {
+	Worker string         `json:"worker"`
+	Now    history.Offset `json:"now"`
+}
+
+// Segment is a closed part of a worker's rows.
+type Segment struct {
+	N    int `json:"n"` // from 1
+	Rows int `json:"rows"`
+}

@@ -1,0 +1,96 @@
+package load
+
+import (
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/backend"
+)
+
+// LaneKind is a lane that a plan can have. A new lane is a file here for its client, a file in package backend for its server
+// unless net/http speaks its protocol, and a row of Lanes.
+type LaneKind struct {
+	Name history.Lane
+	// Protocol is its name for readers.
+	Protocol string
+	// Connections is how the lane uses its connections.
+	Connections Connections
+	// EndsAtGateway: a gateway that passes on HTTP requests does not pass on this protocol.
+	EndsAtGateway bool
+	// Rate is the lane's rate in EveryLane, and DefaultRate in DefaultLanes, in requests a second; 0: it is not among those lanes.
+	Rate, DefaultRate float64
+	// Server is what answers the lane in the sample backend; nil: net/http's server.
+	Server backend.Protocol
+
+	connect func(Lane, *dialer) transport
+}
+
+// Connections is a way of using connections.
+type Connections string
+
+// The ways of using connections.
+const (
+	PerRequest  Connections = "a new connection for every request"
+	Pooled      Connections = "kept-alive connections in turn; more are opened when all are busy"
+	Multiplexed Connections = "a few connections, each with many requests at a time"
+	Held        Connections = "connections that are kept as long as possible, with messages both ways"
+)
+
+// Lanes are the lanes that a plan can have. The control lane leads to a server in the worker's own pod, which separates noise of
+// the harness from the system under test.
+//
+// The rates of EveryLane add up to as many requests as two cores have time for beside a cluster. Those of DefaultLanes show an
+// outage of 10 ms, and leave two cores time for the cluster.
+var Lanes = []LaneKind{
+	{Name: history.LaneFresh, Protocol: "HTTP/1.1", Connections: PerRequest, Rate: 40, DefaultRate: 100, connect: newFresh},
+	{Name: history.LaneReused, Protocol: "HTTP/1.1", Connections: Pooled, Rate: 40, DefaultRate: 100, connect: newPooled},
+	{Name: LaneStream, Protocol: "lines of text after an HTTP/1.1 upgrade", Connections: Held, EndsAtGateway: true, Rate: 40, Server: backend.Stream, connect: newStreams},
+	{Name: LaneH2C, Protocol: "HTTP/2 without TLS", Connections: Multiplexed, Rate: 40, connect: newH2C},
+	{Name: LaneGRPC, Protocol: "gRPC", Connections: Multiplexed, EndsAtGateway: true, Rate: 30, Server: backend.GRPC, connect: newChannels},
+	{Name: LaneSocket, Protocol: "WebSocket", Connections: Held, EndsAtGateway: true, Rate: 40, Server: backend.WebSocket, connect: newWebSockets},
+	{Name: history.LaneControl, Protocol: "HTTP/1.1", Connections: Pooled, Rate: 20, DefaultRate: 20, connect: newPooled},
+}
+
+// KindOf returns a lane's row of Lanes.
+func KindOf(name history.Lane) (LaneKind, bool) {
+	i := slices.IndexFunc(Lanes, func(k LaneKind) bool { return k.Name == name })
+	if i < 0 {
+		return LaneKind{}, false
+	}
+	return Lanes[i], true
+}
+
+// LaneNames are the names of the lanes that use connections in one of these ways; without an argument, of all lanes.
+func LaneNames(uses ...Connections) (names []history.Lane) {
+	for _, k := range Lanes {
+		if len(uses) == 0 || slices.Contains(uses, k.Connections) {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// EveryLane is a lane of every kind, for disruptions that no client may notice, those with long-lived connections included.
+func EveryLane() []Lane { return lanesAt(func(k LaneKind) float64 { return k.Rate }) }
+
+// DefaultLanes are the lanes that most scenarios have.
+func DefaultLanes() []Lane { return lanesAt(func(k LaneKind) float64 { return k.DefaultRate }) }
+
+func lanesAt(rate func(LaneKind) float64) (lanes []Lane) {
+	for _, k := range Lanes {
+		if r := rate(k); r > 0 {
+			lanes = append(lanes, Lane{Lane: k.Name, Rate: r})
+		}
+	}
+	return lanes
+}
+
+// Servers are the protocols that the sample backend must speak besides net/http's.
+func Servers() (all []backend.Protocol) {
+	for _, k := range Lanes {
+		if k.Server != nil {
+			all = append(all, k.Server)
+		}
+	}
+	return all
+}

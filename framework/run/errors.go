@@ -1,0 +1,21 @@
+package run
+
+import (
+	"errors"
+	"slices"
+)
+
+// joined is errors.Join without repetitions. A record that cannot be written refuses every further event with the same error.
+func joined(errs ...error) error {
+	var kept []error
+	for _, err := range errs {
+		if err == nil || slices.ContainsFunc(kept, func(other error) bool { return errors.Is(other, err) }) {
+			continue
+		}
+		kept = append(kept, err)
+	}
+	if len(kept) == 1 {
+		return kept[0]
+	}
+	return errors.Join(kept...)
+}

@@ -1,0 +1,163 @@
+package run
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/formatter"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// interruptGrace is how long an interrupted scenario may take to revert its faults, collect its results, keep the logs and clear
+// the cluster.
+const interruptGrace = healLimit + 3*cleanLimit
+
+// Scenarios runs the chosen scenarios through Ginkgo and returns the content of run.json. Ctrl-C ends the present scenario,
+// reverts its faults, removes the cluster, and keeps the record. An error means that nothing was run, or that run.json could not
+// be completed.
+func Scenarios(ctx context.Context, s Settings, chosen []scenario.Spec) (history.RunFile, error) {
+	if len(chosen) == 0 {
+		return history.RunFile{}, errors.New("start run: no scenarios were chosen")
+	}
+	if err := begin(s); err != nil {
+		return history.RunFile{}, err
+	}
+	theRun.file.Chosen = chosenOf(s, byCluster(chosen))
+	if err := theRun.next(s); err != nil {
+		return history.RunFile{}, err
+	}
+	theRun.whole = ctx
+	register(chosen)
+	runSpecs(runLimit)
+	theRun.end(ctx)
+	return theRun.file, theRun.finish(chosen)
+}
+
+// runLimit is longer than any run: Ginkgo's own default of one hour is not.
+const runLimit = 12 * time.Hour
+
+// runSpecs runs the specs that were declared to Ginkgo.
+func runSpecs(limit time.Duration) {
+	suite, reporter := ginkgo.GinkgoConfiguration()
+	suite.GracePeriod, suite.Timeout = interruptGrace, limit
+	formatter.ColorableStdOut = io.Discard // the run reports itself
+	ginkgo.RunSpecs(silent{}, "holdfast", suite, reporter)
+}
+
+// Start sets up the run for Ginkgo's own command. Call it before RunSpecs.
+func Start(s Settings) error {
+	if err := begin(s); err != nil {
+		return err
+	}
+	return theRun.next(s)
+}
+
+// begin sets up the run. It writes nothing.
+func begin(s Settings) error {
+	if theRun != nil {
+		return fmt.Errorf("start run %s: run %s was started already", s.RunID, theRun.settings.RunID)
+	}
+	if err := s.validate(); err != nil {
+		return err
+	}
+	theRun = &runner{settings: &s, pool: pool{settings: &s}, token: rand.Text()}
+	return nil
+}
+
+// next begins a run.json with these settings. The cluster stays.
+func (r *runner) next(s Settings) error {
+	r.settings = &s
+	if err := history.ReserveRoom(s.Dir); err != nil {
+		return err
+	}
+	if err := r.lockFolder(s.Dir); err != nil {
+		return fmt.Errorf("start run %s: %w", s.RunID, err)
+	}
+	r.file = history.RunFile{
+		Chosen: r.file.Chosen,
+		ID:     s.RunID, Started: s.Started, Holdfast: s.Version, Kubernetes: s.Kubernetes, Profile: string(s.Profile),
+		Seed: s.Seed, Args: s.Args, Reproduce: s.Reproduce("", s.Kubernetes), Incident: s.Incident,
+	}
+	return r.file.Write(s.Dir)
+}
+
+// Register declares scenarios to Ginkgo, in their order, except that scenarios with the same cluster follow each other.
+func Register(specs []scenario.Spec) {
+	register(specs)
+	ginkgo.AfterSuite(func(ctx ginkgo.SpecContext) {
+		if err := theRun.pool.discard(ctx); err != nil {
+			ginkgo.Fail(err.Error())
+		}
+	})
+}
+
+func register(specs []scenario.Spec) {
+	ginkgo.Describe("scenarios", ginkgo.Ordered, ginkgo.ContinueOnFailure, func() {
+		for _, s := range byCluster(specs) {
+			it(s)
+		}
+	})
+}
+
+// byCluster sorts scenarios so that those with the same cluster follow each other.
+func byCluster(specs []scenario.Spec) []scenario.Spec {
+	sorted := slices.Clone(specs)
+	slices.SortStableFunc(sorted, func(a, b scenario.Spec) int { return clusterRank(specs, a) - clusterRank(specs, b) })
+	return sorted
+}
+
+// clusterRank numbers the clusters in the order of their first scenarios.
+func clusterRank(specs []scenario.Spec, s scenario.Spec) int {
+	return slices.IndexFunc(specs, func(other scenario.Spec) bool { return sameCluster(other.Cluster, s.Cluster) })
+}
+
+func it(s scenario.Spec) {
+	ginkgo.It(s.Name, ginkgo.Label(s.Suite()), func(ctx ginkgo.SpecContext) { theRun.judged(ctx, s) })
+}
+
+// judged runs a scenario, and fails its Ginkgo spec if it did not hold. After an interruption, or after an error that ended the
+// run, the scenario is skipped.
+func (r *runner) judged(ctx context.Context, s scenario.Spec) {
+	if !r.turn.begin() {
+		ginkgo.Skip("the run has ended")
+	}
+	defer r.turn.done()
+	if r.stop != nil || r.whole != nil && r.whole.Err() != nil {
+		ginkgo.Skip("the run has ended")
+	}
+	if r.whole != nil { // Ginkgo handles two signals only
+		var release func()
+		ctx, release = whileOpen(ctx, r.whole.Done(), func() error { return context.Cause(r.whole) })
+		defer release()
+	}
+	result := r.one(ctx, s)
+	if result.err != nil {
+		ginkgo.Fail(fmt.Sprintf("%s: %v", s.Name, result.err))
+	}
+	if result.unsupported {
+		ginkgo.Skip(result.why)
+	}
+	if result.outcome != verdict.Held {
+		ginkgo.Fail(fmt.Sprintf("%s: %s: %s", s.Name, result.outcome, result.why))
+	}
+}
+
+// silent ignores Ginkgo's report of a failed spec, because run.json has it.
+type silent struct{}
+
+func (silent) Fail() {}
+
+// sameCluster reports whether two scenarios can share a cluster.
+func sameCluster(a, b clusters.Spec) bool {
+	return fmt.Sprintf("%+v", a.WithDefaults()) == fmt.Sprintf("%+v", b.WithDefaults())
+}

@@ -1,0 +1,47 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// keepInterrupted adds a scenario that was interrupted before it had a record.
+func (r *runner) keepInterrupted(s scenario.Spec) result {
+	const where = "interrupted before it was deployed"
+	return r.add(history.ScenarioResult{
+		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant, Interrupted: where,
+		Reproduce: r.settings.Reproduce(s.Name, r.kubernetes),
+	}, result{outcome: verdict.Unknown, interrupted: true, why: where})
+}
+
+// interruption is what interrupted the run: a signal, or an error. It is empty for a signal that only Ginkgo received.
+func (r *runner) interruption() string {
+	var signal interrupt.Signal
+	switch {
+	case r.stop != nil:
+		return r.stop.Error()
+	case errors.As(r.settings.Interrupt.Cause(), &signal):
+		return unix.SignalName(signal.By)
+	case r.cause == byUser:
+		return ""
+	}
+	return r.cause
+}
+
+// byUser is Ginkgo's word for a signal.
+const byUser = "Interrupted by User"
+
+// heard notes why the context of a scenario ended.
+func (r *runner) heard(ctx context.Context) {
+	if ctx.Err() != nil && r.cause == "" {
+		r.cause = context.Cause(ctx).Error()
+	}
+}

@@ -1,0 +1,82 @@
+package run
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+	"k8s.io/utils/dump"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// chosenOf are the chosen scenarios as run.json has them. The digest covers the whole spec with the cluster that the settings
+// ask for, and not the estimate of its duration.
+func chosenOf(s Settings, specs []scenario.Spec) (chosen []history.Chosen) {
+	for _, spec := range specs {
+		spec.Cluster, spec.About = s.Needs(spec.Cluster), 0
+		sum := sha256.Sum256([]byte(dump.ForHash(spec)))
+		chosen = append(chosen, history.Chosen{Name: spec.Name, Digest: hex.EncodeToString(sum[:16])})
+	}
+	return chosen
+}
+
+// check returns why a scenario must be run again, or the Kubernetes version of its record if its result can be kept. A result is
+// kept only if its record is whole, belongs to this run, and is judged now as it was judged then.
+func (r *runner) check(found history.ScenarioResult) (kubernetes, why string) {
+	switch {
+	case found.NotBegun != "":
+		return "", found.NotBegun
+	case found.Error != "":
+		return "", "the harness failed: " + found.Error
+	case found.Left():
+		return "", found.Interrupted
+	case found.Outcome == "" && found.NotSupported == "":
+		return "", "it was not judged"
+	}
+	recorded, err := history.Open(filepath.Join(r.settings.Dir, filepath.FromSlash(found.Name)))
+	if err != nil {
+		return "", err.Error()
+	}
+	h := recorded.Header
+	switch {
+	case recorded.Incomplete != "":
+		return "", "its record is incomplete: " + recorded.Incomplete
+	case h.Scenario != found.Name || h.RunID != r.settings.RunID || h.Seed != r.settings.Seed:
+		return "", fmt.Sprintf("its record is that of %s in run %s with seed %d", h.Scenario, h.RunID, h.Seed)
+	}
+	verdicts := judge.Judge(recorded)
+	if unsupported := judge.Unsupported(recorded, verdicts); unsupported != found.NotSupported {
+		return "", "its record and run.json differ in whether it is supported"
+	} else if unsupported != "" {
+		return h.Cluster.Kubernetes, ""
+	}
+	if outcome, _ := judge.FoundBy(recorded, verdicts).Sum(); string(outcome) != found.Outcome {
+		return "", fmt.Sprintf("its record is judged %s now, and was judged %s", outcome, found.Outcome)
+	}
+	return h.Cluster.Kubernetes, ""
+}
+
+// lockFolder makes this process the only one that writes to a run's folder. The lock ends with the process, however it ends.
+func (r *runner) lockFolder(dir string) error {
+	if r.lock != nil { // of the batch before
+		_ = r.lock.Close()
+		r.lock = nil
+	}
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return errors.Join(errors.New("another process is running it"), folder.Close())
+	}
+	r.lock = folder // a file system without locks has no other protection
+	return nil
+}

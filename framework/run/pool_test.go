@@ -1,0 +1,137 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
+)
+
+// hull is a cluster that has only a name.
+type hull struct {
+	clusters.Cluster
+	name string
+}
+
+func (h hull) Name() string { return h.name }
+
+// recorded is a pool whose clusters are hulls, and what it did with them.
+func recorded() (*pool, *[]string) {
+	var did []string
+	return &pool{settings: &Settings{
+		Started: time.Unix(0, 0),
+		Open: func(_ context.Context, name string, _ clusters.Spec) (clusters.Cluster, error) {
+			did = append(did, "open "+name)
+			return hull{name: name}, nil
+		},
+		Close: func(_ context.Context, c clusters.Cluster) error {
+			did = append(did, "close "+c.Name())
+			return nil
+		},
+	}}, &did
+}
+
+func TestScenariosShareAClusterAsLongAsTheyCan(t *testing.T) {
+	p, did := recorded()
+	lab := clusters.Spec{Zones: []string{"a"}}
+	same := clusters.Spec{Zones: []string{"a"}, WorkersPerZone: 1, Profile: clusters.Lab} // the defaults, written out
+	stock := clusters.Spec{Zones: []string{"a"}, Profile: clusters.Stock}
+	for _, spec := range []clusters.Spec{lab, same, stock, lab} {
+		if _, err := p.get(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // the second has nothing to give back
+		if err := p.discard(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "open 0, close 0, open 0-2, close 0-2, open 0-3, close 0-3"
+	if got := strings.Join(*did, ", "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestAClusterThatIsNotAsItWasIsNotUsedAgain(t *testing.T) {
+	p, did := recorded()
+	spec := clusters.Spec{Zones: []string{"a"}}
+	if _, err := p.get(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.keepIfHealthy(t.Context(), func(context.Context) error { return nil }); err != nil {
+		t.Errorf("a healthy cluster: %v", err)
+	}
+	broken := errors.New("node w1 has Ready=False")
+	if err := p.keepIfHealthy(t.Context(), func(context.Context) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("got %v, want the reason", err)
+	}
+	if _, err := p.get(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(*did, ", "); got != "open 0, close 0, open 0-2" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestAClusterThatCannotBeMadeIsAnError(t *testing.T) {
+	p, _ := recorded()
+	p.settings.Open = func(context.Context, string, clusters.Spec) (clusters.Cluster, error) {
+		return nil, errors.New("no engine")
+	}
+	_, err := p.get(t.Context(), clusters.Spec{Zones: []string{"a"}})
+	if err == nil || err.Error() != "provision a cluster: no engine" {
+		t.Errorf("got %v", err)
+	}
+	if err := p.discard(t.Context()); err != nil {
+		t.Errorf("discard after that: %v", err)
+	}
+}
+
+// A cluster that cannot be given back is an error once, for whom it concerns, and is not used again.
+func TestAClusterThatCannotBeGivenBack(t *testing.T) {
+	p, did := recorded()
+	lab, stock := clusters.Spec{Zones: []string{"a"}}, clusters.Spec{Zones: []string{"a"}, Profile: clusters.Stock}
+	if _, err := p.get(t.Context(), lab); err != nil {
+		t.Fatal(err)
+	}
+	p.settings.Close = func(context.Context, clusters.Cluster) error { return errors.New("no engine") }
+	_, err := p.get(t.Context(), stock)
+	errtest.Check(t, err, "give back cluster 0: no engine")
+	if _, err := p.get(t.Context(), lab); err != nil {
+		t.Errorf("the next: %v", err)
+	}
+	if got := strings.Join(*did, ", "); got != "open 0, open 0-2" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestGivingBackAClusterHasALimitOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := recorded()
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, err := p.get(ctx, clusters.Spec{Zones: []string{"a"}}); err != nil {
+			t.Fatal(err)
+		}
+		p.settings.Close = func(ctx context.Context, _ clusters.Cluster) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		cancel()
+		began := time.Now()
+		if err := p.discard(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != discardLimit {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+	})
+}
+
+func TestClusterNameIsShort(t *testing.T) {
+	s := Settings{Started: time.Unix(1_800_000_000, 0)}
+	if one, two := s.clusterName(1), s.clusterName(2); len(one) != 8 || two != one+"-2" {
+		t.Errorf("names %q, %q", one, two)
+	}
+}

@@ -1,0 +1,77 @@
+package run
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+func TestProgressInPlainLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := NewProgress(&out, 2)
+		s := quiet()
+		p.begin(s)
+		p.Say("Starting control-plane")
+		time.Sleep(30 * time.Second)
+		p.loading(func() (sent, failed uint64) { return 1200, 3 })
+		p.now(history.Disturbed, "drain 1 worker")
+		p.loading(nil)
+		p.end(s, result{outcome: verdict.Violated, why: "3 of 1200 requests failed"}, 41*time.Second)
+		p.begin(s)
+		p.end(s, result{err: errors.New("no engine")}, time.Second)
+		want := `[1/2] chaos/quiet: zones stay even (about 45s)
+  provision 0s: Starting control-plane
+  disturbed 30s: drain 1 worker; 1200 requests, 3 failed
+  VIOLATED in 41s: 3 of 1200 requests failed
+[2/2] chaos/quiet: zones stay even (about 45s)
+  FAILED in 1s: no engine
+`
+		if out.String() != want {
+			t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+		}
+	})
+}
+
+func TestVerdictWords(t *testing.T) {
+	mutant := quiet()
+	mutant.Mutant = &history.Mutant{}
+	for _, test := range []struct {
+		spec    scenario.Spec
+		outcome verdict.Outcome
+		want    string
+	}{
+		{quiet(), verdict.Held, "HELD"}, {quiet(), verdict.Violated, "VIOLATED"}, {quiet(), verdict.Unknown, "UNKNOWN"},
+		{mutant, verdict.Held, "CAUGHT"}, {mutant, verdict.Violated, "MISSED"}, {mutant, verdict.Unknown, "UNKNOWN"},
+	} {
+		if got := verdictWord(test.spec, result{outcome: test.outcome}); got != test.want {
+			t.Errorf("%s of a mutant=%t: %s, want %s", test.outcome, test.spec.Mutant != nil, got, test.want)
+		}
+	}
+}
+
+// On a terminal the line moves once a second until the scenario has ended, and no longer.
+func TestProgressOnATerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := NewProgress(&out, 1)
+		p.moves = true
+		s := quiet()
+		p.begin(s)
+		p.now(history.Steady, "load flows")
+		time.Sleep(2500 * time.Millisecond)
+		p.end(s, result{outcome: verdict.Held, why: "all is well"}, 3*time.Second)
+		if !bytes.Contains(out.Bytes(), []byte("steady 2s: load flows")) {
+			t.Errorf("nothing moved: %q", out.String())
+		}
+		if !bytes.HasSuffix(out.Bytes(), []byte("  HELD in 3s: all is well\n")) {
+			t.Errorf("the last line is not the verdict: %q", out.String())
+		}
+	})
+}

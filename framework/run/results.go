@@ -1,0 +1,118 @@
+package run
+
+import (
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// keep adds the result of a scenario to run.json at once, so that a killed run keeps it. An error means that the harness failed
+// before anything could be judged.
+func (r *runner) keep(s scenario.Spec, found judge.Found, harness error) result {
+	out := result{err: harness}
+	kept := history.ScenarioResult{
+		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant,
+		Reproduce: r.settings.Reproduce(s.Name, r.kubernetes),
+	}
+	if harness != nil {
+		kept.Error = harness.Error()
+	} else {
+		out.outcome, out.why = found.Sum()
+		out.escaped = found.Caught != nil && found.Caught.Escaped()
+		kept.Outcome = string(out.outcome)
+		if err := found.Put(&kept); err != nil {
+			return r.keep(s, judge.Found{}, err)
+		}
+	}
+	if kept.CutShort(r.where) {
+		out = result{outcome: verdict.Unknown, interrupted: true, why: r.where, err: out.err}
+	}
+	return r.add(kept, out)
+}
+
+// keepUnsupported adds a scenario that the environment cannot run. It has no outcome.
+func (r *runner) keepUnsupported(s scenario.Spec, why string) result {
+	return r.add(history.ScenarioResult{
+		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant, NotSupported: why,
+		Reproduce: r.settings.Reproduce(s.Name, r.kubernetes),
+	}, result{unsupported: true, why: why})
+}
+
+func (r *runner) add(kept history.ScenarioResult, out result) result {
+	r.file.Scenarios = append(r.file.Scenarios, kept)
+	if err := r.file.Write(r.settings.Dir); err != nil && out.err == nil {
+		out.err = err
+	}
+	if kept.Outcome != "" && r.settings.Judged != nil {
+		r.settings.Judged()
+	}
+	return out
+}
+
+// finish completes run.json. Chosen scenarios that were never begun, for example after Ctrl-C, are listed as not begun, with no
+// outcome.
+func (r *runner) finish(chosen []scenario.Spec) error {
+	why := "the run was interrupted"
+	if r.stop != nil {
+		why = r.stop.Error()
+	}
+	for _, s := range chosen {
+		begun := slices.ContainsFunc(r.file.Scenarios, func(kept history.ScenarioResult) bool { return kept.Name == s.Name })
+		if !begun {
+			r.file.Scenarios = append(r.file.Scenarios, history.ScenarioResult{
+				Name: s.Name, Dir: s.Name, Claim: s.Claim, Mutant: s.Mutant, NotBegun: "not begun: " + why,
+				Reproduce: r.settings.Reproduce(s.Name, r.settings.Needs(s.Cluster).Kubernetes),
+			})
+		}
+	}
+	if r.kept.resumed { // the kept results came first
+		r.file.SortScenarios()
+	}
+	freed := history.FreeRoom(r.settings.Dir)
+	r.file.Ended = time.Now()
+	r.file.Outcome = string(OutcomeOf(r.file))
+	if r.file.Cut() {
+		r.file.Interrupted = r.interruption()
+		if r.file.Outcome != string(verdict.Violated) {
+			r.file.Outcome = history.OutcomeInterrupted
+		}
+	}
+	return joined(r.file.Write(r.settings.Dir), freed)
+}
+
+// OutcomeOf is the worst outcome of a run's scenarios: Violated, then Unknown, then Held. A scenario that was not judged counts
+// as Unknown. A scenario that is not supported does not count. A run without a scenario that counts is Unknown.
+func OutcomeOf(f history.RunFile) verdict.Outcome {
+	worst, tried := verdict.Held, false
+	for _, s := range f.Scenarios {
+		if s.NotSupported != "" {
+			continue
+		}
+		tried = true
+		switch verdict.Outcome(s.Outcome) {
+		case verdict.Violated:
+			return verdict.Violated
+		case verdict.Held:
+		default:
+			worst = verdict.Unknown
+		}
+	}
+	if !tried {
+		return verdict.Unknown
+	}
+	return worst
+}
+
+// Failed reports whether a scenario could not be judged because the harness or its environment failed.
+func Failed(f history.RunFile) bool {
+	for _, s := range f.Scenarios {
+		if s.Error != "" {
+			return true
+		}
+	}
+	return false
+}

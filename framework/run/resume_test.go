@@ -1,0 +1,295 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// interruptedOnce is a run of three scenarios. The second one is interrupted, unless the run was resumed.
+func interruptedOnce(c *fixture) []scenario.Spec {
+	first, second, third := brisk(c, "chaos/first"), brisk(c, "chaos/second"), brisk(c, "chaos/third")
+	second.Faults = append(second.Faults, errand{"Ctrl-C", func(ctx context.Context) error {
+		if !theRun.settings.Resumed.IsZero() {
+			return nil
+		}
+		_, err := ctrlC{}.Inject(ctx, fault.Target{})
+		return err
+	}})
+	return []scenario.Spec{first, second, third}
+}
+
+// An interrupted run is continued in another process: what was judged is kept, the rest is run again.
+func TestResume(t *testing.T) {
+	_, before, dir, _ := playPlot(t, "interrupted once")
+	kept := filepath.Join(dir, "r1", "chaos", "first", history.EventsFile)
+	record, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, file, out := playIn(t, dir, "interrupted once", resumeVariable+"=1")
+	if diff := cmp.Diff([]string{"chaos/first held", "chaos/second held", "chaos/third held"}, outcomes(file)); diff != "" || file.Outcome != "held" {
+		t.Errorf("outcome %s; scenarios (-want +got):\n%s", file.Outcome, diff)
+	}
+	if got.Err != "<nil>" || len(got.Did) != 2 || got.Did[0] == "open 0" || file.Interrupted != "" || !file.Ended.After(before.Ended) {
+		t.Errorf("resumed with %+v; run.json: %+v", got, file)
+	}
+	want := []history.RunAgain{
+		{Name: "chaos/second", Why: "interrupted in the phase disturbed", SetAside: "set-aside-1/chaos/second"},
+		{Name: "chaos/third", Why: "not begun: the run was interrupted"},
+	}
+	if len(file.Resumed) != 1 || file.Resumed[0].Holdfast != "v1.2.3" || file.Resumed[0].At.Before(before.Ended) {
+		t.Fatalf("resumed: %+v", file.Resumed)
+	}
+	if diff := cmp.Diff(want, file.Resumed[0].Again); diff != "" {
+		t.Errorf("run again (-want +got):\n%s", diff)
+	}
+	if now, err := os.ReadFile(kept); err != nil || string(now) != string(record) {
+		t.Errorf("the record that was kept has changed, or %v", err)
+	}
+	aside, err := history.Open(filepath.Join(dir, "r1", "set-aside-1", "chaos", "second"))
+	if err != nil || aside.Interrupted() == "" {
+		t.Errorf("the old record is set aside with %v, interrupted %q", err, aside.Interrupted())
+	}
+	records, err := history.Records(filepath.Join(dir, "r1"))
+	if diff := cmp.Diff([]string{"chaos/first", "chaos/second", "chaos/third"}, records); diff != "" || err != nil {
+		t.Errorf("records of the run: %v (-want +got):\n%s", err, diff)
+	}
+	for _, line := range []string{"resume run r1: 1 of 3 scenarios have their result already\n", "  run chaos/third: not begun: the run was interrupted\n"} {
+		if !strings.Contains(out, line) {
+			t.Errorf("said:\n%s\nwant the line %q", out, line)
+		}
+	}
+}
+
+// ran is a run with a seed of which one scenario is judged, and the next one was being run when the process was killed.
+func ran(t *testing.T) (*fixture, []scenario.Spec) {
+	t.Helper()
+	c, first, second := newFixture(t), quiet(), quiet()
+	second.Name = "chaos/second"
+	specs := []scenario.Spec{first, second}
+	c.file.Chosen = chosenOf(*c.settings, specs)
+	if err := c.next(*c.settings); err != nil {
+		t.Fatal(err)
+	}
+	c.one(t.Context(), first)
+	if err := os.MkdirAll(filepath.Join(c.settings.Dir, "chaos", "second"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return c, specs
+}
+
+// resumed continues the run of a fixture with a new runner, as another process would. It does not run what is left.
+func resumed(t *testing.T, c *fixture, specs []scenario.Spec) (again []scenario.Spec, file history.RunFile, err error) {
+	t.Helper()
+	if c.lock != nil { // a killed process holds none
+		if err := c.lock.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := &runner{}
+	again, err = next.resume(*c.settings, specs)
+	t.Cleanup(func() {
+		if next.lock != nil {
+			_ = next.lock.Close()
+		}
+	})
+	return again, next.file, err
+}
+
+// A record that was cut off, changed or swapped never counts as kept, and neither does one that run.json contradicts.
+func TestResumeKeepsOnlyWholeRecords(t *testing.T) {
+	events := func(c *fixture) string { return filepath.Join(c.settings.Dir, "chaos", "quiet", history.EventsFile) }
+	edit := func(t *testing.T, name string, change func(string) string) {
+		t.Helper()
+		text, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(name, []byte(change(string(text))), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	result := func(t *testing.T, c *fixture, change func(*history.ScenarioResult)) {
+		t.Helper()
+		f := c.kept()
+		change(&f.Scenarios[0])
+		if err := f.Write(c.settings.Dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, test := range map[string]struct {
+		spoil func(*testing.T, *fixture)
+		why   string // part of the reason; empty: the result is kept
+	}{
+		"untouched": {func(*testing.T, *fixture) {}, ""},
+		"half a record": {func(t *testing.T, c *fixture) {
+			edit(t, events(c), func(text string) string { return text[:len(text)/2] })
+		}, "its record is incomplete: "},
+		"without its last line": {func(t *testing.T, c *fixture) {
+			edit(t, events(c), func(text string) string { return text[:strings.LastIndex(strings.TrimSpace(text), "\n")+1] })
+		}, "its record is incomplete: "},
+		"an edited record": {func(t *testing.T, c *fixture) {
+			edit(t, events(c), func(text string) string { return strings.Replace(text, `"ready":true`, `"ready":null`, 1) })
+		}, "its record is incomplete: "},
+		"no record": {func(t *testing.T, c *fixture) {
+			if err := os.Remove(events(c)); err != nil {
+				t.Fatal(err)
+			}
+		}, "open record: no events.jsonl in "},
+		"the record of another run": {func(t *testing.T, c *fixture) {
+			c.settings.RunID = "another"
+			other := quiet()
+			if err := os.RemoveAll(filepath.Dir(events(c))); err != nil {
+				t.Fatal(err)
+			}
+			before := c.kept()
+			c.one(t.Context(), other)
+			c.settings.RunID = "r1"
+			if err := before.Write(c.settings.Dir); err != nil {
+				t.Fatal(err)
+			}
+		}, "its record is that of chaos/quiet in run another with seed 4711"},
+		"a better outcome in run.json": {func(t *testing.T, c *fixture) {
+			result(t, c, func(s *history.ScenarioResult) { s.Outcome = "violated" })
+		}, "its record is judged held now, and was judged violated"},
+		"not judged": {func(t *testing.T, c *fixture) { result(t, c, func(s *history.ScenarioResult) { s.Outcome = "" }) }, "it was not judged"},
+		"a harness error": {func(t *testing.T, c *fixture) {
+			result(t, c, func(s *history.ScenarioResult) { s.Error = "no engine" })
+		}, "the harness failed: no engine"},
+		"interrupted": {func(t *testing.T, c *fixture) {
+			result(t, c, func(s *history.ScenarioResult) { s.Outcome, s.Interrupted = "", "interrupted in the phase steady" })
+		}, "interrupted in the phase steady"},
+		"not supported in run.json alone": {func(t *testing.T, c *fixture) {
+			result(t, c, func(s *history.ScenarioResult) { s.Outcome, s.NotSupported = "", "no netem" })
+		}, "its record and run.json differ in whether it is supported"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, specs := ran(t)
+				test.spoil(t, c)
+				again, file, err := resumed(t, c, specs)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var names []string
+				for _, s := range again {
+					names = append(names, s.Name)
+				}
+				if keeps := !slices.Contains(names, "chaos/quiet"); keeps != (test.why == "") || keeps != (len(file.Scenarios) == 1) ||
+					!slices.Contains(names, "chaos/second") {
+					t.Errorf("run again: %q; kept: %+v", names, file.Scenarios)
+				}
+				told := fmt.Sprintf("%+v", file.Resumed)
+				if !strings.Contains(told, test.why) || !strings.Contains(told, "chaos/second Why:it has no result SetAside:set-aside-1/chaos/second") {
+					t.Errorf("run.json says %s", told)
+				}
+				if exists(filepath.Join(c.settings.Dir, "chaos", "second")) {
+					t.Error("what the killed process left is not set aside")
+				}
+			})
+		})
+	}
+}
+
+// What the new process would run differently is an error, and changes nothing.
+func TestResumeRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*testing.T, *fixture, []scenario.Spec) []scenario.Spec
+		want   string
+	}{
+		"another seed": {func(_ *testing.T, c *fixture, s []scenario.Spec) []scenario.Spec {
+			c.settings.Seed = 7
+			return s
+		}, "it has seed 4711, not 7"},
+		"another run": {func(_ *testing.T, c *fixture, s []scenario.Spec) []scenario.Spec {
+			c.settings.RunID = "r2"
+			return s
+		}, " is the folder of run r1"},
+		"another version of Kubernetes": {func(_ *testing.T, c *fixture, s []scenario.Spec) []scenario.Spec {
+			c.settings.Kubernetes = "v1.30.0"
+			return s
+		}, "chaos/quiet or its settings changed, chaos/second or its settings changed"},
+		"a scenario changed": {func(_ *testing.T, _ *fixture, s []scenario.Spec) []scenario.Spec {
+			s[1].Hold = time.Hour
+			return s
+		}, "its scenarios are not those of this holdfast (chaos/second or its settings changed): begin a new run, or use holdfast v1.2.3"},
+		"a fault changed": {func(_ *testing.T, _ *fixture, s []scenario.Spec) []scenario.Spec {
+			s[0].Faults = []fault.Fault{fault.Rollout{}}
+			return s
+		}, "(chaos/quiet or its settings changed)"},
+		"one more, one less": {func(_ *testing.T, _ *fixture, s []scenario.Spec) []scenario.Spec {
+			s[0].Name = "chaos/third"
+			return s
+		}, "(chaos/quiet is missing, chaos/third is new)"},
+		"an older run": {func(t *testing.T, c *fixture, s []scenario.Spec) []scenario.Spec {
+			f := c.kept()
+			f.Chosen = nil
+			errtest.Check(t, f.Write(c.settings.Dir), "")
+			return s
+		}, "it was begun by holdfast v1.2.3, which did not record its scenarios"},
+		"an edited run.json": {func(t *testing.T, c *fixture, s []scenario.Spec) []scenario.Spec {
+			name := filepath.Join(c.settings.Dir, history.RunFileName)
+			text, err := os.ReadFile(name)
+			errtest.Check(t, err, "")
+			errtest.Check(t, os.WriteFile(name, []byte(strings.Replace(string(text), `"held"`, `"HELD"`, 1)), 0o600), "")
+			return s
+		}, "it was changed"},
+		"a complete run": {func(t *testing.T, c *fixture, s []scenario.Spec) []scenario.Spec {
+			f := c.kept()
+			f.Chosen, f.Ended = f.Chosen[:1], time.Now()
+			errtest.Check(t, f.Write(c.settings.Dir), "")
+			return s[:1]
+		}, "it is complete: no scenario is left to run"},
+		"a run in progress": {func(t *testing.T, c *fixture, s []scenario.Spec) []scenario.Spec {
+			folder, err := os.Open(c.settings.Dir)
+			errtest.Check(t, err, "")
+			t.Cleanup(func() { _ = folder.Close() })
+			errtest.Check(t, c.lock.Close(), "")
+			c.lock = nil
+			errtest.Check(t, unix.Flock(int(folder.Fd()), unix.LOCK_EX), "")
+			return s
+		}, "another process is running it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, specs := ran(t)
+				specs = test.change(t, c, slices.Clone(specs))
+				_, _, err := resumed(t, c, specs)
+				errtest.Check(t, err, test.want)
+				if exists(filepath.Join(c.settings.Dir, "set-aside-1")) {
+					t.Error("a record was set aside")
+				}
+			})
+		})
+	}
+}
+
+// The rest of a resumed run has the Kubernetes version of its first part.
+func TestAResumedRunKeepsItsKubernetesVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, specs := ran(t)
+		if _, _, err := resumed(t, c, specs); err != nil {
+			t.Fatal(err)
+		}
+		next := &runner{settings: c.settings}
+		resumption, keep, err := next.review(c.kept(), specs)
+		if err != nil || len(keep) != 1 || len(resumption.Again) != 1 || next.kept.kubernetes != "v1.37.0" {
+			t.Errorf("kept %d, again %+v, version %q, %v", len(keep), resumption.Again, next.kept.kubernetes, err)
+		}
+	})
+}

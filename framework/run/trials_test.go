@@ -1,0 +1,180 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// perTrial is a fault that behaves differently in each workload.
+type perTrial map[string]staged
+
+func (perTrial) String() string { return "A" }
+
+func (p perTrial) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) {
+	if t.StatefulSet != (t.Workload == "backend-2") {
+		return nil, fmt.Errorf("%s: StatefulSet %t", t.Workload, t.StatefulSet)
+	}
+	return p[t.Workload].Inject(ctx, t)
+}
+
+func TestAFaultInEachTrial(t *testing.T) {
+	for name, test := range map[string]struct {
+		second staged
+		story  []string
+		err    string // what the error contains; empty: none
+	}{
+		"seen when it was seen in all": {
+			staged{bites: 3 * time.Second, healTake: 2 * time.Second},
+			[]string{"3s seen: in all 2 trials; in the first: seen", "5s healed: in all 2 trials; in the first: healed"}, "",
+		},
+		"what is tried in one, at once": {
+			staged{bites: 3 * time.Second, tries: []string{"one", "two"}},
+			[]string{
+				"3s tried: one", "3s tried: two", "3s seen: in all 2 trials; in the first: seen",
+				"3s healed: in all 2 trials; in the first: healed",
+			}, "",
+		},
+		"not seen when one was not": {
+			staged{err: errors.New("boom")}, []string{"1s healed: in all 2 trials; in the first: healed"}, "backend-2: boom",
+		},
+		"a panic in one": {
+			staged{panics: true}, nil, "backend-2: panic: a bug in ",
+		},
+		"not healed when one was not": {
+			staged{healErr: errors.New("boom")}, []string{"1s seen: in all 2 trials; in the first: seen"}, "backend-2: boom",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				var heard story
+				heard.since = began
+				each := inEach{
+					fault:    perTrial{"backend-1": {bites: time.Second}, "backend-2": test.second},
+					backends: []workloads.Backend{{Name: "backend-1"}, {Name: "backend-2", StatefulSet: true}},
+				}
+				heal, err := each.Inject(t.Context(), fault.Target{Rand: rand.New(rand.NewPCG(1, 2)), Record: &heard})
+				err = errors.Join(err, heal(t.Context()))
+				errtest.Check(t, err, test.err)
+				if diff := cmp.Diff(test.story, heard.lines); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// A fault lasts while it does in every trial.
+func TestAFaultLastsWhileItDoesInEachTrial(t *testing.T) {
+	for name, test := range map[string]struct {
+		second fault.Lasting
+		holds  bool
+		saw    string
+		err    string
+	}{
+		"in both":        {lasts, true, "in all 2 trials; in the first: still there", ""},
+		"in one of two":  {over, false, "backend-2: gone", ""},
+		"nobody can ask": {blinded, false, "", "backend-2: the API server is away"},
+		"nobody knows":   {nil, false, "", "backend-2: nobody can tell whether it lasts"},
+		"a panic":        {mad, false, "", "backend-2: panic: a bug in a witness"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var heard story
+			each := inEach{
+				fault:    perTrial{"backend-1": {still: lasts}, "backend-2": {still: test.second}},
+				backends: []workloads.Backend{{Name: "backend-1"}, {Name: "backend-2", StatefulSet: true}},
+			}
+			if _, err := each.Inject(t.Context(), fault.Target{Rand: rand.New(rand.NewPCG(1, 2)), Record: &heard}); err != nil {
+				t.Fatal(err)
+			}
+			holds, saw, err := heard.still(t.Context())
+			errtest.Check(t, err, test.err)
+			if holds != test.holds || saw != test.saw {
+				t.Errorf("%t, %q; want %t, %q", holds, saw, test.holds, test.saw)
+			}
+		})
+	}
+	var heard story
+	each := inEach{fault: perTrial{"backend-1": {}}, backends: []workloads.Backend{{Name: "backend-1"}}}
+	if _, err := each.Inject(t.Context(), fault.Target{Rand: rand.New(rand.NewPCG(1, 2)), Record: &heard}); err != nil || heard.still != nil {
+		t.Errorf("%v; somebody can be asked about what is over at once: %t", err, heard.still != nil)
+	}
+}
+
+// story is a recorder that remembers when it was told what.
+type story struct {
+	since time.Time
+	lines []string
+	still fault.Lasting
+}
+
+func (s *story) Seen(_, _ []string, witness string) { s.add("seen", witness) }
+func (s *story) Lasts(still fault.Lasting)          { s.still = still }
+func (s *story) Reached(how history.Reach)          { s.add("reached", how.Host) }
+func (s *story) Hit(int)                            {}
+func (s *story) Gone(int)                           {}
+func (s *story) Audited(a history.Audit)            { s.add("audited", a.Workload) }
+func (s *story) Step(step history.Step, do func() error) error {
+	s.add("step", step.What)
+	return do()
+}
+func (s *story) Tried(answer history.Admission) { s.add("tried", answer.Name) }
+func (s *story) Healed(witness string)          { s.add("healed", witness) }
+
+func (s *story) add(what, witness string) {
+	s.lines = append(s.lines, time.Since(s.since).String()+" "+what+": "+witness)
+}
+
+// All trials are alike, unless some are to be of the other kind.
+func TestKindsOfTrials(t *testing.T) {
+	for name, test := range map[string]struct {
+		edit func(*scenario.Spec)
+		want []bool
+	}{
+		"Deployments":  {func(*scenario.Spec) {}, []bool{false, false, false}},
+		"StatefulSets": {func(s *scenario.Spec) { s.Backend.StatefulSet = true }, []bool{true, true, true}},
+		"some of each": {func(s *scenario.Spec) { s.StatefulSets = 2 }, []bool{false, true, true}},
+	} {
+		s := quiet()
+		s.Trials = 3
+		test.edit(&s)
+		var got []bool
+		for _, b := range s.Backends() {
+			got = append(got, b.StatefulSet)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestFaultsOfTrials(t *testing.T) {
+	s := quiet()
+	s.Trials = 3
+	if got, want := faultsOf(s)[0].String(), "A, in each of 3 trials"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestOneBackendIsNoTrial(t *testing.T) {
+	s := quiet()
+	if got := s.Backends(); len(got) != 1 || got[0].WithDefaults().Name != "backend" {
+		t.Errorf("backends %+v", got)
+	}
+	if _, wrapped := faultsOf(s)[0].(inEach); wrapped {
+		t.Error("its fault is done in trials")
+	}
+}

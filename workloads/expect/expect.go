@@ -1,0 +1,42 @@
+// Package expect describes the answers that a good workload gives. The load compares real answers with it.
+//
+// It does not judge a run: package invariant does.
+package expect
+
+import "fmt"
+
+// MaxContains is the longest text that an answer can be searched for, in bytes.
+const MaxContains = 4096
+
+// Answer is the expected answer to every request of a lane. The zero Answer is the one of the sample backend: status 200, a body
+// that repeats the request's ID, and headers that name the server.
+//
+// With any other Answer nothing is known about which server answered.
+type Answer struct {
+	// Status lists the HTTP statuses of a good answer.
+	Status []int `json:"status,omitempty"`
+	// Contains is a text in the body of a good answer; empty: any body is good.
+	Contains string `json:"contains,omitempty"`
+}
+
+// Echo reports whether the sample backend's answer is expected.
+func (a Answer) Echo() bool { return len(a.Status) == 0 && a.Contains == "" }
+
+// Validate returns an error for an answer that no server could give, and for one that any server would.
+func (a Answer) Validate() error {
+	if a.Echo() {
+		return nil
+	}
+	if len(a.Status) == 0 {
+		return fmt.Errorf("expect %q in the body: no status", a.Contains)
+	}
+	for _, s := range a.Status {
+		if s < 200 || s > 599 {
+			return fmt.Errorf("expect status %d: want 200 to 599", s)
+		}
+	}
+	if len(a.Contains) > MaxContains {
+		return fmt.Errorf("expect a text of %d bytes in the body: want at most %d", len(a.Contains), MaxContains)
+	}
+	return nil
+}
