@@ -77,7 +77,7 @@ func TestEveryFaultIsUsedByAScenario(t *testing.T) {
 	for _, f := range upgrade.Faults {
 		used[typeName(f)] = true
 	}
-	for _, name := range implementers(t, "../framework/fault", "Inject") {
+	for _, name := range implementers(t, "../framework/fault", "Plan") {
 		if !used[name] {
 			t.Errorf("fault %s: no scenario uses it", name)
 		}

@@ -110,7 +110,7 @@ func (f certifyFlags) upgrade(p plant.Plant) (scenario.Spec, error) {
 		if p.When != m {
 			return nil
 		}
-		return func(ctx context.Context, t fault.Target) (fault.Heal, error) { return p.Cluster(ctx, t.Client) }
+		return func(ctx context.Context, t fault.Target) (func(context.Context) error, error) { return p.Cluster(ctx, t.Client) }
 	}
 	s, err := scenario.Upgrade(f.to, at(plant.AfterControlPlane), at(plant.BeforeWorkers))
 	return p.Workload(s), err

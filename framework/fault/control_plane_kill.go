@@ -2,8 +2,6 @@ package fault
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 )
@@ -22,31 +20,15 @@ func (ControlPlaneKill) String() string { return "kill the control plane that le
 // ControlPlanes is how many a cluster must have at least: of one alone nothing would be left to ask.
 func (ControlPlaneKill) ControlPlanes() int { return leastPlanes }
 
-// Inject implements Fault. It returns when the engine says the machine is gone and its kubelet has fallen silent.
-func (ControlPlaneKill) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault.
+func (ControlPlaneKill) Plan(ctx context.Context, t Target) (Disruption, error) {
 	leader, others, _, err := t.etcdLeader(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	asked, err := t.reach(ctx, others)
+	d, err := t.failNodes(ctx, killing, []clusters.Node{leader}, nil)
 	if err != nil {
-		return nothing, errors.Join(err, asked.stop(ctx))
+		return nil, err
 	}
-	heal, err := t.takeAway(ctx, killing, []clusters.Node{leader}, nil)
-	return once(func(ctx context.Context) error {
-		asked.returns(ctx)
-		return errors.Join(heal(ctx), t.reached(ctx, asked))
-	}), err
-}
-
-// reached ends a probe and writes down what it has seen.
-func (t Target) reached(ctx context.Context, asked *reaching) error {
-	seen, err := asked.end(ctx)
-	for _, how := range seen {
-		t.Record.Reached(how)
-	}
-	if err != nil {
-		return fmt.Errorf("see how the API server was reached: %w", err)
-	}
-	return nil
+	return t.probed(d, others), nil
 }

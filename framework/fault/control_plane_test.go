@@ -173,7 +173,7 @@ func (c *council) log() string {
 func TestControlPlaneKillTakesTheLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, c := newCouncil(t, "cp1", "cp2", "cp3")
-		heal, err := ControlPlaneKill{}.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), ControlPlaneKill{}, w.target())
 		must(t, err)
 		if diff := cmp.Diff([]string{"nodes=[cp1] pods=0 the engine says cp1 has exited, and its kubelet port is silent"}, w.seen); diff != "" {
 			t.Errorf("seen (-want +got):\n%s", diff)
@@ -199,7 +199,7 @@ func TestControlPlaneKillTakesTheLeader(t *testing.T) {
 func TestEtcdLeaderKillSeesAnotherLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, c := newCouncil(t, "cp1", "cp2", "cp3")
-		heal, err := EtcdLeaderKill{}.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), EtcdLeaderKill{}, w.target())
 		must(t, err)
 		if diff := cmp.Diff([]string{"nodes=[cp1] pods=0 etcd on cp2: leads: true, leaders seen: 2, before: 1"}, w.seen); diff != "" {
 			t.Errorf("seen (-want +got):\n%s", diff)
@@ -255,7 +255,7 @@ func TestControlPlaneFaultsSayWhatIsMissing(t *testing.T) {
 				if s.change != nil {
 					s.change(w, c)
 				}
-				heal, err := s.fault.Inject(t.Context(), w.target())
+				heal, err := inject(t.Context(), s.fault, w.target())
 				if err == nil || !strings.HasPrefix(err.Error(), s.want) || heal == nil || len(w.seen) != 0 {
 					t.Fatalf("got %v, seen %q; want %s", err, w.seen, s.want)
 				}
@@ -273,7 +273,7 @@ func TestAProbeThatEndsTooEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, c := newCouncil(t, "cp1", "cp2", "cp3")
 		c.early = 10 * time.Second
-		heal, err := ControlPlaneKill{}.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), ControlPlaneKill{}, w.target())
 		must(t, err)
 		time.Sleep(20 * time.Second)
 		err = heal(t.Context())

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/holdfast-ha/holdfast/framework/audit"
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -50,51 +51,61 @@ func (e Enforce) String() string {
 	return "refuse critical workloads without a hard zone constraint"
 }
 
-// Inject implements Fault. It returns when the policy was seen to refuse a bad manifest, and all were tried.
-func (e Enforce) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault. The policy is active when it refuses a bad manifest. All manifests are tried then.
+func (e Enforce) Plan(ctx context.Context, t Target) (Disruption, error) {
 	d, err := t.deployment(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	manifests, err := manifestsOf(d)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	objects, err := e.policy()
 	if err != nil {
-		return nothing, err
+		return nil, err
+	}
+	if err := t.notForeign(ctx, objects); err != nil {
+		return nil, err
 	}
 	by := objects[0].GetName()
-	if err := t.notForeign(ctx, objects); err != nil {
-		return nothing, err
-	}
-	// What a killed run has left behind goes first. Without it, and whatever else refuses manifests, a bad one is admitted.
-	if _, err := t.lift(ctx, objects); err != nil {
-		return nothing, err
-	}
-	heal := once(func(ctx context.Context) error {
-		witness, err := t.lift(ctx, objects)
-		if err == nil {
-			t.Record.Healed(witness)
-		}
-		return err
-	})
-	for _, o := range objects {
-		_, err := t.policyObject(o).Create(ctx, o, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
-		if err != nil {
-			return heal, fmt.Errorf("create %s %s: %w", o.GetKind(), o.GetName(), err)
-		}
-	}
-	witness, err := t.answers(ctx, "policy "+by+" to refuse", func(a answer) bool { return a.by == by })
-	if err != nil {
-		return heal, err
-	}
-	t.Record.Seen(nil, nil, witness)
-	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
-		a, err := t.tryBad(ctx)
-		return a.by == by, unconstrained + " is " + a.String(), err
-	})
-	return heal, t.tryAll(ctx, manifests, by)
+	var created bool
+	var lifted string
+	return &Effect{
+		Do: func(ctx context.Context) (err error) {
+			// What a killed run has left behind goes first. Without it, and whatever else refuses manifests, a bad one is admitted.
+			if _, err := t.lift(ctx, objects); err != nil {
+				return err
+			}
+			created = true
+			for _, o := range objects {
+				_, err := t.policyObject(o).Create(ctx, o, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
+				if err != nil {
+					return fmt.Errorf("create %s %s: %w", o.GetKind(), o.GetName(), err)
+				}
+			}
+			return nil
+		},
+		See: func(ctx context.Context) (bool, Observation, error) {
+			if !created {
+				return false, Observation{Witness: "not created yet"}, nil
+			}
+			a, err := t.tryBad(ctx)
+			if err != nil {
+				return false, Observation{}, err
+			}
+			return a.by == by, Observation{Witness: unconstrained + " is " + a.String()}, nil
+		},
+		Then: func(ctx context.Context) error { return t.tryAll(ctx, manifests, by) },
+		Undo: func(ctx context.Context) (err error) {
+			if created {
+				lifted, err = t.lift(ctx, objects)
+			}
+			return err
+		},
+		Restore: func(context.Context) (string, error) { return lifted, nil },
+		Until:   "policy " + by + " to refuse " + unconstrained, Limit: enforceLimit,
+	}, nil
 }
 
 // policy is what the audit emits, the policy first, marked as made by an Enforce.
@@ -216,7 +227,8 @@ func (t Target) tryAll(ctx context.Context, manifests []manifest, by string) err
 			if err != nil {
 				return err
 			}
-			t.Record.Tried(said.event(t.Namespace, m, by))
+			event := said.event(t.Namespace, m, by)
+			t.Record.Note(history.Event{Admission: &event})
 		}
 	}
 	return nil

@@ -190,7 +190,7 @@ func TestEnforceTriesGoodAndBadManifests(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(6, "w1", "w2", "w3")
 				w.told = s.told
-				heal, err := s.fault.Inject(t.Context(), w.target())
+				heal, err := inject(t.Context(), s.fault, w.target())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -217,7 +217,7 @@ func TestEnforceTriesGoodAndBadManifests(t *testing.T) {
 func TestEnforceOfTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(6, "w1", "w2", "w3")
-		if _, err := (Enforce{}).Inject(t.Context(), w.target()); err != nil {
+		if _, err := inject(t.Context(), Enforce{}, w.target()); err != nil {
 			t.Fatal(err)
 		}
 		want := history.Admission{
@@ -247,7 +247,7 @@ func TestEnforceAfterAKilledRun(t *testing.T) {
 		w.leave(map[string]string{EnforcedBy: "holdfast"})
 		left := w.policies["ValidatingAdmissionPolicy"]
 		began := time.Now()
-		if _, err := (Enforce{}).Inject(t.Context(), w.target()); err != nil || w.policies["ValidatingAdmissionPolicy"] == left {
+		if _, err := inject(t.Context(), Enforce{}, w.target()); err != nil || w.policies["ValidatingAdmissionPolicy"] == left {
 			t.Errorf("%v; replaced: %t", err, w.policies["ValidatingAdmissionPolicy"] != left)
 		}
 		if took := time.Since(began); took < 2*w.lag {
@@ -258,7 +258,7 @@ func TestEnforceAfterAKilledRun(t *testing.T) {
 		w := newWorld(6, "w1", "w2", "w3")
 		w.leave(nil)
 		there := maps.Clone(w.policies)
-		heal, err := Enforce{}.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), Enforce{}, w.target())
 		const want = "enforce " + zonePolicy + ": a ValidatingAdmissionPolicy of this name is there already, and not ours"
 		if err == nil || err.Error() != want || len(w.seen) != 0 {
 			t.Errorf("got %v, seen %q\nwant %s", err, w.seen, want)
@@ -295,7 +295,7 @@ func TestEnforceWithoutEvidence(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(6, "w1", "w2", "w3")
 				s.spoil(w)
-				heal, err := Enforce{}.Inject(t.Context(), w.target())
+				heal, err := inject(t.Context(), Enforce{}, w.target())
 				if err == nil || !strings.HasPrefix(err.Error(), s.want) || len(w.seen) != s.seen {
 					t.Errorf("got %v, seen %q\nwant %s", err, w.seen, s.want)
 				}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // impairment makes a worker's network worse, and takes nothing away: what it hits are packets. Its witness asks from another
@@ -42,67 +41,53 @@ const probesScript = `i=0; while [ $i -lt "$2" ]; do i=$((i+1)); curl --insecure
 const impairScript = `command -v "$1" >/dev/null || { echo "$1 is not in the node's image" >&2; exit 1; }
 said=$(sh -c "$2" 2>&1) || printf 'refused: %s' "$said"`
 
-func (t Target) impair(ctx context.Context, by impairment, worker int) (Heal, error) {
+func (t Target) impair(ctx context.Context, by impairment, worker int) (*Effect, error) {
 	node, pods, err := t.oneWorker(ctx, worker)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	c, err := t.cut(ctx, []clusters.Node{node})
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	look := func(ctx context.Context) (hit int, saw string, err error) {
 		times, err := c.connect(ctx, node)
 		hit = by.hits(times)
 		return hit, fmt.Sprintf("of %d connections from %s to %s, %d %s", len(times), c.outside.Name(), node.Name(), hit, by.words), err
 	}
-	switch hit, saw, err := look(ctx); { // what is so without us proves nothing
-	case err != nil:
-		return nothing, err
-	case hit >= by.atLeast:
-		return nothing, fmt.Errorf("it is so already: %s", saw)
-	}
-	whole, _, err := t.look(ctx)
+	settled, _, err := t.look(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	heal := once(func(ctx context.Context) error {
-		if err := runUndo(ctx, node, by.name); err != nil {
-			return err
-		}
-		var witness string
-		err := poll.Until(ctx, node.Name()+" to be reached as before", impairLimit, func(ctx context.Context) (bool, string, error) {
+	var last string // what the witness saw last
+	var left bool   // the undo script on the node is ours
+	return &Effect{
+		Do: func(ctx context.Context) error {
+			if err := leaveUndo(ctx, node, by.name, by.undo, partitionLimit); err != nil {
+				return err
+			}
+			left = true
+			return by.do(ctx, node)
+		},
+		See: func(ctx context.Context) (_ bool, _ Observation, err error) {
+			var hit int
+			hit, last, err = look(ctx)
+			return hit >= by.atLeast, Observation{Nodes: []string{node.Name()}, Pods: pods, Witness: last, Hit: hit}, err
+		},
+		Ask: func(ctx context.Context) (bool, string, error) {
 			hit, saw, err := look(ctx)
-			witness = saw
-			return err == nil && hit < by.atLeast, saw, err
-		})
-		if err != nil {
-			return err
-		}
-		return t.healed(ctx, witness, whole) // a node that is hard to reach may have been given up
-	})
-	if err := leaveUndo(ctx, node, by.name, by.undo, partitionLimit); err != nil {
-		return nothing, err
-	}
-	if err := by.do(ctx, node); err != nil {
-		return heal, err
-	}
-	var hit int
-	var witness string
-	err = poll.Until(ctx, node.Name()+" to be hard to reach", impairLimit, func(ctx context.Context) (_ bool, _ string, err error) {
-		hit, witness, err = look(ctx)
-		return hit >= by.atLeast, witness, err
-	})
-	if err != nil {
-		return heal, err
-	}
-	t.Record.Hit(hit)
-	t.Record.Seen([]string{node.Name()}, pods, witness)
-	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
-		hit, saw, err := look(ctx)
-		return hit >= by.lasting(), saw, err
-	})
-	return heal, nil
+			return hit >= by.lasting(), saw, err
+		},
+		Undo: func(ctx context.Context) error {
+			if !left {
+				return nil
+			}
+			return runUndo(ctx, node, by.name)
+		},
+		// A node that is hard to reach may have been given up.
+		Restore: func(ctx context.Context) (string, error) { return t.restored(settled, last)(ctx) },
+		Until:   node.Name() + " to be hard to reach", Limit: impairLimit,
+	}, nil
 }
 
 // lasting is how many probes must still be hit before the undo: more than half as many as when it was seen. A loss hits them at

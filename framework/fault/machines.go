@@ -9,39 +9,37 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// killLimit bounds how long a machine may take to be seen dead or frozen: it is at once, on one that is not starved.
+// killLimit bounds how long a node may take to be seen dead or paused. On a machine that is not starved it happens at once.
 const killLimit = 30 * time.Second
 
-// A taking is a way to take machines away, and to give them back.
-type taking struct {
+// A nodeFailure is a way to make nodes fail, and to bring them back.
+type nodeFailure struct {
 	verb, is, are string // "kill", "dead", and in a witness's words: "has exited"
-	take, back    func(clusters.Node, context.Context) error
-	gives         string // what the undo does
+	fail, start   func(clusters.Node, context.Context) error
+	starts        string // what start is called
 	state         clusters.NodeState
 }
 
 var (
-	killing = taking{"kill", "dead", "has exited", clusters.Node.Kill, clusters.Node.Start, "start", clusters.Exited}
-	// stopping takes its witnesses' time: Node.Stop returns when the machine has shut down.
-	stopping = taking{"stop", "off", "has exited", clusters.Node.Stop, clusters.Node.Start, "start", clusters.Exited}
-	freezing = taking{"freeze", "frozen", "is paused", clusters.Node.Pause, clusters.Node.Resume, "thaw", clusters.Paused}
+	killing  = nodeFailure{"kill", "dead", "has exited", clusters.Node.Kill, clusters.Node.Start, "start", clusters.Exited}
+	stopping = nodeFailure{"stop", "off", "has exited", clusters.Node.Stop, clusters.Node.Start, "start", clusters.Exited}
+	freezing = nodeFailure{"freeze", "frozen", "is paused", clusters.Node.Pause, clusters.Node.Resume, "unpause", clusters.Paused}
 )
 
-// takeAway takes machines away at the same time, and returns when the engine says of each that it is gone and its kubelet has
-// fallen silent. The undo gives all of them back, and returns when they are Ready and the workload has settled. If it was not
-// settled before, another fault keeps it from that, and is undone later.
-func (t Target) takeAway(ctx context.Context, by taking, nodes []clusters.Node, pods []string) (Heal, error) {
-	whole, _, err := t.look(ctx)
+// failNodes plans to make nodes fail at the same time. Each has failed when the engine says so and its kubelet has fallen silent. The
+// revert brings all of them back, and ends when they are Ready and the workload has settled. If the workload was not settled before,
+// another fault keeps it from that, and is reverted later.
+func (t Target) failNodes(ctx context.Context, by nodeFailure, nodes []clusters.Node, pods []string) (*Effect, error) {
+	settled, _, err := t.look(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	err = onEach(nodes, func(n clusters.Node) error { // one that is so already would be seen so whatever we do
+	err = onEach(nodes, func(n clusters.Node) error { // a node that has failed already would be seen so whatever we do
 		is, saw, err := by.done(ctx, n)
 		if err == nil && is {
-			err = fmt.Errorf("it is %s already: %s", by.is, saw)
+			err = fmt.Errorf("node is %s already: %s", by.is, saw)
 		}
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", by.verb, n.Name(), err)
@@ -49,78 +47,71 @@ func (t Target) takeAway(ctx context.Context, by taking, nodes []clusters.Node, 
 		return nil
 	})
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	heal := once(func(ctx context.Context) error {
-		err := onEach(nodes, func(n clusters.Node) error { return by.undo(ctx, n) }) // one that stays away must not keep the others
-		if err != nil {
-			return err
-		}
-		return t.returned(ctx, nodes, whole)
-	})
-	err = onEach(nodes, func(n clusters.Node) error {
-		if err := by.take(n, ctx); err != nil {
-			return fmt.Errorf("%s %s: %w", by.verb, n.Name(), err)
-		}
-		return poll.Until(ctx, "node "+n.Name()+" to be "+by.is, killLimit, func(ctx context.Context) (bool, string, error) {
-			return by.done(ctx, n)
-		})
-	})
-	if err != nil {
-		return heal, err
-	}
-	t.Record.Seen(names(nodes), pods, ofEach(nodes, "the engine says %s "+by.are+", and its kubelet port is silent"))
-	t.Record.Lasts(by.lasting(nodes))
-	return heal, nil
+	return &Effect{
+		Do: func(ctx context.Context) error {
+			return onEach(nodes, func(n clusters.Node) error {
+				if err := by.fail(n, ctx); err != nil {
+					return fmt.Errorf("%s %s: %w", by.verb, n.Name(), err)
+				}
+				return nil
+			})
+		},
+		See: func(ctx context.Context) (bool, Observation, error) {
+			active, saw, err := by.allDone(ctx, nodes)
+			if active {
+				saw = ofEach(nodes, "the engine says %s "+by.are+", and its kubelet port is silent")
+			}
+			return active, Observation{Nodes: names(nodes), Pods: pods, Witness: saw}, err
+		},
+		Ask: func(ctx context.Context) (bool, string, error) { return by.allDone(ctx, nodes) },
+		// One node that does not come back must not keep the others away.
+		Undo: func(ctx context.Context) error {
+			return onEach(nodes, func(n clusters.Node) error { return by.revert(ctx, n) })
+		},
+		Restore: t.restored(settled, ofEach(nodes, nodeIsBack)),
+		Until:   "node " + strings.Join(names(nodes), ", ") + " to be " + by.is, Limit: killLimit,
+	}, nil
 }
 
-// returned is the end of the undo of a fault that took nodes away, all of which are Ready again.
-func (t Target) returned(ctx context.Context, nodes []clusters.Node, whole bool) error {
-	return t.healed(ctx, ofEach(nodes, "%s is Ready and reaches a Service"), whole)
-}
+// nodeIsBack is what a witness says of a node that was started: Node.Start waits for both.
+const nodeIsBack = "%s is Ready and reaches a Service"
 
-// healed is the end of an undo of which there is a witness: the workload has settled as well, if it was whole before. If it was
-// not, something else keeps it from that.
-func (t Target) healed(ctx context.Context, witness string, whole bool) error {
-	if whole {
-		saw, err := t.Settle(ctx)
-		if err != nil {
-			return err
-		}
-		witness += "; " + saw
-	}
-	t.Record.Healed(witness)
-	return nil
-}
-
-// undo gives a machine back. Who thawed it is not yet told that it is Ready: Start on a machine that runs waits for that.
-func (by taking) undo(ctx context.Context, n clusters.Node) error {
-	if err := by.back(n, ctx); err != nil {
-		return fmt.Errorf("%s %s: %w", by.gives, n.Name(), err)
+// revert brings a node back. Unlike Start, Resume does not wait until the node is Ready: Start on a node that runs does.
+func (by nodeFailure) revert(ctx context.Context, n clusters.Node) error {
+	if err := by.start(n, ctx); err != nil {
+		return fmt.Errorf("%s %s: %w", by.starts, n.Name(), err)
 	}
 	if by.state != clusters.Paused {
 		return nil
 	}
+	return seeStarted(ctx, n)
+}
+
+// seeStarted waits until a node that runs is Ready and reaches a Service.
+func seeStarted(ctx context.Context, n clusters.Node) error {
 	if err := n.Start(ctx); err != nil {
-		return fmt.Errorf("see %s back: %w", n.Name(), err)
+		return fmt.Errorf("wait for %s to be Ready: %w", n.Name(), err)
 	}
 	return nil
 }
 
-// lasting asks both witnesses of every machine.
-func (by taking) lasting(nodes []clusters.Node) Lasting {
-	return func(ctx context.Context) (bool, string, error) {
-		for _, n := range nodes {
-			if is, saw, err := by.done(ctx, n); err != nil || !is {
-				return false, n.Name() + ": " + saw, err
+// allDone asks both witnesses of every node.
+func (by nodeFailure) allDone(ctx context.Context, nodes []clusters.Node) (bool, string, error) {
+	for _, n := range nodes {
+		if is, saw, err := by.done(ctx, n); err != nil || !is {
+			if len(nodes) > 1 {
+				saw = n.Name() + ": " + saw
 			}
+			return false, saw, err
 		}
-		return true, ofEach(nodes, "%s is "+by.is), nil
 	}
+	return true, ofEach(nodes, "%s is "+by.is), nil
 }
 
-// done asks both witnesses.
-func (by taking) done(ctx context.Context, node clusters.Node) (bool, string, error) {
+// done asks the engine and the kubelet's port.
+func (by nodeFailure) done(ctx context.Context, node clusters.Node) (bool, string, error) {
 	state, err := node.State(ctx)
 	if err != nil {
 		return false, "", err
@@ -132,7 +123,7 @@ func (by taking) done(ctx context.Context, node clusters.Node) (bool, string, er
 	return state == by.state && silent, fmt.Sprintf("state %s, kubelet port silent: %t", state, silent), nil
 }
 
-// onEach does something to all nodes at once, and says where it went wrong.
+// onEach does something to all nodes at the same time, and returns all errors.
 func onEach(nodes []clusters.Node, do func(clusters.Node) error) error {
 	errs := make([]error, len(nodes))
 	var all sync.WaitGroup
@@ -143,7 +134,7 @@ func onEach(nodes []clusters.Node, do func(clusters.Node) error) error {
 	return errors.Join(errs...)
 }
 
-// ofEach says the same of every node.
+// ofEach puts every node's name into words.
 func ofEach(nodes []clusters.Node, words string) string {
 	said := make([]string, len(nodes))
 	for i, name := range names(nodes) {

@@ -36,73 +36,73 @@ func (m Mend) String() string {
 	return "mend what the audit finds"
 }
 
-// Inject implements Fault. It returns when there is nothing left to patch, and the workload has settled.
-func (m Mend) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault. The mending was seen when there is nothing left to patch, and the workload has settled.
+func (m Mend) Plan(ctx context.Context, t Target) (Disruption, error) {
 	before, err := t.pods(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	found, err := t.audit(ctx)
-	if err != nil {
-		return nothing, err
-	}
-	first := found
 	var mended []string
-	var settled string
-	for range maxMends {
-		next := slices.IndexFunc(found, func(f audit.Finding) bool {
-			return len(f.Fix) > 0 && f.Rule != m.Leave && !slices.Contains(mended, f.Rule)
-		})
-		if next < 0 {
-			break
+	var left []audit.Finding
+	return settling(&Effect{
+		Ask: func(ctx context.Context) (bool, string, error) { return t.mended(ctx, mended, left) },
+		Restore: func(ctx context.Context) (string, error) {
+			if len(mended) == 0 {
+				return "", nil
+			}
+			return t.settledAfter("what is mended stays so")(ctx)
+		},
+		Stays: true,
+	}, func(ctx context.Context) (seen Observation, err error) {
+		found, err := t.audit(ctx)
+		if err != nil {
+			return seen, err
 		}
-		f := found[next]
-		for _, step := range f.Fix {
-			if err := t.mend(ctx, step); err != nil {
-				return nothing, fmt.Errorf("mend %s of %s: %w", f.Rule, t.Workload, err)
+		first := found
+		var settled string
+		for range maxMends {
+			next := slices.IndexFunc(found, func(f audit.Finding) bool {
+				return len(f.Fix) > 0 && f.Rule != m.Leave && !slices.Contains(mended, f.Rule)
+			})
+			if next < 0 {
+				break
+			}
+			f := found[next]
+			for _, step := range f.Fix {
+				if err := t.mend(ctx, step); err != nil {
+					return seen, fmt.Errorf("mend %s of %s: %w", f.Rule, t.Workload, err)
+				}
+			}
+			mended = append(mended, f.Rule)
+			t.SchedulableReplicas = 0 // what had no place may have one now
+			if settled, err = t.Settle(ctx); err != nil {
+				return seen, fmt.Errorf("after mending %s: %w", f.Rule, err)
+			}
+			if found, err = t.audit(ctx); err != nil {
+				return seen, err
 			}
 		}
-		mended = append(mended, f.Rule)
-		t.Room = 0 // what had no place may have one now
-		if settled, err = t.Settle(ctx); err != nil {
-			return nothing, fmt.Errorf("after mending %s: %w", f.Rule, err)
+		if len(mended) == 0 {
+			return seen, fmt.Errorf("mend %s: the audit found nothing to patch: %s", t.Workload, words(first))
 		}
-		if found, err = t.audit(ctx); err != nil {
-			return nothing, err
-		}
-	}
-	if len(mended) == 0 {
-		return nothing, fmt.Errorf("mend %s: the audit found nothing to patch: %s", t.Workload, words(first))
-	}
-	after, err := t.pods(ctx)
-	if err != nil {
-		return nothing, err
-	}
-	witness := fmt.Sprintf("the audit found %s; patched %s; and then it found %s; %s", words(first), strings.Join(mended, ", "), words(found), settled)
-	t.Record.Seen(nil, gone(before, after), witness)
-	t.Record.Lasts(t.mended(mended, found))
-	return once(func(ctx context.Context) error {
-		settled, err := t.Settle(ctx)
-		if err == nil {
-			t.Record.Healed("what is mended stays so; " + settled)
-		}
-		return err
+		left = found
+		after, err := t.pods(ctx)
+		witness := fmt.Sprintf("the audit found %s; patched %s; and then it found %s; %s", words(first), strings.Join(mended, ", "), words(found), settled)
+		return Observation{Pods: gone(before, after), Witness: witness}, err
 	}), nil
 }
 
 // mended asks the audit whether it finds again what it no longer found.
-func (t Target) mended(rules []string, left []audit.Finding) Lasting {
+func (t Target) mended(ctx context.Context, rules []string, left []audit.Finding) (bool, string, error) {
 	was := func(rule string) bool {
 		return slices.ContainsFunc(left, func(f audit.Finding) bool { return f.Rule == rule })
 	}
-	return func(ctx context.Context) (bool, string, error) {
-		report, err := t.inspect(ctx)
-		if err != nil {
-			return false, "", err
-		}
-		again := slices.DeleteFunc(report.Findings, func(f audit.Finding) bool { return !slices.Contains(rules, f.Rule) || was(f.Rule) })
-		return len(again) == 0, "of what was mended, the audit finds " + words(again), nil
+	report, err := t.inspect(ctx)
+	if err != nil {
+		return false, "", err
 	}
+	again := slices.DeleteFunc(report.Findings, func(f audit.Finding) bool { return !slices.Contains(rules, f.Rule) || was(f.Rule) })
+	return len(again) == 0, "of what was mended, the audit finds " + words(again), nil
 }
 
 // words lists the rules of findings.
@@ -130,7 +130,7 @@ func (t Target) audit(ctx context.Context) ([]audit.Finding, error) {
 	for _, n := range report.NotChecked {
 		said.NotChecked = append(said.NotChecked, strings.Join(n.Rules, ", ")+": "+n.Why)
 	}
-	t.Record.Audited(said)
+	t.Record.Note(history.Event{Audit: &said})
 	return report.Findings, nil
 }
 

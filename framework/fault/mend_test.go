@@ -58,7 +58,7 @@ func swallow(client *dynamicfake.FakeDynamicClient) {
 
 func TestMendLooksAgainAfterEachPatch(t *testing.T) {
 	w, target, _ := unbudgeted(t)
-	heal, err := Mend{}.Inject(t.Context(), target)
+	heal, err := inject(t.Context(), Mend{}, target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestMendSaysWhatItLeft(t *testing.T) {
 		}, metav1.CreateOptions{})
 		return true, made, err
 	})
-	if _, err := (Mend{}).Inject(t.Context(), target); err != nil {
+	if _, err := inject(t.Context(), Mend{}, target); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([][]string{{"no-budget"}, {"no-budget"}}, w.audits); diff != "" {
@@ -97,7 +97,7 @@ func TestMendSaysWhatItLeft(t *testing.T) {
 func TestMendThatChangesNothing(t *testing.T) {
 	w, target, client := unbudgeted(t)
 	swallow(client)
-	heal, err := Mend{}.Inject(t.Context(), target)
+	heal, err := inject(t.Context(), Mend{}, target)
 	const want = "mend no-budget of backend: the API server took a create of PodDisruptionBudget backend and changed nothing"
 	if err == nil || err.Error() != want || heal == nil || len(w.seen) > 0 {
 		t.Errorf("got %v, seen %q; want %s", err, w.seen, want)
@@ -106,7 +106,7 @@ func TestMendThatChangesNothing(t *testing.T) {
 
 func TestMendWithoutAnythingToMend(t *testing.T) {
 	w, target, _ := unbudgeted(t)
-	_, err := Mend{Leave: "no-budget"}.Inject(t.Context(), target)
+	_, err := inject(t.Context(), Mend{Leave: "no-budget"}, target)
 	if want := "mend backend: the audit found nothing to patch: no-budget"; err == nil || err.Error() != want || len(w.seen) > 0 {
 		t.Errorf("got %v, seen %q; want %s", err, w.seen, want)
 	}
@@ -126,7 +126,7 @@ func TestMendEndsAtAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, target, client := unbudgeted(t)
 			s.spoil(w, client)
-			heal, err := Mend{}.Inject(t.Context(), target)
+			heal, err := inject(t.Context(), Mend{}, target)
 			if err == nil || err.Error() != s.want || heal == nil || len(w.seen) > 0 {
 				t.Errorf("got %v, seen %q; want %s", err, w.seen, s.want)
 			}

@@ -24,11 +24,11 @@ func (k NodeKill) String() string {
 	return "kill one worker"
 }
 
-// Inject implements Fault. It returns when the engine says the machine is gone and its kubelet has fallen silent.
-func (k NodeKill) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault.
+func (k NodeKill) Plan(ctx context.Context, t Target) (Disruption, error) {
 	node, pods, err := t.oneWorker(ctx, k.Worker)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	return t.takeAway(ctx, killing, []clusters.Node{node}, pods)
+	return t.failNodes(ctx, killing, []clusters.Node{node}, pods)
 }

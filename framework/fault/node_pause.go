@@ -28,11 +28,11 @@ func (p NodePause) String() string {
 	return "freeze one worker"
 }
 
-// Inject implements Fault. It returns when the engine says the machine is paused, and its kubelet has fallen silent.
-func (p NodePause) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault.
+func (p NodePause) Plan(ctx context.Context, t Target) (Disruption, error) {
 	node, pods, err := t.oneWorker(ctx, p.Worker)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	return t.takeAway(ctx, freezing, []clusters.Node{node}, pods)
+	return t.failNodes(ctx, freezing, []clusters.Node{node}, pods)
 }

@@ -56,7 +56,7 @@ func (t Target) fill(ctx context.Context, node clusters.Node, victims []string) 
 	if err != nil {
 		return err
 	}
-	err = poll.Until(ctx, "the kubelet of "+node.Name()+" to have its pods", relaxLimit, func(ctx context.Context) (bool, string, error) {
+	err = poll.Until(ctx, "the kubelet of "+node.Name()+" to have its pods", relieveLimit, func(ctx context.Context) (bool, string, error) {
 		out, err := planes[0].Exec(ctx, "sh", "-c", kubeletPods, "pods", node.Name())
 		if err != nil {
 			return false, "", err

@@ -25,11 +25,11 @@ func (s NodeStop) String() string {
 	return "shut down one worker"
 }
 
-// Inject implements Fault. It returns when the engine says the machine has exited, and its kubelet has fallen silent.
-func (s NodeStop) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault.
+func (s NodeStop) Plan(ctx context.Context, t Target) (Disruption, error) {
 	node, pods, err := t.oneWorker(ctx, s.Worker)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	return t.takeAway(ctx, stopping, []clusters.Node{node}, pods)
+	return t.failNodes(ctx, stopping, []clusters.Node{node}, pods)
 }

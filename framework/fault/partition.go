@@ -54,43 +54,39 @@ func (p Partition) String() string {
 	return "partition of one worker"
 }
 
-// Inject implements Fault. It returns when a probe from elsewhere gets no answer of any kind from the nodes, nor one of theirs
-// from elsewhere, while the engine says that they run and their kubelets answer on the spot.
-func (p Partition) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault. The partition is active when a probe from another node gets no answer from the nodes, and a probe from them
+// gets none from the other node, while the engine says that the nodes run and their kubelets answer probes from the nodes themselves.
+func (p Partition) Plan(ctx context.Context, t Target) (Disruption, error) {
 	nodes, pods, err := p.victims(ctx, t)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	c, err := t.cut(ctx, nodes)
 	if err != nil {
-		return nothing, fmt.Errorf("%s: %w", p, err)
+		return nil, fmt.Errorf("%s: %w", p, err)
 	}
-	switch open, saw, err := c.open(ctx); { // one that is cut off already would be seen so whatever we do
+	switch open, saw, err := c.open(ctx); { // a node that is cut off already would be seen so whatever we do
 	case err != nil:
-		return nothing, fmt.Errorf("%s: %w", p, err)
+		return nil, fmt.Errorf("%s: %w", p, err)
 	case !open:
-		return nothing, fmt.Errorf("%s: the probes do not pass as it is: %s", p, saw)
+		return nil, fmt.Errorf("%s: the probes do not all pass before anything was done: %s", p, saw)
 	}
-	whole, _, err := t.look(ctx)
+	settled, _, err := t.look(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	heal := once(func(ctx context.Context) error { return c.heal(ctx, whole) })
-	if err := onEach(nodes, func(n clusters.Node) error { return c.drop(ctx, n) }); err != nil {
-		return heal, err
-	}
-	var witness string
-	err = poll.Until(ctx, strings.Join(names(nodes), ", ")+" to be cut off", cutLimit, func(ctx context.Context) (bool, string, error) {
-		closed, saw, err := c.closed(ctx)
-		witness = saw
-		return closed, saw, err
-	})
-	if err != nil {
-		return heal, err
-	}
-	t.Record.Seen(names(nodes), pods, witness)
-	t.Record.Lasts(c.closed)
-	return heal, nil
+	return &Effect{
+		Do: func(ctx context.Context) error {
+			return onEach(nodes, func(n clusters.Node) error { return c.drop(ctx, n) })
+		},
+		See: func(ctx context.Context) (bool, Observation, error) {
+			closed, saw, err := c.closed(ctx)
+			return closed, Observation{Nodes: names(nodes), Pods: pods, Witness: saw}, err
+		},
+		Undo:    c.revert,
+		Restore: t.restored(settled, ofEach(nodes, nodeIsBack)),
+		Until:   strings.Join(names(nodes), ", ") + " to be cut off", Limit: cutLimit,
+	}, nil
 }
 
 func (p Partition) victims(ctx context.Context, t Target) (nodes []clusters.Node, pods []string, err error) {
@@ -103,7 +99,6 @@ func (p Partition) victims(ctx context.Context, t Target) (nodes []clusters.Node
 
 // cut is what a partition needs to know: the nodes, where each is, and who looks at them from elsewhere.
 type cut struct {
-	target  Target
 	nodes   []clusters.Node
 	address map[string]string // by node
 	peers   []string          // addresses and ranges that the nodes may go on to talk to: their own
@@ -113,7 +108,7 @@ type cut struct {
 // cut looks up the addresses of nodes, and picks a node to look from: the one that carries the load, which no fault touches, or
 // another that is to stay.
 func (t Target) cut(ctx context.Context, nodes []clusters.Node) (cut, error) {
-	c := cut{target: t, nodes: nodes, address: map[string]string{}}
+	c := cut{nodes: nodes, address: map[string]string{}}
 	for _, n := range t.Cluster.Nodes() {
 		ours := slices.ContainsFunc(nodes, func(other clusters.Node) bool { return other.Name() == n.Name() })
 		if !ours && (c.outside == nil || n.Role() == clusters.LoadNode) {
@@ -191,26 +186,16 @@ func (c cut) drop(ctx context.Context, n clusters.Node) error {
 	return nil
 }
 
-// heal removes the rules, and waits for the network and then for the nodes.
-func (c cut) heal(ctx context.Context, whole bool) error {
-	err := onEach(c.nodes, func(n clusters.Node) error { return runUndo(ctx, n, partitionUndo) }) // one must not keep the others off
+// revert removes the rules, and waits for the network and then for the nodes. A node that fails must not keep the others cut off.
+func (c cut) revert(ctx context.Context) error {
+	if err := onEach(c.nodes, func(n clusters.Node) error { return runUndo(ctx, n, partitionUndo) }); err != nil {
+		return err
+	}
+	err := poll.Until(ctx, strings.Join(names(c.nodes), ", ")+" to be reached again", cutLimit, c.open)
 	if err != nil {
 		return err
 	}
-	err = poll.Until(ctx, strings.Join(names(c.nodes), ", ")+" to be reached again", cutLimit, c.open)
-	if err != nil {
-		return err
-	}
-	err = onEach(c.nodes, func(n clusters.Node) error {
-		if err := n.Start(ctx); err != nil { // which waits for a machine that runs
-			return fmt.Errorf("see %s back: %w", n.Name(), err)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.target.returned(ctx, c.nodes, whole)
+	return onEach(c.nodes, func(n clusters.Node) error { return seeStarted(ctx, n) })
 }
 
 // closed tells whether no probe passes, and the nodes live all the same.

@@ -44,7 +44,7 @@ func TestFaultsThatWouldDoNothingAreErrors(t *testing.T) {
 		{NodeKill{Worker: 5}, 6, "pick a worker of fleet: 2 more than it has"},
 	} {
 		w := newWorld(s.replicas, "w1", "w2", "w3")
-		heal, err := s.fault.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), s.fault, w.target())
 		if err == nil || err.Error() != s.want || len(w.seen) != 0 {
 			t.Errorf("%s: got %v, seen %q\nwant %s", s.fault, err, w.seen, s.want)
 		}
@@ -60,7 +60,7 @@ func TestFaultsThatWouldDoNothingAreErrors(t *testing.T) {
 func TestEvictTellsAnswersThatDoNotAddUp(t *testing.T) {
 	w := newWorld(6, "w1")
 	w.frozen, w.evictable = true, 2
-	_, err := Evict{}.Inject(t.Context(), w.target())
+	_, err := inject(t.Context(), Evict{}, w.target())
 	if want := "evict pods of backend: 6 asked for, 4 refused, yet 0 are gone"; err == nil || err.Error() != want || len(w.seen) != 0 {
 		t.Errorf("got %v, seen %q, want %s", err, w.seen, want)
 	}
@@ -70,7 +70,7 @@ func TestEvictTellsAnswersThatDoNotAddUp(t *testing.T) {
 func TestEveryRefusalIsSeen(t *testing.T) {
 	w := newWorld(3, "w1")
 	w.evictable = 0
-	if _, err := (Evict{}).Inject(t.Context(), w.target()); err != nil {
+	if _, err := inject(t.Context(), Evict{}, w.target()); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.seen) != 1 || !strings.HasPrefix(w.seen[0], "nodes=[] pods=0 3 refused, 0 gone; 3 pods exist") {
@@ -132,7 +132,7 @@ func TestAWorkerWithoutPodsCanBeKilled(t *testing.T) {
 		empty = "w2"
 	}
 	n := map[string]int{"w1": 1, "w2": 2}[empty]
-	if _, err := (NodeKill{Worker: n}).Inject(t.Context(), w.target()); err != nil {
+	if _, err := inject(t.Context(), NodeKill{Worker: n}, w.target()); err != nil {
 		t.Fatal(err)
 	}
 	if want := "nodes=[" + empty + "] pods=0 "; len(w.seen) != 1 || !strings.HasPrefix(w.seen[0], want) {
@@ -190,7 +190,7 @@ func TestRolloutsPatch(t *testing.T) {
 			d.Spec.Template.Annotations = s.annotations
 			d.ResourceVersion = "7"
 			_ = w.client.Tracker().Update(deployments, d, "ns")
-			heal, err := Rollout{}.Inject(t.Context(), w.target())
+			heal, err := inject(t.Context(), Rollout{}, w.target())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +209,7 @@ func TestRolloutsPatch(t *testing.T) {
 // TestScaleGoesStepByStep: each step settled before the next, and back to what there was.
 func TestScaleGoesStepByStep(t *testing.T) {
 	w := newWorld(6, "w1", "w2")
-	heal, err := Scale{Through: []int{9, 0, 3}}.Inject(t.Context(), w.target())
+	heal, err := inject(t.Context(), Scale{Through: []int{9, 0, 3}}, w.target())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 //go:embed api_probe.sh
-var apiProbe string
+var probeScript string
 
 const (
 	// askEvery is the pause between a request's end and the next one by the same way: about four in a second, each of which
@@ -46,8 +46,8 @@ const apiPort = 6443
 // kubeletHealth is where a kubelet says to its own node that it is healthy: kubeadm leaves the kubelet's default.
 const kubeletHealth = "http://127.0.0.1:10248/healthz"
 
-// reaching is a probe of the API server that runs on a node.
-type reaching struct {
+// apiProbe is a probe of the API server that runs on a node.
+type apiProbe struct {
 	node     clusters.Node // where it runs
 	folder   string        // on that node
 	balancer string        // where the clients' way leads: host:port
@@ -57,15 +57,15 @@ type reaching struct {
 	away   map[string]int // and when its undo began; nil: it has not
 }
 
-// reach has the API server asked by the way that clients take, and each of some control planes at its own address, from the
+// probeAPI has the API server asked by the way that clients take, and each of some control planes at its own address, from the
 // node that no fault touches. It returns when all of them have answered for a while. What it has asked for is in the node: end
 // it with end, which is given once.
-func (t Target) reach(ctx context.Context, planes []clusters.Node) (*reaching, error) {
+func (t Target) probeAPI(ctx context.Context, planes []clusters.Node) (*apiProbe, error) {
 	i := slices.IndexFunc(t.Cluster.Nodes(), func(n clusters.Node) bool { return n.Role() == clusters.LoadNode })
 	if i < 0 {
 		return nil, fmt.Errorf("ask the API server of %s: it has no node that no fault touches", t.Cluster.Name())
 	}
-	r := &reaching{node: t.Cluster.Nodes()[i], folder: "/run/holdfast-reach-" + strings.ToLower(rand.Text()[:8])}
+	r := &apiProbe{node: t.Cluster.Nodes()[i], folder: "/run/holdfast-reach-" + strings.ToLower(rand.Text()[:8])}
 	// Where kubelets reach the API server: in front of several control planes that is the balancer.
 	const where = `sed -n 's|^ *server: https://||p' /etc/kubernetes/kubelet.conf`
 	out, err := r.node.Exec(ctx, "sh", "-c", where, "where")
@@ -91,7 +91,7 @@ func (t Target) reach(ctx context.Context, planes []clusters.Node) (*reaching, e
 }
 
 // asking is a way for the probe: an API server is asked for the Node that asks.
-func (r *reaching) asking(way, host string) string {
+func (r *apiProbe) asking(way, host string) string {
 	return way + "=https://" + host + "/api/v1/nodes/" + r.node.Name()
 }
 
@@ -110,11 +110,11 @@ func (t Target) addressOf(ctx context.Context, name string) (string, error) {
 }
 
 // begin starts the probe, which goes on by itself.
-func (r *reaching) begin(ctx context.Context, ways []string) error {
+func (r *apiProbe) begin(ctx context.Context, ways []string) error {
 	const start = `mkdir -p "$1" && printf %s "$2" >"$1/probe.sh" && shift 2 &&
 { setsid bash "$1/probe.sh" "$@" >"$1/log" 2>/dev/null </dev/null & }`
 	args := append([]string{
-		"bash", "-c", start, "reach", r.folder, apiProbe, r.folder, strconv.Itoa(int(askFor / time.Second)),
+		"bash", "-c", start, "reach", r.folder, probeScript, r.folder, strconv.Itoa(int(askFor / time.Second)),
 		inSeconds(askEvery), inSeconds(askWait),
 	}, ways...)
 	_, err := r.node.Exec(ctx, args...)
@@ -124,7 +124,7 @@ func (r *reaching) begin(ctx context.Context, ways []string) error {
 func inSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
 // learn waits for what the fault's effect is compared with.
-func (r *reaching) learn(ctx context.Context) error {
+func (r *apiProbe) learn(ctx context.Context) error {
 	return poll.Until(ctx, "the API server to be asked from "+r.node.Name(), answersWithin, func(ctx context.Context) (bool, string, error) {
 		answers, _, err := r.read(ctx)
 		if err != nil {
@@ -143,10 +143,10 @@ func (r *reaching) learn(ctx context.Context) error {
 }
 
 // ways are the probe's names for them.
-func (r *reaching) ways() []string { return append([]string{controlWay, balancerWay}, r.direct...) }
+func (r *apiProbe) ways() []string { return append([]string{controlWay, balancerWay}, r.direct...) }
 
 // count is how many answers there are, way by way.
-func (r *reaching) count(answers map[string][]apiAnswer) map[string]int {
+func (r *apiProbe) count(answers map[string][]apiAnswer) map[string]int {
 	counts := map[string]int{}
 	for _, way := range r.ways() {
 		counts[way] = len(answers[way])
@@ -155,14 +155,14 @@ func (r *reaching) count(answers map[string][]apiAnswer) map[string]int {
 }
 
 // returns tells the probe that the undo begins. That it cannot be read just now is no reason not to undo.
-func (r *reaching) returns(ctx context.Context) {
+func (r *apiProbe) returns(ctx context.Context) {
 	if answers, _, err := r.read(ctx); err == nil {
 		r.away = r.count(answers)
 	}
 }
 
 // end stops the probe and tells what it has seen, way by way.
-func (r *reaching) end(ctx context.Context) (seen []history.Reach, err error) {
+func (r *apiProbe) end(ctx context.Context) (seen []history.Reach, err error) {
 	if _, err := r.node.Exec(ctx, "touch", r.folder+"/stop"); err != nil {
 		return nil, fmt.Errorf("end the probe of the API server: %w", err)
 	}
@@ -187,7 +187,7 @@ func (r *reaching) end(ctx context.Context) (seen []history.Reach, err error) {
 }
 
 // stop ends a probe of which nobody wants to know anything, if there is one.
-func (r *reaching) stop(ctx context.Context) error {
+func (r *apiProbe) stop(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
@@ -198,8 +198,43 @@ func (r *reaching) stop(ctx context.Context) error {
 // probeStopped is the probe's last line when it was told to stop.
 const probeStopped = "end asked to"
 
+// probed has the API server asked while an Effect is in force: from before it is applied until its revert has ended.
+func (t Target) probed(e *Effect, planes []clusters.Node) *Effect {
+	var probe *apiProbe
+	apply, revert := e.Do, e.Undo
+	e.Do = func(ctx context.Context) error {
+		begun, err := t.probeAPI(ctx, planes)
+		if err != nil {
+			return errors.Join(err, begun.stop(ctx))
+		}
+		probe = begun
+		return apply(ctx)
+	}
+	e.Undo = func(ctx context.Context) error {
+		if probe == nil {
+			return nil // nothing else was done either
+		}
+		probe.returns(ctx)
+		return run(ctx, revert)
+	}
+	e.Finally = func(ctx context.Context) error {
+		if probe == nil {
+			return nil
+		}
+		seen, err := probe.end(ctx)
+		for i := range seen {
+			t.Record.Note(history.Event{Reach: &seen[i]})
+		}
+		if err != nil {
+			return fmt.Errorf("see how the API server was reached: %w", err)
+		}
+		return nil
+	}
+	return e
+}
+
 // sum is what was seen by one way: until the undo began, and from then on.
-func (r *reaching) sum(way string, answers []apiAnswer) []history.Reach {
+func (r *apiProbe) sum(way string, answers []apiAnswer) []history.Reach {
 	before, away := min(r.before[way], len(answers)), len(answers)
 	if r.away != nil {
 		away = min(r.away[way], away)
@@ -260,7 +295,7 @@ func gaps(answers []apiAnswer) (longest, failing time.Duration, failed int) {
 }
 
 // read reads what the probe has printed so far. Last is its last line, empty while it goes on.
-func (r *reaching) read(ctx context.Context) (answers map[string][]apiAnswer, last string, err error) {
+func (r *apiProbe) read(ctx context.Context) (answers map[string][]apiAnswer, last string, err error) {
 	out, err := r.node.Exec(ctx, "cat", r.folder+"/log")
 	if err != nil {
 		return nil, "", fmt.Errorf("read the probe of the API server: %w", err)

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"sort"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -117,8 +116,8 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 	want := int(*d.Spec.Replicas)
 	placed, pending := placedOf(pods)
 	room := want
-	if t.Room > 0 {
-		room = min(want, t.Room)
+	if t.SchedulableReplicas > 0 {
+		room = min(want, t.SchedulableReplicas)
 	}
 	updated, available := int(d.Status.UpdatedReplicas), int(d.Status.AvailableReplicas)
 	saw = fmt.Sprintf("%d pods exist, %d of the newest revision, %d available, %d ready endpoints, %d wanted",
@@ -267,18 +266,24 @@ func names(nodes []clusters.Node) []string {
 	return out
 }
 
-// once makes an undo that can be called again without doing it again; it returns the first call's error.
-func once(undo Heal) Heal {
-	var guard sync.Once
-	var err error
-	return func(ctx context.Context) error {
-		guard.Do(func() { err = undo(ctx) })
-		return err
+// restored is the end of a revert of which there is a witness: the workload has settled as well, if it was settled before. If it was
+// not, another fault keeps it from that, and is reverted later.
+func (t Target) restored(settled bool, witness string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		if !settled {
+			return witness, nil
+		}
+		return t.settledAfter(witness)(ctx)
 	}
 }
 
-// nothing is the undo of a fault that did nothing yet.
-func nothing(context.Context) error { return nil }
+// settledAfter waits until the workload has settled, after something that a witness has seen.
+func (t Target) settledAfter(witness string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		saw, err := t.Settle(ctx)
+		return witness + "; " + saw, err
+	}
+}
 
 // plural writes "1 pod", "3 pods".
 func plural(n int, what string) string {

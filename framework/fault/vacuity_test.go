@@ -229,7 +229,7 @@ func faultsInTheSource(t *testing.T) (found []string) {
 		must(t, err)
 		for _, d := range parsed.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Recv == nil || f.Name.Name != "Inject" {
+			if !ok || f.Recv == nil || f.Name.Name != "Plan" {
 				continue
 			}
 			if of, ok := f.Recv.List[0].Type.(*ast.Ident); ok && of.IsExported() {
@@ -275,7 +275,7 @@ func TestAnInjectorThatDoesNothingIsAnError(t *testing.T) {
 				for _, n := range w.nodes {
 					n.(*machine).immortal = true
 				}
-				heal, err := r.fault.Inject(t.Context(), target)
+				heal, err := inject(t.Context(), r.fault, target)
 				if err == nil || len(w.seen) != 0 || w.lasting != nil || heal == nil {
 					t.Errorf("Inject: %v, seen %q: want an error and nothing seen", err, w.seen)
 				}
@@ -295,7 +295,7 @@ func TestAWitnessSeesThatAFaultLasts(t *testing.T) {
 			t.Run(r.fault.String()+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w, target := r.world(t)
-					if _, err := r.fault.Inject(t.Context(), target); err != nil {
+					if _, err := inject(t.Context(), r.fault, target); err != nil {
 						t.Fatal(err)
 					}
 					if (w.lasting == nil) != (r.momentary != "") {
@@ -326,7 +326,7 @@ func TestAWitnessThatCannotLookSaysNothing(t *testing.T) {
 		t.Run(r.fault.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, target := r.world(t)
-				if _, err := r.fault.Inject(t.Context(), target); err != nil {
+				if _, err := inject(t.Context(), r.fault, target); err != nil {
 					t.Fatal(err)
 				}
 				w.fail("*", "*", 1, 1<<30)
@@ -344,7 +344,7 @@ func TestAWitnessThatCannotLookSaysNothing(t *testing.T) {
 // TestWhatIsSoAlreadyIsAnError: what a witness would see without us proves nothing.
 func TestWhatIsSoAlreadyIsAnError(t *testing.T) {
 	twice := func(f Fault) func(*testing.T, *world, Target) {
-		return func(t *testing.T, _ *world, target Target) { must(t, second(f.Inject(t.Context(), target))) }
+		return func(t *testing.T, _ *world, target Target) { must(t, second(inject(t.Context(), f, target))) }
 	}
 	sendAll := func(_ *testing.T, w *world, _ Target) {
 		for _, name := range w.podNames() {
@@ -360,27 +360,27 @@ func TestWhatIsSoAlreadyIsAnError(t *testing.T) {
 		{PodDelete{Count: 1}, sendAll, "delete 1 pods of backend: it has only 0"},
 		{Evict{}, sendAll, "evict pods of backend: it has none"},
 		{Drain{Nodes: 3}, func(t *testing.T, _ *world, target Target) { must(t, target.cordon(t.Context(), "w1", true)) },
-			"set w1 unschedulable=true: it is so already, and not by us"},
-		{NodeKill{Worker: 2}, twice(NodeKill{Worker: 2}), "kill w2: it is dead already: state exited, kubelet port silent: true"},
-		{NodePause{Worker: 2}, twice(NodePause{Worker: 2}), "freeze w2: it is frozen already: state paused, kubelet port silent: true"},
-		{NodeStop{Worker: 2}, twice(NodeKill{Worker: 2}), "stop w2: it is off already: state exited, kubelet port silent: true"},
-		{Partition{Worker: 2}, twice(Partition{Worker: 2}), "partition of worker 2: the probes do not pass as it is: " +
+			"cordon w1: node is already cordoned, and not by holdfast"},
+		{NodeKill{Worker: 2}, twice(NodeKill{Worker: 2}), "kill w2: node is dead already: state exited, kubelet port silent: true"},
+		{NodePause{Worker: 2}, twice(NodePause{Worker: 2}), "freeze w2: node is frozen already: state paused, kubelet port silent: true"},
+		{NodeStop{Worker: 2}, twice(NodeKill{Worker: 2}), "stop w2: node is off already: state exited, kubelet port silent: true"},
+		{Partition{Worker: 2}, twice(Partition{Worker: 2}), "partition of worker 2: the probes do not all pass before anything was done: " +
 			"probes of w2 from w1: unanswered; the other way: unanswered; on the spot: answered"},
 		{NodePressure{Worker: 2, Disk: true}, func(t *testing.T, w *world, _ Target) {
 			w.addControlPlane()
-			must(t, second(NodePressure{Worker: 2, Disk: true}.Inject(t.Context(), w.target())))
+			must(t, second(inject(t.Context(), NodePressure{Worker: 2, Disk: true}, w.target())))
 			w.edit(t, w.podNames()[0], func(p *corev1.Pod) { p.Spec.NodeName = "w2" })
-		}, "disk pressure on worker 2: w2 is so already: DiskPressure=true, its taint: true"},
-		{FillNode{Worker: 2}, twice(FillNode{Worker: 2}), "fill w2: it is full, 0 of cpu are left"},
+		}, "disk pressure on worker 2: w2 is under pressure already: DiskPressure=true, its taint: true"},
+		{FillNode{Worker: 2}, twice(FillNode{Worker: 2}), "fill w2: node is full already, 0 of cpu are left"},
 		{ComponentAway{Component: Kubelet}, func(_ *testing.T, w *world, _ Target) { w.components.away = []string{"kubelet"} },
 			"kubelet away for 0s: it does not run"},
-		{ComponentKill{Component: Scheduler}, func(*testing.T, *world, Target) {}, "find the control plane of fleet: it has none"},
+		{ComponentKill{Component: Scheduler}, func(*testing.T, *world, Target) {}, "kill kube-scheduler: find the control plane of fleet: it has none"},
 		{ComponentKill{Component: "kube-router"}, func(*testing.T, *world, Target) {},
-			`component "kube-router": want one of ["containerd" "coredns" "etcd" "kube-apiserver" "kube-controller-manager" "kube-proxy" "kube-scheduler" "kubelet"]`},
+			`kill kube-router: component "kube-router": want one of ["containerd" "coredns" "etcd" "kube-apiserver" "kube-controller-manager" "kube-proxy" "kube-scheduler" "kubelet"]`},
 		{NodePressure{Worker: 2}, func(t *testing.T, w *world, _ Target) {
 			w.squeeze("w2", true)
 			w.edit(t, w.podNames()[0], func(p *corev1.Pod) { p.Spec.NodeName = "w2" })
-		}, "memory pressure on worker 2: w2 is so already: MemoryPressure=true, its taint: true"},
+		}, "memory pressure on worker 2: w2 is under pressure already: MemoryPressure=true, its taint: true"},
 		{Autoscale{CPU: 60, Max: 20}, twice(Autoscale{CPU: 60, Max: 10}), `autoscale backend: horizontalpodautoscalers.autoscaling "backend" already exists`},
 		{Resize{CPU: "20m"}, twice(Resize{CPU: "20m"}), "resize backend to 20m: pod pod-001 has 20m already"},
 		{AutoscaleVertically{}, twice(AutoscaleVertically{}), "autoscale backend vertically: pod pod-001 has 25m already"},
@@ -391,7 +391,7 @@ func TestWhatIsSoAlreadyIsAnError(t *testing.T) {
 				target := w.target()
 				s.before(t, w, target)
 				w.seen = nil
-				heal, err := s.fault.Inject(t.Context(), target)
+				heal, err := inject(t.Context(), s.fault, target)
 				if err == nil || err.Error() != s.want || len(w.seen) != 0 || heal == nil {
 					t.Errorf("got %v, seen %q; want %s", err, w.seen, s.want)
 				}

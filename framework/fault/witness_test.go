@@ -47,7 +47,7 @@ func TestInjectReturnsWhenItIsSeen(t *testing.T) {
 			n.(*machine).lag = lag
 		}
 		began := time.Now()
-		heal, err := f.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), f, w.target())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestAFaultThatDoesNotBiteIsAnError(t *testing.T) {
 		for _, n := range w.nodes {
 			n.(*machine).immortal = true
 		}
-		heal, err := f.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), f, w.target())
 		if err == nil || len(w.seen) != 0 {
 			t.Errorf("Inject: %v, seen %q: want an error and nothing seen", err, w.seen)
 		}
@@ -131,7 +131,7 @@ func TestOneWitnessIsNotEnough(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(6, "w1", "w2", "w3")
 				s.spoil(w)
-				_, err := s.fault.Inject(t.Context(), w.target())
+				_, err := inject(t.Context(), s.fault, w.target())
 				if err == nil || !strings.HasPrefix(err.Error(), s.want) || len(w.seen) != 0 {
 					t.Errorf("got %v, seen %q\nwant %s", err, w.seen, s.want)
 				}
@@ -164,7 +164,7 @@ func TestACancelledInjectEndsAtOnce(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(3*time.Second, cancel)
 		began := time.Now()
-		heal, err := f.Inject(ctx, w.target())
+		heal, err := inject(ctx, f, w.target())
 		if took := time.Since(began); took > 4*time.Second {
 			t.Errorf("it ended %s after it began, cancelled at 3s", took)
 		}

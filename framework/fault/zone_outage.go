@@ -19,14 +19,13 @@ type ZoneOutage struct{}
 
 func (ZoneOutage) String() string { return "outage of one zone" }
 
-// Inject implements Fault. It returns when the engine says of every machine of the zone that it is gone, and their
-// kubelets have fallen silent.
-func (z ZoneOutage) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault.
+func (z ZoneOutage) Plan(ctx context.Context, t Target) (Disruption, error) {
 	nodes, pods, err := z.victims(ctx, t)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	return t.takeAway(ctx, killing, nodes, pods)
+	return t.failNodes(ctx, killing, nodes, pods)
 }
 
 // victims are the workers of the zone of one that carries pods, and all pods of the workload on them.

@@ -77,7 +77,7 @@ func (st *stage) deploy(ctx context.Context) error {
 	if st.spec.Gateway == nil {
 		return nil
 	}
-	target.Workload, target.Room, target.StatefulSet = st.spec.Gateway.WithDefaults().Name, 0, false
+	target.Workload, target.SchedulableReplicas, target.StatefulSet = st.spec.Gateway.WithDefaults().Name, 0, false
 	_, err = target.Settle(ctx)
 	return err
 }

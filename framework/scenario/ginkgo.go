@@ -19,7 +19,7 @@ import (
 
 // interruptGrace is how long an interrupted scenario may take to undo its faults, collect what was recorded, keep the logs
 // and clear it all away.
-const interruptGrace = healLimit + 3*cleanLimit
+const interruptGrace = revertLimit + 3*cleanLimit
 
 // Run runs the chosen scenarios through Ginkgo and returns what was found: the same that lies in run.json. Ctrl-C ends
 // the scenario at hand, undoes its faults, removes the cluster, and leaves what was recorded. An error means that

@@ -262,7 +262,7 @@ func (st *stage) target(config *rest.Config) (fault.Target, error) {
 		return fault.Target{}, err
 	}
 	return fault.Target{
-		Cluster: st.cluster, Client: client, Dynamic: untyped, Namespace: st.namespace, Workload: st.backend, Room: st.spec.Room,
+		Cluster: st.cluster, Client: client, Dynamic: untyped, Namespace: st.namespace, Workload: st.backend, SchedulableReplicas: st.spec.Room,
 		StatefulSet: st.spec.Backend.StatefulSet, Rand: st.run.random(st.spec),
 	}, nil
 }

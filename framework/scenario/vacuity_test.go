@@ -65,7 +65,7 @@ func TestEveryFaultIsTriedIdle(t *testing.T) {
 		}
 		for _, d := range parsed.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Recv == nil || f.Name.Name != "Inject" || strings.HasSuffix(file, "_test.go") {
+			if !ok || f.Recv == nil || f.Name.Name != "Plan" || strings.HasSuffix(file, "_test.go") {
 				continue
 			}
 			if of, ok := f.Recv.List[0].Type.(*ast.Ident); ok && of.IsExported() && !tried[of.Name] {
@@ -264,7 +264,7 @@ func TestAnInjectorThatDoesNothingIsNeverHeld(t *testing.T) {
 // TestAFaultThatSomebodyElseUndidIsNeverHeld, and one that lasts is.
 func TestAFaultThatSomebodyElseUndidIsNeverHeld(t *testing.T) {
 	for name, test := range map[string]struct {
-		still fault.Lasting
+		still asking
 		held  bool
 	}{
 		"it lasts": {lasts, true}, "nobody is there to be asked": {nil, true},
