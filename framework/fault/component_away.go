@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -48,7 +49,7 @@ func (a ComponentAway) Plan(ctx context.Context, t Target) (Disruption, error) {
 	}
 	return &Effect{
 		Do: func(ctx context.Context) error {
-			if err := onEach(at, func(n clusters.Node) error { return a.remove(ctx, c.componentSpec, n) }); err != nil {
+			if err := node.OnEach(at, func(n clusters.Node) error { return a.remove(ctx, c.componentSpec, n) }); err != nil {
 				return err
 			}
 			return a.awaitAway(ctx, c)
@@ -70,7 +71,7 @@ func (a ComponentAway) Plan(ctx context.Context, t Target) (Disruption, error) {
 			return poll.Pass(ctx, a.For)
 		},
 		Undo: func(ctx context.Context) error {
-			if err := onEach(at, func(n clusters.Node) error { return runUndo(ctx, n, a.undo()) }); err != nil {
+			if err := node.OnEach(at, func(n clusters.Node) error { return node.RunUndo(ctx, n, a.undo()) }); err != nil {
 				return err
 			}
 			return c.awaitBack(ctx, t)
@@ -85,7 +86,7 @@ func (a ComponentAway) undo() string { return "away-" + string(a.Component) }
 
 func (a ComponentAway) remove(ctx context.Context, h componentSpec, n clusters.Node) error {
 	script := "set -- " + string(a.Component) + "\n" + h.restore
-	if err := leaveUndo(ctx, n, a.undo(), script, componentGone+a.For+overdue); err != nil {
+	if err := node.LeaveUndo(ctx, n, a.undo(), script, componentGone+a.For+overdue); err != nil {
 		return err
 	}
 	if _, err := n.Exec(ctx, "sh", "-c", h.remove, "away", string(a.Component)); err != nil {

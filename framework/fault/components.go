@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -131,7 +132,7 @@ func (c Component) running(ctx context.Context, nodes []clusters.Node) (found []
 
 // end kills the processes of a component. That there are none is no error.
 func (c Component) end(ctx context.Context, nodes []clusters.Node) error {
-	return onEach(nodes, func(n clusters.Node) error {
+	return node.OnEach(nodes, func(n clusters.Node) error {
 		if _, err := n.Exec(ctx, "sh", "-c", endAll, "end", string(c)); err != nil {
 			return fmt.Errorf("kill %s on %s: %w", c, n.Name(), err)
 		}
@@ -177,7 +178,7 @@ func (t Target) componentOn(ctx context.Context, c Component) (*componentTarget,
 func (c *componentTarget) observation(saw string) Observation {
 	o := Observation{Witness: saw, Processes: len(c.before)}
 	if c.ofNode {
-		o.Nodes = names(c.nodes)
+		o.Nodes = node.Names(c.nodes)
 	}
 	return o
 }

@@ -2,8 +2,12 @@ package fault
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // ControlPlaneKill ends the control-plane node whose member of etcd leads, in the way of NodeKill: its API server, its
@@ -31,4 +35,39 @@ func (ControlPlaneKill) Plan(ctx context.Context, t Target) (Disruption, error) 
 		return nil, err
 	}
 	return t.probed(d, others), nil
+}
+
+// probed has the API server asked while an Effect is in force: from before it is applied until its revert has ended.
+func (t Target) probed(e *Effect, planes []clusters.Node) *Effect {
+	var probe *node.APIProbe
+	apply, revert := e.Do, e.Undo
+	e.Do = func(ctx context.Context) error {
+		begun, err := node.ProbeAPI(ctx, t.Cluster, t.Client, planes)
+		if err != nil {
+			return errors.Join(err, begun.Stop(ctx))
+		}
+		probe = begun
+		return apply(ctx)
+	}
+	e.Undo = func(ctx context.Context) error {
+		if probe == nil {
+			return nil // nothing else was done either
+		}
+		probe.Returns(ctx)
+		return run(ctx, revert)
+	}
+	e.Finally = func(ctx context.Context) error {
+		if probe == nil {
+			return nil
+		}
+		seen, err := probe.End(ctx)
+		for i := range seen {
+			t.Record.Note(history.Event{Reach: &seen[i]})
+		}
+		if err != nil {
+			return fmt.Errorf("see how the API server was reached: %w", err)
+		}
+		return nil
+	}
+	return e
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/kubectl/pkg/drain"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 // DrainLimit bounds a drain: 7 pods on a node, evicted one at a time, each with a grace period of 30 s.
@@ -46,9 +47,9 @@ func (d Drain) Plan(ctx context.Context, t Target) (Disruption, error) {
 		return nil, err
 	}
 	return settling(&Effect{
-		Ask:     t.closed(names(nodes)),
+		Ask:     t.closed(node.Names(nodes)),
 		Undo:    func(ctx context.Context) error { return t.uncordonAll(ctx, nodes) },
-		Restore: t.settledAfter("uncordoned " + strings.Join(names(nodes), ", ")),
+		Restore: t.settledAfter("uncordoned " + strings.Join(node.Names(nodes), ", ")),
 	}, func(ctx context.Context) (seen Observation, err error) {
 		if err := t.drainAll(ctx, nodes); err != nil {
 			return seen, err
@@ -57,8 +58,8 @@ func (d Drain) Plan(ctx context.Context, t Target) (Disruption, error) {
 		if err != nil {
 			return seen, err
 		}
-		witness := "no pod left on " + strings.Join(names(nodes), ", ") + "; " + settled
-		return Observation{Nodes: names(nodes), Pods: pods, Witness: witness}, t.checkEmpty(ctx, nodes)
+		witness := "no pod left on " + strings.Join(node.Names(nodes), ", ") + "; " + settled
+		return Observation{Nodes: node.Names(nodes), Pods: pods, Witness: witness}, t.checkEmpty(ctx, nodes)
 	}), nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 // etcdMember is what a member of etcd says of itself.
@@ -87,7 +88,7 @@ func (t Target) etcdLeader(ctx context.Context) (leader clusters.Node, others []
 		}
 	}
 	if leader == nil {
-		return nil, nil, nil, fmt.Errorf("find etcd's leader: none of %s leads", strings.Join(names(planes), ", "))
+		return nil, nil, nil, fmt.Errorf("find etcd's leader: none of %s leads", strings.Join(node.Names(planes), ", "))
 	}
 	return leader, others, said, nil
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 func TestFaultsBiteAreSeenAndAreUndone(t *testing.T) {
@@ -158,8 +160,8 @@ func TestVictimsAreRepeatable(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, _, _ := w.target().victims(t.Context(), 2)
-	if !slices.Equal(names(first), names(again)) {
-		t.Errorf("victims %v, then %v with the same seed", names(first), names(again))
+	if !slices.Equal(node.Names(first), node.Names(again)) {
+		t.Errorf("victims %v, then %v with the same seed", node.Names(first), node.Names(again))
 	}
 	if len(pods) == 0 {
 		t.Error("no pods on the victims")

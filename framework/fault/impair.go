@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
@@ -42,18 +43,18 @@ const impairScript = `command -v "$1" >/dev/null || { echo "$1 is not in the nod
 said=$(sh -c "$2" 2>&1) || printf 'refused: %s' "$said"`
 
 func (t Target) impair(ctx context.Context, by impairment, worker int) (*Effect, error) {
-	node, pods, err := t.oneWorker(ctx, worker)
+	victim, pods, err := t.oneWorker(ctx, worker)
 	if err != nil {
 		return nil, err
 	}
-	c, err := t.cut(ctx, []clusters.Node{node})
+	c, err := t.cut(ctx, []clusters.Node{victim})
 	if err != nil {
 		return nil, err
 	}
 	look := func(ctx context.Context) (hit int, saw string, err error) {
-		times, err := c.connect(ctx, node)
+		times, err := c.connect(ctx, victim)
 		hit = by.hits(times)
-		return hit, fmt.Sprintf("of %d connections from %s to %s, %d %s", len(times), c.outside.Name(), node.Name(), hit, by.words), err
+		return hit, fmt.Sprintf("of %d connections from %s to %s, %d %s", len(times), c.outside.Name(), victim.Name(), hit, by.words), err
 	}
 	settled, _, err := t.look(ctx)
 	if err != nil {
@@ -63,16 +64,16 @@ func (t Target) impair(ctx context.Context, by impairment, worker int) (*Effect,
 	var left bool   // the undo script on the node is ours
 	return &Effect{
 		Do: func(ctx context.Context) error {
-			if err := leaveUndo(ctx, node, by.name, by.undo, partitionLimit); err != nil {
+			if err := node.LeaveUndo(ctx, victim, by.name, by.undo, partitionLimit); err != nil {
 				return err
 			}
 			left = true
-			return by.do(ctx, node)
+			return by.do(ctx, victim)
 		},
 		See: func(ctx context.Context) (_ bool, _ Observation, err error) {
 			var hit int
 			hit, last, err = look(ctx)
-			return hit >= by.atLeast, Observation{Nodes: []string{node.Name()}, Pods: pods, Witness: last, Hit: hit}, err
+			return hit >= by.atLeast, Observation{Nodes: []string{victim.Name()}, Pods: pods, Witness: last, Hit: hit}, err
 		},
 		Ask: func(ctx context.Context) (bool, string, error) {
 			hit, saw, err := look(ctx)
@@ -82,11 +83,11 @@ func (t Target) impair(ctx context.Context, by impairment, worker int) (*Effect,
 			if !left {
 				return nil
 			}
-			return runUndo(ctx, node, by.name)
+			return node.RunUndo(ctx, victim, by.name)
 		},
 		// A node that is hard to reach may have been given up.
 		Restore: func(ctx context.Context) (string, error) { return t.restored(settled, last)(ctx) },
-		Until:   node.Name() + " to be hard to reach", Limit: impairLimit,
+		Until:   victim.Name() + " to be hard to reach", Limit: impairLimit,
 	}, nil
 }
 
@@ -95,8 +96,8 @@ func (t Target) impair(ctx context.Context, by impairment, worker int) (*Effect,
 func (by impairment) lasting() int { return by.atLeast/2 + 1 }
 
 // do makes the node's network worse. That the kernel has no such thing is a NotSupported, in the tool's own words.
-func (by impairment) do(ctx context.Context, node clusters.Node) error {
-	out, err := node.Exec(ctx, "sh", "-c", impairScript, by.name, by.tool, by.command)
+func (by impairment) do(ctx context.Context, victim clusters.Node) error {
+	out, err := victim.Exec(ctx, "sh", "-c", impairScript, by.name, by.tool, by.command)
 	if err != nil {
 		return err
 	}
@@ -105,9 +106,9 @@ func (by impairment) do(ctx context.Context, node clusters.Node) error {
 	case refused && history.KernelRefused(said):
 		return &NotSupported{What: by.what, Why: said}
 	case refused:
-		return fmt.Errorf("run %s on %s: %s", by.tool, node.Name(), said)
+		return fmt.Errorf("run %s on %s: %s", by.tool, victim.Name(), said)
 	case said != "":
-		return fmt.Errorf("run %s on %s: it printed %q", by.tool, node.Name(), said)
+		return fmt.Errorf("run %s on %s: it printed %q", by.tool, victim.Name(), said)
 	}
 	return nil
 }

@@ -2,13 +2,12 @@ package fault
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 // killLimit bounds how long a node may take to be seen dead or paused. On a machine that is not starved it happens at once.
@@ -36,7 +35,7 @@ func (t Target) failNodes(ctx context.Context, by nodeFailure, nodes []clusters.
 	if err != nil {
 		return nil, err
 	}
-	err = onEach(nodes, func(n clusters.Node) error { // a node that has failed already would be seen so whatever we do
+	err = node.OnEach(nodes, func(n clusters.Node) error { // a node that has failed already would be seen so whatever we do
 		is, saw, err := by.done(ctx, n)
 		if err == nil && is {
 			err = fmt.Errorf("node is %s already: %s", by.is, saw)
@@ -51,7 +50,7 @@ func (t Target) failNodes(ctx context.Context, by nodeFailure, nodes []clusters.
 	}
 	return &Effect{
 		Do: func(ctx context.Context) error {
-			return onEach(nodes, func(n clusters.Node) error {
+			return node.OnEach(nodes, func(n clusters.Node) error {
 				if err := by.fail(n, ctx); err != nil {
 					return fmt.Errorf("%s %s: %w", by.verb, n.Name(), err)
 				}
@@ -61,17 +60,17 @@ func (t Target) failNodes(ctx context.Context, by nodeFailure, nodes []clusters.
 		See: func(ctx context.Context) (bool, Observation, error) {
 			active, saw, err := by.allDone(ctx, nodes)
 			if active {
-				saw = ofEach(nodes, "the engine says %s "+by.are+", and its kubelet port is silent")
+				saw = node.OfEach(nodes, "the engine says %s "+by.are+", and its kubelet port is silent")
 			}
-			return active, Observation{Nodes: names(nodes), Pods: pods, Witness: saw}, err
+			return active, Observation{Nodes: node.Names(nodes), Pods: pods, Witness: saw}, err
 		},
 		Ask: func(ctx context.Context) (bool, string, error) { return by.allDone(ctx, nodes) },
 		// One node that does not come back must not keep the others away.
 		Undo: func(ctx context.Context) error {
-			return onEach(nodes, func(n clusters.Node) error { return by.revert(ctx, n) })
+			return node.OnEach(nodes, func(n clusters.Node) error { return by.revert(ctx, n) })
 		},
-		Restore: t.restored(settled, ofEach(nodes, nodeIsBack)),
-		Until:   "node " + strings.Join(names(nodes), ", ") + " to be " + by.is, Limit: killLimit,
+		Restore: t.restored(settled, node.OfEach(nodes, nodeIsBack)),
+		Until:   "node " + strings.Join(node.Names(nodes), ", ") + " to be " + by.is, Limit: killLimit,
 	}, nil
 }
 
@@ -107,7 +106,7 @@ func (by nodeFailure) allDone(ctx context.Context, nodes []clusters.Node) (bool,
 			return false, saw, err
 		}
 	}
-	return true, ofEach(nodes, "%s is "+by.is), nil
+	return true, node.OfEach(nodes, "%s is "+by.is), nil
 }
 
 // done asks the engine and the kubelet's port.
@@ -121,24 +120,4 @@ func (by nodeFailure) done(ctx context.Context, node clusters.Node) (bool, strin
 		return false, "", err
 	}
 	return state == by.state && silent, fmt.Sprintf("state %s, kubelet port silent: %t", state, silent), nil
-}
-
-// onEach does something to all nodes at the same time, and returns all errors.
-func onEach(nodes []clusters.Node, do func(clusters.Node) error) error {
-	errs := make([]error, len(nodes))
-	var all sync.WaitGroup
-	for i, n := range nodes {
-		all.Go(func() { errs[i] = do(n) })
-	}
-	all.Wait()
-	return errors.Join(errs...)
-}
-
-// ofEach puts every node's name into words.
-func ofEach(nodes []clusters.Node, words string) string {
-	said := make([]string, len(nodes))
-	for i, name := range names(nodes) {
-		said[i] = fmt.Sprintf(words, name)
-	}
-	return strings.Join(said, "; ")
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -84,19 +85,19 @@ func (p NodePressure) String() string {
 // Plan implements Fault. The pressure is active when the API server shows it and its taint, when the kubelet has evicted every pod
 // of the workload that was on the node, and when clients are sent to none of them.
 func (p NodePressure) Plan(ctx context.Context, t Target) (Disruption, error) {
-	node, victims, err := t.oneWorker(ctx, p.Worker)
+	victim, victims, err := t.oneWorker(ctx, p.Worker)
 	if err != nil {
 		return nil, err
 	}
 	if len(victims) == 0 {
-		return nil, fmt.Errorf("%s: %s carries no pod of %s", p, node.Name(), t.Workload)
+		return nil, fmt.Errorf("%s: %s carries no pod of %s", p, victim.Name(), t.Workload)
 	}
 	by := p.signal()
-	switch pressed, tainted, _, err := t.pressure(ctx, node.Name(), by); {
+	switch pressed, tainted, _, err := t.pressure(ctx, victim.Name(), by); {
 	case err != nil:
 		return nil, err
 	case pressed || tainted:
-		return nil, fmt.Errorf("%s: %s is under pressure already: %s=%t, its taint: %t", p, node.Name(), by.condition, pressed, tainted)
+		return nil, fmt.Errorf("%s: %s is under pressure already: %s=%t, its taint: %t", p, victim.Name(), by.condition, pressed, tainted)
 	}
 	settled, _, err := t.look(ctx)
 	if err != nil {
@@ -108,26 +109,26 @@ func (p NodePressure) Plan(ctx context.Context, t Target) (Disruption, error) {
 	}
 	return &Effect{
 		Do: func(ctx context.Context) error {
-			if err := p.press(ctx, node); err != nil || !p.Disk {
+			if err := p.press(ctx, victim); err != nil || !p.Disk {
 				return err
 			}
-			return t.fill(ctx, node, victims)
+			return t.fill(ctx, victim, victims)
 		},
 		See: func(ctx context.Context) (bool, Observation, error) {
-			done, saw, astray, err := t.evicted(ctx, node.Name(), by, before, victims)
+			done, saw, astray, err := t.evicted(ctx, victim.Name(), by, before, victims)
 			if len(astray) > 0 { // seen on a starved machine: the kubelet took half a minute to start, and its node was given up
 				err = &FinalError{fmt.Errorf("%s: pods %s were deleted by something other than the kubelet of %s",
-					p, strings.Join(astray, ", "), node.Name())}
+					p, strings.Join(astray, ", "), victim.Name())}
 			}
-			return done, Observation{Nodes: []string{node.Name()}, Pods: victims, Witness: saw}, err
+			return done, Observation{Nodes: []string{victim.Name()}, Pods: victims, Witness: saw}, err
 		},
 		Ask: func(ctx context.Context) (bool, string, error) {
-			pressed, tainted, _, err := t.pressure(ctx, node.Name(), by)
-			return pressed && tainted, fmt.Sprintf("%s=%t of %s, its taint: %t", by.condition, pressed, node.Name(), tainted), err
+			pressed, tainted, _, err := t.pressure(ctx, victim.Name(), by)
+			return pressed && tainted, fmt.Sprintf("%s=%t of %s, its taint: %t", by.condition, pressed, victim.Name(), tainted), err
 		},
-		Undo:    func(ctx context.Context) error { return t.relievePressure(ctx, node, by) },
-		Restore: t.restored(settled, node.Name()+" is Ready, without "+by.of+" pressure and without its taint"),
-		Until:   "the kubelet of " + node.Name() + " to evict " + strings.Join(victims, ", "), Limit: pressureLimit,
+		Undo:    func(ctx context.Context) error { return t.relievePressure(ctx, victim, by) },
+		Restore: t.restored(settled, victim.Name()+" is Ready, without "+by.of+" pressure and without its taint"),
+		Until:   "the kubelet of " + victim.Name() + " to evict " + strings.Join(victims, ", "), Limit: pressureLimit,
 	}, nil
 }
 
@@ -148,28 +149,28 @@ cp -p config.yaml.calm config.yaml; systemctl restart kubelet; rm config.yaml.ca
 )
 
 // press restarts the kubelet with a threshold that cannot be met, or soon will not be.
-func (p NodePressure) press(ctx context.Context, node clusters.Node) error {
-	calm, err := node.Exec(ctx, "sh", "-c", readKubelet, "read", kubeletFolder)
+func (p NodePressure) press(ctx context.Context, victim clusters.Node) error {
+	calm, err := victim.Exec(ctx, "sh", "-c", readKubelet, "read", kubeletFolder)
 	if err != nil {
-		return fmt.Errorf("read the kubelet's configuration of %s: %w", node.Name(), err)
+		return fmt.Errorf("read the kubelet's configuration of %s: %w", victim.Name(), err)
 	}
 	threshold := tooMuch
 	if p.Disk {
-		if threshold, err = diskThreshold(ctx, node); err != nil {
+		if threshold, err = diskThreshold(ctx, victim); err != nil {
 			return err
 		}
 	}
 	pressed, err := p.underPressure(calm, threshold)
 	if err != nil {
-		return fmt.Errorf("change the kubelet's configuration of %s: %w", node.Name(), err)
+		return fmt.Errorf("change the kubelet's configuration of %s: %w", victim.Name(), err)
 	}
 	// Without a timer: a node under pressure can be reached, and the pressure costs nobody anything but its pods.
-	if err := leaveUndo(ctx, node, pressureUndo, restoreKubelet, 0); err != nil {
+	if err := node.LeaveUndo(ctx, victim, pressureUndo, restoreKubelet, 0); err != nil {
 		return err
 	}
 	text := base64.StdEncoding.EncodeToString(pressed)
-	if _, err := node.Exec(ctx, "sh", "-c", pressKubelet, "press", kubeletFolder, text); err != nil {
-		return fmt.Errorf("change the kubelet's configuration of %s: %w", node.Name(), err)
+	if _, err := victim.Exec(ctx, "sh", "-c", pressKubelet, "press", kubeletFolder, text); err != nil {
+		return fmt.Errorf("change the kubelet's configuration of %s: %w", victim.Name(), err)
 	}
 	return nil
 }
@@ -203,9 +204,9 @@ func (p NodePressure) underPressure(calm []byte, threshold string) ([]byte, erro
 // evicted asks the API server for the node's word on itself, for the kubelet's on each pod, and for the endpoints. Pods that
 // go in any other way are astray.
 func (t Target) evicted(
-	ctx context.Context, node string, by pressureSignal, before map[string]corev1.Pod, victims []string,
+	ctx context.Context, victim string, by pressureSignal, before map[string]corev1.Pod, victims []string,
 ) (done bool, saw string, astray []string, err error) {
-	pressed, tainted, _, err := t.pressure(ctx, node, by)
+	pressed, tainted, _, err := t.pressure(ctx, victim, by)
 	if err != nil {
 		return false, "", nil, err
 	}
@@ -239,22 +240,22 @@ func (t Target) evicted(
 		}
 	}
 	saw = fmt.Sprintf("the API server shows %s=%t of %s, its taint: %t; %d of %s evicted by the kubelet, %s left of them",
-		by.condition, pressed, node, tainted, gone, plural(len(victims), "pod"), plural(ends, "endpoint"))
+		by.condition, pressed, victim, tainted, gone, plural(len(victims), "pod"), plural(ends, "endpoint"))
 	return pressed && tainted && gone == len(victims) && ends == 0, saw, astray, nil
 }
 
 // pressure is what a node says of its memory or disk, whether the node controller has drawn the conclusion, and whether it is Ready.
 func (t Target) pressure(ctx context.Context, name string, by pressureSignal) (pressed, tainted, ready bool, err error) {
-	node, err := t.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	victim, err := t.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return false, false, false, fmt.Errorf("read node %s: %w", name, err)
 	}
 	is := func(what corev1.NodeConditionType) bool {
-		return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return slices.ContainsFunc(victim.Status.Conditions, func(c corev1.NodeCondition) bool {
 			return c.Type == what && c.Status == corev1.ConditionTrue
 		})
 	}
-	tainted = slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == by.taint })
+	tainted = slices.ContainsFunc(victim.Spec.Taints, func(t corev1.Taint) bool { return t.Key == by.taint })
 	return is(by.condition), tainted, is(corev1.NodeReady), nil
 }
 
@@ -288,12 +289,12 @@ func evictedByKubelet(pod corev1.Pod) bool {
 
 // relievePressure gives a kubelet its configuration back, and waits until the API server shows neither pressure nor taint. A kubelet
 // forgets its pressure when it is restarted: it does not wait out evictionPressureTransitionPeriod.
-func (t Target) relievePressure(ctx context.Context, node clusters.Node, by pressureSignal) error {
-	if err := runUndo(ctx, node, pressureUndo); err != nil {
-		return fmt.Errorf("put back the kubelet's configuration of %s: %w", node.Name(), err)
+func (t Target) relievePressure(ctx context.Context, victim clusters.Node, by pressureSignal) error {
+	if err := node.RunUndo(ctx, victim, pressureUndo); err != nil {
+		return fmt.Errorf("put back the kubelet's configuration of %s: %w", victim.Name(), err)
 	}
-	return poll.Until(ctx, "node "+node.Name()+" to be without pressure", relieveLimit, func(ctx context.Context) (bool, string, error) {
-		pressed, tainted, ready, err := t.pressure(ctx, node.Name(), by)
+	return poll.Until(ctx, "node "+victim.Name()+" to be without pressure", relieveLimit, func(ctx context.Context) (bool, string, error) {
+		pressed, tainted, ready, err := t.pressure(ctx, victim.Name(), by)
 		return !pressed && !tainted && ready, fmt.Sprintf("%s=%t, its taint: %t, Ready=%t", by.condition, pressed, tainted, ready), err
 	})
 }

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -77,15 +77,15 @@ func (p Partition) Plan(ctx context.Context, t Target) (Disruption, error) {
 	}
 	return &Effect{
 		Do: func(ctx context.Context) error {
-			return onEach(nodes, func(n clusters.Node) error { return c.drop(ctx, n) })
+			return node.OnEach(nodes, func(n clusters.Node) error { return c.drop(ctx, n) })
 		},
 		See: func(ctx context.Context) (bool, Observation, error) {
 			closed, saw, err := c.closed(ctx)
-			return closed, Observation{Nodes: names(nodes), Pods: pods, Witness: saw}, err
+			return closed, Observation{Nodes: node.Names(nodes), Pods: pods, Witness: saw}, err
 		},
 		Undo:    c.revert,
-		Restore: t.restored(settled, ofEach(nodes, nodeIsBack)),
-		Until:   strings.Join(names(nodes), ", ") + " to be cut off", Limit: cutLimit,
+		Restore: t.restored(settled, node.OfEach(nodes, nodeIsBack)),
+		Until:   strings.Join(node.Names(nodes), ", ") + " to be cut off", Limit: cutLimit,
 	}, nil
 }
 
@@ -123,7 +123,7 @@ func (t Target) cut(ctx context.Context, nodes []clusters.Node) (cut, error) {
 		if err != nil {
 			return c, fmt.Errorf("read node %s: %w", n.Name(), err)
 		}
-		at, err := internalIP(o)
+		at, err := node.InternalIPv4(o)
 		if err != nil {
 			return c, err
 		}
@@ -137,16 +137,6 @@ func (t Target) cut(ctx context.Context, nodes []clusters.Node) (cut, error) {
 		}
 	}
 	return c, nil
-}
-
-// internalIP is where a node says that it is. It goes into a command, and so it is an address, and nothing else.
-func internalIP(n *corev1.Node) (string, error) {
-	for _, a := range n.Status.Addresses {
-		if ip, err := netip.ParseAddr(a.Address); err == nil && a.Type == corev1.NodeInternalIP && ip.Is4() {
-			return ip.String(), nil
-		}
-	}
-	return "", fmt.Errorf("node %s has no internal IPv4 address", n.Name)
 }
 
 // faultTable is the table that faults make in a node's nftables. Nobody else's rules are touched.
@@ -177,7 +167,7 @@ const nftScript = `printf %s "$1" | nft -f -`
 
 // drop puts the rules in place, once the node knows how to do without them.
 func (c cut) drop(ctx context.Context, n clusters.Node) error {
-	if err := leaveUndo(ctx, n, partitionUndo, dropTable, partitionLimit); err != nil {
+	if err := node.LeaveUndo(ctx, n, partitionUndo, dropTable, partitionLimit); err != nil {
 		return err
 	}
 	if _, err := n.Exec(ctx, "sh", "-c", nftScript, "cut", c.ruleset()); err != nil {
@@ -188,14 +178,14 @@ func (c cut) drop(ctx context.Context, n clusters.Node) error {
 
 // revert removes the rules, and waits for the network and then for the nodes. A node that fails must not keep the others cut off.
 func (c cut) revert(ctx context.Context) error {
-	if err := onEach(c.nodes, func(n clusters.Node) error { return runUndo(ctx, n, partitionUndo) }); err != nil {
+	if err := node.OnEach(c.nodes, func(n clusters.Node) error { return node.RunUndo(ctx, n, partitionUndo) }); err != nil {
 		return err
 	}
-	err := poll.Until(ctx, strings.Join(names(c.nodes), ", ")+" to be reached again", cutLimit, c.open)
+	err := poll.Until(ctx, strings.Join(node.Names(c.nodes), ", ")+" to be reached again", cutLimit, c.open)
 	if err != nil {
 		return err
 	}
-	return onEach(c.nodes, func(n clusters.Node) error { return seeStarted(ctx, n) })
+	return node.OnEach(c.nodes, func(n clusters.Node) error { return seeStarted(ctx, n) })
 }
 
 // closed tells whether no probe passes, and the nodes live all the same.
@@ -213,8 +203,8 @@ func (c cut) closed(ctx context.Context) (closed bool, saw string, err error) {
 			return false, c.words(n, in, out, own), nil
 		}
 	}
-	return true, "no probe passes between " + c.outside.Name() + " and " + strings.Join(names(c.nodes), ", ") +
-		", in either direction; " + ofEach(c.nodes, "%s runs, and its kubelet answers on the spot"), nil
+	return true, "no probe passes between " + c.outside.Name() + " and " + strings.Join(node.Names(c.nodes), ", ") +
+		", in either direction; " + node.OfEach(c.nodes, "%s runs, and its kubelet answers on the spot"), nil
 }
 
 // open tells whether all probes pass.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 // TestFaultsThatWouldDoNothingAreErrors: nothing that was not disturbed may be said to have been.
@@ -87,7 +88,7 @@ func TestOnlyWorkersArePicked(t *testing.T) {
 		target.Rand = rand.New(rand.NewPCG(seed, 1))
 		nodes, pods, err := target.victims(t.Context(), 1)
 		if err != nil || len(pods) != 3 || nodes[0].Role() != clusters.Worker {
-			t.Fatalf("seed %d: picked %v with %q: %v", seed, names(nodes), pods, err)
+			t.Fatalf("seed %d: picked %v with %q: %v", seed, node.Names(nodes), pods, err)
 		}
 	}
 	if _, _, err := w.target().victims(t.Context(), 3); err == nil || !strings.Contains(err.Error(), "only 2 carry any") {
@@ -112,7 +113,7 @@ func TestEveryVictimIsPickedByAndBy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			picked[i] = names(nodes)
+			picked[i] = node.Names(nodes)
 		}
 		if !slices.Equal(picked[0], picked[1]) {
 			t.Errorf("seed %d: %q, then %q", seed, picked[0], picked[1])

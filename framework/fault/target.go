@@ -257,15 +257,6 @@ func (t Target) worker(ctx context.Context, n int) (clusters.Node, []string, err
 	return nil, nil, fmt.Errorf("pick a worker of %s: %d more than it has", t.Cluster.Name(), n)
 }
 
-// names of nodes, in their order.
-func names(nodes []clusters.Node) []string {
-	out := make([]string, 0, len(nodes))
-	for _, n := range nodes {
-		out = append(out, n.Name())
-	}
-	return out
-}
-
 // restored is the end of a revert of which there is a witness: the workload has settled as well, if it was settled before. If it was
 // not, another fault keeps it from that, and is reverted later.
 func (t Target) restored(settled bool, witness string) func(context.Context) (string, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 // Unbalance empties a zone of the workload's pods and opens it again: it drains all its workers, as their maintenance
@@ -45,7 +46,7 @@ func (Unbalance) Plan(ctx context.Context, t Target) (Disruption, error) {
 			return seen, err
 		}
 		// No nodes are named: they were away only for a while, and are back before the revert.
-		return Observation{Pods: pods, Witness: witness + "; open again: " + strings.Join(names(nodes), ", ")}, t.uncordonAll(ctx, nodes)
+		return Observation{Pods: pods, Witness: witness + "; open again: " + strings.Join(node.Names(nodes), ", ")}, t.uncordonAll(ctx, nodes)
 	}), nil
 }
 
@@ -87,7 +88,7 @@ func (t Target) emptied(ctx context.Context, nodes []clusters.Node) (witness str
 	if err != nil {
 		return "", err
 	}
-	closed := names(nodes)
+	closed := node.Names(nodes)
 	on := map[string]int{}
 	for name, pod := range now {
 		if slices.Contains(closed, pod.Spec.NodeName) {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
@@ -313,7 +314,7 @@ func (up *upgrade) upgraded(ctx context.Context) (bool, string, error) {
 			return false, fmt.Sprintf("the kubelet of %s says %s", n.Name(), got), nil
 		}
 	}
-	said := fmt.Sprintf("the API server says %s, and so do the kubelets of %s", server.GitVersion, strings.Join(names(up.nodes), ", "))
+	said := fmt.Sprintf("the API server says %s, and so do the kubelets of %s", server.GitVersion, strings.Join(node.Names(up.nodes), ", "))
 	return server.GitVersion == to, said, nil
 }
 

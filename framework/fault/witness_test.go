@@ -10,31 +10,18 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// all is every fault, in a form that bites a world of six pods on three workers.
-func all() []Fault {
-	return []Fault{
-		Scale{Through: []int{9, 3}}, Rollout{}, PodDelete{Count: 2}, Evict{}, Drain{Nodes: 2}, NodeKill{}, NodeKill{Worker: 2},
-		ZoneOutage{}, FillNode{}, Unbalance{}, NodePressure{}, NodePressure{Worker: 2, Soft: true}, NodePressure{Disk: true},
-		NodePause{}, NodePause{Worker: 2}, NodeStop{}, NodeStop{Worker: 2}, Partition{}, Partition{Worker: 2}, Partition{Zone: true},
-		PacketLoss{Percent: 10}, Latency{Delay: 100 * time.Millisecond},
-		TryDrain{For: 20 * time.Second}, BadRollout{Args: badArgs}, TryRollout{For: time.Second},
-		Autoscale{CPU: 60, Max: 10}, Resize{CPU: "20m"}, AutoscaleVertically{}, Enforce{}, Enforce{DeploymentsOnly: true},
-	}
-}
-
-// each plays a fault of its own world in a bubble of its own time.
+// each plays the faults that need no world of their own, in bubbles of their own time.
 func each(t *testing.T, play func(t *testing.T, f Fault, w *world)) {
 	t.Helper()
-	for _, f := range all() {
-		t.Run(f.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(6, "w1", "w2", "w3")
-				if f == (NodePressure{Disk: true}) { // which asks the API server's proxy
-					w, _ = withControlPlane(t)
-				}
-				play(t, f, w)
-			})
-		})
+	for _, f := range Examples() {
+		switch f.(type) {
+		case ControlPlaneKill, EtcdLeaderKill, UpgradeControlPlane, UpgradeWorkers, Mend, ComponentAway, ComponentKill:
+			continue
+		}
+		t.Run(f.String(), inBubble(func(t *testing.T) {
+			w, _ := worldFor(t, f)
+			play(t, f, w)
+		}))
 	}
 }
 
@@ -77,7 +64,7 @@ func TestInjectReturnsWhenItIsSeen(t *testing.T) {
 
 // TestAFaultThatDoesNotBiteIsAnError: where the API server keeps what it is asked for, and the controllers are dead, Inject ends
 // in an error and never in Seen; and its undo is there. Of an API server that keeps nothing, see
-// TestAnInjectorThatDoesNothingIsAnError.
+// TestAFaultThatDoesNothingIsAnError.
 func TestAFaultThatDoesNotBiteIsAnError(t *testing.T) {
 	each(t, func(t *testing.T, f Fault, w *world) {
 		w.frozen = true

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 // ZoneOutage ends every worker of one zone at the same time, in the way of NodeKill. The zone is one of those that carry
@@ -48,7 +49,7 @@ func (ZoneOutage) victims(ctx context.Context, t Target) (nodes []clusters.Node,
 		}
 	}
 	for name, pod := range all {
-		if slices.Contains(names(nodes), pod.Spec.NodeName) {
+		if slices.Contains(node.Names(nodes), pod.Spec.NodeName) {
 			pods = append(pods, name)
 		}
 	}

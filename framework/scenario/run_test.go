@@ -145,7 +145,7 @@ func TestAScenarioThatGoesWrong(t *testing.T) {
 			spoil: func(_ context.CancelFunc, s *Spec, _ *town) {
 				s.Faults = append(s.Faults, staged{name: "B", panics: true})
 			},
-			trouble: "panic: a bug in B", healed: []string{"A"},
+			trouble: "panic: a bug in B", healed: []string{"B", "A"},
 		},
 		"an undo fails": {
 			spoil: func(_ context.CancelFunc, s *Spec, _ *town) {
