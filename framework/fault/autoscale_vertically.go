@@ -103,7 +103,7 @@ func (t Target) firstResized(ctx context.Context, was resource.Quantity, more fu
 	})
 }
 
-// unrecommended says what is missing for a resize, as far as the autoscaler knows.
+// unrecommended is an error that names what is missing for a resize, as far as the autoscaler knows.
 func (t Target) unrecommended(ctx context.Context, scalers dynamic.ResourceInterface) error {
 	scaler, err := scalers.Get(ctx, t.Workload, metav1.GetOptions{})
 	if err != nil {

@@ -129,7 +129,7 @@ func (t Target) badVersion(ctx context.Context, before map[string]corev1.Pod) (r
 	return caughtUp && len(bad) > 0 && running == len(bad), now, saw, nil
 }
 
-// hasRun tells whether a pod's containers were started, be it that they have ended since.
+// hasRun reports whether a pod's containers were started. They may have ended since.
 func hasRun(p corev1.Pod) bool {
 	return len(p.Status.ContainerStatuses) > 0 && !slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 		return c.State.Running == nil && c.State.Terminated == nil && c.LastTerminationState.Terminated == nil

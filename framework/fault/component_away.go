@@ -17,7 +17,7 @@ import (
 // not exist, CoreDNS is scaled to none. What is left on the nodes undoes it, should the harness not live to do so.
 //
 // When it was seen, the workload is asked for one replica more, so that there is something to stall; where nothing can be
-// asked, since it is the API server that is away or its store, the undo asks as soon as somebody answers. The undo brings the
+// asked, because the API server or its store is away, the revert asks as soon as the API server answers. The revert brings the
 // component back, waits until it is and the workload has settled, and takes the replica away again.
 type ComponentAway struct {
 	Component Component
@@ -81,7 +81,7 @@ func (a ComponentAway) Plan(ctx context.Context, t Target) (Disruption, error) {
 	}, nil
 }
 
-// undo names what is left on the nodes.
+// undo is the name of the undo script on the nodes.
 func (a ComponentAway) undo() string { return "away-" + string(a.Component) }
 
 func (a ComponentAway) remove(ctx context.Context, h componentSpec, n clusters.Node) error {
@@ -131,7 +131,7 @@ func (t Target) oneMore(ctx context.Context) (*oneMore, error) {
 // askWithin bounds how long it is tried to ask: an API server that is away refuses at once, one without its store says nothing.
 const askWithin = 5 * time.Second
 
-// ask asks once. That nobody answers may be the fault's doing.
+// ask asks once. It may get no answer because of the fault.
 func (o *oneMore) ask(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()

@@ -43,8 +43,8 @@ type componentSpec struct {
 	kill bool
 }
 
-// The scripts. A control plane's kubelet watches the folder of its static pods; systemd restarts what it was not told to stop; of
-// the pods of a DaemonSet and of a Deployment, whoever undoes it needs nothing but a control plane's own kubectl.
+// The scripts. A control plane's kubelet watches the folder of its static pods; systemd restarts what it was not told to stop. For
+// a DaemonSet and a Deployment, a control plane's own kubectl is enough.
 //
 // Source: https://kubernetes.io/docs/tasks/configure-pod-container/static-pod/
 const (
@@ -130,7 +130,7 @@ func (c Component) running(ctx context.Context, nodes []clusters.Node) (found []
 	return found, nil
 }
 
-// end kills the processes of a component. That there are none is no error.
+// end kills the processes of a component, if there are any.
 func (c Component) end(ctx context.Context, nodes []clusters.Node) error {
 	return node.OnEach(nodes, func(n clusters.Node) error {
 		if _, err := n.Exec(ctx, "sh", "-c", endAll, "end", string(c)); err != nil {

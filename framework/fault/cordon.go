@@ -11,11 +11,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// cordonedBy marks a node that a fault has closed to new pods, with the same request that closes it: one that somebody else has
-// closed is not ours to open.
+// cordonedBy marks a node that a fault has cordoned, with the same request that cordons it: a node that was cordoned by something else
+// must not be uncordoned by holdfast.
 const cordonedBy = "holdfast.dev/cordoned"
 
-// CordonedByUs tells whether it was a fault that closed a node to new pods.
+// CordonedByUs reports whether a fault has cordoned a node.
 func CordonedByUs(node *corev1.Node) bool { return node.Annotations[cordonedBy] != "" }
 
 func cordonPatch(unschedulable bool) []byte {
@@ -30,7 +30,7 @@ func cordonPatch(unschedulable bool) []byte {
 	return body
 }
 
-// Uncordon opens the nodes that a fault has closed, and names them. Others stay as they are.
+// Uncordon uncordons the nodes that faults have cordoned, and returns their names. Other nodes stay as they are.
 func Uncordon(ctx context.Context, client kubernetes.Interface) (opened []string, err error) {
 	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 type etcdMember struct {
 	leads     bool // etcd_server_is_leader
 	hasLeader bool // etcd_server_has_leader
-	changes   int  // etcd_server_leader_changes_seen_total: it rises with every new term in which somebody leads
+	changes   int  // etcd_server_leader_changes_seen_total: it rises with every new term that has a leader
 }
 
 // askEtcd asks the member on a control plane, by the address at which kubeadm has it tell of itself without a certificate.

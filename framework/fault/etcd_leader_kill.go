@@ -27,7 +27,7 @@ const (
 
 func (EtcdLeaderKill) String() string { return "kill etcd's leader" }
 
-// ControlPlanes is how many a cluster must have at least: nobody else would be there to lead.
+// ControlPlanes is how many a cluster must have at least: without another one no member could lead.
 func (EtcdLeaderKill) ControlPlanes() int { return leastPlanes }
 
 // Plan implements Fault. The kill was seen when another member says that it leads, in a term that it had not seen before.

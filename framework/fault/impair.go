@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// impairment makes a worker's network worse, and takes nothing away: what it hits are packets. Its witness asks from another
-// node for connections, and counts those that it hit.
+// impairment makes a worker's network worse without cutting it off. Its witness opens connections from another node, and counts the
+// connections that the impairment hit.
 type impairment struct {
 	name    string // of the undo
 	what    string // for NotSupported
@@ -113,7 +113,7 @@ func (by impairment) do(ctx context.Context, victim clusters.Node) error {
 	return nil
 }
 
-// connect asks from elsewhere for connections to a node's kubelet, and tells how long each took.
+// connect opens connections to a node's kubelet from another node, and returns how long each took.
 func (c cut) connect(ctx context.Context, n clusters.Node) (times []time.Duration, err error) {
 	out, err := c.outside.Exec(ctx, "sh", "-c", probesScript, "connect", c.address[n.Name()], strconv.Itoa(probes))
 	if err != nil {
@@ -127,7 +127,7 @@ func (c cut) connect(ctx context.Context, n clusters.Node) (times []time.Duratio
 		times = append(times, time.Duration(seconds*float64(time.Second)))
 	}
 	if len(times) != probes {
-		return nil, fmt.Errorf("probe %s from %s: it tells of %d connections, not of %d", n.Name(), c.outside.Name(), len(times), probes)
+		return nil, fmt.Errorf("probe %s from %s: it reports %d connections, not %d", n.Name(), c.outside.Name(), len(times), probes)
 	}
 	return times, nil
 }

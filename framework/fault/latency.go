@@ -7,7 +7,7 @@ import (
 )
 
 // Latency delays every packet that leaves a worker which carries pods of the workload. It needs netem, which some kernels lack:
-// then it is a NotSupported. The undo is a node's own as well, as with Partition.
+// then the error is a NotSupported. The node reverts it by itself after a while, as with Partition.
 //
 // Source: https://man7.org/linux/man-pages/man8/tc-netem.8.html
 type Latency struct {

@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// NodeKill ends a worker that carries pods of the workload abruptly: SIGKILL to everything on it, as when its machine
-// crashes, except that open connections are closed by the kernel. The undo starts it again and returns
-// when it is Ready and a Service is reachable through it.
+// NodeKill ends a worker that carries pods of the workload abruptly: SIGKILL to every process on it, as when its machine crashes, except
+// that the kernel closes open connections. The revert starts the node again, and ends when it is Ready and a Service is reachable
+// through it.
 //
 // Source: https://kubernetes.io/docs/concepts/architecture/nodes/#node-controller
 type NodeKill struct {

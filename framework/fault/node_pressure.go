@@ -25,7 +25,7 @@ import (
 // its readiness is asked no more, so that it is offered to clients until its containers have ended, whatever they do. What is
 // left of it is an object of phase Failed, or Succeeded if they ended in order.
 //
-// The undo gives the kubelet its own configuration back, and returns when it says that the pressure is over.
+// The revert restores the kubelet's own configuration, and ends when the kubelet says that the pressure is over.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/; of the readiness, doProbe in
 // kubernetes pkg/kubelet/prober/worker.go
@@ -36,9 +36,9 @@ type NodePressure struct {
 	// ten seconds after the taint on. Otherwise a pod has one second, however long a grace period it asks for.
 	Soft bool
 	// Disk makes it pressure on the disk, and not on the memory. The disk is not filled: nodes may share their machine's, and a
-	// full one would end everybody's work, etcd's first. The kubelet is told to want a little less free than there is, and then
+	// full one would stop every process, etcd first. The kubelet is told to want a little less free than there is, and then
 	// two gibibytes are taken. It is told as well not to remove images meanwhile, as it would of what has lain unused for a
-	// while: where there is no registry, nobody could bring them back.
+	// while: where there is no registry, they could not be pulled again.
 	Disk bool
 }
 
@@ -164,7 +164,7 @@ func (p NodePressure) press(ctx context.Context, victim clusters.Node) error {
 	if err != nil {
 		return fmt.Errorf("change the kubelet's configuration of %s: %w", victim.Name(), err)
 	}
-	// Without a timer: a node under pressure can be reached, and the pressure costs nobody anything but its pods.
+	// Without a timer: a node under pressure can be reached, and the pressure affects its pods only.
 	if err := node.LeaveUndo(ctx, victim, pressureUndo, restoreKubelet, 0); err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (t Target) evictions(ctx context.Context) (map[types.UID]bool, error) {
 	return noted, nil
 }
 
-// evictedByKubelet tells whether a pod has ended, and that by a kubelet under pressure.
+// evictedByKubelet reports whether a pod has ended because a kubelet under pressure evicted it.
 //
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 func evictedByKubelet(pod corev1.Pod) bool {

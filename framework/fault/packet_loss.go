@@ -7,7 +7,7 @@ import (
 )
 
 // PacketLoss loses some of the packets, at random, that come to a worker which carries pods of the workload, and as many of those
-// that leave it. Connections live on: what is lost is sent again, later. The undo is a node's own as well, as with Partition.
+// that leave it. Connections stay open: lost packets are sent again later. The node reverts it by itself after a while, as with Partition.
 //
 // Source: https://wiki.nftables.org/wiki-nftables/index.php/Math_operations
 type PacketLoss struct {

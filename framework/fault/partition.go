@@ -16,16 +16,16 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// Partition cuts a worker that carries pods of the workload off the network, or all workers of a zone off all but each other:
-// whatever comes in or goes out by its network interface is dropped, of connections that are open, too. Within the node all
-// goes on, and no process ends: its pods run, its kubelet says that they are ready, and nobody hears of it.
+// Partition cuts a worker that carries pods of the workload off the network, or all workers of a zone off all nodes but each other. Every
+// packet that crosses the node's network interface is dropped, also those of open connections. Within the node no process ends: its
+// pods run, and its kubelet says that they are ready, but no other node learns of it.
 //
-// To Kubernetes it is a lost node. Pods that are not deleted before the network is back are the same as before; of those that
-// are, the kubelet hears then, and ends them.
+// To Kubernetes the node is lost. Pods that are not deleted before the network is back are the same as before. Of those that are deleted
+// the kubelet learns when the network is back, and ends them.
 //
-// The rules are a table of our own in each node's nftables, which the undo removes. A node does so by itself after partitionLimit,
-// for whoever cut it off may be gone, and nobody can reach it by its network. The undo returns when the probes pass, the nodes are
-// Ready, and a Service is reachable through them.
+// The rules are a table of our own in each node's nftables, which the revert removes. A node removes them by itself after
+// partitionLimit, because the harness may have been killed, and the node cannot be reached by its network. The revert ends when the
+// probes pass, the nodes are Ready, and a Service is reachable through them.
 //
 // Source: https://kubernetes.io/docs/concepts/architecture/nodes/#node-controller
 type Partition struct {
@@ -36,7 +36,7 @@ type Partition struct {
 }
 
 const (
-	// partitionLimit is when a node reaches out again by itself: longer than any scenario holds, the healing of others included.
+	// partitionLimit is when a node restores its network by itself: longer than any scenario holds, the reverts of other faults included.
 	partitionLimit = 15 * time.Minute
 	// cutLimit bounds how long it may take until probes see that a node is cut off, or is so no more.
 	cutLimit = 30 * time.Second
@@ -139,10 +139,10 @@ func (t Target) cut(ctx context.Context, nodes []clusters.Node) (cut, error) {
 	return c, nil
 }
 
-// faultTable is the table that faults make in a node's nftables. Nobody else's rules are touched.
+// faultTable is the table that faults make in a node's nftables. No other rules are touched.
 const faultTable = "inet holdfast_fault"
 
-// dropTable removes the table, and is content if there is none.
+// dropTable removes the table, if there is one.
 const dropTable = "if nft list table " + faultTable + " >/dev/null 2>&1; then nft delete table " + faultTable + "; fi"
 
 // ruleset drops what crosses the node's network interface, before connections are looked up, so that those that are open are
@@ -188,7 +188,7 @@ func (c cut) revert(ctx context.Context) error {
 	return node.OnEach(c.nodes, func(n clusters.Node) error { return seeStarted(ctx, n) })
 }
 
-// closed tells whether no probe passes, and the nodes live all the same.
+// closed reports whether no probe passes although the nodes run.
 func (c cut) closed(ctx context.Context) (closed bool, saw string, err error) {
 	for _, n := range c.nodes {
 		state, err := n.State(ctx)
@@ -207,7 +207,7 @@ func (c cut) closed(ctx context.Context) (closed bool, saw string, err error) {
 		", in either direction; " + node.OfEach(c.nodes, "%s runs, and its kubelet answers on the spot"), nil
 }
 
-// open tells whether all probes pass.
+// open reports whether all probes pass.
 func (c cut) open(ctx context.Context) (open bool, saw string, err error) {
 	var words []string
 	open = true
@@ -227,7 +227,8 @@ func (c cut) words(n clusters.Node, in, out, own knock) string {
 	return fmt.Sprintf("probes of %s from %s: %s; the other way: %s; on the spot: %s", n.Name(), c.outside.Name(), in, out, own)
 }
 
-// probe knocks at a node's kubelet from elsewhere, at the other's from the node, and at the node's own on the spot.
+// probe asks for a connection to a node's kubelet from another node, from the node to the other node's kubelet, and from the node to its
+// own kubelet.
 func (c cut) probe(ctx context.Context, n clusters.Node) (in, out, own knock, err error) {
 	if in, err = knockAt(ctx, c.outside, c.address[n.Name()]); err != nil {
 		return "", "", "", err

@@ -40,9 +40,9 @@ func TestFaultsThatWouldDoNothingAreErrors(t *testing.T) {
 		{BadRollout{}, 6, "roll out a bad version of backend: nothing is to be different"},
 		{NodeKill{}, 0, "pick 1 workers with pods of backend: only 0 carry any"},
 		{FillNode{}, 0, "pick 1 workers with pods of backend: only 0 carry any"},
-		{FillNode{Worker: 5}, 6, "pick a worker of fleet: 2 more than it has"},
+		{FillNode{Worker: 5}, 6, "no worker 5: cluster fleet has 3 workers"},
 		{ZoneOutage{}, 0, "pick 1 workers with pods of backend: only 0 carry any"},
-		{NodeKill{Worker: 5}, 6, "pick a worker of fleet: 2 more than it has"},
+		{NodeKill{Worker: 5}, 6, "no worker 5: cluster fleet has 3 workers"},
 	} {
 		w := newWorld(s.replicas, "w1", "w2", "w3")
 		heal, err := inject(t.Context(), s.fault, w.target())

@@ -12,7 +12,7 @@ import (
 )
 
 // PodDelete deletes Count pods at the same moment, each with its own grace period. No budget governs a delete.
-// The undo is the ReplicaSet's own: it waits until the replacements are there.
+// The revert waits until the ReplicaSet has replaced them.
 //
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
 type PodDelete struct {
@@ -21,7 +21,7 @@ type PodDelete struct {
 
 func (p PodDelete) String() string { return "delete " + plural(p.Count, "pod") }
 
-// podsStayGone is why nobody asks again for pods that were seen to be gone.
+// podsStayGone is why no witness is asked again about pods that were seen to be gone.
 const podsStayGone = "a pod that is gone stays gone: its replacement has another UID"
 
 // Plan implements Fault. The pods were deleted when they are gone and no longer offered to clients.

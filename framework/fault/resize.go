@@ -89,7 +89,7 @@ func (t Target) given(
 	return have > 0 && lost == 0, fmt.Sprintf("%s with what they were given, %d without", plural(have, "pod"), lost), nil
 }
 
-// notGiven is an error where a pod has what it is yet to be given; what says what is about to be done.
+// notGiven is an error if a pod has already what it is about to be given. The error begins with what.
 func (t Target) notGiven(ctx context.Context, what string, right func(has resource.Quantity) bool) error {
 	pods, err := t.pods(ctx)
 	if err != nil {

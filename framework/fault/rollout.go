@@ -11,7 +11,7 @@ import (
 )
 
 // Rollout replaces every pod by a rolling update: the pod template gets a new annotation, as `kubectl rollout restart`
-// gives it. The undo rolls back to the template that was there, which is a rolling update too.
+// gives it. The revert rolls back to the template that was there, which is a rolling update too.
 //
 // Source: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment
 type Rollout struct{}

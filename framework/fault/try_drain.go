@@ -98,7 +98,7 @@ func (d TryDrain) victim(ctx context.Context, t Target) (clusters.Node, map[stri
 		return nil, nil, fmt.Errorf("pick a worker for %q: no pod of %s is on one", d, t.Workload)
 	}
 	toFront(candidates, t.Rand.IntN(len(candidates)))
-	if !d.Unready { // nobody talks to one that is not ready
+	if !d.Unready { // no client talks to a pod that is not ready
 		carried := make([][]string, len(candidates))
 		for i, n := range candidates {
 			carried[i] = slices.Sorted(maps.Keys(on(all, n.Name())))
@@ -112,7 +112,7 @@ func (d TryDrain) victim(ctx context.Context, t Target) (clusters.Node, map[stri
 	return candidates[0], on(all, candidates[0].Name()), nil
 }
 
-// wants tells whether a pod makes its node one to drain. One that was never started would not do for Unready: no budget
+// wants reports whether a pod makes its node one to drain. A pod that was never started would not do for Unready: no budget
 // protects a pod that is Pending.
 //
 // Source: canIgnorePDB in kubernetes pkg/registry/core/pod/storage/eviction.go
@@ -184,7 +184,7 @@ func (t Target) seeBlocked(ctx context.Context, node clusters.Node, before map[s
 	return Observation{Nodes: []string{node.Name()}, Pods: went, Witness: witness}, nil
 }
 
-// blocks tells whether a budget is for a pod and allows no disruption.
+// blocks reports whether a budget is for a pod and allows no disruption.
 func blocks(b policyv1.PodDisruptionBudget, pod corev1.Pod) bool {
 	selects, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	return err == nil && selects.Matches(labels.Set(pod.Labels)) && b.Status.DisruptionsAllowed == 0

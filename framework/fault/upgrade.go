@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// Prepared is a Fault that has to fetch something first. Prepare does so before the load flows: what it takes of the machine
-// is none of what is judged. It changes nothing that runs, and may be called again.
+// Prepared is a Fault that has to fetch something first. Prepare fetches it before the load flows, so that the work does not disturb what
+// is judged. It changes nothing that runs, and may be called again.
 type Prepared interface {
 	Fault
 	Prepare(ctx context.Context, t Target) error
@@ -28,7 +28,7 @@ type Prepared interface {
 // upgrade node"; then each one's kubelet. For that they are cordoned and not drained: nothing but their own pods and CoreDNS,
 // which is bound to them, runs there. Workers stay at the older version, which Kubernetes supports.
 //
-// There is no way back: the undo makes the nodes schedulable, and sees that the version is still the new one.
+// It is irreversible: the revert makes the nodes schedulable, and sees that the version is still the new one.
 //
 // Source: https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-upgrade/
 type UpgradeControlPlane struct {
@@ -42,7 +42,7 @@ type UpgradeControlPlane struct {
 // workload has settled. The node that carries the load is the last, and is not drained: its pods, of which no controller would
 // start another, go on while the kubelet is replaced.
 //
-// There is no way back: the undo makes the nodes schedulable, and sees that the version is still the new one.
+// It is irreversible: the revert makes the nodes schedulable, and sees that the version is still the new one.
 //
 // Source: https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/upgrading-linux-nodes/
 type UpgradeWorkers struct {
@@ -51,7 +51,7 @@ type UpgradeWorkers struct {
 	Before Arrange
 }
 
-// Arrange changes a cluster at a moment of an upgrade, such as to plant a mistake that must be found. What it changed is undone
+// Arrange changes a cluster at a moment of an upgrade, for example to cause a regression that must be found. What it changed is reverted
 // with the fault.
 type Arrange func(ctx context.Context, t Target) (undo func(context.Context) error, err error)
 
@@ -142,7 +142,7 @@ type upgrade struct {
 func upgrader(t Target) (clusters.Upgrader, error) {
 	c, can := t.Cluster.(clusters.Upgrader)
 	if !can {
-		return nil, fmt.Errorf("upgrade cluster %s: whoever made it cannot upgrade it in place", t.Cluster.Name())
+		return nil, fmt.Errorf("upgrade cluster %s: its provider cannot upgrade it in place", t.Cluster.Name())
 	}
 	return c, nil
 }

@@ -218,7 +218,7 @@ func TestUpgradeIsPrepared(t *testing.T) {
 			t.Errorf("%s: fetched %d times, and did %v", f, l.fetched, l.w.steps)
 		}
 		target.Cluster = l.fleet
-		if err := f.Prepare(t.Context(), target); err == nil || !strings.Contains(err.Error(), "upgrade cluster fleet: whoever made it cannot") {
+		if err := f.Prepare(t.Context(), target); err == nil || !strings.Contains(err.Error(), "upgrade cluster fleet: its provider cannot") {
 			t.Errorf("%s: %v", f, err)
 		}
 	}

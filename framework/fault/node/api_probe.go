@@ -28,7 +28,7 @@ const (
 	askEvery = 200 * time.Millisecond
 	// askWait is how long an answer is waited for. Measured: 20 ms, and up to 600 ms where 30 processes want two processors.
 	askWait = 2 * time.Second
-	// askFor bounds a probe that nobody stops, because the harness was killed.
+	// askFor bounds a probe that is not stopped, because the harness was killed.
 	askFor = 15 * time.Minute
 	// answersBefore is how many answers each way must have given before the fault, so that there is something to compare with.
 	answersBefore = 8
@@ -149,14 +149,15 @@ func (r *APIProbe) count(answers map[string][]apiAnswer) map[string]int {
 	return counts
 }
 
-// Returns tells the probe that the undo begins. That it cannot be read just now is no reason not to undo.
+// Returns marks the moment at which the revert begins. A probe that cannot be read just now does not keep the fault from being
+// reverted.
 func (r *APIProbe) Returns(ctx context.Context) {
 	if answers, _, err := r.read(ctx); err == nil {
 		r.away = r.count(answers)
 	}
 }
 
-// End stops the probe and tells what it has seen, way by way.
+// End stops the probe and returns what it has seen, way by way.
 func (r *APIProbe) End(ctx context.Context) (seen []history.Reach, err error) {
 	if _, err := r.node.Exec(ctx, "touch", r.folder+"/stop"); err != nil {
 		return nil, fmt.Errorf("end the probe of the API server: %w", err)
@@ -181,7 +182,7 @@ func (r *APIProbe) End(ctx context.Context) (seen []history.Reach, err error) {
 	return seen, errors.Join(err, removed)
 }
 
-// Stop ends a probe of which nobody wants to know anything, if there is one.
+// Stop ends a probe whose answers are not needed. A nil probe is stopped already.
 func (r *APIProbe) Stop(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -219,7 +220,7 @@ func (r *APIProbe) sum(way string, answers []apiAnswer) []history.Reach {
 }
 
 // since are the answers from the n-th on, and before them the end of the one before, with which the first time without any begins:
-// what was missing until then is told of the time until then.
+// the gap until then belongs to the time until then.
 func since(answers []apiAnswer, n int) []apiAnswer {
 	if n == 0 {
 		return answers

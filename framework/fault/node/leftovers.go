@@ -16,7 +16,7 @@ const undoLimit = 100
 // The commands that look for what is left on a node; $1 is the folder.
 const (
 	listUndosScript = `[ ! -d "$1" ] || ls "$1"`
-	// calmScript removes what no script stands behind: timers, and what was half written.
+	// calmScript removes timers without a script, and scripts that were half written.
 	calmScript = `[ ! -d "$1" ] || rm -f "$1"/.*.part
 for unit in $(systemctl list-units --all --plain --no-legend 'holdfast-undo-*.timer' | cut -d ' ' -f 1); do
 	systemctl stop "$unit" && echo "$unit"
