@@ -3,7 +3,6 @@ package fault
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,11 +31,6 @@ const (
 	impairLimit = time.Minute
 )
 
-// probesScript prints how long each connection to the kubelet at $1 took, in seconds; 0 if there was none within 0.9 s. A lost
-// packet is sent again after a second.
-const probesScript = `i=0; while [ $i -lt "$2" ]; do i=$((i+1)); curl --insecure --silent --output /dev/null --noproxy '*' \
-	--connect-timeout 0.9 --max-time 0.95 --write-out '%{time_connect}\n' "https://$1:10250/healthz"; done; true`
-
 // impairScript runs $2, which calls the tool $1, and prints what the tool said if it failed. A node image without the tool is an
 // error: it says nothing of the kernel. All of the tool's words count: nft shows the rule that failed below its error.
 const impairScript = `command -v "$1" >/dev/null || { echo "$1 is not in the node's image" >&2; exit 1; }
@@ -47,14 +41,14 @@ func (t Target) impair(ctx context.Context, by impairment, worker int) (*Effect,
 	if err != nil {
 		return nil, err
 	}
-	c, err := t.cut(ctx, []clusters.Node{victim})
+	network, err := node.NewNetwork(ctx, t.Cluster, t.Client, []clusters.Node{victim})
 	if err != nil {
 		return nil, err
 	}
 	look := func(ctx context.Context) (hit int, saw string, err error) {
-		times, err := c.connect(ctx, victim)
+		times, err := network.Connect(ctx, victim, probes)
 		hit = by.hits(times)
-		return hit, fmt.Sprintf("of %d connections from %s to %s, %d %s", len(times), c.outside.Name(), victim.Name(), hit, by.words), err
+		return hit, fmt.Sprintf("of %d connections from %s to %s, %d %s", len(times), network.Outside.Name(), victim.Name(), hit, by.words), err
 	}
 	settled, _, err := t.look(ctx)
 	if err != nil {
@@ -111,23 +105,4 @@ func (by impairment) do(ctx context.Context, victim clusters.Node) error {
 		return fmt.Errorf("run %s on %s: it printed %q", by.tool, victim.Name(), said)
 	}
 	return nil
-}
-
-// connect opens connections to a node's kubelet from another node, and returns how long each took.
-func (c cut) connect(ctx context.Context, n clusters.Node) (times []time.Duration, err error) {
-	out, err := c.outside.Exec(ctx, "sh", "-c", probesScript, "connect", c.address[n.Name()], strconv.Itoa(probes))
-	if err != nil {
-		return nil, fmt.Errorf("probe %s from %s: %w", n.Name(), c.outside.Name(), err)
-	}
-	for _, line := range strings.Fields(string(out)) {
-		seconds, err := strconv.ParseFloat(line, 64)
-		if err != nil {
-			return nil, fmt.Errorf("probe %s from %s: it says %q", n.Name(), c.outside.Name(), line)
-		}
-		times = append(times, time.Duration(seconds*float64(time.Second)))
-	}
-	if len(times) != probes {
-		return nil, fmt.Errorf("probe %s from %s: it reports %d connections, not %d", n.Name(), c.outside.Name(), len(times), probes)
-	}
-	return times, nil
 }

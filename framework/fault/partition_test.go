@@ -2,7 +2,6 @@ package fault
 
 import (
 	"errors"
-	"net"
 	"os/exec"
 	"strings"
 	"testing"
@@ -81,26 +80,6 @@ func TestAPartitionThatCannotBeIsAnError(t *testing.T) {
 		if err == nil || err.Error() != want || len(w.seen) != 0 || w.nodes[0].(*machine).network.drops() || heal == nil {
 			t.Errorf("got %v, seen %q\nwant %s", err, w.seen, want)
 		}
-	}
-}
-
-// TestKnocking runs what is run on nodes: a port that takes connections answers, and one that nobody listens on refuses.
-func TestKnocking(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	_, open, _ := net.SplitHostPort(l.Addr().String())
-	knocked := func() string {
-		script := strings.ReplaceAll(knockScript, "10250", open)
-		out, err := exec.CommandContext(t.Context(), "sh", "-c", script, "knock", "127.0.0.1").Output()
-		must(t, err)
-		return strings.TrimSpace(string(out))
-	}
-	if got := knocked(); got != string(answered) {
-		t.Errorf("while somebody listens: %s", got)
-	}
-	must(t, l.Close())
-	if got := knocked(); got != string(refused) {
-		t.Errorf("while nobody listens: %s", got)
 	}
 }
 
