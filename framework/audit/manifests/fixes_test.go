@@ -56,7 +56,7 @@ func swallow(client *dynamicfake.FakeDynamicClient) {
 
 func TestFixesAreAudited(t *testing.T) {
 	w := unbudgeted(t)
-	heal, err := ApplyAuditFixes{}.Inject(t.Context(), w.target())
+	revert, err := inject(t.Context(), ApplyAuditFixes{}, w.target())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestFixesAreAudited(t *testing.T) {
 		t.Errorf("seen %q", w.seen)
 	}
 	for range 2 {
-		if err := heal(t.Context()); err != nil || len(w.healed) != 1 {
+		if err := revert(t.Context()); err != nil || len(w.healed) != 1 {
 			t.Errorf("%v, healed %q", err, w.healed)
 		}
 	}
@@ -83,7 +83,7 @@ func TestFindingsThatAreLeft(t *testing.T) {
 		}, metav1.CreateOptions{})
 		return true, made, err
 	})
-	if _, err := (ApplyAuditFixes{}).Inject(t.Context(), w.target()); err != nil {
+	if _, err := inject(t.Context(), ApplyAuditFixes{}, w.target()); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([][]string{{"no-budget"}, {"no-budget"}}, w.audits); diff != "" {
@@ -95,16 +95,16 @@ func TestFindingsThatAreLeft(t *testing.T) {
 func TestAFixThatChangesNothing(t *testing.T) {
 	w := unbudgeted(t)
 	swallow(w.dynamic)
-	heal, err := ApplyAuditFixes{}.Inject(t.Context(), w.target())
+	revert, err := inject(t.Context(), ApplyAuditFixes{}, w.target())
 	const want = "fix no-budget of backend: the API server accepted a create of PodDisruptionBudget backend and changed nothing"
-	if err == nil || err.Error() != want || heal == nil || len(w.seen) > 0 {
+	if err == nil || err.Error() != want || revert == nil || len(w.seen) > 0 {
 		t.Errorf("got %v, seen %q; want %s", err, w.seen, want)
 	}
 }
 
 func TestNothingToFix(t *testing.T) {
 	w := unbudgeted(t)
-	_, err := ApplyAuditFixes{Leave: "no-budget"}.Inject(t.Context(), w.target())
+	_, err := inject(t.Context(), ApplyAuditFixes{Leave: "no-budget"}, w.target())
 	if want := "fix backend: the audit found nothing to patch: no-budget"; err == nil || err.Error() != want || len(w.seen) > 0 {
 		t.Errorf("got %v, seen %q; want %s", err, w.seen, want)
 	}
@@ -124,8 +124,8 @@ func TestFixesEndAtAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := unbudgeted(t)
 			s.spoil(w, w.dynamic)
-			heal, err := ApplyAuditFixes{}.Inject(t.Context(), w.target())
-			if err == nil || err.Error() != s.want || heal == nil || len(w.seen) > 0 {
+			revert, err := inject(t.Context(), ApplyAuditFixes{}, w.target())
+			if err == nil || err.Error() != s.want || revert == nil || len(w.seen) > 0 {
 				t.Errorf("got %v, seen %q; want %s", err, w.seen, s.want)
 			}
 		})
