@@ -72,7 +72,7 @@ func (f exportFlags) run(cmd *cobra.Command, dir string) error {
 	say := sayTo(cmd.ErrOrStderr())
 	for _, run := range runs {
 		if run.Incomplete != "" {
-			say("%s: the record is not whole: %s", run.Header.Scenario, run.Incomplete)
+			say("%s: the record is incomplete: %s", run.Header.Scenario, run.Incomplete)
 		}
 	}
 	var counts []export.Counts

@@ -30,6 +30,7 @@ const (
 	giveLimit = 10 * time.Second // releasing the cluster
 )
 
+// Options say how a cluster is held.
 type Options struct {
 	Cluster string // name for messages
 	// Copy is a local file with the same content as the Lease, for when the API server is unreachable. Empty means no copy.

@@ -66,6 +66,7 @@ func (p AnswersWithin) OnLanes() []history.Lane { return p.Lanes }
 // NamesCauses implements LaneInvariant.
 func (p AnswersWithin) NamesCauses() bool { return false }
 
+// Requests implements RequestInvariant.
 func (p AnswersWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	j := &answersWithin{promise: p, facts: f, tally: t, slots: newSlotted(t.Watch), recovered: evidence.Never}
 	if phase, ok := f.Phases[history.Recovered]; ok {

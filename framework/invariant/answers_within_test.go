@@ -88,7 +88,7 @@ func TestAnswersWithin(t *testing.T) {
 				unsend(r)
 			}
 		}), all, verdict.Unknown, 0, "no verdict: 245 of 4900 requests due on fresh since the first fault began were not sent, and at most 1 % may be unsent"},
-		{"unknown", watched().Incomplete("cut off"), all, verdict.Unknown, 0, "no verdict: the record is not whole: cut off"},
+		{"unknown", watched().Incomplete("cut off"), all, verdict.Unknown, 0, "no verdict: the record is incomplete: cut off"},
 	})
 }
 

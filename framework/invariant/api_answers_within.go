@@ -39,6 +39,7 @@ func (p APIAnswersWithin) Needs() evidence.Needs {
 	return evidence.Needs{Watches: evidence.Unwatched, Parts: []evidence.Part{evidence.PartProbes}}
 }
 
+// Judge implements EventInvariant.
 func (p APIAnswersWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	var v verdict.Verdict
 	v.Measure("limitSeconds", p.Limit.Seconds())

@@ -31,6 +31,7 @@ func (p AuditMends) Needs() evidence.Needs {
 	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartAudits}}
 }
 
+// Judge implements EventInvariant.
 func (p AuditMends) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)

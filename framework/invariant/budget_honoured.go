@@ -58,8 +58,9 @@ func (p BudgetHonoured) Needs() evidence.Needs {
 	return needs
 }
 
+// Judge implements EventInvariant.
 func (p BudgetHonoured) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
-	l := budget.BudgetLedger{Facts: f, Pods: f.Timeline().Pods}
+	l := budget.Ledger{Facts: f, Pods: f.Timeline().Pods}
 	l.Demands = budget.Demands(f.Record, func(key history.Key) bool { return p.Budget == "" || key.Name == p.Budget })
 	switch {
 	case len(l.Demands) > 0:
@@ -82,7 +83,7 @@ func (p BudgetHonoured) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	return v
 }
 
-func (p BudgetHonoured) verdict(l *budget.BudgetLedger, missing verdict.Missing) verdict.Verdict {
+func (p BudgetHonoured) verdict(l *budget.Ledger, missing verdict.Missing) verdict.Verdict {
 	v := verdict.Verdict{}
 	v.Measure("accepted", float64(l.Accepted))
 	v.Measure("refused", float64(l.Refused))

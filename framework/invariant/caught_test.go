@@ -130,7 +130,7 @@ func TestAMutantIsCaughtForThePlantedReason(t *testing.T) {
 			verdict.Unknown, "was never seen in effect"},
 		"no fault at all":           {dropped(whole, func(e history.Event) bool { return e.Fault != nil }), verdict.Unknown, "no fault was injected"},
 		"no phases":                 {dropped(whole, func(e history.Event) bool { return e.Phase != nil }), verdict.Unknown, "the record has no phase"},
-		"a record that was cut off": {incomplete(whole), verdict.Unknown, "the record is not whole"},
+		"a record that was cut off": {incomplete(whole), verdict.Unknown, "the record is incomplete"},
 		"a watch was blind":         {withGap(whole), verdict.Unknown, "had a gap"},
 		"a promise with other parameters": {onGolden(t, drops, `{"lanes":["reused"]}`, cause, history.LaneReused), verdict.Unknown,
 			"which the scenario does not promise"},
@@ -285,7 +285,7 @@ func TestAMutantOfTheHarnessPlantsItsDoubt(t *testing.T) {
 			}
 		}), verdict.Unknown, "no load worker reports"},
 		{"a doubt that nobody knows", starvedMutant().Header(func(h *history.Header) { h.Mutant.Doubt = "spleen" }), verdict.Unknown, `the doubt "spleen"`},
-		{"a record that was cut off", starvedMutant().Incomplete("its last line is missing"), verdict.Unknown, "the record is not whole"},
+		{"a record that was cut off", starvedMutant().Incomplete("its last line is missing"), verdict.Unknown, "the record is incomplete"},
 		{"deployment did not settle", starvedMutant().Trouble(15*second, "waited 120s for deployment backend to settle"), verdict.Unknown, "did"},
 		{"a fault that was never seen", setStage(starvedMutant(), history.Seen, -1), verdict.Unknown, "was never seen in effect"},
 		{"a load worker that is gone", starvedMutant().WithoutTotals(), verdict.Unknown, "for another reason than the planted one"},

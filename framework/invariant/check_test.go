@@ -181,7 +181,7 @@ func (foreign) Judge(*evidence.Run, verdict.Missing) verdict.Verdict {
 
 // TestForeignPromises: a promise of another module is judged as ours are, and is not Held without the evidence that it needs.
 func TestForeignPromises(t *testing.T) {
-	const missing = "the record is not whole: it was cut off"
+	const missing = "the record is incomplete: it was cut off"
 	whole, cut := ht.Healthy().Run(), ht.Healthy().Run()
 	cut.Incomplete = "it was cut off"
 	got := append(judge.CheckAll(whole, []invariant.Invariant{foreign{}}), judge.CheckAll(cut, []invariant.Invariant{foreign{}})...)

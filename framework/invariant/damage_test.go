@@ -174,7 +174,7 @@ func TestWhatIsLeftOfADamagedRunIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := judge.Judge(run)[0]
-	for _, want := range []string{"no verdict: the record is not whole: ", "; what is left of it says: ", " requests failed ("} {
+	for _, want := range []string{"no verdict: the record is incomplete: ", "; what is left of it says: ", " requests failed ("} {
 		if !strings.Contains(v.Seen, want) {
 			t.Errorf("%q lacks %q", v.Seen, want)
 		}

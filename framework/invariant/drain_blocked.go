@@ -40,6 +40,7 @@ func (p DrainBlocked) Needs() evidence.Needs {
 	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartBudgets, evidence.PartEvictions}}
 }
 
+// Judge implements EventInvariant.
 func (p DrainBlocked) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	from, _ := f.FaultsOn()
 	to, undone := f.FirstUndo()

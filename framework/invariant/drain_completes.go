@@ -46,6 +46,7 @@ func (p DrainCompletes) Needs() evidence.Needs {
 	}
 }
 
+// Judge implements EventInvariant.
 func (p DrainCompletes) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)

@@ -66,6 +66,7 @@ func (p FailuresEndWithin) OnLanes() []history.Lane { return p.Lanes }
 // NamesCauses implements LaneInvariant.
 func (p FailuresEndWithin) NamesCauses() bool { return true }
 
+// Requests implements RequestInvariant.
 func (p FailuresEndWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	return &failuresEndWithin{
 		promise: p, facts: f, tally: t, limit: p.limit(f.Record),

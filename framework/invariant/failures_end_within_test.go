@@ -82,7 +82,7 @@ func TestFailuresEndWithin(t *testing.T) {
 			invariant.FailuresEndWithin{Service: "backend"}, verdict.Held, 0,
 			"33 of 194 requests (17 %) failed on fresh during the outage of kill one worker; " + victims + "51; " +
 				"the last was sent 988ms after the victims of kill one worker had last answered, and at most 9s was predicted" + noneMissed},
-		{"unknown", outage().Incomplete("cut off"), predicted, verdict.Unknown, 0, "no verdict: the record is not whole: cut off"},
+		{"unknown", outage().Incomplete("cut off"), predicted, verdict.Unknown, 0, "no verdict: the record is incomplete: cut off"},
 	})
 }
 

@@ -48,6 +48,7 @@ func (p NoFailedRequests) OnLanes() []history.Lane { return p.Lanes }
 // NamesCauses implements LaneInvariant.
 func (p NoFailedRequests) NamesCauses() bool { return true }
 
+// Requests implements RequestInvariant.
 func (p NoFailedRequests) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	return &noFailedRequests{promise: p, facts: f, tally: t, failures: failures.NewFailures(f)}
 }

@@ -58,7 +58,7 @@ func TestNoFailedRequests(t *testing.T) {
 			verdict.Held, 0, "no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and " +
 				"0 node losses; 95 % upper bound 0.05 % if requests are independent" + noneMissed},
 		{"unknown", ht.Healthy().Incomplete("events.jsonl: cut off"), all, verdict.Unknown, 0,
-			"no verdict: the record is not whole: events.jsonl: cut off"},
+			"no verdict: the record is incomplete: events.jsonl: cut off"},
 		{"a failure in a record that was cut off is proof", ht.Healthy().Incomplete("cut off").
 			Fail(history.LaneFresh, 17*second, 17005*ms, history.Refused), all, verdict.Violated, 17 * second,
 			"1 of 12000 requests failed (1 on fresh, 0 on reused), the first at 17s: refused, backend-2 on w2 (inferred)"},

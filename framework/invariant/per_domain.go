@@ -35,6 +35,7 @@ func (p PerDomain) Needs() evidence.Needs {
 // AboutPlacement implements PlacementInvariant.
 func (p PerDomain) AboutPlacement() {}
 
+// Judge implements EventInvariant.
 func (p PerDomain) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	keys := evidence.Deployments(f.Record)
 	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {

@@ -46,6 +46,7 @@ func (p Placed) Needs() evidence.Needs {
 // AboutPlacement implements PlacementInvariant.
 func (p Placed) AboutPlacement() {}
 
+// Judge implements EventInvariant.
 func (p Placed) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)

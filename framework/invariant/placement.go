@@ -51,6 +51,7 @@ func (p Placement) Needs() evidence.Needs {
 // AboutPlacement implements PlacementInvariant.
 func (p Placement) AboutPlacement() {}
 
+// Judge implements EventInvariant.
 func (p Placement) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	keys, ambiguous := p.workloads(f.Record)
 	missing = append(missing, ambiguous...)

@@ -28,6 +28,7 @@ func (p PolicyEnforced) Needs() evidence.Needs {
 	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartAdmissions}}
 }
 
+// Judge implements EventInvariant.
 func (p PolicyEnforced) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	a := admissionsOf(f)
 	v := verdict.Verdict{}

@@ -52,6 +52,7 @@ func (p PressureLeaves) Needs() evidence.Needs {
 	return needs
 }
 
+// Judge implements EventInvariant.
 func (p PressureLeaves) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)

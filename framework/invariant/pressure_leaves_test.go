@@ -110,7 +110,7 @@ func TestPressureLeaves(t *testing.T) {
 			"no verdict: memory pressure on one worker was never seen in effect"},
 		{"no such workload", squeezed(), invariant.PressureLeaves{Workload: "other"}, verdict.Unknown, 0,
 			"no verdict: the record has no Deployment other"},
-		{"not whole", squeezed().Incomplete("cut off"), leaves(5), verdict.Unknown, 0, "no verdict: the record is not whole: cut off"},
+		{"not whole", squeezed().Incomplete("cut off"), leaves(5), verdict.Unknown, 0, "no verdict: the record is incomplete: cut off"},
 	})
 }
 

@@ -26,6 +26,7 @@ type EventInvariant interface {
 // RequestInvariant is a promise about requests. All of them see the requests in the same single pass.
 type RequestInvariant interface {
 	Invariant
+	// Requests begins to judge. The figures count each request before the check sees it.
 	Requests(*evidence.Run, *requests.Stats) RequestCheck
 }
 
@@ -50,5 +51,6 @@ type LaneInvariant interface {
 // PlacementInvariant is a promise about where pods are. A workload that is deployed badly breaks it before any fault begins.
 type PlacementInvariant interface {
 	EventInvariant
+	// AboutPlacement does nothing. It marks the promise.
 	AboutPlacement()
 }

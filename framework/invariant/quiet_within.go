@@ -57,6 +57,7 @@ func (p QuietWithin) Needs() evidence.Needs {
 	return evidence.Needs{Since: evidence.Undisturbed, Requests: true, Parts: []evidence.Part{evidence.PartPods}}
 }
 
+// Requests implements RequestInvariant.
 func (p QuietWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	j := &quietWithin{promise: p, facts: f, tally: t, byName: make(map[string]*ending)}
 	disturbed := f.Phases[history.Disturbed]

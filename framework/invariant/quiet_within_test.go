@@ -125,7 +125,7 @@ func TestQuietWithinDoubts(t *testing.T) {
 		{"a watch that was blind", ht.Healthy().Gap("pods", 16*second, 17*second), p, verdict.Unknown, 0,
 			"no verdict: the watch of pods had a gap from 16s to 17s: the watch broke off"},
 		{"a record that was cut off", ht.Healthy().Incomplete("cut off"), p, verdict.Unknown, 0,
-			"no verdict: the record is not whole: cut off"},
+			"no verdict: the record is incomplete: cut off"},
 	})
 }
 

@@ -50,6 +50,7 @@ func (p RecoversWithin) Needs() evidence.Needs {
 	}
 }
 
+// Judge implements EventInvariant.
 func (p RecoversWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)

@@ -47,7 +47,7 @@ func TestRecoversWithin(t *testing.T) {
 			return e.T >= ht.DisturbedAt && e.T < ht.HealingAt && (e.Pod != nil || e.Slice != nil || e.Workload != nil)
 		}), within(5 * second), verdict.Unknown, 0, "no verdict: backend was never disturbed"},
 		{"unknown", ht.Healthy().Incomplete("cut off"), within(5 * second), verdict.Unknown, 0,
-			"no verdict: the record is not whole: cut off"},
+			"no verdict: the record is incomplete: cut off"},
 		{"no workload", ht.Healthy(), invariant.RecoversWithin{Limit: second, Workload: "other"}, verdict.Unknown, 0,
 			"no verdict: the record has no Deployment other"},
 		{"no fault", ht.Healthy().DropEvents(func(e history.Event) bool { return e.Fault != nil }), within(second), verdict.Unknown, 0,

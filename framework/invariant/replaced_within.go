@@ -44,6 +44,7 @@ func (p ReplacedWithin) Needs() evidence.Needs {
 	}
 }
 
+// Judge implements EventInvariant.
 func (p ReplacedWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)

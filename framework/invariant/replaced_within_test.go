@@ -113,7 +113,7 @@ func TestReplacedWithin(t *testing.T) {
 		{"no such workload", replaced(), invariant.ReplacedWithin{Limit: second, Workload: "other"}, verdict.Unknown, 0,
 			"no verdict: the record has no Deployment other"},
 		{"not whole", replaced().Incomplete("cut off"), within(40 * second), verdict.Unknown, 0,
-			"no verdict: the record is not whole: cut off"},
+			"no verdict: the record is incomplete: cut off"},
 	})
 }
 

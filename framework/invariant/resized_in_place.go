@@ -31,6 +31,7 @@ func (p ResizedInPlace) Needs() evidence.Needs {
 	return evidence.Needs{Since: evidence.Undisturbed, Parts: []evidence.Part{evidence.PartPods, evidence.PartWorkloads}}
 }
 
+// Judge implements EventInvariant.
 func (p ResizedInPlace) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)

@@ -39,6 +39,7 @@ func (p Resumes) Needs() evidence.Needs {
 	}
 }
 
+// Judge implements EventInvariant.
 func (p Resumes) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)

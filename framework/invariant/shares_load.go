@@ -56,6 +56,7 @@ func (p SharesLoad) Needs() evidence.Needs {
 	return evidence.Needs{Since: evidence.Undisturbed, Requests: true, Parts: []evidence.Part{evidence.PartPods}}
 }
 
+// Requests implements RequestInvariant.
 func (p SharesLoad) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	j := &sharesLoad{promise: p, facts: f, tally: t, ambiguous: ambiguous, name: key.Name,

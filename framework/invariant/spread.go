@@ -58,6 +58,7 @@ func (p Spread) Needs() evidence.Needs {
 // AboutPlacement implements PlacementInvariant.
 func (p Spread) AboutPlacement() {}
 
+// Judge implements EventInvariant.
 func (p Spread) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)

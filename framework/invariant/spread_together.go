@@ -38,6 +38,7 @@ func (p SpreadTogether) Needs() evidence.Needs {
 // AboutPlacement implements PlacementInvariant.
 func (p SpreadTogether) AboutPlacement() {}
 
+// Judge implements EventInvariant.
 func (p SpreadTogether) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	keys := evidence.Deployments(f.Record)
 	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {

@@ -43,6 +43,7 @@ func (p SpreadTrials) Needs() evidence.Needs {
 // AboutPlacement implements PlacementInvariant.
 func (p SpreadTrials) AboutPlacement() {}
 
+// Judge implements EventInvariant.
 func (p SpreadTrials) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	keys := evidence.Deployments(f.Record)
 	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {

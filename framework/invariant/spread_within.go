@@ -43,6 +43,7 @@ func (p SpreadWithin) Needs() evidence.Needs {
 	}
 }
 
+// Judge implements EventInvariant.
 func (p SpreadWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)

@@ -70,7 +70,7 @@ func TestSpreadWithin(t *testing.T) {
 		{"no workload", unbalanced(restored), invariant.SpreadWithin{Workload: "other", TopologyKey: ht.ZoneLabel, Max: 1, Limit: second},
 			verdict.Unknown, 0, "no verdict: the record has no Deployment other"},
 		{"not whole", unbalanced(restored).Incomplete("cut off"), within(20 * second), verdict.Unknown, 0,
-			"no verdict: the record is not whole: cut off"},
+			"no verdict: the record is incomplete: cut off"},
 		{"restored while a watch had a gap from before the deadline", unbalanced(restored).Gap("pods", 17*second, 24*second), within(6 * second),
 			verdict.Unknown, 0, "no verdict: the watch of pods had a gap from 17s to 24s: the watch broke off (and 1 more reason)"},
 	})

@@ -74,7 +74,7 @@ func TestOneThingIsMissing(t *testing.T) {
 		want string
 	}{
 		{"nothing", ht.Healthy(), nil, ""},
-		{"the end of the record", ht.Healthy().Incomplete("cut off"), onAnything, "the record is not whole: cut off"},
+		{"the end of the record", ht.Healthy().Incomplete("cut off"), onAnything, "the record is incomplete: cut off"},
 		{"the phase recovered", dropPhase(history.Recovered), onAnything, "the record has no phase recovered"},
 		{"the phase drained", dropPhase(history.Drained), onAnything, "the record has no phase drained"},
 		{"the order of phases", ht.Healthy().EditEvents(func(e *history.Event) {

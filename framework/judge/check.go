@@ -106,7 +106,7 @@ func Judge(run history.Run) []verdict.Verdict {
 	verdicts, err := checkAll(run, promises)
 	switch {
 	case run.Incomplete != "":
-		unproven(verdicts, "the record is not whole: "+run.Incomplete)
+		unproven(verdicts, "the record is incomplete: "+run.Incomplete)
 	case err != nil:
 		unproven(verdicts, unread(err))
 	}

@@ -50,7 +50,7 @@ func TestAScenarioThatHolds(t *testing.T) {
 		r := c.recorded(s)
 		all := []history.PhaseName{history.Deploy, history.Steady, history.Disturbed, history.Recovered, history.Drained}
 		if diff := cmp.Diff(all, phases(r)); diff != "" || r.Incomplete != "" || len(r.Troubles()) > 0 {
-			t.Errorf("the record is not whole (%s), or has trouble %v; phases (-want +got):\n%s", r.Incomplete, troubles(r), diff)
+			t.Errorf("the record is incomplete (%s), or has trouble %v; phases (-want +got):\n%s", r.Incomplete, troubles(r), diff)
 		}
 		if again := c.kept().Scenarios[0].Reproduce; again != "again chaos/quiet v1.37.0" {
 			t.Errorf("reproduced by %q, want the version that the cluster runs", again)

@@ -3,6 +3,7 @@ package verdict
 import (
 	"encoding/json"
 	"fmt"
+
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
@@ -60,12 +61,14 @@ func (v *Verdict) Measure(name string, value float64) {
 // Missing are the reasons why a promise has no evidence; none: the evidence is there.
 type Missing []string
 
+// Add adds a reason.
 func (d *Missing) Add(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }
 
 // CaughtNumber is the number in a verdict of Caught that is 1 if the mutant was caught and 0 if it was missed. An Unknown has no
 // such number.
 const CaughtNumber = "caught"
 
+// Written returns the verdict as JSON, as it is stored beside the record.
 func (v Verdict) Written() (json.RawMessage, error) {
 	raw, err := json.Marshal(v)
 	if err != nil { // a number that is not finite, which no promise measures

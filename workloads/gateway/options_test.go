@@ -56,7 +56,7 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	tests := map[string]struct{ args, want string }{
 		"nothing":        {"", "gateway: no upstreams configured: set upstreams, or namespace and service"},
-		"half a service": {"--service=b", "no namespace and service"},
+		"half a service": {"--service=b", "set upstreams, or namespace and service"},
 		"unknown flag":   {"--colour=red", "gateway: flag provided but not defined: -colour"},
 		"argument":       {"--upstreams=a:1 now", `gateway: unexpected argument "now"`},
 		"upstream":       {"--upstreams=a:1,b", `gateway: upstream "b": want host:port`},

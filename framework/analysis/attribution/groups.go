@@ -64,6 +64,7 @@ func (a SimilarFailures) with(b SimilarFailures) SimilarFailures {
 	return a
 }
 
+// NewFailureGroups returns groups without failures. The timelines tell the cause of each failure.
 func NewFailureGroups(s *Timelines) *FailureGroups {
 	return &FailureGroups{Timelines: s, since: s.facts.FirstFault(), step: groupStep, kinds: make(map[FailureGroup]SimilarFailures)}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// outage attributes a failure at a time when no pod could have answered, because all had ended or were unreachable. Pods that
+// Outage attributes a failure at a time when no pod could have answered, because all had ended or were unreachable. Pods that
 // start or restart are no outage: they will answer.
 func (s *Timelines) outage(at history.Offset, all []trouble) (Attribution, bool) {
 	gone := slices.DeleteFunc(slices.Clone(all), func(t trouble) bool {

@@ -51,7 +51,7 @@ type Demand struct {
 	Broken   string        // why it cannot be judged; empty: it can
 	own      bool          // it is the promise's own, and no budget's
 
-	asked, tested bool // an eviction under it was asked for; it was put to the test: see BudgetLedger.test
+	asked, tested bool // an eviction under it was asked for; it was put to the test: see Ledger.test
 }
 
 // demandPoint is a demand from a moment on.

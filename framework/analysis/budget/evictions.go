@@ -20,7 +20,7 @@ type Asked struct {
 }
 
 // WeighAll goes through all evictions: those that the harness asked for, and those of others, which show in the pods.
-func (l *BudgetLedger) WeighAll(run history.Run) {
+func (l *Ledger) WeighAll(run history.Run) {
 	l.evictions = make(map[*timeline.Pod]bool)
 	all := l.answered(run)
 	l.lost(run, &all)
@@ -37,7 +37,7 @@ func (l *BudgetLedger) WeighAll(run history.Run) {
 }
 
 // answered are the evictions of which the record has an answer, and those that only the pods tell of.
-func (l *BudgetLedger) answered(run history.Run) (all []Asked) {
+func (l *Ledger) answered(run history.Run) (all []Asked) {
 	for _, e := range run.Events {
 		if e.Eviction == nil || e.Eviction.Lost != "" {
 			continue
@@ -65,7 +65,7 @@ func (l *BudgetLedger) answered(run history.Run) (all []Asked) {
 
 // lost goes through the evictions whose answers did not come. One that was accepted shows in its pod, and was decided at some
 // time from when it was asked for. If the pod went without a reason, it is not known.
-func (l *BudgetLedger) lost(run history.Run, all *[]Asked) {
+func (l *Ledger) lost(run history.Run, all *[]Asked) {
 	for _, e := range run.Events {
 		if e.Eviction == nil || e.Eviction.Lost == "" {
 			continue
@@ -87,7 +87,7 @@ func (l *BudgetLedger) lost(run history.Run, all *[]Asked) {
 
 // find is the pod that was meant: the one with the UID, or else the newest of that name which had been seen by then. Only
 // where none had been, the first that was seen within the skew.
-func (l *BudgetLedger) find(at history.Offset, e history.Eviction) (pod *timeline.Pod) {
+func (l *Ledger) find(at history.Offset, e history.Eviction) (pod *timeline.Pod) {
 	for _, p := range l.Pods {
 		switch named := p.Namespace == e.Namespace && p.Name == e.Pod; {
 		case !named, e.UID != "" && p.UID != e.UID:

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// BudgetLedger recomputes at each accepted eviction what it left.
-type BudgetLedger struct {
+// Ledger recomputes at each accepted eviction what it left.
+type Ledger struct {
 	Facts   *evidence.Run
 	Demands []*Demand
 	Pods    []*timeline.Pod
@@ -51,7 +51,7 @@ func (e entry) String() string {
 }
 
 // DemandOf adds the promise's own demand.
-func (l *BudgetLedger) DemandOf(run history.Run, workload string, atLeast int) verdict.Missing {
+func (l *Ledger) DemandOf(run history.Run, workload string, atLeast int) verdict.Missing {
 	key, d := evidence.WorkloadOf(run, workload)
 	if len(d) > 0 {
 		return d
@@ -73,7 +73,7 @@ func (l *BudgetLedger) DemandOf(run history.Run, workload string, atLeast int) v
 const several = "more than one PodDisruptionBudget"
 
 // refuse counts a refusal by one of the budgets, or because there are several.
-func (l *BudgetLedger) refuse(a Asked) {
+func (l *Ledger) refuse(a Asked) {
 	if a.Answer.Budget == "" && strings.Contains(a.Answer.Message, several) {
 		l.refuseSeveral(a)
 		return
@@ -96,7 +96,7 @@ func (l *BudgetLedger) refuse(a Asked) {
 }
 
 // refuseSeveral counts a refusal that no budget decided on.
-func (l *BudgetLedger) refuseSeveral(a Asked) {
+func (l *Ledger) refuseSeveral(a Asked) {
 	pod := a.pod
 	if pod == nil {
 		return
@@ -116,7 +116,7 @@ func (l *BudgetLedger) refuseSeveral(a Asked) {
 }
 
 // accept recomputes what an accepted eviction left of each budget that the pod was under.
-func (l *BudgetLedger) accept(a Asked) {
+func (l *Ledger) accept(a Asked) {
 	if !slices.ContainsFunc(l.Demands, func(d *Demand) bool { return d.Key.Namespace == a.Answer.Namespace }) {
 		return // such as pods of the system, on a node that was drained
 	}
@@ -150,7 +150,7 @@ func (l *BudgetLedger) accept(a Asked) {
 // away: the API lets it pass, unless the budget guards such pods, too, and has fewer healthy ones than it demands.
 //
 // Source: https://kubernetes.io/docs/tasks/run-application/configure-pdb/#unhealthy-pod-eviction-policy
-func (l *BudgetLedger) weigh(a Asked, d *Demand) {
+func (l *Ledger) weigh(a Asked, d *Demand) {
 	from, to := a.since-evidence.WatchSkew, a.At+evidence.WatchSkew
 	demanded := d.at(from, to)
 	if demanded.desired < 0 {
@@ -192,7 +192,7 @@ func (l *BudgetLedger) weigh(a Asked, d *Demand) {
 }
 
 // ambiguous notes an eviction that broke a demand by the order of the record, and need not have.
-func (l *BudgetLedger) ambiguous(e entry, left remaining, why string) {
+func (l *Ledger) ambiguous(e entry, left remaining, why string) {
 	l.Open = append(l.Open, e.pod)
 	l.Unknown.Add("the eviction of %s, accepted at %s, left %s by the order of the record, and %s demands %d (%s); %s",
 		e.pod, prose.Moment(e.At), prose.Count(left.recorded, "healthy pod"), e.by, e.Desired, e.words, why)
@@ -205,7 +205,7 @@ type remaining struct{ most, recorded int }
 // left counts the pods that an eviction left. The pods are told of by one watch, in the order in which things happened to
 // them: what it told after the pod had begun to go came too late. What it told within the skew before, the API server need
 // not have heard of from the disruption controller.
-func (l *BudgetLedger) left(a Asked, d *Demand) (r remaining) {
+func (l *Ledger) left(a Asked, d *Demand) (r remaining) {
 	from, to := a.since-evidence.WatchSkew, a.At+evidence.WatchSkew
 	gone, ok := leaves(a.pod)
 	ok = ok && gone.At >= from && gone.At <= to

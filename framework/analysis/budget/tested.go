@@ -12,7 +12,7 @@ import (
 // would have broken it, and the budget's status allowed none. A disruption controller that allows everything never says
 // so, and of one that is not asked more of than it has nobody knows what it would refuse. The promise's own demand has no
 // status.
-func (l *BudgetLedger) test(a Asked, d *Demand, left remaining, desired int) {
+func (l *Ledger) test(a Asked, d *Demand, left remaining, desired int) {
 	if left.recorded > desired || !d.own && !d.Blocked(a.since-evidence.WatchSkew, a.At+evidence.WatchSkew) {
 		return
 	}
@@ -26,7 +26,7 @@ func (l *BudgetLedger) test(a Asked, d *Demand, left remaining, desired int) {
 
 // Untested doubts budgets under which evictions were asked for and that had nothing to refuse. The promise's own demand
 // stands for a budget where there is none.
-func (l *BudgetLedger) Untested(v *verdict.Verdict) (d verdict.Missing) {
+func (l *Ledger) Untested(v *verdict.Verdict) (d verdict.Missing) {
 	var asked, untested []*Demand
 	readable := true
 	for _, one := range l.Demands {

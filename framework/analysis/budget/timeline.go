@@ -18,7 +18,7 @@ import (
 //   - "belowDemandSeconds": for how long fewer pods were healthy than demanded once Steady began, the sum over the budgets.
 //   - "staleStatusSeconds": for how long a budget's status said something else than what is recomputed, the skew of the
 //     record left aside.
-func (l *BudgetLedger) Timeline(v *verdict.Verdict) {
+func (l *Ledger) Timeline(v *verdict.Verdict) {
 	if len(l.Demands) == 0 {
 		return
 	}
@@ -63,7 +63,7 @@ func open(since *history.Offset, at history.Offset, is bool, finish func()) {
 }
 
 // departures counts the healthy pods that left, or were not ready for a while, by cause.
-func (l *BudgetLedger) departures(v *verdict.Verdict) {
+func (l *Ledger) departures(v *verdict.Verdict) {
 	why := spread.NewSkewLedger(l.Facts, "", evidence.Deployments(l.Facts.Record))
 	from, to := l.Facts.Begin(), l.Facts.End()
 	for _, e := range l.Facts.Objects {
@@ -93,7 +93,7 @@ func (l *BudgetLedger) departures(v *verdict.Verdict) {
 }
 
 // covers tells whether one of the demands is about a pod.
-func (l *BudgetLedger) covers(p history.Pod) bool {
+func (l *Ledger) covers(p history.Pod) bool {
 	for _, d := range l.Demands {
 		if d.Key.Namespace == p.Namespace && len(d.Selector) > 0 && history.Selects(d.Selector, p.Labels) {
 			return true

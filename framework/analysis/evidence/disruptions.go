@@ -111,7 +111,7 @@ func (f *Run) stepped(fault *history.FaultLife, node string) bool {
 
 // additions counts the pods that a fault which ends none created while it was applied, for example by scaling up. If a pod terminated
 // in the meantime, a new pod may only replace it. The harness itself may have asked for pods that come after the fault was seen.
-func (f *Run) additions(workloads []selector) (n int) {
+func (f *Run) additions(workloads []Selector) (n int) {
 	known := make(map[string]bool) // by UID
 	came := make([]int, len(f.Faults))
 	for _, e := range f.Record.Events {
@@ -137,32 +137,33 @@ func (f *Run) additions(workloads []selector) (n int) {
 	return n
 }
 
-// selector of a workload's pods.
-type selector struct {
+// Selector is a workload's selector of pods.
+type Selector struct {
 	namespace string
 	labels    map[string]string
 }
 
-func (s selector) Owns(namespace string, labels map[string]string) bool {
+// Owns reports whether the selector selects a pod of that namespace with those labels.
+func (s Selector) Owns(namespace string, labels map[string]string) bool {
 	return s.namespace == namespace && history.Selects(s.labels, labels)
 }
 
 // Selectors are those of all workloads in the record.
-func (f *Run) Selectors() (list []selector) {
+func (f *Run) Selectors() (list []Selector) {
 	for _, e := range f.Record.Events {
 		if e.Workload == nil || len(e.Workload.Selector) == 0 {
 			continue
 		}
-		s := selector{e.Workload.Namespace, e.Workload.Selector}
-		if !slices.ContainsFunc(list, func(had selector) bool { return had.namespace == s.namespace && maps.Equal(had.labels, s.labels) }) {
+		s := Selector{e.Workload.Namespace, e.Workload.Selector}
+		if !slices.ContainsFunc(list, func(had Selector) bool { return had.namespace == s.namespace && maps.Equal(had.labels, s.labels) }) {
 			list = append(list, s)
 		}
 	}
 	return list
 }
 
-func owned(workloads []selector, namespace string, labels map[string]string) bool {
-	return slices.ContainsFunc(workloads, func(s selector) bool { return s.Owns(namespace, labels) })
+func owned(workloads []Selector, namespace string, labels map[string]string) bool {
+	return slices.ContainsFunc(workloads, func(s Selector) bool { return s.Owns(namespace, labels) })
 }
 
 // Refusals counts the evictions that budgets refused while the run was disturbed.
@@ -209,6 +210,7 @@ func (n Disruptions) String() string {
 	return prose.List(words)
 }
 
+// Numbers adds the counts to the figures of a verdict.
 func (n Disruptions) Numbers(v *verdict.Verdict) {
 	v.Measure("podTerminations", float64(n.terminations))
 	v.Measure("podRestarts", float64(n.restarts))

@@ -42,6 +42,7 @@ type Run struct {
 	Objects []history.Event // see inOneOrder; nil: not yet asked for
 }
 
+// New returns the evidence in a record. It reads no requests.
 func New(run history.Run) *Run {
 	f := &Run{Record: run, memo: make(map[any]any), Phases: make(map[history.PhaseName]history.PhaseSpan), Faults: run.Faults()}
 	slices.SortStableFunc(f.Faults, func(a, b history.FaultLife) int { return cmp.Compare(a.ID, b.ID) })
@@ -113,7 +114,7 @@ func (f *Run) Base(from history.Offset) (d verdict.Missing) {
 // or about how soon something was over. Such a promise handles bridged gaps itself; before it says Violated, it asks Blind.
 func (f *Run) BaseOrdered(from history.Offset) (d verdict.Missing) {
 	if f.Record.Incomplete != "" {
-		d.Add("the record is not whole: %s", f.Record.Incomplete)
+		d.Add("the record is incomplete: %s", f.Record.Incomplete)
 	}
 	last := history.Offset(-1)
 	for _, name := range []history.PhaseName{history.Steady, history.Disturbed, history.Recovered, history.Drained} {

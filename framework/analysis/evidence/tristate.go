@@ -10,6 +10,7 @@ import (
 // Presence says whether something was the case when the scheduler decided.
 type Presence int
 
+// The values of Presence.
 const (
 	No Presence = iota
 	Maybe
@@ -50,8 +51,11 @@ func (m Mark) EndedBefore(b Mark, skew time.Duration) Presence {
 	return m.Before(b, skew)
 }
 
-// Unseen is the mark of something that was not recorded; Always, of something that was so before the record began.
-var Unseen, Always = Mark{At: Never}, Mark{At: -Never}
+// Unseen is the mark of something that was not recorded.
+var Unseen = Mark{At: Never}
+
+// Always is the mark of something that was so before the record began.
+var Always = Mark{At: -Never}
 
 // Not negates p.
 func (p Presence) Not() Presence { return Sure - p }

@@ -36,6 +36,7 @@ func (l *Failures) Blamed() (rest *Failures, x Excused) {
 	return rest, x
 }
 
+// Add counts n excused failures. Of several reasons, the first in alphabetical order is kept.
 func (x *Excused) Add(n uint64, why string) {
 	if x.Total += n; x.Why == "" || why < x.Why {
 		x.Why = why

@@ -26,7 +26,7 @@ type Failures struct {
 	Total  uint64
 	first  history.Request // the first by Sent; its texts are copies
 	last   history.Offset  // Sent of the last one
-	groups map[failureKind]uint64
+	groups map[FailureKind]uint64
 	after  []failuresAfter            // by stage; the first entry counts those before all stages
 	Groups *attribution.FailureGroups // grouped by what decides their cause
 
@@ -46,25 +46,27 @@ type failuresAfter struct {
 	first history.Offset
 }
 
-// failureKind is what the failures of a group have in common.
-type failureKind struct {
+// FailureKind is what the failures of a group have in common.
+type FailureKind struct {
 	lane      history.Lane
 	outcome   history.Outcome
 	pod, node string
 	inferred  bool
 }
 
-func KindOf(r *history.Request) failureKind {
-	return failureKind{r.Lane, r.Outcome, r.Pod, r.Node, r.Inferred}
+// KindOf returns what a failed request has in common with others.
+func KindOf(r *history.Request) FailureKind {
+	return FailureKind{r.Lane, r.Outcome, r.Pod, r.Node, r.Inferred}
 }
 
 // maxSeconds bounds the seconds that are kept to compare failures with noise.
 const maxSeconds = 4096
 
+// NewFailures returns a count without failures.
 func NewFailures(f *evidence.Run) *Failures {
 	l := &Failures{
 		facts:  f,
-		groups: make(map[failureKind]uint64),
+		groups: make(map[FailureKind]uint64),
 		Noisy:  make(map[history.Offset]bool), failing: make(map[history.Offset]bool), Groups: attribution.NewFailureGroups(attribution.TimelinesOf(f)),
 	}
 	for _, fault := range f.Faults {
@@ -100,7 +102,7 @@ func (l *Failures) AddSimilar(a attribution.SimilarFailures) {
 	l.last = max(l.last, a.Last.Sent)
 	key := KindOf(r)
 	if _, known := l.groups[key]; !known && len(l.groups) >= maxGroups {
-		key = failureKind{lane: r.Lane, outcome: r.Outcome}
+		key = FailureKind{lane: r.Lane, outcome: r.Outcome}
 	}
 	l.groups[key] += a.N
 	l.place(r.Sent, a.N)
@@ -160,7 +162,7 @@ func (l *Failures) Evidence(t *requests.Stats, lanes []history.Lane) (lines []st
 	for _, lane := range lanes {
 		if n := l.of(lane); n > 0 {
 			lines = append(lines, fmt.Sprintf("%s: %d of %d failed: %s", lane, n, t.Requests(lane),
-				outcomes(l.groups, func(k failureKind) bool { return k.lane == lane })))
+				outcomes(l.groups, func(k FailureKind) bool { return k.lane == lane })))
 		}
 	}
 	lines = append(lines, l.moments()...)
@@ -186,7 +188,7 @@ func (l *Failures) servers() (lines []string) {
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s: %s", name,
-			outcomes(l.groups, func(k failureKind) bool { return k.Server() == name })))
+			outcomes(l.groups, func(k FailureKind) bool { return k.Server() == name })))
 	}
 	if rest > 0 {
 		lines = append(lines, fmt.Sprintf("%d other servers: %d", len(names)-most, rest))
@@ -197,7 +199,7 @@ func (l *Failures) servers() (lines []string) {
 const unknownServer = "unknown server"
 
 // Server names the pod that answered, or that was expected to.
-func (k failureKind) Server() string {
+func (k FailureKind) Server() string {
 	var name string
 	switch {
 	case k.pod != "" && k.node != "":
@@ -250,7 +252,7 @@ func (l *Failures) noiseLine() []string {
 }
 
 // outcomes formats "388 refused, 12 reset", the most frequent first.
-func outcomes(groups map[failureKind]uint64, of func(failureKind) bool) string {
+func outcomes(groups map[FailureKind]uint64, of func(FailureKind) bool) string {
 	counts := make(map[history.Outcome]uint64)
 	for key, n := range groups {
 		if of(key) {

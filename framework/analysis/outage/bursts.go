@@ -20,7 +20,7 @@ type burst struct {
 
 // burst finds the part, of any length that is a power of two, in which most fail beyond what chance allows; nil if there is none. So
 // many parts are looked at that chance is divided by their number. What noise explains as well is left out.
-func (o *outage) burst(l *outageLane) (worst *burst) {
+func (o *Outage) burst(l *outageLane) (worst *burst) {
 	if o.share <= 0 || l.failed == 0 {
 		return nil
 	}
@@ -49,14 +49,14 @@ func (o *outage) burst(l *outageLane) (worst *burst) {
 
 // unusual tells whether it is worth the exact reckoning: of that little chance, no fewer fail than four standard deviations above
 // the mean.
-func (o *outage) unusual(failed, all uint64) bool {
+func (o *Outage) unusual(failed, all uint64) bool {
 	mean := o.share * float64(all)
 	above := float64(failed) - mean
 	return above > 0 && above*above > 16*mean*(1-o.share)
 }
 
 // explain notes which of a lane's failures noise explains as well: so many, between the first and the last of them.
-func (l *outageLane) explain(o *outage, like attribution.SimilarFailures) {
+func (l *outageLane) explain(o *Outage, like attribution.SimilarFailures) {
 	left := like.N
 	last := min(max(like.Last.Sent, o.From), o.To) - o.From
 	for at := max(like.First.Sent, o.From) - o.From; left > 0 && at/outageStep <= last/outageStep; at += outageStep {

@@ -13,9 +13,9 @@ import (
 // witnesses see a dead machine within seconds: 3 s is the longest time that was measured.
 const unsureAtMost = 5 * time.Second
 
-// death is when the victims of one fault died, as far as the record shows. The fault's witness looked some time afterwards, so the
+// Death is when the victims of one fault died, as far as the record shows. The fault's witness looked some time afterwards, so the
 // moments of good answers and of failures are better bounds.
-type death struct {
+type Death struct {
 	name        string
 	from, seen  history.Offset // the fault's beginning, and its witness
 	healing     history.Moment
@@ -27,7 +27,7 @@ type death struct {
 
 // bit tells whether a pod, or the node that it is on, was a victim. Where the fault bit nodes, a pod of a victim's name on
 // another node is its successor.
-func (d *death) bit(p attribution.PodOn) bool {
+func (d *Death) bit(p attribution.PodOn) bool {
 	if p.Node != "" && len(d.nodes) > 0 {
 		return slices.Contains(d.nodes, p.Node)
 	}
@@ -35,7 +35,7 @@ func (d *death) bit(p attribution.PodOn) bool {
 }
 
 // hear takes in a good answer.
-func (d *death) hear(r *history.Request) {
+func (d *Death) hear(r *history.Request) {
 	if r.Done >= d.from && r.Done <= d.seen && r.Done > d.answered.At && !r.Inferred && d.bit(attribution.PodOn{Pod: r.Pod, Node: r.Node}) {
 		d.answered = history.Moment{At: r.Done, OK: true}
 	}
@@ -43,7 +43,7 @@ func (d *death) hear(r *history.Request) {
 
 // letDown takes in a request that failed at a victim. A request that was never answered was sent to a dead victim; any other
 // failure is known at the moment it happens.
-func (d *death) letDown(r *history.Request) {
+func (d *Death) letDown(r *history.Request) {
 	at := r.Done
 	if evidence.Unanswered(r.Outcome) {
 		at = r.Sent
@@ -54,10 +54,10 @@ func (d *death) letDown(r *history.Request) {
 }
 
 // Earliest is the earliest moment at which the victims may have died.
-func (d *death) Earliest() history.Offset { return max(d.from, d.answered.At) }
+func (d *Death) Earliest() history.Offset { return max(d.from, d.answered.At) }
 
 // latest is the latest moment at which the victims may have died.
-func (d *death) latest() history.Offset {
+func (d *Death) latest() history.Offset {
 	at := max(d.seen, d.Earliest())
 	if d.failed.OK {
 		at = min(at, d.failed.At)
@@ -66,7 +66,7 @@ func (d *death) latest() history.Offset {
 }
 
 // Since describes Earliest.
-func (d *death) Since() string {
+func (d *Death) Since() string {
 	if d.answered.OK {
 		return "the victims of " + d.name + " had last answered"
 	}

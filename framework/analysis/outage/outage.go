@@ -23,13 +23,13 @@ const (
 	Chance = 0.001
 )
 
-// outage is a time in which failures are allowed: from a fault's beginning to the predicted end. Outages that overlap
+// Outage is a time in which failures are allowed: from a fault's beginning to the predicted end. Outages that overlap
 // are one, with the victims of all their faults.
-type outage struct {
+type Outage struct {
 	name     string         // of the fault, or faults
 	From, To history.Offset // nothing that is sent from then on may fail, whenever the victims died
 	limit    time.Duration
-	deaths   []*death
+	deaths   []*Death
 
 	service string  // that had endpoints on the victims; empty: not known which is meant
 	share   float64 // of its ready endpoints just before, on the victims
@@ -41,13 +41,13 @@ type outage struct {
 
 // Outages joins the faults that were seen to bite into outages, in each of which failures are allowed for so long. Service is the one
 // that requests go to; empty: the only one that had endpoints on the victims.
-func Outages(f *evidence.Run, limit time.Duration, service string) (list []*outage) {
+func Outages(f *evidence.Run, limit time.Duration, service string) (list []*Outage) {
 	for _, fault := range f.Faults {
 		if !fault.Injecting.OK || !fault.Seen.OK {
 			continue
 		}
-		d := &death{name: fault.Name, from: fault.Injecting.At, healing: fault.Healing, nodes: fault.Nodes, pods: fault.Pods}
-		o := &outage{name: d.name, From: d.from, limit: min(limit, maxOutage), deaths: []*death{d}}
+		d := &Death{name: fault.Name, from: fault.Injecting.At, healing: fault.Healing, nodes: fault.Nodes, pods: fault.Pods}
+		o := &Outage{name: d.name, From: d.from, limit: min(limit, maxOutage), deaths: []*Death{d}}
 		// A damaged record may hold any moment. Memory is bounded all the same.
 		d.seen = min(max(fault.Seen.At, o.From), o.From+maxOutage)
 		o.To = d.seen + o.limit
@@ -56,7 +56,7 @@ func Outages(f *evidence.Run, limit time.Duration, service string) (list []*outa
 		}
 		list = append(list, o)
 	}
-	slices.SortStableFunc(list, func(a, b *outage) int { return cmp.Compare(a.From, b.From) })
+	slices.SortStableFunc(list, func(a, b *Outage) int { return cmp.Compare(a.From, b.From) })
 	list = join(list)
 	for _, o := range list {
 		o.findShare(f, service)
@@ -64,7 +64,7 @@ func Outages(f *evidence.Run, limit time.Duration, service string) (list []*outa
 	return list
 }
 
-func join(list []*outage) (joined []*outage) {
+func join(list []*Outage) (joined []*Outage) {
 	for _, o := range list {
 		n := len(joined)
 		if n == 0 || o.From >= joined[n-1].To {
@@ -80,7 +80,7 @@ func join(list []*outage) (joined []*outage) {
 }
 
 // findShare counts the ready endpoints of the service on the victims just before the outage.
-func (o *outage) findShare(f *evidence.Run, service string) {
+func (o *Outage) findShare(f *evidence.Run, service string) {
 	type ends struct{ all, victims int }
 	counts := make(map[string]ends) // by Service
 	for _, slice := range f.Record.StateAt(o.From - 1).Slices {
@@ -123,19 +123,19 @@ func (o *outage) findShare(f *evidence.Run, service string) {
 }
 
 // bit tells whether a pod, or the node it is on, was a victim.
-func (o *outage) bit(p attribution.PodOn) bool {
-	return slices.ContainsFunc(o.deaths, func(d *death) bool { return d.bit(p) })
+func (o *Outage) bit(p attribution.PodOn) bool {
+	return slices.ContainsFunc(o.deaths, func(d *Death) bool { return d.bit(p) })
 }
 
 // Answered takes a request that was answered well.
-func (o *outage) Answered(r *history.Request) {
+func (o *Outage) Answered(r *history.Request) {
 	for _, d := range o.deaths {
 		d.hear(r)
 	}
 }
 
 // Before is the death from which a moment is measured: the last one before it, or the first.
-func (o *outage) Before(at history.Offset) *death {
+func (o *Outage) Before(at history.Offset) *Death {
 	last := o.deaths[0]
 	for _, d := range o.deaths {
 		if d.Earliest() <= at && d.Earliest() >= last.Earliest() {
@@ -146,7 +146,7 @@ func (o *outage) Before(at history.Offset) *death {
 }
 
 // AllDoubts doubt what is known of the outage; failed tells whether it was one to anybody.
-func (o *outage) AllDoubts(failed bool) verdict.Missing {
+func (o *Outage) AllDoubts(failed bool) verdict.Missing {
 	d := slices.Clone(o.doubts)
 	for _, death := range o.deaths {
 		if over := death.Earliest() + o.limit; death.healing.OK && death.healing.At < over {

@@ -29,14 +29,14 @@ type outageLane struct {
 }
 
 // ends takes a failure that was allowed.
-func (o *outage) ends(r *history.Request) {
+func (o *Outage) ends(r *history.Request) {
 	if l := o.lane(r.Lane); l != nil {
 		l.end = max(l.end, r.Sent)
 	}
 }
 
 // Count takes a request that was sent during the outage, or was in flight when it began.
-func (o *outage) Count(r *history.Request, failed bool) {
+func (o *Outage) Count(r *history.Request, failed bool) {
 	l := o.lane(r.Lane)
 	if l == nil {
 		return
@@ -61,7 +61,7 @@ func (o *outage) Count(r *history.Request, failed bool) {
 	l.failed++
 }
 
-func (o *outage) lane(name history.Lane) *outageLane {
+func (o *Outage) lane(name history.Lane) *outageLane {
 	for _, l := range o.lanes {
 		if l.lane == name {
 			return l
@@ -78,7 +78,7 @@ func (o *outage) lane(name history.Lane) *outageLane {
 
 // Share is how much of a lane's traffic failed while an outage lasted.
 type Share struct {
-	Outage      *outage
+	Outage      *Outage
 	Lane        history.Lane
 	Failed, all uint64 // that opened a connection, from the first failure to the last
 	most        uint64 // of all that may fail by chance
@@ -86,7 +86,7 @@ type Share struct {
 	choice      bool   // others of the lane did not open one
 	First       history.Offset
 	Burst       *burst // nil: none
-	Since       *death
+	Since       *Death
 	Measured    time.Duration // from then to the last failure
 }
 
@@ -112,7 +112,7 @@ func (x *Sorter) Shares(v *verdict.Verdict, lanes []history.Lane) (list []Share)
 	return list
 }
 
-func (o *outage) shareOf(l *outageLane) Share {
+func (o *Outage) shareOf(l *outageLane) Share {
 	s := Share{Outage: o, Lane: l.lane, Failed: l.failed, kept: l.kept, choice: l.keeps, First: l.first, Since: o.Before(l.end)}
 	s.Measured = max(0, l.end-s.Since.Earliest())
 	if l.failed > 0 {
@@ -126,7 +126,7 @@ func (o *outage) shareOf(l *outageLane) Share {
 
 // mostOf is how many of so many may fail. The first and the last failed by definition: they are where the outage was cut. What
 // lies between is a sample.
-func (o *outage) mostOf(all uint64) uint64 {
+func (o *Outage) mostOf(all uint64) uint64 {
 	if o.share <= 0 || all <= 2 {
 		return all
 	}

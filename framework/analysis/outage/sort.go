@@ -16,14 +16,14 @@ import (
 type Sorter struct {
 	Facts    *evidence.Run
 	Failures *failures.Failures
-	Outages  []*outage
+	Outages  []*Outage
 	// Unclear is the moment from which on nobody can tell whether a failure was allowed: a fault had begun of which it is not known when
 	// it bit, or for how long it may be felt.
 	Unclear history.Offset
 }
 
-// sortedFailures are failures by what FailuresEndWithin has to say of them.
-type sortedFailures struct {
+// SortedFailures are failures by what FailuresEndWithin has to say of them.
+type SortedFailures struct {
 	Inside   *failures.Failures // the victims', as far as is known
 	Outside  *failures.Failures // at a time when none was allowed
 	Innocent *failures.Failures // during an outage, at pods that no fault had bitten
@@ -35,10 +35,10 @@ type sortedFailures struct {
 }
 
 // Sort sorts the failures when all requests were read.
-func (x *Sorter) Sort() *sortedFailures {
+func (x *Sorter) Sort() *SortedFailures {
 	x.findDeaths()
 	f, l := x.Facts, x.Failures
-	s := &sortedFailures{Inside: l.None(), Outside: l.None(), Innocent: l.None(), Stray: l.None(), maybe: make(map[*outageLane]failures.Excused)}
+	s := &SortedFailures{Inside: l.None(), Outside: l.None(), Innocent: l.None(), Stray: l.None(), maybe: make(map[*outageLane]failures.Excused)}
 	var late, hidden uint64
 	l.Groups.Each(func(kind attribution.FailureGroup, at history.Offset, all attribution.SimilarFailures, a attribution.Attribution) {
 		for _, like := range x.apart(all, kind, a) {
@@ -95,7 +95,7 @@ func (x *Sorter) findDeaths() {
 }
 
 // outageOf is the outage that a request was sent in, or was in flight at the beginning of; nil if there is none.
-func (x *Sorter) outageOf(r *history.Request) *outage {
+func (x *Sorter) outageOf(r *history.Request) *Outage {
 	for _, o := range x.Outages {
 		if r.Done >= o.From && r.Sent < o.To {
 			return o
@@ -114,7 +114,7 @@ func (x *Sorter) apart(like attribution.SimilarFailures, kind attribution.Failur
 }
 
 // mayBeNoise notes failures that noise explains as well as a victim, of those that the victims' share is about.
-func (s *sortedFailures) mayBeNoise(o *outage, like attribution.SimilarFailures, why string) {
+func (s *SortedFailures) mayBeNoise(o *Outage, like attribution.SimilarFailures, why string) {
 	if o == nil || attribution.OnKept(&like.First) || why == "" {
 		return
 	}
@@ -138,7 +138,7 @@ func AtOnce(list []Share) *Share {
 }
 
 // TooMany is the first lane on which more failed than the victims' share explains, and than noise does.
-func (s *sortedFailures) TooMany(list []Share) *Share {
+func (s *SortedFailures) TooMany(list []Share) *Share {
 	for i := range list {
 		of := &list[i]
 		maybe := s.maybe[of.Outage.lane(of.Lane)]
@@ -154,7 +154,7 @@ func (s *sortedFailures) TooMany(list []Share) *Share {
 }
 
 // LanesBeyond are all lanes of which TooMany tells.
-func (s *sortedFailures) LanesBeyond(list []Share) (lanes []history.Lane) {
+func (s *SortedFailures) LanesBeyond(list []Share) (lanes []history.Lane) {
 	for i := range list {
 		if of := &list[i]; of.exceeds(s.maybe[of.Outage.lane(of.Lane)].Total) {
 			lanes = append(lanes, of.Lane)

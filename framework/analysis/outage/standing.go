@@ -20,7 +20,7 @@ const (
 )
 
 // standing of a failure in a group. If its target is known, only the death of that target allows it.
-func (o *outage) standing(r *history.Request, kind attribution.FailureGroup, a attribution.Attribution) standing {
+func (o *Outage) standing(r *history.Request, kind attribution.FailureGroup, a attribution.Attribution) standing {
 	if o == nil {
 		return disallowed
 	}
@@ -28,7 +28,7 @@ func (o *outage) standing(r *history.Request, kind attribution.FailureGroup, a a
 	if all == disallowed || !kind.Known() && !a.Blames() {
 		return all
 	}
-	theirs := slices.DeleteFunc(slices.Clone(o.deaths), func(d *death) bool {
+	theirs := slices.DeleteFunc(slices.Clone(o.deaths), func(d *Death) bool {
 		return r.Done < d.from || !slices.ContainsFunc(kind.Targets(a), d.bit)
 	})
 	if len(theirs) == 0 {
@@ -38,7 +38,7 @@ func (o *outage) standing(r *history.Request, kind attribution.FailureGroup, a a
 }
 
 // within reports whether one of the deaths allows a failure.
-func within(deaths []*death, o *outage, r *history.Request) (best standing) {
+func within(deaths []*Death, o *Outage, r *history.Request) (best standing) {
 	for _, d := range deaths {
 		switch {
 		case r.Done < d.from: // a request that was in flight when the fault began counts
@@ -53,7 +53,7 @@ func within(deaths []*death, o *outage, r *history.Request) (best standing) {
 
 // strays reports whether failures on new connections cannot be the victims', because no endpoint had led to a victim for longer
 // than the proxies need. A gateway may use other endpoints.
-func (o *outage) strays(f *evidence.Run, kind attribution.FailureGroup, at history.Offset) bool {
+func (o *Outage) strays(f *evidence.Run, kind attribution.FailureGroup, at history.Offset) bool {
 	timelines := attribution.TimelinesOf(f)
 	if kind.Known() || timelines.Gateways[kind.Lane] || o.service == "" || f.Blind(at) {
 		return false
@@ -72,7 +72,7 @@ func (o *outage) strays(f *evidence.Run, kind attribution.FailureGroup, at histo
 }
 
 // victims are the victims that were endpoints of the service at any time.
-func (o *outage) victims(f *evidence.Run) (list []attribution.PodOn) {
+func (o *Outage) victims(f *evidence.Run) (list []attribution.PodOn) {
 	for _, l := range attribution.TimelinesOf(f).Sorted(o.service) {
 		if p := (attribution.PodOn{Pod: l.Name, Node: l.Node}); o.bit(p) {
 			list = append(list, p)

@@ -27,7 +27,7 @@ type Stats struct {
 	plan     map[history.Lane]float64
 	Watch    *Watch
 
-	lanes   []*laneTally
+	lanes   []*LaneTally
 	workers []workerTally
 	victims *victims
 	last    int    // the worker of the last row; rows of one worker are adjacent
@@ -36,8 +36,8 @@ type Stats struct {
 	Err     error  // the error that ended the reading
 }
 
-// laneTally counts a lane under load, of all workers.
-type laneTally struct {
+// LaneTally counts a lane under load, of all workers.
+type LaneTally struct {
 	lane      history.Lane
 	due, sent []uint32 // by window
 	phases    [len(loaded)]delivery
@@ -61,7 +61,7 @@ type workerTally struct {
 }
 
 type rowTally struct {
-	lane         *laneTally
+	lane         *LaneTally
 	rows, unsent uint64
 	sent, failed uint64 // under load
 	seqs         uint64 // the sum of Seq, which wraps around
@@ -69,6 +69,7 @@ type rowTally struct {
 	due, skipped uint64 // in the time that is watched; skipped are unsent
 }
 
+// NewTally returns figures without requests, by the plan of the record.
 func NewTally(f *evidence.Run) *Stats {
 	t := &Stats{facts: f, plan: make(map[history.Lane]float64), victims: newVictims(f)}
 	t.from, t.To = f.UnderLoad()
@@ -115,7 +116,7 @@ func (t *Stats) take(r *history.Request) bool {
 	return underLoad
 }
 
-func (t *Stats) count(lane *laneTally, r *history.Request, unsent bool) {
+func (t *Stats) count(lane *LaneTally, r *history.Request, unsent bool) {
 	if t.windows > 0 {
 		// What is left of a window at the end belongs to the one before.
 		w := max(0, min(int((r.Due-t.from)/evidence.LoadWindow), t.windows-1))
@@ -188,11 +189,11 @@ func (t *Stats) worker(name string) int {
 	return i
 }
 
-func (t *Stats) lane(name history.Lane) *laneTally {
+func (t *Stats) lane(name history.Lane) *LaneTally {
 	if l := t.Find(name); l != nil || len(t.lanes) == MaxLanes {
 		return l
 	}
-	l := &laneTally{
+	l := &LaneTally{
 		lane: name, due: make([]uint32, t.windows), sent: make([]uint32, t.windows),
 		InFlight: make([]uint64, len(t.facts.Faults)),
 	}
@@ -201,7 +202,8 @@ func (t *Stats) lane(name history.Lane) *laneTally {
 	return l
 }
 
-func (t *Stats) Find(name history.Lane) *laneTally {
+// Find returns the figures of a lane; nil: it had no request.
+func (t *Stats) Find(name history.Lane) *LaneTally {
 	for _, l := range t.lanes {
 		if l.lane == name {
 			return l
@@ -388,7 +390,7 @@ func (t *Stats) steady(name history.Lane, d *verdict.Missing) {
 }
 
 // brief reports unsent requests in a phase that is too short to show in a window.
-func (t *Stats) brief(lane *laneTally, d *verdict.Missing) {
+func (t *Stats) brief(lane *LaneTally, d *verdict.Missing) {
 	for i, n := range lane.phases {
 		if n.due > n.sent+1 && float64(n.sent) < evidence.MinDelivered*float64(n.due) {
 			d.Add("only %d of %s due on %s while %s were sent", n.sent, prose.Count(int(n.due), "request"), lane.lane, loaded[i])

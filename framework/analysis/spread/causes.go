@@ -11,29 +11,29 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
-// cause is who or what changed a skew. Its text is part of the name of a figure, "cause.scaleDown".
-type cause string
+// Cause is who or what changed a skew. Its text is part of the name of a figure, "cause.scaleDown".
+type Cause string
 
 // The causes. Those of pods that leave are told apart by their DisruptionTarget condition, by what the controllers say in
 // Kubernetes Events, and by what was wanted at the time.
 //
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 const (
-	byScheduler    cause = "scheduler"    // it bound a pod
-	bySpec         cause = "nodeName"     // a pod was made with a node in its spec, past the scheduler
-	byScaleDown    cause = "scaleDown"    // a pod too many was deleted
-	byRollout      cause = "rollout"      // a pod of an old revision was deleted
-	ByLostNode     cause = "lostNode"     // a node was lost or is back, or its pods were deleted because it is lost
-	byClosedNode   cause = "closedNode"   // a node was cordoned or tainted, or is no longer
-	byNewNode      cause = "newNode"      // a node came that had not been there
-	byRelabelling  cause = "relabelling"  // a node or a pod got other labels
-	byEviction     cause = "eviction"     // through the eviction API
-	byKubelet      cause = "kubelet"      // evicted, under pressure
-	byPreemption   cause = "preemption"   // for a pod that matters more
-	byTaintManager cause = "taintManager" // evicted from a node that is not lost
-	byDeletion     cause = "deletion"     // by anybody else
-	byUnknown      cause = "unknown"      // by anybody, or by its controller, whose word was lost
-	byEnding       cause = "ending"       // a pod ended by itself
+	byScheduler    Cause = "scheduler"    // it bound a pod
+	bySpec         Cause = "nodeName"     // a pod was made with a node in its spec, past the scheduler
+	byScaleDown    Cause = "scaleDown"    // a pod too many was deleted
+	byRollout      Cause = "rollout"      // a pod of an old revision was deleted
+	ByLostNode     Cause = "lostNode"     // a node was lost or is back, or its pods were deleted because it is lost
+	byClosedNode   Cause = "closedNode"   // a node was cordoned or tainted, or is no longer
+	byNewNode      Cause = "newNode"      // a node came that had not been there
+	byRelabelling  Cause = "relabelling"  // a node or a pod got other labels
+	byEviction     Cause = "eviction"     // through the eviction API
+	byKubelet      Cause = "kubelet"      // evicted, under pressure
+	byPreemption   Cause = "preemption"   // for a pod that matters more
+	byTaintManager Cause = "taintManager" // evicted from a node that is not lost
+	byDeletion     Cause = "deletion"     // by anybody else
+	byUnknown      Cause = "unknown"      // by anybody, or by its controller, whose word was lost
+	byEnding       Cause = "ending"       // a pod ended by itself
 )
 
 // controllersDeleted are the pods of which a ReplicaSet or StatefulSet says in a Kubernetes Event that it deleted them:
@@ -57,7 +57,7 @@ func controllersDeleted(run history.Run) map[history.Key]bool {
 }
 
 // explainPod says why a pod is counted that was not, or is not that was.
-func (l *skewLedger) explainPod(c *SkewChange, was beforeEvent, p history.Pod) {
+func (l *SkewLedger) explainPod(c *SkewChange, was beforeEvent, p history.Pod) {
 	gone := p.Change == history.Deleted
 	if c.pod, c.node = p.Name, p.Node; c.node == "" && was.pod != nil {
 		c.node = was.pod.Node
@@ -80,7 +80,7 @@ func (l *skewLedger) explainPod(c *SkewChange, was beforeEvent, p history.Pod) {
 }
 
 // Left says why a pod went, in words that follow "backend-5 left w3 (b)".
-func (l *skewLedger) Left(at history.Offset, p history.Pod) (cause, string) {
+func (l *SkewLedger) Left(at history.Offset, p history.Pod) (Cause, string) {
 	node, there := l.State.Nodes[p.Node]
 	lost := !there || node.Ready != "True"
 	switch p.Disruption {
@@ -119,7 +119,7 @@ func (l *skewLedger) Left(at history.Offset, p history.Pod) (cause, string) {
 }
 
 // superseded tells whether the newest pods are of another revision: the one that was made last, or the one made next.
-func (l *skewLedger) superseded(at history.Offset, key history.Key, p history.Pod) bool {
+func (l *SkewLedger) superseded(at history.Offset, key history.Key, p history.Pod) bool {
 	all := l.revisions[key]
 	next, _ := slices.BinarySearchFunc(all, at+1, func(r revisionSeen, at history.Offset) int { return cmp.Compare(r.at, at) })
 	own := revisionOf(p)
@@ -127,7 +127,7 @@ func (l *skewLedger) superseded(at history.Offset, key history.Key, p history.Po
 }
 
 // surplus tells whether more pods were there than wanted within the skew, and how many were wanted.
-func (l *skewLedger) surplus(at history.Offset, key history.Key) (wanted int, more bool) {
+func (l *SkewLedger) surplus(at history.Offset, key history.Key) (wanted int, more bool) {
 	wanted = -1
 	for i, r := range l.replicas[key] {
 		over := i+1 < len(l.replicas[key]) && l.replicas[key][i+1].at <= at-evidence.WatchSkew
@@ -146,7 +146,7 @@ func (l *skewLedger) surplus(at history.Offset, key history.Key) (wanted int, mo
 }
 
 // explainNode says why a domain came, went, or changed.
-func (l *skewLedger) explainNode(c *SkewChange, was beforeEvent, n history.Node) {
+func (l *SkewLedger) explainNode(c *SkewChange, was beforeEvent, n history.Node) {
 	c.node, c.domain = n.Name, n.Labels[l.topology]
 	here := c.node + " (" + c.domain + ")"
 	gone := n.Change == history.Deleted

@@ -51,6 +51,7 @@ func (p *Distribution) String() string {
 	return text
 }
 
+// Same reports whether both have the same pods per domain, under the same conditions.
 func (p *Distribution) Same(other *Distribution) bool {
 	return p.replicas == other.replicas && p.Outside == other.Outside && p.waiting == other.waiting && maps.Equal(p.Counts, other.Counts) &&
 		slices.Equal(p.excluded, other.excluded) && slices.Equal(p.revisions, other.revisions)
@@ -98,6 +99,7 @@ func FollowDistribution(f *evidence.Run, key history.Key, topology string, waiti
 	return l
 }
 
+// Last returns the newest distribution; nil: there is none.
 func (l *Distributions) Last() *Distribution {
 	if n := len(l.Distributions); n > 0 {
 		return l.Distributions[n-1]
@@ -195,7 +197,7 @@ func (p *Distribution) explain(before *Distribution, taken map[string]string) {
 const chosenByScheduler = "chosen by the scheduler"
 
 // Blame finds in the ledger what made distributions more uneven than is allowed.
-func (l *Distributions) Blame(ledger *skewLedger, allowed int) {
+func (l *Distributions) Blame(ledger *SkewLedger, allowed int) {
 	for _, p := range l.Distributions {
 		if p.Skew() <= allowed {
 			continue

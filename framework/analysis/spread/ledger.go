@@ -17,7 +17,7 @@ type SkewChange struct {
 	pod           string // empty when it was a node
 	node, domain  string
 	before, after int
-	cause         cause
+	cause         Cause
 	words         string // "backend-5 left w3 (b) by the scale-down to 4 replicas"
 	blind         bool   // a watch may have missed what led to it
 }
@@ -29,7 +29,7 @@ func (c *SkewChange) String() string {
 // worse tells whether the change made more of it than is allowed, and than there was.
 func (c *SkewChange) worse(allowed int) bool { return c.after > c.before && c.after > allowed }
 
-// skewLedger follows the skew of workloads taken together over a topology, and says of each change who caused it. Domains
+// SkewLedger follows the skew of workloads taken together over a topology, and says of each change who caused it. Domains
 // are those of Spread; of the pods, those are counted that have a node and are not going.
 //
 // What it says of a pod that was deleted without a reason is concluded. A pod of which its controller says that it deleted
@@ -37,7 +37,7 @@ func (c *SkewChange) worse(allowed int) bool { return c.after > c.before && c.af
 // lost: without one, it went with a rollout if the newest pods are of another revision, with a scale-down if there were
 // more pods than wanted, and else somebody deleted it. So a pod of an old revision that somebody deletes in the middle of a
 // rollout is counted as the rollout's.
-type skewLedger struct {
+type SkewLedger struct {
 	facts    *evidence.Run
 	keys     []history.Key
 	topology string
@@ -66,7 +66,7 @@ type replicasSeen struct {
 }
 
 // FollowSkew follows the workloads through a run, to the end of what is judged.
-func FollowSkew(f *evidence.Run, topology string, keys ...history.Key) *skewLedger {
+func FollowSkew(f *evidence.Run, topology string, keys ...history.Key) *SkewLedger {
 	l := NewSkewLedger(f, topology, keys)
 	end := f.End()
 	for _, e := range f.Objects {
@@ -79,8 +79,8 @@ func FollowSkew(f *evidence.Run, topology string, keys ...history.Key) *skewLedg
 }
 
 // NewSkewLedger returns an empty ledger that knows what is needed to say why a pod left.
-func NewSkewLedger(f *evidence.Run, topology string, keys []history.Key) *skewLedger {
-	l := &skewLedger{
+func NewSkewLedger(f *evidence.Run, topology string, keys []history.Key) *SkewLedger {
+	l := &SkewLedger{
 		facts: f, keys: keys, topology: topology, State: history.NewState(), lost: make(map[string]bool), known: make(map[string]bool),
 		deleted: controllersDeleted(f.Record), selectors: make(map[history.Key]map[string]string), revisions: make(map[history.Key][]revisionSeen), replicas: make(map[history.Key][]replicasSeen),
 	}
@@ -121,7 +121,7 @@ func inOneOrder(events []history.Event) (sorted []history.Event) {
 
 // survey notes when pods of which revision were made, and how many were wanted: a conclusion may rest on what was told
 // later.
-func (l *skewLedger) survey(events []history.Event) {
+func (l *SkewLedger) survey(events []history.Event) {
 	for _, e := range events {
 		if w := e.Workload; w != nil {
 			if key := (history.Key{Namespace: w.Namespace, Name: w.Name}); slices.Contains(l.keys, key) {
@@ -144,7 +144,7 @@ func (l *skewLedger) survey(events []history.Event) {
 }
 
 // of is the workload that a pod belongs to.
-func (l *skewLedger) of(p history.Pod) (history.Key, bool) {
+func (l *SkewLedger) of(p history.Pod) (history.Key, bool) {
 	for _, key := range l.keys {
 		if of := l.selectors[key]; key.Namespace == p.Namespace && len(of) > 0 && history.Selects(of, p.Labels) {
 			return key, true
@@ -159,7 +159,7 @@ func revisionOf(p history.Pod) string {
 }
 
 // take takes in one event, and notes what it did to the skew.
-func (l *skewLedger) take(e history.Event) {
+func (l *SkewLedger) take(e history.Event) {
 	was := l.before(e)
 	l.State.Apply(e)
 	if !l.matters(e, was) {
@@ -190,7 +190,7 @@ type beforeEvent struct {
 	node *history.Node
 }
 
-func (l *skewLedger) before(e history.Event) (was beforeEvent) {
+func (l *SkewLedger) before(e history.Event) (was beforeEvent) {
 	if e.Pod != nil {
 		if p, ok := l.State.Pods[e.Pod.UID]; ok {
 			was.pod = &p
@@ -205,7 +205,7 @@ func (l *skewLedger) before(e history.Event) (was beforeEvent) {
 }
 
 // matters tells whether an event may have changed the skew: most do not, and counting takes long.
-func (l *skewLedger) matters(e history.Event, was beforeEvent) bool {
+func (l *SkewLedger) matters(e history.Event, was beforeEvent) bool {
 	switch {
 	case e.Pod != nil:
 		counted := was.pod != nil && stays(*was.pod)
@@ -226,7 +226,7 @@ func sameLabels(a, b map[string]string) bool { return len(a) == len(b) && histor
 func stays(p history.Pod) bool { return p.Node != "" && !p.Deleting && !p.Ended() }
 
 // measure is the skew of the workloads' pods, taken together.
-func (l *skewLedger) measure() int {
+func (l *SkewLedger) measure() int {
 	var together history.Workload
 	var pods []history.Pod
 	for _, key := range l.keys {
@@ -248,7 +248,7 @@ func (l *skewLedger) measure() int {
 }
 
 // noteNode remembers why a node is closed.
-func (l *skewLedger) noteNode(e history.Event) {
+func (l *SkewLedger) noteNode(e history.Event) {
 	if n := e.Node; n != nil {
 		l.known[n.Name] = true
 		if why := closed(*n); why != "" || n.Change == history.Deleted {
@@ -258,12 +258,12 @@ func (l *skewLedger) noteNode(e history.Event) {
 }
 
 // domain is that of a node, or what stands for none.
-func (l *skewLedger) domain(node string) string {
+func (l *SkewLedger) domain(node string) string {
 	return cmp.Or(l.State.Nodes[node].Labels[l.topology], "no domain")
 }
 
 // Count puts down how often each cause made more skew than is allowed.
-func (l *skewLedger) Count(v *verdict.Verdict, allowed int) {
+func (l *SkewLedger) Count(v *verdict.Verdict, allowed int) {
 	for _, c := range l.changes {
 		if c.worse(allowed) && c.at >= l.facts.Begin() {
 			name := "cause." + string(c.cause)
@@ -274,7 +274,7 @@ func (l *skewLedger) Count(v *verdict.Verdict, allowed int) {
 
 // decisive is the change that made the skew more than is allowed and after which it stayed so, up to a moment. Nil: none
 // is known.
-func (l *skewLedger) decisive(at history.Offset, allowed int) *SkewChange {
+func (l *SkewLedger) decisive(at history.Offset, allowed int) *SkewChange {
 	var found *SkewChange
 	for _, c := range l.changes {
 		if c.at > at {
