@@ -53,7 +53,10 @@ type UpgradeWorkers struct {
 
 // Arrange changes a cluster at a moment of an upgrade, for example to cause a regression that must be found. What it changed is reverted
 // with the fault.
-type Arrange func(ctx context.Context, t Target) (undo func(context.Context) error, err error)
+type Arrange func(ctx context.Context, t Target) (Undo, error)
+
+// Undo undoes what an Arrange has done.
+type Undo = func(context.Context) error
 
 func (u UpgradeControlPlane) String() string { return "upgrade the control plane to " + u.To }
 
