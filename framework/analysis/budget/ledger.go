@@ -164,7 +164,7 @@ func (l *Ledger) weigh(a Asked, d *Demand) {
 	if !guarded && !MayBeHealthy(a.pod, from, to) {
 		return
 	}
-	if l.Facts.ToldLate(a.At) {
+	if l.Facts.ReportedLate(a.At) {
 		l.Unknown.Add("how many pods were healthy when %s was evicted at %s is not known: a watch was late", a.pod.Name, prose.Moment(a.At))
 	}
 	e := entry{

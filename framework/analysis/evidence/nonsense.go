@@ -47,8 +47,8 @@ func oddTimes(e history.Event) string {
 	return ""
 }
 
-// OddRow describes the contradiction in the times of a request, which one worker reads from one clock; empty: there is none.
-func OddRow(r *history.Request) string {
+// Contradiction describes the contradiction in the times of a request, which one worker reads from one clock; empty: there is none.
+func Contradiction(r *history.Request) string {
 	what := ""
 	switch {
 	case r.Outcome == history.Unsent && r.Done < r.Due:

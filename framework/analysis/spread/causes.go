@@ -112,7 +112,7 @@ func (l *SkewLedger) Left(at history.Offset, p history.Pod) (Cause, string) {
 	case !there:
 		return ByLostNode, "after its node was deleted"
 	}
-	if l.facts.Deaf(at) {
+	if l.facts.EventsMissing(at) {
 		return byUnknown, "by a deletion, or by its controller: what Kubernetes said of it was lost, as the watch of events was blind"
 	}
 	return byDeletion, "by a deletion"
