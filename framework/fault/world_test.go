@@ -154,8 +154,7 @@ func (w *world) observe(o Observation) {
 
 // Note implements Recorder.
 func (w *world) Note(e history.Event) {
-	switch {
-	case e.Reach != nil:
+	if e.Reach != nil {
 		w.reached = append(w.reached, *e.Reach)
 	}
 }
