@@ -21,6 +21,10 @@ func faultsOf(s scenario.Spec) []fault.Fault {
 	}
 	backends, list := s.Backends(), make([]fault.Fault, len(s.Faults))
 	for i, f := range s.Faults {
+		if once, is := f.(fault.RevertImmediately); is { // the runner looks for it at the outside
+			list[i] = fault.RevertImmediately{Fault: inEach{fault: once.Fault, backends: backends}}
+			continue
+		}
 		list[i] = inEach{fault: f, backends: backends}
 	}
 	return list

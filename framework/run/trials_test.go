@@ -178,6 +178,11 @@ func TestFaultsOfTrials(t *testing.T) {
 	if got, want := faultsOf(s)[0].String(), "A, in each of 3 trials"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	s.Faults[0] = fault.RevertImmediately{Fault: s.Faults[0]}
+	once, is := faultsOf(s)[0].(fault.RevertImmediately)
+	if _, trials := once.Fault.(inEach); !is || !trials {
+		t.Errorf("%T: a fault that is reverted immediately must stay one in trials", faultsOf(s)[0])
+	}
 }
 
 func TestOneBackendIsNoTrial(t *testing.T) {
