@@ -62,7 +62,7 @@ func (a ApplyAuditFixes) Plan(ctx context.Context, to fault.Target) (fault.Disru
 			return seen, err
 		}
 		var settled string
-		if fixed, left, settled, err = a.fixAll(ctx, t, first); err != nil {
+		if fixed, left, settled, err = a.fixAll(ctx, &t, first); err != nil {
 			return seen, err
 		}
 		if len(fixed) == 0 {
@@ -76,9 +76,9 @@ func (a ApplyAuditFixes) Plan(ctx context.Context, to fault.Target) (fault.Disru
 	}), nil
 }
 
-// fixAll applies fixes, each rule's once, and returns the rules that it fixed, the findings of the last audit, and what was seen
-// when the workload had settled.
-func (a ApplyAuditFixes) fixAll(ctx context.Context, t target, found []audit.Finding) (fixed []string, left []audit.Finding, settled string, err error) {
+// fixAll applies fixes, each rule's once, and returns the rules that it fixed, the findings of the last audit, and what was seen when
+// the workload had settled. From the first fix on, t expects a node for every replica.
+func (a ApplyAuditFixes) fixAll(ctx context.Context, t *target, found []audit.Finding) (fixed []string, left []audit.Finding, settled string, err error) {
 	for range maxFixes {
 		next := slices.IndexFunc(found, func(f audit.Finding) bool {
 			return len(f.Fix) > 0 && f.Rule != a.Leave && !slices.Contains(fixed, f.Rule)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -55,22 +56,26 @@ func swallow(client *dynamicfake.FakeDynamicClient) {
 }
 
 func TestFixesAreAudited(t *testing.T) {
-	w := unbudgeted(t)
-	revert, err := inject(t.Context(), ApplyAuditFixes{}, w.target())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(w.audits) != 2 || !slices.Contains(w.audits[0], "no-budget") || slices.Contains(w.audits[1], "no-budget") {
-		t.Errorf("audits found %q", w.audits)
-	}
-	if len(w.seen) != 1 || !strings.Contains(w.seen[0], "the audit found no-budget; patched no-budget; and then it found nothing; 6 pods exist") {
-		t.Errorf("seen %q", w.seen)
-	}
-	for range 2 {
-		if err := revert(t.Context()); err != nil || len(w.healed) != 1 {
-			t.Errorf("%v, healed %q", err, w.healed)
+	synctest.Test(t, func(t *testing.T) {
+		w := unbudgeted(t)
+		target := w.target()
+		target.SchedulableReplicas = 3 // before the fix, which gives all of them a node
+		revert, err := inject(t.Context(), ApplyAuditFixes{}, target)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		if len(w.audits) != 2 || !slices.Contains(w.audits[0], "no-budget") || slices.Contains(w.audits[1], "no-budget") {
+			t.Errorf("audits found %q", w.audits)
+		}
+		if len(w.seen) != 1 || !strings.Contains(w.seen[0], "the audit found no-budget; patched no-budget; and then it found nothing; 6 pods exist") {
+			t.Errorf("seen %q", w.seen)
+		}
+		for range 2 {
+			if err := revert(t.Context()); err != nil || len(w.healed) != 1 {
+				t.Errorf("%v, healed %q", err, w.healed)
+			}
+		}
+	})
 }
 
 // TestFindingsThatAreLeft checks that the record has the findings that remain after the fixes, for a promise to judge.
