@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -77,10 +78,36 @@ func TestEveryFaultIsUsedByAScenario(t *testing.T) {
 	for _, f := range upgrade.Faults {
 		used[typeName(f)] = true
 	}
-	actions := slices.Concat(implementers(t, "../framework/fault", "Inject"), implementers(t, "../framework/audit/manifests", "Inject"))
-	for _, name := range actions {
+	for _, name := range faults(t) {
 		if !used[name] {
 			t.Errorf("fault %s: no scenario uses it", name)
+		}
+	}
+}
+
+// faults are the types that a scenario can have as faults.
+func faults(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	for _, dir := range []string{"../framework/fault", "../framework/audit/manifests"} {
+		planned := implementers(t, dir, "Plan")
+		if len(planned) == 0 {
+			t.Fatalf("no fault in the source of %s", dir)
+		}
+		found = append(found, planned...)
+	}
+	return found
+}
+
+// Tests play the examples of all faults where nothing happens, and expect that no promise is held.
+func TestEveryFaultHasAnExample(t *testing.T) {
+	exemplified := map[string]bool{}
+	for _, f := range slices.Concat(fault.Examples(), manifests.Examples()) {
+		exemplified[typeName(f)] = true
+	}
+	for _, name := range faults(t) {
+		if !exemplified[name] {
+			t.Errorf("fault %s: Examples of its package has no example of it", name)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func upgradeWith(to string, r upgrade.Regression) (scenario.Spec, error) {
 		if r.When != m {
 			return nil
 		}
-		return func(ctx context.Context, t fault.Target) (fault.Heal, error) { return r.Apply(ctx, t.Client) }
+		return func(ctx context.Context, t fault.Target) (fault.Undo, error) { return r.Apply(ctx, t.Client) }
 	}
 	return scenario.Upgrade(to, at(upgrade.AfterControlPlane), at(upgrade.BeforeWorkers))
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/restore"
 )
 
-// commandLine is how this process was started. It is recorded in everything that the process creates.
-func commandLine() string { return strings.Join(append([]string{"holdfast"}, os.Args[1:]...), " ") }
+// commandLine is how this process was started. It is recorded in everything that the process creates, so that messages can name it.
+func commandLine() string { return prose.Shorten("holdfast "+strings.Join(os.Args[1:], " "), 100) }
 
 // copyFile is the file in a cluster's folder that names the holder while the API server is unreachable.
 const copyFile = "held-by.json"
@@ -85,12 +86,9 @@ func left(made []kind.Made) (lines []string) {
 
 // heldBy is an error that names the run on this machine that holds a cluster, or that held it and was killed; nil: none.
 func heldBy(name string) error {
-	if name == "" {
-		return nil
-	}
 	dir, err := kind.StateDir(name)
 	if err != nil {
-		return nil //nolint:nilerr // a cluster that is not ours has no such file
+		return nil //nolint:nilerr // no name, or a cluster that is not ours and has no such file
 	}
 	return hold.CheckCopy(hold.Options{Cluster: name, Copy: filepath.Join(dir, copyFile)})
 }

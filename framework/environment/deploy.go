@@ -64,7 +64,7 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 	if env.Spec.Gateway == nil {
 		return nil
 	}
-	target.Workload, target.Room, target.StatefulSet = env.Spec.Gateway.WithDefaults().Name, 0, false
+	target.Workload, target.SchedulableReplicas, target.StatefulSet = env.Spec.Gateway.WithDefaults().Name, 0, false
 	_, err = target.Settle(ctx)
 	return err
 }

@@ -225,7 +225,7 @@ func (env *Environment) target(config *rest.Config) (fault.Target, error) {
 		return fault.Target{}, err
 	}
 	return fault.Target{
-		Cluster: env.Cluster, Client: client, Dynamic: untyped, Namespace: env.namespace, Workload: env.backend, Room: env.Spec.SchedulableReplicas,
+		Cluster: env.Cluster, Client: client, Dynamic: untyped, Namespace: env.namespace, Workload: env.backend, SchedulableReplicas: env.Spec.SchedulableReplicas,
 		StatefulSet: env.Spec.Backend.StatefulSet, Rand: env.random(),
 	}, nil
 }

@@ -39,7 +39,7 @@ func (t Target) aim(ctx context.Context, candidates [][]string) (int, error) {
 	return max(first, 0), nil // the judge says what follows
 }
 
-// onEvery tells whether on every lane at least one of the pods has answered.
+// onEvery reports whether on every lane at least one of the pods has answered.
 func onEvery(answered map[history.Lane][]string, pods []string) bool {
 	for _, by := range answered {
 		if !slices.ContainsFunc(by, func(pod string) bool { return slices.Contains(pods, pod) }) {

@@ -34,7 +34,7 @@ func TestVictimsAnswerOnEveryLane(t *testing.T) {
 					target.Rand = rand.New(rand.NewPCG(seed, 0))
 					one := w.podNames()[seed%6]
 					target.Answered = talkedTo(one)
-					heal, err := f.Inject(t.Context(), target)
+					heal, err := inject(t.Context(), f, target)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -39,59 +39,72 @@ func (a Autoscale) String() string {
 	return fmt.Sprintf("autoscale at %d %% of processor time, up to %d replicas", a.CPU, a.Max)
 }
 
-// Inject implements Fault. It returns when there are more replicas, which the workload's controller was not asked for by us,
-// and it has settled with them.
-func (a Autoscale) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault. The autoscaling was seen when there are more replicas, for which not we have asked the workload's controller,
+// and the workload has settled with them.
+func (a Autoscale) Plan(ctx context.Context, t Target) (Disruption, error) {
 	d, err := t.deployment(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	least := int(*d.Spec.Replicas)
 	asks := cpuOf(d.Spec.Template.Spec)
 	switch {
 	case asks.IsZero():
-		return nothing, fmt.Errorf("autoscale %s: its pods ask for no processor time to use a share of", t.Workload)
+		return nil, fmt.Errorf("autoscale %s: its pods ask for no processor time to use a share of", t.Workload)
 	case a.CPU < 1 || a.Max <= least:
-		return nothing, fmt.Errorf("autoscale %s: %d %% of processor time, %d to %d replicas leave it nothing to do", t.Workload, a.CPU, least, a.Max)
+		return nil, fmt.Errorf("autoscale %s: %d %% of processor time, %d to %d replicas leave it nothing to do", t.Workload, a.CPU, least, a.Max)
 	}
-	heal := once(func(ctx context.Context) error { return a.undo(ctx, t, least) })
-	scaler := t.autoscaler(least, a.Max, a.CPU)
-	if _, err := t.Client.AutoscalingV2().HorizontalPodAutoscalers(t.Namespace).Create(ctx, scaler, metav1.CreateOptions{}); err != nil {
-		return heal, fmt.Errorf("autoscale %s: %w", t.Workload, err)
-	}
-	metrics, err := t.autoscaled(ctx, "more", func(replicas int) bool { return replicas > least })
-	if err != nil {
-		return heal, err
-	}
-	witness, err := t.Settle(ctx)
-	if err != nil {
-		return heal, err
-	}
-	t.Record.Seen(nil, nil, metrics+"; "+witness)
-	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
-		_, err := t.Client.AutoscalingV2().HorizontalPodAutoscalers(t.Namespace).Get(ctx, t.Workload, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return false, "the autoscaler is gone", nil
+	scalers := t.Client.AutoscalingV2().HorizontalPodAutoscalers(t.Namespace)
+	if _, err := scalers.Get(ctx, t.Workload, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		if err == nil {
+			err = apierrors.NewAlreadyExists(autoscalingv2.Resource("horizontalpodautoscalers"), t.Workload)
 		}
+		return nil, fmt.Errorf("autoscale %s: %w", t.Workload, err)
+	}
+	var down string // what the autoscaler did in the revert
+	return Settling(&Effect{
+		Ask:  func(ctx context.Context) (bool, string, error) { return t.hasAutoscaler(ctx, least) },
+		Undo: func(ctx context.Context) (err error) { down, err = a.revert(ctx, t, least); return err },
+		Restore: func(ctx context.Context) (string, error) {
+			saw, err := t.scaledTo(ctx, least)
+			return down + "; " + saw, err
+		},
+	}, func(ctx context.Context) (seen Observation, err error) {
+		if _, err := scalers.Create(ctx, t.autoscaler(least, a.Max, a.CPU), metav1.CreateOptions{}); err != nil {
+			return seen, fmt.Errorf("autoscale %s: %w", t.Workload, err)
+		}
+		metrics, err := t.autoscaled(ctx, "more", func(replicas int) bool { return replicas > least })
 		if err != nil {
-			return false, "", err
+			return seen, err
 		}
-		d, err := t.deployment(ctx)
-		if err != nil {
-			return false, "", err
-		}
-		return int(*d.Spec.Replicas) > least, fmt.Sprintf("the autoscaler is there, and %s, from %d", plural(int(*d.Spec.Replicas), "replica"), least), nil
-	})
-	return heal, nil
+		settled, err := t.Settle(ctx)
+		return Observation{Witness: metrics + "; " + settled}, err
+	}), nil
 }
 
-// undo has the autoscaler scale down to what there was, and removes it. One that does not is removed all the same, and the
-// workload scaled by hand.
-func (a Autoscale) undo(ctx context.Context, t Target, least int) error {
+// hasAutoscaler asks whether the autoscaler exists and the workload has more replicas than before.
+func (t Target) hasAutoscaler(ctx context.Context, least int) (bool, string, error) {
+	_, err := t.Client.AutoscalingV2().HorizontalPodAutoscalers(t.Namespace).Get(ctx, t.Workload, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, "the autoscaler is gone", nil
+	}
+	if err != nil {
+		return false, "", err
+	}
+	d, err := t.deployment(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	return int(*d.Spec.Replicas) > least, fmt.Sprintf("the autoscaler is there, and %s, from %d", plural(int(*d.Spec.Replicas), "replica"), least), nil
+}
+
+// revert has the autoscaler scale down to what there was, and removes it. An autoscaler that does not scale down is removed all the
+// same, and the workload is scaled by us.
+func (a Autoscale) revert(ctx context.Context, t Target, least int) (saw string, err error) {
 	scalers := t.Client.AutoscalingV2().HorizontalPodAutoscalers(t.Namespace)
 	// All that Max replicas use at their target is half of what the least may use at this one.
-	_, err := scalers.Update(ctx, t.autoscaler(least, a.Max, 2*a.CPU*a.Max/least), metav1.UpdateOptions{})
-	saw := "there was no autoscaler"
+	_, err = scalers.Update(ctx, t.autoscaler(least, a.Max, 2*a.CPU*a.Max/least), metav1.UpdateOptions{})
+	saw = "there was no autoscaler"
 	switch {
 	case apierrors.IsNotFound(err):
 		err = nil
@@ -99,14 +112,12 @@ func (a Autoscale) undo(ctx context.Context, t Target, least int) error {
 		saw, err = t.autoscaled(ctx, "as few as there were", func(replicas int) bool { return replicas == least })
 	}
 	if removal := scalers.Delete(ctx, t.Workload, metav1.DeleteOptions{}); removal != nil && !apierrors.IsNotFound(removal) {
-		return errors.Join(err, fmt.Errorf("remove the autoscaler of %s: %w", t.Workload, removal))
+		return saw, errors.Join(err, fmt.Errorf("remove the autoscaler of %s: %w", t.Workload, removal))
 	}
-	witness, byHand := t.scale(ctx, least) // which it has already, if all went well
-	if err := errors.Join(err, byHand); err != nil {
-		return fmt.Errorf("scale %s down: %w", t.Workload, err)
+	if err := errors.Join(err, t.setScale(ctx, least)); err != nil { // which it has already, if all went well
+		return saw, fmt.Errorf("scale %s down: %w", t.Workload, err)
 	}
-	t.Record.Healed(saw + "; " + witness)
-	return nil
+	return saw, nil
 }
 
 // autoscaler of the workload, with its name.

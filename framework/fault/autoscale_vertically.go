@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -37,24 +38,61 @@ var verticalAutoscalers = schema.GroupVersionResource{Group: "autoscaling.k8s.io
 
 func (AutoscaleVertically) String() string { return "autoscale vertically, in place" }
 
-// Inject implements Fault. It returns when the kubelets have given every pod more than its controller's template asks for,
+// Plan implements Fault. The autoscaling was seen when the kubelets have given every pod more than its controller's template asks for,
 // and the workload has settled.
-func (AutoscaleVertically) Inject(ctx context.Context, t Target) (Heal, error) {
+func (AutoscaleVertically) Plan(ctx context.Context, t Target) (Disruption, error) {
 	d, err := t.deployment(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	was := cpuOf(d.Spec.Template.Spec)
 	more := func(has resource.Quantity) bool { return has.Cmp(was) > 0 }
 	if err := t.notGiven(ctx, fmt.Sprintf("autoscale %s vertically", t.Workload), more); err != nil {
-		return nothing, err
+		return nil, err
 	}
 	scalers := t.Dynamic.Resource(verticalAutoscalers).Namespace(t.Namespace)
-	heal := once(func(ctx context.Context) error { return t.unscaleVertically(ctx, scalers, was) })
-	if _, err := scalers.Create(ctx, t.verticalAutoscaler(), metav1.CreateOptions{}); err != nil {
-		return heal, fmt.Errorf("autoscale %s vertically: %w", t.Workload, err)
-	}
-	err = poll.Until(ctx, "the vertical autoscaler to resize a pod of "+t.Workload, verticalLimit, func(ctx context.Context) (bool, string, error) {
+	resized := map[string]corev1.Pod{}
+	return Settling(&Effect{
+		Ask: func(ctx context.Context) (bool, string, error) {
+			_, err := scalers.Get(ctx, t.Workload, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return false, "the vertical autoscaler is gone", nil
+			}
+			if err != nil {
+				return false, "", err
+			}
+			return t.given(ctx, resized, more)
+		},
+		Undo: func(ctx context.Context) error {
+			if err := scalers.Delete(ctx, t.Workload, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				return fmt.Errorf("remove the vertical autoscaler of %s: %w", t.Workload, err)
+			}
+			return t.resize(ctx, was)
+		},
+		Restore: func(ctx context.Context) (string, error) {
+			saw, err := t.sizedTo(ctx, was)
+			return "the vertical autoscaler is gone; " + saw, err
+		},
+	}, func(ctx context.Context) (seen Observation, err error) {
+		if _, err := scalers.Create(ctx, t.verticalAutoscaler(), metav1.CreateOptions{}); err != nil {
+			return seen, fmt.Errorf("autoscale %s vertically: %w", t.Workload, err)
+		}
+		if err := t.firstResized(ctx, was, more); err != nil {
+			return seen, errors.Join(err, t.unrecommended(ctx, scalers))
+		}
+		seen.Witness, err = t.sized(ctx, "all pods of "+t.Workload+" to have more than "+was.String()+" of processor time", more)
+		if err != nil {
+			return seen, err
+		}
+		resized, err = t.pods(ctx)
+		seen.Pods = slices.Sorted(maps.Keys(resized))
+		return seen, err
+	}), nil
+}
+
+// firstResized waits until the autoscaler has resized a pod.
+func (t Target) firstResized(ctx context.Context, was resource.Quantity, more func(resource.Quantity) bool) error {
+	return poll.Until(ctx, "the vertical autoscaler to resize a pod of "+t.Workload, verticalLimit, func(ctx context.Context) (bool, string, error) {
 		pods, err := t.pods(ctx)
 		for _, pod := range pods {
 			if cpu, given := cpuGiven(pod); given && more(cpu) {
@@ -63,44 +101,9 @@ func (AutoscaleVertically) Inject(ctx context.Context, t Target) (Heal, error) {
 		}
 		return false, "each has at most " + was.String(), err
 	})
-	if err != nil {
-		return heal, errors.Join(err, t.unrecommended(ctx, scalers))
-	}
-	witness, err := t.sized(ctx, "all pods of "+t.Workload+" to have more than "+was.String()+" of processor time", more)
-	if err != nil {
-		return heal, err
-	}
-	pods, err := t.pods(ctx)
-	if err != nil {
-		return heal, err
-	}
-	t.Record.Seen(nil, slices.Sorted(maps.Keys(pods)), witness)
-	given := t.given(pods, more)
-	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
-		_, err := scalers.Get(ctx, t.Workload, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return false, "the vertical autoscaler is gone", nil
-		}
-		if err != nil {
-			return false, "", err
-		}
-		return given(ctx)
-	})
-	return heal, nil
 }
 
-func (t Target) unscaleVertically(ctx context.Context, scalers dynamic.ResourceInterface, was resource.Quantity) error {
-	if err := scalers.Delete(ctx, t.Workload, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("remove the vertical autoscaler of %s: %w", t.Workload, err)
-	}
-	witness, err := t.resize(ctx, was)
-	if err == nil {
-		t.Record.Healed("the vertical autoscaler is gone; " + witness)
-	}
-	return err
-}
-
-// unrecommended says what is missing for a resize, as far as the autoscaler knows.
+// unrecommended is an error that names what is missing for a resize, as far as the autoscaler knows.
 func (t Target) unrecommended(ctx context.Context, scalers dynamic.ResourceInterface) error {
 	scaler, err := scalers.Get(ctx, t.Workload, metav1.GetOptions{})
 	if err != nil {

@@ -151,7 +151,7 @@ func TestAutoscalersWithoutEffect(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(6, "w1", "w2", "w3")
 				s.spoil(w)
-				heal, err := s.fault.Inject(t.Context(), w.target())
+				heal, err := inject(t.Context(), s.fault, w.target())
 				if err == nil || !strings.HasPrefix(err.Error(), s.want) || len(w.seen) != 0 {
 					t.Errorf("got %v, seen %q\nwant %s", err, w.seen, s.want)
 				}
@@ -168,7 +168,7 @@ func TestAutoscalersWithoutEffect(t *testing.T) {
 func TestAnAutoscalerThatDoesNotScaleDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(6, "w1", "w2", "w3")
-		heal, err := Autoscale{CPU: 60, Max: 10}.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), Autoscale{CPU: 60, Max: 10}, w.target())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestTheVerticalAutoscalerGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(6, "w1", "w2", "w3")
 		target := w.target()
-		heal, err := AutoscaleVertically{}.Inject(t.Context(), target)
+		heal, err := inject(t.Context(), AutoscaleVertically{}, target)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // badRolloutLimit bounds how long the first pods of a bad version may take to run: an old one may have to end before,
@@ -31,50 +29,50 @@ type BadRollout struct {
 
 func (b BadRollout) String() string { return "roll out a bad version, " + strings.Join(b.Args, " ") }
 
-// Inject implements Fault. It returns when all pods of the bad version that there are run or have crashed, by the kubelet's
-// word, and its controller counts the same ones as updated.
-func (b BadRollout) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault. The bad version is active when all of its pods run or have crashed, by the kubelet's word, and the
+// controller counts the same pods as updated.
+func (b BadRollout) Plan(ctx context.Context, t Target) (Disruption, error) {
 	if len(b.Args) == 0 {
-		return nothing, fmt.Errorf("roll out a bad version of %s: nothing is to be different", t.Workload)
+		return nil, fmt.Errorf("roll out a bad version of %s: nothing is to be different", t.Workload)
 	}
 	d, err := t.deployment(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	if n := len(d.Spec.Template.Spec.Containers); n != 1 {
-		return nothing, fmt.Errorf("roll out a bad version of %s: its pods have %d containers, want one", t.Workload, n)
+		return nil, fmt.Errorf("roll out a bad version of %s: its pods have %d containers, want one", t.Workload, n)
 	}
 	before, err := t.pods(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	server := d.Spec.Template.Spec.Containers[0]
-	heal := once(func(ctx context.Context) error { return t.rollBack(ctx, before, server) })
 	bad := server
 	bad.Args = slices.Concat(server.Args, b.Args)
-	if err := t.command(ctx, bad); err != nil {
-		return heal, err
-	}
-	var witness string
-	err = poll.Until(ctx, "the bad version of "+t.Workload+" to run", badRolloutLimit, func(ctx context.Context) (bool, string, error) {
-		done, saw, err := t.badVersion(ctx, before)
-		witness = saw
-		return done, saw, err
-	})
-	if err != nil {
-		return heal, err
-	}
-	now, err := t.pods(ctx)
-	if err != nil {
-		return heal, err
-	}
-	t.Record.Seen(nil, gone(before, now), witness)
-	t.Record.Lasts(t.commanded(bad.Args))
-	return heal, nil
+	var became string // what the bad version was like when its revert began
+	return &Effect{
+		Do: func(ctx context.Context) error { return t.command(ctx, bad) },
+		See: func(ctx context.Context) (bool, Observation, error) {
+			run, now, saw, err := t.badVersion(ctx, before)
+			return run, Observation{Pods: gone(before, now), Witness: saw}, err
+		},
+		Ask: t.commanded(bad.Args),
+		Undo: func(ctx context.Context) error {
+			if _, _, became, err = t.badVersion(ctx, before); err != nil { // the revert does not depend on it
+				became = err.Error()
+			}
+			return t.command(ctx, server)
+		},
+		Restore: func(ctx context.Context) (string, error) {
+			saw, err := t.rolledBack(ctx)
+			return "until then, " + became + "; " + saw, err
+		},
+		Until: "the bad version of " + t.Workload + " to run", Limit: badRolloutLimit,
+	}, nil
 }
 
 // commanded asks whether the template still has a command line, and whether there is a pod with it.
-func (t Target) commanded(args []string) Lasting {
+func (t Target) commanded(args []string) func(context.Context) (bool, string, error) {
 	return t.asLongAs(func(d *appsv1.Deployment, pods map[string]corev1.Pod) (bool, string) {
 		has := func(spec corev1.PodSpec) bool {
 			return len(spec.Containers) > 0 && slices.Equal(spec.Containers[0].Args, args)
@@ -104,14 +102,14 @@ func (t Target) command(ctx context.Context, server corev1.Container) error {
 }
 
 // badVersion looks at the pods that have come since, beside those that have stayed.
-func (t Target) badVersion(ctx context.Context, before map[string]corev1.Pod) (run bool, saw string, err error) {
+func (t Target) badVersion(ctx context.Context, before map[string]corev1.Pod) (run bool, now map[string]corev1.Pod, saw string, err error) {
 	d, err := t.deployment(ctx)
 	if err != nil {
-		return false, "", err
+		return false, nil, "", err
 	}
-	now, err := t.pods(ctx)
+	now, err = t.pods(ctx)
 	if err != nil {
-		return false, "", err
+		return false, nil, "", err
 	}
 	came := gone(now, before) // looked at backwards
 	bad, old := maps.Clone(now), maps.Clone(now)
@@ -128,10 +126,10 @@ func (t Target) badVersion(ctx context.Context, before map[string]corev1.Pod) (r
 	saw = fmt.Sprintf("%s of the bad version, %d have run, %d ready; %d of the old, %d ready; by the %s %s",
 		plural(len(bad), "pod"), running, ready(bad), len(old), ready(old), t.kind(), progress(d))
 	caughtUp := d.Status.ObservedGeneration >= d.Generation && int(d.Status.UpdatedReplicas) == len(bad)
-	return caughtUp && len(bad) > 0 && running == len(bad), saw, nil
+	return caughtUp && len(bad) > 0 && running == len(bad), now, saw, nil
 }
 
-// hasRun tells whether a pod's containers were started, be it that they have ended since.
+// hasRun reports whether a pod's containers were started. They may have ended since.
 func hasRun(p corev1.Pod) bool {
 	return len(p.Status.ContainerStatuses) > 0 && !slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 		return c.State.Running == nil && c.State.Terminated == nil && c.LastTerminationState.Terminated == nil
@@ -154,20 +152,4 @@ func progress(d *appsv1.Deployment) string {
 		saw += fmt.Sprintf(", %s=%s", c.Type, c.Status)
 	}
 	return saw
-}
-
-// rollBack says what has become of the bad version, and takes it back.
-func (t Target) rollBack(ctx context.Context, before map[string]corev1.Pod, server corev1.Container) error {
-	_, became, err := t.badVersion(ctx, before)
-	if err != nil { // the undo does not depend on it
-		became = err.Error()
-	}
-	if err := t.command(ctx, server); err != nil {
-		return err
-	}
-	witness, err := t.Settle(ctx)
-	if err == nil {
-		t.Record.Healed("until then, " + became + "; rolled back: " + witness)
-	}
-	return err
 }

@@ -12,7 +12,7 @@ import (
 // TestABadRolloutsPatch: the command line of the one container grows, and is as it was after the undo.
 func TestABadRolloutsPatch(t *testing.T) {
 	w := newWorld(6, "w1", "w2")
-	heal, err := BadRollout{Args: badArgs}.Inject(t.Context(), w.target())
+	heal, err := inject(t.Context(), BadRollout{Args: badArgs}, w.target())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestABadRolloutsPatch(t *testing.T) {
 func TestABadVersionMayBeTakenForGood(t *testing.T) {
 	w := newWorld(6, "w1", "w2")
 	w.unprobed = true
-	if _, err := (BadRollout{Args: badArgs}).Inject(t.Context(), w.target()); err != nil {
+	if _, err := inject(t.Context(), BadRollout{Args: badArgs}, w.target()); err != nil {
 		t.Fatal(err)
 	}
 	const want = "nodes=[] pods=0 2 pods of the bad version, 2 have run, 2 ready; 6 of the old, 6 ready; by the deployment 2 updated, 6 available"
@@ -50,7 +50,7 @@ func TestABadVersionThatNeverRan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(6, "w1", "w2")
 		w.starting = true
-		heal, err := BadRollout{Args: badArgs}.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), BadRollout{Args: badArgs}, w.target())
 		const want = "waited 1m30s for the bad version of backend to run: last seen 2 pods of the bad version, 0 have run, 0 ready; 6 of the old"
 		if err == nil || !strings.HasPrefix(err.Error(), want) || len(w.seen) != 0 {
 			t.Errorf("got %v, seen %q, want %s", err, w.seen, want)
@@ -67,7 +67,7 @@ func TestABadVersionOfTwoContainers(t *testing.T) {
 	d := w.deployment()
 	d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, corev1.Container{Name: "sidecar"})
 	_ = w.client.Tracker().Update(deployments, d, "ns")
-	_, err := BadRollout{Args: badArgs}.Inject(t.Context(), w.target())
+	_, err := inject(t.Context(), BadRollout{Args: badArgs}, w.target())
 	if want := "roll out a bad version of backend: its pods have 2 containers, want one"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -16,7 +17,7 @@ import (
 // not exist, CoreDNS is scaled to none. What is left on the nodes undoes it, should the harness not live to do so.
 //
 // When it was seen, the workload is asked for one replica more, so that there is something to stall; where nothing can be
-// asked, since it is the API server that is away or its store, the undo asks as soon as somebody answers. The undo brings the
+// asked, because the API server or its store is away, the revert asks as soon as the API server answers. The revert brings the
 // component back, waits until it is and the workload has settled, and takes the replica away again.
 type ComponentAway struct {
 	Component Component
@@ -29,67 +30,67 @@ func (a ComponentAway) String() string { return fmt.Sprintf("%s away for %s", a.
 // overdue is how much longer than planned a component may be away before the node brings it back by itself.
 const overdue = 2 * time.Minute
 
-// Inject implements Fault. It returns when the nodes' own /proc had no process of the component, and the time has passed.
-func (a ComponentAway) Inject(ctx context.Context, t Target) (Heal, error) {
-	h, err := a.Component.habitat()
+// Plan implements Fault. The component is away when the nodes' own /proc has had no process of it for a while. What follows takes For.
+func (a ComponentAway) Plan(ctx context.Context, t Target) (Disruption, error) {
+	c, err := t.componentOn(ctx, a.Component)
 	if err != nil {
-		return nothing, err
+		return nil, fmt.Errorf("%s: %w", a, err)
 	}
-	nodes, err := h.of(ctx, t)
-	if err != nil {
-		return nothing, err
-	}
-	at := nodes
-	if h.anywhere {
+	at := c.nodes
+	if c.anywhere {
 		if at, err = controlPlanes(ctx, t); err != nil {
-			return nothing, err
+			return nil, err
 		}
 		at = at[:1]
 	}
-	before, err := a.Component.before(ctx, nodes)
-	if err != nil {
-		return nothing, fmt.Errorf("%s: %w", a, err)
-	}
 	one, err := t.oneMore(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	heal := once(func(ctx context.Context) error {
-		if err := onEach(at, func(n clusters.Node) error { return runUndo(ctx, n, a.undo()) }); err != nil {
-			return err
-		}
-		witness, err := a.Component.awaitBack(ctx, t, nodes, before)
-		if err != nil {
-			return err
-		}
-		return one.takeBack(ctx, witness)
-	})
-	if err := onEach(at, func(n clusters.Node) error { return a.takeAway(ctx, h, n) }); err != nil {
-		return heal, err
-	}
-	if err := a.seeAway(ctx, h, nodes); err != nil {
-		return heal, err
-	}
-	t.Record.Gone(len(before))
-	t.Record.Seen(h.bitten(nodes), nil, fmt.Sprintf("/proc has no process of %s, which ran on %s", a.Component, nodesOf(before)))
-	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
-		now, err := a.Component.running(ctx, nodes)
-		return err == nil && len(now) == 0, fmt.Sprintf("processes of %s: %q", a.Component, now), err
-	})
-	one.ask(ctx)
-	return heal, poll.Pass(ctx, a.For)
+	return &Effect{
+		Do: func(ctx context.Context) error {
+			if err := node.OnEach(at, func(n clusters.Node) error { return a.remove(ctx, c.componentSpec, n) }); err != nil {
+				return err
+			}
+			return a.awaitAway(ctx, c)
+		},
+		See: func(ctx context.Context) (bool, Observation, error) {
+			now, err := a.Component.running(ctx, c.nodes)
+			saw := "processes: " + strings.Join(now, ", ")
+			if len(now) == 0 {
+				saw = fmt.Sprintf("/proc has no process of %s, which ran on %s", a.Component, nodesOf(c.before))
+			}
+			return len(now) == 0, c.observation(saw), err
+		},
+		Ask: func(ctx context.Context) (bool, string, error) {
+			now, err := a.Component.running(ctx, c.nodes)
+			return err == nil && len(now) == 0, fmt.Sprintf("processes of %s: %q", a.Component, now), err
+		},
+		Then: func(ctx context.Context) error {
+			one.ask(ctx)
+			return poll.Pass(ctx, a.For)
+		},
+		Undo: func(ctx context.Context) error {
+			if err := node.OnEach(at, func(n clusters.Node) error { return node.RunUndo(ctx, n, a.undo()) }); err != nil {
+				return err
+			}
+			return c.awaitBack(ctx, t)
+		},
+		Restore: func(ctx context.Context) (string, error) { return one.takeBack(ctx, c.back) },
+		Until:   string(a.Component) + " to be away", Limit: componentGone,
+	}, nil
 }
 
-// undo names what is left on the nodes.
+// undo is the name of the undo script on the nodes.
 func (a ComponentAway) undo() string { return "away-" + string(a.Component) }
 
-func (a ComponentAway) takeAway(ctx context.Context, h habitat, n clusters.Node) error {
-	script := "set -- " + string(a.Component) + "\n" + h.bringBack
-	if err := leaveUndo(ctx, n, a.undo(), script, componentGone+a.For+overdue); err != nil {
+func (a ComponentAway) remove(ctx context.Context, h componentSpec, n clusters.Node) error {
+	script := "set -- " + string(a.Component) + "\n" + h.restore
+	if err := node.LeaveUndo(ctx, n, a.undo(), script, componentGone+a.For+overdue); err != nil {
 		return err
 	}
-	if _, err := n.Exec(ctx, "sh", "-c", h.takeAway, "away", string(a.Component)); err != nil {
-		return fmt.Errorf("take %s away on %s: %w", a.Component, n.Name(), err)
+	if _, err := n.Exec(ctx, "sh", "-c", h.remove, "away", string(a.Component)); err != nil {
+		return fmt.Errorf("stop %s on %s: %w", a.Component, n.Name(), err)
 	}
 	return nil
 }
@@ -97,12 +98,13 @@ func (a ComponentAway) takeAway(ctx context.Context, h habitat, n clusters.Node)
 // awayLooks is how often in a row a component must not be seen: a kubelet that has not yet noticed starts it once more.
 const awayLooks = 6
 
-func (a ComponentAway) seeAway(ctx context.Context, h habitat, nodes []clusters.Node) error {
+// awaitAway waits until the component does not run and is not started again, and kills what does not end soon.
+func (a ComponentAway) awaitAway(ctx context.Context, c *componentTarget) error {
 	looks := 0
 	return poll.Until(ctx, string(a.Component)+" to be away", componentGone, func(ctx context.Context) (bool, string, error) {
-		now, err := a.Component.running(ctx, nodes)
-		if err == nil && len(now) > 0 && h.stubborn {
-			err = a.Component.end(ctx, nodes)
+		now, err := a.Component.running(ctx, c.nodes)
+		if err == nil && len(now) > 0 && c.kill {
+			err = a.Component.end(ctx, c.nodes)
 		}
 		if looks++; err != nil || len(now) > 0 {
 			looks = 0
@@ -129,15 +131,15 @@ func (t Target) oneMore(ctx context.Context) (*oneMore, error) {
 // askWithin bounds how long it is tried to ask: an API server that is away refuses at once, one without its store says nothing.
 const askWithin = 5 * time.Second
 
-// ask asks once. That nobody answers may be the fault's doing.
+// ask asks once. It may get no answer because of the fault.
 func (o *oneMore) ask(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	o.asked = o.target.setScale(ctx, o.replicas+1) == nil
 }
 
-// takeBack asks for it if that was not possible before, and takes it back when the workload has settled with it.
-func (o *oneMore) takeBack(ctx context.Context, witness string) error {
+// takeBack asks for the replica if that was not possible before, and takes it back when the workload has settled with it.
+func (o *oneMore) takeBack(ctx context.Context, witness string) (string, error) {
 	err := poll.Until(ctx, fmt.Sprintf("a replica more of %s to be asked for", o.target.Workload), componentBack,
 		func(ctx context.Context) (bool, string, error) {
 			if !o.asked {
@@ -146,7 +148,7 @@ func (o *oneMore) takeBack(ctx context.Context, witness string) error {
 			return o.asked, "no answer", nil
 		})
 	if err != nil {
-		return err
+		return "", err
 	}
 	settled, settleErr := o.target.Settle(ctx)
 	var back string
@@ -158,8 +160,5 @@ func (o *oneMore) takeBack(ctx context.Context, witness string) error {
 	if err == nil {
 		back, err = o.target.Settle(ctx)
 	}
-	if err = errors.Join(settleErr, err); err == nil {
-		o.target.Record.Healed(witness + "; " + settled + "; then " + back)
-	}
-	return err
+	return witness + "; " + settled + "; then " + back, errors.Join(settleErr, err)
 }

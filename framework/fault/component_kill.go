@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // ComponentKill ends every process of a component with SIGKILL, once: of a static pod's on all control planes, of kube-proxy and
@@ -21,44 +19,31 @@ type ComponentKill struct {
 
 func (k ComponentKill) String() string { return "kill " + string(k.Component) }
 
-// Inject implements Fault. It returns when the nodes' own /proc shows none of the processes that there were.
-func (k ComponentKill) Inject(ctx context.Context, t Target) (Heal, error) {
-	h, err := k.Component.habitat()
+// Plan implements Fault. The component is dead when the nodes' own /proc shows none of the processes that there were.
+func (k ComponentKill) Plan(ctx context.Context, t Target) (Disruption, error) {
+	c, err := t.componentOn(ctx, k.Component)
 	if err != nil {
-		return nothing, err
-	}
-	nodes, err := h.of(ctx, t)
-	if err != nil {
-		return nothing, err
-	}
-	before, err := k.Component.before(ctx, nodes)
-	if err != nil {
-		return nothing, fmt.Errorf("%s: %w", k, err)
+		return nil, fmt.Errorf("%s: %w", k, err)
 	}
 	one, err := t.oneMore(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	heal := once(func(ctx context.Context) error {
-		witness, err := k.Component.awaitBack(ctx, t, nodes, before)
-		if err != nil {
-			return err
-		}
-		return one.takeBack(ctx, witness)
-	})
-	if err := k.Component.end(ctx, nodes); err != nil {
-		return heal, err
-	}
-	err = poll.Until(ctx, string(k.Component)+" to be dead", killLimit, func(ctx context.Context) (bool, string, error) {
-		now, err := k.Component.running(ctx, nodes)
-		left := slices.DeleteFunc(now, func(p string) bool { return !slices.Contains(before, p) })
-		return err == nil && len(left) == 0, plural(len(left), "old process") + " left: " + strings.Join(left, ", "), err
-	})
-	if err != nil {
-		return heal, err
-	}
-	t.Record.Gone(len(before))
-	t.Record.Seen(h.bitten(nodes), nil, fmt.Sprintf("/proc no longer has what ran of %s on %s", k.Component, nodesOf(before)))
-	one.ask(ctx)
-	return heal, nil
+	return &Effect{
+		Do: func(ctx context.Context) error { return k.Component.end(ctx, c.nodes) },
+		See: func(ctx context.Context) (bool, Observation, error) {
+			now, err := k.Component.running(ctx, c.nodes)
+			left := slices.DeleteFunc(now, func(p string) bool { return !slices.Contains(c.before, p) })
+			saw := plural(len(left), "old process") + " left: " + strings.Join(left, ", ")
+			if len(left) == 0 {
+				saw = fmt.Sprintf("/proc no longer has what ran of %s on %s", k.Component, nodesOf(c.before))
+			}
+			return len(left) == 0, c.observation(saw), err
+		},
+		Then:    func(ctx context.Context) error { one.ask(ctx); return nil },
+		Undo:    func(ctx context.Context) error { return c.awaitBack(ctx, t) },
+		Restore: func(ctx context.Context) (string, error) { return one.takeBack(ctx, c.back) },
+		Until:   string(k.Component) + " to be dead", Limit: killLimit,
+		Over: "its kubelet or systemd starts it again at once",
+	}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -28,23 +29,22 @@ const (
 	Containerd        Component = "containerd"
 )
 
-// habitat is where a component runs, and how it is kept from running. In the scripts $1 is its name, $2 the folder in which the
-// node keeps what was taken away.
-type habitat struct {
-	// of says which nodes it is looked for on; a component of one worker is that of one that carries pods.
+// componentSpec is where a component runs, and how it is kept from running. In the scripts $1 is the component's name.
+type componentSpec struct {
+	// of returns the nodes on which the component is looked for: one worker that carries pods, or all nodes of a role.
 	of func(ctx context.Context, t Target) ([]clusters.Node, error)
-	// takeAway keeps it from running on a node, bringBack undoes that; both may be run twice. Where anywhere is set, a
+	// remove keeps the component from running on a node, restore undoes that; both may be run twice. Where anywhere is set, a
 	// control plane does so for all nodes, through the API.
-	takeAway, bringBack string
-	anywhere            bool
-	// bites: it is the node that loses something, not the cluster.
-	bites bool
-	// stubborn ones are told by their manifest to go, and need half a minute for it: they are killed as well.
-	stubborn bool
+	remove, restore string
+	anywhere        bool
+	// ofNode: the component belongs to one node, which the record names as affected.
+	ofNode bool
+	// kill: without its manifest the component ends only after half a minute, and so it is killed as well.
+	kill bool
 }
 
-// The scripts. A control plane's kubelet watches the folder of its static pods; systemd restarts what it was not told to stop; of
-// the pods of a DaemonSet and of a Deployment, whoever undoes it needs nothing but a control plane's own kubectl.
+// The scripts. A control plane's kubelet watches the folder of its static pods; systemd restarts what it was not told to stop. For
+// a DaemonSet and a Deployment, a control plane's own kubectl is enough.
 //
 // Source: https://kubernetes.io/docs/tasks/configure-pod-container/static-pod/
 const (
@@ -56,28 +56,28 @@ const (
 	nowhere = "holdfast.dev/away"
 )
 
-var habitats = map[Component]habitat{
+var componentSpecs = map[Component]componentSpec{
 	APIServer: staticPod, Etcd: staticPod, Scheduler: staticPod, ControllerManager: staticPod,
 	Kubelet: unit, Containerd: unit,
 	KubeProxy: {of: everyNode, anywhere: true,
-		takeAway:  kubectl + `patch daemonset $1 --type merge --patch '{"spec":{"template":{"spec":{"nodeSelector":{"` + nowhere + `":"yes"}}}}}'`,
-		bringBack: kubectl + `patch daemonset $1 --type merge --patch '{"spec":{"template":{"spec":{"nodeSelector":{"` + nowhere + `":null}}}}}'`,
+		remove:  kubectl + `patch daemonset $1 --type merge --patch '{"spec":{"template":{"spec":{"nodeSelector":{"` + nowhere + `":"yes"}}}}}'`,
+		restore: kubectl + `patch daemonset $1 --type merge --patch '{"spec":{"template":{"spec":{"nodeSelector":{"` + nowhere + `":null}}}}}'`,
 	},
 	// What it had is kept in an annotation, in case it is taken away twice.
 	CoreDNS: {of: everyNode, anywhere: true,
-		takeAway: `had=$(` + kubectl + `get deployment $1 --output 'jsonpath={.spec.replicas}'); [ "$had" = 0 ] || ` +
+		remove: `had=$(` + kubectl + `get deployment $1 --output 'jsonpath={.spec.replicas}'); [ "$had" = 0 ] || ` +
 			kubectl + `annotate --overwrite deployment $1 ` + nowhere + `=$had && ` + kubectl + `scale deployment $1 --replicas 0`,
-		bringBack: `had=$(` + kubectl + `get deployment $1 --output 'jsonpath={.metadata.annotations.holdfast\.dev/away}') && { [ -z "$had" ] || ` +
+		restore: `had=$(` + kubectl + `get deployment $1 --output 'jsonpath={.metadata.annotations.holdfast\.dev/away}') && { [ -z "$had" ] || ` +
 			kubectl + `scale deployment $1 --replicas $had && ` + kubectl + `annotate deployment $1 ` + nowhere + `-; }`,
 	},
 }
 
 var (
-	staticPod = habitat{of: controlPlanes, stubborn: true,
-		takeAway:  `mkdir -p ` + awayFolder + ` && mv ` + manifests + `/$1.yaml ` + awayFolder + `/$1.yaml`,
-		bringBack: toManifests,
+	staticPod = componentSpec{of: controlPlanes, kill: true,
+		remove:  `mkdir -p ` + awayFolder + ` && mv ` + manifests + `/$1.yaml ` + awayFolder + `/$1.yaml`,
+		restore: toManifests,
 	}
-	unit = habitat{of: oneVictim, bites: true, takeAway: `systemctl stop $1`, bringBack: `systemctl start $1`}
+	unit = componentSpec{of: oneVictim, ofNode: true, remove: `systemctl stop $1`, restore: `systemctl start $1`}
 )
 
 func controlPlanes(_ context.Context, t Target) (nodes []clusters.Node, err error) {
@@ -99,12 +99,12 @@ func oneVictim(ctx context.Context, t Target) ([]clusters.Node, error) {
 	return []clusters.Node{node}, err
 }
 
-func (c Component) habitat() (habitat, error) {
-	h, known := habitats[c]
+func (c Component) spec() (componentSpec, error) {
+	spec, known := componentSpecs[c]
 	if !known {
-		return h, fmt.Errorf("component %q: want one of %q", c, slices.Sorted(maps.Keys(habitats)))
+		return spec, fmt.Errorf("component %q: want one of %q", c, slices.Sorted(maps.Keys(componentSpecs)))
 	}
-	return h, nil
+	return spec, nil
 }
 
 // The commands that look at processes and end them; $1 is the name. The kernel knows a process by 15 characters of it, and a
@@ -130,9 +130,9 @@ func (c Component) running(ctx context.Context, nodes []clusters.Node) (found []
 	return found, nil
 }
 
-// end kills the processes of a component. That there are none is no error.
+// end kills the processes of a component, if there are any.
 func (c Component) end(ctx context.Context, nodes []clusters.Node) error {
-	return onEach(nodes, func(n clusters.Node) error {
+	return node.OnEach(nodes, func(n clusters.Node) error {
 		if _, err := n.Exec(ctx, "sh", "-c", endAll, "end", string(c)); err != nil {
 			return fmt.Errorf("kill %s on %s: %w", c, n.Name(), err)
 		}
@@ -149,21 +149,38 @@ const (
 	componentBack = 5 * time.Minute
 )
 
-// before are the processes that there are, which must be some.
-func (c Component) before(ctx context.Context, nodes []clusters.Node) ([]string, error) {
-	found, err := c.running(ctx, nodes)
-	if err == nil && len(found) == 0 {
-		err = errors.New("it does not run")
-	}
-	return found, err
+// componentTarget is a component on the nodes where a fault disrupts it.
+type componentTarget struct {
+	componentSpec
+	component Component
+	nodes     []clusters.Node
+	before    []string // the processes that ran; there is at least one
+	back      string   // what awaitBack saw
 }
 
-// bitten are the nodes that a fault's mark names.
-func (h habitat) bitten(nodes []clusters.Node) []string {
-	if !h.bites {
-		return nil
+func (t Target) componentOn(ctx context.Context, c Component) (*componentTarget, error) {
+	spec, err := c.spec()
+	if err != nil {
+		return nil, err
 	}
-	return names(nodes)
+	nodes, err := spec.of(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	before, err := c.running(ctx, nodes)
+	if err == nil && len(before) == 0 {
+		err = errors.New("it does not run")
+	}
+	return &componentTarget{componentSpec: spec, component: c, nodes: nodes, before: before}, err
+}
+
+// observation is what a witness saw of the processes that ran before.
+func (c *componentTarget) observation(saw string) Observation {
+	o := Observation{Witness: saw, Processes: len(c.before)}
+	if c.ofNode {
+		o.Nodes = node.Names(c.nodes)
+	}
+	return o
 }
 
 // nodesOf names where processes ran.
@@ -178,20 +195,19 @@ func nodesOf(processes []string) string {
 	return strings.Join(nodes, ", ")
 }
 
-// awaitBack waits until as many processes of a component run as before, none of them one of those, and until the API server
-// answers: what is asked of it next is not to be refused.
-func (c Component) awaitBack(ctx context.Context, t Target, nodes []clusters.Node, before []string) (witness string, err error) {
-	err = poll.Until(ctx, string(c)+" to be back", componentBack, func(ctx context.Context) (bool, string, error) {
-		now, err := c.running(ctx, nodes)
+// awaitBack waits until as many processes of the component run as before, all of them new, and until the API server answers: the
+// next request must not be refused.
+func (c *componentTarget) awaitBack(ctx context.Context, t Target) error {
+	return poll.Until(ctx, string(c.component)+" to be back", componentBack, func(ctx context.Context) (bool, string, error) {
+		now, err := c.component.running(ctx, c.nodes)
 		if err != nil {
 			return false, "", err
 		}
-		witness = fmt.Sprintf("%s runs on %s, %d of it, and %d there were", c, nodesOf(now), len(now), len(before))
-		if len(now) < len(before) || slices.ContainsFunc(now, func(p string) bool { return slices.Contains(before, p) }) {
-			return false, witness, nil
+		c.back = fmt.Sprintf("%s runs on %s, %d of it, and %d there were", c.component, nodesOf(now), len(now), len(c.before))
+		if len(now) < len(c.before) || slices.ContainsFunc(now, func(p string) bool { return slices.Contains(c.before, p) }) {
+			return false, c.back, nil
 		}
 		_, err = t.deployment(ctx)
-		return err == nil, witness, err
+		return err == nil, c.back, err
 	})
-	return witness, err
 }

@@ -73,13 +73,13 @@ func (w *world) addControlPlane() {
 // TestComponents: each is killed, or kept away for its time with the undo left where it belongs, and comes back; meanwhile the
 // workload is asked for a seventh replica, which it is rid of in the end.
 func TestComponents(t *testing.T) {
-	for c, h := range habitats {
+	for c, h := range componentSpecs {
 		for _, f := range []Fault{ComponentKill{c}, ComponentAway{Component: c, For: time.Minute}} {
 			t.Run(f.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w, target := withControlPlane(t)
 					began := time.Now()
-					heal, err := f.Inject(t.Context(), target)
+					heal, err := inject(t.Context(), f, target)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -90,7 +90,7 @@ func TestComponents(t *testing.T) {
 					left := ""
 					if kept {
 						left = "[cp away-" + string(c) + "]"
-						if h.bites {
+						if h.ofNode {
 							node, _, _ := strings.Cut(strings.TrimPrefix(w.seen[0], "nodes=["), "]")
 							left = strings.Replace(left, "cp", node, 1)
 						}
@@ -98,7 +98,7 @@ func TestComponents(t *testing.T) {
 					if got := fmt.Sprint(w.components.left); kept && got != left || !kept && got != "[]" {
 						t.Errorf("left %s, want %s", got, left)
 					}
-					if bitten := !strings.HasPrefix(w.seen[0], "nodes=[] "); len(w.seen) != 1 || bitten != h.bites {
+					if bitten := !strings.HasPrefix(w.seen[0], "nodes=[] "); len(w.seen) != 1 || bitten != h.ofNode {
 						t.Errorf("seen %q", w.seen)
 					}
 					if len(w.podNames()) != 7 {
@@ -123,7 +123,7 @@ func TestWhatCannotBeAskedIsAskedAfterwards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, target := withControlPlane(t)
 		w.fail("get", "deployments", 2, 3) // the first is asked before, the others by the fault
-		heal, err := ComponentAway{Component: APIServer, For: time.Minute}.Inject(t.Context(), target)
+		heal, err := inject(t.Context(), ComponentAway{Component: APIServer, For: time.Minute}, target)
 		if err != nil || len(w.podNames()) != 6 {
 			t.Fatalf("%v, %d pods", err, len(w.podNames()))
 		}
@@ -144,13 +144,13 @@ func TestTheManifestsWay(t *testing.T) {
 		return exec.CommandContext(t.Context(), "sh", "-c", script, "away", "etcd").Run()
 	}
 	there := func() bool { _, err := os.Stat(manifest); return err == nil }
-	must(t, do(staticPod.bringBack)) // nothing is away
-	must(t, do(staticPod.takeAway))
+	must(t, do(staticPod.restore)) // nothing is away
+	must(t, do(staticPod.remove))
 	if there() {
 		t.Error("it is still there")
 	}
 	for range 2 {
-		must(t, do(staticPod.bringBack))
+		must(t, do(staticPod.restore))
 		if text, err := os.ReadFile(manifest); string(text) != "a pod" {
 			t.Errorf("%q, %v", text, err)
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // ControlPlaneKill ends the control-plane node whose member of etcd leads, in the way of NodeKill: its API server, its
@@ -22,31 +24,50 @@ func (ControlPlaneKill) String() string { return "kill the control plane that le
 // ControlPlanes is how many a cluster must have at least: of one alone nothing would be left to ask.
 func (ControlPlaneKill) ControlPlanes() int { return leastPlanes }
 
-// Inject implements Fault. It returns when the engine says the machine is gone and its kubelet has fallen silent.
-func (ControlPlaneKill) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault.
+func (ControlPlaneKill) Plan(ctx context.Context, t Target) (Disruption, error) {
 	leader, others, _, err := t.etcdLeader(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	asked, err := t.reach(ctx, others)
+	d, err := t.failNodes(ctx, killing, []clusters.Node{leader}, nil)
 	if err != nil {
-		return nothing, errors.Join(err, asked.stop(ctx))
+		return nil, err
 	}
-	heal, err := t.takeAway(ctx, killing, []clusters.Node{leader}, nil)
-	return once(func(ctx context.Context) error {
-		asked.returns(ctx)
-		return errors.Join(heal(ctx), t.reached(ctx, asked))
-	}), err
+	return t.probed(d, others), nil
 }
 
-// reached ends a probe and writes down what it has seen.
-func (t Target) reached(ctx context.Context, asked *reaching) error {
-	seen, err := asked.end(ctx)
-	for _, how := range seen {
-		t.Record.Reached(how)
+// probed has the API server asked while an Effect is in force: from before it is applied until its revert has ended.
+func (t Target) probed(e *Effect, planes []clusters.Node) *Effect {
+	var probe *node.APIProbe
+	apply, revert := e.Do, e.Undo
+	e.Do = func(ctx context.Context) error {
+		begun, err := node.ProbeAPI(ctx, t.Cluster, t.Client, planes)
+		if err != nil {
+			return errors.Join(err, begun.Stop(ctx))
+		}
+		probe = begun
+		return apply(ctx)
 	}
-	if err != nil {
-		return fmt.Errorf("see how the API server was reached: %w", err)
+	e.Undo = func(ctx context.Context) error {
+		if probe == nil {
+			return nil // nothing else was done either
+		}
+		probe.Returns(ctx)
+		return run(ctx, revert)
 	}
-	return nil
+	e.Finally = func(ctx context.Context) error {
+		if probe == nil {
+			return nil
+		}
+		seen, err := probe.End(ctx)
+		for i := range seen {
+			t.Record.Note(history.Event{Reach: &seen[i]})
+		}
+		if err != nil {
+			return fmt.Errorf("see how the API server was reached: %w", err)
+		}
+		return nil
+	}
+	return e
 }

@@ -161,7 +161,7 @@ func (c *council) log() string {
 			name, _, _ := strings.Cut(way, "=")
 			since := at.Sub(c.lost)
 			status := 200
-			if name != controlWay && !c.lost.IsZero() && since >= 0 && (since < c.away || name == balancerWay && since < c.balance && int(since/(200*time.Millisecond))%3 == 0) {
+			if name != "control" && !c.lost.IsZero() && since >= 0 && (since < c.away || name == "balanced" && since < c.balance && int(since/(200*time.Millisecond))%3 == 0) {
 				status = 0
 			}
 			fmt.Fprintf(&text, "%s %d %d %03d\n", name, at.UnixMicro(), at.Add(20*time.Millisecond).UnixMicro(), status)
@@ -173,7 +173,7 @@ func (c *council) log() string {
 func TestControlPlaneKillTakesTheLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, c := newCouncil(t, "cp1", "cp2", "cp3")
-		heal, err := ControlPlaneKill{}.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), ControlPlaneKill{}, w.target())
 		must(t, err)
 		if diff := cmp.Diff([]string{"nodes=[cp1] pods=0 the engine says cp1 has exited, and its kubelet port is silent"}, w.seen); diff != "" {
 			t.Errorf("seen (-want +got):\n%s", diff)
@@ -199,7 +199,7 @@ func TestControlPlaneKillTakesTheLeader(t *testing.T) {
 func TestEtcdLeaderKillSeesAnotherLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, c := newCouncil(t, "cp1", "cp2", "cp3")
-		heal, err := EtcdLeaderKill{}.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), EtcdLeaderKill{}, w.target())
 		must(t, err)
 		if diff := cmp.Diff([]string{"nodes=[cp1] pods=0 etcd on cp2: leads: true, leaders seen: 2, before: 1"}, w.seen); diff != "" {
 			t.Errorf("seen (-want +got):\n%s", diff)
@@ -255,7 +255,7 @@ func TestControlPlaneFaultsSayWhatIsMissing(t *testing.T) {
 				if s.change != nil {
 					s.change(w, c)
 				}
-				heal, err := s.fault.Inject(t.Context(), w.target())
+				heal, err := inject(t.Context(), s.fault, w.target())
 				if err == nil || !strings.HasPrefix(err.Error(), s.want) || heal == nil || len(w.seen) != 0 {
 					t.Fatalf("got %v, seen %q; want %s", err, w.seen, s.want)
 				}
@@ -273,7 +273,7 @@ func TestAProbeThatEndsTooEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, c := newCouncil(t, "cp1", "cp2", "cp3")
 		c.early = 10 * time.Second
-		heal, err := ControlPlaneKill{}.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), ControlPlaneKill{}, w.target())
 		must(t, err)
 		time.Sleep(20 * time.Second)
 		err = heal(t.Context())
@@ -282,47 +282,6 @@ func TestAProbeThatEndsTooEarly(t *testing.T) {
 			t.Errorf("got %v, %d ways; want %s", err, len(w.reached), want)
 		}
 	})
-}
-
-func TestGaps(t *testing.T) {
-	const s = time.Second
-	at := func(asked, answered time.Duration, good bool) apiAnswer { return apiAnswer{asked, answered, good} }
-	for name, c := range map[string]struct {
-		answers          []apiAnswer
-		longest, failing time.Duration
-		failed           int
-	}{
-		"none":                 {nil, 0, 0, 0},
-		"one":                  {[]apiAnswer{at(1*s, 2*s, true)}, 0, 0, 0},
-		"a slow one":           {[]apiAnswer{at(1*s, 2*s, true), at(3*s, 7*s, true), at(8*s, 9*s, true)}, 5 * s, 0, 0},
-		"one fails":            {[]apiAnswer{at(1*s, 2*s, true), at(3*s, 4*s, false), at(5*s, 6*s, true)}, 4 * s, 1 * s, 1},
-		"every other fails":    {[]apiAnswer{at(0, 0, true), at(1*s, 2*s, false), at(3*s, 3*s, true), at(4*s, 5*s, false), at(6*s, 6*s, true)}, 3 * s, 4 * s, 2},
-		"fails twice":          {[]apiAnswer{at(0, 0, true), at(1*s, 2*s, false), at(3*s, 3*s, true), at(8*s, 9*s, false), at(13*s, 15*s, false)}, 12 * s, 7 * s, 3},
-		"fails to the end":     {[]apiAnswer{at(1*s, 2*s, true), at(3*s, 4*s, false), at(5*s, 9*s, false)}, 7 * s, 6 * s, 2},
-		"fails from the start": {[]apiAnswer{at(1*s, 2*s, false), at(3*s, 4*s, true)}, 2 * s, 1 * s, 1},
-	} {
-		longest, failing, failed := gaps(c.answers)
-		if longest != c.longest || failing != c.failing || failed != c.failed {
-			t.Errorf("%s: %s, %s, %d; want %s, %s, %d", name, longest, failing, failed, c.longest, c.failing, c.failed)
-		}
-	}
-}
-
-func TestParseAnswers(t *testing.T) {
-	answers, last, err := parseAnswers("cp2 1000000 1020000 200\nbalanced 2 4 000\ncp2 3000000 3000001 500\nend asked to\ncp")
-	must(t, err)
-	want := map[string][]apiAnswer{
-		"cp2":      {{time.Second, 1020 * time.Millisecond, true}, {3 * time.Second, 3*time.Second + time.Microsecond, false}},
-		"balanced": {{2 * time.Microsecond, 4 * time.Microsecond, false}},
-	}
-	if diff := cmp.Diff(want, answers, cmp.AllowUnexported(apiAnswer{})); diff != "" || last != probeStopped {
-		t.Errorf("last %q (-want +got):\n%s", last, diff)
-	}
-	for _, bad := range []string{"bash: curl: not found\n", "cp2 x 2 200\n", "cp2 1 2\n"} {
-		if _, _, err := parseAnswers(bad); err == nil {
-			t.Errorf("%q was read", bad)
-		}
-	}
 }
 
 func TestParseEtcd(t *testing.T) {

@@ -76,7 +76,7 @@ func (t Target) scaler() scaler {
 }
 
 // asLongAs asks of the controller and its pods whether a fault is still in force.
-func (t Target) asLongAs(holds func(*appsv1.Deployment, map[string]corev1.Pod) (bool, string)) Lasting {
+func (t Target) asLongAs(holds func(*appsv1.Deployment, map[string]corev1.Pod) (bool, string)) func(context.Context) (bool, string, error) {
 	return func(ctx context.Context) (bool, string, error) {
 		d, err := t.deployment(ctx)
 		if err != nil {

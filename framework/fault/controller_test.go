@@ -49,7 +49,7 @@ func TestFaultsOfAStatefulSet(t *testing.T) {
 		w.stateful()
 		target := w.target()
 		target.StatefulSet = true
-		heal, err := f.Inject(t.Context(), target)
+		heal, err := inject(t.Context(), f, target)
 		if err != nil || len(w.seen) != 1 {
 			t.Fatalf("got %v, seen %q", err, w.seen)
 		}
@@ -94,11 +94,11 @@ func TestASuccessorOfTheSameName(t *testing.T) {
 		next.UID = "next"
 		_ = w.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), next, "ns")
 		offer(&pod)
-		if err := target.seeGone(t.Context(), before, []string{"pod-001"}); err == nil {
+		if gone, _, err := target.podsGone(t.Context(), before, []string{"pod-001"}); gone || err != nil {
 			t.Error("clients are still sent to the one that is gone")
 		}
 		offer(next)
-		if err := target.seeGone(t.Context(), before, []string{"pod-001"}); err != nil {
+		if gone, _, err := target.podsGone(t.Context(), before, []string{"pod-001"}); !gone || err != nil {
 			t.Error(err)
 		}
 	})

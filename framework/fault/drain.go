@@ -16,6 +16,7 @@ import (
 	"k8s.io/kubectl/pkg/drain"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 // DrainLimit bounds a drain: 7 pods on a node, evicted one at a time, each with a grace period of 30 s.
@@ -36,48 +37,75 @@ func (d Drain) String() string { return "drain " + plural(d.count(), "worker") }
 
 func (d Drain) count() int { return max(d.Nodes, 1) }
 
-// Inject implements Fault. It returns when no pod of the workload is left on the nodes.
-func (d Drain) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault. The drain is active when the nodes are cordoned and no pod of the workload is left on them.
+func (d Drain) Plan(ctx context.Context, t Target) (Disruption, error) {
 	nodes, pods, err := t.victims(ctx, d.count())
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	heal := once(func(ctx context.Context) error {
-		var errs []error
-		for _, n := range nodes { // one that cannot be opened must not keep the others closed
-			errs = append(errs, t.cordon(ctx, n.Name(), false))
+	if err := t.checkSchedulable(ctx, nodes); err != nil {
+		return nil, err
+	}
+	return Settling(&Effect{
+		Ask:     t.closed(node.Names(nodes)),
+		Undo:    func(ctx context.Context) error { return t.uncordonAll(ctx, nodes) },
+		Restore: t.settledAfter("uncordoned " + strings.Join(node.Names(nodes), ", ")),
+	}, func(ctx context.Context) (seen Observation, err error) {
+		if err := t.drainAll(ctx, nodes); err != nil {
+			return seen, err
 		}
-		if err := errors.Join(errs...); err != nil {
-			return err
+		settled, err := t.Settle(ctx)
+		if err != nil {
+			return seen, err
 		}
-		witness, err := t.Settle(ctx)
-		if err == nil {
-			t.Record.Healed("uncordoned " + strings.Join(names(nodes), ", ") + "; " + witness)
+		witness := "no pod left on " + strings.Join(node.Names(nodes), ", ") + "; " + settled
+		return Observation{Nodes: node.Names(nodes), Pods: pods, Witness: witness}, t.checkEmpty(ctx, nodes)
+	}), nil
+}
+
+// errCordoned keeps us from uncordoning later what was cordoned by something else.
+var errCordoned = errors.New("node is already cordoned, and not by holdfast")
+
+// checkSchedulable is an error if a node is cordoned already.
+func (t Target) checkSchedulable(ctx context.Context, nodes []clusters.Node) error {
+	for _, n := range nodes {
+		node, err := t.Client.CoreV1().Nodes().Get(ctx, n.Name(), metav1.GetOptions{})
+		if err == nil && node.Spec.Unschedulable {
+			err = errCordoned
 		}
-		return err
-	})
-	for _, n := range nodes { // all first, or the pods of one would move to the next
+		if err != nil {
+			return fmt.Errorf("cordon %s: %w", n.Name(), err)
+		}
+	}
+	return nil
+}
+
+// drainAll cordons nodes and drains them at the same time. It cordons all of them first: otherwise the pods of one node would move to
+// the next.
+func (t Target) drainAll(ctx context.Context, nodes []clusters.Node) error {
+	for _, n := range nodes {
 		if err := t.cordon(ctx, n.Name(), true); err != nil {
-			return heal, err
+			return err
 		}
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	for _, n := range nodes {
 		group.Go(func() error { return t.drain(groupCtx, n.Name()) })
 	}
-	if err := group.Wait(); err != nil {
-		return heal, err
-	}
-	return heal, t.seeEmpty(ctx, nodes, pods)
+	return group.Wait()
 }
 
-// seeEmpty is the witness of a drain: the nodes carry no pod of the workload any more, and the workload has settled
-// elsewhere.
-func (t Target) seeEmpty(ctx context.Context, nodes []clusters.Node, evicted []string) error {
-	witness, err := t.Settle(ctx)
-	if err != nil {
-		return err
+// uncordonAll uncordons all nodes that it can: a node that cannot be uncordoned must not keep the others cordoned.
+func (t Target) uncordonAll(ctx context.Context, nodes []clusters.Node) error {
+	var errs []error
+	for _, n := range nodes {
+		errs = append(errs, t.cordon(ctx, n.Name(), false))
 	}
+	return errors.Join(errs...)
+}
+
+// checkEmpty is an error if nodes carry pods of the workload.
+func (t Target) checkEmpty(ctx context.Context, nodes []clusters.Node) error {
 	now, err := t.pods(ctx)
 	if err != nil {
 		return err
@@ -89,13 +117,11 @@ func (t Target) seeEmpty(ctx context.Context, nodes []clusters.Node, evicted []s
 			}
 		}
 	}
-	t.Record.Seen(names(nodes), evicted, "no pod left on "+strings.Join(names(nodes), ", ")+"; "+witness)
-	t.Record.Lasts(t.closed(names(nodes)))
 	return nil
 }
 
 // closed asks whether nodes still take no new pods.
-func (t Target) closed(nodes []string) Lasting {
+func (t Target) closed(nodes []string) func(context.Context) (bool, string, error) {
 	return func(ctx context.Context) (bool, string, error) {
 		for _, name := range nodes {
 			node, err := t.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
@@ -117,13 +143,13 @@ func (t Target) drain(ctx context.Context, node string) error {
 	return nil
 }
 
-// cordon closes a node to new pods or opens it, and sees that it is so. To close one that is closed is an error, to open one
-// that is open is not.
+// cordon sets or clears a node's unschedulable, and reads it back. To cordon a cordoned node is an error, to uncordon a schedulable
+// one is not.
 func (t Target) cordon(ctx context.Context, name string, unschedulable bool) error {
 	nodes := t.Client.CoreV1().Nodes()
 	node, err := nodes.Get(ctx, name, metav1.GetOptions{})
 	if err == nil && unschedulable && node.Spec.Unschedulable {
-		err = errors.New("it is so already, and not by us")
+		err = errCordoned
 	}
 	if err == nil && (node.Spec.Unschedulable != unschedulable || CordonedByUs(node)) {
 		_, err = nodes.Patch(ctx, name, types.MergePatchType, cordonPatch(unschedulable), metav1.PatchOptions{})
@@ -132,7 +158,7 @@ func (t Target) cordon(ctx context.Context, name string, unschedulable bool) err
 		node, err = nodes.Get(ctx, name, metav1.GetOptions{})
 	}
 	if err == nil && node.Spec.Unschedulable != unschedulable {
-		err = errors.New("the API server took it and shows the opposite")
+		err = fmt.Errorf("the API server accepted the patch but still returns unschedulable=%t", !unschedulable)
 	}
 	if err != nil {
 		return fmt.Errorf("set %s unschedulable=%t: %w", name, unschedulable, err)

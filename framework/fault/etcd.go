@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 // etcdMember is what a member of etcd says of itself.
@@ -15,7 +16,7 @@ import (
 type etcdMember struct {
 	leads     bool // etcd_server_is_leader
 	hasLeader bool // etcd_server_has_leader
-	changes   int  // etcd_server_leader_changes_seen_total: it rises with every new term in which somebody leads
+	changes   int  // etcd_server_leader_changes_seen_total: it rises with every new term that has a leader
 }
 
 // askEtcd asks the member on a control plane, by the address at which kubeadm has it tell of itself without a certificate.
@@ -87,7 +88,7 @@ func (t Target) etcdLeader(ctx context.Context) (leader clusters.Node, others []
 		}
 	}
 	if leader == nil {
-		return nil, nil, nil, fmt.Errorf("find etcd's leader: none of %s leads", strings.Join(names(planes), ", "))
+		return nil, nil, nil, fmt.Errorf("find etcd's leader: none of %s leads", strings.Join(node.Names(planes), ", "))
 	}
 	return leader, others, said, nil
 }

@@ -2,7 +2,6 @@ package fault
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -28,43 +27,31 @@ const (
 
 func (EtcdLeaderKill) String() string { return "kill etcd's leader" }
 
-// ControlPlanes is how many a cluster must have at least: nobody else would be there to lead.
+// ControlPlanes is how many a cluster must have at least: without another one no member could lead.
 func (EtcdLeaderKill) ControlPlanes() int { return leastPlanes }
 
-// Inject implements Fault. It returns when another member says that it leads, and that there has been a new leader since.
-func (k EtcdLeaderKill) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault. The kill was seen when another member says that it leads, in a term that it had not seen before.
+func (k EtcdLeaderKill) Plan(ctx context.Context, t Target) (Disruption, error) {
 	leader, others, before, err := t.etcdLeader(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	asked, err := t.reach(ctx, others)
-	if err != nil {
-		return nothing, errors.Join(err, asked.stop(ctx))
-	}
-	heal := once(func(ctx context.Context) error {
-		asked.returns(ctx)
-		saw, err := t.etcdWhole(ctx)
-		err = errors.Join(err, t.reached(ctx, asked))
-		if err == nil {
-			t.Record.Healed(saw)
-		}
-		return err
-	})
-	// By its whole name, and with SIGKILL: in order it would hand the lead over first.
-	if _, err := leader.Exec(ctx, "pkill", "--signal", "KILL", "--exact", "etcd"); err != nil {
-		return heal, fmt.Errorf("%s on %s: %w", k, leader.Name(), err)
-	}
-	var witness string
-	err = poll.Until(ctx, "another member of etcd to lead than that of "+leader.Name(), electedWithin,
-		func(ctx context.Context) (done bool, saw string, err error) {
-			done, witness, err = elected(ctx, others, before)
-			return done, witness, err
-		})
-	if err != nil {
-		return heal, err
-	}
-	t.Record.Seen([]string{leader.Name()}, nil, witness)
-	return heal, nil
+	return t.probed(&Effect{
+		Do: func(ctx context.Context) error {
+			// By its whole name, and with SIGKILL: in order it would hand the lead over first.
+			if _, err := leader.Exec(ctx, "pkill", "--signal", "KILL", "--exact", "etcd"); err != nil {
+				return fmt.Errorf("%s on %s: %w", k, leader.Name(), err)
+			}
+			return nil
+		},
+		See: func(ctx context.Context) (bool, Observation, error) {
+			done, saw, err := elected(ctx, others, before)
+			return done, Observation{Nodes: []string{leader.Name()}, Witness: saw}, err
+		},
+		Restore: t.etcdWhole,
+		Until:   "another member of etcd to lead than that of " + leader.Name(), Limit: electedWithin,
+		Over: "the kubelet starts the member again, and another member goes on leading",
+	}, others), nil
 }
 
 // elected asks whether one of the members leads that did not, in a term that none of them had seen before.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 // Exec knows the commands by the names that they are given. What they do on a node is proven where they are run for once.
@@ -157,20 +158,20 @@ func (n *network) connect(at string) string {
 }
 
 // knock asks the kubelet at an address.
-func (n *network) knock(at string) knock {
+func (n *network) knock(at string) node.Answer {
 	for _, other := range n.world.nodes {
 		o := other.(*machine)
 		switch {
 		case o.network.ip != at:
 		case o.is() != clusters.Running, o != n.mine() && (n.drops() || o.network.drops()):
-			return unanswered
+			return node.Unanswered
 		case strings.HasSuffix(o.kubelet.config, "refuses"):
-			return refused
+			return node.Refused
 		default:
-			return answered
+			return node.Answered
 		}
 	}
-	return unanswered
+	return node.Unanswered
 }
 
 func (n *network) mine() *machine {

@@ -1,6 +1,6 @@
-// Package fault takes things away from a cluster and gives them back, one file a fault.
+// Package fault disrupts a cluster and reverts the disruption, one file per fault.
 //
-// It does not decide what is disturbed when (package scenario does) and judges nothing (package invariant does).
+// It does not decide when a fault is injected (package scenario does), and it judges nothing (package invariant does).
 package fault
 
 import (
@@ -14,68 +14,65 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Fault is something done to a cluster.
+// Fault is something that is done to a cluster. Injection runs it.
 type Fault interface {
-	// String names it in a report, for example "drain one worker".
+	// String names the fault in a report, for example "drain one worker".
 	String() string
-	// Inject disturbs the target and returns when an independent witness has seen the disturbance, not when an API call
-	// returned. The heal it returns undoes the disturbance, returns when the witness has seen that too, may be called
-	// after the context of Inject has ended, and is not nil even when err is not: what was half done is undone.
-	Inject(ctx context.Context, target Target) (heal Heal, err error)
+	// Plan picks what the fault will disrupt. It changes nothing.
+	Plan(ctx context.Context, target Target) (Disruption, error)
 }
 
-// Brief is a fault that is undone as soon as it was seen, before the next one begins. Others stay in force until the last was seen.
-type Brief struct{ Fault }
+// Disruption is a planned fault. Most faults return an *Effect, which implements the optional interfaces as well.
+type Disruption interface {
+	// Apply disrupts the target. That it returns proves nothing: Active does.
+	Apply(ctx context.Context) error
+	// Active asks once whether the disruption is in force. The answer comes from an independent witness, never from the API call
+	// that disrupted the target. An error means that the witness could not look, and says nothing about the disruption.
+	Active(ctx context.Context) (active bool, seen Observation, err error)
+	// Revert undoes the disruption, also half of one. It may be called again, and after the context of Apply has ended.
+	Revert(ctx context.Context) error
+}
 
-// Heal undoes a fault. Calling it again does nothing.
-type Heal func(context.Context) error
+// Observation is what a witness saw.
+type Observation struct {
+	// Nodes and Pods are the names of those that the fault affects.
+	Nodes, Pods []string
+	// Witness is what was seen, in words.
+	Witness string
+	// Hit is how many of the witness's probes were affected by a fault that removes nothing, such as packet loss: no watch of the
+	// cluster can see it.
+	Hit int
+	// Processes is how many processes of a component ran before and are gone: no watch of the cluster can see it.
+	Processes int
+}
 
-// Target is what a fault may touch.
+// RevertImmediately is a fault that is reverted as soon as it was seen, before the next fault begins. Other faults stay in force
+// until the last fault was seen.
+type RevertImmediately struct{ Fault }
+
+// Target is what a fault may disrupt.
 type Target struct {
 	Cluster clusters.Cluster
 	Client  kubernetes.Interface
-	// Dynamic reaches what Client has no types for.
+	// Dynamic serves the kinds for which Client has no types.
 	Dynamic   dynamic.Interface
 	Namespace string
-	// Workload names the Deployment under test, or the StatefulSet.
+	// Workload is the name of the Deployment under test, or of the StatefulSet.
 	Workload    string
 	StatefulSet bool
-	// Room is how many of its replicas its own rules leave room for; the scheduler finds no node for more. 0: for all.
-	Room int
-	// Rand picks victims: seeded by the run, so that a run can be repeated, as far as Answered allows.
+	// SchedulableReplicas is for how many replicas the scheduler can find a node under the workload's own rules. 0: for all.
+	SchedulableReplicas int
+	// Rand picks victims. It is seeded by the run, so that a run can be repeated as far as Answered allows.
 	Rand *rand.Rand
-	// Answered tells which pods have just answered on each lane of the load; nil where there is none.
+	// Answered returns the pods that have just answered on each lane of the load. It is nil where there is no load.
 	Answered func(context.Context) (map[history.Lane][]string, error)
-	// Record takes what the fault and its witness saw.
-	Record Recorder
+	Record   Recorder
 }
 
-// Lasting asks the witness of a fault that was seen whether it is still in force, and what it saw, in words. It looks once.
-// That it could not look is an error, and says nothing of the fault. What another fault of the same scenario does to this
-// one is no end of it.
-type Lasting func(context.Context) (holds bool, saw string, err error)
-
-// Recorder takes what a fault and its witness saw.
+// Recorder writes what a fault does, beyond what its witness sees, into the record of the run.
 type Recorder interface {
-	// Seen says which nodes and pods were bitten and what the witness saw, in words.
-	Seen(nodes, pods []string, witness string)
-	// Hit says, before Seen, how many of its witness's probes were hit by a fault that takes nothing away, such as a loss of
-	// packets: no watch of the cluster sees one.
-	Hit(probes int)
-	// Gone says, before Seen, how many processes of a component ran before and are gone: no watch of the cluster sees one.
-	Gone(processes int)
-	// Lasts names who is to be asked, before the undo begins, whether what was seen is still in force. A fault that is over
-	// as soon as it was seen has nobody to ask.
-	Lasts(Lasting)
-	// Step does one step of a fault that takes many, and writes down when it began, when it ended and how it failed. It returns what
-	// do returns.
+	// Step runs one of a fault's steps, and records when it began, when it ended and its error. It returns what do returns.
 	Step(step history.Step, do func() error) error
-	// Tried says what the API server answered to a manifest.
-	Tried(answer history.Admission)
-	// Healed says what the witness saw after the undo.
-	Healed(witness string)
-	// Audited takes what a look for single points of failure found.
-	Audited(history.Audit)
-	// Reached takes how the API server was reached by one way while the fault was on; it numbers the fault itself.
-	Reached(history.Reach)
+	// Note records an event. The recorder sets the event's time, and the fault's number in it.
+	Note(event history.Event)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 func TestFaultsBiteAreSeenAndAreUndone(t *testing.T) {
@@ -91,7 +93,7 @@ func TestFaultsBiteAreSeenAndAreUndone(t *testing.T) {
 	} {
 		t.Run(name, inBubble(func(t *testing.T) { // a witness says how long it took
 			w := newWorld(6, "w1", "w2", "w3")
-			heal, err := test.fault.Inject(t.Context(), w.target())
+			heal, err := inject(t.Context(), test.fault, w.target())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +123,7 @@ func inBubble(test func(t *testing.T)) func(t *testing.T) {
 func TestEvictReportsWhatTheBudgetRefused(t *testing.T) {
 	w := newWorld(6, "w1", "w2", "w3")
 	w.evictable = 1
-	if _, err := (Evict{}).Inject(t.Context(), w.target()); err != nil {
+	if _, err := inject(t.Context(), Evict{}, w.target()); err != nil {
 		t.Fatal(err)
 	}
 	want := "nodes=[] pods=1 5 refused, 1 gone; 6 pods exist"
@@ -132,7 +134,7 @@ func TestEvictReportsWhatTheBudgetRefused(t *testing.T) {
 
 func TestDrainEmptiesItsNodesAndUncordonsThem(t *testing.T) {
 	w := newWorld(6, "w1", "w2", "w3")
-	heal, err := Drain{Nodes: 2}.Inject(t.Context(), w.target())
+	heal, err := inject(t.Context(), Drain{Nodes: 2}, w.target())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +160,8 @@ func TestVictimsAreRepeatable(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, _, _ := w.target().victims(t.Context(), 2)
-	if !slices.Equal(names(first), names(again)) {
-		t.Errorf("victims %v, then %v with the same seed", names(first), names(again))
+	if !slices.Equal(node.Names(first), node.Names(again)) {
+		t.Errorf("victims %v, then %v with the same seed", node.Names(first), node.Names(again))
 	}
 	if len(pods) == 0 {
 		t.Error("no pods on the victims")
@@ -175,7 +177,7 @@ func TestFaultsOfAMissingWorkloadNameIt(t *testing.T) {
 	target.Workload = "frontend"
 	for _, f := range []Fault{Scale{Through: []int{1}}, Rollout{}, PodDelete{Count: 1}, Drain{}, Evict{}, NodeKill{}, ZoneOutage{}, FillNode{}, NodePressure{},
 		TryDrain{For: time.Second}, BadRollout{Args: badArgs}, TryRollout{}, Unbalance{}} {
-		_, err := f.Inject(t.Context(), target)
+		_, err := inject(t.Context(), f, target)
 		if err == nil || !strings.Contains(err.Error(), "ns/frontend") || !apierrors.IsNotFound(errors.Unwrap(err)) {
 			t.Errorf("%s: %v, want a NotFound that names ns/frontend", f, err)
 		}

@@ -36,82 +36,80 @@ func (f FillNode) String() string {
 	return "fill one worker"
 }
 
-// Inject implements Fault. It returns when the node's kubelet says that the filler runs, and what is left of the node's
-// processor time is less than a replica asks for.
-func (f FillNode) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault. The node is full when its kubelet says that the filler runs, and less of the node's processor time is left
+// than a replica asks for.
+func (f FillNode) Plan(ctx context.Context, t Target) (Disruption, error) {
 	worker, _, err := t.oneWorker(ctx, f.Worker)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	node := worker.Name()
 	d, err := t.deployment(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	need := cpuOf(d.Spec.Template.Spec)
 	left, err := t.cpuLeft(ctx, node)
 	switch {
 	case err != nil:
-		return nothing, err
+		return nil, err
 	case need.IsZero():
-		return nothing, fmt.Errorf("fill %s: replicas of %s ask for no cpu, and fit on every node", node, t.Workload)
+		return nil, fmt.Errorf("fill %s: replicas of %s ask for no cpu, and fit on every node", node, t.Workload)
 	case left.Cmp(need) < 0:
-		return nothing, fmt.Errorf("fill %s: it is full, %s of cpu are left", node, &left)
+		return nil, fmt.Errorf("fill %s: node is full already, %s of cpu are left", node, &left)
 	}
-	heal := once(func(ctx context.Context) error { return t.empty(ctx, node) })
-	pod := filler(d.Spec.Template.Spec, node, left)
-	if _, err := t.Client.CoreV1().Pods(t.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
-		return heal, fmt.Errorf("fill %s: %w", node, err)
-	}
-	err = poll.Until(ctx, "node "+node+" to be full", fillLimit, func(ctx context.Context) (bool, string, error) {
-		pod, err := t.Client.CoreV1().Pods(t.Namespace).Get(ctx, fillerName, metav1.GetOptions{})
-		if err != nil {
-			return false, "", err
-		}
-		left, err = t.cpuLeft(ctx, node)
-		return pod.Status.Phase == corev1.PodRunning && left.Cmp(need) < 0,
-			fmt.Sprintf("filler %s, %s of cpu left", pod.Status.Phase, &left), err
-	})
-	if err != nil {
-		return heal, err
-	}
-	t.Record.Seen([]string{node}, nil, fmt.Sprintf("the filler runs on %s: %s of cpu are left, and a replica asks for %s", node, &left, &need))
-	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
-		pod, err := t.Client.CoreV1().Pods(t.Namespace).Get(ctx, fillerName, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return false, "the filler is gone", nil
-		}
-		if err != nil {
-			return false, "", err
-		}
-		// How much is left is no question any more: a replica may have gone since, and its room with it.
-		return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && pod.Spec.NodeName == node,
-			fmt.Sprintf("filler %s on %s, going: %t", pod.Status.Phase, pod.Spec.NodeName, pod.DeletionTimestamp != nil), nil
-	})
-	return heal, nil
+	pods := t.Client.CoreV1().Pods(t.Namespace)
+	return &Effect{
+		Do: func(ctx context.Context) error {
+			_, err := pods.Create(ctx, filler(d.Spec.Template.Spec, node, left), metav1.CreateOptions{})
+			if err != nil {
+				return fmt.Errorf("fill %s: %w", node, err)
+			}
+			return nil
+		},
+		See: func(ctx context.Context) (bool, Observation, error) {
+			runs, saw, err := t.fillerRuns(ctx, node)
+			if err != nil || !runs {
+				return false, Observation{Witness: saw}, err
+			}
+			left, err := t.cpuLeft(ctx, node)
+			return left.Cmp(need) < 0, Observation{Nodes: []string{node}, Witness: fmt.Sprintf(
+				"the filler runs on %s: %s of cpu are left, and a replica asks for %s", node, &left, &need)}, err
+		},
+		// How much is left is not asked again: a replica may have gone since, and released what it had asked for.
+		Ask:     func(ctx context.Context) (bool, string, error) { return t.fillerRuns(ctx, node) },
+		Undo:    func(ctx context.Context) error { return t.removeFiller(ctx, node) },
+		Restore: t.settledAfter("the filler of " + node + " is gone"),
+		Until:   "node " + node + " to be full", Limit: fillLimit,
+	}, nil
 }
 
-// empty removes the filler, and returns when it is gone and the workload has settled.
-func (t Target) empty(ctx context.Context, node string) error {
+// fillerRuns asks for the filler.
+func (t Target) fillerRuns(ctx context.Context, node string) (runs bool, saw string, err error) {
+	pod, err := t.Client.CoreV1().Pods(t.Namespace).Get(ctx, fillerName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, "the filler is gone", nil
+	}
+	if err != nil {
+		return false, "", err
+	}
+	return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && pod.Spec.NodeName == node,
+		fmt.Sprintf("filler %s on %s, going: %t", pod.Status.Phase, pod.Spec.NodeName, pod.DeletionTimestamp != nil), nil
+}
+
+// removeFiller deletes the filler, and returns when it is gone.
+func (t Target) removeFiller(ctx context.Context, node string) error {
 	pods := t.Client.CoreV1().Pods(t.Namespace)
 	if err := pods.Delete(ctx, fillerName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("empty %s: %w", node, err)
 	}
-	err := poll.Until(ctx, "the filler of "+node+" to be gone", fillLimit, func(ctx context.Context) (bool, string, error) {
+	return poll.Until(ctx, "the filler of "+node+" to be gone", fillLimit, func(ctx context.Context) (bool, string, error) {
 		_, err := pods.Get(ctx, fillerName, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return true, "gone", nil
 		}
 		return false, "still there", err
 	})
-	if err != nil {
-		return err
-	}
-	witness, err := t.Settle(ctx)
-	if err == nil {
-		t.Record.Healed("the filler of " + node + " is gone; " + witness)
-	}
-	return err
 }
 
 // filler is a replica as far as the image and the security of its namespace go, and otherwise nothing but a request.

@@ -34,7 +34,7 @@ func TestAFillerTakesWhatIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := (FillNode{}).Inject(t.Context(), w.target()); err != nil {
+	if _, err := inject(t.Context(), FillNode{}, w.target()); err != nil {
 		t.Fatal(err)
 	}
 	pod := filled(t, w)
@@ -68,7 +68,7 @@ func TestAFillerKeepsNothingThatCouldKeepItAway(t *testing.T) {
 // TestWhatCannotBeFilledIsAnError: a fault that would do nothing.
 func TestWhatCannotBeFilledIsAnError(t *testing.T) {
 	full := newWorld(2, "w1")
-	if _, err := (FillNode{}).Inject(t.Context(), full.target()); err != nil {
+	if _, err := inject(t.Context(), FillNode{}, full.target()); err != nil {
 		t.Fatal(err)
 	}
 	modest := newWorld(2, "w1")
@@ -78,11 +78,11 @@ func TestWhatCannotBeFilledIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, w := range map[string]*world{
-		"fill w1: it is full, 0 of cpu are left":                             full,
+		"fill w1: node is full already, 0 of cpu are left":                   full,
 		"fill w1: replicas of backend ask for no cpu, and fit on every node": modest,
 	} {
 		w.seen = nil
-		heal, err := FillNode{}.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), FillNode{}, w.target())
 		if err == nil || err.Error() != want || len(w.seen) != 0 || heal(t.Context()) != nil {
 			t.Errorf("got %v, seen %q, want %s", err, w.seen, want)
 		}
@@ -94,8 +94,8 @@ func TestAFillerThatRunsIsNotEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(2, "w1")
 		w.shrink = "1" // the API server admits it with less than it asks for
-		_, err := FillNode{}.Inject(t.Context(), w.target())
-		const want = "waited 1m0s for node w1 to be full: last seen filler Running, 990m of cpu left ("
+		_, err := inject(t.Context(), FillNode{}, w.target())
+		const want = "waited 1m0s for node w1 to be full: last seen the filler runs on w1: 990m of cpu are left, and a replica asks for 5m ("
 		if err == nil || !strings.HasPrefix(err.Error(), want) || len(w.seen) != 0 {
 			t.Errorf("got %v, seen %q, want %s", err, w.seen, want)
 		}

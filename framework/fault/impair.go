@@ -3,17 +3,16 @@ package fault
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// impairment makes a worker's network worse, and takes nothing away: what it hits are packets. Its witness asks from another
-// node for connections, and counts those that it hit.
+// impairment makes a worker's network worse without cutting it off. Its witness opens connections from another node, and counts the
+// connections that the impairment hit.
 type impairment struct {
 	name    string // of the undo
 	what    string // for NotSupported
@@ -32,77 +31,58 @@ const (
 	impairLimit = time.Minute
 )
 
-// probesScript prints how long each connection to the kubelet at $1 took, in seconds; 0 if there was none within 0.9 s. A lost
-// packet is sent again after a second.
-const probesScript = `i=0; while [ $i -lt "$2" ]; do i=$((i+1)); curl --insecure --silent --output /dev/null --noproxy '*' \
-	--connect-timeout 0.9 --max-time 0.95 --write-out '%{time_connect}\n' "https://$1:10250/healthz"; done; true`
-
 // impairScript runs $2, which calls the tool $1, and prints what the tool said if it failed. A node image without the tool is an
 // error: it says nothing of the kernel. All of the tool's words count: nft shows the rule that failed below its error.
 const impairScript = `command -v "$1" >/dev/null || { echo "$1 is not in the node's image" >&2; exit 1; }
 said=$(sh -c "$2" 2>&1) || printf 'refused: %s' "$said"`
 
-func (t Target) impair(ctx context.Context, by impairment, worker int) (Heal, error) {
-	node, pods, err := t.oneWorker(ctx, worker)
+func (t Target) impair(ctx context.Context, by impairment, worker int) (*Effect, error) {
+	victim, pods, err := t.oneWorker(ctx, worker)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	c, err := t.cut(ctx, []clusters.Node{node})
+	network, err := node.NewNetwork(ctx, t.Cluster, t.Client, []clusters.Node{victim})
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	look := func(ctx context.Context) (hit int, saw string, err error) {
-		times, err := c.connect(ctx, node)
+		times, err := network.Connect(ctx, victim, probes)
 		hit = by.hits(times)
-		return hit, fmt.Sprintf("of %d connections from %s to %s, %d %s", len(times), c.outside.Name(), node.Name(), hit, by.words), err
+		return hit, fmt.Sprintf("of %d connections from %s to %s, %d %s", len(times), network.Outside.Name(), victim.Name(), hit, by.words), err
 	}
-	switch hit, saw, err := look(ctx); { // what is so without us proves nothing
-	case err != nil:
-		return nothing, err
-	case hit >= by.atLeast:
-		return nothing, fmt.Errorf("it is so already: %s", saw)
-	}
-	whole, _, err := t.look(ctx)
+	settled, _, err := t.look(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	heal := once(func(ctx context.Context) error {
-		if err := runUndo(ctx, node, by.name); err != nil {
-			return err
-		}
-		var witness string
-		err := poll.Until(ctx, node.Name()+" to be reached as before", impairLimit, func(ctx context.Context) (bool, string, error) {
+	var last string // what the witness saw last
+	var left bool   // the undo script on the node is ours
+	return &Effect{
+		Do: func(ctx context.Context) error {
+			if err := node.LeaveUndo(ctx, victim, by.name, by.undo, partitionLimit); err != nil {
+				return err
+			}
+			left = true
+			return by.do(ctx, victim)
+		},
+		See: func(ctx context.Context) (_ bool, _ Observation, err error) {
+			var hit int
+			hit, last, err = look(ctx)
+			return hit >= by.atLeast, Observation{Nodes: []string{victim.Name()}, Pods: pods, Witness: last, Hit: hit}, err
+		},
+		Ask: func(ctx context.Context) (bool, string, error) {
 			hit, saw, err := look(ctx)
-			witness = saw
-			return err == nil && hit < by.atLeast, saw, err
-		})
-		if err != nil {
-			return err
-		}
-		return t.healed(ctx, witness, whole) // a node that is hard to reach may have been given up
-	})
-	if err := leaveUndo(ctx, node, by.name, by.undo, partitionLimit); err != nil {
-		return nothing, err
-	}
-	if err := by.do(ctx, node); err != nil {
-		return heal, err
-	}
-	var hit int
-	var witness string
-	err = poll.Until(ctx, node.Name()+" to be hard to reach", impairLimit, func(ctx context.Context) (_ bool, _ string, err error) {
-		hit, witness, err = look(ctx)
-		return hit >= by.atLeast, witness, err
-	})
-	if err != nil {
-		return heal, err
-	}
-	t.Record.Hit(hit)
-	t.Record.Seen([]string{node.Name()}, pods, witness)
-	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
-		hit, saw, err := look(ctx)
-		return hit >= by.lasting(), saw, err
-	})
-	return heal, nil
+			return hit >= by.lasting(), saw, err
+		},
+		Undo: func(ctx context.Context) error {
+			if !left {
+				return nil
+			}
+			return node.RunUndo(ctx, victim, by.name)
+		},
+		// A node that is hard to reach may have been given up.
+		Restore: func(ctx context.Context) (string, error) { return t.restored(settled, last)(ctx) },
+		Until:   victim.Name() + " to be hard to reach", Limit: impairLimit,
+	}, nil
 }
 
 // lasting is how many probes must still be hit before the undo: more than half as many as when it was seen. A loss hits them at
@@ -110,8 +90,8 @@ func (t Target) impair(ctx context.Context, by impairment, worker int) (Heal, er
 func (by impairment) lasting() int { return by.atLeast/2 + 1 }
 
 // do makes the node's network worse. That the kernel has no such thing is a NotSupported, in the tool's own words.
-func (by impairment) do(ctx context.Context, node clusters.Node) error {
-	out, err := node.Exec(ctx, "sh", "-c", impairScript, by.name, by.tool, by.command)
+func (by impairment) do(ctx context.Context, victim clusters.Node) error {
+	out, err := victim.Exec(ctx, "sh", "-c", impairScript, by.name, by.tool, by.command)
 	if err != nil {
 		return err
 	}
@@ -120,28 +100,9 @@ func (by impairment) do(ctx context.Context, node clusters.Node) error {
 	case refused && history.KernelRefused(said):
 		return &NotSupported{What: by.what, Why: said}
 	case refused:
-		return fmt.Errorf("run %s on %s: %s", by.tool, node.Name(), said)
+		return fmt.Errorf("run %s on %s: %s", by.tool, victim.Name(), said)
 	case said != "":
-		return fmt.Errorf("run %s on %s: it printed %q", by.tool, node.Name(), said)
+		return fmt.Errorf("run %s on %s: it printed %q", by.tool, victim.Name(), said)
 	}
 	return nil
-}
-
-// connect asks from elsewhere for connections to a node's kubelet, and tells how long each took.
-func (c cut) connect(ctx context.Context, n clusters.Node) (times []time.Duration, err error) {
-	out, err := c.outside.Exec(ctx, "sh", "-c", probesScript, "connect", c.address[n.Name()], strconv.Itoa(probes))
-	if err != nil {
-		return nil, fmt.Errorf("probe %s from %s: %w", n.Name(), c.outside.Name(), err)
-	}
-	for _, line := range strings.Fields(string(out)) {
-		seconds, err := strconv.ParseFloat(line, 64)
-		if err != nil {
-			return nil, fmt.Errorf("probe %s from %s: it says %q", n.Name(), c.outside.Name(), line)
-		}
-		times = append(times, time.Duration(seconds*float64(time.Second)))
-	}
-	if len(times) != probes {
-		return nil, fmt.Errorf("probe %s from %s: it tells of %d connections, not of %d", n.Name(), c.outside.Name(), len(times), probes)
-	}
-	return times, nil
 }

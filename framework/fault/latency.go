@@ -7,7 +7,7 @@ import (
 )
 
 // Latency delays every packet that leaves a worker which carries pods of the workload. It needs netem, which some kernels lack:
-// then it is a NotSupported. The undo is a node's own as well, as with Partition.
+// then the error is a NotSupported. The node reverts it by itself after a while, as with Partition.
 //
 // Source: https://man7.org/linux/man-pages/man8/tc-netem.8.html
 type Latency struct {
@@ -23,12 +23,12 @@ func (l Latency) String() string {
 	return l.Delay.String() + " more from one worker"
 }
 
-// Inject implements Fault. It returns when nearly all connections to the node were seen to take as long.
-func (l Latency) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault.
+func (l Latency) Plan(ctx context.Context, t Target) (Disruption, error) {
 	if l.Delay < time.Millisecond || l.Delay > 500*time.Millisecond {
-		return nothing, fmt.Errorf("%s: it must be from 1 to 500 ms", l)
+		return nil, fmt.Errorf("%s: it must be from 1 to 500 ms", l)
 	}
-	heal, err := t.impair(ctx, impairment{
+	d, err := t.impair(ctx, impairment{
 		name: "latency", what: "latency by tc netem", tool: "tc",
 		command: fmt.Sprintf("tc qdisc add dev eth0 root netem delay %dms", l.Delay.Milliseconds()),
 		undo:    "if tc qdisc show dev eth0 | grep -q netem; then tc qdisc del dev eth0 root; fi",
@@ -43,7 +43,7 @@ func (l Latency) Inject(ctx context.Context, t Target) (Heal, error) {
 		atLeast: probes * 3 / 4, words: "took " + l.Delay.String() + " or longer",
 	}, l.Worker)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", l, err)
+		return nil, fmt.Errorf("%s: %w", l, err)
 	}
-	return heal, err
+	return d, nil
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// NodeKill ends a worker that carries pods of the workload abruptly: SIGKILL to everything on it, as when its machine
-// crashes, except that open connections are closed by the kernel. The undo starts it again and returns
-// when it is Ready and a Service is reachable through it.
+// NodeKill ends a worker that carries pods of the workload abruptly: SIGKILL to every process on it, as when its machine crashes, except
+// that the kernel closes open connections. The revert starts the node again, and ends when it is Ready and a Service is reachable
+// through it.
 //
 // Source: https://kubernetes.io/docs/concepts/architecture/nodes/#node-controller
 type NodeKill struct {
@@ -24,11 +24,11 @@ func (k NodeKill) String() string {
 	return "kill one worker"
 }
 
-// Inject implements Fault. It returns when the engine says the machine is gone and its kubelet has fallen silent.
-func (k NodeKill) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault.
+func (k NodeKill) Plan(ctx context.Context, t Target) (Disruption, error) {
 	node, pods, err := t.oneWorker(ctx, k.Worker)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	return t.takeAway(ctx, killing, []clusters.Node{node}, pods)
+	return t.failNodes(ctx, killing, []clusters.Node{node}, pods)
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// NodePause freezes a worker that carries pods of the workload: a machine that hangs. Nothing on it ends, and nothing on it
-// goes on. Its kernel still takes connections, which nobody answers, so that who asks it learns nothing before his own time
-// is out; a dead machine would have told him sooner.
+// NodePause freezes a worker that carries pods of the workload, as when a machine hangs: no process ends and none continues. The kernel
+// still accepts connections, but no process answers, so that a client learns nothing before its own time-out. A dead machine would have
+// refused the connection sooner.
 //
-// To Kubernetes it is a lost node: its pods are offered until its kubelet has been silent for the grace period, and are then
-// deleted, which its kubelet will hear of only when it is thawed. Pods that were not deleted by then are the same as before.
-// The undo thaws it, and returns when it is Ready and a Service is reachable through it.
+// To Kubernetes the node is lost: its pods are offered until its kubelet has been silent for the grace period. Then they are deleted, and
+// the kubelet learns that only when the node is unpaused. Pods that were not deleted by then are the same as before. The revert unpauses
+// the node, and ends when it is Ready and a Service is reachable through it.
 //
 // Source: https://kubernetes.io/docs/concepts/architecture/nodes/#node-controller
 type NodePause struct {
@@ -28,11 +28,11 @@ func (p NodePause) String() string {
 	return "freeze one worker"
 }
 
-// Inject implements Fault. It returns when the engine says the machine is paused, and its kubelet has fallen silent.
-func (p NodePause) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault.
+func (p NodePause) Plan(ctx context.Context, t Target) (Disruption, error) {
 	node, pods, err := t.oneWorker(ctx, p.Worker)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	return t.takeAway(ctx, freezing, []clusters.Node{node}, pods)
+	return t.failNodes(ctx, freezing, []clusters.Node{node}, pods)
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -24,7 +25,7 @@ import (
 // its readiness is asked no more, so that it is offered to clients until its containers have ended, whatever they do. What is
 // left of it is an object of phase Failed, or Succeeded if they ended in order.
 //
-// The undo gives the kubelet its own configuration back, and returns when it says that the pressure is over.
+// The revert restores the kubelet's own configuration, and ends when the kubelet says that the pressure is over.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/; of the readiness, doProbe in
 // kubernetes pkg/kubelet/prober/worker.go
@@ -35,34 +36,34 @@ type NodePressure struct {
 	// ten seconds after the taint on. Otherwise a pod has one second, however long a grace period it asks for.
 	Soft bool
 	// Disk makes it pressure on the disk, and not on the memory. The disk is not filled: nodes may share their machine's, and a
-	// full one would end everybody's work, etcd's first. The kubelet is told to want a little less free than there is, and then
+	// full one would stop every process, etcd first. The kubelet is told to want a little less free than there is, and then
 	// two gibibytes are taken. It is told as well not to remove images meanwhile, as it would of what has lain unused for a
-	// while: where there is no registry, nobody could bring them back.
+	// while: where there is no registry, they could not be pulled again.
 	Disk bool
 }
 
-// pressing is what a kubelet is short of: the signal of its thresholds, and the condition and the taint by which it shows.
+// pressureSignal is what a kubelet is short of: the signal of its thresholds, and the condition and the taint by which it shows.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-conditions
-type pressing struct {
+type pressureSignal struct {
 	of, signal string
 	condition  corev1.NodeConditionType
 	taint      string
 }
 
-func (p NodePressure) pressing() pressing {
+func (p NodePressure) signal() pressureSignal {
 	if p.Disk {
-		return pressing{"disk", "nodefs.available", corev1.NodeDiskPressure, corev1.TaintNodeDiskPressure}
+		return pressureSignal{"disk", "nodefs.available", corev1.NodeDiskPressure, corev1.TaintNodeDiskPressure}
 	}
-	return pressing{"memory", "memory.available", corev1.NodeMemoryPressure, corev1.TaintNodeMemoryPressure}
+	return pressureSignal{"memory", "memory.available", corev1.NodeMemoryPressure, corev1.TaintNodeMemoryPressure}
 }
 
 const (
 	// pressureLimit bounds how long a kubelet may take to evict all pods of the workload: one after the other, each within
 	// softGraceSeconds. Seen: 8 s for each.
 	pressureLimit = 5 * time.Minute
-	// relaxLimit bounds how long a restarted kubelet may take to say that all is well. Seen: 2 s.
-	relaxLimit = 2 * time.Minute
+	// relieveLimit bounds how long a restarted kubelet may take to say that all is well. Seen: 2 s.
+	relieveLimit = 2 * time.Minute
 	// softGraceSeconds is the most that a soft eviction leaves a pod.
 	softGraceSeconds = 30
 	// tooMuch is more memory than any machine has. A percentage will not do: the little that a node of kind uses of its
@@ -71,7 +72,7 @@ const (
 )
 
 func (p NodePressure) String() string {
-	what := p.pressing().of + " pressure on"
+	what := p.signal().of + " pressure on"
 	if p.Soft {
 		what = "soft " + what
 	}
@@ -81,59 +82,54 @@ func (p NodePressure) String() string {
 	return what + " one worker"
 }
 
-// Inject implements Fault. It returns when the API server shows the pressure and its taint, and of each pod of the workload
-// that was on the node that its kubelet evicted it, and when clients are sent to none of them.
-func (p NodePressure) Inject(ctx context.Context, t Target) (Heal, error) {
-	node, victims, err := t.oneWorker(ctx, p.Worker)
+// Plan implements Fault. The pressure is active when the API server shows it and its taint, when the kubelet has evicted every pod
+// of the workload that was on the node, and when clients are sent to none of them.
+func (p NodePressure) Plan(ctx context.Context, t Target) (Disruption, error) {
+	victim, victims, err := t.oneWorker(ctx, p.Worker)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	if len(victims) == 0 {
-		return nothing, fmt.Errorf("%s: %s carries no pod of %s", p, node.Name(), t.Workload)
+		return nil, fmt.Errorf("%s: %s carries no pod of %s", p, victim.Name(), t.Workload)
 	}
-	by := p.pressing()
-	switch pressed, tainted, _, err := t.pressure(ctx, node.Name(), by); {
+	by := p.signal()
+	switch pressed, tainted, _, err := t.pressure(ctx, victim.Name(), by); {
 	case err != nil:
-		return nothing, err
+		return nil, err
 	case pressed || tainted:
-		return nothing, fmt.Errorf("%s: %s is so already: %s=%t, its taint: %t", p, node.Name(), by.condition, pressed, tainted)
+		return nil, fmt.Errorf("%s: %s is under pressure already: %s=%t, its taint: %t", p, victim.Name(), by.condition, pressed, tainted)
 	}
-	whole, _, err := t.look(ctx)
+	settled, _, err := t.look(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	before, err := t.pods(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	heal := once(func(ctx context.Context) error { return t.relax(ctx, node, by, whole) })
-	if err := p.press(ctx, node); err != nil {
-		return heal, err
-	}
-	if p.Disk {
-		if err := t.fill(ctx, node, victims); err != nil {
-			return heal, err
-		}
-	}
-	var witness string
-	var astray []string
-	err = poll.Until(ctx, "the kubelet of "+node.Name()+" to evict "+strings.Join(victims, ", "), pressureLimit,
-		func(ctx context.Context) (done bool, saw string, err error) {
-			done, witness, astray, err = t.evicted(ctx, node.Name(), by, before, victims)
-			return done || len(astray) > 0, witness, err
-		})
-	switch {
-	case err != nil:
-		return heal, err
-	case len(astray) > 0: // seen on a starved machine: the kubelet took half a minute to start, and its node was given up
-		return heal, fmt.Errorf("%s: somebody else than the kubelet of %s deleted %s", p, node.Name(), strings.Join(astray, ", "))
-	}
-	t.Record.Seen([]string{node.Name()}, victims, witness)
-	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
-		pressed, tainted, _, err := t.pressure(ctx, node.Name(), by)
-		return pressed && tainted, fmt.Sprintf("%s=%t of %s, its taint: %t", by.condition, pressed, node.Name(), tainted), err
-	})
-	return heal, nil
+	return &Effect{
+		Do: func(ctx context.Context) error {
+			if err := p.press(ctx, victim); err != nil || !p.Disk {
+				return err
+			}
+			return t.fill(ctx, victim, victims)
+		},
+		See: func(ctx context.Context) (bool, Observation, error) {
+			done, saw, astray, err := t.evicted(ctx, victim.Name(), by, before, victims)
+			if len(astray) > 0 { // seen on a starved machine: the kubelet took half a minute to start, and its node was given up
+				err = &FinalError{fmt.Errorf("%s: pods %s were deleted by something other than the kubelet of %s",
+					p, strings.Join(astray, ", "), victim.Name())}
+			}
+			return done, Observation{Nodes: []string{victim.Name()}, Pods: victims, Witness: saw}, err
+		},
+		Ask: func(ctx context.Context) (bool, string, error) {
+			pressed, tainted, _, err := t.pressure(ctx, victim.Name(), by)
+			return pressed && tainted, fmt.Sprintf("%s=%t of %s, its taint: %t", by.condition, pressed, victim.Name(), tainted), err
+		},
+		Undo:    func(ctx context.Context) error { return t.relievePressure(ctx, victim, by) },
+		Restore: t.restored(settled, victim.Name()+" is Ready, without "+by.of+" pressure and without its taint"),
+		Until:   "the kubelet of " + victim.Name() + " to evict " + strings.Join(victims, ", "), Limit: pressureLimit,
+	}, nil
 }
 
 // kubeletFolder is where kubeadm keeps the kubelet's configuration.
@@ -148,42 +144,42 @@ const (
 	readKubelet  = `cd "$1" && if [ -e config.yaml.calm ]; then cat config.yaml.calm; else cat config.yaml; fi`
 	pressKubelet = `set -e; cd "$1"; [ -e config.yaml.calm ] || { cp -p config.yaml calm.part; mv calm.part config.yaml.calm; }
 printf %s "$2" | base64 -d >config.yaml; systemctl restart kubelet`
-	relaxKubelet = `set -e; cd ` + kubeletFolder + `; rm -f holdfast-ballast; [ -e config.yaml.calm ] || exit 0
+	restoreKubelet = `set -e; cd ` + kubeletFolder + `; rm -f holdfast-ballast; [ -e config.yaml.calm ] || exit 0
 cp -p config.yaml.calm config.yaml; systemctl restart kubelet; rm config.yaml.calm`
 )
 
 // press restarts the kubelet with a threshold that cannot be met, or soon will not be.
-func (p NodePressure) press(ctx context.Context, node clusters.Node) error {
-	calm, err := node.Exec(ctx, "sh", "-c", readKubelet, "read", kubeletFolder)
+func (p NodePressure) press(ctx context.Context, victim clusters.Node) error {
+	calm, err := victim.Exec(ctx, "sh", "-c", readKubelet, "read", kubeletFolder)
 	if err != nil {
-		return fmt.Errorf("read the kubelet's configuration of %s: %w", node.Name(), err)
+		return fmt.Errorf("read the kubelet's configuration of %s: %w", victim.Name(), err)
 	}
 	threshold := tooMuch
 	if p.Disk {
-		if threshold, err = diskThreshold(ctx, node); err != nil {
+		if threshold, err = diskThreshold(ctx, victim); err != nil {
 			return err
 		}
 	}
-	tense, err := p.tense(calm, threshold)
+	pressed, err := p.underPressure(calm, threshold)
 	if err != nil {
-		return fmt.Errorf("change the kubelet's configuration of %s: %w", node.Name(), err)
+		return fmt.Errorf("change the kubelet's configuration of %s: %w", victim.Name(), err)
 	}
-	// Without a timer: a node under pressure can be reached, and the pressure costs nobody anything but its pods.
-	if err := leaveUndo(ctx, node, pressureUndo, relaxKubelet, 0); err != nil {
+	// Without a timer: a node under pressure can be reached, and the pressure affects its pods only.
+	if err := node.LeaveUndo(ctx, victim, pressureUndo, restoreKubelet, 0); err != nil {
 		return err
 	}
-	text := base64.StdEncoding.EncodeToString(tense)
-	if _, err := node.Exec(ctx, "sh", "-c", pressKubelet, "press", kubeletFolder, text); err != nil {
-		return fmt.Errorf("change the kubelet's configuration of %s: %w", node.Name(), err)
+	text := base64.StdEncoding.EncodeToString(pressed)
+	if _, err := victim.Exec(ctx, "sh", "-c", pressKubelet, "press", kubeletFolder, text); err != nil {
+		return fmt.Errorf("change the kubelet's configuration of %s: %w", victim.Name(), err)
 	}
 	return nil
 }
 
-// tense is a kubelet's configuration with the threshold. A kubelet takes a soft threshold of no grace period for a hard one;
+// underPressure is a kubelet's configuration with the threshold. A kubelet takes a soft threshold of no grace period for a hard one;
 // but what a hard one keeps free is taken from what the node offers to pods, and those that are there would no longer fit.
 //
 // Source: isHardEvictionThreshold in kubernetes pkg/kubelet/eviction/helpers.go
-func (p NodePressure) tense(calm []byte, threshold string) ([]byte, error) {
+func (p NodePressure) underPressure(calm []byte, threshold string) ([]byte, error) {
 	config := map[string]any{}
 	if err := yaml.Unmarshal(calm, &config); err != nil {
 		return nil, err
@@ -198,7 +194,7 @@ func (p NodePressure) tense(calm []byte, threshold string) ([]byte, error) {
 	if p.Disk {
 		config["imageMinimumGCAge"] = "24h"
 	}
-	signal := p.pressing().signal
+	signal := p.signal().signal
 	config["evictionSoft"] = map[string]string{signal: threshold}
 	config["evictionSoftGracePeriod"] = map[string]string{signal: grace}
 	config["evictionMaxPodGracePeriod"] = most
@@ -208,9 +204,9 @@ func (p NodePressure) tense(calm []byte, threshold string) ([]byte, error) {
 // evicted asks the API server for the node's word on itself, for the kubelet's on each pod, and for the endpoints. Pods that
 // go in any other way are astray.
 func (t Target) evicted(
-	ctx context.Context, node string, by pressing, before map[string]corev1.Pod, victims []string,
+	ctx context.Context, victim string, by pressureSignal, before map[string]corev1.Pod, victims []string,
 ) (done bool, saw string, astray []string, err error) {
-	pressed, tainted, _, err := t.pressure(ctx, node, by)
+	pressed, tainted, _, err := t.pressure(ctx, victim, by)
 	if err != nil {
 		return false, "", nil, err
 	}
@@ -244,22 +240,22 @@ func (t Target) evicted(
 		}
 	}
 	saw = fmt.Sprintf("the API server shows %s=%t of %s, its taint: %t; %d of %s evicted by the kubelet, %s left of them",
-		by.condition, pressed, node, tainted, gone, plural(len(victims), "pod"), plural(ends, "endpoint"))
+		by.condition, pressed, victim, tainted, gone, plural(len(victims), "pod"), plural(ends, "endpoint"))
 	return pressed && tainted && gone == len(victims) && ends == 0, saw, astray, nil
 }
 
 // pressure is what a node says of its memory or disk, whether the node controller has drawn the conclusion, and whether it is Ready.
-func (t Target) pressure(ctx context.Context, name string, by pressing) (pressed, tainted, ready bool, err error) {
-	node, err := t.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+func (t Target) pressure(ctx context.Context, name string, by pressureSignal) (pressed, tainted, ready bool, err error) {
+	victim, err := t.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return false, false, false, fmt.Errorf("read node %s: %w", name, err)
 	}
 	is := func(what corev1.NodeConditionType) bool {
-		return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return slices.ContainsFunc(victim.Status.Conditions, func(c corev1.NodeCondition) bool {
 			return c.Type == what && c.Status == corev1.ConditionTrue
 		})
 	}
-	tainted = slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == by.taint })
+	tainted = slices.ContainsFunc(victim.Spec.Taints, func(t corev1.Taint) bool { return t.Key == by.taint })
 	return is(by.condition), tainted, is(corev1.NodeReady), nil
 }
 
@@ -282,7 +278,7 @@ func (t Target) evictions(ctx context.Context) (map[types.UID]bool, error) {
 	return noted, nil
 }
 
-// evictedByKubelet tells whether a pod has ended, and that by a kubelet under pressure.
+// evictedByKubelet reports whether a pod has ended because a kubelet under pressure evicted it.
 //
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 func evictedByKubelet(pod corev1.Pod) bool {
@@ -291,18 +287,14 @@ func evictedByKubelet(pod corev1.Pod) bool {
 	})
 }
 
-// relax gives a kubelet its configuration back, and waits until the API server shows neither pressure nor taint. A kubelet
+// relievePressure gives a kubelet its configuration back, and waits until the API server shows neither pressure nor taint. A kubelet
 // forgets its pressure when it is restarted: it does not wait out evictionPressureTransitionPeriod.
-func (t Target) relax(ctx context.Context, node clusters.Node, by pressing, whole bool) error {
-	if err := runUndo(ctx, node, pressureUndo); err != nil {
-		return fmt.Errorf("put back the kubelet's configuration of %s: %w", node.Name(), err)
+func (t Target) relievePressure(ctx context.Context, victim clusters.Node, by pressureSignal) error {
+	if err := node.RunUndo(ctx, victim, pressureUndo); err != nil {
+		return fmt.Errorf("put back the kubelet's configuration of %s: %w", victim.Name(), err)
 	}
-	err := poll.Until(ctx, "node "+node.Name()+" to be calm", relaxLimit, func(ctx context.Context) (bool, string, error) {
-		pressed, tainted, ready, err := t.pressure(ctx, node.Name(), by)
+	return poll.Until(ctx, "node "+victim.Name()+" to be without pressure", relieveLimit, func(ctx context.Context) (bool, string, error) {
+		pressed, tainted, ready, err := t.pressure(ctx, victim.Name(), by)
 		return !pressed && !tainted && ready, fmt.Sprintf("%s=%t, its taint: %t, Ready=%t", by.condition, pressed, tainted, ready), err
 	})
-	if err != nil {
-		return err
-	}
-	return t.healed(ctx, node.Name()+" is Ready, without "+by.of+" pressure and without its taint", whole)
 }

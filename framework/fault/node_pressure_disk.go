@@ -31,18 +31,18 @@ const (
 const kubeletPods = kubectl + `get --raw "/api/v1/nodes/$1/proxy/pods"`
 
 // diskThreshold is how many bytes a kubelet is to want free: fewer than there are now, and more than there will be.
-func diskThreshold(ctx context.Context, node clusters.Node) (string, error) {
-	out, err := node.Exec(ctx, "sh", "-c", freeDisk, "free", kubeletFolder)
+func diskThreshold(ctx context.Context, victim clusters.Node) (string, error) {
+	out, err := victim.Exec(ctx, "sh", "-c", freeDisk, "free", kubeletFolder)
 	if err != nil {
-		return "", fmt.Errorf("ask how much of %s's disk is free: %w", node.Name(), err)
+		return "", fmt.Errorf("ask how much of %s's disk is free: %w", victim.Name(), err)
 	}
 	free, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
 	if err != nil {
-		return "", fmt.Errorf("ask how much of %s's disk is free: %w", node.Name(), err)
+		return "", fmt.Errorf("ask how much of %s's disk is free: %w", victim.Name(), err)
 	}
 	if free < ballast+spareDisk {
 		return "", fmt.Errorf("of %s's disk %d MiB are free, and disk pressure needs %d: free some on the machine that holds the nodes",
-			node.Name(), free>>20, (ballast+spareDisk)>>20)
+			victim.Name(), free>>20, (ballast+spareDisk)>>20)
 	}
 	return strconv.FormatInt(free-ballast/2, 10), nil
 }
@@ -51,13 +51,13 @@ func diskThreshold(ctx context.Context, node clusters.Node) (string, error) {
 // starts rejects what it finds, which is no eviction.
 //
 // Source: Admit in kubernetes pkg/kubelet/eviction/eviction_manager.go
-func (t Target) fill(ctx context.Context, node clusters.Node, victims []string) error {
+func (t Target) fill(ctx context.Context, victim clusters.Node, victims []string) error {
 	planes, err := controlPlanes(ctx, t)
 	if err != nil {
 		return err
 	}
-	err = poll.Until(ctx, "the kubelet of "+node.Name()+" to have its pods", relaxLimit, func(ctx context.Context) (bool, string, error) {
-		out, err := planes[0].Exec(ctx, "sh", "-c", kubeletPods, "pods", node.Name())
+	err = poll.Until(ctx, "the kubelet of "+victim.Name()+" to have its pods", relieveLimit, func(ctx context.Context) (bool, string, error) {
+		out, err := planes[0].Exec(ctx, "sh", "-c", kubeletPods, "pods", victim.Name())
 		if err != nil {
 			return false, "", err
 		}
@@ -80,8 +80,8 @@ func (t Target) fill(ctx context.Context, node clusters.Node, victims []string) 
 	if err != nil {
 		return err
 	}
-	if _, err := node.Exec(ctx, "sh", "-c", fillDisk, "fill", kubeletFolder, strconv.Itoa(ballast)); err != nil {
-		return fmt.Errorf("take %s's disk: %w", node.Name(), err)
+	if _, err := victim.Exec(ctx, "sh", "-c", fillDisk, "fill", kubeletFolder, strconv.Itoa(ballast)); err != nil {
+		return fmt.Errorf("take %s's disk: %w", victim.Name(), err)
 	}
 	return nil
 }

@@ -108,10 +108,10 @@ func (w *world) squeeze(name string, yes bool) {
 	o, _ := w.client.Tracker().Get(nodes, "", name)
 	node := o.(*corev1.Node).DeepCopy()
 	node.Status.Conditions, node.Spec.Taints = node.Status.Conditions[:1], nil
-	by := NodePressure{}.pressing()
+	by := NodePressure{}.signal()
 	for _, n := range w.nodes {
 		if m := n.(*machine); m.name == name && m.kubelet.ofDisk() {
-			by = NodePressure{Disk: true}.pressing()
+			by = NodePressure{Disk: true}.signal()
 		}
 	}
 	if yes {
@@ -137,7 +137,7 @@ func TestAKubeletGetsItsConfigurationBack(t *testing.T) {
 	w := newWorld(6, "w1", "w2", "w3")
 	k := w.nodes[1].(*machine).kubelet
 	k.before, k.config = calmConfig, "of a harness that was killed"
-	heal, err := NodePressure{Worker: 2}.Inject(t.Context(), w.target())
+	heal, err := inject(t.Context(), NodePressure{Worker: 2}, w.target())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestAKubeletGetsItsConfigurationBack(t *testing.T) {
 func TestDiskPressureLeavesTheOthersTheirDisk(t *testing.T) {
 	w, target := withControlPlane(t)
 	k := w.nodes[2].(*machine).kubelet
-	if _, err := (NodePressure{Worker: 2, Disk: true}).Inject(t.Context(), target); err != nil {
+	if _, err := inject(t.Context(), NodePressure{Worker: 2, Disk: true}, target); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(k.config, "nodefs.available: \"9663676416\"") { // 9 GiB of 10, of which 2 are then taken
@@ -163,7 +163,7 @@ func TestDiskPressureLeavesTheOthersTheirDisk(t *testing.T) {
 	w, target = withControlPlane(t)
 	w.nodes[2].(*machine).kubelet.free = "5368709120\n"
 	const want = "of w2's disk 5120 MiB are free, and disk pressure needs 6144: free some on the machine that holds the nodes"
-	if _, err := (NodePressure{Worker: 2, Disk: true}).Inject(t.Context(), target); err == nil || err.Error() != want || w.presses != 0 {
+	if _, err := inject(t.Context(), NodePressure{Worker: 2, Disk: true}, target); err == nil || err.Error() != want || w.presses != 0 {
 		t.Errorf("got %v, %d restarts, want %s", err, w.presses, want)
 	}
 }
@@ -177,13 +177,13 @@ func TestTense(t *testing.T) {
 		{Disk: true}: "evictionHard:\n  nodefs.available: 0%\nevictionMaxPodGracePeriod: 0\nevictionSoft:\n  nodefs.available: 9T\n" +
 			"evictionSoftGracePeriod:\n  nodefs.available: 0s\nimageMinimumGCAge: 24h\nkind: KubeletConfiguration\nnodeStatusUpdateFrequency: 2s\n",
 	} {
-		got, err := p.tense([]byte(calmConfig), map[bool]string{false: tooMuch, true: "9T"}[p.Disk])
+		got, err := p.underPressure([]byte(calmConfig), map[bool]string{false: tooMuch, true: "9T"}[p.Disk])
 		if err != nil || string(got) != want {
 			t.Errorf("%s: %v, got\n%s\nwant\n%s", p, err, got, want)
 		}
 	}
 	for text, want := range map[string]string{"": "it is of kind <nil>", "kind: Pod": "it is of kind Pod", "\t": "error converting YAML to JSON: "} {
-		if _, err := (NodePressure{}).tense([]byte(text), tooMuch); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := (NodePressure{}).underPressure([]byte(text), tooMuch); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
@@ -204,7 +204,7 @@ func TestPressureThatCannotBeIsAnError(t *testing.T) {
 	} {
 		w := newWorld(6, "w1", "w2", "w3")
 		s.spoil(w)
-		heal, err := s.fault.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), s.fault, w.target())
 		if err == nil || err.Error() != want || len(w.seen) != 0 || w.presses != 0 || heal == nil {
 			t.Errorf("got %v, seen %q, %d restarts, want %s", err, w.seen, w.presses, want)
 		}
@@ -227,12 +227,12 @@ func (w *world) move(from, to string) {
 func TestAnUndoOfPressureWaitsForTheNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(6, "w1", "w2", "w3")
-		heal, err := NodePressure{Worker: 2}.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), NodePressure{Worker: 2}, w.target())
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.deaf = true
-		const want = "waited 2m0s for node w2 to be calm: last seen MemoryPressure=true, its taint: true, Ready=true ("
+		const want = "waited 2m0s for node w2 to be without pressure: last seen MemoryPressure=true, its taint: true, Ready=true ("
 		if err := heal(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) || len(w.healed) != 0 {
 			t.Errorf("got %v, healed %q, want %s", err, w.healed, want)
 		}
@@ -242,7 +242,7 @@ func TestAnUndoOfPressureWaitsForTheNode(t *testing.T) {
 // TestAnUndoOfPressureThatCannotBeWritten says so.
 func TestAnUndoOfPressureThatCannotBeWritten(t *testing.T) {
 	w := newWorld(6, "w1", "w2", "w3")
-	heal, err := NodePressure{Worker: 2}.Inject(t.Context(), w.target())
+	heal, err := inject(t.Context(), NodePressure{Worker: 2}, w.target())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestAPodThatLeftNothingBehind(t *testing.T) {
 			if target.StatefulSet = stateful; stateful {
 				w.stateful()
 			}
-			done, saw, lost, err := target.evicted(t.Context(), "w1", NodePressure{}.pressing(), map[string]corev1.Pod{"pod-001": *pod("old")}, []string{"pod-001"})
+			done, saw, lost, err := target.evicted(t.Context(), "w1", NodePressure{}.signal(), map[string]corev1.Pod{"pod-001": *pod("old")}, []string{"pod-001"})
 			if done != (want == evicted) || (len(lost) > 0) != (want == astray) || err != nil {
 				t.Errorf("%s, StatefulSet %t: %t, astray %q, %v: %s", name, stateful, done, lost, err, saw)
 			}
@@ -313,8 +313,8 @@ func TestAPodThatWentAstrayIsAnError(t *testing.T) {
 			w.send("pod-004")
 		})
 		began := time.Now()
-		heal, err := NodePressure{Worker: 2}.Inject(t.Context(), w.target())
-		const want = "memory pressure on worker 2: somebody else than the kubelet of w2 deleted pod-004"
+		heal, err := inject(t.Context(), NodePressure{Worker: 2}, w.target())
+		const want = "memory pressure on worker 2: pods pod-004 were deleted by something other than the kubelet of w2"
 		if err == nil || err.Error() != want || len(w.seen) != 0 || time.Since(began) > 4*time.Second {
 			t.Errorf("got %v after %s, seen %q", err, time.Since(began), w.seen)
 		}
@@ -375,7 +375,7 @@ func TestTheKubeletsFiles(t *testing.T) {
 		}
 		return string(out)
 	}
-	relax := strings.ReplaceAll(relaxKubelet, kubeletFolder, dir)
+	relax := strings.ReplaceAll(restoreKubelet, kubeletFolder, dir)
 	has := func(config, kept string, restarts int) {
 		t.Helper()
 		text, _ := os.ReadFile(filepath.Join(dir, "config.yaml"))

@@ -7,10 +7,10 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// NodeStop shuts a worker down in order that carries pods of the workload, and that nobody has drained. Its init stops what
-// runs there, each by SIGTERM, and not by way of the kubelet: no preStop hook runs, no pod is deleted, and Kubernetes hears
-// of none of it. Unless a kubelet is told to hold shutdowns up (shutdownGracePeriod, which is off by default), it is a lost
-// node. The undo starts it again, and returns when it is Ready and a Service is reachable through it.
+// NodeStop shuts down a worker that carries pods of the workload and that was not drained. Its init stops every process by SIGTERM, and
+// not by way of the kubelet: no preStop hook runs, no pod is deleted, and Kubernetes is not informed. Unless the kubelet is configured to
+// delay shutdowns (shutdownGracePeriod, which is off by default), the node is lost. The revert starts it again, and ends when it is
+// Ready and a Service is reachable through it.
 //
 // Source: https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/
 type NodeStop struct {
@@ -25,11 +25,11 @@ func (s NodeStop) String() string {
 	return "shut down one worker"
 }
 
-// Inject implements Fault. It returns when the engine says the machine has exited, and its kubelet has fallen silent.
-func (s NodeStop) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault.
+func (s NodeStop) Plan(ctx context.Context, t Target) (Disruption, error) {
 	node, pods, err := t.oneWorker(ctx, s.Worker)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	return t.takeAway(ctx, stopping, []clusters.Node{node}, pods)
+	return t.failNodes(ctx, stopping, []clusters.Node{node}, pods)
 }

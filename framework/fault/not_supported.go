@@ -2,8 +2,8 @@ package fault
 
 import "fmt"
 
-// NotSupported says that a fault cannot be done where it was asked for, and why: the kernel lacks what it takes. Nothing was
-// done, and so nothing holds or is broken; who runs it names it as such, and counts it neither as success nor as failure.
+// NotSupported is why the environment cannot run a fault, for example a missing kernel feature. Nothing was done, and so no promise was
+// held or broken: the run names the fault, and counts it neither as success nor as failure.
 type NotSupported struct {
 	What string // for example "tc netem"
 	Why  string // in the words of who refused

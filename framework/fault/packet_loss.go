@@ -7,7 +7,7 @@ import (
 )
 
 // PacketLoss loses some of the packets, at random, that come to a worker which carries pods of the workload, and as many of those
-// that leave it. Connections live on: what is lost is sent again, later. The undo is a node's own as well, as with Partition.
+// that leave it. Connections stay open: lost packets are sent again later. The node reverts it by itself after a while, as with Partition.
 //
 // Source: https://wiki.nftables.org/wiki-nftables/index.php/Math_operations
 type PacketLoss struct {
@@ -27,13 +27,13 @@ func (l PacketLoss) String() string {
 // lossTable is a table of its own: a node may be cut off as well.
 const lossTable = "inet holdfast_loss"
 
-// Inject implements Fault. It returns when connections to the node were seen to need a packet twice.
-func (l PacketLoss) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault.
+func (l PacketLoss) Plan(ctx context.Context, t Target) (Disruption, error) {
 	if l.Percent < 1 || l.Percent > 99 {
-		return nothing, fmt.Errorf("%s: it must be from 1 to 99", l)
+		return nil, fmt.Errorf("%s: it must be from 1 to 99", l)
 	}
 	rule := fmt.Sprintf("numgen random mod 100 < %d counter drop", l.Percent)
-	heal, err := t.impair(ctx, impairment{
+	d, err := t.impair(ctx, impairment{
 		name: "packet-loss", what: "random loss by nftables", tool: "nft",
 		command: "nft -f - <<'EOF'\ntable " + lossTable + " {\n" +
 			"\tchain in { type filter hook prerouting priority -300; iifname \"eth0\" " + rule + "; }\n" +
@@ -50,7 +50,7 @@ func (l PacketLoss) Inject(ctx context.Context, t Target) (Heal, error) {
 		atLeast: 2, words: "got no answer to their first packet",
 	}, l.Worker)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", l, err)
+		return nil, fmt.Errorf("%s: %w", l, err)
 	}
-	return heal, err
+	return d, nil
 }

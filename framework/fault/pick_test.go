@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 // TestFaultsThatWouldDoNothingAreErrors: nothing that was not disturbed may be said to have been.
@@ -39,12 +40,12 @@ func TestFaultsThatWouldDoNothingAreErrors(t *testing.T) {
 		{BadRollout{}, 6, "roll out a bad version of backend: nothing is to be different"},
 		{NodeKill{}, 0, "pick 1 workers with pods of backend: only 0 carry any"},
 		{FillNode{}, 0, "pick 1 workers with pods of backend: only 0 carry any"},
-		{FillNode{Worker: 5}, 6, "pick a worker of fleet: 2 more than it has"},
+		{FillNode{Worker: 5}, 6, "no worker 5: cluster fleet has 3 workers"},
 		{ZoneOutage{}, 0, "pick 1 workers with pods of backend: only 0 carry any"},
-		{NodeKill{Worker: 5}, 6, "pick a worker of fleet: 2 more than it has"},
+		{NodeKill{Worker: 5}, 6, "no worker 5: cluster fleet has 3 workers"},
 	} {
 		w := newWorld(s.replicas, "w1", "w2", "w3")
-		heal, err := s.fault.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), s.fault, w.target())
 		if err == nil || err.Error() != s.want || len(w.seen) != 0 {
 			t.Errorf("%s: got %v, seen %q\nwant %s", s.fault, err, w.seen, s.want)
 		}
@@ -60,7 +61,7 @@ func TestFaultsThatWouldDoNothingAreErrors(t *testing.T) {
 func TestEvictTellsAnswersThatDoNotAddUp(t *testing.T) {
 	w := newWorld(6, "w1")
 	w.frozen, w.evictable = true, 2
-	_, err := Evict{}.Inject(t.Context(), w.target())
+	_, err := inject(t.Context(), Evict{}, w.target())
 	if want := "evict pods of backend: 6 asked for, 4 refused, yet 0 are gone"; err == nil || err.Error() != want || len(w.seen) != 0 {
 		t.Errorf("got %v, seen %q, want %s", err, w.seen, want)
 	}
@@ -70,7 +71,7 @@ func TestEvictTellsAnswersThatDoNotAddUp(t *testing.T) {
 func TestEveryRefusalIsSeen(t *testing.T) {
 	w := newWorld(3, "w1")
 	w.evictable = 0
-	if _, err := (Evict{}).Inject(t.Context(), w.target()); err != nil {
+	if _, err := inject(t.Context(), Evict{}, w.target()); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.seen) != 1 || !strings.HasPrefix(w.seen[0], "nodes=[] pods=0 3 refused, 0 gone; 3 pods exist") {
@@ -87,7 +88,7 @@ func TestOnlyWorkersArePicked(t *testing.T) {
 		target.Rand = rand.New(rand.NewPCG(seed, 1))
 		nodes, pods, err := target.victims(t.Context(), 1)
 		if err != nil || len(pods) != 3 || nodes[0].Role() != clusters.Worker {
-			t.Fatalf("seed %d: picked %v with %q: %v", seed, names(nodes), pods, err)
+			t.Fatalf("seed %d: picked %v with %q: %v", seed, node.Names(nodes), pods, err)
 		}
 	}
 	if _, _, err := w.target().victims(t.Context(), 3); err == nil || !strings.Contains(err.Error(), "only 2 carry any") {
@@ -112,7 +113,7 @@ func TestEveryVictimIsPickedByAndBy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			picked[i] = names(nodes)
+			picked[i] = node.Names(nodes)
 		}
 		if !slices.Equal(picked[0], picked[1]) {
 			t.Errorf("seed %d: %q, then %q", seed, picked[0], picked[1])
@@ -132,7 +133,7 @@ func TestAWorkerWithoutPodsCanBeKilled(t *testing.T) {
 		empty = "w2"
 	}
 	n := map[string]int{"w1": 1, "w2": 2}[empty]
-	if _, err := (NodeKill{Worker: n}).Inject(t.Context(), w.target()); err != nil {
+	if _, err := inject(t.Context(), NodeKill{Worker: n}, w.target()); err != nil {
 		t.Fatal(err)
 	}
 	if want := "nodes=[" + empty + "] pods=0 "; len(w.seen) != 1 || !strings.HasPrefix(w.seen[0], want) {
@@ -190,7 +191,7 @@ func TestRolloutsPatch(t *testing.T) {
 			d.Spec.Template.Annotations = s.annotations
 			d.ResourceVersion = "7"
 			_ = w.client.Tracker().Update(deployments, d, "ns")
-			heal, err := Rollout{}.Inject(t.Context(), w.target())
+			heal, err := inject(t.Context(), Rollout{}, w.target())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +210,7 @@ func TestRolloutsPatch(t *testing.T) {
 // TestScaleGoesStepByStep: each step settled before the next, and back to what there was.
 func TestScaleGoesStepByStep(t *testing.T) {
 	w := newWorld(6, "w1", "w2")
-	heal, err := Scale{Through: []int{9, 0, 3}}.Inject(t.Context(), w.target())
+	heal, err := inject(t.Context(), Scale{Through: []int{9, 0, 3}}, w.target())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // PodDelete deletes Count pods at the same moment, each with its own grace period. No budget governs a delete.
-// The undo is the ReplicaSet's own: it waits until the replacements are there.
+// The revert waits until the ReplicaSet has replaced them.
 //
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
 type PodDelete struct {
@@ -23,19 +21,21 @@ type PodDelete struct {
 
 func (p PodDelete) String() string { return "delete " + plural(p.Count, "pod") }
 
-// Inject implements Fault. It returns when the pods are gone, and no longer offered to clients.
-func (p PodDelete) Inject(ctx context.Context, t Target) (Heal, error) {
+// podsStayGone is why no witness is asked again about pods that were seen to be gone.
+const podsStayGone = "a pod that is gone stays gone: its replacement has another UID"
+
+// Plan implements Fault. The pods were deleted when they are gone and no longer offered to clients.
+func (p PodDelete) Plan(ctx context.Context, t Target) (Disruption, error) {
 	if p.Count < 1 {
-		return nothing, fmt.Errorf("delete %d pods of %s: want at least one", p.Count, t.Workload)
+		return nil, fmt.Errorf("delete %d pods of %s: want at least one", p.Count, t.Workload)
 	}
-	heal := t.waitSettled()
 	before, err := t.staying(ctx)
 	if err != nil {
-		return heal, err
+		return nil, err
 	}
 	chosen := slices.Sorted(maps.Keys(before))
 	if len(chosen) < p.Count {
-		return heal, fmt.Errorf("delete %d pods of %s: it has only %d", p.Count, t.Workload, len(chosen))
+		return nil, fmt.Errorf("delete %d pods of %s: it has only %d", p.Count, t.Workload, len(chosen))
 	}
 	t.Rand.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
 	each := make([][]string, len(chosen))
@@ -44,57 +44,53 @@ func (p PodDelete) Inject(ctx context.Context, t Target) (Heal, error) {
 	}
 	first, err := t.aim(ctx, each)
 	if err != nil {
-		return heal, err
+		return nil, err
 	}
 	toFront(chosen, first)
 	chosen = slices.Sorted(slices.Values(chosen[:p.Count]))
-	for _, name := range chosen {
-		if err := t.Client.CoreV1().Pods(t.Namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-			return heal, fmt.Errorf("delete pod %s: %w", name, err)
-		}
-	}
-	if err := t.seeGone(ctx, before, chosen); err != nil {
-		return heal, err
-	}
-	t.Record.Seen(nil, chosen, plural(len(chosen), "pod")+" no longer there, and no endpoint of the Service")
-	return heal, nil
-}
-
-// seeGone waits until both witnesses, the list of pods and the endpoint controller, have lost the pods named.
-func (t Target) seeGone(ctx context.Context, before map[string]corev1.Pod, chosen []string) error {
-	return poll.Until(ctx, "pods "+strings.Join(chosen, ", ")+" to be gone", SettleLimit,
-		func(ctx context.Context) (bool, string, error) {
-			now, err := t.pods(ctx)
-			if err != nil {
-				return false, "", err
-			}
-			endpoints, err := t.offered(ctx)
-			if err != nil {
-				return false, "", err
-			}
-			away, offered := gone(before, now), 0
+	return &Effect{
+		Do: func(ctx context.Context) error {
 			for _, name := range chosen {
-				if !slices.Contains(away, name) {
-					return false, name + " is still there", nil
-				}
-				// A StatefulSet's next pod has the same name.
-				if slices.ContainsFunc(endpoints, func(pod corev1.ObjectReference) bool {
-					return pod.Name == name && (pod.UID == "" || pod.UID == before[name].UID)
-				}) {
-					offered++
+				if err := t.Client.CoreV1().Pods(t.Namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+					return fmt.Errorf("delete pod %s: %w", name, err)
 				}
 			}
-			return offered == 0, plural(offered, "endpoint") + " left of them", nil
-		})
+			return nil
+		},
+		See: func(ctx context.Context) (bool, Observation, error) {
+			done, saw, err := t.podsGone(ctx, before, chosen)
+			return done, Observation{Pods: chosen, Witness: saw}, err
+		},
+		Restore: t.Settle,
+		Until:   "pods " + strings.Join(chosen, ", ") + " to be gone", Limit: SettleLimit,
+		Over: podsStayGone,
+	}, nil
 }
 
-// waitSettled is the undo of a fault that Kubernetes itself makes good: it waits for that.
-func (t Target) waitSettled() Heal {
-	return once(func(ctx context.Context) error {
-		witness, err := t.Settle(ctx)
-		if err == nil {
-			t.Record.Healed(witness)
+// podsGone asks both witnesses, the list of pods and the endpoint controller, whether they have lost some pods.
+func (t Target) podsGone(ctx context.Context, before map[string]corev1.Pod, chosen []string) (bool, string, error) {
+	now, err := t.pods(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	endpoints, err := t.offered(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	away, offered := gone(before, now), 0
+	for _, name := range chosen {
+		if !slices.Contains(away, name) {
+			return false, name + " is still there", nil
 		}
-		return err
-	})
+		// A StatefulSet's next pod has the same name.
+		if slices.ContainsFunc(endpoints, func(pod corev1.ObjectReference) bool {
+			return pod.Name == name && (pod.UID == "" || pod.UID == before[name].UID)
+		}) {
+			offered++
+		}
+	}
+	if offered > 0 {
+		return false, plural(offered, "endpoint") + " left of them", nil
+	}
+	return true, plural(len(chosen), "pod") + " no longer there, and no endpoint of the Service", nil
 }

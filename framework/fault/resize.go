@@ -29,69 +29,67 @@ const resizeLimit = 2 * time.Minute
 
 func (r Resize) String() string { return "resize all pods to " + r.CPU + " of processor time" }
 
-// Inject implements Fault. It returns when the kubelets say that the pods have what was asked for, and the workload has
+// Plan implements Fault. The resize was seen when the kubelets say that the pods have what was asked for, and the workload has
 // settled.
-func (r Resize) Inject(ctx context.Context, t Target) (Heal, error) {
+func (r Resize) Plan(ctx context.Context, t Target) (Disruption, error) {
 	cpu, err := resource.ParseQuantity(r.CPU)
 	if err != nil {
-		return nothing, fmt.Errorf("resize %s to %q: %w", t.Workload, r.CPU, err)
+		return nil, fmt.Errorf("resize %s to %q: %w", t.Workload, r.CPU, err)
 	}
 	d, err := t.deployment(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	was := cpuOf(d.Spec.Template.Spec)
 	if was.Cmp(cpu) == 0 {
-		return nothing, fmt.Errorf("resize %s to %s: it has that", t.Workload, r.CPU)
+		return nil, fmt.Errorf("resize %s to %s: it has that", t.Workload, r.CPU)
 	}
 	has := func(given resource.Quantity) bool { return given.Cmp(cpu) == 0 }
 	if err := t.notGiven(ctx, fmt.Sprintf("resize %s to %s", t.Workload, r.CPU), has); err != nil {
-		return nothing, err
+		return nil, err
 	}
-	heal := once(func(ctx context.Context) error {
-		witness, err := t.resize(ctx, was)
-		if err == nil {
-			t.Record.Healed(witness)
+	resized := map[string]corev1.Pod{}
+	return Settling(&Effect{
+		Ask:     func(ctx context.Context) (bool, string, error) { return t.given(ctx, resized, has) },
+		Undo:    func(ctx context.Context) error { return t.resize(ctx, was) },
+		Restore: func(ctx context.Context) (string, error) { return t.sizedTo(ctx, was) },
+	}, func(ctx context.Context) (seen Observation, err error) {
+		if err := t.resize(ctx, cpu); err != nil {
+			return seen, err
 		}
-		return err
-	})
-	witness, err := t.resize(ctx, cpu)
-	if err != nil {
-		return heal, err
-	}
-	pods, err := t.pods(ctx)
-	if err != nil {
-		return heal, err
-	}
-	t.Record.Seen(nil, slices.Sorted(maps.Keys(pods)), witness)
-	t.Record.Lasts(t.given(pods, has))
-	return heal, nil
+		if seen.Witness, err = t.sizedTo(ctx, cpu); err != nil {
+			return seen, err
+		}
+		resized, err = t.pods(ctx)
+		seen.Pods = slices.Sorted(maps.Keys(resized))
+		return seen, err
+	}), nil
 }
 
 // given asks whether those pods of some that are still there have what they were given, by their kubelets' word. At least one
 // must be there and have it; one whose kubelet says nothing just now does not count.
-func (t Target) given(pods map[string]corev1.Pod, right func(has resource.Quantity) bool) Lasting {
-	return func(ctx context.Context) (bool, string, error) {
-		now, err := t.pods(ctx)
-		if err != nil {
-			return false, "", err
-		}
-		have, lost := 0, 0
-		for name, pod := range now {
-			cpu, known := cpuGiven(pod)
-			switch {
-			case pods[name].UID != pod.UID || !known:
-			case right(cpu):
-				have++
-			default:
-				lost++
-			}
-		}
-		return have > 0 && lost == 0, fmt.Sprintf("%s with what they were given, %d without", plural(have, "pod"), lost), nil
+func (t Target) given(
+	ctx context.Context, pods map[string]corev1.Pod, right func(has resource.Quantity) bool,
+) (holds bool, saw string, err error) {
+	now, err := t.pods(ctx)
+	if err != nil {
+		return false, "", err
 	}
+	have, lost := 0, 0
+	for name, pod := range now {
+		cpu, known := cpuGiven(pod)
+		switch {
+		case pods[name].UID != pod.UID || !known:
+		case right(cpu):
+			have++
+		default:
+			lost++
+		}
+	}
+	return have > 0 && lost == 0, fmt.Sprintf("%s with what they were given, %d without", plural(have, "pod"), lost), nil
 }
 
-// notGiven is an error where a pod has what it is yet to be given; what says what is about to be done.
+// notGiven is an error if a pod has already what it is about to be given. The error begins with what.
 func (t Target) notGiven(ctx context.Context, what string, right func(has resource.Quantity) bool) error {
 	pods, err := t.pods(ctx)
 	if err != nil {
@@ -105,11 +103,11 @@ func (t Target) notGiven(ctx context.Context, what string, right func(has resour
 	return nil
 }
 
-// resize asks for another amount for each pod that has not got it, and waits until all have.
-func (t Target) resize(ctx context.Context, cpu resource.Quantity) (witness string, err error) {
+// resize asks for another amount for each pod that has not asked for it.
+func (t Target) resize(ctx context.Context, cpu resource.Quantity) error {
 	pods, err := t.pods(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(pods)) {
 		pod := pods[name]
@@ -119,9 +117,14 @@ func (t Target) resize(ctx context.Context, cpu resource.Quantity) (witness stri
 		patch := fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"resources":{"requests":{"cpu":%q}}}]}}`, pod.Spec.Containers[0].Name, cpu.String())
 		_, err := t.Client.CoreV1().Pods(t.Namespace).Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "resize")
 		if err != nil && !apierrors.IsNotFound(err) { // its successor is made as the template says
-			return "", fmt.Errorf("resize pod %s: %w", name, err)
+			return fmt.Errorf("resize pod %s: %w", name, err)
 		}
 	}
+	return nil
+}
+
+// sizedTo waits until all pods have an amount.
+func (t Target) sizedTo(ctx context.Context, cpu resource.Quantity) (witness string, err error) {
 	return t.sized(ctx, "pods of "+t.Workload+" to have "+cpu.String()+" of processor time", func(has resource.Quantity) bool { return has.Cmp(cpu) == 0 })
 }
 

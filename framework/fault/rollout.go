@@ -11,7 +11,7 @@ import (
 )
 
 // Rollout replaces every pod by a rolling update: the pod template gets a new annotation, as `kubectl rollout restart`
-// gives it. The undo rolls back to the template that was there, which is a rolling update too.
+// gives it. The revert rolls back to the template that was there, which is a rolling update too.
 //
 // Source: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment
 type Rollout struct{}
@@ -21,39 +21,41 @@ const rolloutAnnotation = "holdfast.dev/rollout"
 
 func (Rollout) String() string { return "rolling update" }
 
-// Inject implements Fault. It returns when every pod is of the new revision and the old ones are gone.
-func (Rollout) Inject(ctx context.Context, t Target) (Heal, error) {
-	fresh, rollBack, err := t.revisions(ctx)
+// Plan implements Fault. The rollout was seen when every pod is of the new revision and the old ones are gone.
+func (Rollout) Plan(ctx context.Context, t Target) (Disruption, error) {
+	fresh, old, err := t.revisions(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	before, err := t.pods(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	heal := once(rollBack)
-	if err := t.annotate(ctx, &fresh); err != nil {
-		return heal, err
-	}
-	witness, err := t.Settle(ctx)
-	if err != nil {
-		return heal, err
-	}
-	after, err := t.pods(ctx)
-	if err != nil {
-		return heal, err
-	}
-	victims := gone(before, after)
-	if len(victims) == 0 || len(victims) < len(before) {
-		return heal, fmt.Errorf("roll out %s: of %s, %d were replaced", t.Workload, plural(len(before), "pod"), len(victims))
-	}
-	t.Record.Seen(nil, victims, witness)
-	t.Record.Lasts(t.isOf(fresh))
-	return heal, nil
+	return Settling(&Effect{
+		Ask:     t.isOf(fresh),
+		Undo:    func(ctx context.Context) error { return t.annotate(ctx, old) },
+		Restore: t.rolledBack,
+	}, func(ctx context.Context) (seen Observation, err error) {
+		if err := t.annotate(ctx, &fresh); err != nil {
+			return seen, err
+		}
+		if seen.Witness, err = t.Settle(ctx); err != nil {
+			return seen, err
+		}
+		after, err := t.pods(ctx)
+		if err != nil {
+			return seen, err
+		}
+		seen.Pods = gone(before, after)
+		if len(seen.Pods) == 0 || len(seen.Pods) < len(before) {
+			err = fmt.Errorf("roll out %s: of %s, %d were replaced", t.Workload, plural(len(before), "pod"), len(seen.Pods))
+		}
+		return seen, err
+	}), nil
 }
 
 // isOf asks whether the template still says a revision, and whether there is a pod that the controller made of it.
-func (t Target) isOf(revision string) Lasting {
+func (t Target) isOf(revision string) func(context.Context) (bool, string, error) {
 	return t.asLongAs(func(d *appsv1.Deployment, pods map[string]corev1.Pod) (bool, string) {
 		fresh := 0
 		for _, p := range pods {
@@ -66,26 +68,22 @@ func (t Target) isOf(revision string) Lasting {
 	})
 }
 
-// revisions names a revision that the workload never had, and how to get back to the one it has.
-func (t Target) revisions(ctx context.Context) (fresh string, rollBack Heal, err error) {
+// revisions returns a revision that the workload never had, and the one that it has.
+func (t Target) revisions(ctx context.Context) (fresh string, current *string, err error) {
 	d, err := t.deployment(ctx)
 	if err != nil {
 		return "", nil, err
 	}
-	var restore *string // a merge patch removes a key by setting it to null
 	if old, had := d.Spec.Template.Annotations[rolloutAnnotation]; had {
-		restore = &old
+		current = &old // otherwise nil: a merge patch removes a key by setting it to null
 	}
-	return "after " + d.ResourceVersion, func(ctx context.Context) error {
-		if err := t.annotate(ctx, restore); err != nil {
-			return err
-		}
-		witness, err := t.Settle(ctx)
-		if err == nil {
-			t.Record.Healed("rolled back: " + witness)
-		}
-		return err
-	}, nil
+	return "after " + d.ResourceVersion, current, nil
+}
+
+// rolledBack waits until the workload has settled with the revision that it had.
+func (t Target) rolledBack(ctx context.Context) (string, error) {
+	saw, err := t.Settle(ctx)
+	return "rolled back: " + saw, err
 }
 
 // annotate sets the annotation of the pod template, or removes it, which makes it another template.

@@ -79,7 +79,7 @@ func TestWhatHasNoRoomCountsAsSettledOnceTheSchedulerHasSaidSo(t *testing.T) {
 		},
 	} {
 		target := test.world.target()
-		target.Room = test.room
+		target.SchedulableReplicas = test.room
 		done, saw, err := target.settled(t.Context())
 		if done != test.done || saw != test.saw || err != nil {
 			t.Errorf("%s: %t, %q, %v", test.name, done, saw, err)

@@ -28,48 +28,43 @@ func (s Scale) String() string {
 	return "scale to " + strings.Join(steps, ", ")
 }
 
-// Inject implements Fault. It returns when the last step has settled.
-func (s Scale) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault. The scaling was seen when the last step has settled.
+func (s Scale) Plan(ctx context.Context, t Target) (Disruption, error) {
 	if len(s.Through) == 0 {
-		return nothing, fmt.Errorf("scale %s: no number of replicas is given", t.Workload)
+		return nil, fmt.Errorf("scale %s: no number of replicas is given", t.Workload)
 	}
 	d, err := t.deployment(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	replicas := int(*d.Spec.Replicas)
+	replicas, last := int(*d.Spec.Replicas), s.Through[len(s.Through)-1]
 	if !slices.ContainsFunc(s.Through, func(n int) bool { return n != replicas }) {
-		return nothing, fmt.Errorf("scale %s to %d: it has that many", t.Workload, replicas)
+		return nil, fmt.Errorf("scale %s to %d: it has that many", t.Workload, replicas)
 	}
-	heal := once(func(ctx context.Context) error {
-		witness, err := t.scale(ctx, replicas)
-		if err == nil {
-			t.Record.Healed(witness)
-		}
-		return err
-	})
 	before, err := t.pods(ctx)
 	if err != nil {
-		return heal, err
+		return nil, err
 	}
-	var witness string
-	for _, n := range s.Through {
-		if witness, err = t.scale(ctx, n); err != nil {
-			return heal, err
+	return Settling(&Effect{
+		Ask:     t.scaled(replicas, last),
+		Undo:    func(ctx context.Context) error { return t.setScale(ctx, replicas) },
+		Restore: func(ctx context.Context) (string, error) { return t.scaledTo(ctx, replicas) },
+		Stays:   last == replicas, // there is nothing to scale back
+	}, func(ctx context.Context) (seen Observation, err error) {
+		for _, n := range s.Through {
+			if seen.Witness, err = t.scale(ctx, n); err != nil {
+				return seen, err
+			}
 		}
-	}
-	after, err := t.pods(ctx)
-	if err != nil {
-		return heal, err
-	}
-	t.Record.Seen(nil, gone(before, after), witness)
-	t.Record.Lasts(t.scaled(replicas, s.Through[len(s.Through)-1]))
-	return heal, nil
+		after, err := t.pods(ctx)
+		seen.Pods = gone(before, after)
+		return seen, err
+	}), nil
 }
 
 // scaled asks whether the controller is still to have that many replicas, and whether there are more, or fewer, pods than
 // there were.
-func (t Target) scaled(from, to int) Lasting {
+func (t Target) scaled(from, to int) func(context.Context) (bool, string, error) {
 	return t.asLongAs(func(d *appsv1.Deployment, pods map[string]corev1.Pod) (bool, string) {
 		wanted, there, leaving := int(*d.Spec.Replicas), len(pods), going(pods)
 		moved := to > from && there > from || to < from && there-leaving < from || to == from
@@ -82,6 +77,11 @@ func (t Target) scale(ctx context.Context, replicas int) (witness string, err er
 	if err := t.setScale(ctx, replicas); err != nil {
 		return "", err
 	}
+	return t.scaledTo(ctx, replicas)
+}
+
+// scaledTo waits until the workload has settled with a number of replicas.
+func (t Target) scaledTo(ctx context.Context, replicas int) (witness string, err error) {
 	if witness, err = t.Settle(ctx); err != nil {
 		return "", err
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"sort"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,22 +20,22 @@ import (
 // on two cores a rolling update of 120 pods, in trials side by side, was seen to take just under four minutes.
 const SettleLimit = 10 * time.Minute
 
-// pods lists the workload's pods, those that are going included, by name. One that has ended holds nothing, is offered to
-// nobody, and its controller does not count it: what a kubelet has evicted stays behind as such an object.
+// pods lists the workload's pods by name, those that are being deleted included. A pod that has ended holds no resources, is not offered
+// to clients, and is not counted by its controller: a pod that a kubelet has evicted stays behind as such an object.
 func (t Target) pods(ctx context.Context) (map[string]corev1.Pod, error) {
 	pods, err := t.allPods(ctx)
 	maps.DeleteFunc(pods, func(_ string, p corev1.Pod) bool { return ended(p) })
 	return pods, err
 }
 
-// staying are those that nobody has asked to go: what is going is seen to go whatever we do.
+// staying are the pods that are not being deleted: a pod that is going would be seen to go whatever we do.
 func (t Target) staying(ctx context.Context) (map[string]corev1.Pod, error) {
 	pods, err := t.pods(ctx)
 	maps.DeleteFunc(pods, func(_ string, p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 	return pods, err
 }
 
-// ended tells whether all containers of a pod have ended for good.
+// ended reports whether all containers of a pod have ended for good.
 func ended(p corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
@@ -117,8 +116,8 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 	want := int(*d.Spec.Replicas)
 	placed, pending := placedOf(pods)
 	room := want
-	if t.Room > 0 {
-		room = min(want, t.Room)
+	if t.SchedulableReplicas > 0 {
+		room = min(want, t.SchedulableReplicas)
 	}
 	updated, available := int(d.Status.UpdatedReplicas), int(d.Status.AvailableReplicas)
 	saw = fmt.Sprintf("%d pods exist, %d of the newest revision, %d available, %d ready endpoints, %d wanted",
@@ -135,7 +134,7 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 	return done, saw, nil
 }
 
-// look tells whether the workload is settled just now. A moment without the API server is waited out.
+// look reports whether the workload is settled just now. It waits for an API server that is away for a moment.
 func (t Target) look(ctx context.Context) (settled bool, saw string, err error) {
 	err = poll.Until(ctx, "a look at "+t.Workload, SettleLimit, func(ctx context.Context) (bool, string, error) {
 		var err error
@@ -239,6 +238,7 @@ func (t Target) worker(ctx context.Context, n int) (clusters.Node, []string, err
 	if err != nil {
 		return nil, nil, err
 	}
+	wanted := n
 	for _, node := range t.Cluster.Nodes() {
 		if node.Role() != clusters.Worker {
 			continue
@@ -255,30 +255,27 @@ func (t Target) worker(ctx context.Context, n int) (clusters.Node, []string, err
 		sort.Strings(on)
 		return node, on, nil
 	}
-	return nil, nil, fmt.Errorf("pick a worker of %s: %d more than it has", t.Cluster.Name(), n)
+	return nil, nil, fmt.Errorf("no worker %d: cluster %s has %d workers", wanted, t.Cluster.Name(), wanted-n)
 }
 
-// names of nodes, in their order.
-func names(nodes []clusters.Node) []string {
-	out := make([]string, 0, len(nodes))
-	for _, n := range nodes {
-		out = append(out, n.Name())
-	}
-	return out
-}
-
-// once makes an undo that can be called again without doing it again; it returns the first call's error.
-func once(undo Heal) Heal {
-	var guard sync.Once
-	var err error
-	return func(ctx context.Context) error {
-		guard.Do(func() { err = undo(ctx) })
-		return err
+// restored is the end of a revert of which there is a witness: the workload has settled as well, if it was settled before. If it was
+// not, another fault keeps it from that, and is reverted later.
+func (t Target) restored(settled bool, witness string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		if !settled {
+			return witness, nil
+		}
+		return t.settledAfter(witness)(ctx)
 	}
 }
 
-// nothing is the undo of a fault that did nothing yet.
-func nothing(context.Context) error { return nil }
+// settledAfter waits until the workload has settled, after something that a witness has seen.
+func (t Target) settledAfter(witness string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		saw, err := t.Settle(ctx)
+		return witness + "; " + saw, err
+	}
+}
 
 // plural writes "1 pod", "3 pods".
 func plural(n int, what string) string {

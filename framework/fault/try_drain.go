@@ -37,22 +37,33 @@ func (d TryDrain) String() string {
 	return fmt.Sprintf("try for %s to drain 1 worker", d.For)
 }
 
-// Inject implements Fault. It returns when the drain has ended or was given up.
-func (d TryDrain) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault. The drain was seen when it has ended or was given up.
+func (d TryDrain) Plan(ctx context.Context, t Target) (Disruption, error) {
 	if d.For <= 0 {
-		return nothing, fmt.Errorf("try for %s to drain a worker of %s: want a time", d.For, t.Workload)
+		return nil, fmt.Errorf("try for %s to drain a worker of %s: want a time", d.For, t.Workload)
 	}
 	node, before, err := d.victim(ctx, t)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	whole, _, err := t.look(ctx)
+	if err := t.checkSchedulable(ctx, []clusters.Node{node}); err != nil {
+		return nil, err
+	}
+	settled, _, err := t.look(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	heal := once(func(ctx context.Context) error { return t.reopen(ctx, node.Name(), whole) })
+	return Settling(&Effect{
+		Ask:     t.closed([]string{node.Name()}),
+		Undo:    func(ctx context.Context) error { return t.reopen(ctx, node.Name()) },
+		Restore: t.restored(settled, "uncordoned "+node.Name()+", and its taint is gone"),
+	}, func(ctx context.Context) (Observation, error) { return d.try(ctx, t, node, before) }), nil
+}
+
+// try drains a node, and looks at what has become of it.
+func (d TryDrain) try(ctx context.Context, t Target, node clusters.Node, before map[string]corev1.Pod) (Observation, error) {
 	if err := t.cordon(ctx, node.Name(), true); err != nil {
-		return heal, err
+		return Observation{}, err
 	}
 	drainer := t.drainer(ctx)
 	drainer.Timeout = d.For
@@ -61,13 +72,13 @@ func (d TryDrain) Inject(ctx context.Context, t Target) (Heal, error) {
 	took := time.Since(began)
 	switch {
 	case refused == nil:
-		return heal, t.seeDrained(ctx, node, before, took)
+		return t.seeDrained(ctx, node, before, took)
 	case ctx.Err() != nil: // kubectl says that it gave up, and not why
-		return heal, fmt.Errorf("drain %s: %w", node.Name(), ctx.Err())
+		return Observation{}, fmt.Errorf("drain %s: %w", node.Name(), ctx.Err())
 	case took < d.For:
-		return heal, fmt.Errorf("drain %s: %w", node.Name(), refused)
+		return Observation{}, fmt.Errorf("drain %s: %w", node.Name(), refused)
 	}
-	return heal, t.seeBlocked(ctx, node, before, d.For)
+	return t.seeBlocked(ctx, node, before, d.For)
 }
 
 // victim is a worker at random to whose pods clients of every kind talk, or one that carries an unready pod, and the workload's
@@ -87,7 +98,7 @@ func (d TryDrain) victim(ctx context.Context, t Target) (clusters.Node, map[stri
 		return nil, nil, fmt.Errorf("pick a worker for %q: no pod of %s is on one", d, t.Workload)
 	}
 	toFront(candidates, t.Rand.IntN(len(candidates)))
-	if !d.Unready { // nobody talks to one that is not ready
+	if !d.Unready { // no client talks to a pod that is not ready
 		carried := make([][]string, len(candidates))
 		for i, n := range candidates {
 			carried[i] = slices.Sorted(maps.Keys(on(all, n.Name())))
@@ -101,7 +112,7 @@ func (d TryDrain) victim(ctx context.Context, t Target) (clusters.Node, map[stri
 	return candidates[0], on(all, candidates[0].Name()), nil
 }
 
-// wants tells whether a pod makes its node one to drain. One that was never started would not do for Unready: no budget
+// wants reports whether a pod makes its node one to drain. A pod that was never started would not do for Unready: no budget
 // protects a pod that is Pending.
 //
 // Source: canIgnorePDB in kubernetes pkg/registry/core/pod/storage/eviction.go
@@ -126,30 +137,28 @@ func isReady(p corev1.Pod) bool {
 }
 
 // seeDrained is the witness of a drain that ended: no pod of the workload is on the node.
-func (t Target) seeDrained(ctx context.Context, node clusters.Node, before map[string]corev1.Pod, took time.Duration) error {
+func (t Target) seeDrained(ctx context.Context, node clusters.Node, before map[string]corev1.Pod, took time.Duration) (Observation, error) {
 	now, err := t.pods(ctx)
 	if err != nil {
-		return err
+		return Observation{}, err
 	}
 	if left := on(now, node.Name()); len(left) > 0 {
-		return fmt.Errorf("drain %s: pod %s is still on it", node.Name(), slices.Min(slices.Collect(maps.Keys(left))))
+		return Observation{}, fmt.Errorf("drain %s: pod %s is still on it", node.Name(), slices.Min(slices.Collect(maps.Keys(left))))
 	}
-	t.Record.Seen([]string{node.Name()}, gone(before, now),
-		fmt.Sprintf("no pod left on %s after %s", node.Name(), took.Round(time.Second)))
-	t.Record.Lasts(t.closed([]string{node.Name()}))
-	return nil
+	witness := fmt.Sprintf("no pod left on %s after %s", node.Name(), took.Round(time.Second))
+	return Observation{Nodes: []string{node.Name()}, Pods: gone(before, now), Witness: witness}, nil
 }
 
 // seeBlocked is the witness of a drain that was given up: pods that were there are there and not going, and the status of
 // a budget, which the disruption controller writes, says that it allows none of them to be disrupted.
-func (t Target) seeBlocked(ctx context.Context, node clusters.Node, before map[string]corev1.Pod, span time.Duration) error {
+func (t Target) seeBlocked(ctx context.Context, node clusters.Node, before map[string]corev1.Pod, span time.Duration) (Observation, error) {
 	now, err := t.pods(ctx)
 	if err != nil {
-		return err
+		return Observation{}, err
 	}
 	budgets, err := t.Client.PolicyV1().PodDisruptionBudgets(t.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("list budgets of %s: %w", t.Namespace, err)
+		return Observation{}, fmt.Errorf("list budgets of %s: %w", t.Namespace, err)
 	}
 	went := gone(before, now)
 	stay := on(now, node.Name())
@@ -167,17 +176,15 @@ func (t Target) seeBlocked(ctx context.Context, node clusters.Node, before map[s
 	who := strings.Join(slices.Sorted(maps.Keys(stay)), ", ")
 	switch {
 	case len(stay) == 0:
-		return fmt.Errorf("drain %s: given up after %s, and its pods were still going", node.Name(), span)
+		return Observation{}, fmt.Errorf("drain %s: given up after %s, and its pods were still going", node.Name(), span)
 	case len(blocking) == 0:
-		return fmt.Errorf("drain %s: given up after %s, and no budget holds on to %s", node.Name(), span, who)
+		return Observation{}, fmt.Errorf("drain %s: given up after %s, and no budget holds on to %s", node.Name(), span, who)
 	}
-	t.Record.Seen([]string{node.Name()}, went, fmt.Sprintf("after %s, %s still on %s, %d ready: %s",
-		span, who, node.Name(), ready(stay), strings.Join(blocking, "; ")))
-	t.Record.Lasts(t.closed([]string{node.Name()}))
-	return nil
+	witness := fmt.Sprintf("after %s, %s still on %s, %d ready: %s", span, who, node.Name(), ready(stay), strings.Join(blocking, "; "))
+	return Observation{Nodes: []string{node.Name()}, Pods: went, Witness: witness}, nil
 }
 
-// blocks tells whether a budget is for a pod and allows no disruption.
+// blocks reports whether a budget is for a pod and allows no disruption.
 func blocks(b policyv1.PodDisruptionBudget, pod corev1.Pod) bool {
 	selects, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	return err == nil && selects.Matches(labels.Set(pod.Labels)) && b.Status.DisruptionsAllowed == 0
@@ -186,15 +193,14 @@ func blocks(b policyv1.PodDisruptionBudget, pod corev1.Pod) bool {
 // reopenLimit bounds how long a node may take to lose the taint that goes with being unschedulable.
 const reopenLimit = 30 * time.Second
 
-// reopen uncordons a node and waits until the node controller has taken its taint away, which is what the scheduler
-// goes by. If the workload was whole before, it waits until it is so again; else something else keeps it from that.
+// reopen uncordons a node and waits until the node controller has removed its taint, which is what the scheduler goes by.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-nodes-by-condition
-func (t Target) reopen(ctx context.Context, node string, whole bool) error {
+func (t Target) reopen(ctx context.Context, node string) error {
 	if err := t.cordon(ctx, node, false); err != nil {
 		return err
 	}
-	err := poll.Until(ctx, "node "+node+" to take pods", reopenLimit, func(ctx context.Context) (bool, string, error) {
+	return poll.Until(ctx, "node "+node+" to take pods", reopenLimit, func(ctx context.Context) (bool, string, error) {
 		n, err := t.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 		if err != nil {
 			return false, "", err
@@ -202,15 +208,4 @@ func (t Target) reopen(ctx context.Context, node string, whole bool) error {
 		tainted := slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable })
 		return !tainted && !n.Spec.Unschedulable, fmt.Sprintf("unschedulable %t, taint %t", n.Spec.Unschedulable, tainted), nil
 	})
-	witness := "uncordoned " + node + ", and its taint is gone"
-	if whole && err == nil {
-		var saw string
-		saw, err = t.Settle(ctx)
-		witness += "; " + saw
-	}
-	if err != nil {
-		return err
-	}
-	t.Record.Healed(witness)
-	return nil
 }

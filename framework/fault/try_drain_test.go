@@ -62,7 +62,7 @@ func TestATriedDrain(t *testing.T) {
 				w := newWorld(6, "w1", "w2", "w3")
 				test.world(w)
 				began := time.Now()
-				heal, err := TryDrain{For: span}.Inject(t.Context(), w.target())
+				heal, err := inject(t.Context(), TryDrain{For: span}, w.target())
 				if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
 					t.Errorf("error %v, want %q", err, test.want)
 				}
@@ -103,7 +103,7 @@ func TestTheWorkerOfAnUnreadyPodIsTried(t *testing.T) {
 		w.evictable, w.stale = 0, true
 		w.protect("backend", "backend", 0)
 		began := time.Now()
-		heal, err := TryDrain{For: time.Second, Unready: true}.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), TryDrain{For: time.Second, Unready: true}, w.target())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestTheWorkerOfAnUnreadyPodIsTried(t *testing.T) {
 func TestANodeTakesPodsWhenItsTaintIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(6, "w1", "w2", "w3")
-		heal, err := TryDrain{For: 9 * time.Second}.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), TryDrain{For: 9 * time.Second}, w.target())
 		if err != nil {
 			t.Fatal(err)
 		}

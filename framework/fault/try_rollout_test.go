@@ -26,13 +26,14 @@ func TestTryRolloutTellsHowFarItCame(t *testing.T) {
 				if test.stuck {
 					surge := &corev1.Pod{}
 					surge.Name, surge.Namespace, surge.Labels = "surge", "ns", map[string]string{"app": "backend"}
+					surge.Annotations = map[string]string{rolloutAnnotation: "after 7"} // as the new template says
 					go func() {
 						time.Sleep(5 * time.Second)
 						_ = w.client.Tracker().Add(surge)
 					}()
 				}
 				began := time.Now()
-				heal, err := TryRollout{For: 20 * time.Second}.Inject(t.Context(), w.target())
+				heal, err := inject(t.Context(), TryRollout{For: 20 * time.Second}, w.target())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -2,15 +2,13 @@ package fault
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 // Unbalance empties a zone of the workload's pods and opens it again: it drains all its workers, as their maintenance
@@ -26,44 +24,30 @@ type Unbalance struct{}
 
 func (Unbalance) String() string { return "drain a zone and open it again" }
 
-// Inject implements Fault. It returns when the zone takes pods again and has none of the workload's.
-func (Unbalance) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault. The zone is unbalanced when it takes pods again and has none of the workload's.
+func (Unbalance) Plan(ctx context.Context, t Target) (Disruption, error) {
 	nodes, pods, err := t.zone(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	heal := once(func(ctx context.Context) error {
-		if err := t.open(ctx, nodes); err != nil {
-			return err
+	if err := t.checkSchedulable(ctx, nodes); err != nil {
+		return nil, err
+	}
+	return Settling(&Effect{
+		Undo:    func(ctx context.Context) error { return t.uncordonAll(ctx, nodes) },
+		Restore: t.settledAfter("no node is cordoned"),
+		Over:    "the nodes are schedulable again when it was seen, and where pods return to is what scenarios ask",
+	}, func(ctx context.Context) (seen Observation, err error) {
+		if err := t.drainAll(ctx, nodes); err != nil {
+			return seen, err
 		}
-		witness, err := t.Settle(ctx)
-		if err == nil {
-			t.Record.Healed("no node is cordoned; " + witness)
+		witness, err := t.emptied(ctx, nodes)
+		if err != nil {
+			return seen, err
 		}
-		return err
-	})
-	for _, n := range nodes { // all first, or the pods of one would move to the next
-		if err := t.cordon(ctx, n.Name(), true); err != nil {
-			return heal, err
-		}
-	}
-	group, groupCtx := errgroup.WithContext(ctx)
-	for _, n := range nodes {
-		group.Go(func() error { return t.drain(groupCtx, n.Name()) })
-	}
-	if err := group.Wait(); err != nil {
-		return heal, err
-	}
-	witness, err := t.emptied(ctx, nodes)
-	if err != nil {
-		return heal, err
-	}
-	if err := t.open(ctx, nodes); err != nil {
-		return heal, err
-	}
-	// No nodes are named: they were taken away only for a while, and are back before the undo.
-	t.Record.Seen(nil, pods, witness+"; open again: "+strings.Join(names(nodes), ", "))
-	return heal, nil
+		// No nodes are named: they were away only for a while, and are back before the revert.
+		return Observation{Pods: pods, Witness: witness + "; open again: " + strings.Join(node.Names(nodes), ", ")}, t.uncordonAll(ctx, nodes)
+	}), nil
 }
 
 // zone picks a zone whose workers carry pods of the workload, at random but repeatably, and names those pods. There must
@@ -94,15 +78,6 @@ func (t Target) zone(ctx context.Context) (nodes []clusters.Node, pods []string,
 	return workers[zone], carries[zone], nil
 }
 
-// open uncordons all nodes that it can.
-func (t Target) open(ctx context.Context, nodes []clusters.Node) error {
-	var errs []error
-	for _, n := range nodes { // one that cannot be opened must not keep the others closed
-		errs = append(errs, t.cordon(ctx, n.Name(), false))
-	}
-	return errors.Join(errs...)
-}
-
 // emptied is the witness of an emptied zone: the workload has settled, and where all its pods are.
 func (t Target) emptied(ctx context.Context, nodes []clusters.Node) (witness string, err error) {
 	settled, err := t.Settle(ctx)
@@ -113,7 +88,7 @@ func (t Target) emptied(ctx context.Context, nodes []clusters.Node) (witness str
 	if err != nil {
 		return "", err
 	}
-	closed := names(nodes)
+	closed := node.Names(nodes)
 	on := map[string]int{}
 	for name, pod := range now {
 		if slices.Contains(closed, pod.Spec.NodeName) {

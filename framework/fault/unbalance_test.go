@@ -11,7 +11,7 @@ import (
 // TestUnbalanceEmptiesAWholeZone: all of its workers, no other, and they take pods again when it is seen.
 func TestUnbalanceEmptiesAWholeZone(t *testing.T) {
 	w := newWorld(6, "wax", "way", "wbx", "wby", "wcx", "wcy")
-	heal, err := Unbalance{}.Inject(t.Context(), w.target())
+	heal, err := inject(t.Context(), Unbalance{}, w.target())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestUnbalanceHonoursTheBudget(t *testing.T) {
 			w.evictable = 1000
 		})
 		began := time.Now()
-		if _, err := (Unbalance{}).Inject(t.Context(), w.target()); err != nil {
+		if _, err := inject(t.Context(), Unbalance{}, w.target()); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took < 20*time.Second {
@@ -67,7 +67,7 @@ func TestUnbalanceLeavesNothingClosed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(12, "wax", "way", "wbx", "wby", "wcx", "wcy")
 				test.spoil(w)
-				heal, err := Unbalance{}.Inject(t.Context(), w.target())
+				heal, err := inject(t.Context(), Unbalance{}, w.target())
 				if err == nil || !strings.HasPrefix(err.Error(), test.want) || len(w.seen) != 0 {
 					t.Errorf("got %v, seen %q\nwant %s", err, w.seen, test.want)
 				}
@@ -85,7 +85,7 @@ func TestUnbalanceNeedsAnotherZone(t *testing.T) {
 		"pick a zone with pods of backend: of 1 zone, 1 carry any":  newWorld(6, "wax", "way"),
 		"pick a zone with pods of backend: of 2 zones, 0 carry any": newWorld(0, "wax", "wbx"),
 	} {
-		if _, err := (Unbalance{}).Inject(t.Context(), w.target()); err == nil || err.Error() != want || w.cordoned() != nil {
+		if _, err := inject(t.Context(), Unbalance{}, w.target()); err == nil || err.Error() != want || w.cordoned() != nil {
 			t.Errorf("got %v, cordoned %q\nwant %s", err, w.cordoned(), want)
 		}
 	}

@@ -4,18 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// Prepared is a Fault that has to fetch something first. Prepare does so before the load flows: what it takes of the machine
-// is none of what is judged. It changes nothing that runs, and may be called again.
+// Prepared is a Fault that has to fetch something first. Prepare fetches it before the load flows, so that the work does not disturb what
+// is judged. It changes nothing that runs, and may be called again.
 type Prepared interface {
 	Fault
 	Prepare(ctx context.Context, t Target) error
@@ -26,7 +28,7 @@ type Prepared interface {
 // upgrade node"; then each one's kubelet. For that they are cordoned and not drained: nothing but their own pods and CoreDNS,
 // which is bound to them, runs there. Workers stay at the older version, which Kubernetes supports.
 //
-// There is no way back: the undo makes the nodes schedulable, and sees that the version is still the new one.
+// It is irreversible: the revert makes the nodes schedulable, and sees that the version is still the new one.
 //
 // Source: https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-upgrade/
 type UpgradeControlPlane struct {
@@ -40,7 +42,7 @@ type UpgradeControlPlane struct {
 // workload has settled. The node that carries the load is the last, and is not drained: its pods, of which no controller would
 // start another, go on while the kubelet is replaced.
 //
-// There is no way back: the undo makes the nodes schedulable, and sees that the version is still the new one.
+// It is irreversible: the revert makes the nodes schedulable, and sees that the version is still the new one.
 //
 // Source: https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/upgrading-linux-nodes/
 type UpgradeWorkers struct {
@@ -49,9 +51,12 @@ type UpgradeWorkers struct {
 	Before Arrange
 }
 
-// Arrange changes a cluster at a moment of an upgrade, such as to plant a mistake that must be found. What it changed is undone
+// Arrange changes a cluster at a moment of an upgrade, for example to cause a regression that must be found. What it changed is reverted
 // with the fault.
-type Arrange func(ctx context.Context, t Target) (undo Heal, err error)
+type Arrange func(ctx context.Context, t Target) (Undo, error)
+
+// Undo undoes what an Arrange has done.
+type Undo = func(context.Context) error
 
 func (u UpgradeControlPlane) String() string { return "upgrade the control plane to " + u.To }
 
@@ -75,53 +80,54 @@ func prepareUpgrade(ctx context.Context, t Target, to string) error {
 	return err
 }
 
-// Inject implements Fault. It returns when the API server and every control plane's kubelet say that they are of the new version.
-func (u UpgradeControlPlane) Inject(ctx context.Context, t Target) (Heal, error) {
-	up, err := beginUpgrade(ctx, t, u.To, clusters.ControlPlane)
+// Plan implements Fault. The upgrade was seen when the API server and every control plane's kubelet report the new version.
+func (u UpgradeControlPlane) Plan(ctx context.Context, t Target) (Disruption, error) {
+	up, err := planUpgrade(ctx, t, u.To, clusters.ControlPlane)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	for _, n := range up.nodes {
-		if err := up.kubeadm(ctx, n); err != nil {
-			return up.heal(), err
+	return up.effect(func(ctx context.Context) error {
+		for _, n := range up.nodes {
+			if err := up.kubeadm(ctx, n); err != nil {
+				return err
+			}
 		}
-	}
-	if err := up.arrange(ctx, u.After); err != nil {
-		return up.heal(), err
-	}
-	for _, n := range up.nodes {
-		if err := up.cordon(ctx, n); err != nil {
-			return up.heal(), err
+		if err := up.arrange(ctx, u.After); err != nil {
+			return err
 		}
-		if err := up.kubelet(ctx, n); err != nil {
-			return up.heal(), err
+		for _, n := range up.nodes {
+			if err := up.cordon(ctx, n); err != nil {
+				return err
+			}
+			if err := up.kubelet(ctx, n); err != nil {
+				return err
+			}
+			if err := up.uncordon(ctx, n); err != nil {
+				return err
+			}
 		}
-		if err := up.uncordon(ctx, n); err != nil {
-			return up.heal(), err
-		}
-	}
-	return up.heal(), up.seen(ctx)
+		return nil
+	}), nil
 }
 
-// Inject implements Fault. It returns when every node's kubelet says that it is of the new version, and the whole cluster was
-// proven to be usable.
-func (u UpgradeWorkers) Inject(ctx context.Context, t Target) (Heal, error) {
-	up, err := beginUpgrade(ctx, t, u.To, clusters.Worker, clusters.LoadNode)
+// Plan implements Fault. The upgrade was seen when every node's kubelet reports the new version, and the whole cluster was proven to
+// be usable.
+func (u UpgradeWorkers) Plan(ctx context.Context, t Target) (Disruption, error) {
+	up, err := planUpgrade(ctx, t, u.To, clusters.Worker, clusters.LoadNode)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	if err := up.arrange(ctx, u.Before); err != nil {
-		return up.heal(), err
-	}
-	for _, n := range up.nodes {
-		if err := up.worker(ctx, n); err != nil {
-			return up.heal(), err
+	return up.effect(func(ctx context.Context) error {
+		if err := up.arrange(ctx, u.Before); err != nil {
+			return err
 		}
-	}
-	if err := up.cluster.Upgraded(ctx, up.release); err != nil {
-		return up.heal(), err
-	}
-	return up.heal(), up.seen(ctx)
+		for _, n := range up.nodes {
+			if err := up.worker(ctx, n); err != nil {
+				return err
+			}
+		}
+		return up.cluster.Upgraded(ctx, up.release)
+	}), nil
 }
 
 // upgrade is one of them at work.
@@ -133,18 +139,18 @@ type upgrade struct {
 	nodes   []clusters.Node
 	evicted []string
 	closed  map[string]bool // nodes that we cordoned
-	undo    []Heal
+	undo    []func(context.Context) error
 }
 
 func upgrader(t Target) (clusters.Upgrader, error) {
 	c, can := t.Cluster.(clusters.Upgrader)
 	if !can {
-		return nil, fmt.Errorf("upgrade cluster %s: whoever made it cannot upgrade it in place", t.Cluster.Name())
+		return nil, fmt.Errorf("upgrade cluster %s: its provider cannot upgrade it in place", t.Cluster.Name())
 	}
 	return c, nil
 }
 
-func beginUpgrade(ctx context.Context, t Target, to string, roles ...clusters.Role) (*upgrade, error) {
+func planUpgrade(ctx context.Context, t Target, to string, roles ...clusters.Role) (*upgrade, error) {
 	c, err := upgrader(t)
 	if err != nil {
 		return nil, err
@@ -199,7 +205,7 @@ func (up *upgrade) worker(ctx context.Context, n clusters.Node) error {
 func (up *upgrade) cordon(ctx context.Context, n clusters.Node) error {
 	return up.step(n, "cordon", func() error {
 		err := up.setOpen(ctx, n, false)
-		if !errors.Is(err, errClosed) { // also where it is not known whether it was done
+		if !errors.Is(err, errCordoned) { // also where it is not known whether it was done
 			up.closed[n.Name()] = true
 		}
 		return err
@@ -219,9 +225,6 @@ func (up *upgrade) uncordon(ctx context.Context, n clusters.Node) error {
 // openLimit bounds the wait for an API server that is between two versions of itself. Of three it can be another one each time.
 const openLimit = 2 * time.Minute
 
-// errClosed keeps us from opening later what somebody else has closed.
-var errClosed = errors.New("it is cordoned already, and not by us")
-
 // setOpen opens or closes a node, and waits out an API server that does not answer, or that has just been started and refuses
 // everybody, for it has not read yet who may do what.
 func (up *upgrade) setOpen(ctx context.Context, n clusters.Node, open bool) error {
@@ -235,7 +238,7 @@ func (up *upgrade) setOpen(ctx context.Context, n clusters.Node, open bool) erro
 			}
 			if done := node.Spec.Unschedulable != open; done {
 				if !open && !asked {
-					others = fmt.Errorf("cordon %s: %w", n.Name(), errClosed)
+					others = fmt.Errorf("cordon %s: %w", n.Name(), errCordoned)
 				}
 				return true, "", nil
 			}
@@ -278,21 +281,28 @@ func (up *upgrade) on(ctx context.Context, n clusters.Node) (pods []string, err 
 	return pods, err
 }
 
-// seen is the witness: what the API server says of itself, and the kubelets of themselves.
-func (up *upgrade) seen(ctx context.Context) error {
-	holds, saw, err := up.lasting(ctx)
-	if err == nil && !holds {
-		err = fmt.Errorf("see the upgrade to %s: %s", up.release.Kubernetes, saw)
+// effect is the upgrade as a Disruption. Its witnesses are the API server and the kubelets, which report their own versions.
+func (up *upgrade) effect(do func(context.Context) error) *Effect {
+	return &Effect{
+		Do: func(ctx context.Context) error {
+			if err := do(ctx); err != nil {
+				return err
+			}
+			holds, saw, err := up.upgraded(ctx)
+			if err == nil && !holds {
+				err = fmt.Errorf("see the upgrade to %s: %s", up.release.Kubernetes, saw)
+			}
+			return err
+		},
+		See: func(ctx context.Context) (bool, Observation, error) {
+			holds, saw, err := up.upgraded(ctx)
+			return holds, Observation{Pods: up.evicted, Witness: saw}, err // no nodes: they were away one by one, and are back
+		},
+		Undo: up.reopen, Restore: up.restored, Stays: true,
 	}
-	if err != nil {
-		return err
-	}
-	up.Record.Seen(nil, up.evicted, saw) // no nodes: they were away one by one, and are back
-	up.Record.Lasts(up.lasting)
-	return nil
 }
 
-func (up *upgrade) lasting(ctx context.Context) (bool, string, error) {
+func (up *upgrade) upgraded(ctx context.Context) (bool, string, error) {
 	to := up.release.Kubernetes
 	server, err := up.Client.Discovery().ServerVersion()
 	if err != nil {
@@ -307,39 +317,36 @@ func (up *upgrade) lasting(ctx context.Context) (bool, string, error) {
 			return false, fmt.Sprintf("the kubelet of %s says %s", n.Name(), got), nil
 		}
 	}
-	said := fmt.Sprintf("the API server says %s, and so do the kubelets of %s", server.GitVersion, strings.Join(names(up.nodes), ", "))
+	said := fmt.Sprintf("the API server says %s, and so do the kubelets of %s", server.GitVersion, strings.Join(node.Names(up.nodes), ", "))
 	return server.GitVersion == to, said, nil
 }
 
-// heal opens what we closed. It is not an error that the version stays.
-func (up *upgrade) heal() Heal {
-	return once(func(ctx context.Context) error {
-		for i := len(up.undo) - 1; i >= 0; i-- {
-			if err := up.undo[i](ctx); err != nil {
-				return err
-			}
-		}
-		for _, n := range up.nodes {
-			if !up.closed[n.Name()] {
-				continue
-			}
-			if err := up.setOpen(ctx, n, true); err != nil {
-				return err
-			}
-		}
-		holds, saw, err := up.lasting(ctx)
-		if err != nil {
+// reopen uncordons what the upgrade cordoned, once what was arranged is undone.
+func (up *upgrade) reopen(ctx context.Context) error {
+	for _, undo := range slices.Backward(up.undo) {
+		if err := undo(ctx); err != nil {
 			return err
 		}
-		if holds {
-			witness, err := up.Settle(ctx)
-			if err != nil {
-				return err
-			}
-			up.Record.Healed("there is no way back, and every node is schedulable: " + saw + "; " + witness)
-			return nil
+	}
+	for _, n := range up.nodes {
+		if !up.closed[n.Name()] {
+			continue
 		}
-		up.Record.Healed("every node is schedulable; the upgrade had not come to its end: " + saw)
-		return nil
-	})
+		if err := up.setOpen(ctx, n, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restored returns what there is after an upgrade. That the version stays is no error.
+func (up *upgrade) restored(ctx context.Context) (string, error) {
+	holds, saw, err := up.upgraded(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !holds {
+		return "every node is schedulable; the upgrade had not come to its end: " + saw, nil
+	}
+	return up.settledAfter("there is no way back, and every node is schedulable: " + saw)(ctx)
 }

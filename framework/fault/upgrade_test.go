@@ -103,7 +103,7 @@ func TestUpgradeGoesNodeByNode(t *testing.T) {
 	l, target := onLadder(t)
 	var arranged []string
 	arrange := func(what string) Arrange {
-		return func(context.Context, Target) (Heal, error) {
+		return func(context.Context, Target) (func(context.Context) error, error) {
 			l.w.steps = append(l.w.steps, what)
 			return func(context.Context) error {
 				arranged = append(arranged, "undo: "+what)
@@ -111,14 +111,14 @@ func TestUpgradeGoesNodeByNode(t *testing.T) {
 			}, nil
 		}
 	}
-	first, err := UpgradeControlPlane{To: newVersion, After: arrange("after kubeadm")}.Inject(t.Context(), target)
+	first, err := inject(t.Context(), UpgradeControlPlane{To: newVersion, After: arrange("after kubeadm")}, target)
 	must(t, err)
 	want := []string{"cp: kubeadm upgrade", "after kubeadm", "cp: cordon", "cp: new kubelet, Ready", "cp: uncordon"}
 	if diff := cmp.Diff(want, l.w.steps); diff != "" {
 		t.Errorf("control plane (-want +got):\n%s", diff)
 	}
 	l.w.steps = nil
-	second, err := UpgradeWorkers{To: newVersion, Before: arrange("before the first drain")}.Inject(t.Context(), target)
+	second, err := inject(t.Context(), UpgradeWorkers{To: newVersion, Before: arrange("before the first drain")}, target)
 	must(t, err)
 	want = []string{"before the first drain"}
 	for _, n := range []string{"w1", "w2", "w3", "load"} {
@@ -191,7 +191,7 @@ func TestUpgradeStopsWhereItFails(t *testing.T) {
 			l, target := onLadder(t)
 			l.serves(newVersion)
 			tt.mar(l)
-			heal, err := tt.fault.Inject(t.Context(), target)
+			heal, err := inject(t.Context(), tt.fault, target)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("%v, want %s", err, tt.want)
 			}
@@ -218,7 +218,7 @@ func TestUpgradeIsPrepared(t *testing.T) {
 			t.Errorf("%s: fetched %d times, and did %v", f, l.fetched, l.w.steps)
 		}
 		target.Cluster = l.fleet
-		if err := f.Prepare(t.Context(), target); err == nil || !strings.Contains(err.Error(), "upgrade cluster fleet: whoever made it cannot") {
+		if err := f.Prepare(t.Context(), target); err == nil || !strings.Contains(err.Error(), "upgrade cluster fleet: its provider cannot") {
 			t.Errorf("%s: %v", f, err)
 		}
 	}
@@ -234,8 +234,8 @@ func TestUpgradeOfANodeThatIsClosed(t *testing.T) {
 	n := o.(*corev1.Node).DeepCopy()
 	n.Spec.Unschedulable = true
 	must(t, l.w.client.Tracker().Update(nodes, n, ""))
-	heal, err := UpgradeWorkers{To: newVersion}.Inject(t.Context(), target)
-	if err == nil || !strings.Contains(err.Error(), "cordon w2: it is cordoned already, and not by us") {
+	heal, err := inject(t.Context(), UpgradeWorkers{To: newVersion}, target)
+	if err == nil || !strings.Contains(err.Error(), "cordon w2: node is already cordoned, and not by holdfast") {
 		t.Errorf("got %v", err)
 	}
 	must(t, heal(t.Context()))

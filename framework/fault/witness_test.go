@@ -10,31 +10,18 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// all is every fault, in a form that bites a world of six pods on three workers.
-func all() []Fault {
-	return []Fault{
-		Scale{Through: []int{9, 3}}, Rollout{}, PodDelete{Count: 2}, Evict{}, Drain{Nodes: 2}, NodeKill{}, NodeKill{Worker: 2},
-		ZoneOutage{}, FillNode{}, Unbalance{}, NodePressure{}, NodePressure{Worker: 2, Soft: true}, NodePressure{Disk: true},
-		NodePause{}, NodePause{Worker: 2}, NodeStop{}, NodeStop{Worker: 2}, Partition{}, Partition{Worker: 2}, Partition{Zone: true},
-		PacketLoss{Percent: 10}, Latency{Delay: 100 * time.Millisecond},
-		TryDrain{For: 20 * time.Second}, BadRollout{Args: badArgs}, TryRollout{For: time.Second},
-		Autoscale{CPU: 60, Max: 10}, Resize{CPU: "20m"}, AutoscaleVertically{},
-	}
-}
-
-// each plays a fault of its own world in a bubble of its own time.
+// each plays the faults that need no world of their own, in bubbles of their own time.
 func each(t *testing.T, play func(t *testing.T, f Fault, w *world)) {
 	t.Helper()
-	for _, f := range all() {
-		t.Run(f.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(6, "w1", "w2", "w3")
-				if f == (NodePressure{Disk: true}) { // which asks the API server's proxy
-					w, _ = withControlPlane(t)
-				}
-				play(t, f, w)
-			})
-		})
+	for _, f := range Examples() {
+		switch f.(type) {
+		case ControlPlaneKill, EtcdLeaderKill, UpgradeControlPlane, UpgradeWorkers, ComponentAway, ComponentKill:
+			continue
+		}
+		t.Run(f.String(), inBubble(func(t *testing.T) {
+			w, _ := worldFor(t, f)
+			play(t, f, w)
+		}))
 	}
 }
 
@@ -47,7 +34,7 @@ func TestInjectReturnsWhenItIsSeen(t *testing.T) {
 			n.(*machine).lag = lag
 		}
 		began := time.Now()
-		heal, err := f.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), f, w.target())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,14 +64,14 @@ func TestInjectReturnsWhenItIsSeen(t *testing.T) {
 
 // TestAFaultThatDoesNotBiteIsAnError: where the API server keeps what it is asked for, and the controllers are dead, Inject ends
 // in an error and never in Seen; and its undo is there. Of an API server that keeps nothing, see
-// TestAnInjectorThatDoesNothingIsAnError.
+// TestAFaultThatDoesNothingIsAnError.
 func TestAFaultThatDoesNotBiteIsAnError(t *testing.T) {
 	each(t, func(t *testing.T, f Fault, w *world) {
 		w.frozen = true
 		for _, n := range w.nodes {
 			n.(*machine).immortal = true
 		}
-		heal, err := f.Inject(t.Context(), w.target())
+		heal, err := inject(t.Context(), f, w.target())
 		if err == nil || len(w.seen) != 0 {
 			t.Errorf("Inject: %v, seen %q: want an error and nothing seen", err, w.seen)
 		}
@@ -131,7 +118,7 @@ func TestOneWitnessIsNotEnough(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(6, "w1", "w2", "w3")
 				s.spoil(w)
-				_, err := s.fault.Inject(t.Context(), w.target())
+				_, err := inject(t.Context(), s.fault, w.target())
 				if err == nil || !strings.HasPrefix(err.Error(), s.want) || len(w.seen) != 0 {
 					t.Errorf("got %v, seen %q\nwant %s", err, w.seen, s.want)
 				}
@@ -164,7 +151,7 @@ func TestACancelledInjectEndsAtOnce(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(3*time.Second, cancel)
 		began := time.Now()
-		heal, err := f.Inject(ctx, w.target())
+		heal, err := inject(ctx, f, w.target())
 		if took := time.Since(began); took > 4*time.Second {
 			t.Errorf("it ended %s after it began, cancelled at 3s", took)
 		}

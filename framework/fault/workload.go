@@ -15,6 +15,3 @@ func (t Target) Pods(ctx context.Context) (map[string]corev1.Pod, error) { retur
 
 // Gone returns the sorted names of the pods of before that no longer exist; a pod with another UID is another pod.
 func Gone(before, after map[string]corev1.Pod) []string { return gone(before, after) }
-
-// Once returns a heal that reverts on its first call only. Each call returns the error of the first.
-func Once(revert Heal) Heal { return once(revert) }

@@ -42,7 +42,7 @@ type world struct {
 	seenPods []string
 	gone     int // processes of a component
 	// lasting is the witness that is asked before the undo.
-	lasting Lasting
+	lasting func(context.Context) (bool, string, error)
 
 	patches []string // of the Deployment
 	scales  []int
@@ -131,21 +131,39 @@ func (w *world) target() Target {
 	}
 }
 
-func (w *world) Seen(nodes, pods []string, witness string) {
-	w.seen = append(w.seen, fmt.Sprintf("nodes=%v pods=%d %s", nodes, len(pods), witness))
-	w.seenPods = pods
+// inject plans and applies a fault in a world, and returns its revert.
+func inject(ctx context.Context, f Fault, target Target) (revert func(context.Context) error, err error) {
+	w := target.Record.(*world)
+	in, err := Plan(ctx, f, target)
+	if err == nil {
+		err = in.Apply(ctx, w.observe)
+	}
+	w.lasting = nil
+	if in.Askable() {
+		w.lasting = in.Active
+	}
+	return func(ctx context.Context) error {
+		return in.Revert(ctx, func(witness string) { w.healed = append(w.healed, witness) })
+	}, err
 }
-func (w *world) Hit(probes int)        { w.hit = probes }
-func (w *world) Gone(processes int)    { w.gone = processes }
-func (w *world) Lasts(still Lasting)   { w.lasting = still }
-func (w *world) Audited(history.Audit) {}
+
+func (w *world) observe(o Observation) {
+	w.seen = append(w.seen, fmt.Sprintf("nodes=%v pods=%d %s", o.Nodes, len(o.Pods), o.Witness))
+	w.seenPods, w.hit, w.gone = o.Pods, o.Hit, o.Processes
+}
+
+// Note implements Recorder.
+func (w *world) Note(e history.Event) {
+	if e.Reach != nil {
+		w.reached = append(w.reached, *e.Reach)
+	}
+}
+
+// Step implements Recorder.
 func (w *world) Step(s history.Step, do func() error) error {
 	w.steps = append(w.steps, s.Node+": "+s.What)
 	return do()
 }
-func (w *world) Reached(how history.Reach) { w.reached = append(w.reached, how) }
-func (w *world) Tried(history.Admission)   {}
-func (w *world) Healed(witness string)     { w.healed = append(w.healed, witness) }
 
 func (w *world) deployment() *appsv1.Deployment {
 	o, err := w.client.Tracker().Get(deployments, "ns", "backend")

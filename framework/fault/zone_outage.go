@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 // ZoneOutage ends every worker of one zone at the same time, in the way of NodeKill. The zone is one of those that carry
@@ -19,14 +20,13 @@ type ZoneOutage struct{}
 
 func (ZoneOutage) String() string { return "outage of one zone" }
 
-// Inject implements Fault. It returns when the engine says of every machine of the zone that it is gone, and their
-// kubelets have fallen silent.
-func (z ZoneOutage) Inject(ctx context.Context, t Target) (Heal, error) {
+// Plan implements Fault.
+func (z ZoneOutage) Plan(ctx context.Context, t Target) (Disruption, error) {
 	nodes, pods, err := z.victims(ctx, t)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	return t.takeAway(ctx, killing, nodes, pods)
+	return t.failNodes(ctx, killing, nodes, pods)
 }
 
 // victims are the workers of the zone of one that carries pods, and all pods of the workload on them.
@@ -49,7 +49,7 @@ func (ZoneOutage) victims(ctx context.Context, t Target) (nodes []clusters.Node,
 		}
 	}
 	for name, pod := range all {
-		if slices.Contains(names(nodes), pod.Spec.NodeName) {
+		if slices.Contains(node.Names(nodes), pod.Spec.NodeName) {
 			pods = append(pods, name)
 		}
 	}

@@ -62,7 +62,7 @@ func TestAZoneOutageTakesAllWorkersOfOneZone(t *testing.T) {
 					break
 				}
 			}
-			heal, err := ZoneOutage{}.Inject(t.Context(), target)
+			heal, err := inject(t.Context(), ZoneOutage{}, target)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,8 +102,8 @@ func TestOneMachineThatLivesIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := zoned()
 		w.nodes[1].(*machine).talks, w.nodes[3].(*machine).talks = true, true
-		heal, err := ZoneOutage{}.Inject(t.Context(), w.target())
-		if err == nil || !strings.Contains(err.Error(), "to be dead: last seen state exited, kubelet port silent: false") || len(w.seen) != 0 {
+		heal, err := inject(t.Context(), ZoneOutage{}, w.target())
+		if err == nil || !strings.Contains(err.Error(), "to be dead: last seen w4: state exited, kubelet port silent: false") || len(w.seen) != 0 {
 			t.Errorf("got %v, seen %q", err, w.seen)
 		}
 		if err := heal(t.Context()); err != nil || slices.Contains(w.states(), clusters.Exited) {
@@ -115,7 +115,7 @@ func TestOneMachineThatLivesIsNoOutage(t *testing.T) {
 // TestAnUndoOfAnOutageStartsAllItCan: one machine that cannot be started does not keep the other down.
 func TestAnUndoOfAnOutageStartsAllItCan(t *testing.T) {
 	w := zoned()
-	heal, err := ZoneOutage{}.Inject(t.Context(), w.target())
+	heal, err := inject(t.Context(), ZoneOutage{}, w.target())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestAWorkerInNoZoneHasNoOutage(t *testing.T) {
 	w := newWorld(2, "w1")
 	w.nodes[0].(*machine).zone = ""
 	const want = "pick a zone of fleet: worker w1 is in none"
-	if _, err := (ZoneOutage{}).Inject(t.Context(), w.target()); err == nil || err.Error() != want {
+	if _, err := inject(t.Context(), ZoneOutage{}, w.target()); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

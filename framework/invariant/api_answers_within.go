@@ -119,8 +119,8 @@ func stageOf(r history.Reach) string {
 // explained is what the probing node itself explains of the time without an answer, if less than Limit of it remains; empty:
 // nothing.
 func (p APIAnswersWithin) explained(f *evidence.Run, r history.Reach, control []history.Reach) string {
-	if e := f.Loudest(f.FaultsOn()); e != nil && r.Longest-max(e.Noise.Pause, e.Noise.Throttled) <= p.Limit {
-		return evidence.InWords(e)
+	if e := f.WorstPause(f.FaultsOn()); e != nil && r.Longest-max(e.Noise.Pause, e.Noise.Throttled) <= p.Limit {
+		return evidence.DescribeNoise(e)
 	}
 	if c := longest(sameStage(control, r)); r.Longest-c.Longest <= p.Limit {
 		return fmt.Sprintf("%s sends the probes, and its own kubelet gave it no good answer for %s %s", c.Host, prose.Moment(c.Longest), stageOf(c))

@@ -251,7 +251,7 @@ func TestTheStoryOfALateEndpoint(t *testing.T) {
 		"60 of 60: sent to a pod that had stopped listening, because the proxies had not noticed yet (late-endpoint): "+
 			"backend-1 on w1, deletion requested at 17s, endpoint removed at 17.01s, no preStop sleep; in phase told to end 60; the only endpoint in trouble",
 		"fresh: 60 of 6000 failed: 60 refused",
-		"60 after drain one worker was seen to bite at 16s, the first 1.1s later")
+		"60 after drain one worker was seen to take effect at 16s, the first 1.1s later")
 }
 
 // TestEveryCauseHasWords, and is named once.

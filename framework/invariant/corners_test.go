@@ -80,9 +80,9 @@ func TestMomentsOfTwoFaults(t *testing.T) {
 	want := []string{
 		"1 after kill one worker began at 15.5s, the first 100ms later",
 		"1 after kill another began at 15.7s, the first 100ms later",
-		"1 after kill one worker was seen to bite at 16s, the first 1s later",
-		"1 after kill another was seen to bite at 20s, the first 2s later",
-		"1 after kill another began to be undone at 25s, the first 1s later",
+		"1 after kill one worker was seen to take effect at 16s, the first 1s later",
+		"1 after kill another was seen to take effect at 20s, the first 2s later",
+		"1 after kill another began to be reverted at 25s, the first 1s later",
 		"1 after kill another was healed at 31s, the first 500ms later",
 	}
 	if len(v.Evidence) < len(want) || !slices.Equal(v.Evidence[len(v.Evidence)-len(want):], want) {
@@ -146,7 +146,7 @@ func TestEvidenceOfFailuresThatEndTooLate(t *testing.T) {
 			"26s reused #3200 of worker-0: reset after 2ms, backend-1 on w1 (inferred)",
 			"1 of 1: cut, or refused, by a pod that was ready (cut-while-ready): backend-1 on w1; inferred from the connection",
 			"reused: 1 of 6000 failed: 1 reset",
-			"1 after kill one worker was seen to bite at 16s, the first 10s later",
+			"1 after kill one worker was seen to take effect at 16s, the first 10s later",
 			"backend-1 on w1 (inferred): 1 reset",
 		}},
 		"at an innocent pod": {outage().EditRequests(func(r *history.Request) {
@@ -157,7 +157,7 @@ func TestEvidenceOfFailuresThatEndTooLate(t *testing.T) {
 			"17.005s reused #1401 of worker-0: bad-status 500 after 2ms, backend-4 on w4",
 			"1 of 1: answered wrongly by a pod that was ready (bad-answer): backend-4 on w4; seen",
 			"reused: 1 of 6000 failed: 1 bad-status",
-			"1 after kill one worker was seen to bite at 16s, the first 1.005s later",
+			"1 after kill one worker was seen to take effect at 16s, the first 1.005s later",
 			"backend-4 on w4: 1 bad-status",
 		}},
 		"too many": {behindAService(killed()).EditRequests(func(r *history.Request) {
@@ -168,7 +168,7 @@ func TestEvidenceOfFailuresThatEndTooLate(t *testing.T) {
 			"16s fresh #1200 of worker-0: refused after 2ms, unknown server",
 			"100 of 100: nothing that was seen explains it (unknown)",
 			"fresh: 100 of 6000 failed: 100 refused",
-			"100 after kill one worker was seen to bite at 16s, the first 0s later",
+			"100 after kill one worker was seen to take effect at 16s, the first 0s later",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) { lines(t, judge.Check(s.run.Run(), invariant.FailuresEndWithin{}), s.want...) })

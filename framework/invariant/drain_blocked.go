@@ -43,7 +43,7 @@ func (p DrainBlocked) Needs() evidence.Needs {
 // Judge implements EventInvariant.
 func (p DrainBlocked) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	from, _ := f.FaultsOn()
-	to, undone := f.FirstUndo()
+	to, undone := f.FirstRevert()
 	if !undone {
 		to = f.End()
 	}

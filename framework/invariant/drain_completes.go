@@ -121,7 +121,7 @@ func (r *drained) follow(f *evidence.Run, key history.Key, fault history.FaultLi
 		r.unclear.Add("which pods were left on %s at %s is unknown: a watch had a gap", prose.List(fault.Nodes), prose.Moment(at))
 		return
 	}
-	gone := f.ToldGone(at)
+	gone := f.MayHaveEndedBefore(at)
 	for _, pod := range evidence.LivePods(f.Record.StateAt(at), w) {
 		switch {
 		case !slices.Contains(fault.Nodes, pod.Node):

@@ -72,8 +72,8 @@ func TestFailuresEndWithin(t *testing.T) {
 			}
 		}), predicted, verdict.Violated, 17005 * ms,
 			"1 request failed at pods that no fault had affected; the first was sent at 17.005s on reused: bad-status, backend-4 on w4"},
-		{"healed before failures had to be over", setStage(outage(), history.Healing, 24*second), predicted, verdict.Unknown, 0,
-			"no verdict: kill one worker began to be undone at 24s, before failures had to be over at 24.982s"},
+		{"healed before failures had to end", setStage(outage(), history.Healing, 24*second), predicted, verdict.Unknown, 0,
+			"no verdict: kill one worker began to be reverted at 24s, before failures had to end at 24.982s"},
 		{"no endpoints known", outage().DropEvents(func(e history.Event) bool { return e.Slice != nil }), predicted,
 			verdict.Unknown, 0, "no verdict: no service had an endpoint on the victims of kill one worker"},
 		{"two services on the victim", twoServices(outage()), predicted, verdict.Unknown, 0,

@@ -65,7 +65,7 @@ func TestLinesOfFailures(t *testing.T) {
 		"17s fresh #1400 of worker-0: reset after 2ms, pod-9",
 		"5 of 5: nothing that was seen explains it (unknown): pod-9; seen",
 		"fresh: 5 of 6000 failed: 2 refused, 2 reset, 1 goaway",
-		"5 after drain one worker was seen to bite at 16s, the first 1s later",
+		"5 after drain one worker was seen to take effect at 16s, the first 1s later",
 		"pod-9: 1 refused, 1 reset",
 		"pod-6: 1 goaway",
 		"pod-7: 1 reset",
@@ -74,7 +74,7 @@ func TestLinesOfFailures(t *testing.T) {
 		"17s fresh #1400 of worker-0: reset after 2ms, pod-9",
 		"5 of 5: nothing that was seen explains it (unknown): pod-5; seen",
 		"fresh: 5 of 6000 failed: 2 refused, 2 reset, 1 goaway",
-		"5 after drain one worker was seen to bite at 16s, the first 1s later",
+		"5 after drain one worker was seen to take effect at 16s, the first 1s later",
 		"pod-5: 1 refused",
 		"pod-6: 1 goaway",
 		"pod-7: 1 reset",
@@ -91,8 +91,8 @@ func TestMomentsOfFailures(t *testing.T) {
 	want := []string{
 		"1 before any fault, the first at 11s",
 		"2 after drain one worker began at 15.5s, the first 0s later",
-		"2 after drain one worker was seen to bite at 16s, the first 0s later",
-		"1 after drain one worker began to be undone at 30s, the first 500ms later",
+		"2 after drain one worker was seen to take effect at 16s, the first 0s later",
+		"1 after drain one worker began to be reverted at 30s, the first 500ms later",
 		"1 after drain one worker was healed at 31s, the first 5s later",
 	}
 	from := slices.Index(v.Evidence, want[0])

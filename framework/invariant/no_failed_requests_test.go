@@ -143,7 +143,7 @@ func TestNoFailedRequestsEvidence(t *testing.T) {
 		"the control lane failed 2 times too, in 1 of the 2 seconds with failures: the harness itself had problems",
 		"fresh: 20 of 6000 failed: 20 refused",
 		"reused: 1 of 6000 failed: 1 bad-status",
-		"21 after drain one worker was seen to bite at 16s, the first 1s later",
+		"21 after drain one worker was seen to take effect at 16s, the first 1s later",
 		"backend-2 on w2 (inferred): 4 refused",
 		"backend-3 on w3 (inferred): 4 refused",
 		"missing evidence: trouble at 39s: logs could not be collected")

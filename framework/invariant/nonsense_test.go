@@ -121,7 +121,7 @@ func TestRowsThatMakeNoSense(t *testing.T) {
 			}
 		}).Retotal()
 		v := judge.Check(b.Run(), invariant.NoFailedRequests{})
-		if v.Outcome != verdict.Unknown || !strings.Contains(v.Seen, "the record makes no sense: "+what) {
+		if v.Outcome != verdict.Unknown || !strings.Contains(v.Seen, "the record contradicts itself: "+what) {
 			t.Errorf("%s: %s: %s", what, v.Outcome, v.Seen)
 		}
 	}

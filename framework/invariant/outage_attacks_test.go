@@ -13,7 +13,7 @@ import (
 )
 
 // In the golden run kill-one-worker the node's pod answered last at 6.727 s, a witness saw the node dead at 9.565 s, its endpoint was
-// gone at 14.95 s, and the fault began to be undone at 27.566 s. 13 s are predicted.
+// gone at 14.95 s, and the fault began to be reverted at 27.566 s. 13 s are predicted.
 const goldenKill = "kill-one-worker"
 
 // seenAt moves the moment at which a witness saw the fault bite.
@@ -62,7 +62,7 @@ func TestALateWitnessAllowsNothing(t *testing.T) {
 }
 
 // When nobody heard a victim since the fault began, and failures say nothing of it either, a witness that took long leaves open when
-// the failures had to be over.
+// the failures had to end.
 func TestALateWitnessOfASilentDeath(t *testing.T) {
 	b := setStage(astray(killed(), 22900*ms, 22905*ms, history.Refused), history.Seen, 22500*ms).EditRequests(func(r *history.Request) {
 		if r.Node == "w3" && r.Due >= killAt {
@@ -70,7 +70,7 @@ func TestALateWitnessOfASilentDeath(t *testing.T) {
 		}
 	})
 	check(t, b.Run(), invariant.FailuresEndWithin{Limit: 8 * second}, verdict.Unknown, 0,
-		"no verdict: when the victims of kill one worker died is known to 7s only: at 15.5s kill one worker began, and it was seen to bite at 22.5s")
+		"no verdict: when the victims of kill one worker died is known to 7s only: at 15.5s kill one worker began, and it was seen to take effect at 22.5s")
 }
 
 // A pod that no fault touched lets its clients down for as long as a dead node is not noticed: its failures are not among the

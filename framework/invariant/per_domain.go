@@ -38,7 +38,7 @@ func (p PerDomain) AboutPlacement() {}
 // Judge implements EventInvariant.
 func (p PerDomain) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	keys := evidence.Deployments(f.Record)
-	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {
+	if more := evidence.UnclearSelectors(f.Record, keys...); len(more) > 0 {
 		return verdict.Verdict{}.Unknown(append(missing, more...))
 	}
 	if len(keys) == 0 {

@@ -50,7 +50,7 @@ func (p Placed) AboutPlacement() {}
 func (p Placed) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)
-	at, ok := f.FirstUndo()
+	at, ok := f.FirstRevert()
 	if !ok || len(ambiguous) > 0 { // without a revert, which FaultsActive reports
 		return verdict.Verdict{}.Unknown(missing)
 	}

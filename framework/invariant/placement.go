@@ -162,7 +162,7 @@ func (t *placementTally) take(l *placement.Ledger, p *placement.PlacedPod) {
 		t.breaks(p, line+", "+found.Words)
 	case found.Broken == evidence.Sure:
 		t.open = append(t.open, "while a watch was blind, "+line+", "+found.Words)
-		if t.facts.ToldLate(p.Bound.At) {
+		if t.facts.ReportedLate(p.Bound.At) {
 			t.unknown.Add("a watch was late when %s, %s", line, found.Words)
 		}
 	case found.Told:
@@ -171,7 +171,7 @@ func (t *placementTally) take(l *placement.Ledger, p *placement.PlacedPod) {
 		switch {
 		case found.Broken == evidence.No:
 			t.certain++
-		case t.facts.StoodStill(p.Bound.At):
+		case t.facts.HarnessPaused(p.Bound.At):
 			t.unknown.Add("the harness was paused when %s, which was legal only in some order", line)
 		}
 		for _, seen := range found.Seen {

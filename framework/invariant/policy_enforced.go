@@ -110,7 +110,7 @@ func triedManifests(f *evidence.Run) (tried []history.Event) {
 	for _, fault := range f.Faults {
 		from = max(from, fault.Seen.At)
 	}
-	to, undone := f.FirstUndo()
+	to, undone := f.FirstRevert()
 	if !undone {
 		to = f.End()
 	}

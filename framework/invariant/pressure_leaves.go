@@ -101,7 +101,7 @@ type squeeze struct {
 
 func followPressure(f *evidence.Run, key history.Key) (s squeeze) {
 	from, _ := f.FaultsOn()
-	until, undone := f.FirstUndo()
+	until, undone := f.FirstRevert()
 	if !undone {
 		until = f.End()
 	}

@@ -77,7 +77,7 @@ func (p RecoversWithin) from(f *evidence.Run) (from since, ok bool) {
 		from.words = "the fault began"
 		return from, ok
 	}
-	from.at, ok = f.LastUndo()
+	from.at, ok = f.LastRevert()
 	from.words = "the last revert began"
 	return from, ok
 }
@@ -96,7 +96,7 @@ func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name st
 			missing.Add("%s had not recovered when the record ended, %s after %s: %s", name, prose.Moment(watched), from.words, r.saw)
 			return v.Unknown(missing)
 		}
-		if unsure := f.OrInTime(from.at, f.End(), p.Limit); len(unsure) > 0 {
+		if unsure := f.MayBeInTime(from.at, f.End(), p.Limit); len(unsure) > 0 {
 			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = late
@@ -108,15 +108,15 @@ func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name st
 	if took > p.Limit && f.Unseen(late, r.recovered.At) {
 		return v.Unknown(append(missing, f.Late(f.Steady())...))
 	}
-	if unsure := f.OrInTime(from.at, r.recovered.At, p.Limit); took > p.Limit && len(unsure) > 0 {
+	if unsure := f.MayBeInTime(from.at, r.recovered.At, p.Limit); took > p.Limit && len(unsure) > 0 {
 		return v.Unknown(append(missing, unsure...))
 	}
 	if took > p.Limit {
 		v.At = late
 		return v.Violated(missing, "%s recovered %s after %s at %s, and %s was the limit", name, prose.Moment(took), from.words, prose.Moment(from.at), p.Limit)
 	}
-	if !p.FromFault && !f.Undone() {
-		missing = append(missing, f.OrTooLate(from.at, r.recovered.At, p.Limit)...)
+	if !p.FromFault && !f.AllReverted() {
+		missing = append(missing, f.MayBeTooLate(from.at, r.recovered.At, p.Limit)...)
 	}
 	return v.Held(missing, "%s had recovered %s after %s at %s: %s", name, prose.Moment(took), from.words, prose.Moment(from.at), r.saw)
 }

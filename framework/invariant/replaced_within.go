@@ -49,7 +49,7 @@ func (p ReplacedWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
 	missing = append(missing, ambiguous...)
 	seen, until, ok := f.InForce()
-	seen = f.PressedSince(seen)
+	seen = f.PressureSince(seen)
 	if !ok || len(ambiguous) > 0 { // FaultsActive reports a fault that was never seen
 		return verdict.Verdict{}.Unknown(missing)
 	}
@@ -75,7 +75,7 @@ func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key,
 	if r.hit == 0 || took > p.Limit && f.Unseen(late, decided) {
 		return v.Unknown(missing)
 	}
-	if unsure := f.OrInTime(r.seen, decided, p.Limit); took > p.Limit && len(unsure) > 0 {
+	if unsure := f.MayBeInTime(r.seen, decided, p.Limit); took > p.Limit && len(unsure) > 0 {
 		return v.Unknown(append(missing, unsure...))
 	}
 	how := "lost with"
@@ -88,7 +88,7 @@ func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key,
 	}
 	switch {
 	case r.whole.OK && took <= p.Limit:
-		missing = append(missing, f.OrTooLate(r.seen, r.whole.At, p.Limit)...)
+		missing = append(missing, f.MayBeTooLate(r.seen, r.whole.At, p.Limit)...)
 		v.Support(fmt.Sprintf("from %s on, before anything was reverted: %s", prose.Moment(r.whole.At), r.saw))
 		return v.Held(missing, "%s were replaced within %s: %s", what, prose.Moment(took), r.saw)
 	case took < p.Limit:
@@ -118,7 +118,7 @@ type replacement struct {
 func followReplacement(f *evidence.Run, key history.Key, seen, until history.Offset) replacement {
 	began, _ := f.FaultsOn()
 	r := replacement{seen: seen, until: until, saw: "nothing"}
-	r.nodes, r.lost = f.Taken(began, until)
+	r.nodes, r.lost = f.DisturbedNodes(began, until)
 	hit := make(map[string]bool)
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at >= until {

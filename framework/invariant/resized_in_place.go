@@ -87,7 +87,7 @@ func inOrder(events []history.Event) (pods []history.Event) {
 
 func followResizes(f *evidence.Run, key history.Key) (r resizes) {
 	from, to := f.FaultsOn()
-	undo, undone := f.FirstUndo()
+	undo, undone := f.FirstRevert()
 	if !undone {
 		undo = to
 	}

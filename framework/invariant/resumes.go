@@ -53,7 +53,7 @@ func (p Resumes) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict
 	v.Measure("stalledSeconds", (undo - seen).Seconds())
 	v.Measure("readyMeanwhile", float64(len(s.through)))
 	switch {
-	case len(s.through) > 0 && f.ToldLate(seen):
+	case len(s.through) > 0 && f.ReportedLate(seen):
 		missing.Add("when %s became ready is unknown: a watch was late", s.through[0])
 	case len(s.through) > 0:
 		v.At = s.first
@@ -83,7 +83,7 @@ func (p Resumes) resumed(f *evidence.Run, v verdict.Verdict, missing verdict.Mis
 			missing.Add("%s had no more when the record ended, %s after the revert began: %s", what, prose.Moment(watched), s.saw)
 			return v.Unknown(append(missing, f.Late(f.Steady())...))
 		}
-		if unsure := f.OrInTime(s.undo, f.End(), p.Limit); len(unsure) > 0 {
+		if unsure := f.MayBeInTime(s.undo, f.End(), p.Limit); len(unsure) > 0 {
 			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = s.undo + p.Limit
@@ -96,7 +96,7 @@ func (p Resumes) resumed(f *evidence.Run, v verdict.Verdict, missing verdict.Mis
 		if f.Unseen(s.undo+p.Limit, s.done.At) {
 			return v.Unknown(append(missing, f.Late(f.Steady())...))
 		}
-		if unsure := f.OrInTime(s.undo, s.done.At, p.Limit); len(unsure) > 0 {
+		if unsure := f.MayBeInTime(s.undo, s.done.At, p.Limit); len(unsure) > 0 {
 			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = s.undo + p.Limit

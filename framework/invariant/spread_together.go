@@ -41,14 +41,14 @@ func (p SpreadTogether) AboutPlacement() {}
 // Judge implements EventInvariant.
 func (p SpreadTogether) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	keys := evidence.Deployments(f.Record)
-	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {
+	if more := evidence.UnclearSelectors(f.Record, keys...); len(more) > 0 {
 		return verdict.Verdict{}.Unknown(append(missing, more...))
 	}
 	who := byKind(f.Record, keys)
 	if len(keys) < 2 {
 		missing.Add("the record has %s, and a combined spread needs at least 2", who)
 	}
-	until, ok := f.FirstUndo()
+	until, ok := f.FirstRevert()
 	if !ok || len(keys) == 0 { // without a revert, which FaultsActive reports
 		return verdict.Verdict{}.Unknown(missing)
 	}

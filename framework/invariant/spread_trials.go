@@ -46,7 +46,7 @@ func (p SpreadTrials) AboutPlacement() {}
 // Judge implements EventInvariant.
 func (p SpreadTrials) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	keys := evidence.Deployments(f.Record)
-	if more := evidence.SelectsByMore(f.Record, keys...); len(more) > 0 {
+	if more := evidence.UnclearSelectors(f.Record, keys...); len(more) > 0 {
 		return verdict.Verdict{}.Unknown(append(missing, more...))
 	}
 	if len(keys) < 2 {

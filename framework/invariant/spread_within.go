@@ -87,7 +87,7 @@ func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdic
 			missing.Add("the spread of %s was not restored when the record ended, %s after the fault was seen: %s", name, prose.Moment(watched), r.last)
 			return v.Unknown(missing)
 		}
-		if unsure := f.OrInTime(seen, f.End(), p.Limit); len(unsure) > 0 {
+		if unsure := f.MayBeInTime(seen, f.End(), p.Limit); len(unsure) > 0 {
 			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = deadline
@@ -100,14 +100,14 @@ func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdic
 		if f.Unseen(deadline, r.good.At) {
 			return v.Unknown(append(missing, "when the spread was restored is unknown: a watch had a gap"))
 		}
-		if unsure := f.OrInTime(seen, r.good.At, p.Limit); len(unsure) > 0 {
+		if unsure := f.MayBeInTime(seen, r.good.At, p.Limit); len(unsure) > 0 {
 			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = deadline
 		return v.Violated(missing, "the spread of %s was restored %s after the fault was seen at %s, and %s was the limit: %s",
 			name, prose.Moment(took), prose.Moment(seen), p.Limit, r.good)
 	}
-	missing = append(missing, f.OrTooLate(seen, r.good.At, p.Limit)...)
+	missing = append(missing, f.MayBeTooLate(seen, r.good.At, p.Limit)...)
 	return v.Held(missing, "the spread of %s was restored %s after the fault was seen at %s: from %s, skew %d, to %s, skew %d",
 		name, prose.Moment(took), prose.Moment(seen), r.from, r.worst, r.good, r.good.Skew())
 }

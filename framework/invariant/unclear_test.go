@@ -90,7 +90,7 @@ func TestFailuresNobodyCanPlace(t *testing.T) {
 func TestOutageOfAnyLength(t *testing.T) {
 	v := judge.Check(failVictims(setStage(killed(), history.Seen, 2*3600*second), history.LaneFresh, 16*second, 17*second).Run(), invariant.FailuresEndWithin{})
 	if v.Outcome != verdict.Unknown || len(v.Evidence) < 2 ||
-		v.Evidence[1] != "kill one worker was seen to bite at 2h0m0s, which makes no sense after 15.5s" {
+		v.Evidence[1] != "kill one worker was seen to take effect at 2h0m0s, which is impossible after 15.5s" {
 		t.Errorf("%s: %s %q", v.Outcome, v.Seen, v.Evidence)
 	}
 }

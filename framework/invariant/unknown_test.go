@@ -26,7 +26,7 @@ var (
 var follows = map[string][]string{
 	"the fault's beginning RecoversWithin": {"backend was never disturbed"},
 	"the order of its stages FailuresEndWithin": {
-		"drain one worker was seen to bite at 15s, which makes no sense after 15.5s"},
+		"drain one worker was seen to take effect at 15s, which is impossible after 15.5s"},
 	"the endpoints when the fault began FailuresEndWithin": {
 		"how much of backend the victims of drain one worker had is not known: a watch was blind"},
 	"a second of load NoFailedRequests":  notSent,
@@ -135,7 +135,7 @@ func TestOneThingIsMissing(t *testing.T) {
 			}
 		}), []string{"FailuresEndWithin"}, "no service had an endpoint on the victims of drain one worker"},
 		{"time for failures to end", stage(history.Healing, 24*second), []string{"FailuresEndWithin"},
-			"drain one worker began to be undone at 24s, before failures had to be over at 24.972s"},
+			"drain one worker began to be reverted at 24s, before failures had to end at 24.972s"},
 		{"how soon a lost node is noticed", ht.Healthy().Header(func(h *history.Header) { h.Cluster.Timings = history.Timings{} }),
 			[]string{"FailuresEndWithin"}, "the record lacks the timings after which its cluster notices a lost node"},
 		{"the endpoints when the fault began", ht.Healthy().Gap("endpointslices", 15400*ms, 15600*ms), onAnything,

@@ -39,6 +39,6 @@ func doubted(v verdict.Verdict, f *evidence.Run, m *history.Mutant, by verdict.V
 		return v.Unknown(verdict.Missing{"no load worker reports that its CPU quota throttled it, so this is not the planted doubt: " + by.Seen})
 	}
 	v.Measure(verdict.CaughtNumber, 1)
-	v.Support(evidence.InWords(heard))
-	return v.Held(nil, "caught: %s; %s", by.Seen, evidence.InWords(heard))
+	v.Support(evidence.DescribeNoise(heard))
+	return v.Held(nil, "caught: %s; %s", by.Seen, evidence.DescribeNoise(heard))
 }

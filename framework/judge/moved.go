@@ -19,7 +19,7 @@ func moved(f *evidence.Run, p invariant.Invariant, v verdict.Verdict) verdict.Ve
 	if to == 0 {
 		to = f.End()
 	}
-	loss := f.LostUnasked("", f.Begin(), to, f.Carried)
+	loss := f.UnexplainedLoss("", f.Begin(), to, f.HadWorkloadPod)
 	if loss == nil {
 		return v
 	}

@@ -70,3 +70,14 @@ func OnLanes[L ~string](lanes []L) string {
 	}
 	return "lanes " + List(lanes)
 }
+
+// Shorten cuts a text after a word, so that at most so many bytes are left, and marks the cut with " ...".
+func Shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	if end := strings.LastIndexByte(text[:most], ' '); end > 0 {
+		return text[:end] + " ..."
+	}
+	return text[:most] + " ..."
+}

@@ -20,3 +20,15 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+func TestShorten(t *testing.T) {
+	for text, want := range map[string]string{
+		"holdfast run":            "holdfast run",
+		"holdfast run chaos/x y":  "holdfast run ...",
+		"holdfast-run-chaos/x-yz": "holdfast-run-cha ...",
+	} {
+		if got := Shorten(text, 16); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

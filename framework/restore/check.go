@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 // checkLimit bounds Check. A starved machine answers slowly.
@@ -52,7 +52,7 @@ func disturbed(ctx context.Context, n clusters.Node) (string, error) {
 	if state != clusters.Running {
 		return fmt.Sprintf("machine %s is %s", n.Name(), state), nil
 	}
-	undos, err := fault.LeftUndos(ctx, n)
+	undos, err := node.LeftUndos(ctx, n)
 	if err != nil || len(undos) == 0 {
 		return "", err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/fault/node"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -106,7 +107,7 @@ func (h restorer) revive(ctx context.Context, n clusters.Node) error {
 func (h restorer) undo(ctx context.Context, nodes []clusters.Node) error {
 	var errs []error
 	for _, n := range nodes {
-		did, err := fault.RunUndos(ctx, n)
+		did, err := node.RunUndos(ctx, n)
 		for _, what := range did {
 			h.say(what)
 		}

@@ -28,7 +28,7 @@ func TestAClusterThatStaysAndIsNotAsItWas(t *testing.T) {
 		c, s := newFixture(t), quiet()
 		c.settings.Cluster = "demo"
 		c.onCreate = func(fake *clustertest.Cluster) {
-			s.Faults = []fault.Fault{errand{"A", func(context.Context) error {
+			s.Faults = []fault.Fault{errand{name: "A", do: func(context.Context) error {
 				fake.Machines[2].SetState(clusters.Paused)
 				return nil
 			}}}
@@ -103,13 +103,8 @@ type undoes struct{ undone func() }
 
 func (undoes) String() string { return "B" }
 
-func (u undoes) Inject(_ context.Context, t fault.Target) (fault.Heal, error) {
-	t.Record.Seen(nil, nil, "done")
-	return func(context.Context) error {
-		u.undone()
-		t.Record.Healed("undone")
-		return nil
-	}, nil
+func (u undoes) Plan(context.Context, fault.Target) (fault.Disruption, error) {
+	return errand{undo: u.undone}.effect("undone"), nil
 }
 
 // smallDisk is a folder on a disk of its own, of 256 KiB.

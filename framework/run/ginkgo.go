@@ -20,7 +20,7 @@ import (
 
 // interruptGrace is how long an interrupted scenario may take to revert its faults, collect its results, keep the logs and clear
 // the cluster.
-const interruptGrace = healLimit + 3*cleanLimit
+const interruptGrace = revertLimit + 3*cleanLimit
 
 // Scenarios runs the chosen scenarios through Ginkgo and returns the content of run.json. Ctrl-C ends the present scenario,
 // reverts its faults, removes the cluster, and keeps the record. An error means that nothing was run, or that run.json could not

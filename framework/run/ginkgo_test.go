@@ -61,12 +61,11 @@ var plots = map[string]func(*fixture) []scenario.Spec{
 	},
 	"interrupted in the second round": func(c *fixture) []scenario.Spec {
 		first, second, third := brisk(c, "chaos/first"), brisk(c, "chaos/second"), brisk(c, "chaos/third")
-		second.Faults = append(second.Faults, errand{"Ctrl-C", func(ctx context.Context) error {
+		second.Faults = append(second.Faults, errand{name: "Ctrl-C", do: func(ctx context.Context) error {
 			if theRun.settings.RunID != "r1/round-02" {
 				return nil
 			}
-			_, err := ctrlC{}.Inject(ctx, fault.Target{})
-			return err
+			return pressCtrlC(ctx)
 		}})
 		return []scenario.Spec{first, second, third}
 	},
@@ -96,7 +95,7 @@ func threeClusters(c *fixture) []scenario.Spec {
 func brisk(c *fixture, name string) scenario.Spec {
 	s := quiet()
 	s.Name, s.Steady, s.Recovered, s.Hold = name, time.Millisecond, time.Millisecond, time.Millisecond
-	s.Faults = []fault.Fault{errand{"A", func(ctx context.Context) error {
+	s.Faults = []fault.Fault{errand{name: "A", do: func(ctx context.Context) error {
 		return poll.Until(ctx, "the watches to see it settled", time.Minute, func(context.Context) (bool, string, error) {
 			r, err := history.Open(filepath.Join(theRun.settings.Dir, filepath.FromSlash(name)))
 			ready, settled := 0, history.Workload{}
@@ -119,21 +118,27 @@ type ctrlC struct{ echo bool } // an echo comes while it is undone, which takes 
 
 func (ctrlC) String() string { return "Ctrl-C" }
 
-func (f ctrlC) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) {
-	heal := func(ctx context.Context) error {
-		if f.echo {
-			if err := errors.Join(syscall.Kill(os.Getpid(), syscall.SIGINT), poll.Pass(ctx, time.Second)); err != nil {
-				return err
+func (f ctrlC) Plan(context.Context, fault.Target) (fault.Disruption, error) {
+	return &fault.Effect{
+		Do:  pressCtrlC,
+		See: func(context.Context) (bool, fault.Observation, error) { return false, fault.Observation{}, nil },
+		Undo: func(ctx context.Context) error {
+			if !f.echo {
+				return nil
 			}
-		}
-		t.Record.Healed("undone after Ctrl-C")
-		return ctx.Err()
-	}
+			return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGINT), poll.Pass(ctx, time.Second))
+		},
+		Restore: func(ctx context.Context) (string, error) { return "undone after Ctrl-C", ctx.Err() },
+	}, nil
+}
+
+// pressCtrlC sends an interrupt to this process, and returns when it was heard.
+func pressCtrlC(ctx context.Context) error {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
-		return heal, err
+		return err
 	}
 	<-ctx.Done()
-	return heal, ctx.Err()
+	return ctx.Err()
 }
 
 // TestPlot plays a plot in a process of its own.

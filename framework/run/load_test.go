@@ -92,7 +92,7 @@ func TestLoadReachesTheRecord(t *testing.T) {
 				return nil
 			}
 			s.Steady, s.Hold, s.Recovered = time.Millisecond, time.Millisecond, time.Millisecond
-			s.Faults = []fault.Fault{errand{"a wait", wait}}
+			s.Faults = []fault.Fault{errand{name: "a wait", do: wait}}
 			s.Load = []load.Lane{{Lane: history.LaneReused, Target: url, Rate: 200}, {Lane: history.LaneControl, Rate: 50}}
 			s.Promises = []invariant.Invariant{invariant.NoFailedRequests{}}
 			if got := c.one(ctx, s); got.outcome != verdict.Violated || !strings.Contains(got.why, "bad-status") {

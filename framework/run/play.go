@@ -16,13 +16,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// healLimit bounds all undos of a scenario together. Starting a killed worker takes seconds, rolling back trials minutes; a starved
-// machine gets minutes, because what is not undone spoils the next scenario.
-const healLimit = 10 * time.Minute
-
-// askLimit bounds how long a fault's witness may be unable to look, before the fault's undo begins: the API server may be
-// away for a moment.
-const askLimit = 30 * time.Second
+// revertLimit bounds all reverts of a scenario together. Starting a killed node takes seconds, rolling back trials takes minutes, and
+// a starved machine gets minutes, because a fault that is not reverted spoils the next scenario.
+const revertLimit = 10 * time.Minute
 
 // record is what a play writes to; *history.Writer is one.
 type record interface {
@@ -35,21 +31,23 @@ type play struct {
 	spec   scenario.Spec
 	target fault.Target
 	record record
-	// tell hears what happens now, for whoever watches.
+	// tell reports progress to the user.
 	tell func(phase history.PhaseName, doing string)
-	// lasting are the witnesses to be asked again before the undo, by the faults' numbers.
-	lasting map[int]fault.Lasting
-	steps   int // so many were begun
-	// leave has nothing undone where a fault fails; see Settings.LeaveBroken.
+	// injections are the faults that were begun, by their numbers; nil: the fault was reverted, or panicked while it was planned.
+	injections []*fault.Injection
+	failed     bool // nothing can be proven any more, and so no witness is asked again
+	steps      int  // how many were begun
+	// leave leaves the faults in force where a fault fails; see Settings.LeaveBroken.
 	leave bool
-	// hold hears which faults are in force, before they are, and interrupt what is to be undone. Both may be nil.
+	// hold records in the cluster which faults are in force, before they are, and interrupt lists what is to be reverted. Both may be
+	// nil.
 	hold      *hold.Hold
 	interrupt *interrupt.Process
-	inForce   map[int]func() // tells interrupt that a fault is undone, by the faults' numbers
+	inForce   map[int]func() // tells interrupt that a fault is reverted, by the faults' numbers
 }
 
 // run plays the phases. Whatever happens in between (an error, a panic, the end of ctx), every fault that was begun is
-// undone before it returns.
+// reverted before run returns.
 func (p *play) run(ctx context.Context) (err error) {
 	if err := p.phase(history.Steady, "load flows, nothing is disturbed"); err != nil {
 		return err
@@ -63,7 +61,7 @@ func (p *play) run(ctx context.Context) (err error) {
 	if err := p.disturb(ctx); err != nil {
 		return err
 	}
-	if err := p.phase(history.Recovered, "every fault is undone, load still flows"); err != nil {
+	if err := p.phase(history.Recovered, "every fault is reverted, load still flows"); err != nil {
 		return err
 	}
 	if err := poll.Pass(ctx, p.spec.Recovered); err != nil {
@@ -72,44 +70,32 @@ func (p *play) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// disturb injects the faults in order, holds them, and undoes them in reverse order. A brief one is undone before the next. Of a fault that was held to the end, the
-// witness is asked before its undo whether it is still in force.
+// disturb injects the faults in order, holds them, and reverts them in reverse order. A fault of kind RevertImmediately is reverted
+// before the next one. The witness of a fault is asked before its revert whether the fault is still in force.
 func (p *play) disturb(ctx context.Context) (err error) {
-	var heals []fault.Heal
-	p.lasting, p.inForce = map[int]fault.Lasting{}, map[int]func(){}
+	p.injections, p.inForce = nil, map[int]func(){}
 	if err := p.announce(ctx); err != nil {
 		return err
 	}
 	defer func() {
-		if err != nil { // nothing can be proven any more, so nobody is asked
-			p.lasting = nil
-		}
+		p.failed = err != nil
 		if err != nil && p.leave && ctx.Err() == nil {
 			p.tell(history.Disturbed, "left as it is, to be looked at")
 			return
 		}
-		err = joined(err, p.heal(ctx, heals))
+		err = joined(err, p.revertFrom(ctx, 0))
 		if len(p.inForce) == 0 {
 			p.hold.Unmark()
 		}
 	}()
 	defer noPanic(&err)
 	for i, f := range p.spec.Faults {
-		heals = append(heals, nil)
-		p.tell(history.Disturbed, f.String())
-		if err := p.mark(i, history.FaultMark{Stage: history.Injecting}); err != nil {
-			return err
-		}
-		p.inForce[i] = p.interrupt.Add(interrupt.Pending{Undo: "undo " + f.String(), Done: f.String() + ": undone"})
-		heal, err := f.Inject(ctx, p.targetOf(i))
-		heals[i] = heal
-		if err != nil {
+		if err := p.inject(ctx, i); err != nil {
 			err = fmt.Errorf("%s: %w", f, err)
 			return joined(err, p.mark(i, failedMark(err)))
 		}
-		if _, brief := f.(fault.Brief); brief {
-			heals[i] = nil // it has been done, however it ends
-			if err := p.heal(ctx, append(make([]fault.Heal, i), heal)); err != nil {
+		if _, now := f.(fault.RevertImmediately); now {
+			if err := p.revertFrom(ctx, i); err != nil {
 				return err
 			}
 		}
@@ -120,7 +106,28 @@ func (p *play) disturb(ctx context.Context) (err error) {
 	return poll.Pass(ctx, p.spec.Hold)
 }
 
-// announce leaves a mark in the cluster of what will be done to it: whoever finds it after this process was killed knows.
+// inject injects one fault, and records what its witness saw.
+func (p *play) inject(ctx context.Context, id int) error {
+	f := p.spec.Faults[id]
+	p.injections = append(p.injections, nil)
+	p.tell(history.Disturbed, f.String())
+	if err := p.mark(id, history.FaultMark{Stage: history.Injecting}); err != nil {
+		return err
+	}
+	p.inForce[id] = p.interrupt.Add(interrupt.Pending{Undo: "undo " + f.String(), Done: f.String() + ": undone"})
+	in, err := fault.Plan(ctx, f, p.targetOf(id))
+	p.injections[id] = in
+	if err != nil {
+		return err
+	}
+	return in.Apply(ctx, func(seen fault.Observation) {
+		_ = p.mark(id, history.FaultMark{ // a record that cannot be written is noticed when it is closed
+			Stage: history.Seen, Nodes: seen.Nodes, Pods: seen.Pods, Witness: seen.Witness, Hit: seen.Hit, Processes: seen.Processes,
+		})
+	})
+}
+
+// announce marks the cluster with the faults that will be injected, for a process that finds it after this one was killed.
 func (p *play) announce(ctx context.Context) error {
 	if len(p.spec.Faults) == 0 {
 		return nil
@@ -132,7 +139,7 @@ func (p *play) announce(ctx context.Context) error {
 	return p.hold.Mark(ctx, p.spec.Name+": "+strings.Join(all, ", "))
 }
 
-// failedMark says why a fault was not seen, and whether that is because it cannot be done here.
+// failedMark is why a fault was not seen, and whether the environment cannot run it.
 func failedMark(err error) history.FaultMark {
 	m := history.FaultMark{Stage: history.Seen, Error: err.Error()}
 	if no := (*fault.NotSupported)(nil); errors.As(err, &no) {
@@ -141,42 +148,53 @@ func failedMark(err error) history.FaultMark {
 	return m
 }
 
-// heal undoes faults, the last first. It does not stop at an error: the others have to be undone all the same.
-func (p *play) heal(caller context.Context, heals []fault.Heal) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), healLimit)
+// revertFrom reverts the faults from a number on, the last first. It does not stop at an error: the others have to be reverted all
+// the same.
+func (p *play) revertFrom(caller context.Context, first int) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), revertLimit)
 	defer cancel()
 	var errs []error
-	for i := len(heals) - 1; i >= 0; i-- {
-		if heals[i] == nil { // Inject panicked before it returned, or it was undone already
+	for id := len(p.injections) - 1; id >= first; id-- {
+		if p.injections[id] == nil {
 			continue
 		}
-		errs = append(errs, p.ask(caller, i))
-		p.tell(history.Disturbed, "undoing: "+p.spec.Faults[i].String())
-		errs = append(errs, p.mark(i, history.FaultMark{Stage: history.Healing}))
-		if err := undo(ctx, heals[i]); err != nil {
-			err = fmt.Errorf("undo %s: %w", p.spec.Faults[i], err)
-			errs = append(errs, err, p.mark(i, history.FaultMark{Stage: history.Healed, Error: err.Error()}))
+		errs = append(errs, p.ask(caller, id))
+		p.tell(history.Disturbed, "undoing: "+p.spec.Faults[id].String())
+		errs = append(errs, p.mark(id, history.FaultMark{Stage: history.Healing}))
+		err := p.revert(ctx, id)
+		p.injections[id] = nil // it was reverted, however that ended
+		if err != nil {
+			err = fmt.Errorf("undo %s: %w", p.spec.Faults[id], err)
+			errs = append(errs, err, p.mark(id, history.FaultMark{Stage: history.Healed, Error: err.Error()}))
 			continue
 		}
-		p.inForce[i]()
-		delete(p.inForce, i)
+		p.inForce[id]()
+		delete(p.inForce, id)
 	}
 	return joined(errs...)
 }
 
-// ask writes down whether a fault is still in force. One that is not, was undone by somebody else, nobody knows when: that is
-// no error, but evidence that is missing.
+// revert reverts one fault, and turns a panic into an error, because the other faults are reverted after it.
+func (p *play) revert(ctx context.Context, id int) (err error) {
+	defer noPanic(&err)
+	return p.injections[id].Revert(ctx, func(witness string) {
+		_ = p.mark(id, history.FaultMark{Stage: history.Healed, Witness: witness})
+	})
+}
+
+// ask records whether a fault is still in force. If it is not, something other than the runner reverted it at an unknown time: the
+// run continues, but the verdict will be Unknown.
 func (p *play) ask(ctx context.Context, id int) error {
-	still, known := p.lasting[id]
-	if !known || ctx.Err() != nil {
+	in := p.injections[id]
+	if p.failed || !in.Askable() || ctx.Err() != nil {
 		return nil //nolint:nilerr // that the caller gave up is an error of its own
 	}
-	holds := false
+	active := false
 	m := history.FaultMark{Stage: history.Lasting}
-	err := poll.Until(ctx, "a look at what is left of "+p.spec.Faults[id].String(), askLimit,
+	err := poll.Until(ctx, "a look at what is left of "+p.spec.Faults[id].String(), fault.LookLimit,
 		func(ctx context.Context) (_ bool, saw string, err error) {
 			defer noPanic(&err)
-			holds, m.Witness, err = still(ctx)
+			active, m.Witness, err = in.Active(ctx)
 			return err == nil, m.Witness, err
 		})
 	switch {
@@ -184,19 +202,13 @@ func (p *play) ask(ctx context.Context, id int) error {
 		return nil //nolint:nilerr // as above
 	case err != nil:
 		m.Witness, m.Error = "", err.Error()
-	case !holds:
+	case !active:
 		m.Witness, m.Error = "", "it was over before its undo began: "+m.Witness
 	}
 	return p.mark(id, m)
 }
 
-// undo is heal, but that a panic in it is an error: the other undos come after it.
-func undo(ctx context.Context, heal fault.Heal) (err error) {
-	defer noPanic(&err)
-	return heal(ctx)
-}
-
-// noPanic, deferred, makes an error of a panic.
+// noPanic, deferred, turns a panic into an error.
 func noPanic(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
@@ -213,30 +225,18 @@ func (p *play) mark(id int, m history.FaultMark) error {
 	return p.record.Append(history.Event{T: p.record.Now(), Fault: &m})
 }
 
-// targetOf is the target with a recorder that knows which fault speaks.
+// targetOf is the target with a recorder that knows the fault's number.
 func (p *play) targetOf(id int) fault.Target {
 	t := p.target
 	t.Record = &marker{play: p, id: id}
 	return t
 }
 
-// marker writes down what one fault and its witness saw. A record that cannot be written is noticed when it is closed.
+// marker records what one fault does. A record that cannot be written is noticed when it is closed.
 type marker struct {
 	play *play
 	id   int
-	hit  int // probes of the witness
-	gone int // processes of a component
 }
-
-func (m *marker) Seen(nodes, pods []string, witness string) {
-	_ = m.play.mark(m.id, history.FaultMark{Stage: history.Seen, Nodes: nodes, Pods: pods, Witness: witness, Hit: m.hit, Processes: m.gone})
-}
-
-func (m *marker) Hit(probes int) { m.hit = probes }
-
-func (m *marker) Gone(processes int) { m.gone = processes }
-
-func (m *marker) Lasts(still fault.Lasting) { m.play.lasting[m.id] = still }
 
 func (m *marker) Step(s history.Step, do func() error) (err error) {
 	p := m.play
@@ -261,20 +261,10 @@ func (m *marker) Step(s history.Step, do func() error) (err error) {
 	return do()
 }
 
-func (m *marker) Tried(answer history.Admission) {
-	r := m.play.record
-	_ = r.Append(history.Event{T: r.Now(), Admission: &answer})
-}
-
-func (m *marker) Healed(witness string) {
-	_ = m.play.mark(m.id, history.FaultMark{Stage: history.Healed, Witness: witness})
-}
-
-func (m *marker) Audited(a history.Audit) {
-	_ = m.play.record.Append(history.Event{T: m.play.record.Now(), Audit: &a})
-}
-
-func (m *marker) Reached(how history.Reach) {
-	how.Fault = m.id
-	_ = m.play.record.Append(history.Event{T: m.play.record.Now(), Reach: &how})
+func (m *marker) Note(e history.Event) {
+	if e.Reach != nil {
+		e.Reach.Fault = m.id
+	}
+	e.T = m.play.record.Now()
+	_ = m.play.record.Append(e)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
@@ -51,17 +52,20 @@ func (n *notebook) story() (lines []string) {
 	return lines
 }
 
+// asking is how a witness is asked whether a fault is still in force.
+type asking = func(context.Context) (bool, string, error)
+
 // staged is a fault that behaves as told.
 type staged struct {
-	name       string
-	bites      time.Duration // how long until it is seen
-	err        error
-	panics     bool
-	healErr    error
-	healPanics bool
-	healTake   time.Duration
-	tries      []string // manifests
-	still      fault.Lasting
+	name         string
+	takes        time.Duration // how long until it is seen
+	err          error
+	panics       bool
+	revertErr    error
+	revertTake   time.Duration
+	revertPanics bool
+	tries        []string // manifests
+	still        asking   // nil: nobody can be asked
 }
 
 // What a witness may say before the undo.
@@ -73,7 +77,7 @@ func blinded(context.Context) (bool, string, error) {
 func mad(context.Context) (bool, string, error) { panic("a bug in a witness") }
 
 // blindFor is a witness that cannot look at first.
-func blindFor(span time.Duration) fault.Lasting {
+func blindFor(span time.Duration) asking {
 	var since time.Time
 	return func(ctx context.Context) (bool, string, error) {
 		if since.IsZero() {
@@ -88,40 +92,48 @@ func blindFor(span time.Duration) fault.Lasting {
 
 func (s staged) String() string { return s.name }
 
-func (s staged) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) {
-	heal := func(ctx context.Context) error {
-		if s.healPanics {
-			panic("a bug in the undo of " + s.name)
-		}
-		select {
-		case <-time.After(s.healTake):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if s.healErr == nil {
-			t.Record.Healed("healed")
-		}
-		return s.healErr
+func (s staged) Plan(_ context.Context, t fault.Target) (fault.Disruption, error) {
+	active := false
+	over := ""
+	if s.still == nil {
+		over = "it is over at once"
 	}
-	select {
-	case <-time.After(s.bites):
-	case <-ctx.Done():
-		return heal, ctx.Err()
-	}
-	if s.panics {
-		panic("a bug in " + s.name)
-	}
-	if s.err != nil {
-		return heal, s.err
-	}
-	t.Record.Seen([]string{"w1"}, nil, "seen")
-	if s.still != nil {
-		t.Record.Lasts(s.still)
-	}
-	for _, name := range s.tries {
-		t.Record.Tried(history.Admission{Name: name})
-	}
-	return heal, nil
+	return &fault.Effect{
+		Do: func(ctx context.Context) error {
+			if err := poll.Pass(ctx, s.takes); err != nil {
+				return err
+			}
+			if s.panics {
+				panic("a bug in " + s.name)
+			}
+			active = s.err == nil
+			return s.err
+		},
+		See: func(context.Context) (bool, fault.Observation, error) {
+			return active, fault.Observation{Nodes: []string{"w1"}, Witness: "seen"}, nil
+		},
+		Ask: s.still,
+		Then: func(context.Context) error {
+			for _, name := range s.tries {
+				t.Record.Note(history.Event{Admission: &history.Admission{Name: name}})
+			}
+			return nil
+		},
+		Undo: func(ctx context.Context) error {
+			active = false
+			if s.revertPanics {
+				panic("a bug in the undo of " + s.name)
+			}
+			if s.revertTake > 0 {
+				if err := poll.Pass(ctx, s.revertTake); err != nil {
+					return err
+				}
+			}
+			return s.revertErr
+		},
+		Restore: func(context.Context) (string, error) { return "healed", nil },
+		Over:    over,
+	}, nil
 }
 
 func TestPlay(t *testing.T) {
@@ -133,14 +145,14 @@ func TestPlay(t *testing.T) {
 		err    string // what the error contains; empty: none
 	}{
 		"faults in order, undone in reverse": {
-			faults: []fault.Fault{staged{name: "A", bites: time.Second}, staged{name: "B", bites: 2 * time.Second, healTake: time.Second}},
+			faults: []fault.Fault{staged{name: "A", takes: time.Second}, staged{name: "B", takes: 2 * time.Second, revertTake: time.Second}},
 			story: []string{
 				"0s steady", "5s disturbed", "5s injecting A", "6s seen A", "6s injecting B", "8s seen B",
 				"18s healing B", "19s healed B", "19s healing A", "19s healed A", "19s recovered",
 			},
 		},
 		"answers to what is tried come after it was seen": {
-			faults: []fault.Fault{staged{name: "A", bites: time.Second, tries: []string{"one", "two"}}},
+			faults: []fault.Fault{staged{name: "A", takes: time.Second, tries: []string{"one", "two"}}},
 			story: []string{
 				"0s steady", "5s disturbed", "5s injecting A", "6s seen A", "6s tried one", "6s tried two",
 				"16s healing A", "16s healed A", "16s recovered",
@@ -155,7 +167,7 @@ func TestPlay(t *testing.T) {
 			err: "B: boom",
 		},
 		"an undo that fails does not keep the others from being done": {
-			faults: []fault.Fault{staged{name: "A"}, staged{name: "B", healErr: boom}},
+			faults: []fault.Fault{staged{name: "A"}, staged{name: "B", revertErr: boom}},
 			story: []string{
 				"0s steady", "5s disturbed", "5s injecting A", "5s seen A", "5s injecting B", "5s seen B",
 				"15s healing B", "15s healed B: undo B: boom", "15s healing A", "15s healed A",
@@ -166,12 +178,12 @@ func TestPlay(t *testing.T) {
 			faults: []fault.Fault{staged{name: "A"}, staged{name: "B", panics: true}},
 			story: []string{
 				"0s steady", "5s disturbed", "5s injecting A", "5s seen A", "5s injecting B",
-				"5s healing A", "5s healed A",
+				"5s healing B", "5s healed B", "5s healing A", "5s healed A",
 			},
 			err: "panic: a bug in B",
 		},
 		"each witness is asked just before the undo": {
-			faults: []fault.Fault{staged{name: "A", still: lasts}, staged{name: "B", still: lasts, healTake: time.Second}, staged{name: "C"}},
+			faults: []fault.Fault{staged{name: "A", still: lasts}, staged{name: "B", still: lasts, revertTake: time.Second}, staged{name: "C"}},
 			story: []string{
 				"0s steady", "5s disturbed", "5s injecting A", "5s seen A", "5s injecting B", "5s seen B", "5s injecting C", "5s seen C",
 				"15s healing C", "15s healed C", "15s lasting B", "15s healing B", "16s healed B", "16s lasting A", "16s healing A",
@@ -208,7 +220,7 @@ func TestPlay(t *testing.T) {
 			},
 		},
 		"giving up asks nobody": {
-			faults: []fault.Fault{staged{name: "A", still: over, healTake: time.Minute}},
+			faults: []fault.Fault{staged{name: "A", still: over, revertTake: time.Minute}},
 			cancel: 7 * time.Second,
 			story:  []string{"0s steady", "5s disturbed", "5s injecting A", "5s seen A", "7s healing A", "1m7s healed A"},
 			err:    "context canceled",
@@ -228,13 +240,13 @@ func TestPlay(t *testing.T) {
 			err: "B: boom",
 		},
 		"giving up undoes what was begun": {
-			faults: []fault.Fault{staged{name: "A", healTake: time.Minute}},
+			faults: []fault.Fault{staged{name: "A", revertTake: time.Minute}},
 			cancel: 7 * time.Second,
 			story:  []string{"0s steady", "5s disturbed", "5s injecting A", "5s seen A", "7s healing A", "1m7s healed A"},
 			err:    "context canceled",
 		},
 		"giving up in the middle of an injection": {
-			faults: []fault.Fault{staged{name: "A", bites: time.Hour}},
+			faults: []fault.Fault{staged{name: "A", takes: time.Hour}},
 			cancel: 7 * time.Second,
 			story: []string{
 				"0s steady", "5s disturbed", "5s injecting A", "7s seen A: A: context canceled", "7s healing A", "7s healed A",
@@ -279,14 +291,14 @@ func TestAnUndoThatHangsIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		record := &notebook{began: time.Now()}
 		p := &play{
-			spec:   scenario.Spec{Steady: 5 * time.Second, Faults: []fault.Fault{staged{name: "A", healTake: 24 * time.Hour}}}.WithDefaults(),
+			spec:   scenario.Spec{Steady: 5 * time.Second, Faults: []fault.Fault{staged{name: "A", revertTake: 24 * time.Hour}}}.WithDefaults(),
 			record: record, tell: func(history.PhaseName, string) {},
 		}
 		err := p.run(t.Context())
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want DeadlineExceeded", err)
 		}
-		if took := time.Since(record.began); took != 5*time.Second+healLimit {
+		if took := time.Since(record.began); took != 5*time.Second+revertLimit {
 			t.Errorf("took %s", took)
 		}
 	})
@@ -336,7 +348,7 @@ func TestBriefFaultsAndSteps(t *testing.T) {
 		record := &notebook{began: time.Now()}
 		p := &play{
 			spec: scenario.Spec{Faults: []fault.Fault{
-				stepped{what: []string{"one", "two"}}, fault.Brief{Fault: staged{name: "A", bites: time.Second, still: lasts}}, stepped{what: []string{"bad"}},
+				stepped{what: []string{"one", "two"}}, fault.RevertImmediately{Fault: staged{name: "A", takes: time.Second, still: lasts}}, stepped{what: []string{"bad"}},
 			}}.WithDefaults(),
 			record: record, tell: func(history.PhaseName, string) {},
 		}
@@ -354,7 +366,7 @@ func TestBriefFaultsAndSteps(t *testing.T) {
 			}
 		}
 		want := []string{
-			"steps injecting", "0 one begin", "0 one end", "1 two begin", "1 two end",
+			"steps injecting", "0 one begin", "0 one end", "1 two begin", "1 two end", "steps seen",
 			"A injecting", "A seen", "A lasting", "A healing", "A healed",
 			"steps injecting", "2 bad begin", "2 bad end it is", "steps seen", "steps healing", "steps healing",
 		}
@@ -369,25 +381,34 @@ type stepped struct{ what []string }
 
 func (stepped) String() string { return "steps" }
 
-func (s stepped) Inject(_ context.Context, t fault.Target) (fault.Heal, error) {
-	for _, what := range s.what {
-		err := t.Record.Step(history.Step{What: what, Node: "n1"}, func() error {
-			if what == "bad" {
-				return errors.New("it is")
+func (s stepped) Plan(_ context.Context, t fault.Target) (fault.Disruption, error) {
+	done := false
+	return &fault.Effect{
+		Do: func(context.Context) error {
+			for _, what := range s.what {
+				err := t.Record.Step(history.Step{What: what, Node: "n1"}, func() error {
+					if what == "bad" {
+						return errors.New("it is")
+					}
+					return nil
+				})
+				if err != nil {
+					return err
+				}
 			}
+			done = true
 			return nil
-		})
-		if err != nil {
-			return func(context.Context) error { return nil }, err
-		}
-	}
-	return func(context.Context) error { return nil }, nil
+		},
+		See:     func(context.Context) (bool, fault.Observation, error) { return done, fault.Observation{}, nil },
+		Restore: func(context.Context) (string, error) { return "", nil },
+		Over:    "steps are over when they were done",
+	}, nil
 }
 
 // A fault does not know its number: who writes down how the API server was reached adds it.
 func TestReachedIsNumbered(t *testing.T) {
 	book := &notebook{began: time.Now()}
-	(&marker{play: &play{record: book}, id: 2}).Reached(history.Reach{Way: history.Direct, Host: "cp2", Asked: 7})
+	(&marker{play: &play{record: book}, id: 2}).Note(history.Event{Reach: &history.Reach{Way: history.Direct, Host: "cp2", Asked: 7}})
 	want := history.Reach{Fault: 2, Way: history.Direct, Host: "cp2", Asked: 7}
 	if len(book.events) != 1 || book.events[0].Reach == nil || *book.events[0].Reach != want {
 		t.Errorf("got %+v, want %+v", book.events, want)

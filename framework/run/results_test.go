@@ -84,8 +84,8 @@ func TestAFaultThatIsNotSupportedIsInTheRecord(t *testing.T) {
 type unsupportedFault struct{}
 
 func (unsupportedFault) String() string { return "latency" }
-func (unsupportedFault) Inject(context.Context, fault.Target) (fault.Heal, error) {
-	return func(context.Context) error { return nil }, fmt.Errorf("latency: %w", &fault.NotSupported{What: "tc netem", Why: "no such qdisc"})
+func (unsupportedFault) Plan(context.Context, fault.Target) (fault.Disruption, error) {
+	return nil, fmt.Errorf("latency: %w", &fault.NotSupported{What: "tc netem", Why: "no such qdisc"})
 }
 
 // A result that cannot be kept did not hold, as far as anybody can tell later.

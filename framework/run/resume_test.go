@@ -23,12 +23,11 @@ import (
 // interruptedOnce is a run of three scenarios. The second one is interrupted, unless the run was resumed.
 func interruptedOnce(c *fixture) []scenario.Spec {
 	first, second, third := brisk(c, "chaos/first"), brisk(c, "chaos/second"), brisk(c, "chaos/third")
-	second.Faults = append(second.Faults, errand{"Ctrl-C", func(ctx context.Context) error {
+	second.Faults = append(second.Faults, errand{name: "Ctrl-C", do: func(ctx context.Context) error {
 		if !theRun.settings.Resumed.IsZero() {
 			return nil
 		}
-		_, err := ctrlC{}.Inject(ctx, fault.Target{})
-		return err
+		return pressCtrlC(ctx)
 	}})
 	return []scenario.Spec{first, second, third}
 }

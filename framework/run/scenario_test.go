@@ -33,7 +33,7 @@ import (
 func quiet() scenario.Spec {
 	return scenario.Spec{
 		Name: "chaos/quiet", Claim: "zones stay even", Steady: 5 * time.Second, Hold: 10 * time.Second,
-		Faults:   []fault.Fault{staged{name: "A", bites: time.Second}},
+		Faults:   []fault.Fault{staged{name: "A", takes: time.Second}},
 		Promises: []invariant.Invariant{evenZones},
 	}.WithDefaults()
 }
@@ -149,17 +149,17 @@ func TestAScenarioThatGoesWrong(t *testing.T) {
 			spoil: func(_ context.CancelFunc, s *scenario.Spec, _ *clustertest.Cluster) {
 				s.Faults = append(s.Faults, staged{name: "B", panics: true})
 			},
-			trouble: "panic: a bug in B", healed: []string{"A"},
+			trouble: "panic: a bug in B", healed: []string{"B", "A"},
 		},
 		"an undo fails": {
 			spoil: func(_ context.CancelFunc, s *scenario.Spec, _ *clustertest.Cluster) {
-				s.Faults = append(s.Faults, staged{name: "B", healErr: boom})
+				s.Faults = append(s.Faults, staged{name: "B", revertErr: boom})
 			},
 			trouble: "undo B: boom", healed: []string{"A"},
 		},
 		"an undo panics": {
 			spoil: func(_ context.CancelFunc, s *scenario.Spec, _ *clustertest.Cluster) {
-				s.Faults = append(s.Faults, staged{name: "B", healPanics: true})
+				s.Faults = append(s.Faults, staged{name: "B", revertPanics: true})
 			},
 			trouble: "undo B: panic: a bug in the undo of B", healed: []string{"A"},
 		},
@@ -290,18 +290,22 @@ type cordon struct {
 
 func (cordon) String() string { return "cordon wa1" }
 
-func (f cordon) Inject(_ context.Context, t fault.Target) (fault.Heal, error) {
-	set := func(closed bool) {
-		f.fake.EditNode("wa1", func(n *corev1.Node) { n.Spec.Unschedulable = closed })
+func (f cordon) Plan(context.Context, fault.Target) (fault.Disruption, error) {
+	closed := false
+	set := func(now bool) {
+		closed = now
+		f.fake.EditNode("wa1", func(n *corev1.Node) { n.Spec.Unschedulable = now })
 		synctest.Wait() // until the watches have it
 	}
-	set(true)
-	t.Record.Seen([]string{"wa1"}, nil, "cordoned")
-	f.interrupt()
-	return func(context.Context) error {
-		set(false)
-		t.Record.Healed("open")
-		return nil
+	return &fault.Effect{
+		Do: func(context.Context) error { set(true); return nil },
+		See: func(context.Context) (bool, fault.Observation, error) {
+			return closed, fault.Observation{Nodes: []string{"wa1"}, Witness: "cordoned"}, nil
+		},
+		Then:    func(context.Context) error { f.interrupt(); return nil },
+		Undo:    func(context.Context) error { set(false); return nil },
+		Restore: func(context.Context) (string, error) { return "open", nil },
+		Over:    "nobody is asked",
 	}, nil
 }
 
@@ -433,7 +437,7 @@ func TestAClusterThatIsNotAsItWasIsGivenBack(t *testing.T) {
 				c, s := newFixture(t), quiet()
 				c.settings.KeepLogs = true
 				c.onCreate = func(fake *clustertest.Cluster) {
-					s.Faults = []fault.Fault{staged{name: "A"}, errand{"B", func(context.Context) error {
+					s.Faults = []fault.Fault{staged{name: "A"}, errand{name: "B", do: func(context.Context) error {
 						spoil(fake)
 						return nil
 					}}}
@@ -466,20 +470,37 @@ func hang(ctx context.Context, _ string) error {
 type errand struct {
 	name string
 	do   func(context.Context) error
+	undo func()
 }
 
 func (e errand) String() string { return e.name }
 
-func (e errand) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) {
-	heal := func(context.Context) error {
-		t.Record.Healed("left so")
-		return nil
+func (e errand) Plan(context.Context, fault.Target) (fault.Disruption, error) {
+	return e.effect("left so"), nil
+}
+
+func (e errand) effect(after string) *fault.Effect {
+	done := false
+	return &fault.Effect{
+		Do: func(ctx context.Context) (err error) {
+			if e.do != nil {
+				err = e.do(ctx)
+			}
+			done = err == nil
+			return err
+		},
+		See: func(context.Context) (bool, fault.Observation, error) {
+			return done, fault.Observation{Witness: "done"}, nil
+		},
+		Undo: func(context.Context) error {
+			if e.undo != nil {
+				e.undo()
+			}
+			return nil
+		},
+		Restore: func(context.Context) (string, error) { return after, nil },
+		Over:    "it was done once",
 	}
-	if err := e.do(ctx); err != nil {
-		return heal, err
-	}
-	t.Record.Seen(nil, nil, "done")
-	return heal, nil
 }
 
 // Logs that never come cost neither the verdict nor the cluster.

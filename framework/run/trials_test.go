@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,11 +24,21 @@ type perTrial map[string]staged
 
 func (perTrial) String() string { return "A" }
 
-func (p perTrial) Inject(ctx context.Context, t fault.Target) (fault.Heal, error) {
+func (p perTrial) Plan(ctx context.Context, t fault.Target) (fault.Disruption, error) {
 	if t.StatefulSet != (t.Workload == "backend-2") {
 		return nil, fmt.Errorf("%s: StatefulSet %t", t.Workload, t.StatefulSet)
 	}
-	return p[t.Workload].Inject(ctx, t)
+	return p[t.Workload].Plan(ctx, t)
+}
+
+// inject plans and applies a fault.
+func inject(t *testing.T, f fault.Fault, heard *story) (*fault.Injection, error) {
+	t.Helper()
+	in, err := fault.Plan(t.Context(), f, fault.Target{Rand: rand.New(rand.NewPCG(1, 2)), Record: heard})
+	if err != nil {
+		return in, err
+	}
+	return in, in.Apply(t.Context(), func(o fault.Observation) { heard.add("seen", o.Witness) })
 }
 
 func TestAFaultInEachTrial(t *testing.T) {
@@ -37,11 +48,11 @@ func TestAFaultInEachTrial(t *testing.T) {
 		err    string // what the error contains; empty: none
 	}{
 		"seen when it was seen in all": {
-			staged{bites: 3 * time.Second, healTake: 2 * time.Second},
+			staged{takes: 3 * time.Second, revertTake: 2 * time.Second},
 			[]string{"3s seen: in all 2 trials; in the first: seen", "5s healed: in all 2 trials; in the first: healed"}, "",
 		},
 		"what is tried in one, at once": {
-			staged{bites: 3 * time.Second, tries: []string{"one", "two"}},
+			staged{takes: 3 * time.Second, tries: []string{"one", "two"}},
 			[]string{
 				"3s tried: one", "3s tried: two", "3s seen: in all 2 trials; in the first: seen",
 				"3s healed: in all 2 trials; in the first: healed",
@@ -51,10 +62,10 @@ func TestAFaultInEachTrial(t *testing.T) {
 			staged{err: errors.New("boom")}, []string{"1s healed: in all 2 trials; in the first: healed"}, "backend-2: boom",
 		},
 		"a panic in one": {
-			staged{panics: true}, nil, "backend-2: panic: a bug in ",
+			staged{panics: true}, []string{"1s healed: in all 2 trials; in the first: healed"}, "backend-2: panic: a bug in ",
 		},
 		"not healed when one was not": {
-			staged{healErr: errors.New("boom")}, []string{"1s seen: in all 2 trials; in the first: seen"}, "backend-2: boom",
+			staged{revertErr: errors.New("boom")}, []string{"1s seen: in all 2 trials; in the first: seen"}, "backend-2: boom",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,11 +74,11 @@ func TestAFaultInEachTrial(t *testing.T) {
 				var heard story
 				heard.since = began
 				each := inEach{
-					fault:    perTrial{"backend-1": {bites: time.Second}, "backend-2": test.second},
+					fault:    perTrial{"backend-1": {takes: time.Second}, "backend-2": test.second},
 					backends: []workloads.Backend{{Name: "backend-1"}, {Name: "backend-2", StatefulSet: true}},
 				}
-				heal, err := each.Inject(t.Context(), fault.Target{Rand: rand.New(rand.NewPCG(1, 2)), Record: &heard})
-				err = errors.Join(err, heal(t.Context()))
+				in, err := inject(t, each, &heard)
+				err = errors.Join(err, in.Revert(t.Context(), func(witness string) { heard.add("healed", witness) }))
 				errtest.Check(t, err, test.err)
 				if diff := cmp.Diff(test.story, heard.lines); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
@@ -80,7 +91,7 @@ func TestAFaultInEachTrial(t *testing.T) {
 // A fault lasts while it does in every trial.
 func TestAFaultLastsWhileItDoesInEachTrial(t *testing.T) {
 	for name, test := range map[string]struct {
-		second fault.Lasting
+		second asking
 		holds  bool
 		saw    string
 		err    string
@@ -88,7 +99,6 @@ func TestAFaultLastsWhileItDoesInEachTrial(t *testing.T) {
 		"in both":        {lasts, true, "in all 2 trials; in the first: still there", ""},
 		"in one of two":  {over, false, "backend-2: gone", ""},
 		"nobody can ask": {blinded, false, "", "backend-2: the API server is away"},
-		"nobody knows":   {nil, false, "", "backend-2: nobody can tell whether it lasts"},
 		"a panic":        {mad, false, "", "backend-2: panic: a bug in a witness"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,10 +107,11 @@ func TestAFaultLastsWhileItDoesInEachTrial(t *testing.T) {
 				fault:    perTrial{"backend-1": {still: lasts}, "backend-2": {still: test.second}},
 				backends: []workloads.Backend{{Name: "backend-1"}, {Name: "backend-2", StatefulSet: true}},
 			}
-			if _, err := each.Inject(t.Context(), fault.Target{Rand: rand.New(rand.NewPCG(1, 2)), Record: &heard}); err != nil {
-				t.Fatal(err)
+			in, err := inject(t, each, &heard)
+			if err != nil || !in.Askable() {
+				t.Fatal(err, in.Askable())
 			}
-			holds, saw, err := heard.still(t.Context())
+			holds, saw, err := in.Active(t.Context())
 			errtest.Check(t, err, test.err)
 			if holds != test.holds || saw != test.saw {
 				t.Errorf("%t, %q; want %t, %q", holds, saw, test.holds, test.saw)
@@ -109,32 +120,32 @@ func TestAFaultLastsWhileItDoesInEachTrial(t *testing.T) {
 	}
 	var heard story
 	each := inEach{fault: perTrial{"backend-1": {}}, backends: []workloads.Backend{{Name: "backend-1"}}}
-	if _, err := each.Inject(t.Context(), fault.Target{Rand: rand.New(rand.NewPCG(1, 2)), Record: &heard}); err != nil || heard.still != nil {
-		t.Errorf("%v; somebody can be asked about what is over at once: %t", err, heard.still != nil)
+	if in, err := inject(t, each, &heard); err != nil || in.Askable() {
+		t.Errorf("%v; a witness can be asked about what is over at once: %t", err, in.Askable())
 	}
 }
 
 // story is a recorder that remembers when it was told what.
 type story struct {
+	mu    sync.Mutex
 	since time.Time
 	lines []string
-	still fault.Lasting
 }
 
-func (s *story) Seen(_, _ []string, witness string) { s.add("seen", witness) }
-func (s *story) Lasts(still fault.Lasting)          { s.still = still }
-func (s *story) Reached(how history.Reach)          { s.add("reached", how.Host) }
-func (s *story) Hit(int)                            {}
-func (s *story) Gone(int)                           {}
-func (s *story) Audited(a history.Audit)            { s.add("audited", a.Workload) }
+func (s *story) Note(e history.Event) {
+	if e.Admission != nil {
+		s.add("tried", e.Admission.Name)
+	}
+}
+
 func (s *story) Step(step history.Step, do func() error) error {
 	s.add("step", step.What)
 	return do()
 }
-func (s *story) Tried(answer history.Admission) { s.add("tried", answer.Name) }
-func (s *story) Healed(witness string)          { s.add("healed", witness) }
 
 func (s *story) add(what, witness string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.lines = append(s.lines, time.Since(s.since).String()+" "+what+": "+witness)
 }
 
@@ -166,6 +177,11 @@ func TestFaultsOfTrials(t *testing.T) {
 	s.Trials = 3
 	if got, want := faultsOf(s)[0].String(), "A, in each of 3 trials"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	s.Faults[0] = fault.RevertImmediately{Fault: s.Faults[0]}
+	once, is := faultsOf(s)[0].(fault.RevertImmediately)
+	if _, trials := once.Fault.(inEach); !is || !trials {
+		t.Errorf("%T: a fault that is reverted immediately must stay one in trials", faultsOf(s)[0])
 	}
 }
 

@@ -3,12 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"math/rand/v2"
-	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -37,49 +32,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
-
-// idleFaults are all that there are, each in a form that would bite. Where they are played, nobody does what they ask for.
-var idleFaults = []fault.Fault{
-	fault.Scale{Through: []int{9, 3}}, fault.Rollout{}, fault.TryRollout{For: time.Second}, fault.BadRollout{Args: []string{"--broken"}},
-	fault.PodDelete{Count: 2}, fault.Evict{}, fault.Unbalance{}, fault.Drain{}, fault.Drain{Nodes: 2}, fault.TryDrain{For: 20 * time.Second},
-	fault.NodeKill{}, fault.NodePause{}, fault.NodeStop{}, fault.Partition{}, fault.Partition{Zone: true}, fault.NodePressure{Disk: true},
-	fault.PacketLoss{Percent: 10}, fault.Latency{Delay: 100 * time.Millisecond},
-	fault.ZoneOutage{}, fault.FillNode{}, fault.NodePressure{}, fault.Autoscale{CPU: 60, Max: 10}, fault.Resize{CPU: "20m"},
-	fault.AutoscaleVertically{}, manifests.ApplyPolicy{}, manifests.ApplyAuditFixes{}, fault.ControlPlaneKill{}, fault.EtcdLeaderKill{},
-	fault.UpgradeControlPlane{To: "v1.37.0"}, fault.UpgradeWorkers{To: "v1.37.0"},
-	fault.ComponentKill{Component: fault.Kubelet}, fault.ComponentAway{Component: fault.Kubelet, For: time.Second},
-}
-
-// A new fault has to be in the table.
-func TestEveryFaultIsTriedIdle(t *testing.T) {
-	tried := map[string]bool{}
-	for _, f := range idleFaults {
-		tried[reflect.TypeOf(f).Name()] = true
-	}
-	files, err := filepath.Glob("../fault/*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(err, files)
-	}
-	actions, err := filepath.Glob("../audit/manifests/*.go")
-	if err != nil || len(actions) == 0 {
-		t.Fatal(err, actions)
-	}
-	for _, file := range slices.Concat(files, actions) {
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range parsed.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Recv == nil || f.Name.Name != "Inject" || strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			if of, ok := f.Recv.List[0].Type.(*ast.Ident); ok && of.IsExported() && !tried[of.Name] {
-				t.Errorf("fault %s is not in idleFaults", of.Name)
-			}
-		}
-	}
-}
 
 // lazyMachine says yes to all, and does nothing.
 type lazyMachine struct {
@@ -246,7 +198,7 @@ func playOn(t *testing.T, f fault.Fault, target fault.Target) (events []history.
 // TestAnInjectorThatDoesNothingIsNeverHeld: every fault, played by the runner where all calls of the API and of the engine are
 // granted and nothing happens.
 func TestAnInjectorThatDoesNothingIsNeverHeld(t *testing.T) {
-	for _, f := range idleFaults {
+	for _, f := range slices.Concat(fault.Examples(), manifests.Examples()) {
 		t.Run(f.String(), func(t *testing.T) {
 			events, verdicts, err := playOn(t, f, lazyTarget())
 			if err == nil {
@@ -270,7 +222,7 @@ func TestAnInjectorThatDoesNothingIsNeverHeld(t *testing.T) {
 // TestAFaultThatSomebodyElseUndidIsNeverHeld, and one that lasts is.
 func TestAFaultThatSomebodyElseUndidIsNeverHeld(t *testing.T) {
 	for name, test := range map[string]struct {
-		still fault.Lasting
+		still asking
 		held  bool
 	}{
 		"it lasts": {lasts, true}, "nobody is there to be asked": {nil, true},

@@ -144,7 +144,7 @@ func (t *Report) rates(b *strings.Builder) {
 	}{
 		{"mutants caught", t.Summary.Detection, "judged mutant run", false},
 		{"mutants caught, apart", t.Summary.DetectionApart, "judged mutant run without a twin that held", true},
-		{"mutants caught by chance", t.Summary.ByChance, "judged run of mutants that need not be caught", true},
+		{"mutants caught by chance", t.Summary.ByChance, "judged by-chance mutant run", true},
 		{"false alarms", t.Summary.FalseAlarm, "judged good run", false},
 		{"Unknown", t.Summary.Unknown, "judged or Unknown run", false},
 	} {

@@ -21,10 +21,10 @@ var InPlace = scenario.DescribeUpgrade(scenario.Spec{
 	Steady: 5 * time.Second, // for the hundred answers that a 99th percentile needs: gRPC gets 30 per second
 	Faults: []fault.Fault{
 		fault.UpgradeControlPlane{},
-		fault.Brief{Fault: fault.Rollout{}},
-		fault.Brief{Fault: fault.Drain{}},
+		fault.RevertImmediately{Fault: fault.Rollout{}},
+		fault.RevertImmediately{Fault: fault.Drain{}},
 		fault.UpgradeWorkers{},
-		fault.Brief{Fault: fault.Rollout{}},
+		fault.RevertImmediately{Fault: fault.Rollout{}},
 	},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},

@@ -211,7 +211,7 @@ func (s *Timelines) story(pod string, at history.Offset) string {
 	default:
 		text += fmt.Sprintf(", preStop sleep %s", l.Lifecycle.PreStop)
 	}
-	if s.facts.Deaf(at) {
+	if s.facts.EventsMissing(at) {
 		text += "; what Kubernetes said of it may be lost, as the watch of events was blind"
 	}
 	return text

@@ -29,7 +29,7 @@ func desiredHealthy(b history.Budget, expected int) (int, error) {
 	return 0, nil
 }
 
-// scaled reads "2" as it is and "50%" of a total, rounded up.
+// scaled returns 2 for "2", and half of the total, rounded up, for "50%".
 func scaled(value string, total int) (int, error) {
 	digits, isPercentage := strings.CutSuffix(value, "%")
 	n, err := strconv.Atoi(digits)
@@ -48,18 +48,18 @@ type Demand struct {
 	Words    string // "budget backend"
 	Selector map[string]string
 	points   []demandPoint // in order
-	Broken   string        // why it cannot be judged; empty: it can
-	own      bool          // it is the promise's own, and no budget's
+	Broken   string        // why it cannot be judged; empty: it can be
+	own      bool          // the promise's own, not a budget's
 
-	asked, tested bool // an eviction under it was asked for; it was put to the test: see Ledger.test
+	asked, tested bool // an eviction under it was requested; it was put to the test: see Ledger.test
 }
 
 // demandPoint is a demand from a moment on.
 type demandPoint struct {
 	at      history.Offset
 	desired int
-	allowed int  // disruptions, as its status said
-	guards  bool // also pods that are not ready, as IfHealthyBudget does
+	allowed int  // disruptions, according to its status
+	guards  bool // it also guards pods that are not ready (IfHealthyBudget)
 	words   string
 }
 
@@ -95,7 +95,7 @@ func (d *Demand) follow(at history.Offset, s *history.State, b history.Budget) {
 	case b.SelectsBy != "":
 		d.Broken = "it selects its pods by more than plain labels: " + b.SelectsBy
 		return
-	case len(b.Selector) == 0: // it matches all pods, or none, or carries expressions: an old record does not tell which
+	case len(b.Selector) == 0: // all pods, none, or expressions: an old record does not say which
 		d.Broken = "it selects its pods by something other than plain labels"
 		return
 	}
@@ -119,7 +119,7 @@ func (d *Demand) follow(at history.Offset, s *history.State, b history.Budget) {
 	d.add(p)
 }
 
-// add keeps a point that differs from the last.
+// add keeps a point if it differs from the last one.
 func (d *Demand) add(p demandPoint) {
 	if n := len(d.points); n > 0 {
 		if last := d.points[n-1]; last.desired == p.desired && last.allowed == p.allowed && last.guards == p.guards {
@@ -129,8 +129,8 @@ func (d *Demand) add(p demandPoint) {
 	d.points = append(d.points, p)
 }
 
-// expectedPods sums up the replicas that the workloads of the budget's pods want. Where the record names none, the
-// budget's own status must do. A workload that selects its pods by more than plain labels may not be theirs.
+// expectedPods sums up the replicas of the workloads that own the budget's pods. If the record names none, it uses the budget's own
+// status. It is unknown whether a workload that selects its pods by more than plain labels owns them.
 func expectedPods(s *history.State, b history.Budget) (expected int, unclear string) {
 	owners := make(map[history.Key]int)
 	for _, pod := range s.PodsOf(b.Namespace, b.Selector) {
@@ -152,7 +152,7 @@ func expectedPods(s *history.State, b history.Budget) (expected int, unclear str
 	return expected, ""
 }
 
-// at is the least that was demanded at some moment from from to to, and its words; -1 when nothing was demanded yet.
+// at is the smallest demand between from and to, and its words; -1 if nothing was demanded yet.
 func (d *Demand) at(from, to history.Offset) demandPoint {
 	least := demandPoint{desired: -1}
 	for i, p := range d.points {
@@ -164,17 +164,17 @@ func (d *Demand) at(from, to history.Offset) demandPoint {
 	return least
 }
 
-// Blocked tells whether its status allowed no disruption at some moment from from to to.
+// Blocked reports whether its status allowed no disruption at some moment between from and to.
 func (d *Demand) Blocked(from, to history.Offset) bool {
 	return d.some(from, to, func(p demandPoint) bool { return p.allowed <= 0 })
 }
 
-// Open tells whether its status allowed a disruption at some moment from from to to.
+// Open reports whether its status allowed a disruption at some moment between from and to.
 func (d *Demand) Open(from, to history.Offset) bool {
 	return d.some(from, to, func(p demandPoint) bool { return p.allowed > 0 })
 }
 
-// guards tells whether it surely guarded pods that are not ready, from from to to.
+// guards reports whether it certainly guarded pods that are not ready, all the time between from and to.
 func (d *Demand) guards(from, to history.Offset) bool {
 	return d.at(from, to).desired >= 0 && !d.some(from, to, func(p demandPoint) bool { return !p.guards })
 }

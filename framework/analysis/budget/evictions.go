@@ -11,15 +11,15 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
-// Asked is an eviction that was asked for.
+// Asked is an eviction that was requested.
 type Asked struct {
 	At     history.Offset
 	Answer history.Eviction
-	since  history.Offset // it was decided at this time or later: before at only where an answer was lost
-	pod    *timeline.Pod  // that was meant; nil: it is not known
+	since  history.Offset // the API server decided at this time or later; earlier than at only if the answer was lost
+	pod    *timeline.Pod  // nil: unknown
 }
 
-// WeighAll goes through all evictions: those that the harness asked for, and those of others, which show in the pods.
+// WeighAll weighs all evictions: those that the harness requested, and those of others, which the pods' conditions show.
 func (l *Ledger) WeighAll(run history.Run) {
 	l.evictions = make(map[*timeline.Pod]bool)
 	all := l.answered(run)
@@ -36,7 +36,7 @@ func (l *Ledger) WeighAll(run history.Run) {
 	}
 }
 
-// answered are the evictions of which the record has an answer, and those that only the pods tell of.
+// answered returns the evictions with an answer in the record, and those that only the pods' conditions show.
 func (l *Ledger) answered(run history.Run) (all []Asked) {
 	for _, e := range run.Events {
 		if e.Eviction == nil || e.Eviction.Lost != "" {
@@ -63,8 +63,8 @@ func (l *Ledger) answered(run history.Run) (all []Asked) {
 	return all
 }
 
-// lost goes through the evictions whose answers did not come. One that was accepted shows in its pod, and was decided at some
-// time from when it was asked for. If the pod went without a reason, it is not known.
+// lost weighs the evictions whose answers were lost. If one was accepted, its pod's condition shows it, and it was decided at some
+// time after the request. If the pod was deleted without a reason, it is unknown whether the eviction was accepted.
 func (l *Ledger) lost(run history.Run, all *[]Asked) {
 	for _, e := range run.Events {
 		if e.Eviction == nil || e.Eviction.Lost == "" {
@@ -72,7 +72,7 @@ func (l *Ledger) lost(run history.Run, all *[]Asked) {
 		}
 		pod := l.find(e.Eviction.Sent, *e.Eviction)
 		if pod == nil {
-			continue // nobody went
+			continue // no pod was deleted
 		}
 		i := slices.IndexFunc(*all, func(a Asked) bool { return a.pod == pod && a.Answer.Accepted })
 		gone, goes := leaves(pod)
@@ -85,8 +85,8 @@ func (l *Ledger) lost(run history.Run, all *[]Asked) {
 	}
 }
 
-// find is the pod that was meant: the one with the UID, or else the newest of that name which had been seen by then. Only
-// where none had been, the first that was seen within the skew.
+// find returns the evicted pod: the one with the UID, or else the newest of that name that had been seen by then, or else the first
+// that was seen within the skew.
 func (l *Ledger) find(at history.Offset, e history.Eviction) (pod *timeline.Pod) {
 	for _, p := range l.Pods {
 		switch named := p.Namespace == e.Namespace && p.Name == e.Pod; {

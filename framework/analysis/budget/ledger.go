@@ -12,33 +12,33 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Ledger recomputes at each accepted eviction what it left.
+// Ledger recomputes how many healthy pods each accepted eviction left.
 type Ledger struct {
 	Facts   *evidence.Run
 	Demands []*Demand
 	Pods    []*timeline.Pod
 	evicted []*timeline.Pod // so far; they are no longer healthy
 
-	evictions map[*timeline.Pod]bool // of which pods one was accepted
+	evictions map[*timeline.Pod]bool // pods with an accepted eviction
 
 	Accepted, Refused, Blocked int
-	UnderSeveral               int // of those refused
+	UnderSeveral               int // of the refused ones
 	Broken                     []entry
 	Tightest                   *entry
 	Open                       []string // evictions that may have broken a budget
 	Refusals                   []string
-	Tests                      []string // that budgets stood
+	Tests                      []string // that budgets passed
 	Unknown                    verdict.Missing
-	Unheard                    verdict.Missing // of evictions that no watch told of
+	Unheard                    verdict.Missing // accepted evictions that no watch reported
 }
 
-// entry is an accepted eviction and what it left.
+// entry is an accepted eviction, and how many healthy pods it left.
 type entry struct {
 	At               history.Offset
 	pod, by          string
 	Healthy, Desired int // healthy: the most that any order of events allows
 	words            string
-	unready          bool // the pod was not: it took nobody away, and should have stayed all the same
+	unready          bool // the pod was not ready: its eviction left as many healthy pods, and yet should have been refused
 }
 
 func (e entry) String() string {
@@ -50,7 +50,7 @@ func (e entry) String() string {
 		e.pod, prose.Moment(e.At), prose.Count(e.Healthy, "healthy pod"), e.by, e.Desired, e.words)
 }
 
-// DemandOf adds the promise's own demand.
+// DemandOf adds the demand of the promise itself.
 func (l *Ledger) DemandOf(run history.Run, workload string, atLeast int) verdict.Missing {
 	key, d := evidence.WorkloadOf(run, workload)
 	if len(d) > 0 {
@@ -67,12 +67,12 @@ func (l *Ledger) DemandOf(run history.Run, workload string, atLeast int) verdict
 	return nil
 }
 
-// several is what the API answers, with a status of 500, when more than one budget chooses a pod: it evicts no such pod.
+// several is in the API server's answer, of status 500, if more than one budget selects a pod. It evicts no such pod.
 //
 // Source: Create in kubernetes pkg/registry/core/pod/storage/eviction.go
 const several = "more than one PodDisruptionBudget"
 
-// refuse counts a refusal by one of the budgets, or because there are several.
+// refuse counts a refusal by a budget, or because several budgets select the pod.
 func (l *Ledger) refuse(a Asked) {
 	if a.Answer.Budget == "" && strings.Contains(a.Answer.Message, several) {
 		l.refuseSeveral(a)
@@ -95,7 +95,7 @@ func (l *Ledger) refuse(a Asked) {
 	}
 }
 
-// refuseSeveral counts a refusal that no budget decided on.
+// refuseSeveral counts a refusal because several budgets select the pod.
 func (l *Ledger) refuseSeveral(a Asked) {
 	pod := a.pod
 	if pod == nil {
@@ -115,10 +115,10 @@ func (l *Ledger) refuseSeveral(a Asked) {
 	}
 }
 
-// accept recomputes what an accepted eviction left of each budget that the pod was under.
+// accept recomputes what an accepted eviction left under each budget that selects the pod.
 func (l *Ledger) accept(a Asked) {
 	if !slices.ContainsFunc(l.Demands, func(d *Demand) bool { return d.Key.Namespace == a.Answer.Namespace }) {
-		return // such as pods of the system, on a node that was drained
+		return // such as a system pod on a drained node
 	}
 	pod := a.pod
 	if pod == nil {
@@ -126,7 +126,7 @@ func (l *Ledger) accept(a Asked) {
 		return
 	}
 	if slices.Contains(l.evicted, pod) {
-		return // it was already going, and a budget has no say in that
+		return // the pod was already terminating, and budgets do not apply to it
 	}
 	l.evicted = append(l.evicted, pod)
 	if _, told := leaves(pod); !told && a.At+evidence.WatchSkew < l.Facts.End() {
@@ -146,8 +146,8 @@ func (l *Ledger) accept(a Asked) {
 	}
 }
 
-// weigh compares what an eviction left with a demand. An eviction of a pod that was not healthy takes no healthy pod
-// away: the API lets it pass, unless the budget guards such pods, too, and has fewer healthy ones than it demands.
+// weigh compares what an eviction left with a demand. The eviction of an unhealthy pod leaves as many healthy pods as before. The API
+// allows it, unless the budget guards such pods as well and has fewer healthy pods than it demands.
 //
 // Source: https://kubernetes.io/docs/tasks/run-application/configure-pdb/#unhealthy-pod-eviction-policy
 func (l *Ledger) weigh(a Asked, d *Demand) {
@@ -159,12 +159,12 @@ func (l *Ledger) weigh(a Asked, d *Demand) {
 	d.asked = d.asked || d.at(a.At, a.At).desired > 0
 	left := l.left(a, d)
 	l.test(a, d, left, demanded.desired)
-	guards := d.guards(from, to) // then it does not matter whether the pod was ready
+	guards := d.guards(from, to) // so the pod's readiness does not matter
 	guarded := guards && surelyUnready(a.pod, from, a.At)
 	if !guarded && !MayBeHealthy(a.pod, from, to) {
 		return
 	}
-	if l.Facts.ToldLate(a.At) {
+	if l.Facts.ReportedLate(a.At) {
 		l.Unknown.Add("how many pods were healthy when %s was evicted at %s is not known: a watch was late", a.pod.Name, prose.Moment(a.At))
 	}
 	e := entry{
@@ -191,7 +191,7 @@ func (l *Ledger) weigh(a Asked, d *Demand) {
 	}
 }
 
-// ambiguous notes an eviction that broke a demand by the order of the record, and need not have.
+// ambiguous notes an eviction that broke a demand in the order of the record, and perhaps not in another possible order.
 func (l *Ledger) ambiguous(e entry, left remaining, why string) {
 	l.Open = append(l.Open, e.pod)
 	l.Unknown.Add("the eviction of %s, accepted at %s, left %s by the order of the record, and %s demands %d (%s); %s",
@@ -202,9 +202,9 @@ func (l *Ledger) ambiguous(e entry, left remaining, why string) {
 // the record.
 type remaining struct{ most, recorded int }
 
-// left counts the pods that an eviction left. The pods are told of by one watch, in the order in which things happened to
-// them: what it told after the pod had begun to go came too late. What it told within the skew before, the API server need
-// not have heard of from the disruption controller.
+// left counts the healthy pods that an eviction left. One watch reports all pods in the order of their changes, so what it reported
+// after the evicted pod began to terminate came too late. What it reported within the skew before that, the disruption controller may
+// not have told the API server yet.
 func (l *Ledger) left(a Asked, d *Demand) (r remaining) {
 	from, to := a.since-evidence.WatchSkew, a.At+evidence.WatchSkew
 	gone, ok := leaves(a.pod)
@@ -216,7 +216,7 @@ func (l *Ledger) left(a Asked, d *Demand) (r remaining) {
 		var healthy evidence.Presence
 		switch went, told := leaves(p); {
 		case l.evictions[p] && ok && told && (evidence.Mark{At: went.At, Name: p.UID}).Compare(evidence.Mark{At: gone.At, Name: a.pod.UID}) < 0, slices.Contains(l.evicted, p) && (!ok || !told):
-			continue // it was evicted before, and the eviction API knew of that itself
+			continue // evicted before, as the eviction API itself knew
 		case ok:
 			healthy = healthyBefore(p, gone.At-evidence.WatchSkew, gone.At)
 		case MayBeHealthy(p, a.since, a.since) && MayBeHealthy(p, a.At, a.At):

@@ -8,10 +8,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// test notes that an eviction put a budget to the test: it left no more healthy pods than are demanded, so that one more
-// would have broken it, and the budget's status allowed none. A disruption controller that allows everything never says
-// so, and of one that is not asked more of than it has nobody knows what it would refuse. The promise's own demand has no
-// status.
+// test notes that an eviction put a budget to the test: it left no more healthy pods than are demanded, so one more eviction would
+// have broken the demand, and the budget's status allowed none. A disruption controller that allowed everything would never report
+// that status, and what was never requested was never refused. The promise's own demand has no status.
 func (l *Ledger) test(a Asked, d *Demand, left remaining, desired int) {
 	if left.recorded > desired || !d.own && !d.Blocked(a.since-evidence.WatchSkew, a.At+evidence.WatchSkew) {
 		return
@@ -24,8 +23,8 @@ func (l *Ledger) test(a Asked, d *Demand, left remaining, desired int) {
 	l.Tests = append(l.Tests, line)
 }
 
-// Untested doubts budgets under which evictions were asked for and that had nothing to refuse. The promise's own demand
-// stands for a budget where there is none.
+// Untested reports budgets under which evictions were requested and which had no reason to refuse one. The promise's own demand
+// takes the place of a budget if there is none.
 func (l *Ledger) Untested(v *verdict.Verdict) (d verdict.Missing) {
 	var asked, untested []*Demand
 	readable := true

@@ -9,15 +9,15 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Timeline recomputes at each moment of a run how many pods were healthy and how many were demanded, and puts down what no
-// verdict hangs on: budgets bind evictions only.
+// Timeline recomputes at each moment of a run how many pods were healthy and how many were demanded, and adds figures on which no
+// verdict depends, since budgets apply to evictions only.
 //
 //   - "gone.eviction", "gone.deletion", "gone.lostNode" and so on: the healthy pods under a budget that left, by cause, as for
-//     a skew; "gone.unready": those that stayed, and were not ready for a while. Pods of a lost node are not ready before
+//     a skew; "gone.unready": those that stayed and became unready for a while. Pods of a lost node are not ready before
 //     they are deleted, and count as gone.lostNode.
 //   - "belowDemandSeconds": for how long fewer pods were healthy than demanded once Steady began, the sum over the budgets.
-//   - "staleStatusSeconds": for how long a budget's status said something else than what is recomputed, the skew of the
-//     record left aside.
+//   - "staleStatusSeconds": for how long a budget's status differed from the recomputed one, beyond the skew of the
+//     record.
 func (l *Ledger) Timeline(v *verdict.Verdict) {
 	if len(l.Demands) == 0 {
 		return
@@ -25,7 +25,7 @@ func (l *Ledger) Timeline(v *verdict.Verdict) {
 	l.departures(v)
 	from, to := max(l.Facts.Begin(), l.Facts.Phases[history.Steady].From), l.Facts.End()
 	below, stale := 0*time.Second, 0*time.Second
-	spans := make([]struct{ below, stale history.Offset }, len(l.Demands)) // since when it is so; 0: it is not
+	spans := make([]struct{ below, stale history.Offset }, len(l.Demands)) // since when; 0: not now
 	finish := func(since *history.Offset, at history.Offset, atLeast time.Duration, sum *time.Duration) {
 		if *since > 0 && at-*since > atLeast {
 			*sum += at - *since
@@ -52,7 +52,7 @@ func (l *Ledger) Timeline(v *verdict.Verdict) {
 	v.Measure("staleStatusSeconds", stale.Seconds())
 }
 
-// open begins a span when something is so, and has it closed when it is not.
+// open begins a span when a condition becomes true, and closes it when the condition becomes false.
 func open(since *history.Offset, at history.Offset, is bool, finish func()) {
 	switch {
 	case !is:
@@ -62,7 +62,7 @@ func open(since *history.Offset, at history.Offset, is bool, finish func()) {
 	}
 }
 
-// departures counts the healthy pods that left, or were not ready for a while, by cause.
+// departures counts by cause the healthy pods that left or became unready for a while.
 func (l *Ledger) departures(v *verdict.Verdict) {
 	why := spread.NewSkewLedger(l.Facts, "", evidence.Deployments(l.Facts.Record))
 	from, to := l.Facts.Begin(), l.Facts.End()
@@ -92,7 +92,7 @@ func (l *Ledger) departures(v *verdict.Verdict) {
 	}
 }
 
-// covers tells whether one of the demands is about a pod.
+// covers reports whether one of the demands applies to a pod.
 func (l *Ledger) covers(p history.Pod) bool {
 	for _, d := range l.Demands {
 		if d.Key.Namespace == p.Namespace && len(d.Selector) > 0 && history.Selects(d.Selector, p.Labels) {

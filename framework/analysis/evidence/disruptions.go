@@ -43,12 +43,12 @@ func (f *Run) Disruptions() (n Disruptions) {
 		if p == nil || p.Ended() || !owned(workloads, p.Namespace, p.Labels) {
 			continue // a kubelet that restarts adds one restart to a pod that it has evicted
 		}
-		bitten := f.took(p.Name, p.Node, e.T)
-		if more := p.Restarts - restarts[p.UID]; more > 0 && bitten {
+		hit := f.took(p.Name, p.Node, e.T)
+		if more := p.Restarts - restarts[p.UID]; more > 0 && hit {
 			n.restarts += more
 		}
 		restarts[p.UID] = p.Restarts
-		if had := cpu[p.UID]; had != "" && p.CPU != "" && p.CPU != had && bitten {
+		if had := cpu[p.UID]; had != "" && p.CPU != "" && p.CPU != had && hit {
 			n.resizes++
 		}
 		cpu[p.UID] = cmp.Or(p.CPU, cpu[p.UID]) // a container that restarts reports no CPU for a moment

@@ -18,9 +18,9 @@ func pressed(run history.Run, from, to history.Offset) (names []string) {
 	return names
 }
 
-// Taken are the nodes that stopped being ready, or were under pressure, from from (inclusive) to to (exclusive). Lost says that one
+// DisturbedNodes are the nodes that stopped being ready, or were under pressure, from from (inclusive) to to (exclusive). Lost says that one
 // of them was not under pressure.
-func (f *Run) Taken(from, to history.Offset) (names []string, lost bool) {
+func (f *Run) DisturbedNodes(from, to history.Offset) (names []string, lost bool) {
 	names = pressed(f.Record, from, to)
 	squeezed := len(names)
 	for _, loss := range f.Timeline().NodeLosses(from, to) {
@@ -40,16 +40,16 @@ func (f *Run) InForce() (seen, until history.Offset, ok bool) {
 			seen, ok = max(seen, fault.Seen.At), true
 		}
 	}
-	until, undone := f.FirstUndo()
+	until, undone := f.FirstRevert()
 	if !undone {
 		until = f.End()
 	}
 	return seen, until, ok
 }
 
-// PressedSince is when the node got the taint of the pressure that is the fault which was seen last, at the moment seen; if that
+// PressureSince is when the node got the taint of the pressure that is the fault which was seen last, at the moment seen; if that
 // fault is another one, it is seen itself.
-func (f *Run) PressedSince(seen history.Offset) history.Offset {
+func (f *Run) PressureSince(seen history.Offset) history.Offset {
 	for _, fault := range f.Faults {
 		if !fault.Seen.OK || fault.Seen.At != seen || !fault.Injecting.OK {
 			continue
@@ -63,8 +63,8 @@ func (f *Run) PressedSince(seen history.Offset) history.Offset {
 	return seen
 }
 
-// FirstUndo is when the first revert of a fault began.
-func (f *Run) FirstUndo() (at history.Offset, ok bool) {
+// FirstRevert is when the first revert of a fault began.
+func (f *Run) FirstRevert() (at history.Offset, ok bool) {
 	for _, fault := range f.Faults {
 		if fault.Healing.OK && (!ok || fault.Healing.At < at) {
 			at, ok = fault.Healing.At, true
@@ -73,8 +73,8 @@ func (f *Run) FirstUndo() (at history.Offset, ok bool) {
 	return at, ok
 }
 
-// LastUndo is when the revert of the last fault began, or when that fault was seen if it was not reverted.
-func (f *Run) LastUndo() (at history.Offset, ok bool) {
+// LastRevert is when the revert of the last fault began, or when that fault was seen if it was not reverted.
+func (f *Run) LastRevert() (at history.Offset, ok bool) {
 	for _, fault := range f.Faults {
 		m := fault.Healing
 		if !m.OK {
@@ -87,8 +87,8 @@ func (f *Run) LastUndo() (at history.Offset, ok bool) {
 	return at, ok
 }
 
-// Undone says whether every fault that was seen was also reverted.
-func (f *Run) Undone() bool {
+// AllReverted says whether every fault that was seen was also reverted.
+func (f *Run) AllReverted() bool {
 	return !slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool { return fault.Seen.OK && !fault.Healing.OK })
 }
 

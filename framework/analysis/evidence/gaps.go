@@ -23,8 +23,8 @@ func (f *Run) Blind(at history.Offset) bool {
 	return slices.ContainsFunc(f.Gaps, f.hides(at))
 }
 
-// ToldLate says whether a watch may have reported the state at a moment late.
-func (f *Run) ToldLate(at history.Offset) bool {
+// ReportedLate says whether a watch may have reported the state at a moment late.
+func (f *Run) ReportedLate(at history.Offset) bool {
 	hides := f.hides(at)
 	return slices.ContainsFunc(f.Gaps, func(e history.Event) bool { return e.Gap.Bridged && hides(e) })
 }
@@ -47,9 +47,9 @@ func (f *Run) Late(from history.Offset) (d verdict.Missing) {
 	return d
 }
 
-// Deaf says whether Kubernetes Events of about a moment may be missing: the watch of Events had a gap, and they were not listed
+// EventsMissing says whether Kubernetes Events of about a moment may be missing: the watch of Events had a gap, and they were not listed
 // afterwards.
-func (f *Run) Deaf(at history.Offset) bool {
+func (f *Run) EventsMissing(at history.Offset) bool {
 	return slices.ContainsFunc(f.Record.Events, func(e history.Event) bool {
 		return e.Gap != nil && e.Gap.What == "events" && !e.Gap.Bridged && e.Gap.Since <= at+WatchSkew && at-WatchSkew <= e.T
 	})

@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
-// LostUnasked finds a node that was lost without a fault, while the machine lacked processor time, and was not back by from. Name
+// UnexplainedLoss finds a node that was lost without a fault, while the machine lacked processor time, and was not back by from. Name
 // empty means any node; like restricts the losses. Nil means that there is none.
-func (f *Run) LostUnasked(name string, from, to history.Offset, like func(*timeline.NodeLoss) bool) *timeline.NodeLoss {
+func (f *Run) UnexplainedLoss(name string, from, to history.Offset, like func(*timeline.NodeLoss) bool) *timeline.NodeLoss {
 	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace + restless
 	for i := range f.Noise.unasked {
 		loss := &f.Noise.unasked[i]
@@ -26,9 +26,9 @@ func (f *Run) LostUnasked(name string, from, to history.Offset, like func(*timel
 	return nil
 }
 
-// Inhabited says whether any pod of the scenario, load workers included, was on a node when it was lost. No request led to a node
+// HadPod says whether any pod of the scenario, load workers included, was on a node when it was lost. No request led to a node
 // without one.
-func (f *Run) Inhabited(loss *timeline.NodeLoss) bool {
+func (f *Run) HadPod(loss *timeline.NodeLoss) bool {
 	is, known := f.Noise.inhabited[loss]
 	if !known {
 		for _, pod := range f.Record.StateAt(loss.At).Pods {
@@ -39,16 +39,16 @@ func (f *Run) Inhabited(loss *timeline.NodeLoss) bool {
 	return is
 }
 
-// AnyLoss is for LostUnasked: it accepts each loss.
+// AnyLoss is for UnexplainedLoss: it accepts each loss.
 func AnyLoss(*timeline.NodeLoss) bool { return true }
 
-// SayLost describes a loss without a fault.
-func (f *Run) SayLost(loss *timeline.NodeLoss) string {
+// DescribeLoss describes a loss without a fault.
+func (f *Run) DescribeLoss(loss *timeline.NodeLoss) string {
 	return fmt.Sprintf("%s was lost at %s without a fault, on a machine without enough processor time: %s", loss.Name, prose.Moment(loss.At), f.Starved(loss))
 }
 
-// Carried says whether a pod of a workload was on a node when it was lost.
-func (f *Run) Carried(loss *timeline.NodeLoss) bool {
+// HadWorkloadPod says whether a pod of a workload was on a node when it was lost.
+func (f *Run) HadWorkloadPod(loss *timeline.NodeLoss) bool {
 	state := f.Record.StateAt(loss.At)
 	for _, pod := range state.Pods {
 		if pod.Node != loss.Name || pod.Ended() {
@@ -66,7 +66,7 @@ func (f *Run) Carried(loss *timeline.NodeLoss) bool {
 // Starved is the evidence that the machine lacked processor time when a node was lost.
 func (f *Run) Starved(loss *timeline.NodeLoss) string {
 	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace + restless
-	return InWords(f.Loudest(loss.At-grace, loss.At))
+	return DescribeNoise(f.WorstPause(loss.At-grace, loss.At))
 }
 
 // asked says whether a fault took a node, or may have: which nodes a failed fault touched is unknown.

@@ -70,7 +70,7 @@ func (f *Run) hear() {
 	}
 	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace + restless
 	for _, loss := range f.Timeline().NodeLosses(f.Begin(), f.End()) {
-		if !f.asked(loss) && f.Loudest(loss.At-grace, loss.At) != nil {
+		if !f.asked(loss) && f.WorstPause(loss.At-grace, loss.At) != nil {
 			f.Noise.unasked = append(f.Noise.unasked, loss)
 		}
 	}
@@ -96,23 +96,23 @@ func (n *noise) during(who string, from, to history.Offset) (worst *history.Even
 	return worst
 }
 
-// Loudest is the sample with the longest pause, of any part, that overlaps a time; nil: none does.
-func (f *Run) Loudest(from, to history.Offset) (worst *history.Event) {
+// WorstPause is the sample with the longest pause, of any part, that overlaps a time; nil: none does.
+func (f *Run) WorstPause(from, to history.Offset) (worst *history.Event) {
 	for who := range f.Noise.Of {
-		if e := f.Noise.during(who, from, to); e != nil && (worst == nil || Louder(e, worst)) {
+		if e := f.Noise.during(who, from, to); e != nil && (worst == nil || LongerPause(e, worst)) {
 			worst = e
 		}
 	}
 	return worst
 }
 
-// Louder orders samples by their pauses, and equal ones by name.
-func Louder(a, b *history.Event) bool {
+// LongerPause orders samples by their pauses, and equal ones by name.
+func LongerPause(a, b *history.Event) bool {
 	return cmp.Or(cmp.Compare(a.Noise.Pause, b.Noise.Pause), cmp.Compare(b.Noise.Of, a.Noise.Of)) > 0
 }
 
-// InWords describes a sample of noise.
-func InWords(e *history.Event) string {
+// DescribeNoise describes a sample of noise.
+func DescribeNoise(e *history.Event) string {
 	n := e.Noise
 	text := fmt.Sprintf("%s stood still for %s", n.Of, prose.Moment(n.Pause))
 	if n.Throttled > 0 {

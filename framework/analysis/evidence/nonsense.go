@@ -17,7 +17,7 @@ var stageOrder = []history.FaultStage{history.Injecting, history.Seen, history.L
 func (f *Run) sensible() (d verdict.Missing) {
 	for _, e := range f.Record.Events {
 		if why := oddTimes(e); why != "" && len(d) == 0 {
-			d.Add("the record makes no sense at %s: %s", prose.Moment(e.T), why)
+			d.Add("the record contradicts itself at %s: %s", prose.Moment(e.T), why)
 		}
 	}
 	phases := make(map[history.PhaseName]int)
@@ -47,8 +47,8 @@ func oddTimes(e history.Event) string {
 	return ""
 }
 
-// OddRow describes the contradiction in the times of a request, which one worker reads from one clock; empty: there is none.
-func OddRow(r *history.Request) string {
+// Contradiction describes the contradiction in the times of a request, which one worker reads from one clock; empty: there is none.
+func Contradiction(r *history.Request) string {
 	what := ""
 	switch {
 	case r.Outcome == history.Unsent && r.Done < r.Due:
@@ -62,7 +62,7 @@ func OddRow(r *history.Request) string {
 	default:
 		return ""
 	}
-	return fmt.Sprintf("the record makes no sense: request %d of %s on %s %s", r.Seq, r.Worker, r.Lane, what)
+	return fmt.Sprintf("the record contradicts itself: request %d of %s on %s %s", r.Seq, r.Worker, r.Lane, what)
 }
 
 // stages reports faults whose stages repeat, or that change their name. A witness may be asked more than once whether a fault is active

@@ -57,9 +57,9 @@ func (f *Run) LateBy(at history.Offset) time.Duration {
 	return late
 }
 
-// OrInTime reports that a change, recorded at told, may have been within the limit of a stage after all. Nothing: it was too late,
+// MayBeInTime reports that a change, recorded at told, may have been within the limit of a stage after all. Nothing: it was too late,
 // whenever the two really happened.
-func (f *Run) OrInTime(stage, told history.Offset, limit time.Duration) (d verdict.Missing) {
+func (f *Run) MayBeInTime(stage, told history.Offset, limit time.Duration) (d verdict.Missing) {
 	early, late := f.paused(stage), f.LateBy(told)
 	if took := told - stage; took-early-late <= limit {
 		d.Add("it took %s by the record, and %s was the limit, but the harness may have recorded the start %s early and the end %s late",
@@ -68,9 +68,9 @@ func (f *Run) OrInTime(stage, told history.Offset, limit time.Duration) (d verdi
 	return d
 }
 
-// OrTooLate reports that a change within the limit of a stage may have been too late: the harness recorded the stage when it saw it, which
+// MayBeTooLate reports that a change within the limit of a stage may have been too late: the harness recorded the stage when it saw it, which
 // may have been long after the stage began.
-func (f *Run) OrTooLate(seen, at history.Offset, limit time.Duration) (d verdict.Missing) {
+func (f *Run) MayBeTooLate(seen, at history.Offset, limit time.Duration) (d verdict.Missing) {
 	if took, late := at-seen, f.paused(seen); late > 0 && took <= limit && took+late > limit {
 		d.Add("it took %s by the record, and %s was the limit, but the harness had been paused for %s when it recorded the start",
 			prose.Moment(took), limit, prose.Moment(late))
@@ -78,11 +78,11 @@ func (f *Run) OrTooLate(seen, at history.Offset, limit time.Duration) (d verdict
 	return d
 }
 
-// StoodStill says whether the harness was paused for longer than WatchSkew around a moment: the order of the changes around it is lost.
-func (f *Run) StoodStill(at history.Offset) bool { return f.paused(at) > WatchSkew }
+// HarnessPaused says whether the harness was paused for longer than WatchSkew around a moment: the order of the changes around it is lost.
+func (f *Run) HarnessPaused(at history.Offset) bool { return f.paused(at) > WatchSkew }
 
-// ToldGone are the pods, by UID, that ended so soon after a moment, according to the watch, that they may have ended before it.
-func (f *Run) ToldGone(at history.Offset) map[string]bool {
+// MayHaveEndedBefore are the pods, by UID, that ended so soon after a moment, according to the watch, that they may have ended before it.
+func (f *Run) MayHaveEndedBefore(at history.Offset) map[string]bool {
 	gone := make(map[string]bool)
 	for _, e := range f.Record.Events {
 		if e.Pod != nil && e.T > at && e.T-f.LateBy(e.T) <= at && (e.Pod.Change == history.Deleted || e.Pod.Ended()) {

@@ -42,7 +42,7 @@ func WorkloadOf(run history.Run, name string) (history.Key, verdict.Missing) {
 	switch {
 	case len(found) == 1:
 		for key := range found {
-			return key, SelectsByMore(run, key)
+			return key, UnclearSelectors(run, key)
 		}
 	case len(found) > 1:
 		slices.Sort(names)
@@ -55,8 +55,8 @@ func WorkloadOf(run history.Run, name string) (history.Key, verdict.Missing) {
 	return history.Key{}, d
 }
 
-// SelectsByMore reports workloads whose pods cannot be told from others by plain labels.
-func SelectsByMore(run history.Run, keys ...history.Key) (d verdict.Missing) {
+// UnclearSelectors reports workloads whose pods cannot be told from others by plain labels.
+func UnclearSelectors(run history.Run, keys ...history.Key) (d verdict.Missing) {
 	said := make(map[history.Key]bool)
 	for _, e := range run.Events {
 		if e.Workload == nil || e.Workload.SelectsBy == "" {

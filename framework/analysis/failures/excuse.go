@@ -53,8 +53,8 @@ func Excuse(f *evidence.Run, kind attribution.FailureGroup, at history.Offset, a
 
 // ExcuseUnknown is Excuse for failures of which only the time and the outcome are known.
 func ExcuseUnknown(f *evidence.Run, kind attribution.FailureGroup, at history.Offset, noisy map[history.Offset]bool) string {
-	if loss := f.LostUnasked("", at, at, f.Inhabited); loss != nil {
-		return f.SayLost(loss)
+	if loss := f.UnexplainedLoss("", at, at, f.HadPod); loss != nil {
+		return f.DescribeLoss(loss)
 	}
 	if !evidence.Unanswered(kind.Outcome) {
 		return ""
@@ -67,8 +67,8 @@ func ExcuseUnknown(f *evidence.Run, kind attribution.FailureGroup, at history.Of
 	if !kind.Noisy {
 		return ""
 	}
-	if e := f.Loudest(at-evidence.LoadWindow, at+history.Offset(kind.Lasted+1)*evidence.LoadWindow); e != nil {
-		return evidence.InWords(e)
+	if e := f.WorstPause(at-evidence.LoadWindow, at+history.Offset(kind.Lasted+1)*evidence.LoadWindow); e != nil {
+		return evidence.DescribeNoise(e)
 	}
 	return "the load worker stood still" // at an unknown moment: see Groups.coarsen
 }
@@ -79,8 +79,8 @@ func excuseCause(f *evidence.Run, at history.Offset, a attribution.Attribution) 
 	case attribution.CauseLateWithdrawal:
 		return ExcuseProxies(f, at, a.Among)
 	case attribution.CauseNodeLost, attribution.CauseNodeLostConnection, attribution.CauseOutageNodeLost, attribution.CauseDeadUpstream:
-		if loss := f.LostUnasked(a.Node, at, at, evidence.AnyLoss); loss != nil && (a.Node != "" || !f.TookNodes(at)) {
-			return f.SayLost(loss)
+		if loss := f.UnexplainedLoss(a.Node, at, at, evidence.AnyLoss); loss != nil && (a.Node != "" || !f.TookNodes(at)) {
+			return f.DescribeLoss(loss)
 		}
 	}
 	return ""
@@ -105,8 +105,8 @@ func ExcuseProxies(f *evidence.Run, at history.Offset, among []attribution.PodOn
 		}
 		stood = max(stood, sum)
 	}
-	if e := f.Loudest(at-attribution.ProxyLagAtMost, at); e != nil && late <= stood {
-		return "the proxies were late, on a machine without enough processor time: " + evidence.InWords(e)
+	if e := f.WorstPause(at-attribution.ProxyLagAtMost, at); e != nil && late <= stood {
+		return "the proxies were late, on a machine without enough processor time: " + evidence.DescribeNoise(e)
 	}
 	return ""
 }

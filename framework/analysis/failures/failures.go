@@ -74,7 +74,7 @@ func NewFailures(f *evidence.Run) *Failures {
 			moment history.Moment
 			words  string
 		}{
-			{fault.Injecting, "began"}, {fault.Seen, "was seen to bite"}, {fault.Healing, "began to be undone"},
+			{fault.Injecting, "began"}, {fault.Seen, "was seen to take effect"}, {fault.Healing, "began to be reverted"},
 			{fault.Healed, "was healed"},
 		} {
 			if s.moment.OK {

@@ -10,16 +10,16 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/stats"
 )
 
-// burst is a part of an outage in which more failed than the victims' share explains. Over the whole of an outage it may hide: once
-// its end is near, hardly anybody fails any more.
+// burst is a part of an outage in which more requests failed than the victims' share explains. Over the whole outage it may not be
+// noticed, because few requests fail towards its end.
 type burst struct {
 	From              history.Offset
 	length            time.Duration
 	failed, all, Most uint64 // of requests that opened a connection
 }
 
-// burst finds the part, of any length that is a power of two, in which most fail beyond what chance allows; nil if there is none. So
-// many parts are looked at that chance is divided by their number. What noise explains as well is left out.
+// burst finds the part, of any length that is a power of two steps, with the most failures beyond what chance allows; nil: none. Since
+// many parts are tested, the allowed chance is divided by their number. Failures that noise explains as well are left out.
 func (o *Outage) burst(l *outageLane) (worst *burst) {
 	if o.share <= 0 || l.failed == 0 {
 		return nil
@@ -47,15 +47,15 @@ func (o *Outage) burst(l *outageLane) (worst *burst) {
 	return worst
 }
 
-// unusual tells whether it is worth the exact reckoning: of that little chance, no fewer fail than four standard deviations above
-// the mean.
+// unusual is a quick test that saves the exact one: a number of failures of so small a chance is at least four standard deviations
+// above the mean.
 func (o *Outage) unusual(failed, all uint64) bool {
 	mean := o.share * float64(all)
 	above := float64(failed) - mean
 	return above > 0 && above*above > 16*mean*(1-o.share)
 }
 
-// explain notes which of a lane's failures noise explains as well: so many, between the first and the last of them.
+// explain notes how many of a lane's failures noise explains as well, between the first and the last of them.
 func (l *outageLane) explain(o *Outage, like attribution.SimilarFailures) {
 	left := like.N
 	last := min(max(like.Last.Sent, o.From), o.To) - o.From

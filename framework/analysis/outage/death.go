@@ -13,8 +13,8 @@ import (
 // witnesses see a dead machine within seconds: 3 s is the longest time that was measured.
 const unsureAtMost = 5 * time.Second
 
-// Death is when the victims of one fault died, as far as the record shows. The fault's witness looked some time afterwards, so the
-// moments of good answers and of failures are better bounds.
+// Death is when the victims of one fault died, as far as the record shows. The fault's witness looked some time later, so the
+// moments of good answers and of failures are tighter bounds.
 type Death struct {
 	name        string
 	from, seen  history.Offset // the fault's beginning, and its witness
@@ -22,28 +22,28 @@ type Death struct {
 	nodes, pods []string
 
 	answered history.Moment // when the last good answer of a victim ended, of those between from and seen
-	failed   history.Moment // when a victim let a client down after that, for the first time
+	failed   history.Moment // when a request first failed at a victim after that
 }
 
-// bit tells whether a pod, or the node that it is on, was a victim. Where the fault bit nodes, a pod of a victim's name on
-// another node is its successor.
-func (d *Death) bit(p attribution.PodOn) bool {
+// hit reports whether a pod, or its node, was a victim. If the fault affected nodes, a pod with a victim's name on another node is
+// its successor.
+func (d *Death) hit(p attribution.PodOn) bool {
 	if p.Node != "" && len(d.nodes) > 0 {
 		return slices.Contains(d.nodes, p.Node)
 	}
 	return p.Pod != "" && slices.Contains(d.pods, p.Pod) || p.Node != "" && slices.Contains(d.nodes, p.Node)
 }
 
-// hear takes in a good answer.
-func (d *Death) hear(r *history.Request) {
-	if r.Done >= d.from && r.Done <= d.seen && r.Done > d.answered.At && !r.Inferred && d.bit(attribution.PodOn{Pod: r.Pod, Node: r.Node}) {
+// addAnswer counts a good answer.
+func (d *Death) addAnswer(r *history.Request) {
+	if r.Done >= d.from && r.Done <= d.seen && r.Done > d.answered.At && !r.Inferred && d.hit(attribution.PodOn{Pod: r.Pod, Node: r.Node}) {
 		d.answered = history.Moment{At: r.Done, OK: true}
 	}
 }
 
-// letDown takes in a request that failed at a victim. A request that was never answered was sent to a dead victim; any other
-// failure is known at the moment it happens.
-func (d *Death) letDown(r *history.Request) {
+// addFailure counts a request that failed at a victim. A request that was never answered was sent to a dead victim. Any other
+// failure is known at the moment when it happens.
+func (d *Death) addFailure(r *history.Request) {
 	at := r.Done
 	if evidence.Unanswered(r.Outcome) {
 		at = r.Sent

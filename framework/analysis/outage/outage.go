@@ -16,31 +16,31 @@ import (
 const (
 	// outageStep is how finely requests are counted during an outage: the time between two requests of a usual lane.
 	outageStep = 10 * time.Millisecond
-	// maxOutage bounds the counting; no cluster takes an hour to notice a lost node.
+	// maxOutage bounds the memory. No cluster takes an hour to notice a lost node.
 	maxOutage = time.Hour
-	// Chance is how unlikely a number of failures must be before more than the victims' share is blamed for it: one-sided,
+	// Chance is how unlikely a number of failures must be under the victims' share before it counts as too many: one-sided,
 	// 99.9 %.
 	Chance = 0.001
 )
 
-// Outage is a time in which failures are allowed: from a fault's beginning to the predicted end. Outages that overlap
-// are one, with the victims of all their faults.
+// Outage is a time in which failures are allowed, from a fault's beginning to the predicted end. Outages that overlap are joined
+// into one, with the victims of all their faults.
 type Outage struct {
 	name     string         // of the fault, or faults
-	From, To history.Offset // nothing that is sent from then on may fail, whenever the victims died
+	From, To history.Offset // requests sent from To on must not fail, whenever the victims died
 	limit    time.Duration
 	deaths   []*Death
 
-	service string  // that had endpoints on the victims; empty: not known which is meant
+	service string  // with endpoints on the victims; empty: unknown
 	share   float64 // of its ready endpoints just before, on the victims
-	Words   string  // the same in words
+	Words   string  // the share in words
 	doubts  verdict.Missing
 
 	lanes []*outageLane
 }
 
-// Outages joins the faults that were seen to bite into outages, in each of which failures are allowed for so long. Service is the one
-// that requests go to; empty: the only one that had endpoints on the victims.
+// Outages returns an outage for each fault that was seen to take effect, of the given limit, and joins those that overlap. Requests
+// go to the service; empty means the only service that had endpoints on the victims.
 func Outages(f *evidence.Run, limit time.Duration, service string) (list []*Outage) {
 	for _, fault := range f.Faults {
 		if !fault.Injecting.OK || !fault.Seen.OK {
@@ -48,11 +48,11 @@ func Outages(f *evidence.Run, limit time.Duration, service string) (list []*Outa
 		}
 		d := &Death{name: fault.Name, from: fault.Injecting.At, healing: fault.Healing, nodes: fault.Nodes, pods: fault.Pods}
 		o := &Outage{name: d.name, From: d.from, limit: min(limit, maxOutage), deaths: []*Death{d}}
-		// A damaged record may hold any moment. Memory is bounded all the same.
+		// A damaged record may have any moment, and memory must stay bounded.
 		d.seen = min(max(fault.Seen.At, o.From), o.From+maxOutage)
 		o.To = d.seen + o.limit
 		if d.seen != fault.Seen.At {
-			o.doubts.Add("%s was seen to bite at %s, which makes no sense after %s", o.name, prose.Moment(fault.Seen.At), prose.Moment(o.From))
+			o.doubts.Add("%s was seen to take effect at %s, which is impossible after %s", o.name, prose.Moment(fault.Seen.At), prose.Moment(o.From))
 		}
 		list = append(list, o)
 	}
@@ -93,7 +93,7 @@ func (o *Outage) findShare(f *evidence.Run, service string) {
 				continue
 			}
 			c.all++
-			if o.bit(attribution.PodOn{Pod: e.Pod, Node: e.Node}) {
+			if o.hit(attribution.PodOn{Pod: e.Pod, Node: e.Node}) {
 				c.victims++
 			}
 		}
@@ -122,19 +122,19 @@ func (o *Outage) findShare(f *evidence.Run, service string) {
 	}
 }
 
-// bit tells whether a pod, or the node it is on, was a victim.
-func (o *Outage) bit(p attribution.PodOn) bool {
-	return slices.ContainsFunc(o.deaths, func(d *Death) bool { return d.bit(p) })
+// hit reports whether a pod, or its node, was a victim.
+func (o *Outage) hit(p attribution.PodOn) bool {
+	return slices.ContainsFunc(o.deaths, func(d *Death) bool { return d.hit(p) })
 }
 
-// Answered takes a request that was answered well.
+// Answered counts a request with a good answer.
 func (o *Outage) Answered(r *history.Request) {
 	for _, d := range o.deaths {
-		d.hear(r)
+		d.addAnswer(r)
 	}
 }
 
-// Before is the death from which a moment is measured: the last one before it, or the first.
+// Before returns the death from which a moment is measured: the last death before it, or else the first.
 func (o *Outage) Before(at history.Offset) *Death {
 	last := o.deaths[0]
 	for _, d := range o.deaths {
@@ -145,15 +145,15 @@ func (o *Outage) Before(at history.Offset) *Death {
 	return last
 }
 
-// AllDoubts doubt what is known of the outage; failed tells whether it was one to anybody.
+// AllDoubts returns what is not known of the outage. Failed says whether any request failed in it.
 func (o *Outage) AllDoubts(failed bool) verdict.Missing {
 	d := slices.Clone(o.doubts)
 	for _, death := range o.deaths {
 		if over := death.Earliest() + o.limit; death.healing.OK && death.healing.At < over {
-			d.Add("%s began to be undone at %s, before failures had to be over at %s", death.name, prose.Moment(death.healing.At), prose.Moment(over))
+			d.Add("%s began to be reverted at %s, before failures had to end at %s", death.name, prose.Moment(death.healing.At), prose.Moment(over))
 		}
 		if unsure := death.latest() - death.Earliest(); failed && unsure > unsureAtMost {
-			d.Add("when the victims of %s died is known to %s only: at %s %s, and it was seen to bite at %s",
+			d.Add("when the victims of %s died is known to %s only: at %s %s, and it was seen to take effect at %s",
 				death.name, prose.Moment(unsure), prose.Moment(death.Earliest()), death.Since(), prose.Moment(death.seen))
 		}
 	}

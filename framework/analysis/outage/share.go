@@ -13,14 +13,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// outageLane counts a lane's requests during an outage. Those that opened a connection met a victim by chance, as often as its
-// share of the endpoints is. Those on a connection that was open already had no choice: each failed because of whom it leads to,
-// which is known.
+// outageLane counts a lane's requests during an outage. A request that opened a connection met a victim by chance, with the
+// probability of the victims' share of the endpoints. A request on an open connection had no choice: the connection leads to a known
+// pod.
 type outageLane struct {
 	lane        history.Lane
 	opened      []uint32 // by step
 	fails       []uint32 // of those, by step
-	noisy       []uint32 // of those that failed, by step: what noise explains as well; see mayBeNoise
+	noisy       []uint32 // of fails, by step: those that noise explains as well; see mayBeNoise
 	failed      uint64
 	first, last history.Offset // Sent of failures
 	keeps       bool           // there were requests on connections that were open already
@@ -28,14 +28,14 @@ type outageLane struct {
 	end         history.Offset // Sent of the last failure that was allowed; see sort
 }
 
-// ends takes a failure that was allowed.
+// ends counts a failure that was allowed.
 func (o *Outage) ends(r *history.Request) {
 	if l := o.lane(r.Lane); l != nil {
 		l.end = max(l.end, r.Sent)
 	}
 }
 
-// Count takes a request that was sent during the outage, or was in flight when it began.
+// Count counts a request that was sent during the outage, or was in flight when the outage began.
 func (o *Outage) Count(r *history.Request, failed bool) {
 	l := o.lane(r.Lane)
 	if l == nil {
@@ -68,7 +68,7 @@ func (o *Outage) lane(name history.Lane) *outageLane {
 		}
 	}
 	if len(o.lanes) == requests.MaxLanes {
-		return nil // the tally says so
+		return nil // the tally reports it
 	}
 	steps := (o.To-o.From)/outageStep + 1
 	l := &outageLane{lane: name, opened: make([]uint32, steps), fails: make([]uint32, steps), noisy: make([]uint32, steps)}
@@ -83,7 +83,7 @@ type Share struct {
 	Failed, all uint64 // that opened a connection, from the first failure to the last
 	most        uint64 // of all that may fail by chance
 	kept        uint64 // failures on connections that were open already
-	choice      bool   // others of the lane did not open one
+	choice      bool   // other requests of the lane did not open a connection
 	First       history.Offset
 	Burst       *burst // nil: none
 	Since       *Death
@@ -124,8 +124,8 @@ func (o *Outage) shareOf(l *outageLane) Share {
 	return s
 }
 
-// mostOf is how many of so many may fail. The first and the last failed by definition: they are where the outage was cut. What
-// lies between is a sample.
+// mostOf is how many of a number of requests may fail. The first and the last failed by definition, since the time is cut at them.
+// Those in between are a sample.
 func (o *Outage) mostOf(all uint64) uint64 {
 	if o.share <= 0 || all <= 2 {
 		return all
@@ -133,16 +133,17 @@ func (o *Outage) mostOf(all uint64) uint64 {
 	return min(all, 2+stats.MostOf(all-2, o.share, Chance))
 }
 
-// Tested tells whether more than the victims' share would have been noticed: of a few requests chance may send all to victims.
+// Tested reports whether more failures than the victims' share would have been noticed. Chance may send all of a few requests to
+// victims.
 func (s Share) Tested() bool { return s.most < s.all }
 
-// exceeds tells whether more failed than the victims' share explains, when some of them are left out.
+// exceeds reports whether more requests failed than the victims' share explains, without some of them.
 func (s Share) exceeds(without uint64) bool {
 	without = min(without, s.Failed)
 	return s.Failed-without > s.Outage.mostOf(s.all-without)
 }
 
-// String says what failed, and what was allowed to.
+// String describes what failed, and what was allowed to fail.
 func (s Share) String() string {
 	const kept = "connections to its victims that were open before"
 	if s.Failed == 0 {

@@ -12,29 +12,29 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Sorter tells failures apart by the outages that may explain them.
+// Sorter sorts failures by the outages that may explain them.
 type Sorter struct {
 	Facts    *evidence.Run
 	Failures *failures.Failures
 	Outages  []*Outage
-	// Unclear is the moment from which on nobody can tell whether a failure was allowed: a fault had begun of which it is not known when
-	// it bit, or for how long it may be felt.
+	// Unclear is the moment from which it is unknown whether a failure was allowed: a fault had begun, and it is unknown when it took
+	// effect, or how long its failures may last.
 	Unclear history.Offset
 }
 
-// SortedFailures are failures by what FailuresEndWithin has to say of them.
+// SortedFailures are failures in the groups that FailuresEndWithin judges.
 type SortedFailures struct {
 	Inside   *failures.Failures // the victims', as far as is known
 	Outside  *failures.Failures // at a time when none was allowed
-	Innocent *failures.Failures // during an outage, at pods that no fault had bitten
-	Stray    *failures.Failures // during an outage, when it was over for those who open a connection
-	Noise    failures.Excused   // what would be one of the others
+	Innocent *failures.Failures // during an outage, at pods that no fault affected
+	Stray    *failures.Failures // during an outage, when new connections could no longer reach a victim
+	Noise    failures.Excused   // would be in another group without noise
 	Doubts   verdict.Missing
 
-	maybe map[*outageLane]failures.Excused // of those that opened a connection, what noise explains as well as a victim
+	maybe map[*outageLane]failures.Excused // of requests that opened a connection: what noise explains as well as a victim does
 }
 
-// Sort sorts the failures when all requests were read.
+// Sort sorts the failures. All requests must have been read.
 func (x *Sorter) Sort() *SortedFailures {
 	x.findDeaths()
 	f, l := x.Facts, x.Failures
@@ -44,7 +44,7 @@ func (x *Sorter) Sort() *SortedFailures {
 		for _, like := range x.apart(all, kind, a) {
 			o, to, why := x.outageOf(&like.First), s.Inside, ""
 			switch is := o.standing(&like.First, kind, a); {
-			case like.First.Done >= x.Unclear: // as it may have been; the doubts are there
+			case like.First.Done >= x.Unclear: // allowed for all that is known; Doubts has the rest
 			case is == disallowed:
 				to, why = s.Outside, failures.Excuse(f, kind, at, a, l.Noisy)
 			case is == another:
@@ -85,16 +85,16 @@ func (x *Sorter) findDeaths() {
 	x.Failures.Groups.Each(func(kind attribution.FailureGroup, _ history.Offset, like attribution.SimilarFailures, a attribution.Attribution) {
 		for _, o := range x.Outages {
 			for _, d := range o.deaths {
-				if (kind.Known() || a.Blames()) && slices.ContainsFunc(kind.Targets(a), d.bit) {
-					d.letDown(&like.First)
-					d.letDown(&like.Last)
+				if (kind.Known() || a.Blames()) && slices.ContainsFunc(kind.Targets(a), d.hit) {
+					d.addFailure(&like.First)
+					d.addFailure(&like.Last)
 				}
 			}
 		}
 	})
 }
 
-// outageOf is the outage that a request was sent in, or was in flight at the beginning of; nil if there is none.
+// outageOf is the outage in which a request was sent, or at whose beginning it was in flight; nil: none.
 func (x *Sorter) outageOf(r *history.Request) *Outage {
 	for _, o := range x.Outages {
 		if r.Done >= o.From && r.Sent < o.To {
@@ -104,7 +104,7 @@ func (x *Sorter) outageOf(r *history.Request) *Outage {
 	return nil
 }
 
-// apart cuts the last off failures that are alike, when it was sent after the end of an outage, and the first was not.
+// apart separates the last of similar failures if it was sent after the end of an outage and the first was not.
 func (x *Sorter) apart(like attribution.SimilarFailures, kind attribution.FailureGroup, a attribution.Attribution) []attribution.SimilarFailures {
 	of := func(r *history.Request) standing { return x.outageOf(r).standing(r, kind, a) }
 	if like.N == 1 || of(&like.First) == of(&like.Last) {
@@ -113,7 +113,7 @@ func (x *Sorter) apart(like attribution.SimilarFailures, kind attribution.Failur
 	return []attribution.SimilarFailures{{N: like.N - 1, First: like.First, Last: like.First}, {N: 1, First: like.Last, Last: like.Last}}
 }
 
-// mayBeNoise notes failures that noise explains as well as a victim, of those that the victims' share is about.
+// mayBeNoise notes failures that count for the victims' share and that noise explains as well as a victim does.
 func (s *SortedFailures) mayBeNoise(o *Outage, like attribution.SimilarFailures, why string) {
 	if o == nil || attribution.OnKept(&like.First) || why == "" {
 		return
@@ -127,7 +127,7 @@ func (s *SortedFailures) mayBeNoise(o *Outage, like attribution.SimilarFailures,
 	}
 }
 
-// AtOnce is the first lane on which more failed than that for a part of an outage.
+// AtOnce returns the first lane on which too many requests failed in a part of an outage.
 func AtOnce(list []Share) *Share {
 	for i := range list {
 		if list[i].Burst != nil {
@@ -137,7 +137,7 @@ func AtOnce(list []Share) *Share {
 	return nil
 }
 
-// TooMany is the first lane on which more failed than the victims' share explains, and than noise does.
+// TooMany returns the first lane on which more requests failed than the victims' share and noise explain.
 func (s *SortedFailures) TooMany(list []Share) *Share {
 	for i := range list {
 		of := &list[i]
@@ -153,7 +153,7 @@ func (s *SortedFailures) TooMany(list []Share) *Share {
 	return nil
 }
 
-// LanesBeyond are all lanes of which TooMany tells.
+// LanesBeyond returns all lanes for which TooMany holds.
 func (s *SortedFailures) LanesBeyond(list []Share) (lanes []history.Lane) {
 	for i := range list {
 		if of := &list[i]; of.exceeds(s.maybe[of.Outage.lane(of.Lane)].Total) {

@@ -29,7 +29,7 @@ func (o *Outage) standing(r *history.Request, kind attribution.FailureGroup, a a
 		return all
 	}
 	theirs := slices.DeleteFunc(slices.Clone(o.deaths), func(d *Death) bool {
-		return r.Done < d.from || !slices.ContainsFunc(kind.Targets(a), d.bit)
+		return r.Done < d.from || !slices.ContainsFunc(kind.Targets(a), d.hit)
 	})
 	if len(theirs) == 0 {
 		return another
@@ -51,8 +51,8 @@ func within(deaths []*Death, o *Outage, r *history.Request) (best standing) {
 	return best
 }
 
-// strays reports whether failures on new connections cannot be the victims', because no endpoint had led to a victim for longer
-// than the proxies need. A gateway may use other endpoints.
+// strays reports whether failures on new connections cannot be the victims', because no victim had been an endpoint for longer
+// than the proxies need to notice. A gateway may use other endpoints.
 func (o *Outage) strays(f *evidence.Run, kind attribution.FailureGroup, at history.Offset) bool {
 	timelines := attribution.TimelinesOf(f)
 	if kind.Known() || timelines.Gateways[kind.Lane] || o.service == "" || f.Blind(at) {
@@ -60,7 +60,7 @@ func (o *Outage) strays(f *evidence.Run, kind attribution.FailureGroup, at histo
 	}
 	ever := false
 	for _, l := range timelines.Sorted(o.service) {
-		if !o.bit(attribution.PodOn{Pod: l.Name, Node: l.Node}) {
+		if !o.hit(attribution.PodOn{Pod: l.Name, Node: l.Node}) {
 			continue
 		}
 		ever = true
@@ -71,10 +71,10 @@ func (o *Outage) strays(f *evidence.Run, kind attribution.FailureGroup, at histo
 	return ever
 }
 
-// victims are the victims that were endpoints of the service at any time.
+// victims returns the victims that were endpoints of the service at any time.
 func (o *Outage) victims(f *evidence.Run) (list []attribution.PodOn) {
 	for _, l := range attribution.TimelinesOf(f).Sorted(o.service) {
-		if p := (attribution.PodOn{Pod: l.Name, Node: l.Node}); o.bit(p) {
+		if p := (attribution.PodOn{Pod: l.Name, Node: l.Node}); o.hit(p) {
 			list = append(list, p)
 		}
 	}

@@ -55,7 +55,7 @@ func StarvedBy(f *evidence.Run) (worst *history.Event) {
 		}
 		for i := range f.Noise.Of[e.Load.Worker] {
 			s := &f.Noise.Of[e.Load.Worker][i]
-			if s.Noise.Throttled > 0 && s.T >= from && s.Noise.Since < to && (worst == nil || evidence.Louder(s, worst)) {
+			if s.Noise.Throttled > 0 && s.T >= from && s.Noise.Since < to && (worst == nil || evidence.LongerPause(s, worst)) {
 				worst = s
 			}
 		}

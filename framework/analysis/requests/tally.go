@@ -101,7 +101,7 @@ func (t *Stats) take(r *history.Request) bool {
 		row.unsent++
 	}
 	if t.odd == "" {
-		t.odd = evidence.OddRow(r)
+		t.odd = evidence.Contradiction(r)
 	}
 	if underLoad {
 		t.count(row.lane, r, unsent)

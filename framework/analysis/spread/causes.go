@@ -11,32 +11,32 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
-// Cause is who or what changed a skew. Its text is part of the name of a figure, "cause.scaleDown".
+// Cause is what changed a skew. Its text is part of the name of a figure, "cause.scaleDown".
 type Cause string
 
-// The causes. Those of pods that leave are told apart by their DisruptionTarget condition, by what the controllers say in
-// Kubernetes Events, and by what was wanted at the time.
+// The causes. A pod's DisruptionTarget condition, the controllers' Kubernetes Events and the number of wanted replicas tell why the pod
+// left.
 //
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 const (
 	byScheduler    Cause = "scheduler"    // it bound a pod
-	bySpec         Cause = "nodeName"     // a pod was made with a node in its spec, past the scheduler
-	byScaleDown    Cause = "scaleDown"    // a pod too many was deleted
+	bySpec         Cause = "nodeName"     // a pod was created with a node in its spec, without the scheduler
+	byScaleDown    Cause = "scaleDown"    // a surplus pod was deleted
 	byRollout      Cause = "rollout"      // a pod of an old revision was deleted
 	ByLostNode     Cause = "lostNode"     // a node was lost or is back, or its pods were deleted because it is lost
-	byClosedNode   Cause = "closedNode"   // a node was cordoned or tainted, or is no longer
-	byNewNode      Cause = "newNode"      // a node came that had not been there
+	byClosedNode   Cause = "closedNode"   // a node was cordoned, tainted, uncordoned or untainted
+	byNewNode      Cause = "newNode"      // a node was added
 	byRelabelling  Cause = "relabelling"  // a node or a pod got other labels
 	byEviction     Cause = "eviction"     // through the eviction API
 	byKubelet      Cause = "kubelet"      // evicted, under pressure
-	byPreemption   Cause = "preemption"   // for a pod that matters more
+	byPreemption   Cause = "preemption"   // for a pod of higher priority
 	byTaintManager Cause = "taintManager" // evicted from a node that is not lost
-	byDeletion     Cause = "deletion"     // by anybody else
-	byUnknown      Cause = "unknown"      // by anybody, or by its controller, whose word was lost
+	byDeletion     Cause = "deletion"     // by another client
+	byUnknown      Cause = "unknown"      // by another client, or by its controller, whose Event was lost
 	byEnding       Cause = "ending"       // a pod ended by itself
 )
 
-// controllersDeleted are the pods of which a ReplicaSet or StatefulSet says in a Kubernetes Event that it deleted them:
+// controllersDeleted returns the pods that a ReplicaSet or StatefulSet deleted, according to its Kubernetes Events:
 // "Deleted pod: backend-1", "delete Pod backend-1 in StatefulSet backend successful".
 func controllersDeleted(run history.Run) map[history.Key]bool {
 	deleted := make(map[history.Key]bool)
@@ -56,7 +56,7 @@ func controllersDeleted(run history.Run) map[history.Key]bool {
 	return deleted
 }
 
-// explainPod says why a pod is counted that was not, or is not that was.
+// explainPod says why a pod now counts for the skew, or no longer does.
 func (l *SkewLedger) explainPod(c *SkewChange, was beforeEvent, p history.Pod) {
 	gone := p.Change == history.Deleted
 	if c.pod, c.node = p.Name, p.Node; c.node == "" && was.pod != nil {
@@ -79,7 +79,7 @@ func (l *SkewLedger) explainPod(c *SkewChange, was beforeEvent, p history.Pod) {
 	}
 }
 
-// Left says why a pod went, in words that follow "backend-5 left w3 (b)".
+// Left returns why a pod left, in words that follow "backend-5 left w3 (b)".
 func (l *SkewLedger) Left(at history.Offset, p history.Pod) (Cause, string) {
 	node, there := l.State.Nodes[p.Node]
 	lost := !there || node.Ready != "True"
@@ -112,13 +112,13 @@ func (l *SkewLedger) Left(at history.Offset, p history.Pod) (Cause, string) {
 	case !there:
 		return ByLostNode, "after its node was deleted"
 	}
-	if l.facts.Deaf(at) {
+	if l.facts.EventsMissing(at) {
 		return byUnknown, "by a deletion, or by its controller: what Kubernetes said of it was lost, as the watch of events was blind"
 	}
 	return byDeletion, "by a deletion"
 }
 
-// superseded tells whether the newest pods are of another revision: the one that was made last, or the one made next.
+// superseded reports whether the newest pods, the last one created before or the next one after, are of another revision.
 func (l *SkewLedger) superseded(at history.Offset, key history.Key, p history.Pod) bool {
 	all := l.revisions[key]
 	next, _ := slices.BinarySearchFunc(all, at+1, func(r revisionSeen, at history.Offset) int { return cmp.Compare(r.at, at) })
@@ -126,7 +126,7 @@ func (l *SkewLedger) superseded(at history.Offset, key history.Key, p history.Po
 	return next > 0 && all[next-1].revision != own || next < len(all) && all[next].revision != own
 }
 
-// surplus tells whether more pods were there than wanted within the skew, and how many were wanted.
+// surplus reports whether more pods than wanted existed within the skew, and how many were wanted.
 func (l *SkewLedger) surplus(at history.Offset, key history.Key) (wanted int, more bool) {
 	wanted = -1
 	for i, r := range l.replicas[key] {
@@ -142,10 +142,10 @@ func (l *SkewLedger) surplus(at history.Offset, key history.Key) (wanted int, mo
 			left++
 		}
 	}
-	return wanted, wanted >= 0 && left >= wanted // without the one that went
+	return wanted, wanted >= 0 && left >= wanted // without the pod that left
 }
 
-// explainNode says why a domain came, went, or changed.
+// explainNode says why a domain was added, removed or changed.
 func (l *SkewLedger) explainNode(c *SkewChange, was beforeEvent, n history.Node) {
 	c.node, c.domain = n.Name, n.Labels[l.topology]
 	here := c.node + " (" + c.domain + ")"

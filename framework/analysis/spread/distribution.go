@@ -13,20 +13,20 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// revisionLabel tells pods of one template from those of another.
+// revisionLabel distinguishes pods of different templates.
 const revisionLabel = "pod-template-hash"
 
-// Distribution is where a workload's pods were when it had settled.
+// Distribution is how a workload's pods were distributed when it had settled.
 type Distribution struct {
 	At        history.Offset
 	replicas  int
-	Counts    map[string]int // pods, by domain; empty domains are there with 0
-	Outside   int            // pods on nodes that are in no domain
-	waiting   int            // pods on no node
-	excluded  []string       // nodes that made no domain, with the reason
+	Counts    map[string]int // pods, by domain; 0 for empty domains
+	Outside   int            // pods on nodes without a domain
+	waiting   int            // pods without a node
+	excluded  []string       // nodes that count for no domain, with the reason
 	revisions []string
-	Why       string      // what brought it about
-	decisive  *SkewChange // that made its skew more than is allowed; nil: none is known, or it is not
+	Why       string      // its cause
+	decisive  *SkewChange // made its skew too large; nil: unknown, or not too large
 	Blind     bool        // it was seen only while a watch was blind
 }
 
@@ -57,21 +57,21 @@ func (p *Distribution) Same(other *Distribution) bool {
 		slices.Equal(p.excluded, other.excluded) && slices.Equal(p.revisions, other.revisions)
 }
 
-// Distributions are those of a workload in the course of a run.
+// Distributions are the distributions of a workload during a run.
 type Distributions struct {
 	Distributions []*Distribution
-	wanted        map[int]bool // numbers of replicas that were asked for
-	AtEnd         bool         // it was settled at the end
+	wanted        map[int]bool // requested numbers of replicas
+	AtEnd         bool         // the workload was settled at the end
 }
 
-// FollowDistribution notes every settled state that differs from the one before; with waiting, also those in which pods
-// find no node.
+// FollowDistribution returns every settled state that differs from the one before. With waiting, it includes states in which pods have
+// no node.
 func FollowDistribution(f *evidence.Run, key history.Key, topology string, waiting bool) (l Distributions) {
 	l.wanted = make(map[int]bool)
 	from, to := f.Begin(), f.End()
 	settling := evidence.Settler{Key: key, Waiting: waiting}
 	usable := make(map[string]bool)
-	taken := make(map[string]string) // nodes that were closed at some time since the last settled state, and how
+	taken := make(map[string]string) // nodes that were unschedulable at some time since the last settled state, and why
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		w := s.Workloads[key]
 		noteTaken(s, w, topology, usable, taken)
@@ -93,7 +93,7 @@ func FollowDistribution(f *evidence.Run, key history.Key, topology string, waiti
 			placed.explain(last, taken)
 			l.Distributions = append(l.Distributions, placed)
 		}
-		// A node that is still closed goes on to explain what comes.
+		// A node that is still unschedulable may explain later states as well.
 		maps.DeleteFunc(taken, func(name, _ string) bool { return usable[name] })
 	})
 	return l
@@ -107,7 +107,7 @@ func (l *Distributions) Last() *Distribution {
 	return nil
 }
 
-// noteTaken keeps track of the nodes that stop taking pods.
+// noteTaken notes the nodes that become unschedulable.
 func noteTaken(s *history.State, w history.Workload, topology string, usable map[string]bool, taken map[string]string) {
 	for name := range usable {
 		if _, there := s.Nodes[name]; !there {
@@ -127,7 +127,7 @@ func noteTaken(s *history.State, w history.Workload, topology string, usable map
 	}
 }
 
-// closed says why a node takes no new pods; empty when it does.
+// closed is why a node takes no new pods; empty: it takes them.
 func closed(n history.Node) string {
 	switch {
 	case n.Ready != "True":
@@ -160,7 +160,7 @@ func Place(s *history.State, w history.Workload, pods []history.Pod, topology st
 			continue
 		}
 		if why := closed(n); why != "" && on[name] == 0 {
-			if why != "tainted" { // such as the control plane, which is always so
+			if why != "tainted" { // such as the control plane, which is always tainted
 				p.excluded = append(p.excluded, name+" ("+why+")")
 			}
 			continue
@@ -171,7 +171,7 @@ func Place(s *history.State, w history.Workload, pods []history.Pod, topology st
 	return p
 }
 
-// explain says what brought a distribution about, going by what changed since the settled state before.
+// explain derives a distribution's cause from what changed since the settled state before.
 func (p *Distribution) explain(before *Distribution, taken map[string]string) {
 	switch {
 	case before == nil:
@@ -193,10 +193,10 @@ func (p *Distribution) explain(before *Distribution, taken map[string]string) {
 	}
 }
 
-// chosenByScheduler is why a distribution came about when nothing else is known to have changed since the one before.
+// chosenByScheduler is the cause of a distribution if nothing else is known to have changed.
 const chosenByScheduler = "chosen by the scheduler"
 
-// Blame finds in the ledger what made distributions more uneven than is allowed.
+// Blame finds in the ledger the changes that made distributions more uneven than allowed.
 func (l *Distributions) Blame(ledger *SkewLedger, allowed int) {
 	for _, p := range l.Distributions {
 		if p.Skew() <= allowed {
@@ -209,7 +209,7 @@ func (l *Distributions) Blame(ledger *SkewLedger, allowed int) {
 	}
 }
 
-// Evidence is a line on a distribution, and one on what was decisive unless the line before has told it.
+// Evidence is a line about a distribution, and one about the decisive change unless the first line has it.
 func (p *Distribution) Evidence(line string, told **SkewChange) []string {
 	if p.decisive == nil || p.decisive == *told {
 		return []string{line}
@@ -218,7 +218,7 @@ func (p *Distribution) Evidence(line string, told **SkewChange) []string {
 	return []string{line, p.decisive.String()}
 }
 
-// Doubts are reasons why the settled states prove nothing.
+// Doubts returns reasons why the settled states prove nothing.
 func (l Distributions) Doubts(name string) (d verdict.Missing) {
 	if len(l.Distributions) == 0 {
 		d.Add("%s was never seen settled", name)
@@ -252,7 +252,7 @@ func (l Distributions) Doubts(name string) (d verdict.Missing) {
 	return d
 }
 
-// Replicas names the numbers of replicas in the order in which they settled: "1, 2 and 3 replicas".
+// Replicas lists the numbers of replicas in the order of the settled states: "1, 2 and 3 replicas".
 func (l Distributions) Replicas() string {
 	var numbers []string
 	for _, p := range l.Distributions {
@@ -263,7 +263,7 @@ func (l Distributions) Replicas() string {
 	return prose.List(numbers) + " replicas"
 }
 
-// Domains are the fewest and the most that one of the states had.
+// Domains returns the smallest and the largest number of domains in a settled state.
 func (l Distributions) Domains() (fewest, most int) {
 	for i, p := range l.Distributions {
 		if n := len(p.Counts); i == 0 {
@@ -275,7 +275,7 @@ func (l Distributions) Domains() (fewest, most int) {
 	return fewest, most
 }
 
-// OverDomains says how many domains the states had: "3 domains", or "2 to 3 domains" where one was lost for a while.
+// OverDomains describes how many domains the states had: "3 domains", or "2 to 3 domains" if one was lost for a while.
 func (l Distributions) OverDomains() string {
 	fewest, most := l.Domains()
 	if fewest == most {

@@ -11,32 +11,31 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// SkewChange is an entry of the ledger: one thing that changed a skew.
+// SkewChange is an entry of the ledger: one change of a skew.
 type SkewChange struct {
 	at            history.Offset
-	pod           string // empty when it was a node
+	pod           string // empty: a node changed
 	node, domain  string
 	before, after int
 	cause         Cause
 	words         string // "backend-5 left w3 (b) by the scale-down to 4 replicas"
-	blind         bool   // a watch may have missed what led to it
+	blind         bool   // a watch may have missed its cause
 }
 
 func (c *SkewChange) String() string {
 	return fmt.Sprintf("skew %d -> %d at %s: %s", c.before, c.after, prose.Moment(c.at), c.words)
 }
 
-// worse tells whether the change made more of it than is allowed, and than there was.
+// worse reports whether the change increased the skew beyond what is allowed.
 func (c *SkewChange) worse(allowed int) bool { return c.after > c.before && c.after > allowed }
 
-// SkewLedger follows the skew of workloads taken together over a topology, and says of each change who caused it. Domains
-// are those of Spread; of the pods, those are counted that have a node and are not going.
+// SkewLedger follows the skew of workloads taken together over a topology, and names the cause of each change. Domains are those of
+// Spread. Pods count if they have a node and are not terminating.
 //
-// What it says of a pod that was deleted without a reason is concluded. A pod of which its controller says that it deleted
-// it went with a rollout when the newest pods are of another revision, and with a scale-down otherwise. Events may get
-// lost: without one, it went with a rollout if the newest pods are of another revision, with a scale-down if there were
-// more pods than wanted, and else somebody deleted it. So a pod of an old revision that somebody deletes in the middle of a
-// rollout is counted as the rollout's.
+// The cause of a deletion without a recorded reason is inferred. If the pod's controller reported the deletion in an Event, the cause is
+// a rollout if the newest pods are of another revision, and a scale-down otherwise. Without an Event, which may be lost, the cause is a
+// rollout if the newest pods are of another revision, a scale-down if there were more pods than wanted, and otherwise another client.
+// So a pod of an old revision that another client deletes during a rollout counts as the rollout's.
 type SkewLedger struct {
 	facts    *evidence.Run
 	keys     []history.Key
@@ -45,27 +44,27 @@ type SkewLedger struct {
 
 	State     *history.State
 	selectors map[history.Key]map[string]string
-	deleted   map[history.Key]bool // pods that a controller says it deleted
+	deleted   map[history.Key]bool // pods that a controller deleted, according to its Events
 	revisions map[history.Key][]revisionSeen
 	replicas  map[history.Key][]replicasSeen
-	lost      map[string]bool // nodes that were lost when they were last closed
-	known     map[string]bool // nodes that were ever there
+	lost      map[string]bool // nodes that were lost when they last became unschedulable
+	known     map[string]bool // nodes that have ever existed
 	skew      int
 }
 
-// revisionSeen is when a pod of a revision was made.
+// revisionSeen is when a pod of a revision was created.
 type revisionSeen struct {
 	at       history.Offset
 	revision string
 }
 
-// replicasSeen is how many replicas were wanted from a moment on.
+// replicasSeen is the number of wanted replicas from a moment on.
 type replicasSeen struct {
 	at       history.Offset
 	replicas int
 }
 
-// FollowSkew follows the workloads through a run, to the end of what is judged.
+// FollowSkew follows the workloads to the end of the judged part of a run.
 func FollowSkew(f *evidence.Run, topology string, keys ...history.Key) *SkewLedger {
 	l := NewSkewLedger(f, topology, keys)
 	end := f.End()
@@ -78,7 +77,7 @@ func FollowSkew(f *evidence.Run, topology string, keys ...history.Key) *SkewLedg
 	return l
 }
 
-// NewSkewLedger returns an empty ledger that knows what is needed to say why a pod left.
+// NewSkewLedger returns a ledger without entries that can say why a pod left.
 func NewSkewLedger(f *evidence.Run, topology string, keys []history.Key) *SkewLedger {
 	l := &SkewLedger{
 		facts: f, keys: keys, topology: topology, State: history.NewState(), lost: make(map[string]bool), known: make(map[string]bool),
@@ -91,8 +90,8 @@ func NewSkewLedger(f *evidence.Run, topology string, keys []history.Key) *SkewLe
 	return l
 }
 
-// inOneOrder are the events about nodes, workloads and pods, in that order where they are of one moment: each kind was told
-// of by a watch of its own, and nobody knows which came first.
+// inOneOrder returns the events about nodes, workloads and pods. Events of one moment are in that order, because each kind has its own
+// watch, and their true order is unknown.
 func inOneOrder(events []history.Event) (sorted []history.Event) {
 	for _, e := range events {
 		if e.Node != nil || e.Workload != nil || e.Pod != nil {
@@ -119,8 +118,7 @@ func inOneOrder(events []history.Event) (sorted []history.Event) {
 	return sorted
 }
 
-// survey notes when pods of which revision were made, and how many were wanted: a conclusion may rest on what was told
-// later.
+// survey notes when pods of each revision were created, and how many replicas were wanted. An inference may need later events.
 func (l *SkewLedger) survey(events []history.Event) {
 	for _, e := range events {
 		if w := e.Workload; w != nil {
@@ -143,7 +141,7 @@ func (l *SkewLedger) survey(events []history.Event) {
 	}
 }
 
-// of is the workload that a pod belongs to.
+// of returns the workload that owns a pod.
 func (l *SkewLedger) of(p history.Pod) (history.Key, bool) {
 	for _, key := range l.keys {
 		if of := l.selectors[key]; key.Namespace == p.Namespace && len(of) > 0 && history.Selects(of, p.Labels) {
@@ -153,12 +151,12 @@ func (l *SkewLedger) of(p history.Pod) (history.Key, bool) {
 	return history.Key{}, false
 }
 
-// revisionOf is the revision of a Deployment's or a StatefulSet's pod.
+// revisionOf returns the revision of a pod of a Deployment or StatefulSet.
 func revisionOf(p history.Pod) string {
 	return cmp.Or(p.Labels[revisionLabel], p.Labels["controller-revision-hash"])
 }
 
-// take takes in one event, and notes what it did to the skew.
+// take applies one event, and notes how it changed the skew.
 func (l *SkewLedger) take(e history.Event) {
 	was := l.before(e)
 	l.State.Apply(e)
@@ -184,7 +182,7 @@ func (l *SkewLedger) take(e history.Event) {
 	l.skew = skew
 }
 
-// before is what an event's object was before it.
+// before returns the object of an event as it was before the event.
 type beforeEvent struct {
 	pod  *history.Pod
 	node *history.Node
@@ -204,7 +202,7 @@ func (l *SkewLedger) before(e history.Event) (was beforeEvent) {
 	return was
 }
 
-// matters tells whether an event may have changed the skew: most do not, and counting takes long.
+// matters reports whether an event may have changed the skew. Most events do not, and counting takes long.
 func (l *SkewLedger) matters(e history.Event, was beforeEvent) bool {
 	switch {
 	case e.Pod != nil:
@@ -222,10 +220,10 @@ func (l *SkewLedger) matters(e history.Event, was beforeEvent) bool {
 
 func sameLabels(a, b map[string]string) bool { return len(a) == len(b) && history.Selects(a, b) }
 
-// stays tells whether a pod has a node and is not going.
+// stays reports whether a pod has a node and is not terminating.
 func stays(p history.Pod) bool { return p.Node != "" && !p.Deleting && !p.Ended() }
 
-// measure is the skew of the workloads' pods, taken together.
+// measure returns the skew of the workloads' pods taken together.
 func (l *SkewLedger) measure() int {
 	var together history.Workload
 	var pods []history.Pod
@@ -247,7 +245,7 @@ func (l *SkewLedger) measure() int {
 	return Place(l.State, together, pods, l.topology).Skew()
 }
 
-// noteNode remembers why a node is closed.
+// noteNode notes why a node is unschedulable.
 func (l *SkewLedger) noteNode(e history.Event) {
 	if n := e.Node; n != nil {
 		l.known[n.Name] = true
@@ -257,12 +255,12 @@ func (l *SkewLedger) noteNode(e history.Event) {
 	}
 }
 
-// domain is that of a node, or what stands for none.
+// domain returns the domain of a node, or "no domain".
 func (l *SkewLedger) domain(node string) string {
 	return cmp.Or(l.State.Nodes[node].Labels[l.topology], "no domain")
 }
 
-// Count puts down how often each cause made more skew than is allowed.
+// Count adds to the figures how often each cause made the skew too large.
 func (l *SkewLedger) Count(v *verdict.Verdict, allowed int) {
 	for _, c := range l.changes {
 		if c.worse(allowed) && c.at >= l.facts.Begin() {
@@ -272,8 +270,7 @@ func (l *SkewLedger) Count(v *verdict.Verdict, allowed int) {
 	}
 }
 
-// decisive is the change that made the skew more than is allowed and after which it stayed so, up to a moment. Nil: none
-// is known.
+// decisive returns the change that made the skew too large, after which it stayed too large up to a moment; nil: unknown.
 func (l *SkewLedger) decisive(at history.Offset, allowed int) *SkewChange {
 	var found *SkewChange
 	for _, c := range l.changes {

@@ -37,43 +37,48 @@ func (a ApplyAuditFixes) String() string {
 	return "apply the fixes of the audit"
 }
 
-// Inject implements fault.Fault. It returns when no finding with a fix is left and the workload has settled.
-func (a ApplyAuditFixes) Inject(ctx context.Context, to fault.Target) (fault.Heal, error) {
+// Plan implements fault.Fault. The fixes are active when no finding with a fix is left and the workload has settled.
+func (a ApplyAuditFixes) Plan(ctx context.Context, to fault.Target) (fault.Disruption, error) {
 	t := target{to}
 	before, err := t.Pods(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
-	first, err := t.audit(ctx)
-	if err != nil {
-		return nothing, err
-	}
-	fixed, found, settled, err := a.fixAll(ctx, t, first)
-	if err != nil {
-		return nothing, err
-	}
-	if len(fixed) == 0 {
-		return nothing, fmt.Errorf("fix %s: the audit found nothing to patch: %s", t.Workload, rulesOf(first))
-	}
-	after, err := t.Pods(ctx)
-	if err != nil {
-		return nothing, err
-	}
-	witness := fmt.Sprintf("the audit found %s; patched %s; and then it found %s; %s", rulesOf(first), strings.Join(fixed, ", "), rulesOf(found), settled)
-	t.Record.Seen(nil, fault.Gone(before, after), witness)
-	t.Record.Lasts(t.stillFixed(fixed, found))
-	return fault.Once(func(ctx context.Context) error {
-		settled, err := t.Settle(ctx)
-		if err == nil {
-			t.Record.Healed("the fixes stay; " + settled)
+	var fixed []string
+	var left []audit.Finding
+	return fault.Settling(&fault.Effect{
+		Ask: func(ctx context.Context) (bool, string, error) { return t.stillFixed(ctx, fixed, left) },
+		Restore: func(ctx context.Context) (string, error) {
+			if len(fixed) == 0 {
+				return "", nil
+			}
+			settled, err := t.Settle(ctx)
+			return "the fixes stay; " + settled, err
+		},
+		Stays: true,
+	}, func(ctx context.Context) (seen fault.Observation, err error) {
+		first, err := t.audit(ctx)
+		if err != nil {
+			return seen, err
 		}
-		return err
+		var settled string
+		if fixed, left, settled, err = a.fixAll(ctx, &t, first); err != nil {
+			return seen, err
+		}
+		if len(fixed) == 0 {
+			return seen, fmt.Errorf("fix %s: the audit found nothing to patch: %s", t.Workload, rulesOf(first))
+		}
+		after, err := t.Pods(ctx)
+		seen.Pods = fault.Gone(before, after)
+		seen.Witness = fmt.Sprintf("the audit found %s; patched %s; and then it found %s; %s",
+			rulesOf(first), strings.Join(fixed, ", "), rulesOf(left), settled)
+		return seen, err
 	}), nil
 }
 
-// fixAll applies fixes, each rule's once, and returns the rules that it fixed, the findings of the last audit, and what was seen
-// when the workload had settled.
-func (a ApplyAuditFixes) fixAll(ctx context.Context, t target, found []audit.Finding) (fixed []string, left []audit.Finding, settled string, err error) {
+// fixAll applies fixes, each rule's once, and returns the rules that it fixed, the findings of the last audit, and what was seen when
+// the workload had settled. From the first fix on, t expects a node for every replica.
+func (a ApplyAuditFixes) fixAll(ctx context.Context, t *target, found []audit.Finding) (fixed []string, left []audit.Finding, settled string, err error) {
 	for range maxFixes {
 		next := slices.IndexFunc(found, func(f audit.Finding) bool {
 			return len(f.Fix) > 0 && f.Rule != a.Leave && !slices.Contains(fixed, f.Rule)
@@ -88,7 +93,7 @@ func (a ApplyAuditFixes) fixAll(ctx context.Context, t target, found []audit.Fin
 			}
 		}
 		fixed = append(fixed, f.Rule)
-		t.Room = 0 // the fix may have made room for pods that had none
+		t.SchedulableReplicas = 0 // the fix may have made room for pods that had none
 		if settled, err = t.Settle(ctx); err != nil {
 			return nil, nil, "", fmt.Errorf("after the fix of %s: %w", f.Rule, err)
 		}
@@ -100,18 +105,16 @@ func (a ApplyAuditFixes) fixAll(ctx context.Context, t target, found []audit.Fin
 }
 
 // stillFixed checks that the audit does not find the fixed rules again, except those that were found after the fixes.
-func (t target) stillFixed(fixed []string, left []audit.Finding) fault.Lasting {
+func (t target) stillFixed(ctx context.Context, fixed []string, left []audit.Finding) (bool, string, error) {
 	wasLeft := func(rule string) bool {
 		return slices.ContainsFunc(left, func(f audit.Finding) bool { return f.Rule == rule })
 	}
-	return func(ctx context.Context) (bool, string, error) {
-		report, err := t.inspect(ctx)
-		if err != nil {
-			return false, "", err
-		}
-		again := slices.DeleteFunc(report.Findings, func(f audit.Finding) bool { return !slices.Contains(fixed, f.Rule) || wasLeft(f.Rule) })
-		return len(again) == 0, "of the fixed rules, the audit finds " + rulesOf(again), nil
+	report, err := t.inspect(ctx)
+	if err != nil {
+		return false, "", err
 	}
+	again := slices.DeleteFunc(report.Findings, func(f audit.Finding) bool { return !slices.Contains(fixed, f.Rule) || wasLeft(f.Rule) })
+	return len(again) == 0, "of the fixed rules, the audit finds " + rulesOf(again), nil
 }
 
 // rulesOf lists the rules of findings.
@@ -139,7 +142,7 @@ func (t target) audit(ctx context.Context) ([]audit.Finding, error) {
 	for _, n := range report.NotChecked {
 		event.NotChecked = append(event.NotChecked, strings.Join(n.Rules, ", ")+": "+n.Why)
 	}
-	t.Record.Audited(event)
+	t.Record.Note(history.Event{Audit: &event})
 	return report.Findings, nil
 }
 

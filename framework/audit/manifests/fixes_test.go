@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -55,22 +56,26 @@ func swallow(client *dynamicfake.FakeDynamicClient) {
 }
 
 func TestFixesAreAudited(t *testing.T) {
-	w := unbudgeted(t)
-	heal, err := ApplyAuditFixes{}.Inject(t.Context(), w.target())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(w.audits) != 2 || !slices.Contains(w.audits[0], "no-budget") || slices.Contains(w.audits[1], "no-budget") {
-		t.Errorf("audits found %q", w.audits)
-	}
-	if len(w.seen) != 1 || !strings.Contains(w.seen[0], "the audit found no-budget; patched no-budget; and then it found nothing; 6 pods exist") {
-		t.Errorf("seen %q", w.seen)
-	}
-	for range 2 {
-		if err := heal(t.Context()); err != nil || len(w.healed) != 1 {
-			t.Errorf("%v, healed %q", err, w.healed)
+	synctest.Test(t, func(t *testing.T) {
+		w := unbudgeted(t)
+		target := w.target()
+		target.SchedulableReplicas = 3 // before the fix, which gives all of them a node
+		revert, err := inject(t.Context(), ApplyAuditFixes{}, target)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		if len(w.audits) != 2 || !slices.Contains(w.audits[0], "no-budget") || slices.Contains(w.audits[1], "no-budget") {
+			t.Errorf("audits found %q", w.audits)
+		}
+		if len(w.seen) != 1 || !strings.Contains(w.seen[0], "the audit found no-budget; patched no-budget; and then it found nothing; 6 pods exist") {
+			t.Errorf("seen %q", w.seen)
+		}
+		for range 2 {
+			if err := revert(t.Context()); err != nil || len(w.healed) != 1 {
+				t.Errorf("%v, healed %q", err, w.healed)
+			}
+		}
+	})
 }
 
 // TestFindingsThatAreLeft checks that the record has the findings that remain after the fixes, for a promise to judge.
@@ -83,7 +88,7 @@ func TestFindingsThatAreLeft(t *testing.T) {
 		}, metav1.CreateOptions{})
 		return true, made, err
 	})
-	if _, err := (ApplyAuditFixes{}).Inject(t.Context(), w.target()); err != nil {
+	if _, err := inject(t.Context(), ApplyAuditFixes{}, w.target()); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([][]string{{"no-budget"}, {"no-budget"}}, w.audits); diff != "" {
@@ -95,16 +100,16 @@ func TestFindingsThatAreLeft(t *testing.T) {
 func TestAFixThatChangesNothing(t *testing.T) {
 	w := unbudgeted(t)
 	swallow(w.dynamic)
-	heal, err := ApplyAuditFixes{}.Inject(t.Context(), w.target())
+	revert, err := inject(t.Context(), ApplyAuditFixes{}, w.target())
 	const want = "fix no-budget of backend: the API server accepted a create of PodDisruptionBudget backend and changed nothing"
-	if err == nil || err.Error() != want || heal == nil || len(w.seen) > 0 {
+	if err == nil || err.Error() != want || revert == nil || len(w.seen) > 0 {
 		t.Errorf("got %v, seen %q; want %s", err, w.seen, want)
 	}
 }
 
 func TestNothingToFix(t *testing.T) {
 	w := unbudgeted(t)
-	_, err := ApplyAuditFixes{Leave: "no-budget"}.Inject(t.Context(), w.target())
+	_, err := inject(t.Context(), ApplyAuditFixes{Leave: "no-budget"}, w.target())
 	if want := "fix backend: the audit found nothing to patch: no-budget"; err == nil || err.Error() != want || len(w.seen) > 0 {
 		t.Errorf("got %v, seen %q; want %s", err, w.seen, want)
 	}
@@ -124,8 +129,8 @@ func TestFixesEndAtAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := unbudgeted(t)
 			s.spoil(w, w.dynamic)
-			heal, err := ApplyAuditFixes{}.Inject(t.Context(), w.target())
-			if err == nil || err.Error() != s.want || heal == nil || len(w.seen) > 0 {
+			revert, err := inject(t.Context(), ApplyAuditFixes{}, w.target())
+			if err == nil || err.Error() != s.want || revert == nil || len(w.seen) > 0 {
 				t.Errorf("got %v, seen %q; want %s", err, w.seen, s.want)
 			}
 		})

@@ -6,7 +6,6 @@
 package manifests
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,8 +25,10 @@ import (
 // target is what the actions of this package change.
 type target struct{ fault.Target }
 
-// nothing reverts an action that has changed nothing that must be reverted.
-func nothing(context.Context) error { return nil }
+// Examples returns at least one example of every action, as fault.Examples does of every fault.
+func Examples() []fault.Fault {
+	return []fault.Fault{ApplyAuditFixes{}, ApplyPolicy{}, ApplyPolicy{DeploymentsOnly: true}}
+}
 
 // manifest is a manifest that is sent to the API server: the workload's own, with other constraints.
 type manifest struct {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -51,52 +52,62 @@ func (p ApplyPolicy) String() string {
 	return "refuse critical workloads without a hard zone constraint"
 }
 
-// Inject implements fault.Fault. It returns when the policy was seen to refuse a bad manifest, and all manifests were answered.
-func (p ApplyPolicy) Inject(ctx context.Context, to fault.Target) (fault.Heal, error) {
+// Plan implements fault.Fault. The policy is active when it refuses a bad manifest. All manifests are sent then.
+func (p ApplyPolicy) Plan(ctx context.Context, to fault.Target) (fault.Disruption, error) {
 	t := target{to}
 	d, err := t.Controller(ctx)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	manifests, err := manifestsOf(d)
 	if err != nil {
-		return nothing, err
+		return nil, err
 	}
 	objects, err := p.objects()
 	if err != nil {
-		return nothing, err
+		return nil, err
+	}
+	if err := t.notForeign(ctx, objects); err != nil {
+		return nil, err
 	}
 	by := objects[0].GetName()
-	if err := t.notForeign(ctx, objects); err != nil {
-		return nothing, err
-	}
-	// First remove what a killed run has left. Without any policy, the API server must admit a bad manifest.
-	if _, err := t.remove(ctx, objects); err != nil {
-		return nothing, err
-	}
-	heal := fault.Once(func(ctx context.Context) error {
-		witness, err := t.remove(ctx, objects)
-		if err == nil {
-			t.Record.Healed(witness)
-		}
-		return err
-	})
-	for _, o := range objects {
-		_, err := t.policyObject(o).Create(ctx, o, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
-		if err != nil {
-			return heal, fmt.Errorf("create %s %s: %w", o.GetKind(), o.GetName(), err)
-		}
-	}
-	witness, err := t.answers(ctx, "policy "+by+" to refuse", func(a answer) bool { return a.by == by })
-	if err != nil {
-		return heal, err
-	}
-	t.Record.Seen(nil, nil, witness)
-	t.Record.Lasts(func(ctx context.Context) (bool, string, error) {
-		a, err := t.tryBad(ctx)
-		return a.by == by, unconstrained + " is " + a.String(), err
-	})
-	return heal, t.tryAll(ctx, manifests, by)
+	var created bool
+	var removed string
+	return &fault.Effect{
+		Do: func(ctx context.Context) error {
+			// First remove what a killed run has left. Without any policy, the API server must admit a bad manifest.
+			if _, err := t.remove(ctx, objects); err != nil {
+				return err
+			}
+			created = true
+			for _, o := range objects {
+				_, err := t.policyObject(o).Create(ctx, o, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
+				if err != nil {
+					return fmt.Errorf("create %s %s: %w", o.GetKind(), o.GetName(), err)
+				}
+			}
+			return nil
+		},
+		See: func(ctx context.Context) (bool, fault.Observation, error) {
+			if !created {
+				return false, fault.Observation{Witness: "not created yet"}, nil
+			}
+			a, err := t.tryBad(ctx)
+			if err != nil {
+				return false, fault.Observation{}, err
+			}
+			return a.by == by, fault.Observation{Witness: unconstrained + " is " + a.String()}, nil
+		},
+		Then: func(ctx context.Context) error { return t.tryAll(ctx, manifests, by) },
+		Undo: func(ctx context.Context) (err error) {
+			if created {
+				removed, err = t.remove(ctx, objects)
+			}
+			return err
+		},
+		Restore: func(context.Context) (string, error) { return removed, nil },
+		Until:   "policy " + by + " to refuse " + unconstrained, Limit: policyLimit,
+	}, nil
 }
 
 // objects returns the objects that the audit emits, the policy first, with the label AppliedBy.
@@ -219,7 +230,8 @@ func (t target) tryAll(ctx context.Context, manifests []manifest, by string) err
 			if err != nil {
 				return err
 			}
-			t.Record.Tried(said.event(t.Namespace, m, by))
+			event := said.event(t.Namespace, m, by)
+			t.Record.Note(history.Event{Admission: &event})
 		}
 	}
 	return nil

@@ -61,7 +61,7 @@ func TestApplyPolicyTriesGoodAndBadManifests(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
 				w.told = s.told
-				heal, err := s.action.Inject(t.Context(), w.target())
+				revert, err := inject(t.Context(), s.action, w.target())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -72,7 +72,7 @@ func TestApplyPolicyTriesGoodAndBadManifests(t *testing.T) {
 				if diff := cmp.Diff(seen, w.seen); diff != "" {
 					t.Errorf("seen (-want +got):\n%s", diff)
 				}
-				if err := heal(t.Context()); err != nil {
+				if err := revert(t.Context()); err != nil {
 					t.Error(err)
 				}
 				healed := []string{"the policy and its binding are gone; a critical deployment without constraints is admitted"}
@@ -88,7 +88,7 @@ func TestApplyPolicyTriesGoodAndBadManifests(t *testing.T) {
 func TestApplyPolicyOfTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		if _, err := (ApplyPolicy{}).Inject(t.Context(), w.target()); err != nil {
+		if _, err := inject(t.Context(), ApplyPolicy{}, w.target()); err != nil {
 			t.Fatal(err)
 		}
 		want := history.Admission{
@@ -118,7 +118,7 @@ func TestApplyPolicyAfterAKilledRun(t *testing.T) {
 		w.leave(map[string]string{AppliedBy: "holdfast"})
 		left := w.policies["ValidatingAdmissionPolicy"]
 		began := time.Now()
-		if _, err := (ApplyPolicy{}).Inject(t.Context(), w.target()); err != nil || w.policies["ValidatingAdmissionPolicy"] == left {
+		if _, err := inject(t.Context(), ApplyPolicy{}, w.target()); err != nil || w.policies["ValidatingAdmissionPolicy"] == left {
 			t.Errorf("%v; replaced: %t", err, w.policies["ValidatingAdmissionPolicy"] != left)
 		}
 		if took := time.Since(began); took < 2*w.lag {
@@ -129,12 +129,12 @@ func TestApplyPolicyAfterAKilledRun(t *testing.T) {
 		w := newWorld()
 		w.leave(nil)
 		there := maps.Clone(w.policies)
-		heal, err := ApplyPolicy{}.Inject(t.Context(), w.target())
+		revert, err := inject(t.Context(), ApplyPolicy{}, w.target())
 		const want = "apply policy " + zonePolicy + ": a ValidatingAdmissionPolicy of this name exists that holdfast did not create"
 		if err == nil || err.Error() != want || len(w.seen) != 0 {
 			t.Errorf("got %v, seen %q\nwant %s", err, w.seen, want)
 		}
-		if err := heal(t.Context()); err != nil || !maps.Equal(there, w.policies) {
+		if err := revert(t.Context()); err != nil || !maps.Equal(there, w.policies) {
 			t.Errorf("revert: %v; it was touched", err)
 		}
 	})
@@ -166,12 +166,12 @@ func TestApplyPolicyWithoutEvidence(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
 				s.spoil(w)
-				heal, err := ApplyPolicy{}.Inject(t.Context(), w.target())
+				revert, err := inject(t.Context(), ApplyPolicy{}, w.target())
 				if err == nil || !strings.HasPrefix(err.Error(), s.want) || len(w.seen) != s.seen {
 					t.Errorf("got %v, seen %q\nwant %s", err, w.seen, s.want)
 				}
 				w.told = nil
-				if err := heal(t.Context()); err != nil || len(w.policies) != 0 || w.inForce {
+				if err := revert(t.Context()); err != nil || len(w.policies) != 0 || w.inForce {
 					t.Errorf("revert: %v, %d objects left, in force: %t", err, len(w.policies), w.inForce)
 				}
 			})
@@ -203,7 +203,7 @@ func TestActionsAreSeen(t *testing.T) {
 				w := s.world(t)
 				w.lag = 10 * time.Second
 				ctx, cancel := context.WithCancel(t.Context())
-				heal, err := s.action.Inject(ctx, w.target())
+				revert, err := inject(ctx, s.action, w.target())
 				must(t, err)
 				if holds, saw, err := w.lasting(t.Context()); !holds || saw == "" || err != nil || len(w.seen) != 1 {
 					t.Errorf("in effect: %t, %q, %v; seen %q", holds, saw, err, w.seen)
@@ -215,7 +215,7 @@ func TestActionsAreSeen(t *testing.T) {
 				}
 				cancel()
 				for range 2 {
-					if err := heal(context.WithoutCancel(ctx)); err != nil || len(w.healed) != 1 {
+					if err := revert(context.WithoutCancel(ctx)); err != nil || len(w.healed) != 1 {
 						t.Errorf("revert: %v, healed %q", err, w.healed)
 					}
 				}
@@ -237,8 +237,8 @@ func TestActionsWithoutEffect(t *testing.T) {
 				w := s.world(t)
 				w.deaf = true
 				swallow(w.dynamic)
-				heal, err := s.action.Inject(t.Context(), w.target())
-				if err == nil || len(w.seen) != 0 || w.lasting != nil || heal == nil {
+				revert, err := inject(t.Context(), s.action, w.target())
+				if err == nil || len(w.seen) != 0 || w.lasting != nil || revert == nil {
 					t.Errorf("%v, seen %q", err, w.seen)
 				}
 			})
@@ -250,12 +250,12 @@ func TestActionsWithoutEffect(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		began := time.Now()
-		heal, err := ApplyPolicy{}.Inject(ctx, w.target())
+		revert, err := inject(ctx, ApplyPolicy{}, w.target())
 		if !errors.Is(err, context.DeadlineExceeded) || len(w.seen) != 0 || time.Since(began) > 4*time.Second {
 			t.Errorf("%v after %s, seen %q", err, time.Since(began), w.seen)
 		}
 		w.frozen = false
-		if err := heal(t.Context()); err != nil || len(w.policies) != 0 {
+		if err := revert(t.Context()); err != nil || len(w.policies) != 0 {
 			t.Errorf("revert: %v, %d objects left", err, len(w.policies))
 		}
 	})
@@ -274,11 +274,11 @@ func TestApplyPolicyWithoutTheAPIServer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
 				w.fail(verb, "deployments", 1, s.last)
-				heal, err := ApplyPolicy{}.Inject(t.Context(), w.target())
+				revert, err := inject(t.Context(), ApplyPolicy{}, w.target())
 				if err == nil || !strings.HasPrefix(err.Error(), s.want) || len(w.seen) != 0 {
 					t.Errorf("got %v, seen %q\nwant %s", err, w.seen, s.want)
 				}
-				if err := heal(t.Context()); err != nil || len(w.policies) != 0 {
+				if err := revert(t.Context()); err != nil || len(w.policies) != 0 {
 					t.Errorf("revert: %v, %d objects left", err, len(w.policies))
 				}
 			})
@@ -295,11 +295,11 @@ func TestApplyPolicyToAStatefulSet(t *testing.T) {
 		must(t, w.client.Tracker().Add(asStatefulSet(d)))
 		to := w.target()
 		to.StatefulSet = true
-		heal, err := ApplyPolicy{}.Inject(t.Context(), to)
+		revert, err := inject(t.Context(), ApplyPolicy{}, to)
 		must(t, err)
 		if len(w.seen) != 1 || len(w.tried) != 12 {
 			t.Errorf("seen %q, %d answers", w.seen, len(w.tried))
 		}
-		must(t, heal(t.Context()))
+		must(t, revert(t.Context()))
 	})
 }

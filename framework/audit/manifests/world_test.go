@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,9 +34,8 @@ var deployments = appsv1.SchemeGroupVersion.WithResource("deployments")
 
 // world is a fake cluster with a settled Deployment of six pods, an API server that follows admission policies, and a recorder.
 type world struct {
-	fault.Recorder // methods that the actions do not call
-	client         *fake.Clientset
-	dynamic        *dynamicfake.FakeDynamicClient
+	client  *fake.Clientset
+	dynamic *dynamicfake.FakeDynamicClient
 
 	mu       sync.Mutex
 	frozen   bool          // the API server never follows a change of policies
@@ -50,7 +50,7 @@ type world struct {
 	audits       [][]string // the findings of each audit
 	tried        []history.Admission
 	seen, healed []string
-	lasting      fault.Lasting
+	lasting      func(context.Context) (active bool, saw string, err error) // nil: no witness can be asked
 }
 
 func newWorld() *world {
@@ -106,19 +106,40 @@ func (w *world) target() fault.Target {
 	return fault.Target{Client: w.client, Dynamic: w.dynamic, Namespace: "ns", Workload: "backend", Record: w}
 }
 
-func (w *world) Seen(nodes, pods []string, witness string) {
-	w.seen = append(w.seen, fmt.Sprintf("nodes=%v pods=%d %s", nodes, len(pods), witness))
-}
-func (w *world) Lasts(still fault.Lasting)      { w.lasting = still }
-func (w *world) Tried(answer history.Admission) { w.tried = append(w.tried, answer) }
-func (w *world) Healed(witness string)          { w.healed = append(w.healed, witness) }
-func (w *world) Audited(a history.Audit) {
-	var rules []string
-	for _, f := range a.Findings {
-		rules = append(rules, f.Rule)
+// inject plans and applies an action in a world, and returns its revert.
+func inject(ctx context.Context, action fault.Fault, target fault.Target) (revert func(context.Context) error, err error) {
+	w := target.Record.(*world)
+	in, err := fault.Plan(ctx, action, target)
+	if err == nil {
+		err = in.Apply(ctx, func(o fault.Observation) {
+			w.seen = append(w.seen, fmt.Sprintf("nodes=%v pods=%d %s", o.Nodes, len(o.Pods), o.Witness))
+		})
 	}
-	w.audits = append(w.audits, rules)
+	w.lasting = nil
+	if in.Askable() {
+		w.lasting = in.Active
+	}
+	return func(ctx context.Context) error {
+		return in.Revert(ctx, func(witness string) { w.healed = append(w.healed, witness) })
+	}, err
 }
+
+// Note implements fault.Recorder.
+func (w *world) Note(e history.Event) {
+	if e.Admission != nil {
+		w.tried = append(w.tried, *e.Admission)
+	}
+	if e.Audit != nil {
+		var rules []string
+		for _, f := range e.Audit.Findings {
+			rules = append(rules, f.Rule)
+		}
+		w.audits = append(w.audits, rules)
+	}
+}
+
+// Step implements fault.Recorder. No action has steps.
+func (w *world) Step(_ history.Step, do func() error) error { return do() }
 
 func (w *world) deployment() *appsv1.Deployment {
 	o, err := w.client.Tracker().Get(deployments, "ns", "backend")

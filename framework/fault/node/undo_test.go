@@ -1,4 +1,4 @@
-package fault
+package node
 
 import (
 	"context"
@@ -77,7 +77,7 @@ func TestAnUndoIsLeftAndRun(t *testing.T) {
 	s := newShell(t)
 	done := filepath.Join(t.TempDir(), "done")
 	script := "set -e\necho \"it's $0\" >>" + done
-	must(t, leaveUndo(t.Context(), s, "partition", script, 1500*time.Millisecond))
+	must(t, LeaveUndo(t.Context(), s, "partition", script, 1500*time.Millisecond))
 	if got := s.left(); got != "partition 755" {
 		t.Errorf("left: %s", got)
 	}
@@ -89,7 +89,7 @@ func TestAnUndoIsLeftAndRun(t *testing.T) {
 		t.Errorf("systemd was asked\n%s", got)
 	}
 	for range 2 {
-		must(t, runUndo(t.Context(), s, "partition"))
+		must(t, RunUndo(t.Context(), s, "partition"))
 	}
 	text, _ := os.ReadFile(done)
 	if want := "it's " + s.folder + "/partition\n"; string(text) != want || s.left() != "" {
@@ -107,7 +107,7 @@ func TestWhatATimerRunsIsTheSame(t *testing.T) {
 while [ "$1" != /bin/sh ]; do shift; done
 exec "$@"`)
 	done := filepath.Join(t.TempDir(), "done")
-	must(t, leaveUndo(t.Context(), s, "a", "echo yes >"+done, time.Minute))
+	must(t, LeaveUndo(t.Context(), s, "a", "echo yes >"+done, time.Minute))
 	if text, err := os.ReadFile(done); string(text) != "yes\n" || s.left() != "" {
 		t.Errorf("it did %q, %v; left: %s", text, err, s.left())
 	}
@@ -116,7 +116,7 @@ exec "$@"`)
 // TestWithoutATimer nobody asks systemd for one.
 func TestWithoutATimer(t *testing.T) {
 	s := newShell(t)
-	must(t, leaveUndo(t.Context(), s, "config", "true", 0))
+	must(t, LeaveUndo(t.Context(), s, "config", "true", 0))
 	if s.asked() != "" || s.left() != "config 755" {
 		t.Errorf("left: %s", s.left())
 	}
@@ -126,13 +126,13 @@ func TestWithoutATimer(t *testing.T) {
 func TestAnUndoThatIsThereIsKept(t *testing.T) {
 	s := newShell(t)
 	done := filepath.Join(t.TempDir(), "done")
-	must(t, leaveUndo(t.Context(), s, "config", "echo first >"+done, 0))
-	err := leaveUndo(t.Context(), s, "config", "echo second >"+done, 0)
+	must(t, LeaveUndo(t.Context(), s, "config", "echo first >"+done, 0))
+	err := LeaveUndo(t.Context(), s, "config", "echo second >"+done, 0)
 	const want = "leave the undo config on w1: exit status 1: "
 	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "run holdfast heal") {
 		t.Errorf("got %v", err)
 	}
-	must(t, runUndo(t.Context(), s, "config"))
+	must(t, RunUndo(t.Context(), s, "config"))
 	if text, _ := os.ReadFile(done); string(text) != "first\n" || s.left() != "" {
 		t.Errorf("it did %q; left: %s", text, s.left())
 	}
@@ -141,8 +141,8 @@ func TestAnUndoThatIsThereIsKept(t *testing.T) {
 // TestAnUndoThatFailsIsKept, with its timer, and its own words are in the error.
 func TestAnUndoThatFailsIsKept(t *testing.T) {
 	s := newShell(t)
-	must(t, leaveUndo(t.Context(), s, "config", "echo read-only file system >&2; exit 3", 0))
-	err := runUndo(t.Context(), s, "config")
+	must(t, LeaveUndo(t.Context(), s, "config", "echo read-only file system >&2; exit 3", 0))
+	err := RunUndo(t.Context(), s, "config")
 	const want = "run the undo config on w1: exit status 1: read-only file system"
 	if err == nil || err.Error() != want || s.left() != "config 755" || s.asked() != "" {
 		t.Errorf("got %v; left: %s", err, s.left())
@@ -153,7 +153,7 @@ func TestAnUndoThatFailsIsKept(t *testing.T) {
 func TestNoTimerNoUndo(t *testing.T) {
 	s := newShell(t)
 	s.write("systemd-run", "#!/bin/sh\necho no bus >&2; exit 1\n")
-	err := leaveUndo(t.Context(), s, "partition", "true", time.Minute)
+	err := LeaveUndo(t.Context(), s, "partition", "true", time.Minute)
 	if err == nil || !strings.HasSuffix(err.Error(), "no bus") || s.left() != "" {
 		t.Errorf("got %v; left: %s", err, s.left())
 	}
@@ -162,9 +162,9 @@ func TestNoTimerNoUndo(t *testing.T) {
 // TestNoScriptNoError, be it that nobody ever left one.
 func TestNoScriptNoError(t *testing.T) {
 	s := newShell(t)
-	must(t, runUndo(t.Context(), s, "config"))
-	must(t, leaveUndo(t.Context(), s, "config", "true", 0))
-	must(t, runUndo(t.Context(), s, "other"))
+	must(t, RunUndo(t.Context(), s, "config"))
+	must(t, LeaveUndo(t.Context(), s, "config", "true", 0))
+	must(t, RunUndo(t.Context(), s, "other"))
 	if s.left() != "config 755" {
 		t.Errorf("left: %s", s.left())
 	}
@@ -174,12 +174,19 @@ func TestNoScriptNoError(t *testing.T) {
 func TestANameIsAName(t *testing.T) {
 	s := newShell(t)
 	for _, name := range []string{"", "-", "a-", "../a", "a/b", "a b", "a;b", "$(a)", "A", ".a", "a\nb", strings.Repeat("a", 64)} {
-		if leaveUndo(t.Context(), s, name, "true", 0) == nil || runUndo(t.Context(), s, name) == nil {
+		if LeaveUndo(t.Context(), s, name, "true", 0) == nil || RunUndo(t.Context(), s, name) == nil {
 			t.Errorf("%q is taken for a name", name)
 		}
 	}
 	if s.left() != "" {
 		t.Errorf("left: %s", s.left())
 	}
-	must(t, leaveUndo(t.Context(), s, strings.Repeat("a", 63), "true", 0))
+	must(t, LeaveUndo(t.Context(), s, strings.Repeat("a", 63), "true", 0))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

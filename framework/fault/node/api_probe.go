@@ -1,4 +1,4 @@
-package fault
+package node
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -20,7 +20,7 @@ import (
 )
 
 //go:embed api_probe.sh
-var apiProbe string
+var probeScript string
 
 const (
 	// askEvery is the pause between a request's end and the next one by the same way: about four in a second, each of which
@@ -28,7 +28,7 @@ const (
 	askEvery = 200 * time.Millisecond
 	// askWait is how long an answer is waited for. Measured: 20 ms, and up to 600 ms where 30 processes want two processors.
 	askWait = 2 * time.Second
-	// askFor bounds a probe that nobody stops, because the harness was killed.
+	// askFor bounds a probe that is not stopped, because the harness was killed.
 	askFor = 15 * time.Minute
 	// answersBefore is how many answers each way must have given before the fault, so that there is something to compare with.
 	answersBefore = 8
@@ -46,8 +46,8 @@ const apiPort = 6443
 // kubeletHealth is where a kubelet says to its own node that it is healthy: kubeadm leaves the kubelet's default.
 const kubeletHealth = "http://127.0.0.1:10248/healthz"
 
-// reaching is a probe of the API server that runs on a node.
-type reaching struct {
+// APIProbe is a probe of the API server that runs on a node.
+type APIProbe struct {
 	node     clusters.Node // where it runs
 	folder   string        // on that node
 	balancer string        // where the clients' way leads: host:port
@@ -57,27 +57,27 @@ type reaching struct {
 	away   map[string]int // and when its undo began; nil: it has not
 }
 
-// reach has the API server asked by the way that clients take, and each of some control planes at its own address, from the
+// ProbeAPI has the API server asked by the way that clients take, and each of some control planes at its own address, from the
 // node that no fault touches. It returns when all of them have answered for a while. What it has asked for is in the node: end
-// it with end, which is given once.
-func (t Target) reach(ctx context.Context, planes []clusters.Node) (*reaching, error) {
-	i := slices.IndexFunc(t.Cluster.Nodes(), func(n clusters.Node) bool { return n.Role() == clusters.LoadNode })
+// it with End, which is given once.
+func ProbeAPI(ctx context.Context, cluster clusters.Cluster, client kubernetes.Interface, planes []clusters.Node) (*APIProbe, error) {
+	i := slices.IndexFunc(cluster.Nodes(), func(n clusters.Node) bool { return n.Role() == clusters.LoadNode })
 	if i < 0 {
-		return nil, fmt.Errorf("ask the API server of %s: it has no node that no fault touches", t.Cluster.Name())
+		return nil, fmt.Errorf("ask the API server of %s: it has no node that no fault touches", cluster.Name())
 	}
-	r := &reaching{node: t.Cluster.Nodes()[i], folder: "/run/holdfast-reach-" + strings.ToLower(rand.Text()[:8])}
+	r := &APIProbe{node: cluster.Nodes()[i], folder: "/run/holdfast-reach-" + strings.ToLower(rand.Text()[:8])}
 	// Where kubelets reach the API server: in front of several control planes that is the balancer.
 	const where = `sed -n 's|^ *server: https://||p' /etc/kubernetes/kubelet.conf`
 	out, err := r.node.Exec(ctx, "sh", "-c", where, "where")
 	if err != nil {
-		return nil, fmt.Errorf("find the way to the API server of %s: %w", t.Cluster.Name(), err)
+		return nil, fmt.Errorf("find the way to the API server of %s: %w", cluster.Name(), err)
 	}
 	if r.balancer = strings.TrimSpace(string(out)); r.balancer == "" {
-		return nil, fmt.Errorf("find the way to the API server of %s: the kubelet of %s names none", t.Cluster.Name(), r.node.Name())
+		return nil, fmt.Errorf("find the way to the API server of %s: the kubelet of %s names none", cluster.Name(), r.node.Name())
 	}
 	ways := []string{controlWay + "=" + kubeletHealth, r.asking(balancerWay, r.balancer)}
 	for _, n := range planes {
-		address, err := t.addressOf(ctx, n.Name())
+		address, err := addressOf(ctx, client, n.Name())
 		if err != nil {
 			return nil, err
 		}
@@ -91,30 +91,25 @@ func (t Target) reach(ctx context.Context, planes []clusters.Node) (*reaching, e
 }
 
 // asking is a way for the probe: an API server is asked for the Node that asks.
-func (r *reaching) asking(way, host string) string {
+func (r *APIProbe) asking(way, host string) string {
 	return way + "=https://" + host + "/api/v1/nodes/" + r.node.Name()
 }
 
 // addressOf is a node's own address.
-func (t Target) addressOf(ctx context.Context, name string) (string, error) {
-	node, err := t.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+func addressOf(ctx context.Context, client kubernetes.Interface, name string) (string, error) {
+	o, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return "", fmt.Errorf("read the address of %s: %w", name, err)
 	}
-	for _, a := range node.Status.Addresses {
-		if a.Type == corev1.NodeInternalIP && !strings.Contains(a.Address, ":") {
-			return a.Address, nil
-		}
-	}
-	return "", fmt.Errorf("read the address of %s: it has no IPv4 address", name)
+	return InternalIPv4(o)
 }
 
 // begin starts the probe, which goes on by itself.
-func (r *reaching) begin(ctx context.Context, ways []string) error {
+func (r *APIProbe) begin(ctx context.Context, ways []string) error {
 	const start = `mkdir -p "$1" && printf %s "$2" >"$1/probe.sh" && shift 2 &&
 { setsid bash "$1/probe.sh" "$@" >"$1/log" 2>/dev/null </dev/null & }`
 	args := append([]string{
-		"bash", "-c", start, "reach", r.folder, apiProbe, r.folder, strconv.Itoa(int(askFor / time.Second)),
+		"bash", "-c", start, "reach", r.folder, probeScript, r.folder, strconv.Itoa(int(askFor / time.Second)),
 		inSeconds(askEvery), inSeconds(askWait),
 	}, ways...)
 	_, err := r.node.Exec(ctx, args...)
@@ -124,7 +119,7 @@ func (r *reaching) begin(ctx context.Context, ways []string) error {
 func inSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
 // learn waits for what the fault's effect is compared with.
-func (r *reaching) learn(ctx context.Context) error {
+func (r *APIProbe) learn(ctx context.Context) error {
 	return poll.Until(ctx, "the API server to be asked from "+r.node.Name(), answersWithin, func(ctx context.Context) (bool, string, error) {
 		answers, _, err := r.read(ctx)
 		if err != nil {
@@ -143,10 +138,10 @@ func (r *reaching) learn(ctx context.Context) error {
 }
 
 // ways are the probe's names for them.
-func (r *reaching) ways() []string { return append([]string{controlWay, balancerWay}, r.direct...) }
+func (r *APIProbe) ways() []string { return append([]string{controlWay, balancerWay}, r.direct...) }
 
 // count is how many answers there are, way by way.
-func (r *reaching) count(answers map[string][]apiAnswer) map[string]int {
+func (r *APIProbe) count(answers map[string][]apiAnswer) map[string]int {
 	counts := map[string]int{}
 	for _, way := range r.ways() {
 		counts[way] = len(answers[way])
@@ -154,15 +149,16 @@ func (r *reaching) count(answers map[string][]apiAnswer) map[string]int {
 	return counts
 }
 
-// returns tells the probe that the undo begins. That it cannot be read just now is no reason not to undo.
-func (r *reaching) returns(ctx context.Context) {
+// Returns marks the moment at which the revert begins. A probe that cannot be read just now does not keep the fault from being
+// reverted.
+func (r *APIProbe) Returns(ctx context.Context) {
 	if answers, _, err := r.read(ctx); err == nil {
 		r.away = r.count(answers)
 	}
 }
 
-// end stops the probe and tells what it has seen, way by way.
-func (r *reaching) end(ctx context.Context) (seen []history.Reach, err error) {
+// End stops the probe and returns what it has seen, way by way.
+func (r *APIProbe) End(ctx context.Context) (seen []history.Reach, err error) {
 	if _, err := r.node.Exec(ctx, "touch", r.folder+"/stop"); err != nil {
 		return nil, fmt.Errorf("end the probe of the API server: %w", err)
 	}
@@ -186,8 +182,8 @@ func (r *reaching) end(ctx context.Context) (seen []history.Reach, err error) {
 	return seen, errors.Join(err, removed)
 }
 
-// stop ends a probe of which nobody wants to know anything, if there is one.
-func (r *reaching) stop(ctx context.Context) error {
+// Stop ends a probe whose answers are not needed. A nil probe is stopped already.
+func (r *APIProbe) Stop(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
@@ -199,7 +195,7 @@ func (r *reaching) stop(ctx context.Context) error {
 const probeStopped = "end asked to"
 
 // sum is what was seen by one way: until the undo began, and from then on.
-func (r *reaching) sum(way string, answers []apiAnswer) []history.Reach {
+func (r *APIProbe) sum(way string, answers []apiAnswer) []history.Reach {
 	before, away := min(r.before[way], len(answers)), len(answers)
 	if r.away != nil {
 		away = min(r.away[way], away)
@@ -224,7 +220,7 @@ func (r *reaching) sum(way string, answers []apiAnswer) []history.Reach {
 }
 
 // since are the answers from the n-th on, and before them the end of the one before, with which the first time without any begins:
-// what was missing until then is told of the time until then.
+// the gap until then belongs to the time until then.
 func since(answers []apiAnswer, n int) []apiAnswer {
 	if n == 0 {
 		return answers
@@ -260,7 +256,7 @@ func gaps(answers []apiAnswer) (longest, failing time.Duration, failed int) {
 }
 
 // read reads what the probe has printed so far. Last is its last line, empty while it goes on.
-func (r *reaching) read(ctx context.Context) (answers map[string][]apiAnswer, last string, err error) {
+func (r *APIProbe) read(ctx context.Context) (answers map[string][]apiAnswer, last string, err error) {
 	out, err := r.node.Exec(ctx, "cat", r.folder+"/log")
 	if err != nil {
 		return nil, "", fmt.Errorf("read the probe of the API server: %w", err)

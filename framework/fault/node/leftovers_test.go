@@ -1,4 +1,4 @@
-package fault
+package node
 
 import (
 	"fmt"
@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // TestEveryUndoIsRun, in a real shell: one that fails keeps none of the others from being run, nor its timer from going on.
@@ -19,9 +17,9 @@ func TestEveryUndoIsRun(t *testing.T) {
 		t.Errorf("where nobody ever left one: %v, %q", err, did)
 	}
 	broken := filepath.Join(t.TempDir(), "broken")
-	must(t, leaveUndo(t.Context(), s, "a", "true", time.Minute))
-	must(t, leaveUndo(t.Context(), s, "b", "[ ! -e "+broken+" ] || { echo no >&2; false; }", 0))
-	must(t, leaveUndo(t.Context(), s, "c", "true", 0))
+	must(t, LeaveUndo(t.Context(), s, "a", "true", time.Minute))
+	must(t, LeaveUndo(t.Context(), s, "b", "[ ! -e "+broken+" ] || { echo no >&2; false; }", 0))
+	must(t, LeaveUndo(t.Context(), s, "c", "true", 0))
 	must(t, os.WriteFile(filepath.Join(s.folder, "Not one"), nil, 0o600))
 	must(t, os.WriteFile(filepath.Join(s.folder, ".d.part"), nil, 0o600))
 	must(t, os.WriteFile(broken, nil, 0o600))
@@ -40,31 +38,5 @@ func TestEveryUndoIsRun(t *testing.T) {
 	want = []string{"ran the undo b on w1", "removed holdfast-undo-x.timer on w1"}
 	if err != nil || !slices.Equal(did, want) || !strings.Contains(s.asked(), "stop holdfast-undo-x.timer") || s.left() != "Not one 600" {
 		t.Errorf("%v, did %q, left: %s", err, did, s.left())
-	}
-}
-
-// TestOnlyOurOwnCordonsAreOpened, and each carries the mark as long as it is closed.
-func TestOnlyOurOwnCordonsAreOpened(t *testing.T) {
-	w := newWorld(6, "w1", "w2", "w3")
-	must(t, w.target().cordon(t.Context(), "w1", true))
-	nodes := corev1.SchemeGroupVersion.WithResource("nodes")
-	o, err := w.client.Tracker().Get(nodes, "", "w2")
-	must(t, err)
-	somebodys := o.(*corev1.Node).DeepCopy()
-	somebodys.Spec.Unschedulable = true
-	must(t, w.client.Tracker().Update(nodes, somebodys, ""))
-	opened, err := Uncordon(t.Context(), w.client)
-	if err != nil || !slices.Equal(opened, []string{"w1"}) || !slices.Equal(w.cordoned(), []string{"w2"}) {
-		t.Errorf("%v: opened %q, closed %q", err, opened, w.cordoned())
-	}
-	if opened, err := Uncordon(t.Context(), w.client); err != nil || len(opened) != 0 {
-		t.Errorf("again: %v, opened %q", err, opened)
-	}
-	must(t, w.target().cordon(t.Context(), "w3", true))
-	must(t, w.target().cordon(t.Context(), "w3", false))
-	o, err = w.client.Tracker().Get(nodes, "", "w3")
-	must(t, err)
-	if CordonedByUs(o.(*corev1.Node)) {
-		t.Error("it is open, and still marked")
 	}
 }

@@ -1,0 +1,28 @@
+package node
+
+import (
+	"net"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestKnocking runs what is run on nodes: a port that takes connections answers, and one that nobody listens on refuses.
+func TestKnocking(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	_, open, _ := net.SplitHostPort(l.Addr().String())
+	knocked := func() string {
+		script := strings.ReplaceAll(knockScript, "10250", open)
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", script, "knock", "127.0.0.1").Output()
+		must(t, err)
+		return strings.TrimSpace(string(out))
+	}
+	if got := knocked(); got != string(Answered) {
+		t.Errorf("while somebody listens: %s", got)
+	}
+	must(t, l.Close())
+	if got := knocked(); got != string(Refused) {
+		t.Errorf("while nobody listens: %s", got)
+	}
+}
