@@ -16,20 +16,20 @@ import (
 var DiskPressure = scenario.Describe(scenario.Spec{
 	Name: "chaos/disk-pressure",
 	Claim: "a kubelet short of disk evicts a node's pods although their budget allows no disruption; behind a gateway with health " +
-		"checks and retries no client notices, at least 4 of 6 stay ready, and all are replaced on other nodes within 20 s of the " +
+		"checks and retries no client notices, at least 4 of 6 stay ready, and all are replaced on other nodes within 30 s of the " +
 		"node's taint, while the pressure lasts",
 	Cluster: threeNodes,
 	Backend: workloads.Backend{Budget: noneAllowed},
 	Gateway: &workloads.Gateway{},
 	Load:    scenario.DefaultLoad,
 	Faults:  []fault.Fault{fault.NodePressure{Disk: true}},
-	Hold:    25 * time.Second, // longer than the pods may take to be replaced
+	Hold:    35 * time.Second, // longer than the pods may take to be replaced
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
 		invariant.AnswersWithin{},
 		invariant.PressureLeaves{Workload: "backend", AtLeast: 4, DespiteBudget: true},
-		invariant.ReplacedWithin{Workload: "backend", Limit: 20 * time.Second},
+		invariant.ReplacedWithin{Workload: "backend", Limit: 30 * time.Second},
 	},
-	About: 80 * time.Second,
+	About: 90 * time.Second,
 	Full:  true,
 })

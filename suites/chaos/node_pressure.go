@@ -19,24 +19,27 @@ var noneAllowed = workloads.Budget{MaxUnavailable: "0"}
 // NodePressure is a hard eviction: a pod gets one second, whatever its grace period, and its preStop hook is cut short. Only
 // clients that retry on another pod notice nothing.
 //
+// A kubelet checks its thresholds every 10 s and evicts one pod at a time. The limit of 30 s is for the wait before the first of two
+// evictions, a few seconds for each of them, and the start of the last replacement.
+//
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#hard-eviction-thresholds
 var NodePressure = scenario.Describe(scenario.Spec{
 	Name: "chaos/node-pressure",
 	Claim: "a kubelet short of memory evicts a node's pods although their budget allows no disruption; behind a gateway with health " +
-		"checks and retries no client notices, at least 4 of 6 stay ready, and all are replaced on other nodes within 20 s of the " +
+		"checks and retries no client notices, at least 4 of 6 stay ready, and all are replaced on other nodes within 30 s of the " +
 		"node's taint, while the pressure lasts",
 	Cluster: threeNodes,
 	Backend: workloads.Backend{Budget: noneAllowed},
 	Gateway: &workloads.Gateway{},
 	Load:    scenario.DefaultLoad,
 	Faults:  []fault.Fault{fault.NodePressure{}},
-	Hold:    25 * time.Second, // longer than the pods may take to be replaced
+	Hold:    35 * time.Second, // longer than the pods may take to be replaced
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
 		invariant.AnswersWithin{},
 		invariant.PressureLeaves{Workload: "backend", AtLeast: 4, DespiteBudget: true},
-		invariant.ReplacedWithin{Workload: "backend", Limit: 20 * time.Second},
+		invariant.ReplacedWithin{Workload: "backend", Limit: 30 * time.Second},
 	},
-	About: 80 * time.Second,
+	About: 90 * time.Second,
 	Full:  true,
 })
