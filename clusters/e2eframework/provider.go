@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 )
 
 // Provider creates and holds one cluster. Methods that take command-line arguments in e2e-framework return an error if any are
@@ -162,7 +162,7 @@ func (p *Provider) GenerateKubeconfig(args ...string) (string, error) {
 }
 
 // GetKubectlContext is the name of the context in the kubeconfig.
-func (p *Provider) GetKubectlContext() string { return "kind-" + kind.Prefix + p.name }
+func (p *Provider) GetKubectlContext() string { return "kind-" + inventory.Prefix + p.name }
 
 // KubernetesRestConfig connects to the API server. It is nil before Create.
 func (p *Provider) KubernetesRestConfig() *rest.Config {

@@ -15,6 +15,7 @@ import (
 	kindexec "sigs.k8s.io/kind/pkg/exec"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -26,19 +27,19 @@ type builder struct {
 	e      runner
 	log    *slog.Logger
 	name   string
-	record record
+	record inventory.Record
 	config *v1alpha4.Cluster
 }
 
 // claim reserves the cluster's name by creating its network, so that cleaning up after a failure never removes parts of another
 // cluster.
 func (b builder) claim(ctx context.Context) error {
-	err := makeNetwork(ctx, b.e, b.name, b.record)
-	if err != nil && !errors.Is(err, errTaken) {
+	err := inventory.Reserve(ctx, b.e, b.name, b.record)
+	if err != nil && !errors.Is(err, inventory.ErrTaken) {
 		// The network may have been created just before the interruption. An engine refuses to remove a network that is in use.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), actWithin)
 		defer cancel()
-		_, _ = b.e.Output(ctx, "network", "rm", Prefix+b.name) // usually there is none, and the engine returns an error
+		_, _ = b.e.Output(ctx, "network", "rm", inventory.Prefix+b.name) // usually there is none, and the engine returns an error
 	}
 	return err
 }
@@ -69,11 +70,11 @@ func (b builder) create(ctx context.Context, kubeconfig string) error {
 		return context.Cause(ctx)
 	}
 	variable := "KIND_EXPERIMENTAL_" + strings.ToUpper(b.e.Name()) + "_NETWORK"
-	if err := os.Setenv(variable, Prefix+b.name); err != nil {
+	if err := os.Setenv(variable, inventory.Prefix+b.name); err != nil {
 		return err
 	}
 	provider := kindcluster.NewProvider(kindcluster.ProviderWithLogger(logger{b.log}), kindOption(b.e))
-	return provider.Create(Prefix+b.name,
+	return provider.Create(inventory.Prefix+b.name,
 		kindcluster.CreateWithV1Alpha4Config(b.config),
 		kindcluster.CreateWithKubeconfigPath(kubeconfig),
 		kindcluster.CreateWithRetain(true), // discard removes the remains, and checks that they are gone
@@ -83,8 +84,8 @@ func (b builder) create(ctx context.Context, kubeconfig string) error {
 // interrupt removes the containers while kind is running, so that kind's next command fails. It keeps the network: kind would
 // recreate it without our labels.
 func (b builder) interrupt(ctx context.Context, done <-chan error) error {
-	return poll.Until(context.WithoutCancel(ctx), "kind to give up", removeWithin, func(ctx context.Context) (bool, string, error) {
-		err := removeMachines(ctx, b.e, b.name) // after an error the next attempt or discard will remove them
+	return poll.Until(context.WithoutCancel(ctx), "kind to give up", inventory.DeleteWithin, func(ctx context.Context) (bool, string, error) {
+		err := inventory.DeleteContainers(ctx, b.e, b.name) // after an error the next attempt or discard will remove them
 		select {
 		case err := <-done:
 			b.log.Debug("kind gave up after its containers were removed", "error", err)
@@ -101,12 +102,12 @@ const quietLooks = 3
 
 // discard removes everything that was created, even if ctx has ended.
 func (b builder) discard(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inventory.DeleteWithin)
 	defer cancel()
 	var quiet int
-	err := settle(ctx, "its parts to be gone", removeWithin, func(ctx context.Context) []string {
+	err := settle(ctx, "its parts to be gone", inventory.DeleteWithin, func(ctx context.Context) []string {
 		running := children(b.name)
-		removed, err := remove(ctx, b.e, b.name)
+		removed, err := inventory.Delete(ctx, b.e, b.name)
 		if err != nil {
 			quiet = 0
 			return []string{err.Error()}

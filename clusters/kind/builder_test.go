@@ -4,38 +4,40 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	osexec "os/exec"
-	"path/filepath"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	kindexec "sigs.k8s.io/kind/pkg/exec"
 
+	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // A failed claim leaves nothing behind, but never removes another cluster's network.
 func TestClaimCleansUpAfterItself(t *testing.T) {
-	e := newFakeEngine("podman")
-	b := builder{e: e, log: slog.Default(), name: "x", record: record{Spec: testSpec}}
-	e.fail = func(args []string) error {
+	e := enginetest.New("podman")
+	b := builder{e: e, log: slog.Default(), name: "x", record: inventory.Record{Spec: testSpec}}
+	e.Fail = func(args []string) error {
 		if args[1] == "create" {
-			e.networks["holdfast-x"] = map[string]string{} // created, then interrupted
+			e.Networks["holdfast-x"] = map[string]string{} // created, then interrupted
 			return context.Canceled
 		}
 		return nil
 	}
-	if err := b.claim(t.Context()); !errors.Is(err, context.Canceled) || len(e.networks) != 0 {
-		t.Errorf("left %v, %v", keys(e.networks), err)
+	if err := b.claim(t.Context()); !errors.Is(err, context.Canceled) || len(e.Networks) != 0 {
+		t.Errorf("left %v, %v", slices.Sorted(maps.Keys(e.Networks)), err)
 	}
-	e.fail = nil
+	e.Fail = nil
 	if err := b.claim(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.claim(t.Context()); !errors.Is(err, errTaken) || len(e.networks) != 1 {
-		t.Errorf("left %v, %v", keys(e.networks), err)
+	if err := b.claim(t.Context()); !errors.Is(err, inventory.ErrTaken) || len(e.Networks) != 1 {
+		t.Errorf("left %v, %v", slices.Sorted(maps.Keys(e.Networks)), err)
 	}
 }
 
@@ -54,44 +56,33 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// children must count a child process that names the cluster, and no other.
-func TestChildren(t *testing.T) {
-	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		t.Skip("no /proc on this machine")
-	}
-	begin := children("unseen")
-	script := filepath.Join(t.TempDir(), "wait")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nread line\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	child := osexec.CommandContext(t.Context(), script, "run", "--name", "holdfast-unseen-worker")
-	input, err := child.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	seen, others := children("unseen"), children("un")
-	if err := errors.Join(input.Close(), waitFor(child)); err != nil {
-		t.Fatal(err)
-	}
-	if begin != 0 || seen != 1 || others != 0 || children("unseen") != 0 {
-		t.Errorf("before %d, during %d, of another cluster %d, after %d", begin, seen, others, children("unseen"))
-	}
-}
-
-// waitFor waits for a command and ignores its exit status: its shell exits with an error when its input ends without a line.
-func waitFor(child *osexec.Cmd) error {
-	var exit *osexec.ExitError
-	if err := child.Wait(); err != nil && !errors.As(err, &exit) {
-		return err
-	}
-	return nil
+// Containers that kind creates after its error are removed too, even if the run was interrupted.
+func TestDiscardWaitsForStragglers(t *testing.T) {
+	t.Setenv("HOLDFAST_CACHE", t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		e := enginetest.New("podman")
+		fakeCluster(t, e)
+		looks := 0
+		e.Fail = func(args []string) error {
+			if args[0] == "ps" {
+				if looks++; looks == 4 {
+					e.Containers["holdfast-x-worker9"] = &enginetest.Container{State: "running"}
+				}
+			}
+			return nil
+		}
+		b := builder{e: e, log: slog.Default(), name: "x"}
+		if err := b.discard(canceled(t)); err != nil {
+			t.Fatal(err)
+		}
+		if len(e.Containers)+len(e.Networks)+len(e.Volumes) != 0 || looks < 4 {
+			t.Errorf("left after %d looks: %v %v %v", looks, slices.Sorted(maps.Keys(e.Containers)), slices.Sorted(maps.Keys(e.Networks)), slices.Sorted(maps.Keys(e.Volumes)))
+		}
+	})
 }
 
 func TestLimitsAreOrdered(t *testing.T) {
-	if actWithin <= poll.Interval || removeWithin <= actWithin || probeLimit >= defaultProveWithin || stopWithin >= actWithin {
+	if actWithin <= poll.Interval || inventory.DeleteWithin <= actWithin || probeLimit >= defaultProveWithin || stopWithin >= actWithin {
 		t.Error("the limit of a step is not below the limit of the operation that contains it")
 	}
 	if got := (Options{}).proveWithin(); got != defaultProveWithin {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 )
 
@@ -25,7 +26,7 @@ type Cluster struct {
 	e      runner
 	log    *slog.Logger
 	name   string
-	record record
+	record inventory.Record
 	nodes  []*Node
 	config *rest.Config
 	client kubernetes.Interface
@@ -35,7 +36,7 @@ type Cluster struct {
 	release func(ctx context.Context, version string) (nodeimage.Release, error)
 	fetched clusters.Release // the release that Fetch last copied to the nodes
 
-	freezers string // root of the cgroup v1 freezer hierarchy; empty: the one of this machine
+	freezers string // root of the cgroup v1 freezer hierarchy; empty: that of this machine
 }
 
 var (
@@ -43,7 +44,7 @@ var (
 	_ clusters.Node    = (*Node)(nil)
 )
 
-// Name is the name that the cluster was created with. Its containers' names start with Prefix and this name.
+// Name is the name that the cluster was created with. Its containers' names start with inventory.Prefix and this name.
 func (c *Cluster) Name() string { return c.name }
 
 // Spec is the requested spec of the cluster.
@@ -71,6 +72,12 @@ func (c *Cluster) Nodes() []clusters.Node {
 // Kubeconfig is the path of a kubeconfig for the cluster. Deleting the cluster deletes the file.
 func (c *Cluster) Kubeconfig() (string, error) { return kubeconfigPath(c.name) }
 
+// StateDir is the local folder with the files of the cluster. It is deleted with the cluster.
+func (c *Cluster) StateDir() (string, error) { return inventory.StateDir(c.name) }
+
+// Keep marks the cluster so that it may outlive the process that created it.
+func (c *Cluster) Keep() error { return inventory.Keep(c.name) }
+
 // Prove returns when the cluster is usable. If the time limit passes first, the error lists what was missing last.
 func (c *Cluster) Prove(ctx context.Context) error {
 	p := &proof{e: c.e, client: c.client, planned: members(c.name, c.record.Spec), sealed: !c.record.Spec.Egress}
@@ -82,31 +89,27 @@ func (c *Cluster) Prove(ctx context.Context) error {
 
 // Delete removes the cluster's containers, volumes and network, and its kubeconfig.
 func (c *Cluster) Delete(ctx context.Context) error {
-	_, err := remove(ctx, c.e, c.name)
+	_, err := inventory.Delete(ctx, c.e, c.name)
 	return err
 }
 
 // Open attaches to an existing cluster, including one created by another process. It does not check that the cluster is usable;
 // see Prove.
 func Open(ctx context.Context, e *engine.Engine, name string, o Options) (*Cluster, error) {
-	if err := checkName(name); err != nil {
+	if err := inventory.CheckName(name); err != nil {
 		return nil, err
 	}
 	if err := e.Apply(); err != nil {
 		return nil, err
 	}
-	network, err := inspectNetwork(ctx, e, name)
+	r, err := inventory.ReadRecord(ctx, e, name)
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", name, err)
 	}
-	r, err := network.record()
-	if err != nil {
-		return nil, fmt.Errorf("open cluster %s: %w", name, err)
-	}
-	return attach(ctx, e, name, keptUpgrade(name, r), o)
+	return attach(ctx, e, name, r, o)
 }
 
-func attach(ctx context.Context, e runner, name string, r record, o Options) (*Cluster, error) {
+func attach(ctx context.Context, e runner, name string, r inventory.Record, o Options) (*Cluster, error) {
 	config, err := restConfig(e, name)
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", name, err)
@@ -144,7 +147,7 @@ func restConfig(e runner, name string) (*rest.Config, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		var fresh string
-		fresh, err = kindcluster.NewProvider(kindOption(e)).KubeConfig(Prefix+name, false)
+		fresh, err = kindcluster.NewProvider(kindOption(e)).KubeConfig(inventory.Prefix+name, false)
 		text = []byte(fresh)
 	}
 	if err != nil {
@@ -167,16 +170,8 @@ func kindOption(e runner) kindcluster.ProviderOption {
 
 // kubeconfigPath is in holdfast's cache folder: the user's own kubeconfig is never modified.
 func kubeconfigPath(name string) (string, error) {
-	dir, err := stateDir(name)
+	dir, err := inventory.StateDir(name)
 	return filepath.Join(dir, "kubeconfig"), err
-}
-
-func stateDir(name string) (string, error) {
-	cache, err := engine.CacheDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(cache, "clusters", name), nil
 }
 
 // other is a running node from which to probe n: preferably the load node, which no fault touches, then a control plane, then

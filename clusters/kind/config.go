@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 )
 
 // The networks inside every cluster. Each cluster has its own bridge, so all clusters can use the same subnets.
@@ -32,7 +33,7 @@ type ground struct {
 func configure(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 	config := &v1alpha4.Cluster{
 		TypeMeta: v1alpha4.TypeMeta{Kind: "Cluster", APIVersion: "kind.x-k8s.io/v1alpha4"},
-		Name:     Prefix + name,
+		Name:     inventory.Prefix + name,
 		Networking: v1alpha4.Networking{
 			IPFamily:          v1alpha4.IPv4Family,
 			PodSubnet:         podSubnet,

@@ -25,6 +25,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 )
 
 // These tests create real clusters: go test -tags e2e -run E2E -timeout 30m ./clusters/kind
@@ -55,11 +56,20 @@ func timed(t *testing.T, what string, step func(context.Context) error) {
 	}
 }
 
+// summaryOf is what the engine has of a cluster. It is the zero Summary if the engine has nothing.
+func summaryOf(ctx context.Context, e *engine.Engine, cluster string) (inventory.Summary, error) {
+	all, err := inventory.List(ctx, e)
+	at := slices.IndexFunc(all, func(s inventory.Summary) bool { return s.Name == cluster })
+	if err != nil || at < 0 {
+		return inventory.Summary{}, err
+	}
+	return all[at], nil
+}
+
 // expectNothingLeft fails if the engine still has anything of a cluster.
 func expectNothingLeft(t *testing.T, e *engine.Engine, cluster string) {
 	t.Helper()
-	left, err := find(t.Context(), e, cluster)
-	if err != nil || !left.Nothing() {
+	if left, err := summaryOf(t.Context(), e, cluster); err != nil || left.Name != "" {
 		t.Errorf("left of %s: %+v, %v", cluster, left, err)
 	}
 	if path, err := kubeconfigPath(cluster); err == nil {
@@ -76,7 +86,7 @@ func TestE2ECluster(t *testing.T) {
 	}
 	var c *Cluster
 	t.Cleanup(func() {
-		if _, err := Delete(context.WithoutCancel(t.Context()), e, cluster); err != nil {
+		if _, err := inventory.Delete(context.WithoutCancel(t.Context()), e, cluster); err != nil {
 			t.Error(err)
 		}
 	})
@@ -87,7 +97,7 @@ func TestE2ECluster(t *testing.T) {
 		}
 		return err
 	})
-	if _, err := New(e, Options{}).Create(t.Context(), cluster, spec); !errors.Is(err, errTaken) {
+	if _, err := New(e, Options{}).Create(t.Context(), cluster, spec); !errors.Is(err, inventory.ErrTaken) {
 		t.Errorf("a second one of the same name: %v", err)
 	}
 	t.Run("as asked", func(t *testing.T) { expectAsAsked(t, c) })
@@ -270,7 +280,7 @@ func TestE2ECrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := settle(t.Context(), "two containers", time.Minute, func(ctx context.Context) []string {
-		found, err := find(ctx, e, cluster)
+		found, err := summaryOf(ctx, e, cluster)
 		if err != nil || len(found.Containers) < 2 {
 			return []string{fmt.Sprintf("%v, %v", found, err)}
 		}
@@ -280,7 +290,7 @@ func TestE2ECrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = child.Wait() // it was killed
-	removed, err := Delete(t.Context(), e, cluster)
+	removed, err := inventory.Delete(t.Context(), e, cluster)
 	t.Logf("removed %+v", removed)
 	if err != nil || len(removed.Containers) < 2 || len(removed.Volumes) < 2 || len(removed.Networks) != 1 {
 		t.Errorf("removed %+v, %v", removed, err)

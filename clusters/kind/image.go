@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/output"
 )
 
 // LoadImage imports the archive on every node whose containerd does not list image.Ref, and checks that containerd lists it
@@ -102,6 +103,6 @@ func fullName(ref string) (string, error) {
 
 // tail joins the last lines of a text into one line.
 func tail(text string, count int) string {
-	all := nonEmpty(text)
+	all := output.Lines(text)
 	return strings.Join(all[max(0, len(all)-count):], " | ")
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 // archive is a file to load. The fake engine does not read its content.
@@ -22,11 +23,11 @@ func archive(t *testing.T) string {
 }
 
 func TestLoadImageOnlyWhereItIsNot(t *testing.T) {
-	e := newFakeEngine("podman")
+	e := enginetest.New("podman")
 	c := fakeCluster(t, e)
 	var mu sync.Mutex
 	holds := map[string]bool{"holdfast-x-worker": true}
-	e.exec = func(node string, command []string) ([]byte, error) {
+	e.Exec = func(node string, command []string) ([]byte, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		was := holds[node]
@@ -40,7 +41,7 @@ func TestLoadImageOnlyWhereItIsNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	for node, want := range map[string]int{"holdfast-x-worker": 0, "holdfast-x-worker2": 1, "holdfast-x-control-plane": 1} {
-		if got := len(e.called("--interactive " + node + " ctr")); got != want {
+		if got := len(e.Called("--interactive " + node + " ctr")); got != want {
 			t.Errorf("%s was sent the image %d times, want %d", node, got, want)
 		}
 	}
@@ -49,12 +50,12 @@ func TestLoadImageOnlyWhereItIsNot(t *testing.T) {
 // TestLoadImageAsksANodeOnce: every scenario of a run loads the same image. A node is asked again only for another image, or
 // after the import failed.
 func TestLoadImageAsksANodeOnce(t *testing.T) {
-	e := newFakeEngine("podman")
+	e := enginetest.New("podman")
 	c := fakeCluster(t, e)
 	var mu sync.Mutex
 	asked := map[string]int{}
 	lists, broken := "holdfast.dev/backend:1\n", "holdfast-x-worker2"
-	e.exec = func(node string, command []string) ([]byte, error) {
+	e.Exec = func(node string, command []string) ([]byte, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked[node]++
@@ -94,11 +95,11 @@ func TestLoadImageAsksANodeOnce(t *testing.T) {
 
 // TestLoadImageOfARole: an image with a role is not imported on nodes of other roles.
 func TestLoadImageOfARole(t *testing.T) {
-	e := newFakeEngine("podman")
+	e := enginetest.New("podman")
 	c := fakeCluster(t, e)
 	looked := map[string]int{}
 	var mu sync.Mutex
-	e.exec = func(node string, command []string) ([]byte, error) {
+	e.Exec = func(node string, command []string) ([]byte, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		looked[node]++
@@ -111,15 +112,15 @@ func TestLoadImageOfARole(t *testing.T) {
 	if err := c.LoadImage(t.Context(), image); err != nil {
 		t.Fatal(err)
 	}
-	if len(looked) != 1 || len(e.called("--interactive holdfast-x-control-plane ctr")) != 1 {
+	if len(looked) != 1 || len(e.Called("--interactive holdfast-x-control-plane ctr")) != 1 {
 		t.Errorf("asked %v, want the control plane alone, and that it is sent the image", looked)
 	}
 }
 
 func TestLoadImageErrors(t *testing.T) {
-	e := newFakeEngine("podman")
+	e := enginetest.New("podman")
 	c := fakeCluster(t, e)
-	e.exec = func(string, []string) ([]byte, error) { return nil, nil } // containerd never lists the image
+	e.Exec = func(string, []string) ([]byte, error) { return nil, nil } // containerd never lists the image
 	path := archive(t)
 	err := c.LoadImage(t.Context(), clusters.Image{Ref: "holdfast.dev/backend:1", Path: path})
 	if err == nil || !strings.Contains(err.Error(), path+" holds no image of that name; its manifest's RepoTags must list it") {
@@ -129,7 +130,7 @@ func TestLoadImageErrors(t *testing.T) {
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no archive: %v", err)
 	}
-	e.exec = func(string, []string) ([]byte, error) { return nil, errors.New("the engine died") }
+	e.Exec = func(string, []string) ([]byte, error) { return nil, errors.New("the engine died") }
 	err = c.LoadImage(t.Context(), clusters.Image{Ref: "x", Path: path})
 	if err == nil || !strings.HasPrefix(err.Error(), "load image x: list the images of holdfast-x-") {
 		t.Errorf("the engine died: %v", err)

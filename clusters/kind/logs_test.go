@@ -4,12 +4,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 // The log of the load balancer is collected if there is one, and not requested otherwise.
 func TestCollectLogsOfTheBalancer(t *testing.T) {
 	for planes, want := range map[int]bool{1: false, 3: true} {
-		e := newFakeEngine("podman")
+		e := enginetest.New("podman")
 		c := fakeCluster(t, e)
 		c.record.Spec.ControlPlanes, c.nodes = planes, nil
 		dir := t.TempDir()
@@ -18,8 +20,8 @@ func TestCollectLogsOfTheBalancer(t *testing.T) {
 		if got := statErr == nil; got != want {
 			t.Errorf("%d control planes: its log exists: %t (%v)", planes, got, err)
 		}
-		if asked := len(e.calls) > 0; asked != want {
-			t.Errorf("%d control planes: the engine was asked %q", planes, e.calls)
+		if asked := len(e.Calls) > 0; asked != want {
+			t.Errorf("%d control planes: the engine was asked %q", planes, e.Calls)
 		}
 	}
 }

@@ -11,18 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
-
-// answer makes curl on any node print an HTTP status, or 000 if the probed node is not running.
-func (f *fakeEngine) answer(_ string, command []string) ([]byte, error) {
-	url := command[len(command)-1]
-	for _, c := range f.containers {
-		if strings.Contains(url, "//"+c.ip+":") && c.state == "running" {
-			return []byte("401"), nil
-		}
-	}
-	return []byte("000"), nil
-}
 
 func nodeOf(t *testing.T, c *Cluster, role clusters.Role) *Node {
 	t.Helper()
@@ -35,9 +25,9 @@ func nodeOf(t *testing.T, c *Cluster, role clusters.Role) *Node {
 
 func TestVerbsAreWitnessed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newFakeEngine("podman")
+		e := enginetest.New("podman")
 		c := fakeCluster(t, e)
-		e.exec = e.answer
+		e.Exec = e.Answer
 		worker := nodeOf(t, c, clusters.Worker)
 		for _, step := range []struct {
 			verb   func(context.Context) error
@@ -60,7 +50,7 @@ func TestVerbsAreWitnessed(t *testing.T) {
 				t.Errorf("silent %t, %v, want %t", silent, err, step.silent)
 			}
 		}
-		if asked := e.called("exec --privileged holdfast-x-worker2 "); len(asked) == 0 {
+		if asked := e.Called("exec --privileged holdfast-x-worker2 "); len(asked) == 0 {
 			t.Error("the load node was not asked")
 		}
 	})
@@ -69,9 +59,9 @@ func TestVerbsAreWitnessed(t *testing.T) {
 // Kill fails unless another node sees that the node no longer answers.
 func TestVerbThatIsNotSeenFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newFakeEngine("podman")
+		e := enginetest.New("podman")
 		c := fakeCluster(t, e)
-		e.exec = func(string, []string) ([]byte, error) { return []byte("200"), nil }
+		e.Exec = func(string, []string) ([]byte, error) { return []byte("200"), nil }
 		err := nodeOf(t, c, clusters.Worker).Kill(t.Context())
 		fails(t, err, "kill holdfast-x-worker: waited 30s for its effect: last seen its kubelet still answers "+
 			"(N checks, last error: none): context deadline exceeded")
@@ -79,9 +69,9 @@ func TestVerbThatIsNotSeenFails(t *testing.T) {
 }
 
 func TestVerbOnANodeThatIsDown(t *testing.T) {
-	e := newFakeEngine("podman")
+	e := enginetest.New("podman")
 	c := fakeCluster(t, e)
-	e.containers["holdfast-x-worker"].state = "exited"
+	e.Containers["holdfast-x-worker"].State = "exited"
 	err := nodeOf(t, c, clusters.Worker).Pause(t.Context())
 	const want = "pause holdfast-x-worker: run podman pause: exit status 125: Error: holdfast-x-worker is in state exited: container state improper"
 	if err == nil || err.Error() != want {
@@ -90,18 +80,18 @@ func TestVerbOnANodeThatIsDown(t *testing.T) {
 }
 
 func TestSilentAsksWhoIsUp(t *testing.T) {
-	e := newFakeEngine("podman")
+	e := enginetest.New("podman")
 	c := fakeCluster(t, e)
-	e.exec = e.answer
+	e.Exec = e.Answer
 	worker, load := nodeOf(t, c, clusters.Worker), nodeOf(t, c, clusters.LoadNode)
-	e.containers[load.name].state = "paused"
+	e.Containers[load.name].State = "paused"
 	if _, err := worker.Silent(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if asked := e.called("exec --privileged holdfast-x-control-plane "); len(asked) != 1 {
+	if asked := e.Called("exec --privileged holdfast-x-control-plane "); len(asked) != 1 {
 		t.Errorf("the control plane was asked %d times, not once", len(asked))
 	}
-	e.containers["holdfast-x-control-plane"].state = "exited"
+	e.Containers["holdfast-x-control-plane"].State = "exited"
 	_, err := worker.Silent(t.Context())
 	if err == nil || err.Error() != "probe holdfast-x-worker: no other node of cluster x is running" {
 		t.Errorf("without another running node: %v", err)
@@ -109,14 +99,14 @@ func TestSilentAsksWhoIsUp(t *testing.T) {
 }
 
 func TestSilentTellsNoAnswerFromNoQuestion(t *testing.T) {
-	e := newFakeEngine("podman")
+	e := enginetest.New("podman")
 	c := fakeCluster(t, e)
 	worker := nodeOf(t, c, clusters.Worker)
-	e.exec = func(string, []string) ([]byte, error) { return nil, nil } // as if curl were missing
+	e.Exec = func(string, []string) ([]byte, error) { return nil, nil } // as if curl were missing
 	if _, err := worker.Silent(t.Context()); err == nil || !strings.Contains(err.Error(), `curl on holdfast-x-worker2 printed ""`) {
 		t.Errorf("got %v", err)
 	}
-	e.exec = func(string, []string) ([]byte, error) { return nil, errors.New("the engine died") }
+	e.Exec = func(string, []string) ([]byte, error) { return nil, errors.New("the engine died") }
 	if _, err := worker.Silent(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "the engine died") {
 		t.Errorf("got %v", err)
 	}
@@ -128,13 +118,13 @@ func TestAddressIsPinned(t *testing.T) {
 		"podman": "network connect --ip 10.89.0.3 --mac-address 02:00:00:00:00:03 holdfast-x holdfast-x-worker",
 		"docker": "network connect --ip 10.89.0.3 holdfast-x holdfast-x-worker",
 	} {
-		e := newFakeEngine(engine)
+		e := enginetest.New(engine)
 		worker := nodeOf(t, fakeCluster(t, e), clusters.Worker)
-		e.containers[worker.name].state = "exited"
+		e.Containers[worker.name].State = "exited"
 		if err := worker.startMachine(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := e.called("network connect"); !slices.Equal(got, []string{want}) {
+		if got := e.Called("network connect"); !slices.Equal(got, []string{want}) {
 			t.Errorf("%s: got %q, want %q", engine, got, want)
 		}
 		if at, err := addressOf(t.Context(), e, worker.name); err != nil || at.ip != "10.89.0.3" {
@@ -145,11 +135,11 @@ func TestAddressIsPinned(t *testing.T) {
 
 // If its address is taken, a node must still get another one.
 func TestAddressThatIsTaken(t *testing.T) {
-	e := newFakeEngine("docker")
+	e := enginetest.New("docker")
 	worker := nodeOf(t, fakeCluster(t, e), clusters.Worker)
-	e.containers[worker.name].state = "exited"
+	e.Containers[worker.name].State = "exited"
 	var refuse func(args []string) bool
-	e.fail = func(args []string) error {
+	e.Fail = func(args []string) error {
 		if strings.HasPrefix(strings.Join(args, " "), "network connect") && refuse(args) {
 			return errors.New("address already in use")
 		}
@@ -162,7 +152,7 @@ func TestAddressThatIsTaken(t *testing.T) {
 	if at := worker.lastAddress(); at.ip == "" || at.ip == "10.89.0.3" {
 		t.Errorf("it is at %v, want a new address", at)
 	}
-	e.containers[worker.name].state = "exited"
+	e.Containers[worker.name].State = "exited"
 	refuse = func([]string) bool { return true }
 	if err := worker.startMachine(t.Context()); err == nil || !strings.Contains(err.Error(), "pin holdfast-x-worker to ") {
 		t.Errorf("without any network: %v", err)
@@ -170,9 +160,9 @@ func TestAddressThatIsTaken(t *testing.T) {
 }
 
 func TestStartOfAPausedNode(t *testing.T) {
-	e := newFakeEngine("podman")
+	e := enginetest.New("podman")
 	c := fakeCluster(t, e)
-	e.containers["holdfast-x-worker"].state = "paused"
+	e.Containers["holdfast-x-worker"].State = "paused"
 	err := nodeOf(t, c, clusters.Worker).Start(t.Context())
 	if err == nil || err.Error() != "start holdfast-x-worker: it is paused; resume it" {
 		t.Errorf("got %v", err)
@@ -181,7 +171,7 @@ func TestStartOfAPausedNode(t *testing.T) {
 
 func TestNodesInOrder(t *testing.T) {
 	var got []string
-	for _, n := range fakeCluster(t, newFakeEngine("podman")).Nodes() {
+	for _, n := range fakeCluster(t, enginetest.New("podman")).Nodes() {
 		got = append(got, string(n.Role())+" "+n.Zone()+" "+n.Name())
 	}
 	want := []string{"control-plane  holdfast-x-control-plane", "worker a holdfast-x-worker", "load  holdfast-x-worker2"}
@@ -190,32 +180,18 @@ func TestNodesInOrder(t *testing.T) {
 	}
 }
 
-func TestNodeState(t *testing.T) {
-	for word, want := range map[string]clusters.NodeState{
-		"running": clusters.Running, "stopping": clusters.Running, "paused": clusters.Paused,
-		"exited": clusters.Exited, "created": clusters.Exited, "dead": clusters.Exited,
-	} {
-		if got, err := nodeState(word); err != nil || got != want {
-			t.Errorf("%s: %s, %v, want %s", word, got, err, want)
-		}
-	}
-	if _, err := nodeState("Up 3 minutes"); err == nil {
-		t.Error("a word that no engine uses was taken for a state")
-	}
-}
-
 // The witnesses decide: podman was seen to kill a container and yet to report an error.
 func TestVerbThatIsRefusedAndSeenAllTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newFakeEngine("podman")
+		e := enginetest.New("podman")
 		c := fakeCluster(t, e)
-		e.exec = e.answer
+		e.Exec = e.Answer
 		worker := nodeOf(t, c, clusters.Worker)
-		e.fail = func(args []string) error {
+		e.Fail = func(args []string) error {
 			if args[0] != "kill" {
 				return nil
 			}
-			e.containers[worker.name].state = "exited"
+			e.Containers[worker.name].State = "exited"
 			return errors.New("timed out waiting for its exit")
 		}
 		if err := worker.Kill(t.Context()); err != nil {

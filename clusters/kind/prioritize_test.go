@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 func TestPrioritizeLoad(t *testing.T) {
-	f := newFakeEngine("podman")
+	f := enginetest.New("podman")
 	refused := errors.New("no such controller")
-	f.fail = func(args []string) error {
+	f.Fail = func(args []string) error {
 		if args[0] == "update" {
 			return refused
 		}
@@ -23,19 +24,19 @@ func TestPrioritizeLoad(t *testing.T) {
 	if want := "raise the CPU shares of holdfast-demo-worker3: no such controller"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
-	updates := slices.DeleteFunc(slices.Clone(f.calls), func(call string) bool { return !strings.HasPrefix(call, "update") })
+	updates := slices.DeleteFunc(slices.Clone(f.Calls), func(call string) bool { return !strings.HasPrefix(call, "update") })
 	if want := []string{"update --cpu-shares 10240 holdfast-demo-worker3"}; !slices.Equal(updates, want) {
 		t.Errorf("asked for %q, want %q: the load node only", updates, want)
 	}
 
-	f.run("holdfast-demo-worker")
-	f.run("holdfast-demo-worker3")
-	f.calls, f.fail, spec.LoadOnWorkers = nil, nil, 1
+	f.Run("holdfast-demo-worker")
+	f.Run("holdfast-demo-worker3")
+	f.Calls, f.Fail, spec.LoadOnWorkers = nil, nil, 1
 	if err := prioritizeLoad(t.Context(), f, "demo", spec); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"update --cpu-shares 10240 holdfast-demo-worker", "update --cpu-shares 10240 holdfast-demo-worker3"}
-	if !slices.Equal(f.calls, want) {
-		t.Errorf("asked for %q, want %q: the load node, and the worker that carries load", f.calls, want)
+	if !slices.Equal(f.Calls, want) {
+		t.Errorf("asked for %q, want %q: the load node, and the worker that carries load", f.Calls, want)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters/output"
 )
 
 //go:embed probe.sh
@@ -54,7 +56,7 @@ func (p probe) run(ctx context.Context, e runner) (finding, error) {
 // targets would prove nothing.
 func readFinding(out string) (finding, error) {
 	var found finding
-	all := nonEmpty(out)
+	all := output.Lines(out)
 	if len(all) == 0 || all[len(all)-1] != "end" {
 		return found, errors.New("the answer was cut off")
 	}

@@ -20,6 +20,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 // scene is a client for the API server of fakeCluster, where everything is healthy except for changes.
@@ -84,9 +85,9 @@ func TestProof(t *testing.T) {
 		}, []string{"probe the network of holdfast-x-worker: container state improper"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := newFakeEngine("podman")
+			e := enginetest.New("podman")
 			c := fakeCluster(t, e)
-			e.exec = tt.exec
+			e.Exec = tt.exec
 			if diff := cmp.Diff(tt.want, proofOf(c, tt.client).look(t.Context())); diff != "" {
 				t.Errorf("missing (-want +got):\n%s", diff)
 			}
@@ -95,15 +96,15 @@ func TestProof(t *testing.T) {
 }
 
 func TestProofAsksEveryNodeForEveryPod(t *testing.T) {
-	e := newFakeEngine("podman")
+	e := enginetest.New("podman")
 	c := fakeCluster(t, e)
-	e.exec = reaches
+	e.Exec = reaches
 	if missing := proofOf(c, scene()).look(t.Context()); missing != nil {
 		t.Fatal(missing)
 	}
 	for _, m := range members("x", testSpec) {
 		const want = " sealed 10.96.0.0/16 10.96.0.1 10.96.0.10 0a60000a 10.244.0.9 10.244.1.9 10.244.2.9 10.244.0.2"
-		asked := e.called("exec --privileged " + m.name + " ")
+		asked := e.Called("exec --privileged " + m.name + " ")
 		if len(asked) != 1 || !strings.HasSuffix(asked[0], want) {
 			t.Errorf("%s was asked %d times, ending in %q", m.name, len(asked), asked[0][len(asked[0])-len(want):])
 		}
@@ -111,9 +112,9 @@ func TestProofAsksEveryNodeForEveryPod(t *testing.T) {
 }
 
 func TestProofMakesWitnessesOnce(t *testing.T) {
-	e := newFakeEngine("podman")
+	e := enginetest.New("podman")
 	c := fakeCluster(t, e)
-	e.exec = reaches
+	e.Exec = reaches
 	client := scene()
 	p := proofOf(c, client)
 	for range 2 {
@@ -133,7 +134,7 @@ func TestProofMakesWitnessesOnce(t *testing.T) {
 }
 
 func TestProofMovesDNS(t *testing.T) {
-	e := newFakeEngine("podman")
+	e := enginetest.New("podman")
 	c := fakeCluster(t, e)
 	client := scene(func(o runtime.Object) {
 		if pod, ok := o.(*corev1.Pod); ok && pod.Name == "coredns-1" {
@@ -156,7 +157,7 @@ func TestProofMovesDNS(t *testing.T) {
 
 func TestProveSaysWhatWasMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := fakeCluster(t, newFakeEngine("podman"))
+		c := fakeCluster(t, enginetest.New("podman"))
 		c.client = scene(func(o runtime.Object) {
 			if node, ok := o.(*corev1.Node); ok && node.Name == "holdfast-x-worker2" {
 				node.Name = "stranger"
@@ -171,12 +172,12 @@ func TestProveSaysWhatWasMissing(t *testing.T) {
 // A started node is back only when its kubelet has reported since the start. Here its lease and status are updated late.
 func TestStartWaitsForAFreshWord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newFakeEngine("podman")
+		e := enginetest.New("podman")
 		c := fakeCluster(t, e)
 		client := scene()
-		c.client, e.exec = client, reaches
+		c.client, e.Exec = client, reaches
 		worker := nodeOf(t, c, clusters.Worker)
-		e.containers[worker.name].state = "exited"
+		e.Containers[worker.name].State = "exited"
 		const boot = 7 * time.Second
 		time.AfterFunc(boot, func() { speak(t, client, worker.name) })
 		begin := time.Now()
@@ -186,7 +187,7 @@ func TestStartWaitsForAFreshWord(t *testing.T) {
 		if took := time.Since(begin); took < boot {
 			t.Errorf("back after %s, before its kubelet has spoken", took)
 		}
-		back := e.called("exec --privileged holdfast-x-worker2 ")
+		back := e.Called("exec --privileged holdfast-x-worker2 ")
 		if len(back) != 1 || !strings.HasSuffix(back[0], " 10.244.1.9") {
 			t.Errorf("the load node was asked for the node's pod %d times", len(back))
 		}
@@ -197,7 +198,7 @@ func TestStartWaitsForAFreshWord(t *testing.T) {
 // forever for a node to be back if it did not move CoreDNS back.
 func TestStartBringsDNSHome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newFakeEngine("podman")
+		e := enginetest.New("podman")
 		c := fakeCluster(t, e)
 		client := scene(func(o runtime.Object) {
 			if pod, ok := o.(*corev1.Pod); ok && pod.Name == "coredns-1" {
@@ -210,9 +211,9 @@ func TestStartBringsDNSHome(t *testing.T) {
 			home.Labels = map[string]string{"k8s-app": "kube-dns"}
 			return false, nil, client.Tracker().Update(pods, &home, systemNamespace)
 		})
-		c.client, e.exec = client, reaches
+		c.client, e.Exec = client, reaches
 		worker := nodeOf(t, c, clusters.Worker)
-		e.containers[worker.name].state = "exited"
+		e.Containers[worker.name].State = "exited"
 		time.AfterFunc(time.Second, func() { speak(t, client, worker.name) })
 		if err := worker.Start(t.Context()); err != nil {
 			t.Error(err)
@@ -240,14 +241,14 @@ func speak(t *testing.T, client kubernetes.Interface, name string) {
 
 func TestStartSaysWhatIsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newFakeEngine("podman")
+		e := enginetest.New("podman")
 		c := fakeCluster(t, e)
 		client := scene()
 		c.client = client
 		worker := nodeOf(t, c, clusters.Worker)
-		e.containers[worker.name].state = "exited"
+		e.Containers[worker.name].State = "exited"
 		time.AfterFunc(time.Second, func() { speak(t, client, worker.name) })
-		e.exec = func(string, []string) ([]byte, error) {
+		e.Exec = func(string, []string) ([]byte, error) {
 			return []byte("pod 10.244.0.2 not reachable from the pods\nwitness 10.244.1.9\nend\n"), nil
 		}
 		err := worker.Start(t.Context())

@@ -1,25 +1,14 @@
 package kind
 
 import (
-	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
-
-// frozen creates a cgroup v1 freezer that holds a process of a node.
-func frozen(t *testing.T, root, id string) (state string) {
-	t.Helper()
-	state = filepath.Join(root, "libpod_parent", "libpod-"+id, "kubelet.slice", "pod", "freezer.state")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(state), 0o755), os.WriteFile(state, []byte("FROZEN"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	return state
-}
 
 // A killed node with frozen processes does not exit: its init waits for them. Kill unfreezes them, and reports success only
 // once the node has exited.
@@ -33,22 +22,22 @@ func TestAKilledNodeIsUnfrozen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := newFakeEngine("podman")
+				e := enginetest.New("podman")
 				c := fakeCluster(t, e)
 				c.freezers = t.TempDir()
 				worker := nodeOf(t, c, clusters.Worker)
-				e.containers[worker.name].id = id
-				state := frozen(t, c.freezers, test.frozen)
+				e.Containers[worker.name].ID = id
+				state := enginetest.Freezer(t, c.freezers, test.frozen)
 				killed := false
-				e.fail = func(args []string) error {
+				e.Fail = func(args []string) error {
 					killed = killed || args[0] == "kill"
-					at := e.containers[worker.name]
+					at := e.Containers[worker.name]
 					if text, err := os.ReadFile(state); killed && err == nil && args[0] != "kill" {
-						at.state = map[bool]string{true: "exited", false: "stopping"}[string(text) == "THAWED" && test.want == ""]
+						at.State = map[bool]string{true: "exited", false: "stopping"}[string(text) == "THAWED" && test.want == ""]
 					}
 					return nil
 				}
-				e.exec = func(string, []string) ([]byte, error) { return []byte("000"), nil }
+				e.Exec = func(string, []string) ([]byte, error) { return []byte("000"), nil }
 				err := worker.Kill(t.Context())
 				if test.want != "" {
 					fails(t, err, test.want)
@@ -66,13 +55,13 @@ func TestAKilledNodeIsUnfrozen(t *testing.T) {
 // A paused node is frozen on purpose, and is not unfrozen.
 func TestAPausedNodeStaysFrozen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newFakeEngine("podman")
+		e := enginetest.New("podman")
 		c := fakeCluster(t, e)
 		c.freezers = t.TempDir()
 		worker := nodeOf(t, c, clusters.Worker)
-		e.containers[worker.name].id = strings.Repeat("6c", 32)
-		state := frozen(t, c.freezers, e.containers[worker.name].id)
-		e.exec = e.answer
+		e.Containers[worker.name].ID = strings.Repeat("6c", 32)
+		state := enginetest.Freezer(t, c.freezers, e.Containers[worker.name].ID)
+		e.Exec = e.Answer
 		if err := worker.Pause(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -80,20 +69,4 @@ func TestAPausedNodeStaysFrozen(t *testing.T) {
 			t.Errorf("the freezer is %s, %v", text, err)
 		}
 	})
-}
-
-func TestUnfreeze(t *testing.T) {
-	root, ours, other := t.TempDir(), strings.Repeat("6c", 32), strings.Repeat("ab", 32)
-	files := map[string]string{ours: frozen(t, root, ours), other: frozen(t, root, other)}
-	if err := unfreeze(root, "cannot remove container "+ours+" as it could not be stopped"); err != nil {
-		t.Fatal(err)
-	}
-	for id, want := range map[string]string{ours: "THAWED", other: "FROZEN"} {
-		if got, err := os.ReadFile(files[id]); err != nil || string(got) != want {
-			t.Errorf("%s is %s, %v; want %s", id, got, err, want)
-		}
-	}
-	if err := unfreeze(filepath.Join(root, "no cgroups of version 1"), ours); err != nil {
-		t.Error(err)
-	}
 }

@@ -3,14 +3,11 @@ package kind
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
@@ -29,7 +27,7 @@ var newRelease = clusters.Release{Kubernetes: "v1.37.0", Image: "node:v1.37.0", 
 }}
 
 // old is a cluster one version older than newRelease.
-func old(t *testing.T, e *fakeEngine) *Cluster {
+func old(t *testing.T, e *enginetest.Engine) *Cluster {
 	t.Helper()
 	c := fakeCluster(t, e)
 	c.record.Spec.Kubernetes = "v1.36.3"
@@ -38,12 +36,12 @@ func old(t *testing.T, e *fakeEngine) *Cluster {
 
 // Workers get only the images that they run, and a second Fetch copies nothing.
 func TestFetch(t *testing.T) {
-	e := newFakeEngine("podman")
+	e := enginetest.New("podman")
 	c := old(t, e)
 	file := archive(t)
 	var mu sync.Mutex
 	held := map[string]bool{}
-	e.exec = func(node string, command []string) ([]byte, error) { // the second query for an image follows its import
+	e.Exec = func(node string, command []string) ([]byte, error) { // the second query for an image follows its import
 		mu.Lock()
 		defer mu.Unlock()
 		ref := strings.TrimPrefix(command[len(command)-1], "name==")
@@ -78,10 +76,10 @@ func TestFetch(t *testing.T) {
 		t.Errorf("the release was fetched %d times", asked)
 	}
 	for node, want := range map[string]int{"control-plane": 6, "worker": 1, "worker2": 1} {
-		if got := len(e.called("--interactive holdfast-x-" + node + " ctr")); got != want {
+		if got := len(e.Called("--interactive holdfast-x-" + node + " ctr")); got != want {
 			t.Errorf("%s was sent %d images, want %d", node, got, want)
 		}
-		if got := len(e.called("--interactive holdfast-x-" + node + " bash")); got != 3 {
+		if got := len(e.Called("--interactive holdfast-x-" + node + " bash")); got != 3 {
 			t.Errorf("%s was sent %d programs, want kubeadm, kubelet and kubectl", node, got)
 		}
 	}
@@ -137,7 +135,7 @@ func TestUpgradeNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := newFakeEngine("podman")
+				e := enginetest.New("podman")
 				c := old(t, e)
 				pods := upgradedPods(c)
 				if tt.change != nil {
@@ -149,7 +147,7 @@ func TestUpgradeNode(t *testing.T) {
 					}
 				}
 				var scripts []string
-				e.exec = func(_ string, command []string) ([]byte, error) {
+				e.Exec = func(_ string, command []string) ([]byte, error) {
 					scripts = append(scripts, strings.Join(command, " "))
 					return []byte("[upgrade] begins\ncould not fetch the config\n"), tt.kubeadm
 				}
@@ -162,44 +160,5 @@ func TestUpgradeNode(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// A stored upgrade is applied when the same cluster is opened again, but not to a later cluster of the same name.
-func TestUpgradeIsKept(t *testing.T) {
-	cache := t.TempDir()
-	t.Setenv("HOLDFAST_CACHE", cache)
-	made := record{Spec: clusters.Spec{Zones: []string{"a"}, Kubernetes: "v1.36.3"}, Image: "node:v1.36.3", Made: time.Unix(7, 0).UTC()}
-	if diff := cmp.Diff(made, keptUpgrade("x", made)); diff != "" {
-		t.Errorf("never upgraded (-want +got):\n%s", diff)
-	}
-	now := made
-	now.Spec.Kubernetes, now.Image = "v1.37.0", "node:v1.37.0"
-	if err := keepUpgrade("x", now); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(now, keptUpgrade("x", made)); diff != "" {
-		t.Errorf("upgraded (-want +got):\n%s", diff)
-	}
-	later := made
-	later.Made = time.Unix(8, 0).UTC()
-	if diff := cmp.Diff(later, keptUpgrade("x", later)); diff != "" {
-		t.Errorf("another cluster of that name (-want +got):\n%s", diff)
-	}
-	path, err := upgradePath("x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(made, keptUpgrade("x", made)); diff != "" {
-		t.Errorf("a file that was cut off (-want +got):\n%s", diff)
-	}
-	if err := forget("x"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the stored record outlives its cluster: %v", err)
 	}
 }

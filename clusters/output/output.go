@@ -1,4 +1,4 @@
-// Package output shortens what programs print, for error messages.
+// Package output reads what programs print, and shortens it for error messages.
 package output
 
 import "strings"
@@ -15,4 +15,14 @@ func Tail(text string) string {
 		}
 	}
 	return strings.Join(lines[max(0, len(lines)-shown):], "\n")
+}
+
+// Lines are the lines of a program's output without surrounding space. Empty lines are omitted.
+func Lines(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }

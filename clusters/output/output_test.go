@@ -1,6 +1,7 @@
 package output_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/clusters/output"
@@ -15,5 +16,11 @@ func TestTail(t *testing.T) {
 		if got := output.Tail(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	if got := output.Lines(" a b \r\n\n\t\nc"); !slices.Equal(got, []string{"a b", "c"}) {
+		t.Errorf("got %q", got)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/doctor"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
@@ -72,7 +72,7 @@ func abandoned(ctx context.Context) doctor.Check {
 		check.Found = "no engine, so none that can be seen"
 		return check
 	}
-	made, err := kind.Makers(ctx, e)
+	made, err := inventory.Makers(ctx, e)
 	if err != nil {
 		check.Status, check.Found = doctor.Warn, "cannot be told: "+err.Error()
 		return check

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
@@ -51,13 +52,13 @@ holdfast's, and what a crash has left of one, whatever process made it. A cluste
 
 // mayRemove refuses to remove a cluster that is in use. What is forced is told of: the runs that lose their clusters.
 func mayRemove(ctx context.Context, e *engine.Engine, say func(string, ...any), name []string, force bool) error {
-	made, err := kind.Makers(ctx, e)
+	made, err := inventory.Makers(ctx, e)
 	if err != nil {
 		return err
 	}
 	if len(name) == 0 {
 		force = true
-		if name, err = kindClusters(ctx, e); err != nil {
+		if name, err = inventory.Names(ctx, e); err != nil {
 			return err
 		}
 	}
@@ -78,12 +79,12 @@ func mayRemove(ctx context.Context, e *engine.Engine, say func(string, ...any), 
 
 // remove removes the cluster named, or all of ours when none is.
 func remove(ctx context.Context, e *engine.Engine, out io.Writer, name []string) error {
-	removed, err := kind.Removed{}, error(nil)
+	removed, err := inventory.Removed{}, error(nil)
 	if len(name) == 0 {
-		removed, err = kind.DeleteAll(ctx, e)
+		removed, err = inventory.DeleteAll(ctx, e)
 		err = errors.Join(err, e.RemoveProbes(ctx))
 	} else {
-		removed, err = kind.Delete(ctx, e, name[0])
+		removed, err = inventory.Delete(ctx, e, name[0])
 	}
 	if err != nil {
 		return err

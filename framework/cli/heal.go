@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/restore"
 	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
@@ -51,7 +52,7 @@ Exit codes: 0 every cluster is healed; 3 a cluster could not be healed, or is in
 				return err
 			}
 			if all {
-				if args, err = kindClusters(ctx, e); err != nil {
+				if args, err = inventory.Names(ctx, e); err != nil {
 					return err
 				}
 			}
@@ -62,15 +63,6 @@ Exit codes: 0 every cluster is healed; 3 a cluster could not be healed, or is in
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "heal every cluster of holdfast")
 	return cmd
-}
-
-// kindClusters lists the clusters that have anything in the engine.
-func kindClusters(ctx context.Context, e *engine.Engine) (names []string, err error) {
-	all, err := kind.List(ctx, e)
-	for _, summary := range all {
-		names = append(names, summary.Name)
-	}
-	return names, err
 }
 
 // healAll heals clusters one after the other. It continues after an error.

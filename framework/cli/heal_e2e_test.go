@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
@@ -110,7 +111,7 @@ func (h harness) isGone(ctx context.Context) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	all, err := kind.List(ctx, e)
+	all, err := inventory.List(ctx, e)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/restore"
@@ -70,7 +70,7 @@ func free(ctx context.Context, c clusters.Cluster) error {
 }
 
 // left lists what killed runs left: clusters that no process will remove, and clusters with a fault in force.
-func left(made []kind.Made) (lines []string) {
+func left(made []inventory.Made) (lines []string) {
 	for _, m := range made {
 		if m.Abandoned() {
 			lines = append(lines, m.String())
@@ -86,7 +86,7 @@ func left(made []kind.Made) (lines []string) {
 
 // heldBy is an error that names the run on this machine that holds a cluster, or that held it and was killed; nil: none.
 func heldBy(name string) error {
-	dir, err := kind.StateDir(name)
+	dir, err := inventory.StateDir(name)
 	if err != nil {
 		return nil //nolint:nilerr // no name, or a cluster that is not ours and has no such file
 	}
@@ -94,7 +94,7 @@ func heldBy(name string) error {
 }
 
 // inUse is an error that names the run that uses a cluster that is about to be removed; nil: none is known.
-func inUse(ctx context.Context, name string, made []kind.Made, open func(context.Context, string) (clusters.Cluster, error)) error {
+func inUse(ctx context.Context, name string, made []inventory.Made, open func(context.Context, string) (clusters.Cluster, error)) error {
 	for _, m := range made {
 		if m.Name == name && m.InUse() {
 			return fmt.Errorf("cluster %s belongs to '%s', which is still running (%s)", name, m.Command, m.Process)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	procs "github.com/holdfast-ha/holdfast/clusters/process"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 )
@@ -31,12 +31,12 @@ func TestInUse(t *testing.T) {
 	server, api := newLeaseServer()
 	defer api.Close()
 	opened := func(context.Context, string) (clusters.Cluster, error) { return at{url: api.URL}, nil }
-	made := kind.Made{Name: "demo", Maker: kind.Maker{Process: procs.Self(), Command: "holdfast run"}}
-	if err := inUse(t.Context(), "demo", []kind.Made{made}, opened); err == nil || !strings.Contains(err.Error(), "cluster demo belongs to 'holdfast run', which is still running (process ") {
+	made := inventory.Made{Name: "demo", Maker: inventory.Maker{Process: procs.Self(), Command: "holdfast run"}}
+	if err := inUse(t.Context(), "demo", []inventory.Made{made}, opened); err == nil || !strings.Contains(err.Error(), "cluster demo belongs to 'holdfast run', which is still running (process ") {
 		t.Errorf("its maker lives: %v", err)
 	}
 	made.Began += "1" // as if another process had its PID now
-	if err := inUse(t.Context(), "demo", []kind.Made{made}, opened); err != nil {
+	if err := inUse(t.Context(), "demo", []inventory.Made{made}, opened); err != nil {
 		t.Errorf("its maker has ended: %v", err)
 	}
 	held(t, server, api.URL)
@@ -56,10 +56,10 @@ func TestLeft(t *testing.T) {
 	dead := procs.Self()
 	dead.Began += "1"
 	leaveACopy(t)
-	lines := left([]kind.Made{
-		{Name: "m1", Maker: kind.Maker{Process: dead, Command: "holdfast run"}},
-		{Name: "demo", Maker: kind.Maker{Process: dead}, Kept: true},
-		{Name: "mine", Maker: kind.Maker{Process: procs.Self()}},
+	lines := left([]inventory.Made{
+		{Name: "m1", Maker: inventory.Maker{Process: dead, Command: "holdfast run"}},
+		{Name: "demo", Maker: inventory.Maker{Process: dead}, Kept: true},
+		{Name: "mine", Maker: inventory.Maker{Process: procs.Self()}},
 	})
 	if len(lines) != 2 || !strings.HasSuffix(lines[0], ": holdfast down m1") ||
 		!strings.Contains(lines[1], "was killed in the middle of a fault, which was not undone on cluster demo: chaos/x: kill one worker: run 'holdfast heal demo' first") {
@@ -86,7 +86,7 @@ func TestARunOnAClusterInTheMiddleOfAFault(t *testing.T) {
 // leaveACopy writes what a killed run leaves on this machine about the cluster demo.
 func leaveACopy(t *testing.T) {
 	t.Helper()
-	dir, err := kind.StateDir("demo")
+	dir, err := inventory.StateDir("demo")
 	if err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
@@ -110,16 +111,16 @@ func (w realWorld) nothingUnnamed(ctx context.Context, got struck) {
 	if got.killed {
 		said += w.run("doctor")
 	}
-	all, err := kind.List(ctx, w.e)
+	all, err := inventory.List(ctx, w.e)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	made, err := kind.Makers(ctx, w.e)
+	made, err := inventory.Makers(ctx, w.e)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	for _, c := range all {
-		used := slices.ContainsFunc(made, func(m kind.Made) bool { return m.Name == c.Name && (m.InUse() || m.Kept) })
+		used := slices.ContainsFunc(made, func(m inventory.Made) bool { return m.Name == c.Name && (m.InUse() || m.Kept) })
 		if c.Name == w.cluster || used { // ignore clusters of other users of this machine
 			continue
 		}
@@ -168,7 +169,7 @@ func (w realWorld) empty(ctx context.Context) {
 
 func stateOf(t *testing.T, cluster string) string {
 	t.Helper()
-	dir, err := kind.StateDir(cluster)
+	dir, err := inventory.StateDir(cluster)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/self"
@@ -67,7 +68,7 @@ func kindBacking(ctx context.Context, out io.Writer, say func(string)) (backing,
 	if err != nil {
 		return backing{}, err
 	}
-	made, err := kind.Makers(ctx, e)
+	made, err := inventory.Makers(ctx, e)
 	if err != nil {
 		return backing{}, err
 	}

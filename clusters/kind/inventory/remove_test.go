@@ -1,16 +1,20 @@
-package kind
+package inventory
 
 import (
 	"errors"
-	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 // inCache gives a test its own cache folder.
@@ -20,19 +24,33 @@ func inCache(t *testing.T) string {
 	return dir
 }
 
+var testSpec = clusters.Spec{Zones: []string{"a"}}.WithDefaults()
+
+// withCluster is an engine with the complete cluster x of three nodes.
+func withCluster(t *testing.T, name string) *enginetest.Engine {
+	t.Helper()
+	e := enginetest.New(name)
+	if err := Reserve(t.Context(), e, "x", Record{Spec: testSpec, Made: time.Unix(0, 0).UTC()}); err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range []string{"control-plane", "worker", "worker2"} {
+		e.Run(Prefix + "x-" + node)
+	}
+	return e
+}
+
 func TestDeleteAllTakesOursOnly(t *testing.T) {
 	cache := inCache(t)
-	e := newFakeEngine("podman")
-	fakeCluster(t, e)
-	e.run("kind-control-plane")
-	e.volumes["v1"] = "map[holdfast-crashed-worker2:true]"
-	e.networks["podman"] = map[string]string{}
+	e := withCluster(t, "podman")
+	e.Run("kind-control-plane")
+	e.Volumes["v1"] = "map[holdfast-crashed-worker2:true]"
+	e.Networks["podman"] = map[string]string{}
 	file := filepath.Join(cache, "clusters", "x", "kubeconfig")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 
-	got, err := deleteAll(t.Context(), e)
+	got, err := DeleteAll(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,14 +62,14 @@ func TestDeleteAllTakesOursOnly(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("removed (-want +got):\n%s", diff)
 	}
-	left := []string{strings.Join(keys(e.containers), ","), strings.Join(keys(e.volumes), ","), strings.Join(keys(e.networks), ",")}
+	left := []string{strings.Join(slices.Sorted(maps.Keys(e.Containers)), ","), strings.Join(slices.Sorted(maps.Keys(e.Volumes)), ","), strings.Join(slices.Sorted(maps.Keys(e.Networks)), ",")}
 	if diff := cmp.Diff([]string{"kind-control-plane", "vol-kind-control-plane", "podman"}, left); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 	if _, err := os.Stat(filepath.Join(cache, "clusters")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the kubeconfigs are still there: %v", err)
 	}
-	if again, err := deleteAll(t.Context(), e); err != nil || !again.Nothing() {
+	if again, err := DeleteAll(t.Context(), e); err != nil || !again.Nothing() {
 		t.Errorf("a second time: %v, %v", again, err)
 	}
 }
@@ -59,9 +77,8 @@ func TestDeleteAllTakesOursOnly(t *testing.T) {
 // A cluster that could not be removed keeps its kubeconfig, so that it can be reached; the others lose theirs.
 func TestDeleteAllKeepsTheStateOfWhatIsLeft(t *testing.T) {
 	cache := inCache(t)
-	e := newFakeEngine("podman")
-	fakeCluster(t, e)
-	e.fail = func(args []string) error {
+	e := withCluster(t, "podman")
+	e.Fail = func(args []string) error {
 		if args[0] == "rm" {
 			return errors.New("device or resource busy")
 		}
@@ -73,7 +90,7 @@ func TestDeleteAllKeepsTheStateOfWhatIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := deleteAll(t.Context(), e); err == nil {
+	if _, err := DeleteAll(t.Context(), e); err == nil {
 		t.Fatal("no error")
 	}
 	if _, err := os.Stat(filepath.Join(cache, "clusters", "x", "kubeconfig")); err != nil {
@@ -86,21 +103,20 @@ func TestDeleteAllKeepsTheStateOfWhatIsLeft(t *testing.T) {
 
 func TestRemoveLooksAgain(t *testing.T) {
 	inCache(t)
-	e := newFakeEngine("podman")
-	fakeCluster(t, e)
+	e := withCluster(t, "podman")
 	late := []string{"holdfast-x-worker3"}
-	e.fail = func(args []string) error {
+	e.Fail = func(args []string) error {
 		if args[0] == "network" && args[1] == "rm" && len(late) > 0 { // kind is still creating a container
-			e.containers[late[0]], late = &fakeContainer{state: "running"}, nil
+			e.Containers[late[0]], late = &enginetest.Container{State: "running"}, nil
 		}
 		return nil
 	}
-	got, err := remove(t.Context(), e, "x")
+	got, err := Delete(t.Context(), e, "x")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Containers) != 4 || len(e.containers) != 0 {
-		t.Errorf("removed %v, left %v", got.Containers, keys(e.containers))
+	if len(got.Containers) != 4 || len(e.Containers) != 0 {
+		t.Errorf("removed %v, left %v", got.Containers, slices.Sorted(maps.Keys(e.Containers)))
 	}
 }
 
@@ -117,10 +133,9 @@ func TestRemoveWaitsForWhatIsEnding(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inCache(t)
-				e := newFakeEngine("podman")
-				fakeCluster(t, e)
+				e := withCluster(t, "podman")
 				asked := 0
-				e.fail = func(args []string) error {
+				e.Fail = func(args []string) error {
 					if args[0] != "rm" {
 						return nil
 					}
@@ -130,9 +145,9 @@ func TestRemoveWaitsForWhatIsEnding(t *testing.T) {
 					time.Sleep(5 * time.Second) // podman also waits for some seconds
 					return errors.New("cannot remove container 6cdb as it could not be stopped: given PIDs did not die within timeout")
 				}
-				_, err := remove(t.Context(), e, "x")
-				if s.want == "" && (err != nil || len(e.containers) > 0) || s.want != "" && (err == nil || !strings.Contains(err.Error(), s.want)) {
-					t.Errorf("asked %d times: %v, left %v", asked, err, keys(e.containers))
+				_, err := Delete(t.Context(), e, "x")
+				if s.want == "" && (err != nil || len(e.Containers) > 0) || s.want != "" && (err == nil || !strings.Contains(err.Error(), s.want)) {
+					t.Errorf("asked %d times: %v, left %v", asked, err, slices.Sorted(maps.Keys(e.Containers)))
 				}
 			})
 		})
@@ -141,55 +156,15 @@ func TestRemoveWaitsForWhatIsEnding(t *testing.T) {
 
 func TestRemoveSaysWhatTheEngineSaid(t *testing.T) {
 	inCache(t)
-	e := newFakeEngine("docker")
-	fakeCluster(t, e)
-	e.fail = func(args []string) error {
+	e := withCluster(t, "docker")
+	e.Fail = func(args []string) error {
 		if args[0] == "rm" {
 			return errors.New("the engine died")
 		}
 		return nil
 	}
-	_, err := remove(t.Context(), e, "x")
+	_, err := Delete(t.Context(), e, "x")
 	if err == nil || err.Error() != "remove cluster x: the engine died" {
 		t.Errorf("got %v", err)
-	}
-}
-
-// Containers that kind creates after its error are removed too, even if the run was interrupted.
-func TestDiscardWaitsForStragglers(t *testing.T) {
-	inCache(t)
-	synctest.Test(t, func(t *testing.T) {
-		e := newFakeEngine("podman")
-		fakeCluster(t, e)
-		looks := 0
-		e.fail = func(args []string) error {
-			if args[0] == "ps" {
-				if looks++; looks == 4 {
-					e.containers["holdfast-x-worker9"] = &fakeContainer{state: "running"}
-				}
-			}
-			return nil
-		}
-		b := builder{e: e, log: slog.Default(), name: "x"}
-		if err := b.discard(canceled(t)); err != nil {
-			t.Fatal(err)
-		}
-		if len(e.containers)+len(e.networks)+len(e.volumes) != 0 || looks < 4 {
-			t.Errorf("left after %d looks: %v %v %v", looks, keys(e.containers), keys(e.networks), keys(e.volumes))
-		}
-	})
-}
-
-func TestParentOf(t *testing.T) {
-	for stat, want := range map[string]int{
-		"42 (podman) S 17 42 42 0":       17,
-		"42 (a ) b) (c) R 18 42 42 0":    18,
-		"42 (podman) S":                  0,
-		"":                               0,
-		"42 (podman) S seventeen 42 0 0": 0,
-	} {
-		if got := parentOf(stat); got != want {
-			t.Errorf("parentOf(%q) = %d, want %d", stat, got, want)
-		}
 	}
 }

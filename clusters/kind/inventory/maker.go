@@ -1,4 +1,4 @@
-package kind
+package inventory
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/process"
 )
 
@@ -21,42 +20,13 @@ type Maker struct {
 	State   string `json:"state"`   // folder with the cluster's files
 }
 
-// makerOf describes this process as the maker of a cluster.
-func makerOf(name, command string) (*Maker, error) {
+// NewMaker describes this process as the maker of a cluster.
+func NewMaker(name, command string) (*Maker, error) {
 	dir, err := stateDir(name)
 	if err == nil {
 		dir, err = filepath.Abs(dir)
 	}
 	return &Maker{Process: process.Self(), Command: command, State: dir}, err
-}
-
-// keptFile marks a cluster that must outlive its maker.
-const keptFile = "kept"
-
-// Keep marks the cluster so that it may outlive the process that created it.
-func (c *Cluster) Keep() error {
-	dir, err := stateDir(c.name)
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, keptFile), nil, 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("keep cluster %s: %w", c.name, err)
-	}
-	return nil
-}
-
-// StateDir is the local folder with the files of the cluster. It is deleted with the cluster.
-func (c *Cluster) StateDir() (string, error) { return stateDir(c.name) }
-
-// StateDir is the local folder with the files of the named cluster.
-func StateDir(name string) (string, error) {
-	if err := checkName(name); err != nil {
-		return "", err
-	}
-	return stateDir(name)
 }
 
 // Made is a cluster, or what is left of one, with its maker.
@@ -78,9 +48,7 @@ func (m Made) String() string {
 
 // Makers lists the existing clusters and their makers, sorted by name. It runs one engine command, plus one per cluster. It
 // omits clusters that an older version of holdfast created without recording a maker.
-func Makers(ctx context.Context, e *engine.Engine) ([]Made, error) { return makers(ctx, e) }
-
-func makers(ctx context.Context, e runner) (all []Made, err error) {
+func Makers(ctx context.Context, e Engine) (all []Made, err error) {
 	names, err := lines(ctx, e, "network", "ls", "--filter", "label="+labelCluster, "--format", "{{.Name}}")
 	if err != nil {
 		return nil, fmt.Errorf("list the makers of the clusters: %w", err)

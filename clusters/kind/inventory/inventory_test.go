@@ -1,4 +1,4 @@
-package kind
+package inventory
 
 import (
 	"errors"
@@ -10,20 +10,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 func TestListFindsWholeClustersAndRemains(t *testing.T) {
-	e := newFakeEngine("podman")
-	fakeCluster(t, e)
-	e.run("kind-control-plane") // not a holdfast container
-	e.volumes["data"] = "map[owner:me]"
-	e.volumes["v1"] = "map[holdfast-crashed-worker2:true]"
-	e.networks["podman"] = map[string]string{}
-	e.networks["holdfast-claimed"] = map[string]string{labelCluster: "claimed", labelRecord: "{broken"}
-	e.run("holdfast-half-worker")
-	e.containers["holdfast-half-worker"].state = "created"
+	e := withCluster(t, "podman")
+	e.Run("kind-control-plane") // not a holdfast container
+	e.Volumes["data"] = "map[owner:me]"
+	e.Volumes["v1"] = "map[holdfast-crashed-worker2:true]"
+	e.Networks["podman"] = map[string]string{}
+	e.Networks["holdfast-claimed"] = map[string]string{labelCluster: "claimed", labelRecord: "{broken"}
+	e.Run("holdfast-half-worker")
+	e.Containers["holdfast-half-worker"].State = "created"
 
-	got, err := list(t.Context(), e)
+	got, err := List(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,25 +50,25 @@ func TestListFindsWholeClustersAndRemains(t *testing.T) {
 
 func TestListSaysWhatTheEngineSaid(t *testing.T) {
 	for _, call := range []string{"network", "ps", "inspect", "volume"} {
-		e := newFakeEngine("podman")
-		e.run("holdfast-x-worker")
-		e.fail = func(args []string) error {
+		e := enginetest.New("podman")
+		e.Run("holdfast-x-worker")
+		e.Fail = func(args []string) error {
 			if args[0] == call {
 				return errors.New("the engine died")
 			}
 			return nil
 		}
-		if _, err := list(t.Context(), e); err == nil || err.Error() != "list clusters: the engine died" {
+		if _, err := List(t.Context(), e); err == nil || err.Error() != "list clusters: the engine died" {
 			t.Errorf("%s: got %v", call, err)
 		}
 	}
 }
 
 func TestMakeNetwork(t *testing.T) {
-	r := record{Spec: testSpec, Image: "node:v1"}
-	podman, docker := newFakeEngine("podman"), newFakeEngine("docker")
-	for _, e := range []*fakeEngine{podman, docker} {
-		if err := makeNetwork(t.Context(), e, "x", r); err != nil {
+	r := Record{Spec: testSpec, Image: "node:v1"}
+	podman, docker := enginetest.New("podman"), enginetest.New("docker")
+	for _, e := range []*enginetest.Engine{podman, docker} {
+		if err := Reserve(t.Context(), e, "x", r); err != nil {
 			t.Fatal(err)
 		}
 		n, err := inspectNetwork(t.Context(), e, "x")
@@ -80,14 +80,14 @@ func TestMakeNetwork(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(r, got); diff != "" {
-			t.Errorf("%s: the record (-want +got):\n%s", e.name, diff)
+			t.Errorf("%s: the record (-want +got):\n%s", e.Name(), diff)
 		}
-		err = makeNetwork(t.Context(), e, "x", r)
+		err = Reserve(t.Context(), e, "x", r)
 		if err == nil || !strings.Contains(err.Error(), "it exists already: choose another name, or remove it with 'holdfast down x'") {
-			t.Errorf("%s: a second time: %v", e.name, err)
+			t.Errorf("%s: a second time: %v", e.Name(), err)
 		}
 	}
-	made := docker.called("network create")
+	made := docker.Called("network create")
 	if len(made) != 3 || !strings.Contains(made[0], "mtu=1450") || strings.Contains(made[0], "--subnet") ||
 		!strings.Contains(made[1], "--subnet 172.20.0.0/16") {
 		t.Errorf("docker keeps an address only in an explicit subnet; commands: %q", made)
@@ -95,7 +95,7 @@ func TestMakeNetwork(t *testing.T) {
 }
 
 func TestInspectNetworkThatIsNotThere(t *testing.T) {
-	_, err := inspectNetwork(t.Context(), newFakeEngine("podman"), "x")
+	_, err := inspectNetwork(t.Context(), enginetest.New("podman"), "x")
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v, want fs.ErrNotExist within", err)
 	}

@@ -1,4 +1,4 @@
-package kind
+package inventory
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 // A cluster whose maker was killed counts as abandoned. A cluster does not if its maker is alive, it is kept, or its maker's
@@ -17,25 +18,25 @@ func TestMakers(t *testing.T) {
 	for _, name := range []string{engine.Podman, engine.Docker} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("HOLDFAST_CACHE", t.TempDir())
-			f := newFakeEngine(name)
+			f := enginetest.New(name)
 			for cluster, spoil := range map[string]func(*Maker){
 				"going-on": func(*Maker) {},
 				"killed":   func(m *Maker) { m.Began += "1" }, // as if the PID had been reused
 				"kept":     func(m *Maker) { m.Began += "1" },
 				"far":      func(m *Maker) { m.Host, m.Began = "far", m.Began+"1" },
 			} {
-				m, err := makerOf(cluster, "holdfast run")
+				m, err := NewMaker(cluster, "holdfast run")
 				if err != nil {
 					t.Fatal(err)
 				}
 				spoil(m)
-				label(t, f, cluster, record{Spec: testSpec, Maker: m})
+				label(t, f, cluster, Record{Spec: testSpec, Maker: m})
 			}
-			label(t, f, "older", record{Spec: testSpec})
-			if err := (&Cluster{name: "kept"}).Keep(); err != nil {
+			label(t, f, "older", Record{Spec: testSpec})
+			if err := Keep("kept"); err != nil {
 				t.Fatal(err)
 			}
-			all, err := makers(t.Context(), f)
+			all, err := Makers(t.Context(), f)
 			if len(all) != 4 || all[0].Name != "far" || all[3].Name != "killed" {
 				t.Fatalf("%v: %+v", err, all)
 			}
@@ -58,11 +59,11 @@ func TestMakers(t *testing.T) {
 }
 
 // label creates the network of a cluster with its record.
-func label(t *testing.T, f *fakeEngine, cluster string, r record) {
+func label(t *testing.T, f *enginetest.Engine, cluster string, r Record) {
 	t.Helper()
 	text, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.networks[Prefix+cluster] = map[string]string{labelCluster: cluster, labelRecord: string(text)}
+	f.Networks[Prefix+cluster] = map[string]string{labelCluster: cluster, labelRecord: string(text)}
 }

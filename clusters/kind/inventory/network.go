@@ -1,4 +1,4 @@
-package kind
+package inventory
 
 import (
 	"context"
@@ -7,23 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
-	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
-
-// record is what a process must know to attach to a cluster. It is stored in a label of the cluster's network.
-type record struct {
-	Spec  clusters.Spec `json:"spec"`
-	Image string        `json:"image"`
-	// Balancer is the load balancer in front of several control planes, as nodeimage names it. Empty with a single control
-	// plane.
-	Balancer string    `json:"balancer,omitempty"`
-	Made     time.Time `json:"made"`
-	// Maker is nil if an older version of holdfast created the cluster.
-	Maker *Maker `json:"maker,omitempty"`
-}
 
 // network is a container network as the engine describes it. The field names of podman and docker differ only in case.
 type network struct {
@@ -33,18 +19,9 @@ type network struct {
 	IPAM    struct{ Config []struct{ Subnet string } } // docker
 }
 
-// record parses the label that makeNetwork wrote.
-func (n network) record() (record, error) {
-	var r record
-	if err := json.Unmarshal([]byte(n.Labels[labelRecord]), &r); err != nil {
-		return r, fmt.Errorf("read the label %s of network %s: %w", labelRecord, n.Name, err)
-	}
-	return r, nil
-}
-
-// makeNetwork creates the bridge network of a cluster. Each cluster has its own, so that concurrent runs share nothing. The
+// Reserve creates the bridge network of a cluster. Each cluster has its own, so that concurrent runs share nothing. The
 // network also reserves the cluster's name, because network names are unique in an engine.
-func makeNetwork(ctx context.Context, e runner, name string, r record) error {
+func Reserve(ctx context.Context, e Engine, name string, r Record) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("encode the record of cluster %s: %w", name, err)
@@ -64,7 +41,7 @@ func makeNetwork(ctx context.Context, e runner, name string, r record) error {
 
 // makeDockerNetwork creates the network twice. docker preserves a container's address over a restart only if the network was
 // created with an explicit subnet. The first network shows which subnet is free.
-func makeDockerNetwork(ctx context.Context, e runner, name string, args []string) error {
+func makeDockerNetwork(ctx context.Context, e Engine, name string, args []string) error {
 	mtu, err := e.Output(ctx, "network", "inspect", "bridge", "--format", `{{index .Options "com.docker.network.driver.mtu"}}`)
 	if size := strings.TrimSpace(string(mtu)); err == nil && size != "" && size != "0" {
 		args = append(args, "--opt", "com.docker.network.driver.mtu="+size) // the MTU of the host's uplink, which is smaller in many clouds
@@ -88,18 +65,18 @@ func makeDockerNetwork(ctx context.Context, e runner, name string, args []string
 	return nil
 }
 
-// errTaken means that a cluster of this name already exists.
-var errTaken = errors.New("exists already")
+// ErrTaken means that a cluster of this name already exists.
+var ErrTaken = errors.New("exists already")
 
 func networkError(name string, err error) error {
 	if strings.Contains(err.Error(), "already") { // podman: "network already exists" or "already used"; docker: "already exists"
-		return fmt.Errorf("it %w: choose another name, or remove it with 'holdfast down %s'", errTaken, name)
+		return fmt.Errorf("it %w: choose another name, or remove it with 'holdfast down %s'", ErrTaken, name)
 	}
 	return fmt.Errorf("make the network of cluster %s: %w", name, err)
 }
 
 // inspectNetwork returns the network of a cluster. The error is fs.ErrNotExist if there is none.
-func inspectNetwork(ctx context.Context, e runner, name string) (network, error) {
+func inspectNetwork(ctx context.Context, e Engine, name string) (network, error) {
 	out, err := e.Output(ctx, "network", "inspect", Prefix+name)
 	if err != nil {
 		if isGone(err) {
@@ -112,10 +89,4 @@ func inspectNetwork(ctx context.Context, e runner, name string) (network, error)
 		return network{}, fmt.Errorf("read the network of cluster %s: %w", name, errors.Join(err, fmt.Errorf("%d found", len(found))))
 	}
 	return found[0], nil
-}
-
-// isGone reports whether an engine refused because the object does not exist.
-func isGone(err error) bool {
-	text := strings.ToLower(err.Error())
-	return strings.Contains(text, "no such") || strings.Contains(text, "not found") || strings.Contains(text, "no container with")
 }

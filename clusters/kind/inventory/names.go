@@ -1,10 +1,8 @@
-package kind
+package inventory
 
 import (
 	"fmt"
 	"regexp"
-
-	"github.com/holdfast-ha/holdfast/clusters"
 )
 
 // Prefix starts the name of every container and network of holdfast, and the label of its podman volumes, so that they can be
@@ -20,9 +18,6 @@ const (
 // kindClusterLabel is the label that kind puts on the containers of a cluster.
 const kindClusterLabel = "io.x-k8s.kind.cluster"
 
-// balancerSuffix is the end of the name that kind gives the load balancer in front of several control planes.
-const balancerSuffix = "-external-load-balancer"
-
 // maxName keeps "holdfast-NAME-external-load-balancer" within the 63 characters of a DNS label.
 const maxName = 31
 
@@ -36,8 +31,8 @@ var (
 	volumePattern = regexp.MustCompile(`(?:^|[\[ ,])` + memberName + `[:=]true`)
 )
 
-// checkName returns an error if name is not a valid cluster name.
-func checkName(name string) error {
+// CheckName returns an error if name is not a valid cluster name.
+func CheckName(name string) error {
 	switch {
 	case len(name) > maxName:
 		return fmt.Errorf("cluster name %q: %d characters, at most %d fit into the names of its nodes", name, len(name), maxName)
@@ -59,35 +54,4 @@ func firstGroup(pattern *regexp.Regexp, text string) string {
 		return ""
 	}
 	return match[1]
-}
-
-// member is a planned node, which may not have a container yet.
-type member struct {
-	name string
-	role clusters.Role
-	zone string
-}
-
-// members are the nodes of a cluster in the order of its kind configuration, from which kind derives their names: the control
-// planes, the workers zone by zone, and finally the load node. Because the load node is last, it does not shift the names of
-// the workers under test.
-func members(name string, spec clusters.Spec) []member {
-	next := map[string]int{}
-	named := func(kindRole string) string { // "x-worker", then "x-worker2", ...
-		next[kindRole]++
-		if next[kindRole] == 1 {
-			return Prefix + name + "-" + kindRole
-		}
-		return fmt.Sprintf("%s%s-%s%d", Prefix, name, kindRole, next[kindRole])
-	}
-	var all []member
-	for range spec.ControlPlanes {
-		all = append(all, member{name: named("control-plane"), role: clusters.ControlPlane})
-	}
-	for _, zone := range spec.Zones {
-		for range spec.WorkersPerZone {
-			all = append(all, member{name: named("worker"), role: clusters.Worker, zone: zone})
-		}
-	}
-	return append(all, member{name: named("worker"), role: clusters.LoadNode})
 }

@@ -1,4 +1,9 @@
-package kind
+// Package inventory knows what exists of holdfast's clusters on this machine: the containers, volumes and networks in a container
+// engine, and the local files. It reserves the name of a cluster, records how the cluster was made, lists all clusters including
+// what a crash has left of them, and removes them completely.
+//
+// It neither creates the containers of a cluster nor talks to its API server; package kind does.
+package inventory
 
 import (
 	"context"
@@ -10,7 +15,6 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
 // Summary describes a holdfast cluster, or what a crash has left of one.
@@ -26,9 +30,7 @@ type Summary struct {
 }
 
 // List returns every holdfast cluster of which the engine has any container, volume or network, sorted by name.
-func List(ctx context.Context, e *engine.Engine) ([]Summary, error) { return list(ctx, e) }
-
-func list(ctx context.Context, e runner) ([]Summary, error) {
+func List(ctx context.Context, e Engine) ([]Summary, error) {
 	stock := stocktaking{e: e, clusters: map[string]*Summary{}}
 	for _, step := range []func(context.Context) error{stock.networks, stock.containers, stock.volumes} {
 		if err := step(ctx); err != nil {
@@ -42,8 +44,17 @@ func list(ctx context.Context, e runner) ([]Summary, error) {
 	return all, nil
 }
 
+// Names are the names of the clusters that List returns.
+func Names(ctx context.Context, e Engine) (names []string, err error) {
+	all, err := List(ctx, e)
+	for _, summary := range all {
+		names = append(names, summary.Name)
+	}
+	return names, err
+}
+
 type stocktaking struct {
-	e        runner
+	e        Engine
 	clusters map[string]*Summary
 }
 

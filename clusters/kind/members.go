@@ -1,0 +1,42 @@
+package kind
+
+import (
+	"fmt"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+)
+
+// balancerSuffix is the end of the name that kind gives the load balancer in front of several control planes.
+const balancerSuffix = "-external-load-balancer"
+
+// member is a planned node, which may not have a container yet.
+type member struct {
+	name string
+	role clusters.Role
+	zone string
+}
+
+// members are the nodes of a cluster in the order of its kind configuration, from which kind derives their names: the control
+// planes, the workers zone by zone, and finally the load node. Because the load node is last, it does not shift the names of
+// the workers under test.
+func members(name string, spec clusters.Spec) []member {
+	next := map[string]int{}
+	named := func(kindRole string) string { // "x-worker", then "x-worker2", ...
+		next[kindRole]++
+		if next[kindRole] == 1 {
+			return inventory.Prefix + name + "-" + kindRole
+		}
+		return fmt.Sprintf("%s%s-%s%d", inventory.Prefix, name, kindRole, next[kindRole])
+	}
+	var all []member
+	for range spec.ControlPlanes {
+		all = append(all, member{name: named("control-plane"), role: clusters.ControlPlane})
+	}
+	for _, zone := range spec.Zones {
+		for range spec.WorkersPerZone {
+			all = append(all, member{name: named("worker"), role: clusters.Worker, zone: zone})
+		}
+	}
+	return append(all, member{name: named("worker"), role: clusters.LoadNode})
+}
