@@ -90,3 +90,6 @@ func Check(program io.ReaderAt, arch string) error {
 	}
 	return nil
 }
+
+// CommandLine is how this process was started. It is recorded in everything that the process creates.
+func CommandLine() string { return strings.Join(append([]string{"holdfast"}, os.Args[1:]...), " ") }
