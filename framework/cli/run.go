@@ -21,8 +21,9 @@ import (
 // runFlags are the flags of `holdfast run`.
 type runFlags struct {
 	launch.Options
-	list   bool
-	resume string // the interrupted run
+	provider string
+	list     bool
+	resume   string // the interrupted run
 }
 
 const proxyModeHelp = "kube-proxy's mode on every cluster: nftables, iptables, or ipvs where the kernel has it; default: nftables"
@@ -93,7 +94,7 @@ func (f *runFlags) own(cmd *cobra.Command) {
 // common adds the flags of all commands that run scenarios.
 func (f *runFlags) common(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.Provider, providerFlag, "kind", "provider of the clusters")
+	flags.StringVar(&f.provider, providerFlag, "kind", "provider of the clusters")
 	flags.StringVar(&f.Cluster, "cluster", "", "use this cluster, made by 'holdfast up', and do not remove it")
 	flags.StringVar(&f.Scope, "scope", "short", "short (a quarter of an hour) or full (about three hours)")
 	flags.StringVar(&f.Kubernetes, "kubernetes", "", "Kubernetes version, such as v1.37.0; default: the newest available version")
@@ -111,7 +112,7 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := run.NewProgress(out, len(chosen))
-	p, err := newProvider(ctx, f.Provider, out, progress.Say)
+	p, err := newProvider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
 	}

@@ -192,7 +192,7 @@ func (f selftestFlags) newProvider(ctx context.Context, out io.Writer, progress 
 	if f.noCluster {
 		return provider.Provider{Provider: noProvider{}}, nil
 	}
-	return newProvider(ctx, f.Provider, out, progress.Say)
+	return newProvider(ctx, f.provider, out, progress.Say)
 }
 
 // noProvider provides no clusters.

@@ -15,18 +15,17 @@ import (
 
 // Options are what a user says about a run.
 type Options struct {
-	Provider   string
-	Cluster    string   // that exists; empty: new clusters
+	Cluster    string   // an existing cluster; empty: new clusters
 	Scope      string   // short or full
-	Incident   string   // whose scenarios run
+	Incident   string   // its scenarios run; empty: no incident
 	Names      []string // of scenarios; none: all scenarios of the scope
 	Kubernetes string
 	Timings    string // for every scenario; empty: the scenario's own
 	ProxyMode  string
 	Artifacts  string           // the folder of all runs
-	Seed       uint64           // 0: a new one
-	Keep       bool             // the last cluster
-	KeepLogs   bool             // also if every promise held
+	Seed       uint64           // 0: a new seed
+	Keep       bool             // keep the last cluster
+	KeepLogs   bool             // keep logs also if every promise held
 	Begun      *history.RunFile // the run to continue; nil: a new run
 }
 
