@@ -11,13 +11,13 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 
-	"github.com/holdfast-ha/holdfast/framework/cli"
+	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
 func TestScenarios(t *testing.T) {
-	settings, err := cli.SettingsFor(t.Context(), "ginkgo", "../artifacts", os.Stderr, len(scenario.All))
+	settings, err := launch.SettingsFor(t.Context(), "ginkgo", "../artifacts", os.Stderr, len(scenario.All))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ var sisters = map[string]bool{
 
 // tooLarge are rooms above the limits, with their sizes. They may only shrink.
 var tooLarge = map[string]room{
-	"framework/cli": {26, 2761},
+	"clusters/kind": {26, 2370},
 	"reports":       {28, 3179},
 }
 

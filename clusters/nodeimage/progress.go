@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
+
+	"golang.org/x/term"
 )
 
 // State is the state of a step.
@@ -83,6 +86,12 @@ func (s *steps) do(ctx context.Context, name string, part func(ctx context.Conte
 
 // aliveEvery is how often a plain log reports that a step is still running.
 const aliveEvery = 30 * time.Second
+
+// ProgressTo reports steps to w, as Lines does.
+func ProgressTo(w io.Writer) func(Step) {
+	file, ok := w.(*os.File)
+	return Lines(w, ok && term.IsTerminal(int(file.Fd())))
+}
 
 // Lines reports steps to w. On a terminal the running step is one line that is overwritten; otherwise each step prints a
 // line at its start, one at its end, and one every 30 seconds in between.

@@ -6,8 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -156,62 +154,7 @@ func (f auditFlags) outcome(r audit.Report) error {
 
 // writers by the values of --output.
 var writers = map[string]func(io.Writer, audit.Report, string) error{
-	"table": func(w io.Writer, r audit.Report, _ string) error { return writeAudit(w, r) },
+	"table": func(w io.Writer, r audit.Report, _ string) error { return r.WriteText(w) },
 	"json":  func(w io.Writer, r audit.Report, _ string) error { return r.WriteJSON(w) },
 	"sarif": func(w io.Writer, r audit.Report, version string) error { return r.WriteSARIF(w, version) },
-}
-
-// writeAudit writes a report as text: a table, and below it the commands that fix each finding, which are too long for the table.
-func writeAudit(out io.Writer, r audit.Report) error {
-	var page strings.Builder
-	if len(r.Findings) > 0 {
-		page.WriteString(auditTable(r) + "\n")
-	}
-	for i, f := range r.Findings {
-		fmt.Fprintf(&page, "\n%d. %s: %s\n", i+1, f.Object(), f.Rule)
-		for _, step := range f.Fix {
-			fmt.Fprintf(&page, "   %s\n", step.Command)
-		}
-		if f.Caution != "" {
-			fmt.Fprintf(&page, "   # %s\n", f.Caution)
-		}
-	}
-	for _, n := range r.NotChecked {
-		fmt.Fprintf(&page, "\nnot checked in %s: %s\n   %s\n", n.Where(), strings.Join(n.Rules, ", "), n.Why)
-	}
-	if page.Len() > 0 {
-		page.WriteString("\n")
-	}
-	fmt.Fprintf(&page, "%s\n", auditSummary(r))
-	_, err := io.WriteString(out, page.String())
-	return err
-}
-
-func auditTable(r audit.Report) string {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"", "severity", "workload", "rule", "evidence"})
-	t.SetColumnConfigs([]table.ColumnConfig{
-		{Number: 3, WidthMax: 40, WidthMaxEnforcer: text.WrapHard},
-		{Number: 5, WidthMax: 70, WidthMaxEnforcer: text.WrapSoft},
-	})
-	for i, f := range r.Findings {
-		t.AppendRow(table.Row{i + 1, f.Severity, f.Object(), f.Rule, f.Evidence})
-	}
-	return t.Render()
-}
-
-func auditSummary(r audit.Report) string {
-	counts := map[audit.Severity]int{}
-	for _, f := range r.Findings {
-		counts[f.Severity]++
-	}
-	summary := fmt.Sprintf("workloads: %d, errors: %d, warnings: %d, notes: %d", r.Workloads, counts[audit.Error], counts[audit.Warning], counts[audit.Note])
-	if len(r.NotChecked) > 0 {
-		summary += "; not everything could be checked"
-	}
-	if len(r.Skipped) > 0 {
-		summary += "; left out: " + strings.Join(r.Skipped, ", ")
-	}
-	return summary
 }

@@ -1,22 +1,22 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/certify"
-	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/selection"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
@@ -67,7 +67,7 @@ the certification was interrupted.`,
 	flags.StringVar(&f.proxyMode, "proxy-mode", "", proxyModeHelp)
 	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "folder for the record and the certificate")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random choices; default: a new one, which the certificate names")
-	flags.StringVar(&f.plant, "plant", "", "break the upgrade on purpose, to show that the certificate catches it: "+strings.Join(plantNames(), ", "))
+	flags.StringVar(&f.plant, "plant", "", "break the upgrade on purpose, to show that the certificate catches it: "+strings.Join(upgrade.Names(), ", "))
 	flags.BoolVar(&f.keep, "keep", false, "keep the cluster; a cluster whose upgrade failed stays as it was then")
 	flags.BoolVar(&f.keepLogs, "keep-logs", false, "keep node and pod logs also of scenarios that held")
 	return cmd
@@ -88,7 +88,7 @@ func (f certifyFlags) validate() ([]scenario.Profile, error) {
 	if _, err := f.planted(); err != nil {
 		return nil, err
 	}
-	return profilesOf(scenario.Profiles, f.profiles)
+	return selection.Profiles(scenario.Profiles, f.profiles)
 }
 
 // planted is the regression that --plant names; the zero Regression without the flag.
@@ -99,71 +99,34 @@ func (f certifyFlags) planted() (upgrade.Regression, error) {
 	return upgrade.Find(f.plant)
 }
 
-func plantNames() (names []string) {
-	for _, r := range upgrade.Regressions() {
-		names = append(names, r.Name)
-	}
-	return names
-}
-
-// upgradeWith is the scenario that upgrades a cluster, with a regression in it.
-func upgradeWith(to string, r upgrade.Regression) (scenario.Spec, error) {
-	at := func(m upgrade.Moment) fault.Arrange {
-		if r.When != m {
-			return nil
-		}
-		return func(ctx context.Context, t fault.Target) (fault.Undo, error) { return r.Apply(ctx, t.Client) }
-	}
-	return scenario.Upgrade(to, at(upgrade.AfterControlPlane), at(upgrade.BeforeWorkers))
-}
-
-// profilesOf finds profiles by name, in the order of all.
-func profilesOf(all []scenario.Profile, names []string) (chosen []scenario.Profile, err error) {
-	var known []string
-	for _, p := range all {
-		name := strings.ToLower(p.Name)
-		known = append(known, name)
-		if slices.ContainsFunc(names, func(asked string) bool { return strings.EqualFold(asked, name) }) {
-			chosen = append(chosen, p)
-		}
-	}
-	for _, name := range names {
-		if !slices.Contains(known, strings.ToLower(name)) {
-			return nil, fmt.Errorf("profile %q: there are %s", name, strings.Join(known, ", "))
-		}
-	}
-	if len(chosen) == 0 {
-		return nil, fmt.Errorf("profile: want at least one of %s", strings.Join(known, ", "))
-	}
-	return chosen, nil
-}
-
 func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenario.Profile) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	broken, err := f.planted()
 	if err != nil {
 		return err
 	}
-	spec, err := upgradeWith(f.to, broken)
+	spec, err := broken.Upgrade(f.to)
 	if err != nil {
 		return err
 	}
 	plan := certify.NewPlan(profiles, spec, broken.Workload, f.timings == string(clusters.Stock))
 	progress := run.NewProgress(out, plan.Runs())
-	back, err := provider(ctx, f.provider, out, progress.Say)
+	p, err := newProvider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
 	}
 	// A version that is not available must fail before anything runs.
-	from, err := back.release(ctx, f.from)
+	from, err := p.Release(ctx, f.from)
 	if err != nil {
 		return err
 	}
-	to, err := back.release(ctx, f.to)
+	to, err := p.Release(ctx, f.to)
 	if err != nil {
 		return err
 	}
-	base, err := f.settings(ctx, version, out, back, progress)
+	base, err := launch.Options{
+		Scope: "full", Timings: f.timings, ProxyMode: f.proxyMode, Artifacts: f.artifacts, Seed: f.seed, Keep: f.keep, KeepLogs: f.keepLogs,
+	}.Settings(ctx, version, out, p, progress)
 	if err != nil {
 		return err
 	}
@@ -171,22 +134,14 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	base.LeaderElection = true
 	sayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, plan.About())
 	c := &certify.Certification{
-		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: back.engine, Reproduce: f.reproduce(base.Seed), KeepBroken: f.keep,
+		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: p.Engine, Reproduce: f.reproduce(base.Seed), KeepBroken: f.keep,
 		Ended: func(part string, file history.RunFile) error {
-			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary(file))
+			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary.Of(file))
 			return err
 		},
 	}
 	doc, violated, err := c.Run(ctx)
 	return besides(certified(doc, violated), err, printCertificate(out, base.Dir, doc, err))
-}
-
-func (f certifyFlags) settings(ctx context.Context, version string, out io.Writer, back backing, progress *run.Progress) (run.Settings, error) {
-	r := runFlags{
-		provider: f.provider, scope: "full", timings: f.timings, proxyMode: f.proxyMode, artifacts: f.artifacts, seed: f.seed, keep: f.keep,
-		keepLogs: f.keepLogs,
-	}
-	return r.settings(ctx, version, out, back, progress)
 }
 
 // reproduce is the command that certifies the same again.

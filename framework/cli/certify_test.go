@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
@@ -89,16 +88,6 @@ func TestCertifyAsksForItsVersionsFirst(t *testing.T) {
 	out, log, code := process(t, "certify --from v1.36.9 --to v1.37.0 --provider hamlet --artifacts "+dir)
 	if code != ExitFailed || !strings.Contains(log, "kubernetes v1.36.9 does not exist") || strings.Contains(out, "chaos/one") {
 		t.Errorf("exit code %d\n%s\n%s", code, out, log)
-	}
-}
-
-func TestProfilesAreNamed(t *testing.T) {
-	got, err := profilesOf(certifiable(), []string{"EXTENDED", "core"})
-	if err != nil || len(got) != 2 || got[0].Name != "Core" {
-		t.Errorf("%v, %v: want both, in the order of their description", got, err)
-	}
-	if _, err := profilesOf([]scenario.Profile{}, nil); err == nil {
-		t.Error("no profile at all: no error")
 	}
 }
 

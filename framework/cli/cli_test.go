@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -153,38 +152,5 @@ func TestARunsExitCode(t *testing.T) {
 		if got := ExitCode(outcomeOf(history.RunFile{Scenarios: test.results})); got != test.want {
 			t.Errorf("%s: exit code %d, want %d", name, got, test.want)
 		}
-	}
-}
-
-func TestChoose(t *testing.T) {
-	all := []scenario.Spec{{Name: "chaos/a"}, {Name: "chaos/b", Full: true}, {Name: "mutants/c"}}
-	for _, test := range []struct {
-		scope string
-		names []string
-		want  string
-	}{
-		{"short", nil, "chaos/a mutants/c"},
-		{"full", nil, "chaos/a chaos/b mutants/c"},
-		{"short", []string{"chaos/b"}, "chaos/b"}, // a named scenario is chosen in any scope
-	} {
-		chosen, err := choose(all, test.scope, test.names)
-		var got []string
-		for _, s := range chosen {
-			got = append(got, s.Name)
-		}
-		if err != nil || strings.Join(got, " ") != test.want {
-			t.Errorf("choose(%s, %v): %v, %v; want %s", test.scope, test.names, got, err, test.want)
-		}
-	}
-}
-
-func TestReproduceRepeatsWhatMatters(t *testing.T) {
-	f := runFlags{scope: "full", seed: 42, timings: "stock"}
-	want := "holdfast run chaos/a --seed 42 --kubernetes v1.37.0 --timings stock"
-	if got := f.reproduce("chaos/a", "v1.37.0"); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-	if got := f.reproduce("", ""); got != "holdfast run --scope full --seed 42 --timings stock" {
-		t.Errorf("of all: %s", got)
 	}
 }

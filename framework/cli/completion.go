@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/selection"
 )
 
 // oneOf completes names, which it asks for at completion time, and offers no files.
@@ -23,11 +24,11 @@ func oneOf(names func() []string) cobra.CompletionFunc {
 
 // completeRun completes the arguments and flags of a command that runs scenarios. It skips flags that the command does not have.
 func completeRun(cmd *cobra.Command) {
-	cmd.ValidArgsFunction = oneOf(func() []string { return namesOf(scenario.All) })
+	cmd.ValidArgsFunction = oneOf(func() []string { return selection.Names(scenario.All) })
 	for flag, names := range map[string]func() []string{
 		"scope":    func() []string { return []string{"short", "full"} },
 		"timings":  func() []string { return []string{string(clusters.Lab), string(clusters.Stock)} },
-		"incident": func() []string { return incidentNames(scenario.Incidents) },
+		"incident": func() []string { return selection.IncidentNames(scenario.Incidents) },
 	} {
 		if cmd.Flags().Lookup(flag) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(flag, oneOf(names)) // its only error is an unknown flag

@@ -1,11 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,11 +30,11 @@ Exit codes: 0 no regression; 1 a regression; 4 a certificate could not be read; 
 				return usage(err)
 			}
 			d := certify.Compare(a, b)
-			write := writeDiff
+			write := d.WriteText
 			if asJSON {
-				write = writeDiffJSON
+				write = d.WriteJSON
 			}
-			if err := write(cmd.OutOrStdout(), d); err != nil {
+			if err := write(cmd.OutOrStdout()); err != nil {
 				return err
 			}
 			return differs(d)
@@ -57,47 +53,4 @@ func differs(d certify.Diff) error {
 		return codeError{ExitUnknown, errors.New("evidence is missing that the first certificate had; see above")}
 	}
 	return nil
-}
-
-func writeDiffJSON(out io.Writer, d certify.Diff) error {
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(d)
-}
-
-// writeDiff writes a line for each difference, the worst first, and a summary as the last line.
-func writeDiff(out io.Writer, d certify.Diff) error {
-	var b strings.Builder
-	for i, c := range []certify.Compared{d.A, d.B} {
-		fmt.Fprintf(&b, "%s: %s, Kubernetes %s to %s: %s", []string{"A", "B"}[i], c.ID, c.From, c.To, c.Result)
-		if c.Planted != "" {
-			fmt.Fprintf(&b, " (planted: %s)", c.Planted)
-		}
-		b.WriteString("\n")
-	}
-	for _, part := range []struct {
-		word    string
-		changes []certify.Change
-	}{{"REGRESSION", d.Regressions}, {"missing", d.Missing}, {"better", d.Better}, {"different", d.Different}} {
-		for _, c := range part.changes {
-			fmt.Fprintf(&b, "%-10s  %s: was %s, is %s", part.word, c.What, c.Was, c.Is)
-			if c.Why != "" {
-				fmt.Fprintf(&b, ": %s", c.Why)
-			}
-			b.WriteString("\n")
-		}
-	}
-	switch {
-	case len(d.Scenarios) > 0:
-		fmt.Fprintf(&b, "regressed: %s\n", strings.Join(d.Scenarios, ", "))
-	case len(d.Regressions) > 0:
-		fmt.Fprintf(&b, "regressed: %s\n", d.Regressions[0].What)
-	case len(d.Missing) > 0:
-		b.WriteString("no regression, but evidence is missing\n")
-	default:
-		b.WriteString("no regression\n")
-	}
-	_, err := io.WriteString(out, b.String())
-	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/doctor"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
@@ -77,7 +78,7 @@ func abandoned(ctx context.Context) doctor.Check {
 		check.Status, check.Found = doctor.Warn, "cannot be told: "+err.Error()
 		return check
 	}
-	if lines := left(made); len(lines) > 0 {
+	if lines := maintenance.Leftovers(made); len(lines) > 0 {
 		check.Status, check.Found = doctor.Warn, strings.Join(lines, "; ")
 		check.Remedy = "the command that is named there, or holdfast down --all"
 	}

@@ -8,10 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
@@ -39,7 +38,7 @@ holdfast's, and what a crash has left of one, whatever process made it. A cluste
 			if err != nil {
 				return err
 			}
-			if err := mayRemove(cmd.Context(), e, sayTo(cmd.ErrOrStderr()), args, force); err != nil {
+			if err := maintenance.CheckRemoval(cmd.Context(), e, sayTo(cmd.ErrOrStderr()), args, force); err != nil {
 				return err
 			}
 			return remove(cmd.Context(), e, cmd.OutOrStdout(), args)
@@ -48,33 +47,6 @@ holdfast's, and what a crash has left of one, whatever process made it. A cluste
 	cmd.Flags().BoolVar(&all, "all", false, "remove everything that is ours")
 	cmd.Flags().BoolVar(&force, "force", false, "remove the cluster also while a run uses it")
 	return cmd
-}
-
-// mayRemove refuses to remove a cluster that is in use. What is forced is told of: the runs that lose their clusters.
-func mayRemove(ctx context.Context, e *engine.Engine, say func(string, ...any), name []string, force bool) error {
-	made, err := inventory.Makers(ctx, e)
-	if err != nil {
-		return err
-	}
-	if len(name) == 0 {
-		force = true
-		if name, err = inventory.Names(ctx, e); err != nil {
-			return err
-		}
-	}
-	for _, n := range name {
-		err := inUse(ctx, n, made, func(ctx context.Context, n string) (clusters.Cluster, error) {
-			return kind.Open(ctx, e, n, kind.Options{})
-		})
-		if err == nil {
-			continue
-		}
-		if !force {
-			return fmt.Errorf("%w; 'holdfast down %s --force' removes it all the same", err, n)
-		}
-		say("%s; it is removed all the same", err)
-	}
-	return nil
 }
 
 // remove removes the cluster named, or all of ours when none is.

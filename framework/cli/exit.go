@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -100,15 +99,6 @@ func cutShort(by string, interrupted, notBegun int) error {
 // failedBefore is the exit code of a run in which the harness failed.
 func failedBefore() error {
 	return codeError{ExitFailed, errors.New("the harness or its environment failed before everything could be judged; see above")}
-}
-
-// leftOf counts the interrupted scenarios of a run and those that it did not begin; empty: none.
-func leftOf(f history.RunFile) string {
-	if !f.Cut() {
-		return ""
-	}
-	interrupted, notBegun := f.Left()
-	return fmt.Sprintf("; %d interrupted, %d not begun", interrupted, notBegun)
 }
 
 // besides is the outcome of a command that also had other errors, for example while it wrote the report. A broken promise takes

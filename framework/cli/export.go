@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -60,12 +58,17 @@ sqlite3 imports numbers as text: compare CAST(status AS INTEGER) with a number.`
 }
 
 func (f exportFlags) run(cmd *cobra.Command, dir string) error {
-	runs, err := openAll(dir)
+	runs, err := export.Open(dir)
 	if err != nil {
 		return err
 	}
 	if f.format != export.FormatCSV {
-		if runs, err = one(dir, runs); err != nil {
+		runs, err = export.Loaded(dir, runs)
+		var several *export.SeveralError
+		if errors.As(err, &several) {
+			return usage(err)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -76,7 +79,7 @@ func (f exportFlags) run(cmd *cobra.Command, dir string) error {
 		}
 	}
 	var counts []export.Counts
-	err = writeTo(cmd.OutOrStdout(), f.output, func(out io.Writer) (err error) {
+	err = export.WriteTo(cmd.OutOrStdout(), f.output, func(out io.Writer) (err error) {
 		counts, err = f.write(out, runs)
 		return err
 	})
@@ -106,52 +109,4 @@ func onLanes(lanes []string) string {
 		return ""
 	}
 	return " of lane " + strings.Join(lanes, ", ")
-}
-
-// openAll opens the records below a folder. An unreadable record is an error, because its rows would be missing.
-func openAll(dir string) ([]history.Run, error) {
-	records, err := history.Records(dir)
-	if err != nil {
-		return nil, err
-	}
-	if len(records) == 0 {
-		return nil, fmt.Errorf("export %s: there is no record in it; give a run's folder, such as artifacts/latest", dir)
-	}
-	var runs []history.Run
-	for _, record := range records {
-		run, err := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, run)
-	}
-	return runs, nil
-}
-
-// one returns the only record with load: vegeta's tools know no scenarios.
-func one(dir string, runs []history.Run) ([]history.Run, error) {
-	loaded := slices.DeleteFunc(runs, func(run history.Run) bool { return run.Header.Plan == nil })
-	switch len(loaded) {
-	case 0:
-		return nil, fmt.Errorf("export %s: it has no requests: no load was planned", dir)
-	case 1:
-		return loaded, nil
-	}
-	return nil, usage(fmt.Errorf("%s has %d scenarios with load: name one, such as %s, or give --format csv", dir, len(loaded),
-		filepath.Join(dir, filepath.FromSlash(loaded[0].Header.Scenario))))
-}
-
-// writeTo writes to a file, or without a name to out. It removes a file that it could not write completely.
-func writeTo(out io.Writer, name string, write func(io.Writer) error) error {
-	if name == "" {
-		return write(out)
-	}
-	file, err := os.Create(name)
-	if err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	if err := errors.Join(write(file), file.Close()); err != nil {
-		return errors.Join(err, os.Remove(name))
-	}
-	return nil
 }

@@ -8,39 +8,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/internal/leasetest"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/selection"
 )
-
-// The error for a cluster that does not fit names the difference and the next step. It once printed two Go structs of 250 characters.
-func TestAClusterThatDoesNotFit(t *testing.T) {
-	onThese(t)
-	for i := range scenario.All {
-		scenario.All[i].Cluster = standing
-	}
-	scenario.All[1].Cluster.PerWorker = map[string][]string{"rack": {"r1", "r2"}}
-	small := clusters.Spec{Kubernetes: "v1.37.1", Zones: []string{"a", "b"}}.WithDefaults()
-	for i, want := range []string{
-		"cluster demo has zones a,b with 1 worker each; chaos/one needs zones a,b,c with 2 workers each: make such a cluster with 'holdfast up NAME'",
-		"cluster demo has zones a,b with 1 worker each, no extra labels on workers; chaos/two needs zones a,b,c with 2 workers each, " +
-			"workers labelled rack=r1,r2: make such a cluster with 'holdfast up NAME --for chaos/two'",
-	} {
-		s := scenario.All[i]
-		if err := misfit("demo", small, s, s.Cluster.WithDefaults()); err.Error() != want {
-			t.Errorf("got  %v\nwant %s", err, want)
-		}
-	}
-	if said := whatFits("demo", small, scenario.All); said != "  no scenario fits it; 2 fit the cluster of 'holdfast up demo', and --for SCENARIO makes the cluster that a scenario needs\n" {
-		t.Errorf("up says %s", said)
-	}
-	if said := whatFits("demo", standing, scenario.All); said != "  holdfast run --cluster demo chaos/one   # one of 2 scenarios, of 3, that fit it\n" {
-		t.Errorf("up says %s", said)
-	}
-}
 
 // The suggested command creates a cluster that fits.
 func TestTheCommandThatIsNamedMakesWhatFits(t *testing.T) {
@@ -52,7 +25,7 @@ func TestTheCommandThatIsNamedMakesWhatFits(t *testing.T) {
 		{Zones: []string{"x", "y"}, PerWorker: labelled.Cluster.PerWorker, Profile: clusters.Stock},
 	} {
 		need = need.WithDefaults()
-		command := upFor("demo", labelled, need)
+		command := selection.UpCommand("demo", labelled, need)
 		root := Command("v1.2.3")
 		cmd, rest, err := root.Find(strings.Fields(command)[1:])
 		if err == nil {
@@ -61,11 +34,11 @@ func TestTheCommandThatIsNamedMakesWhatFits(t *testing.T) {
 		if err != nil || cmd.Name() != "up" {
 			t.Fatalf("%s: %v", command, err)
 		}
-		base := scenario.Spec{Cluster: standing}
+		base := scenario.Spec{Cluster: selection.Standing}
 		if cmd.Flags().Changed("for") {
 			base = labelled
 		}
-		got := withFlags(base, asked(t, cmd), cmd.Flags().Changed)
+		got := selection.WithFlags(base, asked(t, cmd), cmd.Flags().Changed)
 		if has, needs := got.Unlike(need); has != "" || needs != "" {
 			t.Errorf("%s makes one that has %s, and not %s", command, has, needs)
 		}
@@ -108,33 +81,18 @@ func TestRunOnAClusterOfAnotherKind(t *testing.T) {
 
 // A second run on a cluster gets an error that names the first run, and exits with 3. Once, both ran and disturbed each other.
 func TestASecondRunOnOneCluster(t *testing.T) {
-	server, api := newLeaseServer()
+	server, api := leasetest.New()
 	defer api.Close()
 	folder := t.TempDir()
 	t.Setenv(apiVariable, api.URL)
 	t.Setenv(folderVariable, folder)
-	first := held(t, server, api.URL)
+	first := server.Hold(t, api.URL)
 	out, log, code := process(t, "run chaos/one --provider hamlet --cluster demo --artifacts "+filepath.Join(folder, "artifacts"))
 	if code != ExitFailed || !strings.Contains(log, "cluster demo is in use since "+first.Local().Format(time.TimeOnly)+" by run 1 (") ||
 		!strings.Contains(log, "wait until it ends, or make another cluster") {
 		t.Errorf("exit code %d\n%s\n%s", code, out, log)
 	}
-	if !server.held("demo") {
+	if !server.Held("demo") {
 		t.Error("the first run has lost its Lease")
 	}
-}
-
-// held makes this process hold the cluster demo, and returns since when.
-func held(t *testing.T, server *leaseServer, url string) time.Time {
-	t.Helper()
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: url + "/demo"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := hold.Take(t.Context(), client, "run 1", "holdfast run --cluster demo", hold.Options{Cluster: "demo"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Drop)
-	return server.leases["demo"].Spec.AcquireTime.Time
 }

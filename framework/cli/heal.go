@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
-	"github.com/holdfast-ha/holdfast/framework/hold"
-	"github.com/holdfast-ha/holdfast/framework/restore"
+	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
 
@@ -52,90 +47,16 @@ Exit codes: 0 every cluster is healed; 3 a cluster could not be healed, or is in
 				return err
 			}
 			if all {
-				if args, err = inventory.Names(ctx, e); err != nil {
+				if args, err = maintenance.Clusters(ctx, e); err != nil {
 					return err
 				}
 			}
-			return healAll(ctx, out, args, func(ctx context.Context, name string) (clusters.Cluster, error) {
+			open := func(ctx context.Context, name string) (clusters.Cluster, error) {
 				return kind.Open(ctx, e, name, kind.Options{})
-			})
+			}
+			return maintenance.Healer{Open: open, Revert: upgrade.Revert, Out: out}.Heal(ctx, args)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "heal every cluster of holdfast")
 	return cmd
-}
-
-// healAll heals clusters one after the other. It continues after an error.
-func healAll(ctx context.Context, out io.Writer, names []string, open func(context.Context, string) (clusters.Cluster, error)) error {
-	if len(names) == 0 {
-		_, err := fmt.Fprintln(out, "nothing to heal: there is no cluster")
-		return err
-	}
-	var errs []error
-	for _, name := range names {
-		c, err := open(ctx, name)
-		if errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("heal cluster %s: it does not exist", name))
-			continue
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%w; if it cannot be opened, remove it with 'holdfast down %s'", err, name))
-			continue
-		}
-		did := 0
-		err = healHeld(ctx, c, func(what string) {
-			did++
-			_, _ = fmt.Fprintf(out, "%s: %s\n", name, what)
-		})
-		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case did == 0:
-			_, _ = fmt.Fprintf(out, "%s: nothing to heal\n", name)
-		default:
-			_, _ = fmt.Fprintf(out, "%s: healed, and every node is Ready\n", name)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// healHeld holds a cluster and heals it. While the API server is unreachable, which may be what needs healing, only runs on this machine
-// are known to hold the cluster.
-func healHeld(ctx context.Context, c clusters.Cluster, say func(string)) error {
-	client, o, err := holdOf(c)
-	if err != nil {
-		return fmt.Errorf("heal cluster %s: %w", c.Name(), err)
-	}
-	o.Heal = true
-	o.Found = func(dead hold.Holder) { say("released the cluster from " + dead.Run + ", which has ended") }
-	h, err := hold.Take(ctx, client, "heal", commandLine(), o)
-	var away *hold.UnreachableError
-	if err != nil && !errors.As(err, &away) {
-		return err
-	}
-	if err := healOne(ctx, c, say); err != nil {
-		return errors.Join(err, h.Leave(ctx, "it could not be healed: "+err.Error()))
-	}
-	if h == nil { // the API server is reachable now
-		if h, err = hold.Take(ctx, client, "heal", commandLine(), o); err != nil {
-			return err
-		}
-	}
-	return h.Release(ctx)
-}
-
-// healOne reverts the faults and regressions of an upgrade in a cluster.
-func healOne(ctx context.Context, c clusters.Cluster, say func(string)) error {
-	if err := restore.Cluster(ctx, c, say); err != nil {
-		return err
-	}
-	client, err := kubernetes.NewForConfig(c.Config())
-	if err != nil {
-		return fmt.Errorf("heal cluster %s: %w", c.Name(), err)
-	}
-	reverted, err := upgrade.Revert(ctx, client)
-	for _, what := range reverted {
-		say("removed " + what + ", which was planted")
-	}
-	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,13 @@ func imageCommand() *cobra.Command {
 	return cmd
 }
 
+// printJSON prints a value for programs.
+func printJSON(out io.Writer, v any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
+
 // getter is nodeimage.Ensure or nodeimage.Build.
 type getter = func(ctx context.Context, e *engine.Engine, version string, o nodeimage.Options) (registry.Ref, error)
 
@@ -50,13 +58,11 @@ func refCommand(use, short string, get getter) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ref, err := get(cmd.Context(), e, kubernetes, nodeimage.Options{Progress: nodeimage.Lines(out, isTerminal(out))})
+			ref, err := get(cmd.Context(), e, kubernetes, nodeimage.Options{Progress: nodeimage.ProgressTo(out)})
 			if err != nil {
 				return err
 			}
-			encoder := json.NewEncoder(cmd.OutOrStdout())
-			encoder.SetIndent("", "  ")
-			return encoder.Encode(ref)
+			return printJSON(cmd.OutOrStdout(), ref)
 		},
 	}
 	cmd.Flags().StringVar(&kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that builds")
@@ -77,13 +83,11 @@ again.`,
 			if err != nil {
 				return err
 			}
-			found, err := nodeimage.EnsureBalancer(cmd.Context(), e, nodeimage.Options{Progress: nodeimage.Lines(out, isTerminal(out))})
+			found, err := nodeimage.EnsureBalancer(cmd.Context(), e, nodeimage.Options{Progress: nodeimage.ProgressTo(out)})
 			if err != nil {
 				return err
 			}
-			encoder := json.NewEncoder(cmd.OutOrStdout())
-			encoder.SetIndent("", "  ")
-			return encoder.Encode(found)
+			return printJSON(cmd.OutOrStdout(), found)
 		},
 	}
 }

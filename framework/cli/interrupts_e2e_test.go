@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -161,7 +162,7 @@ func (w realWorld) empty(ctx context.Context) {
 	if err := hold.Check(ctx, w.client, hold.Options{Cluster: w.cluster}); err != nil {
 		w.t.Errorf("the Lease: %v", err)
 	}
-	copies, err := filepath.Glob(filepath.Join(stateOf(w.t, w.cluster), copyFile))
+	copies, err := filepath.Glob(filepath.Join(stateOf(w.t, w.cluster), maintenance.CopyFile))
 	if err != nil || len(copies) > 0 {
 		w.t.Errorf("a copy of the Lease: %v %v", copies, err)
 	}

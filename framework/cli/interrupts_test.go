@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/internal/leasetest"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -112,7 +113,7 @@ func TestInterrupts(t *testing.T) {
 		t.Skip("-short")
 	}
 	r, folder := momentSource(t), t.TempDir()
-	server, api := newLeaseServer()
+	server, api := leasetest.New()
 	defer api.Close()
 	command := func(args string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -142,16 +143,16 @@ func TestInterrupts(t *testing.T) {
 		if other.killed || !strings.Contains(other.said, "UNKNOWN in ") && !strings.Contains(other.said, "heal demo") && !strings.Contains(other.said, "cluster demo is in use since ") {
 			t.Errorf("moment %d, %v: the run beside it was harmed:\n%s\nby\n%s", n, list, other.said, got.said)
 		}
-		if server.held("demo") && !got.killed && !strings.Contains(got.said+other.said, "heal demo") {
+		if server.Held("demo") && !got.killed && !strings.Contains(got.said+other.said, "heal demo") {
 			t.Errorf("moment %d, %v: the cluster is held by nobody who lives, and that is not said in\n%s", n, list, got.said)
 		}
-		if server.held("demo") {
+		if server.Held("demo") {
 			next, code := processWith(t, command("run chaos/one --cluster demo"))
 			if code != ExitFailed || !strings.Contains(next, "run 'holdfast heal demo' first") {
 				t.Errorf("moment %d, %v: the next run ends with %d and does not know what to do:\n%s", n, list, code, next)
 			}
 		}
-		server.forget("demo")
+		server.Forget("demo")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/selftest"
 	"github.com/holdfast-ha/holdfast/reports"
 )
@@ -90,7 +91,7 @@ func TestTheEndOfARunThatCannotBeWritten(t *testing.T) {
 			var out bytes.Buffer
 			if err := end(&out); ExitCode(err) != want {
 				t.Errorf("%s cannot be written: exit code %d, want %d: %v", what, ExitCode(err), want, err)
-			} else if what == "the reports" && !strings.Contains(out.String(), summary(file)) {
+			} else if what == "the reports" && !strings.Contains(out.String(), summary.Of(file)) {
 				t.Errorf("said %q", out.String())
 			}
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -9,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/launch"
 )
 
 // resumed are the flags of the command that began the run named by --resume. They differ from f only in what that command
@@ -21,10 +20,10 @@ func (f runFlags) resumed(cmd *cobra.Command) (runFlags, error) {
 			others = append(others, "--"+flag.Name)
 		}
 	})
-	if len(f.names)+len(others) > 0 {
-		return f, usage(fmt.Errorf("--resume with %q: a resumed run has the scenarios and settings that it was begun with", append(others, f.names...)))
+	if len(f.Names)+len(others) > 0 {
+		return f, usage(fmt.Errorf("--resume with %q: a resumed run has the scenarios and settings that it was begun with", append(others, f.Names...)))
 	}
-	dir, file, err := f.interruptedRun()
+	dir, file, err := launch.Interrupted(f.Artifacts, f.resume)
 	if err != nil {
 		return f, err
 	}
@@ -32,29 +31,11 @@ func (f runFlags) resumed(cmd *cobra.Command) (runFlags, error) {
 	if err != nil {
 		return f, fmt.Errorf("resume run %s: %w", file.ID, err)
 	}
-	begun.artifacts, begun.seed, begun.begun = filepath.Dir(dir), file.Seed, &file
+	begun.Artifacts, begun.Seed, begun.Begun = filepath.Dir(dir), file.Seed, &file
 	if filepath.Base(dir) != file.ID {
 		return f, fmt.Errorf("resume run %s: its folder was renamed to %s", file.ID, filepath.Base(dir))
 	}
 	return begun, nil
-}
-
-// interruptedRun finds the run named by --resume: the ID of a run below --artifacts, or the path of its folder.
-func (f runFlags) interruptedRun() (dir string, file history.RunFile, err error) {
-	dir = filepath.Join(f.artifacts, f.resume)
-	file, err = history.ReadRunFile(dir)
-	if err != nil {
-		var other error
-		if file, other = history.ReadRunFile(f.resume); other != nil {
-			return "", file, errors.Join(err, other)
-		}
-		dir = f.resume
-	}
-	dir, err = filepath.EvalSymlinks(dir) // such as artifacts/last-attempt
-	if err == nil {
-		dir, err = filepath.Abs(dir)
-	}
-	return dir, file, err
 }
 
 // begunAs are the flags of a `holdfast run` with these arguments.
@@ -70,6 +51,6 @@ func begunAs(args []string) (runFlags, error) {
 	if err := cmd.ParseFlags(slices.Concat(args[:i], args[i+1:])); err != nil {
 		return f, err
 	}
-	f.names = cmd.Flags().Args()
+	f.Names = cmd.Flags().Args()
 	return f, nil
 }

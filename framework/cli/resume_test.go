@@ -50,11 +50,11 @@ func TestAResumedRunHasTheFlagsItWasBegunWith(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", by, err)
 		}
-		if got.begun == nil || got.begun.ID != "r1" || got.seed != 4711 || got.proxyMode != "iptables" || !got.keepLogs || got.scope != "short" {
+		if got.Begun == nil || got.Begun.ID != "r1" || got.Seed != 4711 || got.ProxyMode != "iptables" || !got.KeepLogs || got.Scope != "short" {
 			t.Errorf("%q: %+v", by, got)
 		}
-		if diff := cmp.Diff([]string{"chaos/one"}, got.names); diff != "" || filepath.Base(got.artifacts) != filepath.Base(artifacts) {
-			t.Errorf("%q: artifacts %s; names (-want +got):\n%s", by, got.artifacts, diff)
+		if diff := cmp.Diff([]string{"chaos/one"}, got.Names); diff != "" || filepath.Base(got.Artifacts) != filepath.Base(artifacts) {
+			t.Errorf("%q: artifacts %s; names (-want +got):\n%s", by, got.Artifacts, diff)
 		}
 	}
 }

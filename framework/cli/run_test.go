@@ -21,8 +21,11 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/internal/leasetest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
@@ -31,7 +34,7 @@ import (
 // argsVariable turns this executable into the holdfast command, with the arguments in the variable: a process can run scenarios only once.
 const argsVariable = "HOLDFAST_TEST_ARGS"
 
-// apiVariable is the URL of a leaseServer. Without it, the process has its own. folderVariable is the folder in which clusters are files,
+// apiVariable is the URL of a leasetest.Server. Without it, the process has its own. folderVariable is the folder in which clusters are files,
 // which take a moment to create and to remove. Without it there are no files.
 const (
 	apiVariable    = "HOLDFAST_TEST_API"
@@ -48,7 +51,7 @@ func TestMain(m *testing.M) {
 	providers["hamlet"], providers["nowhere"] = hamlets(nil), hamlets(errors.New("no engine"))
 	os.Args = append(os.Args[:1], strings.Fields(args)...)
 	if os.Getenv(apiVariable) == "" {
-		_, api := newLeaseServer()
+		_, api := leasetest.New()
 		_ = os.Setenv(apiVariable, api.URL) // which it takes
 	}
 	os.Exit(Main(context.Background(), "v1.2.3"))
@@ -94,18 +97,18 @@ func climb() scenario.Spec {
 }
 
 // hamlets provides unusable clusters, into which no image can be loaded.
-func hamlets(none error) func(context.Context, io.Writer, func(string)) (backing, error) {
-	return func(_ context.Context, out io.Writer, say func(string)) (backing, error) {
-		return backing{
+func hamlets(none error) func(context.Context, io.Writer, func(string)) (provider.Provider, error) {
+	return func(_ context.Context, out io.Writer, say func(string)) (provider.Provider, error) {
+		return provider.Provider{
 			Provider: founder{out, say, none},
-			open: func(_ context.Context, name string) (clusters.Cluster, error) {
+			Open: func(_ context.Context, name string) (clusters.Cluster, error) {
 				if name != "demo" {
 					return nil, fmt.Errorf("open cluster %s: there is none", name)
 				}
 				return hamlet{out: out, name: name, spec: described()[0].Cluster.WithDefaults()}, none
 			},
-			facts: func(clusters.Cluster) run.ClusterFacts { return run.ClusterFacts{Kubernetes: "v1.37.0"} },
-			release: func(_ context.Context, version string) (certificate.Release, error) {
+			Facts: func(clusters.Cluster) run.ClusterFacts { return run.ClusterFacts{Kubernetes: "v1.37.0"} },
+			Release: func(_ context.Context, version string) (certificate.Release, error) {
 				if version == "v1.36.9" {
 					return certificate.Release{}, errors.New("kubernetes v1.36.9 does not exist")
 				}
@@ -359,28 +362,28 @@ func TestRunList(t *testing.T) {
 // The command in a report runs the same scenarios with the same seed, version and timings.
 func TestReproduceRoundTrip(t *testing.T) {
 	onThese(t)
-	for _, asked := range []runFlags{
-		{scope: "short", seed: 1}, {scope: "full", seed: 1<<53 - 1},
-		{scope: "short", seed: 42, timings: "stock", kubernetes: "v1.36.3"},
-		{scope: "full", seed: 42, timings: "lab"},
-		{scope: "short", seed: 42, names: []string{"chaos/two"}},
-		{scope: "short", seed: 42, incident: "it-broke"},
-		{scope: "full", seed: 42, names: []string{"chaos/one", "mutants/three"}, timings: "lab", kubernetes: "v1.37.0"},
+	for _, asked := range []launch.Options{
+		{Scope: "short", Seed: 1}, {Scope: "full", Seed: 1<<53 - 1},
+		{Scope: "short", Seed: 42, Timings: "stock", Kubernetes: "v1.36.3"},
+		{Scope: "full", Seed: 42, Timings: "lab"},
+		{Scope: "short", Seed: 42, Names: []string{"chaos/two"}},
+		{Scope: "short", Seed: 42, Incident: "it-broke"},
+		{Scope: "full", Seed: 42, Names: []string{"chaos/one", "mutants/three"}, Timings: "lab", Kubernetes: "v1.37.0"},
 	} {
-		chosen, _, err := asked.choose()
+		chosen, _, err := asked.Scenarios()
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, asked, asked.reproduce("", asked.kubernetes), chosen)
+		check(t, asked, asked.Reproduce("", asked.Kubernetes), chosen)
 		for _, s := range chosen { // and of each scenario
-			asked.kubernetes = "v1.37.1" // the version that its cluster actually ran
-			check(t, asked, asked.reproduce(s.Name, "v1.37.1"), []scenario.Spec{s})
+			asked.Kubernetes = "v1.37.1" // the version that its cluster actually ran
+			check(t, asked, asked.Reproduce(s.Name, "v1.37.1"), []scenario.Spec{s})
 		}
 	}
 }
 
 // check runs a command, which must choose these scenarios with these settings.
-func check(t *testing.T, asked runFlags, command string, wanted []scenario.Spec) {
+func check(t *testing.T, asked launch.Options, command string, wanted []scenario.Spec) {
 	t.Helper()
 	words := strings.Fields(command)
 	root := Command("v1.2.3")
@@ -394,10 +397,10 @@ func check(t *testing.T, asked runFlags, command string, wanted []scenario.Spec)
 	flags := cmd.Flags()
 	value := func(name string) string { return flags.Lookup(name).Value.String() }
 	got := []string{value("seed"), value("kubernetes"), value("timings")}
-	if diff := cmp.Diff([]string{fmt.Sprint(asked.seed), asked.kubernetes, asked.timings}, got); diff != "" {
+	if diff := cmp.Diff([]string{fmt.Sprint(asked.Seed), asked.Kubernetes, asked.Timings}, got); diff != "" {
 		t.Errorf("%s: (-asked +understood):\n%s", command, diff)
 	}
-	chosen, _, err := runFlags{scope: value("scope"), incident: value("incident"), names: flags.Args()}.choose()
+	chosen, _, err := launch.Options{Scope: value("scope"), Incident: value("incident"), Names: flags.Args()}.Scenarios()
 	if err != nil {
 		t.Fatalf("%s: %v", command, err)
 	}
@@ -411,25 +414,6 @@ func names(specs []scenario.Spec) (all []string) {
 		all = append(all, s.Name)
 	}
 	return all
-}
-
-// Without --seed, each run has a different seed, which fits into a JSON number, and which is in the commands.
-func TestSeedIsMadeAndNamed(t *testing.T) {
-	t.Setenv("HOLDFAST_CACHE", t.TempDir())
-	seen := map[uint64]bool{}
-	for range 100 {
-		s, err := runFlags{artifacts: t.TempDir(), scope: "short"}.settings(t.Context(), "v1.2.3", io.Discard, backing{Provider: founder{}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.Seed == 0 || s.Seed >= 1<<53 || seen[s.Seed] {
-			t.Errorf("seed %d", s.Seed)
-		}
-		seen[s.Seed] = true
-		if want := fmt.Sprintf("holdfast run --seed %d", s.Seed); s.Reproduce("", "") != want {
-			t.Errorf("reproduced by %q, want %q", s.Reproduce("", ""), want)
-		}
-	}
 }
 
 func TestUp(t *testing.T) {

@@ -11,7 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/launch"
+	"github.com/holdfast-ha/holdfast/framework/maintenance"
+	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/selftest"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -62,11 +66,11 @@ failed before everything could be judged; 5 a verdict is Unknown; 130 and 143 a 
   holdfast selftest --runs 10 chaos/rolling-update mutants/no-prestop
   holdfast selftest --from artifacts/20261121-203000 --from artifacts/20261122-203000`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.names = args
+			f.Names = args
 			if len(f.from) > 0 {
 				return f.addUp(cmd.OutOrStdout())
 			}
-			chosen, _, err := f.choose()
+			chosen, _, err := f.Scenarios()
 			if err == nil {
 				err = f.validate()
 			}
@@ -94,7 +98,7 @@ func (f selftestFlags) validate() error {
 	if f.runs < 1 || f.runs > maxRounds {
 		return fmt.Errorf("--runs %d: want 1 to %d", f.runs, maxRounds)
 	}
-	if f.noCluster && (f.noInstrument || len(f.names) > 0) {
+	if f.noCluster && (f.noInstrument || len(f.Names) > 0) {
 		return errors.New("--no-cluster measures only the instrument: it excludes --no-instrument and scenarios")
 	}
 	switch {
@@ -108,12 +112,12 @@ func (f selftestFlags) validate() error {
 	if f.judge {
 		return errors.New("--judge without --from: new runs are judged anyway")
 	}
-	return f.runFlags.validate()
+	return f.Options.Validate()
 }
 
 // addUp counts stored runs, and writes the report into a new folder.
 func (f selftestFlags) addUp(out io.Writer) error {
-	if len(f.names) > 0 {
+	if len(f.Names) > 0 {
 		return usage(errors.New("--from with scenarios: --from counts all scenarios of the stored runs"))
 	}
 	t := selftest.NewReport("")
@@ -122,12 +126,12 @@ func (f selftestFlags) addUp(out io.Writer) error {
 			return err
 		}
 	}
-	id, err := claimRun(f.artifacts, time.Now())
+	id, err := launch.ClaimFolder(f.Artifacts, time.Now())
 	if err != nil {
 		return fmt.Errorf("make a folder for the sum: %w", err)
 	}
 	t.ID = id
-	return concluded(out, filepath.Join(f.artifacts, id), t)
+	return concluded(out, filepath.Join(f.Artifacts, id), t)
 }
 
 // measure measures the instrument, and runs the rounds.
@@ -135,19 +139,19 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 	if f.noCluster {
 		f.runs, chosen = 0, nil
 	}
-	if err := heldBy(f.cluster); err != nil {
+	if err := maintenance.CheckHolder(f.Cluster); err != nil {
 		return err
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := run.NewProgress(out, f.runs*len(chosen))
-	back, err := f.backing(ctx, out, progress)
+	p, err := f.newProvider(ctx, out, progress)
 	if err != nil {
 		return err
 	}
-	if chosen, err = f.onCluster(ctx, back, chosen, progress.Note); err != nil {
+	if chosen, err = f.onCluster(ctx, p, chosen, progress.Note); err != nil {
 		return err
 	}
-	base, err := f.settings(ctx, version, out, back, progress)
+	base, err := f.Settings(ctx, version, out, p, progress)
 	if err != nil {
 		return err
 	}
@@ -162,7 +166,7 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 	}
 	if !f.noCluster && ctx.Err() == nil { // the rounds run even if the instrument could not be measured
 		errs = append(errs, t.Repeat(ctx, selftest.Rounds{
-			Base: base, Scenarios: chosen, About: about(chosen), Reproduce: f.reproduceWith, Summary: summary, Out: out,
+			Base: base, Scenarios: chosen, About: about(chosen), Reproduce: f.reproduceWith, Summary: summary.Of, Out: out,
 		}))
 	}
 	return besides(concluded(out, base.Dir, t), errs...)
@@ -176,19 +180,19 @@ func about(chosen []scenario.Spec) (sum time.Duration) {
 	return sum
 }
 
-// reproduceWith is runFlags.reproduce with another seed.
+// reproduceWith is Options.Reproduce with another seed.
 func (f selftestFlags) reproduceWith(seed uint64) func(name, kubernetes string) string {
-	flags := f.runFlags
-	flags.seed = seed
-	return flags.reproduce
+	options := f.Options
+	options.Seed = seed
+	return options.Reproduce
 }
 
-// backing provides the rounds' clusters. With --no-cluster it provides none.
-func (f selftestFlags) backing(ctx context.Context, out io.Writer, p *run.Progress) (backing, error) {
+// newProvider provides the rounds' clusters. With --no-cluster it provides none.
+func (f selftestFlags) newProvider(ctx context.Context, out io.Writer, progress *run.Progress) (provider.Provider, error) {
 	if f.noCluster {
-		return backing{Provider: noProvider{}}, nil
+		return provider.Provider{Provider: noProvider{}}, nil
 	}
-	return provider(ctx, f.provider, out, p.Say)
+	return newProvider(ctx, f.provider, out, progress.Say)
 }
 
 // noProvider provides no clusters.

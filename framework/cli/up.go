@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/selection"
 )
 
 // defaultNodes is the size of the cluster that most scenarios run on: a control plane, the node that carries the load,
@@ -35,11 +36,11 @@ of a scenario. Beside the workers that are asked for, one more carries the load,
 				return usage(err)
 			}
 			if forScenario != "" {
-				s, err := choose(scenario.All, "full", []string{forScenario})
+				s, err := selection.Scenarios(scenario.All, "full", []string{forScenario})
 				if err != nil {
 					return usage(err)
 				}
-				spec = withFlags(s[0], spec, cmd.Flags().Changed)
+				spec = selection.WithFlags(s[0], spec, cmd.Flags().Changed)
 			}
 			return up(cmd, from, args[0], spec)
 		},
@@ -48,11 +49,11 @@ of a scenario. Beside the workers that are asked for, one more carries the load,
 	f.StringVar(&from, providerFlag, "kind", "what makes the cluster")
 	f.StringVar(&forScenario, "for", "", "make the cluster that this scenario needs; other flags change it")
 	f.StringVar(&spec.Kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that can be had")
-	f.StringSliceVar(&spec.Zones, "zones", standing.Zones, "values of the zone label")
-	f.IntVar(&spec.WorkersPerZone, "workers-per-zone", standing.WorkersPerZone, "workers in each zone")
-	f.IntVar(&spec.ControlPlanes, "control-planes", standing.ControlPlanes, "control-plane nodes")
-	f.StringVar((*string)(&spec.Profile), "timings", string(standing.Profile), "lab: a lost node is noticed in seconds; stock: Kubernetes' defaults")
-	f.StringVar((*string)(&spec.ProxyMode), "proxy-mode", string(standing.ProxyMode), "kube-proxy's mode: nftables, iptables, or ipvs where the kernel has it")
+	f.StringSliceVar(&spec.Zones, "zones", selection.Standing.Zones, "values of the zone label")
+	f.IntVar(&spec.WorkersPerZone, "workers-per-zone", selection.Standing.WorkersPerZone, "workers in each zone")
+	f.IntVar(&spec.ControlPlanes, "control-planes", selection.Standing.ControlPlanes, "control-plane nodes")
+	f.StringVar((*string)(&spec.Profile), "timings", string(selection.Standing.Profile), "lab: a lost node is noticed in seconds; stock: Kubernetes' defaults")
+	f.StringVar((*string)(&spec.ProxyMode), "proxy-mode", string(selection.Standing.ProxyMode), "kube-proxy's mode: nftables, iptables, or ipvs where the kernel has it")
 	f.BoolVar(&spec.LeaderElection, "leader-election", false, "have a lone kube-controller-manager and kube-scheduler elect a leader, as kubeadm does")
 	f.BoolVar(&spec.Egress, "egress", false, "leave the nodes their default route")
 	return cmd
@@ -70,7 +71,7 @@ func checkCluster(spec clusters.Spec) error {
 }
 
 func up(cmd *cobra.Command, from, name string, spec clusters.Spec) error {
-	p, err := provider(cmd.Context(), from, cmd.ErrOrStderr(), func(doing string) { sayTo(cmd.ErrOrStderr())("  %s", doing) })
+	p, err := newProvider(cmd.Context(), from, cmd.ErrOrStderr(), func(doing string) { sayTo(cmd.ErrOrStderr())("  %s", doing) })
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,14 @@ func up(cmd *cobra.Command, from, name string, spec clusters.Spec) error {
 		}
 		text += fmt.Sprintf("  export KUBECONFIG=%s\n", path)
 	}
-	text += whatFits(name, c.Spec(), scenario.All) + fmt.Sprintf("  holdfast down %s\n", name)
+	text += selection.Suggest(name, c.Spec(), scenario.All) + fmt.Sprintf("  holdfast down %s\n", name)
 	_, err = io.WriteString(cmd.OutOrStdout(), text)
 	return err
+}
+
+// nodesOf counts a cluster's nodes by purpose. The worker that carries the load is additional to the requested workers.
+func nodesOf(c clusters.Cluster) string {
+	spec := c.Spec().WithDefaults()
+	return fmt.Sprintf("%d nodes: %d control plane, %d workers, and one more worker that carries the load",
+		len(c.Nodes()), spec.ControlPlanes, len(spec.Zones)*spec.WorkersPerZone)
 }

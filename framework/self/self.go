@@ -15,6 +15,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 // command is the package of the holdfast command.
@@ -90,3 +92,6 @@ func Check(program io.ReaderAt, arch string) error {
 	}
 	return nil
 }
+
+// CommandLine is how this process was started. It is recorded in everything that the process creates, so that messages can name it.
+func CommandLine() string { return prose.Shorten("holdfast "+strings.Join(os.Args[1:], " "), 100) }

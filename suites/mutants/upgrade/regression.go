@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
@@ -63,14 +64,31 @@ func Regressions() []Regression {
 
 // Find returns the regression with a name.
 func Find(name string) (Regression, error) {
-	var names []string
-	for _, p := range Regressions() {
-		if p.Name == name {
-			return p, nil
+	for _, r := range Regressions() {
+		if r.Name == name {
+			return r, nil
 		}
-		names = append(names, p.Name)
 	}
-	return Regression{}, fmt.Errorf("unknown plant %q: want one of %s", name, strings.Join(names, ", "))
+	return Regression{}, fmt.Errorf("unknown plant %q: want one of %s", name, strings.Join(Names(), ", "))
+}
+
+// Names returns the names of the regressions.
+func Names() (names []string) {
+	for _, r := range Regressions() {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// Upgrade is the scenario that upgrades a cluster to a version, with the regression in it.
+func (r Regression) Upgrade(to string) (scenario.Spec, error) {
+	at := func(m Moment) fault.Arrange {
+		if r.When != m {
+			return nil
+		}
+		return func(ctx context.Context, t fault.Target) (fault.Undo, error) { return r.Apply(ctx, t.Client) }
+	}
+	return scenario.Upgrade(to, at(AfterControlPlane), at(BeforeWorkers))
 }
 
 // Workload returns a scenario with the regression in its workload. A regression of the cluster changes no scenario, and no

@@ -1,4 +1,4 @@
-package cli
+package summary
 
 import (
 	"encoding/json"

@@ -1,27 +1,24 @@
-package cli
+package maintenance
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/hold"
-	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/restore"
+	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
-// commandLine is how this process was started. It is recorded in everything that the process creates, so that messages can name it.
-func commandLine() string { return prose.Shorten("holdfast "+strings.Join(os.Args[1:], " "), 100) }
-
-// copyFile is the file in a cluster's folder that names the holder while the API server is unreachable.
-const copyFile = "held-by.json"
+// CopyFile is the file in a cluster's folder that names the holder while the API server is unreachable.
+const CopyFile = "held-by.json"
 
 // holdOptions are the options for holding a cluster.
 func holdOptions(c clusters.Cluster) (hold.Options, error) {
@@ -31,7 +28,7 @@ func holdOptions(c clusters.Cluster) (hold.Options, error) {
 		if err != nil {
 			return o, err
 		}
-		o.Copy = filepath.Join(dir, copyFile)
+		o.Copy = filepath.Join(dir, CopyFile)
 	}
 	return o, nil
 }
@@ -46,17 +43,18 @@ func holdOf(c clusters.Cluster) (kubernetes.Interface, hold.Options, error) {
 	return client, o, err
 }
 
-// take holds a cluster for this process.
-func take(ctx context.Context, c clusters.Cluster, run string) (*hold.Hold, error) {
+// Take holds a cluster for a run of this process.
+func Take(ctx context.Context, c clusters.Cluster, run string) (*hold.Hold, error) {
 	client, o, err := holdOf(c)
 	if err != nil {
 		return nil, err
 	}
-	return hold.Take(ctx, client, run, commandLine(), o)
+	return hold.Take(ctx, client, run, self.CommandLine(), o)
 }
 
-// free is why a cluster cannot be used: another run uses it, or a killed run left it with a fault in force. It does not hold the cluster.
-func free(ctx context.Context, c clusters.Cluster) error {
+// CheckFree returns why a cluster cannot be used: another run uses it, or a killed run left it with a fault in force. It does not hold
+// the cluster.
+func CheckFree(ctx context.Context, c clusters.Cluster) error {
 	client, o, err := holdOf(c)
 	if err != nil {
 		return err
@@ -69,28 +67,28 @@ func free(ctx context.Context, c clusters.Cluster) error {
 	return err
 }
 
-// left lists what killed runs left: clusters that no process will remove, and clusters with a fault in force.
-func left(made []inventory.Made) (lines []string) {
+// Leftovers lists what killed runs left: clusters that no process will remove, and clusters with a fault in force.
+func Leftovers(made []inventory.Made) (lines []string) {
 	for _, m := range made {
 		if m.Abandoned() {
 			lines = append(lines, m.String())
 			continue
 		}
 		var dead *hold.AbandonedError
-		if err := heldBy(m.Name); errors.As(err, &dead) {
+		if err := CheckHolder(m.Name); errors.As(err, &dead) {
 			lines = append(lines, err.Error())
 		}
 	}
 	return lines
 }
 
-// heldBy is an error that names the run on this machine that holds a cluster, or that held it and was killed; nil: none.
-func heldBy(name string) error {
+// CheckHolder returns an error that names the run on this machine that holds a cluster, or that held it and was killed; nil: none.
+func CheckHolder(name string) error {
 	dir, err := inventory.StateDir(name)
 	if err != nil {
 		return nil //nolint:nilerr // no name, or a cluster that is not ours and has no such file
 	}
-	return hold.CheckCopy(hold.Options{Cluster: name, Copy: filepath.Join(dir, copyFile)})
+	return hold.CheckCopy(hold.Options{Cluster: name, Copy: filepath.Join(dir, CopyFile)})
 }
 
 // inUse is an error that names the run that uses a cluster that is about to be removed; nil: none is known.
@@ -101,7 +99,7 @@ func inUse(ctx context.Context, name string, made []inventory.Made, open func(co
 		}
 	}
 	var held *hold.HeldError
-	if err := heldBy(name); errors.As(err, &held) {
+	if err := CheckHolder(name); errors.As(err, &held) {
 		return err
 	}
 	c, err := open(ctx, name)
@@ -114,6 +112,34 @@ func inUse(ctx context.Context, name string, made []inventory.Made, open func(co
 	}
 	if err := hold.Check(ctx, client, hold.Options{Cluster: name}); errors.As(err, &held) {
 		return err
+	}
+	return nil
+}
+
+// CheckRemoval refuses to remove clusters that are in use; without names: all clusters. With force, or without names, it only says which
+// runs lose their clusters.
+func CheckRemoval(ctx context.Context, e *engine.Engine, say func(string, ...any), names []string, force bool) error {
+	made, err := inventory.Makers(ctx, e)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		force = true
+		if names, err = Clusters(ctx, e); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		err := inUse(ctx, name, made, func(ctx context.Context, name string) (clusters.Cluster, error) {
+			return kind.Open(ctx, e, name, kind.Options{})
+		})
+		if err == nil {
+			continue
+		}
+		if !force {
+			return fmt.Errorf("%w; 'holdfast down %s --force' removes it all the same", err, name)
+		}
+		say("%s; it is removed all the same", err)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
-package cli
+package selection
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,16 +8,15 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// standing is the cluster that `holdfast up` makes without flags. Most scenarios run on it.
-var standing = clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 2}.WithDefaults()
+// Standing is the cluster that `holdfast up` makes without flags. Most scenarios run on it.
+var Standing = clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 2}.WithDefaults()
 
-// upFor is the command that makes the cluster that a scenario needs.
-func upFor(name string, s scenario.Spec, need clusters.Spec) string {
-	words, base := []string{"holdfast", "up", name}, standing
+// UpCommand is the command that makes the cluster that a scenario needs.
+func UpCommand(name string, s scenario.Spec, need clusters.Spec) string {
+	words, base := []string{"holdfast", "up", name}, Standing
 	if len(need.PerWorker) > 0 { // there is no flag for labels
 		words, base = append(words, "--for", s.Name), s.Cluster.WithDefaults()
 	}
@@ -59,42 +57,35 @@ func fitting(c clusters.Spec, all []scenario.Spec, need func(clusters.Spec) clus
 // misfit is why a scenario does not run on a cluster, and the command that makes a cluster for it.
 func misfit(name string, c clusters.Spec, s scenario.Spec, need clusters.Spec) error {
 	has, needs := c.Unlike(need)
-	return fmt.Errorf("cluster %s has %s; %s needs %s: make such a cluster with '%s'", name, has, s.Name, needs, upFor("NAME", s, need))
+	return fmt.Errorf("cluster %s has %s; %s needs %s: make such a cluster with '%s'", name, has, s.Name, needs, UpCommand("NAME", s, need))
 }
 
-// onCluster returns the chosen scenarios that run on the cluster of --cluster. Named scenarios must all run on it. Scenarios of a scope
-// that need another cluster are skipped, and counted.
-func (f runFlags) onCluster(ctx context.Context, back backing, chosen []scenario.Spec, say func(string)) ([]scenario.Spec, error) {
-	if f.cluster == "" {
-		return chosen, nil
+// On returns the scenarios that run on a cluster, and a note on those that do not. need returns the cluster that a scenario needs. It is
+// an error if no scenario runs on the cluster, or if one of the named scenarios does not. The error names the command that makes
+// the cluster which a scenario needs.
+func On(name string, c clusters.Spec, chosen []scenario.Spec, need func(clusters.Spec) clusters.Spec, named bool) (fit []scenario.Spec, note string, err error) {
+	fit, others := fitting(c, chosen, need)
+	if len(others) == 0 {
+		return fit, "", nil
 	}
-	c, err := back.open(ctx, f.cluster)
-	if err != nil {
-		return nil, err
+	if !named && len(fit) > 0 {
+		return fit, fmt.Sprintf("%d of %d scenarios fit cluster %s; the others need another cluster and are skipped", len(fit), len(chosen), name), nil
 	}
-	need := run.Settings{Kubernetes: f.kubernetes, Profile: clusters.ProfileName(f.timings), ProxyMode: clusters.ProxyMode(f.proxyMode)}.Needs
-	fit, others := fitting(c.Spec(), chosen, need)
-	if len(others) > 0 && (len(f.names) > 0 || f.incident != "" || len(fit) == 0) {
-		var errs []error
-		for _, s := range others[:min(len(others), 3)] {
-			errs = append(errs, misfit(f.cluster, c.Spec(), s, need(s.Cluster)))
-		}
-		if more := len(others) - len(errs); more > 0 {
-			errs = append(errs, fmt.Errorf("and %d more do not fit", more))
-		}
-		return nil, usage(errors.Join(errs...))
+	var errs []error
+	for _, s := range others[:min(len(others), 3)] {
+		errs = append(errs, misfit(name, c, s, need(s.Cluster)))
 	}
-	if len(others) > 0 {
-		say(fmt.Sprintf("%d of %d scenarios fit cluster %s; the others need another cluster and are skipped", len(fit), len(chosen), f.cluster))
+	if more := len(others) - len(errs); more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more do not fit", more))
 	}
-	return fit, free(ctx, c)
+	return nil, "", errors.Join(errs...)
 }
 
-// whatFits suggests a command for a new cluster.
-func whatFits(name string, c clusters.Spec, all []scenario.Spec) string {
+// Suggest suggests a command for a new cluster.
+func Suggest(name string, c clusters.Spec, all []scenario.Spec) string {
 	fit, others := fitting(c, all, clusters.Spec.WithDefaults)
 	if len(fit) == 0 {
-		return fmt.Sprintf("  no scenario fits it; %d fit the cluster of '%s', and --for SCENARIO makes the cluster that a scenario needs\n", mostCommon(others), upFor(name, scenario.Spec{}, standing))
+		return fmt.Sprintf("  no scenario fits it; %d fit the cluster of '%s', and --for SCENARIO makes the cluster that a scenario needs\n", mostCommon(others), UpCommand(name, scenario.Spec{}, Standing))
 	}
 	example := fit[0].Name
 	if i := slices.IndexFunc(fit, func(s scenario.Spec) bool { return s.Name == "chaos/rolling-update" }); i >= 0 {
@@ -105,19 +96,12 @@ func whatFits(name string, c clusters.Spec, all []scenario.Spec) string {
 
 // mostCommon counts the scenarios that fit the standing cluster.
 func mostCommon(all []scenario.Spec) int {
-	fit, _ := fitting(standing, all, clusters.Spec.WithDefaults)
+	fit, _ := fitting(Standing, all, clusters.Spec.WithDefaults)
 	return len(fit)
 }
 
-// nodesOf counts a cluster's nodes by purpose. The worker that carries the load is additional to the requested workers.
-func nodesOf(c clusters.Cluster) string {
-	spec := c.Spec().WithDefaults()
-	return fmt.Sprintf("%d nodes: %d control plane, %d workers, and one more worker that carries the load",
-		len(c.Nodes()), spec.ControlPlanes, len(spec.Zones)*spec.WorkersPerZone)
-}
-
-// withFlags is the cluster that a scenario needs, changed by the flags that were given.
-func withFlags(s scenario.Spec, flags clusters.Spec, given func(flag string) bool) clusters.Spec {
+// WithFlags is the cluster that a scenario needs, changed by the flags that were given.
+func WithFlags(s scenario.Spec, flags clusters.Spec, given func(flag string) bool) clusters.Spec {
 	spec := s.Cluster
 	spec.PerWorker = maps.Clone(spec.PerWorker)
 	for flag, set := range map[string]func(){

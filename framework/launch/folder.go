@@ -1,0 +1,55 @@
+package launch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+// claim is the name of the run. The folder of a new run is made.
+func (o Options) claim(now time.Time) (id string, err error) {
+	if o.Begun != nil {
+		return o.Begun.ID, nil
+	}
+	return ClaimFolder(o.Artifacts, now)
+}
+
+// ClaimFolder names a run after the time, and creates its folder. If two runs begin in the same second, the name of the later run has a
+// number.
+func ClaimFolder(artifacts string, now time.Time) (id string, err error) {
+	if err := os.MkdirAll(artifacts, 0o755); err != nil {
+		return "", err
+	}
+	moment := now.UTC().Format("20060102-150405")
+	for n := 2; ; n++ {
+		err := os.Mkdir(filepath.Join(artifacts, cmp.Or(id, moment)), 0o755)
+		if !errors.Is(err, fs.ErrExist) {
+			return cmp.Or(id, moment), err
+		}
+		id = fmt.Sprintf("%s-%d", moment, n)
+	}
+}
+
+// Interrupted finds an interrupted run: the ID of a run below artifacts, or the path of its folder.
+func Interrupted(artifacts, name string) (dir string, file history.RunFile, err error) {
+	dir = filepath.Join(artifacts, name)
+	file, err = history.ReadRunFile(dir)
+	if err != nil {
+		var other error
+		if file, other = history.ReadRunFile(name); other != nil {
+			return "", file, errors.Join(err, other)
+		}
+		dir = name
+	}
+	dir, err = filepath.EvalSymlinks(dir) // such as artifacts/last-attempt
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	return dir, file, err
+}

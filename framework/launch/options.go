@@ -1,0 +1,85 @@
+// Package launch turns the options of a run into its settings: scenarios, provider, seed, folder, and the command that runs it again.
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/selection"
+)
+
+// Options are what a user says about a run.
+type Options struct {
+	Cluster    string   // an existing cluster; empty: new clusters
+	Scope      string   // short or full
+	Incident   string   // its scenarios run; empty: no incident
+	Names      []string // of scenarios; none: all scenarios of the scope
+	Kubernetes string
+	Timings    string // for every scenario; empty: the scenario's own
+	ProxyMode  string
+	Artifacts  string           // the folder of all runs
+	Seed       uint64           // 0: a new seed
+	Keep       bool             // keep the last cluster
+	KeepLogs   bool             // keep logs also if every promise held
+	Begun      *history.RunFile // the run to continue; nil: a new run
+}
+
+// Scenarios returns the scenarios of the incident, the named scenarios, or the scenarios of the scope. told is the incident, if any.
+func (o Options) Scenarios() (chosen []scenario.Spec, told *history.Incident, err error) {
+	if o.Incident == "" {
+		chosen, err = selection.Scenarios(scenario.All, o.Scope, o.Names)
+		return chosen, nil, err
+	}
+	if len(o.Names) > 0 {
+		return nil, nil, errors.New("--incident with scenarios: an incident has its own scenarios")
+	}
+	i, err := selection.Incident(scenario.Incidents, o.Incident)
+	return i.Scenarios, &i.Incident, err
+}
+
+// Validate checks the version, the timings and the proxy mode.
+func (o Options) Validate() error {
+	spec := clusters.Spec{Zones: []string{"a"}, Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings),
+		ProxyMode: clusters.ProxyMode(o.ProxyMode)}
+	if o.Cluster != "" && o.Kubernetes != "" {
+		return errors.New("--kubernetes with --cluster: the cluster has a version already")
+	}
+	return spec.Validate()
+}
+
+// On returns those of the chosen scenarios that run on a cluster, and a note on the others; see selection.On.
+func (o Options) On(c clusters.Spec, chosen []scenario.Spec) (fit []scenario.Spec, note string, err error) {
+	need := run.Settings{Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings), ProxyMode: clusters.ProxyMode(o.ProxyMode)}.Needs
+	return selection.On(o.Cluster, c, chosen, need, len(o.Names) > 0 || o.Incident != "")
+}
+
+// Reproduce is the command that runs one scenario again, or without a name all scenarios of the run.
+func (o Options) Reproduce(name string, kubernetes string) string {
+	words := []string{"holdfast", "run"}
+	switch {
+	case name != "":
+		words = append(words, name)
+	case o.Incident != "":
+		words = append(words, "--incident", o.Incident)
+	case len(o.Names) > 0:
+		words = append(words, o.Names...)
+	case o.Scope != "short":
+		words = append(words, "--scope", o.Scope)
+	}
+	words = append(words, "--seed", fmt.Sprint(o.Seed))
+	if kubernetes != "" {
+		words = append(words, "--kubernetes", kubernetes)
+	}
+	if o.Timings != "" {
+		words = append(words, "--timings", o.Timings)
+	}
+	if o.ProxyMode != "" {
+		words = append(words, "--proxy-mode", o.ProxyMode)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,44 @@
+package launch_test
+
+import (
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/launch"
+	"github.com/holdfast-ha/holdfast/framework/provider"
+)
+
+func TestReproduceRepeatsWhatMatters(t *testing.T) {
+	o := launch.Options{Scope: "full", Seed: 42, Timings: "stock"}
+	want := "holdfast run chaos/a --seed 42 --kubernetes v1.37.0 --timings stock"
+	if got := o.Reproduce("chaos/a", "v1.37.0"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := o.Reproduce("", ""); got != "holdfast run --scope full --seed 42 --timings stock" {
+		t.Errorf("of all: %s", got)
+	}
+}
+
+// none provides no clusters.
+type none struct{ clusters.Provider }
+
+// Without --seed, each run has a different seed, which fits into a JSON number, and which is in the commands.
+func TestSeedIsMadeAndNamed(t *testing.T) {
+	t.Setenv("HOLDFAST_CACHE", t.TempDir())
+	seen := map[uint64]bool{}
+	for range 100 {
+		s, err := launch.Options{Artifacts: t.TempDir(), Scope: "short"}.Settings(t.Context(), "v1.2.3", io.Discard, provider.Provider{Provider: none{}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Seed == 0 || s.Seed >= 1<<53 || seen[s.Seed] {
+			t.Errorf("seed %d", s.Seed)
+		}
+		seen[s.Seed] = true
+		if want := fmt.Sprintf("holdfast run --seed %d", s.Seed); s.Reproduce("", "") != want {
+			t.Errorf("reproduced by %q, want %q", s.Reproduce("", ""), want)
+		}
+	}
+}

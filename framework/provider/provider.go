@@ -1,0 +1,91 @@
+// Package provider makes the providers of clusters that commands pick from.
+package provider
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"path"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
+	"github.com/holdfast-ha/holdfast/framework/maintenance"
+	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/self"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
+)
+
+// Provider makes clusters, with what else a run needs.
+type Provider struct {
+	clusters.Provider
+	// Open attaches to an existing cluster.
+	Open func(ctx context.Context, name string) (clusters.Cluster, error)
+	// Facts are what a cluster actually runs.
+	Facts func(clusters.Cluster) run.ClusterFacts
+	// Release lists the components of a Kubernetes version, and prepares the version for an upgrade.
+	Release func(ctx context.Context, version string) (certificate.Release, error)
+	Engine  string // and its version
+	// Executable is the static holdfast executable that runs in pods.
+	Executable string
+}
+
+// Maker makes a provider. Slow steps, such as installing an engine or building an image, are written to out. Steps of creating a
+// cluster go to say.
+type Maker func(ctx context.Context, out io.Writer, say func(string)) (Provider, error)
+
+// Kind is the provider of clusters of kind.
+func Kind(ctx context.Context, out io.Writer, say func(string)) (Provider, error) {
+	cache, err := engine.CacheDir()
+	if err != nil {
+		return Provider{}, err
+	}
+	executable, err := self.Path(ctx, cache) // before anything is made or installed
+	if err != nil {
+		return Provider{}, err
+	}
+	e, err := engine.Find(ctx, engine.Options{Say: func(text string, a ...any) { _, _ = fmt.Fprintf(out, text+"\n", a...) }})
+	if err != nil {
+		return Provider{}, err
+	}
+	made, err := inventory.Makers(ctx, e)
+	if err != nil {
+		return Provider{}, err
+	}
+	for _, line := range maintenance.Leftovers(made) {
+		_, _ = fmt.Fprintln(out, line)
+	}
+	options := kind.Options{
+		Command: self.CommandLine(), Log: slog.New(steps{slog.Default().Handler(), say}), Image: nodeimage.Options{Progress: nodeimage.ProgressTo(out)},
+	}
+	return Provider{
+		Provider: kind.New(e, options), Engine: e.Name() + " " + e.Version(), Executable: executable,
+		Release: func(ctx context.Context, version string) (certificate.Release, error) {
+			return releaseOf(nodeimage.GetRelease(ctx, e, version, options.Image))
+		},
+		Open: func(ctx context.Context, name string) (clusters.Cluster, error) {
+			return kind.Open(ctx, e, name, options)
+		},
+		Facts: func(c clusters.Cluster) run.ClusterFacts {
+			facts := run.ClusterFacts{Provider: "kind", Engine: e.Name() + " " + e.Version(), Kubernetes: c.Spec().Kubernetes}
+			if k, ok := c.(*kind.Cluster); ok {
+				facts.Image, facts.Balancer = k.Image(), k.Balancer()
+			}
+			return facts
+		},
+	}, nil
+}
+
+// releaseOf names the components of a release by the last part of their images' names.
+func releaseOf(r nodeimage.Release, err error) (certificate.Release, error) {
+	out := certificate.Release{Kubernetes: r.Kubernetes, Image: r.Image, Digest: r.Digest, Components: map[string]string{}, Digests: map[string]string{}}
+	for _, image := range r.Images {
+		name, tag, _ := strings.Cut(path.Base(image.Ref), ":")
+		out.Components[name], out.Digests[name] = tag, image.Digest
+	}
+	return out, err
+}

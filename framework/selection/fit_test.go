@@ -1,0 +1,56 @@
+package selection_test
+
+import (
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/selection"
+)
+
+// The error for a cluster that does not fit names the difference and the next step. It once printed two Go structs of 250 characters.
+func TestAClusterThatDoesNotFit(t *testing.T) {
+	labelled := selection.Standing
+	labelled.PerWorker = map[string][]string{"rack": {"r1", "r2"}}
+	all := []scenario.Spec{{Name: "chaos/one", Cluster: selection.Standing}, {Name: "chaos/two", Cluster: labelled}, {Name: "mutants/three", Cluster: selection.Standing}}
+	small := clusters.Spec{Kubernetes: "v1.37.1", Zones: []string{"a", "b"}}.WithDefaults()
+	for i, want := range []string{
+		"cluster demo has zones a,b with 1 worker each; chaos/one needs zones a,b,c with 2 workers each: make such a cluster with 'holdfast up NAME'",
+		"cluster demo has zones a,b with 1 worker each, no extra labels on workers; chaos/two needs zones a,b,c with 2 workers each, " +
+			"workers labelled rack=r1,r2: make such a cluster with 'holdfast up NAME --for chaos/two'",
+	} {
+		if _, _, err := selection.On("demo", small, all[i:i+1], clusters.Spec.WithDefaults, true); err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+	if said := selection.Suggest("demo", small, all); said != "  no scenario fits it; 2 fit the cluster of 'holdfast up demo', and --for SCENARIO makes the cluster that a scenario needs\n" {
+		t.Errorf("up says %s", said)
+	}
+	if said := selection.Suggest("demo", selection.Standing, all); said != "  holdfast run --cluster demo chaos/one   # one of 2 scenarios, of 3, that fit it\n" {
+		t.Errorf("up says %s", said)
+	}
+}
+
+// Scenarios of a scope that do not fit are skipped with a note. If none fits, or scenarios were named, that is an error.
+func TestScenariosOnACluster(t *testing.T) {
+	other := selection.Standing
+	other.Egress = true
+	all := []scenario.Spec{{Name: "chaos/one", Cluster: selection.Standing}, {Name: "chaos/two", Cluster: other}}
+	for _, test := range []struct {
+		chosen []scenario.Spec
+		named  bool
+		fit    int
+		note   string
+		failed bool
+	}{
+		{chosen: all, fit: 1, note: "1 of 2 scenarios fit cluster demo; the others need another cluster and are skipped"},
+		{chosen: all, named: true, failed: true},
+		{chosen: all[1:], failed: true},
+		{chosen: all[:1], named: true, fit: 1},
+	} {
+		fit, note, err := selection.On("demo", selection.Standing, test.chosen, clusters.Spec.WithDefaults, test.named)
+		if len(fit) != test.fit || note != test.note || (err != nil) != test.failed {
+			t.Errorf("%d chosen, named %t: %d fit, %q, %v", len(test.chosen), test.named, len(fit), note, err)
+		}
+	}
+}
