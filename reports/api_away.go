@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // APIAway is how long the API server was unavailable during faults of the control plane. It tells the load balancer in front of
@@ -64,7 +65,7 @@ func apiAwayOf(run history.Run) *APIAway {
 func (a *APIAway) String() string {
 	text := fmt.Sprintf("through %s %s, Kubernetes' own %s", a.balancer, a.Balancer, a.Own)
 	if a.BalancerReturning.addresses > 0 && a.OwnReturning.addresses > 0 {
-		text += fmt.Sprintf("; while the fault was reverted %s and %s", brief(a.BalancerReturning.Away), brief(a.OwnReturning.Away))
+		text += fmt.Sprintf("; while the fault was reverted %s and %s", words.Brief(a.BalancerReturning.Away), words.Brief(a.OwnReturning.Away))
 	}
 	return text
 }
@@ -72,5 +73,5 @@ func (a *APIAway) String() string {
 // String is a time, and on how many new connections it was seen.
 func (b AwayBy) String() string {
 	return fmt.Sprintf("%s (%s of %s new connections had no good answer; before the fault up to %s from one to the next)",
-		brief(b.Away), count(uint64(b.Failed)), count(uint64(b.Asked)), brief(b.Before))
+		words.Brief(b.Away), words.Count(uint64(b.Failed)), words.Count(uint64(b.Asked)), words.Brief(b.Before))
 }

@@ -42,16 +42,16 @@ func bounds(events []history.Event) (begin, end history.Offset) {
 	return min(begin, end), end
 }
 
-// began is the first known moment of a fault, or zero.
-func (f *Fault) began() history.Offset {
+// Began is the first known moment of a fault, or zero.
+func (f *Fault) Began() history.Offset {
 	if t := cmp.Or(f.Injecting, f.Seen, f.Healing, f.Healed); t != nil {
 		return history.Offset(*t)
 	}
 	return 0
 }
 
-// ended is when a fault was seen reverted, or end if it never was.
-func (f *Fault) ended(end history.Offset) history.Offset {
+// Ended is when a fault was seen reverted, or end if it never was.
+func (f *Fault) Ended(end history.Offset) history.Offset {
 	if f.Healed == nil {
 		return end
 	}

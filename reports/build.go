@@ -47,7 +47,7 @@ func Build(runDir string) (Report, error) {
 	}
 	r.fillIn(runDir, file)
 	r.noteTwins()
-	return r.completed(), nil
+	return r.Completed(), nil
 }
 
 func reportOf(file history.RunFile) Report {
@@ -133,7 +133,7 @@ func recorded(runDir, dir string, verdicts []verdict.Verdict) Scenario {
 	if err != nil {
 		return withoutRecord(verdicts, err.Error())
 	}
-	return describe(run, verdicts)
+	return Describe(run, verdicts)
 }
 
 func withoutRecord(verdicts []verdict.Verdict, why string) Scenario {
@@ -188,7 +188,7 @@ func (s *Scenario) takeResultOf(listed *history.ScenarioResult) {
 		s.Result, s.Why = Unknown, "the harness could not run or judge the scenario: "+listed.Error
 	}
 	if said := verdict.Outcome(listed.Outcome); said != "" {
-		result := resultOf(said)
+		result := ResultOfOutcome(said)
 		if s.Mutant != nil {
 			result = resultOfMutant(verdict.Verdict{Outcome: said})
 		}

@@ -1,9 +1,6 @@
 package reports
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -11,7 +8,7 @@ import (
 
 // confusion compares the causes that mutants planted with the reported ones; nil if fewer than two mutants name a cause.
 func (r *Report) confusion() *Confusion {
-	m := r.matrix()
+	m := r.Matrix()
 	if m == nil {
 		return nil
 	}
@@ -27,7 +24,8 @@ func (r *Report) confusion() *Confusion {
 	return c
 }
 
-func (r *Report) matrix() *judge.Confusion {
+// Matrix counts the mutants by planted and reported cause; nil if fewer than two mutants name a cause.
+func (r *Report) Matrix() *judge.Confusion {
 	var m judge.Confusion
 	for i := range r.Scenarios {
 		mutant := r.Scenarios[i].Mutant
@@ -46,9 +44,9 @@ func (r *Report) matrix() *judge.Confusion {
 	return &m
 }
 
-// mutantNotes are the remarks that belong to every caught mutant, each between before and after: that its server sets a trap, and the
+// MutantNotes are the remarks that belong to every caught mutant, each between before and after: that its server sets a trap, and the
 // result of its twin.
-func (s *Scenario) mutantNotes(before, after string) (notes string) {
+func (s *Scenario) MutantNotes(before, after string) (notes string) {
 	if s.Mutant == nil {
 		return ""
 	}
@@ -58,81 +56,37 @@ func (s *Scenario) mutantNotes(before, after string) (notes string) {
 	return notes
 }
 
-// markdownCauses lists why requests failed, by scenario.
-func markdownCauses(b *strings.Builder, r Report) {
-	begun := false
-	for i := range r.Scenarios {
-		s := &r.Scenarios[i]
-		for n, c := range s.Causes {
-			if !begun {
-				b.WriteString("\n### Failed requests by cause\n\n| scenario | failed | cause | how it is known |\n| --- | ---: | --- | --- |\n")
-				begun = true
-			}
-			name := ""
-			if n == 0 {
-				name = text(s.Name)
-			}
-			fmt.Fprintf(b, "| %s | %s | **%s**: %s | %s |\n", name, count(c.Failed), text(string(c.Cause)), text(c.Words), text(c.Known))
-		}
-	}
-}
-
-// markdownConfusion writes the matrix of planted and reported causes.
-func markdownConfusion(b *strings.Builder, c *judge.Confusion) {
-	t := newConfusionTable(c)
-	if t == nil {
-		return
-	}
-	fmt.Fprintf(b, "\n### Planted cause against reported cause\n\n%d of %d mutants were caught for the reason that was planted.\n\n| planted / reported |",
-		t.Agree, t.Of)
-	for _, reported := range t.Reported {
-		fmt.Fprintf(b, " %s |", text(string(reported)))
-	}
-	b.WriteString("\n| --- |" + strings.Repeat(" ---: |", len(t.Reported)) + "\n")
-	for _, row := range t.Rows {
-		fmt.Fprintf(b, "| %s |", text(string(row.Planted)))
-		for _, f := range row.Fields {
-			switch {
-			case f.N == 0:
-				b.WriteString(" |")
-			case f.Agree:
-				fmt.Fprintf(b, " **%d** |", f.N)
-			default:
-				fmt.Fprintf(b, " %d |", f.N)
-			}
-		}
-		b.WriteString("\n")
-	}
-}
-
-// confusionTable is the matrix as a table.
-type confusionTable struct {
+// ConfusionTable is the matrix as a table.
+type ConfusionTable struct {
 	Agree, Of int
 	Reported  []attribution.Cause
-	Rows      []confusionRow
+	Rows      []ConfusionRow
 }
 
-type confusionRow struct {
+// ConfusionRow has the mutants of one planted cause.
+type ConfusionRow struct {
 	Planted attribution.Cause
-	Fields  []confusionField
+	Fields  []ConfusionField
 }
 
-type confusionField struct {
+// ConfusionField counts the mutants of a planted cause for which one cause was reported.
+type ConfusionField struct {
 	Reported attribution.Cause
 	N        int
 	Agree    bool
 }
 
-func newConfusionTable(c *judge.Confusion) *confusionTable {
+// NewConfusionTable makes the table of a matrix; nil of nil.
+func NewConfusionTable(c *judge.Confusion) *ConfusionTable {
 	if c == nil {
 		return nil
 	}
-	t := &confusionTable{Reported: c.Reported}
+	t := &ConfusionTable{Reported: c.Reported}
 	t.Agree, t.Of = c.Agree()
 	for _, planted := range c.Planted {
-		row := confusionRow{Planted: planted}
+		row := ConfusionRow{Planted: planted}
 		for _, reported := range c.Reported {
-			row.Fields = append(row.Fields, confusionField{reported, c.Count(planted, reported), planted == reported})
+			row.Fields = append(row.Fields, ConfusionField{reported, c.Count(planted, reported), planted == reported})
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -7,11 +7,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
-// describe makes the report of a scenario from its record and verdicts. It reads the requests once, in memory that does not grow with
+// Describe makes the report of a scenario from its record and verdicts. It reads the requests once, in memory that does not grow with
 // their number. A damaged record is described as far as it goes, and is never Held.
-func describe(run history.Run, verdicts []verdict.Verdict) Scenario {
+func Describe(run history.Run, verdicts []verdict.Verdict) Scenario {
 	begin, end := bounds(run.Events)
 	s := Scenario{
 		Name: run.Header.Scenario, Claim: run.Header.Claim, Incomplete: run.Incomplete, Seed: run.Header.Seed,
@@ -57,7 +58,7 @@ func (s *Scenario) measure(run history.Run) {
 	load := newSeries(s.From, width, run.Header.Plan)
 	for i := range s.Faults {
 		f := &s.Faults[i]
-		load.faults = append(load.faults, inFlight{from: f.began(), to: f.ended(max(s.End, s.To)), requests: &f.RequestsInFlight})
+		load.faults = append(load.faults, inFlight{from: f.Began(), to: f.Ended(max(s.End, s.To)), requests: &f.RequestsInFlight})
 	}
 	load.causes = attribution.NewFailureCauses(run)
 	if err := load.read(run.Requests); err != nil && s.Incomplete == "" {
@@ -85,14 +86,14 @@ func troubles(events []history.Event) []string {
 	for i := range events {
 		switch e := &events[i]; {
 		case e.Trouble != nil:
-			list = append(list, fmt.Sprintf("at %s: %s", moment(e.T), e.Trouble.What))
+			list = append(list, fmt.Sprintf("at %s: %s", words.Moment(e.T), e.Trouble.What))
 		case e.Gap != nil:
 			what := "may have missed changes"
 			if e.Gap.Bridged {
 				what = "was late, but missed no changes"
 			}
 			list = append(list, fmt.Sprintf("from %s to %s the watch of %s %s: %s",
-				moment(e.Gap.Since), moment(e.T), e.Gap.What, what, e.Gap.Why))
+				words.Moment(e.Gap.Since), words.Moment(e.T), e.Gap.What, what, e.Gap.Why))
 		}
 	}
 	if more := len(list) - limit; more > 0 {

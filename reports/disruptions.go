@@ -10,7 +10,7 @@ func (s *Scenario) countAffected(run history.Run) {
 	owned, seen := newOwners(run.Events), objects.New(run.Events)
 	for i := range s.Faults {
 		f := &s.Faults[i]
-		from, to := f.began(), f.ended(s.End)
+		from, to := f.Began(), f.Ended(s.End)
 		f.NodeLosses, f.PodRestarts = len(seen.NodeLosses(from, to)), restarts(run.Events, owned, from, to)
 		for _, end := range seen.Terminations(from, to) {
 			if owned.workload(end.Namespace, end.Labels) != "" {

@@ -19,9 +19,9 @@ func TestResultOfARunThatWasInterrupted(t *testing.T) {
 		{Scenario{Result: Held}, Interrupted}, {Scenario{Result: Unknown}, Interrupted}, {Scenario{Result: Violated}, Violated},
 		{Scenario{Result: Missed}, Violated},
 	} {
-		m := Report{Interrupted: "SIGINT", Scenarios: []Scenario{test.with, cut, never}}.completed()
-		if m.Result != test.want || !strings.Contains(m.summary(), "1 interrupted, 1 not begun. Interrupted by SIGINT.") {
-			t.Errorf("%s with an interruption: %s, %s", test.with.Result, m.Result, m.summary())
+		m := Report{Interrupted: "SIGINT", Scenarios: []Scenario{test.with, cut, never}}.Completed()
+		if m.Result != test.want || !strings.Contains(m.Summary(), "1 interrupted, 1 not begun. Interrupted by SIGINT.") {
+			t.Errorf("%s with an interruption: %s, %s", test.with.Result, m.Result, m.Summary())
 		}
 	}
 }
@@ -35,7 +35,7 @@ func TestSummaryOfWhatWasThere(t *testing.T) {
 		"1 held, 1 mutant caught. Without the mutants: 0 of 0 requests failed over 0 disruption events.": {Scenarios: []Scenario{plain, mutant}},
 		"nothing ran.": {},
 	} {
-		if got := m.summary(); got != want {
+		if got := m.Summary(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

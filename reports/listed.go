@@ -31,7 +31,7 @@ func ResultOf(s *history.ScenarioResult) (Result, string) {
 	}
 	var judged Scenario
 	judged.conclude(verdicts)
-	return resultOf(verdict.Outcome(s.Outcome)), judged.Why
+	return ResultOfOutcome(verdict.Outcome(s.Outcome)), judged.Why
 }
 
 // caughtOf is the verdict on a mutant in run.json. An older version wrote only its outcome.

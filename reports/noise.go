@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // Noise is how well one process of the harness ran, by its own measurement: "harness", which wrote the record, or a load worker.
@@ -68,21 +69,21 @@ func quantilesOf(sorted []time.Duration) Quantiles {
 	return Quantiles{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999), Max: at(1)}
 }
 
-// noiseInWords is empty if the record has no measurement.
-func (s *Scenario) noiseInWords() string {
+// NoiseInWords is empty if the record has no measurement.
+func (s *Scenario) NoiseInWords() string {
 	var parts []string
 	for _, p := range s.Noise {
-		text := fmt.Sprintf("%s did not run for up to %s", p.Of, brief(p.Pause))
+		text := fmt.Sprintf("%s did not run for up to %s", p.Of, words.Brief(p.Pause))
 		if p.Throttled > 0 {
-			text += fmt.Sprintf(", was throttled by its CPU quota for %s in total", brief(p.Throttled))
+			text += fmt.Sprintf(", was throttled by its CPU quota for %s in total", words.Brief(p.Throttled))
 		}
 		if p.Steal > 0 {
-			text += fmt.Sprintf(", lost up to %s of its machine's CPUs to other machines", percent(p.Steal))
+			text += fmt.Sprintf(", lost up to %s of its machine's CPUs to other machines", words.Percent(p.Steal))
 		}
-		parts = append(parts, text+fmt.Sprintf(", and something on its machine waited for a CPU %s of the time", percent(p.WaitCPU)))
+		parts = append(parts, text+fmt.Sprintf(", and something on its machine waited for a CPU %s of the time", words.Percent(p.WaitCPU)))
 	}
 	if w := s.WatchDelay; w != nil {
-		parts = append(parts, fmt.Sprintf("watches delivered changes %s (p50) to %s (maximum) after they happened", brief(w.P50), brief(w.Max)))
+		parts = append(parts, fmt.Sprintf("watches delivered changes %s (p50) to %s (maximum) after they happened", words.Brief(w.P50), words.Brief(w.Max)))
 	}
 	return strings.Join(parts, "; ")
 }

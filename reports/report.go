@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
@@ -109,16 +110,16 @@ type Timings struct {
 	Toleration        Seconds `json:"tolerationSeconds"`
 }
 
-// writeJSON writes report.json.
-func writeJSON(w io.Writer, r Report) error {
+// WriteJSON writes report.json.
+func WriteJSON(w io.Writer, r Report) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
 	out.SetEscapeHTML(false) // promises contain < and >, and this is not a web page
 	return out.Encode(r)
 }
 
-// completed returns the report with the figures that follow from its scenarios.
-func (r Report) completed() Report {
+// Completed returns the report with the figures that follow from its scenarios.
+func (r Report) Completed() Report {
 	r.SchemaVersion, r.Trouble, r.Scenarios = SchemaVersion, notNil(r.Trouble), notNil(r.Scenarios)
 	for i := range r.Scenarios {
 		r.Scenarios[i].complete()
@@ -175,4 +176,12 @@ func notNil[T any](list []T) []T {
 		return []T{}
 	}
 	return list
+}
+
+// SeedText is the run's seed in words; empty if it is not known. No run has the seed 0.
+func (r *Report) SeedText() string {
+	if r.Seed == 0 {
+		return ""
+	}
+	return strconv.FormatUint(r.Seed, 10)
 }

@@ -59,7 +59,7 @@ func (r *Report) result() Result {
 	case len(r.Trouble) > 0:
 		return Unknown
 	default:
-		return resultOf(sum)
+		return ResultOfOutcome(sum)
 	}
 }
 
@@ -92,7 +92,7 @@ func (s *Scenario) sumUp() (Result, string) {
 	if decided < 0 {
 		return Unknown, "no promise was judged"
 	}
-	return resultOf(sum), s.Verdicts[decided].Seen
+	return ResultOfOutcome(sum), s.Verdicts[decided].Seen
 }
 
 // sumUp takes the verdict on the mutant. An incomplete record proves nothing: Caught needs as much evidence as Held.
@@ -120,8 +120,8 @@ func resultOfMutant(caught verdict.Verdict) Result {
 	return Unknown
 }
 
-// resultOf is the result for an outcome. Any word that is not known is Unknown.
-func resultOf(o verdict.Outcome) Result {
+// ResultOfOutcome is the result for an outcome. Any word that is not known is Unknown.
+func ResultOfOutcome(o verdict.Outcome) Result {
 	switch o {
 	case verdict.Held:
 		return Held
@@ -129,4 +129,22 @@ func resultOf(o verdict.Outcome) Result {
 		return Violated
 	}
 	return Unknown
+}
+
+// Mark is a result behind its symbol.
+func Mark(r Result) string { return Shape(r) + " " + string(r) }
+
+// Shape is the symbol of a result, so that readers need not tell results apart by colour.
+func Shape(r Result) string {
+	switch {
+	case r == Escaped:
+		return "➖"
+	case r.Good():
+		return "✅"
+	case r.Broken():
+		return "❌"
+	case r == Interrupted || r == NotBegun:
+		return "⏹️"
+	}
+	return "❔"
 }

@@ -73,7 +73,7 @@ func TestReportResult(t *testing.T) {
 		"a troubled run":   {troubled, Unknown},
 		"an unknown word?": {of("splendid"), Unknown},
 	} {
-		if got := test.report.completed().Result; got != test.want {
+		if got := test.report.Completed().Result; got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}

@@ -1,11 +1,15 @@
 package reports
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/stats"
+	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // Scenario is one scenario of a run. All moments are offsets from the run's base, as in its record.
@@ -167,7 +171,7 @@ type Cause struct {
 // complete fills in the figures that follow from others, and makes lists that are not null.
 func (s *Scenario) complete() {
 	s.Requests = Requests{Sent: s.Sent(), Failed: s.Failed(), Unsent: s.Unsent()}
-	s.Requests.UpperBound95, s.Disruptions.UpperBound95 = s.bounds95()
+	s.Requests.UpperBound95, s.Disruptions.UpperBound95 = s.Bounds95()
 	for i := range s.Lanes {
 		if l := &s.Lanes[i]; l.Failed == 0 && l.OK > 0 {
 			l.UpperBound95 = new(stats.UpperBound95(l.OK))
@@ -177,9 +181,9 @@ func (s *Scenario) complete() {
 	s.Lanes, s.Noise, s.Causes = notNil(s.Lanes), notNil(s.Noise), notNil(s.Causes)
 }
 
-// bounds95 are nil if there is no bound. The bound over requests is that of the lane with the fewest, because lanes are judged
+// Bounds95 are nil if there is no bound. The bound over requests is that of the lane with the fewest, because lanes are judged
 // separately.
-func (s *Scenario) bounds95() (requests, disruptions *float64) {
+func (s *Scenario) Bounds95() (requests, disruptions *float64) {
 	events, worst := s.Disruptions.Total(), 0.0
 	for i := range s.Lanes {
 		if l := &s.Lanes[i]; l.Name != history.LaneControl && l.Sent() > 0 {
@@ -207,4 +211,28 @@ func faultOf(f history.FaultLife) Fault {
 		Name: f.Name, Injecting: at(f.Injecting), Seen: at(f.Seen), Healing: at(f.Healing), Healed: at(f.Healed), Lasting: at(f.Lasting),
 		Nodes: notNil(f.Nodes), Pods: notNil(f.Pods), Witness: notNil(f.Witness), Errors: notNil(f.Errors),
 	}
+}
+
+// SplitName splits "suite/name". A name without a suite belongs to the suite "holdfast".
+func SplitName(scenario string) (suite, name string) {
+	suite, name, ok := strings.Cut(scenario, "/")
+	if !ok {
+		return "holdfast", scenario
+	}
+	return suite, name
+}
+
+// Kinds lists the failures of the lane by kind, the most frequent first.
+func (l Lane) Kinds() string {
+	kinds := slices.SortedFunc(maps.Keys(l.Outcomes), func(a, b history.Outcome) int {
+		if l.Outcomes[a] != l.Outcomes[b] {
+			return int(l.Outcomes[b]) - int(l.Outcomes[a])
+		}
+		return strings.Compare(string(a), string(b))
+	})
+	var parts []string
+	for _, k := range kinds {
+		parts = append(parts, words.Count(l.Outcomes[k])+" "+string(k))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -3,6 +3,7 @@ package reports
 import (
 	"errors"
 	"iter"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,8 +15,13 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
+const (
+	sec = time.Second
+	ms  = time.Millisecond
+)
+
 func TestDescribeADrain(t *testing.T) {
-	s := describe(historytest.Healthy().Run(), nil)
+	s := Describe(historytest.Healthy().Run(), nil)
 	if s.Name != "chaos/drain-one-worker" || s.Claim == "" || s.Seed != 1 {
 		t.Errorf("name %q, claim %q, seed %d", s.Name, s.Claim, s.Seed)
 	}
@@ -46,7 +52,7 @@ func TestDescribeADrain(t *testing.T) {
 }
 
 func TestPodsLive(t *testing.T) {
-	s := describe(historytest.Healthy().Run(), nil)
+	s := Describe(historytest.Healthy().Run(), nil)
 	victim, replacement := s.Zones[0].Nodes[0].Pods[0], s.Zones[0].Nodes[1].Pods[1]
 	want := []PodSpan{
 		{State: objects.PodReady, From: 3 * sec, To: historytest.EvictedAt}, {State: objects.PodTerminating, From: historytest.EvictedAt, To: historytest.GoneAt},
@@ -79,29 +85,13 @@ func TestPodStates(t *testing.T) {
 		Pod(6*sec, pod(history.Modified, "Running", true, true)).
 		Pod(7*sec, pod(history.Modified, "Succeeded", false, true)).
 		Pod(9*sec, pod(history.Deleted, "Succeeded", false, true))
-	got := describe(b.Run(), nil).Zones[0].Nodes[0].Pods[0]
+	got := Describe(b.Run(), nil).Zones[0].Nodes[0].Pods[0]
 	want := []PodSpan{
 		{State: objects.PodStarting, From: 1 * sec, To: 3 * sec}, {State: objects.PodReady, From: 3 * sec, To: 4 * sec}, {State: objects.PodUnready, From: 4 * sec, To: 5 * sec},
 		{State: objects.PodReady, From: 5 * sec, To: 6 * sec}, {State: objects.PodTerminating, From: 6 * sec, To: 7 * sec},
 	}
 	if diff := cmp.Diff(want, got.Spans); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestGenerations(t *testing.T) {
-	s := rolledOut()
-	for _, p := range s.Zones[0].Nodes[0].Pods {
-		want := 0
-		if p.Name == "backend-77aa4b-b1" {
-			want = 1
-		}
-		if p.Generation != want {
-			t.Errorf("%s is of generation %d, want %d", p.Name, p.Generation, want)
-		}
-	}
-	if got := s.Zones[len(s.Zones)-1]; got.Name != "" || len(got.Nodes[0].Pods) != 2 {
-		t.Errorf("the last zone is %+v, want the load node, which has none", got)
 	}
 }
 
@@ -148,7 +138,7 @@ func TestLanes(t *testing.T) {
 				r.Sent, r.Done = r.Due+300*ms, r.Due+500*ms
 			}
 		})
-	s := describe(b.Run(), nil)
+	s := Describe(b.Run(), nil)
 	var names []history.Lane
 	for _, l := range s.Lanes {
 		names = append(names, l.Name)
@@ -174,7 +164,7 @@ func TestLanes(t *testing.T) {
 }
 
 func TestBuckets(t *testing.T) {
-	s := describe(historytest.Healthy().Fail(history.LaneFresh, 17*sec, 17200*ms, history.Refused).Run(), nil)
+	s := Describe(historytest.Healthy().Fail(history.LaneFresh, 17*sec, 17200*ms, history.Refused).Run(), nil)
 	if s.BucketWidth != 100*ms {
 		t.Fatalf("a bucket is %v wide", s.BucketWidth)
 	}
@@ -203,7 +193,7 @@ func TestBucketsAreBounded(t *testing.T) {
 		b := historytest.New().Phase(history.Steady, 0).Phase(history.Drained, length)
 		b.Request(history.Request{Due: length / 2}).Request(history.Request{Due: length + length/20})
 		b.Request(history.Request{Due: 1 << 62}).Request(history.Request{Due: -5 * time.Hour, Done: 1})
-		s := describe(b.Run(), nil)
+		s := Describe(b.Run(), nil)
 		if n := len(s.Lanes[0].Buckets); n > maxBuckets || length > time.Minute && n < maxBuckets/5 {
 			t.Errorf("%v: %d buckets of %v", length, n, s.BucketWidth)
 		}
@@ -225,14 +215,14 @@ func TestDescribeDamage(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := held("NoFailedRequests", "none fails", "0 failed", nil)
-			s := describe(test.run.Run(), []verdict.Verdict{all})
+			all := verdict.Verdict{Promise: "none fails", Kind: "NoFailedRequests", Outcome: verdict.Held, Seen: "0 failed"}
+			s := Describe(test.run.Run(), []verdict.Verdict{all})
 			if s.Result != Unknown || s.Incomplete != test.want {
 				t.Errorf("%s, incomplete: %q", s.Result, s.Incomplete)
 			}
 		})
 	}
-	if s := describe(history.Run{}, nil); s.Result != Unknown || s.To <= s.From {
+	if s := Describe(history.Run{}, nil); s.Result != Unknown || s.To <= s.From {
 		t.Errorf("an empty record: %+v", s)
 	}
 }
@@ -242,7 +232,7 @@ func TestTroublesAreBounded(t *testing.T) {
 	for i := range 100 {
 		b.Trouble(time.Duration(i)*sec, "starved")
 	}
-	got := describe(b.Run(), nil).Trouble
+	got := Describe(b.Run(), nil).Trouble
 	if len(got) != 21 || got[0] != "at 0s: starved" || got[20] != "and 80 more" {
 		t.Errorf("%d: %v", len(got), got)
 	}
@@ -270,7 +260,7 @@ func many(n int) history.Run {
 func TestMemoryDoesNotGrowWithRequests(t *testing.T) {
 	allocations := func(n int) float64 {
 		run := many(n)
-		return testing.AllocsPerRun(1, func() { describe(run, nil) })
+		return testing.AllocsPerRun(1, func() { Describe(run, nil) })
 	}
 	few, lots := allocations(10_000), allocations(200_000)
 	if lots > few*1.1 {
@@ -282,8 +272,19 @@ func BenchmarkDescribe(b *testing.B) {
 	run := many(1_000_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		if s := describe(run, nil); s.Sent() != 1_000_000 {
+		if s := Describe(run, nil); s.Sent() != 1_000_000 {
 			b.Fatal(s.Sent())
 		}
+	}
+}
+
+// TestJSONOfNothing: who reads it in a language without null checks must find lists.
+func TestJSONOfNothing(t *testing.T) {
+	var text strings.Builder
+	if err := WriteJSON(&text, Report{Scenarios: []Scenario{withoutRecord([]verdict.Verdict{{}}, "")}}.Completed()); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text.String(), "null") {
+		t.Errorf("null in\n%s", &text)
 	}
 }

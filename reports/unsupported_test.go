@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bytes"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,18 +23,13 @@ func TestWhatIsNotSupportedIsNamedAndCountsForNothing(t *testing.T) {
 	for want, m := range map[Result]Report{
 		Held: {Scenarios: []Scenario{good, no}}, Unknown: {Scenarios: []Scenario{no}}, Violated: {Scenarios: []Scenario{no, {Result: Violated}}},
 	} {
-		if got := m.completed().Result; got != want {
+		if got := m.Completed().Result; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	m := Report{Scenarios: []Scenario{good, no}}.completed()
-	if got := m.summary(); !strings.HasPrefix(got, "1 held, 1 unsupported.") {
+	m := Report{Scenarios: []Scenario{good, no}}.Completed()
+	if got := m.Summary(); !strings.HasPrefix(got, "1 held, 1 unsupported.") {
 		t.Errorf("got %s", got)
-	}
-	var junit bytes.Buffer
-	if err := writeJUnit(&junit, m); err != nil || !strings.Contains(junit.String(), `<skipped message="tc netem is not supported here">`) ||
-		!strings.Contains(junit.String(), `skipped="1"`) || strings.Contains(junit.String(), "<error") {
-		t.Errorf("%v: %s", err, &junit)
 	}
 	if got := m.Counts; got.Unsupported != 1 || got.Held != 1 || got.Unknown != 0 {
 		t.Errorf("got %+v", got)

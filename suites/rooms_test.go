@@ -3,10 +3,8 @@ package suites_test
 import (
 	"bufio"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -28,16 +26,10 @@ var sisters = map[string]bool{
 	"suites/mutants":      true,
 }
 
-// tooLarge are rooms above the limits, with their sizes. They may only shrink.
-var tooLarge = map[string]room{
-	"clusters/kind": {26, 2370},
-	"reports":       {28, 3179},
-}
-
 // room is the size of a package.
 type room struct{ files, lines int }
 
-func (r room) within(files, lines int) bool { return r.files <= files && r.lines <= lines }
+func (r room) small() bool { return r.files <= mostFiles && r.lines <= mostLines }
 
 // TestRoomsAreSmall: small functions and small files hide the growth of a package, so the package has a limit, too.
 func TestRoomsAreSmall(t *testing.T) {
@@ -74,16 +66,12 @@ func TestRoomsAreSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, r := range rooms {
-		limit, excused := tooLarge[name]
-		if !excused {
-			limit = room{mostFiles, mostLines}
-		}
-		if !sisters[name] && !r.within(limit.files, limit.lines) {
-			t.Errorf("%s has %d files and %d lines of code; the limits are %d and %d: make two rooms of it", name, r.files, r.lines, limit.files, limit.lines)
+		if !sisters[name] && !r.small() {
+			t.Errorf("%s has %d files and %d lines of code; the limits are %d and %d: make two rooms of it", name, r.files, r.lines, mostFiles, mostLines)
 		}
 	}
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(sisters)), slices.Collect(maps.Keys(tooLarge))) {
-		if r := rooms[name]; r == nil || r.within(mostFiles, mostLines) {
+	for name := range sisters {
+		if r := rooms[name]; r == nil || r.small() {
 			t.Errorf("%s is within the limits of any room, or gone: remove it from the exceptions", name)
 		}
 	}

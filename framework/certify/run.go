@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
-	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
+	"github.com/holdfast-ha/holdfast/reports/formats"
 )
 
 // The three runs of a certification, and their folders.
@@ -78,7 +78,7 @@ func (c *Certification) settings(part string, release certificate.Release) run.S
 
 // next says after a run whether the next run is worth its time.
 func (c *Certification) next(ctx context.Context, part string, f history.RunFile) bool {
-	c.errs = append(c.errs, reports.WriteAll(filepath.Join(c.Settings.Dir, part)), c.Ended(part, f))
+	c.errs = append(c.errs, formats.WriteAll(filepath.Join(c.Settings.Dir, part)), c.Ended(part, f))
 	c.broken = c.broken || run.OutcomeOf(f) == verdict.Violated
 	if part == upgradeRun {
 		c.upgraded = true

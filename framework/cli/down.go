@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
-	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 func downCommand() *cobra.Command {
@@ -65,7 +65,7 @@ func remove(ctx context.Context, e *engine.Engine, out io.Writer, name []string)
 		_, err = fmt.Fprintln(out, "nothing to remove")
 		return err
 	}
-	_, err = fmt.Fprintf(out, "removed %s, %s, %s\n", reports.Plural(uint64(len(removed.Containers)), "container"),
-		reports.Plural(uint64(len(removed.Volumes)), "volume"), reports.Plural(uint64(len(removed.Networks)), "network"))
+	_, err = fmt.Fprintf(out, "removed %s, %s, %s\n", words.Plural(uint64(len(removed.Containers)), "container"),
+		words.Plural(uint64(len(removed.Volumes)), "volume"), words.Plural(uint64(len(removed.Networks)), "network"))
 	return err
 }

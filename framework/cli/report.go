@@ -11,10 +11,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/catalogue"
+	"github.com/holdfast-ha/holdfast/reports/formats"
 )
 
 func reportCommand() *cobra.Command {
-	var catalogue string
+	var page string
 	cmd := &cobra.Command{
 		Use:   "report RUN [RUN ...]",
 		Short: "Write the reports of a stored run again: HTML, Markdown, JSON, JUnit",
@@ -30,22 +32,22 @@ written.`,
 		Example: `  holdfast report artifacts/latest
   holdfast report artifacts/latest --catalogue suites/README.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if catalogue == "" || len(args) == 0 {
+			if page == "" || len(args) == 0 {
 				if err := oneArg(cmd, args); err != nil {
 					return err
 				}
 			}
-			if catalogue == "" {
+			if page == "" {
 				return reportAgain(cmd.OutOrStdout(), args[0])
 			}
-			if err := reports.UpdateCatalogue(catalogue, claims(), args...); err != nil {
+			if err := catalogue.Update(page, claims(), args...); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "report: %s\n", catalogue)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "report: %s\n", page)
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&catalogue, "catalogue", "", "add the findings to findings.json in the folder of this file, and write the file from it; write no report")
+	cmd.Flags().StringVar(&page, "catalogue", "", "add the findings to findings.json in the folder of this file, and write the file from it; write no report")
 	return cmd
 }
 
@@ -56,9 +58,9 @@ func reportAgain(out io.Writer, dir string) error {
 		return err
 	}
 	text := r.Line() + "\n"
-	err = reports.Write(dir, r)
+	err = formats.Write(dir, r)
 	if err == nil {
-		text += "report: " + filepath.Join(dir, reports.HTMLFile) + "\n"
+		text += "report: " + filepath.Join(dir, formats.HTMLFile) + "\n"
 	}
 	_, said := io.WriteString(out, text)
 	return besides(reported(r), r.Damaged, err, said)
@@ -81,9 +83,9 @@ func reported(r reports.Report) error {
 }
 
 // claims are those of every suite.
-func claims() (list []reports.Claim) {
+func claims() (list []catalogue.Claim) {
 	for _, s := range scenario.All {
-		list = append(list, reports.Claim{Scenario: s.Name, Claim: s.Claim})
+		list = append(list, catalogue.Claim{Scenario: s.Name, Claim: s.Claim})
 	}
 	return list
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/selftest"
-	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/formats"
 )
 
-var reportFiles = []string{reports.HTMLFile, reports.JSONFile, reports.JUnitFile, reports.MarkdownFile}
+var reportFiles = []string{formats.HTMLFile, formats.JSONFile, formats.JUnitFile, formats.MarkdownFile}
 
 // written lists the reports in a folder.
 func written(t *testing.T, dir string) (names []string) {
@@ -61,7 +61,7 @@ func TestTheEndOfARun(t *testing.T) {
 		if code := ExitCode(err); code != test.code {
 			t.Errorf("%s: exit code %d, %v; want %d", test.summary, code, err, test.code)
 		}
-		want := "\n" + test.summary + "\nreport: " + filepath.Join(dir, reports.HTMLFile) + "\n"
+		want := "\n" + test.summary + "\nreport: " + filepath.Join(dir, formats.HTMLFile) + "\n"
 		if out.String() != want {
 			t.Errorf("said %q, want %q", out.String(), want)
 		}
@@ -137,7 +137,7 @@ func TestReport(t *testing.T) {
 				turn(t, filepath.Join(dir, filepath.FromSlash(test.spoil)))
 			}
 			out, code, err := execute(t, "report", dir)
-			want := "report: " + filepath.Join(dir, reports.HTMLFile) + "\n"
+			want := "report: " + filepath.Join(dir, formats.HTMLFile) + "\n"
 			if code != test.code || !strings.HasPrefix(out, test.line) || !strings.HasSuffix(out, want) {
 				t.Errorf("exit code %d, %v, %q; want %d, %q and %q", code, err, out, test.code, test.line, want)
 			}
@@ -175,7 +175,7 @@ func TestReportOnARunWithoutItsDescription(t *testing.T) {
 	} {
 		spoil()
 		_, code, err := execute(t, "report", dir)
-		text, readErr := os.ReadFile(filepath.Join(dir, reports.MarkdownFile))
+		text, readErr := os.ReadFile(filepath.Join(dir, formats.MarkdownFile))
 		if code == ExitHeld || readErr != nil || strings.Contains(string(text), "seed 0") || !strings.Contains(string(text), "run.json") {
 			t.Errorf("%s: exit code %d, %v\n%s", what, code, err, text)
 		}
@@ -248,7 +248,7 @@ func TestARunThatWasInterrupted(t *testing.T) {
 					t.Errorf("%s, %v:\n%s", name, err, text)
 				}
 			}
-			text, err := os.ReadFile(filepath.Join(dir, reports.JUnitFile))
+			text, err := os.ReadFile(filepath.Join(dir, formats.JUnitFile))
 			errors := map[bool]string{true: `errors="0"`, false: `errors="1"`}[test.code == ExitViolated]
 			if err != nil || !strings.Contains(string(text), errors+` skipped="2"`) {
 				t.Errorf("%v, want %s and 2 skipped\n%s", err, errors, text)
@@ -298,7 +298,7 @@ func TestReportOnPartOfARun(t *testing.T) {
 		if diff := cmp.Diff(reportFiles, written(t, dir)); code != ExitUnknown || diff != "" {
 			t.Errorf("%s: exit code %d, %v; reports (-want +got):\n%s", what, code, err, diff)
 		}
-		text, err := os.ReadFile(filepath.Join(dir, reports.MarkdownFile))
+		text, err := os.ReadFile(filepath.Join(dir, formats.MarkdownFile))
 		if err != nil || !strings.Contains(strings.ToLower(string(text)), "unknown") {
 			t.Errorf("%s: the report says, %v\n%s\nwant it to say unknown", what, err, text)
 		}

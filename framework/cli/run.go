@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/formats"
 )
 
 // runFlags are the flags of `holdfast run`.
@@ -167,9 +167,9 @@ func (f runFlags) onCluster(ctx context.Context, p provider.Provider, chosen []s
 // cannot be written, the summary is printed nevertheless, and determines the exit code.
 func report(out io.Writer, dir string, file history.RunFile, failed ...error) error {
 	text := "\n" + summary.Of(file) + "\n"
-	err := reports.WriteAll(dir)
+	err := formats.WriteAll(dir)
 	if err == nil {
-		text += "report: " + filepath.Join(dir, reports.HTMLFile) + "\n"
+		text += "report: " + filepath.Join(dir, formats.HTMLFile) + "\n"
 	}
 	_, said := io.WriteString(out, text)
 	return besides(outcomeOf(file), append(failed, err, said)...)

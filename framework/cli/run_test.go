@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	}
 	scenario.All, scenario.Incidents, scenario.Profiles = described(), retold(), certifiable()
 	scenario.DescribeUpgrade(climb())
-	providers["hamlet"], providers["nowhere"] = hamlets(nil), hamlets(errors.New("no engine"))
+	provider.Makers["hamlet"], provider.Makers["nowhere"] = hamlets(nil), hamlets(errors.New("no engine"))
 	os.Args = append(os.Args[:1], strings.Fields(args)...)
 	if os.Getenv(apiVariable) == "" {
 		_, api := leasetest.New()
@@ -315,11 +315,11 @@ func onThese(t *testing.T) {
 	t.Helper()
 	before, incidents := scenario.All, scenario.Incidents
 	scenario.All, scenario.Incidents = described(), retold()
-	providers["hamlet"], providers["nowhere"] = hamlets(nil), hamlets(errors.New("no engine"))
+	provider.Makers["hamlet"], provider.Makers["nowhere"] = hamlets(nil), hamlets(errors.New("no engine"))
 	t.Cleanup(func() {
 		scenario.All, scenario.Incidents = before, incidents
-		delete(providers, "hamlet")
-		delete(providers, "nowhere")
+		delete(provider.Makers, "hamlet")
+		delete(provider.Makers, "nowhere")
 	})
 }
 

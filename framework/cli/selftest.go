@@ -112,7 +112,7 @@ func (f selftestFlags) validate() error {
 	if f.judge {
 		return errors.New("--judge without --from: new runs are judged anyway")
 	}
-	return f.Options.Validate()
+	return f.Validate()
 }
 
 // addUp counts stored runs, and writes the report into a new folder.

@@ -38,6 +38,9 @@ type Provider struct {
 // cluster go to say.
 type Maker func(ctx context.Context, out io.Writer, say func(string)) (Provider, error)
 
+// Makers are the providers by the names that --provider accepts.
+var Makers = map[string]Maker{"kind": Kind}
+
 // Kind is the provider of clusters of kind.
 func Kind(ctx context.Context, out io.Writer, say func(string)) (Provider, error) {
 	cache, err := engine.CacheDir()

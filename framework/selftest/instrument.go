@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // Instrument is what load and record see, and that they report no failures that did not happen, measured on loopback without a cluster.
@@ -28,6 +29,8 @@ type OutageRow struct {
 	Late        int `json:"late"`
 	FalseAlarms int `json:"falseAlarms"` // failed requests that no outage hit, without those that
 	TimedOut    int `json:"timedOut"`    // had no answer in time: the machine was too slow, not a server
+	// Unrecorded is the number of requests that an outage reset and that have no failed row.
+	Unrecorded int `json:"unrecorded,omitempty"`
 }
 
 // OutageLength is what was seen of the outages of one length.
@@ -80,8 +83,10 @@ type Soak struct {
 // leastCounted is the least number of outages of a length, or of lost requests in all, that allows a conclusion.
 const leastCounted = 10
 
-// finest is the shortest length of outages, in milliseconds, of which leastCounted must count. A sender's timers are late by about as
-// much as shorter outages last: on an idle machine, with a request every millisecond, one of a hundred outages of 2 ms counted.
+// finest is the shortest length of outages, in milliseconds, that a request is certain to meet, and of which leastCounted must count. A
+// request takes part of a millisecond from its sender to the server, and a sender's timers are late by up to two: a request that was
+// sent in time during a shorter outage can arrive when the outage is over. On an idle machine, with a request every millisecond, one of
+// a hundred outages of 2 ms counted.
 const finest = 5
 
 // Findings are what is wrong with the instrument, and what could not be found out.
@@ -95,12 +100,16 @@ func (i *Instrument) Findings() (wrong, unknown []string) {
 			wrong = append(wrong, fmt.Sprintf("%d requests on %s every %g ms failed without an outage", row.FalseAlarms, name, row.GapMilliseconds))
 		}
 		fewest := leastCounted
+		if row.Unrecorded > 0 {
+			wrong = append(wrong, fmt.Sprintf("%d requests on %s every %g ms were reset by an outage and have no failed row",
+				row.Unrecorded, name, row.GapMilliseconds))
+		}
 		for _, l := range row.Lengths {
 			all, missed := l.onTime()
 			if l.Milliseconds >= finest {
 				fewest = min(fewest, all)
 			}
-			if l.Milliseconds >= 2*row.GapMilliseconds && missed > 0 {
+			if l.Milliseconds >= max(finest, 2*row.GapMilliseconds) && missed > 0 {
 				wrong = append(wrong, fmt.Sprintf("%d of %d outages of %g ms were missed by %s every %g ms, though the worker was not late",
 					missed, all, l.Milliseconds, name, row.GapMilliseconds))
 			}
@@ -202,7 +211,7 @@ func (i *Instrument) Sentence() string {
 		parts = append(parts, fmt.Sprintf("%d of %d single lost requests seen", seen, lost))
 	}
 	if s := i.Soak; s != nil {
-		parts = append(parts, fmt.Sprintf("%s of a soak failed (%s not sent)", reports.Count(s.Failed)+" of "+reports.Plural(s.Sent, "good request"), reports.Count(s.Unsent)))
+		parts = append(parts, fmt.Sprintf("%s of a soak failed (%s not sent)", words.Count(s.Failed)+" of "+words.Plural(s.Sent, "good request"), words.Count(s.Unsent)))
 	}
 	return cmp.Or(strings.Join(parts, "; "), "nothing was measured")
 }

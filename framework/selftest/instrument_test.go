@@ -50,6 +50,13 @@ func TestInstrumentFindings(t *testing.T) {
 		"a failure without an outage": {
 			func(i *Instrument) { i.Outages[0].FalseAlarms = 1 }, reports.Violated, "1 requests on fresh and reused every 2.5 ms failed without an outage",
 		},
+		"a short one is missed, and its requests are late by as much as it lasts": {func(i *Instrument) {
+			i.Outages[0].GapMilliseconds, i.Outages[0].Lengths[0].Seen = 1, NewRate(97, 100)
+		}, reports.Held, ""},
+		"a reset request has no failed row": {
+			func(i *Instrument) { i.Outages[0].Unrecorded = 1 }, reports.Violated,
+			"1 requests on fresh and reused every 2.5 ms were reset by an outage and have no failed row",
+		},
 		"few outages count": {
 			func(i *Instrument) { i.Outages[0].Lengths[1].Seen = NewRate(11, 11) }, reports.Unknown, "in only 9 outages of a length the worker on fresh and reused every 2.5 ms was not late",
 		},

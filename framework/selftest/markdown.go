@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // maxCases limits the cases in selftest.md. selftest.json has all of them.
@@ -56,22 +57,22 @@ func markdown(w io.Writer, t *Report) error {
 }
 
 func (t *Report) head(b *strings.Builder) {
-	fmt.Fprintf(b, "## %s: holdfast selftest %s\n\n%s.\n", reports.Mark(t.Result()), reports.MarkdownCode(t.ID), reports.MarkdownText(t.Sentence()))
+	fmt.Fprintf(b, "## %s: holdfast selftest %s\n\n%s.\n", reports.Mark(t.Result()), words.MarkdownCode(t.ID), words.MarkdownText(t.Sentence()))
 	if t.instrumentAlone() {
 		return
 	}
-	fmt.Fprintf(b, "\n%s with holdfast %s, %s, from %s to %s.\n", reports.Plural(uint64(len(t.Runs)), "run"),
-		reports.MarkdownText(t.each(func(r Run) string { return r.Holdfast })),
-		reports.MarkdownText(t.each(func(r Run) string {
+	fmt.Fprintf(b, "\n%s with holdfast %s, %s, from %s to %s.\n", words.Plural(uint64(len(t.Runs)), "run"),
+		words.MarkdownText(t.each(func(r Run) string { return r.Holdfast })),
+		words.MarkdownText(t.each(func(r Run) string {
 			return "Kubernetes " + cmp.Or(r.Kubernetes, "of a version that is not known")
 		})),
 		t.first(), t.last())
 	if t.Whole < t.Asked {
 		fmt.Fprintf(b, "\n> [!WARNING]\n> %d of %s came to their end: it was interrupted, or is still going on.\n", t.Whole,
-			reports.Plural(uint64(t.Asked), "round"))
+			words.Plural(uint64(t.Asked), "round"))
 	}
 	for _, remark := range t.Remarks {
-		fmt.Fprintf(b, "\n> [!WARNING]\n> %s\n", reports.MarkdownText(remark))
+		fmt.Fprintf(b, "\n> [!WARNING]\n> %s\n", words.MarkdownText(remark))
 	}
 }
 
@@ -114,7 +115,7 @@ func (t *Report) Sentence() string {
 	}
 	s := t.Summary
 	text := fmt.Sprintf("%d of %d broken workloads caught (%s), %d false alarms in %s (%s), %d Unknown, %d not judged",
-		s.Detection.Seen, s.Detection.Of, s.Detection.Words(), s.FalseAlarm.Seen, reports.Plural(uint64(s.FalseAlarm.Of), "good run"),
+		s.Detection.Seen, s.Detection.Of, s.Detection.Words(), s.FalseAlarm.Seen, words.Plural(uint64(s.FalseAlarm.Of), "good run"),
 		s.FalseAlarm.Words(), s.Unknown.Seen, s.NotJudged)
 	if s.Unsupported > 0 {
 		text += fmt.Sprintf(", %d not supported here", s.Unsupported)
@@ -151,7 +152,7 @@ func (t *Report) rates(b *strings.Builder) {
 		if line.rare && line.rate.Of == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %d | %s | %s | %s |\n", line.what, line.rate.Seen, reports.Plural(uint64(line.rate.Of), line.of),
+		fmt.Fprintf(b, "| %s | %d | %s | %s | %s |\n", line.what, line.rate.Seen, words.Plural(uint64(line.rate.Of), line.of),
 			rounded(line.rate.Share()), line.rate.Words())
 	}
 	b.WriteString("\nUnknown is neither caught nor missed, neither held nor a false alarm. A false alarm is any Violated of a scenario " +
@@ -175,13 +176,13 @@ func (t *Report) cases(b *strings.Builder) {
 	b.WriteString("\n## To explain\n")
 	for i, c := range t.Explain {
 		if i == maxCases {
-			fmt.Fprintf(b, "\n%s more are in %s.\n", reports.Count(uint64(len(t.Explain)-i)), JSONFile)
+			fmt.Fprintf(b, "\n%s more are in %s.\n", words.Count(uint64(len(t.Explain)-i)), JSONFile)
 			break
 		}
-		fmt.Fprintf(b, "\n- **%s: %s**, seed %d: %s", c.word(), reports.MarkdownText(c.Scenario), c.Seed, reports.MarkdownText(c.Why))
-		fmt.Fprintf(b, "\n  - record: %s\n", reports.MarkdownCode(c.Record))
+		fmt.Fprintf(b, "\n- **%s: %s**, seed %d: %s", c.word(), words.MarkdownText(c.Scenario), c.Seed, words.MarkdownText(c.Why))
+		fmt.Fprintf(b, "\n  - record: %s\n", words.MarkdownCode(c.Record))
 		if c.Reproduce != "" {
-			fmt.Fprintf(b, "  - reproduce: %s\n", reports.MarkdownCode(c.Reproduce))
+			fmt.Fprintf(b, "  - reproduce: %s\n", words.MarkdownCode(c.Reproduce))
 		}
 	}
 }
@@ -210,8 +211,8 @@ func (t *Report) table(b *strings.Builder) {
 		if r.Mutant {
 			held, violated, caught, missed = "", "", fmt.Sprint(r.Caught), fmt.Sprint(r.Missed+r.Escaped)
 		}
-		fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %d | %d | %d | %s |\n", reports.Shape(r.result()), reports.MarkdownText(r.Scenario)+r.marks(), r.Runs, held,
-			violated, caught, missed, r.Unknown, r.NotJudged, r.Unsupported, reports.Brief(time.Duration(r.TookSeconds*float64(time.Second))))
+		fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %d | %d | %d | %s |\n", reports.Shape(r.result()), words.MarkdownText(r.Scenario)+r.marks(), r.Runs, held,
+			violated, caught, missed, r.Unknown, r.NotJudged, r.Unsupported, words.Brief(time.Duration(r.TookSeconds*float64(time.Second))))
 	}
 }
 
@@ -243,7 +244,7 @@ func (r Row) result() reports.Result {
 // rounded formats a share with enough digits to tell 99.5 % from 100 %.
 func rounded(share float64) string {
 	if share < 0.01 {
-		return reports.Percent(share)
+		return words.Percent(share)
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", share*100), ".0") + " %"
 }

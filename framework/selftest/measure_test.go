@@ -314,3 +314,17 @@ func TestMeasureNothing(t *testing.T) {
 		t.Errorf("got %+v, %v", i, err)
 	}
 }
+
+// A request that an outage reset needs a failed row of its own lane.
+func TestUnrecorded(t *testing.T) {
+	rows := &laneRows{failed: []history.Request{{Worker: "load-0", Lane: history.LaneFresh, Seq: 7}}}
+	for _, test := range []struct {
+		lane history.Lane
+		want int
+	}{{history.LaneFresh, 1}, {history.LaneReused, 1}, {history.LaneControl, 0}} {
+		hits := map[string][]int64{"load-0/fresh/7": {1}, "load-0/fresh/8": {1}, "load-0/reused/7": {2, 3}}
+		if got := unrecorded(test.lane, rows, hits); got != test.want {
+			t.Errorf("%s: %d, want %d", test.lane, got, test.want)
+		}
+	}
+}

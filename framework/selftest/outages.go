@@ -133,6 +133,21 @@ func seenIn(rows *laneRows, hits map[string][]int64) (seen map[int64]bool, alarm
 	return seen, alarms, timeouts
 }
 
+// unrecorded counts the requests of a lane that an outage reset and that have no failed row.
+func unrecorded(lane history.Lane, rows *laneRows, hits map[string][]int64) int {
+	failed := make(map[string]bool, len(rows.failed))
+	for i := range rows.failed {
+		failed[idOf(&rows.failed[i])] = true
+	}
+	n := 0
+	for id := range hits {
+		if laneOf(id) == lane && !failed[id] {
+			n++
+		}
+	}
+	return n
+}
+
 // measureOutages measures, at all rates at once, which outages are seen.
 func measureOutages(ctx context.Context, dir string, trials int, random *rand.Rand, done func(n, of int)) ([]OutageRow, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -194,6 +209,7 @@ func outageRow(byLane map[history.Lane]*laneRows, of []history.Lane, gap time.Du
 		row.Requests += byLane[lane].requests
 		seen, alarms, timeouts := seenIn(byLane[lane], hits)
 		seenBy[i] = seen
+		row.Unrecorded += unrecorded(lane, byLane[lane], hits)
 		row.FalseAlarms, row.TimedOut = row.FalseAlarms+alarms, row.TimedOut+timeouts
 	}
 	for _, length := range Lengths {

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/formats"
 )
 
 // Rounds are runs of the same scenarios, each with its own seed, name and folder.
@@ -63,7 +63,7 @@ func (c *counter) after(round int, f history.RunFile) {
 		c.report.Whole++
 	}
 	folder := filepath.Join(c.Base.Dir, fmt.Sprintf(RoundFormat, round+1))
-	err := errors.Join(c.report.Add(folder, f), reports.WriteAll(folder), Write(c.Base.Dir, c.report))
+	err := errors.Join(c.report.Add(folder, f), formats.WriteAll(folder), Write(c.Base.Dir, c.report))
 	_, said := fmt.Fprintf(c.Out, "\nround %d of %d: %s\nso far: %s%s\n\n", round+1, c.report.Asked, c.Summary(f), c.report.Sentence(), c.left(round+1))
 	c.err = cmp.Or(c.err, err, said)
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"path"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,11 @@ const headerID = "X-Holdfast-Id"
 
 // idOf is the ID that a request carries in headerID.
 func idOf(r *history.Request) string { return fmt.Sprintf("%s/%s/%d", r.Worker, r.Lane, r.Seq) }
+
+// laneOf is the lane of an ID.
+func laneOf(id string) history.Lane {
+	return history.Lane(path.Base(path.Dir(id)))
+}
 
 // outage is a switch that servers share. While an outage is in force, each of them resets every request that it reads.
 type outage struct {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
-	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // AddStored adds the runs in a folder: a run, a selftest with its rounds, or what a killed run left. With again, every record is judged
@@ -53,7 +53,7 @@ func (t *Report) addRun(folder string, again bool) error {
 		}
 	} else if len(unlisted) > 0 {
 		t.Remarks = append(t.Remarks, fmt.Sprintf("%s: %s never judged, because the run was killed: add it with --judge",
-			folder, reports.Plural(uint64(len(unlisted)), "record")+" "+map[bool]string{true: "was", false: "were"}[len(unlisted) == 1]))
+			folder, words.Plural(uint64(len(unlisted)), "record")+" "+map[bool]string{true: "was", false: "were"}[len(unlisted) == 1]))
 	}
 	return t.Add(folder, f)
 }

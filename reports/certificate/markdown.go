@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // WriteMarkdown writes certificate.md in GitHub's flavour, for a job summary: what is certified, why the rest is not, both sides, and the
@@ -41,16 +42,16 @@ func WriteMarkdown(w io.Writer, c *Certificate) error {
 	}
 	markdownList(&b, "Deprecated APIs", old)
 	fmt.Fprintf(&b, "\nImages: %s, %s. %s, holdfast %s, seed %d.\n", code(image(c.From)), code(image(c.To)),
-		reports.Plural(uint64(max(0, c.Machine.Cores)), "core"), text(c.Holdfast), c.Seed)
+		words.Plural(uint64(max(0, c.Machine.Cores)), "core"), text(c.Holdfast), c.Seed)
 	if c.Reproduce != "" {
-		fmt.Fprintf(&b, "\n%s\n", reports.MarkdownFence(c.Reproduce))
+		fmt.Fprintf(&b, "\n%s\n", words.MarkdownFence(c.Reproduce))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func text(s string) string { return reports.MarkdownText(s) }
-func code(s string) string { return reports.MarkdownCode(s) }
+func text(s string) string { return words.MarkdownText(s) }
+func code(s string) string { return words.MarkdownCode(s) }
 
 // image is the node image of a release, with its digest if it is known.
 func image(r Release) string { return strings.TrimSuffix(r.Image+"@"+r.Digest, "@") }
@@ -106,7 +107,7 @@ func (s *Side) failed() string {
 	if len(s.Lanes) == 0 {
 		return none
 	}
-	return reports.Count(s.Failed) + " of " + reports.Count(s.Requests)
+	return words.Count(s.Failed) + " of " + words.Count(s.Requests)
 }
 
 func markdownUpgrade(b *strings.Builder, u *Upgrade) {
@@ -118,15 +119,15 @@ func markdownUpgrade(b *strings.Builder, u *Upgrade) {
 	if len(u.Lanes) > 0 {
 		b.WriteString("\n| lane | sent | failed | never sent | at most, 95 % | p99 |\n| --- | ---: | ---: | ---: | ---: | ---: |\n")
 		for _, l := range u.Lanes {
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", text(l.Name), reports.Count(l.Requests), reports.Count(l.Failed),
-				reports.Count(l.Unsent), share(l.UpperBound95), latency(l.P99Seconds))
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", text(l.Name), words.Count(l.Requests), words.Count(l.Failed),
+				words.Count(l.Unsent), share(l.UpperBound95), latency(l.P99Seconds))
 		}
 	}
 	if len(u.Steps) > 0 {
 		b.WriteString("\n| step | node | took | requests | failed | result |\n| --- | --- | ---: | ---: | ---: | --- |\n")
 		for _, s := range u.Steps {
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", text(s.What), text(s.Node), seconds(s.TookSeconds), reports.Count(s.Requests),
-				reports.Count(s.Failed), text(strings.TrimSuffix(string(s.Result)+": "+s.Error, ": ")))
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", text(s.What), text(s.Node), seconds(s.TookSeconds), words.Count(s.Requests),
+				words.Count(s.Failed), text(strings.TrimSuffix(string(s.Result)+": "+s.Error, ": ")))
 		}
 	}
 	for _, g := range u.WatchGaps {

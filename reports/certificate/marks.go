@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // A difference between two numbers is marked if one is more than Factor times the other and more than Floor away from it. Numbers do not
@@ -24,7 +24,7 @@ const (
 // Marks explains which differences are marked.
 func (*Certificate) Marks() string {
 	return fmt.Sprintf("Marked are verdicts that differ, and numbers that differ by more than they do by chance on a small machine: recovery by a factor of %d and %s, "+
-		"p99 by a factor of %d and %s, skew by more than %d.", RecoveryFactor, reports.Brief(RecoveryFloor), P99Factor, reports.Brief(P99Floor), SkewFloor)
+		"p99 by a factor of %d and %s, skew by more than %d.", RecoveryFactor, words.Brief(RecoveryFloor), P99Factor, words.Brief(P99Floor), SkewFloor)
 }
 
 // Marked is whether one number is more than factor times the other, and more than floor away from it.

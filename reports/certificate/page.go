@@ -7,7 +7,8 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/page"
+	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 //go:embed assets
@@ -15,9 +16,9 @@ var assets embed.FS
 
 // WriteHTML writes certificate.html: one page that needs neither a network nor a server. It looks like the report of a run.
 func WriteHTML(w io.Writer, c *Certificate) error {
-	t, style, script, err := reports.Page(assets, "assets/certificate.tmpl", template.FuncMap{
+	t, style, script, err := page.Parse(assets, "assets/certificate.tmpl", template.FuncMap{
 		"look": look, "share": share, "maybe": maybe, "skew": skew, "secs": seconds, "latency": latency, "warned": warned,
-		"count": counted, "plural": func(n int, one string) string { return reports.Plural(uint64(max(0, n)), one) },
+		"count": counted, "plural": func(n int, one string) string { return words.Plural(uint64(max(0, n)), one) },
 	})
 	if err != nil {
 		return err
@@ -26,13 +27,13 @@ func WriteHTML(w io.Writer, c *Certificate) error {
 	if err != nil {
 		return fmt.Errorf("read the page's style: %w", err)
 	}
-	return t.ExecuteTemplate(w, "certificate.tmpl", page{
+	return t.ExecuteTemplate(w, "certificate.tmpl", data{
 		Certificate: c, Cores: c.Machine.Cores, Style: style, OwnStyle: template.CSS(own), Script: script, Bars: bars(&c.Upgrade), Rows: rows(c),
 	})
 }
 
-// page is the data of the template.
-type page struct {
+// data is what the template shows.
+type data struct {
 	*Certificate
 	Cores           int
 	Style, OwnStyle template.CSS // ours, embedded
@@ -45,9 +46,9 @@ type page struct {
 func counted(n any) string {
 	switch n := n.(type) {
 	case uint64:
-		return reports.Count(n)
+		return words.Count(n)
 	case int:
-		return reports.Count(uint64(max(0, n)))
+		return words.Count(uint64(max(0, n)))
 	}
 	return fmt.Sprint(n)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // look is the result as which a word of a certificate is drawn.
@@ -56,14 +57,14 @@ func (c *Certificate) Meaning() string {
 
 // counted are requests, disruptions and their bounds.
 func (s *Side) counted() string {
-	text := fmt.Sprintf("%s of %s failed over %s (%s, %s)", reports.Count(s.Failed), reports.Plural(s.Requests, "request"),
-		reports.Plural(uint64(s.Disruptions.Total()), "disruption event"), reports.Plural(uint64(s.Disruptions.PodTerminations), "pod termination"),
-		reports.Plural(uint64(s.Disruptions.NodeLosses), "node loss"))
+	text := fmt.Sprintf("%s of %s failed over %s (%s, %s)", words.Count(s.Failed), words.Plural(s.Requests, "request"),
+		words.Plural(uint64(s.Disruptions.Total()), "disruption event"), words.Plural(uint64(s.Disruptions.PodTerminations), "pod termination"),
+		words.Plural(uint64(s.Disruptions.NodeLosses), "node loss"))
 	if s.UpperBound95 != nil {
-		text += fmt.Sprintf("; with 95 %% confidence at most %s of such requests fail on a lane, if they are independent", reports.Percent(*s.UpperBound95))
+		text += fmt.Sprintf("; with 95 %% confidence at most %s of such requests fail on a lane, if they are independent", words.Percent(*s.UpperBound95))
 	}
 	if s.Disruptions.UpperBound95 != nil {
-		text += fmt.Sprintf(", and at most %s of such disruptions fail a request", reports.Percent(*s.Disruptions.UpperBound95))
+		text += fmt.Sprintf(", and at most %s of such disruptions fail a request", words.Percent(*s.Disruptions.UpperBound95))
 	}
 	return text
 }
@@ -75,7 +76,7 @@ func share(s *float64) string {
 	if s == nil {
 		return none
 	}
-	return reports.Percent(*s)
+	return words.Percent(*s)
 }
 
 func maybe(s *float64) string {
@@ -92,7 +93,7 @@ func skew(n *int) string {
 	return fmt.Sprint(*n)
 }
 
-func seconds(s float64) string { return reports.Brief(time.Duration(s * float64(time.Second))) }
+func seconds(s float64) string { return words.Brief(time.Duration(s * float64(time.Second))) }
 
 // latency is a number of seconds; none if no request succeeded.
 func latency(s float64) string {

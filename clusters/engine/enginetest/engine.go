@@ -78,7 +78,8 @@ func (f *Engine) Output(ctx context.Context, args ...string) ([]byte, error) {
 	case args[0] == "inspect":
 		return f.inspect(args)
 	case args[0] == "rm":
-		return nil, f.rm(args)
+		f.rm(args)
+		return nil, nil
 	case verb == "network ls":
 		return []byte(strings.Join(slices.Sorted(maps.Keys(f.Networks)), "\n")), nil
 	case verb == "network create":
@@ -138,7 +139,7 @@ func (f *Engine) inspect(args []string) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-func (f *Engine) rm(args []string) error {
+func (f *Engine) rm(args []string) {
 	for _, name := range args[1:] {
 		if c := f.Containers[name]; c != nil {
 			for _, volume := range c.Volumes {
@@ -147,7 +148,6 @@ func (f *Engine) rm(args []string) error {
 			delete(f.Containers, name)
 		}
 	}
-	return nil
 }
 
 func (f *Engine) createNetwork(args []string) error {
@@ -234,7 +234,7 @@ func (f *Engine) Called(with string) []string {
 	return found
 }
 
-// Answer, as Exec, makes curl on any node print an HTTP status, or 000 if the probed node is not running.
+// Answer is an Exec: it makes curl on any node print an HTTP status, or 000 if the probed node is not running.
 func (f *Engine) Answer(_ string, command []string) ([]byte, error) {
 	url := command[len(command)-1]
 	for _, c := range f.Containers {

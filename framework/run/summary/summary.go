@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
-	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // harnessFailed reports whether a scenario could not be judged, and nothing was seen broken.
@@ -33,7 +33,7 @@ func Of(f history.RunFile) string {
 			counts[verdict.Outcome(s.Outcome)]++
 		}
 	}
-	text := fmt.Sprintf("%s held, %d violated, %d unknown", reports.Plural(uint64(counts[verdict.Held]), "scenario"),
+	text := fmt.Sprintf("%s held, %d violated, %d unknown", words.Plural(uint64(counts[verdict.Held]), "scenario"),
 		counts[verdict.Violated], counts[verdict.Unknown]+counts[""])
 	if failed > 0 {
 		text += fmt.Sprintf(", harness failed in %d", failed)

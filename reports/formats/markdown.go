@@ -1,0 +1,161 @@
+package formats
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/words"
+)
+
+// maxMarkdownBytes bounds report.md. GitHub Actions refuses a job summary of more than 1 MiB, and half of that is left to the other steps
+// of a job.
+const maxMarkdownBytes = 512 << 10
+
+// writeMarkdown writes report.md in GitHub's flavour: a table of all scenarios, then the details of those that did not hold.
+func writeMarkdown(w io.Writer, r reports.Report) error {
+	var b strings.Builder
+	markdownHead(&b, r)
+	markdownTable(&b, r)
+	markdownFaults(&b, r)
+	markdownCauses(&b, r)
+	markdownConfusion(&b, r.Matrix())
+	left := 0
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
+		if s.Result.Good() || s.Result == reports.NotBegun {
+			continue
+		}
+		if part := markdownDetails(s); b.Len()+len(part) <= maxMarkdownBytes {
+			b.WriteString(part)
+		} else {
+			left++
+		}
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\nThe details of %s more are in report.html, because they do not fit in here.\n",
+			words.Plural(uint64(left), "scenario"))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func markdownHead(b *strings.Builder, r reports.Report) {
+	fmt.Fprintf(b, "## %s: holdfast run %s\n\n", reports.Mark(r.Result), words.MarkdownCode(r.RunID))
+	fmt.Fprintf(b, "%s\n\n", r.Summary())
+	var facts []string
+	for _, f := range []struct{ name, value string }{
+		{"Kubernetes", r.Cluster.Kubernetes}, {"profile", r.Profile}, {"seed", r.SeedText()}, {"holdfast", r.Holdfast},
+	} {
+		if f.value == "" {
+			f.value = "unknown"
+		}
+		facts = append(facts, f.name+" "+words.MarkdownText(f.value))
+	}
+	b.WriteString(strings.Join(facts, ", "))
+	if r.Cluster.ProxyMode != "" {
+		fmt.Fprintf(b, ", kube-proxy in %s mode", words.MarkdownText(r.Cluster.ProxyMode))
+	}
+	if r.Took > 0 {
+		fmt.Fprintf(b, ", took %s", words.Brief(r.Took))
+	}
+	b.WriteString("\n")
+	for _, what := range r.Trouble {
+		fmt.Fprintf(b, "\n> [!WARNING]\n> %s\n", words.MarkdownText(what))
+	}
+	if i := r.Incident; i != nil {
+		fmt.Fprintf(b, "\n### Incident %s\n\n%s\n\n- **Symptom**: %s\n- **Cause**: %s\n- **Fix**: %s\n- **Proof**: the scenarios below\n",
+			words.MarkdownText(i.Name), words.MarkdownText(i.Story), words.MarkdownText(i.Symptom), words.MarkdownText(i.Cause), words.MarkdownText(i.Fix))
+	}
+}
+
+func markdownTable(b *strings.Builder, r reports.Report) {
+	b.WriteString("\n| | scenario | requests | failed | disruptions | at most, 95 % | p99 | sent late: p50, p99, max |\n")
+	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
+		row := s.Figures()
+		fmt.Fprintf(b, "| %s | **%s**<br>%s%s | %s | %s | %s | %s | %s | %s |\n", reports.Mark(s.Result), words.MarkdownText(s.Name), words.MarkdownText(s.Claim), words.MarkdownText(s.MutantNotes("; ", "")),
+			row.Requests, row.Failed, row.Disruptions, row.Bound, row.P99, row.Lag)
+	}
+	b.WriteString("\n0 of N is not zero: \"at most, 95 %\" is the share of requests that may fail although none did, 3/N of the lane with the fewest requests, if " +
+		"requests are independent. A mutant is a workload broken on purpose, which a promise must catch, so its requests are meant to fail.\n")
+}
+
+// markdownFaults lists what each fault affected. If all numbers are zero, the fault tested nothing.
+func markdownFaults(b *strings.Builder, r reports.Report) {
+	const head = "\n| fault | scenario | requests in flight | pods ended | containers restarted | nodes lost |\n" +
+		"| --- | --- | ---: | ---: | ---: | ---: |\n"
+	var rows strings.Builder
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
+		for j := range s.Faults {
+			met := s.Faults[j].Affected
+			requests := "–"
+			if len(s.Lanes) > 0 {
+				requests = words.Count(met.RequestsInFlight)
+			}
+			fmt.Fprintf(&rows, "| %s | %s | %s | %d | %d | %d |\n", words.MarkdownText(s.Faults[j].Name), words.MarkdownText(s.Name), requests,
+				met.PodTerminations, met.PodRestarts, met.NodeLosses)
+		}
+	}
+	const why = "\nWhat each fault affected, from its beginning until it was reverted.\n"
+	switch {
+	case rows.Len() == 0:
+	case b.Len()+len(head)+rows.Len()+len(why) > maxMarkdownBytes/2:
+		b.WriteString("\nWhat each fault affected is in report.html, because it does not fit in here.\n")
+	default:
+		b.WriteString(head + rows.String() + why)
+	}
+}
+
+func markdownDetails(s *reports.Scenario) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n**%s**\n", reports.Mark(s.Result), words.MarkdownText(s.Name), words.MarkdownText(s.Claim), words.MarkdownText(s.Why))
+	if s.Mutant != nil {
+		fmt.Fprintf(&b, "\nMutant: without %s, must be caught by %s; its twin is %s.%s\n", words.MarkdownText(s.Mutant.Removed),
+			words.MarkdownCode(s.Mutant.CaughtBy), words.MarkdownCode(s.Mutant.Twin), words.MarkdownText(s.MutantNotes(" ", ".")))
+	}
+	fmt.Fprintf(&b, "\n%s\n", words.MarkdownText(s.Meaning()))
+	for i := range s.Verdicts {
+		markdownVerdict(&b, &s.Verdicts[i])
+	}
+	if s.APIAway != nil {
+		fmt.Fprintf(&b, "\nAPI server unavailable: %s.\n", words.MarkdownText(s.APIAway.String()))
+	}
+	if noise := s.NoiseInWords(); noise != "" {
+		fmt.Fprintf(&b, "\nThe harness itself: %s.\n", words.MarkdownText(noise))
+	}
+	for _, what := range s.Trouble {
+		fmt.Fprintf(&b, "\n> [!WARNING]\n> %s\n", words.MarkdownText(what))
+	}
+	if s.Reproduce != "" {
+		fmt.Fprintf(&b, "\n%s\n", words.MarkdownFence(s.Reproduce))
+	}
+	return b.String()
+}
+
+func markdownVerdict(b *strings.Builder, v *reports.Verdict) {
+	at := ""
+	if v.At > 0 {
+		at = ", at " + words.Moment(v.At)
+	}
+	fmt.Fprintf(b, "\n- %s **%s** (%s%s): %s\n", reports.Mark(reports.ResultOfOutcome(v.Outcome)), words.MarkdownText(v.Promise), words.MarkdownCode(v.Kind), at, words.MarkdownText(v.Seen))
+	if v.Outcome == verdict.Held {
+		return
+	}
+	for _, line := range v.Evidence {
+		fmt.Fprintf(b, "  - %s\n", words.MarkdownText(line))
+	}
+	var numbers []string
+	for _, key := range slices.Sorted(maps.Keys(v.Numbers)) {
+		numbers = append(numbers, fmt.Sprintf("%s %s", key, words.Number(v.Numbers[key])))
+	}
+	if len(numbers) > 0 {
+		fmt.Fprintf(b, "  - %s\n", words.MarkdownText(strings.Join(numbers, ", ")))
+	}
+}
