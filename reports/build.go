@@ -56,6 +56,9 @@ func reportOf(file history.RunFile) Report {
 		RunID:       file.ID, Started: file.Started, Holdfast: file.Holdfast, Seed: file.Seed, Profile: file.Profile,
 		Reproduce: file.Reproduce, Incident: file.Incident,
 	}
+	for _, again := range file.Resumed {
+		r.Resumed = append(r.Resumed, Resumption{At: again.At, Holdfast: again.Holdfast, Left: len(again.Again)})
+	}
 	if !file.Ended.IsZero() {
 		r.Took = Seconds(file.Ended.Sub(file.Started))
 	}

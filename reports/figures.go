@@ -1,6 +1,10 @@
 package reports
 
-import "github.com/holdfast-ha/holdfast/reports/words"
+import (
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/reports/words"
+)
 
 // Figures are the numbers of a row of the overview, as text; a dash if there is no number.
 type Figures struct {
@@ -12,6 +16,7 @@ func (s *Scenario) Figures() Figures {
 	f := Figures{Requests: "–", Failed: "–", Disruptions: "–", Bound: "–", P99: "–", Lag: "–"}
 	if len(s.Lanes) > 0 {
 		f.Requests, f.Failed = words.Count(s.Sent()), words.Count(s.Failed())
+		f.Failed += strings.TrimSuffix(asPredicted(s.Failed(), s.Predicted()), ",")
 		f.Disruptions = words.Count(uint64(s.Disruptions.Total()))
 	}
 	if bound, _ := s.Bounds95(); bound != nil {

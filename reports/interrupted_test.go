@@ -3,6 +3,7 @@ package reports
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -23,6 +24,17 @@ func TestResultOfARunThatWasInterrupted(t *testing.T) {
 		if m.Result != test.want || !strings.Contains(m.Summary(), "1 interrupted, 1 not begun. Interrupted by SIGINT.") {
 			t.Errorf("%s with an interruption: %s, %s", test.with.Result, m.Result, m.Summary())
 		}
+	}
+}
+
+// A run that was continued says when, how much was left, and whether another version did it.
+func TestSummaryOfAResumedRun(t *testing.T) {
+	m := Report{Holdfast: "v1", Resumed: []Resumption{
+		{At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Holdfast: "v1", Left: 90}, {At: time.Date(2026, 1, 3, 3, 4, 5, 0, time.UTC), Holdfast: "v2", Left: 1},
+	}}
+	const want = " Continued after an interruption at 2026-01-02 03:04 UTC with 90 scenarios left and at 2026-01-03 03:04 UTC with 1 scenario left, by holdfast v2."
+	if got := m.Summary(); !strings.HasSuffix(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

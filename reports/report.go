@@ -48,6 +48,8 @@ type Report struct {
 	Counts        Counts    `json:"counts"`
 	Reproduce     string    `json:"reproduce"`             // the command that runs everything again
 	Interrupted   string    `json:"interrupted,omitempty"` // by what, such as SIGINT
+	// Resumed are the times at which the run was continued after an interruption.
+	Resumed []Resumption `json:"resumed,omitempty"`
 	// Incident is the outage that the scenarios reproduce; nil if they reproduce none.
 	Incident  *history.Incident `json:"incident,omitempty"`
 	Trouble   []string          `json:"trouble"` // what is wrong with the run's own record
@@ -57,6 +59,13 @@ type Report struct {
 
 	// Damaged is the error of reading a run.json that exists.
 	Damaged error `json:"-"`
+}
+
+// Resumption is the continuation of an interrupted run.
+type Resumption struct {
+	At       time.Time `json:"at"`       // wall clock
+	Holdfast string    `json:"holdfast"` // version of the harness that continued it
+	Left     int       `json:"left"`     // scenarios that were run then; all others kept their results
 }
 
 // Counts is the number of scenarios with each result.
@@ -154,19 +163,21 @@ type Verdict struct {
 	Seen     string             `json:"seen"`
 	Evidence []string           `json:"evidence"`
 	Numbers  map[string]float64 `json:"numbers"` // durations are in seconds
+	// Limits are the limits that the promise sets to some numbers. Records of older versions have none.
+	Limits map[string]verdict.Limit `json:"limits,omitempty"`
 }
 
 func newVerdict(v verdict.Verdict) Verdict {
 	if v.Numbers == nil {
 		v.Numbers = map[string]float64{}
 	}
-	return Verdict{v.Promise, v.Kind, v.Outcome, Seconds(v.At), v.Seen, notNil(v.Evidence), v.Numbers}
+	return Verdict{v.Promise, v.Kind, v.Outcome, Seconds(v.At), v.Seen, notNil(v.Evidence), v.Numbers, v.Limits}
 }
 
 // Recorded is the verdict in the form in which a run stores it.
 func (v *Verdict) Recorded() verdict.Verdict {
 	return verdict.Verdict{
-		Promise: v.Promise, Kind: v.Kind, Outcome: v.Outcome, At: time.Duration(v.At), Seen: v.Seen, Evidence: v.Evidence, Numbers: v.Numbers,
+		Promise: v.Promise, Kind: v.Kind, Outcome: v.Outcome, At: time.Duration(v.At), Seen: v.Seen, Evidence: v.Evidence, Numbers: v.Numbers, Limits: v.Limits,
 	}
 }
 

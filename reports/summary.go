@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
@@ -32,13 +33,29 @@ func (r *Report) Summary() string {
 	if r.Interrupted != "" {
 		text += " Interrupted by " + r.Interrupted + "."
 	}
-	return text + r.requests()
+	return text + r.resumptions() + r.requests()
+}
+
+// resumptions says when the run was continued; empty if it ran without an interruption.
+func (r *Report) resumptions() string {
+	var times []string
+	for _, again := range r.Resumed {
+		with := ""
+		if again.Holdfast != r.Holdfast {
+			with = ", by holdfast " + again.Holdfast
+		}
+		times = append(times, fmt.Sprintf("at %s with %s left%s", again.At.UTC().Format("2006-01-02 15:04 UTC"), words.Plural(uint64(again.Left), "scenario"), with))
+	}
+	if len(times) == 0 {
+		return ""
+	}
+	return " Continued after an interruption " + prose.List(times) + "."
 }
 
 // requests is the sum of the requests of all scenarios but mutants, and says how many scenarios could not be read completely. It is empty
 // if there are no such scenarios. The requests of a mutant are meant to fail, so they would distort the sum.
 func (r *Report) requests() (text string) {
-	var sent, failed, unread uint64
+	var sent, failed, predicted, unread uint64
 	events, good := 0, 0
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
@@ -47,6 +64,7 @@ func (r *Report) requests() (text string) {
 		}
 		good++
 		sent, failed, events = sent+s.Sent(), failed+s.Failed(), events+s.Disruptions.Total()
+		predicted += s.Predicted()
 		if s.Incomplete != "" {
 			unread++
 		}
@@ -58,11 +76,23 @@ func (r *Report) requests() (text string) {
 	if good < len(r.Scenarios) {
 		apart = "Without the mutants: "
 	}
-	text = fmt.Sprintf(" %s%s of %s failed over %s.", apart, words.Count(failed), words.Plural(sent, "request"), words.Plural(uint64(events), "disruption event"))
+	text = fmt.Sprintf(" %s%s of %s failed%s over %s.", apart, words.Count(failed), words.Plural(sent, "request"), asPredicted(failed, predicted),
+		words.Plural(uint64(events), "disruption event"))
 	if unread > 0 {
 		text += fmt.Sprintf(" The requests of %s could not be read completely, so the sum is too low.", words.Plural(unread, "scenario"))
 	}
 	return text
+}
+
+// asPredicted says how many failures promises that held allow; empty if they allow none.
+func asPredicted(failed, predicted uint64) string {
+	switch predicted {
+	case 0:
+		return ""
+	case failed:
+		return ", as predicted,"
+	}
+	return fmt.Sprintf(" (%s as predicted)", words.Count(predicted))
 }
 
 // trapped says how many mutants were caught with a trap; empty if none was.

@@ -30,7 +30,7 @@ func auditCommand(version string) *cobra.Command {
 	var f auditFlags
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "List the single points of failure of the workloads on a cluster, with patches that fix them",
+		Short: "List the single points of failure of a cluster's workloads, with patches",
 		Long: `audit reads a cluster with get and list requests only, and lists the single points of failure of each Deployment and
 StatefulSet, with severity, evidence and the commands that fix them. It changes nothing. It ignores DaemonSets, and workloads that are
 scaled to zero. Objects that it has no permission to read are reported as not checked.

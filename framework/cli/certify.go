@@ -34,7 +34,7 @@ func certifyCommand(version string) *cobra.Command {
 	var f certifyFlags
 	cmd := &cobra.Command{
 		Use:   "certify --from VERSION --to VERSION",
-		Short: "Upgrade a cluster in place, under load, and certify what held before, during and after",
+		Short: "Upgrade a cluster in place, under load, and certify what held throughout",
 		Long: `certify creates a cluster with the version --from and upgrades it to --to as kubeadm documents it, node by node: the control plane
 with etcd, CoreDNS and kube-proxy, then each worker (cordon, drain, kubeadm, new kubelet, Ready, uncordon). Requests of every kind
 flow from before the first step until after the last. When the control plane is new and the workers are old, certify does a rolling

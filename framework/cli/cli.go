@@ -4,12 +4,16 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/holdfast-ha/holdfast/framework/selection"
 )
 
 // Command is the command line. `holdfast version` prints version.
@@ -34,23 +38,20 @@ is a scenario whose workload lacks one good practice. Its promise must break, wh
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			level := slog.LevelWarn
-			if verbose {
-				level = slog.LevelDebug
-			}
-			slog.SetDefault(slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level})))
+			slog.SetDefault(slog.New(logHandler(cmd, verbose)))
 		},
 	}
 	root.PersistentFlags().BoolVarP(&verbose, "verbose", "v", false, "write a detailed log to standard error")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		doctorCommand(), auditCommand(version), imageCommand(), upCommand(), healCommand(), downCommand(),
 		runCommand(version), certifyCommand(version), diffCommand(), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
 		workloadCommand(), versionCommand(version),
 	)
 	root.AddCommand(insideCommands()...)
+	root.SetUsageTemplate(usageTemplate(root))
+	wrapHelp(root)
+	completeFlags(root)
 	return root
 }
 
@@ -66,15 +67,56 @@ func noCommand(root *cobra.Command, args []string) error {
 	return usage(fmt.Errorf("unknown command %q for %q: %s", args[0], root.CommandPath(), meant))
 }
 
+// flagError names the flag, what it wants, and a flag of a similar name.
+func flagError(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	switch {
+	case errors.As(err, &invalid):
+		if wants := wantedBy(invalid.GetFlag().Value.Type()); wants != "" {
+			err = fmt.Errorf("--%s %s: want %s", invalid.GetFlag().Name, invalid.GetValue(), wants)
+		}
+	case errors.As(err, &unknown):
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		if meant := selection.Meant("--"+unknown.GetSpecifiedName(), names); meant != "" {
+			err = fmt.Errorf("%w: %s", err, meant)
+		}
+	}
+	return usage(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
+}
+
+// wantedBy is what a flag of a type wants, in words; empty if its own error says so.
+func wantedBy(kind string) string {
+	switch kind {
+	case "int", "int64":
+		return "a whole number"
+	case "uint", "uint64":
+		return "a whole number, 0 or more"
+	case "float64":
+		return "a number"
+	case "duration":
+		return "a duration, such as 30s"
+	case "bool":
+		return "true or false"
+	}
+	return ""
+}
+
 // noArgs rejects arguments as a usage error.
 func noArgs(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) }
 
 // oneArg wants exactly one argument.
-func oneArg(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
+func oneArg(cmd *cobra.Command, args []string) error { return wantArgs(cmd, args, 1, "one argument") }
+
+// twoArgs wants exactly two arguments.
+func twoArgs(cmd *cobra.Command, args []string) error { return wantArgs(cmd, args, 2, "two arguments") }
+
+func wantArgs(cmd *cobra.Command, args []string, n int, words string) error {
+	if len(args) == n {
 		return nil
 	}
-	return usage(fmt.Errorf("want one argument, and %d were given: %s", len(args), cmd.UseLine()))
+	return usage(fmt.Errorf("want %s, and %d were given: %s", words, len(args), cmd.UseLine()))
 }
 
 // sayTo returns a function that writes progress lines for the user.

@@ -14,6 +14,12 @@ func TestCompletion(t *testing.T) {
 		"run --incident ":        "it-broke\n:4\n",
 		"run --scope ":           "short\nfull\n:4\n",
 		"selftest --timings s":   "stock\n:4\n",
+		"run --label mut":        "mutant\nmutants\n:4\n",
+		"run --proxy-mode ip":    "iptables\nipvs\n:4\n",
+		"export --lane re":       "reused\n:4\n",
+		"audit --skip one-":      "one-node\none-zone\n:4\n",
+		"audit --fail-on n":      "note\nnever\n:4\n",
+		"up --for chaos/t":       "chaos/two\n:4\n",
 		"run chaos/one mutants/": "mutants/three\n:4\n",
 	} {
 		out, code, err := execute(t, append([]string{"__complete"}, strings.Split(typed, " ")...)...)

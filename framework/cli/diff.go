@@ -22,7 +22,7 @@ The last line names the scenarios that regressed.
 Exit codes: 0 no regression; 1 a regression; 4 a certificate could not be read; 5 no regression, but a result that was Held is Unknown.`,
 		Example: `  holdfast diff artifacts/20261120-020000 artifacts/latest
   holdfast diff --json yesterday/certificate.yaml today/certificate.json`,
-		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(2)(cmd, args)) },
+		Args: twoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, errA := certificate.Read(args[0])
 			b, errB := certificate.Read(args[1])

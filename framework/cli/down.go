@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
@@ -44,9 +45,27 @@ holdfast's, and what a crash has left of one, whatever process made it. A cluste
 			return remove(cmd.Context(), e, cmd.OutOrStdout(), args)
 		},
 	}
+	cmd.ValidArgsFunction = completeClusters
 	cmd.Flags().BoolVar(&all, "all", false, "remove everything that is ours")
 	cmd.Flags().BoolVar(&force, "force", false, "remove the cluster also while a run uses it")
 	return cmd
+}
+
+// nothingRemoved says which clusters there are, because the name may have been mistyped.
+func nothingRemoved(ctx context.Context, e *engine.Engine, out io.Writer, name []string) error {
+	text := "nothing to remove"
+	if len(name) > 0 {
+		there, err := maintenance.Clusters(ctx, e)
+		if err != nil {
+			return err
+		}
+		text += ": there is no cluster " + name[0]
+		if len(there) > 0 {
+			text += "; there is " + prose.List(there)
+		}
+	}
+	_, err := fmt.Fprintln(out, text)
+	return err
 }
 
 // remove removes the cluster named, or all of ours when none is.
@@ -62,8 +81,7 @@ func remove(ctx context.Context, e *engine.Engine, out io.Writer, name []string)
 		return err
 	}
 	if removed.Nothing() {
-		_, err = fmt.Fprintln(out, "nothing to remove")
-		return err
+		return nothingRemoved(ctx, e, out, name)
 	}
 	_, err = fmt.Fprintf(out, "removed %s, %s, %s\n", words.Plural(uint64(len(removed.Containers)), "container"),
 		words.Plural(uint64(len(removed.Volumes)), "volume"), words.Plural(uint64(len(removed.Networks)), "network"))

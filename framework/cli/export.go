@@ -35,13 +35,14 @@ measured from when a request was due. Requests that were never sent, or not due 
 --format csv: all requests of a run in one table with the columns run, scenario, proxy_mode, under_load and those of requests/*.csv. Times
 are in nanoseconds since the scenario's base. Verdicts count the rows with under_load 1 whose outcome is not unsent. In SQL:
 
-  sqlite3 run.db '.import --csv run.csv requests' "SELECT scenario, lane, count(*) AS requests, sum(outcome <> 'ok') AS failed,
-    sum(outcome = 'masked') AS masked, max(done_ns - due_ns) / 1e6 AS max_ms FROM requests
+  sqlite3 run.db '.import --csv run.csv requests' "SELECT scenario, lane, count(*) AS requests,
+    sum(outcome <> 'ok') AS failed, sum(outcome = 'masked') AS masked,
+    max(done_ns - due_ns) / 1e6 AS max_ms FROM requests
     WHERE under_load = '1' AND outcome <> 'unsent' GROUP BY scenario, lane"
 
 sqlite3 imports numbers as text: compare CAST(status AS INTEGER) with a number.`,
-		Example: `  holdfast export artifacts/latest/chaos/rolling-update --output results.gob # then: vegeta report results.gob
-  holdfast export artifacts/latest/chaos/rolling-update --lane fresh -o fresh.gob # then: vegeta plot fresh.gob > plot.html
+		Example: `  holdfast export artifacts/latest/chaos/rolling-update -o all.gob # then: vegeta report all.gob
+  holdfast export artifacts/latest/chaos/rolling-update --lane fresh -o fresh.gob # vegeta plot
   holdfast export artifacts/latest --format csv --output run.csv`,
 		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {

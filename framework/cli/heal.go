@@ -57,6 +57,7 @@ Exit codes: 0 every cluster is healed; 3 a cluster could not be healed, or is in
 			return maintenance.Healer{Open: open, Revert: upgrade.Revert, Out: out}.Heal(ctx, args)
 		},
 	}
+	cmd.ValidArgsFunction = completeClusters
 	cmd.Flags().BoolVar(&all, "all", false, "heal every cluster of holdfast")
 	return cmd
 }

@@ -86,8 +86,8 @@ func TestJudgeARun(t *testing.T) {
 		records []*historytest.Builder
 		spoil   func(dir string)
 		code    int
-		out     []string // in the table
-		not     string   // not in the table
+		out     []string // in the output
+		not     string   // not in the output
 		err     string
 	}{
 		"all held": {records: []*historytest.Builder{still(t, "chaos/a"), still(t, "chaos/b")}, code: ExitHeld,
@@ -99,9 +99,9 @@ func TestJudgeARun(t *testing.T) {
 		"violated and unknown": {records: []*historytest.Builder{broken(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")},
 			code: ExitViolated, out: []string{"violated", "unknown"}, err: "violated: "},
 		"a mutant caught": {records: []*historytest.Builder{mutant(broken(t, "mutants/a"))}, code: ExitHeld,
-			out: []string{"BudgetHonoured catches a", "without a budget", "│ caught  ", "caught: ", "violated", "0 scenarios held, 0 violated, 0 unknown; 1 of 1 mutants caught"}},
+			out: []string{"BudgetHonoured catches a", "without a budget", "\n  caught        BudgetHonoured catches a", "caught: ", "violated", "0 scenarios held, 0 violated, 0 unknown; 1 of 1 mutants caught"}},
 		"a mutant missed": {records: []*historytest.Builder{mutant(still(t, "mutants/a"))}, code: ExitViolated,
-			out: []string{"│ missed ", "missed: "}, err: "violated: "},
+			out: []string{"\n  missed        ", "missed: "}, err: "violated: "},
 		"a mutant that is broken for another reason than it plants": {
 			records: []*historytest.Builder{mutant(broken(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.Cause = "scale-down" })},
 			code:    ExitUnknown, out: []string{

@@ -7,9 +7,10 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/selection"
 )
 
-// printList prints scenarios with their claims and, if nothing was named, incidents with their symptoms.
+// printList prints scenarios with their claims and, if nothing was named, incidents with their symptoms, and labels.
 func (f runFlags) printList(out io.Writer, specs []scenario.Spec) error {
 	var b strings.Builder
 	for _, s := range specs {
@@ -18,6 +19,9 @@ func (f runFlags) printList(out io.Writer, specs []scenario.Spec) error {
 	if f.Incident == "" && len(f.Names) == 0 {
 		for _, i := range scenario.Incidents {
 			fmt.Fprintf(&b, "--incident %-34s %s\n", i.Name, i.Symptom)
+		}
+		for _, label := range selection.Labels(specs) {
+			fmt.Fprintf(&b, "--label %s\n", label)
 		}
 	}
 	_, err := io.WriteString(out, b.String())

@@ -34,7 +34,7 @@ func runCommand(version string) *cobra.Command {
 		Use:   "run [SCENARIO ...]",
 		Short: "Run scenarios on a real cluster, judge them, and write a report",
 		Long: `run creates a cluster, runs scenarios on it, judges the records, and writes a report. Without arguments it runs all scenarios
-of the scope. With --incident it runs the scenarios that reproduce an outage.
+of the scope. A scenario can be given by a pattern such as 'chaos/drain-*', and --label chooses by what a scenario is about. With --incident it runs the scenarios that reproduce an outage.
 
 run removes everything that it created, also after Ctrl-C. A second Ctrl-C, at least one second after the first, ends it at once and
 lists what is left. Records and reports stay in artifacts/: latest is the last run in which a scenario was judged, and last-attempt is
@@ -50,6 +50,7 @@ cluster's namespace holdfast names that run.
 ` + exitCodes,
 		Example: `  holdfast run
   holdfast run chaos/rolling-update mutants/no-prestop
+  holdfast run 'chaos/drain-*' --label gateway
   holdfast run --list
   holdfast run --scope full --kubernetes v1.36.3
   holdfast run --proxy-mode iptables
@@ -78,7 +79,7 @@ cluster's namespace holdfast names that run.
 		},
 	}
 	f.own(cmd)
-	completeRun(cmd)
+	cmd.ValidArgsFunction = completeScenarios
 	return cmd
 }
 
@@ -97,6 +98,7 @@ func (f *runFlags) common(cmd *cobra.Command) {
 	flags.StringVar(&f.provider, providerFlag, "kind", "provider of the clusters")
 	flags.StringVar(&f.Cluster, "cluster", "", "use this cluster, made by 'holdfast up', and do not remove it")
 	flags.StringVar(&f.Scope, "scope", "short", "short (a quarter of an hour) or full (about three hours)")
+	flags.StringArrayVar(&f.Labels, "label", nil, "only scenarios with this label, such as node-kill; can be repeated; 'run --list' ends with all labels")
 	flags.StringVar(&f.Kubernetes, "kubernetes", "", "Kubernetes version, such as v1.37.0; default: the newest available version")
 	flags.StringVar(&f.Timings, "timings", "", "lab or stock, for every scenario; default: the scenario's own")
 	flags.StringVar(&f.ProxyMode, "proxy-mode", "", proxyModeHelp)

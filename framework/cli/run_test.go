@@ -253,7 +253,7 @@ func TestRunIsAProcess(t *testing.T) {
 		},
 		"a cluster that is there": {
 			args: "run chaos/one --provider hamlet --cluster demo --seed 5", code: ExitUnknown, not: "deleted a cluster",
-			results: []string{"chaos/one unknown"}, again: "holdfast run chaos/one --seed 5",
+			results: []string{"chaos/one unknown"}, again: "holdfast run chaos/one --cluster demo --seed 5",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -329,9 +329,17 @@ func TestRunList(t *testing.T) {
 	two := "chaos/two                                     two holds, and takes its time\n"
 	three := "mutants/three                                 without sense, chaos/one is caught\n"
 	broke := "--incident it-broke                           It ran no more.\n"
+	labels := func(names ...string) (lines string) {
+		for _, name := range names {
+			lines += "--label " + name + "\n"
+		}
+		return lines
+	}
 	for args, want := range map[string]string{
-		"run --list":                           one + three + broke,
-		"run --list --scope full":              one + two + three + broke,
+		"run --list":                           one + three + broke + labels("chaos", "mutant", "mutants", "rollout", "short"),
+		"run --list --scope full":              one + two + three + broke + labels("chaos", "full", "mutant", "mutants", "rollout", "short"),
+		"run --list chaos/*":                   one + two,
+		"run --list --label mutant":            three + broke + labels("mutant", "mutants", "rollout", "short"),
 		"run --list --incident it-broke":       three + two, // in the order of the incident
 		"run --list chaos/two":                 two,         // a named scenario is listed in any scope
 		"run --list mutants/three chaos/one":   one + three,
@@ -351,7 +359,7 @@ func TestRunList(t *testing.T) {
 			t.Errorf("run %s: exit code %d, %v; want 4 and %s", typed, code, err, want)
 		}
 	}
-	for _, args := range []string{"run --list chaos/one chaos/drain-one-worker", "run --list chaos/*"} {
+	for _, args := range []string{"run --list chaos/one chaos/drain-one-worker", "run --list drain/*"} {
 		_, code, err := execute(t, strings.Fields(args)...)
 		if code != ExitUsage || err == nil || !strings.Contains(err.Error(), ": see 'holdfast run --list --scope full'") {
 			t.Errorf("holdfast %s: exit code %d, %v; want 4", args, code, err)

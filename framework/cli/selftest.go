@@ -48,7 +48,7 @@ func selftestCommand(version string) *cobra.Command {
 	var f selftestFlags
 	cmd := &cobra.Command{
 		Use:   "selftest [SCENARIO ...]",
-		Short: "Measure the harness: how often it catches mutants, and how often it raises a false alarm",
+		Short: "Measure the harness: how often it catches mutants and raises false alarms",
 		Long: `selftest runs the given scenarios, or all scenarios of the scope, several times with different seeds. It counts how
 many mutants, which are broken on purpose, were caught, and how many of the other scenarios, which should hold, were called
 Violated. Each round is a run of its own in the selftest's folder. After each round, selftest writes selftest.md and selftest.json.
@@ -90,7 +90,7 @@ failed before everything could be judged; 5 a verdict is Unknown; 130 and 143 a 
 	flags.DurationVar(&f.losses, "losses", 55*time.Second, "duration of the load of which one request of 10,000 is lost; 0: none")
 	flags.IntVar(&f.soak, "soak", 100_000, "requests of the soak, at 2,000 a second; 0: none")
 	flags.BoolVar(&f.judge, "judge", false, "with --from: judge the records again")
-	completeRun(cmd)
+	cmd.ValidArgsFunction = completeScenarios
 	return cmd
 }
 
@@ -98,7 +98,7 @@ func (f selftestFlags) validate() error {
 	if f.runs < 1 || f.runs > maxRounds {
 		return fmt.Errorf("--runs %d: want 1 to %d", f.runs, maxRounds)
 	}
-	if f.noCluster && (f.noInstrument || len(f.Names) > 0) {
+	if f.noCluster && (f.noInstrument || len(f.Names)+len(f.Labels) > 0) {
 		return errors.New("--no-cluster measures only the instrument: it excludes --no-instrument and scenarios")
 	}
 	switch {

@@ -36,7 +36,7 @@ of a scenario. Beside the workers that are asked for, one more carries the load,
 				return usage(err)
 			}
 			if forScenario != "" {
-				s, err := selection.Scenarios(scenario.All, "full", []string{forScenario})
+				s, err := selection.Scenarios(scenario.All, "full", []string{forScenario}, nil)
 				if err != nil {
 					return usage(err)
 				}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -57,6 +58,18 @@ func TestHelpIsNoMistake(t *testing.T) {
 	}
 	if out, _, _ := execute(t, "--help"); strings.Contains(out, "\n  workload ") {
 		t.Errorf("the help offers the workload commands, which are for pods:\n%s", out)
+	}
+}
+
+// Help fits a terminal of 100 columns.
+func TestHelpFits(t *testing.T) {
+	for words := range commands(Command("v1.2.3")) {
+		out, _, _ := execute(t, append(strings.Fields(words), "--help")...)
+		for line := range strings.SplitSeq(out, "\n") {
+			if utf8.RuneCountInString(line) > helpColumns {
+				t.Errorf("holdfast %s --help: %d columns: %s", words, utf8.RuneCountInString(line), line)
+			}
+		}
 	}
 }
 

@@ -61,7 +61,11 @@ func point(artifacts, name, runID string) error {
 // slashes, sorted. It works for a killed run, too. The run's folder itself is ".". Records that were set aside are left out.
 func Records(dir string) ([]string, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("look for records in %q: no such folder: give a run's folder, such as artifacts/latest", dir)
+		what := "no such folder"
+		if err == nil {
+			what = "it is a file"
+		}
+		return nil, fmt.Errorf("look for records in %q: %s: give a run's folder, such as artifacts/latest", dir, what)
 	}
 	var found []string
 	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {

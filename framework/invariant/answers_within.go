@@ -154,7 +154,7 @@ func (j *answersWithin) End(missing verdict.Missing) verdict.Verdict {
 		if a == nil {
 			continue // which Delivered reports
 		}
-		a.numbers(&v)
+		j.promise.numbers(&v, a)
 		a.doubts(&missing)
 		for _, s := range j.slowOf(a) {
 			if s.noise == "" {
@@ -214,9 +214,14 @@ func (a *laneWaits) since(share float64) (sent, due time.Duration) {
 		max(a.disturbed.due.Quantile(share), a.recovered.due.Quantile(share))
 }
 
-func (a *laneWaits) numbers(v *verdict.Verdict) {
+func (p AnswersWithin) numbers(v *verdict.Verdict, a *laneWaits) {
 	for name, share := range map[string]float64{"slowest": 1, "p99": percentile} {
 		sent, due := a.since(share)
+		more := p.p99()
+		if share == 1 {
+			more = p.slowest()
+		}
+		v.AtMost(name+"Seconds."+string(a.lane), (a.steady.sent.Quantile(share) + more).Seconds())
 		v.Measure(name+"Seconds."+string(a.lane), sent.Seconds())
 		v.Measure(name+"SinceDueSeconds."+string(a.lane), due.Seconds())
 		v.Measure(name+"SteadySeconds."+string(a.lane), a.steady.sent.Quantile(share).Seconds())

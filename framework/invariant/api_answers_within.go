@@ -62,6 +62,7 @@ func (p APIAnswersWithin) Judge(f *evidence.Run, missing verdict.Missing) verdic
 	}
 	own := longest(direct)
 	v.Measure("apiAwaySeconds", own.Longest.Seconds())
+	v.AtMost("apiAwaySeconds", p.Limit.Seconds())
 	asked, failed := 0, 0
 	for _, r := range direct {
 		asked, failed = asked+r.Asked, failed+r.Failed

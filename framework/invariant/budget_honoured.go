@@ -99,6 +99,7 @@ func (p BudgetHonoured) verdict(l *budget.Ledger, missing verdict.Missing) verdi
 	if l.Tightest != nil {
 		v.Measure("leastHealthy", float64(l.Tightest.Healthy))
 		v.Measure("leastHealthyDemanded", float64(l.Tightest.Desired))
+		v.AtLeast("leastHealthy", float64(l.Tightest.Desired))
 	}
 	if len(l.Broken) > 0 {
 		v.At = l.Broken[0].At

@@ -64,6 +64,7 @@ func (p DrainCompletes) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	v.Measure("evictedUnready", float64(len(all.unready)))
 	v.Measure("refused", float64(all.refused))
 	v.Measure("left", float64(len(all.left)))
+	v.AtMost("left", 0)
 	v.Support(all.unready...)
 	if len(all.left) > 0 {
 		v.Support(all.left...)

@@ -150,9 +150,13 @@ func (j *failuresEndWithin) End(missing verdict.Missing) verdict.Verdict {
 	j.tally.VictimNumbers(&v, lanes)
 	v.Measure("failed", float64(j.sorter.Failures.Total))
 	v.Measure("failedOutside", float64(sorted.Outside.Total))
+	v.AtMost("failedOutside", 0)
 	v.Measure("limitSeconds", j.limit.Seconds())
 	disrupted.Numbers(&v)
 	shares := j.sorter.Shares(&v, lanes)
+	if _, measured := v.Numbers["measuredSeconds"]; measured {
+		v.AtMost("measuredSeconds", j.limit.Seconds())
+	}
 	excess := sorted.TooMany(shares)
 	sorted.Noise.Numbers(&v)
 	missing = slices.Concat(sorted.Noise.Doubt(nil, j.sorter.Failures.Total), missing, sorted.Doubts)

@@ -91,6 +91,7 @@ func TestGoldenRuns(t *testing.T) {
 			var got []goldenVerdict
 			for _, v := range judgeAsStored(run) {
 				got = append(got, goldenVerdict{v.Kind, v.Outcome, v.At, v.Numbers})
+				checkLimits(t, v)
 			}
 			want := readGolden(t, name, got)
 			for i := range min(len(want), len(got)) {
@@ -100,6 +101,18 @@ func TestGoldenRuns(t *testing.T) {
 				t.Errorf("the verdicts on an old run have changed (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// checkLimits demands that a verdict measured what it limits, and that what was held is within its limits. The verdict on a mutant has
+// the limits of the promise that it broke.
+func checkLimits(t *testing.T, v verdict.Verdict) {
+	t.Helper()
+	for name, limit := range v.Limits {
+		number, measured := v.Numbers[name]
+		if !measured || v.Outcome == verdict.Held && v.Kind != "Caught" && !limit.Kept(number) {
+			t.Errorf("%s is %s with %s = %v, measured: %t, and the limit %+v", v.Kind, v.Outcome, name, number, measured, limit)
+		}
 	}
 }
 

@@ -25,8 +25,9 @@ func check(t *testing.T, run history.Run, promise invariant.Invariant, outcome v
 	got := judge.Check(run, promise)
 	want := verdict.Verdict{Promise: promise.String(), Kind: invariant.Kind(promise), Outcome: outcome, At: at, Seen: seen}
 	judged := judge.CheckAll(run, []invariant.Invariant{promise})[0]
+	checkLimits(t, judged)
 	short := judged
-	short.Evidence, short.Numbers = nil, nil
+	short.Evidence, short.Numbers, short.Limits = nil, nil, nil
 	if diff := cmp.Diff(want, short); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

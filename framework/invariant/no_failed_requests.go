@@ -85,6 +85,7 @@ func (j *noFailedRequests) End(missing verdict.Missing) verdict.Verdict {
 	j.tally.VictimNumbers(&v, lanes)
 	disrupted.Numbers(&v)
 	v.Measure("failed", float64(j.failures.Total))
+	v.AtMost("failed", 0)
 	blamed, noise := j.failures.Blamed()
 	noise.Numbers(&v)
 	v.Measure(requests.DoubtsNumber, float64(len(missing)))

@@ -67,6 +67,7 @@ func (p PerDomain) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdi
 	t.measure(&v)
 	v.Measure("promisedPods", float64(p.AtLeast))
 	v.Measure("fewestPods", float64(fewest))
+	v.AtLeast("fewestPods", float64(p.AtLeast))
 	if len(t.broken) > 0 {
 		v.At = t.first
 		v.Support(t.broken...)

@@ -219,6 +219,7 @@ func (t *placementTally) verdict(missing verdict.Missing) verdict.Verdict {
 	v.Measure("certainBindings", float64(t.certain))
 	v.Measure("openBindings", float64(len(t.open)))
 	v.Measure("brokenBindings", float64(len(t.broken)))
+	v.AtMost("brokenBindings", 0)
 	missing = append(missing, t.unknown...)
 	if t.aboutOthers == 0 {
 		missing.Add("no pod of %s was bound under a rule about other pods", t.who)

@@ -35,6 +35,7 @@ func (p PolicyEnforced) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	v.Measure("refused", float64(a.refused))
 	v.Measure("accepted", float64(a.accepted))
 	v.Measure("wrong", float64(len(a.wrong)))
+	v.AtMost("wrong", 0)
 	if len(a.wrong) > 0 {
 		v.At = a.at
 		v.Support(a.wrong...)

@@ -216,6 +216,7 @@ func (q quiet) numbers(v *verdict.Verdict, limit time.Duration) {
 	for name, share := range map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1} {
 		v.Measure("lastSeconds."+name, q.quantile(share).Seconds())
 	}
+	v.AtMost("lastSeconds.max", limit.Seconds())
 }
 
 // pace is the time between two requests to a pod before its deletion, the median of the pods.

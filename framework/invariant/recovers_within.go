@@ -104,6 +104,7 @@ func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name st
 	}
 	took := max(0, r.recovered.At-from.at)
 	v.Measure("recoveredSeconds", took.Seconds())
+	v.AtMost("recoveredSeconds", p.Limit.Seconds())
 	v.Support(fmt.Sprintf("%s at %s; settled for good at %s: %s", from.words, prose.Moment(from.at), prose.Moment(r.recovered.At), r.saw))
 	if took > p.Limit && f.Unseen(late, r.recovered.At) {
 		return v.Unknown(append(missing, f.Late(f.Steady())...))

@@ -85,6 +85,7 @@ func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key,
 	what := fmt.Sprintf("%s of %s, %s %s at %s,", prose.Count(r.hit, "pod"), key.Name, how, prose.List(r.nodes), prose.Moment(r.seen))
 	if r.whole.OK {
 		v.Measure("replacedSeconds", took.Seconds())
+		v.AtMost("replacedSeconds", p.Limit.Seconds())
 	}
 	switch {
 	case r.whole.OK && took <= p.Limit:

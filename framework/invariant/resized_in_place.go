@@ -42,6 +42,7 @@ func (p ResizedInPlace) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	v := verdict.Verdict{}
 	v.Measure("resizedPods", float64(len(r.resized)))
 	v.Measure("disturbedPods", float64(len(r.disturbed)))
+	v.AtMost("disturbedPods", 0)
 	if len(r.disturbed) > 0 {
 		v.At = r.at
 		v.Support(r.disturbed...)

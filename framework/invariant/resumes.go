@@ -52,6 +52,7 @@ func (p Resumes) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict
 	v.Measure("limitSeconds", p.Limit.Seconds())
 	v.Measure("stalledSeconds", (undo - seen).Seconds())
 	v.Measure("readyMeanwhile", float64(len(s.through)))
+	v.AtMost("readyMeanwhile", 0)
 	switch {
 	case len(s.through) > 0 && f.ReportedLate(seen):
 		missing.Add("when %s became ready is unknown: a watch was late", s.through[0])
@@ -91,6 +92,7 @@ func (p Resumes) resumed(f *evidence.Run, v verdict.Verdict, missing verdict.Mis
 	}
 	took := s.done.At - s.undo
 	v.Measure("resumedSeconds", took.Seconds())
+	v.AtMost("resumedSeconds", p.Limit.Seconds())
 	v.Support(fmt.Sprintf("the revert began at %s; at %s: %s", prose.Moment(s.undo), prose.Moment(s.done.At), s.saw))
 	if took > p.Limit {
 		if f.Unseen(s.undo+p.Limit, s.done.At) {

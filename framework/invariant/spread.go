@@ -78,6 +78,7 @@ func (p Spread) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict 
 	v.Measure("allowedSkew", float64(p.Max))
 	if worst != nil {
 		v.Measure("largestSkew", float64(worst.Skew()))
+		v.AtMost("largestSkew", float64(p.Max))
 		v.Measure("domains", float64(most))
 		v.Measure("fewestDomains", float64(fewest))
 	}

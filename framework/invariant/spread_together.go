@@ -73,6 +73,7 @@ func (p SpreadTogether) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	v.Measure("allowedSkew", float64(p.Max))
 	if worst != nil {
 		v.Measure("largestSkew", float64(worst.Skew()))
+		v.AtMost("largestSkew", float64(p.Max))
 	}
 	if first != nil {
 		v.At = first.At

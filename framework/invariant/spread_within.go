@@ -96,6 +96,7 @@ func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdic
 	}
 	took := max(0, r.good.At-seen)
 	v.Measure("restoredSeconds", took.Seconds())
+	v.AtMost("restoredSeconds", p.Limit.Seconds())
 	if took > p.Limit {
 		if f.Unseen(deadline, r.good.At) {
 			return v.Unknown(append(missing, "when the spread was restored is unknown: a watch had a gap"))

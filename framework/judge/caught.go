@@ -39,7 +39,8 @@ func Caught(run history.Run, verdicts []verdict.Verdict) verdict.Verdict {
 	}
 	f := evidence.New(run)
 	by, why := named(run.Header, verdicts)
-	v.At, v.Evidence, v.Numbers = by.At, slices.Clone(by.Evidence), maps.Clone(by.Numbers)
+	v.At, v.Evidence = by.At, slices.Clone(by.Evidence)
+	v.Numbers, v.Limits = maps.Clone(by.Numbers), maps.Clone(by.Limits)
 	d := proves(f, m.CaughtBy)
 	switch {
 	case len(d) > 0:

@@ -4,6 +4,7 @@ package launch
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/clusters"
@@ -18,7 +19,8 @@ type Options struct {
 	Cluster    string   // an existing cluster; empty: new clusters
 	Scope      string   // short or full
 	Incident   string   // its scenarios run; empty: no incident
-	Names      []string // of scenarios; none: all scenarios of the scope
+	Names      []string // of scenarios, or patterns of names; none: all scenarios of the scope
+	Labels     []string // only scenarios with all of these labels
 	Kubernetes string
 	Timings    string // for every scenario; empty: the scenario's own
 	ProxyMode  string
@@ -32,11 +34,11 @@ type Options struct {
 // Scenarios returns the scenarios of the incident, the named scenarios, or the scenarios of the scope. told is the incident, if any.
 func (o Options) Scenarios() (chosen []scenario.Spec, told *history.Incident, err error) {
 	if o.Incident == "" {
-		chosen, err = selection.Scenarios(scenario.All, o.Scope, o.Names)
+		chosen, err = selection.Scenarios(scenario.All, o.Scope, o.Names, o.Labels)
 		return chosen, nil, err
 	}
-	if len(o.Names) > 0 {
-		return nil, nil, errors.New("--incident with scenarios: an incident has its own scenarios")
+	if len(o.Names)+len(o.Labels) > 0 {
+		return nil, nil, errors.New("--incident with scenarios or labels: an incident has its own scenarios")
 	}
 	i, err := selection.Incident(scenario.Incidents, o.Incident)
 	return i.Scenarios, &i.Incident, err
@@ -55,7 +57,8 @@ func (o Options) Validate() error {
 // On returns those of the chosen scenarios that run on a cluster, and a note on the others; see selection.On.
 func (o Options) On(c clusters.Spec, chosen []scenario.Spec) (fit []scenario.Spec, note string, err error) {
 	need := run.Settings{Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings), ProxyMode: clusters.ProxyMode(o.ProxyMode)}.Needs
-	return selection.On(o.Cluster, c, chosen, need, len(o.Names) > 0 || o.Incident != "")
+	named := slices.ContainsFunc(o.Names, func(name string) bool { return !selection.IsPattern(name) })
+	return selection.On(o.Cluster, c, chosen, need, named || o.Incident != "")
 }
 
 // Reproduce is the command that runs one scenario again, or without a name all scenarios of the run.
@@ -67,12 +70,25 @@ func (o Options) Reproduce(name string, kubernetes string) string {
 	case o.Incident != "":
 		words = append(words, "--incident", o.Incident)
 	case len(o.Names) > 0:
-		words = append(words, o.Names...)
+		for _, name := range o.Names {
+			if selection.IsPattern(name) {
+				name = "'" + name + "'" // so that the shell does not expand it
+			}
+			words = append(words, name)
+		}
 	case o.Scope != "short":
 		words = append(words, "--scope", o.Scope)
 	}
+	if name == "" {
+		for _, label := range o.Labels {
+			words = append(words, "--label", label)
+		}
+	}
+	if o.Cluster != "" {
+		words = append(words, "--cluster", o.Cluster)
+	}
 	words = append(words, "--seed", fmt.Sprint(o.Seed))
-	if kubernetes != "" {
+	if kubernetes != "" && o.Cluster == "" {
 		words = append(words, "--kubernetes", kubernetes)
 	}
 	if o.Timings != "" {

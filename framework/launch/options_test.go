@@ -16,6 +16,14 @@ func TestReproduceRepeatsWhatMatters(t *testing.T) {
 	if got := o.Reproduce("chaos/a", "v1.37.0"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	some := launch.Options{Scope: "short", Seed: 42, Names: []string{"chaos/drain-*"}, Labels: []string{"load"}}
+	if got := some.Reproduce("", ""); got != "holdfast run 'chaos/drain-*' --label load --seed 42" {
+		t.Errorf("of some: %s", got)
+	}
+	on := launch.Options{Cluster: "demo", Scope: "short", Seed: 42}
+	if got := on.Reproduce("chaos/a", "v1.37.0"); got != "holdfast run chaos/a --cluster demo --seed 42" { // which has its version
+		t.Errorf("on a cluster: %s", got)
+	}
 	if got := o.Reproduce("", ""); got != "holdfast run --scope full --seed 42 --timings stock" {
 		t.Errorf("of all: %s", got)
 	}

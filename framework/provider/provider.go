@@ -3,8 +3,10 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"path"
 	"strings"
@@ -71,7 +73,11 @@ func Kind(ctx context.Context, out io.Writer, say func(string)) (Provider, error
 			return releaseOf(nodeimage.GetRelease(ctx, e, version, options.Image))
 		},
 		Open: func(ctx context.Context, name string) (clusters.Cluster, error) {
-			return kind.Open(ctx, e, name, options)
+			c, err := kind.Open(ctx, e, name, options)
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("%w; 'holdfast up %s' makes it", err, name)
+			}
+			return c, err
 		},
 		Facts: func(c clusters.Cluster) run.ClusterFacts {
 			facts := run.ClusterFacts{Provider: "kind", Engine: e.Name() + " " + e.Version(), Kubernetes: c.Spec().Kubernetes}

@@ -122,7 +122,7 @@ func clusterRank(specs []scenario.Spec, s scenario.Spec) int {
 }
 
 func it(s scenario.Spec) {
-	ginkgo.It(s.Name, ginkgo.Label(s.Suite()), func(ctx ginkgo.SpecContext) { theRun.judged(ctx, s) })
+	ginkgo.It(s.Name, ginkgo.Label(s.Labels()...), func(ctx ginkgo.SpecContext) { theRun.judged(ctx, s) })
 }
 
 // judged runs a scenario, and fails its Ginkgo spec if it did not hold. After an interruption, or after an error that ended the

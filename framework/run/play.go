@@ -159,7 +159,7 @@ func (p *play) revertFrom(caller context.Context, first int) error {
 			continue
 		}
 		errs = append(errs, p.ask(caller, id))
-		p.tell(history.Disturbed, "undoing: "+p.spec.Faults[id].String())
+		p.tell(history.Disturbed, "reverting: "+p.spec.Faults[id].String())
 		errs = append(errs, p.mark(id, history.FaultMark{Stage: history.Healing}))
 		err := p.revert(ctx, id)
 		p.injections[id] = nil // it was reverted, however that ended

@@ -310,9 +310,9 @@ func TestBrokenIsLeftOnlyIfItIsWanted(t *testing.T) {
 		leave, interrupt bool
 		want             string
 	}{
-		"it is undone":               {want: "undoing: B, undoing: A"},
+		"it is undone":               {want: "reverting: B, reverting: A"},
 		"it is left":                 {leave: true, want: "left as it is, to be looked at"},
-		"it is undone, after Ctrl-C": {leave: true, interrupt: true, want: "undoing: B, undoing: A"},
+		"it is undone, after Ctrl-C": {leave: true, interrupt: true, want: "reverting: B, reverting: A"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -326,7 +326,7 @@ func TestBrokenIsLeftOnlyIfItIsWanted(t *testing.T) {
 						if what == "B" && test.interrupt {
 							cancel()
 						}
-						if strings.HasPrefix(what, "undoing") || strings.HasPrefix(what, "left") {
+						if strings.HasPrefix(what, "reverting") || strings.HasPrefix(what, "left") {
 							told = append(told, what)
 						}
 					},

@@ -25,6 +25,7 @@ type Progress struct {
 	done   int
 	spec   scenario.Spec
 	began  time.Time
+	since  time.Time // the present step began
 	phase  history.PhaseName
 	doing  string
 	load   func() (sent, failed uint64)
@@ -46,8 +47,14 @@ func (p *Progress) begin(s scenario.Spec) {
 	p.done++
 	p.spec, p.began, p.phase, p.doing, p.load = s, time.Now(), "", "", nil
 	p.line("[%d/%d] %s: %s (about %s)", p.done, p.total, s.Name, s.Claim, s.About)
+	p.since = p.began
 	if p.moves {
-		p.start()
+		p.bar = progressbar.NewOptions64(int64(p.spec.About/time.Second),
+			progressbar.OptionSetWriter(p.out), progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false))
+		p.every(time.Second, p.redraw)
+	} else {
+		p.every(aliveEvery, p.remind)
 	}
 }
 
@@ -55,7 +62,7 @@ func (p *Progress) begin(s scenario.Spec) {
 func (p *Progress) now(phase history.PhaseName, doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.phase, p.doing = phase, doing
+	p.phase, p.doing, p.since = phase, doing, time.Now()
 	if !p.moves {
 		p.line("  %s", p.status())
 	}
@@ -135,27 +142,37 @@ func (p *Progress) line(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.out, format+"\n", args...)
 }
 
-// start updates a bar until stop: the part of the expected time that has passed, and the status.
-func (p *Progress) start() {
-	p.bar = progressbar.NewOptions64(int64(p.spec.About/time.Second),
-		progressbar.OptionSetWriter(p.out), progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false))
+// aliveEvery is how often a step that lasts is reported without a terminal.
+const aliveEvery = 30 * time.Second
+
+// every calls a function again and again until stop.
+func (p *Progress) every(interval time.Duration, do func()) {
 	cancelled := make(chan struct{})
 	p.cancel = cancelled
 	p.over.Go(func() {
-		tick := time.NewTicker(time.Second)
+		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
 			select {
 			case <-cancelled:
 				return
 			case <-tick.C:
-				p.redraw()
+				do()
 			}
 		}
 	})
 }
 
+// remind says what has been going on for a while. The scenario's expected time is beside it.
+func (p *Progress) remind() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if lasts := time.Since(p.since).Round(time.Second); lasts >= aliveEvery {
+		p.line("  %s; for %s now, and the scenario takes about %s", p.status(), lasts, p.spec.About)
+	}
+}
+
+// redraw shows the part of the expected time that has passed, and the status.
 func (p *Progress) redraw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,5 +191,7 @@ func (p *Progress) stop() {
 	}
 	close(cancel)
 	p.over.Wait()
-	_ = p.bar.Clear()
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
 }

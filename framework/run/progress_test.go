@@ -19,16 +19,19 @@ func TestProgressInPlainLines(t *testing.T) {
 		s := quiet()
 		p.begin(s)
 		p.Say("Starting control-plane")
-		time.Sleep(30 * time.Second)
+		time.Sleep(29 * time.Second)
 		p.loading(func() (sent, failed uint64) { return 1200, 3 })
 		p.now(history.Disturbed, "drain 1 worker")
+		time.Sleep(70 * time.Second)
 		p.loading(nil)
 		p.end(s, result{outcome: verdict.Violated, why: "3 of 1200 requests failed"}, 41*time.Second)
 		p.begin(s)
 		p.end(s, result{err: errors.New("no engine")}, time.Second)
 		want := `[1/2] chaos/quiet: zones stay even (about 45s)
   provision 0s: Starting control-plane
-  disturbed 30s: drain 1 worker; 1200 requests, 3 failed
+  disturbed 29s: drain 1 worker; 1200 requests, 3 failed
+  disturbed 1m0s: drain 1 worker; 1200 requests, 3 failed; for 31s now, and the scenario takes about 45s
+  disturbed 1m30s: drain 1 worker; 1200 requests, 3 failed; for 1m1s now, and the scenario takes about 45s
   VIOLATED in 41s: 3 of 1200 requests failed
 [2/2] chaos/quiet: zones stay even (about 45s)
   FAILED in 1s: no engine

@@ -7,6 +7,9 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
+// stockSuffix ends the name of a scenario with Kubernetes' own timings.
+const stockSuffix = "-stock"
+
 // All are the scenarios described so far, in order.
 var All []Spec
 
@@ -23,7 +26,7 @@ func Describe(s Spec) Spec {
 	All = append(All, s)
 	if s.Stock && s.Cluster.Profile != clusters.Stock {
 		stock := s.InStock()
-		stock.Name += "-stock"
+		stock.Name += stockSuffix
 		stock.Full = true
 		Describe(stock)
 	}

@@ -4,30 +4,68 @@ package selection
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// Scenarios returns the named scenarios, or without names the scenarios of a scope.
-func Scenarios(all []scenario.Spec, scope string, names []string) ([]scenario.Spec, error) {
+// Scenarios returns the scenarios with these names, or without names those of a scope. A name can be a pattern as in a shell, such as
+// "chaos/drain-*". Of them it returns those that have every label; see scenario.Spec.Labels.
+func Scenarios(all []scenario.Spec, scope string, names, labels []string) ([]scenario.Spec, error) {
 	if scope != "short" && scope != "full" {
 		return nil, fmt.Errorf("scope %q: want short or full", scope)
 	}
+	if err := checkLabels(all, labels); err != nil {
+		return nil, err
+	}
 	var chosen []scenario.Spec
 	for _, s := range all {
-		if slices.Contains(names, s.Name) || len(names) == 0 && (scope == "full" || !s.Full) {
+		named := slices.ContainsFunc(names, func(name string) bool { return matches(name, s.Name) })
+		labelled := !slices.ContainsFunc(labels, func(label string) bool { return !slices.Contains(s.Labels(), label) })
+		if labelled && (named || len(names) == 0 && (scope == "full" || !s.Full)) {
 			chosen = append(chosen, s)
 		}
 	}
+	if len(chosen) == 0 && len(labels) > 0 {
+		return nil, fmt.Errorf("no scenario of those has the labels %s; --scope full has more scenarios", strings.Join(labels, " and "))
+	}
 	for _, name := range names {
-		if !slices.ContainsFunc(all, func(s scenario.Spec) bool { return s.Name == name }) {
+		if !slices.ContainsFunc(all, func(s scenario.Spec) bool { return matches(name, s.Name) }) {
 			return nil, fmt.Errorf("unknown scenario %q: %s", name,
-				cmp.Or(meant(name, Names(all)), "see 'holdfast run --list --scope full'"))
+				cmp.Or(Meant(name, Names(all)), "see 'holdfast run --list --scope full'"))
 		}
 	}
 	return chosen, nil
+}
+
+// matches reports whether a scenario has a name, or a name that a pattern describes.
+func matches(pattern, name string) bool {
+	matched, err := path.Match(pattern, name)
+	return matched && err == nil || pattern == name
+}
+
+// IsPattern reports whether a name has a character with a meaning in patterns.
+func IsPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
+
+// Labels are the labels of scenarios, each once.
+func Labels(all []scenario.Spec) (labels []string) {
+	for _, s := range all {
+		labels = append(labels, s.Labels()...)
+	}
+	slices.Sort(labels)
+	return slices.Compact(labels)
+}
+
+func checkLabels(all []scenario.Spec, labels []string) error {
+	known := Labels(all)
+	for _, label := range labels {
+		if !slices.Contains(known, label) {
+			return fmt.Errorf("label %q: %s", label, cmp.Or(Meant(label, known), "want one of "+strings.Join(known, ", ")))
+		}
+	}
+	return nil
 }
 
 // Names are the names of scenarios.

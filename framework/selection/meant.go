@@ -9,9 +9,9 @@ import (
 // maxMeant is how many names are suggested at most for an unknown name.
 const maxMeant = 4
 
-// meant suggests names for an unknown name: those that contain it, or differ from it in at most two letters, with or without the suite.
+// Meant suggests names for an unknown name: those that contain it, or differ from it in at most two letters, with or without the suite.
 // For "rolling-updat" it suggests chaos/rolling-update. Empty: no name is similar.
-func meant(typed string, names []string) string {
+func Meant(typed string, names []string) string {
 	near := func(name string) bool {
 		short := path.Base(name)
 		return distance(typed, name) <= 2 || distance(path.Base(typed), short) <= 2 || len(typed) > 3 && strings.Contains(name, typed)

@@ -29,6 +29,19 @@ type Verdict struct {
 	Evidence []string `json:"evidence,omitempty"`
 	// Numbers are the measured figures by name. Durations are in seconds.
 	Numbers map[string]float64 `json:"numbers,omitempty"`
+	// Limits are the limits that the promise sets to some of the Numbers, by the number's name. Verdicts of older versions have none.
+	Limits map[string]Limit `json:"limits,omitempty"`
+}
+
+// Limit is the limit of a number, which must be at most or at least so much.
+type Limit struct {
+	AtMost  *float64 `json:"atMost,omitempty"`
+	AtLeast *float64 `json:"atLeast,omitempty"`
+}
+
+// Kept reports whether a number is within the limit.
+func (l Limit) Kept(number float64) bool {
+	return (l.AtMost == nil || number <= *l.AtMost) && (l.AtLeast == nil || number >= *l.AtLeast)
 }
 
 // MaxEvidence bounds a verdict's evidence lines.

@@ -58,6 +58,19 @@ func (v *Verdict) Measure(name string, value float64) {
 	v.Numbers[name] = value
 }
 
+// AtMost keeps the limit of a figure that must not be exceeded.
+func (v *Verdict) AtMost(name string, limit float64) { v.limit(name, Limit{AtMost: &limit}) }
+
+// AtLeast keeps the limit of a figure that must be reached.
+func (v *Verdict) AtLeast(name string, limit float64) { v.limit(name, Limit{AtLeast: &limit}) }
+
+func (v *Verdict) limit(name string, l Limit) {
+	if v.Limits == nil {
+		v.Limits = make(map[string]Limit)
+	}
+	v.Limits[name] = l
+}
+
 // Missing are the reasons why a promise has no evidence; none: the evidence is there.
 type Missing []string
 

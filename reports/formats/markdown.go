@@ -3,8 +3,6 @@ package formats
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -24,6 +22,7 @@ func writeMarkdown(w io.Writer, r reports.Report) error {
 	markdownFaults(&b, r)
 	markdownCauses(&b, r)
 	markdownConfusion(&b, r.Matrix())
+	markdownHeld(&b, r)
 	left := 0
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
@@ -145,17 +144,50 @@ func markdownVerdict(b *strings.Builder, v *reports.Verdict) {
 		at = ", at " + words.Moment(v.At)
 	}
 	fmt.Fprintf(b, "\n- %s **%s** (%s%s): %s\n", reports.Mark(reports.ResultOfOutcome(v.Outcome)), words.MarkdownText(v.Promise), words.MarkdownCode(v.Kind), at, words.MarkdownText(v.Seen))
-	if v.Outcome == verdict.Held {
-		return
+	if limited := v.Limited(); len(limited) > 0 {
+		fmt.Fprintf(b, "  - measured: %s\n", words.MarkdownText(inOneLine(limited)))
 	}
 	for _, line := range v.Evidence {
 		fmt.Fprintf(b, "  - %s\n", words.MarkdownText(line))
 	}
-	var numbers []string
-	for _, key := range slices.Sorted(maps.Keys(v.Numbers)) {
-		numbers = append(numbers, fmt.Sprintf("%s %s", key, words.Number(v.Numbers[key])))
+	if others := v.Others(); v.Outcome != verdict.Held && len(others) > 0 {
+		fmt.Fprintf(b, "  - %s\n", words.MarkdownText(inOneLine(others)))
 	}
-	if len(numbers) > 0 {
-		fmt.Fprintf(b, "  - %s\n", words.MarkdownText(strings.Join(numbers, ", ")))
+}
+
+func inOneLine(list []reports.Measure) string {
+	texts := make([]string, len(list))
+	for i, m := range list {
+		texts[i] = m.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// markdownHeld names each promise that was kept, and its evidence, folded up. It leaves half of the room to what did not hold.
+func markdownHeld(b *strings.Builder, r reports.Report) {
+	const begin, end = "\n<details><summary>What was promised and seen in the scenarios that held</summary>\n", "\n</details>\n"
+	var held strings.Builder
+	left := 0
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
+		if s.Result != reports.Held {
+			continue
+		}
+		var one strings.Builder
+		fmt.Fprintf(&one, "\n**%s**\n", words.MarkdownText(s.Name))
+		for j := range s.Verdicts {
+			markdownVerdict(&one, &s.Verdicts[j])
+		}
+		if b.Len()+held.Len()+one.Len() > maxMarkdownBytes/2 {
+			left++
+			continue
+		}
+		held.WriteString(one.String())
+	}
+	if left > 0 {
+		fmt.Fprintf(&held, "\n%s more held; see report.html.\n", words.Plural(uint64(left), "scenario"))
+	}
+	if held.Len() > 0 {
+		b.WriteString(begin + held.String() + end)
 	}
 }

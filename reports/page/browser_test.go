@@ -56,6 +56,8 @@ func TestPageInABrowser(t *testing.T) {
 	t.Run("pointer", func(t *testing.T) { checkPointer(ctx, t) })
 	t.Run("keyboard", func(t *testing.T) { checkKeyboard(ctx, t) })
 	t.Run("filter", func(t *testing.T) { checkFilter(ctx, t, m) })
+	t.Run("zoom", func(t *testing.T) { checkZoom(ctx, t) })
+	t.Run("sift", func(t *testing.T) { checkSift(ctx, t) })
 	t.Run("copy", func(t *testing.T) { checkCopy(ctx, t) })
 	t.Run("colours and widths", func(t *testing.T) { pagetest.CheckSchemesAndWidths(ctx, t) })
 	requests, errors := w.Saw()
@@ -143,6 +145,52 @@ func checkFilter(ctx context.Context, t *testing.T, m reports.Report) {
 	pagetest.Evaluate[any](ctx, t, `document.querySelector(".filter input[value=all]").click()`)
 	if n := len(pagetest.Evaluate[[]string](ctx, t, visible)); n != len(m.Scenarios) {
 		t.Errorf("all: %d scenarios", n)
+	}
+}
+
+// checkZoom: what is under the cursor stays there, the labels stay beside the plot, and zooming out ends where it began.
+func checkZoom(ctx context.Context, t *testing.T) {
+	got := pagetest.Evaluate[map[string]float64](ctx, t, `(() => {
+		const article = document.querySelector("#s-chaos-kill-one-worker");
+		const [closer, wider] = article.querySelectorAll(".zoom");
+		const pod = article.querySelector(".pd-unready"), name = article.querySelector(".node > .name");
+		const box = (e) => e.getBoundingClientRect();
+		const before = {width: box(pod).width, name: box(name).left};
+		pod.scrollIntoView({block: "center"});
+		const plot = article.querySelector(".plot");
+		const at = {clientX: box(pod).left + 5, clientY: box(pod).top + 5, bubbles: true};
+		plot.dispatchEvent(new PointerEvent("pointermove", at));
+		const left = box(pod).left;
+		closer.click(); closer.click();
+		const zoomed = {times: box(pod).width / before.width, moved: box(pod).left - left, name: box(name).left - before.name,
+			scrolls: article.querySelector(".pan").scrollWidth / article.querySelector(".pan").clientWidth};
+		wider.click(); wider.click(); wider.click();
+		zoomed.back = box(pod).width / before.width;
+		plot.dispatchEvent(new PointerEvent("pointerleave"));
+		return zoomed;
+	})()`)
+	for what, want := range map[string]float64{"times": 4, "scrolls": 4, "moved": -15, "name": 0, "back": 1} {
+		if math.Abs(got[what]-want) > 1 {
+			t.Errorf("%s: %v, want %v", what, got[what], want)
+		}
+	}
+}
+
+// checkSift: only pods and lanes with the name stay bright.
+func checkSift(ctx context.Context, t *testing.T) {
+	got := pagetest.Evaluate[string](ctx, t, `(() => {
+		const article = document.querySelector("#s-chaos-kill-one-worker"), input = article.querySelector(".sift");
+		const bright = () => [...article.querySelectorAll(".plot .pod, .plot .chart")].filter((e) => !e.classList.contains("dim")).length;
+		const all = [bright()];
+		for (const text of ["Q9ZZT", "reused", "w3", "nothing", ""]) {
+			input.value = text;
+			input.dispatchEvent(new Event("input"));
+			all.push(bright());
+		}
+		return all.join(" ");
+	})()`)
+	if want := "9 1 1 1 0 9"; got != want {
+		t.Errorf("bright pods and charts %q, want %q", got, want)
 	}
 }
 

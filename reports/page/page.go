@@ -38,8 +38,9 @@ func Write(w io.Writer, r reports.Report) error {
 var functions = template.FuncMap{
 	"brief": words.Brief[reports.Seconds], "count": words.Count, "number": words.Number, "moment": func(t any) string { return words.Moment(reflect.Indirect(reflect.ValueOf(t)).Int()) }, "percent": words.Percent, "plural": words.Plural,
 	"class": class, "resultOf": reports.ResultOfOutcome, "anchor": anchor, "join": strings.Join, "lower": strings.ToLower,
-	"pairs": pairs, "nodeName": nodeName, "zoneName": zoneName,
-	"add": func(a, b int) int { return a + b },
+	"marked": marked, "nodeName": nodeName, "zoneName": zoneName,
+	"add":     func(a, b int) int { return a + b },
+	"several": func(n int, one string) string { return words.Plural(uint64(n), one) },
 }
 
 // page is the data of the template.
@@ -126,6 +127,22 @@ func suitesOf(r reports.Report) []suite {
 		list[n].Sections = append(list[n].Sections, sec)
 	}
 	return list
+}
+
+// marked is text in which words between backticks are code.
+func marked(s string) template.HTML {
+	parts := strings.Split(s, "`")
+	if len(parts)%2 == 0 { // a backtick without its partner is text
+		return template.HTML(template.HTMLEscapeString(s))
+	}
+	var b strings.Builder
+	for i, part := range parts {
+		if part = template.HTMLEscapeString(part); i%2 == 1 {
+			part = "<code>" + part + "</code>"
+		}
+		b.WriteString(part)
+	}
+	return template.HTML(b.String())
 }
 
 // class is the style class of a result.

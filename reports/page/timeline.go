@@ -138,7 +138,11 @@ func layout(s *reports.Scenario) timeline {
 	}
 	y := phaseHeight + 4
 	t.FlagsY = y
-	if t.Flags = flags(at, s.Verdicts); len(t.Flags) > 0 {
+	t.Flags = flags(at, s.Verdicts)
+	if s.Result == reports.Interrupted {
+		t.Flags = append(t.Flags, verdictFlag{X: pct(at.percent(s.End)), Class: class(s.Result), Label: "interrupted here", Left: true})
+	}
+	if len(t.Flags) > 0 {
 		y += flagHeight
 	}
 	t.Windows = windows(at, s.Faults)

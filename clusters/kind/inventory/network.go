@@ -75,12 +75,20 @@ func networkError(name string, err error) error {
 	return fmt.Errorf("make the network of cluster %s: %w", name, err)
 }
 
+// NotFoundError says that a cluster does not exist. It is an fs.ErrNotExist.
+type NotFoundError struct{ Name string }
+
+func (e *NotFoundError) Error() string { return "cluster " + e.Name + " does not exist" }
+
+// Is makes the error an fs.ErrNotExist.
+func (e *NotFoundError) Is(target error) bool { return target == fs.ErrNotExist }
+
 // inspectNetwork returns the network of a cluster. The error is fs.ErrNotExist if there is none.
 func inspectNetwork(ctx context.Context, e Engine, name string) (network, error) {
 	out, err := e.Output(ctx, "network", "inspect", Prefix+name)
 	if err != nil {
 		if isGone(err) {
-			err = errors.Join(fs.ErrNotExist, err)
+			return network{}, &NotFoundError{name}
 		}
 		return network{}, fmt.Errorf("find the network of cluster %s: %w", name, err)
 	}

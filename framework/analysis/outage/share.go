@@ -104,6 +104,7 @@ func (x *Sorter) Shares(v *verdict.Verdict, lanes []history.Lane) (list []Share)
 				v.Measure("shareTested."+string(l.lane), 1)
 				v.Measure("failedShare."+string(l.lane), float64(s.Failed)/float64(s.all))
 				v.Measure("allowedShare."+string(l.lane), float64(s.most)/float64(s.all))
+				v.AtMost("failedShare."+string(l.lane), float64(s.most)/float64(s.all))
 			}
 			v.Measure("measuredSeconds", max(v.Numbers["measuredSeconds"], s.Measured.Seconds()))
 			list = append(list, s)

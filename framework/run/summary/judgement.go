@@ -3,8 +3,8 @@ package summary
 import (
 	"fmt"
 	"io"
+	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -12,39 +12,41 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
 )
 
-// WriteJudgement prints what was found in stored records: a line for each promise, the causes and notes of the mutants, and the summary.
+// columns is the width of what is printed.
+const columns = 100
+
+// WriteJudgement prints what was found in stored records, in lines of at most 100 columns: each promise with its verdict and what was seen,
+// the causes and notes of the mutants, and the summary.
 func WriteJudgement(out io.Writer, found stored.Judgement) {
-	t := table.NewWriter()
-	t.SetOutputMirror(out)
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"scenario", "promise", "verdict", "seen"})
-	t.SetColumnConfigs([]table.ColumnConfig{
-		{Number: 1, AutoMerge: true},
-		{Number: 2, WidthMax: 36, WidthMaxEnforcer: text.WrapSoft},
-		{Number: 4, WidthMax: 80, WidthMaxEnforcer: text.WrapSoft},
-	})
 	for _, s := range found.Scenarios {
-		name := s.Result.Name
+		_, _ = fmt.Fprintln(out, s.Result.Name)
 		switch {
 		case s.Result.NotSupported != "":
-			t.AppendRow(table.Row{name, "", "not supported", s.Result.NotSupported})
+			writeVerdict(out, "not supported", s.Result.NotSupported)
 		case s.Result.Left():
-			t.AppendRow(table.Row{name, "", history.OutcomeInterrupted, s.Result.Interrupted})
+			writeVerdict(out, history.OutcomeInterrupted, s.Result.Interrupted)
 		case s.Caught != nil:
-			t.AppendRow(table.Row{name, s.Caught.Promise, caughtWord(*s.Caught), s.Caught.Seen})
+			writeVerdict(out, caughtWord(*s.Caught), s.Caught.Promise, s.Caught.Seen)
 		}
 		for _, v := range s.Verdicts {
-			t.AppendRow(table.Row{name, v.Promise, v.Outcome, v.Seen})
+			writeVerdict(out, string(v.Outcome), v.Promise, v.Seen)
 		}
-		t.AppendSeparator()
-	}
-	if t.Length() > 0 {
-		t.Render()
 	}
 	writeCauses(out, &found.Causes)
 	writeNotes(out, found.Sum)
 	if len(found.Sum.Scenarios) > 0 {
 		_, _ = fmt.Fprintln(out, Of(found.Sum))
+	}
+}
+
+// writeVerdict prints a word, and texts beside it, each wrapped on lines of its own.
+func writeVerdict(out io.Writer, word string, texts ...string) {
+	const width = len("not supported")
+	for _, one := range texts {
+		for line := range strings.SplitSeq(text.WrapSoft(one, columns-width-3), "\n") {
+			_, _ = fmt.Fprintf(out, "  %-*s %s\n", width, word, strings.TrimRight(line, " "))
+			word = ""
+		}
 	}
 }
 

@@ -84,12 +84,11 @@
   }
 
   // Beside the cursor, on the side that has room.
-  function place(plot, share, top) {
+  function place(plot, x, top) {
     tip.hidden = false;
     const box = plot.getBoundingClientRect();
-    const x = box.left + share * box.width;
     const room = root.clientWidth - tip.offsetWidth - 8;
-    const left = share < 0.55 ? x + 16 : x - tip.offsetWidth - 16;
+    const left = x < box.left + 0.55 * box.width ? x + 16 : x - tip.offsetWidth - 16;
     tip.style.left = Math.max(8, Math.min(left, room)) + window.scrollX + "px";
     tip.style.top = top + window.scrollY + "px";
   }
@@ -97,10 +96,12 @@
   function wire(plot) {
     const data = JSON.parse(plot.querySelector("script").textContent);
     const scrub = plot.querySelector(".scrub");
+    const pan = plot.querySelector(".pan"), field = plot.querySelector(".field");
     const cursor = plot.querySelector(".cursor");
     const span = data.to - data.from;
     const step = data.width || Math.max(1, Math.round(span / 200));
     let now = data.from;
+    let zoom = 1;
 
     function show(t, top, about) {
       now = Math.max(data.from, Math.min(t, data.to - 1));
@@ -110,16 +111,45 @@
       cursor.setAttribute("visibility", "visible");
       scrub.setAttribute("aria-valuenow", now);
       fill(data, now, about);
-      place(plot, share, top);
+      const box = field.getBoundingClientRect();
+      place(plot, box.left + share * box.width, top);
+    }
+    // The moment at a share of the field stays where it is on the screen.
+    function zoomBy(by, share) {
+      const width = pan.clientWidth, before = share * width * zoom - pan.scrollLeft;
+      zoom = Math.max(1, Math.min(zoom * by, 64));
+      field.style.width = zoom * 100 + "%";
+      if (zoom > 1) plot.dataset.zoom = zoom;
+      else delete plot.dataset.zoom;
+      pan.scrollLeft = share * width * zoom - before;
+      said.textContent = "Zoom " + zoom;
+    }
+    // The cursor's moment, or the middle of what is shown.
+    function centre() {
+      if (!tip.hidden || zoom === 1 && now > data.from) return (now - data.from) / span;
+      return (pan.scrollLeft + pan.clientWidth / 2) / (pan.clientWidth * zoom);
+    }
+    // A moment that was reached by keys is scrolled into view.
+    function follow() {
+      const x = (now - data.from) / span * pan.clientWidth * zoom;
+      if (x < pan.scrollLeft || x > pan.scrollLeft + pan.clientWidth) pan.scrollLeft = x - pan.clientWidth / 2;
+    }
+    function sift(text) {
+      const hidden = (name) => text !== "" && !name.toLowerCase().includes(text);
+      for (const node of plot.querySelectorAll(".node[data-name]")) {
+        const whole = !hidden(node.dataset.name);
+        for (const pod of node.querySelectorAll(".pod")) pod.classList.toggle("dim", !whole && hidden(pod.dataset.tip));
+      }
+      for (const chart of plot.querySelectorAll(".chart")) chart.classList.toggle("dim", hidden(chart.dataset.name));
     }
     function hide() {
       tip.hidden = true;
       cursor.setAttribute("visibility", "hidden");
     }
     function point(event) {
-      const box = plot.getBoundingClientRect();
+      const box = field.getBoundingClientRect(), view = pan.getBoundingClientRect();
       const share = (event.clientX - box.left) / box.width;
-      if (share < 0 || share > 1) return hide();
+      if (event.clientX < view.left || event.clientX > view.right) return hide();
       const over = event.target.closest("[data-tip]");
       show(data.from + share * span, event.clientY + 18, over && over.dataset.tip);
     }
@@ -133,13 +163,18 @@
     };
     scrub.addEventListener("keydown", (event) => {
       if (event.key === "Escape") return hide();
+      if (event.key === "+" || event.key === "-") return zoomBy(event.key === "+" ? 2 : 0.5, (now - data.from) / span);
       const move = moves[event.key];
       if (!move) return;
       event.preventDefault();
       const visible = Math.max(plot.getBoundingClientRect().top, 0);
       show(move(), visible + 30);
+      follow();
       scrub.setAttribute("aria-valuetext", words(data, now));
     });
+    const figure = plot.closest("figure");
+    for (const button of figure.querySelectorAll(".zoom")) button.addEventListener("click", () => zoomBy(+button.dataset.by, centre()));
+    figure.querySelector(".sift").addEventListener("input", (event) => sift(event.target.value.trim().toLowerCase()));
     plot.dataset.ready = "true";
   }
 
