@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
-func TestPrioritizeLoad(t *testing.T) {
+func TestPrioritize(t *testing.T) {
 	f := enginetest.New("podman")
 	refused := errors.New("no such controller")
 	f.Fail = func(args []string) error {
@@ -20,23 +20,26 @@ func TestPrioritizeLoad(t *testing.T) {
 		return nil
 	}
 	spec := clusters.Spec{Zones: []string{"a", "b"}}.WithDefaults()
-	err := prioritizeLoad(t.Context(), f, "demo", spec)
-	if want := "raise the CPU shares of holdfast-demo-worker3: no such controller"; err == nil || err.Error() != want {
+	err := prioritize(t.Context(), f, "demo", spec)
+	if want := "raise the CPU shares of holdfast-demo-control-plane: no such controller"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	updates := slices.DeleteFunc(slices.Clone(f.Calls), func(call string) bool { return !strings.HasPrefix(call, "update") })
-	if want := []string{"update --cpu-shares 10240 holdfast-demo-worker3"}; !slices.Equal(updates, want) {
-		t.Errorf("asked for %q, want %q: the load node only", updates, want)
+	if want := []string{"update --cpu-shares 4096 holdfast-demo-control-plane"}; !slices.Equal(updates, want) {
+		t.Errorf("asked for %q, want %q: nothing after the refusal", updates, want)
 	}
 
+	f.Run("holdfast-demo-control-plane")
 	f.Run("holdfast-demo-worker")
 	f.Run("holdfast-demo-worker3")
 	f.Calls, f.Fail, spec.LoadOnWorkers = nil, nil, 1
-	if err := prioritizeLoad(t.Context(), f, "demo", spec); err != nil {
+	if err := prioritize(t.Context(), f, "demo", spec); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"update --cpu-shares 10240 holdfast-demo-worker", "update --cpu-shares 10240 holdfast-demo-worker3"}
+	want := []string{
+		"update --cpu-shares 4096 holdfast-demo-control-plane", "update --cpu-shares 10240 holdfast-demo-worker", "update --cpu-shares 10240 holdfast-demo-worker3",
+	}
 	if !slices.Equal(f.Calls, want) {
-		t.Errorf("asked for %q, want %q: the load node, and the worker that carries load", f.Calls, want)
+		t.Errorf("asked for %q, want %q: the control plane, the load node, and the worker that carries load", f.Calls, want)
 	}
 }

@@ -76,6 +76,13 @@ func silence(b *ht.Builder, from, to history.Offset) *ht.Builder {
 	return b.DropRequests(func(r history.Request) bool { return r.Outcome == history.OK && r.Due >= from && r.Due < to })
 }
 
+// ended lets the victim of the drain end at a moment, while its object exists for longer.
+func ended(at history.Offset) *ht.Builder {
+	p := ht.ReadyPod(ht.Victim, ht.DrainedNode, history.Modified)
+	p.Deleting, p.Phase, p.Ready = true, "Succeeded", false
+	return ht.Healthy().Pod(at, p)
+}
+
 // evictAll takes every pod at once.
 func evictAll(at history.Offset, edit func(*history.Pod)) *ht.Builder {
 	b := ht.Healthy()
@@ -209,6 +216,21 @@ func TestCausesOfFailures(t *testing.T) {
 		},
 		"a gateway that waits too long, and nothing is wrong": {
 			behindAGateway(astray(ht.Healthy(), 12*second, 12300*ms, history.BadStatus), 504), map[string]float64{"slow": 60},
+		},
+		// In a real run, this was taken for a late proxy, which would have sent one in thirteen of 250 requests to the pod.
+		"one refused after the ending pod's network is gone, while rules change": {
+			astray(ended(ht.GoneAt-1500*ms), ht.GoneAt-400*ms, ht.GoneAt-398*ms, history.Refused), map[string]float64{"proxy-update": 1},
+		},
+		"the same in iptables mode, which replaces all rules at once": {
+			astray(ended(ht.GoneAt-1500*ms), ht.GoneAt-400*ms, ht.GoneAt-398*ms, history.Refused).Header(func(h *history.Header) {
+				h.Cluster.ProxyMode = "iptables"
+			}), map[string]float64{"unknown": 1},
+		},
+		"two in a second are more than such a change explains": {
+			astray(ended(ht.GoneAt-1500*ms), ht.GoneAt-400*ms, ht.GoneAt-391*ms, history.Refused), map[string]float64{"unknown": 2},
+		},
+		"one refused while nothing changed": {
+			astray(ht.Healthy(), 12*second, 12002*ms, history.Refused), map[string]float64{"unknown": 1},
 		},
 		"a wrong answer": {
 			ht.Healthy().EditRequests(func(r *history.Request) {

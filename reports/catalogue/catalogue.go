@@ -28,15 +28,14 @@ func Update(page string, claims []Claim, runDirs ...string) error {
 		if all[i], err = reports.Build(dir); err != nil {
 			return err
 		}
+		restrict(&all[i], claims)
 	}
 	data := filepath.Join(filepath.Dir(page), FindingsFile)
 	before, err := readFindings(data)
 	if err != nil {
 		return err
 	}
-	r := merged(all)
-	restrict(&r, claims)
-	f := findingsOf(r, claims)
+	f := findingsOf(all, claims)
 	f.keep(before, claims)
 	if err := reports.Replace(data, f, writeFindings); err != nil {
 		return fmt.Errorf("write %s: %w", FindingsFile, err)

@@ -53,11 +53,13 @@ func TestRestrictKeepsCurrentClaimsThatWereJudged(t *testing.T) {
 }
 
 func TestGoldenPage(t *testing.T) {
-	reporttest.Golden(t, "catalogue.md", reporttest.Written(t, func(w io.Writer, r reports.Report) error { return findingsOf(r, nil).writePage(w, nil) }, reporttest.Sample()))
+	reporttest.Golden(t, "catalogue.md", reporttest.Written(t, func(w io.Writer, r reports.Report) error {
+		return findingsOf([]reports.Report{r}, nil).writePage(w, nil)
+	}, reporttest.Sample()))
 }
 
 func TestFindingsReadBack(t *testing.T) {
-	want := findingsOf(reporttest.Sample(), nil)
+	want := findingsOf([]reports.Report{reporttest.Sample()}, nil)
 	name := filepath.Join(t.TempDir(), FindingsFile)
 	if err := reports.Replace(name, want, writeFindings); err != nil {
 		t.Fatal(err)
@@ -117,5 +119,49 @@ func TestTheCatalogueIsWrittenFromItsFindings(t *testing.T) {
 	got, err := os.ReadFile(page)
 	if err != nil || len(f.Scenarios) == 0 || !bytes.HasPrefix(got, want.Bytes()) {
 		t.Errorf("%s is not what holdfast report --catalogue writes from %d findings: %v", page, len(f.Scenarios), err)
+	}
+}
+
+// TestOtherModes: what was found with kube-proxy in another mode stands beside what was found in the usual one, and replaces none of it.
+func TestOtherModes(t *testing.T) {
+	run := func(id, mode string, names ...string) reports.Report {
+		r := reports.Report{RunID: id, Cluster: reports.Cluster{ProxyMode: mode}}
+		for _, name := range names {
+			why := id + " saw " + name
+			r.Scenarios = append(r.Scenarios, reports.Scenario{
+				Name: name, Claim: "it holds", Result: reports.Held, Why: why, Verdicts: []reports.Verdict{{Outcome: verdict.Held, Seen: why}},
+			})
+		}
+		return r
+	}
+	claims := []Claim{{"chaos/a", "it holds"}, {"chaos/b", "it holds"}, {"chaos/c", "it holds"}}
+	before := findingsOf([]reports.Report{run("old", "iptables", "chaos/b", "chaos/c", "chaos/gone"), run("older", "ipvs", "chaos/b")}, claims)
+	f := findingsOf([]reports.Report{run("first", "nftables", "chaos/a", "chaos/b"), run("second", "iptables", "chaos/a", "chaos/b")}, claims)
+	f.keep(before, claims)
+	seen := func(found map[string]finding) map[string]string {
+		list := make(map[string]string)
+		for name, one := range found {
+			list[name] = one.Seen
+		}
+		return list
+	}
+	got := map[string]map[string]string{"": seen(f.Scenarios)}
+	for mode, found := range f.OtherModes {
+		got[mode] = seen(found)
+	}
+	want := map[string]map[string]string{
+		"":         {"chaos/a": "first saw chaos/a", "chaos/b": "first saw chaos/b"},
+		"iptables": {"chaos/a": "second saw chaos/a", "chaos/b": "second saw chaos/b", "chaos/c": "old saw chaos/c"},
+		"ipvs":     {"chaos/b": "older saw chaos/b"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	var page strings.Builder
+	if err := f.writePage(&page, claims); err != nil {
+		t.Fatal(err)
+	}
+	if want := "### chaos/a, in iptables mode\n\n- ✅ **Held** ([chaos/a](chaos/a.go)): second saw chaos/a\n- in nftables mode: first saw chaos/a\n"; !strings.Contains(page.String(), want) {
+		t.Errorf("the page lacks %q:\n%s", want, page.String())
 	}
 }

@@ -24,6 +24,8 @@ const FindingsFile = "findings.json"
 type findings struct {
 	Last      lastUpdate         `json:"last"`
 	Scenarios map[string]finding `json:"scenarios"`
+	// OtherModes is like Scenarios, by the mode of kube-proxy if it was not the usual one.
+	OtherModes map[string]map[string]finding `json:"otherModes,omitempty"`
 }
 
 // lastUpdate says which runs the newest findings are from.
@@ -47,13 +49,28 @@ type finding struct {
 	Reproduce string         `json:"reproduce,omitempty"`
 }
 
-func findingsOf(r reports.Report, claims []Claim) findings {
+func findingsOf(all []reports.Report, claims []Claim) findings {
+	r := merged(all)
 	f := findings{
 		Last: lastUpdate{
 			Runs: r.RunID, Kubernetes: r.Cluster.Kubernetes, Holdfast: r.Holdfast, Summary: r.Summary(), Trouble: r.Trouble,
 		},
-		Scenarios: map[string]finding{},
+		Scenarios: make(map[string]finding),
 	}
+	for mode, some := range byMode(all) {
+		found := scenarioFindings(merged(some), claims)
+		if mode == usualMode {
+			f.Scenarios = found
+		} else {
+			f.in(mode, found)
+		}
+	}
+	return f
+}
+
+// scenarioFindings are what a report found, by the name of the scenario.
+func scenarioFindings(r reports.Report, claims []Claim) map[string]finding {
+	found := make(map[string]finding)
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
 		one := finding{Claim: s.Claim, Result: s.Result, Seen: s.Why, Reproduce: s.Reproduce}
@@ -66,9 +83,9 @@ func findingsOf(r reports.Report, claims []Claim) findings {
 			}
 		}
 		one.Seen += s.MutantNotes("; ", "")
-		f.Scenarios[s.Name] = one
+		found[s.Name] = one
 	}
-	return f
+	return found
 }
 
 // claimOf is what a scenario claims; empty if there is no such scenario.
@@ -80,17 +97,39 @@ func claimOf(scenario string, claims []Claim) string {
 	return claims[i].Claim
 }
 
-// keep adds the findings about scenarios that have no newer one, if the scenario still exists and the claim still stands.
-func (f findings) keep(before findings, claims []Claim) {
-	for name, old := range before.Scenarios {
-		_, newer := f.Scenarios[name]
+// keep adds the findings about scenarios that have no newer one in the same mode of kube-proxy, if the scenario still exists and the
+// claim still stands.
+func (f *findings) keep(before findings, claims []Claim) {
+	keepIn(f.Scenarios, before.Scenarios, claims)
+	for mode, old := range before.OtherModes {
+		found := f.OtherModes[mode]
+		if found == nil {
+			found = make(map[string]finding)
+		}
+		if keepIn(found, old, claims); len(found) > 0 {
+			f.in(mode, found)
+		}
+	}
+}
+
+// in sets the findings in another mode of kube-proxy than the usual one.
+func (f *findings) in(mode string, found map[string]finding) {
+	if f.OtherModes == nil {
+		f.OtherModes = make(map[string]map[string]finding)
+	}
+	f.OtherModes[mode] = found
+}
+
+func keepIn(found, before map[string]finding, claims []Claim) {
+	for name, old := range before {
+		_, newer := found[name]
 		exists := slices.ContainsFunc(claims, func(c Claim) bool { return c.Scenario == name })
 		of := name
 		if old.Twin != "" {
 			of = old.Twin
 		}
 		if !newer && exists && claimOf(of, claims) == old.Claim {
-			f.Scenarios[name] = old
+			found[name] = old
 		}
 	}
 }
@@ -167,6 +206,7 @@ func (f findings) writePage(w io.Writer, claims []Claim) error {
 			head = ""
 		}
 	}
+	f.writeModes(&b)
 	if untried := f.untried(claims); len(untried) > 0 {
 		fmt.Fprintf(&b, "\n## Not tried yet\n\n%s\n", words.MarkdownText(strings.Join(untried, ", ")))
 	}

@@ -23,6 +23,6 @@ var RolloutSpreadOf20 = scenario.Describe(scenario.Spec{
 	Faults:   []fault.Fault{fault.Rollout{}},
 	Hold:     3 * time.Second, // so that the rollout is seen settled before its rollback
 	Promises: []invariant.Invariant{invariant.SpreadTrials{TopologyKey: workloads.Host, Max: 1}},
-	About:    4 * time.Minute,
+	About:    8 * time.Minute,
 	Full:     true,
 })

@@ -38,6 +38,8 @@ const (
 	CauseOutageDeletion Cause = "outage-deletion"
 	CauseOutageNodeLost Cause = "outage-node-lost"
 	CauseOutagePressure Cause = "outage-pressure-eviction"
+	// CauseProxyUpdate: a single request met kube-proxy's change of the Service's rules. See proxyupdate.go.
+	CauseProxyUpdate Cause = "proxy-update"
 	// CauseBadAnswer: the server answered wrongly.
 	CauseBadAnswer Cause = "bad-answer"
 	// CauseCutWhileReady: the server cut or refused the connection for no reason that can be seen from outside.
@@ -69,6 +71,7 @@ var causes = []struct {
 	{CauseOutagePressure, "no endpoint was left: kubelets had evicted the last one"},
 	{CauseOutageNodeLost, "no endpoint was left: the last one was on a lost node"},
 	{CauseOutageDeletion, "no endpoint was left: the last one had been deleted"},
+	{CauseProxyUpdate, "rejected while kube-proxy changed the Service's nftables rules"},
 	{CauseBadAnswer, "answered wrongly by a pod that was ready"},
 	{CauseCutWhileReady, "cut, or refused, by a pod that was ready"},
 	{CauseSlow, "not answered in time, and nothing was wrong with the pods"},
@@ -135,6 +138,7 @@ const (
 	ConfidenceAll        Confidence = "every endpoint was in trouble"
 	ConfidenceOnly       Confidence = "the only endpoint in trouble"
 	ConfidenceOneOf      Confidence = "one of several in trouble"
+	ConfidenceRest       Confidence = "nothing else explains it"
 	ConfidenceNone       Confidence = "unknown"
 )
 

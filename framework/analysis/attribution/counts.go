@@ -51,9 +51,13 @@ func (s *FailureGroups) Each(visit func(kind FailureGroup, at history.Offset, li
 		return cmp.Or(cmp.Compare(x.Sent, y.Sent), cmp.Compare(x.Done, y.Done), cmp.Compare(x.Worker, y.Worker),
 			cmp.Compare(x.Lane, y.Lane), cmp.Compare(x.Seq, y.Seq))
 	})
-	for _, kind := range kinds {
+	for i, kind := range kinds {
 		at := s.at(kind)
-		visit(kind, at, s.kinds[kind], s.Timelines.attribute(kind, at))
+		a := s.Timelines.attribute(kind, at)
+		if a.Cause == CauseUnknown && s.alone(kinds, i) && s.Timelines.rulesChanged(kind, at) {
+			a = Attribution{Cause: CauseProxyUpdate, Confidence: ConfidenceRest}
+		}
+		visit(kind, at, s.kinds[kind], a)
 	}
 }
 

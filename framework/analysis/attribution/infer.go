@@ -205,10 +205,7 @@ func (l *PodTimeline) cutBy(at history.Offset) Cause {
 
 // unknownPod attributes failures on new connections, which may have gone to any endpoint.
 func (s *Timelines) unknownPod(kind FailureGroup, at history.Offset) Attribution {
-	services := s.target
-	if s.Gateways[kind.Lane] {
-		services = s.entry
-	}
+	services := s.servicesOf(kind.Lane)
 	for _, try := range []struct {
 		lag        time.Duration
 		suspectAll bool
@@ -223,6 +220,14 @@ func (s *Timelines) unknownPod(kind FailureGroup, at history.Offset) Attribution
 	return nobody()
 }
 
+// servicesOf are the Services that a lane's connections lead to.
+func (s *Timelines) servicesOf(lane history.Lane) []string {
+	if s.Gateways[lane] {
+		return s.entry
+	}
+	return s.target
+}
+
 // choose returns the most frequent cause among the troubled pods that can cause such an outcome, and to which proxies most likely
 // sent requests. Not ok: there is no such pod.
 func (s *Timelines) choose(kind FailureGroup, at history.Offset, a around) (Attribution, bool) {
@@ -232,7 +237,7 @@ func (s *Timelines) choose(kind FailureGroup, at history.Offset, a around) (Attr
 		}
 	}
 	list := slices.DeleteFunc(slices.Clone(a.troubled), func(t trouble) bool {
-		return !t.sure || kind.Outcome == history.Refused && t.cause == CauseNodeLost && !s.dying(t.pod.Node, at)
+		return !t.sure || kind.Outcome == history.Refused && !s.canRefuse(t, at)
 	})
 	list = prefer(list, func(t trouble) bool { return s.shows(kind.Outcome, t, at) })
 	if len(list) == 0 {

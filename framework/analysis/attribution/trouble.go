@@ -157,6 +157,15 @@ func (s *Timelines) shows(o history.Outcome, t trouble, at history.Offset) bool 
 	return true
 }
 
+// canRefuse reports whether a connection to a pod can be refused, rather than time out: its node is there to answer, and the pod
+// did not end so long ago that its network namespace is certainly gone.
+func (s *Timelines) canRefuse(t trouble, at history.Offset) bool {
+	if t.cause == CauseNodeLost {
+		return s.dying(t.pod.Node, at)
+	}
+	return !t.pod.Ended.OK || at < t.pod.Ended.At+evidence.WatchSkew
+}
+
 // dying reports whether a fault was taking the node away at the moment: the fault's witness had not seen the node lost yet.
 func (s *Timelines) dying(node string, at history.Offset) bool {
 	return slices.ContainsFunc(s.facts.Faults, func(f history.FaultLife) bool {
