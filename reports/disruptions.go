@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
@@ -36,20 +37,9 @@ func restarts(events []history.Event, owned *owners, from, to history.Offset) (n
 	return n
 }
 
-// disruptions counts what the watches saw lost while the run was disturbed: pods of Deployments that began to terminate, and nodes that
-// became not ready. The invariants count in the same way, so that a report agrees with its verdicts.
+// disruptions counts what the faults took away. The verdicts count in the same way, so a report agrees with its verdicts: what the
+// harness itself added, what a revert changed, and nodes that no fault touched are no disruptions.
 func disruptions(run history.Run) Disruptions {
-	from, to, ok := run.Window(history.Disturbed)
-	if !ok {
-		return Disruptions{}
-	}
-	seen := objects.New(run.Events)
-	d := Disruptions{NodeLosses: len(seen.NodeLosses(from, to))}
-	owned := newOwners(run.Events)
-	for _, end := range seen.Terminations(from, to) {
-		if owned.workload(end.Namespace, end.Labels) != "" {
-			d.PodTerminations++
-		}
-	}
-	return d
+	n := evidence.New(run).Disruptions()
+	return Disruptions{PodTerminations: n.Terminations, NodeLosses: n.Losses}
 }

@@ -57,7 +57,7 @@ func (s *Scenario) seenByClients() string {
 	}
 	text += ", if they are independent"
 	if events > 0 {
-		text += fmt.Sprintf(", and at most %s of such disruptions fail a request", words.Percent(stats.UpperBound95(events)))
+		text += fmt.Sprintf(", and at most %s of such disruptions, if they are independent too, fail a request", words.Percent(stats.UpperBound95(events)))
 	}
 	return text + "."
 }

@@ -20,7 +20,7 @@ func TestMeaning(t *testing.T) {
 		"none failed": {
 			Scenario{Lanes: lanes(12000, 0), Disruptions: Disruptions{PodTerminations: 5, NodeLosses: 1}},
 			"0 of 12,000 requests failed over 6 disruption events (5 pod terminations, 1 node loss). 0 of N is not zero: with " +
-				"95 % confidence at most 0.025 % of such requests fail on a lane, if they are independent, and at most 50 % of such disruptions fail a request.",
+				"95 % confidence at most 0.025 % of such requests fail on a lane, if they are independent, and at most 50 % of such disruptions, if they are independent too, fail a request.",
 		},
 		"no disruption": {
 			Scenario{Lanes: lanes(300, 0)},

@@ -73,7 +73,7 @@ type Requests struct {
 	UpperBound95 *float64 `json:"upperBound95,omitempty"`
 }
 
-// Disruptions counts what was taken away while the run was disturbed.
+// Disruptions counts what the faults took away.
 type Disruptions struct {
 	PodTerminations int `json:"podTerminations"`
 	NodeLosses      int `json:"nodeLosses"`

@@ -106,10 +106,13 @@ func TestDisruptions(t *testing.T) {
 	}{
 		"a drain takes no node": {historytest.Healthy(), Disruptions{PodTerminations: 1}},
 		"a node is lost": {
-			historytest.Healthy().Node(20*sec, lost), Disruptions{PodTerminations: 1, NodeLosses: 1},
+			took(historytest.Healthy().Node(20*sec, lost), "w3"), Disruptions{PodTerminations: 1, NodeLosses: 1},
+		},
+		"a node that no fault took does not count": {
+			historytest.Healthy().Node(20*sec, lost), Disruptions{PodTerminations: 1},
 		},
 		"a node lost while it recovers does not count": {
-			historytest.Healthy().Node(36*sec, lost), Disruptions{PodTerminations: 1},
+			took(historytest.Healthy().Node(36*sec, lost), "w3"), Disruptions{PodTerminations: 1},
 		},
 		"a pod of no workload does not count": {
 			historytest.Healthy().Pod(20*sec, stray), Disruptions{PodTerminations: 1},
@@ -124,6 +127,15 @@ func TestDisruptions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// took makes the record's fault take one more node.
+func took(b *historytest.Builder, node string) *historytest.Builder {
+	return b.EditEvents(func(e *history.Event) {
+		if e.Fault != nil && e.Fault.Stage == history.Seen {
+			e.Fault.Nodes = append(e.Fault.Nodes, node)
+		}
+	})
 }
 
 func TestLanes(t *testing.T) {

@@ -165,6 +165,39 @@ func TestEveryMutantHasATwinInTheSuites(t *testing.T) {
 	}
 }
 
+// A mutant that lacks several practices does not show what each of them prevents, so it says how many it lacks.
+func TestAMutantWithoutSeveralPracticesSaysSo(t *testing.T) {
+	// These fields prepare the absence of a practice, and are none themselves.
+	none := []string{"Affinity", "NodePort", "StartDelay", "PastScheduler"}
+	several := 0
+	for _, s := range scenario.All {
+		if s.Mutant == nil {
+			continue
+		}
+		twin := scenario.All[slices.IndexFunc(scenario.All, func(of scenario.Spec) bool { return of.Name == s.Mutant.Twin })]
+		var lacks []string
+		has, had := reflect.ValueOf(s.Backend), reflect.ValueOf(twin.Backend)
+		for i := range has.NumField() {
+			name := has.Type().Field(i).Name
+			if !slices.Contains(none, name) && !reflect.DeepEqual(has.Field(i).Interface(), had.Field(i).Interface()) {
+				lacks = append(lacks, name)
+			}
+		}
+		if !reflect.DeepEqual(s.Gateway, twin.Gateway) {
+			lacks = append(lacks, "Gateway")
+		}
+		if len(lacks) > 1 {
+			several++
+			if !strings.Contains(s.Mutant.Removed, " practices: ") {
+				t.Errorf("%s differs from its twin in %q, and says only %q", s.Name, lacks, s.Mutant.Removed)
+			}
+		}
+	}
+	if several == 0 {
+		t.Error("no mutant lacks several practices")
+	}
+}
+
 // A verdict that names why requests failed can only be compared with the planted cause if the mutant names that cause.
 func TestMutantsOfRequestsNameTheirCause(t *testing.T) {
 	named := 0

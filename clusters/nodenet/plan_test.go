@@ -94,7 +94,7 @@ func TestRuleset(t *testing.T) {
 }
 
 func TestRulesetNamesKnownNodesOnly(t *testing.T) {
-	if got := ruleset([]node{{Name: "a"}}, lab, false); !strings.Contains(got, "ip daddr != { 10.244.0.0/16, 10.96.0.0/16 }") {
+	if got := ruleset([]node{{Name: "a"}}, lab, false); !strings.Contains(got, "ip daddr != 10.244.0.0/16 ip daddr != 10.96.0.0/16 reject") {
 		t.Errorf("a node without an address left its mark: %s", got)
 	}
 }

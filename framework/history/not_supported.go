@@ -22,7 +22,7 @@ func KernelRefused(said string) bool {
 }
 
 // NotSupported is why the environment cannot run a fault, for example a missing kernel feature; empty if no fault is known
-// to be unsupported. It is what the harness recorded, and proves nothing by itself: see invariant.Unsupported.
+// to be unsupported. It is what the harness recorded, and proves nothing by itself: see judge.Unsupported.
 func (r Run) NotSupported() string {
 	for _, e := range r.Events {
 		if e.Fault != nil && e.Fault.NotSupported != "" {

@@ -178,6 +178,7 @@ func (j *failuresEndWithin) End(missing verdict.Missing) verdict.Verdict {
 	if s := outage.AtOnce(shares); s != nil {
 		v.At = s.Burst.From
 		sorted.Inside.Attributed().Numbers(&v)
+		sorted.Inside.SinceFault(&v, outage.LanesAtOnce(shares))
 		v.Support(sorted.Inside.Evidence(j.tally, lanes)...)
 		return v.Violated(missing, "more than the victims' share failed at once: %s on %s; %s, which with sampling error allows %d",
 			s.Burst, s.Lane, s.Outage.Words, s.Burst.Most)

@@ -36,6 +36,19 @@ func lostUnasked(b *ht.Builder) *ht.Builder {
 	})
 }
 
+// faultSeenAt is a record whose fault was seen in effect at another moment; zero: never.
+func faultSeenAt(b *ht.Builder, at history.Offset) *ht.Builder {
+	return b.EditEvents(func(e *history.Event) {
+		if e.Fault == nil || e.Fault.Stage != history.Seen {
+			return
+		}
+		e.T = at
+		if at == 0 {
+			e.Fault.Stage = history.Injecting
+		}
+	})
+}
+
 func TestNoiseIsToldFromDamage(t *testing.T) {
 	worker, harness := ht.Worker, history.NoiseHarness
 	stood := history.Noise{Of: worker, Pause: second}
@@ -167,6 +180,12 @@ func TestANodeLostUnaskedMovesPods(t *testing.T) {
 	}{
 		"lost before it, on a starved machine": {heard(lostUnasked(ht.Healthy()), 19*second, noise), apart, verdict.Unknown,
 			"w5 was lost at 20s without a fault, on a machine without enough processor time (harness stood still for 3s within the second before 19s); otherwise the verdict would be Violated: "},
+		"lost while a fault that took another node was applied": {heard(lostUnasked(faultSeenAt(ht.Healthy(), 22*second)), 19*second, noise), apart, verdict.Unknown,
+			"w5 was lost at 20s without a fault"},
+		"lost while a fault that was never seen in effect was applied": {heard(lostUnasked(faultSeenAt(ht.Healthy(), 0)), 19*second, noise), apart,
+			verdict.Violated, ""},
+		"lost in a step of an upgrade": {heard(lostUnasked(ht.Healthy()), 19*second, noise).Event(history.Event{
+			T: 19*second + 500*ms, Step: &history.Step{What: "swap kubelet", Node: "w5", Stage: history.StepBegin}}), apart, verdict.Violated, ""},
 		"a node on which no pod was": {heard(lostUnasked(ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Pod != nil && e.Pod.Node == "w5" {
 				e.Pod.Node = "w4"

@@ -188,6 +188,9 @@ func TestAShareIsNoAllowanceForABurst(t *testing.T) {
 	if v.At < 17700*ms || v.At > 18200*ms {
 		t.Errorf("the burst is said to be at %s", v.At)
 	}
+	if n := v.Numbers["failedSinceFault.fresh"]; n == 0 {
+		t.Error("the verdict does not say how many requests failed on fresh after the fault began")
+	}
 	few := astray(outage(), 18*second, 18015*ms, history.Refused) // three in a row: chance does that
 	says(t, judge.Check(few.Run(), p), verdict.Held)
 	_, real := unpackGolden(t, goldenKill)

@@ -64,7 +64,7 @@ func (s *Side) counted() string {
 		text += fmt.Sprintf("; with 95 %% confidence at most %s of such requests fail on a lane, if they are independent", words.Percent(*s.UpperBound95))
 	}
 	if s.Disruptions.UpperBound95 != nil {
-		text += fmt.Sprintf(", and at most %s of such disruptions fail a request", words.Percent(*s.Disruptions.UpperBound95))
+		text += fmt.Sprintf(", and at most %s of such disruptions, if they are independent too, fail a request", words.Percent(*s.Disruptions.UpperBound95))
 	}
 	return text
 }

@@ -149,10 +149,12 @@ func RolledOut() reports.Scenario {
 	b.Phase(history.Deploy, 0).Phase(history.Steady, 5*sec).Phase(history.Disturbed, 10*sec).Phase(history.Recovered, 34*sec)
 	b.Phase(history.Drained, 40*sec)
 	b.Workload(sec, historytest.BackendWorkload(6, 6))
+	var replaced []string
 	for i := 1; i <= 6; i++ {
 		node := fmt.Sprintf("w%d", i)
 		b.Node(sec, historytest.ReadyNode(node, historytest.ZoneOf(node)))
 		b.Pod(sec, historytest.ReadyPod(fmt.Sprintf("backend-6d9f7c-a%d", i), node, history.Listed))
+		replaced = append(replaced, fmt.Sprintf("backend-6d9f7c-a%d", i))
 		start := time.Duration(10+i*3) * sec
 		next := historytest.ReadyPod(fmt.Sprintf("backend-77aa4b-b%d", i), node, history.Added)
 		next.Labels = map[string]string{"app.kubernetes.io/name": "backend", "pod-template-hash": "rev2"}
@@ -173,7 +175,7 @@ func RolledOut() reports.Scenario {
 	worker.Labels = nil
 	b.Pod(sec, gateway).Pod(sec, worker)
 	b.Fault(10*sec, history.FaultMark{Name: "change the pod template", Stage: history.Injecting})
-	b.Fault(33*sec, history.FaultMark{Name: "change the pod template", Stage: history.Seen, Witness: "6 pods of the newest revision, 6 ready endpoints"})
+	b.Fault(33*sec, history.FaultMark{Name: "change the pod template", Stage: history.Seen, Pods: replaced, Witness: "6 pods of the newest revision, 6 ready endpoints"})
 	b.Fault(33*sec, history.FaultMark{Name: "change the pod template", Stage: history.Healing})
 	b.Fault(33500*ms, history.FaultMark{Name: "change the pod template", Stage: history.Healed, Witness: "nothing to undo"})
 	b.Load("fresh", 200, 5*sec, 40*sec).Load("reused", 200, 5*sec, 40*sec).Load("control", 20, 5*sec, 40*sec)

@@ -23,7 +23,7 @@ var FullNodeThenALostOne = scenario.Describe(scenario.Spec{
 		fault.FillNode{Worker: 2}, fault.TryRollout{For: 15 * time.Second}, fault.NodeKill{Worker: 1},
 	},
 	Hold:     15 * time.Second, // longer than the lab profile needs to notice the loss
-	Promises: []invariant.Invariant{invariant.NoFailedRequests{}},
+	Promises: []invariant.Invariant{invariant.NoFailedRequests{}, invariant.AnswersWithin{}},
 	About:    90 * time.Second,
 	Full:     true,
 })

@@ -15,8 +15,8 @@ var ThreeControlPlanes = clusters.Spec{ControlPlanes: 3, Zones: []string{"a", "b
 // KillOneControlPlane kills the control plane node whose etcd member is the leader.
 var KillOneControlPlane = scenario.Describe(scenario.Spec{
 	Name: "chaos/kill-one-control-plane",
-	Claim: "the sudden death of one control plane of three is invisible to clients, and the remaining API servers answer again within " +
-		"10 s",
+	Claim: "killing one control plane of three, whose kernel closes its connections, is invisible to clients, and the remaining API " +
+		"servers answer again within 10 s",
 	Cluster: ThreeControlPlanes,
 	Load:    scenario.DefaultLoad,
 	Faults:  []fault.Fault{fault.ControlPlaneKill{}},

@@ -17,6 +17,7 @@ var ControllerManagerAway = scenario.Describe(scenario.Spec{
 	Faults: []fault.Fault{fault.ComponentAway{Component: fault.ControllerManager, For: 20 * time.Second}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.Resumes{Limit: time.Minute},
 	},
 	About: 90 * time.Second,

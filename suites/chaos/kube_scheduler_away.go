@@ -20,6 +20,7 @@ var SchedulerAway = scenario.Describe(scenario.Spec{
 	Faults: []fault.Fault{fault.ComponentAway{Component: fault.Scheduler, For: 20 * time.Second}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.Resumes{Limit: time.Minute},
 	},
 	About: 90 * time.Second,

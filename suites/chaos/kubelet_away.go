@@ -17,6 +17,7 @@ var KubeletAway = scenario.Describe(scenario.Spec{
 	Faults: []fault.Fault{fault.ComponentAway{Component: fault.Kubelet, For: time.Minute}},
 	Promises: []invariant.Invariant{
 		invariant.NoFailedRequests{},
+		invariant.AnswersWithin{},
 		invariant.ReplacedWithin{Limit: 50 * time.Second},
 	},
 	About: 2 * time.Minute,

@@ -18,12 +18,13 @@ import (
 // Only the effects of a fault count: on the pods and nodes that it names, from its application to the start of its revert. A replica
 // that the harness itself adds in the meantime, and what a revert changes, are no disruptions.
 type Disruptions struct {
-	terminations, restarts, losses int
-	resizes                        int
-	additions                      int // new pods, of faults that end none
-	impaired                       int // impaired networks: probes of the fault's witness were hit
-	processes                      int // processes of components that were gone, as the fault's witness counted
-	Refusals                       int // refused evictions, where they count as evidence
+	Terminations, Losses int // of pods, of nodes
+	restarts             int
+	resizes              int
+	additions            int // new pods, of faults that end none
+	impaired             int // impaired networks: probes of the fault's witness were hit
+	processes            int // processes of components that were gone, as the fault's witness counted
+	Refusals             int // refused evictions, where they count as evidence
 }
 
 // Disruptions counts what the faults did.
@@ -34,7 +35,7 @@ func (f *Run) Disruptions() (n Disruptions) {
 	workloads := f.Selectors()
 	for _, end := range f.Timeline().Terminations(0, Never) {
 		if owned(workloads, end.Namespace, end.Labels) && f.took(end.Name, end.Node, end.EndBegan()) {
-			n.terminations++
+			n.Terminations++
 		}
 	}
 	restarts, cpu := make(map[string]int), make(map[string]string) // by UID
@@ -55,7 +56,7 @@ func (f *Run) Disruptions() (n Disruptions) {
 	}
 	for _, loss := range f.Timeline().NodeLosses(0, Never) {
 		if f.tookNode(loss.Name, loss.At) {
-			n.losses++
+			n.Losses++
 		}
 	}
 	n.additions = f.additions(workloads)
@@ -187,14 +188,14 @@ func (f *Run) Disrupted(n Disruptions) (d verdict.Missing) {
 }
 
 func (n Disruptions) String() string {
-	words := []string{prose.Count(n.terminations, "pod termination")}
+	words := []string{prose.Count(n.Terminations, "pod termination")}
 	if n.restarts > 0 {
 		words = append(words, prose.Count(n.restarts, "pod restart"))
 	}
 	if n.resizes > 0 {
 		words = append(words, prose.Count(n.resizes, "pod resize"))
 	}
-	words = append(words, prose.Count(n.losses, "node loss"))
+	words = append(words, prose.Count(n.Losses, "node loss"))
 	if n.additions > 0 {
 		words = append(words, prose.Count(n.additions, "pod addition"))
 	}
@@ -212,9 +213,9 @@ func (n Disruptions) String() string {
 
 // Numbers adds the counts to the figures of a verdict.
 func (n Disruptions) Numbers(v *verdict.Verdict) {
-	v.Measure("podTerminations", float64(n.terminations))
+	v.Measure("podTerminations", float64(n.Terminations))
 	v.Measure("podRestarts", float64(n.restarts))
-	v.Measure("nodeLosses", float64(n.losses))
+	v.Measure("nodeLosses", float64(n.Losses))
 	if n.resizes > 0 {
 		v.Measure("podResizes", float64(n.resizes))
 	}

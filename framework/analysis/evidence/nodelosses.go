@@ -69,10 +69,11 @@ func (f *Run) Starved(loss *timeline.NodeLoss) string {
 	return DescribeNoise(f.WorstPause(loss.At-grace, loss.At))
 }
 
-// asked says whether a fault took a node, or may have: which nodes a failed fault touched is unknown.
+// asked says whether a fault took a node, or may have: which nodes a failed fault touched is unknown. A fault that was seen in effect
+// names all its nodes, those included that it took before it was seen, or has a step on each.
 func (f *Run) asked(loss timeline.NodeLoss) bool {
 	return slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool {
 		return fault.Injecting.OK && fault.Injecting.At <= loss.At &&
-			(slices.Contains(fault.Nodes, loss.Name) || !fault.Seen.OK || len(fault.Errors) > 0 || loss.At < fault.Seen.At)
+			(slices.Contains(fault.Nodes, loss.Name) || f.stepped(&fault, loss.Name) || !fault.Seen.OK || len(fault.Errors) > 0)
 	})
 }

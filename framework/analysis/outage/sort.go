@@ -137,6 +137,16 @@ func AtOnce(list []Share) *Share {
 	return nil
 }
 
+// LanesAtOnce returns all lanes for which AtOnce holds.
+func LanesAtOnce(list []Share) (lanes []history.Lane) {
+	for i := range list {
+		if list[i].Burst != nil {
+			lanes = append(lanes, list[i].Lane)
+		}
+	}
+	return lanes
+}
+
 // TooMany returns the first lane on which more requests failed than the victims' share and noise explain.
 func (s *SortedFailures) TooMany(list []Share) *Share {
 	for i := range list {
