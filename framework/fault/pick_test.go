@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -9,8 +10,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/fault/node"
@@ -219,5 +224,21 @@ func TestScaleGoesStepByStep(t *testing.T) {
 	}
 	if want := []int{9, 0, 3, 6}; !slices.Equal(w.scales, want) {
 		t.Errorf("scaled to %v, want %v", w.scales, want)
+	}
+}
+
+// TestScaleIsNotRefusedForAnOlderVersion: the controller wrote the workload's status between the reading of its scale and the writing, as
+// happened once in a full profile.
+func TestScaleIsNotRefusedForAnOlderVersion(t *testing.T) {
+	w := newWorld(6, "w1", "w2")
+	refused := 0
+	w.client.PrependReactor("update", "deployments", func(k8stesting.Action) (bool, runtime.Object, error) {
+		if refused++; refused > 2 {
+			return false, nil, nil
+		}
+		return true, nil, apierrors.NewConflict(schema.GroupResource{Group: "apps", Resource: "deployments"}, "backend", errors.New("the object has been modified"))
+	})
+	if _, err := inject(t.Context(), Scale{Through: []int{9}}, w.target()); err != nil || !slices.Equal(w.scales, []int{9}) {
+		t.Errorf("scaled to %v: %v", w.scales, err)
 	}
 }

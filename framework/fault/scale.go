@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 )
 
 // Scale changes the number of replicas, step by step, each step settled before the next. The undo scales back.
@@ -95,15 +96,20 @@ func (t Target) scaledTo(ctx context.Context, replicas int) (witness string, err
 	return witness, nil
 }
 
-// setScale sets the number of replicas.
+// setScale sets the number of replicas. Its controller may write the workload's status between the two requests, and the API server then
+// refuses the second one, because it is about an older version. As in kubectl, it is read again then.
 func (t Target) setScale(ctx context.Context, replicas int) error {
 	scaler := t.scaler()
-	scale, err := scaler.GetScale(ctx, t.Workload, metav1.GetOptions{})
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		scale, err := scaler.GetScale(ctx, t.Workload, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("read scale: %w", err)
+		}
+		scale.Spec.Replicas = int32(replicas)
+		_, err = scaler.UpdateScale(ctx, t.Workload, scale, metav1.UpdateOptions{})
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("read scale of %s: %w", t.Workload, err)
-	}
-	scale.Spec.Replicas = int32(replicas)
-	if _, err := scaler.UpdateScale(ctx, t.Workload, scale, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("scale %s to %d: %w", t.Workload, replicas, err)
 	}
 	return nil

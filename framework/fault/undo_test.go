@@ -41,7 +41,7 @@ func TestAnErrorOfTheAPIEndsInAnUndo(t *testing.T) {
 	}{
 		{Scale{Through: []int{9}}, "get", "deployments", 1, once, "read deployment ns/backend: the API server is away"},
 		{Scale{Through: []int{9}}, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
-		{Scale{Through: []int{9}}, "get", "deployments", 3, 3, "read scale of backend: the API server is away"},
+		{Scale{Through: []int{9}}, "get", "deployments", 3, 3, "scale backend to 9: read scale: the API server is away"},
 		{Scale{Through: []int{9}}, "update", "deployments", 1, once, "scale backend to 9: the API server is away"},
 		{Scale{Through: []int{9, 3}}, "update", "deployments", 2, 2, "scale backend to 3: the API server is away"},
 		{Scale{Through: []int{9}}, "list", "pods", 3, 3, "list pods of ns/backend: the API server is away"},

@@ -261,6 +261,8 @@ func TestAMutantOfTheHarnessPlantsItsDoubt(t *testing.T) {
 		says string
 	}{
 		{"too little was sent", starvedMutant(), verdict.Held, "caught: no verdict: only 100 of 200 requests due on fresh within 1s from 20s were sent"},
+		{"nothing was sent just before the fault took its pods, so none of them answered", starvedMutant().Fail(history.LaneFresh, 14*second, 30*second, history.Unsent),
+			verdict.Held, "caught: no verdict: "},
 		{"all was sent, and answers were given up", starved(givenUp(history.TimeoutConnect)), verdict.Held,
 			"caught: no verdict: 20 of 20 failures may be the harness's own noise"},
 		{"an older record", starvedMutant().Header(func(h *history.Header) { h.Mutant.Doubt, h.Mutant.Params = "", nil }), verdict.Held, "caught"},

@@ -17,7 +17,7 @@ const (
 )
 
 // Starved is the part of what Delivered reports that a load worker without enough processor time explains: it sent too few
-// requests, or its clock could not be compared well. Missing rows and totals are not part of it.
+// requests, also just before a fault took a victim, or its clock could not be compared well. Missing rows and totals are not part of it.
 func (t *Stats) Starved(lanes []history.Lane) (d verdict.Missing) {
 	for _, lane := range lanes {
 		if t.Find(lane) == nil {
@@ -31,6 +31,7 @@ func (t *Stats) Starved(lanes []history.Lane) (d verdict.Missing) {
 	if t.Find(history.LaneControl) != nil && !slices.Contains(lanes, history.LaneControl) {
 		t.steady(history.LaneControl, &d)
 	}
+	d = append(d, t.reached(lanes, t.unsent)...)
 	var known []string // workers whose clocks were compared
 	for _, e := range t.facts.Record.Events {
 		if e.Clock != nil {

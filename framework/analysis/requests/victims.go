@@ -33,15 +33,18 @@ type answering struct {
 
 // victim is a pod that a fault took or touched.
 type victim struct {
-	fault   int // index of facts.faults
-	pod     string
-	at      history.Offset // its deletion, if that came before the fault was seen; otherwise the start of the fault
-	idle    bool           // it was not ready, so clients were not sent to it
-	answers []laneAnswers
+	fault int // index of facts.faults
+	pod   string
+	at    history.Offset // its deletion, if that came before the fault was seen; otherwise the start of the fault
+	idle  bool           // it was not ready, so clients were not sent to it
+	// Within victimWindow: requests that the pod answered, and requests that were sent, to whichever pod.
+	answers, sent laneCounts
 }
 
-// laneAnswers is how many requests of a lane a pod answered within victimWindow.
-type laneAnswers struct {
+// laneCounts are numbers of requests by lane.
+type laneCounts []laneCount
+
+type laneCount struct {
 	lane history.Lane
 	n    uint64
 }
@@ -124,6 +127,11 @@ func idle(f *evidence.Run, name string, at history.Offset) bool {
 
 // take counts a request that was sent.
 func (s *victims) take(r *history.Request) {
+	for _, t := range s.all {
+		if JustBefore(r.Sent, t.at, victimWindow) {
+			t.sent.count(r.Lane)
+		}
+	}
 	if r.Outcome != history.OK || r.Inferred || r.Pod == "" {
 		return
 	}
@@ -134,25 +142,25 @@ func (s *victims) take(r *history.Request) {
 	known.answered = true
 	for _, t := range known.taken {
 		if JustBefore(r.Sent, t.at, victimWindow) {
-			t.count(r.Lane)
+			t.answers.count(r.Lane)
 		}
 	}
 }
 
-func (t *victim) count(lane history.Lane) {
-	for i := range t.answers {
-		if t.answers[i].lane == lane {
-			t.answers[i].n++
+func (c *laneCounts) count(lane history.Lane) {
+	for i := range *c {
+		if (*c)[i].lane == lane {
+			(*c)[i].n++
 			return
 		}
 	}
-	t.answers = append(t.answers, laneAnswers{lane, 1})
+	*c = append(*c, laneCount{lane, 1})
 }
 
-func (t *victim) of(lane history.Lane) uint64 {
-	for _, a := range t.answers {
-		if a.lane == lane {
-			return a.n
+func (c laneCounts) of(lane history.Lane) uint64 {
+	for _, one := range c {
+		if one.lane == lane {
+			return one.n
 		}
 	}
 	return 0
@@ -181,7 +189,8 @@ type flow struct {
 	lane     history.Lane
 	victims  []*victim
 	answers  uint64
-	answered int // number of victims that answered
+	answered int    // number of victims that answered
+	sent     uint64 // the most requests that were sent before any of them was taken, to whichever pod
 }
 
 // flows lists, for each fault with victims and each lane, what the victims answered just before.
@@ -197,10 +206,11 @@ func (t *Stats) flows(lanes []history.Lane) (list []flow) {
 			}
 			one := flow{fault: &t.facts.Faults[i], lane: lane, victims: offered}
 			for _, v := range offered {
-				if n := v.of(lane); n > 0 {
+				if n := v.answers.of(lane); n > 0 {
 					one.answers += n
 					one.answered++
 				}
+				one.sent = max(one.sent, v.sent.of(lane))
 			}
 			list = append(list, one)
 		}
@@ -211,8 +221,18 @@ func (t *Stats) flows(lanes []history.Lane) (list []flow) {
 // Reached reports lanes on which no victim of a fault answered a request: the fault could not affect those clients of its victims.
 // A lane on which nothing was sent is reported elsewhere.
 func (t *Stats) Reached(lanes []history.Lane) (d verdict.Missing) {
+	return t.reached(lanes, func(flow) bool { return true })
+}
+
+// unsent is whether a lane lacked requests, rather than answers of the victims: fewer than half of those that were due just before the
+// fault took a victim were sent.
+func (t *Stats) unsent(f flow) bool {
+	return float64(f.sent) < t.rate(f.lane)*victimWindow.Seconds()/2
+}
+
+func (t *Stats) reached(lanes []history.Lane, which func(flow) bool) (d verdict.Missing) {
 	for _, one := range t.flows(lanes) {
-		if one.answers > 0 || t.Requests(one.lane) == 0 {
+		if one.answers > 0 || t.Requests(one.lane) == 0 || !which(one) {
 			continue
 		}
 		if n := len(one.victims); n > 1 {
