@@ -35,6 +35,7 @@ func Describe(run history.Run, verdicts []verdict.Verdict) Scenario {
 	s.measure(run)
 	s.Disruptions, s.APIAway = disruptions(run), apiAwayOf(run)
 	s.Noise, s.WatchDelay = noiseOf(run.Events)
+	s.Remedies = judge.Remedies(run, verdicts)
 	s.conclude(verdicts)
 	return s
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/stats"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
@@ -33,11 +34,13 @@ type Scenario struct {
 	// WatchDelay is how late watches delivered changes. Absent if it was not measured.
 	WatchDelay *Quantiles `json:"watchesLate,omitempty"`
 	// APIAway is how long the API server was unavailable during a fault of the control plane. Absent if it was not measured.
-	APIAway   *APIAway `json:"apiAway,omitempty"`
-	Causes    []Cause  `json:"causes"` // why requests failed, on all lanes but control, the most frequent first
-	Cluster   Cluster  `json:"cluster"`
-	Seed      uint64   `json:"seed"`
-	Reproduce string   `json:"reproduce"` // the command that runs this scenario again
+	APIAway *APIAway `json:"apiAway,omitempty"`
+	Causes  []Cause  `json:"causes"` // why requests failed, on all lanes but control, the most frequent first
+	// Remedies take away why a promise was broken. Absent if none is known, and of workloads of holdfast's own.
+	Remedies  []judge.Remedy `json:"remedies,omitempty"`
+	Cluster   Cluster        `json:"cluster"`
+	Seed      uint64         `json:"seed"`
+	Reproduce string         `json:"reproduce"` // the command that runs this scenario again
 
 	// NotJudged is set if the harness failed before it could judge.
 	NotJudged bool `json:"-"`

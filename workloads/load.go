@@ -15,7 +15,13 @@ type Load struct {
 	// AlsoOn lists nodes that get a worker, too: that node's kube-proxy then distributes the worker's requests to pods.
 	AlsoOn    []string  `json:"alsoOn,omitempty"`
 	Resources Resources `json:"resources"`
+	// Flows lets a worker look up in the connection tracking of its node which pod each connection leads to. It then needs the
+	// privileges of the node's root.
+	Flows bool `json:"flows,omitempty"`
 }
+
+// LoadFlowsFlag is the argument of a worker that looks up connections; see Load.Flows.
+const LoadFlowsFlag = "--flows"
 
 // loadName is the value of LabelName; the pods are load-0, load-1, ...
 const loadName = "load"
@@ -25,6 +31,22 @@ const loadHealthPath = "/healthz"
 
 // loadGrace is a worker's grace period: when a worker is deleted, its results have been collected already or will never be.
 const loadGrace = time.Second
+
+// followFlows gives a worker what it needs to enter the network namespace of its node: it must see the node's processes, and be allowed
+// to read what belongs to them.
+func followFlows(spec *corev1.PodSpec) {
+	root, no := int64(0), false
+	spec.HostPID = true
+	spec.SecurityContext = nil
+	c := &spec.Containers[0]
+	c.Args = append(c.Args, LoadFlowsFlag)
+	c.SecurityContext = &corev1.SecurityContext{
+		RunAsUser: &root, RunAsNonRoot: &no, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined},
+		Capabilities: &corev1.Capabilities{
+			Drop: []corev1.Capability{"ALL"}, Add: []corev1.Capability{"SYS_ADMIN", "NET_ADMIN", "SYS_PTRACE"},
+		},
+	}
+}
 
 // WithDefaults sets empty fields to their defaults.
 func (l Load) WithDefaults() Load {
@@ -51,6 +73,9 @@ func (l Load) Objects(at Place) ([]Object, error) {
 		name: loadName, component: ComponentLoad, resources: l.Resources, preStop: NoPreStop, grace: loadGrace,
 		readiness: Readiness{}.withDefaults(), readyPath: loadHealthPath,
 	}.template(at)
+	if l.Flows {
+		followFlows(&template.Spec)
+	}
 	template.Spec.NodeSelector, template.Spec.Tolerations = onRole(roleLoad), loadTolerations()
 	var objects []Object
 	for i, name := range l.PodNames() {

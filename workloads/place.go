@@ -38,8 +38,17 @@ const PartOf = "holdfast"
 // NamespacePrefix begins the names of all namespaces that scenarios run in.
 const NamespacePrefix = "hf-"
 
+// AppNamespace is a namespace for an application of the user's own. It enforces no Pod Security level, because that may be what the
+// application depends on.
+func AppNamespace(name string) *corev1.Namespace {
+	n := Namespace(name)
+	n.Labels = labels(name, ComponentApp)
+	return n
+}
+
 // Components, the values of LabelComponent.
 const (
+	ComponentApp     = "app"
 	ComponentBackend = "backend"
 	ComponentGateway = "gateway"
 	ComponentLoad    = "load"

@@ -45,7 +45,7 @@ is a scenario whose workload lacks one good practice. Its promise must break, wh
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		doctorCommand(), auditCommand(version), imageCommand(), upCommand(), healCommand(), downCommand(),
-		runCommand(version), certifyCommand(version), diffCommand(), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
+		runCommand(version), testCommand(version), certifyCommand(version), diffCommand(), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
 		workloadCommand(), versionCommand(version),
 	)
 	root.AddCommand(insideCommands()...)

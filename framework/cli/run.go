@@ -92,13 +92,19 @@ func (f *runFlags) own(cmd *cobra.Command) {
 	flags.StringVar(&f.resume, "resume", "", "continue this interrupted run: its folder, or its name below --artifacts")
 }
 
-// common adds the flags of all commands that run scenarios.
+// common adds the flags of all commands that run scenarios of holdfast's own.
 func (f *runFlags) common(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.Scope, "scope", "short", "short (a quarter of an hour) or full (about three hours)")
+	flags.StringArrayVar(&f.Labels, "label", nil, "only scenarios with this label, such as node-kill; can be repeated; 'run --list' ends with all labels")
+	f.place(cmd)
+}
+
+// place adds the flags of all commands that run scenarios: on which cluster, and where the results go.
+func (f *runFlags) place(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.provider, providerFlag, "kind", "provider of the clusters")
 	flags.StringVar(&f.Cluster, "cluster", "", "use this cluster, made by 'holdfast up', and do not remove it")
-	flags.StringVar(&f.Scope, "scope", "short", "short (a quarter of an hour) or full (about three hours)")
-	flags.StringArrayVar(&f.Labels, "label", nil, "only scenarios with this label, such as node-kill; can be repeated; 'run --list' ends with all labels")
 	flags.StringVar(&f.Kubernetes, "kubernetes", "", "Kubernetes version, such as v1.37.0; default: the newest available version")
 	flags.StringVar(&f.Timings, "timings", "", "lab or stock, for every scenario; default: the scenario's own")
 	flags.StringVar(&f.ProxyMode, "proxy-mode", "", proxyModeHelp)

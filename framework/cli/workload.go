@@ -10,6 +10,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
+	"github.com/holdfast-ha/holdfast/framework/load/conntrack"
+	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 	"github.com/holdfast-ha/holdfast/workloads/gateway"
 )
@@ -45,11 +47,25 @@ func workload(ctx context.Context, name string, args []string) error {
 		}
 		return gateway.Run(ctx, o)
 	case "load":
-		if len(args) > 0 {
-			return usage(fmt.Errorf("load: unexpected argument %q", args[0]))
-		}
-		return collect.RunWorker(ctx, collect.WorkerOptions{Name: os.Getenv(backend.EnvPod)})
+		return loadWorker(ctx, args)
 	default:
 		return usage(errors.New("want backend, gateway or load"))
 	}
+}
+
+// loadWorker serves as a load worker. Whose pod a connection leads to is looked up only where the server's answers do not say so.
+func loadWorker(ctx context.Context, args []string) error {
+	o := collect.WorkerOptions{Name: os.Getenv(backend.EnvPod)}
+	switch {
+	case len(args) == 1 && args[0] == workloads.LoadFlowsFlag:
+		table, err := conntrack.Open(conntrack.NodeNamespace)
+		if err != nil {
+			return err
+		}
+		defer table.Close() //nolint:errcheck // the process ends
+		o.Flows = table
+	case len(args) > 0:
+		return usage(fmt.Errorf("load: unexpected argument %q", args[0]))
+	}
+	return collect.RunWorker(ctx, o)
 }

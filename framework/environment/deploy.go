@@ -42,6 +42,17 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 	if err := env.create(ctx, objects...); err != nil {
 		return err
 	}
+	if env.Spec.App != nil {
+		if err := env.deployApp(ctx); err != nil {
+			return err
+		}
+		if err := env.appReady(ctx); err != nil {
+			return err
+		}
+		if err := env.fixApp(ctx); err != nil {
+			return err
+		}
+	}
 	if err := env.deployAddons(ctx); err != nil {
 		return err
 	}
@@ -49,11 +60,16 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, b := range env.Spec.Backends() {
-		for _, c := range b.Controllers() {
-			if _, err := TargetFor(target, c).Settle(ctx); err != nil {
-				return err
-			}
+	for _, c := range env.Spec.Controllers() {
+		one := TargetFor(target, c)
+		one.Services = env.Spec.Services(c.Name)
+		if _, err := one.Settle(ctx); err != nil {
+			return err
+		}
+	}
+	if env.Spec.App != nil {
+		if err := env.auditApp(ctx); err != nil {
+			return err
 		}
 	}
 	if len(env.Spec.Load) > 0 {
@@ -65,6 +81,7 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 		return nil
 	}
 	target.Workload, target.SchedulableReplicas, target.StatefulSet = env.Spec.Gateway.WithDefaults().Name, 0, false
+	target.Services = nil
 	_, err = target.Settle(ctx)
 	return err
 }
@@ -183,6 +200,9 @@ func (env *Environment) loadReady(ctx context.Context) error {
 // plan fills in the targets of the lanes: the cluster IP of the gateway's Service, or of the backend's. A name would test the
 // cluster's DNS as well.
 func (env *Environment) plan(ctx context.Context) (load.Plan, error) {
+	if env.Spec.App != nil {
+		return env.appPlan(ctx)
+	}
 	probe := env.Spec.Backend.Probes()[0]
 	if env.Spec.Gateway != nil {
 		probe.Service = env.Spec.Gateway.WithDefaults().Name
@@ -260,6 +280,6 @@ func (env *Environment) loadWorkers() workloads.Load {
 
 // TargetFor is the target with one of the workload's controllers.
 func TargetFor(t fault.Target, c workloads.Controller) fault.Target {
-	t.Workload, t.StatefulSet = c.Name, c.StatefulSet
+	t.Workload, t.StatefulSet, t.Services = c.Name, c.StatefulSet, nil
 	return t
 }

@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,7 @@ type Environment struct {
 	outside   []workloads.Object // objects outside of the namespace, which are not deleted with it
 	gone      func()             // reports to Interrupt that the namespace is removed; nil: there was none
 
+	pods    *podNames // of an application of the user's own; nil: the backend names its pods itself
 	client  kubernetes.Interface
 	config  *rest.Config // of all that creates and disrupts: it records the API server's warnings
 	objects *resources.Resources
@@ -75,7 +77,25 @@ type Environment struct {
 
 // New is the environment of a scenario. Nothing is created yet.
 func New(o Options) *Environment {
-	return &Environment{Options: o, namespace: o.Spec.Namespace(), backend: o.Spec.Backends()[0].WithDefaults().Name}
+	env := &Environment{Options: o, namespace: o.Spec.Namespace(), backend: o.Spec.Controllers()[0].Name}
+	if o.Spec.App != nil {
+		env.pods = &podNames{Writer: o.Writer}
+	}
+	return env
+}
+
+// sink is where events and requests are recorded.
+func (env *Environment) sink() sink {
+	if env.pods != nil {
+		return env.pods
+	}
+	return env.Writer
+}
+
+// sink takes what the watches and the load workers report.
+type sink interface {
+	observe.Sink
+	collect.Sink
 }
 
 // Build deploys everything, and returns when the workload has settled.
@@ -89,6 +109,11 @@ func (env *Environment) Build(ctx context.Context) error {
 	if err := env.loadAddons(ctx); err != nil {
 		return err
 	}
+	if env.Spec.App != nil {
+		if err := env.loadAppImages(ctx); err != nil {
+			return err
+		}
+	}
 	env.Now(history.Deploy, "")
 	if err := env.Writer.Append(history.Event{T: env.Writer.Now(), Phase: &history.Phase{Name: history.Deploy}}); err != nil {
 		return err
@@ -97,7 +122,7 @@ func (env *Environment) Build(ctx context.Context) error {
 		return err
 	}
 	// Before the first pod exists: every binding and every change of it is in the record.
-	watcher, err := observe.Start(context.WithoutCancel(ctx), env.client, env.namespace, env.Writer)
+	watcher, err := observe.Start(context.WithoutCancel(ctx), env.client, env.namespace, env.sink())
 	if err != nil {
 		return fmt.Errorf("watch the cluster: %w", err)
 	}
@@ -143,6 +168,9 @@ func (env *Environment) StartLoad(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if env.Spec.App != nil {
+		return env.startLoad(ctx, plan)
+	}
 	if slices.ContainsFunc(plan.Lanes, func(l load.Lane) bool { return l.Target != "" }) {
 		if err := env.listening(ctx); err != nil {
 			return err
@@ -155,6 +183,11 @@ func (env *Environment) StartLoad(ctx context.Context) error {
 			}
 		}
 	}
+	return env.startLoad(ctx, plan)
+}
+
+// startLoad gives each load worker its share of a plan.
+func (env *Environment) startLoad(ctx context.Context, plan load.Plan) error {
 	config := rest.CopyConfig(env.Cluster.Config())
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -164,7 +197,7 @@ func (env *Environment) StartLoad(ctx context.Context) error {
 	part := partOf(plan, len(pods))
 	for _, pod := range pods {
 		// The session must outlive an interrupted scenario, because all sent requests have to be collected.
-		one, err := collect.Start(context.WithoutCancel(ctx), client, env.workerURL(config.Host, pod), part, env.Writer)
+		one, err := collect.Start(context.WithoutCancel(ctx), client, env.workerURL(config.Host, pod), part, env.sink())
 		if err != nil {
 			return fmt.Errorf("start the load of %s: %w", pod, err)
 		}
@@ -226,14 +259,14 @@ func (env *Environment) target(config *rest.Config) (fault.Target, error) {
 	}
 	return fault.Target{
 		Cluster: env.Cluster, Client: client, Dynamic: untyped, Namespace: env.namespace, Workload: env.backend, SchedulableReplicas: env.Spec.SchedulableReplicas,
-		StatefulSet: env.Spec.Backend.StatefulSet, Rand: env.random(),
+		StatefulSet: env.Spec.Controllers()[0].StatefulSet, Services: env.Spec.Services(env.backend), Rand: env.random(),
 	}, nil
 }
 
-// random is the scenario's own source of random numbers. It depends on the run's seed and the scenario's name alone.
+// random is the scenario's own source of random numbers. It depends on the run's seed and the scenario's name, or its Lot, alone.
 func (env *Environment) random() *rand.Rand {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(env.Spec.Name)) // never fails
+	_, _ = h.Write([]byte(cmp.Or(env.Spec.Lot, env.Spec.Name))) // never fails
 	return rand.New(rand.NewPCG(env.Seed, h.Sum64()))
 }
 

@@ -23,6 +23,9 @@ const madeBy = "holdfast.dev/made-by"
 func (env *Environment) makeNamespace(ctx context.Context) error {
 	var inUse error
 	wanted := workloads.Namespace(env.namespace)
+	if env.Spec.App != nil {
+		wanted = workloads.AppNamespace(env.namespace)
+	}
 	wanted.Annotations = map[string]string{madeBy: env.Token}
 	env.gone = env.Interrupt.Add(interrupt.Pending{
 		Undo: "remove namespace " + env.namespace, Done: "namespace " + env.namespace + " is removed",

@@ -60,6 +60,8 @@ type Target struct {
 	// Workload is the name of the Deployment under test, or of the StatefulSet.
 	Workload    string
 	StatefulSet bool
+	// Services lead to the workload's pods. nil: the Service with the workload's name. Empty: none does.
+	Services []string
 	// SchedulableReplicas is for how many replicas the scheduler can find a node under the workload's own rules. 0: for all.
 	SchedulableReplicas int
 	// Rand picks victims. It is seeded by the run, so that a run can be repeated as far as Answered allows.

@@ -263,6 +263,10 @@ type Audit struct {
 type Finding struct {
 	Rule     string `json:"rule"` // its ID, for example no-prestop
 	Evidence string `json:"evidence"`
+	// Commands are its fix as commands for a shell, and Fix is the same as JSON of a list of audit.Step, a type that this package cannot
+	// import. Both are empty if no patch fixes it, and in records whose audit is not meant to be acted upon.
+	Commands []string        `json:"commands,omitempty"`
+	Fix      json.RawMessage `json:"fix,omitempty"`
 }
 
 // Admission is the API server's response to a dry run of a manifest.

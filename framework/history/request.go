@@ -1,12 +1,25 @@
 package history
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Offset is a point in time: the time since the run's base.
 type Offset = time.Duration
 
-// Lane is a way of using connections. Lanes are judged separately. Package load has the table of all lanes.
+// Lane is a way of using connections. Lanes are judged separately. Package load has the table of all lanes. Where several probes
+// send requests, the name of the probe follows that of the lane: "fresh@checkout".
 type Lane string
+
+// LaneOf is a lane of a probe.
+func LaneOf(lane Lane, probe string) Lane { return lane + "@" + Lane(probe) }
+
+// Split is the lane without its probe, and the probe; empty: the lane belongs to no probe.
+func (l Lane) Split() (lane Lane, probe string) {
+	name, probe, _ := strings.Cut(string(l), "@")
+	return Lane(name), probe
+}
 
 // The lanes that promises single out.
 const (

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -28,6 +27,8 @@ type Options struct {
 	// Segments gets the rows.
 	Segments Segments
 	Log      *slog.Logger // nil: slog.Default()
+	// Flows tells which pod a connection to a Service leads to; nil: answers name their servers.
+	Flows Flows
 	// Server gets all requests in place of the lanes' connections; for tests without a network.
 	Server http.RoundTripper
 }
@@ -51,28 +52,28 @@ func NewAttack(ctx context.Context, plan Plan, o Options) (*Attack, error) {
 		record: newRecorder(o.Now, cmp.Or(o.MaxRows, DefaultMaxRows), plan.Lanes, o.Segments),
 	}
 	start := max(plan.StartAt, o.Now())
-	var ids atomic.Uint64
+	shared := &sharedDialer{flows: o.Flows}
 	for i, l := range plan.Lanes {
-		template, err := newTemplate(context.WithoutCancel(ctx), l.Target)
+		template, err := newTemplate(context.WithoutCancel(ctx), l)
 		if err != nil {
 			return nil, err
 		}
 		a.lanes = append(a.lanes, &lane{
 			Lane: l, worker: o.Worker, pacer: pace(l.Rate), template: template,
-			transport: newTransport(l, &ids, o.Server), record: a.record, counts: a.record.lanes[l.Lane],
+			transport: newTransport(l, shared, o.Server), record: a.record, counts: a.record.lanes[l.Lane],
 			start: start + stagger(i, len(plan.Lanes), l.Rate), end: start + plan.Duration, halt: a.halt,
 		})
 	}
 	return a, nil
 }
 
-// newTransport returns the transport of a lane; ids numbers the connections of the whole worker.
-func newTransport(l Lane, ids *atomic.Uint64, server http.RoundTripper) transport {
+// newTransport returns the transport of a lane. All lanes of a worker have the same part of their dialers.
+func newTransport(l Lane, shared *sharedDialer, server http.RoundTripper) transport {
 	if server != nil {
 		return &httpTransport{turns: []http.RoundTripper{server}}
 	}
 	kind, _ := KindOf(l.Lane)
-	return kind.connect(l, newDialer(l, ids))
+	return kind.connect(l, newDialer(l, shared))
 }
 
 // stagger delays lane i of n, so that lanes of the same rate send in turn and not at the same moments. Together they detect

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"sync/atomic"
 
@@ -11,19 +12,40 @@ import (
 // dialer makes the connections of a lane.
 type dialer struct {
 	dial.Dialer
-	ids *atomic.Uint64 // numbers the worker's connections
+	shared *sharedDialer
 }
 
-func newDialer(l Lane, ids *atomic.Uint64) *dialer {
-	return &dialer{Dialer: dial.Dialer{Limit: l.Timeouts.Connect, Lookup: net.DefaultResolver.LookupNetIP}, ids: ids}
+// sharedDialer is what the dialers of a worker's lanes have in common.
+type sharedDialer struct {
+	ids   atomic.Uint64 // numbers the connections
+	flows Flows         // nil: see Options
+	ports dial.SourcePorts
+}
+
+// newDialer chooses the source ports itself where connections are looked up, because a connection that fails does not tell its own.
+func newDialer(l Lane, shared *sharedDialer) *dialer {
+	d := &dialer{Dialer: dial.Dialer{Limit: l.Timeouts.Connect, Lookup: net.DefaultResolver.LookupNetIP}, shared: shared}
+	if shared.flows != nil {
+		d.Ports = &shared.ports
+	}
+	return d
 }
 
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := d.Dial(ctx, network, address)
 	if err != nil {
-		return nil, err
+		return nil, d.failed(err)
 	}
-	return &conn{Conn: c, id: d.ids.Add(1), addr: c.RemoteAddr().String()}, nil
+	return &conn{Conn: c, id: d.shared.ids.Add(1), addr: d.behind(c.LocalAddr(), c.RemoteAddr())}, nil
+}
+
+// ownConn is the connection below that of net/http; nil: it is not ours.
+func ownConn(c net.Conn) *conn {
+	if secured, is := c.(*tls.Conn); is {
+		c = secured.NetConn()
+	}
+	own, _ := c.(*conn)
+	return own
 }
 
 // conn is a connection that knows its number, the server that last answered on it, and how it broke.

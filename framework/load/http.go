@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -21,7 +22,7 @@ type httpTransport struct {
 }
 
 func newFresh(l Lane, d *dialer) transport {
-	d.Ports = &dial.SourcePorts{}
+	d.Ports = cmp.Or(d.Ports, &dial.SourcePorts{})
 	l.Connections = 1 // one transport, which keeps no connections
 	return newHTTP(l, d, func(t *http.Transport) { t.DisableKeepAlives = true })
 }
@@ -47,6 +48,8 @@ func newHTTP(l Lane, d *dialer, change func(*http.Transport)) *httpTransport {
 		if l.MaxConnections > 0 {
 			t.MaxConnsPerHost = share(l.MaxConnections, l.Connections, i)
 		}
+		t.TLSClientConfig, _ = l.Request.TLS.config(l.Request.serverName()) // the plan was validated
+		t.TLSHandshakeTimeout = l.Timeouts.Connect
 		change(t)
 		all.turns = append(all.turns, t)
 	}

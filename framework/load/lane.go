@@ -1,8 +1,6 @@
 package load
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -81,21 +79,6 @@ func (h *halt) stopped() (history.Offset, bool) {
 	default:
 		return 0, false
 	}
-}
-
-// newTemplate returns the request that a lane's requests are copies of.
-func newTemplate(ctx context.Context, target string) (*http.Request, error) {
-	var t vegeta.Target
-	targeter := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodGet, URL: target, Header: http.Header{}})
-	if err := targeter(&t); err != nil {
-		return nil, fmt.Errorf("make request for %s: %w", target, err)
-	}
-	request, err := t.Request()
-	if err != nil {
-		return nil, fmt.Errorf("make request for %s: %w", target, err)
-	}
-	request.Header.Set("User-Agent", "holdfast")
-	return request.WithContext(ctx), nil
 }
 
 // due returns when request k is to be sent. A pacer that is asked at elapsed time zero returns its schedule, whatever the delay

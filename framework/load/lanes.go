@@ -51,8 +51,9 @@ var Lanes = []LaneKind{
 	{Name: history.LaneControl, Protocol: "HTTP/1.1", Connections: Pooled, Rate: 20, DefaultRate: 20, connect: newPooled},
 }
 
-// KindOf returns a lane's row of Lanes.
+// KindOf returns a lane's row of Lanes. The name of a lane may end with that of a probe: see history.Lane.
 func KindOf(name history.Lane) (LaneKind, bool) {
+	name, _ = name.Split()
 	i := slices.IndexFunc(Lanes, func(k LaneKind) bool { return k.Name == name })
 	if i < 0 {
 		return LaneKind{}, false

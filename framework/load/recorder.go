@@ -46,7 +46,7 @@ type counts struct {
 
 	sent, unsent, failed, masked uint64
 	lag                          *hdrhistogram.Histogram   // from due to sent, in microseconds
-	answered                     map[string]history.Offset // when each pod gave its last good answer
+	answered                     map[string]history.Offset // when each pod, or the address of one, gave its last good answer
 }
 
 // justNow is how long ago a pod's last good answer may be for the status to name the pod: long enough for each of a lane's
@@ -87,6 +87,8 @@ func (c *counts) count(row *history.Request) {
 		c.failed++
 	case row.Pod != "" && !row.Inferred:
 		c.answered[row.Pod] = row.Done
+	case row.Pod == "" && row.Addr != "":
+		c.answered[row.Addr] = row.Done
 	}
 	if row.Outcome == history.Masked {
 		c.masked++
@@ -164,7 +166,8 @@ type LaneStatus struct {
 	LagP50 time.Duration `json:"lagP50"`
 	LagP99 time.Duration `json:"lagP99"`
 	LagMax time.Duration `json:"lagMax"`
-	// Answered are the pods that gave a good answer within the last second, in any order.
+	// Answered are the pods that gave a good answer within the last second, in any order. A server that does not say which pod it is
+	// stands there by its address.
 	Answered []string `json:"answered,omitempty"`
 }
 

@@ -73,7 +73,7 @@ func (s *httpSender) gotConn(info httptrace.GotConnInfo) {
 		s.attempts-- // nothing was written: the connection stopped taking requests in the meantime
 	}
 	s.attempts++
-	s.last, _ = info.Conn.(*conn)
+	s.last = ownConn(info.Conn)
 	if s.attempts == 1 {
 		s.first, s.reused = s.last, info.Reused
 	}
@@ -96,6 +96,9 @@ func (s *httpSender) exchange(k uint64) {
 	limits := s.lane.Timeouts
 	if id := s.check.request(k); id != "" {
 		s.header[backend.HeaderID][0] = id
+	}
+	if s.template.ContentLength > 0 {
+		s.template.Body, _ = s.template.GetBody() // of a text in memory, so it does not fail
 	}
 	s.deadline.set(min(limits.Response, limits.Request))
 	response, err := s.through.of(k).RoundTrip(s.template)
@@ -128,6 +131,9 @@ func (s *httpSender) failed(err error) {
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil && s.first == nil {
 		s.row.Addr = op.Addr.String()
+	}
+	if lost, ok := errors.AsType[*lostConn](err); ok {
+		s.row.Addr = lost.addr
 	}
 	s.fail(err, at)
 	infer(&s.row, s.first)

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,13 +122,12 @@ func testLane(t *testing.T, l Lane) *lane {
 	l = l.withDefaults("")
 	base := time.Now()
 	record := newRecorder(func() history.Offset { return time.Since(base) }, DefaultMaxRows, []Lane{l}, newRowStore(t))
-	template, err := newTemplate(t.Context(), l.Target)
+	template, err := newTemplate(t.Context(), l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ids atomic.Uint64
 	made := &lane{
-		Lane: l, worker: "w", pacer: pace(l.Rate), template: template, transport: newTransport(l, &ids, nil),
+		Lane: l, worker: "w", pacer: pace(l.Rate), template: template, transport: newTransport(l, &sharedDialer{}, nil),
 		record: record, counts: record.lanes[l.Lane], halt: newHalt(),
 	}
 	t.Cleanup(made.transport.close)

@@ -162,7 +162,8 @@ func (h restorer) namespaces(ctx context.Context, client kubernetes.Interface) e
 		return fmt.Errorf("list namespaces: %w", err)
 	}
 	for _, n := range list.Items {
-		if !strings.HasPrefix(n.Name, workloads.NamespacePrefix) || n.Labels[workloads.LabelPartOf] != workloads.PartOf {
+		ofScenario := strings.HasPrefix(n.Name, workloads.NamespacePrefix) || n.Labels[workloads.LabelComponent] == workloads.ComponentApp
+		if !ofScenario || n.Labels[workloads.LabelPartOf] != workloads.PartOf {
 			continue
 		}
 		if err := EmptyNamespace(ctx, client, &n); err != nil {

@@ -141,6 +141,7 @@ func (r *runner) judged(ctx context.Context, s scenario.Spec) {
 		defer release()
 	}
 	result := r.one(ctx, s)
+	r.cure(ctx, s, result)
 	if result.err != nil {
 		ginkgo.Fail(fmt.Sprintf("%s: %v", s.Name, result.err))
 	}

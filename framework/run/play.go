@@ -31,6 +31,8 @@ type play struct {
 	spec   scenario.Spec
 	target fault.Target
 	record record
+	// undisturbed is asked at the end of the steady phase whether there is anything to disturb; nil: there is.
+	undisturbed func() error
 	// tell reports progress to the user.
 	tell func(phase history.PhaseName, doing string)
 	// injections are the faults that were begun, by their numbers; nil: the fault was reverted, or panicked while it was planned.
@@ -54,6 +56,11 @@ func (p *play) run(ctx context.Context) (err error) {
 	}
 	if err := poll.Pass(ctx, p.spec.Steady); err != nil {
 		return fmt.Errorf("steady phase: %w", err)
+	}
+	if p.undisturbed != nil {
+		if err := p.undisturbed(); err != nil {
+			return err
+		}
 	}
 	if err := p.phase(history.Disturbed, ""); err != nil {
 		return err

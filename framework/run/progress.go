@@ -58,6 +58,13 @@ func (p *Progress) begin(s scenario.Spec) {
 	}
 }
 
+// more announces a scenario that was not among the total.
+func (p *Progress) more() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total++
+}
+
 // now changes what is being done. Without a terminal each call is a line.
 func (p *Progress) now(phase history.PhaseName, doing string) {
 	p.mu.Lock()
@@ -94,6 +101,9 @@ func (p *Progress) end(s scenario.Spec, r result, took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.line("  %s in %s: %s", verdictWord(s, r), took.Round(time.Second), r.summary())
+	for _, remedy := range r.remedies {
+		p.line("  remedy: %s", remedy)
+	}
 }
 
 func (r result) summary() string {

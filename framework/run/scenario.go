@@ -54,6 +54,8 @@ type result struct {
 	why     string
 	escaped bool  // a mutant that is caught by chance was not caught
 	err     error // the harness failed before anything could be judged
+	// remedies are what takes away why a promise was broken.
+	remedies []judge.Remedy
 	// unsupported is set if the environment cannot run the scenario. Why is the reason, and there is no outcome.
 	unsupported bool
 	// interrupted is set if the scenario was not run to its end. Why is where it ended, and there is no outcome.
@@ -125,7 +127,7 @@ func (r *runner) record(ctx context.Context, w *history.Writer, steps ...func(co
 func (r *runner) perform(ctx context.Context, env *environment.Environment) error {
 	spec := env.Spec
 	spec.Faults = faultsOf(spec)
-	p := &play{spec: spec, target: env.Target(), record: env.Writer, tell: r.settings.Progress.now, leave: r.settings.LeaveBroken,
+	p := &play{spec: spec, target: env.Target(), record: env.Writer, undisturbed: env.Undisturbed, tell: r.settings.Progress.now, leave: r.settings.LeaveBroken,
 		hold: r.pool.hold, interrupt: r.settings.Interrupt}
 	return p.run(ctx)
 }
@@ -222,6 +224,10 @@ func (r *runner) judge(s scenario.Spec, dir string, recordErr error) result {
 		return r.keep(s, judge.Found{}, errors.Join(recordErr, err))
 	}
 	verdicts := judge.Judge(recorded)
+	if errors.Is(recordErr, environment.ErrUnhealthy) { // the next scenario would find it like this, too
+		r.stop = recordErr
+		return r.keep(s, judge.Found{}, recordErr)
+	}
 	if why := judge.Unsupported(recorded, verdicts); why != "" {
 		return r.keepUnsupported(s, why)
 	}
@@ -229,7 +235,9 @@ func (r *runner) judge(s scenario.Spec, dir string, recordErr error) result {
 		return r.keep(s, judge.Found{}, r.stop)
 	}
 	r.where = recorded.Interrupted()
-	return r.keep(s, judge.FoundBy(recorded, verdicts), nil)
+	out := r.keep(s, judge.FoundBy(recorded, verdicts), nil)
+	out.remedies = judge.Remedies(recorded, verdicts)
+	return out
 }
 
 func broke(v verdict.Verdict) bool { return v.Outcome == verdict.Violated }

@@ -60,7 +60,10 @@ type Settings struct {
 	// LeaveBroken leaves a scenario as it is when a fault fails, for inspection. Close must leave the cluster, too. An interruption
 	// still reverts and removes everything.
 	LeaveBroken bool
-	Progress    *Progress
+	// Cure runs a scenario again, with the same random choices, after its remedies were applied, if a promise was broken and there are
+	// remedies.
+	Cure     bool
+	Progress *Progress
 	// Judged is called after the result of a judged scenario is in run.json; nil: no call.
 	Judged func()
 }

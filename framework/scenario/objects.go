@@ -7,14 +7,52 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// Namespace is the namespace of the scenario. No two scenarios on a cluster share one.
+// Namespace is the namespace of the scenario. No two scenarios on a cluster share one, except those of an application, which has its
+// own.
 func (s Spec) Namespace() string {
+	if s.App != nil {
+		return s.App.Namespace
+	}
 	return workloads.NamespacePrefix + strings.ReplaceAll(s.Name, "/", "-")
 }
 
-// Backends are the backends that a scenario deploys: one, or one for each trial. Trials share nodes and nothing else: each has
+// Controllers are the controllers of the pods under test. The first is the one into which faults are injected.
+func (s Spec) Controllers() (all []workloads.Controller) {
+	for _, b := range s.Backends() {
+		all = append(all, b.Controllers()...)
+	}
+	if s.App == nil {
+		return all
+	}
+	for _, w := range s.App.Workloads {
+		if w.Name == s.Tested {
+			all = append([]workloads.Controller{w.Controller}, all...)
+		} else {
+			all = append(all, w.Controller)
+		}
+	}
+	return all
+}
+
+// Services are the Services that lead to a workload of an application, as fault.Target has them.
+func (s Spec) Services(workload string) []string {
+	if s.App == nil {
+		return nil
+	}
+	for _, w := range s.App.Workloads {
+		if w.Name == workload {
+			return append([]string{}, w.Services...)
+		}
+	}
+	return []string{}
+}
+
+// Backends are the backends that a scenario deploys: none if it tests an application, or one, or one for each trial. Trials share nodes and nothing else: each has
 // a name of its own, and so a selector of its own.
 func (s Spec) Backends() []workloads.Backend {
+	if s.App != nil {
+		return nil
+	}
 	if s.Trials == 0 {
 		return []workloads.Backend{s.Backend}
 	}
@@ -30,5 +68,5 @@ func (s Spec) Backends() []workloads.Backend {
 
 // LoadWorkload are the load workers as a workload: one on the load node, and one on each of the given nodes.
 func (s Spec) LoadWorkload(also []string) workloads.Load {
-	return workloads.Load{AlsoOn: also, Resources: workloads.Resources{CPU: s.LoadWorkers.CPU, CPULimit: s.LoadWorkers.CPU}}
+	return workloads.Load{AlsoOn: also, Flows: s.App != nil, Resources: workloads.Resources{CPU: s.LoadWorkers.CPU, CPULimit: s.LoadWorkers.CPU}}
 }

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/workloads"
+	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
 // Spec is a scenario: a literal, with no control flow. Zero fields mean the defaults of WithDefaults.
@@ -28,6 +30,14 @@ type Spec struct {
 	// Backend is the workload under test. Gateway, if set, is between the load and the backend.
 	Backend workloads.Backend
 	Gateway *workloads.Gateway
+	// App is an application of the user's own in place of Backend and Gateway, and Tested is the name of its workload into which the
+	// faults are injected. The lanes' targets are URLs of its Services.
+	App    *app.App
+	Tested string
+	// Fix is a list of audit.Step that is applied to the application once it is ready, and before any load.
+	Fix []audit.Step
+	// Lot is the name of the scenario whose random choices this one repeats; empty: its own.
+	Lot string
 	// Addons are third-party programs that run in the cluster, such as the Descheduler. Each is compiled when first used.
 	Addons []workloads.Addon
 	// Trials is the number of backends to deploy: backend-1, backend-2 and so on. Every fault is injected into all of them at the
@@ -142,6 +152,10 @@ func (s Spec) validate() error {
 		return errors.New("trials share no load, gateway or node port")
 	case min(s.PinTo, s.NodePorts, s.LoadWorkers.OnWorkers, s.Trials, s.StatefulSets, s.SchedulableReplicas) < 0 || min(s.Steady, s.Recovered, s.Hold, s.About) < 0:
 		return errors.New("a number or a time is negative")
+	case s.App != nil && (s.Gateway != nil || s.Trials != 0 || s.NodePorts != 0 || s.PinTo != 0):
+		return errors.New("an application of the user's own has no gateway, trials, node ports or pinned pods of holdfast's")
+	case s.App != nil && !slices.ContainsFunc(s.App.Workloads, func(w app.Workload) bool { return w.Name == s.Tested }):
+		return fmt.Errorf("the application has no workload %q", s.Tested)
 	case s.StatefulSets > s.Trials:
 		return fmt.Errorf("%d of %d trials are StatefulSets", s.StatefulSets, s.Trials)
 	case s.StatefulSets > 0 && s.Backend.StatefulSet:

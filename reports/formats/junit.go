@@ -192,6 +192,9 @@ func junitDetails(s *reports.Scenario) string {
 			}
 		}
 	}
+	for _, r := range s.Remedies {
+		fmt.Fprintf(&b, "remedy: %s\n", r)
+	}
 	for _, what := range s.Trouble {
 		fmt.Fprintf(&b, "trouble: %s\n", what)
 	}

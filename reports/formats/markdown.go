@@ -123,6 +123,12 @@ func markdownDetails(s *reports.Scenario) string {
 	for i := range s.Verdicts {
 		markdownVerdict(&b, &s.Verdicts[i])
 	}
+	for _, r := range s.Remedies {
+		fmt.Fprintf(&b, "\nRemedy: %s\n", words.MarkdownText(r.About()))
+		for _, command := range r.Commands {
+			fmt.Fprintf(&b, "\n%s\n", words.MarkdownFence(command))
+		}
+	}
 	if s.APIAway != nil {
 		fmt.Fprintf(&b, "\nAPI server unavailable: %s.\n", words.MarkdownText(s.APIAway.String()))
 	}

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/fault"
@@ -196,12 +197,15 @@ func (t target) content(ctx context.Context, of audit.Target) (map[string]any, e
 }
 
 // send sends the request that a step's command would send.
-func (t target) send(ctx context.Context, step audit.Step) error {
+func (t target) send(ctx context.Context, step audit.Step) error { return Send(ctx, t.Dynamic, step) }
+
+// Send sends the request that the command of an audit's step would send.
+func Send(ctx context.Context, client dynamic.Interface, step audit.Step) error {
 	resource, known := audit.ResourceOf(step.Target.Kind)
 	if !known {
 		return fmt.Errorf("unknown kind %s", step.Target.Kind)
 	}
-	at := t.Dynamic.Resource(resource).Namespace(step.Target.Namespace)
+	at := client.Resource(resource).Namespace(step.Target.Namespace)
 	body := []byte(step.Body)
 	switch step.Do {
 	case audit.Create:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -35,6 +36,12 @@ type Sink interface {
 	Requests(worker string) (*history.RequestWriter, error)
 }
 
+// Servers names the pods behind addresses. A Sink that is one names the servers that do not say themselves which pod they are.
+type Servers interface {
+	// Named is the pod that had an IP address at a moment, and its node; empty: it was no pod's.
+	Named(ip string, at history.Offset) (pod, node string)
+}
+
 // Session is a running load, as the harness sees it.
 type Session struct {
 	plan   load.Plan
@@ -55,7 +62,9 @@ type Session struct {
 	mu     sync.Mutex
 	status Status
 	err    error
-	ending sync.Once
+	// firstFailed is the first failed request that was collected; nil: there was none.
+	firstFailed *history.Request
+	ending      sync.Once
 }
 
 // Totals are a session's counts so far, over all lanes except the control lane.
@@ -147,10 +156,47 @@ func (s *Session) Answered(ctx context.Context) (map[history.Lane][]string, erro
 	answered := make(map[history.Lane][]string)
 	for _, l := range status.Lanes {
 		if l.Lane != history.LaneControl {
-			answered[l.Lane] = l.Answered
+			answered[l.Lane] = s.named(l.Answered)
 		}
 	}
 	return answered, nil
+}
+
+// named replaces the addresses among pods by the names of the pods that have them. An address of which nothing is known is left out.
+func (s *Session) named(pods []string) []string {
+	servers, known := s.sink.(Servers)
+	if !known {
+		return pods
+	}
+	var names []string
+	for _, pod := range pods {
+		if ip, _, err := net.SplitHostPort(pod); err == nil {
+			pod, _ = servers.Named(ip, s.sink.Now())
+		}
+		if pod != "" {
+			names = append(names, pod)
+		}
+	}
+	return names
+}
+
+// FirstFailure is the first failed request that was collected, not counting those of the control lane.
+func (s *Session) FirstFailure() (history.Request, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.firstFailed == nil {
+		return history.Request{}, false
+	}
+	return *s.firstFailed, true
+}
+
+// remember keeps the first failed request.
+func (s *Session) remember(r history.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.firstFailed == nil {
+		s.firstFailed = &r
+	}
 }
 
 // Err returns why collecting ended early: the worker is gone, or the record cannot be written.
@@ -270,6 +316,7 @@ func (s *Session) collectSegment(ctx context.Context, segment Segment) error {
 
 // record writes rows with their times on the run's clock.
 func (s *Session) record(rows []history.Request) error {
+	servers, _ := s.sink.(Servers)
 	for i := range rows {
 		r := &rows[i]
 		r.Due += s.clock.Offset
@@ -278,6 +325,12 @@ func (s *Session) record(rows []history.Request) error {
 			r.Sent += s.clock.Offset
 		}
 		s.recorded[r.Lane]++
+		if servers != nil && r.Pod == "" {
+			name(r, servers)
+		}
+		if r.Outcome.Failed() && r.Lane != history.LaneControl {
+			s.remember(*r)
+		}
 	}
 	if err := s.rows.Append(rows...); err != nil {
 		return err
@@ -286,6 +339,17 @@ func (s *Session) record(rows []history.Request) error {
 		return s.rows.Roll()
 	}
 	return nil
+}
+
+// name fills in the pod behind a row's connection. The connection tells the server of a request that failed as well: on a connection
+// that was open before, it is the server that should have answered.
+func name(r *history.Request, servers Servers) {
+	ip, _, err := net.SplitHostPort(r.Addr)
+	if err != nil {
+		return
+	}
+	r.Pod, r.Node = servers.Named(ip, r.Sent)
+	r.Inferred = r.Pod != "" && r.Outcome.Failed() && r.Reused
 }
 
 // Stop ends the load, collects the remaining rows, and completes the record with the uncertainty of the worker's clock and the

@@ -35,7 +35,9 @@ type WorkerOptions struct {
 	Addr     string
 	// MaxRows is how many uncollected rows it may hold; zero: load.DefaultMaxRows.
 	MaxRows int
-	Log     *slog.Logger // nil: slog.Default()
+	// Flows tells which pod a connection leads to; nil: answers name their servers.
+	Flows load.Flows
+	Log   *slog.Logger // nil: slog.Default()
 }
 
 // RunWorker serves until the context ends; it then stops the load, and all rows that were not collected are lost. Its API:
@@ -83,6 +85,7 @@ type worker struct {
 	base     time.Time
 	control  string
 	maxRows  int
+	flows    load.Flows
 	log      *slog.Logger
 	server   http.RoundTripper // tests without a network replace the lanes' connections
 
@@ -118,7 +121,7 @@ func newWorker(ctx context.Context, o WorkerOptions) (*worker, error) {
 	}
 	return &worker{
 		ctx: ctx, name: o.Name, instance: rand.Text(), base: time.Now(), control: control,
-		maxRows: o.MaxRows, log: cmp.Or(o.Log, slog.Default()),
+		maxRows: o.MaxRows, flows: o.Flows, log: cmp.Or(o.Log, slog.Default()),
 	}, nil
 }
 
@@ -209,7 +212,8 @@ func (w *worker) adopt(plan load.Plan) (*playing, error) {
 	p := &playing{plan: plan, finished: make(chan struct{})}
 	var err error
 	p.attack, err = load.NewAttack(w.ctx, plan, load.Options{
-		Worker: w.name, Control: w.control, Now: w.clock, MaxRows: w.maxRows, Segments: &p.segments, Log: w.log, Server: w.server,
+		Worker: w.name, Control: w.control, Now: w.clock, MaxRows: w.maxRows, Segments: &p.segments, Log: w.log,
+		Flows: w.flows, Server: w.server,
 	})
 	if err != nil {
 		return nil, err

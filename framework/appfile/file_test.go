@@ -1,0 +1,99 @@
+package appfile_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/appfile"
+)
+
+const whole = `# yaml-language-server: $schema=...
+apiVersion: holdfast.dev/v1alpha1
+kind: App
+app:
+  manifests: [k8s/]
+  images: [web.tar, /abs/redis.tar]
+  namespace: shop
+probes:
+  - name: checkout
+    url: http://web/cart
+    method: POST
+    headers: {X-Probe: "1"}
+    body: '{"sku": 1}'
+    expect: {status: [201], contains: '"ok":true'}
+    rate: 20
+    lanes: [fresh]
+  - url: http://web/
+faults: [rollout, drain]
+`
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), appfile.Name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestReadsEveryField(t *testing.T) {
+	path := write(t, whole)
+	f, err := appfile.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(path)
+	if diff := cmp.Diff([]string{filepath.Join(dir, "web.tar"), "/abs/redis.tar"}, f.App.Images); diff != "" {
+		t.Errorf("images are relative to the file (-want +got):\n%s", diff)
+	}
+	probes, err := f.ProbesOf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(probes) != 2 || probes[0].Name != "checkout" || probes[0].Request.Method != "POST" || probes[0].Request.Body != `{"sku": 1}` ||
+		probes[0].Expect.Status[0] != 201 || probes[0].Rate != 20 || len(probes[0].Lanes) != 1 || probes[1].Name != "web-2" {
+		t.Errorf("probes %+v", probes)
+	}
+	if diff := cmp.Diff([]string{"rollout", "drain"}, f.Faults); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}
+
+func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
+	for name, test := range map[string]struct{ old, with, want string }{
+		"a typo":             {"  images:", "  image:", "line 6, column 3: there is no field app.image: did you mean images?"},
+		"a typo in a list":   {"    method:", "    metod:", "line 11, column 5: there is no field probes[0].metod: did you mean method?"},
+		"a field twice":      {"kind: App", "kind: App\nkind: App", "line 4, column 1: field kind is there twice"},
+		"a text for a list":  {"[k8s/]", "k8s/", "line 5, column 14: app.manifests: want a list"},
+		"a list for a text":  {"shop", "[shop]", "line 7, column 14: app.namespace: want a text"},
+		"a text for a rate":  {"rate: 20", "rate: many", "line 15"},
+		"another version":    {"v1alpha1", "v2", `apiVersion "holdfast.dev/v2": this holdfast reads holdfast.dev/v1alpha1`},
+		"another kind":       {"kind: App", "kind: Deployment", `kind "Deployment": want App`},
+		"no manifests":       {"  manifests: [k8s/]\n", "", "app: it names no manifests and no kustomize folder"},
+		"no YAML":            {"kind: App", "kind: [App", "line"},
+		"nothing in it":      {whole, "", "it is empty"},
+		"a list of nothings": {whole, "- a\n", "want fields of its own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := appfile.Read(write(t, strings.Replace(whole, test.old, test.with, 1)))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestASmallFileHasDefaults(t *testing.T) {
+	f, err := appfile.Read(write(t, "apiVersion: holdfast.dev/v1alpha1\nkind: App\napp: {manifests: [k8s/]}\nprobes: [{url: \"http://web/\"}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	probes, err := f.ProbesOf()
+	if err != nil || len(probes) != 1 || probes[0].Name != "web" {
+		t.Errorf("probes %+v, %v", probes, err)
+	}
+}

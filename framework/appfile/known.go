@@ -1,0 +1,93 @@
+package appfile
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/holdfast-ha/holdfast/framework/selection"
+)
+
+// known returns an error for each field of a document that the type of like does not have, with its place and the field that may have
+// been meant. The decoder itself would say the line only, and the name of a Go type.
+func known(n *yaml.Node, like any) error {
+	return errors.Join(unknown(n, reflect.TypeOf(like), "")...)
+}
+
+func unknown(n *yaml.Node, t reflect.Type, path string) (errs []error) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	switch {
+	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:
+		for i, one := range n.Content {
+			errs = append(errs, unknown(one, t.Elem(), fmt.Sprintf("%s[%d]", path, i))...)
+		}
+	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Struct:
+		fields := fieldsOf(t)
+		var seen []string
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key, value := n.Content[i], n.Content[i+1]
+			at := strings.TrimPrefix(path+"."+key.Value, ".")
+			field, has := fields[key.Value]
+			switch {
+			case slices.Contains(seen, key.Value):
+				errs = append(errs, fmt.Errorf("line %d, column %d: field %s is there twice", key.Line, key.Column, at))
+			case !has:
+				errs = append(errs, noSuchField(key, at, fields))
+			default:
+				errs = append(errs, unknown(value, field, at)...)
+			}
+			seen = append(seen, key.Value)
+		}
+	case n.Kind == yaml.MappingNode && t.Kind() != reflect.Map, n.Kind == yaml.SequenceNode && t.Kind() != reflect.Slice,
+		n.Kind == yaml.ScalarNode && n.Tag != "!!null" && (t.Kind() == reflect.Struct || t.Kind() == reflect.Slice || t.Kind() == reflect.Map):
+		errs = append(errs, fmt.Errorf("line %d, column %d: %s: want %s", n.Line, n.Column, path, wanted(t)))
+	}
+	return errs
+}
+
+func noSuchField(key *yaml.Node, at string, fields map[string]reflect.Type) error {
+	var names []string
+	for name := range fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	meant := selection.Meant(key.Value, names)
+	if meant == "" {
+		meant = "want one of " + strings.Join(names, ", ")
+	}
+	return fmt.Errorf("line %d, column %d: there is no field %s: %s", key.Line, key.Column, at, meant)
+}
+
+// fieldsOf are the types of a struct's fields by their names in YAML.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	fields := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		fields[name] = t.Field(i).Type
+	}
+	return fields
+}
+
+// wanted is what a field of a type has as its value.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "fields of its own"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Float64:
+		return "a number"
+	}
+	return "a text"
+}

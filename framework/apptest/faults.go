@@ -1,0 +1,69 @@
+package apptest
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads/app"
+)
+
+// DefaultFaults are what every application meets: its own releases, the maintenance of nodes, and the death of one.
+var DefaultFaults = []string{"rollout", "drain", "delete-pod", "scale", "node-kill"}
+
+// Disruption is something that is done to an application, and what is promised meanwhile.
+type Disruption struct {
+	noun string // "a rolling update and its rollback"
+	// claim, if set, is the whole claim, with %s for the workload.
+	claim string
+	make  func(app.Workload) scenario.Spec
+}
+
+// draft is a scenario whose claim is not filled in yet.
+type draft struct {
+	scenario.Spec
+	claim string
+}
+
+func (d Disruption) scenario(w app.Workload) draft { return draft{d.make(w), d.claim} }
+
+// drainLimit is how long a drain is tried. An application that ends slowly has that long for each of its pods on the node.
+const drainLimit = 2 * time.Minute
+
+// deadFor is how long a killed node stays dead: longer than it takes Kubernetes to notice, with the timings of the lab.
+const deadFor = 18 * time.Second
+
+// Faults are the disruptions that a test can name.
+var Faults = map[string]Disruption{
+	"rollout": {noun: "a rolling update and its rollback", make: func(app.Workload) scenario.Spec {
+		return scenario.Spec{Faults: []fault.Fault{fault.Rollout{}}, Promises: noneFails()}
+	}},
+	"drain": {noun: "the drain of a node", make: func(w app.Workload) scenario.Spec {
+		return scenario.Spec{
+			Faults:   []fault.Fault{fault.TryDrain{For: drainLimit}},
+			Promises: append(noneFails(), invariant.DrainCompletes{Workload: w.Name}),
+		}
+	}},
+	"delete-pod": {noun: "the deletion of a pod", make: func(app.Workload) scenario.Spec {
+		return scenario.Spec{Faults: []fault.Fault{fault.PodDelete{Count: 1}}, Promises: noneFails()}
+	}},
+	"scale": {noun: "scaling up, down and back", make: func(w app.Workload) scenario.Spec {
+		replicas := int(w.Replicas)
+		return scenario.Spec{Faults: []fault.Fault{fault.Scale{Through: []int{replicas + 1, max(1, replicas-1)}}}, Promises: noneFails()}
+	}},
+	"node-kill": {claim: "after a node with pods of %s is killed, only their share of the requests fails, and only until Kubernetes must have noticed",
+		make: func(app.Workload) scenario.Spec {
+			return scenario.Spec{
+				Faults: []fault.Fault{fault.NodeKill{}}, Hold: deadFor,
+				Promises: []invariant.Invariant{invariant.FailuresEndWithin{}},
+			}
+		}},
+}
+
+// FaultNames are the names of Faults, in order.
+func FaultNames() []string { return slices.Sorted(maps.Keys(Faults)) }
+
+func noneFails() []invariant.Invariant { return []invariant.Invariant{invariant.NoFailedRequests{}} }

@@ -1,0 +1,139 @@
+package apptest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/workloads/app"
+	"github.com/holdfast-ha/holdfast/workloads/expect"
+)
+
+// The defaults of a probe.
+const (
+	// DefaultRate is in requests a second on each lane. It shows an outage of about 20 ms.
+	DefaultRate = 50
+	// controlRate is that of the control lane.
+	controlRate = 20
+)
+
+// Probe is a request that is sent again and again, and the answer that is good.
+type Probe struct {
+	Name string
+	// URL leads to a Service of the application.
+	URL     string
+	Request load.Request
+	Expect  expect.Answer // the zero value: status 200
+	Rate    float64       // in requests a second on each lane; 0: DefaultRate
+	Lanes   []history.Lane
+}
+
+// lanesOfProbes are the lanes that a probe can have, and has unless it says so.
+var lanesOfProbes = []history.Lane{history.LaneFresh, history.LaneReused}
+
+var probeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+
+// OfURL is the probe of a URL without further settings. n numbers it from 0.
+func OfURL(rawURL string, n int) Probe {
+	name := "probe"
+	if n > 0 {
+		name = fmt.Sprintf("probe-%d", n+1)
+	}
+	if u, err := url.Parse(rawURL); err == nil {
+		host, _, _ := strings.Cut(u.Hostname(), ".")
+		if probeName.MatchString(host) {
+			name = host
+			if n > 0 {
+				name = fmt.Sprintf("%s-%d", host, n+1)
+			}
+		}
+	}
+	return Probe{Name: name, URL: rawURL}
+}
+
+func (p Probe) validate(a app.App) error {
+	u, err := url.Parse(p.URL)
+	switch {
+	case !probeName.MatchString(p.Name):
+		return fmt.Errorf("probe %q: want a name of lower-case letters, digits and dashes", p.Name)
+	case err != nil:
+		return fmt.Errorf("probe %s: %w", p.Name, err)
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return fmt.Errorf("probe %s: %q is no URL of a Service: want one such as http://web.%s/", p.Name, p.URL, a.Namespace)
+	}
+	service, known := a.Service(u.Hostname())
+	switch {
+	case !known:
+		return fmt.Errorf("probe %s: %s is no Service of the application, which has %s", p.Name, u.Hostname(), servicesOf(a))
+	case len(a.Behind(service.Name)) == 0:
+		return fmt.Errorf("probe %s: Service %s selects no pods of a Deployment or StatefulSet of the application", p.Name, service.Name)
+	case service.Headless:
+		return fmt.Errorf("probe %s: Service %s is headless, and so has no address", p.Name, service.Name)
+	}
+	for _, l := range p.Lanes {
+		if !slices.Contains(lanesOfProbes, l) {
+			return fmt.Errorf("probe %s: lane %q: want one of %q", p.Name, l, lanesOfProbes)
+		}
+	}
+	if err := p.expected().Validate(); err != nil {
+		return fmt.Errorf("probe %s: %w", p.Name, err)
+	}
+	if p.Rate < 0 {
+		return errors.New("probe " + p.Name + ": its rate is negative")
+	}
+	return nil
+}
+
+// servicesOf lists the Services of an application.
+func servicesOf(a app.App) string {
+	var names []string
+	for _, s := range a.Services {
+		names = append(names, s.Name)
+	}
+	return cmp.Or(strings.Join(names, ", "), "none")
+}
+
+// service is the name of the Service that the probe's requests go to.
+func (p Probe) service(a app.App) string {
+	u, err := url.Parse(p.URL)
+	if err != nil {
+		return ""
+	}
+	s, _ := a.Service(u.Hostname())
+	return s.Name
+}
+
+// expected is the good answer.
+func (p Probe) expected() expect.Answer {
+	a := p.Expect
+	if len(a.Status) == 0 {
+		a.Status = []int{http.StatusOK}
+	}
+	return a
+}
+
+// lanes are the lanes of all probes that reach a workload, and the control lane. A probe's name is in its lanes' names only where there
+// are several probes.
+func (t Test) lanes(probes []Probe) (all []load.Lane) {
+	for _, p := range probes {
+		kinds := p.Lanes
+		if len(kinds) == 0 {
+			kinds = lanesOfProbes
+		}
+		for _, kind := range kinds {
+			name := kind
+			if len(probes) > 1 {
+				name = history.LaneOf(kind, p.Name)
+			}
+			all = append(all, load.Lane{Lane: name, Target: p.URL, Rate: cmp.Or(p.Rate, DefaultRate), Expect: p.expected(), Request: p.Request})
+		}
+	}
+	return append(all, load.Lane{Lane: history.LaneControl, Rate: controlRate})
+}

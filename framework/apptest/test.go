@@ -1,0 +1,123 @@
+package apptest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads/app"
+)
+
+// Test is what is tested: an application, the requests that show whether it serves, and what is done to it.
+type Test struct {
+	App    app.App
+	Probes []Probe
+	// Faults are names of the table Faults; none: those of DefaultFaults.
+	Faults []string
+}
+
+// suite is the first part of the names of the scenarios.
+const suite = "app"
+
+// cluster is the cluster of a test: a worker in each of three zones, so that a lost node is a lost zone.
+var cluster = clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 1}
+
+// steady is long enough to see that the application serves before anything is disturbed: rows are collected in segments of two seconds.
+const steady = 6 * time.Second
+
+// Scenarios are the scenarios of the test: each fault for each workload that is behind the Service of a probe, in the order of the
+// workloads. Untested are the workloads that no probe reaches; nothing is promised of them.
+func (t Test) Scenarios() (all []scenario.Spec, untested []app.Workload, err error) {
+	if err := t.validate(); err != nil {
+		return nil, nil, err
+	}
+	probed := t.probed()
+	for _, w := range t.App.Workloads {
+		if len(probed[w.Name]) == 0 {
+			untested = append(untested, w)
+			continue
+		}
+		for _, name := range t.faults() {
+			s, err := t.scenario(w, name, probed[w.Name], len(probed) > 1)
+			if err != nil {
+				return nil, nil, err
+			}
+			all = append(all, s)
+		}
+	}
+	return all, untested, nil
+}
+
+func (t Test) faults() []string {
+	if len(t.Faults) == 0 {
+		return DefaultFaults
+	}
+	return t.Faults
+}
+
+func (t Test) validate() error {
+	if len(t.Probes) == 0 {
+		return fmt.Errorf("no probe: give the URL of a Service with --url, such as %s", t.exampleURL())
+	}
+	var errs []error
+	seen := map[string]bool{}
+	for _, p := range t.Probes {
+		if seen[p.Name] {
+			errs = append(errs, fmt.Errorf("two probes are named %q", p.Name))
+		}
+		seen[p.Name] = true
+		errs = append(errs, p.validate(t.App))
+	}
+	for _, name := range t.Faults {
+		if _, known := Faults[name]; !known {
+			errs = append(errs, fmt.Errorf("there is no fault %q: want one of %s", name, strings.Join(FaultNames(), ", ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// exampleURL is a URL of the first Service that has pods, for an error.
+func (t Test) exampleURL() string {
+	for _, s := range t.App.Services {
+		if len(t.App.Behind(s.Name)) > 0 && len(s.Ports) > 0 {
+			return fmt.Sprintf("http://%s.%s:%d/", s.Name, t.App.Namespace, s.Ports[0].Port)
+		}
+	}
+	return "http://web." + t.App.Namespace + "/"
+}
+
+// probed are the probes that reach each workload, by its name.
+func (t Test) probed() map[string][]Probe {
+	by := map[string][]Probe{}
+	for _, p := range t.Probes {
+		for _, w := range t.App.Behind(p.service(t.App)) {
+			by[w.Name] = append(by[w.Name], p)
+		}
+	}
+	return by
+}
+
+// scenario is one fault in one workload. All probes send their requests, because a workload may need another.
+func (t Test) scenario(w app.Workload, name string, probes []Probe, several bool) (scenario.Spec, error) {
+	s := Faults[name].scenario(w)
+	s.Name = suite + "/" + name
+	if several {
+		s.Name += "-" + w.Name
+	}
+	s.Cluster, s.App, s.Tested = cluster, &t.App, w.Name
+	s.Steady = steady
+	s.About = cmp.Or(s.About, time.Minute)
+	s.Claim = fmt.Sprintf("%s of %s %s is invisible to clients", Faults[name].noun, w.Kind(), w.Name)
+	if s.claim != "" {
+		s.Claim = fmt.Sprintf(s.claim, w.Kind()+" "+w.Name)
+	}
+	lanes := t.lanes(probes)
+	s.Load = slices.Clone(lanes)
+	spec := s.Spec.WithDefaults()
+	return spec, spec.Validate()
+}

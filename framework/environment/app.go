@@ -1,0 +1,270 @@
+package environment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/workloads"
+	"github.com/holdfast-ha/holdfast/workloads/app"
+)
+
+// fieldManager is the owner of the fields that holdfast applies.
+const fieldManager = "holdfast"
+
+// loadAppImages loads the archives of an application's images into every node, and returns an error that names the images which its
+// pods need and no node has.
+func (env *Environment) loadAppImages(ctx context.Context) error {
+	given := map[string]bool{}
+	for _, archive := range env.Spec.App.Archives {
+		names, err := app.ArchiveImages(archive)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := env.Cluster.LoadImage(ctx, clusters.Image{Ref: name, Path: archive}); err != nil {
+				return fmt.Errorf("load %s: %w", name, err)
+			}
+			given[fullName(name)] = true
+		}
+	}
+	var missing []string
+	for _, name := range env.Spec.App.Images() {
+		if !given[fullName(name)] {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("the pods need images that were not given, and the cluster's nodes pull none: %s: "+
+			"save each with 'docker save' and name the file with --image", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// fullName is an image's name with the tag that it has by default.
+func fullName(image string) string {
+	last := image[strings.LastIndexByte(image, '/')+1:]
+	if !strings.ContainsAny(last, ":@") {
+		image += ":latest"
+	}
+	for _, prefix := range []string{"docker.io/library/", "docker.io/"} {
+		image = strings.TrimPrefix(image, prefix)
+	}
+	return image
+}
+
+// applier creates the objects of an application.
+type applier struct {
+	env     *Environment
+	dynamic dynamic.Interface
+	mapper  *restmapper.DeferredDiscoveryRESTMapper
+}
+
+// deployApp creates the objects of the application in their order. It does not wait until its pods run.
+func (env *Environment) deployApp(ctx context.Context) error {
+	untyped, err := dynamic.NewForConfig(env.config)
+	if err != nil {
+		return err
+	}
+	kinds, err := discovery.NewDiscoveryClientForConfig(env.config)
+	if err != nil {
+		return err
+	}
+	a := applier{env, untyped, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))}
+	for _, m := range env.Spec.App.Manifests {
+		if err := a.apply(ctx, m); err != nil {
+			return fmt.Errorf("create %s: %w", m, err)
+		}
+	}
+	return nil
+}
+
+// apply applies one object. A kind that the API server does not know may belong to a CustomResourceDefinition that was just created.
+func (a applier) apply(ctx context.Context, m app.Manifest) error {
+	var refused error
+	err := poll.Until(ctx, "the API server to know the kind", deployLimit, func(ctx context.Context) (bool, string, error) {
+		client, namespaced, err := a.client(m)
+		if meta.IsNoMatchError(err) && a.definesKinds() {
+			a.mapper.Reset()
+			return false, "", err
+		}
+		if err == nil {
+			err = a.send(ctx, client, namespaced, m)
+		}
+		if err != nil && !again(err) {
+			refused = err
+			return true, "", nil
+		}
+		return err == nil, "", err
+	})
+	return errors.Join(err, refused)
+}
+
+// again reports whether the same request may succeed later: the API server was away or busy, or a webhook is still starting.
+func again(err error) bool {
+	return apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) ||
+		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.ReasonForError(err) == metav1.StatusReasonUnknown
+}
+
+// definesKinds reports whether the application brings kinds of its own.
+func (a applier) definesKinds() bool {
+	return slices.ContainsFunc(a.env.Spec.App.Manifests, func(m app.Manifest) bool { return m.Object.GetKind() == "CustomResourceDefinition" })
+}
+
+func (a applier) client(m app.Manifest) (client dynamic.ResourceInterface, namespaced bool, err error) {
+	kind := m.Object.GroupVersionKind()
+	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return nil, false, err
+	}
+	resource := a.dynamic.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		return resource, false, nil
+	}
+	return resource.Namespace(a.env.namespace), true, nil
+}
+
+// send applies an object. An object without a namespace is marked as ours, because it is not deleted with the namespace.
+func (a applier) send(ctx context.Context, client dynamic.ResourceInterface, namespaced bool, m app.Manifest) error {
+	o := m.Object.DeepCopy()
+	if namespaced {
+		_, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+		return err
+	}
+	o.SetNamespace("")
+	there, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
+	switch {
+	case err == nil && there.GetLabels()[workloads.LabelPartOf] != workloads.PartOf:
+		return errors.New("it exists already, and holdfast did not create it")
+	case err != nil && !apierrors.IsNotFound(err):
+		return err
+	}
+	marks := o.GetLabels()
+	if marks == nil {
+		marks = map[string]string{}
+	}
+	marks[workloads.LabelPartOf] = workloads.PartOf
+	o.SetLabels(marks)
+	if _, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, Force: true}); err != nil {
+		return err
+	}
+	a.env.outside = append(a.env.outside, o)
+	return nil
+}
+
+var _ workloads.Object = (*unstructured.Unstructured)(nil)
+
+// appPlan replaces the URLs of the lanes by the addresses of their Services: a name would test the cluster's DNS as well. The Host header
+// stays that of the URL.
+func (env *Environment) appPlan(ctx context.Context) (load.Plan, error) {
+	plan := load.Plan{ID: env.namespace, Lanes: slices.Clone(env.Spec.Load)}
+	for i := range plan.Lanes {
+		l := &plan.Lanes[i]
+		if l.Target == "" {
+			continue
+		}
+		u, err := url.Parse(l.Target)
+		if err != nil {
+			return plan, err
+		}
+		address, err := env.address(ctx, u)
+		if err != nil {
+			return plan, fmt.Errorf("find what is behind %s: %w", l.Target, err)
+		}
+		if l.Request.Host == "" {
+			l.Request.Host = u.Host
+		}
+		u.Host = address
+		l.Target = u.String()
+		if err := env.answers(ctx, *l); err != nil {
+			return plan, err
+		}
+	}
+	return plan, nil
+}
+
+// address is the cluster IP and the port of the Service of a URL.
+func (env *Environment) address(ctx context.Context, u *url.URL) (string, error) {
+	service, known := env.Spec.App.Service(u.Hostname())
+	if !known {
+		return "", fmt.Errorf("%s is no Service of the application", u.Hostname())
+	}
+	found, err := env.client.CoreV1().Services(env.namespace).Get(ctx, service.Name, metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	if net.ParseIP(found.Spec.ClusterIP) == nil {
+		return "", fmt.Errorf("Service %s is headless, and so has no address", service.Name)
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	if !slices.ContainsFunc(found.Spec.Ports, func(p corev1.ServicePort) bool { return strconv.Itoa(int(p.Port)) == port }) {
+		return "", fmt.Errorf("Service %s has no port %s", service.Name, port)
+	}
+	return net.JoinHostPort(found.Spec.ClusterIP, port), nil
+}
+
+// answers waits until a lane's target answers requests, whatever its answer: ready endpoints do not prove that kube-proxy has its rules.
+// Whether the answers are good shows when the load flows.
+func (env *Environment) answers(ctx context.Context, l load.Lane) error {
+	at := slices.IndexFunc(env.Cluster.Nodes(), func(n clusters.Node) bool { return n.Role() == clusters.LoadNode })
+	if at < 0 {
+		return fmt.Errorf("ask %s: cluster %s has no load node", l.Target, env.Cluster.Name())
+	}
+	node := env.Cluster.Nodes()[at]
+	return poll.Until(ctx, l.Target+" to answer from "+node.Name(), deployLimit, func(ctx context.Context) (bool, string, error) {
+		out, err := node.Exec(ctx, "curl", "--silent", "--show-error", "--insecure", "--max-time", "2", "--output", "/dev/null",
+			"--write-out", "%{http_code}", "--header", "Host: "+l.Request.Host, l.Target)
+		return err == nil, "status " + string(out), err
+	})
+}
+
+// ErrUnhealthy means that the application did not serve before anything was disturbed.
+var ErrUnhealthy = errors.New("mend the application, or say with the probe's expectation that this answer is good")
+
+// Undisturbed returns an error that wraps ErrUnhealthy if requests failed before anything was disturbed: then the probe is wrong, or the application is broken,
+// and what a fault does to it would show nothing. Only applications of users are asked.
+func (env *Environment) Undisturbed() error {
+	if env.Spec.App == nil { // a promise says so
+		return nil
+	}
+	for _, one := range env.load {
+		if t := one.Totals(); t.Failed == 0 {
+			continue
+		}
+		r, known := one.FirstFailure()
+		if !known {
+			return fmt.Errorf("requests failed before anything was disturbed: %w", ErrUnhealthy)
+		}
+		why := string(r.Outcome)
+		if r.Err != "" && r.Err != why {
+			why += ", " + r.Err
+		}
+		by := ""
+		if r.Pod != "" {
+			by = " by pod " + r.Pod
+		}
+		return fmt.Errorf("a request on %s failed before anything was disturbed%s: %s: %w", r.Lane, by, why, ErrUnhealthy)
+	}
+	return nil
+}

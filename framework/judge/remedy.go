@@ -1,0 +1,126 @@
+package judge
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// Remedy is a change of the workload that takes away why a promise was broken.
+type Remedy struct {
+	// Rule is the audit's rule whose finding is fixed; empty: no patch is known, and Why says what to change.
+	Rule string `json:"rule,omitempty"`
+	// Why says which failures it is for.
+	Why string `json:"why"`
+	// Commands are the fix as commands for a shell, and Fix as data, a list of audit.Step.
+	Commands []string        `json:"commands,omitempty"`
+	Fix      json.RawMessage `json:"fix,omitempty"`
+}
+
+// cure is what takes away a cause.
+type cure struct {
+	cause  attribution.Cause
+	rules  []string // of the audit, the first that has a finding with a fix
+	advice string   // where no rule has one
+}
+
+// cures are in the order in which they should be tried: what loses most requests in practice first.
+var cures = []cure{
+	{attribution.CauseLateEndpoint, []string{"no-prestop"}, "let the server serve for some seconds after SIGTERM, or give its container a preStop sleep"},
+	{attribution.CauseLateWithdrawal, []string{"no-prestop"}, "let the server serve for some seconds after SIGTERM, or give its container a preStop sleep"},
+	{attribution.CauseReadyTooEarly, []string{"no-readiness-probe"}, "give the container a readiness probe that succeeds only when it serves"},
+	{attribution.CauseCutAtSIGTERM, []string{"no-prestop"}, "let the server finish its requests at SIGTERM, or end it by a preStop hook with the signal at which it does"},
+	{attribution.CauseCutAtEnd, []string{"no-prestop"}, "let the server ask its clients to leave (Connection: close, or GOAWAY) before it ends, within its grace period"},
+	{attribution.CauseCutWhileEnding, []string{"no-prestop"}, "let the server finish its requests and ask its clients to leave before it ends"},
+	{attribution.CauseOutageEviction, []string{"no-budget", "single-replica"}, "run at least two replicas, with a disruption budget"},
+	{attribution.CauseOutageDeletion, []string{"single-replica", "no-prestop"}, "run at least two replicas, and let a rollout start new pods before it ends old ones (maxUnavailable 0)"},
+	{attribution.CauseOutageNodeLost, []string{"one-node", "one-zone", "single-replica"}, "spread the replicas over nodes and zones"},
+}
+
+// drainCure is for a drain that left pods on its node.
+var drainCure = cure{rules: []string{"budget-blocks-drains", "single-replica"}, advice: "a disruption budget must allow at least one disruption while all pods are healthy"}
+
+// Remedies are the changes that take away the causes of broken promises: fixes that the audit found for the workload under test, or
+// advice. A record without an audit of its workload has none.
+func Remedies(run history.Run, verdicts []verdict.Verdict) (list []Remedy) {
+	found := audited(run)
+	if found == nil {
+		return nil
+	}
+	add := func(c cure, why string) {
+		r := c.remedy(found, why)
+		if !slices.ContainsFunc(list, func(other Remedy) bool { return other.Rule != "" && other.Rule == r.Rule }) {
+			list = append(list, r)
+		}
+	}
+	for _, v := range verdicts {
+		if v.Outcome != verdict.Violated {
+			continue
+		}
+		for _, c := range cures {
+			if v.Numbers[attribution.CauseNumber+string(c.cause)] > 0 {
+				add(c, "requests were "+c.cause.Words())
+			}
+		}
+		if v.Kind == invariant.Kind(invariant.DrainCompletes{}) {
+			add(drainCure, "a drain left pods on its node")
+		}
+	}
+	return list
+}
+
+// audited are the findings of the first audit of a record; nil: there was none.
+func audited(run history.Run) []history.Finding {
+	for _, e := range run.Events {
+		if e.Audit != nil {
+			return e.Audit.Findings
+		}
+	}
+	return nil
+}
+
+// remedy is the fix of the first rule that has one, or advice.
+func (c cure) remedy(found []history.Finding, why string) Remedy {
+	for _, rule := range c.rules {
+		for _, f := range found {
+			if f.Rule == rule && len(f.Fix) > 0 {
+				return Remedy{Rule: rule, Why: why, Commands: f.Commands, Fix: f.Fix}
+			}
+		}
+	}
+	return Remedy{Why: why + ": " + c.advice}
+}
+
+// About is the remedy without its commands: "no-prestop: requests were ...".
+func (r Remedy) About() string {
+	if r.Rule == "" {
+		return r.Why
+	}
+	return r.Rule + ": " + r.Why
+}
+
+// String is the remedy in a line, with its commands.
+func (r Remedy) String() string {
+	if len(r.Commands) == 0 {
+		return r.About()
+	}
+	return r.About() + ": " + strings.Join(r.Commands, " && ")
+}
+
+// Fixes joins the fixes of several remedies into one list of steps; nil: none has a fix.
+func Fixes(remedies []Remedy) (steps []json.RawMessage, rules []string) {
+	for _, r := range remedies {
+		var some []json.RawMessage
+		if json.Unmarshal(r.Fix, &some) != nil || len(some) == 0 {
+			continue
+		}
+		steps, rules = append(steps, some...), append(rules, cmp.Or(r.Rule, "?"))
+	}
+	return steps, rules
+}

@@ -1,0 +1,74 @@
+package judge_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+func broken(kind string, numbers map[string]float64) verdict.Verdict {
+	return verdict.Verdict{Kind: kind, Outcome: verdict.Violated, Numbers: numbers}
+}
+
+func TestRemediesTakeAwayTheCauseThatWasSeen(t *testing.T) {
+	sleep := history.Finding{Rule: "no-prestop", Commands: []string{"kubectl patch ..."}, Fix: json.RawMessage(`[{"do":"patch"}]`)}
+	noFix := history.Finding{Rule: "no-readiness-probe"}
+	unrelated := history.Finding{Rule: "no-budget", Commands: []string{"kubectl create ..."}, Fix: json.RawMessage(`[{"do":"create"}]`)}
+	requests := invariant.Kind(invariant.NoFailedRequests{})
+	for name, test := range map[string]struct {
+		found []history.Finding
+		of    verdict.Verdict
+		want  []string
+	}{
+		"a fix of the audit": {
+			[]history.Finding{unrelated, sleep}, broken(requests, map[string]float64{"cause.late-endpoint": 7}), []string{"no-prestop: requests were sent to"},
+		},
+		"one fix for two causes": {
+			[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.late-endpoint": 7, "cause.cut-at-end": 1}), []string{"no-prestop"},
+		},
+		"advice where the audit has no fix": {
+			[]history.Finding{noFix}, broken(requests, map[string]float64{"cause.ready-too-early": 3}), []string{"give the container a readiness probe"},
+		},
+		"a drain that was blocked": {
+			[]history.Finding{{Rule: "budget-blocks-drains", Commands: []string{"x"}, Fix: json.RawMessage(`[{}]`)}},
+			broken(invariant.Kind(invariant.DrainCompletes{}), nil), []string{"budget-blocks-drains: a drain left pods on its node"},
+		},
+		"nothing for a cause without a remedy": {[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.bad-answer": 3}), nil},
+		"nothing for what held":                {[]history.Finding{sleep}, verdict.Verdict{Outcome: verdict.Held, Numbers: map[string]float64{"cause.late-endpoint": 1}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := history.Run{Events: []history.Event{{Audit: &history.Audit{Workload: "web", Findings: test.found}}}}
+			got := judge.Remedies(run, []verdict.Verdict{test.of})
+			if len(got) != len(test.want) {
+				t.Fatalf("remedies %v, want %d", got, len(test.want))
+			}
+			for i, want := range test.want {
+				if !strings.Contains(got[i].String(), want) {
+					t.Errorf("remedy %q, want %q in it", got[i], want)
+				}
+			}
+		})
+	}
+}
+
+// Scenarios of holdfast's own record no audit of their workload. They prove a practice by a mutant, and name no remedy.
+func TestARecordWithoutAnAuditHasNoRemedies(t *testing.T) {
+	of := broken(invariant.Kind(invariant.NoFailedRequests{}), map[string]float64{"cause.late-endpoint": 7})
+	if got := judge.Remedies(history.Run{}, []verdict.Verdict{of}); got != nil {
+		t.Errorf("remedies %v", got)
+	}
+}
+
+func TestFixesOfSeveralRemediesAreOneList(t *testing.T) {
+	steps, rules := judge.Fixes([]judge.Remedy{
+		{Rule: "a", Fix: json.RawMessage(`[{"do":"patch"},{"do":"create"}]`)}, {Why: "advice"}, {Rule: "b", Fix: json.RawMessage(`[{"do":"restart"}]`)},
+	})
+	if len(steps) != 3 || len(rules) != 2 {
+		t.Errorf("%d steps of %v, want 3 of a and b", len(steps), rules)
+	}
+}

@@ -1,0 +1,59 @@
+// Build makes the images of the applications in suites/apps from their recipes: go run ./suites/apps/build FOLDER ...
+// An image is written as FOLDER/NAME.tar for each FOLDER/NAME.image.yaml, unless it is newer than its recipe.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/workloads/image/debian"
+)
+
+func main() {
+	for _, folder := range os.Args[1:] {
+		if err := build(context.Background(), folder); err != nil {
+			fmt.Fprintln(os.Stderr, "build:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+const suffix = ".image.yaml"
+
+// build makes the images of one application.
+func build(ctx context.Context, folder string) error {
+	recipes, err := filepath.Glob(filepath.Join(folder, "*"+suffix))
+	if err != nil {
+		return err
+	}
+	if len(recipes) == 0 {
+		return fmt.Errorf("%s has no recipe (*%s)", folder, suffix)
+	}
+	for _, path := range recipes {
+		archive := strings.TrimSuffix(path, suffix) + ".tar"
+		if upToDate(archive, path) {
+			continue
+		}
+		recipe, err := debian.Read(path)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s: making %s\n", path, recipe.Name)
+		if err := debian.Build(ctx, recipe, archive); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func upToDate(archive, recipe string) bool {
+	made, err := os.Stat(archive)
+	if err != nil {
+		return false
+	}
+	asked, err := os.Stat(recipe)
+	return err == nil && made.ModTime().After(asked.ModTime())
+}
