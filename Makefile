@@ -58,6 +58,18 @@ certify: build ## Upgrade a cluster in place, under load, and certify it; FROM=v
 selftest: build ## Measure the harness: RUNS=3 seeded runs of every scenario, SOAK=100000 requests
 	bin/holdfast selftest --runs $(RUNS) --soak $(SOAK) --scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
 
+.PHONY: test-app
+test-app: build app-images ## Test an application that nobody here wrote: nginx as a tutorial deploys it, and its remedy
+	bin/holdfast test suites/apps/nginx/holdfast.yaml --fix
+
+.PHONY: apps
+apps: build app-images ## Test every application in suites/apps (real; about a quarter of an hour)
+	go test -tags e2e -count 1 -timeout 1h -v ./suites/apps
+
+.PHONY: app-images
+app-images: ## Make the images of the applications in suites/apps from Debian's packages
+	go run ./suites/apps/build suites/apps/nginx suites/apps/redis
+
 .PHONY: incident
 incident: build ## Have a known outage again, and see it mended; NAME=maintenance-took-us-out (make list names all)
 	bin/holdfast run --incident $(or $(NAME),$(error say which: make incident NAME=maintenance-took-us-out))

@@ -18,10 +18,15 @@ type Load struct {
 	// Flows lets a worker look up in the connection tracking of its node which pod each connection leads to. It then needs the
 	// privileges of the node's root.
 	Flows bool `json:"flows,omitempty"`
+	// Spin lets a worker use up its CPU quota now and then, for mutants of the harness.
+	Spin bool `json:"spin,omitempty"`
 }
 
-// LoadFlowsFlag is the argument of a worker that looks up connections; see Load.Flows.
-const LoadFlowsFlag = "--flows"
+// The arguments of a worker; see Load.Flows and Load.Spin.
+const (
+	LoadFlowsFlag = "--flows"
+	LoadSpinFlag  = "--spin"
+)
 
 // loadName is the value of LabelName; the pods are load-0, load-1, ...
 const loadName = "load"
@@ -73,6 +78,9 @@ func (l Load) Objects(at Place) ([]Object, error) {
 		name: loadName, component: ComponentLoad, resources: l.Resources, preStop: NoPreStop, grace: loadGrace,
 		readiness: Readiness{}.withDefaults(), readyPath: loadHealthPath,
 	}.template(at)
+	if l.Spin {
+		template.Spec.Containers[0].Args = append(template.Spec.Containers[0].Args, LoadSpinFlag)
+	}
 	if l.Flows {
 		followFlows(&template.Spec)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/request"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
@@ -47,9 +47,12 @@ type App struct {
 type Probe struct {
 	Name    string            `yaml:"name"`
 	URL     string            `yaml:"url"`
+	TCP     string            `yaml:"tcp"`     // host:port, in place of a URL
+	GRPC    string            `yaml:"grpc"`    // host:port of a server with a health service, in place of a URL
+	Service string            `yaml:"service"` // that the health service is asked for; default: the whole server
 	Method  string            `yaml:"method"`
 	Headers map[string]string `yaml:"headers"`
-	Body    string            `yaml:"body"`
+	Body    string            `yaml:"body"` // with tcp: what is sent
 	Expect  Expect            `yaml:"expect"`
 	TLS     *TLS              `yaml:"tls"`
 	Rate    float64           `yaml:"rate"`  // in requests a second on each lane
@@ -134,18 +137,19 @@ func (f File) Sources() app.Sources {
 // ProbesOf are the probes as package apptest has them. It reads the files of certificate authorities.
 func (f File) ProbesOf() (all []apptest.Probe, err error) {
 	for i, p := range f.Probes {
-		made := apptest.OfURL(p.URL, i)
+		made, err := p.of(i)
+		if err != nil {
+			return nil, err
+		}
 		if p.Name != "" {
 			made.Name = p.Name
 		}
-		made.Request = load.Request{Method: p.Method, Headers: p.Headers, Body: p.Body}
-		made.Expect = expect.Answer{Status: p.Expect.Status, Contains: p.Expect.Contains}
 		made.Rate = p.Rate
 		for _, lane := range p.Lanes {
 			made.Lanes = append(made.Lanes, history.Lane(lane))
 		}
 		if p.TLS != nil {
-			made.Request.TLS = &load.TLS{Unverified: p.TLS.Unverified}
+			made.Request.TLS = &request.TLS{Unverified: p.TLS.Unverified}
 			if p.TLS.CA != "" {
 				pem, err := os.ReadFile(p.TLS.CA)
 				if err != nil {
@@ -157,4 +161,35 @@ func (f File) ProbesOf() (all []apptest.Probe, err error) {
 		all = append(all, made)
 	}
 	return all, nil
+}
+
+// of is the probe of a URL, a TCP server or a gRPC server.
+func (p Probe) of(n int) (made apptest.Probe, err error) {
+	given := 0
+	for _, one := range []string{p.URL, p.TCP, p.GRPC} {
+		if one != "" {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return made, fmt.Errorf("probe %d: want one of url, tcp and grpc", n+1)
+	case p.GRPC != "":
+		if p.Method != "" || len(p.Headers) > 0 || p.Body != "" || len(p.Expect.Status) > 0 || p.Expect.Contains != "" || p.TLS != nil {
+			return made, fmt.Errorf("probe %d: a health check has no method, headers, body, expectation or TLS of its own", n+1)
+		}
+		return apptest.OfHealth(p.GRPC, p.Service, n), nil
+	case p.Service != "":
+		return made, fmt.Errorf("probe %d: service is for grpc", n+1)
+	case p.TCP != "":
+		if p.Method != "" || len(p.Headers) > 0 || len(p.Expect.Status) > 0 || p.TLS != nil {
+			return made, fmt.Errorf("probe %d: TCP has no method, headers, status or TLS", n+1)
+		}
+		made = apptest.OfURL("tcp://"+p.TCP, n)
+	default:
+		made = apptest.OfURL(p.URL, n)
+	}
+	made.Request = request.Request{Method: p.Method, Headers: p.Headers, Body: p.Body}
+	made.Expect = expect.Answer{Status: p.Expect.Status, Contains: p.Expect.Contains}
+	return made, nil
 }

@@ -55,12 +55,56 @@ var Faults = map[string]Disruption{
 		return scenario.Spec{Faults: []fault.Fault{fault.Scale{Through: []int{replicas + 1, max(1, replicas-1)}}}, Promises: noneFails()}
 	}},
 	"node-kill": {claim: "after a node with pods of %s is killed, only their share of the requests fails, and only until Kubernetes must have noticed",
-		make: func(app.Workload) scenario.Spec {
-			return scenario.Spec{
-				Faults: []fault.Fault{fault.NodeKill{}}, Hold: deadFor,
-				Promises: []invariant.Invariant{invariant.FailuresEndWithin{}},
-			}
-		}},
+		make: lost(fault.NodeKill{})},
+	"freeze": {claim: "after a node with pods of %s hangs, only their share of the requests fails, and only until Kubernetes must have noticed",
+		make: lost(fault.NodePause{})},
+	"partition": {claim: "after a node with pods of %s is cut off from the network, only their share of the requests fails, and only until " +
+		"Kubernetes must have noticed", make: lost(fault.Partition{})},
+	"shutdown": {claim: "an orderly shutdown of a node with pods of %s that was not drained costs no more than a lost node", make: lost(fault.NodeStop{})},
+	"zone-outage": {claim: "after a zone with pods of %s is lost, only their share of the requests fails, and only until Kubernetes must have noticed",
+		make: lost(fault.ZoneOutage{})},
+	"memory-pressure": {claim: "when a kubelet short of memory evicts pods of %s, only their share of the requests fails, and none later than 5 s " +
+		"after the last eviction", make: pressed(fault.NodePressure{})},
+	"disk-pressure": {claim: "when a kubelet short of disk evicts pods of %s, only their share of the requests fails, and none later than 5 s " +
+		"after the last eviction", make: pressed(fault.NodePressure{Disk: true})},
+	"kubelet":    {noun: "a minute without the kubelet of a node", make: away(fault.Kubelet, time.Minute)},
+	"containerd": {noun: "half a minute without the container runtime of a node", make: away(fault.Containerd, componentAway)},
+	"coredns":    {noun: "half a minute without the cluster's DNS", make: away(fault.CoreDNS, componentAway)},
+	"apiserver":  {noun: "half a minute without an API server", make: away(fault.APIServer, componentAway)},
+	"etcd":       {noun: "half a minute without etcd", make: away(fault.Etcd, componentAway)},
+}
+
+const (
+	// componentAway is how long a component is away.
+	componentAway = 30 * time.Second
+	// pressure is how long a node stays under pressure after its evictions, and evicted how soon after them failures must have ended.
+	pressure = 8 * time.Second
+	evicted  = 5 * time.Second
+)
+
+// lost is a fault that takes nodes away, as when they die.
+func lost(f fault.Fault) func(app.Workload) scenario.Spec {
+	return func(app.Workload) scenario.Spec {
+		return scenario.Spec{
+			Faults: []fault.Fault{f}, Hold: deadFor, Promises: []invariant.Invariant{invariant.FailuresEndWithin{}}, About: 80 * time.Second,
+		}
+	}
+}
+
+// pressed is a fault by which a kubelet evicts the pods of its node.
+func pressed(f fault.Fault) func(app.Workload) scenario.Spec {
+	return func(app.Workload) scenario.Spec {
+		return scenario.Spec{
+			Faults: []fault.Fault{f}, Hold: pressure, Promises: []invariant.Invariant{invariant.FailuresEndWithin{Limit: evicted}}, About: 80 * time.Second,
+		}
+	}
+}
+
+// away is a component of the cluster that is not there for a time.
+func away(c fault.Component, span time.Duration) func(app.Workload) scenario.Spec {
+	return func(app.Workload) scenario.Spec {
+		return scenario.Spec{Faults: []fault.Fault{fault.ComponentAway{Component: c, For: span}}, Promises: noneFails(), About: span + time.Minute}
+	}
 }
 
 // FaultNames are the names of Faults, in order.

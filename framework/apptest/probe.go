@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/request"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
@@ -29,14 +30,41 @@ type Probe struct {
 	Name string
 	// URL leads to a Service of the application.
 	URL     string
-	Request load.Request
+	Request request.Request
 	Expect  expect.Answer // the zero value: status 200
 	Rate    float64       // in requests a second on each lane; 0: DefaultRate
 	Lanes   []history.Lane
 }
 
-// lanesOfProbes are the lanes that a probe can have, and has unless it says so.
-var lanesOfProbes = []history.Lane{history.LaneFresh, history.LaneReused}
+// lanesOf are the lanes that a probe can have. It has the first two, or the only one, unless it says so.
+func (p Probe) lanesOf() []history.Lane {
+	switch {
+	case strings.HasPrefix(p.URL, "tcp:") && p.Request.Body == "": // nothing is said on a connection, so it is of no use to keep it
+		return []history.Lane{load.LaneTCP}
+	case strings.HasPrefix(p.URL, "tcp:"):
+		return []history.Lane{load.LaneTCP, load.LaneTCPKept}
+	case p.Expect.Serving:
+		return load.PlainLanes(load.Multiplexed) // gRPC is HTTP/2
+	}
+	return load.PlainLanes()
+}
+
+// kinds are the lanes that the probe has.
+func (p Probe) kinds() []history.Lane {
+	if len(p.Lanes) > 0 {
+		return p.Lanes
+	}
+	all := p.lanesOf()
+	return all[:min(len(all), 2)]
+}
+
+// OfHealth is the probe of a gRPC server at host:port by its health service; an empty service means the whole server. n numbers it
+// from 0.
+func OfHealth(address, service string, n int) Probe {
+	p := OfURL("http://"+address+request.HealthPath, n)
+	p.Request, p.Expect = request.Health(service), expect.Answer{Serving: true}
+	return p
+}
 
 var probeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 
@@ -65,8 +93,10 @@ func (p Probe) validate(a app.App) error {
 		return fmt.Errorf("probe %q: want a name of lower-case letters, digits and dashes", p.Name)
 	case err != nil:
 		return fmt.Errorf("probe %s: %w", p.Name, err)
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+	case !slices.Contains([]string{"http", "https", "tcp"}, u.Scheme) || u.Host == "":
 		return fmt.Errorf("probe %s: %q is no URL of a Service: want one such as http://web.%s/", p.Name, p.URL, a.Namespace)
+	case u.Scheme == "tcp" && u.Port() == "":
+		return fmt.Errorf("probe %s: %q has no port", p.Name, p.URL)
 	}
 	service, known := a.Service(u.Hostname())
 	switch {
@@ -78,8 +108,8 @@ func (p Probe) validate(a app.App) error {
 		return fmt.Errorf("probe %s: Service %s is headless, and so has no address", p.Name, service.Name)
 	}
 	for _, l := range p.Lanes {
-		if !slices.Contains(lanesOfProbes, l) {
-			return fmt.Errorf("probe %s: lane %q: want one of %q", p.Name, l, lanesOfProbes)
+		if !slices.Contains(p.lanesOf(), l) {
+			return fmt.Errorf("probe %s: lane %q: want one of %q", p.Name, l, p.lanesOf())
 		}
 	}
 	if err := p.expected().Validate(); err != nil {
@@ -123,11 +153,7 @@ func (p Probe) expected() expect.Answer {
 // are several probes.
 func (t Test) lanes(probes []Probe) (all []load.Lane) {
 	for _, p := range probes {
-		kinds := p.Lanes
-		if len(kinds) == 0 {
-			kinds = lanesOfProbes
-		}
-		for _, kind := range kinds {
+		for _, kind := range p.kinds() {
 			name := kind
 			if len(probes) > 1 {
 				name = history.LaneOf(kind, p.Name)

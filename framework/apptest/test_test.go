@@ -1,6 +1,7 @@
 package apptest_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/apptest"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/request"
 	"github.com/holdfast-ha/holdfast/workloads/app"
+	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
 
 const manifests = `
@@ -121,7 +125,7 @@ func TestWhatCannotBeTestedIsSaid(t *testing.T) {
 		"a Service of nobody": {[]string{"http://elsewhere/"}, nil, "Service elsewhere selects no pods"},
 		"a headless Service":  {[]string{"http://peers/"}, nil, "Service peers is headless"},
 		"no http":             {[]string{"postgres://web/"}, nil, "is no URL of a Service"},
-		"an unknown fault":    {[]string{"http://web/"}, []string{"earthquake"}, `there is no fault "earthquake": want one of delete-pod, drain`},
+		"an unknown fault":    {[]string{"http://web/"}, []string{"earthquake"}, `there is no fault "earthquake": want one of apiserver, containerd`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tested := apptest.Test{App: a, Faults: test.faults}
@@ -132,5 +136,185 @@ func TestWhatCannotBeTestedIsSaid(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, test.want)
 			}
 		})
+	}
+}
+
+const careful = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  strategy: {rollingUpdate: {maxUnavailable: 0}}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+        - name: nginx
+          image: "nginx:1.22"
+          readinessProbe: {httpGet: {path: /, port: 80}}
+          lifecycle:
+            preStop: {sleep: {seconds: 5}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
+`
+
+// read is an application of a text, and the file in which the text is.
+func read(t *testing.T, text string) (app.App, string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	manifests, err := app.Read(app.Sources{Files: []string{file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.New(manifests, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, file
+}
+
+func TestPracticesHaveTheirLines(t *testing.T) {
+	a, file := read(t, careful)
+	var got []string
+	for _, p := range apptest.Practices(a, a.Workloads[0]) {
+		got = append(got, p.Name+" "+strings.TrimPrefix(p.Place, file)+" "+p.Fault+": without "+p.Removed)
+	}
+	want := []string{
+		"prestop :16 rollout: without the preStop hook of container nginx",
+		"readiness :14 rollout: without the readiness probe of container nginx",
+		"surge :6 rollout: without its rolling update strategy",
+		"replicas :5 drain: without its replicas (1 instead)",
+		"budget :26 drain: without disruption budget web",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("practices (-want +got):\n%s", diff)
+	}
+}
+
+// Each scenario lacks one practice, and has all others.
+func TestAblationTakesAwayOnePracticeAtATime(t *testing.T) {
+	a, _ := read(t, careful)
+	test := apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("http://web/", 0)}}
+	specs, list, err := test.Ablate(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range specs {
+		names = append(names, s.Name)
+		text, sleeps, probes := "", 0, 0
+		for _, m := range s.App.Manifests {
+			raw, err := m.Object.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += string(raw)
+		}
+		sleeps, probes = strings.Count(text, "preStop"), strings.Count(text, "readinessProbe")
+		switch {
+		case strings.HasPrefix(s.Name, "ablate/prestop"):
+			if sleeps != 0 || probes != 1 {
+				t.Errorf("%s: %d preStop hooks and %d readiness probes", s.Name, sleeps, probes)
+			}
+		case strings.HasPrefix(s.Name, "ablate/replicas"):
+			if s.App.Workloads[0].Replicas != 1 || sleeps != 1 {
+				t.Errorf("%s: %d replicas", s.Name, s.App.Workloads[0].Replicas)
+			}
+		case strings.HasPrefix(s.Name, "ablate/budget"):
+			if strings.Contains(text, "PodDisruptionBudget") || probes != 1 {
+				t.Errorf("%s has a budget", s.Name)
+			}
+		}
+		if mutant := strings.HasPrefix(s.Name, "ablate/"); mutant != (s.Mutant != nil) || mutant && (!s.Mutant.ByChance || s.Mutant.Twin == "") {
+			t.Errorf("%s: mutant %+v", s.Name, s.Mutant)
+		}
+	}
+	want := []string{
+		"app/rollout", "app/drain",
+		"ablate/prestop-web-1", "ablate/prestop-web-2", "ablate/readiness-web-1", "ablate/readiness-web-2", "ablate/surge-web-1", "ablate/surge-web-2",
+		"ablate/replicas-web-1", "ablate/replicas-web-2", "ablate/budget-web-1", "ablate/budget-web-2",
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("scenarios (-want +got):\n%s", diff)
+	}
+	if len(list) != 5 {
+		t.Errorf("%d ablations, want 5", len(list))
+	}
+}
+
+func TestNothingToTakeAwayIsSaid(t *testing.T) {
+	a, _ := read(t, strings.Replace(manifests, "replicas: 3", "replicas: 1", 1))
+	test := apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("http://web/", 0)}}
+	if _, _, err := test.Ablate(1); err == nil || !strings.Contains(err.Error(), "there is nothing to take away") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestTheTableSaysWhatEachPracticeIsWorth(t *testing.T) {
+	lost := []json.RawMessage{json.RawMessage(`{"kind":"NoFailedRequests","outcome":"violated"}`)}
+	file := history.RunFile{Scenarios: []history.ScenarioResult{
+		{Name: "app/rollout", Outcome: "held"}, {Name: "app/drain", Outcome: "unknown"},
+		{Name: "a-1", Outcome: "held", Verdicts: lost}, {Name: "a-2", Outcome: "held"}, {Name: "a-3", Outcome: "unknown", Verdicts: lost},
+		{Name: "b-1", Outcome: "held"}, {Name: "c-1", Outcome: "unknown"},
+	}}
+	ablation := func(place, twin string, without ...string) apptest.Ablation {
+		return apptest.Ablation{Practice: apptest.Practice{Place: place, Removed: "the hook"}, Twin: twin, Without: without}
+	}
+	table := apptest.Table([]apptest.Ablation{
+		ablation("web.yaml:1", "app/rollout", "a-1", "a-2", "a-3"), ablation("web.yaml:2", "app/rollout", "b-1"),
+		ablation("web.yaml:3", "app/rollout", "c-1"), ablation("web.yaml:4", "app/drain", "b-1"),
+	}, file)
+	for line, want := range map[string]string{
+		"web.yaml:1": "requests were lost in 1 of 2", "web.yaml:2": "not noticed in 1 of 1",
+		"web.yaml:3": "not known: no run without it could be judged", "web.yaml:4": "not known: with it, app/drain was unknown",
+	} {
+		found := false
+		for row := range strings.Lines(table) {
+			found = found || strings.Contains(row, line) && strings.Contains(row, want)
+		}
+		if !found {
+			t.Errorf("no row of %s with %q in\n%s", line, want, table)
+		}
+	}
+}
+
+func TestProbesOfOtherProtocols(t *testing.T) {
+	a := shop(t)
+	for name, test := range map[string]struct {
+		probe apptest.Probe
+		want  []string
+	}{
+		"a connection": {apptest.OfURL("tcp://web:80", 0), []string{"tcp", "control"}},
+		"a question":   {apptest.Probe{Name: "redis", URL: "tcp://web:80", Request: request.Request{Body: "PING\r\n"}, Expect: expect.Answer{Contains: "+PONG"}}, []string{"tcp", "tcp-kept", "control"}},
+		"gRPC":         {apptest.OfHealth("web:80", "orders", 0), []string{"h2c", "control"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			specs, _, err := apptest.Test{App: a, Probes: []apptest.Probe{test.probe}, Faults: []string{"rollout"}}.Scenarios()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var lanes []string
+			for _, l := range specs[0].Load {
+				lanes = append(lanes, string(l.Lane))
+			}
+			if diff := cmp.Diff(test.want, lanes); diff != "" {
+				t.Errorf("lanes (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if _, _, err := (apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("tcp://web", 0)}}).Scenarios(); err == nil || !strings.Contains(err.Error(), "has no port") {
+		t.Errorf("TCP without a port: %v", err)
 	}
 }

@@ -4,16 +4,14 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/holdfast-ha/holdfast/framework/selection"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
 // Command is the command line. `holdfast version` prints version.
@@ -32,26 +30,27 @@ is a scenario whose workload lacks one good practice. Its promise must break, wh
 		Example: `  holdfast doctor                      # can a cluster be made on this machine?
   holdfast run                         # certify: every scenario of the short profile
   holdfast run chaos/rolling-update    # one scenario
+  holdfast test -f k8s/ --url http://web.shop/ --image web.tar   # an application of your own
   holdfast judge artifacts/latest      # judge a stored run again`,
 		Args:          noCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			slog.SetDefault(slog.New(logHandler(cmd, verbose)))
+			slog.SetDefault(slog.New(terminal.LogHandler(cmd, verbose)))
 		},
 	}
 	root.PersistentFlags().BoolVarP(&verbose, "verbose", "v", false, "write a detailed log to standard error")
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(terminal.FlagError(cmd, err)) })
 	root.AddCommand(
 		doctorCommand(), auditCommand(version), imageCommand(), upCommand(), healCommand(), downCommand(),
-		runCommand(version), testCommand(version), certifyCommand(version), diffCommand(), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
+		runCommand(version), initCommand(), testCommand(version), certifyCommand(version), diffCommand(), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
 		workloadCommand(), versionCommand(version),
 	)
 	root.AddCommand(insideCommands()...)
-	root.SetUsageTemplate(usageTemplate(root))
-	wrapHelp(root)
-	completeFlags(root)
+	root.SetUsageTemplate(terminal.UsageTemplate(root))
+	terminal.WrapHelp(root)
+	terminal.CompleteFlags(root)
 	return root
 }
 
@@ -65,42 +64,6 @@ func noCommand(root *cobra.Command, args []string) error {
 		meant = "did you mean " + strings.Join(names, " or ") + "?"
 	}
 	return usage(fmt.Errorf("unknown command %q for %q: %s", args[0], root.CommandPath(), meant))
-}
-
-// flagError names the flag, what it wants, and a flag of a similar name.
-func flagError(cmd *cobra.Command, err error) error {
-	var invalid *pflag.InvalidValueError
-	var unknown *pflag.NotExistError
-	switch {
-	case errors.As(err, &invalid):
-		if wants := wantedBy(invalid.GetFlag().Value.Type()); wants != "" {
-			err = fmt.Errorf("--%s %s: want %s", invalid.GetFlag().Name, invalid.GetValue(), wants)
-		}
-	case errors.As(err, &unknown):
-		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		if meant := selection.Meant("--"+unknown.GetSpecifiedName(), names); meant != "" {
-			err = fmt.Errorf("%w: %s", err, meant)
-		}
-	}
-	return usage(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
-}
-
-// wantedBy is what a flag of a type wants, in words; empty if its own error says so.
-func wantedBy(kind string) string {
-	switch kind {
-	case "int", "int64":
-		return "a whole number"
-	case "uint", "uint64":
-		return "a whole number, 0 or more"
-	case "float64":
-		return "a number"
-	case "duration":
-		return "a duration, such as 30s"
-	case "bool":
-		return "true or false"
-	}
-	return ""
 }
 
 // noArgs rejects arguments as a usage error.

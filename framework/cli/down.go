@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/reports/words"
@@ -45,7 +46,7 @@ holdfast's, and what a crash has left of one, whatever process made it. A cluste
 			return remove(cmd.Context(), e, cmd.OutOrStdout(), args)
 		},
 	}
-	cmd.ValidArgsFunction = completeClusters
+	cmd.ValidArgsFunction = terminal.CompleteClusters
 	cmd.Flags().BoolVar(&all, "all", false, "remove everything that is ours")
 	cmd.Flags().BoolVar(&force, "force", false, "remove the cluster also while a run uses it")
 	return cmd

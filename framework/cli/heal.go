@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
@@ -57,7 +58,7 @@ Exit codes: 0 every cluster is healed; 3 a cluster could not be healed, or is in
 			return maintenance.Healer{Open: open, Revert: upgrade.Revert, Out: out}.Heal(ctx, args)
 		},
 	}
-	cmd.ValidArgsFunction = completeClusters
+	cmd.ValidArgsFunction = terminal.CompleteClusters
 	cmd.Flags().BoolVar(&all, "all", false, "heal every cluster of holdfast")
 	return cmd
 }

@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
@@ -24,6 +28,18 @@ type runFlags struct {
 	provider string
 	list     bool
 	resume   string // the interrupted run
+}
+
+const providerFlag = "provider"
+
+// newProvider makes the provider of --provider, see provider.Maker.
+func newProvider(ctx context.Context, name string, out io.Writer, say func(string)) (provider.Provider, error) {
+	make, known := provider.Makers[name]
+	if !known {
+		return provider.Provider{}, usage(fmt.Errorf("provider %q: want one of %s", name,
+			strings.Join(slices.Sorted(maps.Keys(provider.Makers)), ", ")))
+	}
+	return make(ctx, out, say)
 }
 
 const proxyModeHelp = "kube-proxy's mode on every cluster: nftables, iptables, or ipvs where the kernel has it; default: nftables"
@@ -79,7 +95,7 @@ cluster's namespace holdfast names that run.
 		},
 	}
 	f.own(cmd)
-	cmd.ValidArgsFunction = completeScenarios
+	cmd.ValidArgsFunction = terminal.CompleteScenarios
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/provider"
@@ -90,7 +91,7 @@ failed before everything could be judged; 5 a verdict is Unknown; 130 and 143 a 
 	flags.DurationVar(&f.losses, "losses", 55*time.Second, "duration of the load of which one request of 10,000 is lost; 0: none")
 	flags.IntVar(&f.soak, "soak", 100_000, "requests of the soak, at 2,000 a second; 0: none")
 	flags.BoolVar(&f.judge, "judge", false, "with --from: judge the records again")
-	cmd.ValidArgsFunction = completeScenarios
+	cmd.ValidArgsFunction = terminal.CompleteScenarios
 	return cmd
 }
 

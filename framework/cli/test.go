@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
@@ -19,13 +17,10 @@ import (
 // testFlags are the flags of `holdfast test`.
 type testFlags struct {
 	runFlags
-	file      string // holdfast.yaml; empty: everything is in flags
-	sources   app.Sources
-	namespace string
-	urls      []string
-	archives  []string
-	faults    []string
-	fix       bool
+	appfile.Choice
+	fix    bool
+	ablate bool
+	times  int // each practice is taken away so often
 }
 
 func testCommand(version string) *cobra.Command {
@@ -33,19 +28,25 @@ func testCommand(version string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test [FILE]",
 		Short: "Test an application of your own: does it lose requests when pods roll, nodes drain, a node dies?",
-		Long: `test reads what to test from holdfast.yaml, or from the given file, or from flags. It makes a cluster, deploys the manifests of an application to it, sends requests to the URLs while pods and nodes are
-taken away, judges the record, and writes a report. It removes everything that it created, also after Ctrl-C.
+		Long: `test reads what to test from holdfast.yaml, or from the given file, or from flags. It makes a cluster, deploys the manifests of an
+application to it, sends requests to the URLs while pods and nodes are taken away, judges the record, and writes a report. It removes
+everything that it created, also after Ctrl-C.
 
 A URL names a Service of the application, as its clients in the cluster do: http://web/ or http://web.shop.svc:8080/health. Requests
 are sent on new connections and on reused ones. Status 200 is a good answer. Every other answer counts as a failure, and so does every
 request that the client's library sends a second time without telling. If a request fails before anything is disturbed, the test ends.
 
-The nodes pull no images. --image names the archives in which 'docker save' or 'podman save' wrote the images of the application.
-
 If a promise is broken, the report names the cause, and the patch that takes it away if there is one. With --fix the patch is applied
 to the copy in the cluster, and the same is done again: cured, or not.
 
+With --ablate, the good practices in the manifests are taken away one by one, each under the fault that it is for: preStop hook, probes,
+strategy, grace period, spread constraints, affinity, replicas, disruption budget. The table at the end says what happened without each.
+It is advice, and never a failure.
+
+The nodes pull no images. --image names the archives in which 'docker save' or 'podman save' wrote the images of the application.
+
 What is done, to each Deployment and StatefulSet behind a URL:
+
   rollout      a rolling update of its pods, and the rollback
   drain        its node is drained, as before maintenance, for at most two minutes
   delete-pod   one of its pods is deleted
@@ -60,7 +61,7 @@ What is done, to each Deployment and StatefulSet behind a URL:
   kubectl kustomize overlays/prod | holdfast test -f - --image web.tar --url http://web/`,
 		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(1)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.choose(args); err != nil {
+			if err := f.Find(args); err != nil {
 				return usage(err)
 			}
 			chosen, err := f.scenarios()
@@ -73,90 +74,60 @@ What is done, to each Deployment and StatefulSet behind a URL:
 			for _, w := range chosen.untested {
 				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "untested: no URL leads to %s %s, and nothing is promised of it\n", w.Kind(), w.Name)
 			}
-			return f.runTest(cmd, version, chosen.specs)
+			return f.runTest(cmd, version, chosen)
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.sources.Files, "filename", "f", nil, "file, folder or URL with manifests, or - for the standard input; can be repeated")
-	flags.StringVarP(&f.sources.Kustomize, "kustomize", "k", "", "folder with a kustomization")
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of objects that name none (default \""+app.DefaultNamespace+"\")")
-	flags.StringSliceVar(&f.urls, "url", nil, "URL of a Service of the application that requests are sent to; can be repeated")
-	flags.StringSliceVar(&f.archives, "image", nil, "archive with images of the application, from 'docker save'; can be repeated")
-	flags.StringSliceVar(&f.faults, "faults", nil, "what is done: "+strings.Join(apptest.FaultNames(), ", ")+" (default: all)")
-	flags.BoolVar(&f.fix, "fix", false, "if a promise is broken, apply the remedy to the copy in the cluster and run the same again")
+	f.own(cmd.Flags())
 	f.place(cmd)
 	return cmd
 }
 
+// own are the flags of `holdfast test` alone.
+func (f *testFlags) own(flags *pflag.FlagSet) {
+	manifestFlags(flags, &f.Sources, &f.Namespace)
+	flags.StringSliceVar(&f.URLs, "url", nil, "URL of a Service of the application that requests are sent to; can be repeated")
+	flags.StringSliceVar(&f.Archives, "image", nil, "archive with images of the application, from 'docker save'; can be repeated")
+	flags.StringSliceVar(&f.Faults, "faults", nil, "what is done, of "+strings.Join(apptest.FaultNames(), ", ")+
+		" (default: "+strings.Join(apptest.DefaultFaults, ", ")+")")
+	flags.BoolVar(&f.fix, "fix", false, "if a promise is broken, apply the remedy to the copy in the cluster and run the same again")
+	flags.BoolVar(&f.ablate, "ablate", false, "take away one good practice of the manifests after the other, and say what happened without it")
+	flags.IntVar(&f.times, "times", defaultTimes, "with --ablate: how often each practice is taken away")
+}
+
+// manifestFlags adds the flags of all commands that read an application's manifests.
+func manifestFlags(flags *pflag.FlagSet, from *app.Sources, namespace *string) {
+	flags.StringSliceVarP(&from.Files, "filename", "f", nil, "file, folder or URL with manifests, or - for the standard input; can be repeated")
+	flags.StringVarP(&from.Kustomize, "kustomize", "k", "", "folder with a kustomization")
+	flags.StringVarP(namespace, "namespace", "n", "", "namespace of objects that name none (default \""+app.DefaultNamespace+"\")")
+}
+
+// defaultTimes is how often each practice is taken away: what happens by chance now and then must not look like never.
+const defaultTimes = 3
+
 // scenariosOfTest are what a test runs, and what it does not test.
 type scenariosOfTest struct {
-	specs    []scenario.Spec
-	untested []app.Workload
+	specs     []scenario.Spec
+	untested  []app.Workload
+	ablations []apptest.Ablation
 }
 
-// choose decides where the test is written down: in the named file, in flags, or in holdfast.yaml.
-func (f *testFlags) choose(args []string) error {
-	flagged := len(f.sources.Files) > 0 || f.sources.Kustomize != ""
-	switch {
-	case len(args) == 1 && flagged:
-		return fmt.Errorf("%s with -f or -k: the manifests are named in that file", args[0])
-	case len(args) == 1:
-		f.file = args[0]
-	case !flagged:
-		if _, err := os.Stat(appfile.Name); err != nil {
-			return fmt.Errorf("no manifests: there is no %s here; name files or folders with -f, or a kustomization with -k", appfile.Name)
-		}
-		f.file = appfile.Name
-	}
-	return nil
-}
-
-// scenarios reads the manifests and makes the scenarios. Flags add to what is in the file, except that faults replace its faults.
+// scenarios reads the manifests and makes the scenarios.
 func (f testFlags) scenarios() (s scenariosOfTest, err error) {
-	test := apptest.Test{}
-	if f.file != "" {
-		file, err := appfile.Read(f.file)
-		if err != nil {
-			return s, err
-		}
-		f.sources, test.Faults = file.Sources(), file.Faults
-		f.namespace = cmp.Or(f.namespace, file.App.Namespace)
-		f.archives = append(file.App.Images, f.archives...)
-		if test.Probes, err = file.ProbesOf(); err != nil {
-			return s, err
-		}
-	}
-	if len(f.faults) > 0 {
-		test.Faults = f.faults
-	}
-	manifests, err := app.Read(f.sources)
+	test, err := f.Test()
 	if err != nil {
 		return s, err
 	}
-	if test.App, err = app.New(manifests, f.namespace); err != nil {
-		return s, err
-	}
-	for _, archive := range f.archives {
-		path, err := filepath.Abs(archive)
-		if err != nil {
-			return s, err
-		}
-		if _, err := os.Stat(path); err != nil {
-			return s, fmt.Errorf("image archive: %w", err)
-		}
-		test.App.Archives = append(test.App.Archives, path)
-	}
-	for _, url := range f.urls {
-		test.Probes = append(test.Probes, apptest.OfURL(url, len(test.Probes)))
-	}
 	s.specs, s.untested, err = test.Scenarios()
+	if err == nil && f.ablate {
+		s.specs, s.ablations, err = test.Ablate(f.times)
+	}
 	return s, err
 }
 
 // runTest runs the scenarios of a test.
-func (f testFlags) runTest(cmd *cobra.Command, version string, chosen []scenario.Spec) error {
+func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosOfTest) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	progress := run.NewProgress(out, len(chosen))
+	progress := run.NewProgress(out, len(chosen.specs))
 	p, err := newProvider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
@@ -167,38 +138,23 @@ func (f testFlags) runTest(cmd *cobra.Command, version string, chosen []scenario
 	}
 	settings.Cure = f.fix
 	settings.Reproduce = func(_, kubernetes string) string { return f.reproduce(settings.Seed, kubernetes) }
-	file, err := run.Scenarios(ctx, settings, chosen)
+	file, err := run.Scenarios(ctx, settings, chosen.specs)
 	if len(file.Scenarios) == 0 { // no scenario was begun
 		return err
+	}
+	if len(chosen.ablations) > 0 {
+		_, _ = fmt.Fprintln(out, "\n"+apptest.Table(chosen.ablations, file))
 	}
 	return report(out, settings.Dir, file, err)
 }
 
 // reproduce is the command that runs the test again.
 func (f testFlags) reproduce(seed uint64, kubernetes string) string {
-	words := []string{"holdfast", "test"}
-	if f.file != "" {
-		words = append(words, f.file)
+	words := append([]string{"holdfast", "test"}, f.Words()...)
+	if f.ablate {
+		words = append(words, "--ablate", "--times", fmt.Sprint(f.times))
 	}
-	add := func(flag string, values ...string) {
-		for _, value := range values {
-			if value != "" {
-				words = append(words, flag, value)
-			}
-		}
-	}
-	add("-f", f.sources.Files...)
-	add("-k", f.sources.Kustomize)
-	add("-n", f.namespace)
-	add("--image", f.archives...)
-	add("--url", f.urls...)
-	add("--faults", strings.Join(f.faults, ","))
-	add("--seed", fmt.Sprint(seed))
-	if f.Cluster == "" {
-		add("--kubernetes", kubernetes)
-	}
-	add("--cluster", f.Cluster)
-	add("--timings", f.Timings)
-	add("--proxy-mode", f.ProxyMode)
-	return strings.Join(words, " ")
+	again := f.Options
+	again.Names, again.Scope, again.Seed = nil, "short", seed
+	return strings.Join(words, " ") + strings.TrimPrefix(again.Reproduce("", kubernetes), "holdfast run")
 }

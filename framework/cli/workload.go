@@ -56,16 +56,20 @@ func workload(ctx context.Context, name string, args []string) error {
 // loadWorker serves as a load worker. Whose pod a connection leads to is looked up only where the server's answers do not say so.
 func loadWorker(ctx context.Context, args []string) error {
 	o := collect.WorkerOptions{Name: os.Getenv(backend.EnvPod)}
-	switch {
-	case len(args) == 1 && args[0] == workloads.LoadFlowsFlag:
-		table, err := conntrack.Open(conntrack.NodeNamespace)
-		if err != nil {
-			return err
+	for _, arg := range args {
+		switch arg {
+		case workloads.LoadFlowsFlag:
+			table, err := conntrack.Open(conntrack.NodeNamespace)
+			if err != nil {
+				return err
+			}
+			defer table.Close() //nolint:errcheck // the process ends
+			o.Flows = table
+		case workloads.LoadSpinFlag:
+			o.Spin = true
+		default:
+			return usage(fmt.Errorf("load: unexpected argument %q", arg))
 		}
-		defer table.Close() //nolint:errcheck // the process ends
-		o.Flows = table
-	case len(args) > 0:
-		return usage(fmt.Errorf("load: unexpected argument %q", args[0]))
 	}
 	return collect.RunWorker(ctx, o)
 }

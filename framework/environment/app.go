@@ -189,7 +189,7 @@ func (env *Environment) appPlan(ctx context.Context) (load.Plan, error) {
 		if err != nil {
 			return plan, fmt.Errorf("find what is behind %s: %w", l.Target, err)
 		}
-		if l.Request.Host == "" {
+		if l.Request.Host == "" && u.Scheme != "tcp" {
 			l.Request.Host = u.Host
 		}
 		u.Host = address
@@ -224,18 +224,21 @@ func (env *Environment) address(ctx context.Context, u *url.URL) (string, error)
 	return net.JoinHostPort(found.Spec.ClusterIP, port), nil
 }
 
-// answers waits until a lane's target answers requests, whatever its answer: ready endpoints do not prove that kube-proxy has its rules.
-// Whether the answers are good shows when the load flows.
+// answers waits until a lane's target accepts connections: ready endpoints do not prove that kube-proxy has its rules. Whether answers are
+// good shows when the load flows.
 func (env *Environment) answers(ctx context.Context, l load.Lane) error {
 	at := slices.IndexFunc(env.Cluster.Nodes(), func(n clusters.Node) bool { return n.Role() == clusters.LoadNode })
 	if at < 0 {
 		return fmt.Errorf("ask %s: cluster %s has no load node", l.Target, env.Cluster.Name())
 	}
 	node := env.Cluster.Nodes()[at]
-	return poll.Until(ctx, l.Target+" to answer from "+node.Name(), deployLimit, func(ctx context.Context) (bool, string, error) {
-		out, err := node.Exec(ctx, "curl", "--silent", "--show-error", "--insecure", "--max-time", "2", "--output", "/dev/null",
-			"--write-out", "%{http_code}", "--header", "Host: "+l.Request.Host, l.Target)
-		return err == nil, "status " + string(out), err
+	u, err := url.Parse(l.Target)
+	if err != nil {
+		return err
+	}
+	return poll.Until(ctx, l.Target+" to accept connections from "+node.Name(), deployLimit, func(ctx context.Context) (bool, string, error) {
+		_, err := node.Exec(ctx, "timeout", "2", "bash", "-c", `exec 3<>"/dev/tcp/$0/$1"`, u.Hostname(), u.Port())
+		return err == nil, "", err
 	})
 }
 

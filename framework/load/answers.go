@@ -3,13 +3,13 @@ package load
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/outcome"
 )
 
 // errCloseMessage marks an orderly end of a connection by the server.
@@ -120,45 +120,45 @@ func (d *bidiTransport) ended(s *bidiStream, err error) {
 // that was to be sent later: which of the two it is depends on how busy this machine is.
 func endText(err error) string {
 	if errors.Is(err, errCloseMessage) || errors.Is(err, errCut) {
-		return errorText(err)
+		return outcome.Text(err)
 	}
-	return "the connection ended without a close message: " + errorText(err)
+	return "the connection ended without a close message: " + outcome.Text(err)
 }
 
 // outcomeOf returns the outcome of a connection's end.
 func (s *bidiStream) outcomeOf(err error) history.Outcome {
-	at := waiting
+	at := outcome.Waiting
 	switch {
 	case errors.Is(err, errCloseMessage):
 		return history.GoAway
 	case errors.Is(err, errCut):
-		at = reading
+		at = outcome.Reading
 	}
-	outcome := history.Other
+	found := history.Other
 	if why := s.conn.end(); why != nil {
-		outcome = classify(why, at)
+		found = outcome.Of(why, at)
 	}
-	if outcome == history.Other { // for example a close frame with another code
-		outcome = history.ClosedEarly
+	if found == history.Other { // for example a close frame with another code
+		found = history.ClosedEarly
 	}
-	return outcome
+	return found
 }
 
 // refused fills in the row of a message for which no connection could be made.
 func (s *bidiStream) refused(row *history.Request) {
-	at := connecting
+	at := outcome.Connecting
 	if s.conn != nil {
-		at = waiting
+		at = outcome.Waiting
 		s.fill(row)
-	} else if op, ok := errors.AsType[*net.OpError](s.err); ok && op.Addr != nil {
-		row.Addr = op.Addr.String()
+	} else {
+		row.Addr = dialled(s.err)
 	}
-	row.Outcome, row.Err = classify(s.err, at), errorText(s.err)
+	row.Outcome, row.Err = outcome.Of(s.err, at), outcome.Text(s.err)
 	switch {
 	case s.status != 0:
 		row.Outcome, row.Status, row.Err = history.BadStatus, s.status, "status "+strconv.Itoa(s.status)
 	case s.conn != nil && s.conn.end() != nil:
-		if o := classify(s.conn.end(), at); o != history.Other {
+		if o := outcome.Of(s.conn.end(), at); o != history.Other {
 			row.Outcome = o
 		}
 	}

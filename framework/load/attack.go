@@ -3,12 +3,16 @@ package load
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/pace"
 )
 
 // segmentEvery is how often rows are closed into a segment, and so the greatest age of rows that the harness has not seen.
@@ -59,7 +63,7 @@ func NewAttack(ctx context.Context, plan Plan, o Options) (*Attack, error) {
 			return nil, err
 		}
 		a.lanes = append(a.lanes, &lane{
-			Lane: l, worker: o.Worker, pacer: pace(l.Rate), template: template,
+			Lane: l, worker: o.Worker, pacer: pace.Rate(l.Rate), template: template,
 			transport: newTransport(l, shared, o.Server), record: a.record, counts: a.record.lanes[l.Lane],
 			start: start + stagger(i, len(plan.Lanes), l.Rate), end: start + plan.Duration, halt: a.halt,
 		})
@@ -118,3 +122,23 @@ func (a *Attack) Held() int { return int(a.record.held.Load()) }
 
 // Forget makes room: so many rows that were put into segments were collected.
 func (a *Attack) Forget(rows int) { a.record.held.Add(-int64(rows)) }
+
+// newTemplate returns the request that a lane's requests are copies of.
+func newTemplate(ctx context.Context, l Lane) (*http.Request, error) {
+	t := vegeta.Target{Method: http.MethodGet, URL: l.Target, Header: http.Header{}, Body: []byte(l.Request.Body)}
+	if l.Request.Method != "" {
+		t.Method = l.Request.Method
+	}
+	request, err := t.Request()
+	if err != nil {
+		return nil, fmt.Errorf("make request for %s: %w", l.Target, err)
+	}
+	request.Header.Set("User-Agent", "holdfast")
+	for name, value := range l.Request.Headers {
+		request.Header.Set(name, value)
+	}
+	if l.Request.Host != "" {
+		request.Host = l.Request.Host
+	}
+	return request.WithContext(ctx), nil
+}

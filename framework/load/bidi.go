@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/check"
+	"github.com/holdfast-ha/holdfast/framework/load/deadline"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
@@ -108,7 +110,7 @@ func (d *bidiTransport) begin(ctx context.Context, s *bidiStream) {
 		stop := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 		s.messages, s.status, err = d.open(ctx, s.conn, d.lane.Target)
 		if !stop() {
-			err = errDeadline{}
+			err = deadline.Passed{}
 		}
 	}
 	if err != nil {
@@ -190,14 +192,14 @@ func (d *bidiTransport) finish(s *bidiStream) {
 type messageSender struct {
 	lane    *lane
 	through *bidiTransport
-	check   *echoChecker
+	check   *check.Echo
 	timer   *time.Timer
 }
 
 func (d *bidiTransport) sender(l *lane) sender {
 	t := time.NewTimer(time.Hour)
 	t.Stop()
-	return &messageSender{lane: l, through: d, check: newEchoChecker(l), timer: t}
+	return &messageSender{lane: l, through: d, check: check.NewEcho(l.worker, l.Lane.Lane), timer: t}
 }
 
 func (t *messageSender) send(k uint64, due history.Offset) {
@@ -208,7 +210,7 @@ func (t *messageSender) send(k uint64, due history.Offset) {
 	defer t.timer.Stop()
 	for again := true; again; {
 		s := t.through.use(l.template.Context(), k)
-		again = t.exchange(s, row, t.check.request(k))
+		again = t.exchange(s, row, t.check.Request(k))
 	}
 	if row.Outcome == history.Unsent {
 		row.Sent = 0
@@ -279,7 +281,7 @@ func (t *messageSender) tooLate(s *bidiStream, row *history.Request) {
 		s.fill(row)
 	default:
 	}
-	row.Err = errDeadline{}.Error()
+	row.Err = deadline.Passed{}.Error()
 }
 
 // close implements transport.

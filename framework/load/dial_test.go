@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,8 +28,7 @@ func TestNoAddressStandsInForAnother(t *testing.T) {
 	url, l := listen(t, func(_ *testing.T, n int, c *exchange) { c.answers(n) })
 	port := strings.TrimPrefix(l.Addr().String(), "127.0.0.1")
 	lane := testLane(t, Lane{Lane: history.LaneFresh, Target: strings.Replace(url, "127.0.0.1", "two.test", 1), Rate: 1})
-	var ids atomic.Uint64
-	d := &dialer{Dialer: dial.Dialer{Limit: time.Minute, Lookup: addresses("127.0.0.1", "::1", "::ffff:127.0.0.2")}, ids: &ids}
+	d := &dialer{Dialer: dial.Dialer{Limit: time.Minute, Lookup: addresses("127.0.0.1", "::1", "::ffff:127.0.0.2")}, shared: &sharedDialer{}}
 	lane.transport = newFresh(lane.Lane, d)
 	got := sendAll(t, lane, 4)
 	for i, want := range []history.Outcome{history.OK, history.Refused, history.OK, history.Refused} {
@@ -64,7 +62,7 @@ func TestNames(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			lane := testLane(t, Lane{Lane: history.LaneFresh, Target: "http://name.test/", Rate: 1, Timeouts: roomy})
-			d := &dialer{Dialer: dial.Dialer{Limit: 50 * time.Millisecond, Lookup: tt.lookup}, ids: new(atomic.Uint64)}
+			d := &dialer{Dialer: dial.Dialer{Limit: 50 * time.Millisecond, Lookup: tt.lookup}, shared: &sharedDialer{}}
 			lane.transport = newFresh(lane.Lane, d)
 			got := sendAll(t, lane, 1)[0]
 			if got.Outcome != tt.want || got.Err != tt.err {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/check"
 	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
 
@@ -27,8 +28,8 @@ func TestForeignAnswers(t *testing.T) {
 			}
 		}
 	}
-	filler := strings.Repeat("x", maxPartBytes-len(wanted)/2)
-	long := strings.Repeat("x", 5*maxPartBytes)
+	filler := strings.Repeat("x", check.MaxPartBytes-len(wanted)/2)
+	long := strings.Repeat("x", 5*check.MaxPartBytes)
 	tests := map[string]struct {
 		serve  script
 		expect expect.Answer

@@ -22,6 +22,17 @@ type lostConn struct {
 
 func (l *lostConn) Unwrap() error { return l.error }
 
+// dialled is the address of the server to which a connection could not be made; empty: the error does not tell.
+func dialled(err error) string {
+	if lost, ok := errors.AsType[*lostConn](err); ok {
+		return lost.addr
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
+		return op.Addr.String()
+	}
+	return ""
+}
+
 // behind is the server behind a connection: an address that was dialled, or the one that it was translated to.
 func (d *dialer) behind(local, remote net.Addr) string {
 	if d.shared.flows == nil {

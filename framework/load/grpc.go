@@ -18,6 +18,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/check"
+	"github.com/holdfast-ha/holdfast/framework/load/deadline"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
@@ -93,7 +95,7 @@ func (c *channels) close() {
 }
 
 func (c *channels) sender(l *lane) sender {
-	return &callSender{lane: l, through: c, check: newEchoChecker(l), deadline: &deadline{}}
+	return &callSender{lane: l, through: c, check: check.NewEcho(l.worker, l.Lane.Lane), deadline: &deadline.Deadline{}}
 }
 
 // rpc is what a watcher has seen of a call. gRPC does not report its retries otherwise.
@@ -146,8 +148,8 @@ func (w watcher) HandleRPC(ctx context.Context, s stats.RPCStats) {
 type callSender struct {
 	lane     *lane
 	through  *channels
-	deadline *deadline
-	check    *echoChecker
+	deadline *deadline.Deadline
+	check    *check.Echo
 	call     *rpc
 	row      history.Request
 }
@@ -156,20 +158,20 @@ func (s *callSender) send(k uint64, due history.Offset) {
 	l := s.lane
 	s.row = history.Request{Worker: l.worker, Lane: l.Lane.Lane, Seq: k, Due: due, Sent: l.record.now()}
 	limits := l.Timeouts
-	s.call = &rpc{answering: func() { s.deadline.set(limits.Request - (l.record.now() - s.row.Sent)) }}
-	s.deadline.parent = context.WithValue(l.template.Context(), callKey{}, s.call)
-	s.deadline.renew()
-	s.deadline.set(min(limits.Response, limits.Request))
+	s.call = &rpc{answering: func() { s.deadline.Set(limits.Request - (l.record.now() - s.row.Sent)) }}
+	s.deadline.Parent = context.WithValue(l.template.Context(), callKey{}, s.call)
+	s.deadline.Renew()
+	s.deadline.Set(min(limits.Response, limits.Request))
 	body, who, err := s.ask(k)
-	s.deadline.clear()
+	s.deadline.Clear()
 	s.call.mu.Lock()
 	defer s.call.mu.Unlock()
 	s.fill(who)
 	switch {
 	case err != nil:
 		s.failed(err)
-	case body != string(s.check.want):
-		s.row.Outcome, s.row.Err = history.WrongBody, s.check.wrong([]byte(body))
+	case body != string(s.check.Want):
+		s.row.Outcome, s.row.Err = history.WrongBody, s.check.Wrong([]byte(body))
 	case s.call.attempts > 1:
 		s.row.Outcome, s.row.Err = history.Masked, masked(s.call.first, s.row.Pod)
 		infer(&s.row, s.call.first)
@@ -186,18 +188,18 @@ func (s *callSender) ask(k uint64) (body string, who metadata.MD, err error) {
 		return "", nil, s.through.broken
 	}
 	c := s.through.turns[k%uint64(len(s.through.turns))]
-	id := s.check.request(k)
+	id := s.check.Request(k)
 	if k%healthEvery == 0 {
-		s.check.want = append(s.check.want[:0], grpc_health_v1.HealthCheckResponse_SERVING.String()...)
+		s.check.Want = append(s.check.Want[:0], grpc_health_v1.HealthCheckResponse_SERVING.String()...)
 		asked := &grpc_health_v1.HealthCheckRequest{Service: backend.EchoService}
-		answer, err := grpc_health_v1.NewHealthClient(c).Check(s.deadline.ctx, asked, grpc.Header(&who))
+		answer, err := grpc_health_v1.NewHealthClient(c).Check(s.deadline.Ctx, asked, grpc.Header(&who))
 		if err != nil {
 			return "", who, err
 		}
 		return answer.Status.String(), who, nil
 	}
 	var answer wrapperspb.StringValue
-	err = c.Invoke(s.deadline.ctx, "/"+backend.EchoService+"/Say", wrapperspb.String(id), &answer, grpc.Header(&who))
+	err = c.Invoke(s.deadline.Ctx, "/"+backend.EchoService+"/Say", wrapperspb.String(id), &answer, grpc.Header(&who))
 	return answer.Value, who, err
 }
 

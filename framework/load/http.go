@@ -48,7 +48,7 @@ func newHTTP(l Lane, d *dialer, change func(*http.Transport)) *httpTransport {
 		if l.MaxConnections > 0 {
 			t.MaxConnsPerHost = share(l.MaxConnections, l.Connections, i)
 		}
-		t.TLSClientConfig, _ = l.Request.TLS.config(l.Request.serverName()) // the plan was validated
+		t.TLSClientConfig, _ = l.Request.TLS.Config(l.Request.ServerName()) // the plan was validated
 		t.TLSHandshakeTimeout = l.Timeouts.Connect
 		change(t)
 		all.turns = append(all.turns, t)

@@ -51,14 +51,23 @@ var Lanes = []LaneKind{
 	{Name: history.LaneControl, Protocol: "HTTP/1.1", Connections: Pooled, Rate: 20, DefaultRate: 20, connect: newPooled},
 }
 
-// KindOf returns a lane's row of Lanes. The name of a lane may end with that of a probe: see history.Lane.
+// ForeignLanes are lanes to servers of users' applications that the sample backend does not answer.
+var ForeignLanes = []LaneKind{
+	{Name: LaneTCP, Protocol: protocolTCP, Connections: PerRequest, EndsAtGateway: true, connect: newTCP},
+	{Name: LaneTCPKept, Protocol: protocolTCP, Connections: Held, EndsAtGateway: true, connect: newTCPKept},
+}
+
+const protocolTCP = "TCP"
+
+// KindOf returns a lane's row of Lanes or ForeignLanes. The name of a lane may end with that of a probe: see history.Lane.
 func KindOf(name history.Lane) (LaneKind, bool) {
 	name, _ = name.Split()
-	i := slices.IndexFunc(Lanes, func(k LaneKind) bool { return k.Name == name })
-	if i < 0 {
-		return LaneKind{}, false
+	for _, list := range [][]LaneKind{Lanes, ForeignLanes} {
+		if i := slices.IndexFunc(list, func(k LaneKind) bool { return k.Name == name }); i >= 0 {
+			return list[i], true
+		}
 	}
-	return Lanes[i], true
+	return LaneKind{}, false
 }
 
 // LaneNames are the names of the lanes that use connections in one of these ways; without an argument, of all lanes.
@@ -69,6 +78,14 @@ func LaneNames(uses ...Connections) (names []history.Lane) {
 		}
 	}
 	return names
+}
+
+// PlainLanes are those of LaneNames to which every HTTP server can answer.
+func PlainLanes(uses ...Connections) []history.Lane {
+	return slices.DeleteFunc(LaneNames(uses...), func(name history.Lane) bool {
+		kind, _ := KindOf(name)
+		return kind.Server != nil || name == history.LaneControl
+	})
 }
 
 // EveryLane is a lane of every kind, for disruptions that no client may notice, those with long-lived connections included.
@@ -94,4 +111,19 @@ func Servers() (all []backend.Protocol) {
 		}
 	}
 	return all
+}
+
+// transport implements a lane's protocol. The lane decides when a request is due and that it gets a row; the transport sends it
+// and fills in the row.
+type transport interface {
+	// sender is called once by each goroutine that sends.
+	sender(l *lane) sender
+	// close ends the connections, once the last request has its row.
+	close()
+}
+
+// sender sends requests of one lane, one after the other, and gives each its row.
+type sender interface {
+	// send returns when the request has its row.
+	send(k uint64, due history.Offset)
 }

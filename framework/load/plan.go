@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/request"
 	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
 
@@ -58,7 +59,7 @@ type Lane struct {
 	// Expect is a good answer; the zero value is the sample backend's. Only lanes that net/http's server answers can have another.
 	Expect expect.Answer `json:"expect,omitzero"`
 	// Request is what the requests say; the zero value is a GET.
-	Request Request `json:"request,omitzero"`
+	Request request.Request `json:"request,omitzero"`
 	// Connections is how many connections a lane takes in turn; default DefaultConnections, or DefaultHeld if they are
 	// multiplexed or held. If they are pooled, a slow answer opens more, see MaxConnections. A lane with a connection per
 	// request ignores it.
@@ -130,19 +131,20 @@ func (l Lane) validate() error {
 		return fmt.Errorf("in flight %d is not between 0 and %d", l.InFlight, MaxInFlight)
 	case t.Connect < 0 || t.Response < 0 || t.Request < 0:
 		return fmt.Errorf("a time-out of %+v is negative", t)
-	case (!l.Expect.Echo() || !l.Request.zero()) && (kind.Server != nil || l.Lane == history.LaneControl):
+	case (!l.Expect.Echo() || !l.Request.Zero()) && (kind.Server != nil || l.Lane == history.LaneControl):
 		return errors.New("expect and request: only the sample backend answers this lane")
 	case l.Target == "" && l.Lane == history.LaneControl:
 		return nil
 	}
 	u, err := url.Parse(l.Target)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("target %q is no http URL", l.Target)
+	raw := kind.Protocol == protocolTCP
+	if err != nil || u.Host == "" || raw != (u.Scheme == "tcp") || !raw && u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("target %q is no %s URL", l.Target, map[bool]string{true: "tcp", false: "http"}[raw])
 	}
 	if kind.Connections == Multiplexed && u.Scheme == "https" {
 		return fmt.Errorf("target %q: HTTP/2 with TLS is not supported", l.Target)
 	}
-	return l.Request.validate()
+	return l.Request.Validate()
 }
 
 // To returns the plan with its lanes leading to a target where they have none, and expecting that target's answers. The control

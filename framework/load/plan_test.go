@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/pace"
 )
 
 func TestPlanValidate(t *testing.T) {
@@ -51,7 +52,7 @@ func TestPlanValidate(t *testing.T) {
 		}, "only the sample backend answers this lane"},
 		{"no good status", func(p *Plan) { p.Lanes[0].Expect.Contains = "x" }, `expect "x" in the body: no status`},
 		{"no target", func(p *Plan) { p.Lanes[0].Target = "" }, `target "" is no http URL`},
-		{"other scheme", func(p *Plan) { p.Lanes[0].Target = "https://backend/" }, "is no http URL"},
+		{"other scheme", func(p *Plan) { p.Lanes[0].Target = "ftp://backend/" }, "is no http URL"},
 		{"no host", func(p *Plan) { p.Lanes[0].Target = "http:///" }, "is no http URL"},
 	}
 	for _, tt := range tests {
@@ -97,15 +98,15 @@ func TestPace(t *testing.T) {
 	for _, rate := range []float64{0.3, 1, 33.3, 200, 3000, 10_000} {
 		for _, k := range []uint64{0, 1, 2, 999, 1_000_003} {
 			exact := time.Duration(math.Round(float64(k) * 1e9 / rate))
-			due, over := pace(rate).Pace(0, k)
+			due, over := pace.Rate(rate).Pace(0, k)
 			if off := (due - exact).Abs(); over || off > time.Microsecond {
 				t.Errorf("rate %v: request %d is due at %v, want %v", rate, k, due, exact)
 			}
-			if wait, _ := pace(rate).Pace(exact, k); wait.Abs() > time.Microsecond {
+			if wait, _ := pace.Rate(rate).Pace(exact, k); wait.Abs() > time.Microsecond {
 				t.Errorf("rate %v: at its time request %d has to wait %v", rate, k, wait)
 			}
 		}
-		if got := pace(rate).Rate(time.Hour); got != rate {
+		if got := pace.Rate(rate).Rate(time.Hour); got != rate {
 			t.Errorf("rate is %v, want %v", got, rate)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/deadline"
+	"github.com/holdfast-ha/holdfast/framework/load/pace"
 )
 
 // clockwork returns a recorder whose clock advances by one with each reading.
@@ -54,7 +56,7 @@ func TestRecorderIsBounded(t *testing.T) {
 	const most, skipped = 3, 50_000
 	r := clockwork(t, most)
 	store := r.segments.(*rowStore)
-	l := &lane{Lane: Lane{Lane: history.LaneFresh, Rate: 1000}, worker: "w", pacer: pace(1000), record: r}
+	l := &lane{Lane: Lane{Lane: history.LaneFresh, Rate: 1000}, worker: "w", pacer: pace.Rate(1000), record: r}
 	for k := range uint64(most) {
 		if r.full() {
 			t.Fatalf("full with %d rows", k)
@@ -100,8 +102,8 @@ func seal(t *testing.T, r *recorder, last bool) {
 // A skipped request that is not consecutive to the previous one begins new rows.
 func TestUnsentRowsHaveNoGaps(t *testing.T) {
 	r := clockwork(t, 1)
-	fresh := &lane{Lane: Lane{Lane: history.LaneFresh}, pacer: pace(1), record: r}
-	reused := &lane{Lane: Lane{Lane: history.LaneReused}, pacer: pace(1), record: r}
+	fresh := &lane{Lane: Lane{Lane: history.LaneFresh}, pacer: pace.Rate(1), record: r}
+	reused := &lane{Lane: Lane{Lane: history.LaneReused}, pacer: pace.Rate(1), record: r}
 	for _, k := range []uint64{0, 1, 5, 6} {
 		r.skipped(fresh, k)
 		r.skipped(reused, k+1)
@@ -117,19 +119,19 @@ func TestUnsentRowsHaveNoGaps(t *testing.T) {
 }
 
 func TestDeadline(t *testing.T) {
-	d := &deadline{parent: t.Context()}
-	d.renew()
-	d.set(time.Hour)
-	if !d.clear() {
+	d := &deadline.Deadline{Parent: t.Context()}
+	d.Renew()
+	d.Set(time.Hour)
+	if !d.Clear() {
 		t.Error("a deadline of an hour passed at once")
 	}
-	d.set(0)
-	<-d.ctx.Done()
-	if d.clear() {
+	d.Set(0)
+	<-d.Ctx.Done()
+	if d.Clear() {
 		t.Error("clear returned true after the deadline had passed")
 	}
-	d.renew()
-	if d.ctx.Err() != nil {
+	d.Renew()
+	if d.Ctx.Err() != nil {
 		t.Error("the renewed deadline has passed")
 	}
 }

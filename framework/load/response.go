@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/check"
+	"github.com/holdfast-ha/holdfast/framework/load/outcome"
 )
 
 // receive reads the response.
@@ -14,6 +16,12 @@ func (s *httpSender) receive(r *http.Response) {
 	s.fillResponse(r)
 	body, err := s.readBody(r.Body)
 	_ = r.Body.Close() // reading has reported any error
+	if h, is := s.check.(*check.Health); is {
+		h.Trailer = r.Trailer
+		if len(h.Trailer) == 0 { // an error without a message comes in the head
+			h.Trailer = r.Header
+		}
+	}
 	s.outcome(body, err)
 }
 
@@ -21,13 +29,13 @@ func (s *httpSender) receive(r *http.Response) {
 // it.
 func (s *httpSender) fillResponse(r *http.Response) {
 	s.row.Status = r.StatusCode
-	if s.identify == nil {
+	if !s.echo {
 		return
 	}
 	if tries := header(r.Header, headerTries); tries != "" {
 		s.row.GatewayTries, _ = strconv.Atoi(tries)
 	}
-	who := s.identify.identify(r.Header)
+	who := identity(r.Header)
 	who.gateway = s.row.GatewayTries > 0
 	if who.pod == "" {
 		infer(&s.row, s.first)
@@ -44,8 +52,8 @@ func (s *httpSender) readBody(r io.Reader) ([]byte, error) {
 	b := s.body[:0]
 	for {
 		switch len(b) {
-		case maxPartBytes:
-			keep, err := s.check.part(b)
+		case check.MaxPartBytes:
+			keep, err := s.check.Part(b)
 			if err != nil {
 				return b, err
 			}
@@ -54,7 +62,7 @@ func (s *httpSender) readBody(r io.Reader) ([]byte, error) {
 			b = append(b, 0)[:len(b)]
 			s.body = b
 		}
-		n, err := r.Read(b[len(b):min(cap(b), maxPartBytes)])
+		n, err := r.Read(b[len(b):min(cap(b), check.MaxPartBytes)])
 		b = b[:len(b)+n]
 		s.row.Bytes += int64(n)
 		if err == io.EOF {
@@ -68,19 +76,19 @@ func (s *httpSender) readBody(r io.Reader) ([]byte, error) {
 
 // outcome sets the outcome of a request that has a response.
 func (s *httpSender) outcome(body []byte, err error) {
-	if !s.check.goodStatus(s.row.Status) {
+	if !s.check.GoodStatus(s.row.Status) {
 		s.row.Outcome, s.row.Err = history.BadStatus, "status "+strconv.Itoa(s.row.Status)
 		return
 	}
 	switch {
-	case errors.Is(err, errLongBody):
+	case errors.Is(err, check.ErrLongBody):
 		s.row.Outcome, s.row.Err = history.WrongBody, err.Error()
 		return
 	case err != nil:
-		s.fail(err, reading)
+		s.fail(err, outcome.Reading)
 		return
 	}
-	if differs := s.check.wrong(body); differs != "" {
+	if differs := s.check.Wrong(body); differs != "" {
 		s.row.Outcome, s.row.Err = history.WrongBody, differs
 		return
 	}

@@ -3,12 +3,14 @@ package load
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/check"
+	"github.com/holdfast-ha/holdfast/framework/load/deadline"
+	"github.com/holdfast-ha/holdfast/framework/load/outcome"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
@@ -20,11 +22,11 @@ const headerTries = "X-Holdfast-Gateway-Tries"
 type httpSender struct {
 	lane     *lane
 	through  *httpTransport
-	deadline *deadline
+	deadline *deadline.Deadline
 	template *http.Request // carries the deadline's context
 	header   http.Header
-	check    checker
-	identify identifier // nil: the answers do not name their server
+	check    check.Checker
+	echo     bool // the answers name their server
 	body     []byte
 
 	row      history.Request
@@ -37,8 +39,7 @@ type httpSender struct {
 }
 
 func (h *httpTransport) sender(l *lane) sender {
-	s := &httpSender{lane: l, through: h, check: newChecker(l), body: make([]byte, 0, 512), deadline: &deadline{}}
-	s.identify, _ = s.check.(identifier)
+	s := &httpSender{lane: l, through: h, check: check.New(l.Expect, l.worker, l.Lane.Lane), echo: l.Expect.Echo(), body: make([]byte, 0, 512), deadline: &deadline.Deadline{}}
 	s.renew()
 	return s
 }
@@ -57,11 +58,11 @@ func (s *httpSender) trace() *httptrace.ClientTrace {
 
 // renew replaces everything that an earlier request may still use.
 func (s *httpSender) renew() {
-	s.deadline.parent = httptrace.WithClientTrace(s.lane.template.Context(), s.trace())
-	s.deadline.renew()
-	s.template = s.lane.template.WithContext(s.deadline.ctx)
+	s.deadline.Parent = httptrace.WithClientTrace(s.lane.template.Context(), s.trace())
+	s.deadline.Renew()
+	s.template = s.lane.template.WithContext(s.deadline.Ctx)
 	s.header = s.template.Header.Clone()
-	if s.identify != nil {
+	if s.echo {
 		s.header[backend.HeaderID] = []string{""}
 	}
 	s.template.Header = s.header
@@ -94,23 +95,23 @@ func (s *httpSender) send(k uint64, due history.Offset) {
 // exchange makes the request and reads the response.
 func (s *httpSender) exchange(k uint64) {
 	limits := s.lane.Timeouts
-	if id := s.check.request(k); id != "" {
+	if id := s.check.Request(k); id != "" {
 		s.header[backend.HeaderID][0] = id
 	}
 	if s.template.ContentLength > 0 {
 		s.template.Body, _ = s.template.GetBody() // of a text in memory, so it does not fail
 	}
-	s.deadline.set(min(limits.Response, limits.Request))
+	s.deadline.Set(min(limits.Response, limits.Request))
 	response, err := s.through.of(k).RoundTrip(s.template)
 	s.row.Attempts = s.attempts
 	s.fillConn()
 	if err == nil {
-		s.deadline.set(limits.Request - (s.lane.record.now() - s.row.Sent))
+		s.deadline.Set(limits.Request - (s.lane.record.now() - s.row.Sent))
 		s.receive(response)
 	} else {
 		s.failed(err)
 	}
-	if !s.deadline.clear() || s.row.Outcome != history.OK {
+	if !s.deadline.Clear() || s.row.Outcome != history.OK {
 		s.renew()
 	}
 }
@@ -125,15 +126,12 @@ func (s *httpSender) fillConn() {
 
 // failed classifies a request without a response.
 func (s *httpSender) failed(err error) {
-	at := waiting
+	at := outcome.Waiting
 	if s.asking || s.attempts == 0 {
-		at = connecting
+		at = outcome.Connecting
 	}
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil && s.first == nil {
-		s.row.Addr = op.Addr.String()
-	}
-	if lost, ok := errors.AsType[*lostConn](err); ok {
-		s.row.Addr = lost.addr
+	if s.first == nil {
+		s.row.Addr = dialled(err)
 	}
 	s.fail(err, at)
 	infer(&s.row, s.first)
@@ -141,13 +139,13 @@ func (s *httpSender) failed(err error) {
 
 // fail sets the outcome. Where net/http's error is unspecific, the error of the connection decides, for example that it ended
 // by a reset.
-func (s *httpSender) fail(err error, at stage) {
-	if cause := context.Cause(s.deadline.ctx); cause != nil && errors.Is(err, context.Canceled) {
+func (s *httpSender) fail(err error, at outcome.Stage) {
+	if cause := context.Cause(s.deadline.Ctx); cause != nil && errors.Is(err, context.Canceled) {
 		err = cause // HTTP/2 does not return the cause
 	}
-	s.row.Outcome, s.row.Err = classify(err, at), errorText(err)
+	s.row.Outcome, s.row.Err = outcome.Of(err, at), outcome.Text(err)
 	if o := s.row.Outcome; (o == history.Other || o == history.ClosedEarly) && s.last != nil && s.last.end() != nil {
-		s.row.Outcome = classify(s.last.end(), at)
+		s.row.Outcome = outcome.Of(s.last.end(), at)
 	}
 	if s.row.Outcome == history.Unsent {
 		s.row.Sent = 0

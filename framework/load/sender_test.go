@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/pace"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
@@ -127,7 +128,7 @@ func testLane(t *testing.T, l Lane) *lane {
 		t.Fatal(err)
 	}
 	made := &lane{
-		Lane: l, worker: "w", pacer: pace(l.Rate), template: template, transport: newTransport(l, &sharedDialer{}, nil),
+		Lane: l, worker: "w", pacer: pace.Rate(l.Rate), template: template, transport: newTransport(l, &sharedDialer{}, nil),
 		record: record, counts: record.lanes[l.Lane], halt: newHalt(),
 	}
 	t.Cleanup(made.transport.close)

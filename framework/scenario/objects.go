@@ -68,5 +68,5 @@ func (s Spec) Backends() []workloads.Backend {
 
 // LoadWorkload are the load workers as a workload: one on the load node, and one on each of the given nodes.
 func (s Spec) LoadWorkload(also []string) workloads.Load {
-	return workloads.Load{AlsoOn: also, Flows: s.App != nil, Resources: workloads.Resources{CPU: s.LoadWorkers.CPU, CPULimit: s.LoadWorkers.CPU}}
+	return workloads.Load{AlsoOn: also, Flows: s.App != nil, Spin: s.LoadWorkers.Spin, Resources: workloads.Resources{CPU: s.LoadWorkers.CPU, CPULimit: s.LoadWorkers.CPU}}
 }

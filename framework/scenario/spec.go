@@ -83,6 +83,8 @@ type LoadWorkers struct {
 	OnWorkers int
 	// CPU is the CPU quota of each load worker, such as "20m", for mutants of the harness. Empty: no quota.
 	CPU string
+	// Spin lets each load worker use up its quota now and then, so that it sends nothing meanwhile, however fast the processor is.
+	Spin bool
 }
 
 // DefaultLoad is what most scenarios run under, and EveryLane is for disruptions that no client may notice, those with long-lived

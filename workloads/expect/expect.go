@@ -17,10 +17,14 @@ type Answer struct {
 	Status []int `json:"status,omitempty"`
 	// Contains is a text in the body of a good answer; empty: any body is good.
 	Contains string `json:"contains,omitempty"`
+	// Serving: the answer is that of a gRPC health check, and says SERVING.
+	//
+	// Source: https://github.com/grpc/grpc/blob/master/doc/health-checking.md
+	Serving bool `json:"serving,omitempty"`
 }
 
 // Echo reports whether the sample backend's answer is expected.
-func (a Answer) Echo() bool { return len(a.Status) == 0 && a.Contains == "" }
+func (a Answer) Echo() bool { return len(a.Status) == 0 && a.Contains == "" && !a.Serving }
 
 // Validate returns an error for an answer that no server could give, and for one that any server would.
 func (a Answer) Validate() error {

@@ -37,7 +37,9 @@ type WorkerOptions struct {
 	MaxRows int
 	// Flows tells which pod a connection leads to; nil: answers name their servers.
 	Flows load.Flows
-	Log   *slog.Logger // nil: slog.Default()
+	// Spin lets the worker take its own processor time away now and then: a mutant of the harness.
+	Spin bool
+	Log  *slog.Logger // nil: slog.Default()
 }
 
 // RunWorker serves until the context ends; it then stops the load, and all rows that were not collected are lost. Its API:
@@ -70,6 +72,9 @@ func RunWorker(ctx context.Context, o WorkerOptions) error {
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer stop()
 	defer w.end()
+	if o.Spin {
+		go spin(ctx)
+	}
 	w.log.Info("load worker listens", "addr", l.Addr().String(), "worker", w.name)
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("load worker: %w", err)

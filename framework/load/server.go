@@ -1,45 +1,13 @@
 package load
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/outcome"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
-
-// echoChecker expects the sample backend's answers: the body repeats the request's ID, and the headers name the server.
-type echoChecker struct {
-	prefix string
-	want   []byte
-}
-
-func newEchoChecker(l *lane) *echoChecker {
-	return &echoChecker{prefix: fmt.Sprintf("ok %s/%s/", l.worker, l.Lane.Lane)}
-}
-
-func (c *echoChecker) request(k uint64) (id string) {
-	c.want = append(c.want[:0], c.prefix...)
-	c.want = strconv.AppendUint(c.want, k, 10)
-	id = string(c.want[len("ok "):])
-	c.want = append(c.want, '\n')
-	return id
-}
-
-func (c *echoChecker) goodStatus(status int) bool { return status == http.StatusOK }
-
-func (c *echoChecker) part([]byte) (int, error) { return 0, errLongBody }
-
-func (c *echoChecker) wrong(body []byte) string {
-	if bytes.Equal(body, c.want) {
-		return ""
-	}
-	return fmt.Sprintf("want %q, got %.100q", c.want, body)
-}
-
-func (c *echoChecker) identify(h http.Header) server { return identity(h) }
 
 // identity reads the server's identity from its headers. Their names are canonical, so Header.Get's conversion would be wasted.
 func identity(h http.Header) server {
@@ -83,7 +51,7 @@ func infer(row *history.Request, from *conn) {
 func masked(first *conn, pod string) string {
 	how := "broke"
 	if first != nil && first.end() != nil {
-		how = errorText(first.end())
+		how = outcome.Text(first.end())
 	}
 	text := fmt.Sprintf("silently sent again by the client library, because its connection ended (%s)", how)
 	if pod == "" {

@@ -1,4 +1,7 @@
-package load
+// Package outcome names how a request failed, from the error that it ended with and how far it got.
+//
+// It sends nothing.
+package outcome
 
 import (
 	"context"
@@ -13,40 +16,41 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// stage is how far a request got before it failed.
-type stage int
+// Stage is how far a request got before it failed.
+type Stage int
 
 const (
-	connecting stage = iota // there is no connection yet
-	waiting                 // the request was written, or was about to be
-	reading                 // the response has begun
+	Connecting Stage = iota // there is no connection yet
+	Waiting                 // the request was written, or was about to be
+	Reading                 // the response has begun
 )
 
-// classify returns the outcome of a failed request.
-func classify(err error, at stage) history.Outcome {
+// Of returns the outcome of a failed request.
+func Of(err error, at Stage) history.Outcome {
 	switch {
-	case isAny(err, syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM):
+	case IsAny(err, syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM):
 		return history.Unsent // this machine ran out of a resource, which says nothing about the server
-	case isAny(err, syscall.ECONNREFUSED):
+	case IsAny(err, syscall.ECONNREFUSED):
 		return history.Refused
-	case isAny(err, syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED):
+	case IsAny(err, syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED):
 		return history.Reset
-	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN):
+	case IsAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN):
 		return history.Unreachable
 	case strings.Contains(err.Error(), "GOAWAY"): // net/http does not export the type
 		return history.GoAway
 	case errors.As(err, new(streamError)):
 		return history.Reset
-	case timedOut(err):
+	case TimedOut(err):
 		return [...]history.Outcome{history.TimeoutConnect, history.TimeoutResponse, history.Stall}[at]
-	case isAny(err, io.EOF, io.ErrUnexpectedEOF):
+	case IsAny(err, io.EOF, io.ErrUnexpectedEOF):
 		return [...]history.Outcome{history.Other, history.ClosedEarly, history.Truncated}[at]
 	default:
 		return history.Other
 	}
 }
 
-func isAny[E error](err error, others ...E) bool {
+// IsAny reports whether an error is one of others.
+func IsAny[E error](err error, others ...E) bool {
 	for _, other := range others {
 		if errors.Is(err, other) {
 			return true
@@ -66,7 +70,8 @@ func (e streamError) Error() string { return fmt.Sprintf("stream error %d", e.Co
 // lostPing is net/http's error for an HTTP/2 connection on which a ping was not answered in time.
 const lostPing = "http2: client connection lost"
 
-func timedOut(err error) bool {
+// TimedOut reports whether an error is that of a time-out.
+func TimedOut(err error) bool {
 	if err.Error() == lostPing {
 		return true
 	}
@@ -74,9 +79,9 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timer) && timer.Timeout()
 }
 
-// errorText returns an error's text without addresses and stream numbers, so that equal errors have equal texts. The row has
+// Text returns an error's text without addresses and stream numbers, so that equal errors have equal texts. The row has
 // the address.
-func errorText(err error) string {
+func Text(err error) string {
 	if kind, rest, ok := strings.Cut(err.Error(), ": stream ID "); ok {
 		_, rest, _ = strings.Cut(rest, "; ")
 		return kind + ": " + rest

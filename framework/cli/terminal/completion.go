@@ -1,4 +1,4 @@
-package cli
+package terminal
 
 import (
 	"maps"
@@ -36,11 +36,11 @@ func begunBy(typed string, names []string) (begun []string) {
 	return begun
 }
 
-// completeScenarios completes the names of scenarios.
-var completeScenarios = oneOf(func() []string { return selection.Names(scenario.All) })
+// CompleteScenarios completes the names of scenarios.
+var CompleteScenarios = oneOf(func() []string { return selection.Names(scenario.All) })
 
-// completeClusters completes the names of the clusters in the container engine. Without an engine it offers none.
-func completeClusters(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+// CompleteClusters completes the names of the clusters in the container engine. Without an engine it offers none.
+func CompleteClusters(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	if e, err := engine.Find(cmd.Context(), engine.Options{NoInstall: true}); err == nil {
 		names, _ = maintenance.Clusters(cmd.Context(), e) // without the names, nothing is completed
@@ -50,9 +50,9 @@ func completeClusters(cmd *cobra.Command, _ []string, typed string) ([]string, c
 
 // flagValues complete what follows a flag, by its name. A flag of this name takes the same values in every command.
 var flagValues = map[string]cobra.CompletionFunc{
-	"cluster":  completeClusters,
+	"cluster":  CompleteClusters,
 	"fail-on":  oneOf(func() []string { return []string{"error", "warning", "note", "never"} }),
-	"for":      completeScenarios,
+	"for":      CompleteScenarios,
 	"format":   oneOf(export.Formats),
 	"incident": oneOf(func() []string { return selection.IncidentNames(scenario.Incidents) }),
 	"label":    oneOf(func() []string { return selection.Labels(scenario.All) }),
@@ -68,15 +68,15 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"timings": oneOf(func() []string { return []string{string(clusters.Lab), string(clusters.Stock)} }),
 }
 
-// completeFlags completes the values of the flags of a command and of its subcommands.
-func completeFlags(cmd *cobra.Command) {
+// CompleteFlags completes the values of the flags of a command and of its subcommands.
+func CompleteFlags(cmd *cobra.Command) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if values, known := flagValues[f.Name]; known {
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, values) // its only error is an unknown flag
 		}
 	})
 	for _, sub := range cmd.Commands() {
-		completeFlags(sub)
+		CompleteFlags(sub)
 	}
 }
 

@@ -1,7 +1,9 @@
-package load
+// Package request describes the requests of a lane: their method, headers and body, and how the certificate of their server is verified.
+//
+// It sends nothing.
+package request
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -11,8 +13,9 @@ import (
 	"slices"
 	"strings"
 
-	vegeta "github.com/tsenart/vegeta/v12/lib"
 	"golang.org/x/net/http/httpguts"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // maxRequestBody bounds the body of a request, in bytes: a worker keeps it in memory once for each sender.
@@ -38,12 +41,13 @@ type TLS struct {
 	Unverified bool `json:"unverified,omitempty"`
 }
 
-// zero reports whether the request is the usual one.
-func (r Request) zero() bool {
+// Zero reports whether the request is the usual one.
+func (r Request) Zero() bool {
 	return r.Method == "" && r.Host == "" && len(r.Headers) == 0 && r.Body == "" && r.TLS == nil
 }
 
-func (r Request) validate() error {
+// Validate returns an error for a request that no client sends.
+func (r Request) Validate() error {
 	for name, value := range r.Headers {
 		switch {
 		case !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value):
@@ -60,12 +64,12 @@ func (r Request) validate() error {
 	case len(r.Body) > maxRequestBody:
 		return fmt.Errorf("a body of %d bytes is longer than %d", len(r.Body), maxRequestBody)
 	}
-	_, err := r.TLS.config("")
+	_, err := r.TLS.Config("")
 	return err
 }
 
-// config is nil where net/http's own applies. The server's certificate must be for the name.
-func (t *TLS) config(name string) (*tls.Config, error) {
+// Config is how a client verifies certificates. The server's certificate must be for the name.
+func (t *TLS) Config(name string) (*tls.Config, error) {
 	c := &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12}
 	if t == nil {
 		return c, nil
@@ -80,30 +84,30 @@ func (t *TLS) config(name string) (*tls.Config, error) {
 	return c, nil
 }
 
-// serverName is the name that the certificate of the lane's server must be for; empty: that of the target.
-func (r Request) serverName() string {
+// ServerName is the name that the certificate of the lane's server must be for; empty: that of the target.
+func (r Request) ServerName() string {
 	if host, _, err := net.SplitHostPort(r.Host); err == nil {
 		return host
 	}
 	return r.Host
 }
 
-// newTemplate returns the request that a lane's requests are copies of.
-func newTemplate(ctx context.Context, l Lane) (*http.Request, error) {
-	t := vegeta.Target{Method: http.MethodGet, URL: l.Target, Header: http.Header{}, Body: []byte(l.Request.Body)}
-	if l.Request.Method != "" {
-		t.Method = l.Request.Method
+// Health is the request of a gRPC health check of a service; empty: of the whole server. It is sent on a lane of HTTP/2.
+func Health(service string) Request {
+	message, _ := proto.Marshal(&grpc_health_v1.HealthCheckRequest{Service: service}) // a text always encodes
+	return Request{
+		Method: http.MethodPost, Body: string(frame(message)),
+		Headers: map[string]string{"Content-Type": "application/grpc", "Te": "trailers"},
 	}
-	request, err := t.Request()
-	if err != nil {
-		return nil, fmt.Errorf("make request for %s: %w", l.Target, err)
-	}
-	request.Header.Set("User-Agent", "holdfast")
-	for name, value := range l.Request.Headers {
-		request.Header.Set(name, value)
-	}
-	if l.Request.Host != "" {
-		request.Host = l.Request.Host
-	}
-	return request.WithContext(ctx), nil
+}
+
+// HealthPath is where it is sent to.
+const HealthPath = "/grpc.health.v1.Health/Check"
+
+// FrameHead is how many bytes come before a gRPC message: whether it is compressed, and its length.
+const FrameHead = 5
+
+func frame(message []byte) []byte {
+	n := len(message)
+	return append([]byte{0, byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}, message...)
 }

@@ -1,0 +1,94 @@
+package appguess_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/appguess"
+	"github.com/holdfast-ha/holdfast/framework/apptest"
+	"github.com/holdfast-ha/holdfast/workloads/app"
+)
+
+func workload(name, containers string) string {
+	return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name + "}\nspec:\n  selector: {matchLabels: {app: " + name + "}}\n" +
+		"  template:\n    metadata: {labels: {app: " + name + "}}\n    spec: {containers: [" + containers + "]}\n---\n"
+}
+
+func service(name, port string) string {
+	return "apiVersion: v1\nkind: Service\nmetadata: {name: " + name + "}\nspec: {selector: {app: " + name + "}, ports: [" + port + "]}\n---\n"
+}
+
+// Each guess is written with what it rests on, and the file can be read and tested as it is.
+func TestGuesses(t *testing.T) {
+	for name, test := range map[string]struct {
+		text string
+		want []string
+	}{
+		"a readiness probe": {
+			workload("web", `{name: c, image: i, ports: [{containerPort: 8000}], readinessProbe: {httpGet: {path: /healthz, port: 8000}}}`) +
+				service("web", "{port: 80, targetPort: 8000}"),
+			[]string{"readiness probe of container c asks for this path", "url: http://web:80/healthz"},
+		},
+		"gRPC": {
+			workload("web", `{name: c, image: i, ports: [{containerPort: 9090}], readinessProbe: {grpc: {port: 9090, service: orders}}}`) +
+				service("web", "{port: 9090}"),
+			[]string{"grpc: web:9090", "service: orders"},
+		},
+		"Redis": {
+			workload("cache", `{name: c, image: i, ports: [{name: redis, containerPort: 6379}]}`) + service("cache", "{port: 6379, targetPort: redis}"),
+			[]string{"tcp: cache:6379", `body: "PING\r\n"`, "+PONG"},
+		},
+		"a port": {
+			workload("web", `{name: c, image: i}`) + service("web", "{port: 8080}"),
+			[]string{"Guessed from port 8080. Nothing says which path answers with status 200.", "url: http://web:8080/"},
+		},
+		"nothing": {
+			workload("db", `{name: c, image: i}`) + service("db", "{port: 5432}"),
+			[]string{"Nothing says what port 5432 answers.", "tcp: db:5432"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			manifests := filepath.Join(dir, "k8s")
+			if err := os.Mkdir(manifests, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(manifests, "all.yaml"), []byte(test.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			from := app.Sources{Files: []string{manifests}}
+			read, err := app.Read(from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := app.New(read, "shop")
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := appguess.File(a, from, dir)
+			for _, want := range append(test.want, "manifests: [k8s]", "namespace: shop", "# - i") {
+				if !strings.Contains(text, want) {
+					t.Errorf("want %q in\n%s", want, text)
+				}
+			}
+			path := filepath.Join(dir, appfile.Name)
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			file, err := appfile.Read(path)
+			if err != nil {
+				t.Fatalf("%v in\n%s", err, text)
+			}
+			probes, err := file.ProbesOf()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := (apptest.Test{App: a, Probes: probes, Faults: file.Faults}).Scenarios(); err != nil {
+				t.Errorf("%v in\n%s", err, text)
+			}
+		})
+	}
+}
