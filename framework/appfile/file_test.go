@@ -1,6 +1,7 @@
 package appfile_test
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,7 +55,7 @@ func TestReadsEveryField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(probes) != 2 || probes[0].Name != "checkout" || probes[0].Request.Method != "POST" || probes[0].Request.Body != `{"sku": 1}` ||
+	if len(probes) != 2 || probes[0].Name != "checkout" || probes[0].Request.Method != http.MethodPost || probes[0].Request.Body != `{"sku": 1}` ||
 		probes[0].Expect.Status[0] != 201 || probes[0].Rate != 20 || len(probes[0].Lanes) != 1 || probes[1].Name != "web-2" {
 		t.Errorf("probes %+v", probes)
 	}

@@ -118,6 +118,6 @@ func (t Test) scenario(w app.Workload, name string, probes []Probe, several bool
 	}
 	lanes := t.lanes(probes)
 	s.Load = slices.Clone(lanes)
-	spec := s.Spec.WithDefaults()
+	spec := s.WithDefaults()
 	return spec, spec.Validate()
 }

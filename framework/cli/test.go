@@ -27,7 +27,7 @@ func testCommand(version string) *cobra.Command {
 	var f testFlags
 	cmd := &cobra.Command{
 		Use:   "test [FILE]",
-		Short: "Test an application of your own: does it lose requests when pods roll, nodes drain, a node dies?",
+		Short: "Test an application of your own while its pods and nodes are taken away",
 		Long: `test reads what to test from holdfast.yaml, or from the given file, or from flags. It makes a cluster, deploys the manifests of an
 application to it, sends requests to the URLs while pods and nodes are taken away, judges the record, and writes a report. It removes
 everything that it created, also after Ctrl-C.
@@ -51,14 +51,13 @@ What is done, to each Deployment and StatefulSet behind a URL:
   drain        its node is drained, as before maintenance, for at most two minutes
   delete-pod   one of its pods is deleted
   scale        one replica more, one less than before, and back
-  node-kill    one of its nodes dies; requests to its pods may fail until Kubernetes must have noticed
+  node-kill    one of its nodes dies; its share of the requests may fail until that is noticed
 
 ` + exitCodes,
 		Example: `  holdfast test                       # reads ./holdfast.yaml
   holdfast test suites/apps/nginx/holdfast.yaml --fix
   holdfast test -f k8s/ --image web.tar --url http://web.shop/
-  holdfast test -k overlays/prod --image web.tar --url http://web/health --faults rollout,drain
-  kubectl kustomize overlays/prod | holdfast test -f - --image web.tar --url http://web/`,
+  holdfast test -k overlays/prod --image web.tar --url http://web/health --faults rollout,drain`,
 		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(1)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.Find(args); err != nil {

@@ -21,8 +21,10 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
@@ -212,14 +214,14 @@ func (env *Environment) address(ctx context.Context, u *url.URL) (string, error)
 		return "", err
 	}
 	if net.ParseIP(found.Spec.ClusterIP) == nil {
-		return "", fmt.Errorf("Service %s is headless, and so has no address", service.Name)
+		return "", fmt.Errorf("its Service %s is headless, and so has no address", service.Name)
 	}
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
 	if !slices.ContainsFunc(found.Spec.Ports, func(p corev1.ServicePort) bool { return strconv.Itoa(int(p.Port)) == port }) {
-		return "", fmt.Errorf("Service %s has no port %s", service.Name, port)
+		return "", fmt.Errorf("its Service %s has no port %s", service.Name, port)
 	}
 	return net.JoinHostPort(found.Spec.ClusterIP, port), nil
 }
@@ -245,29 +247,53 @@ func (env *Environment) answers(ctx context.Context, l load.Lane) error {
 // ErrUnhealthy means that the application did not serve before anything was disturbed.
 var ErrUnhealthy = errors.New("mend the application, or say with the probe's expectation that this answer is good")
 
-// Undisturbed returns an error that wraps ErrUnhealthy if requests failed before anything was disturbed: then the probe is wrong, or the application is broken,
-// and what a fault does to it would show nothing. Only applications of users are asked.
+// Undisturbed returns an error that wraps ErrUnhealthy if requests failed before anything was disturbed: then the probe is wrong, or the
+// application is broken, and what a fault does to it would show nothing. Only applications of users are asked.
 func (env *Environment) Undisturbed() error {
 	if env.Spec.App == nil { // a promise says so
 		return nil
 	}
-	for _, one := range env.load {
-		if t := one.Totals(); t.Failed == 0 {
-			continue
-		}
-		r, known := one.FirstFailure()
-		if !known {
-			return fmt.Errorf("requests failed before anything was disturbed: %w", ErrUnhealthy)
-		}
-		why := string(r.Outcome)
-		if r.Err != "" && r.Err != why {
-			why += ", " + r.Err
-		}
-		by := ""
-		if r.Pod != "" {
-			by = " by pod " + r.Pod
-		}
-		return fmt.Errorf("a request on %s failed before anything was disturbed%s: %s: %w", r.Lane, by, why, ErrUnhealthy)
+	failed := failedLanes(env.load)
+	if len(failed) == 0 {
+		return nil
 	}
-	return nil
+	why := ""
+	for _, one := range env.load {
+		if r, known := one.FirstFailure(); known && why == "" {
+			why = ", the first " + describe(r)
+		}
+	}
+	return fmt.Errorf("before anything was disturbed, %s failed%s: %w", strings.Join(failed, " and "), why, ErrUnhealthy)
+}
+
+// failedLanes says how many requests failed on each lane with failures: "3 of 300 requests on fresh (1 %)".
+func failedLanes(sessions sessions) (all []string) {
+	sent, failed := map[history.Lane]uint64{}, map[history.Lane]uint64{}
+	var lanes []history.Lane
+	for _, one := range sessions {
+		for _, l := range one.Status().Lanes {
+			if _, known := sent[l.Lane]; !known && l.Lane != history.LaneControl {
+				lanes = append(lanes, l.Lane)
+			}
+			sent[l.Lane], failed[l.Lane] = sent[l.Lane]+l.Sent, failed[l.Lane]+l.Failed
+		}
+	}
+	for _, lane := range lanes {
+		if n := failed[lane]; n > 0 {
+			all = append(all, fmt.Sprintf("%d of %s on %s (%s)", n, prose.Count(sent[lane], "request"), lane, prose.Percent(float64(n)/float64(sent[lane]))))
+		}
+	}
+	return all
+}
+
+// describe says how a request failed.
+func describe(r history.Request) string {
+	text := string(r.Outcome)
+	if r.Pod != "" {
+		text += " by pod " + r.Pod
+	}
+	if r.Err != "" && r.Err != string(r.Outcome) {
+		text += " (" + r.Err + ")"
+	}
+	return text
 }

@@ -3,6 +3,7 @@ package load
 import (
 	"bufio"
 	"encoding/pem"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -242,7 +243,7 @@ func TestRowsNameTheServerBehindAConnection(t *testing.T) {
 		t.Errorf("behind a connection of this pod to itself: %s", got)
 	}
 	failed := d.failed(&net.OpError{Op: "dial", Net: "tcp", Source: from, Addr: to, Err: net.ErrClosed})
-	if lost, is := failed.(*lostConn); !is || lost.addr != "10.244.1.7:80" {
+	if lost, is := errors.AsType[*lostConn](failed); !is || lost.addr != "10.244.1.7:80" {
 		t.Errorf("a connection that could not be made: %#v", failed)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,6 +38,27 @@ var found = []struct {
 	},
 	{folder: "overlay", want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
 	{folder: "redis", want: map[string]string{"app/delete-pod": "violated"}, code: 1}, // nobody else serves meanwhile
+}
+
+// What is reported of a server that fails one of 100 requests. Both lanes have 250 requests a second for about six seconds.
+var flaky = map[string]string{
+	"reset": `\(0\.9\d* %\)|\(1(\.0\d*)? %\).*the first (reset|masked)`,
+	"close": `the first (closed-early|masked)`,
+	"slow":  `the first timeout-response`,
+	"wrong": `the first wrong-body`,
+}
+
+// A server that fails some of its requests is told apart from others, with its share.
+func TestFlakyServersAreToldApart(t *testing.T) {
+	for how, want := range flaky {
+		t.Run(how, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "../../bin/holdfast", "test", filepath.Join("flaky", how+".yaml"), "--artifacts", t.TempDir())
+			out, _ := cmd.CombinedOutput()
+			if code := cmd.ProcessState.ExitCode(); code != 3 || !regexp.MustCompile("before anything was disturbed, .*("+want+")").Match(out) {
+				t.Errorf("exit code %d, want 3 and %q in\n%s", code, want, out)
+			}
+		})
+	}
 }
 
 func TestApps(t *testing.T) {

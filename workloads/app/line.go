@@ -2,7 +2,6 @@ package app
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -30,9 +29,7 @@ func (m Manifest) line(path []any) int {
 	for {
 		var document yaml.Node
 		switch err := documents.Decode(&document); {
-		case err == io.EOF:
-			return 0
-		case err != nil:
+		case err != nil: // io.EOF among others
 			return 0
 		case len(document.Content) == 0 || !m.is(document.Content[0]):
 			continue

@@ -20,7 +20,7 @@ func spin(ctx context.Context) {
 		until := (<-every.C).Add(spinFor)
 		for range spinners {
 			go func() {
-				for time.Now().Before(until) { //nolint:revive // it does nothing on purpose
+				for time.Now().Before(until) {
 				}
 			}()
 		}

@@ -23,7 +23,7 @@ func Ended(c net.Conn) bool {
 	err = raw.Read(func(fd uintptr) bool {
 		var one [1]byte
 		n, _, err := unix.Recvfrom(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		over = err == nil && n == 0 || err != nil && !(errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR))
+		over = err == nil && n == 0 || err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
 		return true
 	})
 	return over || err != nil

@@ -19,6 +19,7 @@ import (
 // Stage is how far a request got before it failed.
 type Stage int
 
+// The stages, in their order.
 const (
 	Connecting Stage = iota // there is no connection yet
 	Waiting                 // the request was written, or was about to be

@@ -1,4 +1,4 @@
-// Package debian makes container images of Debian's packages: of applications that nobody here wrote, for tests on a machine that
+// Package debian makes container images of Debian's packages and of Go programs: of applications that nobody here wrote, for tests on a machine that
 // reaches no container registry.
 //
 // It needs apt-get and dpkg-deb on this machine. It configures no package: what a package's scripts would do, a recipe says itself.
@@ -31,8 +31,10 @@ type Recipe struct {
 	// Name is that of the image, with its tag.
 	Name string `json:"name"`
 	// Packages are installed with all that they depend on, except what Without names.
-	Packages []string `json:"packages"`
-	Without  []string `json:"without,omitempty"`
+	Packages []string `json:"packages,omitempty"`
+	// Program is a Go package, relative to the recipe, whose executable is put into the image under its own name.
+	Program string   `json:"program,omitempty"`
+	Without []string `json:"without,omitempty"`
 	// Files are further files by their path, with their content, and Folders further folders.
 	Files   map[string]string `json:"files,omitempty"`
 	Folders []string          `json:"folders,omitempty"`
@@ -52,8 +54,11 @@ func Read(path string) (Recipe, error) {
 	if err := yaml.UnmarshalStrict(text, &r); err != nil {
 		return r, fmt.Errorf("read %s: %w", path, err)
 	}
-	if r.Name == "" || len(r.Packages) == 0 || len(r.Entrypoint) == 0 {
-		return r, fmt.Errorf("read %s: want a name, packages and an entrypoint", path)
+	if r.Name == "" || len(r.Packages) == 0 && r.Program == "" || len(r.Entrypoint) == 0 {
+		return r, fmt.Errorf("read %s: want a name, packages or a program, and an entrypoint", path)
+	}
+	if r.Program != "" {
+		r.Program = filepath.Join(filepath.Dir(path), r.Program)
 	}
 	return r, nil
 }
@@ -70,8 +75,15 @@ func Build(ctx context.Context, r Recipe, archive string) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	root := filepath.Join(work, "root")
-	if err := unpack(ctx, r, work, root); err != nil {
-		return fmt.Errorf("build image %s: %w", r.Name, err)
+	if len(r.Packages) > 0 {
+		if err := unpack(ctx, r, work, root); err != nil {
+			return fmt.Errorf("build image %s: %w", r.Name, err)
+		}
+	}
+	if r.Program != "" {
+		if err := compile(ctx, r, root); err != nil {
+			return fmt.Errorf("build image %s: %w", r.Name, err)
+		}
 	}
 	if err := add(r, root); err != nil {
 		return fmt.Errorf("build image %s: %w", r.Name, err)
@@ -107,6 +119,19 @@ func unpack(ctx context.Context, r Recipe, work, root string) error {
 		if _, err := run(ctx, work, "dpkg-deb", "--extract", p, root); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// compile compiles the recipe's program, which links with nothing.
+func compile(ctx context.Context, r Recipe, root string) error {
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(root, filepath.Base(r.Program)), ".")
+	cmd.Dir, cmd.Env = r.Program, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("compile %s: %w: %s", r.Program, err, out)
 	}
 	return nil
 }
