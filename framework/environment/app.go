@@ -178,6 +178,9 @@ var _ workloads.Object = (*unstructured.Unstructured)(nil)
 // stays that of the URL.
 func (env *Environment) appPlan(ctx context.Context) (load.Plan, error) {
 	plan := load.Plan{ID: env.namespace, Lanes: slices.Clone(env.Spec.Load)}
+	if err := env.proxiesFollow(ctx); err != nil {
+		return plan, err
+	}
 	for i := range plan.Lanes {
 		l := &plan.Lanes[i]
 		if l.Target == "" {

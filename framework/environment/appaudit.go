@@ -8,9 +8,11 @@ import (
 
 	"k8s.io/client-go/dynamic"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // fixApp applies the scenario's fix to the application. The workload settles with it before load flows.
@@ -28,6 +30,15 @@ func (env *Environment) fixApp(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// proxiesFollow lets the time pass in which each kube-proxy must have followed the replacement of pods by a fix. Nothing that is seen of
+// the cluster says which rules a proxy has, and a request to a pod that the fix has replaced would look like a failure of the application.
+func (env *Environment) proxiesFollow(ctx context.Context) error {
+	if len(env.Spec.Fix) == 0 {
+		return nil
+	}
+	return poll.Pass(ctx, evidence.PropagationSlack)
 }
 
 // auditApp records what the audit finds in the workload under test, with the fixes: if a promise is broken, the report says which of

@@ -224,8 +224,10 @@ func (r *runner) judge(s scenario.Spec, dir string, recordErr error) result {
 		return r.keep(s, judge.Found{}, errors.Join(recordErr, err))
 	}
 	verdicts := judge.Judge(recorded)
-	if errors.Is(recordErr, environment.ErrUnhealthy) && s.Mutant == nil { // the next scenario would find it like this, too
-		r.stop = recordErr
+	if errors.Is(recordErr, environment.ErrUnhealthy) && s.Mutant == nil {
+		if s.Lot == "" { // the next scenario would find it like this, too
+			r.stop = recordErr
+		}
 		return r.keep(s, judge.Found{}, recordErr)
 	}
 	if why := judge.Unsupported(recorded, verdicts); why != "" {

@@ -23,12 +23,10 @@ var found = []struct {
 	code   int
 }{
 	{
-		// Debian's nginx closes its connections at SIGTERM, while requests still arrive.
-		folder: "nginx", args: []string{"--fix"}, code: 1,
-		want: map[string]string{
-			"app/rollout": "violated", "app/rollout-fixed": "held", "app/drain": "violated", "app/drain-fixed": "held",
-			"app/delete-pod": "violated", "app/delete-pod-fixed": "held", "app/scale": "violated", "app/scale-fixed": "held", "app/node-kill": "held",
-		},
+		// Debian's nginx stops at SIGTERM at once, while requests still arrive. A rollout hurts three times; whether one pod hurts depends
+		// on how soon the proxies notice.
+		folder: "nginx", args: []string{"--fix", "--faults", "rollout,node-kill"}, code: 1,
+		want: map[string]string{"app/rollout": "violated", "app/rollout-fixed": "held", "app/node-kill": "held"},
 	},
 	{
 		folder: "nginx-careful",
