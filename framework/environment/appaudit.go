@@ -15,6 +15,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
+// singleReplica is the audit's rule about workloads with one replica.
+const singleReplica = "single-replica"
+
 // fixApp applies the scenario's fix to the application. The workload settles with it before load flows.
 func (env *Environment) fixApp(ctx context.Context) error {
 	if len(env.Spec.Fix) == 0 {
@@ -53,6 +56,9 @@ func (env *Environment) auditApp(ctx context.Context) error {
 	event := history.Audit{Namespace: env.namespace, Workload: env.backend, Findings: []history.Finding{}}
 	for _, f := range report.Findings {
 		found := history.Finding{Rule: f.Rule, Evidence: f.Evidence}
+		if f.Rule == singleReplica && f.Kind == audit.StatefulSet { // several of a server with state are not one server
+			f.Fix = nil
+		}
 		for _, step := range f.Fix {
 			found.Commands = append(found.Commands, step.Command)
 		}

@@ -39,7 +39,7 @@ var cures = []cure{
 	{attribution.CauseCutAtEnd, []string{"no-prestop"}, "let the server ask its clients to leave (Connection: close, or GOAWAY) before it ends, within its grace period"},
 	{attribution.CauseCutWhileEnding, []string{"no-prestop"}, "let the server finish its requests and ask its clients to leave before it ends"},
 	{attribution.CauseOutageEviction, []string{"no-budget", "single-replica"}, "run at least two replicas, with a disruption budget"},
-	{attribution.CauseOutageDeletion, []string{"single-replica", "no-prestop"}, "run at least two replicas, and let a rollout start new pods before it ends old ones (maxUnavailable 0)"},
+	{attribution.CauseOutageDeletion, []string{"single-replica"}, "run at least two replicas, and let a rollout start new pods before it ends old ones (maxUnavailable 0)"},
 	{attribution.CauseOutageNodeLost, []string{"one-node", "one-zone", "single-replica"}, "spread the replicas over nodes and zones"},
 }
 
@@ -65,7 +65,7 @@ func Remedies(run history.Run, verdicts []verdict.Verdict) (list []Remedy) {
 		}
 		for _, c := range cures {
 			if v.Numbers[attribution.CauseNumber+string(c.cause)] > 0 {
-				add(c, "requests were "+c.cause.Words())
+				add(c, c.why())
 			}
 		}
 		if v.Kind == invariant.Kind(invariant.DrainCompletes{}) {
@@ -73,6 +73,14 @@ func Remedies(run history.Run, verdicts []verdict.Verdict) (list []Remedy) {
 		}
 	}
 	return list
+}
+
+// why says which failures the cure is for.
+func (c cure) why() string {
+	if strings.HasPrefix(string(c.cause), "outage") { // its words are a sentence
+		return c.cause.Words()
+	}
+	return "requests were " + c.cause.Words()
 }
 
 // audited are the findings of the first audit of a record; nil: there was none.

@@ -40,7 +40,7 @@ var found = []struct {
 
 // What is reported of a server that fails one of 100 requests. Both lanes have 250 requests a second for about six seconds.
 var flaky = map[string]string{
-	"reset": `\(0\.9\d* %\)|\(1(\.0\d*)? %\).*the first (reset|masked)`,
+	"reset": `of \d+,?\d* requests on fresh@new \((0\.9\d*|1(\.0\d*)?) %\) and .*reused@kept \((0\.9\d*|1(\.0\d*)?) %\).*the first (reset|masked)`,
 	"close": `the first (closed-early|masked)`,
 	"slow":  `the first timeout-response`,
 	"wrong": `the first wrong-body`,

@@ -1,4 +1,4 @@
-// Server fails a fixed share of its requests, in one way at a time, so that what is reported of it can be compared with what it did. It
+// Server fails a fixed share of the requests at each of two ports, in one way at a time, so that what is reported of it can be compared with what it did. It
 // knows nothing of holdfast.
 package main
 
@@ -14,11 +14,17 @@ import (
 
 func main() {
 	how := flag.String("how", "reset", "reset, close, slow, wrong or error")
-	every := flag.Uint64("every", 100, "one of so many requests fails")
+	every := flag.Uint64("every", 100, "one of so many requests of a port fails")
 	flag.Parse()
+	go serve(":8081", *how, *every)
+	serve(":8080", *how, *every)
+}
+
+// serve counts the requests of a port, so that of those that come there exactly the share fails.
+func serve(address, how string, every uint64) {
 	var served atomic.Uint64
-	log.Fatal(http.ListenAndServe(":8080", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // time-outs are the clients'
-		if served.Add(1)%*every == 0 && fail(w, r, *how) {
+	log.Fatal(http.ListenAndServe(address, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // time-outs are the clients'
+		if served.Add(1)%every == 0 && fail(w, r, how) {
 			return
 		}
 		_, _ = io.WriteString(w, "hello\n")
