@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/holdfast-ha/holdfast/framework/audit"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
 // auditFlags are the flags of `holdfast audit`.
@@ -44,10 +46,10 @@ Rules:
   holdfast audit --context prod --namespace shop --fail-on error
   holdfast audit --output sarif --skip no-match-label-keys
   holdfast audit --emit-policy         # a ValidatingAdmissionPolicy, for kubectl apply`,
-		Args: noArgs,
+		Args: terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.validate(); err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			if f.emitPolicy {
 				return emitPolicy(cmd.OutOrStdout(), f.critical)
@@ -90,7 +92,7 @@ func (f auditFlags) validate() error {
 func emitPolicy(out io.Writer, critical string) error {
 	policy, err := audit.Policy(critical)
 	if err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
 	_, err = out.Write(policy)
 	return err
@@ -145,9 +147,9 @@ func (f auditFlags) outcome(r audit.Report) error {
 	}
 	switch {
 	case found > 0:
-		return codeError{ExitViolated, fmt.Errorf("found: %d of severity %s or worse", found, f.failOn)}
+		return exit.With(exit.Violated, fmt.Errorf("found: %d of severity %s or worse", found, f.failOn))
 	case len(r.NotChecked) > 0:
-		return codeError{ExitUnknown, errors.New("unknown: something could not be checked")}
+		return exit.With(exit.Unknown, errors.New("unknown: something could not be checked"))
 	}
 	return nil
 }

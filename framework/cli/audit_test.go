@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/holdfast-ha/holdfast/framework/audit"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -90,17 +91,17 @@ func TestAuditExitCodes(t *testing.T) {
 		code      int
 		say       string
 	}{
-		{"nothing", workloads.Backend{}, "", "", ExitHeld, ""},
-		{"a warning", unbudgeted, "", "", ExitViolated, "found: 1 of severity warning or worse"},
-		{"a warning, and errors are meant", unbudgeted, "", "--fail-on error", ExitHeld, ""},
-		{"an error", single, "", "--fail-on error", ExitViolated, "found: 1 of severity error or worse"},
-		{"an error, and nothing is meant", single, "", "--fail-on never", ExitHeld, ""},
-		{"what was left out", unbudgeted, "", "--skip no-budget", ExitHeld, ""},
-		{"not checked", workloads.Backend{}, "nodes", "", ExitUnknown, "unknown: something could not be checked"},
-		{"not checked, and nothing is meant", workloads.Backend{}, "nodes", "--fail-on never", ExitUnknown, "unknown: "},
-		{"not checked, and a warning", unbudgeted, "nodes", "", ExitViolated, "found: 1 of severity warning or worse"},
-		{"another context", workloads.Backend{}, "", "--context two", ExitHeld, ""},
-		{"no such context", workloads.Backend{}, "", "--context three", ExitFailed, `context "three" does not exist`},
+		{"nothing", workloads.Backend{}, "", "", exit.Held, ""},
+		{"a warning", unbudgeted, "", "", exit.Violated, "found: 1 of severity warning or worse"},
+		{"a warning, and errors are meant", unbudgeted, "", "--fail-on error", exit.Held, ""},
+		{"an error", single, "", "--fail-on error", exit.Violated, "found: 1 of severity error or worse"},
+		{"an error, and nothing is meant", single, "", "--fail-on never", exit.Held, ""},
+		{"what was left out", unbudgeted, "", "--skip no-budget", exit.Held, ""},
+		{"not checked", workloads.Backend{}, "nodes", "", exit.Unknown, "unknown: something could not be checked"},
+		{"not checked, and nothing is meant", workloads.Backend{}, "nodes", "--fail-on never", exit.Unknown, "unknown: "},
+		{"not checked, and a warning", unbudgeted, "nodes", "", exit.Violated, "found: 1 of severity warning or worse"},
+		{"another context", workloads.Backend{}, "", "--context two", exit.Held, ""},
+		{"no such context", workloads.Backend{}, "", "--context three", exit.Failed, `context "three" does not exist`},
 	} {
 		config := served(t, test.forbidden, objectsOf(t, test.backend)...)
 		_, code, err := execute(t, append([]string{"audit", "--kubeconfig", config}, strings.Fields(test.args)...)...)
@@ -111,7 +112,7 @@ func TestAuditExitCodes(t *testing.T) {
 	for name, config := range map[string]string{
 		"nobody listens": kubeconfig(t, "http://127.0.0.1:1"), "no kubeconfig": filepath.Join(t.TempDir(), "none"),
 	} {
-		if out, code, err := execute(t, "audit", "--kubeconfig", config); code != ExitFailed || err == nil || out != "" {
+		if out, code, err := execute(t, "audit", "--kubeconfig", config); code != exit.Failed || err == nil || out != "" {
 			t.Errorf("%s: exit code %d, %v\n%s", name, code, err, out)
 		}
 	}
@@ -126,7 +127,7 @@ func TestAuditUsage(t *testing.T) {
 		{"shop", `unknown command "shop" for "holdfast audit"`},
 	} {
 		out, code, err := execute(t, append([]string{"audit"}, strings.Fields(test.args)...)...)
-		if code != ExitUsage || err == nil || !strings.Contains(err.Error(), test.want) || out != "" {
+		if code != exit.BadUsage || err == nil || !strings.Contains(err.Error(), test.want) || out != "" {
 			t.Errorf("holdfast audit %s: exit code %d, %v; want 4 and %q", test.args, code, err, test.want)
 		}
 	}
@@ -194,7 +195,7 @@ func TestEmitPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, code, err := execute(t, "audit", "--emit-policy", "--critical", "tier=gold", "--kubeconfig", "none")
-	if code != ExitHeld || out != string(want) {
+	if code != exit.Held || out != string(want) {
 		t.Errorf("exit code %d, %v\n%s", code, err, out)
 	}
 }

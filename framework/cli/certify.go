@@ -11,6 +11,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/certify"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/run"
@@ -49,11 +51,11 @@ the certification was interrupted.`,
 		Example: `  holdfast certify --from v1.36.3 --to v1.37.0
   holdfast certify --from v1.36.3 --to v1.37.0 --profile core,extended
   holdfast diff artifacts/20261121-203000 artifacts/20261122-203000`,
-		Args: noArgs,
+		Args: terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			profiles, err := f.validate()
 			if err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			return f.run(cmd, version, profiles)
 		},
@@ -132,7 +134,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	}
 	// As with kubeadm: a controller that cannot renew its lease must restart with fresh node heartbeats, and not mark every node lost.
 	base.LeaderElection = true
-	sayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, plan.About())
+	terminal.SayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, plan.About())
 	c := &certify.Certification{
 		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: p.Engine, Reproduce: f.reproduce(base.Seed), KeepBroken: f.keep,
 		Ended: func(part string, file history.RunFile) error {
@@ -141,7 +143,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 		},
 	}
 	doc, violated, err := c.Run(ctx)
-	return besides(certified(doc, violated), err, printCertificate(out, base.Dir, doc, err))
+	return exit.Besides(certified(doc, violated), err, printCertificate(out, base.Dir, doc, err))
 }
 
 // reproduce is the command that certifies the same again.
@@ -183,11 +185,11 @@ func printCertificate(out io.Writer, dir string, doc *certificate.Certificate, f
 func certified(doc *certificate.Certificate, violated bool) error {
 	switch {
 	case doc != nil && certify.Broken(doc):
-		return codeError{ExitViolated, errors.New("not certified: see the reasons above")}
+		return exit.With(exit.Violated, errors.New("not certified: see the reasons above"))
 	case violated:
-		return judged(verdict.Violated)
+		return exit.Judged(verdict.Violated)
 	case doc == nil || doc.Result == certificate.Certified:
 		return nil
 	}
-	return codeError{ExitUnknown, errors.New("not certified: evidence is missing, see the reasons above")}
+	return exit.With(exit.Unknown, errors.New("not certified: evidence is missing, see the reasons above"))
 }

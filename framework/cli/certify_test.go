@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
@@ -23,7 +24,7 @@ func TestCertifyIsAProcess(t *testing.T) {
 		again    string
 	}{
 		"nothing can be certified": {
-			args: "--provider hamlet --seed 5", code: ExitUnknown,
+			args: "--provider hamlet --seed 5", code: exit.Unknown,
 			out: []string{
 				": v1.36.3 to v1.37.0, about 2m30s", "[1/3] chaos/one", "[2/3] upgrade/in-place", "\nbefore: 0 scenarios held, 0 violated, 1 unknown",
 				"\nCore: not certified\n", "nothing is known about the upgrade itself",
@@ -33,12 +34,12 @@ func TestCertifyIsAProcess(t *testing.T) {
 			again:   "holdfast certify --from v1.36.3 --to v1.37.0 --profile core --seed 5",
 		},
 		"both profiles, and a plant": {
-			args: "--provider hamlet --seed 5 --profile extended,core --plant no-prestop", code: ExitUnknown,
+			args: "--provider hamlet --seed 5 --profile extended,core --plant no-prestop", code: exit.Unknown,
 			profiles: []string{"Core not certified", "Extended not certified"},
 			again:    "holdfast certify --from v1.36.3 --to v1.37.0 --profile extended,core --seed 5 --plant no-prestop",
 		},
 		"no cluster": {
-			args: "--provider nowhere --seed 5", code: ExitUnknown, out: []string{"FAILED in 0s: provision a cluster: no engine"},
+			args: "--provider nowhere --seed 5", code: exit.Unknown, out: []string{"FAILED in 0s: provision a cluster: no engine"},
 			profiles: []string{"Core not certified"}, skipped: []string{"chaos/two: profile Extended was not asked for"},
 			again: "holdfast certify --from v1.36.3 --to v1.37.0 --profile core --seed 5",
 		},
@@ -86,7 +87,7 @@ func TestCertifyIsAProcess(t *testing.T) {
 func TestCertifyAsksForItsVersionsFirst(t *testing.T) {
 	dir := t.TempDir()
 	out, log, code := process(t, "certify --from v1.36.9 --to v1.37.0 --provider hamlet --artifacts "+dir)
-	if code != ExitFailed || !strings.Contains(log, "kubernetes v1.36.9 does not exist") || strings.Contains(out, "chaos/one") {
+	if code != exit.Failed || !strings.Contains(log, "kubernetes v1.36.9 does not exist") || strings.Contains(out, "chaos/one") {
 		t.Errorf("exit code %d\n%s\n%s", code, out, log)
 	}
 }
@@ -98,11 +99,11 @@ func TestCertified(t *testing.T) {
 		violated bool
 		want     int
 	}{
-		{nil, false, ExitHeld}, {nil, true, ExitViolated},
-		{&certificate.Certificate{Result: certificate.Certified}, false, ExitHeld}, {&certificate.Certificate{Result: certificate.Certified}, true, ExitViolated},
-		{&certificate.Certificate{Result: certificate.Partial}, false, ExitUnknown}, {&certificate.Certificate{Failure: &certificate.Failure{}}, true, ExitViolated},
+		{nil, false, exit.Held}, {nil, true, exit.Violated},
+		{&certificate.Certificate{Result: certificate.Certified}, false, exit.Held}, {&certificate.Certificate{Result: certificate.Certified}, true, exit.Violated},
+		{&certificate.Certificate{Result: certificate.Partial}, false, exit.Unknown}, {&certificate.Certificate{Failure: &certificate.Failure{}}, true, exit.Violated},
 	} {
-		if err := certified(test.doc, test.violated); ExitCode(err) != test.want {
+		if err := certified(test.doc, test.violated); exit.Code(err) != test.want {
 			t.Errorf("%+v: %v, want exit code %d", test, err, test.want)
 		}
 	}

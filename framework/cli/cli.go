@@ -1,16 +1,17 @@
 // Package cli is holdfast's command line. Each command is one file, which reads flags and calls the package that does the work.
 //
-// It makes no decisions about clusters, load or verdicts. It alone maps results to exit codes (exit.go).
+// It makes no decisions about clusters, load or verdicts. Package exit has its exit codes.
 package cli
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/cli/image"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
@@ -26,7 +27,7 @@ records what happens, and proves from the record which promises held.
 A scenario is a claim about a workload, such as "draining a worker is invisible to clients", with the promises that prove it. A mutant
 is a scenario whose workload lacks one good practice. Its promise must break, which proves that holdfast notices.
 
-` + exitCodes,
+` + exit.Codes,
 		Example: `  holdfast doctor                      # can a cluster be made on this machine?
   holdfast run                         # certify: every scenario of the short profile
   holdfast run chaos/rolling-update    # one scenario
@@ -41,9 +42,9 @@ is a scenario whose workload lacks one good practice. Its promise must break, wh
 		},
 	}
 	root.PersistentFlags().BoolVarP(&verbose, "verbose", "v", false, "write a detailed log to standard error")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(terminal.FlagError(cmd, err)) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return exit.Usage(terminal.FlagError(cmd, err)) })
 	root.AddCommand(
-		doctorCommand(), auditCommand(version), imageCommand(), upCommand(), healCommand(), downCommand(),
+		doctorCommand(), auditCommand(version), image.Command(), upCommand(), healCommand(), downCommand(),
 		runCommand(version), initCommand(), testCommand(version), certifyCommand(version), diffCommand(), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
 		workloadCommand(), versionCommand(version),
 	)
@@ -63,26 +64,5 @@ func noCommand(root *cobra.Command, args []string) error {
 	if names := root.SuggestionsFor(args[0]); len(names) > 0 {
 		meant = "did you mean " + strings.Join(names, " or ") + "?"
 	}
-	return usage(fmt.Errorf("unknown command %q for %q: %s", args[0], root.CommandPath(), meant))
-}
-
-// noArgs rejects arguments as a usage error.
-func noArgs(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) }
-
-// oneArg wants exactly one argument.
-func oneArg(cmd *cobra.Command, args []string) error { return wantArgs(cmd, args, 1, "one argument") }
-
-// twoArgs wants exactly two arguments.
-func twoArgs(cmd *cobra.Command, args []string) error { return wantArgs(cmd, args, 2, "two arguments") }
-
-func wantArgs(cmd *cobra.Command, args []string, n int, words string) error {
-	if len(args) == n {
-		return nil
-	}
-	return usage(fmt.Errorf("want %s, and %d were given: %s", words, len(args), cmd.UseLine()))
-}
-
-// sayTo returns a function that writes progress lines for the user.
-func sayTo(w io.Writer) func(string, ...any) {
-	return func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
+	return exit.Usage(fmt.Errorf("unknown command %q for %q: %s", args[0], root.CommandPath(), meant))
 }

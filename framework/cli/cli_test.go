@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -20,7 +21,7 @@ func execute(t *testing.T, args ...string) (out string, code int, err error) {
 	root.SetErr(&text)
 	root.SetArgs(args)
 	err = root.ExecuteContext(t.Context())
-	return text.String(), ExitCode(err), err
+	return text.String(), exit.Code(err), err
 }
 
 func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
@@ -96,7 +97,7 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 		{"judg artifacts/latest", `unknown command "judg" for "holdfast": did you mean judge?`},
 	} {
 		_, code, err := execute(t, strings.Fields(test.args)...)
-		if code != ExitUsage || err == nil || !strings.Contains(err.Error(), test.want) {
+		if code != exit.BadUsage || err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("holdfast %s: exit code %d, %v; want 4 and %q", test.args, code, err, test.want)
 		}
 	}
@@ -112,21 +113,21 @@ func TestEveryCommandTeaches(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	out, code, _ := execute(t, "version")
-	if code != ExitHeld || !strings.HasPrefix(out, "holdfast v1.2.3 go") {
+	if code != exit.Held || !strings.HasPrefix(out, "holdfast v1.2.3 go") {
 		t.Errorf("exit code %d, %q", code, out)
 	}
 }
 
 func TestExitCodes(t *testing.T) {
 	for want, err := range map[int]error{
-		ExitHeld: nil, ExitViolated: judged(verdict.Violated), ExitUnknown: judged(verdict.Unknown),
-		ExitFailed: errors.New("no engine"), ExitUsage: fmt.Errorf("wrapped: %w", usage(errors.New("what?"))),
+		exit.Held: nil, exit.Violated: exit.Judged(verdict.Violated), exit.Unknown: exit.Judged(verdict.Unknown),
+		exit.Failed: errors.New("no engine"), exit.BadUsage: fmt.Errorf("wrapped: %w", exit.Usage(errors.New("what?"))),
 	} {
-		if got := ExitCode(err); got != want {
+		if got := exit.Code(err); got != want {
 			t.Errorf("%v: exit code %d, want %d", err, got, want)
 		}
 	}
-	if err := judged(verdict.Held); err != nil {
+	if err := exit.Judged(verdict.Held); err != nil {
 		t.Errorf("held: %v", err)
 	}
 }
@@ -139,17 +140,17 @@ func TestARunsExitCode(t *testing.T) {
 		results []history.ScenarioResult
 		want    int
 	}{
-		"all held":                    {[]history.ScenarioResult{result("held", "")}, ExitHeld},
-		"one violated":                {[]history.ScenarioResult{result("held", ""), result("violated", "")}, ExitViolated},
-		"one unknown":                 {[]history.ScenarioResult{result("held", ""), result("unknown", "")}, ExitUnknown},
-		"one could not be run":        {[]history.ScenarioResult{result("held", ""), result("", "no engine")}, ExitFailed},
-		"violated and could not run":  {[]history.ScenarioResult{result("violated", ""), result("", "no engine")}, ExitViolated},
-		"nothing was run, nothing is": {nil, ExitUnknown},
-		"one is not supported":        {[]history.ScenarioResult{result("held", ""), {NotSupported: "no netem"}}, ExitHeld},
-		"and one violated":            {[]history.ScenarioResult{result("violated", ""), {NotSupported: "no netem"}}, ExitViolated},
-		"none is supported":           {[]history.ScenarioResult{{NotSupported: "no netem"}}, ExitUnknown},
+		"all held":                    {[]history.ScenarioResult{result("held", "")}, exit.Held},
+		"one violated":                {[]history.ScenarioResult{result("held", ""), result("violated", "")}, exit.Violated},
+		"one unknown":                 {[]history.ScenarioResult{result("held", ""), result("unknown", "")}, exit.Unknown},
+		"one could not be run":        {[]history.ScenarioResult{result("held", ""), result("", "no engine")}, exit.Failed},
+		"violated and could not run":  {[]history.ScenarioResult{result("violated", ""), result("", "no engine")}, exit.Violated},
+		"nothing was run, nothing is": {nil, exit.Unknown},
+		"one is not supported":        {[]history.ScenarioResult{result("held", ""), {NotSupported: "no netem"}}, exit.Held},
+		"and one violated":            {[]history.ScenarioResult{result("violated", ""), {NotSupported: "no netem"}}, exit.Violated},
+		"none is supported":           {[]history.ScenarioResult{{NotSupported: "no netem"}}, exit.Unknown},
 	} {
-		if got := ExitCode(outcomeOf(history.RunFile{Scenarios: test.results})); got != test.want {
+		if got := exit.Code(outcomeOf(history.RunFile{Scenarios: test.results})); got != test.want {
 			t.Errorf("%s: exit code %d, want %d", name, got, test.want)
 		}
 	}

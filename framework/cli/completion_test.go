@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 )
 
 // Shell completion offers the names of scenarios and incidents, and no files.
@@ -23,7 +25,7 @@ func TestCompletion(t *testing.T) {
 		"run chaos/one mutants/": "mutants/three\n:4\n",
 	} {
 		out, code, err := execute(t, append([]string{"__complete"}, strings.Split(typed, " ")...)...)
-		if code != ExitHeld || !strings.HasPrefix(out, want) {
+		if code != exit.Held || !strings.HasPrefix(out, want) {
 			t.Errorf("%s: exit code %d, %v, %q; want %q", typed, code, err, out, want)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/framework/certify"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
@@ -22,12 +24,12 @@ The last line names the scenarios that regressed.
 Exit codes: 0 no regression; 1 a regression; 4 a certificate could not be read; 5 no regression, but a result that was Held is Unknown.`,
 		Example: `  holdfast diff artifacts/20261120-020000 artifacts/latest
   holdfast diff --json yesterday/certificate.yaml today/certificate.json`,
-		Args: twoArgs,
+		Args: terminal.TwoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, errA := certificate.Read(args[0])
 			b, errB := certificate.Read(args[1])
 			if err := errors.Join(errA, errB); err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			d := certify.Compare(a, b)
 			write := d.WriteText
@@ -48,9 +50,9 @@ Exit codes: 0 no regression; 1 a regression; 4 a certificate could not be read; 
 func differs(d certify.Diff) error {
 	switch {
 	case len(d.Regressions) > 0:
-		return codeError{ExitViolated, errors.New("the second certificate has lost what the first one had; see above")}
+		return exit.With(exit.Violated, errors.New("the second certificate has lost what the first one had; see above"))
 	case len(d.Missing) > 0:
-		return codeError{ExitUnknown, errors.New("evidence is missing that the first certificate had; see above")}
+		return exit.With(exit.Unknown, errors.New("evidence is missing that the first certificate had; see above"))
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/doctor"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/self"
 )
@@ -24,12 +26,12 @@ func doctorCommand() *cobra.Command {
 		Long: `doctor looks at everything that was seen to keep a cluster from starting: one line a check, with its remedy. As root it
 raises the inotify limits. It installs nothing unless --install is given. The exit code is 0 only if a cluster can be made.`,
 		Example: "  holdfast doctor\n  holdfast doctor --nodes 8 --json",
-		Args:    noArgs,
+		Args:    terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if options.Nodes < 1 {
-				return usage(fmt.Errorf("nodes %d: must be at least 1", options.Nodes))
+				return exit.Usage(fmt.Errorf("nodes %d: must be at least 1", options.Nodes))
 			}
-			options.Say = sayTo(cmd.ErrOrStderr())
+			options.Say = terminal.SayTo(cmd.ErrOrStderr())
 			report := doctor.Examine(cmd.Context(), options)
 			report.Add(executable(cmd.Context()))
 			report.Add(abandoned(cmd.Context()))

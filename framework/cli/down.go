@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/prose"
@@ -26,12 +27,12 @@ holdfast's, and what a crash has left of one, whatever process made it. A cluste
 		Example: "  holdfast down demo\n  holdfast down --all",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) == 1) || len(args) > 1 {
-				return usage(errors.New("name one cluster, or give --all"))
+				return exit.Usage(errors.New("name one cluster, or give --all"))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e, err := engine.Find(cmd.Context(), engine.Options{NoInstall: true, Say: sayTo(cmd.ErrOrStderr())})
+			e, err := engine.Find(cmd.Context(), engine.Options{NoInstall: true, Say: terminal.SayTo(cmd.ErrOrStderr())})
 			var none *engine.NotFoundError
 			if errors.As(err, &none) && all {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), "nothing to remove: there is no container engine")
@@ -40,7 +41,7 @@ holdfast's, and what a crash has left of one, whatever process made it. A cluste
 			if err != nil {
 				return err
 			}
-			if err := maintenance.CheckRemoval(cmd.Context(), e, sayTo(cmd.ErrOrStderr()), args, force); err != nil {
+			if err := maintenance.CheckRemoval(cmd.Context(), e, terminal.SayTo(cmd.ErrOrStderr()), args, force); err != nil {
 				return err
 			}
 			return remove(cmd.Context(), e, cmd.OutOrStdout(), args)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/export"
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -44,10 +46,10 @@ sqlite3 imports numbers as text: compare CAST(status AS INTEGER) with a number.`
 		Example: `  holdfast export artifacts/latest/chaos/rolling-update -o all.gob # then: vegeta report all.gob
   holdfast export artifacts/latest/chaos/rolling-update --lane fresh -o fresh.gob # vegeta plot
   holdfast export artifacts/latest --format csv --output run.csv`,
-		Args: oneArg,
+		Args: terminal.OneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(export.Formats(), f.format) {
-				return usage(fmt.Errorf("format %q: want one of %s", f.format, strings.Join(export.Formats(), ", ")))
+				return exit.Usage(fmt.Errorf("format %q: want one of %s", f.format, strings.Join(export.Formats(), ", ")))
 			}
 			return f.run(cmd, args[0])
 		},
@@ -67,13 +69,13 @@ func (f exportFlags) run(cmd *cobra.Command, dir string) error {
 		runs, err = export.Loaded(dir, runs)
 		var several *export.SeveralError
 		if errors.As(err, &several) {
-			return usage(err)
+			return exit.Usage(err)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	say := sayTo(cmd.ErrOrStderr())
+	say := terminal.SayTo(cmd.ErrOrStderr())
 	for _, run := range runs {
 		if run.Incomplete != "" {
 			say("%s: the record is incomplete: %s", run.Header.Scenario, run.Incomplete)

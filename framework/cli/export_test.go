@@ -10,6 +10,7 @@ import (
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 )
@@ -35,19 +36,19 @@ func TestExport(t *testing.T) {
 		code int
 		says string // also on standard error
 	}{
-		"one":                  {ExitHeld, "chaos/a fresh: 6000 requests, 5996 ok, 4 failed (4 masked); besides 0 unsent, 0 not due under load\nchaos/a reused: 6000"},
-		"one/chaos/a":          {ExitHeld, "chaos/a fresh: 6000 requests"},
-		"two/chaos/b":          {ExitHeld, "chaos/b fresh: 6000 requests"},
-		"two --format csv":     {ExitHeld, "chaos/b reused: 6000 requests"},
-		"two":                  {ExitUsage, "has 2 scenarios with load: name one, such as DIR/two/chaos/a, or give --format csv"},
-		"none":                 {ExitFailed, "export DIR/none: it has no requests: no load was planned"},
-		"none --format csv":    {ExitFailed, "export DIR/none: it has no requests"},
-		"one --lane stream":    {ExitFailed, "it has no requests of lane stream"},
-		"one --format parquet": {ExitUsage, `format "parquet": want one of csv, vegeta, vegeta-csv, vegeta-json`},
-		"killed":               {ExitHeld, "chaos/a: the record is incomplete: "},
-		"newer":                {ExitFailed, "is of format 99, and this holdfast reads formats up to 1: use a newer one"},
-		"empty":                {ExitFailed, "there is no record in it; give a run's folder, such as artifacts/latest"},
-		"missing":              {ExitFailed, "DIR/missing"},
+		"one":                  {exit.Held, "chaos/a fresh: 6000 requests, 5996 ok, 4 failed (4 masked); besides 0 unsent, 0 not due under load\nchaos/a reused: 6000"},
+		"one/chaos/a":          {exit.Held, "chaos/a fresh: 6000 requests"},
+		"two/chaos/b":          {exit.Held, "chaos/b fresh: 6000 requests"},
+		"two --format csv":     {exit.Held, "chaos/b reused: 6000 requests"},
+		"two":                  {exit.BadUsage, "has 2 scenarios with load: name one, such as DIR/two/chaos/a, or give --format csv"},
+		"none":                 {exit.Failed, "export DIR/none: it has no requests: no load was planned"},
+		"none --format csv":    {exit.Failed, "export DIR/none: it has no requests"},
+		"one --lane stream":    {exit.Failed, "it has no requests of lane stream"},
+		"one --format parquet": {exit.BadUsage, `format "parquet": want one of csv, vegeta, vegeta-csv, vegeta-json`},
+		"killed":               {exit.Held, "chaos/a: the record is incomplete: "},
+		"newer":                {exit.Failed, "is of format 99, and this holdfast reads formats up to 1: use a newer one"},
+		"empty":                {exit.Failed, "there is no record in it; give a run's folder, such as artifacts/latest"},
+		"missing":              {exit.Failed, "DIR/missing"},
 	} {
 		typed := strings.Fields(args)
 		typed[0] = filepath.Join(dir, typed[0])
@@ -66,7 +67,7 @@ func TestExportToAFile(t *testing.T) {
 	dir := t.TempDir()
 	store(t, dir, loaded("chaos/a"))
 	gob, table := filepath.Join(dir, "results.gob"), filepath.Join(dir, "run.csv")
-	if out, code, err := execute(t, "export", dir, "-o", gob, "--lane", "fresh"); code != ExitHeld || strings.Contains(out, "reused") {
+	if out, code, err := execute(t, "export", dir, "-o", gob, "--lane", "fresh"); code != exit.Held || strings.Contains(out, "reused") {
 		t.Fatal(out, err)
 	}
 	data, err := os.ReadFile(gob)
@@ -81,7 +82,7 @@ func TestExportToAFile(t *testing.T) {
 	if m.Close(); m.Requests != 6000 || m.Success != 5996.0/6000 {
 		t.Errorf("vegeta reads %d requests, of which a share of %v succeeded", m.Requests, m.Success)
 	}
-	if _, code, err := execute(t, "export", dir, "--format", "csv", "--output", table); code != ExitHeld {
+	if _, code, err := execute(t, "export", dir, "--format", "csv", "--output", table); code != exit.Held {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(table)
@@ -96,13 +97,13 @@ func TestExportToAFile(t *testing.T) {
 		t.Fatal(requests, err)
 	}
 	overwrite(t, requests[0], "cut")
-	if _, code, err := execute(t, "export", dir, "--format", "csv", "-o", table); code != ExitFailed || !strings.Contains(err.Error(), "has 3 bytes") {
+	if _, code, err := execute(t, "export", dir, "--format", "csv", "-o", table); code != exit.Failed || !strings.Contains(err.Error(), "has 3 bytes") {
 		t.Errorf("exit code %d, %v", code, err)
 	}
 	if _, err := os.Stat(table); !os.IsNotExist(err) {
 		t.Errorf("half an export was left behind: %v", err)
 	}
-	if _, code, err := execute(t, "export", dir, "-o", filepath.Join(dir, "no", "folder")); code != ExitFailed || !strings.Contains(err.Error(), "export: open ") {
+	if _, code, err := execute(t, "export", dir, "-o", filepath.Join(dir, "no", "folder")); code != exit.Failed || !strings.Contains(err.Error(), "export: open ") {
 		t.Errorf("exit code %d, %v", code, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/internal/leasetest"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/selection"
@@ -71,7 +72,7 @@ func TestRunOnAClusterOfAnotherKind(t *testing.T) {
 	dir := t.TempDir()
 	out, log, code := process(t, "run chaos/one --provider hamlet --cluster demo --timings stock --artifacts "+dir)
 	const want = "holdfast: cluster demo has lab timings; chaos/one needs stock timings: make such a cluster with 'holdfast up NAME "
-	if code != ExitUsage || !strings.Contains(log, want) || !strings.Contains(log, "--timings stock'") {
+	if code != exit.BadUsage || !strings.Contains(log, want) || !strings.Contains(log, "--timings stock'") {
 		t.Errorf("exit code %d\n%s\n%s", code, out, log)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -88,7 +89,7 @@ func TestASecondRunOnOneCluster(t *testing.T) {
 	t.Setenv(folderVariable, folder)
 	first := server.Hold(t, api.URL)
 	out, log, code := process(t, "run chaos/one --provider hamlet --cluster demo --artifacts "+filepath.Join(folder, "artifacts"))
-	if code != ExitFailed || !strings.Contains(log, "cluster demo is in use since "+first.Local().Format(time.TimeOnly)+" by run 1 (") ||
+	if code != exit.Failed || !strings.Contains(log, "cluster demo is in use since "+first.Local().Format(time.TimeOnly)+" by run 1 (") ||
 		!strings.Contains(log, "wait until it ends, or make another cluster") {
 		t.Errorf("exit code %d\n%s\n%s", code, out, log)
 	}

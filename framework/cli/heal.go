@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
@@ -32,13 +33,13 @@ Exit codes: 0 every cluster is healed; 3 a cluster could not be healed, or is in
 		Example: "  holdfast heal demo\n  holdfast heal demo && holdfast run --cluster demo chaos/rolling-update\n  holdfast heal --all",
 		Args: func(_ *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
-				return usage(errors.New("name clusters, or give --all"))
+				return exit.Usage(errors.New("name clusters, or give --all"))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
-			e, err := engine.Find(ctx, engine.Options{NoInstall: true, Say: sayTo(cmd.ErrOrStderr())})
+			e, err := engine.Find(ctx, engine.Options{NoInstall: true, Say: terminal.SayTo(cmd.ErrOrStderr())})
 			var none *engine.NotFoundError
 			if errors.As(err, &none) && all {
 				_, err = fmt.Fprintln(out, "nothing to heal: there is no container engine")

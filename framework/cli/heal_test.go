@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 )
 
 // heal requires either names or --all, and not both.
@@ -12,7 +14,7 @@ func TestHealWantsToKnowWhich(t *testing.T) {
 		c := Command("v1")
 		c.SetArgs(args)
 		c.SetOut(&bytes.Buffer{})
-		if err := c.ExecuteContext(t.Context()); ExitCode(err) != ExitUsage || !strings.Contains(err.Error(), "name clusters, or give --all") {
+		if err := c.ExecuteContext(t.Context()); exit.Code(err) != exit.BadUsage || !strings.Contains(err.Error(), "name clusters, or give --all") {
 			t.Errorf("%q: %v", args, err)
 		}
 	}

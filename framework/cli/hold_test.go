@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/internal/leasetest"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 )
@@ -24,7 +25,7 @@ func TestARunOnAClusterInTheMiddleOfAFault(t *testing.T) {
 	leasetest.Abandon(t, filepath.Join(dir, maintenance.CopyFile))
 	onThese(t)
 	_, code, err := execute(t, "run", "chaos/one", "--cluster", "demo", "--provider", "hamlet", "--artifacts", filepath.Join(cache, "artifacts"))
-	if code != ExitFailed || err == nil || !strings.Contains(err.Error(), "kill one worker: run 'holdfast heal demo' first") {
+	if code != exit.Failed || err == nil || !strings.Contains(err.Error(), "kill one worker: run 'holdfast heal demo' first") {
 		t.Errorf("exit code %d: %v", code, err)
 	}
 	if _, err := os.Stat(filepath.Join(cache, "artifacts")); !errors.Is(err, os.ErrNotExist) {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/appguess"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -29,12 +31,12 @@ func initCommand() *cobra.Command {
 the application serves, from Services, ports and readiness probes, and says in a comment what each guess rests on. It asks no cluster,
 and does not overwrite a file.
 
-` + exitCodes,
+` + exit.Codes,
 		Example: "  holdfast init -f k8s/\n  holdfast init -k overlays/prod --output prod.yaml",
-		Args:    noArgs,
+		Args:    terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.write(); err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s is written: check its comments, name the images, and run 'holdfast test %s'\n", f.output, f.output)
 			return nil

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/internal/leasetest"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
@@ -148,7 +149,7 @@ func TestInterrupts(t *testing.T) {
 		}
 		if server.Held("demo") {
 			next, code := processWith(t, command("run chaos/one --cluster demo"))
-			if code != ExitFailed || !strings.Contains(next, "run 'holdfast heal demo' first") {
+			if code != exit.Failed || !strings.Contains(next, "run 'holdfast heal demo' first") {
 				t.Errorf("moment %d, %v: the next run ends with %d and does not know what to do:\n%s", n, list, code, next)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
 	"github.com/holdfast-ha/holdfast/framework/run"
@@ -20,9 +22,9 @@ func judgeCommand() *cobra.Command {
 It needs no cluster and changes nothing. An incomplete or damaged record is Unknown, never Held. A damaged run.json is an error, and
 so is a missing record that run.json lists. The memory that judge needs does not grow with the number of requests.
 
-` + exitCodes,
+` + exit.Codes,
 		Example: "  holdfast judge artifacts/latest\n  holdfast judge artifacts/latest/chaos/rolling-update",
-		Args:    oneArg,
+		Args:    terminal.OneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			records, err := history.Records(args[0])
 			if err != nil {
@@ -33,7 +35,7 @@ so is a missing record that run.json lists. The memory that judge needs does not
 			}
 			found := stored.Judge(args[0], records)
 			summary.WriteJudgement(cmd.OutOrStdout(), found)
-			return besides(outcomeOf(found.Sum), found.Problems...)
+			return exit.Besides(outcomeOf(found.Sum), found.Problems...)
 		},
 	}
 }
@@ -45,9 +47,9 @@ func outcomeOf(f history.RunFile) error {
 	case outcome == verdict.Violated:
 	case f.Cut():
 		interrupted, notBegun := f.Left()
-		return cutShort(f.Interrupted, interrupted, notBegun)
+		return exit.CutShort(f.Interrupted, interrupted, notBegun)
 	case run.Failed(f):
-		return failedBefore()
+		return exit.FailedBefore()
 	}
-	return judged(outcome)
+	return exit.Judged(outcome)
 }

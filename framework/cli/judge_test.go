@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
@@ -90,81 +91,81 @@ func TestJudgeARun(t *testing.T) {
 		not     string   // not in the output
 		err     string
 	}{
-		"all held": {records: []*historytest.Builder{still(t, "chaos/a"), still(t, "chaos/b")}, code: ExitHeld,
+		"all held": {records: []*historytest.Builder{still(t, "chaos/a"), still(t, "chaos/b")}, code: exit.Held,
 			out: []string{"chaos/a", "chaos/b", "held", "no eviction takes"}},
-		"one violated": {records: []*historytest.Builder{still(t, "chaos/a"), broken(t, "chaos/b")}, code: ExitViolated,
+		"one violated": {records: []*historytest.Builder{still(t, "chaos/a"), broken(t, "chaos/b")}, code: exit.Violated,
 			out: []string{"held", "violated", "demands 6"}, err: "violated: at least one promise was broken"},
 		"one unknown": {records: []*historytest.Builder{still(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")},
-			code: ExitUnknown, out: []string{"held", "unknown", "the record is incomplete"}, err: "unknown: evidence is missing"},
+			code: exit.Unknown, out: []string{"held", "unknown", "the record is incomplete"}, err: "unknown: evidence is missing"},
 		"violated and unknown": {records: []*historytest.Builder{broken(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")},
-			code: ExitViolated, out: []string{"violated", "unknown"}, err: "violated: "},
-		"a mutant caught": {records: []*historytest.Builder{mutant(broken(t, "mutants/a"))}, code: ExitHeld,
+			code: exit.Violated, out: []string{"violated", "unknown"}, err: "violated: "},
+		"a mutant caught": {records: []*historytest.Builder{mutant(broken(t, "mutants/a"))}, code: exit.Held,
 			out: []string{"BudgetHonoured catches a", "without a budget", "\n  caught        BudgetHonoured catches a", "caught: ", "violated", "0 scenarios held, 0 violated, 0 unknown; 1 of 1 mutants caught"}},
-		"a mutant missed": {records: []*historytest.Builder{mutant(still(t, "mutants/a"))}, code: ExitViolated,
+		"a mutant missed": {records: []*historytest.Builder{mutant(still(t, "mutants/a"))}, code: exit.Violated,
 			out: []string{"\n  missed        ", "missed: "}, err: "violated: "},
 		"a mutant that is broken for another reason than it plants": {
 			records: []*historytest.Builder{mutant(broken(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.Cause = "scale-down" })},
-			code:    ExitUnknown, out: []string{
+			code:    exit.Unknown, out: []string{
 				"no verdict: scale-down is the cause that was planted, but none was reported: ",
 				"causes: 0 of 1 mutants were caught for the reason that was planted",
 				"causes: scale-down was planted, and none reported (1)",
 			}, err: "unknown: ",
 		},
 		"a mutant and its twin": {
-			records: []*historytest.Builder{mutant(broken(t, "mutants/a")), still(t, "chaos/twin")}, code: ExitHeld, out: []string{"caught: "},
+			records: []*historytest.Builder{mutant(broken(t, "mutants/a")), still(t, "chaos/twin")}, code: exit.Held, out: []string{"caught: "},
 			not: "its twin",
 		},
 		"a mutant and its twin, which is broken as well": {
-			records: []*historytest.Builder{mutant(broken(t, "mutants/a")), broken(t, "chaos/twin")}, code: ExitViolated,
+			records: []*historytest.Builder{mutant(broken(t, "mutants/a")), broken(t, "chaos/twin")}, code: exit.Violated,
 			out: []string{"caught: ", "mutants/a: its twin was violated in the same run"}, err: "violated: ",
 		},
-		"a mutant alone": {records: []*historytest.Builder{mutant(broken(t, "mutants/a"))}, code: ExitHeld,
+		"a mutant alone": {records: []*historytest.Builder{mutant(broken(t, "mutants/a"))}, code: exit.Held,
 			out: []string{"mutants/a: its twin was not run"}},
 		"a mutant with a trap": {
-			records: []*historytest.Builder{mutant(broken(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.Trap = true })}, code: ExitHeld,
+			records: []*historytest.Builder{mutant(broken(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.Trap = true })}, code: exit.Held,
 			out: []string{"mutants/a: its server sets a trap: it waits up to a second for a request that it can hurt"},
 		},
 		"a mutant that is caught by chance, and was not": {
-			records: []*historytest.Builder{mutant(still(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.ByChance = true })}, code: ExitHeld,
+			records: []*historytest.Builder{mutant(still(t, "mutants/a")).Header(func(h *history.Header) { h.Mutant.ByChance = true })}, code: exit.Held,
 			out: []string{"not caught, which is allowed", "mutants/a: it is caught by chance alone"},
 		},
 		"a promise of the future": {
 			records: []*historytest.Builder{still(t, "chaos/a").Header(func(h *history.Header) {
 				h.Promises = append(h.Promises, history.Promise{Kind: "Eternity"})
 			})},
-			code: ExitUnknown, out: []string{"Eternity", "this version of holdfast does not know kind"}, err: "unknown: ",
+			code: exit.Unknown, out: []string{"Eternity", "this version of holdfast does not know kind"}, err: "unknown: ",
 		},
 		"no promise": {
 			records: []*historytest.Builder{still(t, "chaos/a").Header(func(h *history.Header) { h.Promises = nil })},
-			code:    ExitUnknown, err: "unknown: ",
+			code:    exit.Unknown, err: "unknown: ",
 		},
 		"one that cannot be read": {
 			records: []*historytest.Builder{still(t, "chaos/b")},
 			spoil:   func(dir string) { overwrite(t, filepath.Join(dir, "chaos", "a", history.EventsFile), "") },
-			code:    ExitFailed, out: []string{"chaos/b", "held"}, err: "events.jsonl is empty: nothing was recorded",
+			code:    exit.Failed, out: []string{"chaos/b", "held"}, err: "events.jsonl is empty: nothing was recorded",
 		},
 		"one of a newer format, and one violated": {
 			records: []*historytest.Builder{broken(t, "chaos/b")},
 			spoil:   func(dir string) { overwrite(t, filepath.Join(dir, "chaos", "a", history.EventsFile), newer) },
-			code:    ExitViolated, out: []string{"chaos/b", "violated"}, err: "is of format 99",
+			code:    exit.Violated, out: []string{"chaos/b", "violated"}, err: "is of format 99",
 		},
 		"one that is not supported, and one that held": {
 			records: []*historytest.Builder{still(t, "chaos/a"), historytest.Unsupported(still(t, "chaos/b"), noNetem)},
-			code:    ExitHeld, out: []string{"held", "not supported", noNetem},
+			code:    exit.Held, out: []string{"held", "not supported", noNetem},
 		},
 		"none that is supported": {
 			records: []*historytest.Builder{historytest.Unsupported(still(t, "chaos/b"), noNetem)},
-			code:    ExitUnknown, out: []string{"not supported"}, err: "unknown: ",
+			code:    exit.Unknown, out: []string{"not supported"}, err: "unknown: ",
 		},
 		"500 refused requests beside the word that it is not supported": {
 			records: []*historytest.Builder{still(t, "chaos/a"), refusing(t, "chaos/b")},
-			code:    ExitViolated, out: []string{"held", "violated", "500 of "}, err: "violated: ",
+			code:    exit.Violated, out: []string{"held", "violated", "500 of "}, err: "violated: ",
 		},
 		"not supported, in nobody's words": {
 			records: []*historytest.Builder{still(t, "chaos/a"), historytest.Unsupported(still(t, "chaos/b"), "sh: tc: not found")},
-			code:    ExitUnknown, out: []string{"held", "unknown", "sh: tc: not found"}, err: "unknown: ",
+			code:    exit.Unknown, out: []string{"held", "unknown", "sh: tc: not found"}, err: "unknown: ",
 		},
-		"nothing": {code: ExitFailed, err: "there is no record in it; give a run's folder, such as artifacts/latest"},
+		"nothing": {code: exit.Failed, err: "there is no record in it; give a run's folder, such as artifacts/latest"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -193,7 +194,7 @@ func TestJudgeWhatIsNoRun(t *testing.T) {
 	overwrite(t, file, "{}")
 	for _, path := range []string{filepath.Join(t.TempDir(), "none"), file} {
 		_, code, err := execute(t, "judge", path)
-		if code != ExitFailed || !strings.Contains(err.Error(), path) {
+		if code != exit.Failed || !strings.Contains(err.Error(), path) {
 			t.Errorf("judge %s: exit code %d, %v; want 3 and the path", path, code, err)
 		}
 	}
@@ -206,7 +207,7 @@ func TestJudgeTakesAnyFolder(t *testing.T) {
 	if err := os.Symlink("r1", filepath.Join(dir, history.LatestName)); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]int{"latest": ExitViolated, "r1/chaos/a": ExitHeld, "r1/chaos": ExitViolated, "latest/chaos/a": ExitHeld} {
+	for path, want := range map[string]int{"latest": exit.Violated, "r1/chaos/a": exit.Held, "r1/chaos": exit.Violated, "latest/chaos/a": exit.Held} {
 		if _, code, err := execute(t, "judge", filepath.Join(dir, path)); code != want {
 			t.Errorf("judge %s: exit code %d, %v; want %d", path, code, err, want)
 		}
@@ -236,7 +237,7 @@ func files(t *testing.T, dir string) map[string]string {
 func TestADamagedRecordNeverHolds(t *testing.T) {
 	dir := t.TempDir()
 	store(t, dir, still(t, "chaos/a"))
-	if _, code, err := execute(t, "judge", dir); code != ExitHeld {
+	if _, code, err := execute(t, "judge", dir); code != exit.Held {
 		t.Fatalf("before anything is damaged: exit code %d, %v", code, err)
 	}
 	events := filepath.Join(dir, "chaos", "a", history.EventsFile)
@@ -253,12 +254,12 @@ func TestADamagedRecordNeverHolds(t *testing.T) {
 	}
 	for at := range whole {
 		if whole[at] == '\n' && at+1 < len(whole) || at%199 == 0 { // after each line, and at some places within lines
-			check("cut off", at+1, whole[:at+1], ExitUnknown, ExitFailed)
+			check("cut off", at+1, whole[:at+1], exit.Unknown, exit.Failed)
 		}
 		if at%199 == 0 {
 			turned := bytes.Clone(whole)
 			turned[at] ^= 1
-			check("a bit turned", at, turned, ExitUnknown, ExitFailed)
+			check("a bit turned", at, turned, exit.Unknown, exit.Failed)
 		}
 	}
 	overwrite(t, events, string(whole))
@@ -283,13 +284,13 @@ func TestRequestsThatAreGoneAreMissed(t *testing.T) {
 	}
 	for name, text := range files(t, filepath.Join(dir, "chaos", "a", history.RequestsFolder)) {
 		overwrite(t, name, text[:len(text)/2])
-		if _, code, err := execute(t, "judge", dir); code != ExitUnknown {
+		if _, code, err := execute(t, "judge", dir); code != exit.Unknown {
 			t.Errorf("%s cut in half: exit code %d, %v; want 5", filepath.Base(name), code, err)
 		}
 		if err := os.Remove(name); err != nil {
 			t.Fatal(err)
 		}
-		if _, code, err := execute(t, "judge", dir); code != ExitUnknown {
+		if _, code, err := execute(t, "judge", dir); code != exit.Unknown {
 			t.Errorf("without %s: exit code %d, %v; want 5", filepath.Base(name), code, err)
 		}
 		overwrite(t, name, text)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
@@ -29,38 +30,38 @@ func TestJudgeMissesWhatIsNotThere(t *testing.T) {
 		code  int
 		err   string
 	}{
-		"nothing": {func(*testing.T, string, history.RunFile) {}, ExitHeld, ""},
+		"nothing": {func(*testing.T, string, history.RunFile) {}, exit.Held, ""},
 		"a record is gone": {func(t *testing.T, dir string, _ history.RunFile) {
 			move(t, filepath.Join(dir, "chaos", "b"), filepath.Join(dir, "b"))
 		},
-			ExitFailed, "judge r1: run.json says that chaos/b was judged, and its record is not in "},
+			exit.Failed, "judge r1: run.json says that chaos/b was judged, and its record is not in "},
 		"only its events are gone": {func(t *testing.T, dir string, _ history.RunFile) {
 			move(t, filepath.Join(dir, "chaos", "b", history.EventsFile), filepath.Join(dir, "chaos", "b", "x"))
-		}, ExitFailed, "run.json says that chaos/b was judged"},
+		}, exit.Failed, "run.json says that chaos/b was judged"},
 		"two are swapped": {func(t *testing.T, dir string, _ history.RunFile) {
 			a, b, aside := filepath.Join(dir, "chaos", "a"), filepath.Join(dir, "chaos", "b"), filepath.Join(dir, "aside")
 			move(t, a, aside)
 			move(t, b, a)
 			move(t, aside, b)
-		}, ExitFailed, "lies the record of chaos/b of run r1, and run.json says that it is that of chaos/a"},
+		}, exit.Failed, "lies the record of chaos/b of run r1, and run.json says that it is that of chaos/a"},
 		"one takes another's place": {func(t *testing.T, dir string, _ history.RunFile) {
 			move(t, filepath.Join(dir, "chaos", "a"), filepath.Join(dir, "chaos", "b"))
-		}, ExitFailed, "run.json says that chaos/a was judged"},
+		}, exit.Failed, "run.json says that chaos/a was judged"},
 		"one of another run": {func(t *testing.T, dir string, file history.RunFile) {
 			file.ID = "r2"
 			if err := file.Write(dir); err != nil {
 				t.Fatal(err)
 			}
-		}, ExitFailed, "lies the record of chaos/a of run r1, and run.json says"},
+		}, exit.Failed, "lies the record of chaos/a of run r1, and run.json says"},
 		"one was never begun": {func(t *testing.T, dir string, file history.RunFile) {
 			file.Scenarios = append(file.Scenarios, history.ScenarioResult{Name: "chaos/c", Dir: "chaos/c", Error: "not begun"})
 			if err := file.Write(dir); err != nil {
 				t.Fatal(err)
 			}
-		}, ExitHeld, ""},
+		}, exit.Held, ""},
 		"run.json is of a newer format": {func(t *testing.T, dir string, _ history.RunFile) {
 			overwrite(t, filepath.Join(dir, history.RunFileName), `{"format": 99}`)
-		}, ExitFailed, "is of format 99, and this holdfast reads formats up to 1: use a newer one"},
+		}, exit.Failed, "is of format 99, and this holdfast reads formats up to 1: use a newer one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, file := storeRun(t, still(t, "chaos/a"), still(t, "chaos/b"))
@@ -89,7 +90,7 @@ func TestADamagedRunFileIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, code, err := execute(t, "judge", dir); code != ExitHeld {
+	if _, code, err := execute(t, "judge", dir); code != exit.Held {
 		t.Fatalf("before anything is damaged: exit code %d, %v", code, err)
 	}
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -99,7 +100,7 @@ func TestADamagedRunFileIsAnError(t *testing.T) {
 		flipped[at] ^= 1 << random.IntN(8)
 		for what, text := range map[string][]byte{"cut off": whole[:at], "changed": flipped} {
 			overwrite(t, name, string(text))
-			if _, code, err := execute(t, "judge", dir); code != ExitFailed || !strings.Contains(err.Error(), name) {
+			if _, code, err := execute(t, "judge", dir); code != exit.Failed || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s at byte %d: exit code %d, %v; want 3 and the file's name", what, at, code, err)
 			}
 		}

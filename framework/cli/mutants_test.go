@@ -3,6 +3,7 @@ package cli
 import (
 	"testing"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/reports"
@@ -19,15 +20,15 @@ func TestEveryConsumerAgreesOnAMutant(t *testing.T) {
 		record *historytest.Builder
 		code   int
 	}{
-		"caught":                  {mutant(broken(t, "mutants/a")), ExitHeld},
-		"missed":                  {mutant(still(t, "mutants/a")), ExitViolated},
-		"escaped":                 {edit(still(t, "mutants/a"), chance), ExitHeld},
-		"caught by chance":        {edit(broken(t, "mutants/a"), chance), ExitHeld},
-		"cut off":                 {mutant(broken(t, "mutants/a")).Incomplete("killed"), ExitUnknown},
-		"in trouble":              {mutant(broken(t, "mutants/a")).Trouble(20e9, "the load worker is gone"), ExitUnknown},
-		"for another cause":       {edit(broken(t, "mutants/a"), func(m *history.Mutant) { m.Cause = "slow" }), ExitUnknown},
-		"by a promise not made":   {edit(broken(t, "mutants/a"), func(m *history.Mutant) { m.Params = []byte(`{"atLeast":99}`) }), ExitUnknown},
-		"of the harness, cut off": {edit(still(t, "mutants/a"), func(m *history.Mutant) { m.Harness = true }).Incomplete("killed"), ExitUnknown},
+		"caught":                  {mutant(broken(t, "mutants/a")), exit.Held},
+		"missed":                  {mutant(still(t, "mutants/a")), exit.Violated},
+		"escaped":                 {edit(still(t, "mutants/a"), chance), exit.Held},
+		"caught by chance":        {edit(broken(t, "mutants/a"), chance), exit.Held},
+		"cut off":                 {mutant(broken(t, "mutants/a")).Incomplete("killed"), exit.Unknown},
+		"in trouble":              {mutant(broken(t, "mutants/a")).Trouble(20e9, "the load worker is gone"), exit.Unknown},
+		"for another cause":       {edit(broken(t, "mutants/a"), func(m *history.Mutant) { m.Cause = "slow" }), exit.Unknown},
+		"by a promise not made":   {edit(broken(t, "mutants/a"), func(m *history.Mutant) { m.Params = []byte(`{"atLeast":99}`) }), exit.Unknown},
+		"of the harness, cut off": {edit(still(t, "mutants/a"), func(m *history.Mutant) { m.Harness = true }).Incomplete("killed"), exit.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, file := storeRun(t, test.record)
@@ -37,8 +38,8 @@ func TestEveryConsumerAgreesOnAMutant(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			report := map[reports.Result]int{reports.Held: ExitHeld, reports.Violated: ExitViolated, reports.Unknown: ExitUnknown}[model.Result]
-			if run := ExitCode(outcomeOf(file)); run != test.code || judge != test.code || report != test.code || selftest != test.code {
+			report := map[reports.Result]int{reports.Held: exit.Held, reports.Violated: exit.Violated, reports.Unknown: exit.Unknown}[model.Result]
+			if run := exit.Code(outcomeOf(file)); run != test.code || judge != test.code || report != test.code || selftest != test.code {
 				t.Errorf("the run says %d, judge %d, the report %d (%s), selftest %d; want %d", run, judge, report, model.Scenarios[0].Why,
 					selftest, test.code)
 			}

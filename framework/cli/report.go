@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
@@ -33,7 +35,7 @@ written.`,
   holdfast report artifacts/latest --catalogue suites/README.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if page == "" || len(args) == 0 {
-				if err := oneArg(cmd, args); err != nil {
+				if err := terminal.OneArg(cmd, args); err != nil {
 					return err
 				}
 			}
@@ -63,7 +65,7 @@ func reportAgain(out io.Writer, dir string) error {
 		text += "report: " + filepath.Join(dir, formats.HTMLFile) + "\n"
 	}
 	_, said := io.WriteString(out, text)
-	return besides(reported(r), r.Damaged, err, said)
+	return exit.Besides(reported(r), r.Damaged, err, said)
 }
 
 // reported is the error with the exit code of a report, which is also that of the run and of judge.
@@ -72,14 +74,14 @@ func reported(r reports.Report) error {
 	case reports.Held:
 		return nil
 	case reports.Violated:
-		return judged(verdict.Violated)
+		return exit.Judged(verdict.Violated)
 	case reports.Interrupted:
-		return cutShort(r.Interrupted, r.Counts.Interrupted, r.Counts.NotBegun)
+		return exit.CutShort(r.Interrupted, r.Counts.Interrupted, r.Counts.NotBegun)
 	}
 	if slices.ContainsFunc(r.Scenarios, func(s reports.Scenario) bool { return s.NotJudged }) {
-		return failedBefore()
+		return exit.FailedBefore()
 	}
-	return judged(verdict.Unknown)
+	return exit.Judged(verdict.Unknown)
 }
 
 // claims are those of every suite.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
@@ -39,26 +40,26 @@ func TestTheEndOfARun(t *testing.T) {
 		summary string
 	}{
 		{
-			[]*historytest.Builder{still(t, "chaos/a"), still(t, "chaos/b"), mutant(broken(t, "mutants/c"))}, ExitHeld,
+			[]*historytest.Builder{still(t, "chaos/a"), still(t, "chaos/b"), mutant(broken(t, "mutants/c"))}, exit.Held,
 			"2 scenarios held, 0 violated, 0 unknown; 1 of 1 mutants caught; mutants/c: its twin was not run",
 		},
 		{
-			[]*historytest.Builder{still(t, "chaos/a"), mutant(still(t, "mutants/c"))}, ExitViolated,
+			[]*historytest.Builder{still(t, "chaos/a"), mutant(still(t, "mutants/c"))}, exit.Violated,
 			"1 scenario held, 0 violated, 0 unknown; 0 of 1 mutants caught; mutants/c: its twin was not run",
 		},
 		{
-			[]*historytest.Builder{broken(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")}, ExitViolated,
+			[]*historytest.Builder{broken(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")}, exit.Violated,
 			"0 scenarios held, 1 violated, 1 unknown",
 		},
 		{
-			[]*historytest.Builder{still(t, "chaos/a"), mutant(still(t, "mutants/c").Incomplete("killed"))}, ExitUnknown,
+			[]*historytest.Builder{still(t, "chaos/a"), mutant(still(t, "mutants/c").Incomplete("killed"))}, exit.Unknown,
 			"1 scenario held, 0 violated, 0 unknown; 0 of 1 mutants caught",
 		},
 	} {
 		dir, file := storeRun(t, test.records...)
 		var out bytes.Buffer
 		err := report(&out, dir, file)
-		if code := ExitCode(err); code != test.code {
+		if code := exit.Code(err); code != test.code {
 			t.Errorf("%s: exit code %d, %v; want %d", test.summary, code, err, test.code)
 		}
 		want := "\n" + test.summary + "\nreport: " + filepath.Join(dir, formats.HTMLFile) + "\n"
@@ -80,7 +81,7 @@ func TestTheEndOfARun(t *testing.T) {
 func TestTheEndOfARunThatCannotBeWritten(t *testing.T) {
 	full := errors.New("write run.json: no space left on device")
 	for want, record := range map[int]*historytest.Builder{
-		ExitViolated: broken(t, "chaos/a"), ExitFailed: still(t, "chaos/a"),
+		exit.Violated: broken(t, "chaos/a"), exit.Failed: still(t, "chaos/a"),
 	} {
 		dir, file := storeRun(t, record)
 		for what, end := range map[string]func(io.Writer) error{
@@ -89,8 +90,8 @@ func TestTheEndOfARunThatCannotBeWritten(t *testing.T) {
 			"the screen":  func(io.Writer) error { return report(brokenPipe{}, dir, file) },
 		} {
 			var out bytes.Buffer
-			if err := end(&out); ExitCode(err) != want {
-				t.Errorf("%s cannot be written: exit code %d, want %d: %v", what, ExitCode(err), want, err)
+			if err := end(&out); exit.Code(err) != want {
+				t.Errorf("%s cannot be written: exit code %d, want %d: %v", what, exit.Code(err), want, err)
 			} else if what == "the reports" && !strings.Contains(out.String(), summary.Of(file)) {
 				t.Errorf("said %q", out.String())
 			}
@@ -110,8 +111,8 @@ func TestAMissThatCannotBeWritten(t *testing.T) {
 	if err := missed.Add(dir, file); err != nil {
 		t.Fatal(err)
 	}
-	if err := concluded(io.Discard, filepath.Join(dir, "none"), missed); ExitCode(err) != ExitViolated {
-		t.Errorf("a miss: exit code %d, %v", ExitCode(err), err)
+	if err := concluded(io.Discard, filepath.Join(dir, "none"), missed); exit.Code(err) != exit.Violated {
+		t.Errorf("a miss: exit code %d, %v", exit.Code(err), err)
 	}
 }
 
@@ -123,13 +124,13 @@ func TestReport(t *testing.T) {
 		code   int
 		line   string
 	}{
-		"held":     {still(t, "chaos/a"), "", ExitHeld, "held: 1 held. 0 of 0 requests failed"},
-		"violated": {broken(t, "chaos/a"), "", ExitViolated, "violated: 1 violated. "},
-		"caught":   {mutant(broken(t, "mutants/a")), "", ExitHeld, "held: 1 mutant caught.\n"},
-		"missed":   {mutant(still(t, "mutants/a")), "", ExitViolated, "violated: 1 mutant missed.\n"},
-		"damaged": {still(t, "chaos/a"), "chaos/a/events.jsonl", ExitUnknown,
+		"held":     {still(t, "chaos/a"), "", exit.Held, "held: 1 held. 0 of 0 requests failed"},
+		"violated": {broken(t, "chaos/a"), "", exit.Violated, "violated: 1 violated. "},
+		"caught":   {mutant(broken(t, "mutants/a")), "", exit.Held, "held: 1 mutant caught.\n"},
+		"missed":   {mutant(still(t, "mutants/a")), "", exit.Violated, "violated: 1 mutant missed.\n"},
+		"damaged": {still(t, "chaos/a"), "chaos/a/events.jsonl", exit.Unknown,
 			"unknown: 1 unknown. 0 of 0 requests failed over 1 disruption event. The requests of 1 scenario could not be read completely, so the sum is too low.\n"},
-		"run.json is changed": {still(t, "chaos/a"), history.RunFileName, ExitFailed, "unknown: 1 unknown. "},
+		"run.json is changed": {still(t, "chaos/a"), history.RunFileName, exit.Failed, "unknown: 1 unknown. "},
 	} {
 		t.Run(what, func(t *testing.T) {
 			dir, _ := storeRun(t, test.record)
@@ -176,7 +177,7 @@ func TestReportOnARunWithoutItsDescription(t *testing.T) {
 		spoil()
 		_, code, err := execute(t, "report", dir)
 		text, readErr := os.ReadFile(filepath.Join(dir, formats.MarkdownFile))
-		if code == ExitHeld || readErr != nil || strings.Contains(string(text), "seed 0") || !strings.Contains(string(text), "run.json") {
+		if code == exit.Held || readErr != nil || strings.Contains(string(text), "seed 0") || !strings.Contains(string(text), "run.json") {
 			t.Errorf("%s: exit code %d, %v\n%s", what, code, err, text)
 		}
 	}
@@ -196,7 +197,7 @@ func TestWhatTheRecordSaysOfAnInterruption(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, command := range []string{"report", "judge"} {
-			if out, code, err := execute(t, command, dir); code != ExitViolated {
+			if out, code, err := execute(t, command, dir); code != exit.Violated {
 				t.Errorf("%s: %s ends with %d, %v; want 1\n%s", what, command, code, err, out)
 			}
 		}
@@ -215,12 +216,12 @@ func TestARunThatWasInterrupted(t *testing.T) {
 		code   int
 		sum    string
 	}{
-		"by SIGINT":          {"SIGINT", cut(), ExitInterrupted, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
-		"by SIGTERM":         {"SIGTERM", cut(), ExitTerminated, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
-		"by a limit":         {"suite timeout occurred", cut(), ExitFailed, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
-		"broken before":      {"SIGINT", lost(), ExitViolated, "1 scenario held, 1 violated, 0 unknown; 0 interrupted, 2 not begun"},
-		"a mutant":           {"SIGINT", mutant(lost()), ExitInterrupted, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
-		"a mutant that held": {"SIGINT", mutant(cut()), ExitInterrupted, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
+		"by SIGINT":          {"SIGINT", cut(), exit.Interrupted, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
+		"by SIGTERM":         {"SIGTERM", cut(), exit.Terminated, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
+		"by a limit":         {"suite timeout occurred", cut(), exit.Failed, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
+		"broken before":      {"SIGINT", lost(), exit.Violated, "1 scenario held, 1 violated, 0 unknown; 0 interrupted, 2 not begun"},
+		"a mutant":           {"SIGINT", mutant(lost()), exit.Interrupted, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
+		"a mutant that held": {"SIGINT", mutant(cut()), exit.Interrupted, "1 scenario held, 0 violated, 0 unknown; 1 interrupted, 2 not begun"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			dir, file := storeRun(t, still(t, "chaos/a"), test.record)
@@ -233,7 +234,7 @@ func TestARunThatWasInterrupted(t *testing.T) {
 			}
 			var out bytes.Buffer
 			err := report(&out, dir, file)
-			if code := ExitCode(err); code != test.code || !strings.HasPrefix(out.String(), "\n"+test.sum+"\n") {
+			if code := exit.Code(err); code != test.code || !strings.HasPrefix(out.String(), "\n"+test.sum+"\n") {
 				t.Errorf("exit code %d, %v, %q; want %d and %q", code, err, out.String(), test.code, test.sum)
 			}
 			for _, again := range []string{"judge", "report"} {
@@ -249,7 +250,7 @@ func TestARunThatWasInterrupted(t *testing.T) {
 				}
 			}
 			text, err := os.ReadFile(filepath.Join(dir, formats.JUnitFile))
-			errors := map[bool]string{true: `errors="0"`, false: `errors="1"`}[test.code == ExitViolated]
+			errors := map[bool]string{true: `errors="0"`, false: `errors="1"`}[test.code == exit.Violated]
 			if err != nil || !strings.Contains(string(text), errors+` skipped="2"`) {
 				t.Errorf("%v, want %s and 2 skipped\n%s", err, errors, text)
 			}
@@ -273,14 +274,14 @@ func TestReportOnWhatIsNoRun(t *testing.T) {
 		dir := t.TempDir()
 		overwrite(t, filepath.Join(dir, history.RunFileName), test.text)
 		_, code, err := execute(t, "report", dir)
-		if code != ExitFailed || !strings.Contains(err.Error(), test.want) || written(t, dir) != nil {
+		if code != exit.Failed || !strings.Contains(err.Error(), test.want) || written(t, dir) != nil {
 			t.Errorf("run.json %s: exit code %d, %v, reports %v; want 3, %q and none", name, code, err, written(t, dir), test.want)
 		}
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	overwrite(t, file, "")
 	for _, path := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none"), file} {
-		if _, code, err := execute(t, "report", path); code != ExitFailed || !strings.Contains(err.Error(), path) {
+		if _, code, err := execute(t, "report", path); code != exit.Failed || !strings.Contains(err.Error(), path) {
 			t.Errorf("report %s: exit code %d, %v; want 3 and the path", path, code, err)
 		}
 	}
@@ -295,7 +296,7 @@ func TestReportOnPartOfARun(t *testing.T) {
 	}
 	for what, dir := range map[string]string{"no scenarios": empty, "no run.json": killed} {
 		_, code, err := execute(t, "report", dir)
-		if diff := cmp.Diff(reportFiles, written(t, dir)); code != ExitUnknown || diff != "" {
+		if diff := cmp.Diff(reportFiles, written(t, dir)); code != exit.Unknown || diff != "" {
 			t.Errorf("%s: exit code %d, %v; reports (-want +got):\n%s", what, code, err, diff)
 		}
 		text, err := os.ReadFile(filepath.Join(dir, formats.MarkdownFile))

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/launch"
 )
 
@@ -21,7 +22,7 @@ func (f runFlags) resumed(cmd *cobra.Command) (runFlags, error) {
 		}
 	})
 	if len(f.Names)+len(others) > 0 {
-		return f, usage(fmt.Errorf("--resume with %q: a resumed run has the scenarios and settings that it was begun with", append(others, f.Names...)))
+		return f, exit.Usage(fmt.Errorf("--resume with %q: a resumed run has the scenarios and settings that it was begun with", append(others, f.Names...)))
 	}
 	dir, file, err := launch.Interrupted(f.Artifacts, f.resume)
 	if err != nil {

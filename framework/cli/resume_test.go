@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
@@ -79,11 +80,11 @@ func TestResumeRefusesOtherFlags(t *testing.T) {
 // A run whose process was killed is continued by its name, with the flags that began it.
 func TestResumeIsAProcess(t *testing.T) {
 	dir := t.TempDir()
-	if _, log, code := process(t, "run chaos/one mutants/three --provider hamlet --seed 5 --artifacts "+dir); code != ExitUnknown {
+	if _, log, code := process(t, "run chaos/one mutants/three --provider hamlet --seed 5 --artifacts "+dir); code != exit.Unknown {
 		t.Fatalf("exit code %d\n%s", code, log)
 	}
 	last := filepath.Join(dir, history.LastAttemptName)
-	if _, log, code := process(t, "run --resume last-attempt --artifacts "+dir); code != ExitFailed ||
+	if _, log, code := process(t, "run --resume last-attempt --artifacts "+dir); code != exit.Failed ||
 		!strings.Contains(log, ": it is complete: no scenario is left to run") {
 		t.Errorf("a complete run: exit code %d\n%s", code, log)
 	}
@@ -97,7 +98,7 @@ func TestResumeIsAProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, log, code := process(t, "run --resume last-attempt --artifacts "+dir)
-	if code != ExitUnknown || !strings.Contains(out, "resume run "+file.ID+": 1 of 2 scenarios have their result already\n") {
+	if code != exit.Unknown || !strings.Contains(out, "resume run "+file.ID+": 1 of 2 scenarios have their result already\n") {
 		t.Errorf("exit code %d\n%s\n%s", code, out, log)
 	}
 	resumed, err := history.ReadRunFile(last)

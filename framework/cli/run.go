@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/launch"
@@ -36,7 +37,7 @@ const providerFlag = "provider"
 func newProvider(ctx context.Context, name string, out io.Writer, say func(string)) (provider.Provider, error) {
 	make, known := provider.Makers[name]
 	if !known {
-		return provider.Provider{}, usage(fmt.Errorf("provider %q: want one of %s", name,
+		return provider.Provider{}, exit.Usage(fmt.Errorf("provider %q: want one of %s", name,
 			strings.Join(slices.Sorted(maps.Keys(provider.Makers)), ", ")))
 	}
 	return make(ctx, out, say)
@@ -63,7 +64,7 @@ are those of the interrupted run. The report and the exit code are those of the 
 With --cluster, run uses an existing cluster, and the scenarios that fit it. Only one run may use a cluster at a time. The Lease in the
 cluster's namespace holdfast names that run.
 
-` + exitCodes,
+` + exit.Codes,
 		Example: `  holdfast run
   holdfast run chaos/rolling-update mutants/no-prestop
   holdfast run 'chaos/drain-*' --label gateway
@@ -83,13 +84,13 @@ cluster's namespace holdfast names that run.
 			}
 			chosen, told, err := f.Scenarios()
 			if err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			if f.list {
 				return f.printList(cmd.OutOrStdout(), chosen)
 			}
 			if err := f.Validate(); err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			return f.run(cmd, version, chosen, told)
 		},
@@ -179,7 +180,7 @@ func (f runFlags) onCluster(ctx context.Context, p provider.Provider, chosen []s
 	}
 	fit, note, err := f.On(c.Spec(), chosen)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exit.Usage(err)
 	}
 	if note != "" {
 		say(note)
@@ -196,5 +197,5 @@ func report(out io.Writer, dir string, file history.RunFile, failed ...error) er
 		text += "report: " + filepath.Join(dir, formats.HTMLFile) + "\n"
 	}
 	_, said := io.WriteString(out, text)
-	return besides(outcomeOf(file), append(failed, err, said)...)
+	return exit.Besides(outcomeOf(file), append(failed, err, said)...)
 }

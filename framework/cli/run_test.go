@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/internal/leasetest"
@@ -221,7 +222,7 @@ func TestRunIsAProcess(t *testing.T) {
 		again   string   // run.json's command
 	}{
 		"nothing can be certified": {
-			args: "run --provider hamlet --seed 5", code: ExitUnknown,
+			args: "run --provider hamlet --seed 5", code: exit.Unknown,
 			out: []string{
 				"[1/2] chaos/one: one holds (about 45s)\n  provision 0s\n  provision 0s: Starting control-plane\n", "  UNKNOWN in ",
 				"[2/2] mutants/three: without sense", "\n0 scenarios held, 0 violated, 1 unknown; 0 of 1 mutants caught\n", "deleted a cluster",
@@ -231,7 +232,7 @@ func TestRunIsAProcess(t *testing.T) {
 			again:   "holdfast run --seed 5",
 		},
 		"no cluster": {
-			args: "run --provider nowhere --seed 5 --scope full --kubernetes v1.36.3 --timings stock --proxy-mode iptables", code: ExitFailed,
+			args: "run --provider nowhere --seed 5 --scope full --kubernetes v1.36.3 --timings stock --proxy-mode iptables", code: exit.Failed,
 			out: []string{"  FAILED in 0s: provision a cluster: no engine\n", "\n0 scenarios held, 0 violated, 0 unknown, harness failed in 3\n"},
 			err: "holdfast: the harness or its environment failed before everything could be judged; see above",
 			results: []string{
@@ -241,18 +242,18 @@ func TestRunIsAProcess(t *testing.T) {
 			again: "holdfast run --scope full --seed 5 --kubernetes v1.36.3 --timings stock --proxy-mode iptables",
 		},
 		"some scenarios, and the cluster is kept": {
-			args: "run mutants/three chaos/two --provider hamlet --keep --seed 5", code: ExitUnknown, not: "deleted a cluster",
+			args: "run mutants/three chaos/two --provider hamlet --keep --seed 5", code: exit.Unknown, not: "deleted a cluster",
 			results: []string{"chaos/two unknown", "mutants/three unknown"}, // in the order of the descriptions
 			again:   "holdfast run mutants/three chaos/two --seed 5",
 		},
 		"an incident": {
-			args: "run --incident it-broke --provider hamlet --seed 5", code: ExitUnknown,
+			args: "run --incident it-broke --provider hamlet --seed 5", code: exit.Unknown,
 			results: []string{"mutants/three unknown", "chaos/two unknown"}, // in the order of the incident
 			out:     []string{"incident it-broke\n  story:   It ran.\n  symptom: It ran no more.\n  cause:   Nobody knew.\n  fix:     Sense.\n"},
 			again:   "holdfast run --incident it-broke --seed 5",
 		},
 		"a cluster that is there": {
-			args: "run chaos/one --provider hamlet --cluster demo --seed 5", code: ExitUnknown, not: "deleted a cluster",
+			args: "run chaos/one --provider hamlet --cluster demo --seed 5", code: exit.Unknown, not: "deleted a cluster",
 			results: []string{"chaos/one unknown"}, again: "holdfast run chaos/one --cluster demo --seed 5",
 		},
 	} {
@@ -273,7 +274,7 @@ func TestRunIsAProcess(t *testing.T) {
 			}
 			last := filepath.Join(dir, history.LastAttemptName)
 			// A run that failed before anything was judged does not become the latest run.
-			if _, err := os.Stat(filepath.Join(dir, history.LatestName)); (err == nil) != (test.code == ExitUnknown) {
+			if _, err := os.Stat(filepath.Join(dir, history.LatestName)); (err == nil) != (test.code == exit.Unknown) {
 				t.Errorf("exit code %d, and %s: %v", code, history.LatestName, err)
 			}
 			if diff := cmp.Diff(reportFiles, written(t, last)); diff != "" {
@@ -305,7 +306,7 @@ func TestRunWithoutRoomForItsRecord(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	overwrite(t, file, "")
 	out, log, code := process(t, "run --provider hamlet --artifacts "+file)
-	if code != ExitFailed || strings.Contains(out, "Starting") || !strings.Contains(log, "holdfast: make a folder for the run: ") {
+	if code != exit.Failed || strings.Contains(out, "Starting") || !strings.Contains(log, "holdfast: make a folder for the run: ") {
 		t.Errorf("exit code %d\n%s\n%s", code, out, log)
 	}
 }
@@ -346,7 +347,7 @@ func TestRunList(t *testing.T) {
 		"run --list chaos/one chaos/one":       one,
 		"run chaos/one --list --provider none": one, // a list needs no provider
 	} {
-		if out, code, err := execute(t, strings.Fields(args)...); code != ExitHeld || out != want {
+		if out, code, err := execute(t, strings.Fields(args)...); code != exit.Held || out != want {
 			t.Errorf("holdfast %s: exit code %d, %v\n%s\nwant\n%s", args, code, err, out, want)
 		}
 	}
@@ -355,13 +356,13 @@ func TestRunList(t *testing.T) {
 		"chaos": "did you mean chaos/one or chaos/two?", "mutants/thre": "did you mean mutants/three?",
 	} {
 		_, code, err := execute(t, "run", "--list", typed)
-		if want = fmt.Sprintf("unknown scenario %q: %s", typed, want); code != ExitUsage || err == nil || err.Error() != want {
+		if want = fmt.Sprintf("unknown scenario %q: %s", typed, want); code != exit.BadUsage || err == nil || err.Error() != want {
 			t.Errorf("run %s: exit code %d, %v; want 4 and %s", typed, code, err, want)
 		}
 	}
 	for _, args := range []string{"run --list chaos/one chaos/drain-one-worker", "run --list drain/*"} {
 		_, code, err := execute(t, strings.Fields(args)...)
-		if code != ExitUsage || err == nil || !strings.Contains(err.Error(), ": see 'holdfast run --list --scope full'") {
+		if code != exit.BadUsage || err == nil || !strings.Contains(err.Error(), ": see 'holdfast run --list --scope full'") {
 			t.Errorf("holdfast %s: exit code %d, %v; want 4", args, code, err)
 		}
 	}
@@ -433,10 +434,10 @@ cluster demo is up: Kubernetes v1.36.3, 8 nodes: 1 control plane, 4 workers, and
   no scenario fits it; 3 fit the cluster of 'holdfast up demo', and --for SCENARIO makes the cluster that a scenario needs
   holdfast down demo
 `
-	if code != ExitHeld || out != want {
+	if code != exit.Held || out != want {
 		t.Errorf("exit code %d, %v\n%s\nwant\n%s", code, err, out, want)
 	}
-	if _, code, err := execute(t, "up", "demo", "--provider", "nowhere"); code != ExitFailed || err.Error() != "no engine" {
+	if _, code, err := execute(t, "up", "demo", "--provider", "nowhere"); code != exit.Failed || err.Error() != "no engine" {
 		t.Errorf("no engine: exit code %d, %v; want 3", code, err)
 	}
 }

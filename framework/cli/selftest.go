@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
@@ -76,7 +77,7 @@ failed before everything could be judged; 5 a verdict is Unknown; 130 and 143 a 
 				err = f.validate()
 			}
 			if err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			return f.measure(cmd, version, chosen)
 		},
@@ -119,7 +120,7 @@ func (f selftestFlags) validate() error {
 // addUp counts stored runs, and writes the report into a new folder.
 func (f selftestFlags) addUp(out io.Writer) error {
 	if len(f.Names) > 0 {
-		return usage(errors.New("--from with scenarios: --from counts all scenarios of the stored runs"))
+		return exit.Usage(errors.New("--from with scenarios: --from counts all scenarios of the stored runs"))
 	}
 	t := selftest.NewReport("")
 	for _, folder := range f.from {
@@ -160,7 +161,7 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 	t.Asked = f.runs
 	var errs []error
 	if !f.noInstrument {
-		say := sayTo(out)
+		say := terminal.SayTo(out)
 		errs = append(errs, t.MeasureInstrument(ctx, selftest.Options{
 			Dir: base.Dir, Seed: base.Seed, Trials: f.outages, Losses: f.losses, Soak: f.soak, Say: func(line string) { say("%s", line) },
 		}, base.Judged))
@@ -170,7 +171,7 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 			Base: base, Scenarios: chosen, About: about(chosen), Reproduce: f.reproduceWith, Summary: summary.Of, Out: out,
 		}))
 	}
-	return besides(concluded(out, base.Dir, t), errs...)
+	return exit.Besides(concluded(out, base.Dir, t), errs...)
 }
 
 // about is how long scenarios take, by their own estimates.
@@ -207,7 +208,7 @@ func concluded(out io.Writer, dir string, t *selftest.Report) error {
 		text += "selftest: " + filepath.Join(dir, selftest.MarkdownFile) + "\n"
 	}
 	_, said := io.WriteString(out, text)
-	return besides(measured(t), err, said)
+	return exit.Besides(measured(t), err, said)
 }
 
 // measured is the exit code of a selftest.
@@ -216,13 +217,13 @@ func measured(t *selftest.Report) error {
 	case reports.Held:
 		return nil
 	case reports.Violated:
-		return codeError{ExitViolated, errors.New("a mutant was missed, a good scenario was called Violated, or the instrument is wrong; see above")}
+		return exit.With(exit.Violated, errors.New("a mutant was missed, a good scenario was called Violated, or the instrument is wrong; see above"))
 	case reports.Interrupted:
 		// The signal determines the code, see interrupted.
-		return codeError{ExitUnknown, errors.New("not every round was finished")}
+		return exit.With(exit.Unknown, errors.New("not every round was finished"))
 	}
 	if t.Summary.NotJudged > 0 {
-		return failedBefore()
+		return exit.FailedBefore()
 	}
-	return judged(verdict.Unknown)
+	return exit.Judged(verdict.Unknown)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/selftest"
 )
@@ -24,7 +25,7 @@ func TestSelftestIsAProcess(t *testing.T) {
 		deleted int                 // clusters
 	}{
 		"nothing can be certified": {
-			args: "selftest --runs 2 --provider hamlet --seed 5", code: ExitUnknown,
+			args: "selftest --runs 2 --provider hamlet --seed 5", code: exit.Unknown,
 			out: []string{
 				": 2 rounds of 2 scenarios, about 3m0s\n", "[1/4] chaos/one", "[4/4] chaos/one",
 				"\nround 1 of 2: 0 scenarios held, 0 violated, 1 unknown; 0 of 1 mutants caught\n" +
@@ -37,11 +38,11 @@ func TestSelftestIsAProcess(t *testing.T) {
 			},
 		},
 		"one of them, of the full scope": {
-			args: "selftest chaos/two --runs 1 --provider hamlet --seed 5", code: ExitUnknown, deleted: 1,
+			args: "selftest chaos/two --runs 1 --provider hamlet --seed 5", code: exit.Unknown, deleted: 1,
 			rounds: map[string][]string{"round-001": {"chaos/two unknown"}},
 		},
 		"no cluster": {
-			args: "selftest --runs 1 --provider nowhere --seed 5", code: ExitFailed,
+			args: "selftest --runs 1 --provider nowhere --seed 5", code: exit.Failed,
 			err:    "the harness or its environment failed before everything could be judged",
 			rounds: map[string][]string{"round-001": {"chaos/one provision a cluster: no engine", "mutants/three provision a cluster: no engine"}},
 		},
@@ -96,7 +97,7 @@ func TestSelftestWithoutACluster(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	out, log, code := process(t, "selftest --no-cluster --outages 0 --losses 0s --soak 400 --provider nowhere --artifacts "+dir)
-	if code == ExitFailed || code == ExitUsage { // on a busy machine the instrument may have findings
+	if code == exit.Failed || code == exit.BadUsage { // on a busy machine the instrument may have findings
 		t.Errorf("exit code %d; standard error\n%s", code, log)
 	}
 	if !strings.Contains(out, " good requests of a soak failed (") || strings.Contains(out, "rounds of") {
@@ -129,11 +130,11 @@ func TestSelftestAddsUp(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{one, two}, ExitHeld, "2 of 2 broken workloads caught (at least 22.4 %), 0 false alarms in 2 good runs (at most 77.6 %), 0 Unknown, 0 not judged"},
-		{[]string{one, missed, unknown}, ExitViolated, "1 of 2 broken workloads caught"},
-		{[]string{one, unknown}, ExitUnknown, "1 of 1 broken workloads caught (at least 5 %), 0 false alarms in 2 good runs (at most 77.6 %), 1 Unknown"},
-		{[]string{one, one}, ExitFailed, ""},
-		{[]string{t.TempDir()}, ExitFailed, ""},
+		{[]string{one, two}, exit.Held, "2 of 2 broken workloads caught (at least 22.4 %), 0 false alarms in 2 good runs (at most 77.6 %), 0 Unknown, 0 not judged"},
+		{[]string{one, missed, unknown}, exit.Violated, "1 of 2 broken workloads caught"},
+		{[]string{one, unknown}, exit.Unknown, "1 of 1 broken workloads caught (at least 5 %), 0 false alarms in 2 good runs (at most 77.6 %), 1 Unknown"},
+		{[]string{one, one}, exit.Failed, ""},
+		{[]string{t.TempDir()}, exit.Failed, ""},
 	} {
 		artifacts := t.TempDir()
 		args := []string{"selftest", "--artifacts", artifacts}
@@ -145,7 +146,7 @@ func TestSelftestAddsUp(t *testing.T) {
 			t.Errorf("%v: exit code %d, %v; want %d\n%s\nwant %q", test.from, code, err, test.code, out, test.says)
 		}
 		made, err := filepath.Glob(filepath.Join(artifacts, "*", selftest.MarkdownFile))
-		if want := test.code != ExitFailed; err != nil || (len(made) == 1) != want {
+		if want := test.code != exit.Failed; err != nil || (len(made) == 1) != want {
 			t.Errorf("%v: made %v, %v", test.from, made, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
@@ -24,7 +25,7 @@ func TestARunThatASignalEnds(t *testing.T) {
 	for signal, want := range map[syscall.Signal]struct {
 		code int
 		name string
-	}{syscall.SIGINT: {ExitInterrupted, "SIGINT"}, syscall.SIGTERM: {ExitTerminated, "SIGTERM"}} {
+	}{syscall.SIGINT: {exit.Interrupted, "SIGINT"}, syscall.SIGTERM: {exit.Terminated, "SIGTERM"}} {
 		t.Run(want.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

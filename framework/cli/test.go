@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads/app"
@@ -53,22 +54,22 @@ What is done, to each Deployment and StatefulSet behind a URL:
   scale        one replica more, one less than before, and back
   node-kill    one of its nodes dies; its share of the requests may fail until that is noticed
 
-` + exitCodes,
+` + exit.Codes,
 		Example: `  holdfast test                       # reads ./holdfast.yaml
   holdfast test suites/apps/nginx/holdfast.yaml --fix
   holdfast test -f k8s/ --image web.tar --url http://web.shop/
   holdfast test -k overlays/prod --image web.tar --url http://web/health --faults rollout,drain`,
-		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(1)(cmd, args)) },
+		Args: func(cmd *cobra.Command, args []string) error { return exit.Usage(cobra.MaximumNArgs(1)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.Find(args); err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			chosen, err := f.scenarios()
 			if err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			if err := f.Validate(); err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			for _, w := range chosen.untested {
 				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "untested: no URL leads to %s %s, and nothing is promised of it\n", w.Kind(), w.Name)

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/selection"
@@ -30,15 +32,15 @@ A scenario runs on the cluster that it needs, and on no other: without flags, up
 of a scenario. Beside the workers that are asked for, one more carries the load, and no fault touches it.`,
 		Example: "  holdfast up demo && holdfast run --cluster demo chaos/rolling-update\n  holdfast up demo --for chaos/kube-proxy-away\n" +
 			"  holdfast up demo --kubernetes v1.36.3 --timings stock",
-		Args: oneArg,
+		Args: terminal.OneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkCluster(spec); err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			if forScenario != "" {
 				s, err := selection.Scenarios(scenario.All, "full", []string{forScenario}, nil)
 				if err != nil {
-					return usage(err)
+					return exit.Usage(err)
 				}
 				spec = selection.WithFlags(s[0], spec, cmd.Flags().Changed)
 			}
@@ -71,7 +73,7 @@ func checkCluster(spec clusters.Spec) error {
 }
 
 func up(cmd *cobra.Command, from, name string, spec clusters.Spec) error {
-	p, err := newProvider(cmd.Context(), from, cmd.ErrOrStderr(), func(doing string) { sayTo(cmd.ErrOrStderr())("  %s", doing) })
+	p, err := newProvider(cmd.Context(), from, cmd.ErrOrStderr(), func(doing string) { terminal.SayTo(cmd.ErrOrStderr())("  %s", doing) })
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 )
 
 // commands are all commands, by their words, such as "image build".
@@ -31,14 +33,14 @@ func TestEveryCommandRefusesWhatItDoesNotKnow(t *testing.T) {
 		}
 		_, code, err := execute(t, append(strings.Fields(words), "--nonsense")...)
 		want := "unknown flag: --nonsense\nsee '" + c.CommandPath() + " --help'"
-		if code != ExitUsage || err == nil || err.Error() != want {
+		if code != exit.BadUsage || err == nil || err.Error() != want {
 			t.Errorf("holdfast %s --nonsense: exit code %d, %v; want 4 and %q", words, code, err, want)
 		}
 		if words == "run" || words == "heal" { // their arguments are names, which they check
 			continue
 		}
 		_, code, err = execute(t, append(strings.Fields(words), "some", "thing")...)
-		if code != ExitUsage || err == nil {
+		if code != exit.BadUsage || err == nil {
 			t.Errorf("holdfast %s some thing: exit code %d, %v; want 4", words, code, err)
 		}
 	}
@@ -47,12 +49,12 @@ func TestEveryCommandRefusesWhatItDoesNotKnow(t *testing.T) {
 func TestHelpIsNoMistake(t *testing.T) {
 	for words, c := range commands(Command("v1.2.3")) {
 		out, code, err := execute(t, append(strings.Fields(words), "--help")...)
-		if code != ExitHeld || !strings.Contains(out, c.Example) || !strings.Contains(out, "Usage:") {
+		if code != exit.Held || !strings.Contains(out, c.Example) || !strings.Contains(out, "Usage:") {
 			t.Errorf("holdfast %s --help: exit code %d, %v\n%s", words, code, err, out)
 		}
 	}
 	for _, args := range [][]string{nil, {"workload"}} { // without a command, the help is printed
-		if out, code, _ := execute(t, args...); code != ExitHeld || !strings.Contains(out, "Usage:") {
+		if out, code, _ := execute(t, args...); code != exit.Held || !strings.Contains(out, "Usage:") {
 			t.Errorf("holdfast %v: exit code %d\n%s", args, code, out)
 		}
 	}
@@ -113,7 +115,7 @@ func TestVerbose(t *testing.T) {
 		{[]string{"version"}, []slog.Level{slog.LevelWarn, slog.LevelError}},
 		{[]string{"version", "-v"}, []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}},
 	} {
-		if _, code, err := execute(t, test.args...); code != ExitHeld {
+		if _, code, err := execute(t, test.args...); code != exit.Held {
 			t.Fatal(err)
 		}
 		var got []slog.Level

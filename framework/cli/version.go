@@ -5,6 +5,8 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
 func versionCommand(version string) *cobra.Command {
@@ -12,7 +14,7 @@ func versionCommand(version string) *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version of holdfast",
 		Example: "  holdfast version",
-		Args:    noArgs,
+		Args:    terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "holdfast %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/load/conntrack"
@@ -37,19 +38,19 @@ func workload(ctx context.Context, name string, args []string) error {
 	case "backend":
 		o, err := backend.Parse(args, os.Getenv)
 		if err != nil {
-			return usage(err)
+			return exit.Usage(err)
 		}
 		return backend.Run(ctx, o, load.Servers()...)
 	case "gateway":
 		o, err := gateway.Parse(args)
 		if err != nil {
-			return usage(err)
+			return exit.Usage(err)
 		}
 		return gateway.Run(ctx, o)
 	case "load":
 		return loadWorker(ctx, args)
 	default:
-		return usage(errors.New("want backend, gateway or load"))
+		return exit.Usage(errors.New("want backend, gateway or load"))
 	}
 }
 
@@ -68,7 +69,7 @@ func loadWorker(ctx context.Context, args []string) error {
 		case workloads.LoadSpinFlag:
 			o.Spin = true
 		default:
-			return usage(fmt.Errorf("load: unexpected argument %q", arg))
+			return exit.Usage(fmt.Errorf("load: unexpected argument %q", arg))
 		}
 	}
 	return collect.RunWorker(ctx, o)

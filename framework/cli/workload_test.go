@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
@@ -19,16 +20,16 @@ func TestWorkloads(t *testing.T) {
 		code int
 		want string
 	}{
-		{"backend", []string{"--listen=127.0.0.1:0"}, ExitHeld, ""},
-		{"gateway", []string{"--listen=127.0.0.1:0", "--upstreams=127.0.0.1:1"}, ExitHeld, ""},
-		{"backend", []string{"--listen=127.0.0.1:none"}, ExitFailed, "listen tcp"},
-		{"backend", []string{"--at-term=explode"}, ExitUsage, "backend: "},
-		{"gateway", []string{"--per-try=soon"}, ExitUsage, "gateway: "},
-		{"load", nil, ExitFailed, "load worker: no name"},
-		{"", nil, ExitUsage, "want backend, gateway or load"},
+		{"backend", []string{"--listen=127.0.0.1:0"}, exit.Held, ""},
+		{"gateway", []string{"--listen=127.0.0.1:0", "--upstreams=127.0.0.1:1"}, exit.Held, ""},
+		{"backend", []string{"--listen=127.0.0.1:none"}, exit.Failed, "listen tcp"},
+		{"backend", []string{"--at-term=explode"}, exit.BadUsage, "backend: "},
+		{"gateway", []string{"--per-try=soon"}, exit.BadUsage, "gateway: "},
+		{"load", nil, exit.Failed, "load worker: no name"},
+		{"", nil, exit.BadUsage, "want backend, gateway or load"},
 	} {
 		err := workload(ended, test.name, test.args)
-		if code := ExitCode(err); code != test.code {
+		if code := exit.Code(err); code != test.code {
 			t.Errorf("%s %v: exit code %d, %v; want %d", test.name, test.args, code, err, test.code)
 		}
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {

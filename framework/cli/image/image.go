@@ -1,11 +1,10 @@
-package cli
+// Package image is `holdfast image`: the images that the nodes of clusters run.
+package image
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -13,17 +12,20 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
-func imageCommand() *cobra.Command {
+// Command is the command `holdfast image`.
+func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "image",
 		Short:   "Get the image that the nodes run",
 		Long:    "image gets a kindest/node image, or builds its equivalent where no container registry answers.",
 		Example: "  holdfast image build\n  holdfast image build --kubernetes v1.36.3\n  holdfast image versions",
-		Args:    noArgs,
+		Args:    terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage(errors.New("say what to do: get, build, balancer, list, remove, clear-cache or versions; see 'holdfast image --help'"))
+			return exit.Usage(errors.New("say what to do: get, build, balancer, list, remove, clear-cache or versions; see 'holdfast image --help'"))
 		},
 	}
 	cmd.AddCommand(
@@ -34,27 +36,20 @@ func imageCommand() *cobra.Command {
 	return cmd
 }
 
-// printJSON prints a value for programs.
-func printJSON(out io.Writer, v any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
-}
-
 // getter is nodeimage.Ensure or nodeimage.Build.
 type getter = func(ctx context.Context, e *engine.Engine, version string, o nodeimage.Options) (registry.Ref, error)
 
 func refCommand(use, short string, get getter) *cobra.Command {
 	var kubernetes string
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: noArgs,
+		Use: use, Short: short, Args: terminal.NoArgs,
 		Example: "  holdfast image " + use + " --kubernetes v1.37.0",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := (clusters.Spec{Zones: []string{"a"}, Kubernetes: kubernetes}).Validate(); err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			out := cmd.ErrOrStderr()
-			e, err := engine.Find(cmd.Context(), engine.Options{Say: sayTo(out)})
+			e, err := engine.Find(cmd.Context(), engine.Options{Say: terminal.SayTo(out)})
 			if err != nil {
 				return err
 			}
@@ -62,7 +57,7 @@ func refCommand(use, short string, get getter) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printJSON(cmd.OutOrStdout(), ref)
+			return terminal.PrintJSON(cmd.OutOrStdout(), ref)
 		},
 	}
 	cmd.Flags().StringVar(&kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that builds")
@@ -71,7 +66,7 @@ func refCommand(use, short string, get getter) *cobra.Command {
 
 func balancerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "balancer", Short: "Find, pull or build the load balancer for several control planes, as run and up do", Args: noArgs,
+		Use: "balancer", Short: "Find, pull or build the load balancer for several control planes, as run and up do", Args: terminal.NoArgs,
 		Long: `balancer sees to it that the engine holds the image that kind puts before several control planes. Where no registry has it, an
 image with HAProxy from Debian's packages is built, and stands in for it under the same name, in this engine alone. A label
 tells the two apart, and "holdfast image list" says which it is; after "holdfast image remove" the next cluster tries the registry
@@ -79,7 +74,7 @@ again.`,
 		Example: "  holdfast image balancer\n  holdfast up demo --control-planes 3",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.ErrOrStderr()
-			e, err := engine.Find(cmd.Context(), engine.Options{Say: sayTo(out)})
+			e, err := engine.Find(cmd.Context(), engine.Options{Say: terminal.SayTo(out)})
 			if err != nil {
 				return err
 			}
@@ -87,14 +82,14 @@ again.`,
 			if err != nil {
 				return err
 			}
-			return printJSON(cmd.OutOrStdout(), found)
+			return terminal.PrintJSON(cmd.OutOrStdout(), found)
 		},
 	}
 }
 
 func listCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the node images that the engine holds", Args: noArgs, Example: "  holdfast image list",
+		Use: "list", Short: "List the node images that the engine holds", Args: terminal.NoArgs, Example: "  holdfast image list",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			e, err := engine.Find(cmd.Context(), engine.Options{NoInstall: true})
 			if err != nil {
@@ -129,7 +124,7 @@ func listCommand() *cobra.Command {
 
 func removeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove IMAGE", Short: "Remove a node image from the engine", Args: oneArg,
+		Use: "remove IMAGE", Short: "Remove a node image from the engine", Args: terminal.OneArg,
 		Example: "  holdfast image list\n  holdfast image remove localhost/holdfast/node:v1.36.3-8aa234bb9375",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, err := engine.Find(cmd.Context(), engine.Options{NoInstall: true})
@@ -143,7 +138,7 @@ func removeCommand() *cobra.Command {
 
 func clearCacheCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "clear-cache", Short: "Forget what builds have kept; the images stay", Args: noArgs,
+		Use: "clear-cache", Short: "Forget what builds have kept; the images stay", Args: terminal.NoArgs,
 		Example: "  holdfast image clear-cache",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return nodeimage.ClearCache(cmd.Context(), nodeimage.Options{})
@@ -153,7 +148,7 @@ func clearCacheCommand() *cobra.Command {
 
 func versionsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "versions", Short: "List the released versions of Kubernetes, newest first", Args: noArgs,
+		Use: "versions", Short: "List the released versions of Kubernetes, newest first", Args: terminal.NoArgs,
 		Example: "  holdfast image versions",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			versions, err := nodeimage.Versions(cmd.Context())

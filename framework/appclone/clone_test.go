@@ -1,0 +1,178 @@
+package appclone_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	k8stesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/yaml"
+
+	"github.com/holdfast-ha/holdfast/framework/appclone"
+)
+
+// listed are the list kinds of what is read.
+var listed = map[schema.GroupVersionResource]string{}
+
+func init() {
+	for _, one := range [][4]string{
+		{"", "v1", "serviceaccounts", "ServiceAccountList"}, {"", "v1", "configmaps", "ConfigMapList"}, {"", "v1", "services", "ServiceList"},
+		{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaimList"}, {"apps", "v1", "deployments", "DeploymentList"},
+		{"apps", "v1", "statefulsets", "StatefulSetList"}, {"apps", "v1", "daemonsets", "DaemonSetList"}, {"batch", "v1", "cronjobs", "CronJobList"},
+		{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudgetList"}, {"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscalerList"},
+		{"rbac.authorization.k8s.io", "v1", "roles", "RoleList"}, {"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBindingList"},
+		{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicyList"}, {"networking.k8s.io", "v1", "ingresses", "IngressList"},
+		{"gateway.networking.k8s.io", "v1", "gateways", "GatewayList"}, {"gateway.networking.k8s.io", "v1", "httproutes", "HTTPRouteList"},
+	} {
+		listed[schema.GroupVersionResource{Group: one[0], Version: one[1], Resource: one[2]}] = one[3]
+	}
+}
+
+// cluster is an API server in memory with the objects of a file in testdata.
+func cluster(t *testing.T, file string) *dynamicfake.FakeDynamicClient {
+	t.Helper()
+	var objects []runtime.Object
+	for _, o := range documents(t, file) {
+		objects = append(objects, &o)
+	}
+	return dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), listed, objects...)
+}
+
+func documents(t *testing.T, file string) (all []unstructured.Unstructured) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for document := range strings.SplitSeq(string(text), "\n---\n") {
+		var o unstructured.Unstructured
+		if err := yaml.UnmarshalStrict([]byte(document), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// A copy has what somebody wrote, and nothing that the cluster made of it.
+func TestCopyIsWhatSomebodyWrote(t *testing.T) {
+	got, err := appclone.Read(t.Context(), cluster(t, "shop.yaml"), "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(documents(t, "shop-copied.yaml"), got.Objects); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	want := []string{
+		"Secret pull is missing, which Deployment web names: holdfast reads no Secret.",
+		"Secret tokens is missing, which Deployment web names: holdfast reads no Secret.",
+		"Secret web-tls is missing, which Ingress web names: holdfast reads no Secret.",
+	}
+	if diff := cmp.Diff(want, got.Gaps); diff != "" {
+		t.Errorf("gaps (-want +got):\n%s", diff)
+	}
+}
+
+// refusing answers each list of a resource with an error.
+func refusing(c *dynamicfake.FakeDynamicClient, resource string, err error) {
+	c.PrependReactor("list", resource, func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, err })
+}
+
+func TestWhatMustNotBeReadIsAGap(t *testing.T) {
+	client := cluster(t, "shop.yaml")
+	refusing(client, "configmaps", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("no")))
+	refusing(client, "httproutes", apierrors.NewNotFound(schema.GroupResource{Resource: "httproutes"}, ""))
+	got, err := appclone.Read(t.Context(), client, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "The configmaps are missing: this user must not list them."; got.Gaps[0] != want {
+		t.Errorf("got gaps %q, want %q first", got.Gaps, want)
+	}
+}
+
+func TestACopyOfNothingIsAnError(t *testing.T) {
+	for what, prepare := range map[string]func(*dynamicfake.FakeDynamicClient){
+		"an empty namespace": func(c *dynamicfake.FakeDynamicClient) {
+			for _, resource := range []string{"deployments", "statefulsets"} {
+				refusing(c, resource, apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", errors.New("no")))
+			}
+		},
+		"an API server that fails": func(c *dynamicfake.FakeDynamicClient) {
+			refusing(c, "services", apierrors.NewInternalError(errors.New("etcd is away")))
+		},
+	} {
+		client := cluster(t, "shop.yaml")
+		prepare(client)
+		if got, err := appclone.Read(t.Context(), client, "shop"); err == nil {
+			t.Errorf("%s: got %v", what, got)
+		}
+	}
+}
+
+// The real client can neither write nor ask for a Secret, whatever it is told to do.
+func TestReadOnlyClientsOnlyRead(t *testing.T) {
+	var seen []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.Method+" "+r.URL.Path)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"kind":"ConfigMapList","apiVersion":"v1"}`))
+	}))
+	defer server.Close()
+	client, err := kubernetes.NewForConfig(appclone.ReadOnly(&rest.Config{Host: server.URL}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	core := client.CoreV1()
+	_, listSecrets := core.Secrets("shop").List(t.Context(), metav1.ListOptions{})
+	_, getSecret := core.Secrets("shop").Get(t.Context(), "tokens", metav1.GetOptions{})
+	_, watchSecrets := core.Secrets("").Watch(t.Context(), metav1.ListOptions{})
+	for what, err := range map[string]error{
+		"delete":        core.ConfigMaps("shop").Delete(t.Context(), "x", metav1.DeleteOptions{}),
+		"patch":         func() error { _, err := core.ConfigMaps("shop").Patch(t.Context(), "x", "", nil, metav1.PatchOptions{}); return err }(),
+		"list Secrets":  listSecrets,
+		"get a Secret":  getSecret,
+		"watch Secrets": watchSecrets,
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	if _, err := core.ConfigMaps("shop").List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"GET /api/v1/namespaces/shop/configmaps"}, seen); diff != "" {
+		t.Errorf("requests that were sent (-want +got):\n%s", diff)
+	}
+}
+
+func TestWriteKeepsWhatIsThere(t *testing.T) {
+	got, err := appclone.Read(t.Context(), cluster(t, "shop.yaml"), "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(t.TempDir(), "manifests")
+	if err := got.Write(folder); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "deployment-web.yaml"))
+	if err != nil || !strings.Contains(string(text), "kind: Deployment") {
+		t.Errorf("got %q, %v", text, err)
+	}
+	if err := got.Write(folder); err == nil {
+		t.Error("a second copy was written over the first")
+	}
+}

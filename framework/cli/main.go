@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/interrupt"
+)
+
+// Main runs the command line of this process and returns its exit code. A signal cancels the command's context. A second signal ends
+// the process, unless it is an echo of the first; see package interrupt.
+func Main(ctx context.Context, version string) int {
+	err := interrupt.Main(ctx, os.Stderr, func(ctx context.Context) error {
+		return exit.AfterSignal(ctx, Command(version).ExecuteContext(ctx))
+	})
+	var write *fs.PathError
+	if nobodyReads := errors.As(err, &write) && write.Path == os.Stdout.Name() && errors.Is(err, syscall.EPIPE); err != nil && !nobodyReads {
+		fmt.Fprintln(os.Stderr, "holdfast:", err)
+	}
+	return exit.Code(err)
+}
