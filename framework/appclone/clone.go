@@ -64,7 +64,9 @@ func Read(ctx context.Context, client dynamic.Interface, namespace string) (c Co
 		c.Objects = append(c.Objects, objects...)
 	}
 	c.Objects = slices.DeleteFunc(c.Objects, func(o unstructured.Unstructured) bool { return madeByCluster(o, c.Objects) })
-	if !slices.ContainsFunc(c.Objects, func(o unstructured.Unstructured) bool { return o.GetKind() == "Deployment" || o.GetKind() == "StatefulSet" }) {
+	if !slices.ContainsFunc(c.Objects, func(o unstructured.Unstructured) bool {
+		return o.GetKind() == "Deployment" || o.GetKind() == "StatefulSet"
+	}) {
 		return Copy{}, errors.Join(fmt.Errorf("namespace %s has no Deployment and no StatefulSet that this user can read: name another with --namespace", namespace),
 			errors.Join(refused...))
 	}

@@ -141,8 +141,11 @@ func TestReadOnlyClientsOnlyRead(t *testing.T) {
 	_, getSecret := core.Secrets("shop").Get(t.Context(), "tokens", metav1.GetOptions{})
 	_, watchSecrets := core.Secrets("").Watch(t.Context(), metav1.ListOptions{})
 	for what, err := range map[string]error{
-		"delete":        core.ConfigMaps("shop").Delete(t.Context(), "x", metav1.DeleteOptions{}),
-		"patch":         func() error { _, err := core.ConfigMaps("shop").Patch(t.Context(), "x", "", nil, metav1.PatchOptions{}); return err }(),
+		"delete": core.ConfigMaps("shop").Delete(t.Context(), "x", metav1.DeleteOptions{}),
+		"patch": func() error {
+			_, err := core.ConfigMaps("shop").Patch(t.Context(), "x", "", nil, metav1.PatchOptions{})
+			return err
+		}(),
 		"list Secrets":  listSecrets,
 		"get a Secret":  getSecret,
 		"watch Secrets": watchSecrets,

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/dynamic"
 
+	"github.com/holdfast-ha/holdfast/framework/appclone"
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/appguess"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
@@ -20,6 +22,8 @@ import (
 type initFlags struct {
 	sources           app.Sources
 	namespace, output string
+
+	context, kubeconfig, manifests string // of the cluster that the application is copied from
 }
 
 func initCommand() *cobra.Command {
@@ -28,13 +32,21 @@ func initCommand() *cobra.Command {
 		Use:   "init",
 		Short: "Write holdfast.yaml for an application, with probes guessed from its manifests",
 		Long: `init reads the manifests of an application and writes holdfast.yaml, which holdfast test reads. It guesses which requests show whether
-the application serves, from Services, ports and readiness probes, and says in a comment what each guess rests on. It asks no cluster,
-and does not overwrite a file.
+the application serves, from Services, ports and readiness probes, and says in a comment what each guess rests on. It does not
+overwrite a file.
+
+With --context it copies the manifests from the namespace of a running application first. It only reads that cluster: it sends no
+request that could change anything, and reads no Secret. What the copy lacks is listed.
 
 ` + exit.Codes,
-		Example: "  holdfast init -f k8s/\n  holdfast init -k overlays/prod --output prod.yaml",
+		Example: "  holdfast init -f k8s/\n  holdfast init -k overlays/prod --output prod.yaml\n  holdfast init --context staging -n shop",
 		Args:    terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.context != "" {
+				if err := f.copy(cmd); err != nil {
+					return err
+				}
+			}
 			if err := f.write(); err != nil {
 				return exit.Usage(err)
 			}
@@ -45,7 +57,42 @@ and does not overwrite a file.
 	flags := cmd.Flags()
 	manifestFlags(flags, &f.sources, &f.namespace)
 	flags.StringVarP(&f.output, "output", "o", appfile.Name, "file to write")
+	flags.StringVar(&f.context, "context", "", "copy the application from the cluster of this context, read only")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file with the context; default: as kubectl finds it")
+	flags.StringVar(&f.manifests, "manifests", "manifests", "with --context: new folder for the copied manifests")
 	return cmd
+}
+
+// copy copies the application from the cluster, and makes the copy the source of the manifests.
+func (f *initFlags) copy(cmd *cobra.Command) error {
+	switch {
+	case len(f.sources.Files) > 0 || f.sources.Kustomize != "":
+		return exit.Usage(errors.New("--context with -f or -k: the manifests come from the cluster, or from files"))
+	case f.namespace == "":
+		return exit.Usage(errors.New("--context without --namespace: name the namespace of the application"))
+	}
+	config, err := appclone.Config(f.kubeconfig, f.context)
+	if err != nil {
+		return exit.Usage(err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	found, err := appclone.Read(cmd.Context(), client, f.namespace)
+	if err != nil {
+		return err
+	}
+	if err := found.Write(f.manifests); err != nil {
+		return exit.Usage(err)
+	}
+	say := terminal.SayTo(cmd.OutOrStdout())
+	say("%d manifests of namespace %s are in %s", len(found.Objects), f.namespace, f.manifests)
+	for _, gap := range found.Gaps {
+		say("  %s", gap)
+	}
+	f.sources.Files = []string{f.manifests}
+	return nil
 }
 
 // write writes the file.

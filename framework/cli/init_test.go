@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+)
+
+// kubeconfigOf writes one with a context `staging` for an API server.
+func kubeconfigOf(t *testing.T, url string) {
+	t.Helper()
+	text := fmt.Sprintf(`{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: "%s"}}], users: [{name: u, user: {}}],
+contexts: [{name: staging, context: {cluster: c, user: u}}]}`, url)
+	if err := os.WriteFile("kubeconfig", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// init copies an application from a live namespace: it only reads, and no Secret.
+func TestInitFromANamespaceOnlyReads(t *testing.T) {
+	t.Chdir(t.TempDir())
+	objects := map[string]string{
+		"deployments": `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop", "uid": "1"}, "spec": {"template": {
+			"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web:1", "envFrom": [{"secretRef": {"name": "keys"}}]}]}}}}`,
+		"services": `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop"}, "spec": {"clusterIP": "10.0.0.1",
+			"selector": {"app": "web"}, "ports": [{"port": 80}]}}`,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || strings.Contains(r.URL.Path, "secrets") {
+			t.Errorf("it sent %s %s", r.Method, r.URL.Path)
+		}
+		kind := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"apiVersion": "v1", "kind": "List", "items": [%s]}`, objects[kind])
+	}))
+	defer server.Close()
+	kubeconfigOf(t, server.URL)
+	args := []string{"init", "--kubeconfig", "kubeconfig", "--context", "staging", "-n", "shop"}
+	out, code, err := execute(t, args...)
+	if err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v\n%s", code, err, out)
+	}
+	for _, want := range []string{"2 manifests of namespace shop are in manifests", "Secret keys is missing, which Deployment web names"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("got\n%s\nwant %q in it", out, want)
+		}
+	}
+	file, err := os.ReadFile("holdfast.yaml")
+	if err != nil || !strings.Contains(string(file), "manifests: [manifests]") || !strings.Contains(string(file), "url: http://web:80/") {
+		t.Errorf("got %v\n%s", err, file)
+	}
+	if _, code, err := execute(t, append(args, "-o", "other.yaml")...); code != 4 || err == nil || !strings.Contains(err.Error(), "manifests exists already") {
+		t.Errorf("a second copy: exit code %d, %v", code, err)
+	}
+}
+
+func TestInitRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	kubeconfigOf(t, "http://127.0.0.1:1")
+	for name, test := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"no manifests":          {[]string{"init"}, 4, "no manifests"},
+		"a cluster and files":   {[]string{"init", "--context", "staging", "-f", "k8s/"}, 4, "--context with -f or -k"},
+		"no namespace":          {[]string{"init", "--context", "staging"}, 4, "name the namespace"},
+		"no such context":       {[]string{"init", "--kubeconfig", "kubeconfig", "--context", "prod", "-n", "shop"}, 4, `context "prod" does not exist`},
+		"a cluster that is off": {[]string{"init", "--kubeconfig", "kubeconfig", "--context", "staging", "-n", "shop"}, 3, "connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, code, err := execute(t, test.args...)
+			if code != test.code || err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("exit code %d, %v; want %d and %q", code, err, test.code, test.want)
+			}
+		})
+	}
+}
