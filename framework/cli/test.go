@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,8 +11,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/warm"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -21,6 +24,7 @@ type testFlags struct {
 	appfile.Choice
 	fix    bool
 	ablate bool
+	watch  bool
 	times  int // each practice is taken away so often
 }
 
@@ -44,6 +48,8 @@ With --ablate, the good practices in the manifests are taken away one by one, ea
 strategy, grace period, spread constraints, affinity, replicas, disruption budget. The table at the end says what happened without each.
 It is advice, and never a failure.
 
+With --watch, the cluster stays. When the manifests, the file or an image archive changes, the test runs again on it, until Ctrl-C.
+
 The nodes pull no images. --image names the archives in which 'docker save' or 'podman save' wrote the images of the application.
 
 What is done, to each Deployment and StatefulSet behind a URL:
@@ -58,6 +64,7 @@ What is done, to each Deployment and StatefulSet behind a URL:
 		Example: `  holdfast test                       # reads ./holdfast.yaml
   holdfast test suites/apps/nginx/holdfast.yaml --fix
   holdfast test -f k8s/ --image web.tar --url http://web.shop/
+  holdfast test --watch --faults rollout
   holdfast test -k overlays/prod --image web.tar --url http://web/health --faults rollout,drain`,
 		Args: func(cmd *cobra.Command, args []string) error { return exit.Usage(cobra.MaximumNArgs(1)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,7 +81,10 @@ What is done, to each Deployment and StatefulSet behind a URL:
 			for _, w := range chosen.untested {
 				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "untested: no URL leads to %s %s, and nothing is promised of it\n", w.Kind(), w.Name)
 			}
-			return f.runTest(cmd, version, chosen)
+			if f.watch {
+				return f.watchTest(cmd, version, chosen)
+			}
+			return f.runTest(cmd, version, chosen, nil)
 		},
 	}
 	f.own(cmd.Flags())
@@ -91,6 +101,7 @@ func (f *testFlags) own(flags *pflag.FlagSet) {
 		" (default: "+strings.Join(apptest.DefaultFaults, ", ")+")")
 	flags.BoolVar(&f.fix, "fix", false, "if a promise is broken, apply the remedy to the copy in the cluster and run the same again")
 	flags.BoolVar(&f.ablate, "ablate", false, "take away one good practice of the manifests after the other, and say what happened without it")
+	flags.BoolVar(&f.watch, "watch", false, "keep the cluster, and run the test again when what it reads changes, until Ctrl-C")
 	flags.IntVar(&f.times, "times", defaultTimes, "with --ablate: how often each practice is taken away")
 }
 
@@ -106,6 +117,7 @@ const defaultTimes = 3
 
 // scenariosOfTest are what a test runs, and what it does not test.
 type scenariosOfTest struct {
+	test      apptest.Test
 	specs     []scenario.Spec
 	untested  []app.Workload
 	ablations []apptest.Ablation
@@ -113,19 +125,56 @@ type scenariosOfTest struct {
 
 // scenarios reads the manifests and makes the scenarios.
 func (f testFlags) scenarios() (s scenariosOfTest, err error) {
-	test, err := f.Test()
-	if err != nil {
+	if s.test, err = f.Test(); err != nil {
 		return s, err
 	}
-	s.specs, s.untested, err = test.Scenarios()
+	s.specs, s.untested, err = s.test.Scenarios()
 	if err == nil && f.ablate {
-		s.specs, s.ablations, err = test.Ablate(f.times)
+		s.specs, s.ablations, err = s.test.Ablate(f.times)
 	}
 	return s, err
 }
 
-// runTest runs the scenarios of a test.
-func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosOfTest) error {
+// watchTest runs a test again whenever what it reads has changed, until a signal ends it. The exit code is that of the last test.
+func (f testFlags) watchTest(cmd *cobra.Command, version string, chosen scenariosOfTest) error {
+	if err := f.watchable(); err != nil {
+		return exit.Usage(err)
+	}
+	ctx, say := cmd.Context(), terminal.SayTo(cmd.OutOrStdout())
+	var kept warm.Cluster
+	for {
+		last := f.runTest(cmd, version, chosen, &kept)
+		if ctx.Err() != nil {
+			return errors.Join(last, kept.Remove(ctx))
+		}
+		if last != nil {
+			say("%v", last)
+		}
+		say("\nwaiting for a change of the manifests, the file or the images; Ctrl-C ends the test and removes the cluster")
+		next, err := f.Changed(ctx, chosen.test, func(problem string) { say("%s", problem) })
+		if err != nil {
+			return errors.Join(last, kept.Remove(ctx))
+		}
+		chosen.test = next
+		if chosen.specs, chosen.untested, err = next.Scenarios(); err != nil {
+			return errors.Join(err, kept.Remove(ctx))
+		}
+	}
+}
+
+// watchable returns an error for what cannot be done with --watch.
+func (f testFlags) watchable() error {
+	switch {
+	case f.ablate:
+		return errors.New("--watch with --ablate: an ablation takes minutes, run it by itself")
+	case f.Cluster != "" || f.Keep:
+		return errors.New("--watch with --cluster or --keep: the test has a cluster of its own, which stays until Ctrl-C")
+	}
+	return f.Watchable()
+}
+
+// runTest runs the scenarios of a test. The cluster is kept, if there is one to keep it.
+func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosOfTest, kept *warm.Cluster) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := run.NewProgress(out, len(chosen.specs))
 	p, err := newProvider(ctx, f.provider, out, progress.Say)
@@ -135,6 +184,9 @@ func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosO
 	settings, err := f.Settings(ctx, version, out, p, progress)
 	if err != nil {
 		return err
+	}
+	if kept != nil {
+		kept.Use(&settings)
 	}
 	settings.Cure = f.fix
 	settings.Reproduce = func(_, kubernetes string) string { return f.reproduce(settings.Seed, kubernetes) }

@@ -15,6 +15,7 @@ func TestTestRefusesWhatItCannotTest(t *testing.T) {
 		"nothing to test":     {[]string{"test"}, "no manifests: there is no holdfast.yaml here"},
 		"no such file":        {[]string{"test", "-f", "k8s/", "--url", "http://web/"}, "there is no file or folder k8s/"},
 		"a file and flags":    {[]string{"test", "my.yaml", "-f", "k8s/"}, "the manifests are named in that file"},
+		"nothing to watch":    {[]string{"test", "--watch", "-f", "-", "--url", "http://web/"}, "no manifests"},
 		"no such description": {[]string{"test", "my.yaml"}, "my.yaml: no such file"},
 	} {
 		t.Run(name, func(t *testing.T) {
