@@ -119,6 +119,7 @@ func oneReplaced(newFirst bool) *stepped {
 
 func TestPerDomain(t *testing.T) {
 	promise := invariant.PerDomain{TopologyKey: ht.ZoneLabel, AtLeast: 1}
+	mostly := invariant.PerDomain{TopologyKey: ht.ZoneLabel, AtLeast: 1, Often: 0.5}
 	going := even()
 	old := going.pods["backend-3"]
 	old.Change, old.Deleting = history.Modified, true
@@ -138,6 +139,18 @@ func TestPerDomain(t *testing.T) {
 		{
 			"a pod that is going does not count", inTrials(going), promise, verdict.Violated, 3500 * ms,
 			"some domain of topology.kubernetes.io/zone had fewer than 1 ready pod in 1 of 1 trial (100 %, 95 % interval 2.5 % to 100 %); the fewest were 0",
+		},
+		{
+			"mostly", inTrials(oneReplaced(true), oneReplaced(false)), mostly, verdict.Held, 0,
+			"no domain of topology.kubernetes.io/zone had fewer than 0 ready pods; fewer than promised in 1 of 2 trials (50 %, 95 % interval 1.26 % to 98.7 %)",
+		},
+		{
+			"not even mostly", inTrials(oneReplaced(false), oneReplaced(false)), mostly, verdict.Violated, 3500 * ms,
+			"some domain of topology.kubernetes.io/zone had fewer than 1 ready pod in 2 of 2 trials (100 %, 95 % interval 15.8 % to 100 %); the fewest were 0",
+		},
+		{
+			"a promise of nothing", inTrials(oneReplaced(true)), invariant.PerDomain{TopologyKey: ht.ZoneLabel, AtLeast: 1, Often: 1}, verdict.Unknown, 0,
+			"no verdict: 100 % of the trials may break the promise, so it promises nothing",
 		},
 		{
 			"nothing was replaced", inTrials(even()), promise, verdict.Unknown, 0, "no verdict: no pod of backend-1 was replaced",

@@ -10,10 +10,11 @@ import (
 )
 
 // MinimumPerNode is a rule of thumb for workloads that always need a minimum of pods on every node:
-// replicas = nodes x (minimum + maxSkew) - maxSurge, here 3 x (3 + 1) - 1.
+// replicas = nodes x (minimum + maxSkew) - maxSurge, here 3 x (3 + 1) - 1. It is no guarantee: in one of 18 trials a node had five of the
+// new pods, and the Deployment controller removed the old ones of the others until one had two.
 var MinimumPerNode = scenario.Describe(scenario.Spec{
 	Name:    "conformance/minimum-per-node",
-	Claim:   "11 replicas, maxSkew 1 and maxSurge 1 keep at least 3 ready pods on each of 3 nodes through a rolling update",
+	Claim:   "11 replicas, maxSkew 1 and maxSurge 1 mostly keep at least 3 ready pods on each of 3 nodes through a rolling update",
 	Cluster: ThreeNodes,
 	Backend: workloads.Backend{
 		Replicas: 11, Spread: allRevisions, Strategy: oneSurge,
@@ -23,7 +24,7 @@ var MinimumPerNode = scenario.Describe(scenario.Spec{
 	Trials:   6,
 	Faults:   []fault.Fault{fault.Rollout{}},
 	Hold:     3 * time.Second, // so that the rollout is seen settled before its rollback
-	Promises: []invariant.Invariant{invariant.PerDomain{TopologyKey: workloads.Host, AtLeast: 3}},
+	Promises: []invariant.Invariant{invariant.PerDomain{TopologyKey: workloads.Host, AtLeast: 3, Often: 1.0 / 3}},
 	About:    3 * time.Minute,
 	Full:     true,
 })

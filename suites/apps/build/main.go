@@ -1,5 +1,5 @@
 // Build makes the images of the applications in suites/apps from their recipes: go run ./suites/apps/build FOLDER ...
-// An image is written as FOLDER/NAME.tar for each FOLDER/NAME.image.yaml, unless it is newer than its recipe.
+// An image is written as FOLDER/NAME.tar for each FOLDER/NAME.image.yaml, unless it is newer than its recipe and its program.
 package main
 
 import (
@@ -34,12 +34,12 @@ func build(ctx context.Context, folder string) error {
 	}
 	for _, path := range recipes {
 		archive := strings.TrimSuffix(path, suffix) + ".tar"
-		if upToDate(archive, path) {
-			continue
-		}
 		recipe, err := debian.Read(path)
 		if err != nil {
 			return err
+		}
+		if upToDate(archive, path, recipe.Program) {
+			continue
 		}
 		fmt.Printf("%s: making %s\n", path, recipe.Name)
 		if err := debian.Build(ctx, recipe, archive); err != nil {
@@ -49,11 +49,24 @@ func build(ctx context.Context, folder string) error {
 	return nil
 }
 
-func upToDate(archive, recipe string) bool {
+// upToDate reports whether an image is newer than its recipe and the files of its program, if it has one.
+func upToDate(archive, recipe, program string) bool {
 	made, err := os.Stat(archive)
 	if err != nil {
 		return false
 	}
-	asked, err := os.Stat(recipe)
-	return err == nil && made.ModTime().After(asked.ModTime())
+	sources := []string{recipe}
+	if program != "" {
+		files, err := filepath.Glob(filepath.Join(program, "*"))
+		if err != nil {
+			return false
+		}
+		sources = append(sources, files...)
+	}
+	for _, path := range sources {
+		if asked, err := os.Stat(path); err != nil || !made.ModTime().After(asked.ModTime()) {
+			return false
+		}
+	}
+	return true
 }
