@@ -68,7 +68,7 @@ apps: build app-images ## Test every application in suites/apps (real; about a q
 
 .PHONY: app-images
 app-images: ## Make the images of the applications in suites/apps from Debian's packages
-	go run ./suites/apps/build suites/apps/nginx suites/apps/redis suites/apps/flaky
+	go run ./suites/apps/build suites/apps/nginx suites/apps/redis suites/apps/flaky suites/apps/sample
 
 .PHONY: incident
 incident: build ## Have a known outage again, and see it mended; NAME=maintenance-took-us-out (make list names all)

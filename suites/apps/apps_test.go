@@ -35,6 +35,7 @@ var found = []struct {
 		},
 	},
 	{folder: "overlay", want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
+	{folder: "sample", want: map[string]string{"app/rollout": "held", "app/drain": "held"}},
 	{folder: "redis", want: map[string]string{"app/delete-pod": "violated"}, code: 1}, // nobody else serves meanwhile
 }
 
@@ -59,29 +60,54 @@ func TestFlakyServersAreToldApart(t *testing.T) {
 	}
 }
 
-func TestApps(t *testing.T) {
-	holdfast, err := filepath.Abs("../../bin/holdfast")
+// tested runs `holdfast test`, and returns the outcomes of its scenarios.
+func tested(t *testing.T, folder string, wantCode int, args ...string) map[string]string {
+	t.Helper()
+	artifacts := t.TempDir()
+	args = append([]string{"test", filepath.Join(folder, "holdfast.yaml"), "--artifacts", artifacts}, args...)
+	cmd := exec.CommandContext(t.Context(), "../../bin/holdfast", args...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	_ = cmd.Run() // the exit code follows
+	if code := cmd.ProcessState.ExitCode(); code != wantCode {
+		t.Errorf("exit code %d, want %d", code, wantCode)
+	}
+	file, err := history.ReadRunFile(filepath.Join(artifacts, "latest"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	got := map[string]string{}
+	for _, s := range file.Scenarios {
+		got[s.Name] = s.Outcome
+	}
+	return got
+}
+
+// carries are the practices that carry availability under a rollout, by what is known of the mutants mutants/no-prestop and
+// mutants/no-readiness-probe. nginx starts at once, and needs no readiness probe.
+var carries = map[string]map[string]bool{
+	"sample":        {"prestop-backend": true, "readiness-backend": true, "spread-backend": false, "budget-backend": false},
+	"nginx-careful": {"prestop-web": true, "readiness-web": false, "spread-web": false, "budget-web": false},
+}
+
+// What an ablation finds agrees with what is known of the mutants. "held" says that the loss of the practice was noticed.
+func TestAblationAgreesWithTheMutants(t *testing.T) {
+	for folder, practices := range carries {
+		t.Run(folder, func(t *testing.T) {
+			got := tested(t, folder, 0, "--ablate", "--times", "1")
+			for practice, want := range practices {
+				outcome, was := got["ablate/"+practice+"-1"]
+				if noticed := outcome == "held"; !was || noticed != want {
+					t.Errorf("without %s: noticed %v (outcome %q), want %v", practice, noticed, outcome, want)
+				}
+			}
+		})
+	}
+}
+
+func TestApps(t *testing.T) {
 	for _, app := range found {
 		t.Run(app.folder, func(t *testing.T) {
-			artifacts := t.TempDir()
-			args := append([]string{"test", filepath.Join(app.folder, "holdfast.yaml"), "--artifacts", artifacts}, app.args...)
-			cmd := exec.CommandContext(t.Context(), holdfast, args...)
-			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-			_ = cmd.Run() // the exit code follows
-			if code := cmd.ProcessState.ExitCode(); code != app.code {
-				t.Errorf("exit code %d, want %d", code, app.code)
-			}
-			file, err := history.ReadRunFile(filepath.Join(artifacts, "latest"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := map[string]string{}
-			for _, s := range file.Scenarios {
-				got[s.Name] = s.Outcome
-			}
+			got := tested(t, app.folder, app.code, app.args...)
 			if diff := cmp.Diff(app.want, got); diff != "" {
 				t.Errorf("outcomes (-want +got):\n%s", diff)
 			}
