@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/appimages"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -43,7 +47,9 @@ With --ablate, the good practices in the manifests are taken away one by one, ea
 strategy, grace period, spread constraints, affinity, replicas, disruption budget. The table at the end says what happened without each.
 It is advice, and never a failure.
 
-The nodes pull no images. --image names the archives in which 'docker save' or 'podman save' wrote the images of the application.
+Images are served by a registry in the cluster, under the names and digests that the manifests have. They come from --image, which
+names archives of 'docker save' and 'podman save', and references; from the local container engine; and, unless --pull is never, from
+their registries, which this machine asks once with your own credentials. Nothing is pulled from inside the cluster.
 
 What is done, to each Deployment and StatefulSet behind a URL:
 
@@ -56,7 +62,7 @@ What is done, to each Deployment and StatefulSet behind a URL:
 ` + exitCodes,
 		Example: `  holdfast test                       # reads ./holdfast.yaml
   holdfast test suites/apps/nginx/holdfast.yaml --fix
-  holdfast test -f k8s/ --image web.tar --url http://web.shop/
+  holdfast test -f k8s/ --image web.tar,shop/cart:dev --url http://web.shop/
   holdfast test -k overlays/prod --image web.tar --url http://web/health --faults rollout,drain`,
 		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(1)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -85,7 +91,8 @@ What is done, to each Deployment and StatefulSet behind a URL:
 func (f *testFlags) own(flags *pflag.FlagSet) {
 	manifestFlags(flags, &f.Sources, &f.Namespace)
 	flags.StringSliceVar(&f.URLs, "url", nil, "URL of a Service of the application that requests are sent to; can be repeated")
-	flags.StringSliceVar(&f.Archives, "image", nil, "archive with images of the application, from 'docker save'; can be repeated")
+	flags.StringSliceVar(&f.Images, "image", nil, "archive with images of the application, or an image; can be repeated")
+	flags.StringVar(&f.Pull, "pull", "", "images that are neither given nor in the local engine: missing, which pulls them (default), or never")
 	flags.StringSliceVar(&f.Faults, "faults", nil, "what is done, of "+strings.Join(apptest.FaultNames(), ", ")+
 		" (default: "+strings.Join(apptest.DefaultFaults, ", ")+")")
 	flags.BoolVar(&f.fix, "fix", false, "if a promise is broken, apply the remedy to the copy in the cluster and run the same again")
@@ -127,6 +134,11 @@ func (f testFlags) scenarios() (s scenariosOfTest, err error) {
 func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosOfTest) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := run.NewProgress(out, len(chosen.specs))
+	remove, err := gatherImages(ctx, out, chosen.specs, progress.Say)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	p, err := newProvider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
@@ -145,6 +157,27 @@ func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosO
 		_, _ = fmt.Fprintln(out, "\n"+apptest.Table(chosen.ablations, file))
 	}
 	return report(out, settings.Dir, file, err)
+}
+
+// gatherImages gathers the images of the applications before any cluster is made.
+func gatherImages(ctx context.Context, out io.Writer, specs []scenario.Spec, say func(string)) (remove func(), err error) {
+	cache, err := engine.CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	var local appimages.Engine
+	if e, err := engine.Find(ctx, engine.Options{NoInstall: true}); err == nil { // an engine that is not there has no images
+		local = e
+	}
+	var variants []*app.App
+	for _, s := range specs {
+		variants = append(variants, s.App)
+	}
+	notes, remove, err := appimages.Prepare(ctx, variants, local, cache, say)
+	for _, note := range notes {
+		_, _ = fmt.Fprintln(out, "note: "+note)
+	}
+	return remove, err
 }
 
 // reproduce is the command that runs the test again.
