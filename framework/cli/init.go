@@ -36,12 +36,12 @@ and does not overwrite a file.
 			if err := f.write(); err != nil {
 				return usage(err)
 			}
-			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s is written: check its comments, name the images, and run 'holdfast test %s'\n", f.output, f.output)
+			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s is written: check its comments, and run 'holdfast test %s'\n", f.output, f.output)
 			return nil
 		},
 	}
 	flags := cmd.Flags()
-	manifestFlags(flags, &f.sources, &f.namespace)
+	appfile.ManifestFlags(flags, &f.sources, &f.namespace)
 	flags.StringVarP(&f.output, "output", "o", appfile.Name, "file to write")
 	return cmd
 }

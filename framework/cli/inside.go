@@ -6,12 +6,11 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/balancer"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodenet"
-	"github.com/holdfast-ha/holdfast/framework/mirror"
 )
 
 // insideCommands run in containers and on nodes, where holdfast's own executable is the only program that is sure to be there.
 func insideCommands() []*cobra.Command {
-	return []*cobra.Command{probeCommand(), nodeNetworkCommand(), loadBalancerCommand(), mirrorCommand()}
+	return []*cobra.Command{probeCommand(), nodeNetworkCommand(), loadBalancerCommand()}
 }
 
 func probeCommand() *cobra.Command {
@@ -43,16 +42,5 @@ func loadBalancerCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return balancer.Run(cmd.Context(), bootstrap) },
 	}
 	cmd.Flags().StringVarP(&bootstrap, "config", "c", "/home/envoy/envoy.yaml", "Envoy's bootstrap file")
-	return cmd
-}
-
-func mirrorCommand() *cobra.Command {
-	var folder string
-	cmd := &cobra.Command{
-		Use: mirror.Command, Short: "Serve the images of an application to the nodes", Args: noArgs, Hidden: true,
-		Example: "  holdfast " + mirror.Command + " --dir /var/lib/holdfast/mirror",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return mirror.Run(cmd.Context(), folder) },
-	}
-	cmd.Flags().StringVar(&folder, "dir", "/var/lib/holdfast/mirror", "folder with an OCI image layout")
 	return cmd
 }

@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/appimages"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
@@ -89,22 +86,10 @@ What is done, to each Deployment and StatefulSet behind a URL:
 
 // own are the flags of `holdfast test` alone.
 func (f *testFlags) own(flags *pflag.FlagSet) {
-	manifestFlags(flags, &f.Sources, &f.Namespace)
-	flags.StringSliceVar(&f.URLs, "url", nil, "URL of a Service of the application that requests are sent to; can be repeated")
-	flags.StringSliceVar(&f.Images, "image", nil, "archive with images of the application, or an image; can be repeated")
-	flags.StringVar(&f.Pull, "pull", "", "images that are neither given nor in the local engine: missing, which pulls them (default), or never")
-	flags.StringSliceVar(&f.Faults, "faults", nil, "what is done, of "+strings.Join(apptest.FaultNames(), ", ")+
-		" (default: "+strings.Join(apptest.DefaultFaults, ", ")+")")
+	f.Flags(flags)
 	flags.BoolVar(&f.fix, "fix", false, "if a promise is broken, apply the remedy to the copy in the cluster and run the same again")
 	flags.BoolVar(&f.ablate, "ablate", false, "take away one good practice of the manifests after the other, and say what happened without it")
 	flags.IntVar(&f.times, "times", defaultTimes, "with --ablate: how often each practice is taken away")
-}
-
-// manifestFlags adds the flags of all commands that read an application's manifests.
-func manifestFlags(flags *pflag.FlagSet, from *app.Sources, namespace *string) {
-	flags.StringSliceVarP(&from.Files, "filename", "f", nil, "file, folder or URL with manifests, or - for the standard input; can be repeated")
-	flags.StringVarP(&from.Kustomize, "kustomize", "k", "", "folder with a kustomization")
-	flags.StringVarP(namespace, "namespace", "n", "", "namespace of objects that name none (default \""+app.DefaultNamespace+"\")")
 }
 
 // defaultTimes is how often each practice is taken away: what happens by chance now and then must not look like never.
@@ -130,11 +115,19 @@ func (f testFlags) scenarios() (s scenariosOfTest, err error) {
 	return s, err
 }
 
+// variants are the applications of the scenarios.
+func (s scenariosOfTest) variants() (all []*app.App) {
+	for _, one := range s.specs {
+		all = append(all, one.App)
+	}
+	return all
+}
+
 // runTest runs the scenarios of a test.
 func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosOfTest) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := run.NewProgress(out, len(chosen.specs))
-	remove, err := gatherImages(ctx, out, chosen.specs, progress.Say)
+	remove, err := appimages.Prepare(ctx, chosen.variants(), progress.Say, out)
 	if err != nil {
 		return err
 	}
@@ -157,27 +150,6 @@ func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosO
 		_, _ = fmt.Fprintln(out, "\n"+apptest.Table(chosen.ablations, file))
 	}
 	return report(out, settings.Dir, file, err)
-}
-
-// gatherImages gathers the images of the applications before any cluster is made.
-func gatherImages(ctx context.Context, out io.Writer, specs []scenario.Spec, say func(string)) (remove func(), err error) {
-	cache, err := engine.CacheDir()
-	if err != nil {
-		return nil, err
-	}
-	var local appimages.Engine
-	if e, err := engine.Find(ctx, engine.Options{NoInstall: true}); err == nil { // an engine that is not there has no images
-		local = e
-	}
-	var variants []*app.App
-	for _, s := range specs {
-		variants = append(variants, s.App)
-	}
-	notes, remove, err := appimages.Prepare(ctx, variants, local, cache, say)
-	for _, note := range notes {
-		_, _ = fmt.Fprintln(out, "note: "+note)
-	}
-	return remove, err
 }
 
 // reproduce is the command that runs the test again.

@@ -25,7 +25,7 @@ func TestWorkloads(t *testing.T) {
 		{"backend", []string{"--at-term=explode"}, ExitUsage, "backend: "},
 		{"gateway", []string{"--per-try=soon"}, ExitUsage, "gateway: "},
 		{"load", nil, ExitFailed, "load worker: no name"},
-		{"", nil, ExitUsage, "want backend, gateway or load"},
+		{"", nil, ExitUsage, "want backend, gateway, load or mirror"},
 	} {
 		err := workload(ended, test.name, test.args)
 		if code := ExitCode(err); code != test.code {

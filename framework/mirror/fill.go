@@ -43,7 +43,7 @@ rm -r "$1/incoming"`
 	startScript = `set -e
 if [ -n "$6" ] || ! systemctl is-active --quiet "$1.service"; then
   systemctl stop "$1.service" 2>/dev/null || :
-  systemd-run --quiet --collect --unit="$1" --property=Restart=on-failure "$2" "$3" --dir "$4"
+  systemd-run --quiet --collect --unit="$1" --property=Restart=on-failure "$2" workload "$3" "$4"
 fi
 for i in $(seq 100); do curl --silent --fail --noproxy '*' --max-time 1 "http://127.0.0.1:$5/v2/" >/dev/null && exit; sleep 0.1; done
 echo "$1 does not answer" >&2; journalctl --unit "$1" --lines 5 --output cat >&2; exit 1`
