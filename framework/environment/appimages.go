@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,14 +56,9 @@ func (env *Environment) addressOf(ctx context.Context, node string) (string, err
 		return "", fmt.Errorf("read the address of %s: %w", node, err)
 	}
 	for _, a := range found.Status.Addresses {
-		if a.Type == corev1.NodeInternalIP && isIPv4(a.Address) {
+		if a.Type == corev1.NodeInternalIP && !strings.Contains(a.Address, ":") {
 			return a.Address, nil
 		}
 	}
 	return "", fmt.Errorf("read the address of %s: it has no IPv4 address", node)
-}
-
-func isIPv4(address string) bool {
-	ip := net.ParseIP(address)
-	return ip != nil && ip.To4() != nil
 }

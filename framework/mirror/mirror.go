@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -52,9 +51,6 @@ func Start(ctx context.Context, cluster clusters.Cluster, address, layout, execu
 	at := slices.IndexFunc(cluster.Nodes(), func(n clusters.Node) bool { return n.Role() == clusters.LoadNode })
 	if at < 0 {
 		return fmt.Errorf("serve images: cluster %s has no load node", cluster.Name())
-	}
-	if net.ParseIP(address) == nil {
-		return errors.New("serve images: the load node has no address")
 	}
 	if err := fill(ctx, cluster.Nodes()[at], layout, executable); err != nil {
 		return err
