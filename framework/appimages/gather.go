@@ -31,7 +31,7 @@ func Gather(ctx context.Context, references []app.Reference, o Options, folder s
 	if err != nil {
 		return nil, fmt.Errorf("gather images: %w", err)
 	}
-	g := gatherer{store: s, Options: o}
+	g := gatherer{store: s, Options: o, away: map[string]error{}}
 	if g.local, err = listLocal(ctx, o.Engine); err != nil {
 		return nil, err
 	}
@@ -63,6 +63,7 @@ type gatherer struct {
 	*store
 	Options
 	local local
+	away  map[string]error // registries that did not answer: to wait for them again would show nothing
 }
 
 // want is an image, and everything that refers to it.
@@ -125,12 +126,24 @@ func (g *gatherer) find(ctx context.Context, w want) error {
 		return fmt.Errorf("%sit is in no archive that was given and not in the local engine, and pulling is off: "+
 			"name an archive with --image, or allow pulling", other)
 	}
-	g.Say("pull " + n.String())
-	if err := g.pull(ctx, n); err != nil {
+	if err := g.pullOnce(ctx, n); err != nil {
 		return fmt.Errorf("%sit is in no archive that was given and not in the local engine, and pulling it failed: %w: "+
 			"save it with 'docker save', and name the file with --image", other, err)
 	}
 	return nil
+}
+
+// pullOnce pulls an image, unless its registry did not answer before.
+func (g *gatherer) pullOnce(ctx context.Context, n Name) error {
+	if err := g.away[n.Host]; err != nil {
+		return err
+	}
+	g.Say("pull " + n.String())
+	err := g.pull(ctx, n)
+	if errors.Is(err, errAway) {
+		g.away[n.Host] = err
+	}
+	return err
 }
 
 // lookup finds an image in the store; nil: it is not there. Then it says which digest of the same image is there.

@@ -401,6 +401,13 @@ func TestPullsThatFail(t *testing.T) {
 			}
 		}
 	}
+	var said []string
+	say := func(s string) { said = append(said, s) }
+	gone := strings.TrimPrefix(away.URL, "http://")
+	if _, _, err := gather(t, appimages.Options{Pull: true, Say: say}, inPod(gone+"/web:1"), inPod(gone+"/db:1")); err == nil ||
+		strings.Count(err.Error(), "no registry answers") != 2 || len(said) != 1 {
+		t.Errorf("a registry that is away was asked %q, %v", said, err)
+	}
 	*asked = nil
 	if _, _, err := gather(t, appimages.Options{}, inPod(host+"/web:1")); err == nil || len(*asked) > 0 {
 		t.Errorf("with pulling off: error %v, and the registry was asked %v", err, *asked)

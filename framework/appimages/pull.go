@@ -59,12 +59,15 @@ func (s *store) pull(ctx context.Context, n Name) error {
 	})
 }
 
+// errAway means that no registry answered, in contrast to one that refused.
+var errAway = errors.New("no registry answers")
+
 // explain says whether a registry refused, or none answered.
 func explain(err error) error {
 	var refused *transport.Error
 	switch {
 	case !errors.As(err, &refused):
-		return fmt.Errorf("no registry answers: %w", err)
+		return fmt.Errorf("%w: %w", errAway, err)
 	case refused.StatusCode == http.StatusNotFound:
 		return fmt.Errorf("its registry does not have it: %w", err)
 	case refused.StatusCode == http.StatusUnauthorized || refused.StatusCode == http.StatusForbidden:

@@ -32,7 +32,7 @@ const (
 	lookScript = `mkdir -p "$1/blobs/sha256"; rm -rf "$1/incoming"; sha256sum "$2" 2>/dev/null | cut -d ' ' -f 1 | sed 's/^/program /'
 ls "$1/blobs/sha256" | sed 's/^/blob /'`
 	// $1 folder; the standard input is an archive
-	fillScript = `set -e; mkdir -p "$1/incoming"; tar --extract --directory "$1/incoming"
+	fillScript = `set -e; mkdir -p "$1/incoming"; tar --extract --file - --directory "$1/incoming"
 find "$1/incoming/blobs/sha256" -type f -exec mv --target-directory "$1/blobs/sha256" {} +
 mv "$1/incoming/index.json" "$1/index.json"
 ls "$1/blobs/sha256" | grep --invert-match --line-regexp --fixed-strings --file "$1/incoming/list" | sed "s|^|$1/blobs/sha256/|" | xargs --no-run-if-empty rm
