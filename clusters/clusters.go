@@ -7,6 +7,7 @@ package clusters
 import (
 	"context"
 	"errors"
+	"io"
 
 	"k8s.io/client-go/rest"
 )
@@ -86,6 +87,8 @@ type Node interface {
 	Silent(ctx context.Context) (bool, error)
 	// Exec runs a command on the node and returns its standard output.
 	Exec(ctx context.Context, command ...string) ([]byte, error)
+	// Feed runs a command on the node with a standard input, which may be larger than memory.
+	Feed(ctx context.Context, input io.Reader, command ...string) error
 }
 
 // NodeState is the state of a node's machine as the container engine reports it.

@@ -3,6 +3,7 @@ package clustertest
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,8 @@ import (
 type Node struct {
 	// OnExec is called by Exec; nil means no output and success.
 	OnExec func(command []string) ([]byte, error)
+	// OnFeed is called by Feed; nil means that the input is read, and success.
+	OnFeed func(input io.Reader, command []string) error
 	// NotBack is the error of Start and Resume after the node runs again: it runs, and does not become Ready.
 	NotBack error
 	// Idle makes Kill, Stop, Pause, Start and Resume return success and change nothing.
@@ -73,6 +76,15 @@ func (n *Node) Exec(_ context.Context, command ...string) ([]byte, error) {
 		return nil, nil
 	}
 	return n.OnExec(command)
+}
+
+// Feed implements clusters.Node.
+func (n *Node) Feed(_ context.Context, input io.Reader, command ...string) error {
+	if n.OnFeed == nil {
+		_, err := io.Copy(io.Discard, input)
+		return err
+	}
+	return n.OnFeed(input, command)
 }
 
 // Kill implements clusters.Node.

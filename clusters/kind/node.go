@@ -1,9 +1,11 @@
 package kind
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -170,6 +172,17 @@ func (n *Node) Exec(ctx context.Context, command ...string) ([]byte, error) {
 		return out, fmt.Errorf("run a command on %s: %w", n.name, err)
 	}
 	return out, nil
+}
+
+// Feed runs a command on the node as root with full privileges, and gives it a standard input.
+func (n *Node) Feed(ctx context.Context, input io.Reader, command ...string) error {
+	cmd := n.cluster.e.Command(ctx, append([]string{"exec", "--privileged", "--interactive", n.name}, command...)...)
+	var said bytes.Buffer
+	cmd.Stdin, cmd.Stderr = input, &said
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("run a command on %s: %w: %s", n.name, errors.Join(err, context.Cause(ctx)), tail(said.String(), 2))
+	}
+	return nil
 }
 
 // learnAddress records the node's current address, if it has one.

@@ -1,9 +1,7 @@
 package kind
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -96,11 +94,8 @@ func (n *Node) put(ctx context.Context, file, at string) error {
 	}
 	defer program.Close() //nolint:errcheck // opened for reading only
 	const script = `set -e; mkdir -p "$(dirname "$1")"; cat >"$1.part"; chmod 0755 "$1.part"; mv "$1.part" "$1"`
-	cmd := n.cluster.e.Command(ctx, "exec", "--privileged", "--interactive", n.name, "bash", "-c", script, "put", at)
-	var said bytes.Buffer
-	cmd.Stdin, cmd.Stderr = program, &said
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("copy %s to %s: %w: %s", path.Base(file), n.name, errors.Join(err, context.Cause(ctx)), tail(said.String(), 2))
+	if err := n.Feed(ctx, program, "bash", "-c", script, "put", at); err != nil {
+		return fmt.Errorf("copy %s: %w", path.Base(file), err)
 	}
 	return nil
 }

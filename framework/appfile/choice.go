@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/appimages"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
@@ -17,7 +18,8 @@ type Choice struct {
 	Sources   app.Sources
 	Namespace string
 	URLs      []string
-	Archives  []string
+	Images    []string // archives and references
+	Pull      string   // PullMissing or PullNever; empty: as in the file, or PullMissing
 	Faults    []string // replace those of the file
 }
 
@@ -47,7 +49,7 @@ func (c Choice) Test() (t apptest.Test, err error) {
 		}
 		c.Sources, t.Faults = file.Sources(), file.Faults
 		c.Namespace = cmp.Or(c.Namespace, file.App.Namespace)
-		c.Archives = append(file.App.Images, c.Archives...)
+		c.Images, c.Pull = append(file.App.Images, c.Images...), cmp.Or(c.Pull, file.App.Pull)
 		if t.Probes, err = file.ProbesOf(); err != nil {
 			return t, err
 		}
@@ -62,20 +64,42 @@ func (c Choice) Test() (t apptest.Test, err error) {
 	if t.App, err = app.New(manifests, c.Namespace); err != nil {
 		return t, err
 	}
-	for _, archive := range c.Archives {
-		path, err := filepath.Abs(archive)
-		if err != nil {
-			return t, err
-		}
-		if _, err := os.Stat(path); err != nil {
-			return t, fmt.Errorf("image archive: %w", err)
-		}
-		t.App.Archives = append(t.App.Archives, path)
+	if t.App.Given, err = given(c.Images); err != nil {
+		return t, err
+	}
+	if t.App.PullNever = c.Pull == PullNever; !t.App.PullNever && c.Pull != "" && c.Pull != PullMissing {
+		return t, fmt.Errorf("pull %q: want %s or %s", c.Pull, PullMissing, PullNever)
 	}
 	for _, url := range c.URLs {
 		t.Probes = append(t.Probes, apptest.OfURL(url, len(t.Probes)))
 	}
 	return t, nil
+}
+
+// What holdfast does with images that are neither given nor in the local engine.
+const (
+	PullMissing = "missing" // this machine pulls them
+	PullNever   = "never"   // no registry is asked
+)
+
+// given are images with the absolute paths of archives.
+func given(images []string) (all []string, err error) {
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	for _, image := range images {
+		path := appimages.Under(here, image)
+		if filepath.IsAbs(path) {
+			if _, err := os.Stat(path); err != nil {
+				return nil, fmt.Errorf("image archive: %w", err)
+			}
+		} else if _, err := appimages.ParseName(path); err != nil {
+			return nil, fmt.Errorf("image %s: there is no such file, and it is no reference: %w", image, err)
+		}
+		all = append(all, path)
+	}
+	return all, nil
 }
 
 // Words are the choice as arguments of `holdfast test`.
@@ -93,7 +117,8 @@ func (c Choice) Words() (words []string) {
 	add("-f", c.Sources.Files...)
 	add("-k", c.Sources.Kustomize)
 	add("-n", c.Namespace)
-	add("--image", c.Archives...)
+	add("--image", c.Images...)
+	add("--pull", c.Pull)
 	add("--url", c.URLs...)
 	add("--faults", strings.Join(c.Faults, ","))
 	return words

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/holdfast-ha/holdfast/framework/appimages"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load/request"
@@ -40,7 +41,8 @@ type App struct {
 	Manifests []string `yaml:"manifests"` // files, folders or URLs
 	Kustomize string   `yaml:"kustomize"` // a folder
 	Namespace string   `yaml:"namespace"` // of objects that name none
-	Images    []string `yaml:"images"`    // archives
+	Images    []string `yaml:"images"`    // archives, or references
+	Pull      string   `yaml:"pull"`      // missing (default) or never
 }
 
 // Probe is a request that is sent again and again, and the answer that is good.
@@ -117,12 +119,13 @@ func parse(text []byte) (f File, err error) {
 
 // under makes the paths of files below a folder.
 func (a *App) under(folder string) {
-	for _, list := range [][]string{a.Manifests, a.Images} {
-		for i, path := range list {
-			if !filepath.IsAbs(path) && !strings.Contains(path, "://") {
-				list[i] = filepath.Join(folder, path)
-			}
+	for i, path := range a.Manifests {
+		if !filepath.IsAbs(path) && !strings.Contains(path, "://") {
+			a.Manifests[i] = filepath.Join(folder, path)
 		}
+	}
+	for i, image := range a.Images {
+		a.Images[i] = appimages.Under(folder, image)
 	}
 	if a.Kustomize != "" && !filepath.IsAbs(a.Kustomize) {
 		a.Kustomize = filepath.Join(folder, a.Kustomize)

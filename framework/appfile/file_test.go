@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
 const whole = `# yaml-language-server: $schema=...
@@ -96,5 +97,71 @@ func TestASmallFileHasDefaults(t *testing.T) {
 	probes, err := f.ProbesOf()
 	if err != nil || len(probes) != 1 || probes[0].Name != "web" {
 		t.Errorf("probes %+v, %v", probes, err)
+	}
+}
+
+// What has the form of a path is an archive, beside the file. Everything else is a reference, and stays as it is.
+func TestImagesAreArchivesOrReferences(t *testing.T) {
+	path := write(t, strings.Replace(whole, "images: [web.tar, /abs/redis.tar]", "images: [shop/web:dev, ./db.tar, saved, web]\n  pull: never", 1))
+	dir := filepath.Dir(path)
+	if err := os.WriteFile(filepath.Join(dir, "saved"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := appfile.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"shop/web:dev", filepath.Join(dir, "db.tar"), filepath.Join(dir, "saved"), "web"}, f.App.Images); diff != "" {
+		t.Errorf("images (-want +got):\n%s", diff)
+	}
+	if f.App.Pull != appfile.PullNever {
+		t.Errorf("pull %q", f.App.Pull)
+	}
+}
+
+const workload = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}
+`
+
+func TestImagesOfTheCommandLine(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{"web.yaml": workload, "web.tar": ""} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	choice := appfile.Choice{Sources: app.Sources{Files: []string{"web.yaml"}}, Images: []string{"web.tar", "shop/web:dev"}, Pull: appfile.PullNever}
+	test, err := choice.Test()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{filepath.Join(here, "web.tar"), "shop/web:dev"}, test.App.Given); diff != "" || !test.App.PullNever {
+		t.Errorf("pull never: %t; given (-want +got):\n%s", test.App.PullNever, diff)
+	}
+	if diff := cmp.Diff([]string{"-f", "web.yaml", "--image", "web.tar", "--image", "shop/web:dev", "--pull", "never"}, choice.Words()); diff != "" {
+		t.Errorf("the command again (-want +got):\n%s", diff)
+	}
+	for name, test := range map[string]struct {
+		images []string
+		pull   string
+		want   string
+	}{
+		"no such archive": {[]string{"none.tar"}, "", "image archive: stat"},
+		"no reference":    {[]string{"Web Shop"}, "", "image Web Shop: there is no such file, and it is no reference"},
+		"another policy":  {nil, "always", `pull "always": want missing or never`},
+	} {
+		choice.Images, choice.Pull = test.images, test.pull
+		if _, err := choice.Test(); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
+		}
 	}
 }

@@ -72,7 +72,7 @@ func fingerprint(t apptest.Test) string {
 	if err := json.NewEncoder(h).Encode(said); err != nil { // all of it was read from JSON or YAML
 		panic(err)
 	}
-	for _, archive := range t.App.Archives {
+	for _, archive := range t.App.Given { // a reference is no file
 		if info, err := os.Stat(archive); err == nil {
 			_, _ = fmt.Fprintf(h, "%s %d %s", archive, info.Size(), info.ModTime())
 		}

@@ -45,7 +45,7 @@ func TestChangedWaitsForAChange(t *testing.T) {
 			t.Chdir(t.TempDir())
 			put(t, "web.yaml", web)
 			put(t, "web.tar", "image")
-			choice := appfile.Choice{Sources: app.Sources{Files: []string{"web.yaml"}}, URLs: []string{"http://web/"}, Archives: []string{"web.tar"}}
+			choice := appfile.Choice{Sources: app.Sources{Files: []string{"web.yaml"}}, URLs: []string{"http://web/"}, Images: []string{"web.tar"}}
 			test, err := choice.Test()
 			if err != nil {
 				t.Fatal(err)

@@ -37,7 +37,7 @@ func File(a app.App, from app.Sources, folder string) string {
 		line("  kustomize: %s", relative([]string{from.Kustomize}, folder)[0])
 	}
 	line("  namespace: %s", a.Namespace)
-	line("  # The cluster's nodes pull no images. Save each with 'docker save --output FILE IMAGE', and list the files here.")
+	line("  # Images are taken from the local container engine, or else pulled once by this machine. Archives of 'docker save' can be listed here.")
 	line("  images: []")
 	for _, image := range a.Images() {
 		line("  # - %s", image)

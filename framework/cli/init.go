@@ -50,12 +50,12 @@ request that could change anything, and reads no Secret. What the copy lacks is 
 			if err := f.write(); err != nil {
 				return exit.Usage(err)
 			}
-			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s is written: check its comments, name the images, and run 'holdfast test %s'\n", f.output, f.output)
+			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s is written: check its comments, and run 'holdfast test %s'\n", f.output, f.output)
 			return nil
 		},
 	}
 	flags := cmd.Flags()
-	manifestFlags(flags, &f.sources, &f.namespace)
+	appfile.ManifestFlags(flags, &f.sources, &f.namespace)
 	flags.StringVarP(&f.output, "output", "o", appfile.Name, "file to write")
 	flags.StringVar(&f.context, "context", "", "copy the application from the cluster of this context, read only")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file with the context; default: as kubectl finds it")

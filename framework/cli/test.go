@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/appimages"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
@@ -50,7 +51,9 @@ It is advice, and never a failure.
 
 With --watch, the cluster stays. When the manifests, the file or an image archive changes, the test runs again on it, until Ctrl-C.
 
-The nodes pull no images. --image names the archives in which 'docker save' or 'podman save' wrote the images of the application.
+Images are served by a registry in the cluster, under the names and digests that the manifests have. They come from --image, which
+names archives of 'docker save' and 'podman save', and references; from the local container engine; and, unless --pull is never, from
+their registries, which this machine asks once with your own credentials. Nothing is pulled from inside the cluster.
 
 What is done, to each Deployment and StatefulSet behind a URL:
 
@@ -63,7 +66,7 @@ What is done, to each Deployment and StatefulSet behind a URL:
 ` + exit.Codes,
 		Example: `  holdfast test                       # reads ./holdfast.yaml
   holdfast test suites/apps/nginx/holdfast.yaml --fix
-  holdfast test -f k8s/ --image web.tar --url http://web.shop/
+  holdfast test -f k8s/ --image web.tar,shop/cart:dev --url http://web.shop/
   holdfast test --watch --faults rollout
   holdfast test -k overlays/prod --image web.tar --url http://web/health --faults rollout,drain`,
 		Args: func(cmd *cobra.Command, args []string) error { return exit.Usage(cobra.MaximumNArgs(1)(cmd, args)) },
@@ -94,22 +97,11 @@ What is done, to each Deployment and StatefulSet behind a URL:
 
 // own are the flags of `holdfast test` alone.
 func (f *testFlags) own(flags *pflag.FlagSet) {
-	manifestFlags(flags, &f.Sources, &f.Namespace)
-	flags.StringSliceVar(&f.URLs, "url", nil, "URL of a Service of the application that requests are sent to; can be repeated")
-	flags.StringSliceVar(&f.Archives, "image", nil, "archive with images of the application, from 'docker save'; can be repeated")
-	flags.StringSliceVar(&f.Faults, "faults", nil, "what is done, of "+strings.Join(apptest.FaultNames(), ", ")+
-		" (default: "+strings.Join(apptest.DefaultFaults, ", ")+")")
+	f.Flags(flags)
 	flags.BoolVar(&f.fix, "fix", false, "if a promise is broken, apply the remedy to the copy in the cluster and run the same again")
 	flags.BoolVar(&f.ablate, "ablate", false, "take away one good practice of the manifests after the other, and say what happened without it")
 	flags.BoolVar(&f.watch, "watch", false, "keep the cluster, and run the test again when what it reads changes, until Ctrl-C")
 	flags.IntVar(&f.times, "times", defaultTimes, "with --ablate: how often each practice is taken away")
-}
-
-// manifestFlags adds the flags of all commands that read an application's manifests.
-func manifestFlags(flags *pflag.FlagSet, from *app.Sources, namespace *string) {
-	flags.StringSliceVarP(&from.Files, "filename", "f", nil, "file, folder or URL with manifests, or - for the standard input; can be repeated")
-	flags.StringVarP(&from.Kustomize, "kustomize", "k", "", "folder with a kustomization")
-	flags.StringVarP(namespace, "namespace", "n", "", "namespace of objects that name none (default \""+app.DefaultNamespace+"\")")
 }
 
 // defaultTimes is how often each practice is taken away: what happens by chance now and then must not look like never.
@@ -133,6 +125,14 @@ func (f testFlags) scenarios() (s scenariosOfTest, err error) {
 		s.specs, s.ablations, err = s.test.Ablate(f.times)
 	}
 	return s, err
+}
+
+// variants are the applications of the scenarios.
+func (s scenariosOfTest) variants() (all []*app.App) {
+	for _, one := range s.specs {
+		all = append(all, one.App)
+	}
+	return all
 }
 
 // watchTest runs a test again whenever what it reads has changed, until a signal ends it. The exit code is that of the last test.
@@ -177,6 +177,11 @@ func (f testFlags) watchable() error {
 func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosOfTest, kept *warm.Cluster) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := run.NewProgress(out, len(chosen.specs))
+	remove, err := appimages.Prepare(ctx, chosen.variants(), progress.Say, out)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	p, err := newProvider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err

@@ -12,15 +12,16 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/load/conntrack"
+	"github.com/holdfast-ha/holdfast/framework/mirror"
 	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 	"github.com/holdfast-ha/holdfast/workloads/gateway"
 )
 
-// workloadCommand is what runs inside pods: the image of every workload is this executable.
+// workloadCommand is what runs inside pods, and on the load node: the image of every workload is this executable.
 func workloadCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "workload (backend|gateway|load) [FLAGS]", Short: "Serve as a workload in a pod", Hidden: true,
+		Use: "workload (backend|gateway|load|mirror) [FLAGS]", Short: "Serve as a workload in a pod", Hidden: true,
 		Example:            "  holdfast workload backend --listen=127.0.0.1:8080",
 		DisableFlagParsing: true, // each server parses its own
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,8 +50,10 @@ func workload(ctx context.Context, name string, args []string) error {
 		return gateway.Run(ctx, o)
 	case "load":
 		return loadWorker(ctx, args)
+	case mirror.Command:
+		return mirror.Run(ctx, args)
 	default:
-		return exit.Usage(errors.New("want backend, gateway or load"))
+		return exit.Usage(errors.New("want backend, gateway, load or mirror"))
 	}
 }
 

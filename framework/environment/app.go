@@ -32,47 +32,6 @@ import (
 // fieldManager is the owner of the fields that holdfast applies.
 const fieldManager = "holdfast"
 
-// loadAppImages loads the archives of an application's images into every node, and returns an error that names the images which its
-// pods need and no node has.
-func (env *Environment) loadAppImages(ctx context.Context) error {
-	given := map[string]bool{}
-	for _, archive := range env.Spec.App.Archives {
-		names, err := app.ArchiveImages(archive)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			if err := env.Cluster.LoadImage(ctx, clusters.Image{Ref: name, Path: archive}); err != nil {
-				return fmt.Errorf("load %s: %w", name, err)
-			}
-			given[fullName(name)] = true
-		}
-	}
-	var missing []string
-	for _, name := range env.Spec.App.Images() {
-		if !given[fullName(name)] {
-			missing = append(missing, name)
-		}
-	}
-	if len(missing) > 0 {
-		return fmt.Errorf("the pods need images that were not given, and the cluster's nodes pull none: %s: "+
-			"save each with 'docker save' and name the file with --image", strings.Join(missing, ", "))
-	}
-	return nil
-}
-
-// fullName is an image's name with the tag that it has by default.
-func fullName(image string) string {
-	last := image[strings.LastIndexByte(image, '/')+1:]
-	if !strings.ContainsAny(last, ":@") {
-		image += ":latest"
-	}
-	for _, prefix := range []string{"docker.io/library/", "docker.io/"} {
-		image = strings.TrimPrefix(image, prefix)
-	}
-	return image
-}
-
 // applier creates the objects of an application.
 type applier struct {
 	env     *Environment

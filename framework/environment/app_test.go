@@ -10,18 +10,6 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
-func TestFullNamesOfImages(t *testing.T) {
-	for image, want := range map[string]string{
-		"nginx": "nginx:latest", "nginx:1.22": "nginx:1.22", "docker.io/library/nginx:1.22": "nginx:1.22",
-		"docker.io/shop/web": "shop/web:latest", "localhost:5000/web": "localhost:5000/web:latest",
-		"web@sha256:0123": "web@sha256:0123",
-	} {
-		if got := fullName(image); got != want {
-			t.Errorf("fullName(%q) = %q, want %q", image, got, want)
-		}
-	}
-}
-
 func TestPodsOfAWorkload(t *testing.T) {
 	w := app.Workload{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}}}
 	pod := func(labels map[string]string, owned bool) corev1.Pod {

@@ -156,17 +156,11 @@ func (env *Environment) nodePorts(ctx context.Context, port int32) ([]string, er
 		if err != nil {
 			return nil, err
 		}
-		node, err := env.client.CoreV1().Nodes().Get(ctx, worker.Name(), metav1.GetOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("read the address of %s: %w", worker.Name(), err)
+		address, err := env.addressOf(ctx, worker.Name())
+		if err != nil { // a gateway without upstreams would use EndpointSlices
+			return nil, err
 		}
-		i := slices.IndexFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool {
-			return a.Type == corev1.NodeInternalIP && !strings.Contains(a.Address, ":")
-		})
-		if i < 0 { // a gateway without upstreams would use EndpointSlices
-			return nil, fmt.Errorf("read the address of %s: it has no IPv4 address", worker.Name())
-		}
-		addresses = append(addresses, fmt.Sprintf("%s:%d", node.Status.Addresses[i].Address, port))
+		addresses = append(addresses, fmt.Sprintf("%s:%d", address, port))
 	}
 	return addresses, nil
 }

@@ -110,7 +110,7 @@ func (env *Environment) Build(ctx context.Context) error {
 		return err
 	}
 	if env.Spec.App != nil {
-		if err := env.loadAppImages(ctx); err != nil {
+		if err := env.serveAppImages(ctx); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@
 package apps_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/appimages"
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
@@ -112,5 +114,38 @@ func TestApps(t *testing.T) {
 				t.Errorf("outcomes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// An image is had under each name, with each pull policy, and by its digest, although no node can reach a registry.
+func TestReferencesStayAsTheyAre(t *testing.T) {
+	archive, err := filepath.Abs("nginx/nginx.tar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	layout := t.TempDir()
+	o := appimages.Options{Given: []string{archive}, Say: func(s string) { t.Log(s) }}
+	if _, err := appimages.Gather(t.Context(), nil, o, layout); err != nil {
+		t.Fatal(err)
+	}
+	index, err := os.ReadFile(filepath.Join(layout, "index.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifests, err := os.ReadFile("references/web.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := regexp.MustCompile(`sha256:[0-9a-f]{64}`).Find(index)
+	folder, artifacts := t.TempDir(), t.TempDir()
+	text := bytes.ReplaceAll(manifests, []byte("DIGEST"), digest)
+	if err := os.WriteFile(filepath.Join(folder, "web.yaml"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "../../bin/holdfast", "test", "-f", folder, "--image", archive, "--pull", "never",
+		"--url", "http://web/", "--faults", "rollout", "--artifacts", artifacts)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		t.Errorf("holdfast test: %v, want that everything is held", err)
 	}
 }

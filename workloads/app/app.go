@@ -25,8 +25,11 @@ type App struct {
 	Namespace string
 	// Manifests are the objects, in the order in which they are created.
 	Manifests []Manifest
-	// Archives are files with images in the format of `docker save`. Every node gets them before the objects are created.
-	Archives []string
+	// Given are the images that the user names: archives, or references. Layout is the folder in which all images of the application were
+	// gathered, as an OCI image layout; package appimages does that. Every node gets them from there.
+	Given     []string
+	PullNever bool // no registry is asked for what is not given and not in the local engine
+	Layout    string
 	// Workloads are the Deployments and StatefulSets among the objects, and Services the Services.
 	Workloads []Workload
 	Services  []Service

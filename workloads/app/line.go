@@ -92,6 +92,6 @@ func (a App) Without(at int, change func(object map[string]any) (keep bool)) (Ap
 		manifests = append(manifests, m)
 	}
 	changed, err := New(manifests, a.Namespace)
-	changed.Archives = a.Archives
+	changed.Given, changed.PullNever, changed.Layout = a.Given, a.PullNever, a.Layout
 	return changed, err
 }

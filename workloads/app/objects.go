@@ -58,7 +58,7 @@ func podSpecOf(o unstructured.Unstructured) map[string]any {
 // containersOf are the containers of an object's pods, init containers included.
 func containersOf(o unstructured.Unstructured) (all []map[string]any) {
 	spec := podSpecOf(o)
-	for _, field := range []string{"initContainers", "containers"} {
+	for _, field := range containerLists {
 		list, _, _ := unstructured.NestedSlice(spec, field)
 		for _, one := range list {
 			if c, is := one.(map[string]any); is {
