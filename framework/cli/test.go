@@ -44,9 +44,10 @@ With --ablate, the good practices in the manifests are taken away one by one, ea
 strategy, grace period, spread constraints, affinity, replicas, disruption budget. The table at the end says what happened without each.
 It is advice, and never a failure.
 
-Images are served by a registry in the cluster, under the names and digests that the manifests have. They come from --image, which
-names archives of 'docker save' and 'podman save', and references; from the local container engine; and, unless --pull is never, from
-their registries, which this machine asks once with your own credentials. Nothing is pulled from inside the cluster.
+A registry in the cluster serves the images under the names and digests that the manifests have, also those that custom resources and
+ConfigMaps name. They come from --image, which takes archives of 'docker save' and 'podman save', and references; from the local container
+engine; and, unless --pull is never, from their registries, which this machine asks once, with your own credentials. Nodes pull from
+nowhere else. What a pod needs and nobody has is listed before a cluster is made.
 
 What is done, to each Deployment and StatefulSet behind a URL:
 
