@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -307,8 +308,11 @@ func remoteRegistry(t *testing.T) (host string, asked *[]string) {
 	t.Helper()
 	asked = new([]string)
 	serve := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	var mu sync.Mutex // layers are transferred at the same time
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
 		*asked = append(*asked, r.Method+" "+r.URL.Path)
+		mu.Unlock()
 		serve.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)

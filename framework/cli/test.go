@@ -51,9 +51,10 @@ It is advice, and never a failure.
 
 With --watch, the cluster stays. When the manifests, the file or an image archive changes, the test runs again on it, until Ctrl-C.
 
-Images are served by a registry in the cluster, under the names and digests that the manifests have. They come from --image, which
-names archives of 'docker save' and 'podman save', and references; from the local container engine; and, unless --pull is never, from
-their registries, which this machine asks once with your own credentials. Nothing is pulled from inside the cluster.
+A registry in the cluster serves the images under the names and digests that the manifests have, also those that custom resources and
+ConfigMaps name. They come from --image, which takes archives of 'docker save' and 'podman save', and references; from the local container
+engine; and, unless --pull is never, from their registries, which this machine asks once, with your own credentials. Nodes pull from
+nowhere else. What a pod needs and nobody has is listed before a cluster is made.
 
 What is done, to each Deployment and StatefulSet behind a URL:
 
