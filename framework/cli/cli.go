@@ -25,7 +25,7 @@ func Command(version string) *cobra.Command {
 records what happens, and proves from the record which promises held.
 
 A scenario is a claim about a workload, such as "draining a worker is invisible to clients", with the promises that prove it. A mutant
-is a scenario whose workload lacks one good practice. Its promise must break, which proves that holdfast notices.
+is a scenario whose workload lacks a good practice. Its promise must break, which proves that holdfast notices.
 
 ` + exit.Codes,
 		Example: `  holdfast doctor                      # can a cluster be made on this machine?

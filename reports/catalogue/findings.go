@@ -174,7 +174,7 @@ func (f findings) writePage(w io.Writer, claims []Claim) error {
 	b.WriteString("# What was tried, and what was seen\n\n")
 	fmt.Fprintf(&b, "`holdfast report RUN ... --catalogue suites/README.md` writes this page from [%s](%s), to which it adds the runs' findings. Do not edit it. "+
 		"An upper bound assumes that requests are independent; the requests during one disruption are not.\n\n", FindingsFile, FindingsFile)
-	fmt.Fprintf(&b, "A mutant is a scenario without one good practice. It is caught if the named promise broke for the planted reason. "+
+	fmt.Fprintf(&b, "A mutant is a scenario without a good practice, or without the few that stand in for each other. It is caught if the named promise broke for the planted reason. "+
 		"If the server of a mutant sets a trap, %s, and the catch does not show how often such a server harms a request.\n\n", history.TrapWords)
 	fmt.Fprintf(&b, "Last written from %s on Kubernetes %s, with holdfast %s. %s\n", words.MarkdownCode(f.Last.Runs), words.MarkdownText(f.Last.Kubernetes), words.MarkdownText(f.Last.Holdfast), f.Last.Summary)
 	for _, what := range f.Last.Trouble {
