@@ -60,6 +60,7 @@ type Environment struct {
 	image     string // of all pods but those of add-ons
 	addons    []addonImage
 	outside   []workloads.Object // objects outside of the namespace, which are not deleted with it
+	volumes   bool               // the application's volumes are made by an add-on
 	gone      func()             // reports to Interrupt that the namespace is removed; nil: there was none
 
 	pods    *podNames // of an application of the user's own; nil: the backend names its pods itself
@@ -106,13 +107,13 @@ func (env *Environment) Build(ctx context.Context) error {
 	if err := env.loadImage(ctx); err != nil {
 		return err
 	}
-	if err := env.loadAddons(ctx); err != nil {
-		return err
-	}
 	if env.Spec.App != nil {
-		if err := env.loadAppImages(ctx); err != nil {
+		if err := errors.Join(env.loadAppImages(ctx), env.provideStorage(ctx)); err != nil {
 			return err
 		}
+	}
+	if err := env.loadAddons(ctx); err != nil {
+		return err
 	}
 	env.Now(history.Deploy, "")
 	if err := env.Writer.Append(history.Event{T: env.Writer.Now(), Phase: &history.Phase{Name: history.Deploy}}); err != nil {
@@ -241,7 +242,7 @@ func (env *Environment) Clear(ctx context.Context) error {
 		return nil
 	}
 	// Before the namespace: a namespace that is deleted while an aggregated API has no server stays Terminating.
-	if err := errors.Join(env.removeOutside(ctx), env.emptyNamespace(ctx)); err != nil {
+	if err := errors.Join(env.removeOutside(ctx), env.emptyNamespace(ctx), env.removeVolumes(ctx)); err != nil {
 		return err
 	}
 	return restore.AwaitIntact(ctx, env.client, env.Cluster)
