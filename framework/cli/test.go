@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,8 @@ func testCommand(version string) *cobra.Command {
 application to it, sends requests to the URLs while pods and nodes are taken away, judges the record, and writes a report. It removes
 everything that it created, also after Ctrl-C.
 
-A URL names a Service of the application, as its clients in the cluster do: http://web/ or http://web.shop.svc:8080/health. Requests
+A URL names a Service of the application, as its clients in the cluster do: http://web/ or http://web.shop.svc:8080/health, or the host
+of one of its Ingresses or HTTPRoutes, whose controller is among the manifests. Services of type LoadBalancer get addresses. Requests
 are sent on new connections and on reused ones. Status 200 is a good answer. Every other answer counts as a failure, and so does every
 request that the client's library sends a second time without telling. If a request fails before anything is disturbed, the test ends.
 
@@ -70,9 +72,7 @@ What is done, to each Deployment and StatefulSet behind a URL:
 			if err := f.Validate(); err != nil {
 				return usage(err)
 			}
-			for _, w := range chosen.untested {
-				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "untested: no URL leads to %s %s, and nothing is promised of it\n", w.Kind(), w.Name)
-			}
+			chosen.announce(cmd.OutOrStdout())
 			return f.runTest(cmd, version, chosen)
 		},
 	}
@@ -121,6 +121,22 @@ func (f testFlags) scenarios() (s scenariosOfTest, err error) {
 		s.specs, s.ablations, err = test.Ablate(f.times)
 	}
 	return s, err
+}
+
+// announce says what is not tested, and what a reader of the verdicts must know.
+func (s scenariosOfTest) announce(out io.Writer) {
+	for _, w := range s.untested {
+		_, _ = fmt.Fprintf(out, "untested: no URL leads to %s %s, and nothing is promised of it\n", w.Kind(), w.Name)
+	}
+	said := map[string]bool{}
+	for _, spec := range s.specs {
+		for _, note := range spec.Notes {
+			if !said[note] {
+				_, _ = fmt.Fprintln(out, "note: "+note)
+			}
+			said[note] = true
+		}
+	}
 }
 
 // runTest runs the scenarios of a test.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -212,9 +213,20 @@ func (env *Environment) startLoad(ctx context.Context, plan load.Plan) error {
 func (env *Environment) Target() fault.Target {
 	target := env.faultTarget
 	if len(env.load) > 0 {
-		target.Answered = env.load.answered
+		target.Answered = env.answered
 	}
 	return target
+}
+
+// answered are the pods that have just answered on each lane. Lanes whose answers are those of a proxy in front of the pods under test are
+// left out.
+func (env *Environment) answered(ctx context.Context) (map[history.Lane][]string, error) {
+	all, err := env.load.answered(ctx)
+	maps.DeleteFunc(all, func(lane history.Lane, _ []string) bool {
+		front, passes := env.Spec.Fronts[lane]
+		return passes && slices.ContainsFunc(env.Spec.Services(env.backend), func(s string) bool { return slices.Contains(front.Backends, s) })
+	})
+	return all, err
 }
 
 // Collect stops the load and the watches, and records all they saw and each error. It may follow an incomplete Build.
