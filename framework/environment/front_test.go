@@ -10,6 +10,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
@@ -179,4 +183,32 @@ func mustParse(t *testing.T, raw string) *url.URL {
 		t.Fatal(err)
 	}
 	return u
+}
+
+// A route's controller takes requests at the address of its Gateway: a name would test a DNS that holdfast does not know.
+func TestTheAddressOfAGateway(t *testing.T) {
+	env, _ := appEnvironment(t, balancedApp)
+	gateway := func(name string, addresses ...any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
+			"metadata": map[string]any{"name": name, "namespace": env.namespace}, "status": map[string]any{"addresses": addresses},
+		}}
+	}
+	named, numbered := map[string]any{"type": "Hostname", "value": "lb.example.com"}, map[string]any{"type": "IPAddress", "value": "198.51.100.2"}
+	client := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
+	gateways := client.Resource(schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "gateways"}).Namespace(env.namespace)
+	for _, o := range []*unstructured.Unstructured{gateway("none"), gateway("named", named), gateway("both", named, numbered)} {
+		if _, err := gateways.Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for gateways, want := range map[string]string{"none": "", "named": "", "both": "198.51.100.2", "none both": "198.51.100.2"} {
+		f := app.Front{Kind: "HTTPRoute", Name: "r", Gateways: strings.Fields(gateways), Entries: []string{"zebra"}}
+		if got, err := env.published(t.Context(), client, f); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", gateways, got, err, want)
+		}
+	}
+	if _, err := env.published(t.Context(), client, app.Front{Kind: "HTTPRoute", Gateways: []string{"absent"}}); err == nil {
+		t.Error("there is no Gateway absent, and nothing says so")
+	}
 }

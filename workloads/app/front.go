@@ -224,17 +224,20 @@ func rulesOfRoute(m Manifest) (all []rule) {
 			paths++
 			r.path, r.exact = m.Path.Value, m.Path.Type == "Exact"
 			if m.Path.Type == "RegularExpression" { // it may be for any path
-				r.path = ""
+				r.path = anyPath
 			}
 			all = append(all, r)
 		}
 		if paths < max(len(one.Matches), 1) {
-			r.path, r.exact = "", false
+			r.path, r.exact = anyPath, false
 			all = append(all, r)
 		}
 	}
 	return all
 }
+
+// anyPath is the prefix of a rule of an HTTPRoute that says nothing of paths.
+const anyPath = "/"
 
 // Names says what a URL can name, for an error: the Services, and the hosts of Ingresses and HTTPRoutes.
 func (a App) Names() string {
