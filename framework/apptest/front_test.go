@@ -8,6 +8,9 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
+	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
 const behindAnIngress = careful + `---
@@ -100,5 +103,14 @@ func TestFrontsThatLeadNowhere(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, test.want)
 			}
 		})
+	}
+}
+
+func TestNotesAreSaidOnce(t *testing.T) {
+	var out strings.Builder
+	apptest.Announce(&out, []scenario.Spec{{Notes: []string{"a", "b"}}, {Notes: []string{"a"}}}, []app.Workload{{Controller: workloads.Controller{Name: "cron"}}})
+	want := "untested: no URL leads to Deployment cron, and nothing is promised of it\nnote: a\nnote: b\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,7 +71,7 @@ What is done, to each Deployment and StatefulSet behind a URL:
 			if err := f.Validate(); err != nil {
 				return usage(err)
 			}
-			chosen.announce(cmd.OutOrStdout())
+			apptest.Announce(cmd.OutOrStdout(), chosen.specs, chosen.untested)
 			return f.runTest(cmd, version, chosen)
 		},
 	}
@@ -121,22 +120,6 @@ func (f testFlags) scenarios() (s scenariosOfTest, err error) {
 		s.specs, s.ablations, err = test.Ablate(f.times)
 	}
 	return s, err
-}
-
-// announce says what is not tested, and what a reader of the verdicts must know.
-func (s scenariosOfTest) announce(out io.Writer) {
-	for _, w := range s.untested {
-		_, _ = fmt.Fprintf(out, "untested: no URL leads to %s %s, and nothing is promised of it\n", w.Kind(), w.Name)
-	}
-	said := map[string]bool{}
-	for _, spec := range s.specs {
-		for _, note := range spec.Notes {
-			if !said[note] {
-				_, _ = fmt.Fprintln(out, "note: "+note)
-			}
-			said[note] = true
-		}
-	}
 }
 
 // runTest runs the scenarios of a test.
